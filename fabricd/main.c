@@ -113,18 +113,18 @@ static int load_fabric(const char *path, struct fab_fabric **ret, char *why)
     int r = read_file(path, &text, &len, why);
     if (r != FAB_OK)
         return r;
-    r = fab_text_read(text, len, &builder, &error);
+    r = fab_fabric_text_read(text, len, &builder, &error);
     free(text);
     if (r == FAB_E_FORMAT)
         snprintf(why, WHY_LEN, "%s:%u:%u: %s", path, error.line, error.column, error.message);
     else if (r != FAB_OK)
-        snprintf(why, WHY_LEN, "%s: %s", path, fab_status_text(r));
+        snprintf(why, WHY_LEN, "%s: %s", path, fab_base_status_text(r));
     if (r != FAB_OK)
         return r;
-    r = fab_builder_seal(builder, ret);
-    fab_builder_free(builder);
+    r = fab_fabric_builder_seal(builder, ret);
+    fab_fabric_builder_free(builder);
     if (r != FAB_OK)
-        snprintf(why, WHY_LEN, "%s: %s", path, fab_status_text(r));
+        snprintf(why, WHY_LEN, "%s: %s", path, fab_base_status_text(r));
     return r;
 }
 
@@ -487,7 +487,7 @@ static int run(struct daemon *d)
         fprintf(stderr, "fabricd: %s\n", why);
         return EXIT_FAILURE;
     }
-    log_notice("fabricd", "version %s on %s, state in %s", fab_version(), d->transport->name,
+    log_notice("fabricd", "version %s on %s, state in %s", fab_base_version(), d->transport->name,
                d->config.state_dir);
     sm_start(d->sm);
     sd_notify(0, "READY=1");

@@ -161,7 +161,7 @@ static int read_option(struct options *o, int c, int argc, char **argv)
     case 'h':
         return print(help, "");
     case 'V':
-        print("fabricd ", fab_version());
+        print("fabricd ", fab_base_version());
         return print("\n", "");
     case ':':
         return mistake("this option needs a value: ", argv[optind - 1]);

@@ -62,7 +62,7 @@ int recording_tell_state(struct transport *recorder, struct store *store, const 
 
 /* Its entries before the first MAD. */
 struct state {
-    struct fab_reader at;
+    struct fab_base_reader at;
     uint8_t mad[FAB_MAD_SIZE];
     struct fab_recording_entry entry;
 };
@@ -70,7 +70,7 @@ struct state {
 static bool state_first(struct state *s, const struct recording *r)
 {
     struct fab_recording_header header;
-    s->at = fab_reader(r->bytes, r->len);
+    s->at = fab_base_reader(r->bytes, r->len);
     return fab_recording_unpack_header(&s->at, &header) == FAB_OK;
 }
 

@@ -14,9 +14,9 @@ include libfabmgr/target/local.mk
 include libfabmgr/mads/local.mk
 include libfabmgr/discover/local.mk
 include libfabmgr/smstate/local.mk
-include libfabmgr/damping/local.mk
-include libfabmgr/counters/local.mk
-include libfabmgr/isolation/local.mk
+include libfabmgr/health/damping.mk
+include libfabmgr/health/counters.mk
+include libfabmgr/health/local.mk
 include libfabmgr/address/local.mk
 include libfabmgr/congestion/local.mk
 include libfabmgr/mcast/local.mk

@@ -42,7 +42,7 @@ library_floors='
 3 discover
 3 smstate
 3 counters
-3 isolation
+3 health
 4 address
 4 route
 4 mcast

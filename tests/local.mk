@@ -217,10 +217,10 @@ tests_unit_test_config_LDADD = $(DAEMON_TEST_LIBS)
 EXTRA_DIST += tests/unit/fabrics.h
 
 # ---- hands that help
-UNIT_TESTS += tests/unit/test_crew
-tests_unit_test_crew_SOURCES = tests/unit/test_crew.c
-tests_unit_test_crew_CFLAGS = $(TEST_CFLAGS)
-tests_unit_test_crew_LDADD = $(DAEMON_TEST_LIBS)
+UNIT_TESTS += tests/unit/test_pool
+tests_unit_test_pool_SOURCES = tests/unit/test_pool.c
+tests_unit_test_pool_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_pool_LDADD = $(DAEMON_TEST_LIBS)
 
 # ---- fabric
 UNIT_TESTS += tests/unit/test_fabric
@@ -241,10 +241,10 @@ tests_unit_test_families_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_families_LDADD = $(LIB_TEST_LIBS)
 
 # ---- fabric: what generated fabrics are dressed with
-UNIT_TESTS += tests/unit/test_dress
-tests_unit_test_dress_SOURCES = tests/unit/test_dress.c
-tests_unit_test_dress_CFLAGS = $(TEST_CFLAGS)
-tests_unit_test_dress_LDADD = $(LIB_TEST_LIBS)
+UNIT_TESTS += tests/unit/test_variation
+tests_unit_test_variation_SOURCES = tests/unit/test_variation.c
+tests_unit_test_variation_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_variation_LDADD = $(LIB_TEST_LIBS)
 
 # ---- fabric: generate
 UNIT_TESTS += tests/unit/test_generate
@@ -643,7 +643,7 @@ endif
 TARBALL_TESTS = tests/layers.sh tests/help.sh tests/events.sh tests/unit/test_config tests/sim/run_scenarios $(FUZZ_TARGETS)
 # Those that have threads: make check TESTS='$(THREAD_TESTS)' in a build with --enable-thread-sanitizer. The
 # scenarios are not among them, as their worker runs in virtual time, on the loop's own thread.
-THREAD_TESTS = tests/unit/test_crew tests/unit/test_loop tests/unit/test_store tests/unit/test_store_hosts \
+THREAD_TESTS = tests/unit/test_pool tests/unit/test_loop tests/unit/test_store tests/unit/test_store_hosts \
 	tests/unit/test_transport_sim tests/sim/test_cc tests/sim/test_sm tests/sim/test_sm_faults \
 	tests/sim/test_sm_others tests/sim/test_sa_agent tests/sim/test_replay \
 	tests/rpc/test_grpcio.sh tests/rpc/test_fabricctl.sh tests/rpc/test_studies.sh

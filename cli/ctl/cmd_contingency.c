@@ -165,10 +165,12 @@ static void say_effect(struct out *o, const Fabric__V1__Contingency *c,
         out_text(o, NULL, "Lost", OUT_GOOD, "nothing; all endports still reach each other");
     else
         out_textf(o, "Lost", OUT_BAD, "%u endport%s, %u switch%s", c->lost_endports,
-                  fab_s(c->lost_endports), c->lost_switches, fab_es(c->lost_switches));
+                  fab_base_plural_s(c->lost_endports), c->lost_switches,
+                  fab_base_plural_es(c->lost_switches));
     out_textf(o, "Writes", OUT_PLAIN, "%u block%s on %u switch%s in %u step%s, for %u entr%s",
-              c->blocks, fab_s(c->blocks), c->switches, fab_es(c->switches), c->steps,
-              fab_s(c->steps), c->entries, fab_plural(c->entries, "y", "ies"));
+              c->blocks, fab_base_plural_s(c->blocks), c->switches, fab_base_plural_es(c->switches),
+              c->steps, fab_base_plural_s(c->steps), c->entries,
+              fab_base_plural(c->entries, "y", "ies"));
     out_textf(o, "Time", OUT_PLAIN, "%s, at %u blocks a second (%s)", took, m->blocks_per_second,
               m->rate_measured ? "measured in reroutes" : "assumed");
     out_textf(o, "Max load", c->worst_load > m->current_load ? OUT_WARN : OUT_PLAIN,

@@ -88,7 +88,7 @@ static void say(struct out *o, const Fabric__V1__Port *p)
         out_text(o, NULL, "Rate", OUT_PLAIN, rate);
     if (p->rate != NULL)
         out_textf(o, "MTU", OUT_PLAIN, "%u bytes, %u virtual lane%s", p->mtu, p->virtual_lanes,
-                  fab_s(p->virtual_lanes));
+                  fab_base_plural_s(p->virtual_lanes));
     out_text(o, NULL, "Peer", OUT_PLAIN, peer);
     out_record_end(o);
 }

@@ -150,8 +150,9 @@ static void say(struct out *o, const Fabric__V1__Reroute *r)
     say_step(o, "Last write", r->last_write);
     out_textf(o, "Written", r->failed > 0 ? OUT_WARN : OUT_PLAIN,
               "%u entr%s in %u block%s on %u switch%s; %u write%s failed", r->entries,
-              fab_plural(r->entries, "y", "ies"), r->blocks, fab_s(r->blocks), r->switches,
-              fab_es(r->switches), r->failed, fab_s(r->failed));
+              fab_base_plural(r->entries, "y", "ies"), r->blocks, fab_base_plural_s(r->blocks),
+              r->switches, fab_base_plural_es(r->switches), r->failed,
+              fab_base_plural_s(r->failed));
     out_textf(o, "Links", OUT_PLAIN, "%u lost, %u gained", r->links_lost, r->links_gained);
     out_textf(o, "Nodes", OUT_PLAIN, "%u lost, %u gained", r->nodes_lost, r->nodes_gained);
     out_text(o, NULL, "Engine", OUT_PLAIN, r->engine);

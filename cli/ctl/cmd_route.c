@@ -70,7 +70,7 @@ static int say(struct out *o, const Fabric__V1__GetVerdictResponse *r)
     out_number(o, "pairs", NULL, OUT_PLAIN, v->pairs);
     out_number(o, "unreachable_pairs", NULL, OUT_PLAIN, v->unreachable_pairs);
     out_textf(o, "Longest path", OUT_PLAIN, "%u switch%s", v->longest_path,
-              fab_es(v->longest_path));
+              fab_base_plural_es(v->longest_path));
     out_number(o, "longest_path", NULL, OUT_PLAIN, v->longest_path);
     out_number(o, "dependencies", NULL, OUT_PLAIN, v->dependencies);
     out_text(o, "witness_kind", v->witness_kind != 0 ? "Witness" : NULL, OUT_BAD,

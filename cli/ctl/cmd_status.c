@@ -43,11 +43,12 @@ static void say_fabric_text(struct out *o, const Fabric__V1__FabricCounts *f)
     size_t n = 0;
     if (f->aggregation_nodes > 0)
         n = (size_t)snprintf(more, sizeof more, ", %u aggregation node%s", f->aggregation_nodes,
-                             fab_s(f->aggregation_nodes));
+                             fab_base_plural_s(f->aggregation_nodes));
     if (f->routers > 0)
-        snprintf(more + n, sizeof more - n, ", %u router%s", f->routers, fab_s(f->routers));
+        snprintf(more + n, sizeof more - n, ", %u router%s", f->routers,
+                 fab_base_plural_s(f->routers));
     out_textf(o, "Fabric", OUT_PLAIN, "%u switch%s, %u adapter%s%s", f->switches,
-              fab_es(f->switches), f->adapters, fab_s(f->adapters), more);
+              fab_base_plural_es(f->switches), f->adapters, fab_base_plural_s(f->adapters), more);
     if (f->active_links == f->links)
         out_textf(o, "Links", OUT_GOOD, "%u, all active", f->links);
     else
@@ -97,7 +98,7 @@ static void say_routing_text(struct out *o, const Fabric__V1__Status *s)
     if (r->deadlock_free && r->unreachable_pairs == 0)
         out_textf(o, "Verdict", OUT_GOOD,
                   "deadlock-free, all %" PRIu64 " pairs reachable, at most %u switch%s on a path",
-                  r->pairs, r->longest_path, fab_es(r->longest_path));
+                  r->pairs, r->longest_path, fab_base_plural_es(r->longest_path));
     else
         out_textf(o, "Verdict", OUT_BAD, "%s, %" PRIu64 " of %" PRIu64 " pairs unreachable",
                   r->deadlock_free ? "deadlock-free" : "NOT deadlock-free", r->unreachable_pairs,
@@ -115,7 +116,7 @@ static void say_repaired(struct out *o, const Fabric__V1__RoutingStatus *r)
         snprintf(then, sizeof then, "a rebalance is due in %s", when);
     }
     out_textf(o, "Repaired", OUT_PLAIN, "%" PRIu64 " table entr%s; %s", r->repaired_entries,
-              fab_plural(r->repaired_entries, "y", "ies"), then);
+              fab_base_plural(r->repaired_entries, "y", "ies"), then);
 }
 
 static void say_routing(struct out *o, const Fabric__V1__Status *s)
@@ -192,7 +193,7 @@ static void say_unresponsive(struct out *o, const Fabric__V1__Status *s)
     if (s->unresponsive_port_count > 0)
         out_textf(o, "Unresponsive", OUT_WARN,
                   "%u port%s did not answer:", s->unresponsive_port_count,
-                  fab_s(s->unresponsive_port_count));
+                  fab_base_plural_s(s->unresponsive_port_count));
     out_number(o, "unresponsive_port_count", NULL, OUT_PLAIN, s->unresponsive_port_count);
     for (size_t i = 0; i < shown && i < UNRESPONSIVE_LINES; i++)
         out_note(o, OUT_WARN, "    %s: %s", s->unresponsive_ports[i]->port,

@@ -13,7 +13,7 @@ static int run(struct session *s)
     int rc = ask(s, "GetVersion", &q.base, &fabric__v1__get_version_response__descriptor, &r);
     if (rc == EXIT_OK) {
         out_record(s->out, NULL);
-        out_text(s->out, "fabricctl", "fabricctl", OUT_PLAIN, fab_version());
+        out_text(s->out, "fabricctl", "fabricctl", OUT_PLAIN, fab_base_version());
         out_text(s->out, "fabricd", "fabricd", OUT_PLAIN, r->version);
         out_text(s->out, "api", "API", OUT_PLAIN, r->api_version);
         out_record_end(s->out);

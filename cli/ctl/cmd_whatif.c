@@ -28,8 +28,9 @@ static void say_lost(struct out *o, const Fabric__V1__WhatIfResponse *r)
         out_textf(o, "Lost", OUT_GOOD, "nothing; all endports still reach each other");
     else
         out_textf(o, "Lost", OUT_BAD, "%u switch%s, %u endport%s%s%s", r->lost_switches,
-                  fab_es(r->lost_switches), r->lost_endport_count, fab_s(r->lost_endport_count),
-                  names, r->lost_endport_count > NAMED ? ", ..." : "");
+                  fab_base_plural_es(r->lost_switches), r->lost_endport_count,
+                  fab_base_plural_s(r->lost_endport_count), names,
+                  r->lost_endport_count > NAMED ? ", ..." : "");
     out_number(o, "links", NULL, OUT_PLAIN, r->links);
     out_number(o, "lost_switches", NULL, OUT_PLAIN, r->lost_switches);
     out_number(o, "lost_endport_count", NULL, OUT_PLAIN, r->lost_endport_count);
@@ -47,8 +48,9 @@ static void say_change(struct out *o, const Fabric__V1__WhatIfResponse *r)
 {
     out_textf(o, "Writes", OUT_PLAIN,
               "%" PRIu64 " of %" PRIu64 " blocks on %u switch%s, for %" PRIu64 " entr%s",
-              r->blocks_changed, r->blocks, r->switches_changed, fab_es(r->switches_changed),
-              r->entries_changed, fab_plural(r->entries_changed, "y", "ies"));
+              r->blocks_changed, r->blocks, r->switches_changed,
+              fab_base_plural_es(r->switches_changed), r->entries_changed,
+              fab_base_plural(r->entries_changed, "y", "ies"));
     out_number(o, "blocks_changed", NULL, OUT_PLAIN, r->blocks_changed);
     out_number(o, "blocks", NULL, OUT_PLAIN, r->blocks);
     out_number(o, "switches_changed", NULL, OUT_PLAIN, r->switches_changed);
@@ -124,7 +126,7 @@ static int say(struct out *o, enum out_format format, const Fabric__V1__WhatIfRe
 {
     const Fabric__V1__EngineReport *e = r->report;
     out_record(o, NULL);
-    out_textf(o, "Fails", OUT_PLAIN, "%u link%s", r->links, fab_s(r->links));
+    out_textf(o, "Fails", OUT_PLAIN, "%u link%s", r->links, fab_base_plural_s(r->links));
     out_number(o, "generation", NULL, OUT_PLAIN, r->generation);
     say_lost(o, r);
     say_engine(o, e);

@@ -426,7 +426,7 @@ static int obey(struct options *o, int argc, char **argv)
     if (rc != EXIT_OK)
         return rc;
     if (o->version) {
-        printf("fabricctl %s\n", fab_version());
+        printf("fabricctl %s\n", fab_base_version());
         return EXIT_OK;
     }
     argc -= optind;

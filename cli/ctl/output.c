@@ -54,7 +54,7 @@ void out_text(struct out *o, const char *key, const char *label, enum out_tone t
         o->failed = true;
         return;
     }
-    fab_utf8_clean(value, len, clean, room);
+    fab_grpc_utf8_clean(value, len, clean, room);
     o->ops->value(o, &(struct value){key, label, clean, VALUE_TEXT, tone});
     free(clean);
 }
@@ -71,7 +71,7 @@ void out_lines(struct out *o, const char *key, const char *text)
     clean[0] = '\0';
     for (const char *line = text; *line != '\0';) {
         size_t len = strcspn(line, "\n");
-        used += fab_utf8_clean(line, len, clean + used, room - used);
+        used += fab_grpc_utf8_clean(line, len, clean + used, room - used);
         line += len;
         if (*line == '\n') {
             clean[used++] = '\n';
@@ -166,7 +166,7 @@ void out_note(struct out *o, enum out_tone tone, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(line, sizeof line, fmt, ap);
     va_end(ap);
-    fab_utf8_clean(line, strlen(line), clean, sizeof clean);
+    fab_grpc_utf8_clean(line, strlen(line), clean, sizeof clean);
     o->ops->note(o, tone, clean);
 }
 

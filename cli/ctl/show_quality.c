@@ -110,10 +110,10 @@ static void say_all(struct out *o, const Fabric__V1__Quality *q)
     const Fabric__V1__AllToAll *all = all_of(q);
     out_textf(o, "All-to-all", tone_of(all->max, all->bound),
               "at most %" PRIu64 " unit%s over a channel; lower bound of every routing: %" PRIu64,
-              all->max, fab_s(all->max), all->bound);
+              all->max, fab_base_plural_s(all->max), all->bound);
     out_textf(o, "Balance", OUT_PLAIN, "max/mean %.2f, mean %.1f, sigma %.1f; %u channel%s unused",
               all->max_over_mean, all->mean, all->sigma, all->unused_channels,
-              fab_s(all->unused_channels));
+              fab_base_plural_s(all->unused_channels));
 }
 
 static void say_permutations(struct out *o, const Fabric__V1__Quality *q)
@@ -123,12 +123,12 @@ static void say_permutations(struct out *o, const Fabric__V1__Quality *q)
     const Fabric__V1__Bisections *b = bisections_of(q);
     if (s->tried > 0)
         out_textf(o, "Shifts", tone_of(s->max, s->bound),
-                  "at most %u flow%s over a channel (bound %u); %s%u tried", s->max, fab_s(s->max),
-                  s->bound, s->exhaustive ? "all " : "", s->tried);
+                  "at most %u flow%s over a channel (bound %u); %s%u tried", s->max,
+                  fab_base_plural_s(s->max), s->bound, s->exhaustive ? "all " : "", s->tried);
     if (r->tried > 0)
         out_textf(o, "Random", OUT_PLAIN,
                   "median %u, at most %u flow%s over a channel; %u permutations", r->median, r->max,
-                  fab_s(r->max), r->tried);
+                  fab_base_plural_s(r->max), r->tried);
     if (b->tried > 0)
         out_textf(o, "Bisection", OUT_PLAIN,
                   "%.1f %% of the bandwidth of the endports (worst: %.1f %%); %u random bisections",
@@ -174,7 +174,7 @@ static void say_worst(struct out *o, const Fabric__V1__AllToAll *all)
 void out_quality(struct out *o, const Fabric__V1__Quality *q)
 {
     out_textf(o, "Endports", OUT_PLAIN, "%u on %u lea%s; the fabric has %u channels", q->endports,
-              q->leaves, fab_plural(q->leaves, "f", "ves"), q->channels);
+              q->leaves, fab_base_plural(q->leaves, "f", "ves"), q->channels);
     if (q->unreachable_pairs > 0)
         out_textf(o, "Lost", OUT_BAD, "%" PRIu64 " of %" PRIu64 " pairs do not reach each other",
                   q->unreachable_pairs, q->unreachable_pairs + q->pairs);

@@ -36,8 +36,8 @@ static void count_isls(const struct fab_fabric *f, struct counts *c)
 {
     for (uint32_t p = 0; p < f->port_count; p++) {
         uint32_t peer = f->ports[p].peer;
-        c->isls += peer != FAB_NONE && peer > p && fab_node_is_switch(f, f->ports[p].node) &&
-                   fab_node_is_switch(f, f->ports[peer].node);
+        c->isls += peer != FAB_NONE && peer > p && fab_fabric_node_is_switch(f, f->ports[p].node) &&
+                   fab_fabric_node_is_switch(f, f->ports[peer].node);
     }
 }
 
@@ -62,7 +62,8 @@ static int count_components(const struct fab_fabric *f, struct counts *c)
     for (uint32_t p = 0; p < f->port_count; p++) {
         if (f->ports[p].peer == FAB_NONE)
             continue;
-        uint32_t x = component_of(of, f->ports[p].node), y = component_of(of, fab_peer_node(f, p));
+        uint32_t x = component_of(of, f->ports[p].node),
+                 y = component_of(of, fab_fabric_peer_node(f, p));
         c->components -= x != y;
         of[x > y ? x : y] = x > y ? y : x;
     }
@@ -88,7 +89,7 @@ static int report(const struct fab_builder *b)
 {
     struct fab_fabric *f = NULL;
     struct counts c = {0};
-    int status = fab_builder_seal(b, &f);
+    int status = fab_fabric_builder_seal(b, &f);
     if (status == FAB_OK)
         status = count_components(f, &c);
     if (status == FAB_OK) {
@@ -110,15 +111,15 @@ static int run(const struct cmd *cmd, int argc, char **argv)
         return cmd_usage(cmd);
     if (file_read(argv[1], &text, &len) != 0)
         return CMD_FAILED;
-    int status = fab_text_read(text, len, &b, &error);
+    int status = fab_fabric_text_read(text, len, &b, &error);
     if (status == FAB_E_FORMAT)
         fprintf(stderr, "%s:%" PRIu32 ":%" PRIu32 ": %s\n", argv[1], error.line, error.column,
                 error.message);
     else if (status == FAB_OK)
         status = report(b);
     if (status != FAB_OK && status != FAB_E_FORMAT)
-        fprintf(stderr, "fabsim: %s: %s\n", argv[1], fab_status_text(status));
-    fab_builder_free(b);
+        fprintf(stderr, "fabsim: %s: %s\n", argv[1], fab_base_status_text(status));
+    fab_fabric_builder_free(b);
     free(text);
     return status == FAB_OK ? CMD_OK : CMD_FAILED;
 }

@@ -91,15 +91,15 @@ static int send_words(const char *base, int count, char **words)
 {
     struct fab_text line = {0};
     for (int i = 0; i < count; i++) {
-        fab_text_add(&line, i > 0 ? " " : "");
-        fab_text_add(&line, words[i]);
+        fab_base_text_add(&line, i > 0 ? " " : "");
+        fab_base_text_add(&line, words[i]);
     }
     int result = CMD_FAILED;
     if (line.status == 0)
-        result = talk(base, fab_text_get(&line), line.len);
+        result = talk(base, fab_base_text_get(&line), line.len);
     else
         fprintf(stderr, "fabsim: %s\n", strerror(ENOMEM));
-    fab_text_fini(&line);
+    fab_base_text_fini(&line);
     return result;
 }
 
@@ -118,8 +118,8 @@ static void print_commands(FILE *file)
 {
     struct fab_text help = {0};
     console_help(&help);
-    fprintf(file, "commands:\n%s", fab_text_get(&help));
-    fab_text_fini(&help);
+    fprintf(file, "commands:\n%s", fab_base_text_get(&help));
+    fab_base_text_fini(&help);
 }
 
 static int print_usage(const struct cmd *cmd)

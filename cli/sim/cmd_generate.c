@@ -21,24 +21,24 @@ static int parse_rate(const struct value *v, struct fab_port_info *ret)
     int len = snprintf(text, sizeof text, "%ux%s", (unsigned)(v[OPT_WIDTH].number & 255),
                        v[OPT_SPEED].text);
     if (v[OPT_WIDTH].number < 256 && len < (int)sizeof text &&
-        fab_text_parse_rate(text, (size_t)len, ret) == FAB_OK)
+        fab_fabric_text_parse_rate(text, (size_t)len, ret) == FAB_OK)
         return 0;
     fprintf(stderr, "fabsim: no link has %llu lanes %s\n", (unsigned long long)v[OPT_WIDTH].number,
             v[OPT_SPEED].text);
     return -1;
 }
 
-static struct fab_dress dress_of(const struct value *v, const struct fab_port_info *rate)
+static struct fab_variation dress_of(const struct value *v, const struct fab_port_info *rate)
 {
     uint64_t radix = v[OPT_RADIX].number;
-    return (struct fab_dress){.radix = radix < UINT32_MAX ? (uint32_t)radix : UINT32_MAX,
-                              .aggregation = v[OPT_AGGREGATION].number != 0,
-                              .missing = (uint32_t)v[OPT_MISSING].number,
-                              .missing_ppm = v[OPT_MISSING].ppm,
-                              .allow_islands = v[OPT_ALLOW_PARTITIONED].number != 0,
-                              .shuffle_guids = v[OPT_SHUFFLE_GUIDS].number != 0,
-                              .seed = v[OPT_SEED].number,
-                              .rate = rate};
+    return (struct fab_variation){.radix = radix < UINT32_MAX ? (uint32_t)radix : UINT32_MAX,
+                                  .aggregation = v[OPT_AGGREGATION].number != 0,
+                                  .missing = (uint32_t)v[OPT_MISSING].number,
+                                  .missing_ppm = v[OPT_MISSING].ppm,
+                                  .allow_partitioned = v[OPT_ALLOW_PARTITIONED].number != 0,
+                                  .shuffle_guids = v[OPT_SHUFFLE_GUIDS].number != 0,
+                                  .seed = v[OPT_SEED].number,
+                                  .rate = rate};
 }
 
 /* ---- writing -----------------------------------------------------------------------------------
@@ -46,15 +46,15 @@ static struct fab_dress dress_of(const struct value *v, const struct fab_port_in
 
 static int complain(int status)
 {
-    fprintf(stderr, "fabsim: %s\n", fab_status_text(status));
+    fprintf(stderr, "fabsim: %s\n", fab_base_status_text(status));
     return CMD_FAILED;
 }
 
 /* Consumes b. */
 static int seal(struct fab_builder *b, struct fab_fabric **ret)
 {
-    int status = fab_builder_seal(b, ret);
-    fab_builder_free(b);
+    int status = fab_fabric_builder_seal(b, ret);
+    fab_fabric_builder_free(b);
     return status;
 }
 
@@ -62,7 +62,7 @@ static int write_out(const struct fab_fabric *f, const char *path)
 {
     char *text = NULL;
     size_t len = 0;
-    int status = fab_text_write(f, &text, &len);
+    int status = fab_fabric_text_write(f, &text, &len);
     if (status != FAB_OK)
         return complain(status);
     int result = file_write(path, text, len) == 0 ? CMD_OK : CMD_FAILED;
@@ -70,17 +70,17 @@ static int write_out(const struct fab_fabric *f, const char *path)
     return result;
 }
 
-static int dress_and_write(const struct fab_fabric *plain, const struct fab_dress *dress,
+static int dress_and_write(const struct fab_fabric *plain, const struct fab_variation *variation,
                            const char *path)
 {
     struct fab_builder *b = NULL;
     struct fab_fabric *f = NULL;
-    int status = fab_generate_dress(plain, dress, &b);
+    int status = fab_fabric_generate_variation(plain, variation, &b);
     if (status == FAB_E_RANGE)
         fprintf(stderr, "fabsim: a switch has more ports than --radix, or than 254\n");
     else if (status == FAB_E_LIMIT)
         fprintf(stderr, "fabsim: --missing: not so many cables can be missing%s\n",
-                dress->allow_islands ? "" : " without --allow-partitioned");
+                variation->allow_partitioned ? "" : " without --allow-partitioned");
     if (status == FAB_E_RANGE || status == FAB_E_LIMIT)
         return CMD_FAILED;
     if (status == FAB_OK)
@@ -102,16 +102,16 @@ static char *plane_path(const char *path, uint32_t plane)
                                                                                        : NULL;
 }
 
-static int write_planes(const struct fab_fabric *plain, struct fab_dress *dress, uint32_t planes,
-                        const char *path)
+static int write_planes(const struct fab_fabric *plain, struct fab_variation *variation,
+                        uint32_t planes, const char *path)
 {
     int result = CMD_OK;
     for (uint32_t i = 1; i <= planes && result == CMD_OK; i++) {
         char *name = plane_path(path, i);
         if (name == NULL)
             return complain(FAB_E_NOMEM);
-        dress->plane = i;
-        result = dress_and_write(plain, dress, name);
+        variation->plane = i;
+        result = dress_and_write(plain, variation, name);
         free(name);
     }
     return result;
@@ -149,7 +149,7 @@ static int make(const struct family *family, const struct value *v, struct fab_f
         status = seal(b, ret);
     if (status != FAB_OK)
         fprintf(stderr, "fabsim: %s: no such fabric is possible: %s\n", family->name,
-                status == FAB_E_RANGE ? family->limits : fab_status_text(status));
+                status == FAB_E_RANGE ? family->limits : fab_base_status_text(status));
     return status;
 }
 
@@ -167,9 +167,9 @@ static int generate(const struct family *family, const struct value *v, const ch
         return CMD_USAGE;
     if (make(family, v, &plain) != FAB_OK)
         return CMD_FAILED;
-    struct fab_dress dress = dress_of(v, &rate);
-    int result = planes > 1 ? write_planes(plain, &dress, (uint32_t)planes, out)
-                            : dress_and_write(plain, &dress, out);
+    struct fab_variation variation = dress_of(v, &rate);
+    int result = planes > 1 ? write_planes(plain, &variation, (uint32_t)planes, out)
+                            : dress_and_write(plain, &variation, out);
     fab_fabric_unref(plain);
     return result;
 }

@@ -38,11 +38,11 @@ static void print_fields(const uint8_t *mad)
     _Alignas(16) uint8_t from[LONGEST_STRUCT];
     char text[4096];
     bool smp = mad[1] == FAB_CLASS_SMP_LID || mad[1] == FAB_CLASS_SMP_DIRECTED;
-    const struct fab_attr *a = smp ? fab_attr_by_id(fab_be16(mad + 16)) : NULL;
+    const struct fab_attr *a = smp ? fab_wire_attr_by_id(fab_base_get_be16(mad + 16)) : NULL;
     if (!a || a->struct_size > sizeof(from) ||
-        fab_attr_unpack(a, mad + AT_SMP_DATA, FAB_SMP_DATA, from) != FAB_OK)
+        fab_wire_attr_unpack(a, mad + AT_SMP_DATA, FAB_SMP_DATA, from) != FAB_OK)
         return;
-    (void)fab_attr_print(a, from, text, sizeof(text));
+    (void)fab_wire_attr_print(a, from, text, sizeof(text));
     for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
         printf("      %s\n", line);
 }
@@ -99,7 +99,7 @@ static void print_entry(const struct fab_recording_entry *e, bool verbose)
 /* Prints a recording, and on stderr why it ends if it is not complete. */
 static int print(const char *path, const uint8_t *bytes, size_t len, bool verbose)
 {
-    struct fab_reader r = fab_reader(bytes, len);
+    struct fab_base_reader r = fab_base_reader(bytes, len);
     struct fab_recording_header header;
     struct fab_recording_entry e = {0};
     uint8_t mad[FAB_MAD_SIZE];
@@ -111,12 +111,12 @@ static int print(const char *path, const uint8_t *bytes, size_t len, bool verbos
         return CMD_FAILED;
     }
     print_header(&header);
-    while (e.kind != FAB_RECORDING_END && fab_read_left(&r) > 0 &&
+    while (e.kind != FAB_RECORDING_END && fab_base_read_left(&r) > 0 &&
            (status = fab_recording_unpack(&r, mad, &e)) == FAB_OK)
         print_entry(&e, verbose);
     if (status == FAB_E_FORMAT)
         fprintf(stderr, "fabsim: %s: damaged at byte %zu; everything before is valid\n", path,
-                len - fab_read_left(&r));
+                len - fab_base_read_left(&r));
     else if (e.kind != FAB_RECORDING_END)
         fprintf(stderr, "fabsim: %s: truncated, as after a crash; everything before is valid\n",
                 path);

@@ -33,15 +33,15 @@ static int seal(const char *path, const char *text, size_t len, struct fab_fabri
 {
     struct fab_text_error error;
     struct fab_builder *b = NULL;
-    int status = fab_text_read(text, len, &b, &error);
+    int status = fab_fabric_text_read(text, len, &b, &error);
     if (status == FAB_E_FORMAT)
         fprintf(stderr, "%s:%" PRIu32 ":%" PRIu32 ": %s\n", path, error.line, error.column,
                 error.message);
     if (status == FAB_OK)
-        status = fab_builder_seal(b, ret);
+        status = fab_fabric_builder_seal(b, ret);
     if (status != FAB_OK && status != FAB_E_FORMAT)
-        fprintf(stderr, "fabsim: %s: %s\n", path, fab_status_text(status));
-    fab_builder_free(b);
+        fprintf(stderr, "fabsim: %s: %s\n", path, fab_base_status_text(status));
+    fab_fabric_builder_free(b);
     return status;
 }
 
@@ -166,7 +166,7 @@ static int serve(struct arguments *a, const char *text, const struct fab_fabric 
     struct fab_sim *sim = NULL;
     int result = CMD_FAILED, status = fab_sim_new(f, a->seed, &sim);
     if (status != FAB_OK)
-        fprintf(stderr, "fabsim: %s: %s\n", a->file, fab_status_text(status));
+        fprintf(stderr, "fabsim: %s: %s\n", a->file, fab_base_status_text(status));
     else if (f->node_count == 0)
         fprintf(stderr, "fabsim: %s: the file contains no node\n", a->file);
     else if (find_host(sim, text, a->host, &a->settings.first_node)) {

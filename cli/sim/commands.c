@@ -89,8 +89,8 @@ bool commands_serve(struct commands *d, unsigned session)
         stays = false;
     } else if (len > 0) {
         int code = console_run(d->console, d->packet, (size_t)len, &out);
-        stays = answer(fd, code, fab_text_get(&out), out.len);
-        fab_text_fini(&out);
+        stays = answer(fd, code, fab_base_text_get(&out), out.len);
+        fab_base_text_fini(&out);
     }
     if (!stays) {
         close(fd);
@@ -113,8 +113,8 @@ static void end_of_line(struct commands *d)
 {
     struct fab_text out = {0};
     (void)console_run(d->console, d->line, d->line_len, &out);
-    fputs(fab_text_get(&out), stdout);
-    fab_text_fini(&out);
+    fputs(fab_base_text_get(&out), stdout);
+    fab_base_text_fini(&out);
     d->line_len = 0;
 }
 

@@ -25,12 +25,13 @@ static void describe_client(const struct hub *h, unsigned id, struct fab_text *o
 {
     const struct hub_client *c = &h->clients[id];
     const struct fab_node *node = &fab_sim_fabric(h->sim)->nodes[c->at.node];
-    fab_text_addf(out,
-                  "client %u pid %" PRIu32 " at 0x%016" PRIx64 "/%u (%s) lid %u%s sent %" PRIu64
-                  " received %" PRIu64 " lost %" PRIu64 " unread %" PRIu64 "\n",
-                  id, c->pid, node->guid, c->at.port, node->desc,
-                  fab_sim_port(h->sim, c->at.node, c->at.port)->lid, c->is_sm ? " sm" : "", c->sent,
-                  c->received, c->lost, c->unread);
+    fab_base_text_addf(out,
+                       "client %u pid %" PRIu32 " at 0x%016" PRIx64
+                       "/%u (%s) lid %u%s sent %" PRIu64 " received %" PRIu64 " lost %" PRIu64
+                       " unread %" PRIu64 "\n",
+                       id, c->pid, node->guid, c->at.port, node->desc,
+                       fab_sim_port(h->sim, c->at.node, c->at.port)->lid, c->is_sm ? " sm" : "",
+                       c->sent, c->received, c->lost, c->unread);
 }
 
 /* Links that are down: pulled, or at a node without power. */
@@ -49,11 +50,12 @@ static int do_status(struct console *c, const char *argument, struct fab_text *o
     const struct fab_fabric *f = fab_sim_fabric(c->hub->sim);
     uint32_t down = count_down(c->hub->sim);
     (void)argument;
-    fab_text_addf(out, "serving %s: %" PRIu32 " switches, %" PRIu32 " adapters, %" PRIu32 " cables",
-                  c->name, f->switch_count, f->node_count - f->switch_count, f->link_count);
+    fab_base_text_addf(out,
+                       "serving %s: %" PRIu32 " switches, %" PRIu32 " adapters, %" PRIu32 " cables",
+                       c->name, f->switch_count, f->node_count - f->switch_count, f->link_count);
     if (down > 0)
-        fab_text_addf(out, ", %" PRIu32 " of them down", down);
-    fab_text_add(out, "\n");
+        fab_base_text_addf(out, ", %" PRIu32 " of them down", down);
+    fab_base_text_add(out, "\n");
     for (unsigned id = 0; id < c->hub->top; id++)
         if (c->hub->clients[id].pid != 0)
             describe_client(c->hub, id, out);
@@ -66,7 +68,7 @@ static int do_detach(struct console *c, const char *argument, struct fab_text *o
     unsigned long id = strtoul(argument, &end, 10);
     if (!isdigit((unsigned char)*argument) || *end != '\0' || id >= c->hub->top ||
         c->hub->clients[id].pid == 0) {
-        fab_text_addf(out, "no client %s; status lists them\n", argument);
+        fab_base_text_addf(out, "no client %s; status lists them\n", argument);
         return CMD_FAILED;
     }
     hub_detach(c->hub, (unsigned)id);
@@ -115,7 +117,8 @@ void console_help(struct fab_text *out)
             fault_help_line(out, commands[i].name,
                             commands[i].argument != NULL ? commands[i].argument : "",
                             commands[i].summary);
-    fab_text_add(out, "NODE is a node's id, GUID or description, or a pattern of descriptions such "
+    fab_base_text_add(out,
+                      "NODE is a node's id, GUID or description, or a pattern of descriptions such "
                       "as leaf-00*.\n");
 }
 
@@ -141,12 +144,13 @@ static int run_line(struct console *c, char *line, struct fab_text *out)
         return fault_run(fault, c->hub->sim, argument, out);
     const struct command *command = find_command(line);
     if (command == NULL) {
-        fab_text_addf(out, "no command \"%s\"; try help\n", line);
+        fab_base_text_addf(out, "no command \"%s\"; try help\n", line);
         return CMD_USAGE;
     }
     if ((command->argument != NULL) != (*argument != '\0')) {
-        fab_text_addf(out, "usage: %s%s%s\n", command->name, command->argument != NULL ? " " : "",
-                      command->argument != NULL ? command->argument : "");
+        fab_base_text_addf(out, "usage: %s%s%s\n", command->name,
+                           command->argument != NULL ? " " : "",
+                           command->argument != NULL ? command->argument : "");
         return CMD_USAGE;
     }
     return command->run(c, argument, out);
@@ -162,7 +166,8 @@ static int run_part(struct console *c, const char *text, size_t len, struct fab_
     while (len > 0 && isspace((unsigned char)text[len - 1]))
         len--;
     if (len >= sizeof line || memchr(text, '\0', len) != NULL) {
-        fab_text_addf(out, "a line has at most %d characters and no NUL\n", CONSOLE_LINE_MAX - 1);
+        fab_base_text_addf(out, "a line has at most %d characters and no NUL\n",
+                           CONSOLE_LINE_MAX - 1);
         return CMD_USAGE;
     }
     memcpy(line, text, len);

@@ -19,7 +19,7 @@ static int make_leaf_spine(const struct value *v, struct fab_builder **ret)
                                        .spines = u32(&v[OPT_SPINES]),
                                        .hosts_per_leaf = u32(&v[OPT_HOSTS]),
                                        .parallel = u32(&v[OPT_PARALLEL])};
-    return fab_generate_leaf_spine(&spec, ret);
+    return fab_fabric_generate_leaf_spine(&spec, ret);
 }
 
 static int make_fat_tree(const struct value *v, struct fab_builder **ret)
@@ -28,7 +28,7 @@ static int make_fat_tree(const struct value *v, struct fab_builder **ret)
                                      .levels = u32(&v[OPT_LEVELS]),
                                      .taper = u32(&v[OPT_TAPER]),
                                      .parallel = u32(&v[OPT_PARALLEL])};
-    return fab_generate_fat_tree(&spec, ret);
+    return fab_fabric_generate_fat_tree(&spec, ret);
 }
 
 /* A list that was not given is all 1. */
@@ -49,7 +49,7 @@ static int make_pgft(const struct value *v, struct fab_builder **ret)
     copy_list(&v[OPT_M], spec.m);
     copy_list(&v[OPT_W], spec.w);
     copy_list(&v[OPT_P], spec.p);
-    return fab_generate_pgft(&spec, ret);
+    return fab_fabric_generate_pgft(&spec, ret);
 }
 
 static int make_rail(const struct value *v, struct fab_builder **ret)
@@ -61,7 +61,7 @@ static int make_rail(const struct value *v, struct fab_builder **ret)
                                  .parallel = u32(&v[OPT_PARALLEL]),
                                  .cores = u32(&v[OPT_CORES]),
                                  .core_parallel = u32(&v[OPT_CORE_PARALLEL])};
-    return fab_generate_rail(&spec, ret);
+    return fab_fabric_generate_rail(&spec, ret);
 }
 
 static int make_dragonfly(const struct value *v, struct fab_builder **ret)
@@ -71,7 +71,7 @@ static int make_dragonfly(const struct value *v, struct fab_builder **ret)
                                       .global = u32(&v[OPT_GLOBAL]),
                                       .hosts = u32(&v[OPT_HOSTS]),
                                       .parallel = u32(&v[OPT_PARALLEL])};
-    return fab_generate_dragonfly(&spec, ret);
+    return fab_fabric_generate_dragonfly(&spec, ret);
 }
 
 static int make_dragonfly_plus(const struct value *v, struct fab_builder **ret)
@@ -82,7 +82,7 @@ static int make_dragonfly_plus(const struct value *v, struct fab_builder **ret)
                                            .global = u32(&v[OPT_GLOBAL]),
                                            .hosts = u32(&v[OPT_HOSTS]),
                                            .parallel = u32(&v[OPT_PARALLEL])};
-    return fab_generate_dragonfly_plus(&spec, ret);
+    return fab_fabric_generate_dragonfly_plus(&spec, ret);
 }
 
 static int make_grid(const struct value *v, bool mesh, struct fab_builder **ret)
@@ -92,7 +92,7 @@ static int make_grid(const struct value *v, bool mesh, struct fab_builder **ret)
                                   .parallel = u32(&v[OPT_PARALLEL]),
                                   .mesh = mesh};
     copy_list(&v[OPT_SIZE], spec.size);
-    return fab_generate_torus(&spec, ret);
+    return fab_fabric_generate_torus(&spec, ret);
 }
 
 static int make_torus(const struct value *v, struct fab_builder **ret)
@@ -110,7 +110,7 @@ static int make_hypercube(const struct value *v, struct fab_builder **ret)
     struct fab_hypercube_spec spec = {.dimensions = u32(&v[OPT_DIMENSIONS]),
                                       .hosts = u32(&v[OPT_HOSTS]),
                                       .parallel = u32(&v[OPT_PARALLEL])};
-    return fab_generate_hypercube(&spec, ret);
+    return fab_fabric_generate_hypercube(&spec, ret);
 }
 
 static int make_hyperx(const struct value *v, struct fab_builder **ret)
@@ -119,7 +119,7 @@ static int make_hyperx(const struct value *v, struct fab_builder **ret)
                                    .hosts = u32(&v[OPT_HOSTS]),
                                    .parallel = u32(&v[OPT_PARALLEL])};
     copy_list(&v[OPT_SIZE], spec.size);
-    return fab_generate_hyperx(&spec, ret);
+    return fab_fabric_generate_hyperx(&spec, ret);
 }
 
 static int make_random(const struct value *v, struct fab_builder **ret)
@@ -128,7 +128,7 @@ static int make_random(const struct value *v, struct fab_builder **ret)
                                    .degree = u32(&v[OPT_DEGREE]),
                                    .hosts_per_switch = u32(&v[OPT_HOSTS]),
                                    .seed = v[OPT_SEED].number};
-    return fab_generate_random(&spec, ret);
+    return fab_fabric_generate_random(&spec, ret);
 }
 
 #define BIT(id) (UINT64_C(1) << OPT_##id)

@@ -358,9 +358,9 @@ void fault_help_line(struct fab_text *out, const char *verb, const char *usage, 
 {
     int len = (int)(strlen(verb) + 1 + strlen(usage));
     if (len < HELP_COLUMN)
-        fab_text_addf(out, "  %s %s%*s%s\n", verb, usage, HELP_COLUMN - len, "", summary);
+        fab_base_text_addf(out, "  %s %s%*s%s\n", verb, usage, HELP_COLUMN - len, "", summary);
     else
-        fab_text_addf(out, "  %s %s\n  %*s%s\n", verb, usage, HELP_COLUMN, "", summary);
+        fab_base_text_addf(out, "  %s %s\n  %*s%s\n", verb, usage, HELP_COLUMN, "", summary);
 }
 
 void fault_help(struct fab_text *out)
@@ -374,7 +374,7 @@ void fault_help(struct fab_text *out)
 
 static int print_usage(const struct fault_call *o)
 {
-    fab_text_addf(o->out, "usage: %s %s\n", o->fault->name, o->fault->usage);
+    fab_base_text_addf(o->out, "usage: %s %s\n", o->fault->name, o->fault->usage);
     return CMD_USAGE;
 }
 
@@ -419,18 +419,18 @@ static int read_option(struct fault_call *o, char *word)
     char *equals = strchr(word, '=');
     struct option_value value = {.name = word, .text = equals + 1};
     if (!takes(o->fault, word, (size_t)(equals - word))) {
-        fab_text_addf(o->out, "%s takes no option \"%.*s\"; ", o->fault->name, (int)(equals - word),
-                      word);
+        fab_base_text_addf(o->out, "%s takes no option \"%.*s\"; ", o->fault->name,
+                           (int)(equals - word), word);
         return print_usage(o);
     }
     *equals = '\0';
     if (o->option_count == OPTIONS_MAX || option(o, word) != NULL) {
-        fab_text_addf(o->out, "option \"%s\" is given twice\n", word);
+        fab_base_text_addf(o->out, "option \"%s\" is given twice\n", word);
         return CMD_USAGE;
     }
     if (strcmp(word, "speed") != 0 && !fault_number(value.text, &value.number)) {
-        fab_text_addf(o->out, "%s=\"%s\" is not a number, a time (10ms) or a share (1%%)\n", word,
-                      value.text);
+        fab_base_text_addf(o->out, "%s=\"%s\" is not a number, a time (10ms) or a share (1%%)\n",
+                           word, value.text);
         return CMD_USAGE;
     }
     o->options[o->option_count++] = value;
@@ -461,11 +461,12 @@ static int report(const struct fault_call *o, int status, const char *where)
     if (status == FAB_OK)
         return CMD_OK;
     if (status == FAB_E_INVAL) {
-        fab_text_addf(o->out, "%s%sinvalid value; ", where, *where != '\0' ? ": " : "");
+        fab_base_text_addf(o->out, "%s%sinvalid value; ", where, *where != '\0' ? ": " : "");
         return print_usage(o);
     }
-    fab_text_addf(o->out, "%s: %s\n", where,
-                  status == FAB_E_NOT_FOUND ? "no such link or port" : fab_status_text(status));
+    fab_base_text_addf(o->out, "%s: %s\n", where,
+                       status == FAB_E_NOT_FOUND ? "no such link or port"
+                                                 : fab_base_status_text(status));
     return CMD_FAILED;
 }
 
@@ -482,11 +483,11 @@ static int at_place(const struct fault_call *o, struct place at, const char *whe
 {
     enum subject subject = o->fault->subject;
     if (subject == NODES && at.port != 0) {
-        fab_text_addf(o->out, "\"%s\" is a port, but a node is needed\n", where);
+        fab_base_text_addf(o->out, "\"%s\" is a port, but a node is needed\n", where);
         return CMD_FAILED;
     }
     if (subject == CABLE && at.port == 0) {
-        fab_text_addf(o->out, "\"%s\" is a node, but a port is needed; ", where);
+        fab_base_text_addf(o->out, "\"%s\" is a node, but a port is needed; ", where);
         return print_usage(o);
     }
     return report(o, subject == CABLES && at.port == 0 ? at_all_ports(o, at) : o->fault->run(o, at),
@@ -525,7 +526,7 @@ static int at_pattern(const struct fault_call *o)
         hit++;
     }
     if (hit == 0)
-        fab_text_addf(o->out, "no node \"%s\"\n", o->subject);
+        fab_base_text_addf(o->out, "no node \"%s\"\n", o->subject);
     return hit > 0 ? CMD_OK : CMD_FAILED;
 }
 
@@ -540,7 +541,7 @@ int fault_run(const struct fault *f, struct fab_sim *sim, char *argument, struct
         return report(&o, f->run(&o, at), "");
     int status = place_find(sim, o.subject, &at);
     if (status == FAB_E_RANGE) {
-        fab_text_addf(out, "the node in \"%s\" has no such port\n", o.subject);
+        fab_base_text_addf(out, "the node in \"%s\" has no such port\n", o.subject);
         return CMD_FAILED;
     }
     return status == FAB_OK ? at_place(&o, at, o.subject) : at_pattern(&o);

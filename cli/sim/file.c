@@ -27,7 +27,7 @@ static int slurp(FILE *file, char **ret_text, size_t *ret_len)
     char *text = NULL;
     size_t len = 0, room = 0, got;
     do {
-        char *bigger = fab_grow(text, 1, len + 65536, &room);
+        char *bigger = fab_base_grow(text, 1, len + 65536, &room);
         errno = bigger == NULL ? ENOMEM : EFBIG;
         if (bigger == NULL || len > SIZE_LIMIT) {
             free(bigger != NULL ? bigger : text);

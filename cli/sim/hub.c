@@ -99,7 +99,7 @@ static bool deliver(struct hub *h, unsigned id, const uint8_t *packet)
 
 static void return_lost(struct hub *h, unsigned id, uint8_t *packet)
 {
-    fab_put_be32(packet + STATUS_AT, STATUS_LOST);
+    fab_base_put_be32(packet + STATUS_AT, STATUS_LOST);
     h->clients[id].lost++;
     (void)deliver(h, id, packet);
 }
@@ -124,7 +124,7 @@ static bool accepts_class(const struct hub_client *c, uint8_t mgmt_class)
 /* The client that a MAD at this port is for; HUB_CLIENTS: none. */
 static unsigned addressee(const struct hub *h, const struct place *at, const uint8_t *mad)
 {
-    unsigned id = fab_be16(mad + TID_AT);
+    unsigned id = fab_base_get_be16(mad + TID_AT);
     if (is_response(mad))
         return id < h->top && h->clients[id].pid != 0 && same_place(&h->clients[id].at, at)
                    ? id
@@ -140,8 +140,8 @@ static unsigned addressee(const struct hub *h, const struct place *at, const uin
 static void address(uint8_t *packet, uint16_t dlid, uint16_t slid)
 {
     memset(packet + DLID_AT, 0, 8);
-    fab_put_be16(packet + DLID_AT, dlid);
-    fab_put_be16(packet + SLID_AT, slid);
+    fab_base_put_be16(packet + DLID_AT, dlid);
+    fab_base_put_be16(packet + SLID_AT, slid);
 }
 
 /* ---- pending requests ------------------------------------------------------------------------ */
@@ -225,9 +225,9 @@ static void deliver_alone(struct hub *h, const struct fab_sim_delivery *m)
     uint8_t mgmt_class = m->mad[CLASS_AT];
     bool smp = mgmt_class == FAB_CLASS_SMP_LID || mgmt_class == FAB_CLASS_SMP_DIRECTED;
     address(packet, m->dlid, m->slid);
-    fab_put_be32(packet + DQPN_AT, !smp);
-    fab_put_be32(packet + SQPN_AT, !smp);
-    fab_put_be64(packet + MAD_LENGTH_AT, FAB_MAD_SIZE);
+    fab_base_put_be32(packet + DQPN_AT, !smp);
+    fab_base_put_be32(packet + SQPN_AT, !smp);
+    fab_base_put_be64(packet + MAD_LENGTH_AT, FAB_MAD_SIZE);
     (void)deliver_mad(h, m, packet);
     if (is_response(m->mad))
         remove_answered(h, m->mad);
@@ -269,7 +269,7 @@ static unsigned deliver_all(struct hub *h, const uint8_t *packet)
 static void report_lost(struct hub *h, unsigned id, uint8_t *packet)
 {
     const uint8_t *mad = packet + MAD_AT;
-    unsigned waits = fab_be16(mad + TID_AT);
+    unsigned waits = fab_base_get_be16(mad + TID_AT);
     if (mad[METHOD_AT] == FAB_METHOD_TRAP_REPRESS)
         return;
     if (!is_response(mad))
@@ -293,7 +293,7 @@ static void swap_addresses(uint8_t *packet)
 static uint64_t length_of(const uint8_t *packet)
 {
     const uint8_t *mad = packet + MAD_AT;
-    uint64_t said = fab_be64(packet + MAD_LENGTH_AT);
+    uint64_t said = fab_base_get_be64(packet + MAD_LENGTH_AT);
     bool rmpp = mad[CLASS_AT] == FAB_CLASS_SA && (mad[FAB_RMPP_AT + 2] & FAB_RMPP_ACTIVE) != 0;
     return rmpp && said >= FAB_SA_DATA && said < FAB_MAD_SIZE ? said : FAB_MAD_SIZE;
 }
@@ -304,10 +304,10 @@ static void set_trusted_fields(const struct hub *h, unsigned id, uint8_t *packet
     uint8_t *mad = packet + MAD_AT;
     bool permissive = dlid == FAB_LID_PERMISSIVE;
     address(packet, dlid, permissive ? dlid : port_info(h, &h->clients[id])->lid);
-    fab_put_be32(packet + STATUS_AT, 0);
-    fab_put_be64(packet + MAD_LENGTH_AT, length_of(packet));
+    fab_base_put_be32(packet + STATUS_AT, 0);
+    fab_base_put_be64(packet + MAD_LENGTH_AT, length_of(packet));
     if (!is_response(mad))
-        fab_put_be16(mad + TID_AT, (uint16_t)id);
+        fab_base_put_be16(mad + TID_AT, (uint16_t)id);
 }
 
 /* libumad2sim keeps only 224 bytes of a MAD and passes uninitialised memory for the rest, where
@@ -316,10 +316,12 @@ static void set_trusted_fields(const struct hub *h, unsigned id, uint8_t *packet
 static void hide_wide_errors(uint8_t *mad)
 {
     enum { ATTR_AT = 16, CAP_MASK2_AT = 64 + 4, RESP_TIME_BITS = 5 };
-    if (mad[CLASS_AT] != FAB_CLASS_PERF || fab_be16(mad + ATTR_AT) != FAB_ATTR_CLASS_PORT_INFO)
+    if (mad[CLASS_AT] != FAB_CLASS_PERF ||
+        fab_base_get_be16(mad + ATTR_AT) != FAB_ATTR_CLASS_PORT_INFO)
         return;
-    uint32_t caps = fab_be32(mad + CAP_MASK2_AT);
-    fab_put_be32(mad + CAP_MASK2_AT, caps & ~((uint32_t)FAB_PERF2_ERRORS_EXT << RESP_TIME_BITS));
+    uint32_t caps = fab_base_get_be32(mad + CAP_MASK2_AT);
+    fab_base_put_be32(mad + CAP_MASK2_AT,
+                      caps & ~((uint32_t)FAB_PERF2_ERRORS_EXT << RESP_TIME_BITS));
 }
 
 void hub_packet(struct hub *h, unsigned client, uint8_t *packet, size_t len)
@@ -328,7 +330,7 @@ void hub_packet(struct hub *h, unsigned client, uint8_t *packet, size_t len)
     if (c == NULL || c->pid == 0 || len != HUB_PACKET_SIZE)
         return;
     uint8_t reply[FAB_MAD_SIZE];
-    uint16_t dlid = fab_be16(packet + DLID_AT);
+    uint16_t dlid = fab_base_get_be16(packet + DLID_AT);
     c->sent++;
     note_class(c, packet[MAD_AT + CLASS_AT]);
     set_trusted_fields(h, client, packet, dlid);
@@ -383,7 +385,7 @@ static bool find_port(const struct hub *h, const uint8_t *name_at, struct place 
     memcpy(name, name_at, NODE_NAME_MAX);
     if (name[0] != '\0' && place_find(h->sim, name, &place) != FAB_OK)
         return false;
-    if (fab_node_is_switch(fab_sim_fabric(h->sim), place.node))
+    if (fab_fabric_node_is_switch(fab_sim_fabric(h->sim), place.node))
         place.port = 0;
     else if (place.port == 0)
         place.port = 1;
@@ -469,20 +471,20 @@ static bool get_vendor(struct hub *h, struct hub_client *c, uint8_t data[DATA_SI
 static uint64_t port_guid(const struct hub *h, const struct hub_client *c)
 {
     const struct fab_fabric *f = fab_sim_fabric(h->sim);
-    uint64_t guid = f->ports[fab_port_id(f, c->at.node, c->at.port)].guid;
+    uint64_t guid = f->ports[fab_fabric_port_id(f, c->at.node, c->at.port)].guid;
     return guid != 0 ? guid : f->nodes[c->at.node].guid + c->at.port;
 }
 
 static bool get_gid(struct hub *h, struct hub_client *c, uint8_t data[DATA_SIZE])
 {
-    fab_put_be64(data, port_info(h, c)->gid_prefix);
-    fab_put_be64(data + 8, port_guid(h, c));
+    fab_base_put_be64(data, port_info(h, c)->gid_prefix);
+    fab_base_put_be64(data + 8, port_guid(h, c));
     return true;
 }
 
 static bool get_guid(struct hub *h, struct hub_client *c, uint8_t data[DATA_SIZE])
 {
-    fab_put_be64(data, fab_sim_fabric(h->sim)->nodes[c->at.node].guid);
+    fab_base_put_be64(data, fab_sim_fabric(h->sim)->nodes[c->at.node].guid);
     return true;
 }
 
@@ -491,7 +493,7 @@ static bool get_node_info(struct hub *h, struct hub_client *c, uint8_t data[DATA
     struct fab_node_info info = fab_sim_fabric(h->sim)->nodes[c->at.node].info;
     info.local_port = c->at.port;
     info.port_guid = port_guid(h, c);
-    return fab_attr_pack(&fab_attr_node_info, &info, data, DATA_SIZE) == FAB_OK;
+    return fab_wire_attr_pack(&fab_wire_attr_node_info, &info, data, DATA_SIZE) == FAB_OK;
 }
 
 /* The first byte is the port, 0 for the client's own. */
@@ -500,7 +502,7 @@ static bool get_port_info(struct hub *h, struct hub_client *c, uint8_t data[DATA
     uint8_t wanted = data[0];
     bool own = wanted == 0 || wanted > fab_sim_fabric(h->sim)->nodes[c->at.node].num_ports;
     const struct fab_port_info *info = fab_sim_port(h->sim, c->at.node, own ? c->at.port : wanted);
-    return fab_attr_pack(&fab_attr_port_info, info, data, DATA_SIZE) == FAB_OK;
+    return fab_wire_attr_pack(&fab_wire_attr_port_info, info, data, DATA_SIZE) == FAB_OK;
 }
 
 static bool set_is_sm(struct hub *h, struct hub_client *c, uint8_t data[DATA_SIZE])
@@ -522,10 +524,10 @@ static bool get_pkeys(struct hub *h, struct hub_client *c, uint8_t data[DATA_SIZ
     const uint8_t *found;
     size_t len;
     memset(data, 0, DATA_SIZE);
-    fab_put_be16(data, PKEYS_MEMBER);
-    if (fab_smp_pack(&mad, NULL, bytes) == FAB_OK &&
+    fab_base_put_be16(data, PKEYS_MEMBER);
+    if (fab_wire_smp_pack(&mad, NULL, bytes) == FAB_OK &&
         fab_sim_send(h->sim, c->at.node, c->at.port, FAB_LID_PERMISSIVE, bytes, reply) == 1 &&
-        fab_mad_unpack(reply, sizeof reply, &mad, &found, &len) == FAB_OK && mad.status == 0)
+        fab_wire_mad_unpack(reply, sizeof reply, &mad, &found, &len) == FAB_OK && mad.status == 0)
         memcpy(data, found, DATA_SIZE);
     return true;
 }

@@ -69,7 +69,7 @@ int main(int argc, char **argv)
         return CMD_OK;
     }
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
-        printf("fabsim %s\n", fab_version());
+        printf("fabsim %s\n", fab_base_version());
         return CMD_OK;
     }
     for (size_t i = 0; i < COMMAND_COUNT; i++)

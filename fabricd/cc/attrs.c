@@ -45,7 +45,7 @@ static bool merge_switch(const struct cc *cc, const struct cc_device *d, uint8_t
 {
     const struct fab_congestion_port *wide = switch_wide(cc, d);
     struct fab_cc_switch_setting was, now;
-    (void)fab_attr_unpack(&fab_attr_cc_switch_setting, data, FAB_GS_DATA, &was);
+    (void)fab_wire_attr_unpack(&fab_wire_attr_cc_switch_setting, data, FAB_GS_DATA, &was);
     now = was;
     for (uint32_t num = 1; num <= d->ports; num++) {
         const struct fab_congestion_port *s = setting_of(cc, d, num);
@@ -58,9 +58,9 @@ static bool merge_switch(const struct cc *cc, const struct cc_device *d, uint8_t
         now.packet_size = wide->packet_size;
         now.marking_rate = wide->marking_rate;
     }
-    bool differs = fab_attr_diff(&fab_attr_cc_switch_setting, &was, &now) != NULL;
+    bool differs = fab_wire_attr_diff(&fab_wire_attr_cc_switch_setting, &was, &now) != NULL;
     now.control_map = MAP_SWITCH;
-    (void)fab_attr_pack(&fab_attr_cc_switch_setting, &now, data, FAB_GS_DATA);
+    (void)fab_wire_attr_pack(&fab_wire_attr_cc_switch_setting, &now, data, FAB_GS_DATA);
     return differs;
 }
 
@@ -68,7 +68,7 @@ static bool merge_ports(const struct cc *cc, const struct cc_device *d, uint8_t 
                         uint8_t *data)
 {
     struct fab_cc_switch_port_setting was, now;
-    (void)fab_attr_unpack(&fab_attr_cc_switch_port_setting, data, FAB_GS_DATA, &was);
+    (void)fab_wire_attr_unpack(&fab_wire_attr_cc_switch_port_setting, data, FAB_GS_DATA, &was);
     now = was;
     for (uint32_t i = 0; i < PORTS_A_BLOCK; i++) {
         uint32_t num = block * PORTS_A_BLOCK + i;
@@ -82,8 +82,8 @@ static bool merge_ports(const struct cc *cc, const struct cc_device *d, uint8_t 
         now.port[i].packet_size = s->packet_size;
         now.port[i].marking_rate = s->marking_rate;
     }
-    (void)fab_attr_pack(&fab_attr_cc_switch_port_setting, &now, data, FAB_GS_DATA);
-    return fab_attr_diff(&fab_attr_cc_switch_port_setting, &was, &now) != NULL;
+    (void)fab_wire_attr_pack(&fab_wire_attr_cc_switch_port_setting, &now, data, FAB_GS_DATA);
+    return fab_wire_attr_diff(&fab_wire_attr_cc_switch_port_setting, &was, &now) != NULL;
 }
 
 static bool merge_table(const struct cc *cc, const struct cc_device *d, uint8_t block,
@@ -91,7 +91,7 @@ static bool merge_table(const struct cc *cc, const struct cc_device *d, uint8_t 
 {
     const struct fab_congestion_table *t = &adapter_of(cc, d)->table;
     struct fab_cc_table was, now;
-    (void)fab_attr_unpack(&fab_attr_cc_table, data, FAB_GS_DATA, &was);
+    (void)fab_wire_attr_unpack(&fab_wire_attr_cc_table, data, FAB_GS_DATA, &was);
     now = was;
     now.limit = t->limit;
     for (uint32_t i = 0; i < FAB_CONGESTION_BLOCK; i++) {
@@ -101,8 +101,8 @@ static bool merge_table(const struct cc *cc, const struct cc_device *d, uint8_t 
         now.entry[i].shift = (uint8_t)(t->entry[at] >> 14);
         now.entry[i].multiplier = t->entry[at] & 0x3fff;
     }
-    (void)fab_attr_pack(&fab_attr_cc_table, &now, data, FAB_GS_DATA);
-    return fab_attr_diff(&fab_attr_cc_table, &was, &now) != NULL;
+    (void)fab_wire_attr_pack(&fab_wire_attr_cc_table, &now, data, FAB_GS_DATA);
+    return fab_wire_attr_diff(&fab_wire_attr_cc_table, &was, &now) != NULL;
 }
 
 /* An SL that is not controlled raises no index. */
@@ -110,7 +110,7 @@ static bool merge_ca(const struct cc *cc, const struct cc_device *d, uint8_t *da
 {
     const struct fab_congestion_adapter *a = adapter_of(cc, d);
     struct fab_cc_ca_setting was, now;
-    (void)fab_attr_unpack(&fab_attr_cc_ca_setting, data, FAB_GS_DATA, &was);
+    (void)fab_wire_attr_unpack(&fab_wire_attr_cc_ca_setting, data, FAB_GS_DATA, &was);
     now = was;
     now.port_control = 0; /* an index for each queue pair, not for each SL */
     for (int sl = 0; sl < FAB_CONGESTION_SLS; sl++) {
@@ -120,9 +120,9 @@ static bool merge_ca(const struct cc *cc, const struct cc_device *d, uint8_t *da
         now.sl[sl].trigger_threshold = on ? a->sl[sl].trigger : 0;
         now.sl[sl].min = on ? a->sl[sl].min : 0;
     }
-    bool differs = fab_attr_diff(&fab_attr_cc_ca_setting, &was, &now) != NULL;
+    bool differs = fab_wire_attr_diff(&fab_wire_attr_cc_ca_setting, &was, &now) != NULL;
     now.control_map = MAP_ALL_SLS;
-    (void)fab_attr_pack(&fab_attr_cc_ca_setting, &now, data, FAB_GS_DATA);
+    (void)fab_wire_attr_pack(&fab_wire_attr_cc_ca_setting, &now, data, FAB_GS_DATA);
     return differs;
 }
 

@@ -211,8 +211,8 @@ bool cc_device_of(const struct cc *cc, const struct fab_fabric *f, uint32_t port
                   struct cc_device_status *ret)
 {
     uint32_t node = f->ports[port].node, i;
-    uint32_t owner = fab_node_is_switch(f, node) ? f->nodes[node].first_port : port;
-    if (!fab_map_get(&cc->index, f->ports[owner].guid, &i))
+    uint32_t owner = fab_fabric_node_is_switch(f, node) ? f->nodes[node].first_port : port;
+    if (!fab_base_map_get(&cc->index, f->ports[owner].guid, &i))
         return false;
     *ret = status_of(&cc->devices[i]);
     return true;

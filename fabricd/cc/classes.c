@@ -35,7 +35,7 @@ static uint32_t senders(const struct fab_fabric *f, const struct fab_qos_matcher
 void cc_note_classes(const struct fab_vls *vls, struct cc_work *w)
 {
     const struct fab_classes *c = w->policy.classes;
-    uint8_t levels = c ? fab_vls_levels(vls) : 1;
+    uint8_t levels = c ? fab_target_vls_levels(vls) : 1;
     w->levels = levels > 1 ? levels : 0;
     for (uint8_t level = 0; level < w->levels && level < FAB_CLASSES_MAX; level++)
         for (int e = 0; e < FAB_SLS && (e == 0 || e < vls->sls); e++)

@@ -20,7 +20,7 @@
 
 static uint64_t fold(uint64_t digest, uint64_t value)
 {
-    return fab_mix64(digest * UINT64_C(0x9e3779b97f4a7c15) + value + 1);
+    return fab_base_mix64(digest * UINT64_C(0x9e3779b97f4a7c15) + value + 1);
 }
 
 static uint64_t digest_port(const struct fab_congestion_port *p)
@@ -43,8 +43,8 @@ static uint64_t digest_adapter(const struct fab_congestion_adapter *a)
 static int digest_all(struct cc_work *w)
 {
     const struct fab_congestion *c = &w->settings;
-    w->port_digest = fab_alloc_array(c->port_count, sizeof(uint64_t));
-    w->adapter_digest = fab_alloc_array(c->adapter_count, sizeof(uint64_t));
+    w->port_digest = fab_base_alloc_array(c->port_count, sizeof(uint64_t));
+    w->adapter_digest = fab_base_alloc_array(c->adapter_count, sizeof(uint64_t));
     if (!w->port_digest || !w->adapter_digest)
         return FAB_E_NOMEM;
     for (uint32_t i = 0; i < c->port_count; i++)
@@ -86,7 +86,7 @@ static int find_crowds(const struct cc_work *w, uint32_t **ret)
 {
     if (!w->policy.partitions || !w->pkeys.ports)
         return FAB_OK;
-    *ret = fab_alloc_array(w->fabric->port_count, sizeof(**ret));
+    *ret = fab_base_alloc_array(w->fabric->port_count, sizeof(**ret));
     return *ret ? fab_partition_incast(w->fabric, &w->pkeys, *ret) : FAB_E_NOMEM;
 }
 
@@ -118,7 +118,7 @@ static void want_device(struct cc_work *w, uint32_t port)
 {
     const struct fab_fabric *f = w->fabric;
     const struct fab_node *n = &f->nodes[f->ports[port].node];
-    bool is_switch = fab_node_is_switch(f, f->ports[port].node);
+    bool is_switch = fab_fabric_node_is_switch(f, f->ports[port].node);
     uint32_t lid = w->lid[port];
     if (lid == 0 || lid > FAB_LID_UNICAST_MAX || f->ports[port].guid == 0 ||
         (!is_switch && w->settings.of_port[port] == FAB_CONGESTION_NONE))
@@ -139,12 +139,12 @@ static int want_devices(struct cc_work *w)
 {
     uint32_t count = 0;
     for (uint32_t p = 0; p < w->fabric->port_count; p++)
-        count += fab_port_has_lid(w->fabric, p);
-    w->wanted = fab_alloc_array(count, sizeof(*w->wanted));
+        count += fab_fabric_port_has_lid(w->fabric, p);
+    w->wanted = fab_base_alloc_array(count, sizeof(*w->wanted));
     if (!w->wanted)
         return FAB_E_NOMEM;
     for (uint32_t p = 0; p < w->fabric->port_count; p++)
-        if (fab_port_has_lid(w->fabric, p))
+        if (fab_fabric_port_has_lid(w->fabric, p))
             want_device(w, p);
     return FAB_OK;
 }
@@ -164,7 +164,7 @@ void cc_work_do(struct cc_work *w)
 
 static int copy_lids(struct cc_work *w, const struct fab_lids *lids)
 {
-    w->lid = fab_alloc_array(lids->port_count, sizeof(*w->lid));
+    w->lid = fab_base_alloc_array(lids->port_count, sizeof(*w->lid));
     if (!w->lid)
         return FAB_E_NOMEM;
     memcpy(w->lid, lids->base, lids->port_count * sizeof(*w->lid));
@@ -176,7 +176,7 @@ int cc_work_new(const struct fab_view *v, const struct fab_policy *wanted, struc
     struct cc_work *w = calloc(1, sizeof(*w));
     int r = w ? fab_policy_copy(&v->policy, &w->policy) : FAB_E_NOMEM;
     if (r == FAB_OK && (w->policy.partitions || w->policy.classes))
-        r = fab_pkeys_copy(&v->target->pkeys, &w->pkeys);
+        r = fab_target_pkeys_copy(&v->target->pkeys, &w->pkeys);
     if (r == FAB_OK)
         r = copy_lids(w, &v->target->lids);
     if (r != FAB_OK) {
@@ -199,7 +199,7 @@ void cc_work_free(struct cc_work *w)
         return;
     fab_fabric_unref(w->fabric);
     fab_policy_fini(&w->policy);
-    fab_pkeys_fini(&w->pkeys);
+    fab_target_pkeys_fini(&w->pkeys);
     fab_congestion_fini(&w->settings);
     free(w->port_digest);
     free(w->adapter_digest);

@@ -22,16 +22,16 @@
 static struct cc_device *device_of(struct cc *cc, uint64_t port_guid)
 {
     uint32_t i;
-    if (fab_map_get(&cc->index, port_guid, &i))
+    if (fab_base_map_get(&cc->index, port_guid, &i))
         return &cc->devices[i];
     if (cc->device_count == cc->device_room) {
-        void *grown =
-            fab_grow(cc->devices, sizeof(*cc->devices), cc->device_count + 1u, &cc->device_room);
+        void *grown = fab_base_grow(cc->devices, sizeof(*cc->devices), cc->device_count + 1u,
+                                    &cc->device_room);
         if (!grown)
             return NULL;
         cc->devices = grown;
     }
-    if (fab_map_put(&cc->index, port_guid, cc->device_count) != FAB_OK)
+    if (fab_base_map_put(&cc->index, port_guid, cc->device_count) != FAB_OK)
         return NULL;
     struct cc_device *d = &cc->devices[cc->device_count++];
     *d = (struct cc_device){.port_guid = port_guid};
@@ -77,11 +77,11 @@ static void forget_devices(struct cc *cc)
             i++;
             continue;
         }
-        fab_map_remove(&cc->index, d->port_guid);
+        fab_base_map_remove(&cc->index, d->port_guid);
         free(d->log);
         *d = cc->devices[--cc->device_count];
         if (i < cc->device_count)
-            (void)fab_map_put(&cc->index, d->port_guid, i); /* it is there: needs no room */
+            (void)fab_base_map_put(&cc->index, d->port_guid, i); /* it is there: needs no room */
     }
 }
 
@@ -139,7 +139,8 @@ static void done(void *ctx)
         loop_at(cc->in.loop, "congestion");
         cc->work = NULL;
         if (take(cc, w) != FAB_OK) {
-            log_error("congestion", "no settings were computed: %s", fab_status_text(w->status));
+            log_error("congestion", "no settings were computed: %s",
+                      fab_base_status_text(w->status));
             cc->generation = 0; /* devices may be those of another view */
             cc->stale = true;
         }
@@ -153,7 +154,7 @@ static void done(void *ctx)
 
 static int note_told(const struct cc *cc, struct cc_work *w)
 {
-    w->told = fab_alloc_array(cc->device_count, sizeof(*w->told));
+    w->told = fab_base_alloc_array(cc->device_count, sizeof(*w->told));
     if (!w->told)
         return FAB_E_NOMEM;
     for (uint32_t i = 0; i < cc->device_count; i++)
@@ -190,7 +191,7 @@ int cc_await(struct cc *cc, const struct fab_view *v, loop_fn *fn, void *ctx)
 {
     struct cc_waiter *more = cc->waiters;
     if (cc->waiter_count == cc->waiter_room)
-        more = fab_grow(more, sizeof(*more), cc->waiter_count + 1, &cc->waiter_room);
+        more = fab_base_grow(more, sizeof(*more), cc->waiter_count + 1, &cc->waiter_room);
     if (!more)
         return FAB_E_NOMEM;
     cc->waiters = more;
@@ -209,5 +210,5 @@ void cc_devices_fini(struct cc *cc)
     for (uint32_t i = 0; i < cc->device_count; i++)
         free(cc->devices[i].log);
     free(cc->devices);
-    fab_map_fini(&cc->index);
+    fab_base_map_fini(&cc->index);
 }

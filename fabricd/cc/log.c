@@ -87,7 +87,7 @@ static bool ask(struct cc *cc, uint32_t device)
     };
     if (d->no_log || d->state == CC_UNSUPPORTED || d->state == CC_PENDING)
         return false;
-    fab_put_be64(r.data + AT_KEY, cc->in.config->policy.congestion.key);
+    fab_base_put_be64(r.data + AT_KEY, cc->in.config->policy.congestion.key);
     if (fab_mads_submit(cc->mads, &r) != FAB_OK)
         return false;
     cc->logs.waiting++;

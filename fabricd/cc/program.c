@@ -87,7 +87,7 @@ static void submit(struct cc_job *j)
         .done = on_answer,
         .ctx = j,
     };
-    fab_put_be64(j->gmp + AT_KEY, key_of(cc));
+    fab_base_put_be64(j->gmp + AT_KEY, key_of(cc));
     j->parked = !sm_is_quiet(cc->in.sm);
     if (!j->parked && fab_mads_submit(cc->mads, &r) != FAB_OK)
         finish(j, CC_FAILED, true);
@@ -139,14 +139,14 @@ static void go_on(struct cc_job *j)
 static void learn_key(struct cc_job *j, uint8_t *attr)
 {
     struct fab_cc_key_info info;
-    (void)fab_attr_unpack(&fab_attr_cc_key_info, attr, FAB_GS_DATA, &info);
+    (void)fab_wire_attr_unpack(&fab_wire_attr_cc_key_info, attr, FAB_GS_DATA, &info);
     if (info.key == key_of(j->cc)) {
         go_on(j);
     } else if (info.key != 0 || info.protect || j->set) {
         finish(j, CC_FOREIGN_KEY, false);
     } else {
         info = (struct fab_cc_key_info){.key = key_of(j->cc), .protect = 1};
-        (void)fab_attr_pack(&fab_attr_cc_key_info, &info, attr, FAB_GS_DATA);
+        (void)fab_wire_attr_pack(&fab_wire_attr_cc_key_info, &info, attr, FAB_GS_DATA);
         tell(j);
     }
 }
@@ -157,7 +157,7 @@ static void learn_ability(struct cc_job *j, const uint8_t *attr)
     struct cc *cc = j->cc;
     struct cc_device *d = device_of(j);
     struct fab_cc_info info;
-    (void)fab_attr_unpack(&fab_attr_cc_info, attr, FAB_GS_DATA, &info);
+    (void)fab_wire_attr_unpack(&fab_wire_attr_cc_info, attr, FAB_GS_DATA, &info);
     d->table_blocks = info.table_cap;
     if (d->num == 0)
         go_on(j);

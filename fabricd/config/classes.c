@@ -101,7 +101,7 @@ static int take_rules(struct taking *t, const struct raw_class *raw, uint8_t num
     char path[2 * PATH_LEN];
     for (unsigned i = 0; i < raw->match_count; i++) {
         size_t groups = t->to->groups;
-        int rc = fab_classes_add_rule(t->to, number, raw->match[i], &error);
+        int rc = fab_policy_classes_add_rule(t->to, number, raw->match[i], &error);
         snprintf(path, sizeof(path), "%s.match[%u]", t->path, i);
         if (rc == FAB_E_FORMAT || rc == FAB_E_LIMIT)
             report_key(t->report, path, "%s", error.message);
@@ -125,7 +125,7 @@ static int take_class(struct taking *t, const struct raw_class *raw)
     int rc = take_values(t, raw, &class);
     if (rc != FAB_OK)
         return rc;
-    rc = fab_classes_add(t->to, &class, &number, &error);
+    rc = fab_policy_classes_add(t->to, &class, &number, &error);
     if (rc != FAB_OK && rc != FAB_E_NOMEM)
         report_key(t->report, t->path, "%s", error.message);
     return rc == FAB_OK ? take_rules(t, raw, number) : rc;
@@ -153,7 +153,7 @@ static int take_file(struct taking *t, const char *file)
         report_key(t->report, "qos.file", "%s", why);
         return rc;
     }
-    rc = fab_classes_read(t->to, text, len, &error);
+    rc = fab_policy_classes_read(t->to, text, len, &error);
     if (rc == FAB_OK)
         tell_notes(file, t->to);
     else if (rc != FAB_E_NOMEM)
@@ -179,13 +179,14 @@ static int take_options(struct taking *t, const struct raw_qos *raw)
 {
     struct fab_classes *c = t->to;
     uint64_t limit = 0;
-    int rc = take_option(t, "qos.sl2vl", raw->sl2vl, fab_classes_set_map(c, text_of(raw->sl2vl)));
+    int rc =
+        take_option(t, "qos.sl2vl", raw->sl2vl, fab_policy_classes_set_map(c, text_of(raw->sl2vl)));
     if (rc == FAB_OK)
         rc = take_option(t, "qos.vlarb_high", raw->vlarb_high,
-                         fab_classes_set_arb(c, true, text_of(raw->vlarb_high)));
+                         fab_policy_classes_set_arb(c, true, text_of(raw->vlarb_high)));
     if (rc == FAB_OK)
         rc = take_option(t, "qos.vlarb_low", raw->vlarb_low,
-                         fab_classes_set_arb(c, false, text_of(raw->vlarb_low)));
+                         fab_policy_classes_set_arb(c, false, text_of(raw->vlarb_low)));
     snprintf(t->path, sizeof(t->path), "qos");
     if (rc == FAB_OK)
         rc =
@@ -209,7 +210,7 @@ static int take_all(struct taking *t, const struct raw_qos *raw)
         rc = take_file(t, raw->file);
     if (rc == FAB_OK)
         rc = take_options(t, raw);
-    if (rc == FAB_OK && (rc = fab_classes_check(t->to, &error)) != FAB_OK)
+    if (rc == FAB_OK && (rc = fab_policy_classes_check(t->to, &error)) != FAB_OK)
         report_key(t->report, "qos", "%s", error.message);
     return rc;
 }
@@ -219,14 +220,14 @@ int classes_take(const struct raw_qos *raw, struct report *report, struct config
     struct taking t = {.report = report, .partitions = c->policy.partitions};
     if (raw == NULL)
         return FAB_OK;
-    int rc = fab_classes_new(&t.to);
+    int rc = fab_policy_classes_new(&t.to);
     if (rc == FAB_OK)
         rc = take_all(&t, raw);
     if (rc == FAB_OK && t.to->count > 1) {
-        fab_classes_unref(c->policy.classes);
+        fab_policy_classes_unref(c->policy.classes);
         c->policy.classes = t.to;
     } else {
-        fab_classes_unref(t.to);
+        fab_policy_classes_unref(t.to);
     }
     return rc;
 }

@@ -61,7 +61,7 @@ int config_defaults(struct config *ret)
     char *listen = NULL;
     int rc = FAB_E_NOMEM;
     for (int i = 0; i < FAB_COUNTERS; i++)
-        c.counters.most[i] = fab_counter_kinds[i].threshold;
+        c.counters.most[i] = fab_health_counter_kinds[i].threshold;
     fab_policy_defaults(&c.policy);
     if (address == NULL || asprintf(&listen, "unix:%s", address) < 0)
         listen = NULL;
@@ -141,7 +141,7 @@ int config_listen_add(struct config *c, const char *address, bool replace, char 
     if (rc == FAB_E_INVAL)
         snprintf(why, why_len, "the address is '%s', expected %s", clean, expected);
     else if (rc != FAB_OK)
-        snprintf(why, why_len, "%s", fab_status_text(rc));
+        snprintf(why, why_len, "%s", fab_base_status_text(rc));
     return rc;
 }
 
@@ -234,7 +234,7 @@ static int take_tables(const struct raw *raw, struct report *report, struct conf
         report_key(report, "routing.file", "%s", why);
         return rc;
     }
-    rc = fab_tables_read(text, len, &c->policy.tables, &error);
+    rc = fab_policy_tables_read(text, len, &c->policy.tables, &error);
     if (rc == FAB_E_FORMAT)
         report_key(report, "routing.file", "%s:%u:%u: %s", file, error.line, error.column,
                    error.message);
@@ -279,7 +279,7 @@ static int take_partition_file(const char *file, struct report *report, struct f
         report_key(report, "partitions.file", "%s", why);
         return rc;
     }
-    rc = fab_partitions_read(text, len, &policy->partitions, &error);
+    rc = fab_policy_partitions_read(text, len, &policy->partitions, &error);
     if (rc == FAB_OK)
         tell_notes(file, policy->partitions);
     else if (rc != FAB_E_NOMEM)
@@ -321,7 +321,7 @@ static int take_routers(const struct raw *raw, struct report *report, struct con
         report_key(report, "subnet.prefix_routes", "%s", why);
         return rc;
     }
-    rc = fab_routers_read(text, len, &c->policy.routers, &error);
+    rc = fab_policy_routers_read(text, len, &c->policy.routers, &error);
     if (rc == FAB_E_FORMAT)
         report_key(report, "subnet.prefix_routes", "%s:%u: %s", file, error.line, error.message);
     free(text);
@@ -456,7 +456,7 @@ int config_load_text(const char *text, size_t len, const char *name, struct conf
     if (rc == FAB_OK)
         *ret = c;
     else if (rc == FAB_E_NOMEM)
-        snprintf(why, why_len, "%s: %s", name, fab_status_text(rc));
+        snprintf(why, why_len, "%s: %s", name, fab_base_status_text(rc));
     return rc;
 }
 

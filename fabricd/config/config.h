@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "fabricd/base/log.h"
-#include "libfabmgr/counters/counters.h"
+#include "libfabmgr/health/counters.h"
 #include "libfabmgr/mcast/groups.h"
 #include "libfabmgr/policy/policy.h"
 

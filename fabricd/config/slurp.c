@@ -24,7 +24,7 @@ static int read_all(FILE *stream, size_t most, char **text, size_t *len)
 {
     size_t room = 0, got;
     do {
-        char *more = fab_grow(*text, 1, *len + PIECE, &room);
+        char *more = fab_base_grow(*text, 1, *len + PIECE, &room);
         if (more == NULL)
             return FAB_E_NOMEM;
         *text = more;
@@ -45,7 +45,7 @@ int slurp(const char *file, size_t most, const char *what, char **ret_text, size
         rc = status_of_errno(errno);
         snprintf(why, why_len, "%s: cannot be read: %s", file, strerror(errno));
     } else if (rc != FAB_OK) {
-        snprintf(why, why_len, "%s: %s", file, fab_status_text(rc));
+        snprintf(why, why_len, "%s: %s", file, fab_base_status_text(rc));
     } else if (len > most) {
         rc = FAB_E_FORMAT;
         snprintf(why, why_len, "%s: larger than %zu bytes, expected %s", file, most, what);

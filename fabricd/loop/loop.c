@@ -49,7 +49,7 @@ struct loop {
     struct signal_watch *signals;
     struct worker *worker, *soon;
     cpu_set_t processors;      /* that we may run on, before anyone bound a thread */
-    struct crew *crew;         /* helps the worker */
+    struct pool *pool;         /* helps the worker */
     struct timeline *timeline; /* NULL: real time */
     struct iterations iterations;
     bool stopped;
@@ -165,7 +165,7 @@ void loop_free(struct loop *l)
         return;
     worker_free(l->worker);
     worker_free(l->soon);
-    thread_pool_free(l->crew);
+    thread_pool_free(l->pool);
     for (struct letter *letter = take_letters(l), *next; letter; letter = next) {
         next = letter->next;
         if (letter->owed)
@@ -443,13 +443,13 @@ int loop_work_short(struct loop *l, loop_fn *work, loop_fn *done, void *ctx)
     return add_work(l, &l->soon, work, done, ctx);
 }
 
-const struct fab_crew *loop_thread_pool(struct loop *l)
+const struct fab_pool *loop_thread_pool(struct loop *l)
 {
-    if (!l->crew && !l->timeline) {
+    if (!l->pool && !l->timeline) {
         cpu_set_t was;
         unbind(l, &was);
-        l->crew = thread_pool_new(thread_pool_size());
+        l->pool = thread_pool_new(thread_pool_size());
         (void)sched_setaffinity(0, sizeof(was), &was);
     }
-    return thread_pool_lend(l->crew);
+    return thread_pool_lend(l->pool);
 }

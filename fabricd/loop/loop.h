@@ -68,7 +68,7 @@ void loop_get_iterations(const struct loop *l, struct loop_iterations *ret);
 
 /* Hands for such work to divide itself among, one for each processor; to be asked for on the loop
  * thread, good until loop_free. NULL: none, as in virtual time. */
-struct fab_crew;
-const struct fab_crew *loop_thread_pool(struct loop *l);
+struct fab_pool;
+const struct fab_pool *loop_thread_pool(struct loop *l);
 
 #endif

@@ -14,39 +14,39 @@
 
 #include "fabricd/loop/thread.h"
 
-#define HANDS_MAX 16
+#define WORKERS_MAX 16
 
 struct helper {
-    struct crew *crew;
+    struct pool *pool;
     pthread_t thread;
-    uint32_t hand;
+    uint32_t worker;
 };
 
-struct crew {
-    struct fab_crew lent;
-    struct helper helper[HANDS_MAX]; /* [lent.hands]; the first is whoever calls */
-    pthread_mutex_t taken;           /* by who runs something */
-    pthread_mutex_t lock;            /* guards what follows */
+struct pool {
+    struct fab_pool lent;
+    struct helper helper[WORKERS_MAX]; /* [lent.workers]; the first is whoever calls */
+    pthread_mutex_t taken;             /* by who runs something */
+    pthread_mutex_t lock;              /* guards what follows */
     pthread_cond_t wake, idle;
     uint64_t round;
     uint32_t busy; /* helpers at work */
     bool stop;
-    fab_crew_body *body; /* of the round */
+    fab_pool_task *body; /* of the round */
     void *arg;
     uint32_t count;
     atomic_uint next;
 };
 
-static void work(struct crew *c, uint32_t hand)
+static void work(struct pool *c, uint32_t worker)
 {
     for (uint32_t i; (i = atomic_fetch_add(&c->next, 1)) < c->count;)
-        c->body(c->arg, i, hand);
+        c->body(c->arg, i, worker);
 }
 
 static void *help(void *ctx)
 {
     struct helper *h = ctx;
-    struct crew *c = h->crew;
+    struct pool *c = h->pool;
     uint64_t seen = 0;
     pthread_mutex_lock(&c->lock);
     while (!c->stop) {
@@ -57,7 +57,7 @@ static void *help(void *ctx)
         seen = c->round;
         c->busy++;
         pthread_mutex_unlock(&c->lock);
-        work(c, h->hand);
+        work(c, h->worker);
         pthread_mutex_lock(&c->lock);
         if (--c->busy == 0)
             pthread_cond_signal(&c->idle);
@@ -66,7 +66,7 @@ static void *help(void *ctx)
     return NULL;
 }
 
-static void run_together(struct crew *c, uint32_t count, fab_crew_body *body, void *arg)
+static void run_together(struct pool *c, uint32_t count, fab_pool_task *body, void *arg)
 {
     pthread_mutex_lock(&c->lock);
     while (c->busy > 0) /* somebody woke up late and is about to see that nothing is left */
@@ -86,37 +86,37 @@ static void run_together(struct crew *c, uint32_t count, fab_crew_body *body, vo
     pthread_mutex_unlock(&c->lock);
 }
 
-static void run(void *ctx, uint32_t count, fab_crew_body *body, void *arg)
+static void run(void *ctx, uint32_t count, fab_pool_task *body, void *arg)
 {
-    struct crew *c = ctx;
+    struct pool *c = ctx;
     if (pthread_mutex_trylock(&c->taken) != 0) {
-        fab_crew_run(NULL, count, body, arg);
+        fab_base_pool_run(NULL, count, body, arg);
         return;
     }
     run_together(c, count, body, arg);
     pthread_mutex_unlock(&c->taken);
 }
 
-struct crew *thread_pool_new(uint32_t hands)
+struct pool *thread_pool_new(uint32_t workers)
 {
-    struct crew *c = calloc(1, sizeof(*c));
+    struct pool *c = calloc(1, sizeof(*c));
     if (!c)
         return NULL;
-    c->lent = (struct fab_crew){.hands = 1, .run = run, .ctx = c};
+    c->lent = (struct fab_pool){.workers = 1, .run = run, .ctx = c};
     pthread_mutex_init(&c->taken, NULL);
     pthread_mutex_init(&c->lock, NULL);
     pthread_cond_init(&c->wake, NULL);
     pthread_cond_init(&c->idle, NULL);
-    for (uint32_t i = 1; i < hands && i < HANDS_MAX; i++) {
-        c->helper[i] = (struct helper){.crew = c, .hand = i};
+    for (uint32_t i = 1; i < workers && i < WORKERS_MAX; i++) {
+        c->helper[i] = (struct helper){.pool = c, .worker = i};
         if (thread_start(&c->helper[i].thread, help, &c->helper[i]))
             break;
-        c->lent.hands++;
+        c->lent.workers++;
     }
     return c;
 }
 
-void thread_pool_free(struct crew *c)
+void thread_pool_free(struct pool *c)
 {
     if (!c)
         return;
@@ -124,7 +124,7 @@ void thread_pool_free(struct crew *c)
     c->stop = true;
     pthread_cond_broadcast(&c->wake);
     pthread_mutex_unlock(&c->lock);
-    for (uint32_t i = 1; i < c->lent.hands; i++)
+    for (uint32_t i = 1; i < c->lent.workers; i++)
         pthread_join(c->helper[i].thread, NULL);
     pthread_cond_destroy(&c->idle);
     pthread_cond_destroy(&c->wake);
@@ -133,7 +133,7 @@ void thread_pool_free(struct crew *c)
     free(c);
 }
 
-const struct fab_crew *thread_pool_lend(const struct crew *c)
+const struct fab_pool *thread_pool_lend(const struct pool *c)
 {
     return c ? &c->lent : NULL;
 }
@@ -141,5 +141,5 @@ const struct fab_crew *thread_pool_lend(const struct crew *c)
 uint32_t thread_pool_size(void)
 {
     long count = sysconf(_SC_NPROCESSORS_ONLN);
-    return count < 1 ? 1 : count > HANDS_MAX ? HANDS_MAX : (uint32_t)count;
+    return count < 1 ? 1 : count > WORKERS_MAX ? WORKERS_MAX : (uint32_t)count;
 }

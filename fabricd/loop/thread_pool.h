@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Threads that help whoever computes: what libfabmgr/base/crew.h asks for. */
+/* Threads that help whoever computes: what libfabmgr/base/pool.h asks for. */
 #ifndef FABRICD_LOOP_THREAD_POOL_H
 #define FABRICD_LOOP_THREAD_POOL_H
 
-#include "libfabmgr/base/crew.h"
+#include "libfabmgr/base/pool.h"
 
-struct crew;
-/* hands: with that of the caller; fewer where threads cannot be had. NULL: no memory. */
-struct crew *thread_pool_new(uint32_t hands);
-void thread_pool_free(struct crew *c); /* nobody is at work. NULL is fine */
+struct pool;
+/* workers: with that of the caller; fewer where threads cannot be had. NULL: no memory. */
+struct pool *thread_pool_new(uint32_t workers);
+void thread_pool_free(struct pool *c); /* nobody is at work. NULL is fine */
 /* To be lent to libfabmgr, from any thread; a second one that wants it meanwhile works alone.
  * NULL gives NULL. */
-const struct fab_crew *thread_pool_lend(const struct crew *c);
-/* As many hands as there are processors, within reason. */
+const struct fab_pool *thread_pool_lend(const struct pool *c);
+/* As many workers as there are processors, within reason. */
 uint32_t thread_pool_size(void);
 
 #endif

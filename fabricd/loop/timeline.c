@@ -44,7 +44,7 @@ static void sink(struct timeline *t, size_t slot, struct timeline_entry *e)
 int timeline_reserve(struct timeline *t)
 {
     if (t->entries == t->capacity) {
-        void *grown = fab_grow(t->heap, sizeof(*t->heap), t->entries + 1, &t->capacity);
+        void *grown = fab_base_grow(t->heap, sizeof(*t->heap), t->entries + 1, &t->capacity);
         if (!grown)
             return FAB_E_NOMEM;
         t->heap = grown;

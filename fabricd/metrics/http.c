@@ -27,7 +27,8 @@ struct metrics {
 static void answer(struct evhttp_request *request, const struct fab_text *text)
 {
     struct evbuffer *body = evbuffer_new();
-    if (!body || text->status != FAB_OK || evbuffer_add(body, fab_text_get(text), text->len) != 0) {
+    if (!body || text->status != FAB_OK ||
+        evbuffer_add(body, fab_base_text_get(text), text->len) != 0) {
         evhttp_send_error(request, HTTP_INTERNAL, NULL);
     } else {
         evhttp_add_header(evhttp_request_get_output_headers(request), "Content-Type", CONTENT);
@@ -44,7 +45,7 @@ static void on_metrics(struct evhttp_request *request, void *ctx)
     loop_at(m->in.loop, "metrics");
     metrics_page(&m->in, &text);
     answer(request, &text);
-    fab_text_fini(&text);
+    fab_base_text_fini(&text);
 }
 
 static int listen_at(struct metrics *m, const struct config_listen *at, char *why, size_t why_len)

@@ -16,25 +16,25 @@
 
 static void family(struct fab_text *to, const char *name, const char *type, const char *help)
 {
-    fab_text_addf(to, "# TYPE fabricd_%s %s\n# HELP fabricd_%s %s\n", name, type, name, help);
+    fab_base_text_addf(to, "# TYPE fabricd_%s %s\n# HELP fabricd_%s %s\n", name, type, name, help);
 }
 
 static void counter(struct fab_text *to, const char *name, uint64_t value, const char *help)
 {
     family(to, name, "counter", help);
-    fab_text_addf(to, "fabricd_%s_total %" PRIu64 "\n", name, value);
+    fab_base_text_addf(to, "fabricd_%s_total %" PRIu64 "\n", name, value);
 }
 
 static void gauge(struct fab_text *to, const char *name, uint64_t value, const char *help)
 {
     family(to, name, "gauge", help);
-    fab_text_addf(to, "fabricd_%s %" PRIu64 "\n", name, value);
+    fab_base_text_addf(to, "fabricd_%s %" PRIu64 "\n", name, value);
 }
 
 static void seconds(struct fab_text *to, const char *name, uint64_t us, const char *help)
 {
     family(to, name, "gauge", help);
-    fab_text_addf(to, "fabricd_%s %.6f\n", name, (double)us / 1e6);
+    fab_base_text_addf(to, "fabricd_%s %.6f\n", name, (double)us / 1e6);
 }
 
 /* within[i]: how many took at most bounds_us[i], and more than the bound before. */
@@ -52,14 +52,14 @@ static void histogram(struct fab_text *to, const char *name, const struct times 
     family(to, name, "histogram", help);
     for (int i = 0; i < t->bounds; i++) {
         sum += t->within[i];
-        fab_text_addf(to, "fabricd_%s_bucket{le=\"%g\"} %" PRIu64 "\n", name,
-                      (double)t->bounds_us[i] / 1e6, sum);
+        fab_base_text_addf(to, "fabricd_%s_bucket{le=\"%g\"} %" PRIu64 "\n", name,
+                           (double)t->bounds_us[i] / 1e6, sum);
     }
-    fab_text_addf(to,
-                  "fabricd_%s_bucket{le=\"+Inf\"} %" PRIu64 "\n"
-                  "fabricd_%s_count %" PRIu64 "\n"
-                  "fabricd_%s_sum %.6f\n",
-                  name, t->count, name, t->count, name, (double)t->sum_us / 1e6);
+    fab_base_text_addf(to,
+                       "fabricd_%s_bucket{le=\"+Inf\"} %" PRIu64 "\n"
+                       "fabricd_%s_count %" PRIu64 "\n"
+                       "fabricd_%s_sum %.6f\n",
+                       name, t->count, name, t->count, name, (double)t->sum_us / 1e6);
 }
 
 static void reroutes(struct fab_text *to, const struct sm_reroute_times *t)
@@ -78,8 +78,8 @@ static void turns(struct fab_text *to, const struct loop_iterations *t)
               "Processor time between two waits for events: so long does an answer wait.");
     family(to, "loop_longest_seconds", "gauge", "The longest that one thing held the loop.");
     for (uint32_t i = 0; i < t->names; i++)
-        fab_text_addf(to, "fabricd_loop_longest_seconds{what=\"%s\"} %.6f\n", t->held[i].what,
-                      (double)t->held[i].longest_us / 1e6);
+        fab_base_text_addf(to, "fabricd_loop_longest_seconds{what=\"%s\"} %.6f\n", t->held[i].what,
+                           (double)t->held[i].longest_us / 1e6);
 }
 
 static void management(struct fab_text *to, const struct sm_status *s)
@@ -94,7 +94,7 @@ static void management(struct fab_text *to, const struct sm_status *s)
 static void manager(struct fab_text *to, const struct sm_status *s)
 {
     family(to, "build", "info", "The version of fabricd.");
-    fab_text_addf(to, "fabricd_build_info{version=\"%s\"} 1\n", fab_version());
+    fab_base_text_addf(to, "fabricd_build_info{version=\"%s\"} 1\n", fab_base_version());
     seconds(to, "uptime_seconds", s->uptime_us, "Since the manager was started.");
     gauge(to, "master", s->role == FAB_SM_MASTER, "1: this subnet manager is master.");
     gauge(to, "alarm", s->alarm[0] != '\0', "1: new tables were refused, the old ones stay.");
@@ -123,10 +123,10 @@ static void fabric(struct fab_text *to, const struct sm_status *s, const struct 
 /* Label values, with what may not stand in them as it is. */
 static void add_label(struct fab_text *to, const char *name, const char *value)
 {
-    fab_text_addf(to, "%s=\"", name);
+    fab_base_text_addf(to, "%s=\"", name);
     for (; *value != '\0'; value++)
-        fab_text_addf(to, "%s%c", *value == '"' || *value == '\\' ? "\\" : "", *value);
-    fab_text_add(to, "\"");
+        fab_base_text_addf(to, "%s%c", *value == '"' || *value == '\\' ? "\\" : "", *value);
+    fab_base_text_add(to, "\"");
 }
 
 static void port_errors(struct fab_text *to, const struct pm_link_end *e)
@@ -139,10 +139,11 @@ static void port_errors(struct fab_text *to, const struct pm_link_end *e)
     for (int i = 0; i < FAB_COUNTERS; i++) {
         if (e->total[i] == 0)
             continue;
-        fab_text_add(to, "fabricd_port_errors_total{");
+        fab_base_text_add(to, "fabricd_port_errors_total{");
         add_label(to, "node", place);
-        fab_text_addf(to, ",guid=\"0x%016" PRIx64 "\",port=\"%u\",counter=\"%s\"} %" PRIu64 "\n",
-                      e->guid, (unsigned)e->port, fab_counter_kinds[i].name, e->total[i]);
+        fab_base_text_addf(
+            to, ",guid=\"0x%016" PRIx64 "\",port=\"%u\",counter=\"%s\"} %" PRIu64 "\n", e->guid,
+            (unsigned)e->port, fab_health_counter_kinds[i].name, e->total[i]);
     }
 }
 
@@ -189,8 +190,8 @@ static void congestion(struct fab_text *to, const struct pm *pm, const struct cc
     pm_congestion_seen(pm, &seen);
     family(to, "congestion_devices", "gauge", "Devices by what they are to congestion control.");
     for (int i = 0; i < CC_STATES; i++)
-        fab_text_addf(to, "fabricd_congestion_devices{state=\"%s\"} %u\n",
-                      cc_state_name((enum cc_state)i), s.devices[i]);
+        fab_base_text_addf(to, "fabricd_congestion_devices{state=\"%s\"} %u\n",
+                           cc_state_name((enum cc_state)i), s.devices[i]);
     counter(to, "congestion_writes", s.writes, "Settings written into devices.");
     counter(to, "congestion_log_events", s.log_events, "Events that congestion logs told of.");
     counter(to, "congestion_changed", s.changed,
@@ -245,8 +246,8 @@ static void events(struct fab_text *to, const struct bus *bus)
         for (unsigned j = i; j < EVENT_IDS; j++)
             if (row[j].of == row[i].of && row[j].severity == row[i].severity)
                 count += bus_counted(bus, j);
-        fab_text_addf(to, "fabricd_events_total{type=\"%s\",severity=\"%s\"} %" PRIu64 "\n",
-                      row[row[i].of].type, severities[row[i].severity], count);
+        fab_base_text_addf(to, "fabricd_events_total{type=\"%s\",severity=\"%s\"} %" PRIu64 "\n",
+                           row[row[i].of].type, severities[row[i].severity], count);
     }
 }
 
@@ -271,6 +272,6 @@ void metrics_page(const struct metrics_input *in, struct fab_text *to)
     congestion(to, in->pm, in->cc);
     if (in->sa)
         administration(to, in->sa);
-    fab_text_add(to, "# EOF\n");
+    fab_base_text_add(to, "# EOF\n");
     fab_view_unref(v);
 }

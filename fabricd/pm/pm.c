@@ -90,7 +90,7 @@ void pm_get_status(const struct pm *pm, struct pm_status *ret)
 bool pm_counters(const struct pm *pm, uint64_t node_guid, uint8_t port, struct pm_counters *ret)
 {
     uint32_t i;
-    if (!fab_map_get(&pm->index, node_guid, &i) || port > pm->nodes[i].ports ||
+    if (!fab_base_map_get(&pm->index, node_guid, &i) || port > pm->nodes[i].ports ||
         pm->nodes[i].port[port].at_us == 0)
         return false;
     const struct pm_port *p = &pm->nodes[i].port[port];
@@ -101,7 +101,7 @@ bool pm_counters(const struct pm *pm, uint64_t node_guid, uint8_t port, struct p
 static void describe_end(const struct pm *pm, const struct pm_watch *w, int end,
                          struct pm_link_end *ret)
 {
-    const struct fab_counter_history *h = &w->end[end];
+    const struct fab_health_history *h = &w->end[end];
     struct fab_counter_rule rule = pm_rule(pm);
     ret->guid = w->guid[end];
     ret->port = w->port[end];
@@ -109,12 +109,12 @@ static void describe_end(const struct pm *pm, const struct pm_watch *w, int end,
     memcpy(ret->total, h->sum, sizeof(ret->total));
     for (int i = 0; i < FAB_COUNTERS && h->count > 0; i++) {
         uint64_t us;
-        ret->recent[i] = fab_counter_recent(h, &rule, (enum fab_counter)i, &us);
+        ret->recent[i] = fab_health_recent_increase(h, &rule, (enum fab_counter)i, &us);
         ret->per_hour[i] = us ? (uint64_t)((double)ret->recent[i] * 3600e6 / (double)us) : 0;
     }
-    ret->history_count = fab_counter_samples(h);
+    ret->history_count = fab_health_sample_count(h);
     for (uint32_t i = 0; i < ret->history_count; i++) {
-        const struct fab_counter_sample *s = fab_counter_sample(h, i);
+        const struct fab_health_sample *s = fab_health_sample(h, i);
         ret->history[i].time_us = unix_of(s->to_us);
         memcpy(ret->history[i].rise, s->rise, sizeof(s->rise));
     }

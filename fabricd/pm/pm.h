@@ -13,7 +13,7 @@
 #include "fabricd/sm/sm.h"
 #include "fabricd/store/store.h"
 #include "libfabmgr/congestion/advise.h"
-#include "libfabmgr/counters/counters.h"
+#include "libfabmgr/health/counters.h"
 
 struct transport;
 struct pm;

@@ -40,7 +40,7 @@ static struct pm_node *free_place(struct pm *pm)
             return &pm->nodes[i];
     if (pm->node_count == pm->node_capacity) {
         void *grown =
-            fab_grow(pm->nodes, sizeof(*pm->nodes), pm->node_count + 1, &pm->node_capacity);
+            fab_base_grow(pm->nodes, sizeof(*pm->nodes), pm->node_count + 1, &pm->node_capacity);
         if (!grown)
             return NULL;
         pm->nodes = grown;
@@ -53,11 +53,11 @@ static struct pm_node *free_place(struct pm *pm)
 static struct pm_node *node_of(struct pm *pm, const struct fab_node *from)
 {
     uint32_t i;
-    if (fab_map_get(&pm->index, from->guid, &i) && pm->nodes[i].ports >= from->num_ports)
+    if (fab_base_map_get(&pm->index, from->guid, &i) && pm->nodes[i].ports >= from->num_ports)
         return &pm->nodes[i];
     struct pm_port *port = calloc(from->num_ports + 1u, sizeof(*port));
     struct pm_node *n = port ? free_place(pm) : NULL;
-    if (!n || fab_map_put(&pm->index, from->guid, (uint32_t)(n - pm->nodes)) != FAB_OK) {
+    if (!n || fab_base_map_put(&pm->index, from->guid, (uint32_t)(n - pm->nodes)) != FAB_OK) {
         free(port);
         return NULL;
     }
@@ -78,7 +78,7 @@ static void forget_nodes(struct pm *pm)
             continue;
         free(n->port);
         n->port = NULL;
-        fab_map_remove(&pm->index, n->guid);
+        fab_base_map_remove(&pm->index, n->guid);
     }
 }
 
@@ -87,7 +87,7 @@ void pm_nodes_fini(struct pm *pm)
     for (size_t i = 0; i < pm->node_count; i++)
         free(pm->nodes[i].port);
     free(pm->nodes);
-    fab_map_fini(&pm->index);
+    fab_base_map_fini(&pm->index);
 }
 
 /* ---- asking ---------------------------------------------------------------------------------- */
@@ -129,8 +129,9 @@ static void ask_counters(struct pm *pm, const struct pm_node *n, uint8_t port)
     const struct fab_port_counters which = {.port_select = port};
     const struct fab_port_counters_ext which_wide = {.port_select = port};
     uint8_t attr[FAB_GS_DATA];
-    int rc = n->wide ? fab_attr_pack(&fab_attr_port_counters_ext, &which_wide, attr, sizeof(attr))
-                     : fab_attr_pack(&fab_attr_port_counters, &which, attr, sizeof(attr));
+    int rc = n->wide ? fab_wire_attr_pack(&fab_wire_attr_port_counters_ext, &which_wide, attr,
+                                          sizeof(attr))
+                     : fab_wire_attr_pack(&fab_wire_attr_port_counters, &which, attr, sizeof(attr));
     if (rc != FAB_OK)
         return;
     memcpy(r.data + AT_ATTR, attr, sizeof(r.data) - AT_ATTR);
@@ -156,10 +157,11 @@ static void clear_full(struct pm *pm, const struct pm_node *n, uint8_t port)
 {
     struct fab_mads_request r = {.method = FAB_METHOD_SET, .attr_id = FAB_PERF_PORT_COUNTERS};
     const struct fab_port_counters which = {
-        .port_select = port, .counter_select = fab_counters_full_select(&n->port[port].last)};
+        .port_select = port,
+        .counter_select = fab_health_counters_full_select(&n->port[port].last)};
     uint8_t attr[FAB_GS_DATA];
     if (!pm->in.config->counters.clear || which.counter_select == 0 ||
-        fab_attr_pack(&fab_attr_port_counters, &which, attr, sizeof(attr)) != FAB_OK)
+        fab_wire_attr_pack(&fab_wire_attr_port_counters, &which, attr, sizeof(attr)) != FAB_OK)
         return;
     memcpy(r.data + AT_ATTR, attr, sizeof(r.data) - AT_ATTR);
     submit(pm, n, port, ASK_CLEAR, &r);
@@ -171,7 +173,7 @@ static void want_port(struct pm *pm, struct pm_node *n, uint8_t port)
         ask_counters(pm, n, port);
         return;
     }
-    fab_bits_set(n->wanted, port);
+    fab_base_bits_set(n->wanted, port);
     if (!n->asked)
         ask_ability(pm, n);
 }
@@ -182,14 +184,14 @@ static void learn_ability(struct pm *pm, struct pm_node *n, const uint8_t *attr,
 {
     struct fab_class_port_info info;
     n->asked = false;
-    if (!attr || fab_attr_unpack(&fab_attr_class_port_info, attr, len, &info) != FAB_OK) {
+    if (!attr || fab_wire_attr_unpack(&fab_wire_attr_class_port_info, attr, len, &info) != FAB_OK) {
         pm->failed++; /* it is asked again in the next pass */
         return;
     }
     n->known = true;
     n->wide = (info.cap_mask & FAB_PERF_EXT_WIDTH) && (info.cap_mask2 & FAB_PERF2_ERRORS_EXT);
     for (uint32_t p = 0; p <= n->ports; p++)
-        if (fab_bits_get(n->wanted, p))
+        if (fab_base_bits_get(n->wanted, p))
             ask_counters(pm, n, (uint8_t)p);
     memset(n->wanted, 0, sizeof(n->wanted));
 }
@@ -203,17 +205,17 @@ static bool unpack(const struct pm_node *n, uint8_t port, const uint8_t *attr, s
     if (!attr)
         return false;
     if (n->wide) {
-        if (fab_attr_unpack(&fab_attr_port_counters_ext, attr, len, &wide) != FAB_OK ||
+        if (fab_wire_attr_unpack(&fab_wire_attr_port_counters_ext, attr, len, &wide) != FAB_OK ||
             wide.port_select != port)
             return false;
-        fab_counters_take_wide(&wide, &ret->last);
+        fab_health_counters_from_ext(&wide, &ret->last);
         pm_signs_of_data(ret, ret->at_us, wide.xmit_data, wide.xmit_wait);
         return true;
     }
-    if (fab_attr_unpack(&fab_attr_port_counters, attr, len, &narrow) != FAB_OK ||
+    if (fab_wire_attr_unpack(&fab_wire_attr_port_counters, attr, len, &narrow) != FAB_OK ||
         narrow.port_select != port)
         return false;
-    fab_counters_take(&narrow, &ret->last);
+    fab_health_counters_from(&narrow, &ret->last);
     pm_signs_of_data(ret, ret->at_us, narrow.xmit_data, narrow.xmit_wait);
     return true;
 }
@@ -239,8 +241,8 @@ static void take_marks(struct pm_node *n, uint8_t port, const uint8_t *attr, siz
 {
     struct fab_perf_details values;
     n->no_marks = !attr ||
-                  fab_attr_unpack(fab_attr_of(FAB_CLASS_PERF, attr_of_marks(n)), attr, len,
-                                  &values) != FAB_OK ||
+                  fab_wire_attr_unpack(fab_wire_attr_of_class(FAB_CLASS_PERF, attr_of_marks(n)),
+                                       attr, len, &values) != FAB_OK ||
                   values.port_select != port;
     if (!n->no_marks)
         pm_signs_of_marks(&n->port[port], clock_now_us(), n->is_switch, &values);
@@ -249,7 +251,7 @@ static void take_marks(struct pm_node *n, uint8_t port, const uint8_t *attr, siz
 static void take_cleared(struct pm_node *n, uint8_t port)
 {
     for (int i = 0; i < FAB_COUNTERS; i++)
-        if (fab_counters_full(&n->port[port].last, (enum fab_counter)i))
+        if (fab_health_counters_full(&n->port[port].last, (enum fab_counter)i))
             n->port[port].last.value[i] = 0;
 }
 
@@ -297,7 +299,7 @@ static uint32_t lid_for(const struct fab_view *v, uint32_t port)
     if (p->num == 0 || p->info.phys_state != FAB_PHYS_LINKUP)
         return 0;
     return v->target->lids
-        .base[fab_node_is_switch(f, p->node) ? f->nodes[p->node].first_port : port];
+        .base[fab_fabric_node_is_switch(f, p->node) ? f->nodes[p->node].first_port : port];
 }
 
 static bool poll_port(struct pm *pm, const struct fab_view *v, uint32_t port)

@@ -47,7 +47,7 @@ struct pm_watch { /* a cable */
     uint64_t guid[2];
     uint8_t port[2];
     char place[2][PM_PLACE_LEN];
-    struct fab_counter_history end[2];
+    struct fab_health_history end[2];
     bool sick, of_cable;
     bool isolated; /* by us */
     bool wanted;   /* to be isolated, as soon as may be */

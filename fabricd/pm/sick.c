@@ -49,11 +49,11 @@ struct pm_watch *pm_watch_of(struct pm *pm, uint64_t guid, uint8_t port)
     return find(pm, guid, port, &end);
 }
 
-static bool rests(const struct fab_counter_history *h)
+static bool rests(const struct fab_health_history *h)
 {
-    for (uint32_t i = 0; i < fab_counter_samples(h); i++)
+    for (uint32_t i = 0; i < fab_health_sample_count(h); i++)
         for (int c = 0; c < FAB_COUNTERS; c++)
-            if (fab_counter_sample(h, i)->rise[c] > 0)
+            if (fab_health_sample(h, i)->rise[c] > 0)
                 return false;
     return true;
 }
@@ -102,7 +102,7 @@ static struct pm_watch *add(struct pm *pm, uint64_t guid, uint8_t port)
     uint32_t end[2] = {FAB_NONE, FAB_NONE};
     struct pm_watch *w = NULL;
     if (node != FAB_NONE && port <= v->fabric->nodes[node].num_ports) {
-        end[0] = fab_port_id(v->fabric, node, port);
+        end[0] = fab_fabric_port_id(v->fabric, node, port);
         end[1] = v->fabric->ports[end[0]].peer;
     }
     if (end[1] != FAB_NONE)
@@ -123,7 +123,7 @@ static struct pm_watch *add(struct pm *pm, uint64_t guid, uint8_t port)
 
 /* The values of both events. */
 #define RISE(w, config)                                                                            \
-    EVENT_LINK_FROM(w, (w)->at), .counter = fab_counter_kinds[(w)->counter].name,                  \
+    EVENT_LINK_FROM(w, (w)->at), .counter = fab_health_counter_kinds[(w)->counter].name,           \
                                  .errors = (w)->rise, .span_us = (w)->span_us,                     \
                                  .threshold = (config)->most[(w)->counter],                        \
                                  .within_s = (config)->within_s
@@ -145,7 +145,7 @@ static void cross(struct pm *pm, struct pm_watch *w, int end, enum fab_counter c
     w->of_cable = of_cable || (w->sick && w->of_cable);
     w->at = (uint8_t)end;
     w->counter = counter;
-    w->rise = fab_counter_recent(&w->end[end], &rule, counter, &w->span_us);
+    w->rise = fab_health_recent_increase(&w->end[end], &rule, counter, &w->span_us);
     w->crossed_us = clock_now_us();
     if (!w->sick)
         w->since_us = clock_unix_us();
@@ -159,8 +159,8 @@ static void cross(struct pm *pm, struct pm_watch *w, int end, enum fab_counter c
 static void judge(struct pm *pm, struct pm_watch *w, int end)
 {
     struct fab_counter_rule rule = pm_rule(pm);
-    enum fab_counter own = fab_counter_worst(&w->end[end], &rule, true);
-    enum fab_counter any = fab_counter_worst(&w->end[end], &rule, false);
+    enum fab_counter own = fab_health_worst_counter(&w->end[end], &rule, true);
+    enum fab_counter any = fab_health_worst_counter(&w->end[end], &rule, false);
     if (own != FAB_COUNTERS)
         cross(pm, w, end, own, true);
     else if (any != FAB_COUNTERS)
@@ -191,13 +191,13 @@ void pm_read(struct pm *pm, uint64_t guid, uint8_t port, const struct pm_port *w
 {
     int end = 0;
     struct pm_watch *w = find(pm, guid, port, &end);
-    if (!w && !fab_counters_rose(&was->last, &now->last))
+    if (!w && !fab_health_counters_increased(&was->last, &now->last))
         return;
     if (!w)
         w = add(pm, guid, port);
     if (!w)
         return;
-    fab_counter_note(&w->end[end], was->at_us, now->at_us, &was->last, &now->last);
+    fab_health_history_add(&w->end[end], was->at_us, now->at_us, &was->last, &now->last);
     judge(pm, w, end);
     if (w->sick && is_well(pm, w))
         recover(pm, w);
@@ -217,7 +217,7 @@ static void isolate(struct pm *pm, struct pm_watch *w)
 {
     char cause[160], why[256];
     snprintf(cause, sizeof(cause), "%s at %.60s rose by %" PRIu64 " in %.0f s",
-             fab_counter_kinds[w->counter].name, w->place[w->at], w->rise,
+             fab_health_counter_kinds[w->counter].name, w->place[w->at], w->rise,
              (double)w->span_us / 1e6);
     int r = sm_link_isolate(pm->in.sm, w->guid[0], w->port[0], false, cause, why, sizeof(why));
     w->wanted = false; /* until its next reading */

@@ -14,7 +14,7 @@
 
 void *answer_alloc(struct answer *a, size_t count, size_t item)
 {
-    void *p = fab_arena_alloc(&a->arena, count, item);
+    void *p = fab_base_arena_alloc(&a->arena, count, item);
     if (p == NULL)
         a->failed = true;
     return p;
@@ -26,7 +26,7 @@ char *answer_text(struct answer *a, const char *text)
     char *clean = answer_alloc(a, 3 * len + 1, 1);
     if (clean == NULL)
         return (char *)(uintptr_t)protobuf_c_empty_string;
-    fab_utf8_clean(text, len, clean, 3 * len + 1);
+    fab_grpc_utf8_clean(text, len, clean, 3 * len + 1);
     return clean;
 }
 
@@ -43,8 +43,8 @@ char *answer_gid(struct answer *a, const uint64_t gid[2])
 {
     uint8_t bytes[16];
     char text[INET6_ADDRSTRLEN] = "";
-    fab_put_be64(bytes, gid[0]);
-    fab_put_be64(bytes + 8, gid[1]);
+    fab_base_put_be64(bytes, gid[0]);
+    fab_base_put_be64(bytes + 8, gid[1]);
     (void)inet_ntop(AF_INET6, bytes, text, sizeof text);
     return answer_text(a, text);
 }
@@ -56,7 +56,7 @@ int answer_send(struct answer *a, struct call *c, const ProtobufCMessage *messag
         call_finish(c, FAB_GRPC_RESOURCE_EXHAUSTED, "the manager is out of memory");
     else
         rc = call_send(c, message);
-    fab_arena_fini(&a->arena);
+    fab_base_arena_fini(&a->arena);
     return rc;
 }
 

@@ -226,7 +226,7 @@ static void name_tls_peer(SSL *ssl, char *name, size_t room)
     if (cert != NULL)
         X509_NAME_get_text_by_NID(X509_get_subject_name(cert), NID_commonName, cn, sizeof cn);
     size_t n = (size_t)snprintf(name, room, "certificate of ");
-    fab_utf8_clean(cn, strlen(cn), name + n, room - n);
+    fab_grpc_utf8_clean(cn, strlen(cn), name + n, room - n);
 }
 
 static int begin_grpc(struct conn *c)

@@ -47,7 +47,7 @@ static uint32_t lid_of(const struct fab_view *v, uint32_t port)
 static uint32_t main_port(const struct fab_fabric *f, uint32_t node)
 {
     const struct fab_node *n = &f->nodes[node];
-    if (fab_node_is_switch(f, node))
+    if (fab_fabric_node_is_switch(f, node))
         return n->first_port;
     for (uint32_t i = 1; i <= n->num_ports; i++)
         if (f->ports[n->first_port + i].present)
@@ -106,9 +106,9 @@ Fabric__V1__LinkRate *convert_rate(struct answer *a, const struct fab_port_info 
     Fabric__V1__LinkRate *m = ANSWER_NEW(a, Fabric__V1__LinkRate, fabric__v1__link_rate);
     if (m == NULL)
         return NULL;
-    m->width = fab_link_width(info);
-    m->speed = answer_text(a, fab_link_speed(info));
-    m->mbps = fab_link_rate(info);
+    m->width = fab_wire_link_width(info);
+    m->speed = answer_text(a, fab_wire_link_speed(info));
+    m->mbps = fab_wire_link_rate(info);
     return m;
 }
 
@@ -122,7 +122,7 @@ Fabric__V1__Port *convert_port(struct answer *a, const struct fab_view *v, uint3
     m->guid = answer_guid(a, p->guid);
     if (p->peer != FAB_NONE)
         m->peer = convert_port_ref(a, v, p->peer);
-    if (fab_port_has_lid(v->fabric, port)) {
+    if (fab_fabric_port_has_lid(v->fabric, port)) {
         m->lid = lid_of(v, port);
         m->lmc = v->target != NULL && port < v->target->lids.port_count ? v->target->lids.lmc[port]
                                                                         : p->info.lmc;
@@ -133,8 +133,8 @@ Fabric__V1__Port *convert_port(struct answer *a, const struct fab_view *v, uint3
     m->physical_state = (Fabric__V1__PhysicalState)p->info.phys_state;
     if (p->num != 0)
         m->rate = convert_rate(a, &p->info);
-    m->mtu = fab_mtu_bytes(p->info.neighbor_mtu);
-    m->virtual_lanes = fab_op_vls_count(p->info.op_vls);
+    m->mtu = fab_wire_mtu_bytes(p->info.neighbor_mtu);
+    m->virtual_lanes = fab_wire_op_vls_count(p->info.op_vls);
     return m;
 }
 
@@ -208,7 +208,7 @@ Fabric__V1__Verdict *convert_verdict(struct answer *a, const struct fab_view *v,
     m->witness_kind = witness_kind(&verdict->witness);
     if (verdict->witness.kind != FAB_OK &&
         fab_verify_witness_text(v->fabric, &verdict->witness, &witness) == FAB_OK)
-        m->witness = fab_arena_text(&a->arena, witness, strlen(witness));
+        m->witness = fab_base_arena_text(&a->arena, witness, strlen(witness));
     if (m->witness == NULL)
         m->witness = answer_text(a, "");
     free(witness);

@@ -138,7 +138,7 @@ Fabric__V1__EngineReport *convert_report(struct answer *a, const struct fab_view
     m->verify_time = convert_duration(a, r->verify_us);
     m->verdict = convert_verdict(a, v, &r->verdict);
     m->quality = convert_quality(a, v, &r->quality);
-    m->virtual_lanes = fab_vls_count(&r->vls);
+    m->virtual_lanes = fab_target_vls_count(&r->vls);
     fill_class_notes(a, v, r, m);
     return m;
 }

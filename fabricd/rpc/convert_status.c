@@ -62,7 +62,7 @@ static Fabric__V1__RoutingStatus *routing(struct answer *a, const struct sm_stat
     m->pairs = v->verdict.pairs;
     m->longest_path = v->verdict.longest_path;
     m->max_lid = v->target->lids.top;
-    m->virtual_lanes = fab_vls_count(&v->target->vls);
+    m->virtual_lanes = fab_target_vls_count(&v->target->vls);
     m->repaired_entries = s->repaired;
     if (s->rebalance_due)
         m->rebalance_in = convert_duration(a, s->rebalance_in_us);
@@ -106,7 +106,7 @@ static void add_unresponsive(struct answer *a, Fabric__V1__Status *m,
         if (s == NULL)
             return;
         s->port = answer_text(a, silent[i].place);
-        s->problem = answer_text(a, fab_status_text(silent[i].status));
+        s->problem = answer_text(a, fab_base_status_text(silent[i].status));
         m->unresponsive_ports[m->n_unresponsive_ports++] = s;
     }
 }
@@ -129,7 +129,7 @@ Fabric__V1__Status *convert_status(struct answer *a, const struct sm_status *s,
     m->master_lid = s->master_lid;
     m->master_guid = answer_guid(a, s->master_guid);
     m->uptime = convert_duration(a, s->uptime_us);
-    m->version = answer_text(a, fab_version());
+    m->version = answer_text(a, fab_base_version());
     if (v == NULL)
         return m;
     if (v->published_us != 0)

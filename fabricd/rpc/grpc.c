@@ -81,7 +81,7 @@ void call_finish(struct call *c, enum fab_grpc_code code, const char *fmt, ...)
     if (fmt != NULL)
         vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    fab_utf8_clean(text, strlen(text), clean, sizeof clean); /* messages quote names */
+    fab_grpc_utf8_clean(text, strlen(text), clean, sizeof clean); /* messages quote names */
     finish(c, code, clean);
 }
 

@@ -88,7 +88,7 @@ uint32_t page_port(const struct fab_fabric *f, const struct page_key *key)
 struct page_key page_key_of_node(const struct fab_fabric *f, uint32_t node)
 {
     return (struct page_key){
-        .list = 'n', .behind = !fab_node_is_switch(f, node), .number = f->nodes[node].guid};
+        .list = 'n', .behind = !fab_fabric_node_is_switch(f, node), .number = f->nodes[node].guid};
 }
 
 struct page_key page_key_of_port(const struct fab_fabric *f, uint32_t port, char list)

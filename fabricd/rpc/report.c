@@ -79,15 +79,15 @@ static int add_end(struct resolving *r, const char *name, uint32_t port)
 {
     const struct fab_fabric *f = r->s->view->fabric;
     struct measure *m = r->m;
-    if (fab_node_is_switch(f, f->ports[port].node))
+    if (fab_fabric_node_is_switch(f, f->ports[port].node))
         return refuse(r->s, FAB_GRPC_INVALID_ARGUMENT, name, "is a switch, and no end of a job");
-    if (!fab_port_is_up(f, port) || fab_peer_node(f, port) >= f->switch_count)
+    if (!fab_fabric_port_is_up(f, port) || fab_fabric_peer_node(f, port) >= f->switch_count)
         return refuse(r->s, FAB_GRPC_INVALID_ARGUMENT, name, "has no working cable to a switch");
-    if (!fab_bits_take(r->seen, port))
+    if (!fab_base_bits_add(r->seen, port))
         return refuse(r->s, FAB_GRPC_INVALID_ARGUMENT, name, "comes twice");
     if (m->end_count == RPC_JOB_ENDS)
         return refuse(r->s, FAB_GRPC_INVALID_ARGUMENT, name, "is one end too many");
-    uint32_t *ends = fab_grow(m->ends, sizeof *ends, m->end_count + 1, &r->room);
+    uint32_t *ends = fab_base_grow(m->ends, sizeof *ends, m->end_count + 1, &r->room);
     if (ends == NULL)
         return FAB_E_NOMEM;
     m->ends = ends;
@@ -106,7 +106,7 @@ static int resolve_name(void *ctx, const char *name)
     if (rc == FAB_OK)
         return add_end(r, name, port);
     r->s->code = rc == FAB_E_EXISTS ? FAB_GRPC_INVALID_ARGUMENT : fab_grpc_code_of(rc);
-    snprintf(r->s->why, sizeof r->s->why, "%s", why[0] != '\0' ? why : fab_status_text(rc));
+    snprintf(r->s->why, sizeof r->s->why, "%s", why[0] != '\0' ? why : fab_base_status_text(rc));
     return rc;
 }
 
@@ -125,7 +125,7 @@ bool measure_resolve(struct measure *m, struct study *s)
 {
     if (m->name_count == 0 || m->ends != NULL)
         return true;
-    struct resolving r = {m, s, 0, fab_bits_new(s->view->fabric->port_count)};
+    struct resolving r = {m, s, 0, fab_base_bits_new(s->view->fabric->port_count)};
     int rc = r.seen != NULL ? FAB_OK : FAB_E_NOMEM;
     for (size_t i = 0; i < m->name_count && rc == FAB_OK; i++)
         rc = resolve_text(&r, m->names[i]);
@@ -215,7 +215,7 @@ bool report_compose(struct report *r, struct study *s, const struct fab_fabric *
 {
     const struct fab_policy *policy = &s->view->policy;
     uint32_t weakest;
-    if (fab_classes_count(policy->classes) < 2)
+    if (fab_policy_classes_count(policy->classes) < 2)
         return true;
     uint8_t vls = fab_route_vls_available(fabric, policy, &weakest);
     int rc = fab_qos_compose(policy->classes, vls, &r->vls, &r->classes);
@@ -230,7 +230,7 @@ bool report_compose(struct report *r, struct study *s, const struct fab_fabric *
 void report_fini(struct report *r)
 {
     fab_verify_verdict_fini(&r->verdict);
-    fab_lft_fini(&r->lft);
-    fab_vls_fini(&r->vls);
+    fab_target_lft_fini(&r->lft);
+    fab_target_vls_fini(&r->vls);
     *r = (struct report){0};
 }

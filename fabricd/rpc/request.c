@@ -29,7 +29,7 @@ void request_refuse(struct call *c, int status, const char *what)
                     "0x%016" PRIx64 ")",
                     what, s.master_lid, s.master_guid);
     else
-        call_finish(c, fab_grpc_code_of(status), "%s: %s", what, fab_status_text(status));
+        call_finish(c, fab_grpc_code_of(status), "%s: %s", what, fab_base_status_text(status));
 }
 
 void request_end(struct call *c, int status, const char *text, const ProtobufCMessage *m,

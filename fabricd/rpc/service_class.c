@@ -25,10 +25,10 @@ static uint16_t look_at_trunks(const struct fab_view *v, uint8_t class, uint32_t
     uint16_t lanes = 0;
     uint32_t least = 1000, looked = 0;
     for (uint32_t port = 0; port < v->fabric->port_count && looked < PORTS_LOOKED_AT; port++) {
-        if (!fab_trunk_is_up(v->fabric, port))
+        if (!fab_fabric_isl_is_up(v->fabric, port))
             continue;
         looked++;
-        lanes |= fab_target_lanes(v->fabric, &v->policy, &v->target->vls, port, class);
+        lanes |= fab_target_class_vls(v->fabric, &v->policy, &v->target->vls, port, class);
         uint32_t has = fab_qos_guarantee(v->fabric, &v->policy, &v->target->vls, port, class);
         least = has < least ? has : least;
     }
@@ -49,9 +49,9 @@ static size_t list_bits(struct answer *a, uint16_t bits, uint32_t **ret)
 static uint16_t levels_of(const struct fab_vls *v, uint8_t class)
 {
     uint16_t sls = 0;
-    const unsigned each = fab_vls_many(v) && v->sls > 0 ? v->sls : 1;
+    const unsigned each = fab_target_vls_multiple(v) && v->sls > 0 ? v->sls : 1;
     for (unsigned e = 0; e < each; e++)
-        sls |= (uint16_t)(1u << fab_vls_sl_of(v, class, (uint8_t)e));
+        sls |= (uint16_t)(1u << fab_target_vls_level_sl(v, class, (uint8_t)e));
     return sls;
 }
 
@@ -60,7 +60,7 @@ static void list_others(struct answer *a, const struct fab_view *v, uint8_t clas
 {
     const struct fab_vls *vls = &v->target->vls;
     m->shares_with = answer_alloc(a, FAB_CLASSES_MAX, sizeof *m->shares_with);
-    for (uint8_t i = 0; m->shares_with != NULL && i < fab_vls_levels(vls); i++)
+    for (uint8_t i = 0; m->shares_with != NULL && i < fab_target_vls_levels(vls); i++)
         if (i != class && vls->lane_set[i] == vls->lane_set[class])
             m->shares_with[m->n_shares_with++] = answer_text(a, v->policy.classes->class[i].name);
 }
@@ -85,7 +85,7 @@ static Fabric__V1__TrafficClass *convert_class(struct answer *a, const struct fa
     m->share = k->share;
     m->high_priority = k->high;
     m->rate_limit_mbps = k->rate_mbps != 0 ? k->rate_mbps : fab_sa_rate_mbps(k->rate);
-    m->mtu_limit = fab_mtu_bytes(k->mtu);
+    m->mtu_limit = fab_wire_mtu_bytes(k->mtu);
     for (size_t i = 0; i < all->rules; i++)
         m->rules += all->rule[i].class == class;
     list_others(a, v, class, m);
@@ -101,9 +101,9 @@ void list_classes(struct call *c, const void *request)
     if (v == NULL)
         return;
     /* A policy that is newer than the tables shows as these are. */
-    uint8_t count = fab_classes_count(v->policy.classes);
-    if (count > fab_vls_levels(&v->target->vls))
-        count = fab_vls_levels(&v->target->vls);
+    uint8_t count = fab_policy_classes_count(v->policy.classes);
+    if (count > fab_target_vls_levels(&v->target->vls))
+        count = fab_target_vls_levels(&v->target->vls);
     m.generation = v->generation;
     m.classes = answer_alloc(&a, count, sizeof *m.classes);
     for (uint8_t i = 0; m.classes != NULL && i < count; i++)
@@ -116,10 +116,10 @@ void list_classes(struct call *c, const void *request)
 
 static char *take_text(struct answer *a, struct fab_text *t)
 {
-    char *text = answer_text(a, fab_text_get(t));
+    char *text = answer_text(a, fab_base_text_get(t));
     if (t->status != FAB_OK)
         a->failed = true;
-    fab_text_fini(t);
+    fab_base_text_fini(t);
     return text;
 }
 
@@ -128,7 +128,7 @@ static char *groups_text(struct answer *a, const struct fab_classes *all, uint64
     struct fab_text t = {0};
     for (size_t i = 0; i < all->groups; i++)
         if (groups >> i & 1)
-            fab_text_addf(&t, "%s%s", t.len > 0 ? ", " : "", all->group[i].name);
+            fab_base_text_addf(&t, "%s%s", t.len > 0 ? ", " : "", all->group[i].name);
     return take_text(a, &t);
 }
 
@@ -137,9 +137,9 @@ static char *ranges_text(struct answer *a, const struct fab_ranges *r, bool hex)
     struct fab_text t = {0};
     for (size_t i = 0; i < r->count; i++) {
         const struct fab_range *x = &r->range[i];
-        fab_text_addf(&t, hex ? "%s0x%" PRIx64 : "%s%" PRIu64, i > 0 ? "," : "", x->first);
+        fab_base_text_addf(&t, hex ? "%s0x%" PRIx64 : "%s%" PRIu64, i > 0 ? "," : "", x->first);
         if (x->last != x->first)
-            fab_text_addf(&t, hex ? "-0x%" PRIx64 : "-%" PRIu64, x->last);
+            fab_base_text_addf(&t, hex ? "-0x%" PRIx64 : "-%" PRIu64, x->last);
     }
     return take_text(a, &t);
 }
@@ -182,7 +182,7 @@ static void fill_rules(struct answer *a, const struct fab_classes *all, int clas
 static int find_class(const struct fab_classes *all, const char *name)
 {
     if (all != NULL)
-        return fab_classes_find(all, name);
+        return fab_policy_classes_find(all, name);
     return strcmp(name, "default") == 0 ? 0 : -1;
 }
 

@@ -27,7 +27,7 @@ static void work(struct study *s)
     const struct fab_lids *lids = &s->view->target->lids;
     struct report *r = &c->report;
     r->engine = c->engines[c->next++];
-    r->lane_sets = fab_classes_count(s->view->policy.classes);
+    r->lane_sets = fab_policy_classes_count(s->view->policy.classes);
     if (!measure_resolve(&c->measure, s))
         return;
     /* Lanes for every class, or for as many as an engine leaves any. */

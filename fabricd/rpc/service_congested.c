@@ -27,7 +27,7 @@ static Fabric__V1__CongestedPort *convert_hot(struct answer *a, const struct fab
     if (m == NULL)
         return NULL;
     if (node != FAB_NONE && h->port <= v->fabric->nodes[node].num_ports)
-        m->port = convert_port_ref(a, v, fab_port_id(v->fabric, node, h->port));
+        m->port = convert_port_ref(a, v, fab_fabric_port_id(v->fabric, node, h->port));
     m->kind = answer_text(a, kinds[h->kind]);
     m->credit_wait_permille = h->waits_permille;
     m->mbps = h->mbps;
@@ -53,7 +53,7 @@ static uint32_t lid_of_hot(const struct fab_view *v, const struct pm_hot *h)
     uint32_t node = fab_fabric_node_by_guid(v->fabric, h->guid);
     if (node == FAB_NONE || h->port > v->fabric->nodes[node].num_ports)
         return 0;
-    uint32_t lid = v->target->lids.base[fab_port_id(v->fabric, node, h->port)];
+    uint32_t lid = v->target->lids.base[fab_fabric_port_id(v->fabric, node, h->port)];
     return lid <= v->target->lids.top ? lid : 0;
 }
 
@@ -174,7 +174,7 @@ static Fabric__V1__CongestionLog *convert_log(struct answer *a, const struct fab
     if (m == NULL)
         return NULL;
     if (node != FAB_NONE && s->port <= v->fabric->nodes[node].num_ports)
-        m->port = convert_port_ref(a, v, fab_port_id(v->fabric, node, s->port));
+        m->port = convert_port_ref(a, v, fab_fabric_port_id(v->fabric, node, s->port));
     m->no_log = s->none;
     m->read_time = s->read_us > 0 ? convert_time(a, s->read_us) : NULL;
     if (s->log == NULL)

@@ -105,7 +105,7 @@ static Fabric__V1__CongestionDevice *convert_device(struct answer *a, const stru
     if (m == NULL)
         return NULL;
     if (node != FAB_NONE && d->port <= v->fabric->nodes[node].num_ports)
-        m->port = convert_port_ref(a, v, fab_port_id(v->fabric, node, d->port));
+        m->port = convert_port_ref(a, v, fab_fabric_port_id(v->fabric, node, d->port));
     m->state = answer_text(a, cc_state_name(d->state));
     m->unresponsive = d->silent;
     m->tries = d->tries;
@@ -133,7 +133,7 @@ static void answer_congestion(struct inquiry *q, const struct fab_congestion *se
     (void)settings;
     cc_get_status(cc, &s);
     m.apply = s.apply;
-    m.profile = answer_text(&a, fab_congestion_profile_name(s.profile));
+    m.profile = answer_text(&a, fab_policy_congestion_profile_name(s.profile));
     m.generation = s.generation;
     m.settings = s.settings;
     m.fan_in = s.fan_in;
@@ -223,12 +223,12 @@ static void fill_port(struct call *c, struct answer *a, const struct fab_congest
                       Fabric__V1__GetPortCongestionResponse *m)
 {
     const struct fab_policy *policy = &call_rpc(c)->in.config->policy;
-    bool is_switch = fab_node_is_switch(v->fabric, v->fabric->ports[port].node);
+    bool is_switch = fab_fabric_node_is_switch(v->fabric, v->fabric->ports[port].node);
     struct cc_device_status device;
     uint16_t i = s->of_port[port];
     m->port = convert_port_ref(a, v, port);
     m->generation = v->generation;
-    m->profile = answer_text(a, fab_congestion_profile_name(policy->congestion.profile));
+    m->profile = answer_text(a, fab_policy_congestion_profile_name(policy->congestion.profile));
     if (policy->congestion.apply && cc_device_of(call_rpc(c)->in.cc, v->fabric, port, &device))
         m->state = answer_text(a, cc_state_name(device.state));
     if (i == FAB_CONGESTION_NONE)

@@ -218,13 +218,13 @@ find(struct call *c, const struct fab_view *v, const char *what, const struct sm
     if ((port ? find_port(c, v, node, number, &id) : find_node(c, v, what, &id)) != FAB_OK)
         return NULL;
     if (port)
-        peer = fab_peer_node(v->fabric, id);
+        peer = fab_fabric_peer_node(v->fabric, id);
     const struct fab_repair_contingency *row = sm_contingency_of(call_rpc(c)->in.sm, !port, id);
     if (row != NULL)
         return row;
-    if (port ? peer == FAB_NONE || !fab_node_is_switch(v->fabric, peer) ||
-                   !fab_node_is_switch(v->fabric, v->fabric->ports[id].node)
-             : !fab_node_is_switch(v->fabric, id))
+    if (port ? peer == FAB_NONE || !fab_fabric_node_is_switch(v->fabric, peer) ||
+                   !fab_fabric_node_is_switch(v->fabric, v->fabric->ports[id].node)
+             : !fab_fabric_node_is_switch(v->fabric, id))
         call_finish(c, FAB_GRPC_INVALID_ARGUMENT,
                     "\"%.200s\" is neither a switch nor a link between switches; its failure would "
                     "change no table",

@@ -46,7 +46,7 @@ static void drain(struct call *c, void *data)
         call_finish(c, FAB_GRPC_OK, NULL);
     if (rc < 0 || done)
         exporting_free(x);
-    fab_text_fini(&t);
+    fab_base_text_fini(&t);
 }
 
 static int start(const struct fab_view *v, enum fab_export_format format, struct exporting **ret)
@@ -86,6 +86,6 @@ void export_file(struct call *c, const void *request)
         call_finish(c, FAB_GRPC_INVALID_ARGUMENT, "format %d is not known to this manager",
                     (int)q->format);
     else
-        call_finish(c, fab_grpc_code_of(rc), "the export failed: %s", fab_status_text(rc));
+        call_finish(c, fab_grpc_code_of(rc), "the export failed: %s", fab_base_status_text(rc));
     fab_view_unref(v);
 }

@@ -175,7 +175,7 @@ static int refuse_name(struct call *c, int status, const char *what, const char 
     else if (why[0] != '\0')
         call_finish(c, code, "%s", why);
     else
-        call_finish(c, code, "\"%s\": %s", what, fab_status_text(status));
+        call_finish(c, code, "\"%s\": %s", what, fab_base_status_text(status));
     return status;
 }
 
@@ -201,13 +201,13 @@ int find_port(struct call *c, const struct fab_view *v, const char *node, uint32
     if (rc < 0)
         return rc;
     const struct fab_node *n = &v->fabric->nodes[id];
-    uint32_t lowest = fab_node_is_switch(v->fabric, id) ? 0 : 1;
+    uint32_t lowest = fab_fabric_node_is_switch(v->fabric, id) ? 0 : 1;
     if (number < lowest || number > n->num_ports) {
         call_finish(c, FAB_GRPC_NOT_FOUND, "\"%s\" has no port %u; its ports are %u to %u", n->desc,
                     number, lowest, n->num_ports);
         return FAB_E_NOT_FOUND;
     }
-    *ret_port = fab_port_id(v->fabric, id, (uint8_t)number);
+    *ret_port = fab_fabric_port_id(v->fabric, id, (uint8_t)number);
     return FAB_OK;
 }
 

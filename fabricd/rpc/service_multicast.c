@@ -38,7 +38,7 @@ static Fabric__V1__MulticastGroup *convert_group(struct answer *a, const struct 
     m->members = (uint32_t)group->members;
     m->unreached = unreached(g, group);
     m->configured = group->fixed;
-    m->mtu = fab_mtu_bytes(group->is.mtu);
+    m->mtu = fab_wire_mtu_bytes(group->is.mtu);
     m->rate_mbps = fab_sa_rate_mbps(group->is.rate);
     m->service_level = group->is.sl;
     m->q_key = group->is.qkey;
@@ -111,8 +111,8 @@ static const struct fab_mcast_group *find_group(const struct fab_mcast_groups *g
     char *end;
     if (g == NULL)
         return NULL;
-    if (fab_gid_parse(what, bytes) == FAB_OK) {
-        const uint64_t mgid[2] = {fab_be64(bytes), fab_be64(bytes + 8)};
+    if (fab_policy_gid_parse(what, bytes) == FAB_OK) {
+        const uint64_t mgid[2] = {fab_base_get_be64(bytes), fab_base_get_be64(bytes + 8)};
         return fab_mcast_groups_find(g, mgid);
     }
     unsigned long mlid = strtoul(what, &end, 0);

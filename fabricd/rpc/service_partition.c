@@ -21,12 +21,12 @@ static void count_members(const struct fab_view *v, struct counts by_pkey[FAB_PK
     const struct fab_pkeys *pkeys = &v->target->pkeys;
     for (uint32_t port = 0; port < pkeys->ports; port++) {
         uint32_t count;
-        const uint16_t *key = fab_pkeys_of(pkeys, port, &count);
-        if (!fab_port_has_lid(v->fabric, port))
+        const uint16_t *key = fab_target_pkeys_table(pkeys, port, &count);
+        if (!fab_fabric_port_has_lid(v->fabric, port))
             continue;
         for (uint32_t i = 0; i < count; i++) {
-            struct counts *c = &by_pkey[fab_pkey_base(key[i])];
-            if (fab_pkey_is_full(key[i]))
+            struct counts *c = &by_pkey[fab_target_pkey_base(key[i])];
+            if (fab_target_pkey_is_full(key[i]))
                 c->full++;
             else
                 c->limited++;
@@ -63,7 +63,7 @@ static void fill_partitions(struct answer *a, const struct fab_view *v, const st
     memset(counts, 0, FAB_PKEY_FULL * sizeof *counts);
     count_members(v, counts);
     for (uint64_t pkey = page->given ? page->key.number + 1 : 1; pkey <= FAB_PKEY_DEFAULT; pkey++) {
-        const struct fab_partition *p = fab_partitions_find(all, (uint16_t)pkey);
+        const struct fab_partition *p = fab_policy_partitions_find(all, (uint16_t)pkey);
         if (p == NULL)
             continue;
         if (m->n_partitions == page->want) {
@@ -103,7 +103,7 @@ static const struct fab_partition *find_partition(const struct fab_partitions *a
             return &all->partition[i];
     if (all == NULL || end == what || *end != '\0' || pkey > UINT16_MAX)
         return NULL;
-    return fab_partitions_find(all, (uint16_t)pkey);
+    return fab_policy_partitions_find(all, (uint16_t)pkey);
 }
 
 static Fabric__V1__PartitionMember *convert_member(struct answer *a, const struct fab_view *v,
@@ -130,8 +130,8 @@ static void fill_members(struct answer *a, const struct fab_view *v, const struc
     uint32_t first = page->given ? page_port(v->fabric, &page->key) : 0;
     for (uint32_t port = first; m->members != NULL && port < pkeys->ports; port++) {
         uint32_t count;
-        const uint16_t *key = fab_pkeys_of(pkeys, port, &count);
-        if (!fab_port_has_lid(v->fabric, port))
+        const uint16_t *key = fab_target_pkeys_table(pkeys, port, &count);
+        if (!fab_fabric_port_has_lid(v->fabric, port))
             continue;
         if (m->n_members >= page->want) { /* one of both memberships may be one too many */
             struct page_key last = page_key_of_port(v->fabric, port - 1, 'm');
@@ -139,9 +139,9 @@ static void fill_members(struct answer *a, const struct fab_view *v, const struc
             return;
         }
         for (uint32_t i = 0; i < count; i++)
-            if (fab_pkey_base(key[i]) == pkey)
+            if (fab_target_pkey_base(key[i]) == pkey)
                 m->members[m->n_members++] =
-                    convert_member(a, v, port, i, fab_pkey_is_full(key[i]));
+                    convert_member(a, v, port, i, fab_target_pkey_is_full(key[i]));
     }
 }
 

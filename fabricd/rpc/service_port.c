@@ -36,7 +36,7 @@ int read_port_range(struct call *c, const struct fab_view *v, char kind, const c
 static bool is_wanted(const struct fab_fabric *f, uint32_t port, Fabric__V1__PortState state)
 {
     const struct fab_port *p = &f->ports[port];
-    if (p->num == 0 && !fab_node_is_switch(f, p->node))
+    if (p->num == 0 && !fab_fabric_node_is_switch(f, p->node))
         return false;
     return state == 0 || (p->present && p->info.port_state == (uint8_t)state);
 }

@@ -36,10 +36,11 @@ static Fabric__V1__PortRef *port_of(struct answer *a, const struct fab_view *v, 
 static Fabric__V1__Service *convert_service(struct answer *a, const struct fab_view *v,
                                             const struct fab_service *x)
 {
-    struct fab_service_record is;
+    struct fab_wire_service_record is;
     char text[NAME_LEN + 1] = "";
     Fabric__V1__Service *m = ANSWER_NEW(a, Fabric__V1__Service, fabric__v1__service);
-    if (m == NULL || fab_rec_unpack(&fab_service_record, x->wire, sizeof x->wire, &is) != FAB_OK)
+    if (m == NULL ||
+        fab_wire_rec_unpack(&fab_wire_service_record, x->wire, sizeof x->wire, &is) != FAB_OK)
         return m;
     for (size_t i = 0; i < NAME_LEN && is.name[i] != 0; i++)
         text[i] = is.name[i] >= ' ' && is.name[i] <= '~' ? (char)is.name[i] : '?';
@@ -61,9 +62,9 @@ static const struct fab_service *first_service(const struct fab_services *all,
 {
     const struct fab_service_key before = {
         .id = key->number - 1, .gid = {UINT64_MAX, UINT64_MAX}, .pkey = UINT16_MAX};
-    const struct fab_service *x = fab_services_after(all, key->number > 0 ? &before : NULL);
+    const struct fab_service *x = fab_registry_services_next(all, key->number > 0 ? &before : NULL);
     for (uint32_t i = 0; i < key->port && x != NULL && x->key.id == key->number; i++)
-        x = fab_services_after(all, &x->key);
+        x = fab_registry_services_next(all, &x->key);
     return x;
 }
 
@@ -76,7 +77,7 @@ static void fill_services(struct answer *a, const struct fab_view *v,
     if (m->services == NULL)
         return;
     const struct fab_service *x = first_service(all, &key);
-    for (; x != NULL && m->n_services < page->want; x = fab_services_after(all, &x->key)) {
+    for (; x != NULL && m->n_services < page->want; x = fab_registry_services_next(all, &x->key)) {
         key.port = x->key.id == key.number ? key.port + 1 : 1;
         key.number = x->key.id;
         m->services[m->n_services++] = convert_service(a, v, x);
@@ -135,12 +136,12 @@ static void fill_subscriptions(struct answer *a, const struct fab_view *v,
     if (m->subscriptions == NULL)
         return;
     uint32_t slot =
-        fab_subscriptions_after(all, page->given ? gid : NULL, (uint16_t)page->key.port);
-    const struct fab_inform_info_record *last = NULL;
+        fab_registry_subscriptions_next(all, page->given ? gid : NULL, (uint16_t)page->key.port);
+    const struct fab_wire_inform_info_record *last = NULL;
     while (slot != FAB_SUBSCRIPTION_NONE && m->n_subscriptions < page->want) {
         last = &all->slot[slot].record;
         m->subscriptions[m->n_subscriptions++] = convert_subscription(a, v, &all->slot[slot]);
-        slot = fab_subscriptions_after(all, last->subscriber_gid, last->number);
+        slot = fab_registry_subscriptions_next(all, last->subscriber_gid, last->number);
     }
     if (slot != FAB_SUBSCRIPTION_NONE && last != NULL) {
         struct page_key key = {

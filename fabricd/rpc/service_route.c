@@ -43,7 +43,7 @@ static uint8_t lane(const struct fab_view *v, const struct fab_verify_trace *t, 
                     uint32_t sl)
 {
     uint32_t out = t->ports[i], in = i > 0 ? v->fabric->ports[t->ports[i - 1]].peer : out;
-    if (i == 1 && fab_node_is_switch(v->fabric, v->fabric->ports[t->ports[0]].node))
+    if (i == 1 && fab_fabric_node_is_switch(v->fabric, v->fabric->ports[t->ports[0]].node))
         in = t->ports[0]; /* a switch sends by itself */
     return fab_target_vl(v->fabric, &v->policy, &v->target->vls, in, out, (uint8_t)sl);
 }
@@ -80,8 +80,8 @@ static uint8_t find_class(struct answer *a, const struct fab_view *v, uint32_t f
 {
     const struct fab_qos_path path = {.src = from, .dst = to, .pkey = pkey};
     struct fab_qos_matcher m;
-    uint8_t levels = fab_vls_levels(&v->target->vls);
-    if (levels < 2 || levels != fab_classes_count(v->policy.classes))
+    uint8_t levels = fab_target_vls_levels(&v->target->vls);
+    if (levels < 2 || levels != fab_policy_classes_count(v->policy.classes))
         return 0;
     if (fab_qos_matcher_init(&m, v->fabric, &v->policy, &v->target->pkeys) != FAB_OK) {
         a->failed = true;
@@ -103,7 +103,7 @@ static void fill_partition(struct answer *a, const struct fab_view *v, uint16_t 
 {
     const struct fab_partitions *all = v->policy.partitions;
     const struct fab_partition *p =
-        all != NULL ? fab_partitions_find(all, fab_pkey_base(pkey)) : NULL;
+        all != NULL ? fab_policy_partitions_find(all, fab_target_pkey_base(pkey)) : NULL;
     m->pkey = pkey;
     if (p != NULL)
         m->partition = answer_text(a, p->name);
@@ -121,12 +121,12 @@ static Fabric__V1__Path *trace(struct answer *a, const struct fab_view *v, uint3
     m->destination = convert_port_ref(a, v, to);
     m->source_lid = v->target->lids.base[from];
     m->destination_lid = lid;
-    fill_partition(a, v, fab_pkeys_common(&v->target->pkeys, from, to, 0), m);
+    fill_partition(a, v, fab_target_pkeys_common(&v->target->pkeys, from, to, 0), m);
     uint8_t class = find_class(a, v, from, to, (uint16_t)m->pkey);
     m->service_level =
-        fab_target_sl_of(v->fabric, &v->target->lids, &v->target->vls, class, from, lid);
+        fab_target_level_sl(v->fabric, &v->target->lids, &v->target->vls, class, from, lid);
     m->traffic_class = answer_text(a, class_name(v, class));
-    m->virtual_lanes = fab_vls_count(&v->target->vls);
+    m->virtual_lanes = fab_target_vls_count(&v->target->vls);
     int rc = from == to ? FAB_OK : fab_verify_trace(&in, from, lid, &t);
     if (rc == FAB_E_NOMEM)
         a->failed = true;
@@ -164,7 +164,7 @@ static int find_switch(struct call *c, const struct fab_view *v, const char *wha
     int rc = find_node(c, v, what, &node);
     if (rc < 0)
         return rc;
-    if (!fab_node_is_switch(v->fabric, node)) {
+    if (!fab_fabric_node_is_switch(v->fabric, node)) {
         call_finish(c, FAB_GRPC_INVALID_ARGUMENT,
                     "\"%s\" is not a switch; only switches have forwarding tables",
                     v->fabric->nodes[node].desc);
@@ -178,7 +178,7 @@ static void fill_entries(struct answer *a, const struct fab_view *v, uint32_t sw
                          const struct page *page, Fabric__V1__GetForwardingTableResponse *m)
 {
     const struct fab_lft *lft = &v->target->lft;
-    const uint8_t *row = fab_lft_row(lft, sw);
+    const uint8_t *row = fab_target_lft_row(lft, sw);
     bool goes_on = page->given && page->key.number < UINT32_MAX;
     uint64_t lid = goes_on ? page->key.number + 1 : 1;
     m->entries = answer_alloc(a, page->want, sizeof *m->entries);
@@ -248,7 +248,7 @@ static void on_proved(void *ctx)
         reply_verdict(p->call, p->view, &p->verdict);
     else if (p->call != NULL)
         call_finish(p->call, fab_grpc_code_of(p->rc), "the tables could not be verified: %s",
-                    fab_status_text(p->rc));
+                    fab_base_status_text(p->rc));
     if (p->rc == FAB_OK)
         fab_verify_verdict_fini(&p->verdict);
     fab_view_unref(p->view);

@@ -33,7 +33,7 @@ void get_version(struct call *c, const void *request)
     (void)request;
     Fabric__V1__GetVersionResponse m = FABRIC__V1__GET_VERSION_RESPONSE__INIT;
     struct answer a = {0};
-    m.version = answer_text(&a, fab_version());
+    m.version = answer_text(&a, fab_base_version());
     m.api_version = answer_text(&a, "fabric.v1");
     answer_reply(&a, c, &m.base);
 }

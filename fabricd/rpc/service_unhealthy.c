@@ -23,7 +23,7 @@ static Fabric__V1__CounterValue *convert_value(struct answer *a, int counter, ui
     Fabric__V1__CounterValue *m =
         ANSWER_NEW(a, Fabric__V1__CounterValue, fabric__v1__counter_value);
     if (m != NULL) {
-        m->name = answer_text(a, fab_counter_kinds[counter].name);
+        m->name = answer_text(a, fab_health_counter_kinds[counter].name);
         m->value = value;
     }
     return m;
@@ -49,7 +49,7 @@ static Fabric__V1__CounterIncrease *convert_rise(struct answer *a, const struct 
     Fabric__V1__CounterIncrease *m =
         ANSWER_NEW(a, Fabric__V1__CounterIncrease, fabric__v1__counter_increase);
     if (m != NULL) {
-        m->name = answer_text(a, fab_counter_kinds[i].name);
+        m->name = answer_text(a, fab_health_counter_kinds[i].name);
         m->total = e->total[i];
         m->recent = e->recent[i];
         m->per_hour = e->per_hour[i];
@@ -90,7 +90,7 @@ static Fabric__V1__UnhealthyLink *convert_link_watched(struct answer *a, const s
     m->errors_b = convert_errors(a, &l->end[1]);
     if (l->counter == FAB_COUNTERS)
         return m;
-    m->counter = answer_text(a, fab_counter_kinds[l->counter].name);
+    m->counter = answer_text(a, fab_health_counter_kinds[l->counter].name);
     m->at = convert_place(a, at->guid, at->port, at->place);
     m->increase = l->rise;
     m->interval = convert_duration(a, l->span_us);

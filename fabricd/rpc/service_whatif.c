@@ -59,10 +59,10 @@ static bool left_over(const struct whatif_study *w, struct measure *ret)
     *ret = (struct measure){.samples = w->measure.samples, .seed = w->measure.seed};
     if (w->measure.ends == NULL)
         return true;
-    ret->ends = fab_alloc_array(w->measure.end_count, sizeof *ret->ends);
+    ret->ends = fab_base_alloc_array(w->measure.end_count, sizeof *ret->ends);
     for (uint32_t i = 0; ret->ends != NULL && i < w->measure.end_count; i++) {
         uint32_t now = w->whatif.port_now[w->measure.ends[i]];
-        if (now != FAB_NONE && fab_port_is_up(w->whatif.fabric, now))
+        if (now != FAB_NONE && fab_fabric_port_is_up(w->whatif.fabric, now))
             ret->ends[ret->end_count++] = now;
     }
     return ret->ends != NULL;
@@ -132,7 +132,7 @@ static bool try_chain(struct whatif_study *w, const struct measure *m, uint8_t l
 /* As the manager does: with lanes for every traffic class, if any engine can, else for fewer. */
 static bool choose(struct whatif_study *w, const struct measure *m)
 {
-    uint8_t lane_sets = fab_classes_count(w->study.view->policy.classes);
+    uint8_t lane_sets = fab_policy_classes_count(w->study.view->policy.classes);
     while (try_chain(w, m, lane_sets)) {
         if (report_good(&w->report))
             return report_compose(&w->report, &w->study, w->whatif.fabric, &w->whatif.lids);
@@ -263,7 +263,7 @@ static void whatif_free(struct study *s)
 
 static int add_cable(struct whatif_study *w, struct call *c, uint32_t port)
 {
-    uint32_t *ports = fab_grow(w->ports, sizeof *ports, w->port_count + 1, &w->port_room);
+    uint32_t *ports = fab_base_grow(w->ports, sizeof *ports, w->port_count + 1, &w->port_room);
     if (ports == NULL) {
         call_finish(c, FAB_GRPC_RESOURCE_EXHAUSTED, "the manager is out of memory");
         return FAB_E_NOMEM;

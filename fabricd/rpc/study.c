@@ -98,7 +98,7 @@ bool study_stopped(void *study)
 void study_fail(struct study *s, int status, const char *what)
 {
     s->code = fab_grpc_code_of(status);
-    snprintf(s->why, sizeof s->why, "%s: %s", what, fab_status_text(status));
+    snprintf(s->why, sizeof s->why, "%s: %s", what, fab_base_status_text(status));
 }
 
 void studies_end(struct rpc *r)

@@ -104,7 +104,7 @@ void sa_alias_stop(struct sa *s)
 struct change {
     struct sa *s;
     const struct fab_view *v;
-    struct fab_guid_info_record record;
+    struct fab_wire_guid_info_record record;
     uint32_t port, first, end; /* the block's places: first..end-1 */
     uint64_t own;              /* the port's GUID */
     uint8_t places;            /* bit i: first + i is meant */
@@ -117,12 +117,13 @@ static bool is_owner(const struct fab_view *v, uint32_t from, uint32_t port)
 
 static uint16_t read_change(struct sa *s, const struct fab_sa_request *req, struct change *c)
 {
-    const uint64_t needed = fab_rec_component(&fab_guid_info_record, "LID") |
-                            fab_rec_component(&fab_guid_info_record, "BlockNum");
+    const uint64_t needed = fab_wire_rec_component(&fab_wire_guid_info_record, "LID") |
+                            fab_wire_rec_component(&fab_wire_guid_info_record, "BlockNum");
     *c = (struct change){.s = s, .v = fab_sa_view(s->view->sa)};
     if ((req->comp_mask & needed) != needed)
         return FAB_SA_INSUFFICIENT_COMPONENTS;
-    if (fab_rec_unpack(&fab_guid_info_record, req->data, FAB_SA_DATA_LEN, &c->record) != FAB_OK)
+    if (fab_wire_rec_unpack(&fab_wire_guid_info_record, req->data, FAB_SA_DATA_LEN, &c->record) !=
+        FAB_OK)
         return FAB_SA_REQ_INVALID;
     const struct fab_lids *lids = &c->v->target->lids;
     c->port = c->record.lid <= lids->top ? lids->owner[c->record.lid] : FAB_NONE;
@@ -214,7 +215,8 @@ static uint16_t change(struct sa *s, const struct fab_sa_request *req, bool set,
     for (uint32_t place = c.first; place < c.first + FAB_SA_ALIAS_BLOCK; place++)
         c.record.table.guid[place - c.first] = place == 0 ? c.own : guid_at(&c, place);
     loop_timer_set(s->alias_timer, 0);
-    return fab_rec_pack(&fab_guid_info_record, &c.record, ret_data, FAB_SA_DATA_LEN) == FAB_OK
+    return fab_wire_rec_pack(&fab_wire_guid_info_record, &c.record, ret_data, FAB_SA_DATA_LEN) ==
+                   FAB_OK
                ? 0
                : FAB_SA_NO_RESOURCES;
 }

@@ -34,14 +34,14 @@ enum { GID_IN_SERVICE = 64, GID_OUT_OF_SERVICE = 65, GROUP_MADE = 66, GROUP_GONE
 static bool is_in_service(const struct fab_fabric *f, uint32_t port)
 {
     const struct fab_port *p = &f->ports[port];
-    return fab_port_has_lid(f, port) && p->guid != 0 &&
+    return fab_fabric_port_has_lid(f, port) && p->guid != 0 &&
            (p->num == 0 || p->peer != FAB_NONE || port == f->self_port);
 }
 
 static void take_keys(const struct fab_view *v, uint32_t port, uint16_t key[FAB_NOTICE_KEYS])
 {
     uint32_t count, kept = 0;
-    const uint16_t *keys = fab_pkeys_or_default(&v->target->pkeys, port, &count);
+    const uint16_t *keys = fab_target_pkeys_table_or_default(&v->target->pkeys, port, &count);
     for (uint32_t i = 0; i < count && kept < FAB_NOTICE_KEYS; i++)
         if (keys[i] != 0)
             key[kept++] = keys[i];
@@ -62,7 +62,7 @@ static int list_ends(const struct fab_view *v, struct sa_ends *ret)
     for (uint32_t p = 0; p < f->port_count; p++) {
         if (!is_in_service(f, p))
             continue;
-        struct sa_end *more = fab_grow(ret->end, sizeof(*more), ret->count + 1, &room);
+        struct sa_end *more = fab_base_grow(ret->end, sizeof(*more), ret->count + 1, &room);
         if (!more) {
             free(ret->end);
             return FAB_E_NOMEM;
@@ -93,7 +93,7 @@ static struct fab_event_notice notice_of(const struct fab_view *v, uint16_t trap
 {
     uint64_t guid;
     uint16_t lid = own_lid(v, &guid);
-    return (struct fab_event_notice){.is = fab_notice_of_gid(trap, gid, lid),
+    return (struct fab_event_notice){.is = fab_registry_gid_notice(trap, gid, lid),
                                      .issuer = {v->policy.subnet_prefix, guid}};
 }
 
@@ -157,7 +157,7 @@ void sa_arrivals_published(void *ctx)
 /* ---- groups, devices ---------------------------------------------------------------------------
  */
 
-void sa_arrivals_group(void *ctx, const struct fab_mc_member_record *group, bool made)
+void sa_arrivals_group(void *ctx, const struct fab_wire_mc_member_record *group, bool made)
 {
     struct sa *s = ctx;
     struct fab_view *v = sm_view(s->in.sm);
@@ -173,7 +173,7 @@ static bool is_repeated(struct sa_registry *r, const struct fab_notice *n)
 {
     uint64_t now = clock_now_us();
     bool repeated = r->last_us != 0 && now < r->last_us + REPEAT_US &&
-                    fab_attr_diff(&fab_attr_notice, &r->last, n) == NULL;
+                    fab_wire_attr_diff(&fab_wire_attr_notice, &r->last, n) == NULL;
     r->last = *n;
     r->last_us = now;
     return repeated;

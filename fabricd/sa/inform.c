@@ -56,7 +56,7 @@ static uint16_t check(struct sa *s, const struct fab_sa_request *req,
 {
     const struct fab_fabric *f = fab_sa_view(s->view->sa)->fabric;
     struct fab_notice named = {.generic = info->generic, .trap = info->trap};
-    if (!req->trusted && fab_notice_is_secret(&named))
+    if (!req->trusted && fab_registry_notice_needs_trust(&named))
         return FAB_SA_REQ_INVALID;
     if (info->gid[0] == 0 && info->gid[1] == 0)
         return check_lids(s, req->from, info);
@@ -81,7 +81,8 @@ static uint16_t subscribe(struct sa *s, const struct fab_sa_request *req, const 
     struct fab_subscriptions *all = s->registry->subscriptions;
     uint32_t slot;
     uint16_t status = check(s, req, info);
-    if (status == 0 && fab_subscriptions_put(all, gid, info, req->trusted, -1, &slot) != FAB_OK)
+    if (status == 0 &&
+        fab_registry_subscriptions_put(all, gid, info, req->trusted, -1, &slot) != FAB_OK)
         status = FAB_SA_NO_RESOURCES;
     if (status == 0)
         keep(s, &all->slot[slot], true);
@@ -90,7 +91,7 @@ static uint16_t subscribe(struct sa *s, const struct fab_sa_request *req, const 
 
 static uint16_t unsubscribe(struct sa *s, const uint64_t gid[2], const struct fab_inform_info *info)
 {
-    uint32_t slot = fab_subscriptions_find(s->registry->subscriptions, gid, info);
+    uint32_t slot = fab_registry_subscriptions_find(s->registry->subscriptions, gid, info);
     if (slot == FAB_SUBSCRIPTION_NONE)
         return FAB_SA_REQ_INVALID;
     sa_subscription_drop(s, slot, NULL);
@@ -104,7 +105,8 @@ uint16_t sa_inform_set(struct sa *s, const struct transport_mad *mad,
     const struct fab_view *v = fab_sa_view(s->view->sa);
     uint16_t status = FAB_SA_REQ_INVALID;
     memcpy(ret_data, req->data, FAB_SA_DATA_LEN);
-    if (fab_attr_unpack(&fab_attr_inform_info, req->data, FAB_SA_DATA_LEN, &info) == FAB_OK &&
+    if (fab_wire_attr_unpack(&fab_wire_attr_inform_info, req->data, FAB_SA_DATA_LEN, &info) ==
+            FAB_OK &&
         info.subscribe <= 1 && req->from != FAB_NONE) {
         const uint64_t gid[2] = {v->policy.subnet_prefix, v->fabric->ports[req->from].guid};
         if (info.subscribe || info.qpn == 0)
@@ -123,7 +125,7 @@ void sa_subscription_drop(struct sa *s, uint32_t slot, const char *why)
     if (why != NULL)
         sa_report_gone(s, x, why);
     keep(s, x, false);
-    fab_subscriptions_remove(all, slot);
+    fab_registry_subscriptions_remove(all, slot);
 }
 
 int sa_subscriptions_load(struct sa *s)
@@ -133,9 +135,9 @@ int sa_subscriptions_load(struct sa *s)
     uint32_t slot;
     int r = store_load_subscriptions(s->in.store, &rows, &count);
     for (size_t i = 0; r == FAB_OK && i < count; i++)
-        r = fab_subscriptions_put(s->registry->subscriptions, rows[i].record.subscriber_gid,
-                                  &rows[i].record.info, rows[i].trusted, rows[i].record.number,
-                                  &slot);
+        r = fab_registry_subscriptions_put(s->registry->subscriptions,
+                                           rows[i].record.subscriber_gid, &rows[i].record.info,
+                                           rows[i].trusted, rows[i].record.number, &slot);
     free(rows);
     return r;
 }
@@ -157,11 +159,11 @@ bool sa_inform_next(void *ctx, const struct fab_sa_query *q, uint64_t at[4], voi
 {
     const struct sa *s = ctx;
     const struct fab_subscriptions *all = s->registry->subscriptions;
-    struct fab_inform_info_record *ret = ret_struct;
-    uint32_t slot = fab_subscriptions_after(all, at[3] != 0 ? at : NULL, (uint16_t)at[2]);
+    struct fab_wire_inform_info_record *ret = ret_struct;
+    uint32_t slot = fab_registry_subscriptions_next(all, at[3] != 0 ? at : NULL, (uint16_t)at[2]);
     while (slot != FAB_SUBSCRIPTION_NONE && !sees(q, &all->slot[slot])) {
-        const struct fab_inform_info_record *r = &all->slot[slot].record;
-        slot = fab_subscriptions_after(all, r->subscriber_gid, r->number);
+        const struct fab_wire_inform_info_record *r = &all->slot[slot].record;
+        slot = fab_registry_subscriptions_next(all, r->subscriber_gid, r->number);
     }
     if (slot == FAB_SUBSCRIPTION_NONE)
         return false;

@@ -28,23 +28,24 @@ struct change {
     const struct fab_sa *sa;
     const struct fab_view *view;
     const struct fab_sa_request *req;
-    struct fab_mc_member_record record;  /* its PortGID with the subnet's prefix */
-    uint64_t prefix;                     /* that it came with */
-    uint32_t port;                       /* that joins or leaves; FAB_NONE: it is not there */
-    const struct fab_mcast_group *group; /* or NULL */
+    struct fab_wire_mc_member_record record; /* its PortGID with the subnet's prefix */
+    uint64_t prefix;                         /* that it came with */
+    uint32_t port;                           /* that joins or leaves; FAB_NONE: it is not there */
+    const struct fab_mcast_group *group;     /* or NULL */
     const struct fab_mcast_member *member;
 };
 
 static uint64_t component(const char *name)
 {
-    return fab_rec_component(&fab_mc_member_record, name);
+    return fab_wire_rec_component(&fab_wire_mc_member_record, name);
 }
 
 static uint16_t read_change(struct sa *s, const struct fab_sa_request *req, struct change *c)
 {
     const struct fab_mcast_groups *groups = sm_mgroups(s->in.sm);
     *c = (struct change){.sa = s->view->sa, .view = fab_sa_view(s->view->sa), .req = req};
-    if (fab_rec_unpack(&fab_mc_member_record, req->data, FAB_SA_DATA_LEN, &c->record) != FAB_OK)
+    if (fab_wire_rec_unpack(&fab_wire_mc_member_record, req->data, FAB_SA_DATA_LEN, &c->record) !=
+        FAB_OK)
         return FAB_SA_REQ_INVALID;
     uint64_t ours = c->view->policy.subnet_prefix;
     c->prefix = c->record.port_gid[0];
@@ -64,7 +65,7 @@ static uint16_t read_change(struct sa *s, const struct fab_sa_request *req, stru
 
 static bool is_end(const struct fab_view *v, uint32_t port)
 {
-    return port != FAB_NONE && fab_port_has_lid(v->fabric, port);
+    return port != FAB_NONE && fab_fabric_port_has_lid(v->fabric, port);
 }
 
 /* What is a member already is changed by itself, or as a proxy by who is in the partition. */
@@ -73,7 +74,7 @@ static bool may_modify(const struct change *c)
     if (c->req->trusted || c->member == NULL)
         return true;
     return c->member->proxy_join
-               ? fab_pkeys_has(&c->view->target->pkeys, c->req->from, c->group->is.pkey)
+               ? fab_target_pkeys_has(&c->view->target->pkeys, c->req->from, c->group->is.pkey)
                : c->req->from == c->port;
 }
 
@@ -82,9 +83,9 @@ static bool may_join(const struct change *c)
     const struct fab_view *v = c->view;
     bool names_key = (c->req->comp_mask & component("P_Key")) != 0;
     uint16_t pkey = c->group != NULL ? c->group->is.pkey : c->record.pkey;
-    if (!is_end(v, c->port) || (names_key && fab_pkey_base(c->record.pkey) == 0))
+    if (!is_end(v, c->port) || (names_key && fab_target_pkey_base(c->record.pkey) == 0))
         return false;
-    if ((c->group != NULL || names_key) && !fab_pkeys_has(&v->target->pkeys, c->port, pkey))
+    if ((c->group != NULL || names_key) && !fab_target_pkeys_has(&v->target->pkeys, c->port, pkey))
         return false;
     if (!c->req->trusted && c->req->from != c->port &&
         !fab_sa_share_partition(c->sa, c->req->from, c->port))
@@ -92,13 +93,13 @@ static bool may_join(const struct change *c)
     return may_modify(c);
 }
 
-static uint16_t answer(const struct change *c, uint16_t status, struct fab_mc_member_record *is,
-                       uint8_t *ret_data)
+static uint16_t answer(const struct change *c, uint16_t status,
+                       struct fab_wire_mc_member_record *is, uint8_t *ret_data)
 {
     if (status != 0)
         return status;
     is->port_gid[0] = c->prefix;
-    return fab_rec_pack(&fab_mc_member_record, is, ret_data, FAB_SA_DATA_LEN) == FAB_OK
+    return fab_wire_rec_pack(&fab_wire_mc_member_record, is, ret_data, FAB_SA_DATA_LEN) == FAB_OK
                ? 0
                : FAB_SA_NO_RESOURCES;
 }
@@ -107,7 +108,7 @@ uint16_t sa_member_set(struct sa *s, const struct fab_sa_request *req,
                        uint8_t ret_data[FAB_SA_DATA_LEN])
 {
     struct change c;
-    struct fab_mc_member_record is;
+    struct fab_wire_mc_member_record is;
     uint16_t status = read_change(s, req, &c);
     if (status != 0)
         return status;
@@ -118,7 +119,7 @@ uint16_t sa_member_set(struct sa *s, const struct fab_sa_request *req,
                                           .comp_mask = req->comp_mask,
                                           .port_guid = c.view->fabric->ports[c.port].guid,
                                           .mtu = port->neighbor_mtu,
-                                          .rate = fab_sa_rate(fab_link_rate(port)),
+                                          .rate = fab_sa_rate(fab_wire_link_rate(port)),
                                           .life = c.view->policy.subnet_timeout,
                                           .proxy = req->from != c.port};
     status = sm_mgroup_join(s->in.sm, &ask, &is);
@@ -129,7 +130,7 @@ uint16_t sa_member_delete(struct sa *s, const struct fab_sa_request *req,
                           uint8_t ret_data[FAB_SA_DATA_LEN])
 {
     struct change c;
-    struct fab_mc_member_record is;
+    struct fab_wire_mc_member_record is;
     uint16_t status = read_change(s, req, &c);
     if (status != 0)
         return status;
@@ -151,10 +152,10 @@ struct place { /* of a list: what it was at last */
 static bool sees(const struct fab_sa_query *q, const struct fab_mcast_group *group)
 {
     return q->trusted || q->asker == FAB_NONE ||
-           fab_pkeys_has(&fab_sa_view(q->sa)->target->pkeys, q->asker, group->is.pkey);
+           fab_target_pkeys_has(&fab_sa_view(q->sa)->target->pkeys, q->asker, group->is.pkey);
 }
 
-static bool is_wanted(const struct fab_sa_query *q, const struct fab_mc_member_record *want,
+static bool is_wanted(const struct fab_sa_query *q, const struct fab_wire_mc_member_record *want,
                       const struct fab_mcast_member *m)
 {
     if ((q->comp_mask & component("PortGID")) != 0 && m->gid[1] != want->port_gid[1])
@@ -165,9 +166,9 @@ static bool is_wanted(const struct fab_sa_query *q, const struct fab_mc_member_r
 }
 
 /* The next member of a group, from `i` on. */
-static bool next_member(const struct fab_sa_query *q, const struct fab_mc_member_record *want,
+static bool next_member(const struct fab_sa_query *q, const struct fab_wire_mc_member_record *want,
                         const struct fab_mcast_group *group, size_t i, struct place *at,
-                        struct fab_mc_member_record *ret)
+                        struct fab_wire_mc_member_record *ret)
 {
     while (i < group->members && !is_wanted(q, want, &group->member[i]))
         i++;
@@ -183,8 +184,8 @@ static bool next_member(const struct fab_sa_query *q, const struct fab_mc_member
 }
 
 /* To who is not trusted the group alone. */
-static bool group_alone(const struct fab_sa_query *q, const struct fab_mc_member_record *want,
-                        const struct fab_mcast_group *group, struct fab_mc_member_record *ret)
+static bool group_alone(const struct fab_sa_query *q, const struct fab_wire_mc_member_record *want,
+                        const struct fab_mcast_group *group, struct fab_wire_mc_member_record *ret)
 {
     struct place at;
     if ((q->comp_mask & component("PortGID")) != 0 && !next_member(q, want, group, 0, &at, ret))
@@ -194,10 +195,10 @@ static bool group_alone(const struct fab_sa_query *q, const struct fab_mc_member
 }
 
 static bool next_record(const struct fab_mcast_groups *g, const struct fab_sa_query *q,
-                        struct place *at, struct fab_mc_member_record *ret)
+                        struct place *at, struct fab_wire_mc_member_record *ret)
 {
-    struct fab_mc_member_record want;
-    if (fab_rec_unpack(&fab_mc_member_record, q->want, sizeof(q->want), &want) != FAB_OK)
+    struct fab_wire_mc_member_record want;
+    if (fab_wire_rec_unpack(&fab_wire_mc_member_record, q->want, sizeof(q->want), &want) != FAB_OK)
         return false;
     for (size_t i = fab_mcast_groups_lower_bound(g, at->mgid); i < g->groups; i++) {
         const struct fab_mcast_group *group = g->group[i];

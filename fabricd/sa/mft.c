@@ -32,9 +32,9 @@ static uint16_t lid_of(const struct fab_sa_query *q, uint64_t guid)
 {
     const struct fab_view *v = fab_sa_view(q->sa);
     uint32_t sw = fab_fabric_node_by_guid(v->fabric, guid);
-    if (sw == FAB_NONE || !fab_node_is_switch(v->fabric, sw))
+    if (sw == FAB_NONE || !fab_fabric_node_is_switch(v->fabric, sw))
         return 0;
-    uint32_t port = fab_port_id(v->fabric, sw, 0);
+    uint32_t port = fab_fabric_port_id(v->fabric, sw, 0);
     bool sees = q->trusted || q->asker == FAB_NONE || fab_sa_share_partition(q->sa, q->asker, port);
     return sees ? (uint16_t)v->target->lids.base[port] : 0;
 }
@@ -45,7 +45,7 @@ bool sa_mft_next(void *ctx, const struct fab_sa_query *q, uint64_t at[4], void *
     const struct sa *s = ctx;
     const struct fab_mcast_groups *g = sm_mgroups(s->in.sm);
     const struct fab_mcast_net *n = g != NULL ? fab_mcast_trees_net(g->trees) : NULL;
-    struct fab_mft_record *r = ret_struct;
+    struct fab_wire_mft_record *r = ret_struct;
     for (; n != NULL && at[0] < n->switches; at[0]++, at[1] = 0) {
         uint32_t sw = (uint32_t)at[0], count = positions(n, sw);
         r->lid = lid_of(q, n->guid[sw]);

@@ -90,8 +90,8 @@ static int load(struct sa *s)
         status = sa_subscriptions_load(s);
     if (status == FAB_OK && r->services.count + r->subscriptions->count > 0)
         log_notice("sa", "%zu service%s and %u subscription%s of before", r->services.count,
-                   fab_s(r->services.count), r->subscriptions->count,
-                   fab_s(r->subscriptions->count));
+                   fab_base_plural_s(r->services.count), r->subscriptions->count,
+                   fab_base_plural_s(r->subscriptions->count));
     return status;
 }
 
@@ -103,7 +103,7 @@ static void configure(struct sa *s)
                                               .slow_us = 50000,
                                               .wait_least_us = 200000,
                                               .wait_most_us = 5000000};
-    fab_reports_configure(s->registry->subscriptions, &config);
+    fab_registry_reports_configure(s->registry->subscriptions, &config);
 }
 
 int sa_registry_start(struct sa *s)
@@ -112,7 +112,7 @@ int sa_registry_start(struct sa *s)
     if (r == NULL)
         return FAB_E_NOMEM;
     r->held = calloc(SA_HELD, sizeof(*r->held));
-    int status = r->held ? fab_subscriptions_new(&r->subscriptions) : FAB_E_NOMEM;
+    int status = r->held ? fab_registry_subscriptions_new(&r->subscriptions) : FAB_E_NOMEM;
     if (status == FAB_OK)
         status = make_timers(s);
     if (status == FAB_OK)
@@ -140,8 +140,8 @@ void sa_registry_stop(struct sa *s)
                                    r->arrivals, r->absent,  r->kept};
     for (size_t i = 0; i < sizeof(timers) / sizeof(*timers); i++)
         loop_timer_free(timers[i]);
-    fab_services_fini(&r->services);
-    fab_subscriptions_free(r->subscriptions);
+    fab_registry_services_fini(&r->services);
+    fab_registry_subscriptions_free(r->subscriptions);
     free(r->ends.end);
     free(r->held);
     free(r);

@@ -73,6 +73,6 @@ void sa_arrivals_published(void *ctx);
 void sa_arrivals_work(void *ctx);
 void sa_arrivals_absent(void *ctx);
 void sa_arrivals_notice(void *ctx, const struct fab_notice *notice);
-void sa_arrivals_group(void *ctx, const struct fab_mc_member_record *group, bool made);
+void sa_arrivals_group(void *ctx, const struct fab_wire_mc_member_record *group, bool made);
 
 #endif

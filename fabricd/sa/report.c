@@ -39,10 +39,10 @@ static uint32_t port_of(const struct fab_view *v, const struct fab_subscription 
 static bool shares(const struct fab_view *v, uint32_t port, const struct fab_event_notice *n)
 {
     uint32_t count;
-    const uint16_t *keys = fab_pkeys_or_default(&v->target->pkeys, port, &count);
+    const uint16_t *keys = fab_target_pkeys_table_or_default(&v->target->pkeys, port, &count);
     for (uint32_t i = 0; i < count; i++)
         for (uint32_t k = 0; k < n->keys; k++)
-            if (fab_pkeys_match(keys[i], n->key[k]))
+            if (fab_target_pkeys_match(keys[i], n->key[k]))
                 return true;
     return false;
 }
@@ -59,7 +59,7 @@ static enum fab_report_verdict judge(void *ctx, const struct fab_subscription *x
     const struct fab_view *v = ctx;
     uint32_t port = port_of(v, x);
     bool of_device = n->is.trap < 64 || n->is.trap > 67;
-    if (port == FAB_NONE || (fab_notice_is_secret(&n->is) && !x->trusted))
+    if (port == FAB_NONE || (fab_registry_notice_needs_trust(&n->is) && !x->trusted))
         return FAB_REPORT_PASS;
     if (shares(v, port, n))
         return FAB_REPORT_SEND;
@@ -74,16 +74,16 @@ static uint8_t sl_to(const struct fab_view *v, uint32_t port)
 {
     const struct fab_fabric *f = v->fabric;
     uint32_t self = f->self_port;
-    if (self == FAB_NONE || !fab_vls_many(&v->target->vls))
+    if (self == FAB_NONE || !fab_target_vls_multiple(&v->target->vls))
         return 0;
     uint32_t ends[2] = {self, port}, sw[2];
     for (int i = 0; i < 2; i++) {
         uint32_t node = f->ports[ends[i]].node;
-        sw[i] = fab_node_is_switch(f, node) ? node : fab_peer_node(f, ends[i]);
-        if (sw[i] == FAB_NONE || !fab_node_is_switch(f, sw[i]))
+        sw[i] = fab_fabric_node_is_switch(f, node) ? node : fab_fabric_peer_node(f, ends[i]);
+        if (sw[i] == FAB_NONE || !fab_fabric_node_is_switch(f, sw[i]))
             return 0;
     }
-    return fab_vls_sl(&v->target->vls, sw[0], sw[1], v->target->lids.base[port]);
+    return fab_target_vls_sl(&v->target->vls, sw[0], sw[1], v->target->lids.base[port]);
 }
 
 static void send_report(struct sa *s, const struct fab_view *v, const struct fab_subscription *x,
@@ -112,7 +112,8 @@ static int send_some(struct sa *s, const struct fab_view *v)
     uint32_t budget = LOOK_A_TURN, slot;
     uint64_t now = clock_now_us();
     for (unsigned sent = 0; sent < SEND_A_TURN; sent++) {
-        int r = fab_reports_output(all, now, &budget, judge, (void *)(uintptr_t)v, &slot, mad);
+        int r =
+            fab_registry_reports_output(all, now, &budget, judge, (void *)(uintptr_t)v, &slot, mad);
         if (r == FAB_E_DENIED)
             sa_subscription_drop(s, slot, "it shares no partition with a port that it is about");
         else if (r == FAB_OK)
@@ -131,7 +132,7 @@ void sa_report_work(void *ctx)
     fab_view_unref(v);
     if (more)
         loop_timer_set(s->registry->reports, 0);
-    if (fab_reports_waiting(s->registry->subscriptions) &&
+    if (fab_registry_reports_waiting(s->registry->subscriptions) &&
         !loop_timer_pending(s->registry->patience))
         loop_timer_set(s->registry->patience, TICK_US);
 }
@@ -144,7 +145,7 @@ static void work_soon(struct sa *s)
 
 void sa_report(struct sa *s, const struct fab_event_notice *notice)
 {
-    if (fab_reports_add(s->registry->subscriptions, notice) != FAB_OK)
+    if (fab_registry_reports_add(s->registry->subscriptions, notice) != FAB_OK)
         log_warning("sa", "out of memory: a notice is not reported");
     work_soon(s);
 }
@@ -161,13 +162,13 @@ void sa_report_answer(struct sa *s, const struct transport_mad *mad)
     size_t len;
     struct fab_view *v = sm_view(s->in.sm);
     uint32_t slot = FAB_SUBSCRIPTION_NONE;
-    if (fab_mad_unpack(mad->bytes, mad->len, &head, &data, &len) == FAB_OK)
-        slot = fab_reports_find(all, head.tid);
+    if (fab_wire_mad_unpack(mad->bytes, mad->len, &head, &data, &len) == FAB_OK)
+        slot = fab_registry_reports_find(all, head.tid);
     if (v != NULL && v->target != NULL && slot != FAB_SUBSCRIPTION_NONE) {
         const struct fab_lids *lids = &v->target->lids;
         uint32_t port = port_of(v, &all->slot[slot]), lid = mad->addr.slid;
         if (port != FAB_NONE && lid <= lids->top && lids->owner[lid] == port)
-            fab_reports_answered(all, slot);
+            fab_registry_reports_answered(all, slot);
     }
     fab_view_unref(v);
     work_soon(s);
@@ -181,7 +182,7 @@ static void on_gone(void *ctx, uint32_t slot)
 void sa_report_tick(void *ctx)
 {
     struct sa *s = ctx;
-    fab_reports_expire(s->registry->subscriptions, clock_now_us(), on_gone, s);
+    fab_registry_reports_expire(s->registry->subscriptions, clock_now_us(), on_gone, s);
     sa_report_work(s);
 }
 

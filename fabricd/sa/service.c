@@ -33,7 +33,7 @@ enum { AT_PKEY = 24, AT_LEASE = 28, AT_KEY = 32, KEY_LEN = 16 };
 
 static uint64_t component(const char *name)
 {
-    return fab_rec_component(&fab_service_record, name);
+    return fab_wire_rec_component(&fab_wire_service_record, name);
 }
 
 static bool given(const struct fab_sa_request *req, const char *name)
@@ -49,23 +49,23 @@ struct change {
     const struct fab_sa_aliases *aliases;
     const struct fab_sa_request *req;
     struct fab_service service;
-    struct fab_service_record record;
+    struct fab_wire_service_record record;
     const struct fab_service *old; /* of the same key, or NULL */
     uint64_t from;                 /* GUID of the port that asks */
 };
 
 static void read_service(const struct fab_sa_request *req, struct fab_service *x,
-                         struct fab_service_record *ret_record)
+                         struct fab_wire_service_record *ret_record)
 {
     uint8_t mask[FAB_REC_MAX];
-    fab_rec_mask(&fab_service_record, req->comp_mask, mask);
+    fab_wire_rec_mask_bytes(&fab_wire_service_record, req->comp_mask, mask);
     for (size_t i = 0; i < FAB_SERVICE_BYTES; i++)
         x->wire[i] = req->data[i] & mask[i];
     if (!given(req, "ServiceP_Key"))
-        fab_put_be16(x->wire + AT_PKEY, DEFAULT_KEY);
+        fab_base_put_be16(x->wire + AT_PKEY, DEFAULT_KEY);
     if (!given(req, "ServiceLease"))
-        fab_put_be32(x->wire + AT_LEASE, FOR_EVER);
-    (void)fab_rec_unpack(&fab_service_record, x->wire, FAB_SERVICE_BYTES, ret_record);
+        fab_base_put_be32(x->wire + AT_LEASE, FOR_EVER);
+    (void)fab_wire_rec_unpack(&fab_wire_service_record, x->wire, FAB_SERVICE_BYTES, ret_record);
     x->key = (struct fab_service_key){.id = ret_record->id,
                                       .gid = {ret_record->gid[0], ret_record->gid[1]},
                                       .pkey = ret_record->pkey};
@@ -77,15 +77,15 @@ static bool is_served(const struct change *c)
     uint16_t pkey = c->record.pkey;
     if (!given(c->req, "ServiceP_Key"))
         return true;
-    if (!fab_pkeys_has(&c->view->target->pkeys, c->req->from, pkey))
+    if (!fab_target_pkeys_has(&c->view->target->pkeys, c->req->from, pkey))
         return false;
     if (c->record.gid[0] >> 56 == MULTICAST)
         return true;
     uint64_t alias_of = fab_sa_aliases_port(c->aliases, c->record.gid[1]);
     uint32_t port =
         fab_fabric_port_by_guid(c->view->fabric, alias_of ? alias_of : c->record.gid[1]);
-    return port != FAB_NONE && fab_port_has_lid(c->view->fabric, port) &&
-           fab_pkeys_has(&c->view->target->pkeys, port, pkey);
+    return port != FAB_NONE && fab_fabric_port_has_lid(c->view->fabric, port) &&
+           fab_target_pkeys_has(&c->view->target->pkeys, port, pkey);
 }
 
 static bool may_change(const struct change *c)
@@ -106,7 +106,7 @@ static uint16_t read_change(struct sa *s, const struct fab_sa_request *req, stru
         return FAB_SA_REQ_INVALID;
     read_service(req, &c->service, &c->record);
     c->from = c->view->fabric->ports[req->from].guid;
-    c->old = fab_services_find(&s->registry->services, &c->service.key);
+    c->old = fab_registry_services_find(&s->registry->services, &c->service.key);
     return is_served(c) && may_change(c) ? 0 : FAB_SA_REQ_INVALID;
 }
 
@@ -116,7 +116,7 @@ static uint16_t read_change(struct sa *s, const struct fab_sa_request *req, stru
 static void keep(const struct sa *s, const struct fab_service *x, bool there)
 {
     struct store_service row = {.ends_us = x->ends_us, .owner = x->owner};
-    (void)fab_rec_unpack(&fab_service_record, x->wire, FAB_SERVICE_BYTES, &row.record);
+    (void)fab_wire_rec_unpack(&fab_wire_service_record, x->wire, FAB_SERVICE_BYTES, &row.record);
     if (s->in.store != NULL)
         store_put_service(s->in.store, &row, there);
 }
@@ -139,7 +139,7 @@ uint16_t sa_service_set(struct sa *s, const struct fab_sa_request *req,
     c.service.owner = c.from;
     if (c.record.lease != FOR_EVER)
         c.service.ends_us = clock_unix_us() + (int64_t)c.record.lease * SECOND_US;
-    if (fab_services_put(&s->registry->services, &c.service) != FAB_OK)
+    if (fab_registry_services_put(&s->registry->services, &c.service) != FAB_OK)
         return FAB_SA_NO_RESOURCES;
     keep(s, &c.service, true);
     sa_services_arm(s);
@@ -157,7 +157,7 @@ uint16_t sa_service_delete(struct sa *s, const struct fab_sa_request *req,
     if (c.old == NULL)
         return FAB_SA_NO_RECORDS;
     struct fab_service old = *c.old;
-    fab_services_remove(&s->registry->services, &old.key);
+    fab_registry_services_remove(&s->registry->services, &old.key);
     keep(s, &old, false);
     tell(req, &old, ret_data);
     return 0;
@@ -183,7 +183,7 @@ static void on_end(void *ctx, const struct fab_service *x)
 void sa_services_expire(void *ctx)
 {
     struct sa *s = ctx;
-    fab_services_expire(&s->registry->services, clock_unix_us(), on_end, s);
+    fab_registry_services_expire(&s->registry->services, clock_unix_us(), on_end, s);
     sa_services_arm(s);
 }
 
@@ -193,13 +193,13 @@ int sa_services_load(struct sa *s)
     size_t count = 0;
     int r = store_load_services(s->in.store, &rows, &count);
     for (size_t i = 0; r == FAB_OK && i < count; i++) {
-        const struct fab_service_record *is = &rows[i].record;
+        const struct fab_wire_service_record *is = &rows[i].record;
         struct fab_service x = {.key = {is->id, {is->gid[0], is->gid[1]}, is->pkey},
                                 .owner = rows[i].owner,
                                 .ends_us = rows[i].ends_us};
-        r = fab_rec_pack(&fab_service_record, is, x.wire, sizeof(x.wire));
+        r = fab_wire_rec_pack(&fab_wire_service_record, is, x.wire, sizeof(x.wire));
         if (r == FAB_OK)
-            r = fab_services_put(&s->registry->services, &x);
+            r = fab_registry_services_put(&s->registry->services, &x);
     }
     free(rows);
     return r;
@@ -221,15 +221,15 @@ static bool sees(const struct fab_sa_query *q, uint16_t pkey)
     if (q->trusted)
         return true;
     return q->asker != FAB_NONE &&
-           fab_pkeys_has(&fab_sa_view(q->sa)->target->pkeys, q->asker, pkey);
+           fab_target_pkeys_has(&fab_sa_view(q->sa)->target->pkeys, q->asker, pkey);
 }
 
 /* With what is left of its lease. */
 static void show(const struct fab_sa_query *q, const struct fab_service *x,
-                 struct fab_service_record *ret)
+                 struct fab_wire_service_record *ret)
 {
     int64_t left = x->ends_us - clock_unix_us();
-    (void)fab_rec_unpack(&fab_service_record, x->wire, FAB_SERVICE_BYTES, ret);
+    (void)fab_wire_rec_unpack(&fab_wire_service_record, x->wire, FAB_SERVICE_BYTES, ret);
     if (x->ends_us != 0)
         ret->lease = left > 0 ? (uint32_t)(left / SECOND_US) : 0;
     if (!q->trusted)
@@ -241,9 +241,10 @@ bool sa_service_next(void *ctx, const struct fab_sa_query *q, uint64_t at[4], vo
     const struct sa *s = ctx;
     struct fab_service_key key = {at[0], {at[1], at[2]}, (uint16_t)at[3]};
     bool begun = at[3] != 0;
-    const struct fab_service *x = fab_services_after(&s->registry->services, begun ? &key : NULL);
+    const struct fab_service *x =
+        fab_registry_services_next(&s->registry->services, begun ? &key : NULL);
     while (x != NULL && (!sees(q, x->key.pkey) || !agrees(q, x)))
-        x = fab_services_after(&s->registry->services, &x->key);
+        x = fab_registry_services_next(&s->registry->services, &x->key);
     if (x == NULL)
         return false;
     at[0] = x->key.id;

@@ -4,8 +4,8 @@
 
 void sa_get_stats(const struct sa *s, struct sa_stats *ret)
 {
-    struct fab_reports_stats reports;
-    fab_reports_stats(s->registry->subscriptions, &reports);
+    struct fab_registry_reports_stats reports;
+    fab_registry_reports_stats(s->registry->subscriptions, &reports);
     *ret = s->stats;
     ret->notices = reports.notices;
     ret->reports = reports.sent;

@@ -53,7 +53,8 @@ static bool is_same(const struct sa_job *job, const struct transport_mad *reques
 {
     return job->request.addr.slid == request->addr.slid &&
            job->request.addr.qpn == request->addr.qpn &&
-           fab_be64(job->request.bytes + AT_TID) == fab_be64(request->bytes + AT_TID);
+           fab_base_get_be64(job->request.bytes + AT_TID) ==
+               fab_base_get_be64(request->bytes + AT_TID);
 }
 
 static bool is_known(const struct sa *s, const struct transport_mad *request)
@@ -117,7 +118,7 @@ static int make_room(struct sa *s, struct sa_job *job, size_t need)
         return FAB_OK;
     if (s->table_bytes - room + 2 * (job->len + need) > SA_TABLE_MOST)
         return FAB_E_BUSY;
-    uint8_t *more = fab_grow(job->bytes, 1, job->len + need, &room);
+    uint8_t *more = fab_base_grow(job->bytes, 1, job->len + need, &room);
     if (!more)
         return FAB_E_NOMEM;
     s->table_bytes += room - job->room;
@@ -138,7 +139,7 @@ static bool is_enough(const struct sa *s, const struct sa_job *job)
 static int go_on(struct sa *s, struct sa_job *job)
 {
     uint32_t budget = SLICE;
-    uint16_t stride = fab_rec_stride(job->query.rec);
+    uint16_t stride = fab_wire_rec_stride(job->query.rec);
     int r = make_room(s, job, stride);
     while (r == FAB_OK && !is_enough(s, job)) {
         r = fab_sa_next(&job->query, &budget, job->bytes + job->len);
@@ -179,8 +180,8 @@ static void finish(struct sa *s, struct sa_job *job, int result)
         finish_get(s, job);
         return;
     }
-    fab_sa_answer_header(job->request.bytes, 0, job->records ? fab_rec_stride(job->query.rec) : 0,
-                         head);
+    fab_sa_answer_header(job->request.bytes, 0,
+                         job->records ? fab_wire_rec_stride(job->query.rec) : 0, head);
     memcpy(job->bytes, head, FAB_SA_DATA);
     s->stats.answered++;
     s->stats.tables++;

@@ -29,7 +29,8 @@ static void send_one_mad(struct sa *s, struct sa_job *job)
     size_t len = job->len < FAB_MAD_SIZE ? job->len : FAB_MAD_SIZE;
     memcpy(mad, job->bytes, len);
     h.length = (uint32_t)(len - FAB_RMPP_DATA);
-    (void)fab_attr_pack(&fab_attr_rmpp, &h, mad + FAB_RMPP_AT, FAB_RMPP_DATA - FAB_RMPP_AT);
+    (void)fab_wire_attr_pack(&fab_wire_attr_rmpp, &h, mad + FAB_RMPP_AT,
+                             FAB_RMPP_DATA - FAB_RMPP_AT);
     sa_send_len(s, &job->request, mad, len);
     sa_job_free(s, job);
 }
@@ -41,7 +42,8 @@ static void send_by_kernel(struct sa *s, struct sa_job *job)
                               .qpn = job->request.addr.qpn,
                               .timeout_us = TIMEOUT_US};
     struct fab_rmpp h = {.version = 1, .type = FAB_RMPP_DATA_TYPE, .flags = FAB_RMPP_ACTIVE};
-    (void)fab_attr_pack(&fab_attr_rmpp, &h, job->bytes + FAB_RMPP_AT, FAB_RMPP_DATA - FAB_RMPP_AT);
+    (void)fab_wire_attr_pack(&fab_wire_attr_rmpp, &h, job->bytes + FAB_RMPP_AT,
+                             FAB_RMPP_DATA - FAB_RMPP_AT);
     if (s->in.transport->ops->send_long(s->in.transport, &to, job->bytes, job->len) != FAB_OK)
         s->stats.dropped++;
     sa_job_free(s, job);
@@ -51,7 +53,7 @@ static void send_by_kernel(struct sa *s, struct sa_job *job)
 static void pump(struct sa *s, struct sa_job *job, uint64_t now)
 {
     uint8_t mad[FAB_MAD_SIZE];
-    while (fab_rmpp_sender_output(&job->rmpp, now, mad))
+    while (fab_mads_rmpp_sender_output(&job->rmpp, now, mad))
         sa_send(s, &job->request, mad);
     if (job->rmpp.state != FAB_RMPP_GOING)
         sa_job_free(s, job);
@@ -66,8 +68,8 @@ void sa_transfer_begin(struct sa *s, struct sa_job *job)
         send_one_mad(s, job);
     } else if (s->in.transport->rmpp == TRANSPORT_RMPP_KERNEL) {
         send_by_kernel(s, job);
-    } else if (fab_rmpp_sender_init(&job->rmpp, job->bytes, job->bytes + FAB_SA_DATA,
-                                    job->len - FAB_SA_DATA, &config, now) != FAB_OK) {
+    } else if (fab_mads_rmpp_sender_init(&job->rmpp, job->bytes, job->bytes + FAB_SA_DATA,
+                                         job->len - FAB_SA_DATA, &config, now) != FAB_OK) {
         sa_refuse(s, &job->request, FAB_SA_NO_RESOURCES);
         sa_job_free(s, job);
     } else {
@@ -85,9 +87,10 @@ void sa_transfer_input(struct sa *s, const struct transport_mad *mad)
     uint64_t now = clock_now_us();
     for (struct sa_job *job = s->sending.head; job; job = job->next) {
         if (job->request.addr.slid != mad->addr.slid ||
-            fab_be64(job->request.bytes + AT_TID) != fab_be64(mad->bytes + AT_TID))
+            fab_base_get_be64(job->request.bytes + AT_TID) !=
+                fab_base_get_be64(mad->bytes + AT_TID))
             continue;
-        fab_rmpp_sender_input(&job->rmpp, now, mad->bytes);
+        fab_mads_rmpp_sender_input(&job->rmpp, now, mad->bytes);
         pump(s, job, now);
         return;
     }
@@ -99,7 +102,7 @@ void sa_transfer_tick(void *ctx)
     uint64_t now = clock_now_us();
     for (struct sa_job *job = s->sending.head, *next; job; job = next) {
         next = job->next;
-        fab_rmpp_sender_expire(&job->rmpp, now);
+        fab_mads_rmpp_sender_expire(&job->rmpp, now);
         pump(s, job, now);
     }
 }

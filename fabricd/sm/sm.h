@@ -20,7 +20,7 @@
 #include "fabricd/loop/loop.h"
 #include "fabricd/store/store.h"
 #include "fabricd/transport/transport.h"
-#include "libfabmgr/damping/damping.h"
+#include "libfabmgr/health/damping.h"
 #include "libfabmgr/mcast/groups.h"
 #include "libfabmgr/repair/contingency/contingency.h"
 #include "libfabmgr/view/view.h"
@@ -133,7 +133,7 @@ struct sm_flapping {
     bool up;          /* just now */
     uint64_t hold_us; /* how long it must stay up, 0: it does not flap */
     int64_t due_us;   /* when that is over, 0: not known */
-    int64_t fall_us[FAB_DAMPING_FALLS]; /* the newest first */
+    int64_t fall_us[FAB_DAMPING_FLAPS]; /* the newest first */
     uint32_t fall_count;
 };
 /* Returns how many there are, at most `max` of which are in ret. */
@@ -169,14 +169,14 @@ bool sm_is_quiet(const struct sm *s);
  * sweep. Statuses as those of fab_mcast_groups_join and _leave; FAB_SMP_BUSY: nothing is known yet,
  * or we are not master. */
 uint16_t sm_mgroup_join(struct sm *s, const struct fab_mcast_request *ask,
-                        struct fab_mc_member_record *ret);
+                        struct fab_wire_mc_member_record *ret);
 uint16_t sm_mgroup_leave(struct sm *s, const struct fab_mcast_request *ask,
-                         struct fab_mc_member_record *ret);
+                         struct fab_wire_mc_member_record *ret);
 /* Until the caller returns to the loop; NULL: none are known yet. */
 const struct fab_mcast_groups *sm_mgroups(const struct sm *s);
 /* Told when a group was made, or goes: of what it is, members' fields 0. One listener; fn NULL:
  * none. */
-typedef void sm_mgroup_fn(void *ctx, const struct fab_mc_member_record *group, bool made);
+typedef void sm_mgroup_fn(void *ctx, const struct fab_wire_mc_member_record *group, bool made);
 void sm_on_mgroup(struct sm *s, sm_mgroup_fn *fn, void *ctx);
 /* What a switch is known to hold, by its id in fab_mcast_trees_net and fab_mft_number: 32 port
  * masks; NULL: nobody asked. */

@@ -12,34 +12,34 @@
 
 static void add_text(struct fab_text *to, const char *text)
 {
-    fab_text_add(to, "\"");
+    fab_base_text_add(to, "\"");
     for (const unsigned char *t = (const unsigned char *)text; *t != '\0'; t++)
         if (*t == '"' || *t == '\\')
-            fab_text_addf(to, "\\%c", *t);
+            fab_base_text_addf(to, "\\%c", *t);
         else if (*t < 0x20)
-            fab_text_addf(to, "\\u%04x", *t);
+            fab_base_text_addf(to, "\\u%04x", *t);
         else
-            fab_text_addf(to, "%c", *t);
-    fab_text_add(to, "\"");
+            fab_base_text_addf(to, "%c", *t);
+    fab_base_text_add(to, "\"");
 }
 
 void fields_write(const struct event *e, struct fab_text *to)
 {
-    fab_text_add(to, "{");
+    fab_base_text_add(to, "{");
     for (uint32_t i = 0; i < e->field_count; i++) {
         const struct event_field *f = &e->fields[i];
-        fab_text_add(to, i > 0 ? ", " : "");
+        fab_base_text_add(to, i > 0 ? ", " : "");
         add_text(to, f->name);
         if (f->kind == EVENT_TEXT) {
-            fab_text_add(to, ": ");
+            fab_base_text_add(to, ": ");
             add_text(to, f->text);
         } else if (f->kind == EVENT_GUID) {
-            fab_text_addf(to, f->number != 0 ? ": \"0x%016" PRIx64 "\"" : ": \"\"", f->number);
+            fab_base_text_addf(to, f->number != 0 ? ": \"0x%016" PRIx64 "\"" : ": \"\"", f->number);
         } else {
-            fab_text_addf(to, ": %" PRIu64, f->number);
+            fab_base_text_addf(to, ": %" PRIu64, f->number);
         }
     }
-    fab_text_add(to, "}");
+    fab_base_text_add(to, "}");
 }
 
 int fields_reader_new(sqlite3 *db, sqlite3_stmt **ret)

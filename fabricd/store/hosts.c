@@ -18,41 +18,41 @@
 
 static int write_service(struct sql *q, const struct store_service *s, bool there)
 {
-    const struct fab_service_record *r = &s->record;
+    const struct fab_wire_service_record *r = &s->record;
     uint8_t bytes[FAB_REC_MAX];
     if (!there)
         return sql_run(q, SQL_SERVICE_DELETE, "xGi", r->id, r->gid, (int64_t)r->pkey);
-    int status = fab_rec_pack(&fab_service_record, r, bytes, sizeof(bytes));
+    int status = fab_wire_rec_pack(&fab_wire_service_record, r, bytes, sizeof(bytes));
     if (status == FAB_OK)
         status = sql_run(q, SQL_SERVICE_PUT, "xGiixb", r->id, r->gid, (int64_t)r->pkey, s->ends_us,
-                         s->owner, bytes, (int)fab_service_record.wire_size);
+                         s->owner, bytes, (int)fab_wire_service_record.wire_size);
     return status;
 }
 
 static int write_subscription(struct sql *q, const struct store_subscription *s, bool there)
 {
-    const struct fab_inform_info_record *r = &s->record;
+    const struct fab_wire_inform_info_record *r = &s->record;
     uint8_t bytes[FAB_REC_MAX];
     if (!there)
         return sql_run(q, SQL_SUBSCRIPTION_DELETE, "Gi", r->subscriber_gid, (int64_t)r->number);
-    int status = fab_rec_pack(&fab_inform_info_record, r, bytes, sizeof(bytes));
+    int status = fab_wire_rec_pack(&fab_wire_inform_info_record, r, bytes, sizeof(bytes));
     if (status == FAB_OK)
         status = sql_run(q, SQL_SUBSCRIPTION_PUT, "Giib", r->subscriber_gid, (int64_t)r->number,
-                         (int64_t)s->trusted, bytes, (int)fab_inform_info_record.wire_size);
+                         (int64_t)s->trusted, bytes, (int)fab_wire_inform_info_record.wire_size);
     return status;
 }
 
-static int write_group(struct sql *q, const struct fab_mc_member_record *r, bool there)
+static int write_group(struct sql *q, const struct fab_wire_mc_member_record *r, bool there)
 {
     uint8_t bytes[FAB_REC_MAX];
     if (!there) {
         int status = sql_run(q, SQL_GROUP_DELETE, "G", r->mgid);
         return status == FAB_OK ? sql_run(q, SQL_GROUP_EMPTY, "G", r->mgid) : status;
     }
-    int status = fab_rec_pack(&fab_mc_member_record, r, bytes, sizeof(bytes));
+    int status = fab_wire_rec_pack(&fab_wire_mc_member_record, r, bytes, sizeof(bytes));
     if (status == FAB_OK)
         status = sql_run(q, SQL_GROUP_PUT, "Gib", r->mgid, (int64_t)r->mlid, bytes,
-                         (int)fab_mc_member_record.wire_size);
+                         (int)fab_wire_mc_member_record.wire_size);
     return status;
 }
 
@@ -96,7 +96,8 @@ static int read_record(sqlite3_stmt *stmt, int column, const struct fab_rec *rec
 {
     const void *bytes = sqlite3_column_blob(stmt, column);
     int len = sqlite3_column_bytes(stmt, column);
-    return bytes != NULL && len > 0 ? fab_rec_unpack(rec, bytes, (size_t)len, ret) : FAB_E_FORMAT;
+    return bytes != NULL && len > 0 ? fab_wire_rec_unpack(rec, bytes, (size_t)len, ret)
+                                    : FAB_E_FORMAT;
 }
 
 static int read_service(sqlite3_stmt *stmt, void *ret)
@@ -104,19 +105,19 @@ static int read_service(sqlite3_stmt *stmt, void *ret)
     struct store_service *s = ret;
     s->ends_us = sqlite3_column_int64(stmt, 1);
     int status = sql_guid_parse((const char *)sqlite3_column_text(stmt, 2), &s->owner);
-    return status == FAB_OK ? read_record(stmt, 0, &fab_service_record, &s->record) : status;
+    return status == FAB_OK ? read_record(stmt, 0, &fab_wire_service_record, &s->record) : status;
 }
 
 static int read_subscription(sqlite3_stmt *stmt, void *ret)
 {
     struct store_subscription *s = ret;
     s->trusted = sqlite3_column_int(stmt, 1) != 0;
-    return read_record(stmt, 0, &fab_inform_info_record, &s->record);
+    return read_record(stmt, 0, &fab_wire_inform_info_record, &s->record);
 }
 
 static int read_group(sqlite3_stmt *stmt, void *ret)
 {
-    return read_record(stmt, 0, &fab_mc_member_record, ret);
+    return read_record(stmt, 0, &fab_wire_mc_member_record, ret);
 }
 
 static int read_member(sqlite3_stmt *stmt, void *ret)
@@ -152,7 +153,7 @@ static const struct table tables[] = {
     [HOSTS_SUBSCRIPTION] = {"SELECT record, trusted FROM subscription ORDER BY gid, number",
                             sizeof(struct store_subscription), read_subscription},
     [HOSTS_GROUP] = {"SELECT record FROM multicast_group ORDER BY mgid",
-                     sizeof(struct fab_mc_member_record), read_group},
+                     sizeof(struct fab_wire_mc_member_record), read_group},
     [HOSTS_MEMBER] = {"SELECT mgid, gid, join_state, proxy_join FROM multicast_member "
                       "ORDER BY mgid, gid",
                       sizeof(struct store_member), read_member},

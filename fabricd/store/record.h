@@ -62,7 +62,7 @@ struct record_hosts {
     union {
         struct store_service service;
         struct store_subscription subscription;
-        struct fab_mc_member_record group;
+        struct fab_wire_mc_member_record group;
         struct store_member member;
         struct store_alias alias;
     };

@@ -64,7 +64,7 @@ static uint64_t hash_view(const struct fab_fabric *f, const struct fab_lids *lid
         }
         if (is_cable(f, p)) {
             mix(&h, (uint64_t)p << 32 | port->peer);
-            mix(&h, fab_link_rate(&port->info));
+            mix(&h, fab_wire_link_rate(&port->info));
         }
     }
     return h.value != 0 ? h.value : 1;
@@ -118,8 +118,8 @@ static int put_cable(struct sql *q, const struct fab_fabric *f, uint32_t port, i
     struct cable_ends e =
         order(f->nodes[p->node].guid, p->num, f->nodes[peer->node].guid, peer->num);
     return sql_run(q, SQL_LINK_PUT, "gigiiti", e.guid_a, (int64_t)e.port_a, e.guid_b,
-                   (int64_t)e.port_b, (int64_t)fab_link_width(&p->info), fab_link_speed(&p->info),
-                   now);
+                   (int64_t)e.port_b, (int64_t)fab_wire_link_width(&p->info),
+                   fab_wire_link_speed(&p->info), now);
 }
 
 /* ---- everything ---- */
@@ -157,7 +157,7 @@ static int put_cable_at(struct sql *q, const struct fab_fabric *f, uint64_t guid
     uint32_t node = fab_fabric_node_by_guid(f, guid);
     if (node == FAB_NONE || port > f->nodes[node].num_ports)
         return FAB_OK;
-    uint32_t id = fab_port_id(f, node, port);
+    uint32_t id = fab_fabric_port_id(f, node, port);
     return f->ports[id].peer != FAB_NONE ? put_cable(q, f, id, now) : FAB_OK;
 }
 
@@ -191,7 +191,7 @@ static uint32_t old_lid(const struct registry *r, const struct fab_fabric *f, ui
     uint32_t node = fab_fabric_node_by_guid(r->fabric, f->nodes[p->node].guid);
     if (node == FAB_NONE || p->num > r->fabric->nodes[node].num_ports)
         return 0;
-    return r->lids[fab_port_id(r->fabric, node, p->num)];
+    return r->lids[fab_fabric_port_id(r->fabric, node, p->num)];
 }
 
 /* Ports that came, or whose LID is another. */

@@ -300,7 +300,7 @@ static int refuse(int status, sqlite3 *db, const char *path, char *why, size_t w
     if (status == FAB_E_FORMAT)
         return refuse_damaged(path, sqlite3_errmsg(db), why, why_len);
     snprintf(why, why_len, "%s cannot be used: %s", path,
-             db != NULL ? sqlite3_errmsg(db) : fab_status_text(status));
+             db != NULL ? sqlite3_errmsg(db) : fab_base_status_text(status));
     return status;
 }
 

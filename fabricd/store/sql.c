@@ -256,10 +256,10 @@ int sql_guid_parse(const char *text, uint64_t *ret)
 int sql_gid_parse(const char *text, uint64_t ret[2])
 {
     uint8_t bytes[16];
-    int status = text != NULL ? fab_gid_parse(text, bytes) : FAB_E_FORMAT;
+    int status = text != NULL ? fab_policy_gid_parse(text, bytes) : FAB_E_FORMAT;
     if (status == FAB_OK) {
-        ret[0] = fab_be64(bytes);
-        ret[1] = fab_be64(bytes + 8);
+        ret[0] = fab_base_get_be64(bytes);
+        ret[1] = fab_base_get_be64(bytes + 8);
     }
     return status;
 }

@@ -43,7 +43,7 @@ static int open_database(struct store *s, const char *dir, char *why, size_t why
         return status;
     status = writer_start(db, path, &s->writer);
     if (status != FAB_OK) {
-        snprintf(why, why_len, "%s cannot be used: %s", path, fab_status_text(status));
+        snprintf(why, why_len, "%s cannot be used: %s", path, fab_base_status_text(status));
         return status;
     }
     return schema_open_reader(path, &s->reader, why, why_len);
@@ -53,7 +53,7 @@ int store_open(const char *dir, struct store **ret, char *why, size_t why_len)
 {
     struct store *s = calloc(1, sizeof(*s));
     if (s == NULL) {
-        snprintf(why, why_len, "%s", fab_status_text(FAB_E_NOMEM));
+        snprintf(why, why_len, "%s", fab_base_status_text(FAB_E_NOMEM));
         return FAB_E_NOMEM;
     }
     s->lock = -1;
@@ -83,7 +83,7 @@ void store_close(struct store *s)
 
 static void tell_no_memory(const char *what)
 {
-    log_error("store", "%s is not written: %s", what, fab_status_text(FAB_E_NOMEM));
+    log_error("store", "%s is not written: %s", what, fab_base_status_text(FAB_E_NOMEM));
 }
 
 void store_put_leases(struct store *s, const struct fab_lease *leases, size_t count)
@@ -165,7 +165,7 @@ void store_put_subscription(struct store *s, const struct store_subscription *su
     put_hosts(s, &(struct record_hosts){HOSTS_SUBSCRIPTION, there, .subscription = *subscription});
 }
 
-void store_put_group(struct store *s, const struct fab_mc_member_record *group, bool there)
+void store_put_group(struct store *s, const struct fab_wire_mc_member_record *group, bool there)
 {
     put_hosts(s, &(struct record_hosts){HOSTS_GROUP, there, .group = *group});
 }
@@ -391,7 +391,7 @@ int store_load_subscriptions(struct store *s, struct store_subscription **ret, s
     return hosts_load(s->reader, HOSTS_SUBSCRIPTION, ret, ret_count);
 }
 
-int store_load_groups(struct store *s, struct fab_mc_member_record **ret, size_t *ret_count)
+int store_load_groups(struct store *s, struct fab_wire_mc_member_record **ret, size_t *ret_count)
 {
     return hosts_load(s->reader, HOSTS_GROUP, ret, ret_count);
 }

@@ -68,7 +68,7 @@ int store_load_isolated(struct store *s, struct store_isolated **ret, size_t *re
  * malloc'd arrays, in the order of keys; rows that somebody spoilt by hand are left out. NOMEM, IO,
  * FORMAT. */
 struct store_service { /* key: record.id, gid, pkey */
-    struct fab_service_record record;
+    struct fab_wire_service_record record;
     int64_t ends_us; /* Unix; 0: never */
     uint64_t owner;  /* GUID of the port that registered it */
 };
@@ -76,7 +76,7 @@ void store_put_service(struct store *s, const struct store_service *service, boo
 int store_load_services(struct store *s, struct store_service **ret, size_t *ret_count);
 
 struct store_subscription { /* key: record.subscriber_gid, number */
-    struct fab_inform_info_record record;
+    struct fab_wire_inform_info_record record;
     bool trusted; /* by one who knew the SM_Key */
 };
 void store_put_subscription(struct store *s, const struct store_subscription *subscription,
@@ -84,8 +84,8 @@ void store_put_subscription(struct store *s, const struct store_subscription *su
 int store_load_subscriptions(struct store *s, struct store_subscription **ret, size_t *ret_count);
 
 /* A group that a join made; key: mgid. Members go with it, and are not written here. */
-void store_put_group(struct store *s, const struct fab_mc_member_record *group, bool there);
-int store_load_groups(struct store *s, struct fab_mc_member_record **ret, size_t *ret_count);
+void store_put_group(struct store *s, const struct fab_wire_mc_member_record *group, bool there);
+int store_load_groups(struct store *s, struct fab_wire_mc_member_record **ret, size_t *ret_count);
 struct store_member { /* key: mgid, port_gid */
     uint64_t mgid[2], port_gid[2];
     uint8_t join_state, proxy_join;

@@ -84,8 +84,8 @@ static int put_event(struct writer *w, const struct event *e)
     if (status == FAB_OK)
         status = sql_run(&w->sql, SQL_EVENT_PUT, "iittttgit", (int64_t)e->seq, e->time_us,
                          severity_name(e->severity), e->type, e->subject, e->message, e->guid,
-                         (int64_t)e->port, fab_text_get(&fields));
-    fab_text_fini(&fields);
+                         (int64_t)e->port, fab_base_text_get(&fields));
+    fab_base_text_fini(&fields);
     return status;
 }
 
@@ -220,7 +220,7 @@ static void reject(struct writer *w, struct outcome *o, int status)
 {
     bool by_sqlite = sqlite3_errcode(w->sql.db) != SQLITE_OK;
     snprintf(w->failure, sizeof(w->failure), "%s",
-             by_sqlite ? sqlite3_errmsg(w->sql.db) : fab_status_text(status));
+             by_sqlite ? sqlite3_errmsg(w->sql.db) : fab_base_status_text(status));
     if (!sqlite3_get_autocommit(w->sql.db))
         sql_run(&w->sql, SQL_ROLLBACK, "");
     lease_table_fini(&o->leases);

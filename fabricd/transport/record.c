@@ -200,7 +200,7 @@ static void write_header(struct recorder *r)
 {
     struct fab_recording_header h = {
         .window = r->to->window_max, .began_us = clock_unix_us(), .port_guid = r->to->port_guid};
-    snprintf(h.version, sizeof(h.version), "%s", fab_version());
+    snprintf(h.version, sizeof(h.version), "%s", fab_base_version());
     snprintf(h.name, sizeof(h.name), "%s", r->to->name);
     uint8_t *room = room_for(r, FAB_RECORDING_HEADER);
     if (!room)

@@ -152,7 +152,7 @@ int transport_replay_open(struct loop *l, const uint8_t *bytes, size_t len, loop
         snprintf(why, why_len, "%s",
                  status == FAB_E_FORMAT        ? "this is not a recording of fabricd"
                  : status == FAB_E_UNSUPPORTED ? "this recording is of a later version of fabricd"
-                                               : fab_status_text(status));
+                                               : fab_base_status_text(status));
         if (r)
             replay_close(&r->base);
         return status != FAB_OK ? status : FAB_E_NOMEM;

@@ -167,12 +167,12 @@ void transport_sim_kick(struct transport *base)
 /* The first cabled port; adapters are preferred to switches, whose port is 0. */
 static bool find_port(const struct fab_fabric *f, uint32_t node, uint8_t *ret_port)
 {
-    if (fab_node_is_switch(f, node)) {
+    if (fab_fabric_node_is_switch(f, node)) {
         *ret_port = 0;
         return true;
     }
     for (unsigned num = 1; num <= f->nodes[node].num_ports; num++) {
-        if (f->ports[fab_port_id(f, node, (uint8_t)num)].peer != FAB_NONE) {
+        if (f->ports[fab_fabric_port_id(f, node, (uint8_t)num)].peer != FAB_NONE) {
             *ret_port = (uint8_t)num;
             return true;
         }
@@ -214,7 +214,7 @@ static const struct transport_ops sim_ops = {
 static void describe(struct sim_transport *t)
 {
     const struct fab_fabric *f = fab_sim_fabric(t->sim);
-    uint64_t guid = f->ports[fab_port_id(f, t->node, t->port)].guid;
+    uint64_t guid = f->ports[fab_fabric_port_id(f, t->node, t->port)].guid;
     t->base.ops = &sim_ops;
     t->base.window_max = WINDOW_MAX;
     t->base.port_guid = guid != 0 ? guid : f->nodes[t->node].guid;
@@ -232,9 +232,9 @@ static uint32_t count_reached(const struct fab_fabric *f, uint32_t self, bool *s
     while (head < tail) {
         uint32_t node = queue[head++];
         for (uint32_t i = 0; i <= f->nodes[node].num_ports; i++) {
-            uint32_t port = fab_port_id(f, node, (uint8_t)i);
-            uint32_t far = f->ports[port].peer != FAB_NONE ? fab_peer_node(f, port) : node;
-            if (seen[far] || (node != self && !fab_node_is_switch(f, node)))
+            uint32_t port = fab_fabric_port_id(f, node, (uint8_t)i);
+            uint32_t far = f->ports[port].peer != FAB_NONE ? fab_fabric_peer_node(f, port) : node;
+            if (seen[far] || (node != self && !fab_fabric_node_is_switch(f, node)))
                 continue;
             seen[far] = true;
             queue[tail++] = far;

@@ -434,7 +434,8 @@ int transport_umad_open(struct loop *l, const char *where, struct transport **re
     if (err)
         goto fail;
     if ((err = start_reading(t))) {
-        snprintf(why, why_len, "%s: cannot start reading: %s", t->base.name, fab_status_text(err));
+        snprintf(why, why_len, "%s: cannot start reading: %s", t->base.name,
+                 fab_base_status_text(err));
         goto fail;
     }
     *ret = &t->base;

@@ -88,7 +88,7 @@ static void mark_absent(struct ledger *g, const struct fab_claims *claims)
 {
     for (uint32_t i = 0; i < claims->absent_count; i++) {
         const struct fab_lease *l = &claims->absent[i];
-        if (l->lmc <= 7 && fab_lid_valid(l->lid, l->lmc, g->max_lid))
+        if (l->lmc <= 7 && fab_address_lid_valid(l->lid, l->lmc, g->max_lid))
             memset(g->taken + l->lid, 1, 1u << l->lmc);
     }
 }
@@ -156,9 +156,9 @@ static int place_ends_of(struct ledger *g, uint32_t sw, const bool *wanted)
     const struct fab_fabric *f = g->in->fabric;
     uint32_t ends[256], count = 0;
     for (unsigned num = 1; num <= f->nodes[sw].num_ports; num++) {
-        uint32_t peer = f->ports[fab_port_id(f, sw, (uint8_t)num)].peer;
+        uint32_t peer = f->ports[fab_fabric_port_id(f, sw, (uint8_t)num)].peer;
         if (peer != FAB_NONE && wanted[peer] && g->lids.base[peer] == 0 &&
-            !fab_node_is_switch(f, f->ports[peer].node))
+            !fab_fabric_node_is_switch(f, f->ports[peer].node))
             ends[count++] = peer;
     }
     return count > 0 ? place(g, ends, count, g->in->policy->lmc) : FAB_OK;
@@ -176,7 +176,7 @@ static int place_rest(struct ledger *g, const bool *wanted)
     for (uint32_t port = 0; port < f->port_count && ret == FAB_OK; port++) {
         if (!wanted[port] || g->lids.base[port] != 0)
             continue;
-        if (fab_node_is_switch(f, f->ports[port].node))
+        if (fab_fabric_node_is_switch(f, f->ports[port].node))
             switches[count++] = port;
         else
             ret = place(g, &port, 1, g->in->policy->lmc);
@@ -209,7 +209,7 @@ static int place_new(struct ledger *g, const struct fab_claims *claims)
 
 static void ledger_fini(struct ledger *g)
 {
-    fab_lids_fini(&g->lids);
+    fab_target_lids_fini(&g->lids);
     free(g->taken);
     free(g->notes);
 }
@@ -218,7 +218,7 @@ static int assign(struct ledger *g, const struct fab_claims *claims, bool reserv
 {
     g->taken = calloc((size_t)g->max_lid + 1, 1);
     g->notes = calloc((size_t)claims->count * 2 + 1, sizeof(*g->notes));
-    int ret = fab_lids_init(&g->lids, g->in->fabric->port_count);
+    int ret = fab_target_lids_init(&g->lids, g->in->fabric->port_count);
     if (ret != FAB_OK || g->taken == NULL || g->notes == NULL)
         return FAB_E_NOMEM;
     g->taken[0] = 1;
@@ -227,7 +227,7 @@ static int assign(struct ledger *g, const struct fab_claims *claims, bool reserv
         mark_absent(g, claims);
     keep_carried(g, claims);
     ret = place_new(g, claims);
-    return ret == FAB_OK ? fab_lids_index(&g->lids) : ret;
+    return ret == FAB_OK ? fab_target_lids_index(&g->lids) : ret;
 }
 
 static int assign_or_give_up_absent(const struct fab_address_input *in, uint32_t max_lid,
@@ -255,11 +255,11 @@ int fab_address_assign(const struct fab_address_input *in, struct fab_lids *ret_
     struct ledger g;
     if (in->policy->lmc > 7)
         return FAB_E_INVAL;
-    int ret = fab_claims_make(in, max_lid, &claims);
+    int ret = fab_address_claims_make(in, max_lid, &claims);
     if (ret != FAB_OK)
         return ret;
     ret = assign_or_give_up_absent(in, max_lid, &claims, &g);
-    fab_claims_fini(&claims);
+    fab_address_claims_fini(&claims);
     if (ret != FAB_OK)
         return ret;
     if (g.note_count == 0) {

@@ -29,9 +29,9 @@ static int by_lease(const void *a, const void *b)
 /* Ports that a packet can be sent to: those with a cable, port 0 of switches, and our own. */
 static bool needs_lid(const struct fab_fabric *f, uint32_t port)
 {
-    if (!fab_port_has_lid(f, port))
+    if (!fab_fabric_port_has_lid(f, port))
         return false;
-    return fab_node_is_switch(f, f->ports[port].node) || f->ports[port].peer != FAB_NONE ||
+    return fab_fabric_node_is_switch(f, f->ports[port].node) || f->ports[port].peer != FAB_NONE ||
            port == f->self_port;
 }
 
@@ -39,13 +39,13 @@ static struct fab_claim claim_of(const struct fab_address_input *in, uint32_t po
                                  uint32_t max_lid)
 {
     const struct fab_port *p = &in->fabric->ports[port];
-    bool is_switch = fab_node_is_switch(in->fabric, p->node);
+    bool is_switch = fab_fabric_node_is_switch(in->fabric, p->node);
     struct fab_claim c = {.port = port, .guid = p->guid, .lmc = in->policy->lmc};
     if (is_switch) {
         c.lmc = 0; /* a base port 0 has no more than one LID (IBA 14.2.5.6, LMC) */
         c.guid = p->guid != 0 ? p->guid : in->fabric->nodes[p->node].guid;
     }
-    if (fab_lid_valid(p->info.lid, c.lmc, max_lid))
+    if (fab_address_lid_valid(p->info.lid, c.lmc, max_lid))
         c.carried = p->info.lid;
     return c;
 }
@@ -62,12 +62,13 @@ static void match_leases(struct fab_claims *c, const struct fab_lease *leases, s
             at++;
         if (at == c->count || c->by_guid[at].guid != leases[i].port_guid)
             c->absent[c->absent_count++] = leases[i];
-        else if (fab_lid_valid(leases[i].lid, c->by_guid[at].lmc, max_lid))
+        else if (fab_address_lid_valid(leases[i].lid, c->by_guid[at].lmc, max_lid))
             c->by_guid[at].leased = leases[i].lid;
     }
 }
 
-int fab_claims_make(const struct fab_address_input *in, uint32_t max_lid, struct fab_claims *ret)
+int fab_address_claims_make(const struct fab_address_input *in, uint32_t max_lid,
+                            struct fab_claims *ret)
 {
     struct fab_claims c = {0};
     size_t leases = in->lease_count;
@@ -76,7 +77,7 @@ int fab_claims_make(const struct fab_address_input *in, uint32_t max_lid, struct
     c.by_guid = calloc((size_t)in->fabric->port_count + 1, sizeof(*c.by_guid));
     if (sorted == NULL || c.absent == NULL || c.by_guid == NULL) {
         free(sorted);
-        fab_claims_fini(&c);
+        fab_address_claims_fini(&c);
         return FAB_E_NOMEM;
     }
     for (uint32_t port = 0; port < in->fabric->port_count; port++) {
@@ -93,7 +94,7 @@ int fab_claims_make(const struct fab_address_input *in, uint32_t max_lid, struct
     return FAB_OK;
 }
 
-void fab_claims_fini(struct fab_claims *c)
+void fab_address_claims_fini(struct fab_claims *c)
 {
     free(c->by_guid);
     free(c->absent);

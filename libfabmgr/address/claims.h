@@ -18,11 +18,12 @@ struct fab_claims {
     struct fab_lease *absent; /* [absent_count] leases of ports that are not here, sorted */
     uint32_t absent_count;
 };
-int fab_claims_make(const struct fab_address_input *in, uint32_t max_lid, struct fab_claims *ret);
-void fab_claims_fini(struct fab_claims *c);
+int fab_address_claims_make(const struct fab_address_input *in, uint32_t max_lid,
+                            struct fab_claims *ret);
+void fab_address_claims_fini(struct fab_claims *c);
 
 /* A base LID is valid when its whole range is unicast and aligned to its size (IBA 3.5.10). */
-static inline bool fab_lid_valid(uint32_t lid, uint8_t lmc, uint32_t max_lid)
+static inline bool fab_address_lid_valid(uint32_t lid, uint8_t lmc, uint32_t max_lid)
 {
     uint32_t size = 1u << lmc;
     return lid != 0 && lid <= max_lid && (lid & (size - 1)) == 0 && size - 1 <= max_lid - lid;

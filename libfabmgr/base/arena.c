@@ -19,19 +19,19 @@ struct fab_arena_block {
     alignas(max_align_t) uint8_t bytes[];
 };
 
-void fab_arena_init(struct fab_arena *a)
+void fab_base_arena_init(struct fab_arena *a)
 {
     *a = (struct fab_arena){0};
 }
 
-void fab_arena_fini(struct fab_arena *a)
+void fab_base_arena_fini(struct fab_arena *a)
 {
     while (a->blocks != NULL) {
         struct fab_arena_block *next = a->blocks->next;
         free(a->blocks);
         a->blocks = next;
     }
-    fab_arena_init(a);
+    fab_base_arena_init(a);
 }
 
 static int add_block(struct fab_arena *a, size_t need)
@@ -42,7 +42,7 @@ static int add_block(struct fab_arena *a, size_t need)
         size = LARGEST_BLOCK;
     if (size < need)
         size = need;
-    if (!fab_size_add(sizeof(struct fab_arena_block), size, &total))
+    if (!fab_base_size_add(sizeof(struct fab_arena_block), size, &total))
         return -1;
     struct fab_arena_block *block = calloc(1, total);
     if (block == NULL)
@@ -54,11 +54,11 @@ static int add_block(struct fab_arena *a, size_t need)
     return 0;
 }
 
-void *fab_arena_alloc(struct fab_arena *a, size_t count, size_t item)
+void *fab_base_arena_alloc(struct fab_arena *a, size_t count, size_t item)
 {
     const size_t align = alignof(max_align_t);
     size_t size;
-    if (!fab_size_mul(count, item, &size) || !fab_size_add(size, align - 1, &size))
+    if (!fab_base_size_mul(count, item, &size) || !fab_base_size_add(size, align - 1, &size))
         return NULL;
     size &= ~(align - 1);
     if ((a->blocks == NULL || size > a->room - a->used) && add_block(a, size) != 0)
@@ -68,12 +68,12 @@ void *fab_arena_alloc(struct fab_arena *a, size_t count, size_t item)
     return place;
 }
 
-char *fab_arena_text(struct fab_arena *a, const char *text, size_t len)
+char *fab_base_arena_text(struct fab_arena *a, const char *text, size_t len)
 {
     size_t size;
-    if (!fab_size_add(len, 1, &size))
+    if (!fab_base_size_add(len, 1, &size))
         return NULL;
-    char *copy = fab_arena_alloc(a, size, 1);
+    char *copy = fab_base_arena_alloc(a, size, 1);
     if (copy != NULL && len > 0)
         memcpy(copy, text, len);
     return copy;

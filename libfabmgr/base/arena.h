@@ -14,12 +14,12 @@ struct fab_arena {
     struct fab_arena_block *blocks; /* newest first */
     size_t used, room;              /* in the newest */
 };
-void fab_arena_init(struct fab_arena *a); /* all zeros is as good */
-void fab_arena_fini(struct fab_arena *a); /* frees everything; the arena is empty and usable */
+void fab_base_arena_init(struct fab_arena *a); /* all zeros is as good */
+void fab_base_arena_fini(struct fab_arena *a); /* frees everything; the arena is empty and usable */
 /* Zeroed room for count items, aligned for any type. NULL: no memory, or count * item overflows.
  * Count 0 gives a valid pointer to nothing. */
-void *fab_arena_alloc(struct fab_arena *a, size_t count, size_t item);
+void *fab_base_arena_alloc(struct fab_arena *a, size_t count, size_t item);
 /* A copy of len bytes of text, NUL-terminated. */
-char *fab_arena_text(struct fab_arena *a, const char *text, size_t len);
+char *fab_base_arena_text(struct fab_arena *a, const char *text, size_t len);
 
 #endif

@@ -9,49 +9,49 @@
 #include <stdlib.h>
 #include <string.h>
 
-static inline size_t fab_bits_words(size_t bits)
+static inline size_t fab_base_bits_words(size_t bits)
 {
     return bits / 64 + (bits % 64 != 0);
 }
 /* All clear; free() it. NULL: no memory. */
-static inline uint64_t *fab_bits_new(size_t bits)
+static inline uint64_t *fab_base_bits_new(size_t bits)
 {
-    size_t words = fab_bits_words(bits);
+    size_t words = fab_base_bits_words(bits);
     return calloc(words > 0 ? words : 1, sizeof(uint64_t));
 }
-static inline bool fab_bits_get(const uint64_t *set, size_t i)
+static inline bool fab_base_bits_get(const uint64_t *set, size_t i)
 {
     return (set[i / 64] >> (i % 64)) & 1;
 }
-static inline void fab_bits_set(uint64_t *set, size_t i)
+static inline void fab_base_bits_set(uint64_t *set, size_t i)
 {
     set[i / 64] |= UINT64_C(1) << (i % 64);
 }
-static inline void fab_bits_clear(uint64_t *set, size_t i)
+static inline void fab_base_bits_clear(uint64_t *set, size_t i)
 {
     set[i / 64] &= ~(UINT64_C(1) << (i % 64));
 }
-static inline void fab_bits_put(uint64_t *set, size_t i, bool value)
+static inline void fab_base_bits_put(uint64_t *set, size_t i, bool value)
 {
     if (value)
-        fab_bits_set(set, i);
+        fab_base_bits_set(set, i);
     else
-        fab_bits_clear(set, i);
+        fab_base_bits_clear(set, i);
 }
 /* Sets the bit; true when it was clear. */
-static inline bool fab_bits_take(uint64_t *set, size_t i)
+static inline bool fab_base_bits_add(uint64_t *set, size_t i)
 {
-    bool was = fab_bits_get(set, i);
-    fab_bits_set(set, i);
+    bool was = fab_base_bits_get(set, i);
+    fab_base_bits_set(set, i);
     return !was;
 }
-static inline void fab_bits_zero(uint64_t *set, size_t bits)
+static inline void fab_base_bits_zero(uint64_t *set, size_t bits)
 {
-    memset(set, 0, fab_bits_words(bits) * sizeof(uint64_t));
+    memset(set, 0, fab_base_bits_words(bits) * sizeof(uint64_t));
 }
 /* How many of the first `bits` are set. Bits beyond must be clear. */
-size_t fab_bits_count(const uint64_t *set, size_t bits);
+size_t fab_base_bits_count(const uint64_t *set, size_t bits);
 /* First set bit at or after `from`, or `bits` when there is none. */
-size_t fab_bits_next(const uint64_t *set, size_t bits, size_t from);
+size_t fab_base_bits_next(const uint64_t *set, size_t bits, size_t from);
 
 #endif

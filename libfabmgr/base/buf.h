@@ -14,35 +14,35 @@
 
 #include "libfabmgr/base/status.h"
 
-static inline uint16_t fab_be16(const uint8_t *p)
+static inline uint16_t fab_base_get_be16(const uint8_t *p)
 {
     uint16_t v;
     memcpy(&v, p, sizeof v);
     return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? __builtin_bswap16(v) : v;
 }
-static inline uint32_t fab_be32(const uint8_t *p)
+static inline uint32_t fab_base_get_be32(const uint8_t *p)
 {
     uint32_t v;
     memcpy(&v, p, sizeof v);
     return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? __builtin_bswap32(v) : v;
 }
-static inline uint64_t fab_be64(const uint8_t *p)
+static inline uint64_t fab_base_get_be64(const uint8_t *p)
 {
     uint64_t v;
     memcpy(&v, p, sizeof v);
     return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? __builtin_bswap64(v) : v;
 }
-static inline void fab_put_be16(uint8_t *p, uint16_t v)
+static inline void fab_base_put_be16(uint8_t *p, uint16_t v)
 {
     v = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? __builtin_bswap16(v) : v;
     memcpy(p, &v, sizeof v);
 }
-static inline void fab_put_be32(uint8_t *p, uint32_t v)
+static inline void fab_base_put_be32(uint8_t *p, uint32_t v)
 {
     v = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? __builtin_bswap32(v) : v;
     memcpy(p, &v, sizeof v);
 }
-static inline void fab_put_be64(uint8_t *p, uint64_t v)
+static inline void fab_base_put_be64(uint8_t *p, uint64_t v)
 {
     v = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? __builtin_bswap64(v) : v;
     memcpy(p, &v, sizeof v);
@@ -51,63 +51,65 @@ static inline void fab_put_be64(uint8_t *p, uint64_t v)
 /* ---- reading ----------------------------------------------------------------------------------
  */
 
-struct fab_reader {
+struct fab_base_reader {
     const uint8_t *at, *end;
     int status; /* OK, or TRUNCATED from the first overrun on */
 };
-static inline struct fab_reader fab_reader(const uint8_t *bytes, size_t len)
+static inline struct fab_base_reader fab_base_reader(const uint8_t *bytes, size_t len)
 {
-    return (struct fab_reader){.at = bytes, .end = len > 0 ? bytes + len : bytes, .status = FAB_OK};
+    return (struct fab_base_reader){
+        .at = bytes, .end = len > 0 ? bytes + len : bytes, .status = FAB_OK};
 }
-static inline size_t fab_read_left(const struct fab_reader *r)
+static inline size_t fab_base_read_left(const struct fab_base_reader *r)
 {
     return (size_t)(r->end - r->at);
 }
 /* The next n bytes in place, or NULL. */
-static inline const uint8_t *fab_read_bytes(struct fab_reader *r, size_t n)
+static inline const uint8_t *fab_base_read_bytes(struct fab_base_reader *r, size_t n)
 {
     const uint8_t *p = r->at;
-    if (r->status != FAB_OK || n > fab_read_left(r)) {
+    if (r->status != FAB_OK || n > fab_base_read_left(r)) {
         r->status = FAB_E_TRUNCATED;
         return NULL;
     }
     r->at += n;
     return p;
 }
-static inline uint8_t fab_read_u8(struct fab_reader *r)
+static inline uint8_t fab_base_read_u8(struct fab_base_reader *r)
 {
-    const uint8_t *p = fab_read_bytes(r, 1);
+    const uint8_t *p = fab_base_read_bytes(r, 1);
     return p != NULL ? *p : 0;
 }
-static inline uint16_t fab_read_u16(struct fab_reader *r)
+static inline uint16_t fab_base_read_u16(struct fab_base_reader *r)
 {
-    const uint8_t *p = fab_read_bytes(r, 2);
-    return p != NULL ? fab_be16(p) : 0;
+    const uint8_t *p = fab_base_read_bytes(r, 2);
+    return p != NULL ? fab_base_get_be16(p) : 0;
 }
-static inline uint32_t fab_read_u32(struct fab_reader *r)
+static inline uint32_t fab_base_read_u32(struct fab_base_reader *r)
 {
-    const uint8_t *p = fab_read_bytes(r, 4);
-    return p != NULL ? fab_be32(p) : 0;
+    const uint8_t *p = fab_base_read_bytes(r, 4);
+    return p != NULL ? fab_base_get_be32(p) : 0;
 }
-static inline uint64_t fab_read_u64(struct fab_reader *r)
+static inline uint64_t fab_base_read_u64(struct fab_base_reader *r)
 {
-    const uint8_t *p = fab_read_bytes(r, 8);
-    return p != NULL ? fab_be64(p) : 0;
+    const uint8_t *p = fab_base_read_bytes(r, 8);
+    return p != NULL ? fab_base_get_be64(p) : 0;
 }
 
 /* ---- writing ----------------------------------------------------------------------------------
  */
 
-struct fab_writer {
+struct fab_base_writer {
     uint8_t *at, *end;
     int status; /* OK, or TRUNCATED: the room ended before the value did */
 };
-static inline struct fab_writer fab_writer(uint8_t *bytes, size_t len)
+static inline struct fab_base_writer fab_base_writer(uint8_t *bytes, size_t len)
 {
-    return (struct fab_writer){.at = bytes, .end = len > 0 ? bytes + len : bytes, .status = FAB_OK};
+    return (struct fab_base_writer){
+        .at = bytes, .end = len > 0 ? bytes + len : bytes, .status = FAB_OK};
 }
 /* Room for the next n bytes, or NULL. */
-static inline uint8_t *fab_write_room(struct fab_writer *w, size_t n)
+static inline uint8_t *fab_base_write_room(struct fab_base_writer *w, size_t n)
 {
     uint8_t *p = w->at;
     if (w->status != FAB_OK || n > (size_t)(w->end - w->at)) {
@@ -117,39 +119,39 @@ static inline uint8_t *fab_write_room(struct fab_writer *w, size_t n)
     w->at += n;
     return p;
 }
-static inline void fab_write_u8(struct fab_writer *w, uint8_t v)
+static inline void fab_base_write_u8(struct fab_base_writer *w, uint8_t v)
 {
-    uint8_t *p = fab_write_room(w, 1);
+    uint8_t *p = fab_base_write_room(w, 1);
     if (p != NULL)
         *p = v;
 }
-static inline void fab_write_u16(struct fab_writer *w, uint16_t v)
+static inline void fab_base_write_u16(struct fab_base_writer *w, uint16_t v)
 {
-    uint8_t *p = fab_write_room(w, 2);
+    uint8_t *p = fab_base_write_room(w, 2);
     if (p != NULL)
-        fab_put_be16(p, v);
+        fab_base_put_be16(p, v);
 }
-static inline void fab_write_u32(struct fab_writer *w, uint32_t v)
+static inline void fab_base_write_u32(struct fab_base_writer *w, uint32_t v)
 {
-    uint8_t *p = fab_write_room(w, 4);
+    uint8_t *p = fab_base_write_room(w, 4);
     if (p != NULL)
-        fab_put_be32(p, v);
+        fab_base_put_be32(p, v);
 }
-static inline void fab_write_u64(struct fab_writer *w, uint64_t v)
+static inline void fab_base_write_u64(struct fab_base_writer *w, uint64_t v)
 {
-    uint8_t *p = fab_write_room(w, 8);
+    uint8_t *p = fab_base_write_room(w, 8);
     if (p != NULL)
-        fab_put_be64(p, v);
+        fab_base_put_be64(p, v);
 }
-static inline void fab_write_bytes(struct fab_writer *w, const uint8_t *bytes, size_t n)
+static inline void fab_base_write_bytes(struct fab_base_writer *w, const uint8_t *bytes, size_t n)
 {
-    uint8_t *p = fab_write_room(w, n);
+    uint8_t *p = fab_base_write_room(w, n);
     if (p != NULL && n > 0)
         memcpy(p, bytes, n);
 }
-static inline void fab_write_zeros(struct fab_writer *w, size_t n)
+static inline void fab_base_write_zeros(struct fab_base_writer *w, size_t n)
 {
-    uint8_t *p = fab_write_room(w, n);
+    uint8_t *p = fab_base_write_room(w, n);
     if (p != NULL && n > 0)
         memset(p, 0, n);
 }

@@ -2,7 +2,7 @@
 /* Digits, without a locale and without overflow. */
 #include "libfabmgr/base/digits.h"
 
-unsigned fab_digit(char c)
+unsigned fab_base_digit_value(char c)
 {
     if (c >= '0' && c <= '9')
         return (unsigned)(c - '0');
@@ -11,12 +11,13 @@ unsigned fab_digit(char c)
     return c >= 'A' && c <= 'F' ? (unsigned)(c - 'A') + 10 : 16;
 }
 
-const char *fab_digits(const char *at, const char *end, unsigned base, uint64_t most, uint64_t *ret)
+const char *fab_base_digits_read(const char *at, const char *end, unsigned base, uint64_t most,
+                                 uint64_t *ret)
 {
     const char *start = at;
     uint64_t value = 0;
-    for (; at < end && fab_digit(*at) < base; at++) {
-        unsigned digit = fab_digit(*at);
+    for (; at < end && fab_base_digit_value(*at) < base; at++) {
+        unsigned digit = fab_base_digit_value(*at);
         if (digit > most || value > (most - digit) / base)
             return NULL;
         value = value * base + digit;
@@ -26,10 +27,11 @@ const char *fab_digits(const char *at, const char *end, unsigned base, uint64_t 
     return at;
 }
 
-bool fab_digits_all(const char *text, size_t len, unsigned base, uint64_t most, uint64_t *ret)
+bool fab_base_digits_parse(const char *text, size_t len, unsigned base, uint64_t most,
+                           uint64_t *ret)
 {
     uint64_t value;
-    if (len == 0 || fab_digits(text, text + len, base, most, &value) != text + len)
+    if (len == 0 || fab_base_digits_read(text, text + len, base, most, &value) != text + len)
         return false;
     *ret = value;
     return true;

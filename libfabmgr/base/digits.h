@@ -8,12 +8,13 @@
 #include <stdint.h>
 
 /* What a hexadecimal digit counts; 16: it is none. */
-unsigned fab_digit(char c);
+unsigned fab_base_digit_value(char c);
 /* Reads as many digits of that base (up to 16) as there are before `end`. Returns where they stop
  * (`at`: there are none, and *ret stays); NULL: they say more than `most`. */
-const char *fab_digits(const char *at, const char *end, unsigned base, uint64_t most,
-                       uint64_t *ret);
+const char *fab_base_digits_read(const char *at, const char *end, unsigned base, uint64_t most,
+                                 uint64_t *ret);
 /* Whether all of the text is such digits, one at least, that say no more than `most`. */
-bool fab_digits_all(const char *text, size_t len, unsigned base, uint64_t most, uint64_t *ret);
+bool fab_base_digits_parse(const char *text, size_t len, unsigned base, uint64_t most,
+                           uint64_t *ret);
 
 #endif

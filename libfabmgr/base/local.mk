@@ -4,7 +4,7 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/bitset.c \
 	%D%/bitset.h \
 	%D%/buf.h \
-	%D%/crew.h \
+	%D%/pool.h \
 	%D%/digits.c \
 	%D%/digits.h \
 	%D%/map.c \

@@ -15,21 +15,21 @@
 
 #define FIRST_CAPACITY 16
 
-void fab_map_init(struct fab_map *m)
+void fab_base_map_init(struct fab_map *m)
 {
     *m = (struct fab_map){0};
 }
 
-void fab_map_fini(struct fab_map *m)
+void fab_base_map_fini(struct fab_map *m)
 {
     free(m->slots);
-    fab_map_init(m);
+    fab_base_map_init(m);
 }
 
 /* Where key is, or the free slot where it belongs. The map has slots. */
 static size_t find(const struct fab_map *m, uint64_t key)
 {
-    size_t mask = m->capacity - 1, i = (size_t)fab_mix64(key) & mask;
+    size_t mask = m->capacity - 1, i = (size_t)fab_base_mix64(key) & mask;
     while (m->slots[i].used && m->slots[i].key != key)
         i = (i + 1) & mask;
     return i;
@@ -49,7 +49,7 @@ static int resize(struct fab_map *m, size_t capacity)
     return FAB_OK;
 }
 
-int fab_map_reserve(struct fab_map *m, size_t count)
+int fab_base_map_reserve(struct fab_map *m, size_t count)
 {
     size_t capacity = m->capacity > 0 ? m->capacity : FIRST_CAPACITY;
     if (count > SIZE_MAX / 8)
@@ -61,7 +61,7 @@ int fab_map_reserve(struct fab_map *m, size_t count)
 
 static int put(struct fab_map *m, uint64_t key, uint32_t value, bool replace)
 {
-    int status = fab_map_reserve(m, m->count + 1);
+    int status = fab_base_map_reserve(m, m->count + 1);
     if (status != FAB_OK)
         return status;
     struct fab_map_slot *slot = &m->slots[find(m, key)];
@@ -72,17 +72,17 @@ static int put(struct fab_map *m, uint64_t key, uint32_t value, bool replace)
     return FAB_OK;
 }
 
-int fab_map_put(struct fab_map *m, uint64_t key, uint32_t value)
+int fab_base_map_put(struct fab_map *m, uint64_t key, uint32_t value)
 {
     return put(m, key, value, true);
 }
 
-int fab_map_add(struct fab_map *m, uint64_t key, uint32_t value)
+int fab_base_map_add(struct fab_map *m, uint64_t key, uint32_t value)
 {
     return put(m, key, value, false);
 }
 
-bool fab_map_get(const struct fab_map *m, uint64_t key, uint32_t *ret_value)
+bool fab_base_map_get(const struct fab_map *m, uint64_t key, uint32_t *ret_value)
 {
     if (m->count == 0)
         return false;
@@ -93,13 +93,13 @@ bool fab_map_get(const struct fab_map *m, uint64_t key, uint32_t *ret_value)
     return true;
 }
 
-bool fab_map_has(const struct fab_map *m, uint64_t key)
+bool fab_base_map_has(const struct fab_map *m, uint64_t key)
 {
     uint32_t value;
-    return fab_map_get(m, key, &value);
+    return fab_base_map_get(m, key, &value);
 }
 
-bool fab_map_remove(struct fab_map *m, uint64_t key)
+bool fab_base_map_remove(struct fab_map *m, uint64_t key)
 {
     if (m->count == 0)
         return false;
@@ -107,7 +107,7 @@ bool fab_map_remove(struct fab_map *m, uint64_t key)
     if (!m->slots[hole].used)
         return false;
     for (size_t i = (hole + 1) & mask; m->slots[i].used; i = (i + 1) & mask) {
-        size_t home = (size_t)fab_mix64(m->slots[i].key) & mask;
+        size_t home = (size_t)fab_base_mix64(m->slots[i].key) & mask;
         if (((i - home) & mask) >= ((i - hole) & mask)) { /* it may live as early as the hole */
             m->slots[hole] = m->slots[i];
             hole = i;
@@ -118,7 +118,8 @@ bool fab_map_remove(struct fab_map *m, uint64_t key)
     return true;
 }
 
-bool fab_map_next(const struct fab_map *m, size_t *cursor, uint64_t *ret_key, uint32_t *ret_value)
+bool fab_base_map_next(const struct fab_map *m, size_t *cursor, uint64_t *ret_key,
+                       uint32_t *ret_value)
 {
     while (*cursor < m->capacity) {
         const struct fab_map_slot *slot = &m->slots[(*cursor)++];

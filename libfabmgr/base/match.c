@@ -2,7 +2,7 @@
 /* Patterns: after a star that did not lead on, one character more belongs to it. */
 #include "libfabmgr/base/match.h"
 
-bool fab_matches(const char *pattern, const char *text, size_t len)
+bool fab_base_pattern_matches(const char *pattern, const char *text, size_t len)
 {
     const char *end = text + len, *star = NULL, *retry = NULL;
     while (text < end) {

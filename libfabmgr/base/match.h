@@ -8,6 +8,6 @@
 
 /* Whether the pattern is for the whole text: * stands for any characters, ? for one. In time of
  * the product of both at most. */
-bool fab_matches(const char *pattern, const char *text, size_t len);
+bool fab_base_pattern_matches(const char *pattern, const char *text, size_t len);
 
 #endif

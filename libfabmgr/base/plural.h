@@ -5,18 +5,19 @@
 
 #include <stdint.h>
 
-/* The form that n wants: fab_plural(n, "is", "are"), "%u switch%s" with fab_plural(n, "", "es"). */
-static inline const char *fab_plural(uint64_t n, const char *one, const char *many)
+/* The form that n wants: fab_base_plural(n, "is", "are"), "%u switch%s" with fab_base_plural(n, "",
+ * "es"). */
+static inline const char *fab_base_plural(uint64_t n, const char *one, const char *many)
 {
     return n == 1 ? one : many;
 }
-static inline const char *fab_s(uint64_t n)
+static inline const char *fab_base_plural_s(uint64_t n)
 {
-    return fab_plural(n, "", "s");
+    return fab_base_plural(n, "", "s");
 }
-static inline const char *fab_es(uint64_t n)
+static inline const char *fab_base_plural_es(uint64_t n)
 {
-    return fab_plural(n, "", "es");
+    return fab_base_plural(n, "", "es");
 }
 
 #endif

@@ -12,15 +12,15 @@ static uint64_t rotate(uint64_t x, unsigned by)
     return (x << by) | (x >> (64 - by));
 }
 
-void fab_prng_init(struct fab_prng *p, uint64_t seed)
+void fab_base_prng_init(struct fab_prng *p, uint64_t seed)
 {
     for (size_t i = 0; i < 4; i++) {
         seed += UINT64_C(0x9e3779b97f4a7c15);
-        p->s[i] = fab_mix64(seed);
+        p->s[i] = fab_base_mix64(seed);
     }
 }
 
-uint64_t fab_prng_next(struct fab_prng *p)
+uint64_t fab_base_prng_next(struct fab_prng *p)
 {
     uint64_t *s = p->s, result = rotate(s[1] * 5, 7) * 9, t = s[1] << 17;
     s[2] ^= s[0];
@@ -32,26 +32,26 @@ uint64_t fab_prng_next(struct fab_prng *p)
     return result;
 }
 
-uint64_t fab_prng_below(struct fab_prng *p, uint64_t bound)
+uint64_t fab_base_prng_below(struct fab_prng *p, uint64_t bound)
 {
     assert(bound > 0);
     uint64_t threshold = -bound % bound; /* 2^64 mod bound */
     for (;;) {
-        unsigned __int128 m = (unsigned __int128)fab_prng_next(p) * bound;
+        unsigned __int128 m = (unsigned __int128)fab_base_prng_next(p) * bound;
         if ((uint64_t)m >= threshold)
             return (uint64_t)(m >> 64);
     }
 }
 
-bool fab_prng_chance(struct fab_prng *p, double rate)
+bool fab_base_prng_chance(struct fab_prng *p, double rate)
 {
-    return (double)(fab_prng_next(p) >> 11) * 0x1.0p-53 < rate;
+    return (double)(fab_base_prng_next(p) >> 11) * 0x1.0p-53 < rate;
 }
 
-void fab_prng_shuffle(struct fab_prng *p, uint32_t *items, size_t count)
+void fab_base_prng_shuffle(struct fab_prng *p, uint32_t *items, size_t count)
 {
     for (size_t i = count; i > 1; i--) {
-        size_t j = (size_t)fab_prng_below(p, i);
+        size_t j = (size_t)fab_base_prng_below(p, i);
         uint32_t t = items[i - 1];
         items[i - 1] = items[j];
         items[j] = t;

@@ -13,16 +13,16 @@
 struct fab_prng {
     uint64_t s[4];
 };
-void fab_prng_init(struct fab_prng *p, uint64_t seed);
-uint64_t fab_prng_next(struct fab_prng *p);
+void fab_base_prng_init(struct fab_prng *p, uint64_t seed);
+uint64_t fab_base_prng_next(struct fab_prng *p);
 /* Uniform in 0..bound-1, without bias. bound > 0. */
-uint64_t fab_prng_below(struct fab_prng *p, uint64_t bound);
+uint64_t fab_base_prng_below(struct fab_prng *p, uint64_t bound);
 /* True with probability `rate` (0..1). */
-bool fab_prng_chance(struct fab_prng *p, double rate);
-void fab_prng_shuffle(struct fab_prng *p, uint32_t *items, size_t count);
+bool fab_base_prng_chance(struct fab_prng *p, double rate);
+void fab_base_prng_shuffle(struct fab_prng *p, uint32_t *items, size_t count);
 
 /* Mixes all bits of x into all bits of the result, one to one: a hash for integers. */
-static inline uint64_t fab_mix64(uint64_t x)
+static inline uint64_t fab_base_mix64(uint64_t x)
 {
     x ^= x >> 30;
     x *= UINT64_C(0xbf58476d1ce4e5b9);

@@ -5,13 +5,13 @@
  */
 #include "libfabmgr/base/sets.h"
 
-void fab_sets_init(uint32_t *sets, uint32_t n)
+void fab_base_sets_init(uint32_t *sets, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
         sets[i] = i;
 }
 
-uint32_t fab_sets_find(uint32_t *sets, uint32_t i)
+uint32_t fab_base_sets_find(uint32_t *sets, uint32_t i)
 {
     while (sets[i] != i) {
         sets[i] = sets[sets[i]];
@@ -20,9 +20,9 @@ uint32_t fab_sets_find(uint32_t *sets, uint32_t i)
     return i;
 }
 
-void fab_sets_join(uint32_t *sets, uint32_t a, uint32_t b)
+void fab_base_sets_join(uint32_t *sets, uint32_t a, uint32_t b)
 {
-    a = fab_sets_find(sets, a);
-    b = fab_sets_find(sets, b);
+    a = fab_base_sets_find(sets, a);
+    b = fab_base_sets_find(sets, b);
     sets[a < b ? b : a] = a < b ? a : b;
 }

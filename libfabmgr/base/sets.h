@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 /* sets[n]: each number alone. */
-void fab_sets_init(uint32_t *sets, uint32_t n);
+void fab_base_sets_init(uint32_t *sets, uint32_t n);
 /* The lowest number of the set that i is in. */
-uint32_t fab_sets_find(uint32_t *sets, uint32_t i);
-void fab_sets_join(uint32_t *sets, uint32_t a, uint32_t b);
+uint32_t fab_base_sets_find(uint32_t *sets, uint32_t i);
+void fab_base_sets_join(uint32_t *sets, uint32_t a, uint32_t b);
 
 #endif

@@ -9,17 +9,17 @@
 
 #define FIRST_CAPACITY 16
 
-void *fab_grow(void *items, size_t item, size_t need, size_t *capacity)
+void *fab_base_grow(void *items, size_t item, size_t need, size_t *capacity)
 {
     size_t want, bytes;
     assert(need > 0 && item > 0);
     if (items != NULL && need <= *capacity)
         return items;
-    if (!fab_size_add(*capacity, *capacity / 2, &want) || want < need)
+    if (!fab_base_size_add(*capacity, *capacity / 2, &want) || want < need)
         want = need;
     if (want < FIRST_CAPACITY)
         want = FIRST_CAPACITY;
-    if (!fab_size_mul(want, item, &bytes))
+    if (!fab_base_size_mul(want, item, &bytes))
         return NULL;
     void *grown = realloc(items, bytes);
     if (grown != NULL)

@@ -27,7 +27,7 @@ static const char *const sentences[] = {
     [-FAB_E_DENIED] = "not permitted",
 };
 
-const char *fab_status_text(int status)
+const char *fab_base_status_text(int status)
 {
     const int last = (int)(sizeof sentences / sizeof sentences[0]) - 1;
     if (status > 0 || status < -last)

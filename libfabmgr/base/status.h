@@ -25,6 +25,6 @@ enum fab_status {
 };
 
 /* One short English sentence for `status`, never NULL. */
-const char *fab_status_text(int status);
+const char *fab_base_status_text(int status);
 
 #endif

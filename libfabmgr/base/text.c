@@ -13,15 +13,15 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
-void fab_text_init(struct fab_text *t)
+void fab_base_text_init(struct fab_text *t)
 {
     *t = (struct fab_text){0};
 }
 
-void fab_text_fini(struct fab_text *t)
+void fab_base_text_fini(struct fab_text *t)
 {
     free(t->s);
-    fab_text_init(t);
+    fab_base_text_init(t);
 }
 
 /* Room for `more` bytes and the NUL. */
@@ -30,8 +30,8 @@ static int make_room(struct fab_text *t, size_t more)
     size_t need;
     if (t->status != FAB_OK)
         return t->status;
-    if (fab_size_add(t->len, more, &need) && fab_size_add(need, 1, &need)) {
-        char *grown = fab_grow(t->s, 1, need, &t->room);
+    if (fab_base_size_add(t->len, more, &need) && fab_base_size_add(need, 1, &need)) {
+        char *grown = fab_base_grow(t->s, 1, need, &t->room);
         if (grown != NULL) {
             t->s = grown;
             return FAB_OK;
@@ -41,7 +41,7 @@ static int make_room(struct fab_text *t, size_t more)
     return t->status;
 }
 
-void fab_text_bytes(struct fab_text *t, const void *bytes, size_t len)
+void fab_base_text_bytes(struct fab_text *t, const void *bytes, size_t len)
 {
     if (make_room(t, len) != FAB_OK)
         return;
@@ -51,12 +51,12 @@ void fab_text_bytes(struct fab_text *t, const void *bytes, size_t len)
     t->s[t->len] = '\0';
 }
 
-void fab_text_add(struct fab_text *t, const char *s)
+void fab_base_text_add(struct fab_text *t, const char *s)
 {
-    fab_text_bytes(t, s, strlen(s));
+    fab_base_text_bytes(t, s, strlen(s));
 }
 
-void fab_text_addf(struct fab_text *t, const char *fmt, ...)
+void fab_base_text_addf(struct fab_text *t, const char *fmt, ...)
 {
     va_list args;
     if (make_room(t, 0) != FAB_OK)
@@ -78,22 +78,22 @@ void fab_text_addf(struct fab_text *t, const char *fmt, ...)
         t->status = FAB_E_NOMEM;
 }
 
-const char *fab_text_get(const struct fab_text *t)
+const char *fab_base_text_get(const struct fab_text *t)
 {
     return t->s != NULL ? t->s : "";
 }
 
-int fab_text_take(struct fab_text *t, char **ret, size_t *ret_len)
+int fab_base_text_take(struct fab_text *t, char **ret, size_t *ret_len)
 {
     int status = make_room(t, 0);
     if (status != FAB_OK) {
-        fab_text_fini(t);
+        fab_base_text_fini(t);
         return status;
     }
     t->s[t->len] = '\0';
     *ret = t->s;
     if (ret_len != NULL)
         *ret_len = t->len;
-    fab_text_init(t);
+    fab_base_text_init(t);
     return FAB_OK;
 }

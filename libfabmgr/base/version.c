@@ -6,7 +6,7 @@
 
 #include "config.h"
 
-const char *fab_version(void)
+const char *fab_base_version(void)
 {
     return PACKAGE_VERSION;
 }

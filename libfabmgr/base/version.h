@@ -3,6 +3,6 @@
 #define FAB_BASE_VERSION_H
 
 /* The version of this library and of the programs built with it, as "0.1.0". */
-const char *fab_version(void);
+const char *fab_base_version(void);
 
 #endif

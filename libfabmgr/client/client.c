@@ -194,7 +194,7 @@ static int flush(struct fab_client *c, uint64_t deadline)
         ssize_t n = nghttp2_session_mem_send(c->session, &data);
         if (n <= 0)
             return n == 0 ? FAB_OK : FAB_E_NOMEM;
-        int rc = client_socket_write(c->socket, data, (size_t)n, deadline);
+        int rc = fab_client_socket_write(c->socket, data, (size_t)n, deadline);
         if (rc < 0)
             return rc;
     }
@@ -203,7 +203,7 @@ static int flush(struct fab_client *c, uint64_t deadline)
 static int receive(struct fab_client *c, uint64_t deadline)
 {
     uint8_t buf[16384];
-    ssize_t n = client_socket_read(c->socket, buf, sizeof buf, deadline);
+    ssize_t n = fab_client_socket_read(c->socket, buf, sizeof buf, deadline);
     if (n <= 0)
         return n == 0 ? FAB_E_IO : (int)n;
     return nghttp2_session_mem_recv(c->session, buf, (size_t)n) == n ? FAB_OK : FAB_E_FORMAT;
@@ -262,7 +262,7 @@ static enum fab_grpc_code outcome(const struct exchange *x, int rc, struct fab_c
         return no_connection(x->client, rc, e);
     if (x->code >= 0) {
         fail(e, (enum fab_grpc_code)x->code, "");
-        fab_utf8_clean(x->message, strlen(x->message), e->message, sizeof e->message);
+        fab_grpc_utf8_clean(x->message, strlen(x->message), e->message, sizeof e->message);
         return e->code;
     }
     if (x->http_status > 0 && x->http_status != 200) {
@@ -279,7 +279,8 @@ static enum fab_grpc_code call(struct exchange *x, const char *method,
                                const ProtobufCMessage *request, unsigned timeout_ms,
                                struct fab_client_error *e)
 {
-    uint64_t deadline = timeout_ms == 0 ? CLIENT_NEVER : client_now_ms() + timeout_ms + GRACE_MS;
+    uint64_t deadline =
+        timeout_ms == 0 ? CLIENT_NEVER : fab_client_now_ms() + timeout_ms + GRACE_MS;
     if (x->client->broken)
         return no_connection(x->client, FAB_E_IO, e);
     x->code = -1;
@@ -349,7 +350,7 @@ enum fab_grpc_code fab_client_open(const struct fab_client_options *options,
                                    struct fab_client **ret, struct fab_client_error *ret_error)
 {
     uint64_t deadline =
-        options->timeout_ms == 0 ? CLIENT_NEVER : client_now_ms() + options->timeout_ms;
+        options->timeout_ms == 0 ? CLIENT_NEVER : fab_client_now_ms() + options->timeout_ms;
     struct fab_client *c = calloc(1, sizeof *c);
     if (c == NULL)
         return fail(ret_error, FAB_GRPC_RESOURCE_EXHAUSTED, "out of memory");
@@ -358,8 +359,8 @@ enum fab_grpc_code fab_client_open(const struct fab_client_options *options,
     snprintf(ret_error->message, sizeof ret_error->message, "out of memory");
     int rc = c->address == NULL ? FAB_E_NOMEM : session_new(&c->session);
     if (rc == FAB_OK)
-        rc = client_socket_open(options, deadline, &c->socket, ret_error->message,
-                                sizeof ret_error->message);
+        rc = fab_client_socket_open(options, deadline, &c->socket, ret_error->message,
+                                    sizeof ret_error->message);
     if (rc < 0) {
         fab_client_close(c);
         ret_error->code = rc == FAB_E_INVAL ? FAB_GRPC_INVALID_ARGUMENT : FAB_GRPC_UNAVAILABLE;
@@ -376,7 +377,7 @@ void fab_client_close(struct fab_client *c)
     if (c == NULL)
         return;
     nghttp2_session_del(c->session);
-    client_socket_close(c->socket);
+    fab_client_socket_close(c->socket);
     free(c->address);
     free(c);
 }

@@ -29,7 +29,7 @@ struct client_socket {
     SSL *ssl; /* NULL: Unix */
 };
 
-uint64_t client_now_ms(void)
+uint64_t fab_client_now_ms(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -40,7 +40,7 @@ uint64_t client_now_ms(void)
 static int wait_for(int fd, short events, uint64_t deadline)
 {
     for (;;) {
-        uint64_t now = client_now_ms();
+        uint64_t now = fab_client_now_ms();
         int left = -1;
         if (deadline != CLIENT_NEVER)
             left =
@@ -49,7 +49,7 @@ static int wait_for(int fd, short events, uint64_t deadline)
         int n = poll(&p, 1, left);
         if (n > 0)
             return FAB_OK;
-        if (n == 0 && client_now_ms() >= deadline)
+        if (n == 0 && fab_client_now_ms() >= deadline)
             return FAB_E_TIMEOUT;
         if (n < 0 && errno != EINTR)
             return FAB_E_IO;
@@ -251,8 +251,8 @@ out:
 /* ---- both --------------------------------------------------------------------------------------
  */
 
-int client_socket_open(const struct fab_client_options *o, uint64_t deadline_ms,
-                       struct client_socket **ret, char *why, size_t why_len)
+int fab_client_socket_open(const struct fab_client_options *o, uint64_t deadline_ms,
+                           struct client_socket **ret, char *why, size_t why_len)
 {
     struct client_socket *s = calloc(1, sizeof *s);
     if (s == NULL)
@@ -266,14 +266,14 @@ int client_socket_open(const struct fab_client_options *o, uint64_t deadline_ms,
     else if (strncmp(o->address, "tls:", 4) == 0)
         rc = connect_tls(s, o, o->address + 4, deadline_ms, why, why_len);
     if (rc < 0) {
-        client_socket_close(s);
+        fab_client_socket_close(s);
         return rc;
     }
     *ret = s;
     return FAB_OK;
 }
 
-void client_socket_close(struct client_socket *s)
+void fab_client_socket_close(struct client_socket *s)
 {
     if (s == NULL)
         return;
@@ -286,8 +286,8 @@ void client_socket_close(struct client_socket *s)
     free(s);
 }
 
-int client_socket_write(struct client_socket *s, const uint8_t *data, size_t len,
-                        uint64_t deadline_ms)
+int fab_client_socket_write(struct client_socket *s, const uint8_t *data, size_t len,
+                            uint64_t deadline_ms)
 {
     while (len > 0) {
         int rc = FAB_OK;
@@ -323,7 +323,8 @@ static ssize_t read_tls(struct client_socket *s, uint8_t *data, size_t len, uint
     }
 }
 
-ssize_t client_socket_read(struct client_socket *s, uint8_t *data, size_t len, uint64_t deadline_ms)
+ssize_t fab_client_socket_read(struct client_socket *s, uint8_t *data, size_t len,
+                               uint64_t deadline_ms)
 {
     if (s->ssl != NULL)
         return read_tls(s, data, len, deadline_ms);

@@ -9,19 +9,19 @@
 
 #include "libfabmgr/client/client.h"
 
-uint64_t client_now_ms(void);
+uint64_t fab_client_now_ms(void);
 #define CLIENT_NEVER UINT64_MAX
 
 struct client_socket;
 /* INVAL: the address is none; IO, TIMEOUT. why[]: a sentence. */
-int client_socket_open(const struct fab_client_options *o, uint64_t deadline_ms,
-                       struct client_socket **ret, char *why, size_t why_len);
-void client_socket_close(struct client_socket *s); /* NULL is fine */
+int fab_client_socket_open(const struct fab_client_options *o, uint64_t deadline_ms,
+                           struct client_socket **ret, char *why, size_t why_len);
+void fab_client_socket_close(struct client_socket *s); /* NULL is fine */
 /* All of it, or IO, TIMEOUT. */
-int client_socket_write(struct client_socket *s, const uint8_t *data, size_t len,
-                        uint64_t deadline_ms);
+int fab_client_socket_write(struct client_socket *s, const uint8_t *data, size_t len,
+                            uint64_t deadline_ms);
 /* At least one byte; 0: the other side has hung up. IO, TIMEOUT. */
-ssize_t client_socket_read(struct client_socket *s, uint8_t *data, size_t len,
-                           uint64_t deadline_ms);
+ssize_t fab_client_socket_read(struct client_socket *s, uint8_t *data, size_t len,
+                               uint64_t deadline_ms);
 
 #endif

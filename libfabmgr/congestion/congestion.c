@@ -104,7 +104,7 @@ static void set_times(struct work *w)
 static void set_common(struct work *w)
 {
     const struct fab_congestion_summary *s = &w->summary;
-    uint32_t most = fab_mtu_bytes(w->in->policy->max_mtu);
+    uint32_t most = fab_wire_mtu_bytes(w->in->policy->max_mtu);
     uint32_t hops = w->in->hops > 0 ? w->in->hops : s->hops;
     w->common = (struct fab_congestion_basis){
         .profile = w->policy->profile,
@@ -130,7 +130,7 @@ static int find(struct bases *all, const struct fab_congestion_basis *b, uint16_
     if (i == FAB_CONGESTION_NONE)
         return FAB_E_LIMIT;
     if (i == all->capacity) {
-        void *grown = fab_grow(all->items, sizeof *all->items, i + 1, &all->capacity);
+        void *grown = fab_base_grow(all->items, sizeof *all->items, i + 1, &all->capacity);
         if (grown == NULL)
             return FAB_E_NOMEM;
         all->items = grown;
@@ -157,14 +157,14 @@ static int add_port(struct work *w, uint32_t port, uint16_t *ret)
     struct fab_congestion_basis b;
     memcpy(&b, &w->common, sizeof b); /* memcpy, so that padding is equal: bases are compared as
                                          bytes */
-    b.rate = fab_link_rate(&f->ports[port].info);
-    if (!fab_node_is_switch(f, node)) {
+    b.rate = fab_wire_link_rate(&f->ports[port].info);
+    if (!fab_fabric_node_is_switch(f, node)) {
         b.entries = entries_of(w->in, node);
         set_fan_in(w, w->in->port_fan_in != NULL ? w->in->port_fan_in[port] : 0, &b);
         return find(&w->adapters, &b, ret);
     }
-    uint32_t to = fab_peer_node(f, port);
-    b.edge = !fab_node_is_switch(f, to);
+    uint32_t to = fab_fabric_peer_node(f, port);
+    b.edge = !fab_fabric_node_is_switch(f, to);
     b.up = !b.edge && w->summary.rank[to] > w->summary.rank[node];
     b.down = !b.edge && w->summary.rank[to] < w->summary.rank[node];
     b.taper = b.edge ? 100 : w->summary.taper[node];
@@ -177,8 +177,9 @@ static int add_ports(struct work *w, uint16_t *of_port)
     int rc = FAB_OK;
     for (uint32_t p = 0; rc == FAB_OK && p < f->port_count; p++) {
         of_port[p] = FAB_CONGESTION_NONE;
-        bool of_switch = fab_node_is_switch(f, f->ports[p].node);
-        if (of_switch ? f->ports[p].num > 0 && fab_port_is_up(f, p) : fab_congestion_is_edge(f, p))
+        bool of_switch = fab_fabric_node_is_switch(f, f->ports[p].node);
+        if (of_switch ? f->ports[p].num > 0 && fab_fabric_port_is_up(f, p)
+                      : fab_congestion_is_edge(f, p))
             rc = add_port(w, p, &of_port[p]);
     }
     return rc;
@@ -188,8 +189,8 @@ static int derive_all(struct work *w, struct fab_congestion *c)
 {
     c->port_count = (uint16_t)w->ports.count;
     c->adapter_count = (uint16_t)w->adapters.count;
-    c->port = fab_alloc_array(c->port_count, sizeof *c->port);
-    c->adapter = fab_alloc_array(c->adapter_count, sizeof *c->adapter);
+    c->port = fab_base_alloc_array(c->port_count, sizeof *c->port);
+    c->adapter = fab_base_alloc_array(c->adapter_count, sizeof *c->adapter);
     if (c->port == NULL || c->adapter == NULL)
         return FAB_E_NOMEM;
     for (uint32_t i = 0; i < c->port_count; i++)
@@ -206,7 +207,7 @@ int fab_congestion_compute(const struct fab_congestion_input *in, struct fab_con
     int rc = fab_congestion_summary_init(in->fabric, &w.summary);
     if (rc == FAB_OK) {
         set_common(&w);
-        c.of_port = fab_alloc_array(c.ports, sizeof *c.of_port);
+        c.of_port = fab_base_alloc_array(c.ports, sizeof *c.of_port);
         rc = c.of_port != NULL ? add_ports(&w, c.of_port) : FAB_E_NOMEM;
     }
     if (rc == FAB_OK)
@@ -234,7 +235,7 @@ void fab_congestion_fini(struct fab_congestion *c)
 static uint16_t index_of(const struct fab_congestion *c, const struct fab_fabric *f, uint32_t port,
                          bool of_switch)
 {
-    if (port >= c->ports || fab_node_is_switch(f, f->ports[port].node) != of_switch)
+    if (port >= c->ports || fab_fabric_node_is_switch(f, f->ports[port].node) != of_switch)
         return FAB_CONGESTION_NONE;
     return c->of_port[port];
 }

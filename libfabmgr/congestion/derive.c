@@ -57,7 +57,8 @@ static const struct tuning {
 static uint16_t chosen(const struct fab_policy_congestion *p, enum fab_congestion_value which,
                        uint32_t computed)
 {
-    uint32_t most = fab_congestion_domains[which].most, least = fab_congestion_domains[which].least;
+    uint32_t most = fab_policy_congestion_domains[which].most,
+             least = fab_policy_congestion_domains[which].least;
     if (p->value[which] != FAB_CONGESTION_AUTO)
         return (uint16_t)p->value[which];
     return (uint16_t)(computed > most ? most : computed < least ? least : computed);

@@ -22,7 +22,7 @@ __attribute__((format(printf, 4, 5))) static void explain(struct explanation *t,
 {
     struct fab_congestion_reason *r = &t->ret[t->count++];
     va_list args;
-    r->name = fab_congestion_domains[which].name;
+    r->name = fab_policy_congestion_domains[which].name;
     r->value = value;
     if (t->p->value[which] != FAB_CONGESTION_AUTO) {
         snprintf(r->why, sizeof r->why, "set by hand");

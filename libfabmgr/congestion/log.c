@@ -40,7 +40,8 @@ static void add_entry(struct fab_congestion_log *log, const struct fab_congestio
 static int read_switch(const uint8_t *attr, size_t len, struct fab_congestion_log *ret)
 {
     struct fab_cc_log in;
-    if (fab_attr_unpack(&fab_attr_cc_log, attr, len, &in) != FAB_OK || in.type != OF_SWITCH)
+    if (fab_wire_attr_unpack(&fab_wire_attr_cc_log, attr, len, &in) != FAB_OK ||
+        in.type != OF_SWITCH)
         return FAB_E_FORMAT;
     ret->flags = in.flags;
     ret->counter = in.count;
@@ -57,7 +58,8 @@ static int read_switch(const uint8_t *attr, size_t len, struct fab_congestion_lo
 static int read_adapter(const uint8_t *attr, size_t len, struct fab_congestion_log *ret)
 {
     struct fab_cc_log_ca in;
-    if (fab_attr_unpack(&fab_attr_cc_log_ca, attr, len, &in) != FAB_OK || in.type != OF_ADAPTER)
+    if (fab_wire_attr_unpack(&fab_wire_attr_cc_log_ca, attr, len, &in) != FAB_OK ||
+        in.type != OF_ADAPTER)
         return FAB_E_FORMAT;
     ret->flags = in.flags;
     ret->counter = in.count;

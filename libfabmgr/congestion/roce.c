@@ -132,7 +132,7 @@ int fab_congestion_roce_compute(const struct fab_congestion *c, const struct fab
 {
     bool off = policy->congestion.profile == FAB_CONGESTION_OFF;
     size_t count = 0;
-    struct fab_congestion_roce *all = fab_alloc_array(c->port_count, sizeof *all);
+    struct fab_congestion_roce *all = fab_base_alloc_array(c->port_count, sizeof *all);
     if (all == NULL)
         return FAB_E_NOMEM;
     for (uint32_t p = 0; p < c->ports && !off; p++) {

@@ -21,7 +21,7 @@
 bool fab_congestion_is_edge(const struct fab_fabric *f, uint32_t port)
 {
     const struct fab_node *n = &f->nodes[f->ports[port].node];
-    return n->type != FAB_NODE_SWITCH && !n->aggregation && fab_port_is_up(f, port);
+    return n->type != FAB_NODE_SWITCH && !n->aggregation && fab_fabric_port_is_up(f, port);
 }
 
 static void add_endports(const struct fab_fabric *f, struct fab_congestion_summary *s)
@@ -29,8 +29,8 @@ static void add_endports(const struct fab_fabric *f, struct fab_congestion_summa
     for (uint32_t p = 0; p < f->port_count; p++) {
         if (!fab_congestion_is_edge(f, p))
             continue;
-        uint32_t rate = fab_link_rate(&f->ports[p].info);
-        uint16_t mtu = (uint16_t)fab_mtu_bytes(f->ports[p].info.mtu_cap);
+        uint32_t rate = fab_wire_link_rate(&f->ports[p].info);
+        uint16_t mtu = (uint16_t)fab_wire_mtu_bytes(f->ports[p].info.mtu_cap);
         s->endports++;
         s->slowest = rate > 0 && (s->slowest == 0 || rate < s->slowest) ? rate : s->slowest;
         s->mtu = mtu > s->mtu ? mtu : s->mtu;
@@ -50,13 +50,14 @@ static void add_tapers(const struct fab_fabric *f, struct fab_congestion_summary
     for (uint32_t sw = 0; sw < f->switch_count; sw++) {
         uint64_t in = 0, out = 0;
         for (uint32_t i = 1; i <= f->nodes[sw].num_ports; i++) {
-            uint32_t port = fab_port_id(f, sw, (uint8_t)i), peer = fab_peer_node(f, port);
-            if (!fab_port_is_up(f, port))
+            uint32_t port = fab_fabric_port_id(f, sw, (uint8_t)i),
+                     peer = fab_fabric_peer_node(f, port);
+            if (!fab_fabric_port_is_up(f, port))
                 continue;
-            if (fab_node_is_switch(f, peer))
-                out += fab_link_rate(&f->ports[port].info);
+            if (fab_fabric_node_is_switch(f, peer))
+                out += fab_wire_link_rate(&f->ports[port].info);
             else
-                in += fab_link_rate(&f->ports[port].info);
+                in += fab_wire_link_rate(&f->ports[port].info);
         }
         s->taper[sw] = taper_of(in, out);
     }
@@ -65,8 +66,8 @@ static void add_tapers(const struct fab_fabric *f, struct fab_congestion_summary
 static bool has_endports(const struct fab_fabric *f, uint32_t sw)
 {
     for (uint32_t i = 1; i <= f->nodes[sw].num_ports; i++) {
-        uint32_t port = fab_port_id(f, sw, (uint8_t)i);
-        if (fab_port_is_up(f, port) && fab_congestion_is_edge(f, f->ports[port].peer))
+        uint32_t port = fab_fabric_port_id(f, sw, (uint8_t)i);
+        if (fab_fabric_port_is_up(f, port) && fab_congestion_is_edge(f, f->ports[port].peer))
             return true;
     }
     return false;
@@ -87,8 +88,10 @@ static uint32_t farthest(const struct fab_fabric *f, uint32_t from, uint32_t *ro
         if (distance[sw] > distance[last] && has_endports(f, sw))
             last = sw;
         for (uint32_t i = 1; i <= f->nodes[sw].num_ports; i++) {
-            uint32_t port = fab_port_id(f, sw, (uint8_t)i), to = fab_peer_node(f, port);
-            if (!fab_port_is_up(f, port) || !fab_node_is_switch(f, to) || distance[to] != FAB_NONE)
+            uint32_t port = fab_fabric_port_id(f, sw, (uint8_t)i),
+                     to = fab_fabric_peer_node(f, port);
+            if (!fab_fabric_port_is_up(f, port) || !fab_fabric_node_is_switch(f, to) ||
+                distance[to] != FAB_NONE)
                 continue;
             distance[to] = distance[sw] + 1;
             queue[tail++] = to;
@@ -101,7 +104,7 @@ static uint32_t farthest(const struct fab_fabric *f, uint32_t from, uint32_t *ro
 static int add_distance(const struct fab_fabric *f, struct fab_congestion_summary *s)
 {
     uint32_t first = 0, distance = 0;
-    uint32_t *room = fab_alloc_array(f->switch_count, 2 * sizeof *room);
+    uint32_t *room = fab_base_alloc_array(f->switch_count, 2 * sizeof *room);
     if (room == NULL)
         return FAB_E_NOMEM;
     while (first < f->switch_count && !has_endports(f, first))
@@ -118,9 +121,10 @@ static bool rank_next(const struct fab_fabric *f, uint8_t *rank, uint8_t r)
 {
     bool any = false;
     for (uint32_t port = 0; port < f->port_count; port++) {
-        uint32_t sw = f->ports[port].node, to = fab_peer_node(f, port);
-        if (!fab_node_is_switch(f, sw) || to == FAB_NONE || !fab_node_is_switch(f, to) ||
-            rank[to] != r || rank[sw] != UINT8_MAX || !fab_port_is_up(f, port))
+        uint32_t sw = f->ports[port].node, to = fab_fabric_peer_node(f, port);
+        if (!fab_fabric_node_is_switch(f, sw) || to == FAB_NONE ||
+            !fab_fabric_node_is_switch(f, to) || rank[to] != r || rank[sw] != UINT8_MAX ||
+            !fab_fabric_port_is_up(f, port))
             continue;
         rank[sw] = (uint8_t)(r + 1);
         any = true;
@@ -138,8 +142,9 @@ static void add_ranks(const struct fab_fabric *f, struct fab_congestion_summary 
 
 int fab_congestion_summary_init(const struct fab_fabric *f, struct fab_congestion_summary *ret)
 {
-    struct fab_congestion_summary s = {.taper = fab_alloc_array(f->switch_count, sizeof *s.taper),
-                                       .rank = fab_alloc_array(f->switch_count, sizeof *s.rank)};
+    struct fab_congestion_summary s = {
+        .taper = fab_base_alloc_array(f->switch_count, sizeof *s.taper),
+        .rank = fab_base_alloc_array(f->switch_count, sizeof *s.rank)};
     int rc = s.taper != NULL && s.rank != NULL ? add_distance(f, &s) : FAB_E_NOMEM;
     if (rc != FAB_OK) {
         fab_congestion_summary_fini(&s);

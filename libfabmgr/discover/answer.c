@@ -7,7 +7,7 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/discover/machine.h"
 
-uint16_t question_attr(uint8_t kind)
+uint16_t fab_discover_query_attr(uint8_t kind)
 {
     static const uint16_t attr[] = {
         [ASK_NODE_INFO] = FAB_ATTR_NODE_INFO,
@@ -18,21 +18,23 @@ uint16_t question_attr(uint8_t kind)
     return attr[kind];
 }
 
-int answer_failed(struct fab_discover *d, const struct question *q, int status)
+int fab_discover_query_failed(struct fab_discover *d, const struct question *q, int status)
 {
-    struct place *p = place_get(d, q->item.place);
+    struct place *p = fab_discover_node_get(d, q->item.place);
     if (status == FAB_OK)
         status = FAB_E_FORMAT;
     if (q->kind == ASK_NODE_INFO)
-        return silent_add(d, (struct fab_silent){.near_guid = p != NULL ? p->guid : 0,
-                                                 .near_port = q->item.port,
-                                                 .attr_id = FAB_ATTR_NODE_INFO,
-                                                 .status = status});
+        return fab_discover_unresponsive_add(
+            d, (struct fab_unresponsive){.near_guid = p != NULL ? p->guid : 0,
+                                         .near_port = q->item.port,
+                                         .attr_id = FAB_ATTR_NODE_INFO,
+                                         .status = status});
     bool fails = status == FAB_E_TIMEOUT && p->failures < UINT8_MAX;
     p->failures += fails;
-    int result = silent_node(d, p, q->kind, status);
-    bool gives_up = fails && p->failures == FAILURES_MUTE && place_is_mute(p) && d->base != NULL;
-    return result == FAB_OK && gives_up ? scoped_mute(d, p) : result;
+    int result = fab_discover_node_unresponsive(d, p, q->kind, status);
+    bool gives_up = fails && p->failures == FAILURES_MUTE && fab_discover_node_is_unresponsive(p) &&
+                    d->base != NULL;
+    return result == FAB_OK && gives_up ? fab_discover_targeted_node_lost(d, p) : result;
 }
 
 /* ---- NodeInfo ---------------------------------------------------------------------------------
@@ -52,7 +54,7 @@ static int queue_walk(struct fab_discover *d, struct place *p)
     if (p->walked)
         return FAB_OK;
     p->walked = true;
-    return queue_push(&d->walks, (struct item){.place = p->ref});
+    return fab_discover_queue_push(&d->walks, (struct item){.place = p->ref});
 }
 
 /* Our own first node: `near` is NULL. */
@@ -62,9 +64,9 @@ static int node_found(struct fab_discover *d, const struct question *q, const st
     uint32_t ref;
     if (d->nodes >= d->node_limit || d->ports + info->num_ports + 1u > d->port_limit)
         return FAB_E_LIMIT;
-    int status = fab_builder_node(d->builder, info, &ref);
+    int status = fab_fabric_builder_add_node(d->builder, info, &ref);
     if (status == FAB_OK)
-        status = place_add(d, ref, info, ret);
+        status = fab_discover_node_add(d, ref, info, ret);
     if (status != FAB_OK)
         return status;
     struct place *p = *ret;
@@ -83,14 +85,15 @@ static int node_again(struct fab_discover *d, const struct question *q,
         return FAB_E_EXISTS;
     if (!p->walked)
         p->path = q->path; /* the one it has may lead over a cable that went */
-    return p->type == FAB_NODE_SWITCH ? FAB_OK : fab_builder_node(d->builder, info, &ref);
+    return p->type == FAB_NODE_SWITCH ? FAB_OK
+                                      : fab_fabric_builder_add_node(d->builder, info, &ref);
 }
 
 static int read_port(struct fab_discover *d, struct place *p, uint8_t port)
 {
-    if (!fab_bits_take(p->asked, port))
+    if (!fab_base_bits_add(p->asked, port))
         return FAB_OK;
-    return queue_push(&d->reads, (struct item){.place = p->ref, .port = port});
+    return fab_discover_queue_push(&d->reads, (struct item){.place = p->ref, .port = port});
 }
 
 static int take_root(struct fab_discover *d, const struct question *q,
@@ -102,7 +105,7 @@ static int take_root(struct fab_discover *d, const struct question *q,
         return status;
     d->self = p->ref;
     d->self_port = p->type == FAB_NODE_SWITCH ? 0 : info->local_port;
-    fab_builder_self(d->builder, d->self, d->self_port);
+    fab_fabric_builder_set_self(d->builder, d->self, d->self_port);
     return p->type == FAB_NODE_SWITCH ? FAB_OK : read_port(d, p, info->local_port);
 }
 
@@ -112,14 +115,14 @@ static int take_neighbour(struct fab_discover *d, const struct question *q, stru
     uint32_t ref;
     struct place *p = NULL;
     int status;
-    if (fab_builder_find(d->builder, info->node_guid, &ref) == FAB_OK) {
-        p = place_get(d, ref);
+    if (fab_fabric_builder_find_node(d->builder, info->node_guid, &ref) == FAB_OK) {
+        p = fab_discover_node_get(d, ref);
         status = node_again(d, q, info, p);
     } else {
         status = node_found(d, q, near, info, &p);
     }
     if (status == FAB_OK)
-        status = cable_seen(d, near, q->item.port, p, info->local_port);
+        status = fab_discover_link_seen(d, near, q->item.port, p, info->local_port);
     if (status != FAB_OK)
         return status;
     return p->type == FAB_NODE_SWITCH ? queue_walk(d, p) : read_port(d, p, info->local_port);
@@ -128,13 +131,14 @@ static int take_neighbour(struct fab_discover *d, const struct question *q, stru
 static int take_node_info(struct fab_discover *d, const struct question *q, const uint8_t *data)
 {
     struct fab_node_info info;
-    struct place *near = place_get(d, q->item.place);
-    int status = fab_attr_unpack(&fab_attr_node_info, data, FAB_SMP_DATA, &info);
+    struct place *near = fab_discover_node_get(d, q->item.place);
+    int status = fab_wire_attr_unpack(&fab_wire_attr_node_info, data, FAB_SMP_DATA, &info);
     if (status == FAB_OK && !node_info_valid(&info, near == NULL))
         status = FAB_E_FORMAT;
     if (status == FAB_OK)
         status = near == NULL ? take_root(d, q, &info) : take_neighbour(d, q, near, &info);
-    return status == FAB_OK || status == FAB_E_NOMEM ? status : answer_failed(d, q, status);
+    return status == FAB_OK || status == FAB_E_NOMEM ? status
+                                                     : fab_discover_query_failed(d, q, status);
 }
 
 /* ---- the rest ---------------------------------------------------------------------------------
@@ -143,14 +147,15 @@ static int take_node_info(struct fab_discover *d, const struct question *q, cons
 static int take_node_desc(struct fab_discover *d, const struct place *p, const uint8_t *data)
 {
     const char *text = (const char *)data;
-    return fab_builder_desc(d->builder, p->ref, text, strnlen(text, FAB_NODE_DESC_LEN));
+    return fab_fabric_builder_set_desc(d->builder, p->ref, text, strnlen(text, FAB_NODE_DESC_LEN));
 }
 
 static int take_switch_info(struct fab_discover *d, const struct place *p, const uint8_t *data)
 {
     struct fab_switch_info info;
-    int status = fab_attr_unpack(&fab_attr_switch_info, data, FAB_SMP_DATA, &info);
-    return status == FAB_OK ? fab_builder_switch_info(d->builder, p->ref, &info) : status;
+    int status = fab_wire_attr_unpack(&fab_wire_attr_switch_info, data, FAB_SMP_DATA, &info);
+    return status == FAB_OK ? fab_fabric_builder_set_switch_info(d->builder, p->ref, &info)
+                            : status;
 }
 
 /* Whether a NodeInfo can be sent down that port at all. */
@@ -166,18 +171,19 @@ static bool leads_on(const struct fab_discover *d, const struct place *p, uint8_
 static int port_seen(struct fab_discover *d, struct place *p, uint8_t port,
                      const struct fab_port_info *info)
 {
-    bool linked = port > 0 && port_linked(d, p, port);
+    bool linked = port > 0 && fab_discover_port_has_link(d, p, port);
     if (info->phys_state != FAB_PHYS_LINKUP)
-        return linked ? cable_cut(d, p, port) : FAB_OK;
-    bool doubtful = !fab_bits_get(p->fresh, port) && info->port_state == FAB_STATE_INIT;
+        return linked ? fab_discover_link_lost(d, p, port) : FAB_OK;
+    bool doubtful = !fab_base_bits_get(p->fresh, port) && info->port_state == FAB_STATE_INIT;
     if (!leads_on(d, p, port) || (linked && !doubtful))
         return FAB_OK;
     if (p->path.hops >= FAB_MAX_HOPS)
-        return silent_add(d, (struct fab_silent){.near_guid = p->guid,
-                                                 .near_port = port,
-                                                 .attr_id = FAB_ATTR_NODE_INFO,
-                                                 .status = FAB_E_LIMIT});
-    return queue_push(&d->probes, (struct item){.place = p->ref, .port = port});
+        return fab_discover_unresponsive_add(
+            d, (struct fab_unresponsive){.near_guid = p->guid,
+                                         .near_port = port,
+                                         .attr_id = FAB_ATTR_NODE_INFO,
+                                         .status = FAB_E_LIMIT});
+    return fab_discover_queue_push(&d->probes, (struct item){.place = p->ref, .port = port});
 }
 
 static int take_port_info(struct fab_discover *d, const struct question *q, struct place *p,
@@ -185,16 +191,17 @@ static int take_port_info(struct fab_discover *d, const struct question *q, stru
 {
     struct fab_port_info info;
     uint8_t port = q->item.port;
-    int status = fab_attr_unpack(&fab_attr_port_info, data, FAB_SMP_DATA, &info);
+    int status = fab_wire_attr_unpack(&fab_wire_attr_port_info, data, FAB_SMP_DATA, &info);
     if (status != FAB_OK)
         return status;
-    status = fab_builder_port(d->builder, p->ref, port, 0, &info);
+    status = fab_fabric_builder_set_port(d->builder, p->ref, port, 0, &info);
     return status == FAB_OK ? port_seen(d, p, port, &info) : status;
 }
 
-int answer_take(struct fab_discover *d, const struct question *q, const uint8_t *data)
+int fab_discover_query_answered(struct fab_discover *d, const struct question *q,
+                                const uint8_t *data)
 {
-    struct place *p = place_get(d, q->item.place);
+    struct place *p = fab_discover_node_get(d, q->item.place);
     int status = FAB_OK;
     if (q->kind == ASK_NODE_INFO)
         return take_node_info(d, q, data);
@@ -205,5 +212,6 @@ int answer_take(struct fab_discover *d, const struct question *q, const uint8_t 
         status = take_switch_info(d, p, data);
     else
         status = take_port_info(d, q, p, data);
-    return status == FAB_OK || status == FAB_E_NOMEM ? status : answer_failed(d, q, status);
+    return status == FAB_OK || status == FAB_E_NOMEM ? status
+                                                     : fab_discover_query_failed(d, q, status);
 }

@@ -38,10 +38,10 @@ int fab_discover_new(const struct fab_discover_config *config, struct fab_discov
     d->node_limit = config->node_limit ? config->node_limit : FAB_DISCOVER_NODE_LIMIT;
     d->port_limit = config->port_limit ? config->port_limit : FAB_DISCOVER_PORT_LIMIT;
     d->root_pending = config->base == NULL;
-    d->builder = config->base ? fab_builder_from(config->base) : fab_builder_new();
+    d->builder = config->base ? fab_fabric_builder_from(config->base) : fab_fabric_builder_new();
     if (d->builder == NULL)
         goto out;
-    status = config->base != NULL ? scoped_start(d, config) : FAB_OK;
+    status = config->base != NULL ? fab_discover_targeted_start(d, config) : FAB_OK;
     if (status != FAB_OK)
         goto out;
     *ret = d;
@@ -55,7 +55,7 @@ void fab_discover_free(struct fab_discover *d)
 {
     if (d == NULL)
         return;
-    fab_builder_free(d->builder);
+    fab_fabric_builder_free(d->builder);
     free(d->probes.items);
     free(d->reads.items);
     free(d->walks.items);
@@ -63,7 +63,7 @@ void fab_discover_free(struct fab_discover *d)
     free(d->places);
     free(d->questions);
     free(d->silent);
-    fab_arena_fini(&d->arena);
+    fab_base_arena_fini(&d->arena);
     free(d);
 }
 
@@ -73,13 +73,13 @@ void fab_discover_free(struct fab_discover *d)
 static struct question *question_create(struct fab_discover *d)
 {
     if (d->question_count == d->question_capacity) {
-        void *grown = fab_grow(d->questions, sizeof(struct question *),
-                               (size_t)d->question_count + 1, &d->question_capacity);
+        void *grown = fab_base_grow(d->questions, sizeof(struct question *),
+                                    (size_t)d->question_count + 1, &d->question_capacity);
         if (grown == NULL)
             return NULL;
         d->questions = grown;
     }
-    struct question *q = fab_arena_alloc(&d->arena, 1, sizeof *q);
+    struct question *q = fab_base_arena_alloc(&d->arena, 1, sizeof *q);
     if (q == NULL)
         return NULL;
     q->next_free = d->question_count; /* its own index while it is live */
@@ -125,11 +125,11 @@ static void question_free(struct fab_discover *d, uint32_t tag)
  * that never answers is not asked all there is, a way may have been lost. */
 static bool worth_asking(const struct fab_discover *d, uint8_t kind, const struct item *item)
 {
-    const struct place *p = place_get(d, item->place);
-    if (p->path.hops == FAB_PATH_UNKNOWN || place_is_mute(p))
+    const struct place *p = fab_discover_node_get(d, item->place);
+    if (p->path.hops == FAB_PATH_UNKNOWN || fab_discover_node_is_unresponsive(p))
         return false;
-    return kind != ASK_NODE_INFO || !port_linked(d, p, item->port) ||
-           !fab_bits_get(p->fresh, item->port);
+    return kind != ASK_NODE_INFO || !fab_discover_port_has_link(d, p, item->port) ||
+           !fab_base_bits_get(p->fresh, item->port);
 }
 
 /* Steps of a switch: SwitchInfo, PortInfo 0..N, NodeDescription; of others: NodeDescription.
@@ -150,7 +150,7 @@ static bool walk_step(struct place *p, struct item *item, uint8_t *ret_kind)
         }
         item->port = (uint8_t)(step - 1);
         *ret_kind = ASK_PORT_INFO;
-        if (fab_bits_take(p->asked, item->port))
+        if (fab_base_bits_add(p->asked, item->port))
             return true;
     }
     return false;
@@ -158,13 +158,13 @@ static bool walk_step(struct place *p, struct item *item, uint8_t *ret_kind)
 
 static bool take_walk(struct fab_discover *d, struct item *ret_item, uint8_t *ret_kind)
 {
-    while (!queue_empty(&d->walks)) {
+    while (!fab_discover_queue_empty(&d->walks)) {
         struct item item = d->walks.items[d->walks.head];
-        if (walk_step(place_get(d, item.place), &item, ret_kind)) {
+        if (walk_step(fab_discover_node_get(d, item.place), &item, ret_kind)) {
             *ret_item = item;
             return true;
         }
-        queue_pop(&d->walks, &item);
+        fab_discover_queue_pop(&d->walks, &item);
     }
     return false;
 }
@@ -178,11 +178,11 @@ static bool take_work(struct fab_discover *d, struct item *ret_item, uint8_t *re
         *ret_kind = d->staged_kind;
         return true;
     }
-    if (queue_pop(&d->probes, ret_item)) {
+    if (fab_discover_queue_pop(&d->probes, ret_item)) {
         *ret_kind = ASK_NODE_INFO;
         return true;
     }
-    if (queue_pop(&d->reads, ret_item)) {
+    if (fab_discover_queue_pop(&d->reads, ret_item)) {
         *ret_kind = ASK_PORT_INFO;
         return true;
     }
@@ -199,7 +199,7 @@ static bool take_question(struct fab_discover *d, struct item *ret_item, uint8_t
             if (worth_asking(d, *ret_kind, ret_item))
                 return true;
         }
-    } while (d->in_flight == 0 && scoped_wave(d));
+    } while (d->in_flight == 0 && fab_discover_targeted_wave(d));
     return false;
 }
 
@@ -218,9 +218,9 @@ static const struct fab_path *port_path(const struct fab_discover *d, const stru
     uint8_t far_port;
     bool own = p->ref == d->self && port == d->self_port;
     if (p->type == FAB_NODE_SWITCH || own ||
-        fab_builder_peer(d->builder, p->ref, port, &ref, &far_port) != FAB_OK)
+        fab_fabric_builder_peer(d->builder, p->ref, port, &ref, &far_port) != FAB_OK)
         return &p->path;
-    const struct place *far = place_get(d, ref);
+    const struct place *far = fab_discover_node_get(d, ref);
     if (far == NULL || far->path.hops >= FAB_MAX_HOPS)
         return &p->path;
     *scratch = far->path;
@@ -230,7 +230,7 @@ static const struct fab_path *port_path(const struct fab_discover *d, const stru
 
 static const struct fab_path *question_path(const struct fab_discover *d, struct question *q)
 {
-    const struct place *p = place_get(d, q->item.place);
+    const struct place *p = fab_discover_node_get(d, q->item.place);
     if (q->kind == ASK_PORT_INFO)
         return port_path(d, p, q->item.port, &q->path);
     if (q->kind != ASK_NODE_INFO)
@@ -250,8 +250,8 @@ static bool ask_root(struct fab_discover *d, struct fab_discover_ask *ret_ask)
     }
     d->root_pending = false;
     q->path = (struct fab_path){.hops = 0};
-    *ret_ask =
-        (struct fab_discover_ask){.path = &q->path, .attr_id = question_attr(q->kind), .tag = tag};
+    *ret_ask = (struct fab_discover_ask){
+        .path = &q->path, .attr_id = fab_discover_query_attr(q->kind), .tag = tag};
     return true;
 }
 
@@ -271,7 +271,7 @@ bool fab_discover_next(struct fab_discover *d, struct fab_discover_ask *ret_ask)
     }
     *ret_ask = (struct fab_discover_ask){
         .path = question_path(d, q),
-        .attr_id = question_attr(kind),
+        .attr_id = fab_discover_query_attr(kind),
         .attr_mod = kind == ASK_PORT_INFO ? item.port : 0,
         .tag = tag,
     };
@@ -283,8 +283,8 @@ int fab_discover_answer(struct fab_discover *d, uint64_t tag, int status, const 
     if (tag >= d->question_count || !d->questions[tag]->live)
         return d->status; /* answered before */
     const struct question *q = d->questions[tag];
-    int result =
-        status == FAB_OK && data != NULL ? answer_take(d, q, data) : answer_failed(d, q, status);
+    int result = status == FAB_OK && data != NULL ? fab_discover_query_answered(d, q, data)
+                                                  : fab_discover_query_failed(d, q, status);
     question_free(d, (uint32_t)tag);
     if (result != FAB_OK)
         d->status = result;

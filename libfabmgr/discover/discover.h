@@ -35,7 +35,7 @@ struct fab_discover_ask {
     uint64_t tag;
 };
 /* A place that did not answer, or answered nonsense. */
-struct fab_silent {
+struct fab_unresponsive {
     uint64_t near_guid; /* node whose port leads there; 0: our own node */
     uint8_t near_port;
     uint64_t guid;    /* the node that did not answer this, where it said who it is; else 0 */
@@ -56,10 +56,11 @@ bool fab_discover_done(const struct fab_discover *d); /* nothing asked is unansw
  * snapshot. NOT_FOUND: our own node did not answer. */
 int fab_discover_result(struct fab_discover *d, struct fab_fabric **ret_fabric);
 /* Silent places so far, in a stable order; valid until free. */
-const struct fab_silent *fab_discover_silent(const struct fab_discover *d, uint32_t *ret_count);
+const struct fab_unresponsive *fab_discover_unresponsive(const struct fab_discover *d,
+                                                         uint32_t *ret_count);
 /* Directed routes to all nodes of a sealed snapshot, by breadth first search over live cables from
  * self_port: malloc'd, [node_count]. INVAL: no self_port. */
-int fab_paths_new(const struct fab_fabric *f, struct fab_path **ret_paths /* [node_count] */);
+int fab_discover_paths(const struct fab_fabric *f, struct fab_path **ret_paths /* [node_count] */);
 #define FAB_PATH_UNKNOWN 0xff /* hops value of a node that is not reached */
 
 #endif

@@ -4,7 +4,7 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/discover.h \
 	%D%/machine.h \
 	%D%/paths.c \
-	%D%/places.c \
+	%D%/model.c \
 	%D%/queue.c \
 	%D%/result.c \
-	%D%/scoped.c
+	%D%/targeted.c

@@ -27,7 +27,7 @@ struct place {
 };
 
 #define FAILURES_MUTE 2
-static inline bool place_is_mute(const struct place *p)
+static inline bool fab_discover_node_is_unresponsive(const struct place *p)
 {
     return p->failures >= FAILURES_MUTE && !p->answered;
 }
@@ -43,12 +43,12 @@ struct queue {
     struct item *items;
     size_t head, tail, capacity;
 };
-int queue_push(struct queue *q, struct item item);
-static inline bool queue_empty(const struct queue *q)
+int fab_discover_queue_push(struct queue *q, struct item item);
+static inline bool fab_discover_queue_empty(const struct queue *q)
 {
     return q->head == q->tail;
 }
-bool queue_pop(struct queue *q, struct item *ret);
+bool fab_discover_queue_pop(struct queue *q, struct item *ret);
 
 /* A question on its way; its tag is its index. */
 struct question {
@@ -83,39 +83,43 @@ struct fab_discover {
     bool paths_stale;
     bool cut; /* a cable went: something may be unreachable */
 
-    struct fab_silent *silent;
+    struct fab_unresponsive *silent;
     size_t silent_count, silent_capacity;
 };
 
-/* places.c: the model */
-struct place *place_get(const struct fab_discover *d, uint32_t ref); /* NULL: not known */
-int place_add(struct fab_discover *d, uint32_t ref, const struct fab_node_info *info,
-              struct place **ret);
-int silent_add(struct fab_discover *d, struct fab_silent entry);
+/* model.c: the model */
+struct place *fab_discover_node_get(const struct fab_discover *d,
+                                    uint32_t ref); /* NULL: not known */
+int fab_discover_node_add(struct fab_discover *d, uint32_t ref, const struct fab_node_info *info,
+                          struct place **ret);
+int fab_discover_unresponsive_add(struct fab_discover *d, struct fab_unresponsive entry);
 /* A question about a node failed: one entry for each kind of question. */
-int silent_node(struct fab_discover *d, struct place *p, uint8_t kind, int status);
-bool port_linked(const struct fab_discover *d, const struct place *p, uint8_t port);
+int fab_discover_node_unresponsive(struct fab_discover *d, struct place *p, uint8_t kind,
+                                   int status);
+bool fab_discover_port_has_link(const struct fab_discover *d, const struct place *p, uint8_t port);
 /* The cable is gone: forgets it, and has the far end looked at. */
-int cable_cut(struct fab_discover *d, struct place *p, uint8_t port);
+int fab_discover_link_lost(struct fab_discover *d, struct place *p, uint8_t port);
 /* A cable was seen. EXISTS: it contradicts another one that was seen. */
-int cable_seen(struct fab_discover *d, struct place *a, uint8_t port_a, struct place *b,
-               uint8_t port_b);
+int fab_discover_link_seen(struct fab_discover *d, struct place *a, uint8_t port_a, struct place *b,
+                           uint8_t port_b);
 
 /* answer.c */
-uint16_t question_attr(uint8_t kind);
-int answer_failed(struct fab_discover *d, const struct question *q, int status);
-int answer_take(struct fab_discover *d, const struct question *q, const uint8_t *data);
+uint16_t fab_discover_query_attr(uint8_t kind);
+int fab_discover_query_failed(struct fab_discover *d, const struct question *q, int status);
+int fab_discover_query_answered(struct fab_discover *d, const struct question *q,
+                                const uint8_t *data);
 
-/* scoped.c */
-int scoped_start(struct fab_discover *d, const struct fab_discover_config *config);
+/* targeted.c */
+int fab_discover_targeted_start(struct fab_discover *d, const struct fab_discover_config *config);
 /* Starts the next wave of suspects; false: there is none. */
-bool scoped_wave(struct fab_discover *d);
+bool fab_discover_targeted_wave(struct fab_discover *d);
 /* Takes out what no way leads to any more. Adapters pass nothing on, so this is less than what
  * cables connect. */
-int scoped_prune(struct fab_discover *d);
+int fab_discover_targeted_prune(struct fab_discover *d);
 /* A cable went: ways are to be found anew, and the far end is looked at. */
-int scoped_cut(struct fab_discover *d, const struct place *far, uint8_t far_port);
+int fab_discover_targeted_link_lost(struct fab_discover *d, const struct place *far,
+                                    uint8_t far_port);
 /* A node does not answer: ways lead round it, and its neighbours are looked at. */
-int scoped_mute(struct fab_discover *d, const struct place *p);
+int fab_discover_targeted_node_lost(struct fab_discover *d, const struct place *p);
 
 #endif

@@ -11,12 +11,12 @@ static void slide_down(struct queue *q)
     q->head = 0;
 }
 
-int queue_push(struct queue *q, struct item item)
+int fab_discover_queue_push(struct queue *q, struct item item)
 {
     if (q->tail == q->capacity && q->head > q->capacity / 2)
         slide_down(q);
     if (q->tail == q->capacity) {
-        struct item *grown = fab_grow(q->items, sizeof *grown, q->tail + 1, &q->capacity);
+        struct item *grown = fab_base_grow(q->items, sizeof *grown, q->tail + 1, &q->capacity);
         if (grown == NULL)
             return FAB_E_NOMEM;
         q->items = grown;
@@ -25,12 +25,12 @@ int queue_push(struct queue *q, struct item item)
     return FAB_OK;
 }
 
-bool queue_pop(struct queue *q, struct item *ret)
+bool fab_discover_queue_pop(struct queue *q, struct item *ret)
 {
-    if (queue_empty(q))
+    if (fab_discover_queue_empty(q))
         return false;
     *ret = q->items[q->head++];
-    if (queue_empty(q))
+    if (fab_discover_queue_empty(q))
         q->head = q->tail = 0;
     return true;
 }

@@ -11,13 +11,13 @@ int fab_discover_result(struct fab_discover *d, struct fab_fabric **ret_fabric)
         return d->status;
     if (d->self == NO_PLACE)
         return FAB_E_NOT_FOUND;
-    int status = d->cut ? scoped_prune(d) : FAB_OK;
-    return status == FAB_OK ? fab_builder_seal(d->builder, ret_fabric) : status;
+    int status = d->cut ? fab_discover_targeted_prune(d) : FAB_OK;
+    return status == FAB_OK ? fab_fabric_builder_seal(d->builder, ret_fabric) : status;
 }
 
 static int compare_silent(const void *x, const void *y)
 {
-    const struct fab_silent *a = x, *b = y;
+    const struct fab_unresponsive *a = x, *b = y;
     if (a->near_guid != b->near_guid)
         return a->near_guid < b->near_guid ? -1 : 1;
     if (a->near_port != b->near_port)
@@ -27,7 +27,8 @@ static int compare_silent(const void *x, const void *y)
     return a->status - b->status;
 }
 
-const struct fab_silent *fab_discover_silent(const struct fab_discover *d, uint32_t *ret_count)
+const struct fab_unresponsive *fab_discover_unresponsive(const struct fab_discover *d,
+                                                         uint32_t *ret_count)
 {
     if (d->silent_count > 1)
         qsort(d->silent, d->silent_count, sizeof *d->silent, compare_silent);

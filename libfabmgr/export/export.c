@@ -68,18 +68,18 @@ uint32_t fab_export_lid(const struct fab_export *e, uint32_t port)
 {
     const struct fab_fabric *f = e->in.fabric;
     uint32_t node = f->ports[port].node;
-    return e->in.lids->base[fab_node_is_switch(f, node) ? f->nodes[node].first_port : port];
+    return e->in.lids->base[fab_fabric_node_is_switch(f, node) ? f->nodes[node].first_port : port];
 }
 
 void fab_export_add_quoted(struct fab_text *t, const char *desc)
 {
     char clean[3 * FAB_NODE_DESC_LEN + 1];
-    fab_utf8_clean(desc, strlen(desc), clean, sizeof clean);
-    fab_text_add(t, "\"");
+    fab_grpc_utf8_clean(desc, strlen(desc), clean, sizeof clean);
+    fab_base_text_add(t, "\"");
     for (const char *c = clean; *c != '\0'; c++) {
         if (*c == '"' || *c == '\\')
-            fab_text_add(t, "\\");
-        fab_text_bytes(t, c, 1);
+            fab_base_text_add(t, "\\");
+        fab_base_text_bytes(t, c, 1);
     }
-    fab_text_add(t, "\"");
+    fab_base_text_add(t, "\"");
 }

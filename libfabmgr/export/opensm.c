@@ -27,7 +27,7 @@ void fab_export_add_plain(struct fab_text *t, const char *desc)
         unsigned char c = (unsigned char)desc[i];
         clean[i] = (char)(c < ' ' || c > '~' ? '?' : c == '{' ? '(' : c == '}' ? ')' : c);
     }
-    fab_text_add(t, clean);
+    fab_base_text_add(t, clean);
 }
 
 static void lst_side(const struct fab_export *e, uint32_t port, struct fab_text *t)
@@ -38,12 +38,12 @@ static void lst_side(const struct fab_export *e, uint32_t port, struct fab_text 
     const struct fab_port *p = &f->ports[port];
     const struct fab_node *n = &f->nodes[p->node];
     uint64_t guid = n->type == FAB_NODE_SWITCH ? f->ports[n->first_port].guid : p->guid;
-    fab_text_addf(t, "{ %s Ports:%02X SystemGUID:%016" PRIx64 " NodeGUID:%016" PRIx64,
-                  types[n->type], n->num_ports, n->info.system_guid, n->guid);
-    fab_text_addf(t, " PortGUID:%016" PRIx64 " VenID:%06X DevID:%04X Rev:%08X {", guid,
-                  n->info.vendor_id, n->info.device_id, n->info.revision);
+    fab_base_text_addf(t, "{ %s Ports:%02X SystemGUID:%016" PRIx64 " NodeGUID:%016" PRIx64,
+                       types[n->type], n->num_ports, n->info.system_guid, n->guid);
+    fab_base_text_addf(t, " PortGUID:%016" PRIx64 " VenID:%06X DevID:%04X Rev:%08X {", guid,
+                       n->info.vendor_id, n->info.device_id, n->info.revision);
     fab_export_add_plain(t, n->desc);
-    fab_text_addf(t, "} LID:%04X PN:%02X } ", fab_export_lid(e, port), p->num);
+    fab_base_text_addf(t, "} LID:%04X PN:%02X } ", fab_export_lid(e, port), p->num);
 }
 
 /* The signalling rate of a lane in Gb/s. */
@@ -54,8 +54,8 @@ static const char *lane_speed(const struct fab_port_info *info)
         const char *name;
     } speeds[] = {{2500, "2.5"}, {5000, "5"},   {10000, "10"},   {14000, "14"},  {14062, "14"},
                   {25000, "25"}, {50000, "50"}, {100000, "100"}, {200000, "200"}};
-    unsigned width = fab_link_width(info);
-    uint32_t mbps = width > 0 ? fab_link_rate(info) / width : 0;
+    unsigned width = fab_wire_link_width(info);
+    uint32_t mbps = width > 0 ? fab_wire_link_rate(info) / width : 0;
     for (size_t i = 0; i < sizeof speeds / sizeof speeds[0]; i++)
         if (speeds[i].mbps == mbps)
             return speeds[i].name;
@@ -75,13 +75,13 @@ static bool write_lst(struct fab_export *e, uint64_t row, struct fab_text *t)
         return false;
     uint32_t port = (uint32_t)row;
     const struct fab_port_info *info = &f->ports[port].info;
-    if (!fab_port_is_up(f, port))
+    if (!fab_fabric_port_is_up(f, port))
         return true;
     lst_side(e, port, t);
     lst_side(e, f->ports[port].peer, t);
-    unsigned width = fab_link_width(info);
-    fab_text_addf(t, "PHY=%ux LOG=%s SPD=%s\n", width, log_state(info->port_state),
-                  lane_speed(info));
+    unsigned width = fab_wire_link_width(info);
+    fab_base_text_addf(t, "PHY=%ux LOG=%s SPD=%s\n", width, log_state(info->port_state),
+                       lane_speed(info));
     return true;
 }
 
@@ -123,10 +123,11 @@ static unsigned hops_to(const struct fab_export *e, uint32_t sw, uint32_t lid)
     for (unsigned hops = 0; hops < HOPS_MAX; hops++) {
         if (sw == goal)
             return hops;
-        uint8_t num = sw < f->switch_count ? fab_lft_row(e->in.lft, sw)[lid] : FAB_LFT_NO_ROUTE;
+        uint8_t num =
+            sw < f->switch_count ? fab_target_lft_row(e->in.lft, sw)[lid] : FAB_LFT_NO_ROUTE;
         if (sw >= f->switch_count || num == 0 || num > f->nodes[sw].num_ports)
             break;
-        sw = fab_peer_node(f, fab_port_id(f, sw, num));
+        sw = fab_fabric_peer_node(f, fab_fabric_port_id(f, sw, num));
     }
     return HOPS_MAX;
 }
@@ -138,22 +139,22 @@ static bool write_fdbs(struct fab_export *e, uint64_t row, struct fab_text *t)
         return false;
     const struct fab_node *n = &e->in.fabric->nodes[at.sw];
     if (at.first)
-        fab_text_addf(t,
-                      "dump_ucast_routes: Switch 0x%016" PRIx64 "\n"
-                      "LID    : Port : Hops : Optimal\n",
-                      n->guid);
+        fab_base_text_addf(t,
+                           "dump_ucast_routes: Switch 0x%016" PRIx64 "\n"
+                           "LID    : Port : Hops : Optimal\n",
+                           n->guid);
     for (uint32_t lid = at.from; lid < at.to; lid++) {
-        uint8_t num = fab_lft_row(e->in.lft, at.sw)[lid];
+        uint8_t num = fab_target_lft_row(e->in.lft, at.sw)[lid];
         unsigned hops = hops_to(e, at.sw, lid);
         if (owner_of(e, lid) == FAB_NONE || num > n->num_ports)
-            fab_text_addf(t, "0x%04X : UNREACHABLE\n", lid);
+            fab_base_text_addf(t, "0x%04X : UNREACHABLE\n", lid);
         else if (hops == HOPS_MAX)
-            fab_text_addf(t, "0x%04X : %03u  : HOPS UNKNOWN\n", lid, num);
+            fab_base_text_addf(t, "0x%04X : %03u  : HOPS UNKNOWN\n", lid, num);
         else
-            fab_text_addf(t, "0x%04X : %03u  : %02u   : yes\n", lid, num, hops);
+            fab_base_text_addf(t, "0x%04X : %03u  : %02u   : yes\n", lid, num, hops);
     }
     if (at.last)
-        fab_text_add(t, "\n");
+        fab_base_text_add(t, "\n");
     return true;
 }
 
@@ -167,12 +168,12 @@ static void lfts_owner(const struct fab_export *e, uint32_t owner, struct fab_te
     const struct fab_fabric *f = e->in.fabric;
     const struct fab_node *n = owner != FAB_NONE ? &f->nodes[f->ports[owner].node] : NULL;
     if (n == NULL) {
-        fab_text_add(t, "unknown node and type");
+        fab_base_text_add(t, "unknown node and type");
         return;
     }
-    fab_text_addf(t, "%s portguid 0x%016" PRIx64 ": '", types[n->type], f->ports[owner].guid);
+    fab_base_text_addf(t, "%s portguid 0x%016" PRIx64 ": '", types[n->type], f->ports[owner].guid);
     fab_export_add_plain(t, n->desc);
-    fab_text_add(t, "'");
+    fab_base_text_add(t, "'");
 }
 
 static bool write_lfts(struct fab_export *e, uint64_t row, struct fab_text *t)
@@ -182,21 +183,21 @@ static bool write_lfts(struct fab_export *e, uint64_t row, struct fab_text *t)
         return false;
     const struct fab_node *n = &e->in.fabric->nodes[at.sw];
     if (at.first) {
-        fab_text_addf(t, "Unicast lids [0-%u] of switch Lid %u guid 0x%016" PRIx64 " ('",
-                      e->in.lft->top, e->in.lids->base[n->first_port], n->guid);
+        fab_base_text_addf(t, "Unicast lids [0-%u] of switch Lid %u guid 0x%016" PRIx64 " ('",
+                           e->in.lft->top, e->in.lids->base[n->first_port], n->guid);
         fab_export_add_plain(t, n->desc);
-        fab_text_add(t, "'):\n");
+        fab_base_text_add(t, "'):\n");
     }
     for (uint32_t lid = at.from; lid < at.to; lid++) {
-        uint8_t num = fab_lft_row(e->in.lft, at.sw)[lid];
+        uint8_t num = fab_target_lft_row(e->in.lft, at.sw)[lid];
         if (num > n->num_ports)
             continue;
-        fab_text_addf(t, "0x%04x %03u # ", lid, num);
+        fab_base_text_addf(t, "0x%04x %03u # ", lid, num);
         lfts_owner(e, owner_of(e, lid), t);
-        fab_text_add(t, "\n");
+        fab_base_text_add(t, "\n");
     }
     if (at.last)
-        fab_text_addf(t, "%u lids dumped\n", e->in.lft->top);
+        fab_base_text_addf(t, "%u lids dumped\n", e->in.lft->top);
     return true;
 }
 

@@ -19,10 +19,10 @@ static const char *type_name(uint8_t type)
 static void heading(const struct fab_export *e, uint32_t owner, struct fab_text *t)
 {
     const struct fab_node *n = &e->in.fabric->nodes[e->in.fabric->ports[owner].node];
-    fab_text_addf(t, "%s 0x%016" PRIx64 ", base LID %u, \"", type_name(n->type),
-                  e->in.fabric->ports[owner].guid, e->in.lids->base[owner]);
+    fab_base_text_addf(t, "%s 0x%016" PRIx64 ", base LID %u, \"", type_name(n->type),
+                       e->in.fabric->ports[owner].guid, e->in.lids->base[owner]);
     fab_export_add_plain(t, n->desc);
-    fab_text_add(t, "\"\n");
+    fab_base_text_add(t, "\"\n");
 }
 
 /* ---- SL to VL: a row is an output port ------------------------------------------------------- */
@@ -41,12 +41,12 @@ static void map_line(const struct fab_export *e, uint32_t in, uint32_t out, stru
     const struct fab_vls *v = e->in.vls != NULL ? e->in.vls : &one;
     const struct fab_policy *p = e->in.policy != NULL ? e->in.policy : &e->policy;
     const struct fab_fabric *f = e->in.fabric;
-    bool sw = fab_node_is_switch(f, f->ports[out].node);
-    fab_text_addf(t, "%-3u %-3u :", sw ? f->ports[in].num : 0, sw ? f->ports[out].num : 0);
+    bool sw = fab_fabric_node_is_switch(f, f->ports[out].node);
+    fab_base_text_addf(t, "%-3u %-3u :", sw ? f->ports[in].num : 0, sw ? f->ports[out].num : 0);
     uint64_t map = fab_target_sl2vl(f, p, v, in, out);
     for (unsigned sl = 0; sl < FAB_SLS; sl++)
-        fab_text_addf(t, " %-2u", (unsigned)(map >> (FAB_SLS - 1 - sl) * 4 & 15));
-    fab_text_add(t, "\n");
+        fab_base_text_addf(t, " %-2u", (unsigned)(map >> (FAB_SLS - 1 - sl) * 4 & 15));
+    fab_base_text_add(t, "\n");
 }
 
 static bool write_sl2vl(struct fab_export *e, uint64_t row, struct fab_text *t)
@@ -59,16 +59,16 @@ static bool write_sl2vl(struct fab_export *e, uint64_t row, struct fab_text *t)
     bool sw = n->type == FAB_NODE_SWITCH, owner = e->in.lids->base[out] != 0;
     if (owner) {
         heading(e, out, t);
-        fab_text_add(t, "#in out : 0  1  2  3  4  5  6  7  8  9  10 11 12 13 14 15\n" RULE);
+        fab_base_text_add(t, "#in out : 0  1  2  3  4  5  6  7  8  9  10 11 12 13 14 15\n" RULE);
     }
     for (uint32_t in = 0; in <= n->num_ports && sw && f->ports[out].num > 0; in++) {
-        if (fab_port_is_up(f, out))
+        if (fab_fabric_port_is_up(f, out))
             map_line(e, n->first_port + in, out, t);
     }
     if (owner && !sw)
         map_line(e, out, out, t);
     if (sw ? f->ports[out].num == n->num_ports : owner)
-        fab_text_add(t, RULE "\n\n");
+        fab_base_text_add(t, RULE "\n\n");
     return true;
 }
 
@@ -95,10 +95,10 @@ static bool write_path_sls(struct fab_export *e, uint64_t row, struct fab_text *
         heading(e, src, t);
     for (uint32_t lid = first; lid < first + LIDS_AT_ONCE && lid <= lids->top; lid++) {
         if (lids->owner[lid] != FAB_NONE)
-            fab_text_addf(t, "0x%04x : %u\n", lid, sl_of(e, src, lid));
+            fab_base_text_addf(t, "0x%04x : %u\n", lid, sl_of(e, src, lid));
     }
     if (first + LIDS_AT_ONCE > lids->top)
-        fab_text_add(t, "\n");
+        fab_base_text_add(t, "\n");
     return true;
 }
 

@@ -134,13 +134,13 @@ static void merge_adapters(struct slurm *s)
 static int find_hosts(struct slurm *s)
 {
     const struct fab_fabric *f = s->f;
-    s->hosts = fab_alloc_array(f->port_count, sizeof *s->hosts);
+    s->hosts = fab_base_alloc_array(f->port_count, sizeof *s->hosts);
     if (s->hosts == NULL)
         return FAB_E_NOMEM;
     for (uint32_t port = 0; port < f->port_count; port++) {
-        uint32_t node = f->ports[port].node, sw = fab_peer_node(f, port);
+        uint32_t node = f->ports[port].node, sw = fab_fabric_peer_node(f, port);
         if (f->nodes[node].type == FAB_NODE_CA && sw < f->switch_count &&
-            !f->nodes[node].aggregation && fab_port_is_up(f, port))
+            !f->nodes[node].aggregation && fab_fabric_port_is_up(f, port))
             add_host(s, port, sw);
     }
     qsort(s->hosts, s->host_count, sizeof *s->hosts, by_name);
@@ -169,7 +169,7 @@ static int by_labelled(const void *a, const void *b)
 static int label_switches(struct slurm *s)
 {
     uint32_t count = 0;
-    s->labels = fab_alloc_array(s->f->switch_count, sizeof *s->labels);
+    s->labels = fab_base_alloc_array(s->f->switch_count, sizeof *s->labels);
     if (s->labels == NULL)
         return FAB_E_NOMEM;
     for (uint32_t i = 0; i < s->host_count; i++) {
@@ -211,42 +211,42 @@ static void write_family(const struct slurm *s, uint32_t from, uint32_t to, stru
 {
     const struct host *h = s->hosts;
     if (to - from == 1) {
-        fab_text_add(t, h[from].name);
+        fab_base_text_add(t, h[from].name);
         return;
     }
-    fab_text_addf(t, "%.*s[", (int)h[from].prefix, h[from].name);
+    fab_base_text_addf(t, "%.*s[", (int)h[from].prefix, h[from].name);
     for (uint32_t i = from, end; i < to; i = end) {
         for (end = i + 1; end < to && h[end].number == h[end - 1].number + 1;)
             end++;
-        fab_text_addf(t, "%s%s", i > from ? "," : "", h[i].name + h[i].prefix);
+        fab_base_text_addf(t, "%s%s", i > from ? "," : "", h[i].name + h[i].prefix);
         if (end - i > 1)
-            fab_text_addf(t, "-%s", h[end - 1].name + h[end - 1].prefix);
+            fab_base_text_addf(t, "-%s", h[end - 1].name + h[end - 1].prefix);
     }
-    fab_text_add(t, "]");
+    fab_base_text_add(t, "]");
 }
 
 static uint32_t write_leaf(const struct slurm *s, uint32_t from, struct fab_text *t)
 {
     uint32_t to = from;
-    fab_text_addf(t, "SwitchName=%s Nodes=", label_of(s, s->hosts[from].sw));
+    fab_base_text_addf(t, "SwitchName=%s Nodes=", label_of(s, s->hosts[from].sw));
     while (to < s->host_count && s->hosts[to].sw == s->hosts[from].sw) {
         uint32_t start = to++;
         while (to < s->host_count && s->hosts[to].sw == s->hosts[from].sw &&
                goes_on(&s->hosts[start], &s->hosts[to]))
             to++;
-        fab_text_add(t, start > from ? "," : "");
+        fab_base_text_add(t, start > from ? "," : "");
         write_family(s, start, to, t);
     }
-    fab_text_add(t, "\n");
+    fab_base_text_add(t, "\n");
     return to;
 }
 
 static void write_group(const struct slurm *s, const struct group *g, struct fab_text *t)
 {
     if (g->number > 0)
-        fab_text_addf(t, "group-%u", g->number);
+        fab_base_text_addf(t, "group-%u", g->number);
     else
-        fab_text_add(t, label_of(s, g->sw));
+        fab_base_text_add(t, label_of(s, g->sw));
 }
 
 /* ---- groups ------------------------------------------------------------------------------------
@@ -266,8 +266,9 @@ static uint32_t find_levels(struct slurm *s)
         uint32_t sw = s->queue[done++];
         most = s->level[sw];
         for (uint32_t i = 1; i <= f->nodes[sw].num_ports; i++) {
-            uint32_t port = f->nodes[sw].first_port + i, to = fab_peer_node(f, port);
-            if (to >= f->switch_count || s->level[to] != FAB_NONE || !fab_port_is_up(f, port))
+            uint32_t port = f->nodes[sw].first_port + i, to = fab_fabric_peer_node(f, port);
+            if (to >= f->switch_count || s->level[to] != FAB_NONE ||
+                !fab_fabric_port_is_up(f, port))
                 continue;
             s->level[to] = most + 1;
             s->queue[count++] = to;
@@ -281,9 +282,9 @@ static void join(struct slurm *s, uint32_t level)
     const struct fab_fabric *f = s->f;
     for (uint32_t sw = 0; sw < f->switch_count; sw++) {
         for (uint32_t i = 1; s->level[sw] == level && i <= f->nodes[sw].num_ports; i++) {
-            uint32_t port = f->nodes[sw].first_port + i, to = fab_peer_node(f, port);
-            if (to < f->switch_count && s->level[to] <= level && fab_port_is_up(f, port))
-                fab_sets_join(s->joined, sw, to);
+            uint32_t port = f->nodes[sw].first_port + i, to = fab_fabric_peer_node(f, port);
+            if (to < f->switch_count && s->level[to] <= level && fab_fabric_port_is_up(f, port))
+                fab_base_sets_join(s->joined, sw, to);
         }
     }
 }
@@ -295,23 +296,24 @@ static void merge(struct slurm *s, struct fab_text *t)
     for (uint32_t i = 0; i < s->group_count; i++) {
         if (s->groups[i].sw == FAB_NONE)
             continue;
-        uint32_t root = fab_sets_find(s->joined, s->groups[i].sw), members = 0;
+        uint32_t root = fab_base_sets_find(s->joined, s->groups[i].sw), members = 0;
         struct group whole = s->groups[i];
         for (uint32_t j = i; j < s->group_count; j++) {
-            if (s->groups[j].sw == FAB_NONE || fab_sets_find(s->joined, s->groups[j].sw) != root)
+            if (s->groups[j].sw == FAB_NONE ||
+                fab_base_sets_find(s->joined, s->groups[j].sw) != root)
                 continue;
             if (j > i && members == 1) {
-                fab_text_addf(t, "SwitchName=group-%u Switches=", whole.number = ++s->lines);
+                fab_base_text_addf(t, "SwitchName=group-%u Switches=", whole.number = ++s->lines);
                 write_group(s, &s->groups[i], t);
             }
             if (j > i) {
-                fab_text_add(t, ",");
+                fab_base_text_add(t, ",");
                 write_group(s, &s->groups[j], t);
                 s->groups[j].sw = FAB_NONE;
             }
             members++;
         }
-        fab_text_add(t, members > 1 ? "\n" : "");
+        fab_base_text_add(t, members > 1 ? "\n" : "");
         s->groups[kept++] = whole;
     }
     s->group_count = kept;
@@ -320,15 +322,15 @@ static void merge(struct slurm *s, struct fab_text *t)
 static int write_all(struct slurm *s, struct fab_text *t)
 {
     uint32_t n = s->f->switch_count;
-    s->level = fab_alloc_array(n, sizeof *s->level);
-    s->joined = fab_alloc_array(n, sizeof *s->joined);
-    s->queue = fab_alloc_array(n, sizeof *s->queue);
-    s->groups = fab_alloc_array(n, sizeof *s->groups);
+    s->level = fab_base_alloc_array(n, sizeof *s->level);
+    s->joined = fab_base_alloc_array(n, sizeof *s->joined);
+    s->queue = fab_base_alloc_array(n, sizeof *s->queue);
+    s->groups = fab_base_alloc_array(n, sizeof *s->groups);
     if (!s->level || !s->joined || !s->queue || !s->groups)
         return FAB_E_NOMEM;
-    fab_sets_init(s->joined, n);
-    fab_text_addf(t, "# Slurm topology.conf, for TopologyPlugin=topology/tree: %u hosts\n",
-                  s->host_count);
+    fab_base_sets_init(s->joined, n);
+    fab_base_text_addf(t, "# Slurm topology.conf, for TopologyPlugin=topology/tree: %u hosts\n",
+                       s->host_count);
     for (uint32_t i = 0; i < s->host_count;) {
         s->groups[s->group_count++] = (struct group){.sw = s->hosts[i].sw};
         i = write_leaf(s, i, t);
@@ -351,8 +353,8 @@ static int open_slurm(struct fab_export *e)
     if (rc == FAB_OK)
         rc = write_all(&s, &t);
     if (rc == FAB_OK)
-        rc = fab_text_take(&t, &e->whole, &e->whole_len);
-    fab_text_fini(&t);
+        rc = fab_base_text_take(&t, &e->whole, &e->whole_len);
+    fab_base_text_fini(&t);
     free(s.hosts);
     free(s.labels);
     free(s.level);
@@ -365,7 +367,7 @@ static int open_slurm(struct fab_export *e)
 static bool write_slurm(struct fab_export *e, uint64_t row, struct fab_text *t)
 {
     size_t at = row * 4096, left = e->whole_len > at ? e->whole_len - at : 0;
-    fab_text_bytes(t, e->whole + (left > 0 ? at : 0), left < 4096 ? left : 4096);
+    fab_base_text_bytes(t, e->whole + (left > 0 ? at : 0), left < 4096 ? left : 4096);
     return left > 0;
 }
 

@@ -32,9 +32,9 @@ static int open_ibnetdiscover(struct fab_export *e)
 
 static bool write_ibnetdiscover(struct fab_export *e, uint64_t row, struct fab_text *t)
 {
-    if (row >= fab_text_parts(e->copy))
+    if (row >= fab_fabric_text_parts(e->copy))
         return false;
-    fab_text_write_part(e->copy, (uint32_t)row, t);
+    fab_fabric_text_write_part(e->copy, (uint32_t)row, t);
     return true;
 }
 
@@ -53,27 +53,27 @@ static void dot_node(const struct fab_export *e, uint32_t id, struct fab_text *t
 {
     const struct fab_fabric *f = e->in.fabric;
     const struct fab_node *n = &f->nodes[id];
-    fab_text_addf(t, "  \"%016" PRIx64 "\" [label=", n->guid);
+    fab_base_text_addf(t, "  \"%016" PRIx64 "\" [label=", n->guid);
     fab_export_add_quoted(t, n->desc);
-    if (fab_node_is_switch(f, id))
-        fab_text_add(t, ", shape=box, style=filled, fillcolor=lightgrey");
+    if (fab_fabric_node_is_switch(f, id))
+        fab_base_text_add(t, ", shape=box, style=filled, fillcolor=lightgrey");
     else if (n->aggregation)
-        fab_text_add(t, ", shape=diamond");
-    uint32_t lid = fab_export_lid(e, n->first_port + !fab_node_is_switch(f, id));
+        fab_base_text_add(t, ", shape=diamond");
+    uint32_t lid = fab_export_lid(e, n->first_port + !fab_fabric_node_is_switch(f, id));
     if (lid != 0)
-        fab_text_addf(t, ", tooltip=\"LID %u\"", lid);
-    fab_text_add(t, "];\n");
+        fab_base_text_addf(t, ", tooltip=\"LID %u\"", lid);
+    fab_base_text_add(t, "];\n");
 }
 
 static void dot_cable(const struct fab_export *e, uint32_t port, struct fab_text *t)
 {
     const struct fab_fabric *f = e->in.fabric;
     const struct fab_port *a = &f->ports[port], *b = &f->ports[a->peer];
-    fab_text_addf(t, "  \"%016" PRIx64 "\" -- \"%016" PRIx64 "\" [taillabel=\"%u\", ",
-                  f->nodes[a->node].guid, f->nodes[b->node].guid, a->num);
-    fab_text_addf(t, "headlabel=\"%u\", tooltip=\"%ux %s\"", b->num, fab_link_width(&a->info),
-                  fab_link_speed(&a->info));
-    fab_text_addf(t, "%s];\n", fab_port_is_up(f, port) ? "" : ", style=dashed");
+    fab_base_text_addf(t, "  \"%016" PRIx64 "\" -- \"%016" PRIx64 "\" [taillabel=\"%u\", ",
+                       f->nodes[a->node].guid, f->nodes[b->node].guid, a->num);
+    fab_base_text_addf(t, "headlabel=\"%u\", tooltip=\"%ux %s\"", b->num,
+                       fab_wire_link_width(&a->info), fab_wire_link_speed(&a->info));
+    fab_base_text_addf(t, "%s];\n", fab_fabric_port_is_up(f, port) ? "" : ", style=dashed");
 }
 
 static bool write_dot(struct fab_export *e, uint64_t row, struct fab_text *t)
@@ -81,14 +81,14 @@ static bool write_dot(struct fab_export *e, uint64_t row, struct fab_text *t)
     const struct fab_fabric *f = e->in.fabric;
     uint64_t ports_end = 1 + (uint64_t)f->node_count + f->port_count;
     if (row == 0)
-        fab_text_add(t, "graph fabric {\n  graph [overlap=false, splines=true];\n"
-                        "  node [fontsize=10]; edge [fontsize=8];\n");
+        fab_base_text_add(t, "graph fabric {\n  graph [overlap=false, splines=true];\n"
+                             "  node [fontsize=10]; edge [fontsize=8];\n");
     else if (row <= f->node_count)
         dot_node(e, (uint32_t)row - 1, t);
     else if (row < ports_end && is_first_end(f, (uint32_t)(row - 1 - f->node_count)))
         dot_cable(e, (uint32_t)(row - 1 - f->node_count), t);
     else if (row == ports_end)
-        fab_text_add(t, "}\n");
+        fab_base_text_add(t, "}\n");
     return row <= ports_end;
 }
 
@@ -110,52 +110,53 @@ static void json_ports(const struct fab_export *e, uint32_t id, struct fab_text 
 {
     const struct fab_fabric *f = e->in.fabric;
     const char *comma = "";
-    fab_text_add(t, ", \"lids\": [");
+    fab_base_text_add(t, ", \"lids\": [");
     for (uint32_t i = 0; i <= f->nodes[id].num_ports; i++) {
         uint32_t port = f->nodes[id].first_port + i;
         if (e->in.lids->base[port] == 0)
             continue;
-        fab_text_addf(t,
-                      "%s{\"port\": %u, \"guid\": \"0x%016" PRIx64 "\", \"lid\": %u, \"lmc\": %u}",
-                      comma, i, f->ports[port].guid, e->in.lids->base[port], e->in.lids->lmc[port]);
+        fab_base_text_addf(
+            t, "%s{\"port\": %u, \"guid\": \"0x%016" PRIx64 "\", \"lid\": %u, \"lmc\": %u}", comma,
+            i, f->ports[port].guid, e->in.lids->base[port], e->in.lids->lmc[port]);
         comma = ", ";
     }
-    fab_text_add(t, "]");
+    fab_base_text_add(t, "]");
 }
 
 static void json_node(const struct fab_export *e, uint32_t id, struct fab_text *t)
 {
     const struct fab_node *n = &e->in.fabric->nodes[id];
-    fab_text_addf(t, "%s    {\"guid\": \"0x%016" PRIx64 "\", \"name\": ", id > 0 ? ",\n" : "",
-                  n->guid);
+    fab_base_text_addf(t, "%s    {\"guid\": \"0x%016" PRIx64 "\", \"name\": ", id > 0 ? ",\n" : "",
+                       n->guid);
     fab_export_add_quoted(t, n->desc);
-    fab_text_addf(t, ", \"type\": \"%s\", \"vendor\": \"0x%06x\", \"device\": \"0x%04x\", ",
-                  type_name(n), n->info.vendor_id, n->info.device_id);
-    fab_text_addf(t, "\"system_guid\": \"0x%016" PRIx64 "\", \"ports\": %u", n->info.system_guid,
-                  n->num_ports);
+    fab_base_text_addf(t, ", \"type\": \"%s\", \"vendor\": \"0x%06x\", \"device\": \"0x%04x\", ",
+                       type_name(n), n->info.vendor_id, n->info.device_id);
+    fab_base_text_addf(t, "\"system_guid\": \"0x%016" PRIx64 "\", \"ports\": %u",
+                       n->info.system_guid, n->num_ports);
     json_ports(e, id, t);
-    fab_text_add(t, "}");
+    fab_base_text_add(t, "}");
 }
 
 static void json_end(const struct fab_export *e, uint32_t port, struct fab_text *t)
 {
     const struct fab_fabric *f = e->in.fabric;
-    fab_text_addf(t, "{\"guid\": \"0x%016" PRIx64 "\", \"port\": %u}",
-                  f->nodes[f->ports[port].node].guid, f->ports[port].num);
+    fab_base_text_addf(t, "{\"guid\": \"0x%016" PRIx64 "\", \"port\": %u}",
+                       f->nodes[f->ports[port].node].guid, f->ports[port].num);
 }
 
 static void json_cable(const struct fab_export *e, uint32_t port, bool first, struct fab_text *t)
 {
     const struct fab_fabric *f = e->in.fabric;
     const struct fab_port_info *info = &f->ports[port].info;
-    fab_text_add(t, first ? "    {\"a\": " : ",\n    {\"a\": ");
+    fab_base_text_add(t, first ? "    {\"a\": " : ",\n    {\"a\": ");
     json_end(e, port, t);
-    fab_text_add(t, ", \"b\": ");
+    fab_base_text_add(t, ", \"b\": ");
     json_end(e, f->ports[port].peer, t);
-    fab_text_addf(t, ", \"up\": %s, \"state\": \"%s\", \"width\": %u, \"speed\": \"%s\", ",
-                  fab_port_is_up(f, port) ? "true" : "false", fab_port_state_name(info->port_state),
-                  fab_link_width(info), fab_link_speed(info));
-    fab_text_addf(t, "\"rate_mbps\": %u}", fab_link_rate(info));
+    fab_base_text_addf(t, ", \"up\": %s, \"state\": \"%s\", \"width\": %u, \"speed\": \"%s\", ",
+                       fab_fabric_port_is_up(f, port) ? "true" : "false",
+                       fab_wire_port_state_name(info->port_state), fab_wire_link_width(info),
+                       fab_wire_link_speed(info));
+    fab_base_text_addf(t, "\"rate_mbps\": %u}", fab_wire_link_rate(info));
 }
 
 static uint32_t first_cable(const struct fab_fabric *f)
@@ -174,9 +175,9 @@ static int open_json(struct fab_export *e)
 
 static void json_top(const struct fab_export *e, struct fab_text *t)
 {
-    fab_text_addf(t, "{\n  \"generation\": %" PRIu64 ",\n  \"engine\": ", e->in.generation);
+    fab_base_text_addf(t, "{\n  \"generation\": %" PRIu64 ",\n  \"engine\": ", e->in.generation);
     fab_export_add_quoted(t, e->in.engine != NULL ? e->in.engine : "");
-    fab_text_add(t, ",\n  \"nodes\": [\n");
+    fab_base_text_add(t, ",\n  \"nodes\": [\n");
 }
 
 static bool write_json(struct fab_export *e, uint64_t row, struct fab_text *t)
@@ -189,11 +190,11 @@ static bool write_json(struct fab_export *e, uint64_t row, struct fab_text *t)
     else if (row < links)
         json_node(e, (uint32_t)row - 1, t);
     else if (row == links)
-        fab_text_add(t, "\n  ],\n  \"links\": [\n");
+        fab_base_text_add(t, "\n  ],\n  \"links\": [\n");
     else if (row < end && is_first_end(f, port))
         json_cable(e, port, port == e->first, t);
     else if (row == end)
-        fab_text_add(t, "\n  ]\n}\n");
+        fab_base_text_add(t, "\n  ]\n}\n");
     return row <= end;
 }
 

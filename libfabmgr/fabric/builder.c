@@ -14,7 +14,7 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
-struct fab_builder *fab_builder_new(void)
+struct fab_builder *fab_fabric_builder_new(void)
 {
     struct fab_builder *b = calloc(1, sizeof *b);
     if (b != NULL)
@@ -22,11 +22,11 @@ struct fab_builder *fab_builder_new(void)
     return b;
 }
 
-void fab_builder_free(struct fab_builder *b)
+void fab_fabric_builder_free(struct fab_builder *b)
 {
     if (b == NULL)
         return;
-    fab_map_fini(&b->by_guid);
+    fab_base_map_fini(&b->by_guid);
     free(b->nodes);
     free(b->ports);
     free(b);
@@ -37,13 +37,13 @@ static bool room_for(struct fab_builder *b, size_t nodes, size_t ports)
     if (ports == 0 || nodes == 0)
         return true;
     if (nodes > b->node_room) {
-        void *bigger = fab_grow(b->nodes, sizeof *b->nodes, nodes, &b->node_room);
+        void *bigger = fab_base_grow(b->nodes, sizeof *b->nodes, nodes, &b->node_room);
         if (bigger == NULL)
             return false;
         b->nodes = bigger;
     }
     if (ports > b->port_room) {
-        void *bigger = fab_grow(b->ports, sizeof *b->ports, ports, &b->port_room);
+        void *bigger = fab_base_grow(b->ports, sizeof *b->ports, ports, &b->port_room);
         if (bigger == NULL)
             return false;
         b->ports = bigger;
@@ -55,13 +55,13 @@ static bool room_for(struct fab_builder *b, size_t nodes, size_t ports)
 static int copy_sealed(struct fab_builder *b, const struct fab_fabric *f)
 {
     if (!room_for(b, f->node_count, f->port_count) ||
-        fab_map_reserve(&b->by_guid, f->node_count) != FAB_OK)
+        fab_base_map_reserve(&b->by_guid, f->node_count) != FAB_OK)
         return FAB_E_NOMEM;
     for (uint32_t n = 0; n < f->node_count; n++) {
         b->nodes[n] = (struct builder_node){.node = f->nodes[n]};
-        if (fab_node_is_switch(f, n))
+        if (fab_fabric_node_is_switch(f, n))
             b->nodes[n].switch_info = f->switches[n];
-        fab_map_put(&b->by_guid, f->nodes[n].guid, n);
+        fab_base_map_put(&b->by_guid, f->nodes[n].guid, n);
     }
     if (f->port_count > 0)
         memcpy(b->ports, f->ports, f->port_count * sizeof *b->ports);
@@ -71,11 +71,11 @@ static int copy_sealed(struct fab_builder *b, const struct fab_fabric *f)
     return FAB_OK;
 }
 
-struct fab_builder *fab_builder_from(const struct fab_fabric *fabric)
+struct fab_builder *fab_fabric_builder_from(const struct fab_fabric *fabric)
 {
-    struct fab_builder *b = fab_builder_new();
+    struct fab_builder *b = fab_fabric_builder_new();
     if (b != NULL && copy_sealed(b, fabric) != FAB_OK) {
-        fab_builder_free(b);
+        fab_fabric_builder_free(b);
         b = NULL;
     }
     return b;
@@ -116,7 +116,7 @@ static int add_node(struct fab_builder *b, const struct fab_node_info *info, uin
     if (b->port_count > FAB_NONE - 1 - count)
         return FAB_E_LIMIT;
     if (!room_for(b, (size_t)ref + 1, (size_t)b->port_count + count) ||
-        fab_map_put(&b->by_guid, info->node_guid, ref) != FAB_OK)
+        fab_base_map_put(&b->by_guid, info->node_guid, ref) != FAB_OK)
         return FAB_E_NOMEM;
     b->nodes[ref] = (struct builder_node){.node = {.first_port = b->port_count,
                                                    .num_ports = info->num_ports,
@@ -132,13 +132,14 @@ static int add_node(struct fab_builder *b, const struct fab_node_info *info, uin
     return FAB_OK;
 }
 
-int fab_builder_node(struct fab_builder *b, const struct fab_node_info *info, uint32_t *ret_ref)
+int fab_fabric_builder_add_node(struct fab_builder *b, const struct fab_node_info *info,
+                                uint32_t *ret_ref)
 {
     uint32_t ref;
     if (info->node_type < FAB_NODE_CA || info->node_type > FAB_NODE_ROUTER ||
         info->node_guid == 0 || info->num_ports == 0 || info->num_ports > 254)
         return FAB_E_INVAL;
-    if (!fab_map_get(&b->by_guid, info->node_guid, &ref)) {
+    if (!fab_base_map_get(&b->by_guid, info->node_guid, &ref)) {
         int status = add_node(b, info, &ref);
         if (status != FAB_OK)
             return status;
@@ -152,12 +153,12 @@ int fab_builder_node(struct fab_builder *b, const struct fab_node_info *info, ui
     return FAB_OK;
 }
 
-int fab_builder_find(const struct fab_builder *b, uint64_t node_guid, uint32_t *ret_ref)
+int fab_fabric_builder_find_node(const struct fab_builder *b, uint64_t node_guid, uint32_t *ret_ref)
 {
-    return fab_map_get(&b->by_guid, node_guid, ret_ref) ? FAB_OK : FAB_E_NOT_FOUND;
+    return fab_base_map_get(&b->by_guid, node_guid, ret_ref) ? FAB_OK : FAB_E_NOT_FOUND;
 }
 
-int fab_builder_desc(struct fab_builder *b, uint32_t ref, const char *desc, size_t len)
+int fab_fabric_builder_set_desc(struct fab_builder *b, uint32_t ref, const char *desc, size_t len)
 {
     struct builder_node *n = node_at(b, ref);
     if (n == NULL)
@@ -168,7 +169,8 @@ int fab_builder_desc(struct fab_builder *b, uint32_t ref, const char *desc, size
     return FAB_OK;
 }
 
-int fab_builder_switch_info(struct fab_builder *b, uint32_t ref, const struct fab_switch_info *info)
+int fab_fabric_builder_set_switch_info(struct fab_builder *b, uint32_t ref,
+                                       const struct fab_switch_info *info)
 {
     struct builder_node *n = node_at(b, ref);
     if (n == NULL || n->node.type != FAB_NODE_SWITCH)
@@ -177,22 +179,22 @@ int fab_builder_switch_info(struct fab_builder *b, uint32_t ref, const struct fa
     return FAB_OK;
 }
 
-int fab_builder_remove(struct fab_builder *b, uint32_t ref)
+int fab_fabric_builder_remove_node(struct fab_builder *b, uint32_t ref)
 {
     struct builder_node *n = node_at(b, ref);
     if (n == NULL)
         return FAB_E_INVAL;
     for (unsigned num = 1; num <= n->node.num_ports; num++)
-        fab_builder_unlink(b, ref, (uint8_t)num);
+        fab_fabric_builder_unlink(b, ref, (uint8_t)num);
     if (b->self != FAB_NONE && b->ports[b->self].node == ref)
         b->self = FAB_NONE;
-    fab_map_remove(&b->by_guid, n->node.guid);
+    fab_base_map_remove(&b->by_guid, n->node.guid);
     n->removed = true;
     b->live_count--;
     return FAB_OK;
 }
 
-uint32_t fab_builder_node_count(const struct fab_builder *b)
+uint32_t fab_fabric_builder_node_count(const struct fab_builder *b)
 {
     return b->live_count;
 }
@@ -200,8 +202,8 @@ uint32_t fab_builder_node_count(const struct fab_builder *b)
 /* ---- ports and cables -------------------------------------------------------------------------
  */
 
-int fab_builder_port(struct fab_builder *b, uint32_t ref, uint8_t port, uint64_t port_guid,
-                     const struct fab_port_info *info)
+int fab_fabric_builder_set_port(struct fab_builder *b, uint32_t ref, uint8_t port,
+                                uint64_t port_guid, const struct fab_port_info *info)
 {
     struct fab_port *p = port_at(b, ref, port);
     if (p == NULL)
@@ -213,7 +215,7 @@ int fab_builder_port(struct fab_builder *b, uint32_t ref, uint8_t port, uint64_t
     return FAB_OK;
 }
 
-int fab_builder_forget_port(struct fab_builder *b, uint32_t ref, uint8_t port)
+int fab_fabric_builder_forget_port(struct fab_builder *b, uint32_t ref, uint8_t port)
 {
     struct fab_port *p = port_at(b, ref, port);
     if (p == NULL)
@@ -224,15 +226,15 @@ int fab_builder_forget_port(struct fab_builder *b, uint32_t ref, uint8_t port)
     return FAB_OK;
 }
 
-const struct fab_port_info *fab_builder_port_info(const struct fab_builder *b, uint32_t ref,
-                                                  uint8_t port)
+const struct fab_port_info *fab_fabric_builder_get_port_info(const struct fab_builder *b,
+                                                             uint32_t ref, uint8_t port)
 {
     const struct fab_port *p = port_at(b, ref, port);
     return p != NULL && p->present ? &p->info : NULL;
 }
 
-int fab_builder_link(struct fab_builder *b, uint32_t ref_a, uint8_t port_a, uint32_t ref_b,
-                     uint8_t port_b)
+int fab_fabric_builder_link(struct fab_builder *b, uint32_t ref_a, uint8_t port_a, uint32_t ref_b,
+                            uint8_t port_b)
 {
     struct fab_port *a = port_at(b, ref_a, port_a), *z = port_at(b, ref_b, port_b);
     if (port_a == 0 || port_b == 0)
@@ -251,7 +253,7 @@ int fab_builder_link(struct fab_builder *b, uint32_t ref_a, uint8_t port_a, uint
     return FAB_OK;
 }
 
-int fab_builder_unlink(struct fab_builder *b, uint32_t ref, uint8_t port)
+int fab_fabric_builder_unlink(struct fab_builder *b, uint32_t ref, uint8_t port)
 {
     struct fab_port *p = port_at(b, ref, port);
     if (p == NULL)
@@ -262,8 +264,8 @@ int fab_builder_unlink(struct fab_builder *b, uint32_t ref, uint8_t port)
     return FAB_OK;
 }
 
-int fab_builder_peer(const struct fab_builder *b, uint32_t ref, uint8_t port, uint32_t *ret_ref,
-                     uint8_t *ret_port)
+int fab_fabric_builder_peer(const struct fab_builder *b, uint32_t ref, uint8_t port,
+                            uint32_t *ret_ref, uint8_t *ret_port)
 {
     const struct fab_port *p = port_at(b, ref, port);
     if (p == NULL || p->peer == FAB_NONE)
@@ -273,7 +275,7 @@ int fab_builder_peer(const struct fab_builder *b, uint32_t ref, uint8_t port, ui
     return FAB_OK;
 }
 
-void fab_builder_self(struct fab_builder *b, uint32_t ref, uint8_t port)
+void fab_fabric_builder_set_self(struct fab_builder *b, uint32_t ref, uint8_t port)
 {
     const struct fab_port *p = port_at(b, ref, port);
     b->self = p != NULL ? (uint32_t)(p - b->ports) : FAB_NONE;

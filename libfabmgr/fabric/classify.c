@@ -27,7 +27,7 @@ static bool ends_in(const char *s, const char *end)
     return len >= end_len && memcmp(s + len - end_len, end, end_len) == 0;
 }
 
-bool fab_classify_aggregation(const struct fab_node *n)
+bool fab_fabric_is_aggregation_node(const struct fab_node *n)
 {
     if (n->type != FAB_NODE_CA)
         return false;

@@ -7,6 +7,6 @@
 
 /* An adapter inside a switch that reduces data on its way through the fabric. It may hang on any
  * switch, spines included, so that it says nothing about which switches are leaves. */
-bool fab_classify_aggregation(const struct fab_node *n);
+bool fab_fabric_is_aggregation_node(const struct fab_node *n);
 
 #endif

@@ -94,14 +94,15 @@ static int add_ports(struct fab_builder *b, const struct fab_device *d, uint32_t
     for (unsigned num = !sw; num <= d->num_ports; num++) {
         struct fab_port_info info;
         port_after_power_on(d, (uint8_t)num, &info);
-        int status = fab_builder_port(b, ref, (uint8_t)num, sw ? 0 : d->guid + num, &info);
+        int status =
+            fab_fabric_builder_set_port(b, ref, (uint8_t)num, sw ? 0 : d->guid + num, &info);
         if (status != FAB_OK)
             return status;
     }
     return FAB_OK;
 }
 
-int fab_device_add(struct fab_builder *b, const struct fab_device *d, uint32_t *ret_ref)
+int fab_fabric_device_add(struct fab_builder *b, const struct fab_device *d, uint32_t *ret_ref)
 {
     struct fab_node_info info = node_info(d);
     struct fab_switch_info switch_info = {.linear_fdb_cap = 0xc000,
@@ -110,14 +111,14 @@ int fab_device_add(struct fab_builder *b, const struct fab_device *d, uint32_t *
                                           .optimized_sl2vl = 1,
                                           .enhanced_port0 = d->enhanced_port0};
     uint32_t ref;
-    if (fab_builder_find(b, d->guid, &ref) == FAB_OK)
+    if (fab_fabric_builder_find_node(b, d->guid, &ref) == FAB_OK)
         return FAB_E_EXISTS;
-    int status = fab_builder_node(b, &info, &ref);
+    int status = fab_fabric_builder_add_node(b, &info, &ref);
     if (status != FAB_OK)
         return status;
-    fab_builder_desc(b, ref, d->desc, d->desc_len);
+    fab_fabric_builder_set_desc(b, ref, d->desc, d->desc_len);
     if (d->type == FAB_NODE_SWITCH)
-        fab_builder_switch_info(b, ref, &switch_info);
+        fab_fabric_builder_set_switch_info(b, ref, &switch_info);
     *ret_ref = ref;
     return add_ports(b, d, ref);
 }
@@ -138,15 +139,15 @@ static void copy_rate(const struct fab_port_info *from, struct fab_port_info *to
     to->speed_ext2_active = from->speed_ext2_active;
 }
 
-int fab_device_plug(struct fab_builder *b, uint32_t ref, uint8_t port, uint64_t port_guid,
-                    const struct fab_port_info *rate)
+int fab_fabric_device_plug(struct fab_builder *b, uint32_t ref, uint8_t port, uint64_t port_guid,
+                           const struct fab_port_info *rate)
 {
-    const struct fab_port_info *was = fab_builder_port_info(b, ref, port);
+    const struct fab_port_info *was = fab_fabric_builder_get_port_info(b, ref, port);
     if (was == NULL || port == 0)
         return FAB_E_RANGE;
     struct fab_port_info info = *was;
     copy_rate(rate, &info);
     info.port_state = FAB_STATE_INIT;
     info.phys_state = FAB_PHYS_LINKUP;
-    return fab_builder_port(b, ref, port, port_guid, &info);
+    return fab_fabric_builder_set_port(b, ref, port, port_guid, &info);
 }

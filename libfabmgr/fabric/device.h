@@ -18,11 +18,11 @@ struct fab_device {
 };
 /* Adds the node with all its ports, Down and Polling (port 0 of a switch: Active). EXISTS: the GUID
  * is taken, by whatever node. */
-int fab_device_add(struct fab_builder *b, const struct fab_device *d, uint32_t *ret_ref);
+int fab_fabric_device_add(struct fab_builder *b, const struct fab_device *d, uint32_t *ret_ref);
 
 /* The port has a cable: LinkUp and Init, at the rate of *rate (its width and speed fields).
  * port_guid 0: as it was. */
-int fab_device_plug(struct fab_builder *b, uint32_t ref, uint8_t port, uint64_t port_guid,
-                    const struct fab_port_info *rate);
+int fab_fabric_device_plug(struct fab_builder *b, uint32_t ref, uint8_t port, uint64_t port_guid,
+                           const struct fab_port_info *rate);
 
 #endif

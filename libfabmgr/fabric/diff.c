@@ -22,7 +22,7 @@ static void add(struct changes *c, struct fab_change change)
     if (c->status != FAB_OK)
         return;
     if (c->count == c->room) {
-        void *bigger = fab_grow(c->items, sizeof *c->items, c->count + 1, &c->room);
+        void *bigger = fab_base_grow(c->items, sizeof *c->items, c->count + 1, &c->room);
         if (bigger == NULL) {
             c->status = FAB_E_NOMEM;
             return;
@@ -73,12 +73,12 @@ static void compare_cables(struct changes *c, const struct fab_fabric *f, uint32
                            const struct fab_fabric *other, uint32_t o, enum fab_change_kind kind)
 {
     for (unsigned i = 1; i <= f->nodes[node].num_ports; i++) {
-        uint32_t id = fab_port_id(f, node, (uint8_t)i);
+        uint32_t id = fab_fabric_port_id(f, node, (uint8_t)i);
         const struct fab_port *p = &f->ports[id];
         if (p->peer == FAB_NONE || p->peer < id)
             continue;
         if (o == FAB_NONE ||
-            !same_cable(f, p, other, &other->ports[fab_port_id(other, o, (uint8_t)i)]))
+            !same_cable(f, p, other, &other->ports[fab_fabric_port_id(other, o, (uint8_t)i)]))
             add(c, cable(f, p, kind));
     }
 }

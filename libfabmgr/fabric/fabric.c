@@ -24,7 +24,7 @@ void fab_fabric_free(struct fab_fabric *f)
     if (f == NULL)
         return;
     if (f->index != NULL)
-        fab_map_fini(&f->index->ports);
+        fab_base_map_fini(&f->index->ports);
     free(f->index);
     free(f->nodes);
     free(f->ports);
@@ -42,7 +42,7 @@ static int copy_index(const struct fab_map *from, struct fab_map *to)
 {
     if (from->slots == NULL)
         return FAB_OK;
-    to->slots = fab_alloc_array(from->capacity, sizeof *to->slots);
+    to->slots = fab_base_alloc_array(from->capacity, sizeof *to->slots);
     if (to->slots == NULL)
         return FAB_E_NOMEM;
     memcpy(to->slots, from->slots, from->capacity * sizeof *to->slots);
@@ -53,7 +53,7 @@ static int copy_index(const struct fab_map *from, struct fab_map *to)
 
 int fab_fabric_clone(const struct fab_fabric *f, struct fab_fabric **ret_clone)
 {
-    struct fab_fabric *c = fab_alloc_array(1, sizeof *c);
+    struct fab_fabric *c = fab_base_alloc_array(1, sizeof *c);
     if (c == NULL)
         return FAB_E_NOMEM;
     *c = (struct fab_fabric){.node_count = f->node_count,
@@ -80,7 +80,7 @@ static void unplug(struct fab_port *p)
     p->info.phys_state = FAB_PHYS_POLLING;
 }
 
-void fab_fabric_cut(struct fab_fabric *f, uint32_t port)
+void fab_fabric_remove_link(struct fab_fabric *f, uint32_t port)
 {
     uint32_t peer = f->ports[port].peer;
     if (peer == FAB_NONE)
@@ -119,30 +119,30 @@ uint32_t fab_fabric_node_by_guid(const struct fab_fabric *f, uint64_t guid)
 uint32_t fab_fabric_port_by_guid(const struct fab_fabric *f, uint64_t guid)
 {
     uint32_t id;
-    return fab_map_get(&f->index->ports, guid, &id) ? id : FAB_NONE;
+    return fab_base_map_get(&f->index->ports, guid, &id) ? id : FAB_NONE;
 }
 
-bool fab_port_has_lid(const struct fab_fabric *f, uint32_t port)
+bool fab_fabric_port_has_lid(const struct fab_fabric *f, uint32_t port)
 {
     const struct fab_port *p = &f->ports[port];
-    return fab_node_is_switch(f, p->node) ? p->num == 0 : p->num > 0 && p->present;
+    return fab_fabric_node_is_switch(f, p->node) ? p->num == 0 : p->num > 0 && p->present;
 }
 
-bool fab_port_is_up(const struct fab_fabric *f, uint32_t port)
+bool fab_fabric_port_is_up(const struct fab_fabric *f, uint32_t port)
 {
     const struct fab_port *p = &f->ports[port];
     return p->peer != FAB_NONE && p->info.phys_state == FAB_PHYS_LINKUP &&
            f->ports[p->peer].info.phys_state == FAB_PHYS_LINKUP;
 }
 
-bool fab_port_is_trunk(const struct fab_fabric *f, uint32_t port)
+bool fab_fabric_port_is_isl(const struct fab_fabric *f, uint32_t port)
 {
-    uint32_t peer = fab_peer_node(f, port);
-    return peer != FAB_NONE && fab_node_is_switch(f, peer) &&
-           fab_node_is_switch(f, f->ports[port].node);
+    uint32_t peer = fab_fabric_peer_node(f, port);
+    return peer != FAB_NONE && fab_fabric_node_is_switch(f, peer) &&
+           fab_fabric_node_is_switch(f, f->ports[port].node);
 }
 
-bool fab_trunk_is_up(const struct fab_fabric *f, uint32_t port)
+bool fab_fabric_isl_is_up(const struct fab_fabric *f, uint32_t port)
 {
-    return fab_port_is_trunk(f, port) && fab_port_is_up(f, port);
+    return fab_fabric_port_is_isl(f, port) && fab_fabric_port_is_up(f, port);
 }

@@ -56,42 +56,47 @@ struct fab_fabric {
 
 struct fab_builder;
 
-struct fab_builder *fab_builder_new(void); /* NULL: no memory */
+struct fab_builder *fab_fabric_builder_new(void); /* NULL: no memory */
 /* To add, change, remove; the references are the ids of the snapshot's nodes. */
-struct fab_builder *fab_builder_from(const struct fab_fabric *fabric);
-void fab_builder_free(struct fab_builder *b);
+struct fab_builder *fab_fabric_builder_from(const struct fab_fabric *fabric);
+void fab_fabric_builder_free(struct fab_builder *b);
 
 /* Adds a node, or updates the one of the same node GUID. Errors: NOMEM, LIMIT (2^32 ports), INVAL
  * (type, zero GUID, 0 or 255 ports), EXISTS (same GUID, other type or number of ports: a duplicate
  * GUID). ret_ref: a handle, valid as long as the builder and the node. Elsewhere a reference to no
  * node is INVAL (RANGE where a port is named too). */
-int fab_builder_node(struct fab_builder *b, const struct fab_node_info *info, uint32_t *ret_ref);
-int fab_builder_find(const struct fab_builder *b, uint64_t node_guid, uint32_t *ret_ref);
-int fab_builder_desc(struct fab_builder *b, uint32_t ref, const char *desc, size_t len);
-int fab_builder_switch_info(struct fab_builder *b, uint32_t ref,
-                            const struct fab_switch_info *info);
+int fab_fabric_builder_add_node(struct fab_builder *b, const struct fab_node_info *info,
+                                uint32_t *ret_ref);
+int fab_fabric_builder_find_node(const struct fab_builder *b, uint64_t node_guid,
+                                 uint32_t *ret_ref);
+int fab_fabric_builder_set_desc(struct fab_builder *b, uint32_t ref, const char *desc, size_t len);
+int fab_fabric_builder_set_switch_info(struct fab_builder *b, uint32_t ref,
+                                       const struct fab_switch_info *info);
 /* port_guid may be 0 where it is not known (external ports of switches). RANGE: no such port. */
-int fab_builder_port(struct fab_builder *b, uint32_t ref, uint8_t port, uint64_t port_guid,
-                     const struct fab_port_info *info);
+int fab_fabric_builder_set_port(struct fab_builder *b, uint32_t ref, uint8_t port,
+                                uint64_t port_guid, const struct fab_port_info *info);
 /* The port is not seen any more: not present, GUID unknown; its cable is not touched. */
-int fab_builder_forget_port(struct fab_builder *b, uint32_t ref, uint8_t port);
-const struct fab_port_info *fab_builder_port_info(const struct fab_builder *b, uint32_t ref,
-                                                  uint8_t port); /* NULL: not read; valid until
-                                                                    a node is added */
+int fab_fabric_builder_forget_port(struct fab_builder *b, uint32_t ref, uint8_t port);
+const struct fab_port_info *
+fab_fabric_builder_get_port_info(const struct fab_builder *b, uint32_t ref,
+                                 uint8_t port); /* NULL: not read; valid until
+                                                   a node is added */
 /* A cable between two ports; again the same one is fine. EXISTS: one of them has another cable
  * already. INVAL: port 0, or a port with itself. RANGE: no such port. */
-int fab_builder_link(struct fab_builder *b, uint32_t ref_a, uint8_t port_a, uint32_t ref_b,
-                     uint8_t port_b);
-int fab_builder_unlink(struct fab_builder *b, uint32_t ref, uint8_t port); /* no cable: fine */
-int fab_builder_peer(const struct fab_builder *b, uint32_t ref, uint8_t port, uint32_t *ret_ref,
-                     uint8_t *ret_port);                     /* NOT_FOUND: no cable */
-int fab_builder_remove(struct fab_builder *b, uint32_t ref); /* the node and its cables */
-void fab_builder_self(struct fab_builder *b, uint32_t ref, uint8_t port);
-uint32_t fab_builder_node_count(const struct fab_builder *b);
+int fab_fabric_builder_link(struct fab_builder *b, uint32_t ref_a, uint8_t port_a, uint32_t ref_b,
+                            uint8_t port_b);
+int fab_fabric_builder_unlink(struct fab_builder *b, uint32_t ref,
+                              uint8_t port); /* no cable: fine */
+int fab_fabric_builder_peer(const struct fab_builder *b, uint32_t ref, uint8_t port,
+                            uint32_t *ret_ref, uint8_t *ret_port); /* NOT_FOUND: no cable */
+int fab_fabric_builder_remove_node(struct fab_builder *b,
+                                   uint32_t ref); /* the node and its cables */
+void fab_fabric_builder_set_self(struct fab_builder *b, uint32_t ref, uint8_t port);
+uint32_t fab_fabric_builder_node_count(const struct fab_builder *b);
 
 /* Makes the snapshot (refs == 1); the builder stays as it was. Marks aggregation nodes (by
  * device id and by description; libfabmgr/fabric/classify.c gives the rules and their sources). */
-int fab_builder_seal(const struct fab_builder *b, struct fab_fabric **ret_fabric);
+int fab_fabric_builder_seal(const struct fab_builder *b, struct fab_fabric **ret_fabric);
 
 /* ---- using ---------------------------------------------------------------------------------- */
 
@@ -104,14 +109,14 @@ int fab_fabric_clone(const struct fab_fabric *f, struct fab_fabric **ret_clone);
 
 /* Of a writable copy: the cable at `port` is dead, at both ends; nothing when there is none. The
  * ids stay, what nobody can reach any more included. */
-void fab_fabric_cut(struct fab_fabric *f, uint32_t port);
+void fab_fabric_remove_link(struct fab_fabric *f, uint32_t port);
 bool fab_fabric_is_shared(const struct fab_fabric *f); /* others hold references, too */
 
 /* What can be reached over cables from the node of self_port (all of it when self_port is
  * FAB_NONE): f itself with one reference more where that is everything, else a smaller snapshot.
  * *ret_dropped counts the nodes left out (another island). */
-int fab_fabric_island(const struct fab_fabric *f, struct fab_fabric **ret_island,
-                      uint32_t *ret_dropped);
+int fab_fabric_reachable(const struct fab_fabric *f, struct fab_fabric **ret_island,
+                         uint32_t *ret_dropped);
 
 struct fab_census {
     uint32_t hosts, aggregation_nodes, routers; /* nodes */
@@ -123,27 +128,27 @@ void fab_fabric_count(const struct fab_fabric *f, struct fab_census *ret); /* lo
 uint32_t fab_fabric_node_by_guid(const struct fab_fabric *f, uint64_t guid); /* or FAB_NONE */
 uint32_t fab_fabric_port_by_guid(const struct fab_fabric *f, uint64_t guid); /* or FAB_NONE */
 
-static inline bool fab_node_is_switch(const struct fab_fabric *f, uint32_t node)
+static inline bool fab_fabric_node_is_switch(const struct fab_fabric *f, uint32_t node)
 {
     return node < f->switch_count;
 }
-static inline uint32_t fab_port_id(const struct fab_fabric *f, uint32_t node, uint8_t num)
+static inline uint32_t fab_fabric_port_id(const struct fab_fabric *f, uint32_t node, uint8_t num)
 {
     return f->nodes[node].first_port + num;
 }
 /* The node at the other end of the cable of `port`, or FAB_NONE. */
-static inline uint32_t fab_peer_node(const struct fab_fabric *f, uint32_t port)
+static inline uint32_t fab_fabric_peer_node(const struct fab_fabric *f, uint32_t port)
 {
     uint32_t peer = f->ports[port].peer;
     return peer == FAB_NONE ? FAB_NONE : f->ports[peer].node;
 }
 /* Ports that own a LID: port 0 of switches and the present ports of adapters and routers. */
-bool fab_port_has_lid(const struct fab_fabric *f, uint32_t port);
+bool fab_fabric_port_has_lid(const struct fab_fabric *f, uint32_t port);
 /* True when the cable can carry traffic: both ends known, physical state LinkUp. */
-bool fab_port_is_up(const struct fab_fabric *f, uint32_t port);
+bool fab_fabric_port_is_up(const struct fab_fabric *f, uint32_t port);
 /* The cable of the port joins two switches. */
-bool fab_port_is_trunk(const struct fab_fabric *f, uint32_t port);
-bool fab_trunk_is_up(const struct fab_fabric *f, uint32_t port); /* and it can carry traffic */
+bool fab_fabric_port_is_isl(const struct fab_fabric *f, uint32_t port);
+bool fab_fabric_isl_is_up(const struct fab_fabric *f, uint32_t port); /* and it can carry traffic */
 
 /* ---- difference of two snapshots, by GUID --------------------------------------------------- */
 

@@ -12,7 +12,8 @@ struct fab_leaf_spine_spec {
 };
 /* FAB_E_RANGE: more than 254 (or radix) ports would be needed; no leaf, no cable in parallel, or
  * several leaves without a spine. */
-int fab_generate_leaf_spine(const struct fab_leaf_spine_spec *spec, struct fab_builder **ret);
+int fab_fabric_generate_leaf_spine(const struct fab_leaf_spine_spec *spec,
+                                   struct fab_builder **ret);
 
 /* Parallel ports generalised fat trees PGFT(h; m; w; p) (Zahavi, "Fat-trees routing and node
  * ordering", 2012); with all p 1 they are extended generalised fat trees, XGFT (Ohring et al., IPPS
@@ -28,7 +29,7 @@ struct fab_pgft_spec {
     uint32_t levels, m[FAB_GENERATE_LEVELS], w[FAB_GENERATE_LEVELS], p[FAB_GENERATE_LEVELS];
     uint32_t radix; /* ports of every switch; 0: as many as are used */
 };
-int fab_generate_pgft(const struct fab_pgft_spec *spec, struct fab_builder **ret);
+int fab_fabric_generate_pgft(const struct fab_pgft_spec *spec, struct fab_builder **ret);
 
 /* k-level fat tree of switches with `radix` ports, full bisection (XGFT with half-radix arities):
  * levels 3, radix 36 gives 11,664 hosts and 1,620 switches. taper t: the leaves have t hosts for
@@ -39,7 +40,7 @@ int fab_generate_pgft(const struct fab_pgft_spec *spec, struct fab_builder **ret
 struct fab_fat_tree_spec {
     uint32_t radix, levels, taper, parallel;
 };
-int fab_generate_fat_tree(const struct fab_fat_tree_spec *spec, struct fab_builder **ret);
+int fab_fabric_generate_fat_tree(const struct fab_fat_tree_spec *spec, struct fab_builder **ret);
 
 /* A cluster of servers with several adapters, wired rail by rail: adapter r of each of the
  * `group_size` servers of a group is on that group's leaf r. Server i (from 0) is in group
@@ -54,7 +55,7 @@ int fab_generate_fat_tree(const struct fab_fat_tree_spec *spec, struct fab_build
 struct fab_rail_spec {
     uint32_t servers, adapters, group_size, spines, parallel, cores, core_parallel;
 };
-int fab_generate_rail(const struct fab_rail_spec *spec, struct fab_builder **ret);
+int fab_fabric_generate_rail(const struct fab_rail_spec *spec, struct fab_builder **ret);
 
 /* Dragonfly (Kim et al., ISCA 2008): `groups` groups of group_size switches, all of a group
  * connected with each other by `parallel` cables; each switch has `global` ports to other groups
@@ -66,7 +67,7 @@ int fab_generate_rail(const struct fab_rail_spec *spec, struct fab_builder **ret
 struct fab_dragonfly_spec {
     uint32_t groups, group_size, global, hosts, parallel;
 };
-int fab_generate_dragonfly(const struct fab_dragonfly_spec *spec, struct fab_builder **ret);
+int fab_fabric_generate_dragonfly(const struct fab_dragonfly_spec *spec, struct fab_builder **ret);
 
 /* Dragonfly+ (Shpiner et al., HiPINEB 2017): each group is leaves with `hosts` hosts each and
  * spines, all leaves connected with all spines by `parallel` cables; each spine has `global` ports
@@ -75,8 +76,8 @@ int fab_generate_dragonfly(const struct fab_dragonfly_spec *spec, struct fab_bui
 struct fab_dragonfly_plus_spec {
     uint32_t groups, leaves, spines, global, hosts, parallel;
 };
-int fab_generate_dragonfly_plus(const struct fab_dragonfly_plus_spec *spec,
-                                struct fab_builder **ret);
+int fab_fabric_generate_dragonfly_plus(const struct fab_dragonfly_plus_spec *spec,
+                                       struct fab_builder **ret);
 
 #define FAB_GENERATE_DIMENSIONS 6
 
@@ -91,7 +92,7 @@ struct fab_torus_spec {
     uint32_t dimensions, size[FAB_GENERATE_DIMENSIONS], hosts, parallel;
     bool mesh;
 };
-int fab_generate_torus(const struct fab_torus_spec *spec, struct fab_builder **ret);
+int fab_fabric_generate_torus(const struct fab_torus_spec *spec, struct fab_builder **ret);
 
 /* 2^dimensions switches, each with `hosts` hosts, `parallel` cables to each switch whose number
  * differs in one bit: 2^(dimensions - 1) * dimensions * parallel cables between switches, from any
@@ -99,7 +100,7 @@ int fab_generate_torus(const struct fab_torus_spec *spec, struct fab_builder **r
 struct fab_hypercube_spec {
     uint32_t dimensions, hosts, parallel;
 };
-int fab_generate_hypercube(const struct fab_hypercube_spec *spec, struct fab_builder **ret);
+int fab_fabric_generate_hypercube(const struct fab_hypercube_spec *spec, struct fab_builder **ret);
 
 /* HyperX (Ahn et al., SC 2009): a lattice as the torus, where each switch has `parallel` cables to
  * all others that differ in one coordinate: parallel * N * (size[d] - 1) / 2 cables in dimension d;
@@ -108,7 +109,7 @@ int fab_generate_hypercube(const struct fab_hypercube_spec *spec, struct fab_bui
 struct fab_hyperx_spec {
     uint32_t dimensions, size[FAB_GENERATE_DIMENSIONS], hosts, parallel;
 };
-int fab_generate_hyperx(const struct fab_hyperx_spec *spec, struct fab_builder **ret);
+int fab_fabric_generate_hyperx(const struct fab_hyperx_spec *spec, struct fab_builder **ret);
 
 /* A connected random fabric for property tests: `switches` switches, about `degree` cables each,
  * parallel cables and all, adapters with one or two ports; some fabrics with an aggregation node on
@@ -118,17 +119,17 @@ struct fab_random_spec {
     uint32_t switches, degree, hosts_per_switch;
     uint64_t seed;
 };
-int fab_generate_random(const struct fab_random_spec *spec, struct fab_builder **ret);
+int fab_fabric_generate_random(const struct fab_random_spec *spec, struct fab_builder **ret);
 
 /* What any fabric may be dressed with, once it is made. All zero: nothing. */
-struct fab_dress {
+struct fab_variation {
     uint32_t radix;   /* ports of each switch; RANGE where one has more */
     bool aggregation; /* an aggregation node on each switch that has none, on a port after all */
     /* Cables between switches that are not there, chosen by the seed: so many, and so many of a
      * million more. Those left connect what was connected, unless islands are allowed. LIMIT:
      * so many cannot be missing. */
     uint32_t missing, missing_ppm;
-    bool allow_islands;
+    bool allow_partitioned;
     bool shuffle_guids; /* GUIDs of switches among themselves, those of others likewise */
     uint64_t seed;
     /* 1..255: one of several fabrics alike, with GUIDs of its own, the plane's number in front of
@@ -137,7 +138,7 @@ struct fab_dress {
     uint32_t plane;
     const struct fab_port_info *rate; /* of all cables; NULL: as they are */
 };
-int fab_generate_dress(const struct fab_fabric *plain, const struct fab_dress *dress,
-                       struct fab_builder **ret);
+int fab_fabric_generate_variation(const struct fab_fabric *plain,
+                                  const struct fab_variation *variation, struct fab_builder **ret);
 
 #endif

@@ -20,7 +20,7 @@ static int check(struct dragonfly *t)
 {
     const struct fab_dragonfly_spec *s = t->spec;
     t->groups = (struct groups){s->groups, s->group_size, s->global, 0};
-    int status = groups_init(&t->groups);
+    int status = fab_fabric_groups_init(&t->groups);
     if (status != FAB_OK)
         return status;
     if (s->parallel == 0 || s->parallel > 254 || s->hosts > 254)
@@ -37,9 +37,10 @@ static void make_switches(struct dragonfly *t)
     char desc[FAB_NODE_DESC_LEN + 1];
     uint32_t size = t->spec->group_size;
     for (uint32_t i = 0; i < t->count && t->m.status == FAB_OK; i++) {
-        snprintf(desc, sizeof desc, "group%0*u-switch-%0*u", (int)make_width(t->groups.count, 2),
-                 i / size + 1, (int)make_width(size, 2), i % size + 1);
-        make_switch_called(&t->m, t->ports, desc);
+        snprintf(desc, sizeof desc, "group%0*u-switch-%0*u",
+                 (int)fab_fabric_make_width(t->groups.count, 2), i / size + 1,
+                 (int)fab_fabric_make_width(size, 2), i % size + 1);
+        fab_fabric_make_switch_named(&t->m, t->ports, desc);
     }
 }
 
@@ -48,22 +49,22 @@ static void connect(struct dragonfly *t, uint32_t sw)
 {
     const struct fab_dragonfly_spec *s = t->spec;
     uint32_t at = sw % s->group_size;
-    make_hosts(&t->m, sw, s->hosts, (uint64_t)t->count * s->hosts);
+    fab_fabric_make_hosts(&t->m, sw, s->hosts, (uint64_t)t->count * s->hosts);
     for (uint32_t to = at + 1; to < s->group_size; to++)
-        make_cables(&t->m, sw, s->hosts + (to - 1) * s->parallel + 1, sw + to - at,
-                    s->hosts + at * s->parallel + 1, s->parallel);
+        fab_fabric_make_links(&t->m, sw, s->hosts + (to - 1) * s->parallel + 1, sw + to - at,
+                              s->hosts + at * s->parallel + 1, s->parallel);
 }
 
-int fab_generate_dragonfly(const struct fab_dragonfly_spec *spec, struct fab_builder **ret)
+int fab_fabric_generate_dragonfly(const struct fab_dragonfly_spec *spec, struct fab_builder **ret)
 {
     struct dragonfly t = {.spec = spec};
     int status = check(&t);
     if (status != FAB_OK)
         return status;
-    make_init(&t.m);
+    fab_fabric_make_init(&t.m);
     make_switches(&t);
     for (uint32_t i = 0; i < t.count && t.m.status == FAB_OK; i++)
         connect(&t, i);
-    groups_connect(&t.groups, &t.m, 0, spec->group_size, t.ports - spec->global + 1);
-    return make_done(&t.m, ret);
+    fab_fabric_groups_connect(&t.groups, &t.m, 0, spec->group_size, t.ports - spec->global + 1);
+    return fab_fabric_make_finish(&t.m, ret);
 }

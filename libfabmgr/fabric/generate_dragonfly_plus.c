@@ -20,7 +20,7 @@ static int check(struct plus *t)
 {
     const struct fab_dragonfly_plus_spec *s = t->spec;
     t->groups = (struct groups){s->groups, s->spines, s->global, 0};
-    int status = groups_init(&t->groups);
+    int status = fab_fabric_groups_init(&t->groups);
     if (status != FAB_OK)
         return status;
     if (s->parallel == 0 || s->parallel > 254 || s->leaves == 0 || s->leaves > 254 ||
@@ -38,9 +38,10 @@ static void make_rank(struct plus *t, const char *stem, uint32_t a_group, uint32
 {
     char desc[FAB_NODE_DESC_LEN + 1];
     for (uint32_t i = 0; i < t->groups.count * a_group && t->m.status == FAB_OK; i++) {
-        snprintf(desc, sizeof desc, "group%0*u-%s-%0*u", (int)make_width(t->groups.count, 2),
-                 i / a_group + 1, stem, (int)make_width(a_group, 2), i % a_group + 1);
-        make_switch_called(&t->m, ports, desc);
+        snprintf(desc, sizeof desc, "group%0*u-%s-%0*u",
+                 (int)fab_fabric_make_width(t->groups.count, 2), i / a_group + 1, stem,
+                 (int)fab_fabric_make_width(a_group, 2), i % a_group + 1);
+        fab_fabric_make_switch_named(&t->m, ports, desc);
     }
 }
 
@@ -48,24 +49,25 @@ static void connect_leaf(struct plus *t, uint32_t leaf)
 {
     const struct fab_dragonfly_plus_spec *s = t->spec;
     uint32_t group = leaf / s->leaves, at = leaf % s->leaves;
-    make_hosts(&t->m, leaf, s->hosts, (uint64_t)t->leaves * s->hosts);
+    fab_fabric_make_hosts(&t->m, leaf, s->hosts, (uint64_t)t->leaves * s->hosts);
     for (uint32_t i = 0; i < s->spines; i++)
-        make_cables(&t->m, leaf, s->hosts + i * s->parallel + 1, t->leaves + group * s->spines + i,
-                    at * s->parallel + 1, s->parallel);
+        fab_fabric_make_links(&t->m, leaf, s->hosts + i * s->parallel + 1,
+                              t->leaves + group * s->spines + i, at * s->parallel + 1, s->parallel);
 }
 
-int fab_generate_dragonfly_plus(const struct fab_dragonfly_plus_spec *spec,
-                                struct fab_builder **ret)
+int fab_fabric_generate_dragonfly_plus(const struct fab_dragonfly_plus_spec *spec,
+                                       struct fab_builder **ret)
 {
     struct plus t = {.spec = spec};
     int status = check(&t);
     if (status != FAB_OK)
         return status;
-    make_init(&t.m);
+    fab_fabric_make_init(&t.m);
     make_rank(&t, "leaf", spec->leaves, spec->hosts + spec->spines * spec->parallel);
     make_rank(&t, "spine", spec->spines, spec->leaves * spec->parallel + spec->global);
     for (uint32_t i = 0; i < t.leaves && t.m.status == FAB_OK; i++)
         connect_leaf(&t, i);
-    groups_connect(&t.groups, &t.m, t.leaves, spec->spines, spec->leaves * spec->parallel + 1);
-    return make_done(&t.m, ret);
+    fab_fabric_groups_connect(&t.groups, &t.m, t.leaves, spec->spines,
+                              spec->leaves * spec->parallel + 1);
+    return fab_fabric_make_finish(&t.m, ret);
 }

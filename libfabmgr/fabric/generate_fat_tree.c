@@ -28,7 +28,7 @@ static void shape(const struct fab_fat_tree_spec *s, uint32_t parallel, struct f
     }
 }
 
-int fab_generate_fat_tree(const struct fab_fat_tree_spec *spec, struct fab_builder **ret)
+int fab_fabric_generate_fat_tree(const struct fab_fat_tree_spec *spec, struct fab_builder **ret)
 {
     struct fab_pgft_spec tree = {.levels = spec->levels, .radix = spec->radix};
     uint32_t parallel = spec->parallel > 1 ? spec->parallel : 1;
@@ -36,5 +36,5 @@ int fab_generate_fat_tree(const struct fab_fat_tree_spec *spec, struct fab_build
         spec->taper >= spec->radix || spec->radix / 2 % parallel != 0)
         return FAB_E_RANGE;
     shape(spec, parallel, &tree);
-    return fab_generate_pgft(&tree, ret);
+    return fab_fabric_generate_pgft(&tree, ret);
 }

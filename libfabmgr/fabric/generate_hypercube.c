@@ -26,28 +26,28 @@ static void make_one(struct maker *m, const struct fab_hypercube_spec *s)
     for (uint32_t d = 0; d < s->dimensions; d++)
         bits[s->dimensions - 1 - d] = "01"[m->switches >> d & 1];
     snprintf(desc, sizeof desc, "cube-%s", bits);
-    make_switch_called(m, s->hosts + s->dimensions * s->parallel, desc);
+    fab_fabric_make_switch_named(m, s->hosts + s->dimensions * s->parallel, desc);
 }
 
 static void connect(struct maker *m, const struct fab_hypercube_spec *s, uint32_t sw)
 {
-    make_hosts(m, sw, s->hosts, (uint64_t)s->hosts << s->dimensions);
+    fab_fabric_make_hosts(m, sw, s->hosts, (uint64_t)s->hosts << s->dimensions);
     for (uint32_t d = 0; d < s->dimensions; d++)
         if ((sw >> d & 1) == 0)
-            make_cables(m, sw, s->hosts + d * s->parallel + 1, sw | 1u << d,
-                        s->hosts + d * s->parallel + 1, s->parallel);
+            fab_fabric_make_links(m, sw, s->hosts + d * s->parallel + 1, sw | 1u << d,
+                                  s->hosts + d * s->parallel + 1, s->parallel);
 }
 
-int fab_generate_hypercube(const struct fab_hypercube_spec *spec, struct fab_builder **ret)
+int fab_fabric_generate_hypercube(const struct fab_hypercube_spec *spec, struct fab_builder **ret)
 {
     struct maker m;
     int status = check(spec);
     if (status != FAB_OK)
         return status;
-    make_init(&m);
+    fab_fabric_make_init(&m);
     for (uint32_t i = 0; i < 1u << spec->dimensions && m.status == FAB_OK; i++)
         make_one(&m, spec);
     for (uint32_t i = 0; i < 1u << spec->dimensions && m.status == FAB_OK; i++)
         connect(&m, spec, i);
-    return make_done(&m, ret);
+    return fab_fabric_make_finish(&m, ret);
 }

@@ -19,7 +19,7 @@ static int check(struct hyperx *x)
     const struct fab_hyperx_spec *s = x->spec;
     if (s->parallel == 0 || s->parallel > 254)
         return FAB_E_RANGE;
-    int status = lattice_init(&x->l, s->dimensions, s->size, s->hosts);
+    int status = fab_fabric_lattice_init(&x->l, s->dimensions, s->size, s->hosts);
     if (status != FAB_OK)
         return status;
     x->ports = s->hosts;
@@ -35,22 +35,22 @@ static int check(struct hyperx *x)
 /* To those further on in one dimension: there this switch, lower than they, is at its own place. */
 static void connect(struct hyperx *x, uint32_t sw, uint32_t d)
 {
-    uint32_t at = lattice_at(&x->l, sw, d), parallel = x->spec->parallel;
+    uint32_t at = fab_fabric_lattice_at(&x->l, sw, d), parallel = x->spec->parallel;
     for (uint32_t to = at + 1; to < x->spec->size[d]; to++)
-        make_cables(&x->m, sw, x->base[d] + (to - 1) * parallel, sw + (to - at) * x->l.step[d],
-                    x->base[d] + at * parallel, parallel);
+        fab_fabric_make_links(&x->m, sw, x->base[d] + (to - 1) * parallel,
+                              sw + (to - at) * x->l.step[d], x->base[d] + at * parallel, parallel);
 }
 
-int fab_generate_hyperx(const struct fab_hyperx_spec *spec, struct fab_builder **ret)
+int fab_fabric_generate_hyperx(const struct fab_hyperx_spec *spec, struct fab_builder **ret)
 {
     struct hyperx x = {.spec = spec};
     int status = check(&x);
     if (status != FAB_OK)
         return status;
-    make_init(&x.m);
-    lattice_switches(&x.l, &x.m, "hyperx", x.ports, spec->hosts);
+    fab_fabric_make_init(&x.m);
+    fab_fabric_lattice_switches(&x.l, &x.m, "hyperx", x.ports, spec->hosts);
     for (uint32_t sw = 0; sw < x.l.count && x.m.status == FAB_OK; sw++)
         for (uint32_t d = 0; d < spec->dimensions; d++)
             connect(&x, sw, d);
-    return make_done(&x.m, ret);
+    return fab_fabric_make_finish(&x.m, ret);
 }

@@ -26,7 +26,7 @@ static int check(struct leaf_spine *t)
         return FAB_E_RANGE;
     if (s->radix > 0)
         t->leaf_ports = t->spine_ports = s->radix;
-    t->host_width = make_width((uint64_t)s->leaves * s->hosts_per_leaf, 4);
+    t->host_width = fab_fabric_make_width((uint64_t)s->leaves * s->hosts_per_leaf, 4);
     return FAB_OK;
 }
 
@@ -35,11 +35,13 @@ static void make_switches(struct leaf_spine *t)
 {
     const struct fab_leaf_spine_spec *s = t->spec;
     for (uint32_t i = 0; i < s->leaves; i++)
-        make_switch(&t->m, t->leaf_ports,
-                    (struct make_name){"leaf", i + 1, make_width(s->leaves, 3)});
+        fab_fabric_make_switch(
+            &t->m, t->leaf_ports,
+            (struct make_name){"leaf", i + 1, fab_fabric_make_width(s->leaves, 3)});
     for (uint32_t i = 0; i < s->spines; i++)
-        make_switch(&t->m, t->spine_ports,
-                    (struct make_name){"spine", i + 1, make_width(s->spines, 3)});
+        fab_fabric_make_switch(
+            &t->m, t->spine_ports,
+            (struct make_name){"spine", i + 1, fab_fabric_make_width(s->spines, 3)});
 }
 
 static void connect_leaf(struct leaf_spine *t, uint32_t leaf)
@@ -47,24 +49,25 @@ static void connect_leaf(struct leaf_spine *t, uint32_t leaf)
     const struct fab_leaf_spine_spec *s = t->spec;
     for (uint32_t i = 0; i < s->hosts_per_leaf; i++) {
         uint32_t number = leaf * s->hosts_per_leaf + i + 1;
-        uint32_t host = make_host(&t->m, 1, (struct make_name){"host", number, t->host_width});
-        make_cable(&t->m, leaf, i + 1, host, 1);
+        uint32_t host =
+            fab_fabric_make_host(&t->m, 1, (struct make_name){"host", number, t->host_width});
+        fab_fabric_make_link(&t->m, leaf, i + 1, host, 1);
     }
     for (uint32_t i = 0; i < s->spines; i++)
         for (uint32_t k = 0; k < s->parallel; k++)
-            make_cable(&t->m, leaf, s->hosts_per_leaf + i * s->parallel + k + 1, s->leaves + i,
-                       leaf * s->parallel + k + 1);
+            fab_fabric_make_link(&t->m, leaf, s->hosts_per_leaf + i * s->parallel + k + 1,
+                                 s->leaves + i, leaf * s->parallel + k + 1);
 }
 
-int fab_generate_leaf_spine(const struct fab_leaf_spine_spec *spec, struct fab_builder **ret)
+int fab_fabric_generate_leaf_spine(const struct fab_leaf_spine_spec *spec, struct fab_builder **ret)
 {
     struct leaf_spine t = {.spec = spec};
     int status = check(&t);
     if (status != FAB_OK)
         return status;
-    make_init(&t.m);
+    fab_fabric_make_init(&t.m);
     make_switches(&t);
     for (uint32_t i = 0; i < spec->leaves && t.m.status == FAB_OK; i++)
         connect_leaf(&t, i);
-    return make_done(&t.m, ret);
+    return fab_fabric_make_finish(&t.m, ret);
 }

@@ -79,16 +79,16 @@ static const char *stem(const struct pgft *t, uint32_t level)
 static void make_level(struct pgft *t, uint32_t level)
 {
     uint32_t count = (uint32_t)t->count[level], ports = down(t, level) + up(t, level);
-    uint32_t width = make_width(count, level == 0 ? 4 : 3);
+    uint32_t width = fab_fabric_make_width(count, level == 0 ? 4 : 3);
     if (level > 0 && t->spec->radix > 0)
         ports = t->spec->radix;
     t->first[level] = t->m.switches + t->m.ends;
     for (uint32_t i = 0; i < count && t->m.status == FAB_OK; i++) {
         struct make_name name = {stem(t, level), i + 1, width};
         if (level == 0)
-            make_host(&t->m, ports, name);
+            fab_fabric_make_host(&t->m, ports, name);
         else
-            make_switch(&t->m, ports, name);
+            fab_fabric_make_switch(&t->m, ports, name);
     }
 }
 
@@ -100,12 +100,12 @@ static void connect_up(struct pgft *t, uint32_t level, uint32_t i)
     uint32_t children = t->spec->m[level], parallel = t->spec->p[level];
     for (uint32_t u = 0; u < t->spec->w[level]; u++) {
         uint32_t parent = a / children * above + u * twins + b;
-        make_cables(&t->m, t->first[level] + i, down(t, level) + u * parallel + 1,
-                    t->first[level + 1] + parent, a % children * parallel + 1, parallel);
+        fab_fabric_make_links(&t->m, t->first[level] + i, down(t, level) + u * parallel + 1,
+                              t->first[level + 1] + parent, a % children * parallel + 1, parallel);
     }
 }
 
-int fab_generate_pgft(const struct fab_pgft_spec *spec, struct fab_builder **ret)
+int fab_fabric_generate_pgft(const struct fab_pgft_spec *spec, struct fab_builder **ret)
 {
     struct pgft t = {.spec = spec};
     int status = check(&t);
@@ -113,12 +113,12 @@ int fab_generate_pgft(const struct fab_pgft_spec *spec, struct fab_builder **ret
         status = count_nodes(&t);
     if (status != FAB_OK)
         return status;
-    make_init(&t.m);
+    fab_fabric_make_init(&t.m);
     for (uint32_t l = 1; l <= spec->levels; l++)
         make_level(&t, l);
     make_level(&t, 0);
     for (uint32_t l = 0; l < spec->levels; l++)
         for (uint32_t i = 0; i < t.count[l] && t.m.status == FAB_OK; i++)
             connect_up(&t, l, i);
-    return make_done(&t.m, ret);
+    return fab_fabric_make_finish(&t.m, ret);
 }

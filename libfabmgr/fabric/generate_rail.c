@@ -53,25 +53,27 @@ static void make_leaves(struct rail *t)
     char desc[FAB_NODE_DESC_LEN + 1];
     uint32_t rails = t->spec->adapters;
     for (uint32_t i = 0; i < t->leaves && t->m.status == FAB_OK; i++) {
-        snprintf(desc, sizeof desc, "su%0*u-leaf-%0*u", (int)make_width(t->groups, 2),
-                 i / rails + 1, (int)make_width(rails, 1), i % rails + 1);
-        make_switch_called(&t->m, t->leaf_ports, desc);
+        snprintf(desc, sizeof desc, "su%0*u-leaf-%0*u", (int)fab_fabric_make_width(t->groups, 2),
+                 i / rails + 1, (int)fab_fabric_make_width(rails, 1), i % rails + 1);
+        fab_fabric_make_switch_named(&t->m, t->leaf_ports, desc);
     }
 }
 
 static void make_spines(struct rail *t)
 {
     char stem[32] = "spine";
-    uint32_t count = t->spec->spines, width = make_width(count, t->cores > 0 ? 2 : 3);
+    uint32_t count = t->spec->spines, width = fab_fabric_make_width(count, t->cores > 0 ? 2 : 3);
     for (uint32_t i = 0; i < t->spines && t->m.status == FAB_OK; i++) {
         if (t->cores > 0)
-            snprintf(stem, sizeof stem, "rail%0*u-spine", (int)make_width(t->spec->adapters, 1),
-                     i / count + 1);
-        make_switch(&t->m, t->spine_ports, (struct make_name){stem, i % count + 1, width});
+            snprintf(stem, sizeof stem, "rail%0*u-spine",
+                     (int)fab_fabric_make_width(t->spec->adapters, 1), i / count + 1);
+        fab_fabric_make_switch(&t->m, t->spine_ports,
+                               (struct make_name){stem, i % count + 1, width});
     }
     for (uint32_t i = 0; i < t->cores && t->m.status == FAB_OK; i++)
-        make_switch(&t->m, t->core_ports,
-                    (struct make_name){"core", i + 1, make_width(t->cores, 3)});
+        fab_fabric_make_switch(
+            &t->m, t->core_ports,
+            (struct make_name){"core", i + 1, fab_fabric_make_width(t->cores, 3)});
 }
 
 static void connect_server(struct rail *t, uint32_t server)
@@ -80,10 +82,10 @@ static void connect_server(struct rail *t, uint32_t server)
     const struct fab_rail_spec *s = t->spec;
     uint32_t first_leaf = server / s->group_size * s->adapters;
     for (uint32_t r = 0; r < s->adapters; r++) {
-        snprintf(desc, sizeof desc, "node-%0*u/mlx5_%u", (int)make_width(s->servers, 4), server + 1,
-                 r);
-        make_cable(&t->m, first_leaf + r, server % s->group_size + 1,
-                   make_host_called(&t->m, 1, desc), 1);
+        snprintf(desc, sizeof desc, "node-%0*u/mlx5_%u", (int)fab_fabric_make_width(s->servers, 4),
+                 server + 1, r);
+        fab_fabric_make_link(&t->m, first_leaf + r, server % s->group_size + 1,
+                             fab_fabric_make_host_named(&t->m, 1, desc), 1);
     }
 }
 
@@ -96,8 +98,8 @@ static void connect_leaf(struct rail *t, uint32_t leaf)
         child = leaf / s->adapters;
     }
     for (uint32_t i = 0; i < s->spines; i++)
-        make_cables(&t->m, leaf, s->group_size + i * s->parallel + 1, first + i,
-                    child * s->parallel + 1, s->parallel);
+        fab_fabric_make_links(&t->m, leaf, s->group_size + i * s->parallel + 1, first + i,
+                              child * s->parallel + 1, s->parallel);
 }
 
 static void connect_spine(struct rail *t, uint32_t spine)
@@ -105,17 +107,17 @@ static void connect_spine(struct rail *t, uint32_t spine)
     const struct fab_rail_spec *s = t->spec;
     uint32_t rail = spine / s->spines, first = t->leaves + t->spines + spine % s->spines * s->cores;
     for (uint32_t i = 0; i < s->cores; i++)
-        make_cables(&t->m, t->leaves + spine, t->children + i * s->core_parallel + 1, first + i,
-                    rail * s->core_parallel + 1, s->core_parallel);
+        fab_fabric_make_links(&t->m, t->leaves + spine, t->children + i * s->core_parallel + 1,
+                              first + i, rail * s->core_parallel + 1, s->core_parallel);
 }
 
-int fab_generate_rail(const struct fab_rail_spec *spec, struct fab_builder **ret)
+int fab_fabric_generate_rail(const struct fab_rail_spec *spec, struct fab_builder **ret)
 {
     struct rail t = {.spec = spec};
     int status = check(&t);
     if (status != FAB_OK)
         return status;
-    make_init(&t.m);
+    fab_fabric_make_init(&t.m);
     make_leaves(&t);
     make_spines(&t);
     for (uint32_t i = 0; i < spec->servers && t.m.status == FAB_OK; i++)
@@ -124,5 +126,5 @@ int fab_generate_rail(const struct fab_rail_spec *spec, struct fab_builder **ret
         connect_leaf(&t, i);
     for (uint32_t i = 0; i < t.spines && t.m.status == FAB_OK; i++)
         connect_spine(&t, i);
-    return make_done(&t.m, ret);
+    return fab_fabric_make_finish(&t.m, ret);
 }

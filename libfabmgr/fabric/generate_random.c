@@ -38,14 +38,14 @@ struct random_fabric {
 
 static uint32_t any(struct random_fabric *f, uint32_t below)
 {
-    return (uint32_t)fab_prng_below(&f->prng, below);
+    return (uint32_t)fab_base_prng_below(&f->prng, below);
 }
 
 static void draw_cable(struct random_fabric *f, uint32_t a, uint32_t b, uint32_t end_port)
 {
     void *bigger = f->cables;
     if (f->cable_count == f->cable_room)
-        bigger = fab_grow(f->cables, sizeof *f->cables, f->cable_count + 1, &f->cable_room);
+        bigger = fab_base_grow(f->cables, sizeof *f->cables, f->cable_count + 1, &f->cable_room);
     if (bigger == NULL) {
         f->m.status = FAB_E_NOMEM;
         return;
@@ -83,7 +83,7 @@ static void draw_end(struct random_fabric *f, enum end_kind kind, uint32_t sw)
 {
     void *bigger = f->ends;
     if (f->end_count == f->end_room)
-        bigger = fab_grow(f->ends, sizeof *f->ends, f->end_count + 1, &f->end_room);
+        bigger = fab_base_grow(f->ends, sizeof *f->ends, f->end_count + 1, &f->end_room);
     if (bigger == NULL) {
         f->m.status = FAB_E_NOMEM;
         return;
@@ -111,24 +111,25 @@ static void draw_ends(struct random_fabric *f)
 /* Switches become references 0.., ends follow in the order in which they were drawn. */
 static void make_nodes(struct random_fabric *f)
 {
-    uint32_t n = f->spec->switches, width = make_width(f->end_count, 4);
+    uint32_t n = f->spec->switches, width = fab_fabric_make_width(f->end_count, 4);
     for (uint32_t i = 0; i < n && f->m.status == FAB_OK; i++)
-        make_switch(&f->m, f->used[i] + any(f, SPARE_PORTS) + (f->used[i] == 0),
-                    (struct make_name){"switch", i + 1, make_width(n, 3)});
+        fab_fabric_make_switch(&f->m, f->used[i] + any(f, SPARE_PORTS) + (f->used[i] == 0),
+                               (struct make_name){"switch", i + 1, fab_fabric_make_width(n, 3)});
     for (uint32_t i = 0; i < f->end_count && f->m.status == FAB_OK; i++) {
         if (f->ends[i] == AGGREGATION)
-            make_aggregation(&f->m);
+            fab_fabric_make_aggregation(&f->m);
         else if (f->ends[i] == ROUTER)
-            make_router(&f->m, 1, (struct make_name){"router", i + 1, width});
+            fab_fabric_make_router(&f->m, 1, (struct make_name){"router", i + 1, width});
         else
-            make_host(&f->m, f->ends[i] == HOST ? 1 : 2, (struct make_name){"host", i + 1, width});
+            fab_fabric_make_host(&f->m, f->ends[i] == HOST ? 1 : 2,
+                                 (struct make_name){"host", i + 1, width});
     }
 }
 
 static void shuffle_cables(struct random_fabric *f)
 {
     for (size_t i = f->cable_count; i > 1; i--) {
-        size_t j = (size_t)fab_prng_below(&f->prng, i);
+        size_t j = (size_t)fab_base_prng_below(&f->prng, i);
         struct pair swap = f->cables[j];
         f->cables[j] = f->cables[i - 1];
         f->cables[i - 1] = swap;
@@ -145,9 +146,9 @@ static void connect(struct random_fabric *f)
         const struct pair *c = &f->cables[i];
         uint32_t port = ++f->used[c->a];
         if (c->end_port == 0)
-            make_cable(&f->m, c->a, port, c->b, ++f->used[c->b]);
+            fab_fabric_make_link(&f->m, c->a, port, c->b, ++f->used[c->b]);
         else
-            make_cable(&f->m, c->a, port, n + c->b, c->end_port);
+            fab_fabric_make_link(&f->m, c->a, port, n + c->b, c->end_port);
     }
 }
 
@@ -159,16 +160,16 @@ static int check(const struct fab_random_spec *s)
     return FAB_OK;
 }
 
-int fab_generate_random(const struct fab_random_spec *spec, struct fab_builder **ret)
+int fab_fabric_generate_random(const struct fab_random_spec *spec, struct fab_builder **ret)
 {
     struct random_fabric f = {.spec = spec};
     int status = check(spec);
     if (status != FAB_OK)
         return status;
-    fab_prng_init(&f.prng, spec->seed);
+    fab_base_prng_init(&f.prng, spec->seed);
     f.aggregation = any(&f, 4) == 0;
     f.router = any(&f, 4) == 0;
-    make_init(&f.m);
+    fab_fabric_make_init(&f.m);
     f.used = calloc(spec->switches, sizeof *f.used);
     if (f.used == NULL)
         f.m.status = FAB_E_NOMEM;
@@ -181,5 +182,5 @@ int fab_generate_random(const struct fab_random_spec *spec, struct fab_builder *
     free(f.cables);
     free(f.ends);
     free(f.used);
-    return make_done(&f.m, ret);
+    return fab_fabric_make_finish(&f.m, ret);
 }

@@ -26,7 +26,7 @@ static int check(struct torus *t)
     const struct fab_torus_spec *s = t->spec;
     if (s->parallel == 0 || s->parallel > 254)
         return FAB_E_RANGE;
-    int status = lattice_init(&t->l, s->dimensions, s->size, s->hosts);
+    int status = fab_fabric_lattice_init(&t->l, s->dimensions, s->size, s->hosts);
     if (status != FAB_OK)
         return status;
     t->ports = s->hosts;
@@ -41,25 +41,25 @@ static int check(struct torus *t)
 static void connect(struct torus *t, uint32_t sw, uint32_t d)
 {
     const struct fab_torus_spec *s = t->spec;
-    uint32_t size = s->size[d], at = lattice_at(&t->l, sw, d), next = sw + t->l.step[d];
+    uint32_t size = s->size[d], at = fab_fabric_lattice_at(&t->l, sw, d), next = sw + t->l.step[d];
     if (at + 1 == size && (s->mesh || size <= 2))
         return;
     if (at + 1 == size)
         next = sw - at * t->l.step[d];
     uint32_t back = t->base[d] + (blocks(size) - 1) * s->parallel;
-    make_cables(&t->m, sw, t->base[d], next, back, s->parallel);
+    fab_fabric_make_links(&t->m, sw, t->base[d], next, back, s->parallel);
 }
 
-int fab_generate_torus(const struct fab_torus_spec *spec, struct fab_builder **ret)
+int fab_fabric_generate_torus(const struct fab_torus_spec *spec, struct fab_builder **ret)
 {
     struct torus t = {.spec = spec};
     int status = check(&t);
     if (status != FAB_OK)
         return status;
-    make_init(&t.m);
-    lattice_switches(&t.l, &t.m, spec->mesh ? "mesh" : "torus", t.ports, spec->hosts);
+    fab_fabric_make_init(&t.m);
+    fab_fabric_lattice_switches(&t.l, &t.m, spec->mesh ? "mesh" : "torus", t.ports, spec->hosts);
     for (uint32_t sw = 0; sw < t.l.count && t.m.status == FAB_OK; sw++)
         for (uint32_t d = 0; d < spec->dimensions; d++)
             connect(&t, sw, d);
-    return make_done(&t.m, ret);
+    return fab_fabric_make_finish(&t.m, ret);
 }

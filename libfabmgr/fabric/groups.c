@@ -10,7 +10,7 @@
 
 #include "libfabmgr/base/status.h"
 
-int groups_init(struct groups *g)
+int fab_fabric_groups_init(struct groups *g)
 {
     if (g->members == 0 || g->members > 254 || g->global > 254)
         return FAB_E_RANGE;
@@ -34,14 +34,14 @@ static struct end end_of(const struct groups *g, uint32_t round, uint32_t offset
     return (struct end){(j + shift) % g->members, j / g->members};
 }
 
-void groups_connect(const struct groups *g, struct maker *m, uint32_t first, uint32_t stride,
-                    uint32_t first_port)
+void fab_fabric_groups_connect(const struct groups *g, struct maker *m, uint32_t first,
+                               uint32_t stride, uint32_t first_port)
 {
     for (uint32_t a = 0; a < g->count && m->status == FAB_OK; a++)
         for (uint32_t b = a + 1; b < g->count; b++)
             for (uint32_t round = 0; round < g->rounds; round++) {
                 struct end x = end_of(g, round, b - a), y = end_of(g, round, g->count - (b - a));
-                make_cable(m, first + a * stride + x.member, first_port + x.port,
-                           first + b * stride + y.member, first_port + y.port);
+                fab_fabric_make_link(m, first + a * stride + x.member, first_port + x.port,
+                                     first + b * stride + y.member, first_port + y.port);
             }
 }

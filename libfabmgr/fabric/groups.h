@@ -13,11 +13,11 @@ struct groups {
 };
 /* Fills count and rounds. RANGE: no member, more than 254 ports, more than 2^20 groups, or fewer
  * cables than other groups. */
-int groups_init(struct groups *g);
+int fab_fabric_groups_init(struct groups *g);
 
 /* All cables between groups. Member i of group g has the reference first + g * stride + i; its
  * global ports are from first_port on. */
-void groups_connect(const struct groups *g, struct maker *m, uint32_t first, uint32_t stride,
-                    uint32_t first_port);
+void fab_fabric_groups_connect(const struct groups *g, struct maker *m, uint32_t first,
+                               uint32_t stride, uint32_t first_port);
 
 #endif

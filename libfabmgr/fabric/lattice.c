@@ -9,7 +9,8 @@
 
 #include "libfabmgr/base/status.h"
 
-int lattice_init(struct lattice *l, uint32_t dimensions, const uint32_t *size, uint32_t hosts)
+int fab_fabric_lattice_init(struct lattice *l, uint32_t dimensions, const uint32_t *size,
+                            uint32_t hosts)
 {
     uint64_t count = 1;
     if (dimensions == 0 || dimensions > FAB_GENERATE_DIMENSIONS || hosts > 254)
@@ -33,15 +34,16 @@ static void make_one(const struct lattice *l, struct maker *m, const char *stem,
     size_t len = (size_t)snprintf(desc, sizeof desc, "%s", stem);
     for (uint32_t d = 0; d < l->dimensions; d++)
         len += (size_t)snprintf(desc + len, sizeof desc - len, "-%0*u",
-                                (int)make_width(l->size[d] - 1, 1), lattice_at(l, sw, d));
-    make_switch_called(m, ports, desc);
+                                (int)fab_fabric_make_width(l->size[d] - 1, 1),
+                                fab_fabric_lattice_at(l, sw, d));
+    fab_fabric_make_switch_named(m, ports, desc);
 }
 
-void lattice_switches(const struct lattice *l, struct maker *m, const char *stem, uint32_t ports,
-                      uint32_t hosts)
+void fab_fabric_lattice_switches(const struct lattice *l, struct maker *m, const char *stem,
+                                 uint32_t ports, uint32_t hosts)
 {
     for (uint32_t i = 0; i < l->count && m->status == FAB_OK; i++)
         make_one(l, m, stem, ports);
     for (uint32_t i = 0; i < l->count && m->status == FAB_OK; i++)
-        make_hosts(m, i, hosts, (uint64_t)l->count * hosts);
+        fab_fabric_make_hosts(m, i, hosts, (uint64_t)l->count * hosts);
 }

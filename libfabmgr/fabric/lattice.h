@@ -11,15 +11,17 @@ struct lattice {
     uint32_t count;                         /* switches */
 };
 /* RANGE: not 1..6 dimensions, a size 0, or with `hosts` a switch more than 2^20 nodes. */
-int lattice_init(struct lattice *l, uint32_t dimensions, const uint32_t *size, uint32_t hosts);
+int fab_fabric_lattice_init(struct lattice *l, uint32_t dimensions, const uint32_t *size,
+                            uint32_t hosts);
 
-static inline uint32_t lattice_at(const struct lattice *l, uint32_t sw, uint32_t dimension)
+static inline uint32_t fab_fabric_lattice_at(const struct lattice *l, uint32_t sw,
+                                             uint32_t dimension)
 {
     return sw / l->step[dimension] % l->size[dimension];
 }
 
 /* The switches, references 0.., named by their coordinates ("torus-0-12"), each with its hosts. */
-void lattice_switches(const struct lattice *l, struct maker *m, const char *stem, uint32_t ports,
-                      uint32_t hosts);
+void fab_fabric_lattice_switches(const struct lattice *l, struct maker *m, const char *stem,
+                                 uint32_t ports, uint32_t hosts);
 
 #endif

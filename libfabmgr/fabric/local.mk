@@ -7,7 +7,7 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/device.c \
 	%D%/device.h \
 	%D%/diff.c \
-	%D%/dress.c \
+	%D%/variation.c \
 	%D%/fabric.c \
 	%D%/fabric.h \
 	%D%/generate.h \
@@ -23,7 +23,7 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/generate_torus.c \
 	%D%/groups.c \
 	%D%/groups.h \
-	%D%/island.c \
+	%D%/reachable.c \
 	%D%/lattice.c \
 	%D%/lattice.h \
 	%D%/make.c \
@@ -33,7 +33,7 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/seal.c \
 	%D%/text.h \
 	%D%/text_cable.c \
-	%D%/text_link.c \
+	%D%/text_join.c \
 	%D%/text_read.c \
 	%D%/text_read.h \
 	%D%/text_scan.c \

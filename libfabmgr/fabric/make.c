@@ -20,14 +20,14 @@
 #define DEVICE_ADAPTER 0x1017
 #define DEVICE_AGGREGATION 0xcf09
 
-void make_init(struct maker *m)
+void fab_fabric_make_init(struct maker *m)
 {
-    *m = (struct maker){.b = fab_builder_new()};
+    *m = (struct maker){.b = fab_fabric_builder_new()};
     m->status = m->b != NULL ? FAB_OK : FAB_E_NOMEM;
-    fab_text_parse_rate("4xEDR", 5, &m->rate);
+    fab_fabric_text_parse_rate("4xEDR", 5, &m->rate);
 }
 
-uint32_t make_width(uint64_t count, uint32_t least)
+uint32_t fab_fabric_make_width(uint64_t count, uint32_t least)
 {
     uint32_t width = 1;
     for (; count >= 10; count /= 10)
@@ -35,11 +35,11 @@ uint32_t make_width(uint64_t count, uint32_t least)
     return width > least ? width : least;
 }
 
-uint32_t make_device(struct maker *m, const struct fab_device *d)
+uint32_t fab_fabric_make_device(struct maker *m, const struct fab_device *d)
 {
     uint32_t ref = FAB_NONE;
     if (m->status == FAB_OK)
-        m->status = fab_device_add(m->b, d, &ref);
+        m->status = fab_fabric_device_add(m->b, d, &ref);
     return m->status == FAB_OK ? ref : FAB_NONE;
 }
 
@@ -47,7 +47,7 @@ static uint32_t make_called(struct maker *m, struct fab_device *d, const char *d
 {
     d->desc = desc;
     d->desc_len = strlen(desc);
-    return make_device(m, d);
+    return fab_fabric_make_device(m, d);
 }
 
 struct text {
@@ -61,7 +61,7 @@ static struct text name_text(struct make_name name)
     return t;
 }
 
-uint32_t make_switch_called(struct maker *m, uint32_t ports, const char *desc)
+uint32_t fab_fabric_make_switch_named(struct maker *m, uint32_t ports, const char *desc)
 {
     struct fab_device d = {.type = FAB_NODE_SWITCH,
                            .num_ports = (uint8_t)ports,
@@ -74,9 +74,9 @@ uint32_t make_switch_called(struct maker *m, uint32_t ports, const char *desc)
     return make_called(m, &d, desc);
 }
 
-uint32_t make_switch(struct maker *m, uint32_t ports, struct make_name name)
+uint32_t fab_fabric_make_switch(struct maker *m, uint32_t ports, struct make_name name)
 {
-    return make_switch_called(m, ports, name_text(name).s);
+    return fab_fabric_make_switch_named(m, ports, name_text(name).s);
 }
 
 static struct fab_device end_device(struct maker *m, uint8_t type, uint32_t ports)
@@ -88,33 +88,33 @@ static struct fab_device end_device(struct maker *m, uint8_t type, uint32_t port
                                .device_id = DEVICE_ADAPTER};
 }
 
-uint32_t make_host_called(struct maker *m, uint32_t ports, const char *desc)
+uint32_t fab_fabric_make_host_named(struct maker *m, uint32_t ports, const char *desc)
 {
     struct fab_device d = end_device(m, FAB_NODE_CA, ports);
     return make_called(m, &d, desc);
 }
 
-uint32_t make_host(struct maker *m, uint32_t ports, struct make_name name)
+uint32_t fab_fabric_make_host(struct maker *m, uint32_t ports, struct make_name name)
 {
-    return make_host_called(m, ports, name_text(name).s);
+    return fab_fabric_make_host_named(m, ports, name_text(name).s);
 }
 
-void make_hosts(struct maker *m, uint32_t sw, uint32_t count, uint64_t total)
+void fab_fabric_make_hosts(struct maker *m, uint32_t sw, uint32_t count, uint64_t total)
 {
-    uint32_t width = make_width(total, 4);
+    uint32_t width = fab_fabric_make_width(total, 4);
     for (uint32_t i = 0; i < count && m->status == FAB_OK; i++) {
         struct make_name name = {"host", m->ends + 1, width};
-        make_cable(m, sw, i + 1, make_host(m, 1, name), 1);
+        fab_fabric_make_link(m, sw, i + 1, fab_fabric_make_host(m, 1, name), 1);
     }
 }
 
-uint32_t make_router(struct maker *m, uint32_t ports, struct make_name name)
+uint32_t fab_fabric_make_router(struct maker *m, uint32_t ports, struct make_name name)
 {
     struct fab_device d = end_device(m, FAB_NODE_ROUTER, ports);
     return make_called(m, &d, name_text(name).s);
 }
 
-uint32_t make_aggregation_as(struct maker *m, uint64_t guid)
+uint32_t fab_fabric_make_aggregation_with_guid(struct maker *m, uint64_t guid)
 {
     struct fab_device d = {.type = FAB_NODE_CA,
                            .num_ports = 1,
@@ -124,33 +124,34 @@ uint32_t make_aggregation_as(struct maker *m, uint64_t guid)
     return make_called(m, &d, "Mellanox Technologies Aggregation Node");
 }
 
-uint32_t make_aggregation(struct maker *m)
+uint32_t fab_fabric_make_aggregation(struct maker *m)
 {
-    return make_aggregation_as(m, end_device(m, FAB_NODE_CA, 1).guid);
+    return fab_fabric_make_aggregation_with_guid(m, end_device(m, FAB_NODE_CA, 1).guid);
 }
 
-void make_cable(struct maker *m, uint32_t ref_a, uint32_t port_a, uint32_t ref_b, uint32_t port_b)
+void fab_fabric_make_link(struct maker *m, uint32_t ref_a, uint32_t port_a, uint32_t ref_b,
+                          uint32_t port_b)
 {
     if (m->status == FAB_OK)
-        m->status = fab_device_plug(m->b, ref_a, (uint8_t)port_a, 0, &m->rate);
+        m->status = fab_fabric_device_plug(m->b, ref_a, (uint8_t)port_a, 0, &m->rate);
     if (m->status == FAB_OK)
-        m->status = fab_device_plug(m->b, ref_b, (uint8_t)port_b, 0, &m->rate);
+        m->status = fab_fabric_device_plug(m->b, ref_b, (uint8_t)port_b, 0, &m->rate);
     if (m->status == FAB_OK)
-        m->status = fab_builder_link(m->b, ref_a, (uint8_t)port_a, ref_b, (uint8_t)port_b);
+        m->status = fab_fabric_builder_link(m->b, ref_a, (uint8_t)port_a, ref_b, (uint8_t)port_b);
 }
 
-void make_cables(struct maker *m, uint32_t ref_a, uint32_t port_a, uint32_t ref_b, uint32_t port_b,
-                 uint32_t count)
+void fab_fabric_make_links(struct maker *m, uint32_t ref_a, uint32_t port_a, uint32_t ref_b,
+                           uint32_t port_b, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
-        make_cable(m, ref_a, port_a + i, ref_b, port_b + i);
+        fab_fabric_make_link(m, ref_a, port_a + i, ref_b, port_b + i);
 }
 
-int make_done(struct maker *m, struct fab_builder **ret)
+int fab_fabric_make_finish(struct maker *m, struct fab_builder **ret)
 {
     if (m->status == FAB_OK)
         *ret = m->b;
     else
-        fab_builder_free(m->b);
+        fab_fabric_builder_free(m->b);
     return m->status;
 }

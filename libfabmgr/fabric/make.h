@@ -16,7 +16,7 @@ struct maker {
     struct fab_port_info rate; /* of all cables: 4x EDR */
     int status;                /* the first failure sticks: later calls do nothing */
 };
-void make_init(struct maker *m);
+void fab_fabric_make_init(struct maker *m);
 
 /* A name: "leaf-007". width: digits, so that names sort as numbers do. */
 struct make_name {
@@ -24,28 +24,29 @@ struct make_name {
     uint32_t number, width;
 };
 /* How many digits the numbers 1..count need, and at least `least`. */
-uint32_t make_width(uint64_t count, uint32_t least);
+uint32_t fab_fabric_make_width(uint64_t count, uint32_t least);
 
 /* References of the builder; FAB_NONE after a failure. */
-uint32_t make_switch(struct maker *m, uint32_t ports, struct make_name name);
-uint32_t make_host(struct maker *m, uint32_t ports, struct make_name name);
-uint32_t make_router(struct maker *m, uint32_t ports, struct make_name name);
-uint32_t make_aggregation(struct maker *m);
+uint32_t fab_fabric_make_switch(struct maker *m, uint32_t ports, struct make_name name);
+uint32_t fab_fabric_make_host(struct maker *m, uint32_t ports, struct make_name name);
+uint32_t fab_fabric_make_router(struct maker *m, uint32_t ports, struct make_name name);
+uint32_t fab_fabric_make_aggregation(struct maker *m);
 /* With a GUID of one's own; and any device. They do not count in m->switches and m->ends. */
-uint32_t make_aggregation_as(struct maker *m, uint64_t guid);
-uint32_t make_device(struct maker *m, const struct fab_device *d);
-void make_cable(struct maker *m, uint32_t ref_a, uint32_t port_a, uint32_t ref_b, uint32_t port_b);
+uint32_t fab_fabric_make_aggregation_with_guid(struct maker *m, uint64_t guid);
+uint32_t fab_fabric_make_device(struct maker *m, const struct fab_device *d);
+void fab_fabric_make_link(struct maker *m, uint32_t ref_a, uint32_t port_a, uint32_t ref_b,
+                          uint32_t port_b);
 
 /* The same with free names: "torus-0-3". */
-uint32_t make_switch_called(struct maker *m, uint32_t ports, const char *desc);
-uint32_t make_host_called(struct maker *m, uint32_t ports, const char *desc);
+uint32_t fab_fabric_make_switch_named(struct maker *m, uint32_t ports, const char *desc);
+uint32_t fab_fabric_make_host_named(struct maker *m, uint32_t ports, const char *desc);
 /* `count` hosts on the switch's ports 1.., numbered on; `total`: of the whole fabric. */
-void make_hosts(struct maker *m, uint32_t sw, uint32_t count, uint64_t total);
+void fab_fabric_make_hosts(struct maker *m, uint32_t sw, uint32_t count, uint64_t total);
 /* `count` cables in parallel, on ports from port_a and from port_b on. */
-void make_cables(struct maker *m, uint32_t ref_a, uint32_t port_a, uint32_t ref_b, uint32_t port_b,
-                 uint32_t count);
+void fab_fabric_make_links(struct maker *m, uint32_t ref_a, uint32_t port_a, uint32_t ref_b,
+                           uint32_t port_b, uint32_t count);
 
 /* Gives the builder to the caller, or frees it and returns the failure. */
-int make_done(struct maker *m, struct fab_builder **ret);
+int fab_fabric_make_finish(struct maker *m, struct fab_builder **ret);
 
 #endif

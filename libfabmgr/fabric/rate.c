@@ -79,7 +79,7 @@ static const struct speed *find_speed(const char *s, size_t len)
     return NULL;
 }
 
-int fab_text_parse_rate(const char *s, size_t len, struct fab_port_info *info)
+int fab_fabric_text_parse_rate(const char *s, size_t len, struct fab_port_info *info)
 {
     size_t used = 0;
     const struct width *w = find_width(s, len, &used);
@@ -93,7 +93,7 @@ int fab_text_parse_rate(const char *s, size_t len, struct fab_port_info *info)
     return FAB_OK;
 }
 
-int fab_rate_width_mask(struct fab_port_info *info, uint64_t mask)
+int fab_fabric_rate_width_mask(struct fab_port_info *info, uint64_t mask)
 {
     if (mask == 0 || mask > 31)
         return FAB_E_RANGE;
@@ -112,7 +112,7 @@ static uint8_t highest(uint64_t mask)
     return (uint8_t)(1u << (63 - __builtin_clzll(mask)));
 }
 
-int fab_rate_speed_mask(struct fab_port_info *info, uint64_t mask)
+int fab_fabric_rate_speed_mask(struct fab_port_info *info, uint64_t mask)
 {
     if (mask == 0 || mask > 7)
         return FAB_E_RANGE;
@@ -122,7 +122,7 @@ int fab_rate_speed_mask(struct fab_port_info *info, uint64_t mask)
     return FAB_OK;
 }
 
-int fab_rate_extended_mask(struct fab_port_info *info, uint64_t mask)
+int fab_fabric_rate_extended_mask(struct fab_port_info *info, uint64_t mask)
 {
     if (mask > 15)
         return FAB_E_RANGE;
@@ -132,7 +132,7 @@ int fab_rate_extended_mask(struct fab_port_info *info, uint64_t mask)
     return FAB_OK;
 }
 
-const char *fab_rate_width_name(const struct fab_port_info *info)
+const char *fab_fabric_rate_width_name(const struct fab_port_info *info)
 {
     for (size_t i = 0; i < COUNT(widths); i++)
         if (widths[i].bit == info->width_active)
@@ -140,7 +140,7 @@ const char *fab_rate_width_name(const struct fab_port_info *info)
     return "";
 }
 
-const char *fab_rate_speed_name(const struct fab_port_info *info)
+const char *fab_fabric_rate_speed_name(const struct fab_port_info *info)
 {
     for (size_t i = 0; i < COUNT(speeds); i++)
         if (speeds[i].ext2 != 0

@@ -39,7 +39,7 @@ static int compare_places(const void *x, const void *y)
 }
 
 /* Collects the nodes in order; sorting is skipped where they stand in order already, as they do
- * after fab_builder_from. */
+ * after fab_fabric_builder_from. */
 static void sort_nodes(struct sealing *s)
 {
     bool sorted = true;
@@ -91,7 +91,7 @@ static void copy_nodes(struct sealing *s)
         struct fab_node *n = &f->nodes[id];
         *n = from->node;
         n->first_port = first_port;
-        n->aggregation = fab_classify_aggregation(n);
+        n->aggregation = fab_fabric_is_aggregation_node(n);
         copy_ports(s, id, from->node.first_port, first_port);
         settle_node_info(f, n);
         if (id < f->switch_count)
@@ -118,18 +118,18 @@ static int index_ports(struct fab_fabric *f)
     uint32_t count = 0;
     for (uint32_t i = 0; i < f->port_count; i++)
         count += f->ports[i].guid != 0;
-    int status = fab_map_reserve(&f->index->ports, count);
+    int status = fab_base_map_reserve(&f->index->ports, count);
     for (uint32_t i = 0; i < f->port_count && status == FAB_OK; i++)
         if (f->ports[i].guid != 0)
-            fab_map_add(&f->index->ports, f->ports[i].guid, i);
+            fab_base_map_add(&f->index->ports, f->ports[i].guid, i);
     return status;
 }
 
 int fab_fabric_alloc(struct fab_fabric *f)
 {
-    f->nodes = fab_alloc_array(f->node_count, sizeof *f->nodes);
-    f->ports = fab_alloc_array(f->port_count, sizeof *f->ports);
-    f->switches = fab_alloc_array(f->switch_count, sizeof *f->switches);
+    f->nodes = fab_base_alloc_array(f->node_count, sizeof *f->nodes);
+    f->ports = fab_base_alloc_array(f->port_count, sizeof *f->ports);
+    f->switches = fab_base_alloc_array(f->switch_count, sizeof *f->switches);
     f->index = calloc(1, sizeof *f->index);
     bool good = f->nodes != NULL && f->ports != NULL && f->switches != NULL && f->index != NULL;
     return good ? FAB_OK : FAB_E_NOMEM;
@@ -148,13 +148,13 @@ static int fill(struct sealing *s)
     return index_ports(s->f);
 }
 
-int fab_builder_seal(const struct fab_builder *b, struct fab_fabric **ret_fabric)
+int fab_fabric_builder_seal(const struct fab_builder *b, struct fab_fabric **ret_fabric)
 {
     struct sealing s = {.b = b};
     int status = FAB_E_NOMEM;
     s.f = calloc(1, sizeof *s.f);
-    s.order = fab_alloc_array(b->live_count, sizeof *s.order);
-    s.port_id = fab_alloc_array(b->port_count, sizeof *s.port_id);
+    s.order = fab_base_alloc_array(b->live_count, sizeof *s.order);
+    s.port_id = fab_base_alloc_array(b->port_count, sizeof *s.port_id);
     if (s.f == NULL || s.order == NULL || s.port_id == NULL)
         goto out;
     status = fill(&s);

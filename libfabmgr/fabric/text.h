@@ -18,19 +18,19 @@ struct fab_text_error {
  * ports, a shell prompt at the end. Speeds and widths from the comments (default 4x EDR).
  * Ports come up as a device after power-on: LinkUp, Init, LID 0, whatever the text says, since
  * the text describes cabling. FORMAT: ret_error says where and why, nothing is built. */
-int fab_text_read(const char *text, size_t len, struct fab_builder **ret_builder,
-                  struct fab_text_error *ret_error);
+int fab_fabric_text_read(const char *text, size_t len, struct fab_builder **ret_builder,
+                         struct fab_text_error *ret_error);
 
-/* Writes the fabric so that fab_text_read and ibsim load it again; *ret_text is malloc'd,
+/* Writes the fabric so that fab_fabric_text_read and ibsim load it again; *ret_text is malloc'd,
  * NUL-terminated. */
-int fab_text_write(const struct fab_fabric *f, char **ret_text, size_t *ret_len);
-/* The same piece by piece: parts 0 to fab_text_parts() - 1, in order, appended to t. A part is a
- * node with its cables at most. */
+int fab_fabric_text_write(const struct fab_fabric *f, char **ret_text, size_t *ret_len);
+/* The same piece by piece: parts 0 to fab_fabric_text_parts() - 1, in order, appended to t. A part
+ * is a node with its cables at most. */
 struct fab_text;
-uint32_t fab_text_parts(const struct fab_fabric *f);
-void fab_text_write_part(const struct fab_fabric *f, uint32_t part, struct fab_text *t);
+uint32_t fab_fabric_text_parts(const struct fab_fabric *f);
+void fab_fabric_text_write_part(const struct fab_fabric *f, uint32_t part, struct fab_text *t);
 
-/* "4x EDR" -> bits of PortInfo, and back. FORMAT where unknown. See fab_link_rate in wire. */
-int fab_text_parse_rate(const char *s, size_t len, struct fab_port_info *info);
+/* "4x EDR" -> bits of PortInfo, and back. FORMAT where unknown. See fab_wire_link_rate in wire. */
+int fab_fabric_text_parse_rate(const char *s, size_t len, struct fab_port_info *info);
 
 #endif

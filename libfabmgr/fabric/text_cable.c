@@ -19,12 +19,12 @@
 static int read_port_number(struct text_reader *r, uint64_t max, uint8_t *ret)
 {
     uint64_t num = 0;
-    int status = scan_number(&r->scan, "a port number", max, &num);
+    int status = fab_fabric_scan_number(&r->scan, "a port number", max, &num);
     if (status == FAB_OK && num == 0)
-        return scan_fail(&r->scan, r->scan.at - 1, "port 0 has no cable, expected 1 to %u",
-                         (unsigned)max);
+        return fab_fabric_scan_fail(&r->scan, r->scan.at - 1,
+                                    "port 0 has no cable, expected 1 to %u", (unsigned)max);
     if (status == FAB_OK)
-        status = scan_expect(&r->scan, ']');
+        status = fab_fabric_scan_expect(&r->scan, ']');
     if (status == FAB_OK)
         *ret = (uint8_t)num;
     return status;
@@ -33,11 +33,11 @@ static int read_port_number(struct text_reader *r, uint64_t max, uint8_t *ret)
 /* "[ext 5]", a port number as the chassis has it, says nothing new. */
 static int skip_ext(struct text_reader *r)
 {
-    if (!scan_is(&r->scan, "[ext"))
+    if (!fab_fabric_scan_is(&r->scan, "[ext"))
         return FAB_OK;
     const char *close = memchr(r->scan.at, ']', (size_t)(r->scan.eol - r->scan.at));
     if (close == NULL)
-        return scan_unexpected(&r->scan, "']' after [ext");
+        return fab_fabric_scan_unexpected(&r->scan, "']' after [ext");
     r->scan.at = close + 1;
     return FAB_OK;
 }
@@ -45,17 +45,19 @@ static int skip_ext(struct text_reader *r)
 static int read_port_guid(struct text_reader *r, uint64_t *ret)
 {
     int status = skip_ext(r);
-    if (status != FAB_OK || !scan_take(&r->scan, '('))
+    if (status != FAB_OK || !fab_fabric_scan_take(&r->scan, '('))
         return status;
-    status = scan_hex(&r->scan, "a port GUID", ret);
-    return status != FAB_OK ? status : scan_expect(&r->scan, ')');
+    status = fab_fabric_scan_hex(&r->scan, "a port GUID", ret);
+    return status != FAB_OK ? status : fab_fabric_scan_expect(&r->scan, ')');
 }
 
 static int read_peer(struct text_reader *r, struct text_cable *c)
 {
     c->peer_port = 1;
-    int status = scan_quoted(&r->scan, "the id of the node at the other end, in quotes", &c->peer);
-    if (status == FAB_OK && !scan_is(&r->scan, "[ext") && scan_take(&r->scan, '['))
+    int status = fab_fabric_scan_quoted(&r->scan, "the id of the node at the other end, in quotes",
+                                        &c->peer);
+    if (status == FAB_OK && !fab_fabric_scan_is(&r->scan, "[ext") &&
+        fab_fabric_scan_take(&r->scan, '['))
         status = read_port_number(r, 254, &c->peer_port);
     return status != FAB_OK ? status : read_port_guid(r, &c->peer_guid);
 }
@@ -69,14 +71,14 @@ struct rate_words {
 static int apply_option(struct rate_words *w, char option, uint64_t mask)
 {
     if (option == 'w')
-        return fab_rate_width_mask(w->rate, mask);
+        return fab_fabric_rate_width_mask(w->rate, mask);
     if (option == 'e')
-        return fab_rate_extended_mask(w->rate, mask);
+        return fab_fabric_rate_extended_mask(w->rate, mask);
     if (option != 's')
         return FAB_E_FORMAT;
     if (!w->masked)
-        fab_rate_extended_mask(w->rate, 0);
-    return fab_rate_speed_mask(w->rate, mask);
+        fab_fabric_rate_extended_mask(w->rate, 0);
+    return fab_fabric_rate_speed_mask(w->rate, mask);
 }
 
 /* "w=2". False: it is no option, or a bad one. */
@@ -85,11 +87,12 @@ static bool read_option(struct rate_words *w, struct span token)
     struct fab_text_error ignored;
     struct text_scan s;
     uint64_t mask;
-    scan_init(&s, token.s, token.len, &ignored);
-    if (token.len < 3 || token.s[1] != '=' || !scan_line(&s))
+    fab_fabric_scan_init(&s, token.s, token.len, &ignored);
+    if (token.len < 3 || token.s[1] != '=' || !fab_fabric_scan_line(&s))
         return false;
     s.at += 2;
-    if (scan_number(&s, "a mask", UINT64_MAX, &mask) != FAB_OK || !scan_done(&s))
+    if (fab_fabric_scan_number(&s, "a mask", UINT64_MAX, &mask) != FAB_OK ||
+        !fab_fabric_scan_at_end(&s))
         return false;
     if (w->named)
         return true; /* it says nothing new */
@@ -101,7 +104,7 @@ static bool read_option(struct rate_words *w, struct span token)
 
 static bool read_rate_word(struct rate_words *w, struct span token)
 {
-    if (fab_text_parse_rate(token.s, token.len, w->rate) != FAB_OK)
+    if (fab_fabric_text_parse_rate(token.s, token.len, w->rate) != FAB_OK)
         return read_option(w, token);
     w->named = true;
     return true;
@@ -109,7 +112,7 @@ static bool read_rate_word(struct rate_words *w, struct span token)
 
 static struct span next_token(struct text_scan *s)
 {
-    scan_done(s); /* for the blanks */
+    fab_fabric_scan_at_end(s); /* for the blanks */
     struct span token = {.s = s->at};
     while (s->at < s->eol && *s->at != ' ' && *s->at != '\t')
         s->at++;
@@ -125,7 +128,7 @@ static int read_rate(struct text_reader *r, struct fab_port_info *rate, bool *re
     struct rate_words words = {.rate = rate};
     bool comment = false;
     while (s->at < s->eol) {
-        if (!comment && scan_take(s, '#')) {
+        if (!comment && fab_fabric_scan_take(s, '#')) {
             const char *quote = memrchr(s->at, '"', (size_t)(s->eol - s->at));
             s->at = quote != NULL ? quote + 1 : s->at;
             comment = true;
@@ -137,7 +140,8 @@ static int read_rate(struct text_reader *r, struct fab_port_info *rate, bool *re
             *ret_rated = true;
         else if (!comment) {
             s->at = token.s;
-            return scan_unexpected(s, "w=, s=, e= with a mask, a comment or the end of the line");
+            return fab_fabric_scan_unexpected(
+                s, "w=, s=, e= with a mask, a comment or the end of the line");
         }
     }
     return FAB_OK;
@@ -146,7 +150,8 @@ static int read_rate(struct text_reader *r, struct fab_port_info *rate, bool *re
 static int keep_cable(struct text_reader *r, const struct text_cable *c)
 {
     if (r->cable_count == r->cable_room) {
-        void *bigger = fab_grow(r->cables, sizeof *r->cables, r->cable_count + 1, &r->cable_room);
+        void *bigger =
+            fab_base_grow(r->cables, sizeof *r->cables, r->cable_count + 1, &r->cable_room);
         if (bigger == NULL)
             return FAB_E_NOMEM;
         r->cables = bigger;
@@ -155,13 +160,13 @@ static int keep_cable(struct text_reader *r, const struct text_cable *c)
     return FAB_OK;
 }
 
-int text_read_cable(struct text_reader *r)
+int fab_fabric_text_read_port(struct text_reader *r)
 {
     struct text_cable c = {.ref = r->ref, .line = r->scan.number};
     struct fab_port_info rate = r->rate;
     if (!r->in_block)
-        return scan_unexpected(&r->scan, "a Switch, Ca or Rt line before a port line");
-    scan_expect(&r->scan, '[');
+        return fab_fabric_scan_unexpected(&r->scan, "a Switch, Ca or Rt line before a port line");
+    fab_fabric_scan_expect(&r->scan, '[');
     c.column = (uint32_t)(r->scan.at - r->scan.line) + 1;
     int status = read_port_number(r, r->num_ports, &c.port);
     if (status == FAB_OK)
@@ -171,6 +176,6 @@ int text_read_cable(struct text_reader *r)
     if (status == FAB_OK)
         status = read_rate(r, &rate, &c.rated);
     if (status == FAB_OK)
-        status = fab_device_plug(r->b, r->ref, c.port, c.guid, &rate);
+        status = fab_fabric_device_plug(r->b, r->ref, c.port, c.guid, &rate);
     return status != FAB_OK ? status : keep_cable(r, &c);
 }

@@ -41,14 +41,14 @@ static uint64_t hash(struct span id)
     uint64_t h = UINT64_C(0xcbf29ce484222325);
     for (size_t i = 0; i < id.len; i++)
         h = (h ^ (uint8_t)id.s[i]) * UINT64_C(0x100000001b3);
-    return fab_mix64(h);
+    return fab_base_mix64(h);
 }
 
-bool text_find_id(const struct text_reader *r, struct span id, uint64_t *ret_key,
-                  const struct text_node **ret)
+bool fab_fabric_text_find_node(const struct text_reader *r, struct span id, uint64_t *ret_key,
+                               const struct text_node **ret)
 {
     uint64_t key = hash(id);
-    for (uint32_t index; fab_map_get(&r->ids, key, &index); key++) {
+    for (uint32_t index; fab_base_map_get(&r->ids, key, &index); key++) {
         const struct text_node *n = &r->nodes[index];
         if (n->id.len == id.len && memcmp(n->id.s, id.s, id.len) == 0) {
             *ret = n;
@@ -63,17 +63,17 @@ static int add_id(struct text_reader *r, struct span id)
 {
     const struct text_node *other;
     uint64_t key;
-    if (text_find_id(r, id, &key, &other))
-        return scan_fail(&r->scan, id.s, "node \"%.*s\" stands already on line %u", (int)id.len,
-                         id.s, other->line);
+    if (fab_fabric_text_find_node(r, id, &key, &other))
+        return fab_fabric_scan_fail(&r->scan, id.s, "node \"%.*s\" stands already on line %u",
+                                    (int)id.len, id.s, other->line);
     if (r->node_count == r->node_room) {
-        void *bigger = fab_grow(r->nodes, sizeof *r->nodes, r->node_count + 1, &r->node_room);
+        void *bigger = fab_base_grow(r->nodes, sizeof *r->nodes, r->node_count + 1, &r->node_room);
         if (bigger == NULL)
             return FAB_E_NOMEM;
         r->nodes = bigger;
     }
     r->nodes[r->node_count] = (struct text_node){.id = id, .ref = r->ref, .line = r->scan.number};
-    return fab_map_put(&r->ids, key, (uint32_t)r->node_count++);
+    return fab_base_map_put(&r->ids, key, (uint32_t)r->node_count++);
 }
 
 /* ---- name=value lines --------------------------------------------------------------------------
@@ -81,8 +81,8 @@ static int add_id(struct text_reader *r, struct span id)
 
 static int read_value(struct text_reader *r, uint64_t max, uint64_t *ret)
 {
-    int status = scan_expect(&r->scan, '=');
-    return status != FAB_OK ? status : scan_number(&r->scan, "a number", max, ret);
+    int status = fab_fabric_scan_expect(&r->scan, '=');
+    return status != FAB_OK ? status : fab_fabric_scan_number(&r->scan, "a number", max, ret);
 }
 
 static int read_vendor(struct text_reader *r, uint8_t type)
@@ -110,14 +110,14 @@ static int read_guid(struct text_reader *r, uint8_t type)
     if (status != FAB_OK)
         return status;
     if (guid == 0)
-        return scan_fail(&r->scan, r->scan.line, "a GUID cannot be 0");
+        return fab_fabric_scan_fail(&r->scan, r->scan.line, "a GUID cannot be 0");
     r->guid[type] = guid;
     r->guid_line[type] = r->scan.number;
     r->port_guid = 0;
-    if (!scan_take(&r->scan, '('))
+    if (!fab_fabric_scan_take(&r->scan, '('))
         return FAB_OK;
-    status = scan_hex(&r->scan, "a port GUID", &r->port_guid);
-    return status != FAB_OK ? status : scan_expect(&r->scan, ')');
+    status = fab_fabric_scan_hex(&r->scan, "a port GUID", &r->port_guid);
+    return status != FAB_OK ? status : fab_fabric_scan_expect(&r->scan, ')');
 }
 
 static int apply_mask(struct text_reader *r, int (*apply)(struct fab_port_info *, uint64_t))
@@ -125,33 +125,35 @@ static int apply_mask(struct text_reader *r, int (*apply)(struct fab_port_info *
     uint64_t mask;
     int status = read_value(r, UINT64_MAX, &mask);
     if (status == FAB_OK && apply(&r->rate, mask) != FAB_OK)
-        return scan_fail(&r->scan, r->scan.line, "the mask has bits without a meaning, or none");
+        return fab_fabric_scan_fail(&r->scan, r->scan.line,
+                                    "the mask has bits without a meaning, or none");
     return status;
 }
 
 static int read_width(struct text_reader *r, uint8_t type)
 {
     (void)type;
-    return apply_mask(r, fab_rate_width_mask);
+    return apply_mask(r, fab_fabric_rate_width_mask);
 }
 
 static int read_speed(struct text_reader *r, uint8_t type)
 {
     (void)type;
-    fab_rate_extended_mask(&r->rate, 0);
-    return apply_mask(r, fab_rate_speed_mask);
+    fab_fabric_rate_extended_mask(&r->rate, 0);
+    return apply_mask(r, fab_fabric_rate_speed_mask);
 }
 
 static int read_extended(struct text_reader *r, uint8_t type)
 {
     (void)type;
-    return apply_mask(r, fab_rate_extended_mask);
+    return apply_mask(r, fab_fabric_rate_extended_mask);
 }
 
 static int read_unsupported(struct text_reader *r, uint8_t type)
 {
     (void)type;
-    return scan_fail(&r->scan, r->scan.line, "ibsim's include, module and do are not supported");
+    return fab_fabric_scan_fail(&r->scan, r->scan.line,
+                                "ibsim's include, module and do are not supported");
 }
 
 /* ---- blocks ------------------------------------------------------------------------------------
@@ -180,13 +182,13 @@ static void cut_at_marks(struct span *desc)
 static int read_desc(struct text_reader *r, struct span *desc)
 {
     struct text_scan *s = &r->scan;
-    if (!scan_take(s, '#'))
-        return scan_end(s);
-    bool quoted = scan_take(s, '"');
+    if (!fab_fabric_scan_take(s, '#'))
+        return fab_fabric_scan_end(s);
+    bool quoted = fab_fabric_scan_take(s, '"');
     struct span rest = {.s = s->at, .len = (size_t)(s->eol - s->at)};
     const char *close = quoted ? memrchr(rest.s, '"', rest.len) : NULL;
     if (quoted && close == NULL)
-        return scan_fail(s, s->at - 1, "expected a closing quote after the description");
+        return fab_fabric_scan_fail(s, s->at - 1, "expected a closing quote after the description");
     if (quoted)
         rest.len = (size_t)(close - rest.s);
     else
@@ -208,10 +210,11 @@ static int add_device(struct text_reader *r, uint8_t type, struct span desc)
                            .desc_len = desc.len};
     struct span line = {.s = r->scan.line, .len = (size_t)(r->scan.eol - r->scan.line)};
     d.enhanced_port0 = type == FAB_NODE_SWITCH && find(line, "enhanced port 0") != NULL;
-    int status = fab_device_add(r->b, &d, &r->ref);
+    int status = fab_fabric_device_add(r->b, &d, &r->ref);
     if (status == FAB_E_EXISTS || status == FAB_E_INVAL)
-        return scan_fail(&r->scan, r->scan.line, "the GUID 0x%016llx of this node is another's",
-                         (unsigned long long)d.guid);
+        return fab_fabric_scan_fail(&r->scan, r->scan.line,
+                                    "the GUID 0x%016llx of this node is another's",
+                                    (unsigned long long)d.guid);
     r->guid[type] += type == FAB_NODE_SWITCH ? 1 : r->num_ports + 1u;
     r->guid_line[type] = 0;
     r->vendor_id = r->device_id = r->system_guid = r->port_guid = 0;
@@ -222,11 +225,11 @@ static int read_port_count(struct text_reader *r)
 {
     const char *at = r->scan.at;
     uint64_t count = 0;
-    int status = scan_number(&r->scan, "the number of ports (1 to 254)", 254, &count);
+    int status = fab_fabric_scan_number(&r->scan, "the number of ports (1 to 254)", 254, &count);
     if (status != FAB_OK)
         return status;
     if (count == 0)
-        return scan_fail(&r->scan, at, "a node has 1 to 254 ports");
+        return fab_fabric_scan_fail(&r->scan, at, "a node has 1 to 254 ports");
     r->num_ports = (uint8_t)count;
     return FAB_OK;
 }
@@ -236,7 +239,7 @@ static int read_block(struct text_reader *r, uint8_t type)
     struct span id = {0};
     int status = read_port_count(r);
     if (status == FAB_OK)
-        status = scan_quoted(&r->scan, "the node's id in quotes", &id);
+        status = fab_fabric_scan_quoted(&r->scan, "the node's id in quotes", &id);
     struct span desc = id;
     if (status == FAB_OK)
         status = read_desc(r, &desc);
@@ -280,7 +283,7 @@ static const struct word {
 /* The letters at the cursor. */
 static struct span letters(struct text_scan *s)
 {
-    scan_done(s);
+    fab_fabric_scan_at_end(s);
     struct span w = {.s = s->at};
     while (w.s + w.len < s->eol && ((w.s[w.len] | 32) >= 'a' && (w.s[w.len] | 32) <= 'z'))
         w.len++;
@@ -316,14 +319,15 @@ static bool cut_word(struct text_scan *s)
 
 static int fail_cut(struct text_reader *r)
 {
-    return scan_fail(&r->scan, r->scan.eol, "the text ends within this line, expected a line end");
+    return fab_fabric_scan_fail(&r->scan, r->scan.eol,
+                                "the text ends within this line, expected a line end");
 }
 
 static int read_word(struct text_reader *r, const struct word *word)
 {
     int status = word->read(r, word->type);
     if (status == FAB_OK && word->value)
-        status = scan_end(&r->scan);
+        status = fab_fabric_scan_end(&r->scan);
     if (status == FAB_OK && word->value)
         r->in_block = false;
     return status;
@@ -337,13 +341,13 @@ static void read_comment(struct text_reader *r)
     struct text_scan s = r->scan;
     uint64_t guid, port_guid;
     s.error = &ignored;
-    if (!scan_is(&s, from))
+    if (!fab_fabric_scan_is(&s, from))
         return;
     s.at += sizeof from - 1;
-    if (scan_hex(&s, "a GUID", &guid) != FAB_OK || !scan_is(&s, port))
+    if (fab_fabric_scan_hex(&s, "a GUID", &guid) != FAB_OK || !fab_fabric_scan_is(&s, port))
         return;
     s.at += sizeof port - 1;
-    if (scan_hex(&s, "a GUID", &port_guid) != FAB_OK)
+    if (fab_fabric_scan_hex(&s, "a GUID", &port_guid) != FAB_OK)
         return;
     r->self_guid = guid;
     r->self_port_guid = port_guid;
@@ -353,7 +357,7 @@ static void read_comment(struct text_reader *r)
 static bool begins_cable(const struct text_scan *at)
 {
     struct text_scan s = *at;
-    return scan_take(&s, '[') && scan_digit(&s);
+    return fab_fabric_scan_take(&s, '[') && fab_fabric_scan_digit(&s);
 }
 
 static int read_line(struct text_reader *r)
@@ -362,9 +366,10 @@ static int read_line(struct text_reader *r)
     const struct word *word;
     int status = FAB_OK;
     if (begins_cable(s))
-        status = text_read_cable(r);
-    else if (scan_is(s, "@["))
-        return scan_unexpected(s, "a port line without an alias, since aliases are not supported");
+        status = fab_fabric_text_read_port(r);
+    else if (fab_fabric_scan_is(s, "@["))
+        return fab_fabric_scan_unexpected(
+            s, "a port line without an alias, since aliases are not supported");
     else if ((word = find_word(s)) != NULL)
         status = read_word(r, word);
     else if (cut_word(s))
@@ -382,49 +387,50 @@ static int check_end(struct text_reader *r)
     for (uint8_t type = FAB_NODE_CA; type <= FAB_NODE_ROUTER; type++)
         if (r->guid_line[type] != 0) {
             r->scan.number = r->guid_line[type];
-            return scan_fail(&r->scan, r->scan.line, "no node follows this GUID");
+            return fab_fabric_scan_fail(&r->scan, r->scan.line, "no node follows this GUID");
         }
     r->scan.number += r->scan.number == 0; /* an empty text */
     if (r->node_count == 0)
-        return scan_fail(&r->scan, r->scan.line, "expected a Switch, Ca or Rt line, found none");
+        return fab_fabric_scan_fail(&r->scan, r->scan.line,
+                                    "expected a Switch, Ca or Rt line, found none");
     return FAB_OK;
 }
 
 static int read_all(struct text_reader *r)
 {
     size_t ports = 0;
-    while (scan_line(&r->scan)) {
+    while (fab_fabric_scan_line(&r->scan)) {
         size_t nodes = r->node_count;
         int status = read_line(r);
         if (status != FAB_OK)
             return status;
         ports += r->node_count > nodes ? r->num_ports + 1u : 0;
         if (ports > PORT_LIMIT)
-            return scan_fail(&r->scan, r->scan.line, "the nodes so far have more than %u ports",
-                             PORT_LIMIT);
+            return fab_fabric_scan_fail(&r->scan, r->scan.line,
+                                        "the nodes so far have more than %u ports", PORT_LIMIT);
     }
     int status = check_end(r);
-    return status != FAB_OK ? status : text_link(r);
+    return status != FAB_OK ? status : fab_fabric_text_join(r);
 }
 
-int fab_text_read(const char *text, size_t len, struct fab_builder **ret_builder,
-                  struct fab_text_error *ret_error)
+int fab_fabric_text_read(const char *text, size_t len, struct fab_builder **ret_builder,
+                         struct fab_text_error *ret_error)
 {
-    struct text_reader r = {.b = fab_builder_new()};
+    struct text_reader r = {.b = fab_fabric_builder_new()};
     *ret_error = (struct fab_text_error){.line = 1, .column = 1};
-    scan_init(&r.scan, text, len, ret_error);
+    fab_fabric_scan_init(&r.scan, text, len, ret_error);
     r.scan.line = r.scan.at = r.scan.eol = text;
     r.guid[FAB_NODE_CA] = 0x100000; /* where ibsim begins to count */
     r.guid[FAB_NODE_SWITCH] = 0x200000;
     r.guid[FAB_NODE_ROUTER] = 0x300000; /* here ibsim would give 0 */
-    fab_text_parse_rate("4xEDR", 5, &r.rate);
+    fab_fabric_text_parse_rate("4xEDR", 5, &r.rate);
     int status = r.b != NULL ? read_all(&r) : FAB_E_NOMEM;
     if (status == FAB_OK) {
         *ret_builder = r.b;
         r.b = NULL;
     }
-    fab_builder_free(r.b);
-    fab_map_fini(&r.ids);
+    fab_fabric_builder_free(r.b);
+    fab_base_map_fini(&r.ids);
     free(r.nodes);
     free(r.cables);
     return status;

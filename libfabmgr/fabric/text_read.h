@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The state of reading a topology text: text_read.c and text_cable.c fill it line by line,
- * text_link.c then joins the cables. For these three only. */
+ * fab_fabric_text_join.c then joins the cables. For these three only. */
 #ifndef LIBFABMGR_FABRIC_TEXT_READ_H
 #define LIBFABMGR_FABRIC_TEXT_READ_H
 
@@ -45,13 +45,13 @@ struct text_reader {
 };
 
 /* The node of that id. False: none; *ret_key is free for it in ids. */
-bool text_find_id(const struct text_reader *r, struct span id, uint64_t *ret_key,
-                  const struct text_node **ret);
+bool fab_fabric_text_find_node(const struct text_reader *r, struct span id, uint64_t *ret_key,
+                               const struct text_node **ret);
 
 /* Reads the current line, which is a port line. */
-int text_read_cable(struct text_reader *r);
+int fab_fabric_text_read_port(struct text_reader *r);
 
 /* Joins the cables: both ends must be there and agree. */
-int text_link(struct text_reader *r);
+int fab_fabric_text_join(struct text_reader *r);
 
 #endif

@@ -12,12 +12,13 @@
 #include "libfabmgr/base/digits.h"
 #include "libfabmgr/base/status.h"
 
-void scan_init(struct text_scan *s, const char *text, size_t len, struct fab_text_error *error)
+void fab_fabric_scan_init(struct text_scan *s, const char *text, size_t len,
+                          struct fab_text_error *error)
 {
     *s = (struct text_scan){.next = text, .end = text + len, .error = error};
 }
 
-bool scan_line(struct text_scan *s)
+bool fab_fabric_scan_line(struct text_scan *s)
 {
     if (s->next == s->end)
         return false;
@@ -43,14 +44,14 @@ static size_t left(const struct text_scan *s)
     return (size_t)(s->eol - s->at);
 }
 
-bool scan_is(struct text_scan *s, const char *word)
+bool fab_fabric_scan_is(struct text_scan *s, const char *word)
 {
     skip_blanks(s);
     size_t len = strlen(word);
     return left(s) >= len && memcmp(s->at, word, len) == 0;
 }
 
-bool scan_take(struct text_scan *s, char c)
+bool fab_fabric_scan_take(struct text_scan *s, char c)
 {
     skip_blanks(s);
     if (s->at == s->eol || *s->at != c)
@@ -59,13 +60,13 @@ bool scan_take(struct text_scan *s, char c)
     return true;
 }
 
-bool scan_done(struct text_scan *s)
+bool fab_fabric_scan_at_end(struct text_scan *s)
 {
     skip_blanks(s);
     return s->at == s->eol || *s->at == '#';
 }
 
-bool scan_digit(struct text_scan *s)
+bool fab_fabric_scan_digit(struct text_scan *s)
 {
     skip_blanks(s);
     return s->at < s->eol && *s->at >= '0' && *s->at <= '9';
@@ -74,7 +75,7 @@ bool scan_digit(struct text_scan *s)
 /* ---- errors -----------------------------------------------------------------------------------
  */
 
-int scan_fail(struct text_scan *s, const char *at, const char *fmt, ...)
+int fab_fabric_scan_fail(struct text_scan *s, const char *at, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
@@ -85,35 +86,35 @@ int scan_fail(struct text_scan *s, const char *at, const char *fmt, ...)
     return FAB_E_FORMAT;
 }
 
-int scan_unexpected(struct text_scan *s, const char *what)
+int fab_fabric_scan_unexpected(struct text_scan *s, const char *what)
 {
     skip_blanks(s);
     if (s->at == s->eol)
-        return scan_fail(s, s->at, "expected %s, found the end of the line", what);
+        return fab_fabric_scan_fail(s, s->at, "expected %s, found the end of the line", what);
     char found[21];
     size_t len = left(s) < sizeof found - 1 ? left(s) : sizeof found - 1;
     for (size_t i = 0; i < len; i++)
         found[i] = s->at[i] >= ' ' && s->at[i] < 127 ? s->at[i] : '?';
     found[len] = '\0';
-    return scan_fail(s, s->at, "expected %s, found: %s", what, found);
+    return fab_fabric_scan_fail(s, s->at, "expected %s, found: %s", what, found);
 }
 
 /* ---- tokens ------------------------------------------------------------------------------------
  */
 
-int scan_expect(struct text_scan *s, char c)
+int fab_fabric_scan_expect(struct text_scan *s, char c)
 {
     char what[] = {'\'', c, '\'', '\0'};
-    return scan_take(s, c) ? FAB_OK : scan_unexpected(s, what);
+    return fab_fabric_scan_take(s, c) ? FAB_OK : fab_fabric_scan_unexpected(s, what);
 }
 
-int scan_quoted(struct text_scan *s, const char *what, struct span *ret)
+int fab_fabric_scan_quoted(struct text_scan *s, const char *what, struct span *ret)
 {
-    if (!scan_take(s, '"'))
-        return scan_unexpected(s, what);
+    if (!fab_fabric_scan_take(s, '"'))
+        return fab_fabric_scan_unexpected(s, what);
     const char *close = memchr(s->at, '"', left(s));
     if (close == NULL)
-        return scan_fail(s, s->at - 1, "expected a closing quote after %s", what);
+        return fab_fabric_scan_fail(s, s->at - 1, "expected a closing quote after %s", what);
     *ret = (struct span){.s = s->at, .len = (size_t)(close - s->at)};
     s->at = close + 1;
     return FAB_OK;
@@ -123,12 +124,12 @@ int scan_quoted(struct text_scan *s, const char *what, struct span *ret)
 static int digits(struct text_scan *s, const char *number, const char *what, unsigned base,
                   uint64_t max, uint64_t *ret)
 {
-    const char *stop = fab_digits(s->at, s->eol, base, max, ret);
+    const char *stop = fab_base_digits_read(s->at, s->eol, base, max, ret);
     if (stop == NULL)
-        return scan_fail(s, number, "%s is too large, expected at most %llu", what,
-                         (unsigned long long)max);
+        return fab_fabric_scan_fail(s, number, "%s is too large, expected at most %llu", what,
+                                    (unsigned long long)max);
     if (stop == s->at)
-        return scan_unexpected(s, what);
+        return fab_fabric_scan_unexpected(s, what);
     s->at = stop;
     return FAB_OK;
 }
@@ -136,27 +137,29 @@ static int digits(struct text_scan *s, const char *number, const char *what, uns
 /* Blanks and "0x"; *ret_start is where the number begins. */
 static bool hex_prefix(struct text_scan *s, const char **ret_start)
 {
-    bool there = scan_is(s, "0x") || scan_is(s, "0X");
+    bool there = fab_fabric_scan_is(s, "0x") || fab_fabric_scan_is(s, "0X");
     *ret_start = s->at;
     s->at += there ? 2 : 0;
     return there;
 }
 
-int scan_number(struct text_scan *s, const char *what, uint64_t max, uint64_t *ret)
+int fab_fabric_scan_number(struct text_scan *s, const char *what, uint64_t max, uint64_t *ret)
 {
     const char *start;
     unsigned base = hex_prefix(s, &start) ? 16 : 10;
     return digits(s, start, what, base, max, ret);
 }
 
-int scan_hex(struct text_scan *s, const char *what, uint64_t *ret)
+int fab_fabric_scan_hex(struct text_scan *s, const char *what, uint64_t *ret)
 {
     const char *start;
     hex_prefix(s, &start);
     return digits(s, start, what, 16, UINT64_MAX, ret);
 }
 
-int scan_end(struct text_scan *s)
+int fab_fabric_scan_end(struct text_scan *s)
 {
-    return scan_done(s) ? FAB_OK : scan_unexpected(s, "a comment or the end of the line");
+    return fab_fabric_scan_at_end(s)
+               ? FAB_OK
+               : fab_fabric_scan_unexpected(s, "a comment or the end of the line");
 }

@@ -22,26 +22,29 @@ struct text_scan {
     struct fab_text_error *error;
 };
 
-void scan_init(struct text_scan *s, const char *text, size_t len, struct fab_text_error *error);
-bool scan_line(struct text_scan *s); /* to the next line; false: there is none */
+void fab_fabric_scan_init(struct text_scan *s, const char *text, size_t len,
+                          struct fab_text_error *error);
+bool fab_fabric_scan_line(struct text_scan *s); /* to the next line; false: there is none */
 
 /* All of these skip blanks first. */
-bool scan_is(struct text_scan *s, const char *word); /* the rest begins with word; stays there */
-bool scan_take(struct text_scan *s, char c);         /* takes c, if it is there */
-bool scan_done(struct text_scan *s);                 /* nothing is left, or a comment */
-bool scan_digit(struct text_scan *s);                /* a decimal digit comes next */
+bool fab_fabric_scan_is(struct text_scan *s,
+                        const char *word);              /* the rest begins with word; stays there */
+bool fab_fabric_scan_take(struct text_scan *s, char c); /* takes c, if it is there */
+bool fab_fabric_scan_at_end(struct text_scan *s);       /* nothing is left, or a comment */
+bool fab_fabric_scan_digit(struct text_scan *s);        /* a decimal digit comes next */
 
 /* FORMAT with the error set, unless what they are named for comes next. */
-int scan_expect(struct text_scan *s, char c);
-int scan_quoted(struct text_scan *s, const char *what, struct span *ret);
-int scan_number(struct text_scan *s, const char *what, uint64_t max, uint64_t *ret); /* 12, 0x1f */
-int scan_hex(struct text_scan *s, const char *what, uint64_t *ret);                  /* 1f, 0x1f */
-int scan_end(struct text_scan *s); /* a comment or the end of the line */
+int fab_fabric_scan_expect(struct text_scan *s, char c);
+int fab_fabric_scan_quoted(struct text_scan *s, const char *what, struct span *ret);
+int fab_fabric_scan_number(struct text_scan *s, const char *what, uint64_t max,
+                           uint64_t *ret);                                     /* 12, 0x1f */
+int fab_fabric_scan_hex(struct text_scan *s, const char *what, uint64_t *ret); /* 1f, 0x1f */
+int fab_fabric_scan_end(struct text_scan *s); /* a comment or the end of the line */
 
 /* Sets the error at a place of the current line; always FORMAT. */
-int scan_fail(struct text_scan *s, const char *at, const char *fmt, ...)
+int fab_fabric_scan_fail(struct text_scan *s, const char *at, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* "expected WHAT, found ..." at the cursor. */
-int scan_unexpected(struct text_scan *s, const char *what);
+int fab_fabric_scan_unexpected(struct text_scan *s, const char *what);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Writing topology text as ibnetdiscover prints it, so that ibsim and fab_text_read load it.
+ * Writing topology text as ibnetdiscover prints it, so that ibsim and fab_fabric_text_read load it.
  *
  * ibsim attaches a manager to the first node of the file: this is our own node, or else the first
  * adapter. It takes the rate from the comments, and gives adapters' ports the node GUID plus the
@@ -30,7 +30,7 @@ static void write_desc(struct fab_text *t, const struct fab_node *n)
     for (char *c = clean; *c != '\0'; c++)
         if ((unsigned char)*c < ' ' || *c == 127)
             *c = ' ';
-    fab_text_addf(t, "\"%s\"", clean);
+    fab_base_text_addf(t, "\"%s\"", clean);
 }
 
 /* The LID of a node's port, as ibnetdiscover sees it: of a switch, that of port 0. */
@@ -44,36 +44,38 @@ static void write_header(struct fab_text *t, const struct fab_fabric *f, uint32_
 {
     const struct fab_node *n = &f->nodes[id];
     const struct fab_port_info *own = &f->ports[n->first_port].info;
-    fab_text_addf(t, "vendid=0x%x\ndevid=0x%x\nsysimgguid=0x%" PRIx64 "\n%s=0x%" PRIx64,
-                  n->info.vendor_id, n->info.device_id, n->info.system_guid, types[n->type].guid,
-                  n->guid);
-    if (fab_node_is_switch(f, id))
-        fab_text_addf(t, "(%" PRIx64 ")", f->ports[n->first_port].guid);
-    fab_text_addf(t, "\n%s\t%u \"%c-%016" PRIx64 "\"\t\t# ", types[n->type].header, n->num_ports,
-                  types[n->type].letter, n->guid);
+    fab_base_text_addf(t, "vendid=0x%x\ndevid=0x%x\nsysimgguid=0x%" PRIx64 "\n%s=0x%" PRIx64,
+                       n->info.vendor_id, n->info.device_id, n->info.system_guid,
+                       types[n->type].guid, n->guid);
+    if (fab_fabric_node_is_switch(f, id))
+        fab_base_text_addf(t, "(%" PRIx64 ")", f->ports[n->first_port].guid);
+    fab_base_text_addf(t, "\n%s\t%u \"%c-%016" PRIx64 "\"\t\t# ", types[n->type].header,
+                       n->num_ports, types[n->type].letter, n->guid);
     write_desc(t, n);
-    if (fab_node_is_switch(f, id))
-        fab_text_addf(t, " %s port 0 lid %u lmc %u",
-                      f->switches[id].enhanced_port0 ? "enhanced" : "base", own->lid, own->lmc);
-    fab_text_add(t, "\n");
+    if (fab_fabric_node_is_switch(f, id))
+        fab_base_text_addf(t, " %s port 0 lid %u lmc %u",
+                           f->switches[id].enhanced_port0 ? "enhanced" : "base", own->lid,
+                           own->lmc);
+    fab_base_text_add(t, "\n");
 }
 
 static void write_cable(struct fab_text *t, const struct fab_fabric *f, const struct fab_port *p)
 {
     const struct fab_port *peer = &f->ports[p->peer];
     const struct fab_node *n = &f->nodes[p->node], *far = &f->nodes[peer->node];
-    fab_text_addf(t, "[%u]", p->num);
+    fab_base_text_addf(t, "[%u]", p->num);
     if (n->type != FAB_NODE_SWITCH)
-        fab_text_addf(t, "(%" PRIx64 ") ", p->guid);
-    fab_text_addf(t, "\t\"%c-%016" PRIx64 "\"[%u]", types[far->type].letter, far->guid, peer->num);
+        fab_base_text_addf(t, "(%" PRIx64 ") ", p->guid);
+    fab_base_text_addf(t, "\t\"%c-%016" PRIx64 "\"[%u]", types[far->type].letter, far->guid,
+                       peer->num);
     if (far->type != FAB_NODE_SWITCH)
-        fab_text_addf(t, "(%" PRIx64 ") ", peer->guid);
-    fab_text_add(t, "\t\t# ");
+        fab_base_text_addf(t, "(%" PRIx64 ") ", peer->guid);
+    fab_base_text_add(t, "\t\t# ");
     if (n->type != FAB_NODE_SWITCH)
-        fab_text_addf(t, "lid %u lmc %u ", p->info.lid, p->info.lmc);
+        fab_base_text_addf(t, "lid %u lmc %u ", p->info.lid, p->info.lmc);
     write_desc(t, far);
-    fab_text_addf(t, " lid %u %s%s\n", lid_of(f, peer), fab_rate_width_name(&p->info),
-                  fab_rate_speed_name(&p->info));
+    fab_base_text_addf(t, " lid %u %s%s\n", lid_of(f, peer), fab_fabric_rate_width_name(&p->info),
+                       fab_fabric_rate_speed_name(&p->info));
 }
 
 static void write_node(struct fab_text *t, const struct fab_fabric *f, uint32_t id)
@@ -83,25 +85,26 @@ static void write_node(struct fab_text *t, const struct fab_fabric *f, uint32_t 
     for (uint32_t i = 1; i <= n->num_ports; i++)
         if (f->ports[n->first_port + i].peer != FAB_NONE)
             write_cable(t, f, &f->ports[n->first_port + i]);
-    fab_text_add(t, "\n");
+    fab_base_text_add(t, "\n");
 }
 
 static void write_top(struct fab_text *t, const struct fab_fabric *f)
 {
-    fab_text_addf(t, "#\n# Topology file: %u switches, %u adapters and routers, %u cables\n#\n",
-                  f->switch_count, f->node_count - f->switch_count, f->link_count);
+    fab_base_text_addf(t,
+                       "#\n# Topology file: %u switches, %u adapters and routers, %u cables\n#\n",
+                       f->switch_count, f->node_count - f->switch_count, f->link_count);
     if (f->self_port != FAB_NONE)
-        fab_text_addf(t, "# Initiated from node %016" PRIx64 " port %016" PRIx64 "\n",
-                      f->nodes[f->ports[f->self_port].node].guid, f->ports[f->self_port].guid);
-    fab_text_add(t, "\n");
+        fab_base_text_addf(t, "# Initiated from node %016" PRIx64 " port %016" PRIx64 "\n",
+                           f->nodes[f->ports[f->self_port].node].guid, f->ports[f->self_port].guid);
+    fab_base_text_add(t, "\n");
 }
 
-uint32_t fab_text_parts(const struct fab_fabric *f)
+uint32_t fab_fabric_text_parts(const struct fab_fabric *f)
 {
     return f->node_count + 1;
 }
 
-void fab_text_write_part(const struct fab_fabric *f, uint32_t part, struct fab_text *t)
+void fab_fabric_text_write_part(const struct fab_fabric *f, uint32_t part, struct fab_text *t)
 {
     uint32_t first = f->self_port != FAB_NONE ? f->ports[f->self_port].node : f->switch_count;
     if (part == 0)
@@ -114,11 +117,11 @@ void fab_text_write_part(const struct fab_fabric *f, uint32_t part, struct fab_t
         write_node(t, f, part - 2 < first ? part - 2 : part - 1);
 }
 
-int fab_text_write(const struct fab_fabric *f, char **ret_text, size_t *ret_len)
+int fab_fabric_text_write(const struct fab_fabric *f, char **ret_text, size_t *ret_len)
 {
     struct fab_text t;
-    fab_text_init(&t);
-    for (uint32_t part = 0; part < fab_text_parts(f); part++)
-        fab_text_write_part(f, part, &t);
-    return fab_text_take(&t, ret_text, ret_len);
+    fab_base_text_init(&t);
+    for (uint32_t part = 0; part < fab_fabric_text_parts(f); part++)
+        fab_fabric_text_write_part(f, part, &t);
+    return fab_base_text_take(&t, ret_text, ret_len);
 }

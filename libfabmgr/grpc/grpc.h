@@ -79,6 +79,6 @@ size_t fab_grpc_percent_decode(const char *text, size_t len, char *ret, size_t r
 /* Copies text as valid UTF-8: bytes that are none, and control characters, become U+FFFD. Always
  * NUL-terminated, cut at a whole character where ret is too small; returns the length. A byte
  * becomes at most three. */
-size_t fab_utf8_clean(const char *text, size_t len, char *ret, size_t ret_len);
+size_t fab_grpc_utf8_clean(const char *text, size_t len, char *ret, size_t ret_len);
 
 #endif

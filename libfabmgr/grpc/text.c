@@ -83,7 +83,7 @@ static bool is_control(const unsigned char *t, size_t n)
     return (n == 1 && (t[0] < 0x20 || t[0] == 0x7f)) || (n == 2 && t[0] == 0xc2 && t[1] < 0xa0);
 }
 
-size_t fab_utf8_clean(const char *text, size_t len, char *ret, size_t ret_len)
+size_t fab_grpc_utf8_clean(const char *text, size_t len, char *ret, size_t ret_len)
 {
     static const char replacement[] = "\xef\xbf\xbd";
     const unsigned char *t = (const unsigned char *)text;
@@ -129,9 +129,12 @@ size_t fab_grpc_percent_decode(const char *text, size_t len, char *ret, size_t r
 {
     size_t out = 0;
     for (size_t i = 0; i < len && out + 1 < ret_len; i++) {
-        bool coded = text[i] == '%' && i + 2 < len && fab_digit(text[i + 1]) < 16 &&
-                     fab_digit(text[i + 2]) < 16;
-        ret[out++] = coded ? (char)(fab_digit(text[i + 1]) * 16 + fab_digit(text[i + 2])) : text[i];
+        bool coded = text[i] == '%' && i + 2 < len && fab_base_digit_value(text[i + 1]) < 16 &&
+                     fab_base_digit_value(text[i + 2]) < 16;
+        ret[out++] =
+            coded
+                ? (char)(fab_base_digit_value(text[i + 1]) * 16 + fab_base_digit_value(text[i + 2]))
+                : text[i];
         i += coded ? 2 : 0;
     }
     if (ret_len > 0)

@@ -53,9 +53,9 @@ struct fab_mads *fab_mads_new(const struct fab_mads_config *config)
     if (m == NULL)
         return NULL;
     m->config = *config;
-    fab_slots_init(&m->slots, config->tid_seed);
-    fab_window_init(&m->window, config->window_start, config->window_max);
-    if (fab_slots_reserve(&m->slots, m->window.size) != FAB_OK) {
+    fab_mads_slots_init(&m->slots, config->tid_seed);
+    fab_mads_window_init(&m->window, config->window_start, config->window_max);
+    if (fab_mads_slots_reserve(&m->slots, m->window.size) != FAB_OK) {
         fab_mads_free(m);
         return NULL;
     }
@@ -66,7 +66,7 @@ void fab_mads_free(struct fab_mads *m)
 {
     if (m == NULL)
         return;
-    fab_slots_fini(&m->slots);
+    fab_mads_slots_fini(&m->slots);
     free(m);
 }
 
@@ -85,11 +85,11 @@ int fab_mads_submit(struct fab_mads *m, const struct fab_mads_request *req)
     struct fab_slot *s;
     if (!is_valid(req))
         return FAB_E_INVAL;
-    int status = fab_slots_take(&m->slots, &s);
+    int status = fab_mads_slots_take(&m->slots, &s);
     if (status != FAB_OK)
         return status;
     s->req = *req;
-    fab_slot_list_append(&m->ready, s);
+    fab_mads_slot_list_append(&m->ready, s);
     return FAB_OK;
 }
 
@@ -106,7 +106,7 @@ static void finish(struct fab_mads *m, struct fab_slot *s, const struct fab_mads
     fab_mads_done *done = s->req.done;
     void *ctx = s->req.ctx;
     uint64_t tag = s->req.tag;
-    fab_slots_release(&m->slots, s);
+    fab_mads_slots_release(&m->slots, s);
     m->source_dry = false;
     if (done != NULL)
         done(ctx, tag, answer);
@@ -116,9 +116,9 @@ static void finish(struct fab_mads *m, struct fab_slot *s, const struct fab_mads
 static struct fab_slot *take_from_source(struct fab_mads *m)
 {
     struct fab_slot *s;
-    while (m->next != NULL && fab_slots_take(&m->slots, &s) == FAB_OK) {
+    while (m->next != NULL && fab_mads_slots_take(&m->slots, &s) == FAB_OK) {
         if (!m->next(m->next_ctx, &s->req)) {
-            fab_slots_give_back(&m->slots, s);
+            fab_mads_slots_return_unused(&m->slots, s);
             m->source_dry = true;
             return NULL;
         }
@@ -157,11 +157,11 @@ static void encode(const struct fab_slot *s, uint8_t bytes[FAB_MAD_SIZE])
     if (req->mgmt_class == FAB_CLASS_SMP_DIRECTED)
         mad.path = *req->path;
     if (is_smp(req))
-        (void)fab_smp_pack(&mad, req->data, bytes); /* is_valid saw to it */
+        (void)fab_wire_smp_pack(&mad, req->data, bytes); /* is_valid saw to it */
     else if (req->gmp != NULL)
-        (void)fab_gmp_pack(&mad, req->gmp, FAB_GMP_DATA, bytes);
+        (void)fab_wire_gmp_pack(&mad, req->gmp, FAB_GMP_DATA, bytes);
     else
-        (void)fab_gmp_pack(&mad, req->data, sizeof req->data, bytes);
+        (void)fab_wire_gmp_pack(&mad, req->data, sizeof req->data, bytes);
 }
 
 static struct fab_mad_addr address(const struct fab_mads_request *req)
@@ -183,11 +183,11 @@ static void direct(struct fab_slot *s)
 
 static struct fab_slot *take_next(struct fab_mads *m)
 {
-    struct fab_slot *s = fab_slot_list_pop(&m->again);
+    struct fab_slot *s = fab_mads_slot_list_pop(&m->again);
     if (s != NULL)
         direct(s);
     else
-        s = fab_slot_list_pop(&m->ready);
+        s = fab_mads_slot_list_pop(&m->ready);
     return s != NULL ? s : take_from_source(m);
 }
 
@@ -214,7 +214,7 @@ static uint32_t counted(const struct fab_mads *m)
 bool fab_mads_output(struct fab_mads *m, uint64_t now, uint8_t mad[FAB_MAD_SIZE],
                      struct fab_mad_addr *ret_to)
 {
-    if (!fab_window_room(&m->window, counted(m)))
+    if (!fab_mads_window_room(&m->window, counted(m)))
         return false;
     struct fab_slot *s = take_next(m);
     if (s == NULL)
@@ -227,7 +227,7 @@ bool fab_mads_output(struct fab_mads *m, uint64_t now, uint8_t mad[FAB_MAD_SIZE]
     s->deadline = now + patience(m, s);
     s->state = FAB_SLOT_FLYING;
     m->in_flight++;
-    fab_slot_list_append(&m->flying[timeout_class(s)], s);
+    fab_mads_slot_list_append(&m->flying[timeout_class(s)], s);
     *ret_to = address(&s->req);
     ret_to->timeout_us = transport_patience(m, s);
     return true;
@@ -238,7 +238,8 @@ bool fab_mads_output(struct fab_mads *m, uint64_t now, uint8_t mad[FAB_MAD_SIZE]
 
 static void land(struct fab_mads *m, struct fab_slot *s)
 {
-    fab_slot_list_remove(s->late ? &m->late[timeout_class(s)] : &m->flying[timeout_class(s)], s);
+    fab_mads_slot_list_remove(s->late ? &m->late[timeout_class(s)] : &m->flying[timeout_class(s)],
+                              s);
     m->in_flight--;
     m->late_count -= s->late;
     s->late = false;
@@ -261,10 +262,10 @@ static bool may_try_again(const struct fab_mads *m, const struct fab_slot *s)
 static void lose(struct fab_mads *m, struct fab_slot *s, uint64_t now)
 {
     land(m, s);
-    fab_window_loss(&m->window, s->sent_at, now);
+    fab_mads_window_loss(&m->window, s->sent_at, now);
     if (may_try_again(m, s)) {
         s->state = FAB_SLOT_AGAIN;
-        fab_slot_list_append(&m->again, s);
+        fab_mads_slot_list_append(&m->again, s);
         return;
     }
     m->stats.timed_out++;
@@ -275,17 +276,17 @@ static void rest(struct fab_mads *m, struct fab_slot *s, uint64_t now)
 {
     s->state = FAB_SLOT_RESTING;
     s->deadline = now + m->config.timeout_us;
-    fab_slot_list_append(&m->resting, s);
+    fab_mads_slot_list_append(&m->resting, s);
 }
 
 /* Takes the slot of an answer out of its list: it flies, or was taken for lost too early. */
 static void retrieve(struct fab_mads *m, struct fab_slot *s)
 {
     if (s->state == FAB_SLOT_AGAIN) {
-        fab_slot_list_remove(&m->again, s);
+        fab_mads_slot_list_remove(&m->again, s);
         return;
     }
-    fab_window_answer(&m->window);
+    fab_mads_window_answer(&m->window);
     land(m, s);
 }
 
@@ -310,7 +311,7 @@ static void answered(struct fab_mads *m, struct fab_slot *s, uint64_t now,
 /* The request that this MAD answers, or that it is (failed); or NULL. */
 static struct fab_slot *match(const struct fab_mads *m, const struct fab_mad *mad, bool failed)
 {
-    struct fab_slot *s = fab_slots_find(&m->slots, (uint32_t)mad->tid);
+    struct fab_slot *s = fab_mads_slots_find(&m->slots, (uint32_t)mad->tid);
     if (s == NULL || s->req.attr_id != mad->attr_id || s->req.mgmt_class != mad->mgmt_class)
         return NULL;
     if (failed)
@@ -322,7 +323,7 @@ bool fab_mads_input(struct fab_mads *m, uint64_t now, const uint8_t *bytes, size
 {
     struct fab_mad mad;
     struct fab_mads_answer answer = {0};
-    int status = fab_mad_unpack(bytes, len, &mad, &answer.data, &answer.len);
+    int status = fab_wire_mad_unpack(bytes, len, &mad, &answer.data, &answer.len);
     if (status == FAB_OK && !failed && (mad.method & FAB_METHOD_RESPONSE) == 0)
         return false;
     struct fab_slot *s = status == FAB_OK ? match(m, &mad, failed) : NULL;
@@ -357,8 +358,8 @@ static void find_late(struct fab_mads *m, size_t class, uint64_t now)
 {
     struct fab_slot *s;
     while ((s = m->flying[class].head) != NULL && s->sent_at + late_after(m) <= now) {
-        fab_slot_list_remove(&m->flying[class], s);
-        fab_slot_list_append(&m->late[class], s);
+        fab_mads_slot_list_remove(&m->flying[class], s);
+        fab_mads_slot_list_append(&m->late[class], s);
         s->late = true;
         m->late_count++;
     }
@@ -367,9 +368,9 @@ static void find_late(struct fab_mads *m, size_t class, uint64_t now)
 void fab_mads_expire(struct fab_mads *m, uint64_t now)
 {
     while (is_due(&m->resting, now)) {
-        struct fab_slot *s = fab_slot_list_pop(&m->resting);
+        struct fab_slot *s = fab_mads_slot_list_pop(&m->resting);
         s->state = FAB_SLOT_AGAIN;
-        fab_slot_list_append(&m->again, s);
+        fab_mads_slot_list_append(&m->again, s);
     }
     for (size_t i = 0; i < TIMEOUT_CLASSES; i++) {
         find_late(m, i, now);
@@ -405,8 +406,8 @@ bool fab_mads_idle(const struct fab_mads *m)
 static void drop_all(struct fab_mads *m, struct fab_slot_list *l)
 {
     struct fab_slot *s;
-    while ((s = fab_slot_list_pop(l)) != NULL)
-        fab_slots_release(&m->slots, s);
+    while ((s = fab_mads_slot_list_pop(l)) != NULL)
+        fab_mads_slots_release(&m->slots, s);
 }
 
 void fab_mads_cancel_all(struct fab_mads *m)
@@ -429,8 +430,8 @@ static uint32_t drop_of(struct fab_mads *m, struct fab_slot_list *l, const void 
         next = s->next;
         if (s->req.ctx != ctx)
             continue;
-        fab_slot_list_remove(l, s);
-        fab_slots_release(&m->slots, s);
+        fab_mads_slot_list_remove(l, s);
+        fab_mads_slots_release(&m->slots, s);
         count++;
     }
     return count;

@@ -34,21 +34,23 @@
 
 static void put_rmpp(uint8_t *mad, const struct fab_rmpp *h)
 {
-    (void)fab_attr_pack(&fab_attr_rmpp, h, mad + FAB_RMPP_AT, FAB_RMPP_DATA - FAB_RMPP_AT);
+    (void)fab_wire_attr_pack(&fab_wire_attr_rmpp, h, mad + FAB_RMPP_AT,
+                             FAB_RMPP_DATA - FAB_RMPP_AT);
 }
 
 static struct fab_rmpp get_rmpp(const uint8_t *mad)
 {
     struct fab_rmpp h;
-    (void)fab_attr_unpack(&fab_attr_rmpp, mad + FAB_RMPP_AT, FAB_RMPP_DATA - FAB_RMPP_AT, &h);
+    (void)fab_wire_attr_unpack(&fab_wire_attr_rmpp, mad + FAB_RMPP_AT, FAB_RMPP_DATA - FAB_RMPP_AT,
+                               &h);
     return h;
 }
 
 /* ---- sending ----------------------------------------------------------------------------------
  */
 
-int fab_rmpp_sender_init(struct fab_rmpp_sender *s, const uint8_t *head, const uint8_t *data,
-                         size_t len, const struct fab_rmpp_config *config, uint64_t now)
+int fab_mads_rmpp_sender_init(struct fab_rmpp_sender *s, const uint8_t *head, const uint8_t *data,
+                              size_t len, const struct fab_rmpp_config *config, uint64_t now)
 {
     size_t segments = len > 0 ? (len - 1) / FAB_SA_DATA_LEN + 1 : 1;
     if (segments > SEGMENTS_MOST / 128) /* the payload's length has 32 bits */
@@ -103,7 +105,7 @@ static void write_abort(const uint8_t *head, uint8_t type, uint8_t status, uint8
     put_rmpp(mad, &h);
 }
 
-bool fab_rmpp_sender_output(struct fab_rmpp_sender *s, uint64_t now, uint8_t mad[FAB_MAD_SIZE])
+bool fab_mads_rmpp_sender_output(struct fab_rmpp_sender *s, uint64_t now, uint8_t mad[FAB_MAD_SIZE])
 {
     if (s->abort_status != 0) {
         write_abort(s->head, FAB_RMPP_ABORT, s->abort_status, mad);
@@ -151,7 +153,8 @@ static void acknowledged(struct fab_rmpp_sender *s, uint64_t now, const struct f
         s->state = FAB_RMPP_DONE;
 }
 
-void fab_rmpp_sender_input(struct fab_rmpp_sender *s, uint64_t now, const uint8_t mad[FAB_MAD_SIZE])
+void fab_mads_rmpp_sender_input(struct fab_rmpp_sender *s, uint64_t now,
+                                const uint8_t mad[FAB_MAD_SIZE])
 {
     struct fab_rmpp h = get_rmpp(mad);
     if (s->state != FAB_RMPP_GOING)
@@ -168,7 +171,7 @@ void fab_rmpp_sender_input(struct fab_rmpp_sender *s, uint64_t now, const uint8_
         acknowledged(s, now, &h);
 }
 
-void fab_rmpp_sender_expire(struct fab_rmpp_sender *s, uint64_t now)
+void fab_mads_rmpp_sender_expire(struct fab_rmpp_sender *s, uint64_t now)
 {
     if (s->state != FAB_RMPP_GOING || now < s->deadline)
         return;
@@ -188,14 +191,14 @@ static uint64_t patience(const struct fab_rmpp_config *config, uint64_t now)
     return now + config->timeout_us * ((uint64_t)config->retries + 1);
 }
 
-void fab_rmpp_receiver_init(struct fab_rmpp_receiver *r, const struct fab_rmpp_config *config,
-                            uint64_t now)
+void fab_mads_rmpp_receiver_init(struct fab_rmpp_receiver *r, const struct fab_rmpp_config *config,
+                                 uint64_t now)
 {
     *r = (struct fab_rmpp_receiver){
         .config = *config, .window_last = 1, .deadline = patience(config, now)};
 }
 
-void fab_rmpp_receiver_fini(struct fab_rmpp_receiver *r)
+void fab_mads_rmpp_receiver_fini(struct fab_rmpp_receiver *r)
 {
     free(r->data);
     r->data = NULL;
@@ -232,7 +235,7 @@ static uint8_t take(struct fab_rmpp_receiver *r, const struct fab_rmpp *h, const
         r->announced / FAB_RMPP_SEGMENT * FAB_SA_DATA_LEN > r->config.limit)
         return FAB_RMPP_NO_RESOURCES;
     if (r->len + n > r->room) {
-        uint8_t *more = fab_grow(r->data, 1, r->len + n, &r->room);
+        uint8_t *more = fab_base_grow(r->data, 1, r->len + n, &r->room);
         if (more == NULL)
             return FAB_RMPP_NO_RESOURCES;
         r->data = more;
@@ -273,8 +276,8 @@ static bool end_transfer(struct fab_rmpp_receiver *r, uint8_t fault, const uint8
 }
 
 /* What came already came again because the ACK was lost: it is told again, to the end. */
-bool fab_rmpp_receiver_input(struct fab_rmpp_receiver *r, uint64_t now,
-                             const uint8_t mad[FAB_MAD_SIZE], uint8_t reply[FAB_MAD_SIZE])
+bool fab_mads_rmpp_receiver_input(struct fab_rmpp_receiver *r, uint64_t now,
+                                  const uint8_t mad[FAB_MAD_SIZE], uint8_t reply[FAB_MAD_SIZE])
 {
     struct fab_rmpp h = get_rmpp(mad);
     if (h.type == FAB_RMPP_STOP || h.type == FAB_RMPP_ABORT || r->state == FAB_RMPP_FAILED) {
@@ -296,7 +299,7 @@ bool fab_rmpp_receiver_input(struct fab_rmpp_receiver *r, uint64_t now,
     return true;
 }
 
-void fab_rmpp_receiver_expire(struct fab_rmpp_receiver *r, uint64_t now)
+void fab_mads_rmpp_receiver_expire(struct fab_rmpp_receiver *r, uint64_t now)
 {
     if (r->state == FAB_RMPP_GOING && now >= r->deadline)
         r->state = FAB_RMPP_FAILED;

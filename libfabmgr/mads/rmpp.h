@@ -37,14 +37,15 @@ struct fab_rmpp_sender {
     enum fab_rmpp_state state;
 };
 /* head: FAB_SA_DATA bytes, its RMPP header is overwritten. LIMIT: more than 2^31 segments. */
-int fab_rmpp_sender_init(struct fab_rmpp_sender *s, const uint8_t *head, const uint8_t *data,
-                         size_t len, const struct fab_rmpp_config *config, uint64_t now);
+int fab_mads_rmpp_sender_init(struct fab_rmpp_sender *s, const uint8_t *head, const uint8_t *data,
+                              size_t len, const struct fab_rmpp_config *config, uint64_t now);
 /* The next MAD to put on the wire: a segment, or an ABORT. False: none now. */
-bool fab_rmpp_sender_output(struct fab_rmpp_sender *s, uint64_t now, uint8_t mad[FAB_MAD_SIZE]);
+bool fab_mads_rmpp_sender_output(struct fab_rmpp_sender *s, uint64_t now,
+                                 uint8_t mad[FAB_MAD_SIZE]);
 /* What came back: ACK, STOP or ABORT; other types abort the transfer. */
-void fab_rmpp_sender_input(struct fab_rmpp_sender *s, uint64_t now,
-                           const uint8_t mad[FAB_MAD_SIZE]);
-void fab_rmpp_sender_expire(struct fab_rmpp_sender *s, uint64_t now);
+void fab_mads_rmpp_sender_input(struct fab_rmpp_sender *s, uint64_t now,
+                                const uint8_t mad[FAB_MAD_SIZE]);
+void fab_mads_rmpp_sender_expire(struct fab_rmpp_sender *s, uint64_t now);
 
 /* ---- receiving --------------------------------------------------------------------------------
  */
@@ -59,13 +60,13 @@ struct fab_rmpp_receiver {
     uint64_t deadline;
     enum fab_rmpp_state state;
 };
-void fab_rmpp_receiver_init(struct fab_rmpp_receiver *r, const struct fab_rmpp_config *config,
-                            uint64_t now);
-void fab_rmpp_receiver_fini(struct fab_rmpp_receiver *r);
+void fab_mads_rmpp_receiver_init(struct fab_rmpp_receiver *r, const struct fab_rmpp_config *config,
+                                 uint64_t now);
+void fab_mads_rmpp_receiver_fini(struct fab_rmpp_receiver *r);
 /* A MAD of the transfer. True: reply, an ACK, STOP or ABORT, is to be sent to its sender. */
-bool fab_rmpp_receiver_input(struct fab_rmpp_receiver *r, uint64_t now,
-                             const uint8_t mad[FAB_MAD_SIZE], uint8_t reply[FAB_MAD_SIZE]);
+bool fab_mads_rmpp_receiver_input(struct fab_rmpp_receiver *r, uint64_t now,
+                                  const uint8_t mad[FAB_MAD_SIZE], uint8_t reply[FAB_MAD_SIZE]);
 /* A transfer that stands still fails. */
-void fab_rmpp_receiver_expire(struct fab_rmpp_receiver *r, uint64_t now);
+void fab_mads_rmpp_receiver_expire(struct fab_rmpp_receiver *r, uint64_t now);
 
 #endif

@@ -17,7 +17,7 @@
 
 #define CHUNK 64 /* slots */
 
-void fab_slot_list_append(struct fab_slot_list *l, struct fab_slot *s)
+void fab_mads_slot_list_append(struct fab_slot_list *l, struct fab_slot *s)
 {
     s->next = NULL;
     s->prev = l->tail;
@@ -33,31 +33,31 @@ static void prepend(struct fab_slot_list *l, struct fab_slot *s)
     l->head = s;
 }
 
-void fab_slot_list_remove(struct fab_slot_list *l, struct fab_slot *s)
+void fab_mads_slot_list_remove(struct fab_slot_list *l, struct fab_slot *s)
 {
     *(s->prev != NULL ? &s->prev->next : &l->head) = s->next;
     *(s->next != NULL ? &s->next->prev : &l->tail) = s->prev;
 }
 
-struct fab_slot *fab_slot_list_pop(struct fab_slot_list *l)
+struct fab_slot *fab_mads_slot_list_pop(struct fab_slot_list *l)
 {
     struct fab_slot *s = l->head;
     if (s != NULL)
-        fab_slot_list_remove(l, s);
+        fab_mads_slot_list_remove(l, s);
     return s;
 }
 
-void fab_slots_init(struct fab_slots *t, uint32_t seed)
+void fab_mads_slots_init(struct fab_slots *t, uint32_t seed)
 {
     *t = (struct fab_slots){.seed = seed};
 }
 
-void fab_slots_fini(struct fab_slots *t)
+void fab_mads_slots_fini(struct fab_slots *t)
 {
     for (size_t i = 0; i < t->chunk_count; i++)
         free(t->chunks[i]);
     free(t->chunks);
-    fab_slots_init(t, t->seed);
+    fab_mads_slots_init(t, t->seed);
 }
 
 static int add_chunk(struct fab_slots *t)
@@ -65,7 +65,7 @@ static int add_chunk(struct fab_slots *t)
     uint32_t first = (uint32_t)t->chunk_count * CHUNK;
     if (first >= FAB_SLOT_LIMIT)
         return FAB_E_LIMIT;
-    void *grown = fab_grow(t->chunks, sizeof *t->chunks, t->chunk_count + 1, &t->chunk_room);
+    void *grown = fab_base_grow(t->chunks, sizeof *t->chunks, t->chunk_count + 1, &t->chunk_room);
     if (grown == NULL)
         return FAB_E_NOMEM;
     t->chunks = grown;
@@ -74,14 +74,14 @@ static int add_chunk(struct fab_slots *t)
         return FAB_E_NOMEM;
     t->chunks[t->chunk_count++] = chunk;
     for (uint32_t i = 0; i < CHUNK; i++) {
-        uint64_t serial = fab_mix64(((uint64_t)t->seed << 32) | (first + i));
+        uint64_t serial = fab_base_mix64(((uint64_t)t->seed << 32) | (first + i));
         chunk[i].tid = (uint32_t)(serial << FAB_SLOT_BITS) | (first + i);
-        fab_slot_list_append(&t->free, &chunk[i]);
+        fab_mads_slot_list_append(&t->free, &chunk[i]);
     }
     return FAB_OK;
 }
 
-int fab_slots_reserve(struct fab_slots *t, uint32_t count)
+int fab_mads_slots_reserve(struct fab_slots *t, uint32_t count)
 {
     int status = FAB_OK;
     while (status == FAB_OK && t->chunk_count * CHUNK < count)
@@ -89,14 +89,14 @@ int fab_slots_reserve(struct fab_slots *t, uint32_t count)
     return status;
 }
 
-int fab_slots_take(struct fab_slots *t, struct fab_slot **ret)
+int fab_mads_slots_take(struct fab_slots *t, struct fab_slot **ret)
 {
     if (t->free.head == NULL) {
         int status = add_chunk(t);
         if (status != FAB_OK)
             return status;
     }
-    struct fab_slot *s = fab_slot_list_pop(&t->free);
+    struct fab_slot *s = fab_mads_slot_list_pop(&t->free);
     s->tries = 0;
     s->state = FAB_SLOT_READY;
     memset(&s->req, 0, sizeof s->req);
@@ -104,21 +104,21 @@ int fab_slots_take(struct fab_slots *t, struct fab_slot **ret)
     return FAB_OK;
 }
 
-void fab_slots_release(struct fab_slots *t, struct fab_slot *s)
+void fab_mads_slots_release(struct fab_slots *t, struct fab_slot *s)
 {
     s->state = FAB_SLOT_UNUSED;
     s->late = false;
     s->tid += FAB_SLOT_LIMIT;
-    fab_slot_list_append(&t->free, s);
+    fab_mads_slot_list_append(&t->free, s);
 }
 
-void fab_slots_give_back(struct fab_slots *t, struct fab_slot *s)
+void fab_mads_slots_return_unused(struct fab_slots *t, struct fab_slot *s)
 {
     s->state = FAB_SLOT_UNUSED;
     prepend(&t->free, s);
 }
 
-struct fab_slot *fab_slots_find(const struct fab_slots *t, uint32_t tid)
+struct fab_slot *fab_mads_slots_find(const struct fab_slots *t, uint32_t tid)
 {
     uint32_t index = tid & (FAB_SLOT_LIMIT - 1);
     if (index / CHUNK >= t->chunk_count)

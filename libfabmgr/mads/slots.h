@@ -41,19 +41,19 @@ struct fab_slots {
     uint32_t seed;
 };
 
-void fab_slot_list_append(struct fab_slot_list *l, struct fab_slot *s);
-void fab_slot_list_remove(struct fab_slot_list *l, struct fab_slot *s);
-struct fab_slot *fab_slot_list_pop(struct fab_slot_list *l); /* NULL: empty */
+void fab_mads_slot_list_append(struct fab_slot_list *l, struct fab_slot *s);
+void fab_mads_slot_list_remove(struct fab_slot_list *l, struct fab_slot *s);
+struct fab_slot *fab_mads_slot_list_pop(struct fab_slot_list *l); /* NULL: empty */
 
-void fab_slots_init(struct fab_slots *t, uint32_t seed);
-void fab_slots_fini(struct fab_slots *t);
-int fab_slots_reserve(struct fab_slots *t, uint32_t count); /* NOMEM, LIMIT */
+void fab_mads_slots_init(struct fab_slots *t, uint32_t seed);
+void fab_mads_slots_fini(struct fab_slots *t);
+int fab_mads_slots_reserve(struct fab_slots *t, uint32_t count); /* NOMEM, LIMIT */
 /* A slot out of the free list, its request zeroed. NOMEM, LIMIT. */
-int fab_slots_take(struct fab_slots *t, struct fab_slot **ret);
+int fab_mads_slots_take(struct fab_slots *t, struct fab_slot **ret);
 /* Back to the free list. release: its TID is used up; give_back: it was never used. */
-void fab_slots_release(struct fab_slots *t, struct fab_slot *s);
-void fab_slots_give_back(struct fab_slots *t, struct fab_slot *s);
+void fab_mads_slots_release(struct fab_slots *t, struct fab_slot *s);
+void fab_mads_slots_return_unused(struct fab_slots *t, struct fab_slot *s);
 /* The slot that holds the request with this TID, or NULL. */
-struct fab_slot *fab_slots_find(const struct fab_slots *t, uint32_t tid);
+struct fab_slot *fab_mads_slots_find(const struct fab_slots *t, uint32_t tid);
 
 #endif

@@ -9,7 +9,7 @@
 
 #define SMALLEST 4
 
-void fab_window_init(struct fab_window *w, uint32_t start, uint32_t max)
+void fab_mads_window_init(struct fab_window *w, uint32_t start, uint32_t max)
 {
     uint32_t ceiling = max > 0 ? max : 1;
     uint32_t floor = ceiling < SMALLEST ? ceiling : SMALLEST;
@@ -22,13 +22,13 @@ void fab_window_init(struct fab_window *w, uint32_t start, uint32_t max)
     };
 }
 
-bool fab_window_room(struct fab_window *w, uint32_t in_flight)
+bool fab_mads_window_room(struct fab_window *w, uint32_t in_flight)
 {
     w->full = in_flight >= w->size;
     return !w->full;
 }
 
-void fab_window_answer(struct fab_window *w)
+void fab_mads_window_answer(struct fab_window *w)
 {
     if (!w->full || w->size == w->ceiling)
         return;
@@ -38,7 +38,7 @@ void fab_window_answer(struct fab_window *w)
     w->answers = 0;
 }
 
-void fab_window_loss(struct fab_window *w, uint64_t sent_at, uint64_t now)
+void fab_mads_window_loss(struct fab_window *w, uint64_t sent_at, uint64_t now)
 {
     if (w->lost_once && sent_at < w->last_cut)
         return;

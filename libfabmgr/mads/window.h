@@ -13,11 +13,11 @@ struct fab_window {
     bool lost_once;    /* no more doubling */
     uint64_t last_cut; /* when it was last halved */
 };
-void fab_window_init(struct fab_window *w, uint32_t start, uint32_t max);
+void fab_mads_window_init(struct fab_window *w, uint32_t start, uint32_t max);
 /* Whether one more may go while in_flight are out. */
-bool fab_window_room(struct fab_window *w, uint32_t in_flight);
-void fab_window_answer(struct fab_window *w); /* an answer came in time */
+bool fab_mads_window_room(struct fab_window *w, uint32_t in_flight);
+void fab_mads_window_answer(struct fab_window *w); /* an answer came in time */
 /* A request that was sent at sent_at is lost; we learn it now. */
-void fab_window_loss(struct fab_window *w, uint64_t sent_at, uint64_t now);
+void fab_mads_window_loss(struct fab_window *w, uint64_t sent_at, uint64_t now);
 
 #endif

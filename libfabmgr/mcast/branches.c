@@ -23,10 +23,10 @@ static int put_bit(struct fab_mcast_trees *t, const struct tree *tree, uint32_t 
 {
     uint8_t num = fab_mcast_net_num(t->net, port);
     uint16_t *entry =
-        fab_blocks_at(&t->tables, t->net->node[port], fab_mft_number(tree->mlid, num));
+        fab_target_blocks_edit(&t->tables, t->net->node[port], fab_mft_number(tree->mlid, num));
     if (entry == NULL)
         return FAB_E_NOMEM;
-    fab_bits_set(t->changed, fab_mcast_tree_slot(tree) / FAB_BLOCK_ENTRIES);
+    fab_base_bits_set(t->changed, fab_mcast_tree_slot(tree) / FAB_BLOCK_ENTRIES);
     uint16_t bit = (uint16_t)(1u << num % 16);
     entry += fab_mcast_tree_slot(tree) % FAB_BLOCK_ENTRIES;
     *entry = (uint16_t)(value ? *entry | bit : *entry & ~bit);
@@ -207,7 +207,7 @@ static int choose_root(struct fab_mcast_trees *t, struct tree *tree, uint32_t sw
     bool found = false;
     for (uint32_t i = 0; i < t->net->switches; i++) {
         uint32_t root = (i + tree->mlid) % t->net->switches;
-        if (!fab_bits_get(t->ways.core, root) || (found && t->roots[root] >= t->roots[best]))
+        if (!fab_base_bits_get(t->ways.core, root) || (found && t->roots[root] >= t->roots[best]))
             continue;
         const uint16_t *dist = fab_mcast_distances_to(&t->ways, root, fab_mcast_tree_slot(tree));
         if (dist == NULL)

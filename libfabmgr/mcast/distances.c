@@ -33,7 +33,7 @@ static void search(const struct ways *w, uint16_t *dist, uint32_t count, uint32_
 
 static uint16_t *new_row(const struct ways *w)
 {
-    uint16_t *dist = fab_alloc_array(w->net->switches, sizeof(*dist));
+    uint16_t *dist = fab_base_alloc_array(w->net->switches, sizeof(*dist));
     if (dist != NULL)
         memset(dist, 0xff, w->net->switches * sizeof(*dist));
     return dist;
@@ -42,12 +42,12 @@ static uint16_t *new_row(const struct ways *w)
 /* Some of the core do, evenly chosen: distances are kept for each. */
 static void thin_out(struct ways *w)
 {
-    size_t count = fab_bits_count(w->core, w->net->switches), seen = 0;
+    size_t count = fab_base_bits_count(w->core, w->net->switches), seen = 0;
     for (uint32_t sw = 0; count > ROOTS_MAX && sw < w->net->switches; sw++) {
-        if (!fab_bits_get(w->core, sw))
+        if (!fab_base_bits_get(w->core, sw))
             continue;
         if (seen * ROOTS_MAX / count == (seen + 1) * ROOTS_MAX / count)
-            fab_bits_clear(w->core, sw);
+            fab_base_bits_clear(w->core, sw);
         seen++;
     }
 }
@@ -59,7 +59,7 @@ static int find_core(struct ways *w)
     if (rank == NULL)
         return FAB_E_NOMEM;
     for (uint32_t sw = 0; sw < w->net->switches; sw++)
-        if (fab_bits_get(w->net->has_ends, sw)) {
+        if (fab_base_bits_get(w->net->has_ends, sw)) {
             rank[sw] = 0;
             w->queue[count++] = sw;
         }
@@ -68,7 +68,7 @@ static int find_core(struct ways *w)
         if (rank[sw] != FAB_MCAST_UNREACHED && rank[sw] > most)
             most = rank[sw];
     for (uint32_t sw = 0; sw < w->net->switches; sw++)
-        fab_bits_put(w->core, sw, rank[sw] == most);
+        fab_base_bits_put(w->core, sw, rank[sw] == most);
     free(rank);
     thin_out(w);
     return FAB_OK;
@@ -80,9 +80,9 @@ int fab_mcast_distances_init(struct ways *w, const struct fab_mcast_net *n)
     for (uint32_t sw = 0; sw < n->switches; sw++)
         if (n->cap[sw] > 0 && n->cap[sw] < w->least)
             w->least = n->cap[sw];
-    w->core = fab_bits_new(n->switches);
+    w->core = fab_base_bits_new(n->switches);
     w->dist = calloc((size_t)n->switches + 1, sizeof(*w->dist));
-    w->queue = fab_alloc_array(n->switches, sizeof(*w->queue));
+    w->queue = fab_base_alloc_array(n->switches, sizeof(*w->queue));
     int r = w->core != NULL && w->dist != NULL && w->queue != NULL ? FAB_OK : FAB_E_NOMEM;
     if (r == FAB_OK)
         r = find_core(w);

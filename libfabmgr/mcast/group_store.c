@@ -78,11 +78,12 @@ static enum likeness likeness(const uint64_t mgid[2])
 }
 
 /* Of its like in the same partition, the LID with the fewest groups; 0: there is none. */
-static uint16_t shared_mlid(const struct fab_mcast_groups *g, const struct fab_mc_member_record *is)
+static uint16_t shared_mlid(const struct fab_mcast_groups *g,
+                            const struct fab_wire_mc_member_record *is)
 {
     uint16_t best = 0;
     for (size_t i = 0; i < g->groups; i++) {
-        const struct fab_mc_member_record *other = &g->group[i]->is;
+        const struct fab_wire_mc_member_record *other = &g->group[i]->is;
         if (likeness(other->mgid) != likeness(is->mgid) || other->pkey != is->pkey)
             continue;
         if (best == 0 || g->users[other->mlid - FAB_MLID_FIRST] < g->users[best - FAB_MLID_FIRST])
@@ -113,7 +114,8 @@ static uint32_t room_of(const struct fab_mcast_groups *g)
     return g->most > 0 && g->most < room ? g->most : room;
 }
 
-static uint16_t choose_mlid(const struct fab_mcast_groups *g, const struct fab_mc_member_record *is)
+static uint16_t choose_mlid(const struct fab_mcast_groups *g,
+                            const struct fab_wire_mc_member_record *is)
 {
     uint32_t left, room = room_of(g);
     uint16_t own = free_mlid(g, room, &left), shared = 0;
@@ -142,7 +144,7 @@ static int use_mlid(struct fab_mcast_groups *g, uint16_t mlid)
 
 static int insert(struct fab_mcast_groups *g, struct fab_mcast_group *group)
 {
-    struct fab_mcast_group **more = fab_grow(g->group, sizeof(*more), g->groups + 1, &g->room);
+    struct fab_mcast_group **more = fab_base_grow(g->group, sizeof(*more), g->groups + 1, &g->room);
     if (more == NULL)
         return FAB_E_NOMEM;
     g->group = more;
@@ -153,14 +155,15 @@ static int insert(struct fab_mcast_groups *g, struct fab_mcast_group *group)
 }
 
 /* That which it had before, if nobody else has it, or its like has. */
-static uint16_t same_mlid(const struct fab_mcast_groups *g, const struct fab_mc_member_record *is)
+static uint16_t same_mlid(const struct fab_mcast_groups *g,
+                          const struct fab_wire_mc_member_record *is)
 {
     uint32_t slot = (uint32_t)is->mlid - FAB_MLID_FIRST;
     if (is->mlid < FAB_MLID_FIRST || slot >= room_of(g))
         return 0;
     bool shares = slot < g->mlids && g->users[slot] > 0;
     for (size_t i = 0; i < g->groups && shares; i++) {
-        const struct fab_mc_member_record *other = &g->group[i]->is;
+        const struct fab_wire_mc_member_record *other = &g->group[i]->is;
         if (other->mlid == is->mlid && (likeness(is->mgid) == OTHER || other->pkey != is->pkey ||
                                         likeness(other->mgid) != likeness(is->mgid)))
             return 0;
@@ -168,7 +171,7 @@ static uint16_t same_mlid(const struct fab_mcast_groups *g, const struct fab_mc_
     return is->mlid;
 }
 
-int fab_mcast_store_add(struct fab_mcast_groups *g, const struct fab_mc_member_record *is,
+int fab_mcast_store_add(struct fab_mcast_groups *g, const struct fab_wire_mc_member_record *is,
                         struct fab_mcast_group **ret)
 {
     uint16_t mlid = is->mlid != 0 ? same_mlid(g, is) : 0;
@@ -241,7 +244,7 @@ static int move_member(struct fab_mcast_groups *g, const struct fab_mcast_group 
 static int insert_member(struct fab_mcast_group *group, const struct fab_mcast_member *as)
 {
     struct fab_mcast_member *more =
-        fab_grow(group->member, sizeof(*more), group->members + 1, &group->room);
+        fab_base_grow(group->member, sizeof(*more), group->members + 1, &group->room);
     if (more == NULL)
         return FAB_E_NOMEM;
     group->member = more;

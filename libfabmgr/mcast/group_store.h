@@ -8,7 +8,7 @@
 struct fab_mcast_group *fab_mcast_store_find(const struct fab_mcast_groups *g,
                                              const uint64_t mgid[2]);
 /* A group with a multicast LID; that of `is`, if not 0 and free. LIMIT: none is left. NOMEM. */
-int fab_mcast_store_add(struct fab_mcast_groups *g, const struct fab_mc_member_record *is,
+int fab_mcast_store_add(struct fab_mcast_groups *g, const struct fab_wire_mc_member_record *is,
                         struct fab_mcast_group **ret);
 void fab_mcast_store_remove(struct fab_mcast_groups *g,
                             struct fab_mcast_group *group); /* with its members */

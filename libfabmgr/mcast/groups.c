@@ -82,16 +82,16 @@ static const struct ranged {
     size_t selector, value;
     unsigned (*rank)(uint8_t);
 } ranged[] = {
-    {C_MTU_SELECTOR | C_MTU, offsetof(struct fab_mc_member_record, mtu_selector),
-     offsetof(struct fab_mc_member_record, mtu), mtu_rank},
-    {C_RATE_SELECTOR | C_RATE, offsetof(struct fab_mc_member_record, rate_selector),
-     offsetof(struct fab_mc_member_record, rate), rate_rank},
-    {C_LIFE_SELECTOR | C_LIFE, offsetof(struct fab_mc_member_record, life_selector),
-     offsetof(struct fab_mc_member_record, life), life_rank},
+    {C_MTU_SELECTOR | C_MTU, offsetof(struct fab_wire_mc_member_record, mtu_selector),
+     offsetof(struct fab_wire_mc_member_record, mtu), mtu_rank},
+    {C_RATE_SELECTOR | C_RATE, offsetof(struct fab_wire_mc_member_record, rate_selector),
+     offsetof(struct fab_wire_mc_member_record, rate), rate_rank},
+    {C_LIFE_SELECTOR | C_LIFE, offsetof(struct fab_wire_mc_member_record, life_selector),
+     offsetof(struct fab_wire_mc_member_record, life), life_rank},
 };
 enum { MTU, RATE, LIFE, RANGED };
 
-static uint8_t member_at(const struct fab_mc_member_record *r, size_t offset)
+static uint8_t member_at(const struct fab_wire_mc_member_record *r, size_t offset)
 {
     return ((const uint8_t *)r)[offset];
 }
@@ -122,9 +122,9 @@ static bool settle(const struct fab_mcast_request *ask, unsigned which, uint8_t 
 
 /* ---- asked for, and is ----------------------------------------------------------------------- */
 
-static bool agrees(const struct fab_mcast_request *ask, const struct fab_mc_member_record *is)
+static bool agrees(const struct fab_mcast_request *ask, const struct fab_wire_mc_member_record *is)
 {
-    const struct fab_mc_member_record *a = ask->record;
+    const struct fab_wire_mc_member_record *a = ask->record;
     const struct {
         uint64_t component;
         bool same;
@@ -152,7 +152,7 @@ static bool agrees(const struct fab_mcast_request *ask, const struct fab_mc_memb
 }
 
 bool fab_mcast_group_matches(const struct fab_mcast_group *group,
-                             const struct fab_mc_member_record *asked, uint64_t comp_mask)
+                             const struct fab_wire_mc_member_record *asked, uint64_t comp_mask)
 {
     const struct fab_mcast_request ask = {.record = asked, .comp_mask = comp_mask};
     if (has(&ask, C_MGID) &&
@@ -162,14 +162,15 @@ bool fab_mcast_group_matches(const struct fab_mcast_group *group,
 }
 
 /* A member must be able to take packets of the group. */
-static bool can_take(const struct fab_mcast_request *ask, const struct fab_mc_member_record *is)
+static bool can_take(const struct fab_mcast_request *ask,
+                     const struct fab_wire_mc_member_record *is)
 {
     return (ask->mtu == 0 || ask->mtu >= is->mtu) &&
            (ask->rate == 0 || rate_rank(ask->rate) >= rate_rank(is->rate));
 }
 
 static void answer(const struct fab_mcast_group *group, const struct fab_mcast_member *m,
-                   struct fab_mc_member_record *ret)
+                   struct fab_wire_mc_member_record *ret)
 {
     *ret = group->is;
     ret->port_gid[0] = m->gid[0];
@@ -182,7 +183,7 @@ static void answer(const struct fab_mcast_group *group, const struct fab_mcast_m
 
 /* ff1S:a01b:PPPP:: and a number: of ours, locally administered (the signature 0xa01b is OpenSM's
  * for the same). */
-static void make_mgid(struct fab_mcast_groups *g, const struct fab_mc_member_record *is,
+static void make_mgid(struct fab_mcast_groups *g, const struct fab_wire_mc_member_record *is,
                       uint64_t ret[2])
 {
     do {
@@ -202,7 +203,7 @@ static bool is_sound(const uint64_t mgid[2])
 static uint16_t create(struct fab_mcast_groups *g, const struct fab_mcast_request *ask,
                        struct fab_mcast_group **ret)
 {
-    struct fab_mc_member_record is = *ask->record;
+    struct fab_wire_mc_member_record is = *ask->record;
     bool unnamed = is.mgid[0] == 0 && is.mgid[1] == 0;
     if (!has(ask, TO_CREATE))
         return FAB_SA_INSUFFICIENT_COMPONENTS;
@@ -227,9 +228,9 @@ static uint16_t create(struct fab_mcast_groups *g, const struct fab_mcast_reques
 }
 
 uint16_t fab_mcast_groups_join(struct fab_mcast_groups *g, const struct fab_mcast_request *ask,
-                               struct fab_mc_member_record *ret)
+                               struct fab_wire_mc_member_record *ret)
 {
-    const struct fab_mc_member_record *a = ask->record;
+    const struct fab_wire_mc_member_record *a = ask->record;
     struct fab_mcast_group *group = fab_mcast_store_find(g, a->mgid);
     uint16_t status = 0;
     if (!has(ask, TO_JOIN))
@@ -257,9 +258,9 @@ uint16_t fab_mcast_groups_join(struct fab_mcast_groups *g, const struct fab_mcas
 }
 
 uint16_t fab_mcast_groups_leave(struct fab_mcast_groups *g, const struct fab_mcast_request *ask,
-                                struct fab_mc_member_record *ret)
+                                struct fab_wire_mc_member_record *ret)
 {
-    const struct fab_mc_member_record *a = ask->record;
+    const struct fab_wire_mc_member_record *a = ask->record;
     struct fab_mcast_group *group = fab_mcast_store_find(g, a->mgid);
     if (!has(ask, TO_JOIN))
         return FAB_SA_INSUFFICIENT_COMPONENTS;
@@ -304,9 +305,9 @@ void fab_mcast_groups_drop_member(struct fab_mcast_groups *g, uint64_t guid)
 /* ---- from before a restart --------------------------------------------------------------------
  */
 
-int fab_mcast_groups_restore(struct fab_mcast_groups *g, const struct fab_mc_member_record *is)
+int fab_mcast_groups_restore(struct fab_mcast_groups *g, const struct fab_wire_mc_member_record *is)
 {
-    struct fab_mc_member_record bare = *is;
+    struct fab_wire_mc_member_record bare = *is;
     struct fab_mcast_group *group;
     bare.port_gid[0] = bare.port_gid[1] = 0;
     bare.join_state = bare.proxy_join = 0;
@@ -324,11 +325,11 @@ int fab_mcast_groups_restore_member(struct fab_mcast_groups *g, const uint64_t m
 /* ---- from the configuration ------------------------------------------------------------------
  */
 
-static struct fab_mc_member_record record_of(const struct fab_partitions *p,
-                                             const struct fab_partition_mgroup *m, uint8_t life)
+static struct fab_wire_mc_member_record
+record_of(const struct fab_partitions *p, const struct fab_partition_mgroup *m, uint8_t life)
 {
-    return (struct fab_mc_member_record){
-        .mgid = {fab_be64(m->mgid), fab_be64(m->mgid + 8)},
+    return (struct fab_wire_mc_member_record){
+        .mgid = {fab_base_get_be64(m->mgid), fab_base_get_be64(m->mgid + 8)},
         .qkey = m->q_key,
         .mtu_selector = FAB_SELECT_EXACTLY,
         .mtu = m->mtu,
@@ -346,7 +347,8 @@ static struct fab_mc_member_record record_of(const struct fab_partitions *p,
 }
 
 /* What was joined before stays as it is, and is fixed now. */
-static int fix(struct fab_mcast_groups *g, const struct fab_mc_member_record *is, size_t *left_out)
+static int fix(struct fab_mcast_groups *g, const struct fab_wire_mc_member_record *is,
+               size_t *left_out)
 {
     struct fab_mcast_group *group = fab_mcast_store_find(g, is->mgid);
     int r = group == NULL ? fab_mcast_store_add(g, is, &group) : FAB_OK;
@@ -372,7 +374,7 @@ int fab_mcast_groups_configure(struct fab_mcast_groups *g, const struct fab_part
     for (size_t i = 0; i < g->groups; i++)
         g->group[i]->fixed = false;
     for (size_t i = 0; p != NULL && i < p->mgroups && r != FAB_E_NOMEM; i++) {
-        struct fab_mc_member_record is = record_of(p, &p->mgroup[i], life);
+        struct fab_wire_mc_member_record is = record_of(p, &p->mgroup[i], life);
         r = fix(g, &is, &left_out);
     }
     if (r == FAB_E_NOMEM)

@@ -29,7 +29,7 @@ struct fab_mcast_member {
 };
 struct fab_mcast_group {
     /* As all members see it; the selectors say "exactly". Port GID, JoinState, ProxyJoin: 0. */
-    struct fab_mc_member_record is;
+    struct fab_wire_mc_member_record is;
     bool fixed;                      /* by the configuration: it stays without members */
     struct fab_mcast_member *member; /* by GUID */
     size_t members, room;
@@ -69,12 +69,12 @@ size_t fab_mcast_group_lower_bound(const struct fab_mcast_group *group, uint64_t
 /* Whether a group is what a record asks for in these components, MTU, rate and lifetime by their
  * selectors; those of members do not count. */
 bool fab_mcast_group_matches(const struct fab_mcast_group *group,
-                             const struct fab_mc_member_record *asked, uint64_t comp_mask);
+                             const struct fab_wire_mc_member_record *asked, uint64_t comp_mask);
 
 /* What a port asks for: SubnAdmSet and SubnAdmDelete of an MCMemberRecord. Whether it may (that the
  * PortGID is its own, and that it is in the partition) is for the caller to say. */
 struct fab_mcast_request {
-    const struct fab_mc_member_record *record;
+    const struct fab_wire_mc_member_record *record;
     uint64_t comp_mask;
     uint64_t port_guid; /* of the port that PortGID names; 0: as it says */
     uint8_t mtu, rate;  /* of the port, as MCMemberRecord numbers them */
@@ -86,13 +86,14 @@ struct fab_mcast_request {
  * P_Key, SL, FlowLabel and TClass; an MGID of zeros asks for one. NO_RESOURCES: no multicast LID is
  * left, nor one that could be shared, or no memory. */
 uint16_t fab_mcast_groups_join(struct fab_mcast_groups *g, const struct fab_mcast_request *ask,
-                               struct fab_mc_member_record *ret);
+                               struct fab_wire_mc_member_record *ret);
 /* Takes bits away from JoinState. A group without full members goes, with all that are left. */
 uint16_t fab_mcast_groups_leave(struct fab_mcast_groups *g, const struct fab_mcast_request *ask,
-                                struct fab_mc_member_record *ret);
+                                struct fab_wire_mc_member_record *ret);
 /* What stood before a restart, and is not there yet: with its LID if that is free, else with
  * another one. LIMIT: none is. NOMEM. */
-int fab_mcast_groups_restore(struct fab_mcast_groups *g, const struct fab_mc_member_record *is);
+int fab_mcast_groups_restore(struct fab_mcast_groups *g,
+                             const struct fab_wire_mc_member_record *is);
 int fab_mcast_groups_restore_member(struct fab_mcast_groups *g, const uint64_t mgid[2],
                                     const struct fab_mcast_member *member); /* NOT_FOUND, NOMEM */
 /* Who is a member by this GUID leaves all groups: its port has gone for good. */

@@ -23,30 +23,30 @@ void fab_mcast_net_free(struct fab_mcast_net *n)
     free(n->node);
     free(n->peer);
     free(n->port_guid);
-    fab_map_fini(&n->by_guid);
+    fab_base_map_fini(&n->by_guid);
     free(n);
 }
 
 static int allocate(struct fab_mcast_net *n)
 {
-    n->guid = fab_alloc_array(n->switches, sizeof(*n->guid));
-    n->cap = fab_alloc_array(n->switches, sizeof(*n->cap));
-    n->has_ends = fab_bits_new(n->switches);
-    n->first_port = fab_alloc_array(n->switches + UINT32_C(1), sizeof(*n->first_port));
-    n->node = fab_alloc_array(n->ports, sizeof(*n->node));
-    n->peer = fab_alloc_array(n->ports, sizeof(*n->peer));
-    n->port_guid = fab_alloc_array(n->ports, sizeof(*n->port_guid));
+    n->guid = fab_base_alloc_array(n->switches, sizeof(*n->guid));
+    n->cap = fab_base_alloc_array(n->switches, sizeof(*n->cap));
+    n->has_ends = fab_base_bits_new(n->switches);
+    n->first_port = fab_base_alloc_array(n->switches + UINT32_C(1), sizeof(*n->first_port));
+    n->node = fab_base_alloc_array(n->ports, sizeof(*n->node));
+    n->peer = fab_base_alloc_array(n->ports, sizeof(*n->peer));
+    n->port_guid = fab_base_alloc_array(n->ports, sizeof(*n->port_guid));
     bool all = n->guid && n->cap && n->has_ends && n->first_port && n->node && n->peer;
     return all && n->port_guid ? FAB_OK : FAB_E_NOMEM;
 }
 
 static uint32_t peer_of(const struct fab_fabric *f, uint32_t port)
 {
-    uint32_t node = f->ports[port].node, peer = fab_peer_node(f, port);
-    if (peer == FAB_NONE || !fab_node_is_switch(f, peer) || !fab_port_is_up(f, port) ||
-        f->switches[peer].multicast_fdb_cap == 0)
+    uint32_t node = f->ports[port].node, peer = fab_fabric_peer_node(f, port);
+    if (peer == FAB_NONE || !fab_fabric_node_is_switch(f, peer) ||
+        !fab_fabric_port_is_up(f, port) || f->switches[peer].multicast_fdb_cap == 0)
         return FAB_NONE;
-    if (fab_node_is_switch(f, node) && f->switches[node].multicast_fdb_cap == 0)
+    if (fab_fabric_node_is_switch(f, node) && f->switches[node].multicast_fdb_cap == 0)
         return FAB_NONE;
     return f->ports[port].peer;
 }
@@ -55,16 +55,17 @@ static uint32_t peer_of(const struct fab_fabric *f, uint32_t port)
 static uint64_t member_guid(const struct fab_fabric *f, uint32_t port)
 {
     const struct fab_port *p = &f->ports[port];
-    bool owns = p->guid != 0 && (!fab_node_is_switch(f, p->node) || p->num == 0) &&
+    bool owns = p->guid != 0 && (!fab_fabric_node_is_switch(f, p->node) || p->num == 0) &&
                 fab_fabric_port_by_guid(f, p->guid) == port;
     return owns ? p->guid : 0;
 }
 
 static void note_end(const struct fab_fabric *f, uint32_t port, uint64_t *has_ends)
 {
-    uint32_t node = f->ports[port].node, across = fab_peer_node(f, port);
-    if (fab_node_is_switch(f, node) && across != FAB_NONE && !fab_node_is_switch(f, across))
-        fab_bits_set(has_ends, node);
+    uint32_t node = f->ports[port].node, across = fab_fabric_peer_node(f, port);
+    if (fab_fabric_node_is_switch(f, node) && across != FAB_NONE &&
+        !fab_fabric_node_is_switch(f, across))
+        fab_base_bits_set(has_ends, node);
 }
 
 static int read_port(struct fab_mcast_net *n, const struct fab_fabric *f, uint32_t port)
@@ -74,12 +75,12 @@ static int read_port(struct fab_mcast_net *n, const struct fab_fabric *f, uint32
     n->peer[port] = peer_of(f, port);
     n->port_guid[port] = guid;
     note_end(f, port, n->has_ends);
-    return guid != 0 ? fab_map_put(&n->by_guid, guid, port) : FAB_OK;
+    return guid != 0 ? fab_base_map_put(&n->by_guid, guid, port) : FAB_OK;
 }
 
 static int read_fabric(struct fab_mcast_net *n, const struct fab_fabric *f)
 {
-    int r = fab_map_reserve(&n->by_guid, f->node_count);
+    int r = fab_base_map_reserve(&n->by_guid, f->node_count);
     for (uint32_t sw = 0; sw < f->switch_count; sw++) {
         n->guid[sw] = f->nodes[sw].guid;
         n->cap[sw] = f->switches[sw].multicast_fdb_cap;
@@ -112,7 +113,7 @@ int fab_mcast_net_new(const struct fab_fabric *f, struct fab_mcast_net **ret)
 uint32_t fab_mcast_net_port(const struct fab_mcast_net *n, uint64_t port_guid)
 {
     uint32_t port;
-    return fab_map_get(&n->by_guid, port_guid, &port) ? port : FAB_NONE;
+    return fab_base_map_get(&n->by_guid, port_guid, &port) ? port : FAB_NONE;
 }
 
 /* ---- another fabric -------------------------------------------------------------------------- */
@@ -138,7 +139,7 @@ static int add_change(struct fab_mcast_net_diff *d, uint32_t port, uint32_t peer
 {
     struct fab_mcast_net_change *more = d->change;
     if (d->count == d->room)
-        more = fab_grow(d->change, sizeof(*more), d->count + 1, &d->room);
+        more = fab_base_grow(d->change, sizeof(*more), d->count + 1, &d->room);
     if (more == NULL)
         return FAB_E_NOMEM;
     d->change = more;
@@ -162,7 +163,7 @@ int fab_mcast_net_compare(const struct fab_mcast_net *n, const struct fab_fabric
     struct fab_mcast_net_diff d = {0};
     if (!keeps_sizes(n, now))
         return FAB_E_EXISTS;
-    d.has_ends = fab_bits_new(n->switches);
+    d.has_ends = fab_base_bits_new(n->switches);
     int r = d.has_ends != NULL ? FAB_OK : FAB_E_NOMEM;
     for (uint32_t port = 0; r == FAB_OK && port < n->ports; port++)
         r = compare_port(n, now, port, &d);

@@ -49,7 +49,7 @@ struct spot *fab_mcast_tree_vertex(const struct tree *t, uint32_t sw)
 
 struct spot *fab_mcast_tree_add_vertex(struct tree *t, uint32_t sw)
 {
-    struct spot *more = fab_grow(t->spot, sizeof(*more), t->spots + 1, &t->spot_room);
+    struct spot *more = fab_base_grow(t->spot, sizeof(*more), t->spots + 1, &t->spot_room);
     if (more == NULL)
         return NULL;
     t->spot = more;
@@ -86,7 +86,7 @@ struct member *fab_mcast_tree_find_member(const struct tree *t, uint64_t guid)
 
 struct member *fab_mcast_tree_add_member(struct tree *t, uint64_t guid)
 {
-    struct member *more = fab_grow(t->member, sizeof(*more), t->members + 1, &t->member_room);
+    struct member *more = fab_base_grow(t->member, sizeof(*more), t->members + 1, &t->member_room);
     if (more == NULL)
         return NULL;
     t->member = more;

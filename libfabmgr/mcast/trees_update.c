@@ -62,15 +62,15 @@ static int find_touched(struct fab_mcast_trees *t, struct fab_mcast_net_diff *d,
 {
     for (uint32_t i = 0; i < t->slots; i++)
         if (t->tree[i] != NULL && uses(t, t->tree[i], d))
-            fab_bits_set(touched, i);
+            fab_base_bits_set(touched, i);
     fab_mcast_net_swap(t->net, d);
     int r = fab_mcast_distances_update(&t->ways, d);
     for (uint32_t i = 0; r == FAB_OK && i < t->slots; i++) {
         bool same = true;
-        if (t->tree[i] != NULL && !fab_bits_get(touched, i))
+        if (t->tree[i] != NULL && !fab_base_bits_get(touched, i))
             r = is_shortest(t, t->tree[i], &same);
         if (!same)
-            fab_bits_set(touched, i);
+            fab_base_bits_set(touched, i);
     }
     return r;
 }
@@ -92,15 +92,15 @@ static int redo(struct fab_mcast_trees *t, struct tree *tree, struct fab_mcast_n
 
 static int follow_cables(struct fab_mcast_trees *t, struct fab_mcast_net_diff *d)
 {
-    uint64_t *touched = fab_bits_new(t->slots);
-    uint32_t *up = fab_alloc_array(t->net->switches, sizeof(*up));
+    uint64_t *touched = fab_base_bits_new(t->slots);
+    uint32_t *up = fab_base_alloc_array(t->net->switches, sizeof(*up));
     int r = FAB_E_NOMEM;
     if (touched != NULL && up != NULL && (r = find_touched(t, d, touched)) != FAB_OK) {
         fab_mcast_net_swap(t->net, d);
         t->broken = true;
     }
     for (uint32_t i = 0; r == FAB_OK && i < t->slots; i++)
-        if (fab_bits_get(touched, i))
+        if (fab_base_bits_get(touched, i))
             r = redo(t, t->tree[i], d, up);
     t->broken |= r != FAB_OK;
     free(touched);
@@ -171,8 +171,8 @@ static int move_tree(const struct move *m, const struct tree *was)
 static int move_all(struct fab_mcast_trees *t, struct move *m, const struct fab_fabric *now)
 {
     int r = FAB_OK;
-    m->sw = fab_alloc_array(m->old->switches, sizeof(*m->sw));
-    m->up = fab_alloc_array(now->switch_count, sizeof(*m->up));
+    m->sw = fab_base_alloc_array(m->old->switches, sizeof(*m->sw));
+    m->up = fab_base_alloc_array(now->switch_count, sizeof(*m->up));
     if (m->sw == NULL || m->up == NULL)
         return FAB_E_NOMEM;
     memset(m->up, 0xff, now->switch_count * sizeof(*m->up));
@@ -184,7 +184,7 @@ static int move_all(struct fab_mcast_trees *t, struct move *m, const struct fab_
     for (uint32_t i = 0; r == FAB_OK && i < t->slots; i++) {
         if (t->tree[i] == NULL)
             continue;
-        fab_bits_set(m->to->changed, i / FAB_BLOCK_ENTRIES);
+        fab_base_bits_set(m->to->changed, i / FAB_BLOCK_ENTRIES);
         r = move_tree(m, t->tree[i]);
     }
     return r;

@@ -62,31 +62,31 @@ struct crowds {
 static bool is_end(const struct fab_fabric *f, uint32_t port)
 {
     const struct fab_node *n = &f->nodes[f->ports[port].node];
-    return n->type != FAB_NODE_SWITCH && !n->aggregation && fab_port_is_up(f, port);
+    return n->type != FAB_NODE_SWITCH && !n->aggregation && fab_fabric_port_is_up(f, port);
 }
 
 /* By partition, full before limited. */
 static int compare_keys(const void *x, const void *y)
 {
     uint16_t a = *(const uint16_t *)x, b = *(const uint16_t *)y;
-    if (fab_pkey_base(a) != fab_pkey_base(b))
-        return fab_pkey_base(a) < fab_pkey_base(b) ? -1 : 1;
-    return fab_pkey_is_full(b) - fab_pkey_is_full(a);
+    if (fab_target_pkey_base(a) != fab_target_pkey_base(b))
+        return fab_target_pkey_base(a) < fab_target_pkey_base(b) ? -1 : 1;
+    return fab_target_pkey_is_full(b) - fab_target_pkey_is_full(a);
 }
 
 /* Of a port, sorted, the better one of two of a partition; returns how many. */
 static uint32_t keys_of(const struct crowds *c, uint32_t port, uint16_t ret[KEYS_MOST])
 {
     uint32_t has, count = 0, kept = 0;
-    const uint16_t *key = fab_pkeys_or_default(c->pkeys, port, &has);
+    const uint16_t *key = fab_target_pkeys_table_or_default(c->pkeys, port, &has);
     for (uint32_t i = 0; i < has && count < KEYS_MOST; i++)
-        if (fab_pkey_base(key[i]) != 0 &&
-            (port != c->f->self_port || fab_pkey_base(key[i]) != FAB_PKEY_DEFAULT))
+        if (fab_target_pkey_base(key[i]) != 0 &&
+            (port != c->f->self_port || fab_target_pkey_base(key[i]) != FAB_PKEY_DEFAULT))
             ret[count++] = key[i];
     if (count > 1)
         qsort(ret, count, sizeof *ret, compare_keys);
     for (uint32_t i = 0; i < count; i++)
-        if (kept == 0 || fab_pkey_base(ret[kept - 1]) != fab_pkey_base(ret[i]))
+        if (kept == 0 || fab_target_pkey_base(ret[kept - 1]) != fab_target_pkey_base(ret[i]))
             ret[kept++] = ret[i];
     return kept;
 }
@@ -96,12 +96,12 @@ static int add_group(struct crowds *c, const uint16_t *key, uint32_t count)
     struct group *groups = c->group;
     uint16_t *keys = c->key;
     if (c->groups == c->group_room)
-        groups = fab_grow(c->group, sizeof *groups, c->groups + 1, &c->group_room);
+        groups = fab_base_grow(c->group, sizeof *groups, c->groups + 1, &c->group_room);
     if (groups == NULL)
         return FAB_E_NOMEM;
     c->group = groups;
     if (c->keys + count > c->key_room)
-        keys = fab_grow(c->key, sizeof *keys, c->keys + count, &c->key_room);
+        keys = fab_base_grow(c->key, sizeof *keys, c->keys + count, &c->key_room);
     if (c->keys + count > 0 && keys == NULL)
         return FAB_E_NOMEM;
     c->key = keys;
@@ -124,20 +124,20 @@ static int find_group(struct crowds *c, const uint16_t *key, uint32_t count, uin
     uint64_t hash = count;
     uint32_t group;
     for (uint32_t i = 0; i < count; i++)
-        hash = fab_mix64(hash * UINT64_C(0x9e3779b97f4a7c15) + key[i]);
-    for (; fab_map_get(&c->by_hash, hash, &group); hash++)
+        hash = fab_base_mix64(hash * UINT64_C(0x9e3779b97f4a7c15) + key[i]);
+    for (; fab_base_map_get(&c->by_hash, hash, &group); hash++)
         if (has_keys(c, group, key, count)) {
             *ret = group;
             return FAB_OK;
         }
     *ret = (uint32_t)c->groups;
-    int r = fab_map_put(&c->by_hash, hash, *ret);
+    int r = fab_base_map_put(&c->by_hash, hash, *ret);
     return r == FAB_OK ? add_group(c, key, count) : r;
 }
 
 static int group_ends(struct crowds *c)
 {
-    uint16_t *key = fab_alloc_array(KEYS_MOST, sizeof *key);
+    uint16_t *key = fab_base_alloc_array(KEYS_MOST, sizeof *key);
     int r = key != NULL ? FAB_OK : FAB_E_NOMEM;
     for (uint32_t port = 0; r == FAB_OK && port < c->f->port_count; port++) {
         c->group_of[port] = FAB_NONE;
@@ -156,13 +156,13 @@ static int group_ends(struct crowds *c)
 
 static struct partition *of_key(const struct crowds *c, uint16_t key)
 {
-    return &c->partition[fab_pkey_base(key)];
+    return &c->partition[fab_target_pkey_base(key)];
 }
 
 /* The side of its partition that the owner of this key reaches, and is reached by. */
 static struct side *reached(const struct crowds *c, uint16_t key)
 {
-    return fab_pkey_is_full(key) ? &of_key(c, key)->all : &of_key(c, key)->full;
+    return fab_target_pkey_is_full(key) ? &of_key(c, key)->all : &of_key(c, key)->full;
 }
 
 static void count_members(struct crowds *c)
@@ -174,8 +174,8 @@ static void count_members(struct crowds *c)
             struct partition *p = of_key(c, key);
             p->all.ends += c->group[g].ends;
             p->all.groups++;
-            p->full.ends += fab_pkey_is_full(key) ? c->group[g].ends : 0;
-            p->full.groups += fab_pkey_is_full(key);
+            p->full.ends += fab_target_pkey_is_full(key) ? c->group[g].ends : 0;
+            p->full.groups += fab_target_pkey_is_full(key);
         }
     for (uint32_t base = 0; base < BASES; base++) {
         c->partition[base].first = at;
@@ -185,9 +185,9 @@ static void count_members(struct crowds *c)
 
 static int list_members(struct crowds *c)
 {
-    uint32_t *next = fab_alloc_array(2 * (size_t)BASES, sizeof *next);
+    uint32_t *next = fab_base_alloc_array(2 * (size_t)BASES, sizeof *next);
     c->partition = calloc(BASES, sizeof *c->partition);
-    c->member = fab_alloc_array(c->keys, sizeof *c->member);
+    c->member = fab_base_alloc_array(c->keys, sizeof *c->member);
     if (next == NULL || c->partition == NULL || c->member == NULL) {
         free(next);
         return FAB_E_NOMEM;
@@ -200,7 +200,7 @@ static int list_members(struct crowds *c)
     for (uint32_t g = 0; g < c->groups; g++)
         for (uint32_t i = 0; i < c->group[g].count; i++) {
             uint16_t key = c->key[c->group[g].first + i];
-            c->member[next[2u * fab_pkey_base(key) + !fab_pkey_is_full(key)]++] = g;
+            c->member[next[2u * fab_target_pkey_base(key) + !fab_target_pkey_is_full(key)]++] = g;
         }
     free(next);
     return FAB_OK;
@@ -215,7 +215,7 @@ static uint32_t sum_of(const struct crowds *c, const struct group *g)
     uint64_t sum = 0;
     for (uint32_t i = 0; i < g->count; i++) {
         uint16_t key = c->key[g->first + i];
-        sum += reached(c, key)->ends - fab_pkey_is_full(key);
+        sum += reached(c, key)->ends - fab_target_pkey_is_full(key);
     }
     return sum < c->ends ? (uint32_t)sum : c->ends - 1;
 }
@@ -269,7 +269,7 @@ static void find_best(struct crowds *c)
         for (uint32_t i = 0; i < c->group[g].count; i++) {
             uint16_t key = c->key[c->group[g].first + i];
             note_best(&of_key(c, key)->all.best, g, c->group[g].senders);
-            if (fab_pkey_is_full(key))
+            if (fab_target_pkey_is_full(key))
                 note_best(&of_key(c, key)->full.best, g, c->group[g].senders);
         }
 }
@@ -290,7 +290,7 @@ static uint32_t most_met(const struct crowds *c, uint32_t group)
 int fab_partition_incast(const struct fab_fabric *f, const struct fab_pkeys *pkeys, uint32_t *ret)
 {
     struct crowds c = {.f = f, .pkeys = pkeys};
-    c.group_of = fab_alloc_array(f->port_count, sizeof *c.group_of);
+    c.group_of = fab_base_alloc_array(f->port_count, sizeof *c.group_of);
     int r = c.group_of != NULL ? group_ends(&c) : FAB_E_NOMEM;
     if (r == FAB_OK)
         r = list_members(&c);
@@ -300,7 +300,7 @@ int fab_partition_incast(const struct fab_fabric *f, const struct fab_pkeys *pke
         for (uint32_t port = 0; port < f->port_count; port++)
             ret[port] = c.group_of[port] != FAB_NONE ? most_met(&c, c.group_of[port]) : 0;
     }
-    fab_map_fini(&c.by_hash);
+    fab_base_map_fini(&c.by_hash);
     free(c.group_of);
     free(c.group);
     free(c.key);

@@ -12,7 +12,7 @@
 static uint16_t held_at(const struct fab_blocks *held, uint32_t port, uint32_t index)
 {
     const uint16_t *block =
-        held != NULL ? fab_blocks_get(held, port, index / FAB_PKEY_BLOCK) : NULL;
+        held != NULL ? fab_target_blocks_get(held, port, index / FAB_PKEY_BLOCK) : NULL;
     return block != NULL ? block[index % FAB_PKEY_BLOCK] : 0;
 }
 
@@ -31,7 +31,8 @@ static uint32_t find_held(const struct fab_blocks *held, uint32_t port, const ui
 {
     for (uint32_t i = 1; i < room; i++) {
         uint16_t was = held_at(held, port, i);
-        if (table[i] == 0 && (was == one || (loose && fab_pkey_base(was) == fab_pkey_base(one))))
+        if (table[i] == 0 &&
+            (was == one || (loose && fab_target_pkey_base(was) == fab_target_pkey_base(one))))
             return i;
     }
     return room;

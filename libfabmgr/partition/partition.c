@@ -65,7 +65,7 @@ static int add_grant(struct draft *d, uint32_t port, uint16_t key, bool index0)
 {
     struct grant *more = d->grant;
     if (d->grants == d->room)
-        more = fab_grow(d->grant, sizeof(*more), d->grants + 1, &d->room);
+        more = fab_base_grow(d->grant, sizeof(*more), d->grants + 1, &d->room);
     if (more == NULL)
         return FAB_E_NOMEM;
     d->grant = more;
@@ -142,16 +142,18 @@ static int grant_all(struct draft *d)
 static int compare_grants(const void *x, const void *y)
 {
     const struct grant *a = x, *b = y;
-    bool first_a = fab_pkey_base(a->key) == FAB_PKEY_DEFAULT, full_a = fab_pkey_is_full(a->key);
-    bool first_b = fab_pkey_base(b->key) == FAB_PKEY_DEFAULT, full_b = fab_pkey_is_full(b->key);
+    bool first_a = fab_target_pkey_base(a->key) == FAB_PKEY_DEFAULT,
+         full_a = fab_target_pkey_is_full(a->key);
+    bool first_b = fab_target_pkey_base(b->key) == FAB_PKEY_DEFAULT,
+         full_b = fab_target_pkey_is_full(b->key);
     if (a->port != b->port)
         return a->port < b->port ? -1 : 1;
     if (a->index0 != b->index0)
         return b->index0 - a->index0;
     if (first_a != first_b)
         return first_b - first_a;
-    if (fab_pkey_base(a->key) != fab_pkey_base(b->key))
-        return fab_pkey_base(a->key) < fab_pkey_base(b->key) ? -1 : 1;
+    if (fab_target_pkey_base(a->key) != fab_target_pkey_base(b->key))
+        return fab_target_pkey_base(a->key) < fab_target_pkey_base(b->key) ? -1 : 1;
     return full_b - full_a;
 }
 
@@ -168,7 +170,7 @@ static int add_table(struct draft *d, uint32_t port, const uint16_t *key, uint32
 {
     uint16_t *more = d->keys.key;
     if (d->key_count + (size_t)room > d->key_room)
-        more = fab_grow(d->keys.key, sizeof(*more), d->key_count + (size_t)room, &d->key_room);
+        more = fab_base_grow(d->keys.key, sizeof(*more), d->key_count + (size_t)room, &d->key_room);
     if (more == NULL)
         return FAB_E_NOMEM;
     d->keys.key = more;
@@ -180,7 +182,7 @@ static int add_table(struct draft *d, uint32_t port, const uint16_t *key, uint32
 static uint32_t room_of(const struct draft *d, uint32_t port)
 {
     const uint32_t most = FAB_PKEY_BLOCKS_MAX * FAB_PKEY_BLOCK;
-    uint32_t room = fab_pkeys_room(d->in->fabric, port);
+    uint32_t room = fab_target_pkeys_capacity(d->in->fabric, port);
     return room < most ? room : most;
 }
 
@@ -215,12 +217,12 @@ static int table_of_guard(struct draft *d, uint32_t port, uint16_t *key, uint32_
 static uint32_t whose(const struct draft *d, uint32_t port)
 {
     const struct fab_fabric *f = d->in->fabric;
-    if (fab_port_has_lid(f, port))
+    if (fab_fabric_port_has_lid(f, port))
         return port;
     uint32_t peer = f->ports[port].peer;
-    bool guards = d->in->enforce != 0 && fab_node_is_switch(f, f->ports[port].node) &&
-                  peer != FAB_NONE && !fab_node_is_switch(f, f->ports[peer].node);
-    return guards && fab_port_has_lid(f, peer) ? peer : FAB_NONE;
+    bool guards = d->in->enforce != 0 && fab_fabric_node_is_switch(f, f->ports[port].node) &&
+                  peer != FAB_NONE && !fab_fabric_node_is_switch(f, f->ports[peer].node);
+    return guards && fab_fabric_port_has_lid(f, peer) ? peer : FAB_NONE;
 }
 
 /* begin[port] is where its grants begin. Duplicates of a key (two P_Keys that are the same cannot
@@ -239,7 +241,7 @@ static int make_tables(struct draft *d)
 {
     uint32_t ports = d->in->fabric->port_count;
     size_t *begin = calloc((size_t)ports + 1, sizeof(*begin));
-    uint16_t *key = fab_alloc_array(2 * d->in->partitions->partitions, sizeof(*key));
+    uint16_t *key = fab_base_alloc_array(2 * d->in->partitions->partitions, sizeof(*key));
     int r = begin != NULL && key != NULL ? FAB_OK : FAB_E_NOMEM;
     size_t at = 0;
     for (uint32_t port = 0; r == FAB_OK && port <= ports; port++) {
@@ -263,8 +265,8 @@ static int prepare(struct draft *d)
     uint32_t ports = d->in->fabric->port_count;
     d->keys.ports = ports;
     d->member = calloc((size_t)ports + 1, sizeof(*d->member));
-    d->taken = fab_alloc_array((size_t)ports + 1, sizeof(*d->taken));
-    d->keys.first = fab_alloc_array((size_t)ports + 1, sizeof(*d->keys.first));
+    d->taken = fab_base_alloc_array((size_t)ports + 1, sizeof(*d->taken));
+    d->keys.first = fab_base_alloc_array((size_t)ports + 1, sizeof(*d->keys.first));
     d->keys.enforce = calloc((size_t)ports + 1, sizeof(*d->keys.enforce));
     bool all =
         d->member != NULL && d->taken != NULL && d->keys.first != NULL && d->keys.enforce != NULL;
@@ -286,7 +288,7 @@ int fab_partition_tables(const struct fab_partition_input *in, struct fab_pkeys 
         *ret = d.keys;
         *ret_report = d.report;
     } else {
-        fab_pkeys_fini(&d.keys);
+        fab_target_pkeys_fini(&d.keys);
     }
     free(d.member);
     free(d.taken);

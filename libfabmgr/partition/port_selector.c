@@ -10,7 +10,7 @@
 static void take_one(const struct fab_fabric *f, uint32_t port, fab_partition_selected *take,
                      void *ctx)
 {
-    if (port != FAB_NONE && fab_port_has_lid(f, port))
+    if (port != FAB_NONE && fab_fabric_port_has_lid(f, port))
         take(ctx, port);
 }
 
@@ -28,7 +28,7 @@ void fab_partition_select_ports(const struct fab_fabric *f, const struct fab_par
             fab_partition_select_ports(f, p, &g->member[i], take, ctx);
     } else {
         for (uint32_t port = 0; port < f->port_count; port++)
-            if (fab_port_has_lid(f, port) && fab_selector_fits(f, who, port))
+            if (fab_fabric_port_has_lid(f, port) && fab_target_selector_matches(f, who, port))
                 take(ctx, port);
     }
 }

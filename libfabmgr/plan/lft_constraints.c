@@ -35,7 +35,7 @@ static uint32_t lead(const struct fab_lft_ordering *o, uint32_t sw, uint8_t entr
     const struct fab_fabric *f = o->in->fabric;
     if (entry > f->nodes[sw].num_ports)
         return FAB_LFT_ORDERING_DROPS;
-    uint32_t port = fab_port_id(f, sw, entry);
+    uint32_t port = fab_fabric_port_id(f, sw, entry);
     if (entry == 0)
         return o->owner == port ? FAB_LFT_ORDERING_ENDPORT : FAB_LFT_ORDERING_DROPS;
     if (o->hop[port] == FAB_LFT_ORDERING_ENDPORT && f->ports[port].peer != o->owner)
@@ -45,7 +45,7 @@ static uint32_t lead(const struct fab_lft_ordering *o, uint32_t sw, uint8_t entr
 
 static uint8_t new_entry(const struct fab_lft_ordering *o, uint32_t sw)
 {
-    return fab_lft_row(&o->in->target->lft, sw)[o->lid];
+    return fab_target_lft_row(&o->in->target->lft, sw)[o->lid];
 }
 
 static uint32_t new_hop(const struct fab_lft_ordering *o, uint32_t sw)
@@ -58,7 +58,7 @@ static uint32_t old_hop(const struct fab_lft_ordering *o, uint32_t sw)
     uint32_t i = o->slot[sw];
     if (i == FAB_NONE)
         return new_hop(o, sw);
-    return o->items[i].known ? lead(o, sw, fab_lft_row(&o->in->observed->lft, sw)[o->lid])
+    return o->items[i].known ? lead(o, sw, fab_target_lft_row(&o->in->observed->lft, sw)[o->lid])
                              : FAB_LFT_ORDERING_DROPS;
 }
 
@@ -170,7 +170,8 @@ static bool in_circle(const struct fab_lft_ordering *o, uint32_t a, uint32_t b)
 static int add_edge(struct fab_lft_ordering *o, uint32_t before_sw, uint32_t after_sw, bool soft)
 {
     uint32_t before = o->slot[before_sw], after = o->slot[after_sw];
-    void *grown = fab_grow(o->edges, sizeof(*o->edges), (size_t)o->edge_count + 1, &o->edge_room);
+    void *grown =
+        fab_base_grow(o->edges, sizeof(*o->edges), (size_t)o->edge_count + 1, &o->edge_room);
     if (grown == NULL)
         return FAB_E_NOMEM;
     o->edges = grown;

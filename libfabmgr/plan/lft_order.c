@@ -39,11 +39,11 @@ static uint64_t find_differing(const struct fab_lft_ordering *o,
                                const struct fab_lft_ordering_item *item, uint32_t block)
 {
     size_t offset = (size_t)block * FAB_LFT_BLOCK;
-    const uint8_t *now = fab_lft_row(&o->in->target->lft, item->sw) + offset;
+    const uint8_t *now = fab_target_lft_row(&o->in->target->lft, item->sw) + offset;
     uint64_t differs = 0;
     if (!item->known)
         return UINT64_MAX;
-    const uint8_t *old = fab_lft_row(&o->in->observed->lft, item->sw) + offset;
+    const uint8_t *old = fab_target_lft_row(&o->in->observed->lft, item->sw) + offset;
     for (unsigned i = 0; i < FAB_LFT_BLOCK; i++)
         differs |= (uint64_t)(old[i] != now[i]) << i;
     return differs;
@@ -135,10 +135,10 @@ static void find_hops(struct fab_lft_ordering *o)
 {
     const struct fab_fabric *f = o->in->fabric;
     for (uint32_t port = 0; port < f->port_count; port++) {
-        uint32_t peer = f->ports[port].node < f->switch_count && fab_port_is_up(f, port)
-                            ? fab_peer_node(f, port)
+        uint32_t peer = f->ports[port].node < f->switch_count && fab_fabric_port_is_up(f, port)
+                            ? fab_fabric_peer_node(f, port)
                             : FAB_LFT_ORDERING_DROPS;
-        o->hop[port] = peer == FAB_LFT_ORDERING_DROPS || fab_node_is_switch(f, peer)
+        o->hop[port] = peer == FAB_LFT_ORDERING_DROPS || fab_fabric_node_is_switch(f, peer)
                            ? peer
                            : FAB_LFT_ORDERING_ENDPORT;
     }
@@ -257,7 +257,7 @@ int fab_plan_lft_order(const struct fab_plan_input *in, const struct fab_plan_op
                        bool *ret_unchecked)
 {
     struct fab_lft_ordering o = {.in = in, .ops = ops, .count = (uint32_t)count};
-    uint32_t blocks = fab_lft_blocks(&in->target->lft);
+    uint32_t blocks = fab_target_lft_blocks(&in->target->lft);
     if (count < 2 || !any_known(in, ops, count)) {
         *ret_ops = NULL;
         return FAB_OK;

@@ -16,7 +16,8 @@
 static int write_part(struct fab_lft_ordering *o, uint32_t i, uint64_t entries, bool last)
 {
     struct fab_lft_ordering_item *item = &o->items[i];
-    void *grown = fab_grow(o->parts, sizeof(*o->parts), (size_t)o->part_count + 1, &o->part_room);
+    void *grown =
+        fab_base_grow(o->parts, sizeof(*o->parts), (size_t)o->part_count + 1, &o->part_room);
     if (grown == NULL)
         return FAB_E_NOMEM;
     o->parts = grown;

@@ -44,7 +44,7 @@ static uint32_t positions(const struct fab_mcast_net *n, uint32_t sw)
 
 static bool is_silent(const struct draft *d, uint32_t sw)
 {
-    return d->in->silent != NULL && fab_bits_get(d->in->silent, sw);
+    return d->in->silent != NULL && fab_base_bits_get(d->in->silent, sw);
 }
 
 static bool is_zero(const uint16_t *entry)
@@ -61,7 +61,7 @@ static int add_op(struct draft *d, enum fab_plan_mft_stage stage, uint32_t sw, u
     struct fab_plan_mft_ops *ops = &d->plan.stage[stage];
     struct fab_plan_mft_op *more = ops->op;
     if (ops->count == ops->room)
-        more = fab_grow(ops->op, sizeof(*more), ops->count + 1, &ops->room);
+        more = fab_base_grow(ops->op, sizeof(*more), ops->count + 1, &ops->room);
     if (more == NULL)
         return FAB_E_NOMEM;
     ops->op = more;
@@ -80,7 +80,7 @@ static int add_cell(struct draft *d, uint32_t sw, uint32_t number, const uint16_
 {
     struct cell *more = d->cell;
     if (d->cells == d->room)
-        more = fab_grow(d->cell, sizeof(*more), d->cells + 1, &d->room);
+        more = fab_base_grow(d->cell, sizeof(*more), d->cells + 1, &d->room);
     if (more == NULL)
         return FAB_E_NOMEM;
     d->cell = more;
@@ -105,8 +105,8 @@ static uint32_t pending(const uint16_t *was, const uint16_t *will)
 static bool concerns(const struct draft *d, uint32_t sw, uint32_t group)
 {
     for (uint32_t p = 0; p < positions(d->in->net, sw); p++)
-        if (!is_zero(fab_blocks_get(d->in->want, sw, number_of(group, p))) ||
-            !is_zero(fab_blocks_get(d->in->held, sw, number_of(group, p))))
+        if (!is_zero(fab_target_blocks_get(d->in->want, sw, number_of(group, p))) ||
+            !is_zero(fab_target_blocks_get(d->in->held, sw, number_of(group, p))))
             return true;
     return false;
 }
@@ -120,8 +120,8 @@ static int gather_switch(struct draft *d, uint32_t sw, uint32_t group)
         return r;
     for (uint32_t p = 0; p < positions(d->in->net, sw) && r == FAB_OK; p++) {
         uint32_t number = number_of(group, p);
-        const uint16_t *will = fab_blocks_get(d->in->want, sw, number);
-        const uint16_t *was = fab_blocks_get(d->in->held, sw, number);
+        const uint16_t *will = fab_target_blocks_get(d->in->want, sw, number);
+        const uint16_t *was = fab_target_blocks_get(d->in->held, sw, number);
         if (is_silent(d, sw))
             d->pending[sw] |= pending(was, will);
         else if (was == NULL)
@@ -269,25 +269,25 @@ static void add_used(const struct fab_blocks *b, uint64_t *set)
 {
     for (size_t i = 0; i < b->count; i++)
         if (!is_zero(b->block[i].entry))
-            fab_bits_set(set, b->block[i].number % FAB_MFT_GROUPS);
+            fab_base_bits_set(set, b->block[i].number % FAB_MFT_GROUPS);
 }
 
 int fab_plan_mft_make(const struct fab_plan_mft_input *in, struct fab_plan_mft *ret)
 {
     struct draft d = {.in = in};
     uint64_t used[FAB_MFT_GROUPS / 64] = {0};
-    if (fab_bits_count(in->groups, FAB_MFT_GROUPS) > 0) {
+    if (fab_base_bits_count(in->groups, FAB_MFT_GROUPS) > 0) {
         add_used(in->want, used);
         add_used(in->held, used);
     }
     int r = FAB_E_NOMEM;
-    d.root = fab_alloc_array(in->net->switches, sizeof(*d.root));
+    d.root = fab_base_alloc_array(in->net->switches, sizeof(*d.root));
     if (in->silent != NULL)
         d.pending = calloc(in->net->switches + 1u, sizeof(*d.pending));
     if (d.root != NULL && (in->silent == NULL || d.pending != NULL))
         r = FAB_OK;
     for (uint32_t group = 0; group < FAB_MFT_GROUPS && r == FAB_OK; group++)
-        if (fab_bits_get(in->groups, group) && fab_bits_get(used, group))
+        if (fab_base_bits_get(in->groups, group) && fab_base_bits_get(used, group))
             r = plan_group(&d, group);
     if (r == FAB_OK)
         *ret = d.plan;
@@ -315,13 +315,13 @@ int fab_plan_mft_remap(const struct fab_blocks *held, const uint64_t *guid, uint
         const struct fab_block *b = &held->block[i];
         uint32_t sw =
             b->known && b->id < switches ? fab_fabric_node_by_guid(now, guid[b->id]) : FAB_NONE;
-        if (sw != FAB_NONE && fab_node_is_switch(now, sw))
-            r = fab_blocks_put(&to, sw, b->number, b->entry);
+        if (sw != FAB_NONE && fab_fabric_node_is_switch(now, sw))
+            r = fab_target_blocks_put(&to, sw, b->number, b->entry);
     }
     if (r == FAB_OK)
         *ret = to;
     else
-        fab_blocks_fini(&to);
+        fab_target_blocks_fini(&to);
     return r;
 }
 

@@ -34,10 +34,10 @@ static void set_known(struct fab_observed *o, uint32_t sw, uint32_t block, bool 
 int fab_plan_observed_init(struct fab_observed *o, uint32_t switch_count, uint32_t top)
 {
     struct fab_observed made = {0};
-    int ret = fab_lft_init(&made.lft, switch_count, top);
+    int ret = fab_target_lft_init(&made.lft, switch_count, top);
     if (ret != FAB_OK)
         return ret;
-    made.blocks = fab_lft_blocks(&made.lft);
+    made.blocks = fab_target_lft_blocks(&made.lft);
     made.known = calloc(bitset_words(&made), sizeof(*made.known));
     if (made.known == NULL) {
         fab_plan_observed_fini(&made);
@@ -49,11 +49,11 @@ int fab_plan_observed_init(struct fab_observed *o, uint32_t switch_count, uint32
 
 void fab_plan_observed_fini(struct fab_observed *o)
 {
-    fab_lft_fini(&o->lft);
+    fab_target_lft_fini(&o->lft);
     free(o->known);
     free(o->lanes.port);
     free(o->lanes.arb);
-    fab_blocks_fini(&o->pkeys);
+    fab_target_blocks_fini(&o->pkeys);
     memset(o, 0, sizeof(*o));
 }
 
@@ -62,7 +62,7 @@ void fab_plan_observed_set_block(struct fab_observed *o, uint32_t sw, uint32_t b
 {
     if (sw >= o->lft.switch_count || block >= o->blocks)
         return;
-    memcpy(fab_lft_row(&o->lft, sw) + (size_t)block * FAB_LFT_BLOCK, entries, FAB_LFT_BLOCK);
+    memcpy(fab_target_lft_row(&o->lft, sw) + (size_t)block * FAB_LFT_BLOCK, entries, FAB_LFT_BLOCK);
     set_known(o, sw, block, true);
 }
 
@@ -92,8 +92,9 @@ static void move_switch(const struct fab_observed *from, uint32_t old_sw, uint32
 {
     for (uint32_t block = 0; block < from->blocks && block < to->blocks; block++) {
         if (fab_plan_observed_is_known(from, old_sw, block))
-            fab_plan_observed_set_block(
-                to, new_sw, block, fab_lft_row(&from->lft, old_sw) + (size_t)block * FAB_LFT_BLOCK);
+            fab_plan_observed_set_block(to, new_sw, block,
+                                        fab_target_lft_row(&from->lft, old_sw) +
+                                            (size_t)block * FAB_LFT_BLOCK);
     }
 }
 
@@ -101,7 +102,7 @@ static int copy_arbs(const struct fab_observed_vls *from, struct fab_observed_vl
 {
     if (from->arbs == 0)
         return FAB_OK;
-    to->arb = fab_alloc_array(from->arbs, sizeof(*to->arb));
+    to->arb = fab_base_alloc_array(from->arbs, sizeof(*to->arb));
     if (to->arb == NULL)
         return FAB_E_NOMEM;
     memcpy(to->arb, from->arb, from->arbs * sizeof(*to->arb));
@@ -141,14 +142,14 @@ int fab_plan_observed_remap(const struct fab_observed *from, const struct fab_fa
         return status;
     status = move_lanes(&from->lanes, old, now, &to.lanes);
     if (status == FAB_OK)
-        status = fab_held_pkeys_move(&from->pkeys, old, now, &to.pkeys);
+        status = fab_target_held_pkeys_remap(&from->pkeys, old, now, &to.pkeys);
     if (status != FAB_OK) {
         fab_plan_observed_fini(&to);
         return status;
     }
     for (uint32_t sw = 0; sw < from->lft.switch_count && sw < old->switch_count; sw++) {
         uint32_t new_sw = fab_fabric_node_by_guid(now, old->nodes[sw].guid);
-        if (new_sw != FAB_NONE && fab_node_is_switch(now, new_sw))
+        if (new_sw != FAB_NONE && fab_fabric_node_is_switch(now, new_sw))
             move_switch(from, sw, new_sw, &to);
     }
     *ret = to;

@@ -17,7 +17,7 @@ static uint16_t common(uint16_t was, uint16_t will)
 {
     if (was == will)
         return was;
-    return fab_pkey_base(was) == fab_pkey_base(will) ? fab_pkey_base(was) : 0;
+    return fab_target_pkey_base(was) == fab_target_pkey_base(will) ? fab_target_pkey_base(was) : 0;
 }
 
 static void common_block(const uint16_t *was, uint16_t will[FAB_PKEY_BLOCK])
@@ -29,9 +29,10 @@ static void common_block(const uint16_t *was, uint16_t will[FAB_PKEY_BLOCK])
 void fab_plan_pkey_block(const struct fab_plan_input *in, const struct fab_plan_op *op,
                          uint16_t ret[FAB_PKEY_BLOCK])
 {
-    const uint16_t *was =
-        in->observed != NULL ? fab_blocks_get(&in->observed->pkeys, op->port, op->block) : NULL;
-    fab_pkeys_block(&in->target->pkeys, op->port, op->block, ret);
+    const uint16_t *was = in->observed != NULL
+                              ? fab_target_blocks_get(&in->observed->pkeys, op->port, op->block)
+                              : NULL;
+    fab_target_pkeys_block(&in->target->pkeys, op->port, op->block, ret);
     if (op->takes && was != NULL)
         common_block(was, ret);
 }
@@ -39,12 +40,13 @@ void fab_plan_pkey_block(const struct fab_plan_input *in, const struct fab_plan_
 static bool is_needed(const struct fab_plan_input *in, const struct fab_plan_op *op)
 {
     const size_t size = FAB_PKEY_BLOCK * sizeof(uint16_t);
-    const uint16_t *was =
-        in->observed != NULL ? fab_blocks_get(&in->observed->pkeys, op->port, op->block) : NULL;
+    const uint16_t *was = in->observed != NULL
+                              ? fab_target_blocks_get(&in->observed->pkeys, op->port, op->block)
+                              : NULL;
     uint16_t will[FAB_PKEY_BLOCK];
     if (was == NULL)
         return !op->takes;
-    fab_pkeys_block(&in->target->pkeys, op->port, op->block, will);
+    fab_target_pkeys_block(&in->target->pkeys, op->port, op->block, will);
     if (memcmp(was, will, size) == 0)
         return false;
     if (op->takes)
@@ -62,7 +64,7 @@ static bool was_all_taken(const struct fab_plan_input *in, const struct fab_plan
     if (!is_needed(in, &takes))
         return false;
     fab_plan_pkey_block(in, &takes, taken);
-    fab_pkeys_block(&in->target->pkeys, op->port, op->block, will);
+    fab_target_pkeys_block(&in->target->pkeys, op->port, op->block, will);
     return memcmp(taken, will, sizeof(will)) == 0;
 }
 
@@ -71,9 +73,9 @@ int fab_plan_pkey_writes(const struct fab_plan_input *in, uint32_t port, bool ta
 {
     const struct fab_fabric *f = in->fabric;
     const struct fab_port *p = &f->ports[port];
-    uint32_t count, blocks = fab_pkeys_blocks(fab_pkeys_room(f, port));
+    uint32_t count, blocks = fab_target_pkeys_blocks(fab_target_pkeys_capacity(f, port));
     int ret = 0;
-    if (fab_pkeys_of(&in->target->pkeys, port, &count) == NULL)
+    if (fab_target_pkeys_table(&in->target->pkeys, port, &count) == NULL)
         return ret;
     for (uint32_t block = 0; block < blocks && ret == 0; block++) {
         struct fab_plan_op op = {.node = p->node,
@@ -82,7 +84,7 @@ int fab_plan_pkey_writes(const struct fab_plan_input *in, uint32_t port, bool ta
                                  .block = (uint16_t)block,
                                  .mod = block,
                                  .takes = takes};
-        if (fab_node_is_switch(f, p->node))
+        if (fab_fabric_node_is_switch(f, p->node))
             op.mod |= (uint32_t)p->num << 16;
         if (is_needed(in, &op) && (takes || !was_all_taken(in, &op)))
             ret = add(ctx, op);

@@ -63,7 +63,7 @@ static int add_port(struct draft *d, uint32_t port, uint8_t state)
 static void want_limit(const struct fab_plan_input *in, uint32_t port, struct fab_port_info *ret)
 {
     struct fab_arb arb;
-    if (in->policy->classes == NULL || !fab_vls_many(&in->target->vls) ||
+    if (in->policy->classes == NULL || !fab_target_vls_multiple(&in->target->vls) ||
         in->fabric->ports[port].num == 0 || in->fabric->ports[port].peer == FAB_NONE)
         return;
     if (fab_target_arb(in->fabric, in->policy, &in->target->vls, port, in->book, &arb) &&
@@ -77,13 +77,14 @@ static void want_port(const struct fab_plan_input *in, uint32_t port, struct fab
     const struct fab_fabric *f = in->fabric;
     const struct fab_pkeys *pkeys = &in->target->pkeys;
     fab_target_port_info(f, in->policy, &in->target->lids, port, in->sm_lid, ret);
-    if (in->ask && fab_port_has_lid(f, port))
+    if (in->ask && fab_fabric_port_has_lid(f, port))
         ret->client_reregister = fab_target_can_reregister(ret);
     want_limit(in, port, ret);
-    if (pkeys->ports == 0 || f->ports[port].num == 0 || !fab_node_is_switch(f, f->ports[port].node))
+    if (pkeys->ports == 0 || f->ports[port].num == 0 ||
+        !fab_fabric_node_is_switch(f, f->ports[port].node))
         return;
     if (in->observed != NULL &&
-        fab_held_pkeys_refused(&in->observed->pkeys, port, pkeys->enforce[port]))
+        fab_target_held_pkeys_refused_enforce(&in->observed->pkeys, port, pkeys->enforce[port]))
         return;
     ret->part_enforce_in = (pkeys->enforce[port] & FAB_ENFORCE_IN) != 0;
     ret->part_enforce_out = (pkeys->enforce[port] & FAB_ENFORCE_OUT) != 0;
@@ -104,7 +105,7 @@ static bool port_differs(const struct draft *d, uint32_t port)
 /* Bringing up means both ends: a peer that reports no state would refuse the second step. */
 static bool can_rise(const struct fab_fabric *f, uint32_t port)
 {
-    if (!fab_port_is_up(f, port))
+    if (!fab_fabric_port_is_up(f, port))
         return false;
     return f->ports[port].info.port_state >= FAB_STATE_INIT &&
            f->ports[f->ports[port].peer].info.port_state >= FAB_STATE_INIT;
@@ -114,7 +115,7 @@ static bool can_be_written(const struct fab_fabric *f, uint32_t port)
 {
     if (port == f->self_port)
         return true;
-    return fab_port_is_up(f, port) && f->ports[port].info.port_state >= FAB_STATE_INIT;
+    return fab_fabric_port_is_up(f, port) && f->ports[port].info.port_state >= FAB_STATE_INIT;
 }
 
 /* ---- the stages ----------------------------------------------------------------------------- */
@@ -126,10 +127,10 @@ static int plan_switch(struct draft *d, uint32_t sw)
     int ret = FAB_OK;
     fab_target_switch_info(f, d->in->policy, &d->in->target->lids, sw, &want);
     if (fab_plan_switch_differs(&f->switches[sw], &want))
-        ret =
-            add(d, (struct fab_plan_op){
-                       .node = sw, .port = fab_port_id(f, sw, 0), .attr_id = FAB_ATTR_SWITCH_INFO});
-    uint32_t port0 = fab_port_id(f, sw, 0);
+        ret = add(d, (struct fab_plan_op){.node = sw,
+                                          .port = fab_fabric_port_id(f, sw, 0),
+                                          .attr_id = FAB_ATTR_SWITCH_INFO});
+    uint32_t port0 = fab_fabric_port_id(f, sw, 0);
     if (ret == FAB_OK && f->ports[port0].present && port_differs(d, port0))
         ret = add_port(d, port0, FAB_STATE_NOP);
     return ret;
@@ -146,18 +147,18 @@ static bool block_is_held(const struct fab_plan_input *in, uint32_t sw, uint32_t
     size_t offset = (size_t)block * FAB_LFT_BLOCK;
     if (o == NULL || !fab_plan_observed_is_known(o, sw, block))
         return false;
-    return memcmp(fab_lft_row(&o->lft, sw) + offset, fab_lft_row(&in->target->lft, sw) + offset,
-                  FAB_LFT_BLOCK) == 0;
+    return memcmp(fab_target_lft_row(&o->lft, sw) + offset,
+                  fab_target_lft_row(&in->target->lft, sw) + offset, FAB_LFT_BLOCK) == 0;
 }
 
 static int plan_routes(struct draft *d, uint32_t sw)
 {
-    uint32_t blocks = fab_lft_blocks(&d->in->target->lft);
+    uint32_t blocks = fab_target_lft_blocks(&d->in->target->lft);
     for (uint32_t block = 0; block < blocks; block++) {
         if (block_is_held(d->in, sw, block))
             continue;
         int ret = add(d, (struct fab_plan_op){.node = sw,
-                                              .port = fab_port_id(d->in->fabric, sw, 0),
+                                              .port = fab_fabric_port_id(d->in->fabric, sw, 0),
                                               .attr_id = FAB_ATTR_LFT,
                                               .block = (uint16_t)block});
         if (ret != FAB_OK)
@@ -226,26 +227,26 @@ static int plan_pkeys_give(struct draft *d, uint32_t port)
 
 static int plan_trunk(struct draft *d, uint32_t port)
 {
-    return fab_port_is_trunk(d->in->fabric, port) ? plan_port(d, port) : FAB_OK;
+    return fab_fabric_port_is_isl(d->in->fabric, port) ? plan_port(d, port) : FAB_OK;
 }
 
 static int plan_trunk_up(struct draft *d, uint32_t port)
 {
-    return fab_port_is_trunk(d->in->fabric, port) ? plan_up(d, port) : FAB_OK;
+    return fab_fabric_port_is_isl(d->in->fabric, port) ? plan_up(d, port) : FAB_OK;
 }
 
 static int plan_end(struct draft *d, uint32_t port)
 {
     const struct fab_fabric *f = d->in->fabric;
-    int ret = fab_port_is_trunk(f, port) ? FAB_OK : plan_port(d, port);
-    if (ret == FAB_OK && !fab_node_is_switch(f, f->ports[port].node))
+    int ret = fab_fabric_port_is_isl(f, port) ? FAB_OK : plan_port(d, port);
+    if (ret == FAB_OK && !fab_fabric_node_is_switch(f, f->ports[port].node))
         ret = fab_plan_vl_writes_of_endport(d->in, port, add_op, d);
     return ret;
 }
 
 static int plan_end_up(struct draft *d, uint32_t port)
 {
-    return fab_port_is_trunk(d->in->fabric, port) ? FAB_OK : plan_up(d, port);
+    return fab_fabric_port_is_isl(d->in->fabric, port) ? FAB_OK : plan_up(d, port);
 }
 
 static int each(struct draft *d, uint32_t count, int (*plan_one)(struct draft *, uint32_t))
@@ -315,14 +316,14 @@ static int make(struct draft *d, struct fab_plan *ret)
 
 int fab_plan_make(const struct fab_plan_input *in, struct fab_plan *ret)
 {
-    struct fab_arb_book book = {.count = 0};
+    struct fab_arb_cache book = {.count = 0};
     struct fab_plan_input mine = *in;
     struct draft d = {.in = &mine};
     mine.book = &book;
     int status = make(&d, ret);
     if (status != FAB_OK)
         free(d.ops);
-    fab_arb_book_fini(&book);
+    fab_target_arb_cache_fini(&book);
     return status;
 }
 
@@ -342,7 +343,7 @@ static int encode_port(const struct fab_plan_input *in, const struct fab_plan_op
     want.port_state = op->state;
     if (op->state == FAB_STATE_ACTIVE)
         want.client_reregister = 0; /* asked for when the port was armed */
-    return fab_attr_pack(&fab_attr_port_info, &want, data, FAB_SMP_DATA);
+    return fab_wire_attr_pack(&fab_wire_attr_port_info, &want, data, FAB_SMP_DATA);
 }
 
 static int encode_switch(const struct fab_plan_input *in, const struct fab_plan_op *op,
@@ -350,17 +351,17 @@ static int encode_switch(const struct fab_plan_input *in, const struct fab_plan_
 {
     struct fab_switch_info want;
     fab_target_switch_info(in->fabric, in->policy, &in->target->lids, op->node, &want);
-    return fab_attr_pack(&fab_attr_switch_info, &want, data, FAB_SMP_DATA);
+    return fab_wire_attr_pack(&fab_wire_attr_switch_info, &want, data, FAB_SMP_DATA);
 }
 
 static void encode_block(const struct fab_plan_input *in, const struct fab_plan_op *op,
                          uint8_t data[FAB_SMP_DATA])
 {
     size_t offset = (size_t)op->block * FAB_LFT_BLOCK;
-    memcpy(data, fab_lft_row(&in->target->lft, op->node) + offset, FAB_LFT_BLOCK);
+    memcpy(data, fab_target_lft_row(&in->target->lft, op->node) + offset, FAB_LFT_BLOCK);
     for (unsigned i = 0; i < FAB_LFT_BLOCK && op->keep != 0; i++)
         if (op->keep >> i & 1)
-            data[i] = fab_lft_row(&in->observed->lft, op->node)[offset + i];
+            data[i] = fab_target_lft_row(&in->observed->lft, op->node)[offset + i];
     for (unsigned i = 0; i < FAB_LFT_BLOCK && op->drain != 0; i++)
         if (op->drain >> i & 1)
             data[i] = FAB_LFT_NO_ROUTE;
@@ -371,7 +372,7 @@ static int encode_pkeys(const struct fab_plan_input *in, const struct fab_plan_o
 {
     struct fab_pkey_block want;
     fab_plan_pkey_block(in, op, want.pkey);
-    return fab_attr_pack(&fab_attr_pkey_block, &want, data, FAB_SMP_DATA);
+    return fab_wire_attr_pack(&fab_wire_attr_pkey_block, &want, data, FAB_SMP_DATA);
 }
 
 static int encode_vlarb(const struct fab_plan_input *in, const struct fab_plan_op *op,
@@ -380,8 +381,8 @@ static int encode_vlarb(const struct fab_plan_input *in, const struct fab_plan_o
     struct fab_vlarb want;
     struct fab_arb arb;
     (void)fab_target_arb(in->fabric, in->policy, &in->target->vls, op->port, in->book, &arb);
-    fab_arb_block(&arb, op->mod >> 16, &want);
-    return fab_attr_pack(&fab_attr_vlarb, &want, data, FAB_SMP_DATA);
+    fab_target_arb_block(&arb, op->mod >> 16, &want);
+    return fab_wire_attr_pack(&fab_wire_attr_vlarb, &want, data, FAB_SMP_DATA);
 }
 
 int fab_plan_encode(const struct fab_plan_input *in, const struct fab_plan_op *op,
@@ -404,7 +405,7 @@ int fab_plan_encode(const struct fab_plan_input *in, const struct fab_plan_op *o
         break;
     case FAB_ATTR_SL2VL:
         attr_mod = op->mod;
-        fab_put_be64(data, op->map);
+        fab_base_put_be64(data, op->map);
         break;
     case FAB_ATTR_PKEY_TABLE:
         attr_mod = op->mod;

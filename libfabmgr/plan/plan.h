@@ -102,7 +102,7 @@ struct fab_plan_op {
     uint8_t state;    /* PortInfo: port state to ask for, or FAB_STATE_NOP */
     union {
         uint64_t keep; /* LFT: a bit for each entry that stays as it is; a later write changes it */
-        uint64_t map;  /* SL2VL: as fab_vls_map has it */
+        uint64_t map;  /* SL2VL: as fab_target_sl2vl_pack has it */
     };
     uint64_t drain; /* LFT: a bit for each entry that drops; a later write changes it */
     uint32_t mod;   /* SL2VL, VLARB: attribute modifier */
@@ -128,7 +128,7 @@ struct fab_plan_input {
     bool tune; /* the policy changed: write timers and thresholds to ports that are up, too; else
                   they go along with other writes only, since some devices do not keep them */
     bool ask;  /* ends that are up are told to register again (ClientReregister), too */
-    struct fab_arb_book *book; /* private */
+    struct fab_arb_cache *book; /* private */
 };
 int fab_plan_make(const struct fab_plan_input *in, struct fab_plan *ret);
 void fab_plan_fini(struct fab_plan *p);

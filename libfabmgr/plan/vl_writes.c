@@ -39,13 +39,14 @@ static bool is_live(const struct fab_fabric *f, uint32_t port)
 {
     return f->ports[port].present &&
            (f->ports[port].num == 0 ||
-            (fab_port_is_up(f, port) && f->ports[port].info.port_state >= FAB_STATE_INIT));
+            (fab_fabric_port_is_up(f, port) && f->ports[port].info.port_state >= FAB_STATE_INIT));
 }
 
 static struct fab_observed_vl_port wanted(const struct fab_plan_input *in, uint32_t port)
 {
     return (struct fab_observed_vl_port){.vls = fab_target_port_vls(in->fabric, in->policy, port),
-                                         .class = fab_vls_class(&in->target->vls, port)};
+                                         .class =
+                                             fab_target_vls_port_class(&in->target->vls, port)};
 }
 
 static struct fab_observed_vl_port held_of(const struct fab_plan_input *in, uint32_t port)
@@ -58,7 +59,7 @@ static struct fab_observed_vl_port held_of(const struct fab_plan_input *in, uint
 
 static bool nothing_to_do(const struct fab_plan_input *in)
 {
-    return !fab_vls_many(&in->target->vls) &&
+    return !fab_target_vls_multiple(&in->target->vls) &&
            (in->observed == NULL || in->observed->lanes.port == NULL);
 }
 
@@ -75,8 +76,8 @@ static bool arb_differs(const struct fab_arb *now, const struct fab_arb *want, u
 {
     struct fab_vlarb a, b;
     bool known = now->lows + now->highs > 0 && (now->whole || block == 1);
-    fab_arb_block(now, block, &a);
-    fab_arb_block(want, block, &b);
+    fab_target_arb_block(now, block, &a);
+    fab_target_arb_block(want, block, &b);
     return !known || memcmp(&a, &b, sizeof(a)) != 0;
 }
 
@@ -84,7 +85,7 @@ static int add_vlarb(const struct fab_plan_input *in, uint32_t port,
                      struct fab_observed_vl_port held, fab_plan_add_op *add, void *ctx)
 {
     const struct fab_port *p = &in->fabric->ports[port];
-    const uint32_t num = fab_node_is_switch(in->fabric, p->node) ? p->num : 0;
+    const uint32_t num = fab_fabric_node_is_switch(in->fabric, p->node) ? p->num : 0;
     struct fab_arb want, now = {0};
     int ret = FAB_OK;
     if (!fab_target_arb(in->fabric, in->policy, &in->target->vls, port, in->book, &want))
@@ -94,7 +95,7 @@ static int add_vlarb(const struct fab_plan_input *in, uint32_t port,
     if (memcmp(&now, &want, sizeof(now)) == 0)
         return FAB_OK;
     for (unsigned block = 1; block <= FAB_ARB_BLOCKS && ret == FAB_OK; block++)
-        if (fab_arb_has_block(&want, &p->info, block) && arb_differs(&now, &want, block))
+        if (fab_target_arb_has_block(&want, &p->info, block) && arb_differs(&now, &want, block))
             ret = add(ctx, (struct fab_plan_op){.node = p->node,
                                                 .port = port,
                                                 .attr_id = FAB_ATTR_VLARB,
@@ -115,9 +116,9 @@ struct pairs {
 
 static uint64_t map_of(const struct fab_vls *v, const struct pairs *s, uint32_t in, uint32_t out)
 {
-    if (!fab_vls_many(v))
+    if (!fab_target_vls_multiple(v))
         return 0;
-    return fab_vls_map(v->vl[s->want[in].class][s->want[out].class], s->want[out].vls);
+    return fab_target_sl2vl_pack(v->vl[s->want[in].class][s->want[out].class], s->want[out].vls);
 }
 
 static uint64_t want_of(const struct pairs *s, uint32_t line, uint32_t i)
@@ -130,8 +131,8 @@ static bool differs(const struct pairs *s, uint32_t in, uint32_t out)
 {
     const struct fab_observed_vl_port *x = &s->now[in], *y = &s->now[out];
     if (!s->known || x->vls == 0 || y->vls == 0)
-        return fab_vls_many(&s->in->target->vls);
-    return fab_vls_map(s->in->observed->lanes.vl[x->class][y->class], y->vls) !=
+        return fab_target_vls_multiple(&s->in->target->vls);
+    return fab_target_sl2vl_pack(s->in->observed->lanes.vl[x->class][y->class], y->vls) !=
            map_of(&s->in->target->vls, s, in, out);
 }
 
@@ -159,8 +160,8 @@ static bool find_pairs(const struct fab_plan_input *in, uint32_t sw, struct pair
         s->count++;
     }
     bool able = (f->ports[first].info.cap_mask & CAP_SL_MAPPING) != 0;
-    return able && !(same && fab_vls_many(&in->target->vls)) &&
-           (s->known || fab_vls_many(&in->target->vls));
+    return able && !(same && fab_target_vls_multiple(&in->target->vls)) &&
+           (s->known || fab_target_vls_multiple(&in->target->vls));
 }
 
 static uint32_t first_out(const struct pairs *s)
@@ -254,11 +255,12 @@ struct sink {
 
 static int add_map(const struct pairs *s, const struct sink *to, uint32_t mod, uint64_t map)
 {
-    return to->add(to->ctx, (struct fab_plan_op){.node = s->sw,
-                                                 .port = fab_port_id(s->in->fabric, s->sw, 0),
-                                                 .attr_id = FAB_ATTR_SL2VL,
-                                                 .mod = mod,
-                                                 .map = map});
+    return to->add(to->ctx,
+                   (struct fab_plan_op){.node = s->sw,
+                                        .port = fab_fabric_port_id(s->in->fabric, s->sw, 0),
+                                        .attr_id = FAB_ATTR_SL2VL,
+                                        .mod = mod,
+                                        .map = map});
 }
 
 static uint32_t pair_mod(const struct pairs *s, uint32_t in, uint32_t out)
@@ -355,12 +357,14 @@ int fab_plan_vl_writes_of_endport(const struct fab_plan_input *in, uint32_t port
                                   fab_plan_add_op *add, void *ctx)
 {
     const struct fab_port *p = &in->fabric->ports[port];
-    const bool many = fab_vls_many(&in->target->vls), fresh = p->info.port_state == FAB_STATE_INIT;
+    const bool many = fab_target_vls_multiple(&in->target->vls),
+               fresh = p->info.port_state == FAB_STATE_INIT;
     if (nothing_to_do(in) || !is_live(in->fabric, port))
         return FAB_OK;
     struct fab_observed_vl_port now = fresh ? (struct fab_observed_vl_port){0} : held_of(in, port);
     uint64_t map = fab_target_sl2vl(in->fabric, in->policy, &in->target->vls, port, port);
-    bool wrong = now.vls == 0 ? many : fab_vls_map(in->observed->lanes.vl[0][0], now.vls) != map;
+    bool wrong =
+        now.vls == 0 ? many : fab_target_sl2vl_pack(in->observed->lanes.vl[0][0], now.vls) != map;
     int ret = add_vlarb(in, port, now, add, ctx);
     if (ret == FAB_OK && wrong && (p->info.cap_mask & CAP_SL_MAPPING) != 0)
         ret = add(ctx, (struct fab_plan_op){
@@ -396,7 +400,7 @@ static int number_of(struct fab_observed_vls *held, const struct fab_arb *arb, u
     while (i < held->arbs && memcmp(&held->arb[i], arb, sizeof(*arb)) != 0)
         i++;
     if (i == held->arb_room) {
-        struct fab_arb *more = fab_grow(held->arb, sizeof(*more), i + 1, &held->arb_room);
+        struct fab_arb *more = fab_base_grow(held->arb, sizeof(*more), i + 1, &held->arb_room);
         if (more == NULL)
             return FAB_E_NOMEM;
         held->arb = more;
@@ -444,9 +448,9 @@ int fab_plan_vls_done(const struct fab_plan_input *in, struct fab_observed *o)
 {
     const struct fab_fabric *f = in->fabric;
     struct fab_observed_vls *held = &o->lanes;
-    if (!fab_vls_many(&in->target->vls) || held->ports != f->port_count)
+    if (!fab_target_vls_multiple(&in->target->vls) || held->ports != f->port_count)
         forget_all(o);
-    if (!fab_vls_many(&in->target->vls))
+    if (!fab_target_vls_multiple(&in->target->vls))
         return FAB_OK;
     if (held->port == NULL)
         held->port = calloc((size_t)f->port_count + 1, sizeof(*held->port));
@@ -454,11 +458,11 @@ int fab_plan_vls_done(const struct fab_plan_input *in, struct fab_observed *o)
         return FAB_E_NOMEM;
     held->ports = f->port_count;
     tidy_arbs(held);
-    struct fab_arb_book book = {.count = 0};
+    struct fab_arb_cache book = {.count = 0};
     struct fab_plan_input mine = *in;
     mine.book = &book;
     int ret = note_ports(&mine, held);
-    fab_arb_book_fini(&book);
+    fab_target_arb_cache_fini(&book);
     if (ret != FAB_OK)
         forget_all(o);
     return ret;

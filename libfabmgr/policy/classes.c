@@ -27,10 +27,10 @@ static void *room_for_one(void *items, size_t item, size_t count)
     size_t size;
     if (count != 0 && (count & (count - 1)) != 0)
         return items;
-    return fab_size_mul(count > 0 ? count * 2 : 1, item, &size) ? realloc(items, size) : NULL;
+    return fab_base_size_mul(count > 0 ? count * 2 : 1, item, &size) ? realloc(items, size) : NULL;
 }
 
-int classes_add_range(struct fab_ranges *r, struct fab_range range)
+int fab_policy_classes_add_range(struct fab_ranges *r, struct fab_range range)
 {
     struct fab_range *more = room_for_one(r->range, sizeof(*more), r->count);
     if (more == NULL)
@@ -40,7 +40,7 @@ int classes_add_range(struct fab_ranges *r, struct fab_range range)
     return FAB_OK;
 }
 
-int classes_add_member(struct fab_class_group *g, const struct fab_class_member *m)
+int fab_policy_classes_add_member(struct fab_class_group *g, const struct fab_class_member *m)
 {
     struct fab_class_member *more = room_for_one(g->member, sizeof(*more), g->count);
     if (more == NULL)
@@ -50,11 +50,12 @@ int classes_add_member(struct fab_class_group *g, const struct fab_class_member 
     return FAB_OK;
 }
 
-int classes_add_group(struct fab_classes *c, const char *name, size_t len, uint32_t *ret_number)
+int fab_policy_classes_add_group(struct fab_classes *c, const char *name, size_t len,
+                                 uint32_t *ret_number)
 {
     if (c->groups == FAB_CLASS_GROUPS_MAX)
         return FAB_E_LIMIT;
-    const char *copy = fab_arena_text(&c->arena, name, len);
+    const char *copy = fab_base_arena_text(&c->arena, name, len);
     if (copy == NULL)
         return FAB_E_NOMEM;
     c->group[c->groups] = (struct fab_class_group){.name = copy};
@@ -62,7 +63,7 @@ int classes_add_group(struct fab_classes *c, const char *name, size_t len, uint3
     return FAB_OK;
 }
 
-int classes_append_rule(struct fab_classes *c, const struct fab_class_rule *rule)
+int fab_policy_classes_append_rule(struct fab_classes *c, const struct fab_class_rule *rule)
 {
     if (c->rules == FAB_CLASS_RULES_MAX)
         return FAB_E_LIMIT;
@@ -74,14 +75,14 @@ int classes_append_rule(struct fab_classes *c, const struct fab_class_rule *rule
     return FAB_OK;
 }
 
-void classes_rule_fini(struct fab_class_rule *rule)
+void fab_policy_classes_rule_fini(struct fab_class_rule *rule)
 {
     free(rule->service.range);
     free(rule->qos_class.range);
     free(rule->pkey.range);
 }
 
-int fab_classes_new(struct fab_classes **ret)
+int fab_policy_classes_new(struct fab_classes **ret)
 {
     struct fab_classes *c = calloc(1, sizeof(*c));
     if (c == NULL)
@@ -93,14 +94,14 @@ int fab_classes_new(struct fab_classes **ret)
     return FAB_OK;
 }
 
-struct fab_classes *fab_classes_ref(struct fab_classes *c)
+struct fab_classes *fab_policy_classes_ref(struct fab_classes *c)
 {
     if (c != NULL)
         __atomic_add_fetch(&c->refs, 1, __ATOMIC_RELAXED);
     return c;
 }
 
-void fab_classes_unref(struct fab_classes *c)
+void fab_policy_classes_unref(struct fab_classes *c)
 {
     if (c == NULL)
         return;
@@ -111,9 +112,9 @@ void fab_classes_unref(struct fab_classes *c)
     for (size_t i = 0; i < c->groups; i++)
         free(c->group[i].member);
     for (size_t i = 0; i < c->rules; i++)
-        classes_rule_fini(&c->rule[i]);
+        fab_policy_classes_rule_fini(&c->rule[i]);
     free(c->rule);
-    fab_arena_fini(&c->arena);
+    fab_base_arena_fini(&c->arena);
     free(c);
 }
 
@@ -125,7 +126,7 @@ static bool has_priority(const struct fab_classes *c)
     return some;
 }
 
-bool fab_classes_limit_alike(const struct fab_classes *a, const struct fab_classes *b)
+bool fab_policy_classes_same_limit(const struct fab_classes *a, const struct fab_classes *b)
 {
     if (!has_priority(a) && !has_priority(b))
         return true;
@@ -138,7 +139,7 @@ bool fab_classes_limit_alike(const struct fab_classes *a, const struct fab_class
     return true;
 }
 
-int fab_classes_find(const struct fab_classes *c, const char *name)
+int fab_policy_classes_find(const struct fab_classes *c, const char *name)
 {
     for (int i = 0; i < c->count; i++)
         if (strcmp(c->class[i].name, name) == 0)
@@ -181,8 +182,8 @@ static int check_class(const struct fab_class *k, struct fab_classes_error *e)
     return FAB_OK;
 }
 
-int fab_classes_add(struct fab_classes *c, const struct fab_class *class, uint8_t *ret_number,
-                    struct fab_classes_error *ret_error)
+int fab_policy_classes_add(struct fab_classes *c, const struct fab_class *class,
+                           uint8_t *ret_number, struct fab_classes_error *ret_error)
 {
     bool is_default = strcmp(class->name, "default") == 0;
     int r = check_class(class, ret_error);
@@ -192,12 +193,12 @@ int fab_classes_add(struct fab_classes *c, const struct fab_class *class, uint8_
         return wrong(ret_error, FAB_E_RANGE,
                      "the SL of class default is %u, it is 0: what nobody classified uses that",
                      class->sl);
-    if (!is_default && fab_classes_find(c, class->name) >= 0)
+    if (!is_default && fab_policy_classes_find(c, class->name) >= 0)
         return wrong(ret_error, FAB_E_EXISTS, "class %s is there a second time", class->name);
     if (!is_default && c->count == FAB_CLASSES_MAX)
         return wrong(ret_error, FAB_E_LIMIT, "more than %d classes with the default one",
                      FAB_CLASSES_MAX);
-    const char *name = fab_arena_text(&c->arena, class->name, strlen(class->name));
+    const char *name = fab_base_arena_text(&c->arena, class->name, strlen(class->name));
     if (name == NULL)
         return FAB_E_NOMEM;
     uint8_t number = is_default ? 0 : c->count++;
@@ -207,7 +208,7 @@ int fab_classes_add(struct fab_classes *c, const struct fab_class *class, uint8_
     return FAB_OK;
 }
 
-int fab_classes_check(const struct fab_classes *c, struct fab_classes_error *ret_error)
+int fab_policy_classes_check(const struct fab_classes *c, struct fab_classes_error *ret_error)
 {
     unsigned sum = 0, open = 0;
     for (unsigned i = 0; i < c->count; i++) {
@@ -242,27 +243,27 @@ static void trim(const char **text, size_t *len)
         (*len)--;
 }
 
-bool classes_read_number(const char *text, size_t len, uint64_t *ret)
+bool fab_policy_classes_read_number(const char *text, size_t len, uint64_t *ret)
 {
     trim(&text, &len);
     bool hex = len > 2 && text[0] == '0' && (text[1] | 0x20) == 'x';
-    return hex ? fab_digits_all(text + 2, len - 2, 16, UINT64_MAX, ret)
-               : fab_digits_all(text, len, 10, UINT64_MAX, ret);
+    return hex ? fab_base_digits_parse(text + 2, len - 2, 16, UINT64_MAX, ret)
+               : fab_base_digits_parse(text, len, 10, UINT64_MAX, ret);
 }
 
 static bool read_range(const char *text, size_t len, struct fab_range *ret)
 {
     const char *dash = memchr(text, '-', len);
     size_t first = dash != NULL ? (size_t)(dash - text) : len;
-    if (!classes_read_number(text, first, &ret->first))
+    if (!fab_policy_classes_read_number(text, first, &ret->first))
         return false;
     ret->last = ret->first;
-    return dash == NULL ||
-           (classes_read_number(dash + 1, len - first - 1, &ret->last) && ret->last >= ret->first);
+    return dash == NULL || (fab_policy_classes_read_number(dash + 1, len - first - 1, &ret->last) &&
+                            ret->last >= ret->first);
 }
 
-int classes_read_ranges(const char *text, size_t len, uint64_t most, uint64_t offset,
-                        struct fab_ranges *ret)
+int fab_policy_classes_read_ranges(const char *text, size_t len, uint64_t most, uint64_t offset,
+                                   struct fab_ranges *ret)
 {
     int r = FAB_OK;
     for (const char *end = text + len; r == FAB_OK; text++) {
@@ -273,7 +274,7 @@ int classes_read_ranges(const char *text, size_t len, uint64_t most, uint64_t of
             return FAB_E_FORMAT;
         range.first += offset;
         range.last += offset;
-        r = classes_add_range(ret, range);
+        r = fab_policy_classes_add_range(ret, range);
         if (comma == NULL)
             return r;
         text = comma;
@@ -286,13 +287,13 @@ static int take_number(const char **at, const char *ends, unsigned most)
 {
     uint64_t value;
     size_t len = strcspn(*at, ends);
-    if (!classes_read_number(*at, len, &value) || value > most)
+    if (!fab_policy_classes_read_number(*at, len, &value) || value > most)
         return -1;
     *at += len;
     return (int)value;
 }
 
-int fab_classes_set_map(struct fab_classes *c, const char *text)
+int fab_policy_classes_set_map(struct fab_classes *c, const char *text)
 {
     uint8_t map[16] = {0};
     for (unsigned sl = 0; sl < 16; sl++) {
@@ -311,7 +312,7 @@ int fab_classes_set_map(struct fab_classes *c, const char *text)
     return FAB_OK;
 }
 
-int fab_classes_set_arb(struct fab_classes *c, bool high, const char *text)
+int fab_policy_classes_set_arb(struct fab_classes *c, bool high, const char *text)
 {
     struct fab_arb_entry entry[FAB_ARB_ENTRIES];
     uint8_t count = 0;

@@ -101,33 +101,33 @@ struct fab_classes_error {
 };
 
 /* Only class 0, named "default". NOMEM. refs == 1. Until it is shared it may be added to: */
-int fab_classes_new(struct fab_classes **ret);
+int fab_policy_classes_new(struct fab_classes **ret);
 /* A class; the name is copied. "default" changes class 0. EXISTS: the name is there; LIMIT: too
  * many; RANGE: a value is out of its domain. ret_error says so. NOMEM. */
-int fab_classes_add(struct fab_classes *c, const struct fab_class *class, uint8_t *ret_number,
-                    struct fab_classes_error *ret_error);
+int fab_policy_classes_add(struct fab_classes *c, const struct fab_class *class,
+                           uint8_t *ret_number, struct fab_classes_error *ret_error);
 /* A rule for a class in our own words: KEY=VALUE with blanks between; from, to (@GROUP of
  * partitions.conf, a GUID, or a pattern of node descriptions), partition (a name), pkey, service,
  * qos_class (numbers and ranges with commas between). FORMAT, LIMIT: ret_error. NOMEM. */
-int fab_classes_add_rule(struct fab_classes *c, uint8_t class, const char *text,
-                         struct fab_classes_error *ret_error);
+int fab_policy_classes_add_rule(struct fab_classes *c, uint8_t class, const char *text,
+                                struct fab_classes_error *ret_error);
 /* Adds what a qos-policy.conf says: its levels are classes, its rules come after those there are.
  * FORMAT, LIMIT: ret_error. NOMEM. */
-int fab_classes_read(struct fab_classes *c, const char *text, size_t len,
-                     struct fab_classes_error *ret_error);
+int fab_policy_classes_read(struct fab_classes *c, const char *text, size_t len,
+                            struct fab_classes_error *ret_error);
 /* OpenSM's qos_sl2vl, qos_vlarb_high, qos_vlarb_low: "0,1,2" and "0:64,1:192". FORMAT. */
-int fab_classes_set_map(struct fab_classes *c, const char *text);
-int fab_classes_set_arb(struct fab_classes *c, bool high, const char *text);
+int fab_policy_classes_set_map(struct fab_classes *c, const char *text);
+int fab_policy_classes_set_arb(struct fab_classes *c, bool high, const char *text);
 /* What only the whole can show: shares of no more than 100 percent. RANGE: ret_error. */
-int fab_classes_check(const struct fab_classes *c, struct fab_classes_error *ret_error);
-struct fab_classes *fab_classes_ref(struct fab_classes *c); /* NULL is fine */
-void fab_classes_unref(struct fab_classes *c);
+int fab_policy_classes_check(const struct fab_classes *c, struct fab_classes_error *ret_error);
+struct fab_classes *fab_policy_classes_ref(struct fab_classes *c); /* NULL is fine */
+void fab_policy_classes_unref(struct fab_classes *c);
 /* LimitOfHighPriority of ports is the same by both. NULL is fine. */
-bool fab_classes_limit_alike(const struct fab_classes *a, const struct fab_classes *b);
+bool fab_policy_classes_same_limit(const struct fab_classes *a, const struct fab_classes *b);
 /* By name; -1: none. */
-int fab_classes_find(const struct fab_classes *c, const char *name);
+int fab_policy_classes_find(const struct fab_classes *c, const char *name);
 
-static inline uint8_t fab_classes_count(const struct fab_classes *c) /* NULL: 1 */
+static inline uint8_t fab_policy_classes_count(const struct fab_classes *c) /* NULL: 1 */
 {
     return c != NULL ? c->count : 1;
 }

@@ -6,16 +6,17 @@
 #include "libfabmgr/policy/classes.h"
 
 /* All of these: NOMEM. LIMIT: too many. */
-int classes_add_group(struct fab_classes *c, const char *name, size_t len, uint32_t *ret_number);
-int classes_add_member(struct fab_class_group *g, const struct fab_class_member *m);
-int classes_append_rule(struct fab_classes *c, const struct fab_class_rule *rule);
-int classes_add_range(struct fab_ranges *r, struct fab_range range);
-void classes_rule_fini(struct fab_class_rule *rule);
+int fab_policy_classes_add_group(struct fab_classes *c, const char *name, size_t len,
+                                 uint32_t *ret_number);
+int fab_policy_classes_add_member(struct fab_class_group *g, const struct fab_class_member *m);
+int fab_policy_classes_append_rule(struct fab_classes *c, const struct fab_class_rule *rule);
+int fab_policy_classes_add_range(struct fab_ranges *r, struct fab_range range);
+void fab_policy_classes_rule_fini(struct fab_class_rule *rule);
 
 /* "1-3, 0x10" added to ret, each number `offset` further on, none beyond `most`. FORMAT, NOMEM. */
-int classes_read_ranges(const char *text, size_t len, uint64_t most, uint64_t offset,
-                        struct fab_ranges *ret);
+int fab_policy_classes_read_ranges(const char *text, size_t len, uint64_t most, uint64_t offset,
+                                   struct fab_ranges *ret);
 /* Decimal, or hexadecimal after 0x; the whole of the text but blanks around it. */
-bool classes_read_number(const char *text, size_t len, uint64_t *ret);
+bool fab_policy_classes_read_number(const char *text, size_t len, uint64_t *ret);
 
 #endif

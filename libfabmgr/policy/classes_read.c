@@ -73,7 +73,7 @@ static int note(struct reader *r, const char *what)
 
 static int number(struct reader *r, const char *value, uint64_t most, uint64_t *ret)
 {
-    if (classes_read_number(value, strlen(value), ret) && *ret <= most)
+    if (fab_policy_classes_read_number(value, strlen(value), ret) && *ret <= most)
         return FAB_OK;
     return wrong(r, "'%.60s', expected a number up to %llu", value, (unsigned long long)most);
 }
@@ -81,7 +81,7 @@ static int number(struct reader *r, const char *value, uint64_t most, uint64_t *
 static int ranges(struct reader *r, const char *value, uint64_t most, uint64_t offset,
                   struct fab_ranges *ret)
 {
-    int status = classes_read_ranges(value, strlen(value), most, offset, ret);
+    int status = fab_policy_classes_read_ranges(value, strlen(value), most, offset, ret);
     return status == FAB_E_FORMAT ? wrong(r, "'%.60s', expected numbers and ranges", value)
                                   : status;
 }
@@ -96,7 +96,7 @@ static bool is(const char *a, const char *b)
 
 static int add_member(struct reader *r, const struct fab_class_member *m)
 {
-    return classes_add_member(&r->c->group[r->group], m);
+    return fab_policy_classes_add_member(&r->c->group[r->group], m);
 }
 
 static int add_spans(struct reader *r, const char *value, enum fab_class_member_kind kind)
@@ -107,7 +107,7 @@ static int add_spans(struct reader *r, const char *value, enum fab_class_member_
         status = add_member(r, &(struct fab_class_member){.kind = kind,
                                                           .first = found.range[i].first,
                                                           .last = found.range[i].last});
-    classes_rule_fini(&(struct fab_class_rule){.service = found});
+    fab_policy_classes_rule_fini(&(struct fab_class_rule){.service = found});
     return status;
 }
 
@@ -121,7 +121,7 @@ static int add_node(struct reader *r, char *word)
             return FAB_E_FORMAT;
         *slash = '\0';
     }
-    const char *name = fab_arena_text(&r->c->arena, word, strlen(word));
+    const char *name = fab_base_arena_text(&r->c->arena, word, strlen(word));
     if (name == NULL)
         return FAB_E_NOMEM;
     return add_member(r, &(struct fab_class_member){
@@ -130,7 +130,7 @@ static int add_node(struct reader *r, char *word)
 
 static int add_partition(struct reader *r, char *word)
 {
-    const char *name = fab_arena_text(&r->c->arena, word, strlen(word));
+    const char *name = fab_base_arena_text(&r->c->arena, word, strlen(word));
     return name == NULL ? FAB_E_NOMEM
                         : add_member(r, &(struct fab_class_member){.kind = FAB_CLASS_PARTITION,
                                                                    .name = name});
@@ -172,7 +172,7 @@ static int each(struct reader *r, char *value, int (*add)(struct reader *r, char
 static int name_group(struct reader *r, const char *value)
 {
     struct fab_class_group *g = &r->c->group[r->group];
-    g->name = fab_arena_text(&r->c->arena, value, strlen(value));
+    g->name = fab_base_arena_text(&r->c->arena, value, strlen(value));
     return g->name != NULL ? FAB_OK : FAB_E_NOMEM;
 }
 
@@ -230,7 +230,7 @@ static int level_line(struct reader *r, const char *key, const char *value)
 
 static int add_class(struct reader *r, const struct fab_class *class, uint8_t *ret)
 {
-    int status = fab_classes_add(r->c, class, ret, r->error);
+    int status = fab_policy_classes_add(r->c, class, ret, r->error);
     r->error->line = r->line;
     return status == FAB_OK || status == FAB_E_NOMEM ? status : FAB_E_FORMAT;
 }
@@ -272,7 +272,7 @@ static int take_group(struct reader *r, const char *name, uint64_t *mask)
 
 static int take_level(struct reader *r, const char *name)
 {
-    int class = fab_classes_find(r->c, name);
+    int class = fab_policy_classes_find(r->c, name);
     if (class < 0 && is_default_name(name))
         class = r->other > 0 ? r->other : 0;
     if (class < 0)
@@ -301,7 +301,7 @@ static int rule_line(struct reader *r, const char *key, const char *value)
 
 static int append(struct reader *r)
 {
-    int status = classes_append_rule(r->c, &r->rule);
+    int status = fab_policy_classes_append_rule(r->c, &r->rule);
     if (status == FAB_OK)
         r->rule = (struct fab_class_rule){0};
     return status == FAB_E_LIMIT ? wrong(r, "more than %d rules", FAB_CLASS_RULES_MAX) : status;
@@ -335,7 +335,7 @@ static int class_of_sl(struct reader *r, uint8_t sl, uint8_t *ret)
 /* A group for the ports of a rule. */
 static int guids(struct reader *r, const char *value, uint64_t *mask)
 {
-    int status = classes_add_group(r->c, value, strlen(value), &r->group);
+    int status = fab_policy_classes_add_group(r->c, value, strlen(value), &r->group);
     if (status == FAB_E_LIMIT)
         return wrong(r, "more than %d groups of ports", FAB_CLASS_GROUPS_MAX);
     if (status == FAB_OK)
@@ -349,8 +349,8 @@ static int plain_ulp(struct reader *r, const char *ulp)
 {
     struct fab_class_rule *rule = &r->rule;
     if (is(ulp, "sdp"))
-        return classes_add_range(&rule->service,
-                                 (struct fab_range){SERVICE_SDP, SERVICE_SDP + 0xffff});
+        return fab_policy_classes_add_range(&rule->service,
+                                            (struct fab_range){SERVICE_SDP, SERVICE_SDP + 0xffff});
     if (is(ulp, "rds"))
         return ranges(r, "0x48ca", 0xffff, SERVICE_TCP, &rule->service);
     if (is(ulp, "iser"))
@@ -414,12 +414,12 @@ static int begin(struct reader *r, enum place place)
     r->place = place;
     r->name[0] = '\0';
     r->class = (struct fab_class){.sl = FAB_CLASS_NO_SL};
-    classes_rule_fini(&r->rule);
+    fab_policy_classes_rule_fini(&r->rule);
     r->rule = (struct fab_class_rule){0};
     r->has_level = false;
     if (place != GROUP || r->rules)
         return FAB_OK;
-    int status = classes_add_group(r->c, "", 0, &r->group);
+    int status = fab_policy_classes_add_group(r->c, "", 0, &r->group);
     return status == FAB_E_LIMIT ? wrong(r, "more than %d port groups", FAB_CLASS_GROUPS_MAX)
                                  : status;
 }
@@ -515,8 +515,8 @@ static int pass(struct reader *r, const char *text, size_t len, bool rules)
     return status;
 }
 
-int fab_classes_read(struct fab_classes *c, const char *text, size_t len,
-                     struct fab_classes_error *ret_error)
+int fab_policy_classes_read(struct fab_classes *c, const char *text, size_t len,
+                            struct fab_classes_error *ret_error)
 {
     struct reader r = {.c = c, .error = ret_error, .other = -1};
     if (len > FAB_CLASSES_TEXT_MAX)
@@ -528,6 +528,6 @@ int fab_classes_read(struct fab_classes *c, const char *text, size_t len,
         r.rule = (struct fab_class_rule){.class = (uint8_t)r.other};
         status = append(&r);
     }
-    classes_rule_fini(&r.rule);
+    fab_policy_classes_rule_fini(&r.rule);
     return status;
 }

@@ -48,7 +48,7 @@ static int group_of(struct reader *r, const struct value *v, enum fab_class_memb
             *mask |= UINT64_C(1) << number;
             return FAB_OK;
         }
-    int status = classes_add_group(c, v->s, v->len, &number);
+    int status = fab_policy_classes_add_group(c, v->s, v->len, &number);
     if (status == FAB_E_LIMIT)
         return wrong(r, "more than %d different ends in the rules", FAB_CLASS_GROUPS_MAX);
     if (status != FAB_OK)
@@ -56,7 +56,7 @@ static int group_of(struct reader *r, const struct value *v, enum fab_class_memb
     struct fab_class_member m = {.kind = kind, .first = guid, .last = guid};
     m.name = c->group[number].name + (kind == FAB_CLASS_OF_OTHERS);
     *mask |= UINT64_C(1) << number;
-    return classes_add_member(&c->group[number], &m);
+    return fab_policy_classes_add_member(&c->group[number], &m);
 }
 
 static int take_end(struct reader *r, const struct value *v, uint64_t *mask)
@@ -65,7 +65,7 @@ static int take_end(struct reader *r, const struct value *v, uint64_t *mask)
     if (v->s[0] == '@' && v->len > 1)
         return group_of(r, v, FAB_CLASS_OF_OTHERS, 0, mask);
     if (v->len > 2 && v->s[0] == '0' && v->s[1] == 'x') {
-        if (!classes_read_number(v->s, v->len, &guid))
+        if (!fab_policy_classes_read_number(v->s, v->len, &guid))
             return wrong(r, "'%.*s' is not a GUID", (int)v->len, v->s);
         return group_of(r, v, FAB_CLASS_GUIDS, guid, mask);
     }
@@ -92,7 +92,7 @@ static int take_partition(struct reader *r, const struct value *v)
 static int take_ranges(struct reader *r, const struct value *v, uint64_t most,
                        struct fab_ranges *ranges)
 {
-    int status = classes_read_ranges(v->s, v->len, most, 0, ranges);
+    int status = fab_policy_classes_read_ranges(v->s, v->len, most, 0, ranges);
     return status == FAB_E_FORMAT
                ? wrong(r, "'%.*s' is no list of numbers and ranges such as 1,4-7", (int)v->len,
                        v->s)
@@ -154,17 +154,17 @@ static int read_words(struct reader *r, const char *at)
     return status;
 }
 
-int fab_classes_add_rule(struct fab_classes *c, uint8_t class, const char *text,
-                         struct fab_classes_error *ret_error)
+int fab_policy_classes_add_rule(struct fab_classes *c, uint8_t class, const char *text,
+                                struct fab_classes_error *ret_error)
 {
     struct reader r = {.c = c, .rule = {.class = class}, .error = ret_error};
     int status = text[strspn(text, " \t")] != '\0' ? read_words(&r, text)
                                                    : wrong(&r, "a rule that says nothing");
     if (status == FAB_OK)
-        status = classes_append_rule(c, &r.rule);
+        status = fab_policy_classes_append_rule(c, &r.rule);
     if (status == FAB_E_LIMIT)
         (void)wrong(&r, "more than %d rules", FAB_CLASS_RULES_MAX);
     if (status != FAB_OK)
-        classes_rule_fini(&r.rule);
+        fab_policy_classes_rule_fini(&r.rule);
     return status;
 }

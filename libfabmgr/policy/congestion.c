@@ -10,7 +10,7 @@
 
 #include "libfabmgr/base/status.h"
 
-const struct fab_congestion_domain fab_congestion_domains[FAB_CONGESTION_VALUES] = {
+const struct fab_congestion_domain fab_policy_congestion_domains[FAB_CONGESTION_VALUES] = {
     [FAB_CONGESTION_THRESHOLD] = {"threshold", 0, 15},
     [FAB_CONGESTION_SWITCH_THRESHOLD] = {"switch_threshold", 0, 15},
     [FAB_CONGESTION_MARKING_RATE] = {"marking_rate", 0, UINT16_MAX},
@@ -23,7 +23,7 @@ const struct fab_congestion_domain fab_congestion_domains[FAB_CONGESTION_VALUES]
     [FAB_CONGESTION_LIMIT] = {"limit", 1, FAB_CONGESTION_TABLE_MOST - 1},
 };
 
-const char *fab_congestion_profile_name(uint8_t profile)
+const char *fab_policy_congestion_profile_name(uint8_t profile)
 {
     static const char *const names[FAB_CONGESTION_PROFILES] = {"off", "balanced", "incast",
                                                                "collective"};
@@ -76,7 +76,7 @@ int fab_policy_congestion_validate(const struct fab_policy_congestion *p, char *
         return FAB_E_RANGE;
     }
     for (unsigned i = 0; i < FAB_CONGESTION_VALUES; i++) {
-        const struct fab_congestion_domain *d = &fab_congestion_domains[i];
+        const struct fab_congestion_domain *d = &fab_policy_congestion_domains[i];
         if (p->value[i] == FAB_CONGESTION_AUTO ||
             (p->value[i] >= d->least && p->value[i] <= d->most))
             continue;

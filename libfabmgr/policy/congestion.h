@@ -19,7 +19,7 @@ enum fab_congestion_profile {
     FAB_CONGESTION_PROFILES
 };
 /* "off", "balanced", "incast", "collective" */
-const char *fab_congestion_profile_name(uint8_t profile);
+const char *fab_policy_congestion_profile_name(uint8_t profile);
 
 /* Values that can be set by hand. */
 enum fab_congestion_value {
@@ -39,7 +39,7 @@ struct fab_congestion_domain {
     const char *name; /* "marking_rate" */
     uint16_t least, most;
 };
-extern const struct fab_congestion_domain fab_congestion_domains[FAB_CONGESTION_VALUES];
+extern const struct fab_congestion_domain fab_policy_congestion_domains[FAB_CONGESTION_VALUES];
 
 #define FAB_CONGESTION_AUTO (-1)
 #define FAB_CONGESTION_FAN_IN_MOST 16384u /* the longest delay that a table holds */

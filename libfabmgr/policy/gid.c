@@ -17,12 +17,12 @@
 static size_t read_group(const char *s, uint16_t *ret)
 {
     uint64_t value = 0;
-    const char *stop = fab_digits(s, s + strnlen(s, 4), 16, UINT16_MAX, &value);
+    const char *stop = fab_base_digits_read(s, s + strnlen(s, 4), 16, UINT16_MAX, &value);
     *ret = (uint16_t)value;
     return (size_t)(stop - s);
 }
 
-int fab_gid_parse(const char *text, uint8_t ret_gid[16])
+int fab_policy_gid_parse(const char *text, uint8_t ret_gid[16])
 {
     uint16_t group[GROUPS] = {0};
     unsigned count = 0, gap = GROUPS + 1;

@@ -6,6 +6,6 @@
 #include <stdint.h>
 
 /* As IPv6 addresses are written (RFC 4291, 2.2), but for dotted decimals. FORMAT. */
-int fab_gid_parse(const char *text, uint8_t ret_gid[16]);
+int fab_policy_gid_parse(const char *text, uint8_t ret_gid[16]);
 
 #endif

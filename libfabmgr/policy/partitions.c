@@ -18,7 +18,7 @@ static void *append(void *items, size_t item, size_t count, const void *value)
     char *more = items;
     if (count == 0 || (count & (count - 1)) == 0) {
         size_t room = count > 0 ? count * 2 : 1, size;
-        if (!fab_size_mul(room, item, &size) || (more = realloc(items, size)) == NULL)
+        if (!fab_base_size_mul(room, item, &size) || (more = realloc(items, size)) == NULL)
             return NULL;
     }
     memcpy(more + count * item, value, item);
@@ -35,7 +35,7 @@ static void *append(void *items, size_t item, size_t count, const void *value)
         more != NULL ? FAB_OK : FAB_E_NOMEM;                                                       \
     })
 
-int partitions_add(struct fab_partitions *p, const struct fab_partition *partition)
+int fab_policy_partitions_add(struct fab_partitions *p, const struct fab_partition *partition)
 {
     int r = APPEND(p->partition, p->partitions, partition);
     if (r == FAB_OK)
@@ -43,12 +43,13 @@ int partitions_add(struct fab_partitions *p, const struct fab_partition *partiti
     return r;
 }
 
-int partitions_add_rule(struct fab_partitions *p, const struct fab_partition_rule *rule)
+int fab_policy_partitions_add_rule(struct fab_partitions *p, const struct fab_partition_rule *rule)
 {
     return APPEND(p->rule, p->rules, rule);
 }
 
-int partitions_add_mgroup(struct fab_partitions *p, const struct fab_partition_mgroup *mgroup)
+int fab_policy_partitions_add_mgroup(struct fab_partitions *p,
+                                     const struct fab_partition_mgroup *mgroup)
 {
     for (size_t i = 0; i < p->mgroups; i++)
         if (memcmp(p->mgroup[i].mgid, mgroup->mgid, sizeof(mgroup->mgid)) == 0)
@@ -58,18 +59,20 @@ int partitions_add_mgroup(struct fab_partitions *p, const struct fab_partition_m
     return APPEND(p->mgroup, p->mgroups, mgroup);
 }
 
-int partitions_add_group(struct fab_partitions *p, const struct fab_port_group *group)
+int fab_policy_partitions_add_group(struct fab_partitions *p, const struct fab_port_group *group)
 {
     return APPEND(p->group, p->groups, group);
 }
 
-int partitions_add_member(struct fab_port_group *group, const struct fab_port_selector *who)
+int fab_policy_partitions_add_member(struct fab_port_group *group,
+                                     const struct fab_port_selector *who)
 {
     return APPEND(group->member, group->count, who);
 }
 
 /* RFC 4391, 4: ff12:401b:<P_Key>::ffff:ffff. */
-int partitions_add_broadcast(struct fab_partitions *p, const struct fab_partition_mgroup *like)
+int fab_policy_partitions_add_broadcast(struct fab_partitions *p,
+                                        const struct fab_partition_mgroup *like)
 {
     struct fab_partition_mgroup m = *like;
     uint16_t pkey = p->partition[m.partition].pkey | FAB_PKEY_FULL;
@@ -77,7 +80,7 @@ int partitions_add_broadcast(struct fab_partitions *p, const struct fab_partitio
     m.mgid[1] |= m.scope;
     m.mgid[4] = (uint8_t)(pkey >> 8);
     m.mgid[5] = (uint8_t)pkey;
-    return partitions_add_mgroup(p, &m);
+    return fab_policy_partitions_add_mgroup(p, &m);
 }
 
 static int begin(struct fab_partitions *p, enum fab_membership all)
@@ -87,13 +90,13 @@ static int begin(struct fab_partitions *p, enum fab_membership all)
     struct fab_partition_rule everyone = {.membership = all, .who = {.kind = FAB_SELECT_ALL}};
     struct fab_partition_rule self = {.membership = FAB_MEMBER_FULL,
                                       .who = {.kind = FAB_SELECT_SELF}};
-    int r = partitions_add(p, &first);
+    int r = fab_policy_partitions_add(p, &first);
     if (r == FAB_OK)
-        r = partitions_add_rule(p, &everyone);
-    return r == FAB_OK ? partitions_add_rule(p, &self) : r;
+        r = fab_policy_partitions_add_rule(p, &everyone);
+    return r == FAB_OK ? fab_policy_partitions_add_rule(p, &self) : r;
 }
 
-int partitions_new(enum fab_membership all, struct fab_partitions **ret)
+int fab_policy_partitions_new(enum fab_membership all, struct fab_partitions **ret)
 {
     struct fab_partitions *p = calloc(1, sizeof(*p));
     if (p == NULL)
@@ -103,35 +106,35 @@ int partitions_new(enum fab_membership all, struct fab_partitions **ret)
     if (r == FAB_OK)
         *ret = p;
     else
-        fab_partitions_unref(p);
+        fab_policy_partitions_unref(p);
     return r;
 }
 
-int fab_partitions_open(struct fab_partitions **ret)
+int fab_policy_partitions_unrestricted(struct fab_partitions **ret)
 {
     static const struct fab_partition_mgroup broadcast = {
         .rate = IPOIB_RATE, .mtu = IPOIB_MTU, .scope = IPOIB_SCOPE, .q_key = IPOIB_Q_KEY};
     struct fab_partitions *p;
-    int r = partitions_new(FAB_MEMBER_FULL, &p);
+    int r = fab_policy_partitions_new(FAB_MEMBER_FULL, &p);
     if (r != FAB_OK)
         return r;
     p->partition[0].ipoib = true;
-    r = partitions_add_broadcast(p, &broadcast);
+    r = fab_policy_partitions_add_broadcast(p, &broadcast);
     if (r == FAB_OK)
         *ret = p;
     else
-        fab_partitions_unref(p);
+        fab_policy_partitions_unref(p);
     return r;
 }
 
-struct fab_partitions *fab_partitions_ref(struct fab_partitions *p)
+struct fab_partitions *fab_policy_partitions_ref(struct fab_partitions *p)
 {
     if (p != NULL)
         __atomic_add_fetch(&p->refs, 1, __ATOMIC_RELAXED);
     return p;
 }
 
-void fab_partitions_unref(struct fab_partitions *p)
+void fab_policy_partitions_unref(struct fab_partitions *p)
 {
     if (p == NULL)
         return;
@@ -145,11 +148,12 @@ void fab_partitions_unref(struct fab_partitions *p)
     free(p->partition);
     free(p->rule);
     free(p->mgroup);
-    fab_arena_fini(&p->arena);
+    fab_base_arena_fini(&p->arena);
     free(p);
 }
 
-const struct fab_partition *fab_partitions_find(const struct fab_partitions *p, uint16_t pkey)
+const struct fab_partition *fab_policy_partitions_find(const struct fab_partitions *p,
+                                                       uint16_t pkey)
 {
     uint16_t number = p->by_pkey[pkey & ~FAB_PKEY_FULL];
     return number > 0 ? &p->partition[number - 1] : NULL;

@@ -89,14 +89,15 @@ struct fab_partitions_error {
 /* FORMAT: ret_error says where and why. LIMIT: longer than FAB_PARTITIONS_TEXT_MAX, or too many
  * partitions (ret_error too). NOMEM. refs == 1. Rules for the default partition stand first: all
  * ports limited, the manager full. */
-int fab_partitions_read(const char *text, size_t len, struct fab_partitions **ret,
-                        struct fab_partitions_error *ret_error);
+int fab_policy_partitions_read(const char *text, size_t len, struct fab_partitions **ret,
+                               struct fab_partitions_error *ret_error);
 /* What stands where nothing is configured: all ports full members of the default partition, which
  * has IP over InfiniBand. NOMEM. */
-int fab_partitions_open(struct fab_partitions **ret);
-struct fab_partitions *fab_partitions_ref(struct fab_partitions *p); /* NULL is fine */
-void fab_partitions_unref(struct fab_partitions *p);
+int fab_policy_partitions_unrestricted(struct fab_partitions **ret);
+struct fab_partitions *fab_policy_partitions_ref(struct fab_partitions *p); /* NULL is fine */
+void fab_policy_partitions_unref(struct fab_partitions *p);
 /* By P_Key (the membership bit does not count); NULL: none. */
-const struct fab_partition *fab_partitions_find(const struct fab_partitions *p, uint16_t pkey);
+const struct fab_partition *fab_policy_partitions_find(const struct fab_partitions *p,
+                                                       uint16_t pkey);
 
 #endif

@@ -13,14 +13,17 @@
 #define IPOIB_Q_KEY 0xb1b
 
 /* The default partition and its rules, and nothing else. All of these: NOMEM. */
-int partitions_new(enum fab_membership all, struct fab_partitions **ret);
-int partitions_add(struct fab_partitions *p, const struct fab_partition *partition);
-int partitions_add_rule(struct fab_partitions *p, const struct fab_partition_rule *rule);
+int fab_policy_partitions_new(enum fab_membership all, struct fab_partitions **ret);
+int fab_policy_partitions_add(struct fab_partitions *p, const struct fab_partition *partition);
+int fab_policy_partitions_add_rule(struct fab_partitions *p, const struct fab_partition_rule *rule);
 /* Nothing happens when the MGID is there. LIMIT: too many. */
-int partitions_add_mgroup(struct fab_partitions *p, const struct fab_partition_mgroup *mgroup);
+int fab_policy_partitions_add_mgroup(struct fab_partitions *p,
+                                     const struct fab_partition_mgroup *mgroup);
 /* The broadcast group of a partition: all but the MGID is as given. */
-int partitions_add_broadcast(struct fab_partitions *p, const struct fab_partition_mgroup *like);
-int partitions_add_group(struct fab_partitions *p, const struct fab_port_group *group);
-int partitions_add_member(struct fab_port_group *group, const struct fab_port_selector *who);
+int fab_policy_partitions_add_broadcast(struct fab_partitions *p,
+                                        const struct fab_partition_mgroup *like);
+int fab_policy_partitions_add_group(struct fab_partitions *p, const struct fab_port_group *group);
+int fab_policy_partitions_add_member(struct fab_port_group *group,
+                                     const struct fab_port_selector *who);
 
 #endif

@@ -193,7 +193,7 @@ static bool number(const char *s, uint64_t most, uint64_t *ret)
 {
     unsigned base = s[0] != '0' ? 10 : s[1] == 'x' || s[1] == 'X' ? 16 : 8;
     s += base == 16 ? 2 : 0;
-    return fab_digits_all(s, strlen(s), base, most, ret);
+    return fab_base_digits_parse(s, strlen(s), base, most, ret);
 }
 
 /* Key words may be cut short. */
@@ -298,7 +298,7 @@ static uint16_t find_pkey(struct reader *r, const char *name)
         if (strcmp(r->p->partition[i].name, name) == 0)
             return r->p->partition[i].pkey;
     while (r->last_pkey < PKEY_LAST)
-        if (fab_partitions_find(r->p, ++r->last_pkey) == NULL)
+        if (fab_policy_partitions_find(r->p, ++r->last_pkey) == NULL)
             return r->last_pkey;
     return 0;
 }
@@ -328,15 +328,15 @@ static int open_partition(struct reader *r, struct definition *d)
     }
     if (status != FAB_OK)
         return status;
-    const struct fab_partition *known = fab_partitions_find(r->p, (uint16_t)pkey);
+    const struct fab_partition *known = fab_policy_partitions_find(r->p, (uint16_t)pkey);
     d->number = (uint32_t)(known != NULL ? (size_t)(known - r->p->partition) : r->p->partitions);
     if (known != NULL)
         return FAB_OK;
     struct fab_partition one = {
-        .name = fab_arena_text(&r->p->arena, d->name.s, strlen(d->name.s)),
+        .name = fab_base_arena_text(&r->p->arena, d->name.s, strlen(d->name.s)),
         .pkey = (uint16_t)pkey,
     };
-    return one.name != NULL ? partitions_add(r->p, &one) : FAB_E_NOMEM;
+    return one.name != NULL ? fab_policy_partitions_add(r->p, &one) : FAB_E_NOMEM;
 }
 
 /* One for each scope. */
@@ -362,8 +362,8 @@ static int add_groups(struct reader *r, const struct definition *d, const struct
             memcpy(m.mgid, mgid, sizeof(m.mgid));
             m.mgid[1] = (uint8_t)((mgid[1] & 0xf0) | scope);
         }
-        status =
-            mgid != NULL ? partitions_add_mgroup(r->p, &m) : partitions_add_broadcast(r->p, &m);
+        status = mgid != NULL ? fab_policy_partitions_add_mgroup(r->p, &m)
+                              : fab_policy_partitions_add_broadcast(r->p, &m);
     }
     if (status == FAB_E_LIMIT)
         wrong(r, NULL, "more than %d multicast groups", FAB_PARTITION_MGROUPS_MAX);
@@ -409,9 +409,9 @@ static int begin_group(struct reader *r, struct definition *d)
         return wrong(r, &d->name, "a group of ports without a name, expected @NAME");
     if (find_group(r, name, &d->number) == FAB_OK)
         return wrong(r, &d->name, "the group of ports \"%.40s\" is there already", name);
-    struct fab_port_group g = {.name = fab_arena_text(&r->p->arena, name, strlen(name))};
+    struct fab_port_group g = {.name = fab_base_arena_text(&r->p->arena, name, strlen(name))};
     d->number = (uint32_t)r->p->groups;
-    return g.name != NULL ? partitions_add_group(r->p, &g) : FAB_E_NOMEM;
+    return g.name != NULL ? fab_policy_partitions_add_group(r->p, &g) : FAB_E_NOMEM;
 }
 
 static int read_head(struct reader *r, struct definition *d)
@@ -459,7 +459,7 @@ static int select_key_word(const char *s, struct fab_port_selector *ret)
 static int select_name(struct reader *r, const struct word *w, struct fab_port_selector *ret)
 {
     ret->kind = FAB_SELECT_NAME;
-    ret->name = fab_arena_text(&r->p->arena, w->s, strlen(w->s));
+    ret->name = fab_base_arena_text(&r->p->arena, w->s, strlen(w->s));
     return ret->name != NULL ? FAB_OK : FAB_E_NOMEM;
 }
 
@@ -499,10 +499,10 @@ static int add_member(struct reader *r, const struct definition *d, const struct
     if (status != FAB_OK)
         return status;
     if (d->is_group)
-        return partitions_add_member(&r->p->group[d->number], &rule.who);
+        return fab_policy_partitions_add_member(&r->p->group[d->number], &rule.who);
     if (valued)
         rule.membership = membership(r, value);
-    return partitions_add_rule(r->p, &rule);
+    return fab_policy_partitions_add_rule(r->p, &rule);
 }
 
 /* ---- multicast groups ------------------------------------------------------------------------
@@ -553,7 +553,7 @@ static int read_mgroup(struct reader *r, const struct definition *d, const struc
         return status;
     if (d->is_group)
         return wrong(r, gid, "a multicast group in a group of ports");
-    if (fab_gid_parse(gid->s, mgid) != FAB_OK || mgid[0] != 0xff) {
+    if (fab_policy_gid_parse(gid->s, mgid) != FAB_OK || mgid[0] != 0xff) {
         note(r, gid, "\"%.60s\" is no multicast GID; passed over", gid->s);
         return FAB_OK;
     }
@@ -592,8 +592,8 @@ static int read_definition(struct reader *r)
     return status;
 }
 
-int fab_partitions_read(const char *text, size_t len, struct fab_partitions **ret,
-                        struct fab_partitions_error *ret_error)
+int fab_policy_partitions_read(const char *text, size_t len, struct fab_partitions **ret,
+                               struct fab_partitions_error *ret_error)
 {
     struct reader r = {
         .at = text, .end = text + len, .line_start = text, .line = 1, .error = ret_error};
@@ -601,7 +601,7 @@ int fab_partitions_read(const char *text, size_t len, struct fab_partitions **re
         wrong(&r, NULL, "%zu bytes, expected at most %u", len, FAB_PARTITIONS_TEXT_MAX);
         return FAB_E_LIMIT;
     }
-    int status = partitions_new(FAB_MEMBER_LIMITED, &r.p);
+    int status = fab_policy_partitions_new(FAB_MEMBER_LIMITED, &r.p);
     if (status != FAB_OK)
         return status;
     for (skip_space(&r); status == FAB_OK && r.at < r.end; skip_space(&r))
@@ -609,6 +609,6 @@ int fab_partitions_read(const char *text, size_t len, struct fab_partitions **re
     if (status == FAB_OK)
         *ret = r.p;
     else
-        fab_partitions_unref(r.p);
+        fab_policy_partitions_unref(r.p);
     return status;
 }

@@ -83,12 +83,12 @@ static int check_domains(const struct fab_policy *p, char *why, size_t why_len)
     return FAB_OK;
 }
 
-bool fab_policy_tunes_alike(const struct fab_policy *a, const struct fab_policy *b)
+bool fab_policy_same_port_settings(const struct fab_policy *a, const struct fab_policy *b)
 {
     for (size_t i = 0; i < sizeof domains / sizeof *domains; i++)
         if (((const uint8_t *)a)[domains[i].offset] != ((const uint8_t *)b)[domains[i].offset])
             return false;
-    return fab_classes_limit_alike(a->classes, b->classes);
+    return fab_policy_classes_same_limit(a->classes, b->classes);
 }
 
 #define ENGINE_NAME 31
@@ -149,7 +149,7 @@ static int check_roots(const struct fab_policy *p, char *why, size_t why_len)
 {
     if (p->root_count == 0)
         return FAB_OK;
-    uint64_t *sorted = fab_alloc_array(p->root_count, sizeof *sorted);
+    uint64_t *sorted = fab_base_alloc_array(p->root_count, sizeof *sorted);
     if (sorted == NULL)
         return FAB_E_NOMEM;
     memcpy(sorted, p->roots, p->root_count * sizeof *sorted);
@@ -198,15 +198,15 @@ int fab_policy_copy(const struct fab_policy *p, struct fab_policy *ret_copy)
     struct fab_policy copy = *p;
     copy.roots = NULL;
     if (p->root_count > 0) {
-        copy.roots = fab_alloc_array(p->root_count, sizeof *copy.roots);
+        copy.roots = fab_base_alloc_array(p->root_count, sizeof *copy.roots);
         if (copy.roots == NULL)
             return FAB_E_NOMEM;
         memcpy(copy.roots, p->roots, p->root_count * sizeof *copy.roots);
     }
-    fab_tables_ref(copy.tables);
-    fab_partitions_ref(copy.partitions);
-    fab_routers_ref(copy.routers);
-    fab_classes_ref(copy.classes);
+    fab_policy_tables_ref(copy.tables);
+    fab_policy_partitions_ref(copy.partitions);
+    fab_policy_routers_ref(copy.routers);
+    fab_policy_classes_ref(copy.classes);
     *ret_copy = copy;
     return FAB_OK;
 }
@@ -214,10 +214,10 @@ int fab_policy_copy(const struct fab_policy *p, struct fab_policy *ret_copy)
 void fab_policy_fini(struct fab_policy *p)
 {
     free(p->roots);
-    fab_tables_unref(p->tables);
-    fab_partitions_unref(p->partitions);
-    fab_routers_unref(p->routers);
-    fab_classes_unref(p->classes);
+    fab_policy_tables_unref(p->tables);
+    fab_policy_partitions_unref(p->partitions);
+    fab_policy_routers_unref(p->routers);
+    fab_policy_classes_unref(p->classes);
     p->classes = NULL;
     p->tables = NULL;
     p->partitions = NULL;

@@ -46,7 +46,7 @@ void fab_policy_defaults(struct fab_policy *p);
 /* FAB_E_RANGE and a sentence naming the field and its domain in why[]. */
 int fab_policy_validate(const struct fab_policy *p, char *why, size_t why_len);
 /* The same timers, thresholds and limits for ports. */
-bool fab_policy_tunes_alike(const struct fab_policy *a, const struct fab_policy *b);
+bool fab_policy_same_port_settings(const struct fab_policy *a, const struct fab_policy *b);
 int fab_policy_copy(const struct fab_policy *p, struct fab_policy *ret_copy);
 void fab_policy_fini(struct fab_policy *p);
 

@@ -42,7 +42,7 @@ static bool read_number(struct word w, uint64_t *ret)
         return true;
     if (w.len > 2 && w.at[0] == '0' && (w.at[1] | 32) == 'x')
         w = (struct word){w.at + 2, w.len - 2};
-    return w.len <= 16 && fab_digits_all(w.at, w.len, 16, UINT64_MAX, ret);
+    return w.len <= 16 && fab_base_digits_parse(w.at, w.len, 16, UINT64_MAX, ret);
 }
 
 /* A line; *any: it has a route. */
@@ -64,7 +64,7 @@ static int add(struct fab_routers *r, size_t *room, const struct fab_prefix_rout
 {
     struct fab_prefix_route *grown = r->route;
     if (r->count == *room)
-        grown = fab_grow(r->route, sizeof *r->route, r->count + 1, room);
+        grown = fab_base_grow(r->route, sizeof *r->route, r->count + 1, room);
     if (grown == NULL)
         return FAB_E_NOMEM;
     r->route = grown;
@@ -72,8 +72,8 @@ static int add(struct fab_routers *r, size_t *room, const struct fab_prefix_rout
     return FAB_OK;
 }
 
-int fab_routers_read(const char *text, size_t len, struct fab_routers **ret,
-                     struct fab_routers_error *ret_error)
+int fab_policy_routers_read(const char *text, size_t len, struct fab_routers **ret,
+                            struct fab_routers_error *ret_error)
 {
     const char *at = text, *end = text + len;
     struct fab_routers *r = calloc(1, sizeof *r);
@@ -103,14 +103,14 @@ int fab_routers_read(const char *text, size_t len, struct fab_routers **ret,
     return status;
 }
 
-struct fab_routers *fab_routers_ref(struct fab_routers *r)
+struct fab_routers *fab_policy_routers_ref(struct fab_routers *r)
 {
     if (r != NULL)
         __atomic_add_fetch(&r->refs, 1, __ATOMIC_RELAXED);
     return r;
 }
 
-void fab_routers_unref(struct fab_routers *r)
+void fab_policy_routers_unref(struct fab_routers *r)
 {
     if (r == NULL || __atomic_sub_fetch(&r->refs, 1, __ATOMIC_ACQ_REL) > 0)
         return;
@@ -118,7 +118,7 @@ void fab_routers_unref(struct fab_routers *r)
     free(r);
 }
 
-const struct fab_prefix_route *fab_routers_find(const struct fab_routers *r, uint64_t prefix)
+const struct fab_prefix_route *fab_policy_routers_find(const struct fab_routers *r, uint64_t prefix)
 {
     for (size_t i = 0; r != NULL && i < r->count; i++)
         if (r->route[i].prefix == 0 || r->route[i].prefix == prefix)

@@ -26,11 +26,12 @@ struct fab_routers_error {
     char message[80];
 };
 /* FORMAT: *ret_error says where and why. NOMEM; LIMIT: too long. */
-int fab_routers_read(const char *text, size_t len, struct fab_routers **ret,
-                     struct fab_routers_error *ret_error);
-struct fab_routers *fab_routers_ref(struct fab_routers *r); /* NULL is fine */
-void fab_routers_unref(struct fab_routers *r);
+int fab_policy_routers_read(const char *text, size_t len, struct fab_routers **ret,
+                            struct fab_routers_error *ret_error);
+struct fab_routers *fab_policy_routers_ref(struct fab_routers *r); /* NULL is fine */
+void fab_policy_routers_unref(struct fab_routers *r);
 /* The rule for a prefix; NULL: there is none, or r is NULL. */
-const struct fab_prefix_route *fab_routers_find(const struct fab_routers *r, uint64_t prefix);
+const struct fab_prefix_route *fab_policy_routers_find(const struct fab_routers *r,
+                                                       uint64_t prefix);
 
 #endif

@@ -72,7 +72,7 @@ static bool seek(struct reader *r, const char *word)
 /* Digits of a number that is no greater than `most`; false, and nothing moves: it is not. */
 static bool number(struct reader *r, unsigned base, uint64_t most, uint64_t *ret)
 {
-    const char *stop = fab_digits(r->at, r->end, base, most, ret);
+    const char *stop = fab_base_digits_read(r->at, r->end, base, most, ret);
     if (stop == NULL || stop == r->at)
         return false;
     r->at = stop;
@@ -87,13 +87,13 @@ static int read_switch(struct reader *r)
     struct fab_tables *t = r->t;
     if (!seek(r, " guid 0x") || !number(r, 16, UINT64_MAX, &guid) || guid == 0)
         return wrong(r, "expected the switch's GUID, as in: guid 0x0002c90300000001");
-    struct fab_tables_switch *more =
-        fab_grow(t->sw, sizeof(*more), t->switches + 1, &r->switch_room);
+    struct fab_policy_tables_switch *more =
+        fab_base_grow(t->sw, sizeof(*more), t->switches + 1, &r->switch_room);
     if (more == NULL)
         return FAB_E_NOMEM;
     t->sw = more;
     more[t->switches++] =
-        (struct fab_tables_switch){.guid = guid, .line = r->line, .first = t->entries};
+        (struct fab_policy_tables_switch){.guid = guid, .line = r->line, .first = t->entries};
     return FAB_OK;
 }
 
@@ -104,7 +104,7 @@ static int reach_lid(struct reader *r, uint32_t lid)
     if (t->guid != NULL && lid <= t->top)
         return FAB_OK;
     size_t had = t->guid != NULL ? (size_t)t->top + 1 : 0, need = (size_t)lid + 1;
-    uint64_t *more = fab_grow(t->guid, sizeof(*more), need, &r->lid_room);
+    uint64_t *more = fab_base_grow(t->guid, sizeof(*more), need, &r->lid_room);
     if (more == NULL)
         return FAB_E_NOMEM;
     t->guid = more;
@@ -150,11 +150,11 @@ static int read_entry(struct reader *r)
     if (status != FAB_OK)
         return status;
     struct fab_tables_entry *more =
-        fab_grow(t->entry, sizeof(*more), t->entries + 1, &r->entry_room);
+        fab_base_grow(t->entry, sizeof(*more), t->entries + 1, &r->entry_room);
     if (more == NULL)
         return FAB_E_NOMEM;
     t->entry = more;
-    struct fab_tables_switch *sw = &t->sw[t->switches - 1];
+    struct fab_policy_tables_switch *sw = &t->sw[t->switches - 1];
     if (sw->count > 0 && more[t->entries - 1].lid >= lid)
         return wrong(r, "LID %u after LID %u, expected each LID once, in ascending order",
                      (unsigned)lid, more[t->entries - 1].lid);
@@ -214,7 +214,7 @@ static int read_lines(struct reader *r, const char *text, size_t len)
 
 static int by_guid(const void *a, const void *b)
 {
-    const struct fab_tables_switch *x = a, *y = b;
+    const struct fab_policy_tables_switch *x = a, *y = b;
     if (x->guid != y->guid)
         return x->guid < y->guid ? -1 : 1;
     return (x->line > y->line) - (x->line < y->line);
@@ -255,7 +255,7 @@ static int by_owner(const void *a, const void *b)
 static int find_first_lids(struct fab_tables *t)
 {
     size_t count = 0;
-    struct owned *owned = fab_alloc_array((size_t)t->top + 1, sizeof(*owned));
+    struct owned *owned = fab_base_alloc_array((size_t)t->top + 1, sizeof(*owned));
     t->first = calloc((size_t)t->top + 1, sizeof(*t->first));
     if (owned == NULL || t->first == NULL) {
         free(owned);
@@ -275,8 +275,8 @@ static int find_first_lids(struct fab_tables *t)
     return FAB_OK;
 }
 
-int fab_tables_read(const char *text, size_t len, struct fab_tables **ret,
-                    struct fab_tables_error *ret_error)
+int fab_policy_tables_read(const char *text, size_t len, struct fab_tables **ret,
+                           struct fab_tables_error *ret_error)
 {
     struct reader r = {.at = text, .line_start = text, .error = ret_error};
     if (len > FAB_TABLES_TEXT_MAX) {
@@ -298,18 +298,18 @@ int fab_tables_read(const char *text, size_t len, struct fab_tables **ret,
     if (status == FAB_OK)
         *ret = r.t;
     else
-        fab_tables_unref(r.t);
+        fab_policy_tables_unref(r.t);
     return status;
 }
 
-struct fab_tables *fab_tables_ref(struct fab_tables *t)
+struct fab_tables *fab_policy_tables_ref(struct fab_tables *t)
 {
     if (t != NULL)
         __atomic_add_fetch(&t->refs, 1, __ATOMIC_RELAXED);
     return t;
 }
 
-void fab_tables_unref(struct fab_tables *t)
+void fab_policy_tables_unref(struct fab_tables *t)
 {
     if (t == NULL || __atomic_sub_fetch(&t->refs, 1, __ATOMIC_ACQ_REL) != 0)
         return;
@@ -320,7 +320,8 @@ void fab_tables_unref(struct fab_tables *t)
     free(t);
 }
 
-const struct fab_tables_switch *fab_tables_switch(const struct fab_tables *t, uint64_t guid)
+const struct fab_policy_tables_switch *fab_policy_tables_switch(const struct fab_tables *t,
+                                                                uint64_t guid)
 {
     size_t low = 0, high = t->switches;
     while (low < high) {

@@ -18,14 +18,14 @@ struct fab_tables_entry {
     uint32_t lid; /* in the text */
     uint8_t port; /* 255: drop */
 };
-struct fab_tables_switch {
+struct fab_policy_tables_switch {
     uint64_t guid; /* of the node */
     uint32_t line;
     size_t first, count; /* of entry[], by LID */
 };
 struct fab_tables {
     size_t switches, entries;
-    struct fab_tables_switch *sw; /* by GUID */
+    struct fab_policy_tables_switch *sw; /* by GUID */
     struct fab_tables_entry *entry;
     uint32_t top;    /* highest LID */
     uint64_t *guid;  /* [top + 1] of the port that owned the LID; 0: the text does not say */
@@ -38,11 +38,12 @@ struct fab_tables_error {
 };
 /* FORMAT: ret_error says where and why. LIMIT: longer than FAB_TABLES_TEXT_MAX (ret_error too).
  * NOMEM. refs == 1. */
-int fab_tables_read(const char *text, size_t len, struct fab_tables **ret,
-                    struct fab_tables_error *ret_error);
-struct fab_tables *fab_tables_ref(struct fab_tables *t); /* NULL is fine */
-void fab_tables_unref(struct fab_tables *t);
+int fab_policy_tables_read(const char *text, size_t len, struct fab_tables **ret,
+                           struct fab_tables_error *ret_error);
+struct fab_tables *fab_policy_tables_ref(struct fab_tables *t); /* NULL is fine */
+void fab_policy_tables_unref(struct fab_tables *t);
 /* NULL: the text has no paragraph for it. */
-const struct fab_tables_switch *fab_tables_switch(const struct fab_tables *t, uint64_t guid);
+const struct fab_policy_tables_switch *fab_policy_tables_switch(const struct fab_tables *t,
+                                                                uint64_t guid);
 
 #endif

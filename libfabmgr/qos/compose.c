@@ -191,14 +191,14 @@ int fab_qos_compose(const struct fab_classes *c, uint8_t vls, struct fab_vls *v,
 {
     struct fab_qos_report report = {.notes = 0};
     struct draft d = {.c = c, .v = v, .report = &report};
-    d.lanes = fab_vls_count(v);
-    d.sls = fab_vls_many(v) ? v->sls : 1;
+    d.lanes = fab_target_vls_count(v);
+    d.sls = fab_target_vls_multiple(v) ? v->sls : 1;
     if (v->levels > 1 || d.lanes > vls || d.sls == 0 || d.sls > FAB_SLS)
         return FAB_E_RANGE;
     report.lanes = d.lanes;
     report.sls = d.sls;
     report.sets = 1;
-    if (fab_classes_count(c) > 1) {
+    if (fab_policy_classes_count(c) > 1) {
         d.blocks = (uint8_t)(FAB_SLS / d.sls);
         d.sets = (uint8_t)(vls / d.lanes);
         find_blocks(&d);
@@ -247,13 +247,13 @@ void fab_qos_note_text(const struct fab_classes *c, const struct fab_qos_report 
 uint32_t fab_qos_guarantee(const struct fab_fabric *f, const struct fab_policy *p,
                            const struct fab_vls *v, uint32_t port, uint8_t level)
 {
-    uint16_t mine = fab_target_lanes(f, p, v, port, level), others = 0;
+    uint16_t mine = fab_target_class_vls(f, p, v, port, level), others = 0;
     struct fab_arb arb;
     if (v->levels < 2)
         return 1000;
     for (uint8_t i = 0; i < v->levels; i++)
-        others |= fab_target_lanes(f, p, v, port, i);
+        others |= fab_target_class_vls(f, p, v, port, i);
     if (!fab_target_arb(f, p, v, port, NULL, &arb))
         return 0; /* one lane: nobody is told how to share it */
-    return fab_arb_guarantee(&arb, mine, others, fab_target_mtu(f, p, port));
+    return fab_target_arb_guarantee(&arb, mine, others, fab_target_mtu(f, p, port));
 }

@@ -24,9 +24,9 @@ struct crowd {
 static bool is_member(const struct crowd *c, uint32_t port, uint64_t first, uint64_t last)
 {
     uint32_t count;
-    const uint16_t *key = fab_pkeys_or_default(c->pkeys, port, &count);
+    const uint16_t *key = fab_target_pkeys_table_or_default(c->pkeys, port, &count);
     for (uint32_t i = 0; i < count; i++) {
-        uint16_t base = fab_pkey_base(key[i]);
+        uint16_t base = fab_target_pkey_base(key[i]);
         if (base != 0 && base >= (first & 0x7fff) && base <= (last & 0x7fff))
             return true;
     }
@@ -48,7 +48,7 @@ static bool in_other(const struct crowd *c, uint32_t port, const char *name)
     for (size_t i = 0; all != NULL && i < all->groups; i++) {
         const struct fab_port_group *g = &all->group[i];
         for (size_t k = 0; strcmp(g->name, name) == 0 && k < g->count; k++)
-            if (fab_selector_fits(c->f, &g->member[k], port))
+            if (fab_target_selector_matches(c->f, &g->member[k], port))
                 return true;
     }
     return false;
@@ -66,7 +66,7 @@ static bool is_in(const struct crowd *c, uint32_t port, const struct fab_class_m
         return in_partition(c, port, m->name);
     case FAB_CLASS_NODES:
         return (m->port == 0 || m->port == c->f->ports[port].num) &&
-               fab_node_is_named(&c->f->nodes[c->f->ports[port].node], m->name);
+               fab_target_node_matches(&c->f->nodes[c->f->ports[port].node], m->name);
     case FAB_CLASS_OF_OTHERS:
         return in_other(c, port, m->name);
     case FAB_CLASS_TYPES:
@@ -98,7 +98,7 @@ int fab_qos_matcher_init(struct fab_qos_matcher *m, const struct fab_fabric *f,
             return FAB_E_NOMEM;
         made.ports = f->port_count;
         for (uint32_t port = 0; port < f->port_count; port++)
-            if (fab_port_has_lid(f, port))
+            if (fab_fabric_port_has_lid(f, port))
                 made.groups[port] = groups_of(&crowd, port);
     }
     *m = made;
@@ -143,7 +143,7 @@ static bool fits(const struct fab_class_rule *r, uint64_t from, uint64_t to,
 static int by_partition(const struct fab_qos_matcher *m, uint16_t pkey)
 {
     const struct fab_partition *p =
-        m->partitions != NULL && pkey != 0 ? fab_partitions_find(m->partitions, pkey) : NULL;
+        m->partitions != NULL && pkey != 0 ? fab_policy_partitions_find(m->partitions, pkey) : NULL;
     for (int i = 1; p != NULL && p->sl != 0 && i < m->classes->count; i++)
         if (m->classes->class[i].sl == p->sl)
             return i;

@@ -77,7 +77,7 @@ void fab_recording_describe(const uint8_t mad[FAB_MAD_SIZE], uint16_t to, char *
 {
     char class_number[16], method_number[16], attr_number[16], where[4 * FAB_MAX_HOPS + 16];
     uint8_t mgmt_class = mad[1];
-    uint16_t attr = fab_be16(mad + 16), status = fab_be16(mad + 4);
+    uint16_t attr = fab_base_get_be16(mad + 16), status = fab_base_get_be16(mad + 4);
     static const struct name none[] = {{0, NULL}};
     bool known = is_smp(mgmt_class) || attr <= ATTR_OF_ALL_CLASSES;
     if (mgmt_class == FAB_CLASS_SMP_DIRECTED) {
@@ -89,7 +89,7 @@ void fab_recording_describe(const uint8_t mad[FAB_MAD_SIZE], uint16_t to, char *
     int used = snprintf(
         text, room, "%s%s %s, modifier %u, %s", word(classes, mgmt_class, class_number),
         word(methods, mad[3], method_number), word(known ? attributes : none, attr, attr_number),
-        (unsigned)fab_be32(mad + 20), where);
+        (unsigned)fab_base_get_be32(mad + 20), where);
     if (status && used > 0 && (size_t)used < room)
         snprintf(text + used, room - (size_t)used, ", status 0x%04x", status);
 }

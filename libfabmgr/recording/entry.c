@@ -27,41 +27,41 @@ void fab_recording_pack_header(const struct fab_recording_header *h,
                                uint8_t bytes[FAB_RECORDING_HEADER])
 {
     memcpy(bytes, magic, sizeof(magic));
-    fab_put_be16(bytes + 8, FAB_RECORDING_VERSION);
-    fab_put_be16(bytes + 10, FAB_RECORDING_HEADER);
-    fab_put_be32(bytes + 12, h->window);
-    fab_put_be64(bytes + 16, (uint64_t)h->began_us);
-    fab_put_be64(bytes + 24, h->port_guid);
+    fab_base_put_be16(bytes + 8, FAB_RECORDING_VERSION);
+    fab_base_put_be16(bytes + 10, FAB_RECORDING_HEADER);
+    fab_base_put_be32(bytes + 12, h->window);
+    fab_base_put_be64(bytes + 16, (uint64_t)h->began_us);
+    fab_base_put_be64(bytes + 24, h->port_guid);
     write_name(bytes + 32, h->version, sizeof(h->version) - 1);
     write_name(bytes + 64, h->name, sizeof(h->name) - 1);
 }
 
-static void read_name(struct fab_reader *r, char *name, size_t size)
+static void read_name(struct fab_base_reader *r, char *name, size_t size)
 {
-    const uint8_t *bytes = fab_read_bytes(r, size);
+    const uint8_t *bytes = fab_base_read_bytes(r, size);
     if (bytes)
         memcpy(name, bytes, size);
     name[size] = '\0';
 }
 
-int fab_recording_unpack_header(struct fab_reader *r, struct fab_recording_header *ret)
+int fab_recording_unpack_header(struct fab_base_reader *r, struct fab_recording_header *ret)
 {
     struct fab_recording_header h = {0};
-    struct fab_reader at = *r;
-    const uint8_t *is = fab_read_bytes(&at, sizeof(magic));
+    struct fab_base_reader at = *r;
+    const uint8_t *is = fab_base_read_bytes(&at, sizeof(magic));
     if (!is || memcmp(is, magic, sizeof(magic)) != 0)
         return FAB_E_FORMAT;
-    uint16_t version = fab_read_u16(&at), size = fab_read_u16(&at);
+    uint16_t version = fab_base_read_u16(&at), size = fab_base_read_u16(&at);
     if (at.status == FAB_OK && version != FAB_RECORDING_VERSION)
         return FAB_E_UNSUPPORTED;
-    h.window = fab_read_u32(&at);
-    h.began_us = (int64_t)fab_read_u64(&at);
-    h.port_guid = fab_read_u64(&at);
+    h.window = fab_base_read_u32(&at);
+    h.began_us = (int64_t)fab_base_read_u64(&at);
+    h.port_guid = fab_base_read_u64(&at);
     read_name(&at, h.version, sizeof(h.version) - 1);
     read_name(&at, h.name, sizeof(h.name) - 1);
     if (at.status == FAB_OK && size < FAB_RECORDING_HEADER)
         return FAB_E_FORMAT;
-    (void)fab_read_bytes(&at, at.status == FAB_OK ? (size_t)size - FAB_RECORDING_HEADER : 0);
+    (void)fab_base_read_bytes(&at, at.status == FAB_OK ? (size_t)size - FAB_RECORDING_HEADER : 0);
     if (at.status != FAB_OK)
         return at.status;
     *r = at;
@@ -75,8 +75,8 @@ static void write_prefix(uint8_t *to, const struct fab_recording_entry *e, size_
 {
     to[0] = e->kind;
     to[1] = e->failed ? FLAG_FAILED : 0;
-    fab_put_be16(to + 2, (uint16_t)body);
-    fab_put_be64(to + 4, e->time_us);
+    fab_base_put_be16(to + 2, (uint16_t)body);
+    fab_base_put_be64(to + 4, e->time_us);
 }
 
 /* Writes the words that are not zero and returns their size; *ret_map says which they are. Each
@@ -109,17 +109,17 @@ static size_t write_mad(uint8_t *to, const struct fab_recording_entry *e)
 {
     uint32_t map;
     size_t len = e->len < FAB_MAD_SIZE ? e->len : FAB_MAD_SIZE;
-    fab_put_be16(to, e->addr.dlid);
-    fab_put_be16(to + 2, e->addr.slid);
+    fab_base_put_be16(to, e->addr.dlid);
+    fab_base_put_be16(to + 2, e->addr.slid);
     to[4] = e->addr.sl;
     to[5] = e->qp;
-    fab_put_be32(to + 6, e->addr.qpn);
-    fab_put_be32(to + 10, e->addr.qkey);
-    fab_put_be32(to + 14, e->addr.timeout_us);
-    fab_put_be16(to + 18, (uint16_t)len);
+    fab_base_put_be32(to + 6, e->addr.qpn);
+    fab_base_put_be32(to + 10, e->addr.qkey);
+    fab_base_put_be32(to + 14, e->addr.timeout_us);
+    fab_base_put_be16(to + 18, (uint16_t)len);
     size_t words = len == FAB_MAD_SIZE ? write_words(to + MAD_FIELDS, e->bytes, &map)
                                        : write_short(to + MAD_FIELDS, e->bytes, len, &map);
-    fab_put_be32(to + 20, map);
+    fab_base_put_be32(to + 20, map);
     return MAD_FIELDS + words;
 }
 
@@ -130,12 +130,12 @@ static size_t write_body(uint8_t *to, const struct fab_recording_entry *e)
     case FAB_RECORDING_IN:
         return write_mad(to, e);
     case FAB_RECORDING_LEASE:
-        fab_put_be64(to, e->guid);
-        fab_put_be16(to + 8, e->lid);
+        fab_base_put_be64(to, e->guid);
+        fab_base_put_be16(to + 8, e->lid);
         to[10] = e->small;
         return 11;
     case FAB_RECORDING_DISABLED:
-        fab_put_be64(to, e->guid);
+        fab_base_put_be64(to, e->guid);
         to[8] = e->small;
         return 9;
     case FAB_RECORDING_END:
@@ -163,22 +163,23 @@ void fab_recording_pack_settings(uint64_t time_us, uint16_t len,
 
 /* ---- reading ---- */
 
-static int read_mad(struct fab_reader *r, uint8_t mad[FAB_MAD_SIZE], struct fab_recording_entry *e)
+static int read_mad(struct fab_base_reader *r, uint8_t mad[FAB_MAD_SIZE],
+                    struct fab_recording_entry *e)
 {
-    e->addr.dlid = fab_read_u16(r);
-    e->addr.slid = fab_read_u16(r);
-    e->addr.sl = fab_read_u8(r);
-    e->qp = fab_read_u8(r);
-    e->addr.qpn = fab_read_u32(r);
-    e->addr.qkey = fab_read_u32(r);
-    e->addr.timeout_us = fab_read_u32(r);
-    e->len = fab_read_u16(r);
-    uint32_t map = fab_read_u32(r);
+    e->addr.dlid = fab_base_read_u16(r);
+    e->addr.slid = fab_base_read_u16(r);
+    e->addr.sl = fab_base_read_u8(r);
+    e->qp = fab_base_read_u8(r);
+    e->addr.qpn = fab_base_read_u32(r);
+    e->addr.qkey = fab_base_read_u32(r);
+    e->addr.timeout_us = fab_base_read_u32(r);
+    e->len = fab_base_read_u16(r);
+    uint32_t map = fab_base_read_u32(r);
     if (e->len > FAB_MAD_SIZE)
         return FAB_E_FORMAT;
     memset(mad, 0, FAB_MAD_SIZE);
     for (size_t i = 0; i < WORDS && map >> i; i++) {
-        const uint8_t *word = map >> i & 1 ? fab_read_bytes(r, 8) : NULL;
+        const uint8_t *word = map >> i & 1 ? fab_base_read_bytes(r, 8) : NULL;
         if (word)
             memcpy(mad + 8 * i, word, 8);
     }
@@ -187,45 +188,46 @@ static int read_mad(struct fab_reader *r, uint8_t mad[FAB_MAD_SIZE], struct fab_
     return FAB_OK;
 }
 
-static int read_body(struct fab_reader *r, uint8_t mad[FAB_MAD_SIZE], struct fab_recording_entry *e)
+static int read_body(struct fab_base_reader *r, uint8_t mad[FAB_MAD_SIZE],
+                     struct fab_recording_entry *e)
 {
     switch (e->kind) {
     case FAB_RECORDING_OUT:
     case FAB_RECORDING_IN:
         return read_mad(r, mad, e);
     case FAB_RECORDING_LEASE:
-        e->guid = fab_read_u64(r);
-        e->lid = fab_read_u16(r);
-        e->small = fab_read_u8(r);
+        e->guid = fab_base_read_u64(r);
+        e->lid = fab_base_read_u16(r);
+        e->small = fab_base_read_u8(r);
         return FAB_OK;
     case FAB_RECORDING_DISABLED:
-        e->guid = fab_read_u64(r);
-        e->small = fab_read_u8(r);
+        e->guid = fab_base_read_u64(r);
+        e->small = fab_base_read_u8(r);
         return FAB_OK;
     case FAB_RECORDING_SETTINGS:
-        e->len = (uint16_t)fab_read_left(r);
-        e->bytes = fab_read_bytes(r, e->len);
+        e->len = (uint16_t)fab_base_read_left(r);
+        e->bytes = fab_base_read_bytes(r, e->len);
         return FAB_OK;
     case FAB_RECORDING_END:
-        e->small = fab_read_u8(r);
+        e->small = fab_base_read_u8(r);
         return FAB_OK;
     default: /* 0: zeros that a file system left at the end of a file after a crash */
         return e->kind ? FAB_OK : FAB_E_FORMAT;
     }
 }
 
-int fab_recording_unpack(struct fab_reader *r, uint8_t mad[FAB_MAD_SIZE],
+int fab_recording_unpack(struct fab_base_reader *r, uint8_t mad[FAB_MAD_SIZE],
                          struct fab_recording_entry *ret)
 {
-    struct fab_reader at = *r;
-    struct fab_recording_entry e = {.kind = fab_read_u8(&at)};
-    e.failed = fab_read_u8(&at) & FLAG_FAILED;
-    uint16_t size = fab_read_u16(&at);
-    e.time_us = fab_read_u64(&at);
-    const uint8_t *body = fab_read_bytes(&at, size);
+    struct fab_base_reader at = *r;
+    struct fab_recording_entry e = {.kind = fab_base_read_u8(&at)};
+    e.failed = fab_base_read_u8(&at) & FLAG_FAILED;
+    uint16_t size = fab_base_read_u16(&at);
+    e.time_us = fab_base_read_u64(&at);
+    const uint8_t *body = fab_base_read_bytes(&at, size);
     if (at.status != FAB_OK)
         return at.status;
-    struct fab_reader in = fab_reader(body, size);
+    struct fab_base_reader in = fab_base_reader(body, size);
     int status = read_body(&in, mad, &e);
     if (status != FAB_OK || in.status != FAB_OK)
         return FAB_E_FORMAT;

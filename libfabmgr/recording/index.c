@@ -70,7 +70,7 @@ static bool expects_answer(const uint8_t *mad)
 
 static uint64_t transaction(const struct fab_recording_entry *e)
 {
-    return (uint64_t)e->bytes[AT_CLASS] << 32 | fab_be32(e->bytes + AT_TID + 4);
+    return (uint64_t)e->bytes[AT_CLASS] << 32 | fab_base_get_be32(e->bytes + AT_TID + 4);
 }
 
 static int add_item(struct fab_recording_index *s, size_t *capacity,
@@ -79,7 +79,7 @@ static int add_item(struct fab_recording_index *s, size_t *capacity,
     if (s->count == MOST_ITEMS)
         return FAB_E_LIMIT;
     if (s->count == *capacity) {
-        void *grown = fab_grow(s->items, sizeof(*s->items), s->count + 1, capacity);
+        void *grown = fab_base_grow(s->items, sizeof(*s->items), s->count + 1, capacity);
         if (!grown)
             return FAB_E_NOMEM;
         s->items = grown;
@@ -98,7 +98,7 @@ static void link_answer(struct fab_recording_index *s, const struct fab_map *req
         return;
     if (!e->failed && e->bytes[AT_METHOD] == FAB_METHOD_TRAP_REPRESS)
         return;
-    if (!fab_map_get(requests, transaction(e), &item->pair)) {
+    if (!fab_base_map_get(requests, transaction(e), &item->pair)) {
         item->done = true;
         s->orphans++;
     } else if (s->items[item->pair].pair == NONE) {
@@ -125,7 +125,7 @@ static int add_mad(struct fab_recording_index *s, size_t *capacity, struct fab_m
         return FAB_OK;
     }
     s->outs++;
-    return expects_answer(e->bytes) ? fab_map_put(requests, transaction(e), index) : FAB_OK;
+    return expects_answer(e->bytes) ? fab_base_map_put(requests, transaction(e), index) : FAB_OK;
 }
 
 static uint64_t clamp_time(uint64_t time, uint64_t before)
@@ -133,7 +133,7 @@ static uint64_t clamp_time(uint64_t time, uint64_t before)
     return time < before ? before : time > LONGEST_US ? LONGEST_US : time;
 }
 
-static int read_entries(struct fab_recording_index *s, struct fab_reader *r,
+static int read_entries(struct fab_recording_index *s, struct fab_base_reader *r,
                         struct fab_map *requests)
 {
     uint8_t mad[FAB_MAD_SIZE];
@@ -143,7 +143,7 @@ static int read_entries(struct fab_recording_index *s, struct fab_reader *r,
     bool quiet = false;
     int status = FAB_OK;
     s->tail = FAB_E_TRUNCATED;
-    while (status == FAB_OK && s->tail != FAB_OK && fab_read_left(r) > 0) {
+    while (status == FAB_OK && s->tail != FAB_OK && fab_base_read_left(r) > 0) {
         size_t at = (size_t)(r->at - s->bytes);
         int got = fab_recording_unpack(r, mad, &e);
         if (got != FAB_OK) {
@@ -177,15 +177,15 @@ static int build_lists(struct fab_recording_index *s)
             continue;
         fab_recording_index_entry(s, i, mad, &e);
         uint64_t key = hash(bytes, content_of(&e, bytes));
-        (void)fab_map_get(&s->heads, key, &s->items[i].next);
-        status = fab_map_put(&s->heads, key, i);
+        (void)fab_base_map_get(&s->heads, key, &s->items[i].next);
+        status = fab_base_map_put(&s->heads, key, i);
     }
     return status;
 }
 
 int fab_recording_index_build(struct fab_recording_index *s, const uint8_t *bytes, size_t len)
 {
-    struct fab_reader r = fab_reader(bytes, len);
+    struct fab_base_reader r = fab_base_reader(bytes, len);
     struct fab_map requests = {0};
     *s = (struct fab_recording_index){.bytes = bytes, .len = len};
     int status = fab_recording_unpack_header(&r, &s->header);
@@ -193,7 +193,7 @@ int fab_recording_index_build(struct fab_recording_index *s, const uint8_t *byte
         status = read_entries(s, &r, &requests);
     if (status == FAB_OK)
         status = build_lists(s);
-    fab_map_fini(&requests);
+    fab_base_map_fini(&requests);
     if (status != FAB_OK)
         fab_recording_index_fini(s);
     return status;
@@ -203,14 +203,14 @@ void fab_recording_index_fini(struct fab_recording_index *s)
 {
     free(s->items);
     s->items = NULL;
-    fab_map_fini(&s->heads);
+    fab_base_map_fini(&s->heads);
 }
 
 void fab_recording_index_entry(const struct fab_recording_index *s, uint32_t item,
                                uint8_t mad[FAB_MAD_SIZE], struct fab_recording_entry *ret)
 {
     size_t at = s->items[item].at;
-    struct fab_reader r = fab_reader(s->bytes + at, s->len - at);
+    struct fab_base_reader r = fab_base_reader(s->bytes + at, s->len - at);
     (void)fab_recording_unpack(&r, mad, ret); /* this entry was read before */
 }
 
@@ -232,7 +232,7 @@ uint32_t fab_recording_index_take(struct fab_recording_index *s,
     size_t len = content_of(mad, bytes);
     uint64_t key = hash(bytes, len);
     uint32_t item = NONE, before = NONE;
-    (void)fab_map_get(&s->heads, key, &item);
+    (void)fab_base_map_get(&s->heads, key, &item);
     while (item != NONE && !has_content(s, item, bytes, len)) {
         before = item;
         item = s->items[item].next;
@@ -243,8 +243,8 @@ uint32_t fab_recording_index_take(struct fab_recording_index *s,
     if (before != NONE)
         s->items[before].next = next;
     else if (next != NONE)
-        (void)fab_map_put(&s->heads, key, next); /* the key exists, so this needs no memory */
+        (void)fab_base_map_put(&s->heads, key, next); /* the key exists, so this needs no memory */
     else
-        (void)fab_map_remove(&s->heads, key);
+        (void)fab_base_map_remove(&s->heads, key);
     return item;
 }

@@ -116,7 +116,7 @@ enum fab_recording_player_sent fab_recording_player_send(struct fab_recording_pl
         p->base = (int64_t)(now - item->time);
     item->asked = true;
     item->asked_us = now;
-    item->tid = fab_be64(mad->bytes + AT_TID);
+    item->tid = fab_base_get_be64(mad->bytes + AT_TID);
     item->patience_us = mad->addr.timeout_us ? mad->addr.timeout_us / 2 : PATIENCE_US;
     p->stats.asked++;
     if (item->pair != NONE)
@@ -181,7 +181,7 @@ static void deliver(struct fab_recording_player *p, uint32_t in, uint8_t mad[FAB
     items[in].done = true;
     fab_recording_index_entry(&p->index, in, mad, ret);
     if (request != NONE) {
-        fab_put_be64(mad + AT_TID, items[request].tid);
+        fab_base_put_be64(mad + AT_TID, items[request].tid);
         if (items[request].pair == in)
             remove_due(p, request);
     }

@@ -82,7 +82,7 @@ void fab_recording_pack_header(const struct fab_recording_header *h,
                                uint8_t bytes[FAB_RECORDING_HEADER]);
 /* Reads the header. FORMAT: not a recording; TRUNCATED; UNSUPPORTED: a later version. Names come
  * from a file that anybody may have written and can contain any bytes. */
-int fab_recording_unpack_header(struct fab_reader *r, struct fab_recording_header *ret);
+int fab_recording_unpack_header(struct fab_base_reader *r, struct fab_recording_header *ret);
 
 /* Packs an entry into room[] and returns its size. Only len bytes of a MAD are read. Not for
  * settings, whose size varies. */
@@ -95,7 +95,7 @@ void fab_recording_pack_settings(uint64_t time_us, uint16_t len,
 /* Reads the next entry. The bytes of a MAD go into mad[], to which ret->bytes then points.
  * TRUNCATED: the rest is not a complete entry, or empty; FORMAT: not an entry. Of unknown kinds,
  * only kind and time are set. */
-int fab_recording_unpack(struct fab_reader *r, uint8_t mad[FAB_MAD_SIZE],
+int fab_recording_unpack(struct fab_base_reader *r, uint8_t mad[FAB_MAD_SIZE],
                          struct fab_recording_entry *ret);
 
 /* One line for people, without a newline: "Get NodeInfo, modifier 0, by 0,1,4"; always

@@ -25,7 +25,8 @@ static bool issuer_matches(const struct fab_inform_info *info, const struct fab_
     return n->is.issuer_lid >= info->lid_begin && n->is.issuer_lid <= end;
 }
 
-bool fab_inform_matches(const struct fab_inform_info *info, const struct fab_event_notice *n)
+bool fab_registry_inform_matches(const struct fab_inform_info *info,
+                                 const struct fab_event_notice *n)
 {
     return (info->generic != 0) == (n->is.generic != 0) &&
            (info->type == ANY || info->type == n->is.type) &&
@@ -34,14 +35,14 @@ bool fab_inform_matches(const struct fab_inform_info *info, const struct fab_eve
            issuer_matches(info, n);
 }
 
-struct fab_notice fab_notice_of_gid(uint16_t trap, const uint64_t gid[2], uint16_t sm_lid)
+struct fab_notice fab_registry_gid_notice(uint16_t trap, const uint64_t gid[2], uint16_t sm_lid)
 {
     struct fab_notice n = {.generic = 1,
                            .type = SUBNET_MANAGEMENT,
                            .producer_type = CLASS_MANAGER,
                            .trap = trap,
                            .issuer_lid = sm_lid};
-    fab_put_be64(n.details + AT_GID, gid[0]);
-    fab_put_be64(n.details + AT_GID + 8, gid[1]);
+    fab_base_put_be64(n.details + AT_GID, gid[0]);
+    fab_base_put_be64(n.details + AT_GID + 8, gid[1]);
     return n;
 }

@@ -33,10 +33,10 @@ struct fab_report_ring {
     struct list ready, waiting;
     uint32_t walk_at, walk_left; /* slots */
     uint32_t fresh;              /* reports under way that count */
-    struct fab_reports_stats stats;
+    struct fab_registry_reports_stats stats;
 };
 
-int fab_reports_init(struct fab_subscriptions *s)
+int fab_registry_reports_init(struct fab_subscriptions *s)
 {
     s->ring = calloc(1, sizeof *s->ring);
     if (s->ring == NULL)
@@ -50,13 +50,14 @@ int fab_reports_init(struct fab_subscriptions *s)
     return FAB_OK;
 }
 
-void fab_reports_fini(struct fab_subscriptions *s)
+void fab_registry_reports_fini(struct fab_subscriptions *s)
 {
     free(s->ring->notice);
     free(s->ring);
 }
 
-void fab_reports_configure(struct fab_subscriptions *s, const struct fab_reports_config *config)
+void fab_registry_reports_configure(struct fab_subscriptions *s,
+                                    const struct fab_reports_config *config)
 {
     s->ring->config = *config;
 }
@@ -120,19 +121,19 @@ static void settle(struct fab_subscriptions *s, uint32_t slot)
 /* ---- coming and going -------------------------------------------------------------------------
  */
 
-void fab_reports_enter(struct fab_subscriptions *s, uint32_t slot)
+void fab_registry_reports_join(struct fab_subscriptions *s, uint32_t slot)
 {
     s->slot[slot].next = s->ring->head;
 }
 
-void fab_reports_leave(struct fab_subscriptions *s, uint32_t slot)
+void fab_registry_reports_leave(struct fab_subscriptions *s, uint32_t slot)
 {
     settle(s, slot);
     if (s->slot[slot].queued)
         not_ready(s, slot);
 }
 
-int fab_reports_add(struct fab_subscriptions *s, const struct fab_event_notice *notice)
+int fab_registry_reports_add(struct fab_subscriptions *s, const struct fab_event_notice *notice)
 {
     struct fab_report_ring *r = s->ring;
     r->stats.notices++;
@@ -174,10 +175,11 @@ static void make_mad(const struct fab_subscription *x, uint32_t slot,
                                  .method = FAB_METHOD_REPORT,
                                  .tid = tid_of(x, slot),
                                  .attr_id = FAB_ATTR_NOTICE};
-    (void)fab_gmp_pack(&head, NULL, 0, mad);
-    (void)fab_attr_pack(&fab_attr_notice, &n->is, mad + FAB_SA_DATA, FAB_NOTICE_BYTES - 16);
-    fab_put_be64(mad + FAB_SA_DATA + FAB_NOTICE_BYTES - 16, n->issuer[0]);
-    fab_put_be64(mad + FAB_SA_DATA + FAB_NOTICE_BYTES - 8, n->issuer[1]);
+    (void)fab_wire_gmp_pack(&head, NULL, 0, mad);
+    (void)fab_wire_attr_pack(&fab_wire_attr_notice, &n->is, mad + FAB_SA_DATA,
+                             FAB_NOTICE_BYTES - 16);
+    fab_base_put_be64(mad + FAB_SA_DATA + FAB_NOTICE_BYTES - 16, n->issuer[0]);
+    fab_base_put_be64(mad + FAB_SA_DATA + FAB_NOTICE_BYTES - 8, n->issuer[1]);
 }
 
 static void put_out(struct fab_subscriptions *s, uint32_t slot, uint64_t now,
@@ -193,7 +195,8 @@ static void put_out(struct fab_subscriptions *s, uint32_t slot, uint64_t now,
     make_mad(x, slot, &r->notice[x->awaited % FAB_REPORT_RING], mad);
 }
 
-/* Goes on in the ring to the next notice for it. As fab_reports_output; NOT_FOUND: it has all. */
+/* Goes on in the ring to the next notice for it. As fab_registry_reports_output; NOT_FOUND: it has
+ * all. */
 static int advance(struct fab_subscriptions *s, uint32_t slot, uint32_t *budget,
                    fab_report_judge *judge, void *ctx)
 {
@@ -207,7 +210,7 @@ static int advance(struct fab_subscriptions *s, uint32_t slot, uint32_t *budget,
         const struct fab_event_notice *n = &r->notice[x->next % FAB_REPORT_RING];
         if (*budget == 0)
             return FAB_E_BUSY;
-        if (!fab_inform_matches(&x->record.info, n))
+        if (!fab_registry_inform_matches(&x->record.info, n))
             continue;
         enum fab_report_verdict verdict = judge(ctx, x, n);
         if (verdict == FAB_REPORT_DROP)
@@ -288,9 +291,9 @@ static int output_walk(struct fab_subscriptions *s, uint32_t *budget, fab_report
     return FAB_E_NOT_FOUND;
 }
 
-int fab_reports_output(struct fab_subscriptions *s, uint64_t now, uint32_t *budget,
-                       fab_report_judge *judge, void *ctx, uint32_t *ret_slot,
-                       uint8_t mad[FAB_MAD_SIZE])
+int fab_registry_reports_output(struct fab_subscriptions *s, uint64_t now, uint32_t *budget,
+                                fab_report_judge *judge, void *ctx, uint32_t *ret_slot,
+                                uint8_t mad[FAB_MAD_SIZE])
 {
     uint32_t slot = NONE;
     int r = output_ready(s, budget, judge, ctx, &slot);
@@ -306,7 +309,7 @@ int fab_reports_output(struct fab_subscriptions *s, uint64_t now, uint32_t *budg
 /* ---- answers ----------------------------------------------------------------------------------
  */
 
-uint32_t fab_reports_find(const struct fab_subscriptions *s, uint64_t tid)
+uint32_t fab_registry_reports_find(const struct fab_subscriptions *s, uint64_t tid)
 {
     uint32_t slot = (uint32_t)tid & ((1u << SLOT_BITS) - 1);
     if (slot >= s->slots || !s->slot[slot].used || s->slot[slot].wait == FAB_REPORT_IDLE)
@@ -314,7 +317,7 @@ uint32_t fab_reports_find(const struct fab_subscriptions *s, uint64_t tid)
     return tid_of(&s->slot[slot], slot) == (uint32_t)tid ? slot : NONE;
 }
 
-void fab_reports_answered(struct fab_subscriptions *s, uint32_t slot)
+void fab_registry_reports_answered(struct fab_subscriptions *s, uint32_t slot)
 {
     struct fab_subscription *x = &s->slot[slot];
     settle(s, slot);
@@ -324,8 +327,8 @@ void fab_reports_answered(struct fab_subscriptions *s, uint32_t slot)
         make_ready(s, slot);
 }
 
-void fab_reports_expire(struct fab_subscriptions *s, uint64_t now,
-                        void (*gone)(void *ctx, uint32_t slot), void *ctx)
+void fab_registry_reports_expire(struct fab_subscriptions *s, uint64_t now,
+                                 void (*gone)(void *ctx, uint32_t slot), void *ctx)
 {
     const struct fab_reports_config *c = &s->ring->config;
     for (uint32_t slot = s->ring->waiting.first, next; slot != NONE; slot = next) {
@@ -345,12 +348,13 @@ void fab_reports_expire(struct fab_subscriptions *s, uint64_t now,
     }
 }
 
-bool fab_reports_waiting(const struct fab_subscriptions *s)
+bool fab_registry_reports_waiting(const struct fab_subscriptions *s)
 {
     return s->ring->waiting.first != NONE;
 }
 
-void fab_reports_stats(const struct fab_subscriptions *s, struct fab_reports_stats *ret)
+void fab_registry_reports_stats(const struct fab_subscriptions *s,
+                                struct fab_registry_reports_stats *ret)
 {
     *ret = s->ring->stats;
 }

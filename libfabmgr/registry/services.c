@@ -12,12 +12,12 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
-void fab_services_fini(struct fab_services *s)
+void fab_registry_services_fini(struct fab_services *s)
 {
     for (size_t i = 0; i < s->count; i++)
         free(s->row[i]);
     free(s->row);
-    fab_map_fini(&s->owners);
+    fab_base_map_fini(&s->owners);
     *s = (struct fab_services){0};
 }
 
@@ -49,16 +49,16 @@ static size_t place(const struct fab_services *s, const struct fab_service_key *
     return low;
 }
 
-const struct fab_service *fab_services_find(const struct fab_services *s,
-                                            const struct fab_service_key *key)
+const struct fab_service *fab_registry_services_find(const struct fab_services *s,
+                                                     const struct fab_service_key *key)
 {
     bool there;
     size_t at = place(s, key, &there);
     return there ? s->row[at] : NULL;
 }
 
-const struct fab_service *fab_services_after(const struct fab_services *s,
-                                             const struct fab_service_key *key)
+const struct fab_service *fab_registry_services_next(const struct fab_services *s,
+                                                     const struct fab_service_key *key)
 {
     bool there = false;
     size_t at = key != NULL ? place(s, key, &there) : 0;
@@ -72,7 +72,7 @@ const struct fab_service *fab_services_after(const struct fab_services *s,
 static uint32_t owned(const struct fab_services *s, uint64_t owner)
 {
     uint32_t count = 0;
-    (void)fab_map_get(&s->owners, owner, &count);
+    (void)fab_base_map_get(&s->owners, owner, &count);
     return count;
 }
 
@@ -80,9 +80,9 @@ static void disown(struct fab_services *s, uint64_t owner)
 {
     uint32_t count = owned(s, owner);
     if (count > 1)
-        (void)fab_map_put(&s->owners, owner, count - 1); /* (it is there) */
+        (void)fab_base_map_put(&s->owners, owner, count - 1); /* (it is there) */
     else
-        (void)fab_map_remove(&s->owners, owner);
+        (void)fab_base_map_remove(&s->owners, owner);
 }
 
 static void note_end(struct fab_services *s, int64_t ends_us)
@@ -96,11 +96,12 @@ static int insert(struct fab_services *s, size_t at, const struct fab_service *s
     if (s->count == FAB_SERVICES_MOST)
         return FAB_E_LIMIT;
     struct fab_service *row = malloc(sizeof *row);
-    struct fab_service **rows = row ? fab_grow(s->row, sizeof *rows, s->count + 1, &s->room) : NULL;
+    struct fab_service **rows =
+        row ? fab_base_grow(s->row, sizeof *rows, s->count + 1, &s->room) : NULL;
     if (rows != NULL)
         s->row = rows;
     if (rows == NULL ||
-        fab_map_put(&s->owners, service->owner, owned(s, service->owner) + 1) != 0) {
+        fab_base_map_put(&s->owners, service->owner, owned(s, service->owner) + 1) != 0) {
         free(row);
         return FAB_E_NOMEM;
     }
@@ -116,7 +117,7 @@ static int replace(struct fab_services *s, struct fab_service *row,
                    const struct fab_service *service)
 {
     if (row->owner != service->owner) {
-        if (fab_map_put(&s->owners, service->owner, owned(s, service->owner) + 1) != FAB_OK)
+        if (fab_base_map_put(&s->owners, service->owner, owned(s, service->owner) + 1) != FAB_OK)
             return FAB_E_NOMEM;
         disown(s, row->owner);
     }
@@ -124,7 +125,7 @@ static int replace(struct fab_services *s, struct fab_service *row,
     return FAB_OK;
 }
 
-int fab_services_put(struct fab_services *s, const struct fab_service *service)
+int fab_registry_services_put(struct fab_services *s, const struct fab_service *service)
 {
     bool there;
     size_t at = place(s, &service->key, &there);
@@ -137,7 +138,7 @@ int fab_services_put(struct fab_services *s, const struct fab_service *service)
     return r;
 }
 
-bool fab_services_remove(struct fab_services *s, const struct fab_service_key *key)
+bool fab_registry_services_remove(struct fab_services *s, const struct fab_service_key *key)
 {
     bool there;
     size_t at = place(s, key, &there);
@@ -150,8 +151,9 @@ bool fab_services_remove(struct fab_services *s, const struct fab_service_key *k
     return true;
 }
 
-void fab_services_expire(struct fab_services *s, int64_t now_us,
-                         void (*gone)(void *ctx, const struct fab_service *service), void *ctx)
+void fab_registry_services_expire(struct fab_services *s, int64_t now_us,
+                                  void (*gone)(void *ctx, const struct fab_service *service),
+                                  void *ctx)
 {
     size_t kept = 0;
     s->ends_us = 0;

@@ -34,18 +34,20 @@ struct fab_services {
     int64_t ends_us;       /* of the one that ends first, or earlier; 0: none does */
 };
 /* All zeros is empty. */
-void fab_services_fini(struct fab_services *s);
-const struct fab_service *fab_services_find(const struct fab_services *s,
-                                            const struct fab_service_key *key); /* or NULL */
+void fab_registry_services_fini(struct fab_services *s);
+const struct fab_service *
+fab_registry_services_find(const struct fab_services *s,
+                           const struct fab_service_key *key); /* or NULL */
 /* The next in the order of keys; after NULL the first. NULL: there is no more. */
-const struct fab_service *fab_services_after(const struct fab_services *s,
-                                             const struct fab_service_key *key);
+const struct fab_service *fab_registry_services_next(const struct fab_services *s,
+                                                     const struct fab_service_key *key);
 /* Registers it, or takes the place of the one with its key. wire says what key says. LIMIT: too
  * many, of this port or together. NOMEM. */
-int fab_services_put(struct fab_services *s, const struct fab_service *service);
-bool fab_services_remove(struct fab_services *s, const struct fab_service_key *key);
+int fab_registry_services_put(struct fab_services *s, const struct fab_service *service);
+bool fab_registry_services_remove(struct fab_services *s, const struct fab_service_key *key);
 /* Removes those that have ended, after `gone` (or NULL) was told of each. */
-void fab_services_expire(struct fab_services *s, int64_t now_us,
-                         void (*gone)(void *ctx, const struct fab_service *service), void *ctx);
+void fab_registry_services_expire(struct fab_services *s, int64_t now_us,
+                                  void (*gone)(void *ctx, const struct fab_service *service),
+                                  void *ctx);
 
 #endif

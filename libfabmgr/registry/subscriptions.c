@@ -12,13 +12,13 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/registry/reports.h"
 
-int fab_subscriptions_new(struct fab_subscriptions **ret)
+int fab_registry_subscriptions_new(struct fab_subscriptions **ret)
 {
     struct fab_subscriptions *s = calloc(1, sizeof *s);
     if (s == NULL)
         return FAB_E_NOMEM;
     s->free = FAB_SUBSCRIPTION_NONE;
-    int r = fab_reports_init(s);
+    int r = fab_registry_reports_init(s);
     if (r == FAB_OK)
         *ret = s;
     else
@@ -26,11 +26,11 @@ int fab_subscriptions_new(struct fab_subscriptions **ret)
     return r;
 }
 
-void fab_subscriptions_free(struct fab_subscriptions *s)
+void fab_registry_subscriptions_free(struct fab_subscriptions *s)
 {
     if (s == NULL)
         return;
-    fab_reports_fini(s);
+    fab_registry_reports_fini(s);
     free(s->slot);
     free(s->order);
     free(s);
@@ -41,7 +41,8 @@ static int order(uint64_t a, uint64_t b)
     return (a > b) - (a < b);
 }
 
-static int compare(const struct fab_inform_info_record *r, const uint64_t gid[2], uint32_t number)
+static int compare(const struct fab_wire_inform_info_record *r, const uint64_t gid[2],
+                   uint32_t number)
 {
     int by_guid = order(r->subscriber_gid[1], gid[1]),
         by_prefix = order(r->subscriber_gid[0], gid[0]);
@@ -62,8 +63,8 @@ static uint32_t place(const struct fab_subscriptions *s, const uint64_t gid[2], 
     return low;
 }
 
-uint32_t fab_subscriptions_after(const struct fab_subscriptions *s, const uint64_t gid[2],
-                                 uint16_t number)
+uint32_t fab_registry_subscriptions_next(const struct fab_subscriptions *s, const uint64_t gid[2],
+                                         uint16_t number)
 {
     uint32_t at = gid != NULL ? place(s, gid, number + 1u) : 0;
     return at < s->count ? s->order[at] : FAB_SUBSCRIPTION_NONE;
@@ -81,8 +82,8 @@ static bool is_same(const struct fab_inform_info *a, const struct fab_inform_inf
            a->trap == b->trap && a->qpn == b->qpn && a->producer == b->producer;
 }
 
-uint32_t fab_subscriptions_find(const struct fab_subscriptions *s, const uint64_t gid[2],
-                                const struct fab_inform_info *info)
+uint32_t fab_registry_subscriptions_find(const struct fab_subscriptions *s, const uint64_t gid[2],
+                                         const struct fab_inform_info *info)
 {
     for (uint32_t at = place(s, gid, 0); at < s->count; at++) {
         const struct fab_subscription *x = &s->slot[s->order[at]];
@@ -106,7 +107,7 @@ static int take_slot(struct fab_subscriptions *s, uint32_t *ret)
         return FAB_OK;
     }
     if (s->slots == s->room) {
-        struct fab_subscription *more = fab_grow(s->slot, sizeof *more, s->slots + 1u, &room);
+        struct fab_subscription *more = fab_base_grow(s->slot, sizeof *more, s->slots + 1u, &room);
         if (more == NULL)
             return FAB_E_NOMEM;
         s->slot = more;
@@ -136,7 +137,7 @@ static int insert(struct fab_subscriptions *s, const uint64_t gid[2], int number
     uint32_t slot;
     if (s->count == FAB_SUBSCRIPTIONS_MOST)
         return FAB_E_LIMIT;
-    uint32_t *rows = fab_grow(s->order, sizeof *rows, s->count + 1u, &s->order_room);
+    uint32_t *rows = fab_base_grow(s->order, sizeof *rows, s->count + 1u, &s->order_room);
     if (rows == NULL)
         return FAB_E_NOMEM;
     s->order = rows;
@@ -148,18 +149,18 @@ static int insert(struct fab_subscriptions *s, const uint64_t gid[2], int number
     rows[at] = slot;
     s->count++;
     s->slot[slot] = (struct fab_subscription){.used = true, .turn = turn};
-    s->slot[slot].record = (struct fab_inform_info_record){.subscriber_gid = {gid[0], gid[1]},
-                                                           .number = (uint16_t)number};
-    fab_reports_enter(s, slot);
+    s->slot[slot].record = (struct fab_wire_inform_info_record){.subscriber_gid = {gid[0], gid[1]},
+                                                                .number = (uint16_t)number};
+    fab_registry_reports_join(s, slot);
     *ret = slot;
     return FAB_OK;
 }
 
-int fab_subscriptions_put(struct fab_subscriptions *s, const uint64_t gid[2],
-                          const struct fab_inform_info *info, bool trusted, int number,
-                          uint32_t *ret_slot)
+int fab_registry_subscriptions_put(struct fab_subscriptions *s, const uint64_t gid[2],
+                                   const struct fab_inform_info *info, bool trusted, int number,
+                                   uint32_t *ret_slot)
 {
-    uint32_t slot = fab_subscriptions_find(s, gid, info);
+    uint32_t slot = fab_registry_subscriptions_find(s, gid, info);
     int least = 0, r = FAB_OK;
     if (slot == FAB_SUBSCRIPTION_NONE)
         r = free_number(s, gid, &least);
@@ -174,11 +175,11 @@ int fab_subscriptions_put(struct fab_subscriptions *s, const uint64_t gid[2],
     return FAB_OK;
 }
 
-void fab_subscriptions_remove(struct fab_subscriptions *s, uint32_t slot)
+void fab_registry_subscriptions_remove(struct fab_subscriptions *s, uint32_t slot)
 {
     struct fab_subscription *x = &s->slot[slot];
     uint32_t at = place(s, x->record.subscriber_gid, x->record.number);
-    fab_reports_leave(s, slot);
+    fab_registry_reports_leave(s, slot);
     s->count--;
     memmove(s->order + at, s->order + at + 1, (s->count - at) * sizeof *s->order);
     x->used = false;

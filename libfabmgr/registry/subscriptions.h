@@ -21,7 +21,7 @@ enum fab_report_wait { FAB_REPORT_IDLE, FAB_REPORT_AGAIN, FAB_REPORT_ANSWER };
 struct fab_subscription {
     bool used;
     bool trusted; /* by one who knew the SM_Key */
-    struct fab_inform_info_record record;
+    struct fab_wire_inform_info_record record;
     uint64_t away_us; /* the caller's; 0 at first */
     /* of reports.c: */
     uint64_t next;    /* the number of the notice that is looked at next */
@@ -43,23 +43,23 @@ struct fab_subscriptions {
     size_t order_room;
     struct fab_report_ring *ring; /* reports.c */
 };
-int fab_subscriptions_new(struct fab_subscriptions **ret); /* NOMEM */
-void fab_subscriptions_free(struct fab_subscriptions *s);  /* NULL is fine */
+int fab_registry_subscriptions_new(struct fab_subscriptions **ret); /* NOMEM */
+void fab_registry_subscriptions_free(struct fab_subscriptions *s);  /* NULL is fine */
 
 /* The slot of the next one in the order of subscribers and their numbers; gid NULL: of the first.
  * NONE: there is no more. */
-uint32_t fab_subscriptions_after(const struct fab_subscriptions *s, const uint64_t gid[2],
-                                 uint16_t number);
+uint32_t fab_registry_subscriptions_next(const struct fab_subscriptions *s, const uint64_t gid[2],
+                                         uint16_t number);
 /* That of this subscriber which is for the same (all but Subscribe and RespTimeValue), or NONE. */
-uint32_t fab_subscriptions_find(const struct fab_subscriptions *s, const uint64_t gid[2],
-                                const struct fab_inform_info *info);
+uint32_t fab_registry_subscriptions_find(const struct fab_subscriptions *s, const uint64_t gid[2],
+                                         const struct fab_inform_info *info);
 /* Subscribes: the one for the same is renewed, or there is a new one with the least number that is
  * free; or, number >= 0, with that one, which is free. LIMIT: too many, of this subscriber or
  * together. NOMEM. */
-int fab_subscriptions_put(struct fab_subscriptions *s, const uint64_t gid[2],
-                          const struct fab_inform_info *info, bool trusted, int number,
-                          uint32_t *ret_slot);
-void fab_subscriptions_remove(struct fab_subscriptions *s, uint32_t slot);
+int fab_registry_subscriptions_put(struct fab_subscriptions *s, const uint64_t gid[2],
+                                   const struct fab_inform_info *info, bool trusted, int number,
+                                   uint32_t *ret_slot);
+void fab_registry_subscriptions_remove(struct fab_subscriptions *s, uint32_t slot);
 
 /* ---- what matches ----------------------------------------------------------------------------
  */
@@ -74,13 +74,14 @@ struct fab_event_notice {
 };
 #define FAB_NOTICE_BYTES 80 /* in a report: the notice, and IssuerGID behind it */
 /* Whether a subscription asks for it (13.4.8.3, table of InformInfo). */
-bool fab_inform_matches(const struct fab_inform_info *info, const struct fab_event_notice *n);
+bool fab_registry_inform_matches(const struct fab_inform_info *info,
+                                 const struct fab_event_notice *n);
 /* Notices 256-259, which tell of keys: for the trusted only (15.2.5.12). */
-static inline bool fab_notice_is_secret(const struct fab_notice *n)
+static inline bool fab_registry_notice_needs_trust(const struct fab_notice *n)
 {
     return n->generic && n->trap >= 256 && n->trap <= 259;
 }
 /* Notice 64-67: a GID (or multicast GID) is, or is no more, in service; issued by the manager. */
-struct fab_notice fab_notice_of_gid(uint16_t trap, const uint64_t gid[2], uint16_t sm_lid);
+struct fab_notice fab_registry_gid_notice(uint16_t trap, const uint64_t gid[2], uint16_t sm_lid);
 
 #endif

@@ -145,7 +145,7 @@ struct fab_repair {
 /* The entry of the tables in force. */
 static inline uint8_t fab_repair_table_entry(const struct fab_repair_column *c, uint32_t sw)
 {
-    return c->table != NULL ? c->table[sw] : fab_lft_row(c->lft, sw)[c->lid];
+    return c->table != NULL ? c->table[sw] : fab_target_lft_row(c->lft, sw)[c->lid];
 }
 static inline uint8_t fab_repair_column_entry(const struct fab_repair_column *c, uint32_t sw)
 {

@@ -19,7 +19,7 @@ static int alloc_base(struct fab_repair_network *b)
     b->hop = calloc(ports, sizeof(*b->hop));
     b->back = calloc(ports, sizeof(*b->back));
     b->home = calloc(top, sizeof(*b->home));
-    b->ends = fab_bits_new(top);
+    b->ends = fab_base_bits_new(top);
     b->hosts = calloc(n, sizeof(*b->hosts));
     b->degree = calloc(n, sizeof(*b->degree));
     return b->first && b->hop && b->back && b->home && b->ends && b->hosts && b->degree
@@ -32,12 +32,12 @@ static void join_ports(struct fab_repair_network *b, const struct fab_fabric *f)
     for (uint32_t sw = 0; sw < b->n; sw++) {
         b->first[sw] = f->nodes[sw].first_port;
         for (unsigned num = 0; num <= f->nodes[sw].num_ports; num++) {
-            uint32_t port = fab_port_id(f, sw, (uint8_t)num);
+            uint32_t port = fab_fabric_port_id(f, sw, (uint8_t)num);
             b->hop[port] = FAB_NONE;
-            if (num == 0 || !fab_port_is_up(f, port))
+            if (num == 0 || !fab_fabric_port_is_up(f, port))
                 continue;
             const struct fab_port *peer = &f->ports[f->ports[port].peer];
-            if (!fab_node_is_switch(f, peer->node)) {
+            if (!fab_fabric_node_is_switch(f, peer->node)) {
                 b->hosts[sw]++;
                 continue;
             }
@@ -53,9 +53,9 @@ static void join_ports(struct fab_repair_network *b, const struct fab_fabric *f)
 static uint32_t home_of(const struct fab_fabric *f, uint32_t port)
 {
     const struct fab_port *p = &f->ports[port];
-    if (fab_node_is_switch(f, p->node))
+    if (fab_fabric_node_is_switch(f, p->node))
         return p->node;
-    return fab_port_is_up(f, port) && fab_node_is_switch(f, f->ports[p->peer].node)
+    return fab_fabric_port_is_up(f, port) && fab_fabric_node_is_switch(f, f->ports[p->peer].node)
                ? f->ports[p->peer].node
                : FAB_NONE;
 }
@@ -65,8 +65,9 @@ static void find_homes(struct fab_repair_network *b, const struct fab_repair_inp
     for (uint32_t lid = 0; lid <= b->top; lid++) {
         uint32_t owner = lid <= in->lids->top ? in->lids->owner[lid] : FAB_NONE;
         b->home[lid] = owner != FAB_NONE ? home_of(in->fabric, owner) : FAB_NONE;
-        if (owner != FAB_NONE && !fab_node_is_switch(in->fabric, in->fabric->ports[owner].node))
-            fab_bits_set(b->ends, lid);
+        if (owner != FAB_NONE &&
+            !fab_fabric_node_is_switch(in->fabric, in->fabric->ports[owner].node))
+            fab_base_bits_set(b->ends, lid);
     }
 }
 

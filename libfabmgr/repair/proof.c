@@ -47,7 +47,7 @@ static int follow(struct fab_repair *r, uint32_t from)
         uint32_t channel = sends_by(r, sw);
         if (channel == FAB_NONE)
             return FAB_E_UNREACHABLE;
-        if (fab_bits_get(r->dark, channel))
+        if (fab_base_bits_get(r->dark, channel))
             return FAB_E_INVAL;
         if (passed > r->base->n)
             return FAB_E_LOOP;
@@ -75,7 +75,7 @@ static int check_arrivals(const struct fab_repair *r, uint32_t sw, uint32_t labe
     const struct fab_repair_network *b = r->base;
     for (uint32_t port = b->first[sw] + 1; port < b->first[sw + 1]; port++) {
         uint32_t from = b->hop[port];
-        if (from == FAB_NONE || from == r->column.home || fab_bits_get(r->dark, port) ||
+        if (from == FAB_NONE || from == r->column.home || fab_base_bits_get(r->dark, port) ||
             fab_repair_column_entry(&r->column, from) != b->back[port])
             continue;
         if (r->column.label[fab_repair_peer_port(b, port)] >= label)
@@ -105,7 +105,7 @@ static bool serves_ends(struct fab_repair *r, uint32_t sw)
     const struct fab_repair_network *b = r->base;
     uint64_t *stack = r->column.heap; /* nothing is pending in a proof */
     uint32_t count = 0;
-    if (!fab_bits_get(b->ends, r->column.lid))
+    if (!fab_base_bits_get(b->ends, r->column.lid))
         return false;
     stack[count++] = sw;
     while (count > 0) {
@@ -114,7 +114,7 @@ static bool serves_ends(struct fab_repair *r, uint32_t sw)
             return true;
         for (uint32_t port = b->first[sw] + 1; port < b->first[sw + 1]; port++) {
             uint32_t from = b->hop[port];
-            if (from != FAB_NONE && from != r->column.home && !fab_bits_get(r->dark, port) &&
+            if (from != FAB_NONE && from != r->column.home && !fab_base_bits_get(r->dark, port) &&
                 fab_repair_column_entry(&r->column, from) == b->back[port])
                 stack[count++] = from;
         }
@@ -241,7 +241,7 @@ static int check_row(struct proof *p, uint32_t sw, const bool died[256], const u
                      size_t count)
 {
     struct fab_repair *r = p->r;
-    const uint8_t *row = fab_lft_row(p->lft, sw);
+    const uint8_t *row = fab_target_lft_row(p->lft, sw);
     int status = FAB_OK;
     for (uint32_t lid = 1; status == FAB_OK && lid <= r->base->top; lid++) {
         if (!died[row[lid]] || r->base->home[lid] == FAB_NONE || r->base->home[lid] == sw ||
@@ -269,7 +269,7 @@ static bool was_dead(const struct fab_repair *r, uint32_t port)
 static bool any_revived(const struct fab_repair *r)
 {
     for (size_t i = 0; i < r->deads; i++) {
-        if (!fab_bits_get(r->dark, r->dead[i]))
+        if (!fab_base_bits_get(r->dark, r->dead[i]))
             return true;
     }
     return false;
@@ -307,8 +307,8 @@ static int check_revived(struct proof *p, const uint64_t *key, size_t count)
     int status = FAB_OK;
     for (size_t i = 0; i < r->deads; i++) {
         uint32_t channel = r->dead[i], sw = b->hop[fab_repair_peer_port(b, channel)];
-        const uint8_t *row = fab_lft_row(p->lft, sw);
-        if (fab_bits_get(r->dark, channel))
+        const uint8_t *row = fab_target_lft_row(p->lft, sw);
+        if (fab_base_bits_get(r->dark, channel))
             continue;
         for (uint32_t lid = 1; status == FAB_OK && lid <= b->top; lid++) {
             if (row[lid] != channel - b->first[sw] || b->home[lid] == FAB_NONE ||
@@ -341,8 +341,8 @@ static int check_dropping(struct proof *p, const uint64_t *key, size_t count)
 static int check_all(struct proof *p)
 {
     const struct fab_repair_delta *d = p->d;
-    uint64_t *key = fab_alloc_array(d->changes, sizeof(*key));
-    uint64_t *room = fab_alloc_array(d->changes, sizeof(*room));
+    uint64_t *key = fab_base_alloc_array(d->changes, sizeof(*key));
+    uint64_t *room = fab_base_alloc_array(d->changes, sizeof(*room));
     int status = key != NULL && room != NULL ? FAB_OK : FAB_E_NOMEM;
     if (status == FAB_OK)
         status = check_columns(p);

@@ -25,7 +25,7 @@ static int alloc_column(struct fab_repair_column *c, size_t n)
     c->len = calloc(n + 1, sizeof(*c->len));
     c->seen = calloc(n + 1, sizeof(*c->seen));
     c->stale = calloc(n + 1, sizeof(*c->stale));
-    c->onward = fab_alloc_array(n + 1, sizeof(*c->onward));
+    c->onward = fab_base_alloc_array(n + 1, sizeof(*c->onward));
     c->touched = calloc(n + 1, sizeof(*c->touched));
     c->heap = calloc(n + 1, sizeof(*c->heap));
     if (c->onward != NULL)
@@ -46,9 +46,9 @@ static int make(struct fab_repair_network *b, struct fab_repair **ret)
     }
     r->base = b;
     r->label = b->label;
-    r->dark = fab_bits_new(b->ports);
-    r->alive = fab_alloc_array((size_t)b->n + 1, sizeof(*r->alive));
-    r->island = fab_alloc_array((size_t)b->n + 1, sizeof(*r->island));
+    r->dark = fab_base_bits_new(b->ports);
+    r->alive = fab_base_alloc_array((size_t)b->n + 1, sizeof(*r->alive));
+    r->island = fab_base_alloc_array((size_t)b->n + 1, sizeof(*r->island));
     r->candidates = calloc(FAB_REPAIR_CANDIDATES, sizeof(*r->candidates));
     if (!r->candidates || !r->dark || !r->alive || !r->island ||
         alloc_column(&r->column, b->n) != FAB_OK) {
@@ -75,7 +75,7 @@ int fab_repair_new(const struct fab_repair_input *in, struct fab_repair **ret, c
 
 static void *copied(const void *from, size_t count, size_t item)
 {
-    void *to = fab_alloc_array(count, item);
+    void *to = fab_base_alloc_array(count, item);
     if (to != NULL && count > 0)
         memcpy(to, from, count * item);
     return to;
@@ -155,7 +155,7 @@ static int list_dead(const struct fab_repair_network *b, const uint32_t *dead, s
                      struct fab_repair_delta *d)
 {
     size_t kept = 0;
-    d->dead = fab_alloc_array(count, 2 * sizeof(*d->dead));
+    d->dead = fab_base_alloc_array(count, 2 * sizeof(*d->dead));
     if (d->dead == NULL)
         return FAB_E_NOMEM;
     for (size_t i = 0; i < count; i++) {
@@ -180,7 +180,7 @@ static uint32_t switch_of(const struct fab_repair_network *b, uint32_t port)
 void fab_repair_apply_dead(struct fab_repair *r, const struct fab_repair_delta *d)
 {
     for (size_t i = 0; i < d->deads; i++) {
-        fab_bits_set(r->dark, d->dead[i]);
+        fab_base_bits_set(r->dark, d->dead[i]);
         r->alive[switch_of(r->base, d->dead[i])]--;
     }
     fab_repair_relabel_apply(r, d);
@@ -190,7 +190,7 @@ void fab_repair_undo_dead(struct fab_repair *r, const struct fab_repair_delta *d
 {
     fab_repair_relabel_undo(r, d);
     for (size_t i = 0; i < d->deads; i++) {
-        fab_bits_clear(r->dark, d->dead[i]);
+        fab_base_bits_clear(r->dark, d->dead[i]);
         r->alive[switch_of(r->base, d->dead[i])]++;
     }
 }
@@ -206,7 +206,7 @@ static void flood(struct fab_repair *r, uint32_t from, uint64_t *stack)
         uint32_t sw = (uint32_t)stack[--count];
         for (uint32_t port = b->first[sw] + 1; port < b->first[sw + 1]; port++) {
             uint32_t next = b->hop[port];
-            if (next == FAB_NONE || fab_bits_get(r->dark, port) || r->island[next] != FAB_NONE)
+            if (next == FAB_NONE || fab_base_bits_get(r->dark, port) || r->island[next] != FAB_NONE)
                 continue;
             r->island[next] = from;
             stack[count++] = next;
@@ -253,7 +253,7 @@ struct places {
 static bool add_place(struct places *p, uint32_t lid, uint32_t sw)
 {
     if (p->count == p->room) {
-        uint64_t *more = fab_grow(p->key, sizeof(*p->key), p->count + 1, &p->room);
+        uint64_t *more = fab_base_grow(p->key, sizeof(*p->key), p->count + 1, &p->room);
         if (more == NULL)
             return false;
         p->key = more;
@@ -293,7 +293,7 @@ static bool scan_dead(const struct fab_repair *r, const struct fab_lft *lft,
         bool is_dead[256] = {false};
         for (next = i; next < d->deads && d->dead[next] < b->first[sw + 1]; next++)
             is_dead[d->dead[next] - b->first[sw]] = true;
-        const uint8_t *row = fab_lft_row(lft, sw);
+        const uint8_t *row = fab_target_lft_row(lft, sw);
         if (r->alive[sw] == 0)
             continue;
         if (next - i == 1 ? !scan_one(p, row, b->top, sw, (uint8_t)(d->dead[i] - b->first[sw]))
@@ -310,7 +310,7 @@ static int find_places(const struct fab_repair *r, const struct fab_lft *lft,
     unsigned bits = 32 - (unsigned)__builtin_clz(r->base->top | 1);
     uint64_t *room = NULL;
     if (scan_dead(r, lft, d, &p))
-        room = fab_alloc_array(p.count, sizeof(*room));
+        room = fab_base_alloc_array(p.count, sizeof(*room));
     if (room == NULL) {
         free(p.key);
         return FAB_E_NOMEM;
@@ -348,7 +348,7 @@ static int note_change(struct job *j, uint32_t lid, uint32_t sw, uint8_t now)
     if (was == now)
         return FAB_OK;
     if (d->changes == j->change_room) {
-        void *more = fab_grow(d->change, sizeof(*d->change), d->changes + 1, &j->change_room);
+        void *more = fab_base_grow(d->change, sizeof(*d->change), d->changes + 1, &j->change_room);
         if (more == NULL)
             return FAB_E_NOMEM;
         d->change = more;
@@ -364,7 +364,7 @@ static int note_entry(struct job *j, uint32_t lid, uint32_t sw, uint8_t base, ui
     if (base == now)
         return FAB_OK;
     if (d->entries == j->entry_room) {
-        void *more = fab_grow(d->entry, sizeof(*d->entry), d->entries + 1, &j->entry_room);
+        void *more = fab_base_grow(d->entry, sizeof(*d->entry), d->entries + 1, &j->entry_room);
         if (more == NULL)
             return FAB_E_NOMEM;
         d->entry = more;
@@ -389,7 +389,7 @@ static int note_cut(struct job *j, uint32_t lid, uint32_t sw)
 {
     struct fab_repair *r = j->r;
     bool is_joined = joined(j, sw);
-    if (is_joined && r->base->hosts[sw] > 0 && fab_bits_get(r->base->ends, lid)) {
+    if (is_joined && r->base->hosts[sw] > 0 && fab_base_bits_get(r->base->ends, lid)) {
         snprintf(j->why, j->why_len, "no way that the labels allow from switch %u to LID %u", sw,
                  lid);
         return FAB_E_UNSUPPORTED;
@@ -405,7 +405,8 @@ static uint8_t entry_of_cut(struct fab_repair *r, uint32_t sw)
     struct fab_repair_column *c = &r->column;
     uint32_t channel = fab_repair_channel(r->base, sw, c->entry[sw]);
     uint32_t next = channel != FAB_NONE ? r->base->hop[channel] : FAB_NONE;
-    if (next == FAB_NONE || fab_bits_get(r->dark, channel) || c->mark[next] != FAB_MARK_SETTLED)
+    if (next == FAB_NONE || fab_base_bits_get(r->dark, channel) ||
+        c->mark[next] != FAB_MARK_SETTLED)
         return c->entry[sw];
     uint32_t onward = fab_repair_channel(r->base, next, c->entry[next]);
     return c->label[channel] < c->label[onward] ? c->entry[sw] : FAB_LFT_NO_ROUTE;
@@ -416,12 +417,12 @@ static uint8_t entry_of_cut(struct fab_repair *r, uint32_t sw)
 static int list_revived(struct job *j)
 {
     const struct fab_repair *r = j->r;
-    j->revived = fab_alloc_array(r->deads, sizeof(*j->revived));
-    j->stale = fab_alloc_array(r->deads + (j->relabelled ? r->base->n : 0), sizeof(*j->stale));
+    j->revived = fab_base_alloc_array(r->deads, sizeof(*j->revived));
+    j->stale = fab_base_alloc_array(r->deads + (j->relabelled ? r->base->n : 0), sizeof(*j->stale));
     if (j->revived == NULL || j->stale == NULL)
         return FAB_E_NOMEM;
     for (size_t i = 0; i < r->deads; i++) {
-        if (!fab_bits_get(r->dark, r->dead[i]))
+        if (!fab_base_bits_get(r->dark, r->dead[i]))
             j->revived[j->revivals++] = r->dead[i];
     }
     return FAB_OK;
@@ -430,8 +431,8 @@ static int list_revived(struct job *j)
 /* By the tables in force; FAB_NONE: none, or a dark one. */
 static uint32_t old_channel(const struct job *j, uint32_t sw, uint32_t lid)
 {
-    uint32_t channel = fab_repair_channel(j->r->base, sw, fab_lft_row(j->lft, sw)[lid]);
-    return channel != FAB_NONE && !fab_bits_get(j->r->dark, channel) ? channel : FAB_NONE;
+    uint32_t channel = fab_repair_channel(j->r->base, sw, fab_target_lft_row(j->lft, sw)[lid]);
+    return channel != FAB_NONE && !fab_base_bits_get(j->r->dark, channel) ? channel : FAB_NONE;
 }
 
 /* Entries that still lead into a cable that is back are those of switches that were cut off. Where
@@ -444,9 +445,9 @@ static void find_stale(struct job *j, uint32_t lid)
     for (size_t i = 0; i < j->revivals; i++) {
         uint32_t channel = j->revived[i], to = b->hop[channel], from = switch_of(b, channel);
         if (c->mark[to] == FAB_MARK_NONE || to == c->home || from == c->home ||
-            fab_lft_row(j->lft, from)[lid] != channel - b->first[from])
+            fab_target_lft_row(j->lft, from)[lid] != channel - b->first[from])
             continue;
-        uint32_t onward = fab_repair_channel(b, to, fab_lft_row(j->lft, to)[lid]);
+        uint32_t onward = fab_repair_channel(b, to, fab_target_lft_row(j->lft, to)[lid]);
         if (onward == FAB_NONE || c->label[channel] < c->label[onward])
             continue;
         c->stale[from] = true;
@@ -473,8 +474,9 @@ static void find_turned(struct job *j, uint32_t lid, uint32_t sw)
     bool turned = out != FAB_NONE && turns_down(j, out, lid);
     for (uint32_t port = b->first[sw] + 1; out != FAB_NONE && port < b->first[sw + 1]; port++) {
         uint32_t from = b->hop[port];
-        if (!turned && from != FAB_NONE && from != c->home && !fab_bits_get(j->r->dark, port) &&
-            fab_lft_row(j->lft, from)[lid] == b->back[port])
+        if (!turned && from != FAB_NONE && from != c->home &&
+            !fab_base_bits_get(j->r->dark, port) &&
+            fab_target_lft_row(j->lft, from)[lid] == b->back[port])
             turned = turns_down(j, fab_repair_peer_port(b, port), lid);
     }
     if (turned && !c->stale[sw]) {
@@ -490,7 +492,7 @@ static int take_stale(struct job *j)
     for (size_t i = 0; i < j->stales; i++) {
         uint32_t sw = j->stale[i];
         if (status == FAB_OK && c->mark[sw] == FAB_MARK_NONE)
-            status = note_change(j, c->lid, sw, fab_lft_row(j->lft, sw)[c->lid]);
+            status = note_change(j, c->lid, sw, fab_target_lft_row(j->lft, sw)[c->lid]);
         c->stale[sw] = false;
     }
     j->stales = 0;
@@ -680,7 +682,7 @@ void fab_repair_delta_fini(struct fab_repair_delta *d)
 void fab_repair_commit(struct fab_repair *r, struct fab_lft *lft, struct fab_repair_delta *d)
 {
     for (size_t i = 0; i < d->changes; i++)
-        fab_lft_row(lft, d->change[i].sw)[d->change[i].lid] = d->change[i].now;
+        fab_target_lft_row(lft, d->change[i].sw)[d->change[i].lid] = d->change[i].now;
     free(r->entry);
     r->entry = d->entry;
     r->entries = d->entries;

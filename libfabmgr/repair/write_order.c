@@ -75,7 +75,7 @@ static int add_before(struct ordering *o, uint32_t first, uint32_t then)
     if (first == then)
         return FAB_OK;
     if (o->befores == o->before_room) {
-        void *more = fab_grow(o->before, sizeof(*o->before), o->befores + 1, &o->before_room);
+        void *more = fab_base_grow(o->before, sizeof(*o->before), o->befores + 1, &o->before_room);
         if (more == NULL)
             return FAB_E_NOMEM;
         o->before = more;
@@ -152,7 +152,7 @@ static int make_writes(struct ordering *o, bool parted)
 static uint32_t label_of(const struct ordering *o, const uint32_t *label, uint32_t sw, uint8_t num)
 {
     uint32_t channel = fab_repair_channel(o->r->base, sw, num);
-    bool none = channel == FAB_NONE || (o->lifted && fab_bits_get(o->r->dark, channel));
+    bool none = channel == FAB_NONE || (o->lifted && fab_base_bits_get(o->r->dark, channel));
     return none ? 0 : label[channel];
 }
 
@@ -192,7 +192,7 @@ static bool next_switch(const struct ordering *o, uint32_t *sw, bool new)
                   : new                                ? o->d->change[o->index[*sw]].now
                                                        : o->d->change[o->index[*sw]].was;
     uint32_t channel = fab_repair_channel(r->base, *sw, num);
-    if (channel == FAB_NONE || fab_bits_get(r->dark, channel))
+    if (channel == FAB_NONE || fab_base_bits_get(r->dark, channel))
         return false;
     *sw = r->base->hop[channel];
     return true;
@@ -249,7 +249,7 @@ static int sort_befores(struct ordering *o)
 {
     size_t writes = o->d->writes;
     free(o->to);
-    o->to = fab_alloc_array(o->befores, sizeof(*o->to));
+    o->to = fab_base_alloc_array(o->befores, sizeof(*o->to));
     if (o->to == NULL)
         return FAB_E_NOMEM;
     memset(o->at, 0, (writes + 1) * sizeof(*o->at));
@@ -373,15 +373,15 @@ static int alloc_ordering(struct ordering *o)
 {
     size_t changes = o->d->changes;
     /* A change is in one write, or in two when it is drained, or three when stale as well. */
-    o->d->write = fab_alloc_array(changes, 3 * sizeof(*o->d->write));
-    o->d->by_write = fab_alloc_array(changes, sizeof(*o->d->by_write));
-    o->of = fab_alloc_array(changes, sizeof(*o->of));
-    o->key = fab_alloc_array(changes, sizeof(*o->key));
-    o->room = fab_alloc_array(changes, sizeof(*o->room));
-    o->less = fab_alloc_array(changes, sizeof(*o->less));
-    o->index = fab_alloc_array((size_t)o->r->base->n + 1, sizeof(*o->index));
-    o->waits = fab_alloc_array(changes + 1, sizeof(*o->waits));
-    o->at = fab_alloc_array(changes + 2, sizeof(*o->at));
+    o->d->write = fab_base_alloc_array(changes, 3 * sizeof(*o->d->write));
+    o->d->by_write = fab_base_alloc_array(changes, sizeof(*o->d->by_write));
+    o->of = fab_base_alloc_array(changes, sizeof(*o->of));
+    o->key = fab_base_alloc_array(changes, sizeof(*o->key));
+    o->room = fab_base_alloc_array(changes, sizeof(*o->room));
+    o->less = fab_base_alloc_array(changes, sizeof(*o->less));
+    o->index = fab_base_alloc_array((size_t)o->r->base->n + 1, sizeof(*o->index));
+    o->waits = fab_base_alloc_array(changes + 1, sizeof(*o->waits));
+    o->at = fab_base_alloc_array(changes + 2, sizeof(*o->at));
     return o->d->write && o->d->by_write && o->of && o->key && o->room && o->less && o->index &&
                    o->waits && o->at
                ? FAB_OK
@@ -434,7 +434,7 @@ int fab_repair_order(struct fab_repair *r, const struct fab_lft *lft, struct fab
 void fab_repair_write_bytes(const struct fab_lft *lft, const struct fab_repair_delta *d,
                             const struct fab_repair_write *w, uint8_t ret[FAB_LFT_BLOCK])
 {
-    memcpy(ret, fab_lft_row(lft, w->sw) + (size_t)w->block * FAB_LFT_BLOCK, FAB_LFT_BLOCK);
+    memcpy(ret, fab_target_lft_row(lft, w->sw) + (size_t)w->block * FAB_LFT_BLOCK, FAB_LFT_BLOCK);
     for (uint32_t i = 0; i < w->changes; i++) {
         const struct fab_repair_change *c = &d->change[d->by_write[w->first + i]];
         unsigned at = c->lid % FAB_LFT_BLOCK;

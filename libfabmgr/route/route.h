@@ -7,7 +7,7 @@
 #ifndef LIBFABMGR_ROUTE_ROUTE_H
 #define LIBFABMGR_ROUTE_ROUTE_H
 
-#include "libfabmgr/base/crew.h"
+#include "libfabmgr/base/pool.h"
 #include "libfabmgr/fabric/fabric.h"
 #include "libfabmgr/policy/policy.h"
 #include "libfabmgr/target/target.h"
@@ -16,7 +16,7 @@ struct fab_route_input {
     const struct fab_fabric *fabric;
     const struct fab_policy *policy;
     const struct fab_lids *lids;
-    const struct fab_crew *crew; /* thread pool, or NULL: compute on the caller's thread */
+    const struct fab_pool *pool; /* thread pool, or NULL: compute on the caller's thread */
     /* Output, may be NULL: set to true where the topology is incomplete, irregular or unevenly
      * loaded, so that another engine may do better; otherwise left unchanged. */
     bool *flawed;
@@ -25,9 +25,9 @@ struct fab_route_engine {
     const char *name;
     const char *summary; /* one line for the operator */
     /* Fills *ret_lft and, if the engine needs several VLs, *ret_vls, which must be zeroed before;
-     * the caller frees both with fab_lft_fini and fab_vls_fini. why[] gets a sentence for the
-     * operator. UNSUPPORTED: the topology does not suit the engine, or a port has too few VLs;
-     * why[] names the switch or the link. INVAL: the LIDs belong to another fabric. NOMEM. */
+     * the caller frees both with fab_target_lft_fini and fab_target_vls_fini. why[] gets a sentence
+     * for the operator. UNSUPPORTED: the topology does not suit the engine, or a port has too few
+     * VLs; why[] names the switch or the link. INVAL: the LIDs belong to another fabric. NOMEM. */
     int (*run)(const struct fab_route_input *in, struct fab_lft *ret_lft, struct fab_vls *ret_vls,
                char *why, size_t why_len);
 };

@@ -12,10 +12,10 @@
 uint8_t fab_route_vls_available(const struct fab_fabric *f, const struct fab_policy *p,
                                 uint32_t *ret_port)
 {
-    uint8_t least = (uint8_t)fab_op_vls_count(p->max_op_vls);
+    uint8_t least = (uint8_t)fab_wire_op_vls_count(p->max_op_vls);
     uint32_t weakest = FAB_NONE;
     for (uint32_t port = 0; port < f->port_count; port++) {
-        if (!fab_trunk_is_up(f, port))
+        if (!fab_fabric_isl_is_up(f, port))
             continue;
         uint8_t vls = fab_target_port_vls(f, p, port);
         if (weakest == FAB_NONE || vls < least) {

@@ -16,8 +16,8 @@
 void fab_sa_aliases_fini(struct fab_sa_aliases *a)
 {
     free(a->row);
-    fab_map_fini(&a->ports);
-    fab_map_fini(&a->guids);
+    fab_base_map_fini(&a->ports);
+    fab_base_map_fini(&a->guids);
     *a = (struct fab_sa_aliases){0};
 }
 
@@ -25,7 +25,7 @@ struct fab_sa_alias_block *fab_sa_aliases_block(const struct fab_sa_aliases *a, 
                                                 uint32_t block)
 {
     uint32_t row;
-    if (!fab_map_get(&a->ports, port_guid, &row))
+    if (!fab_base_map_get(&a->ports, port_guid, &row))
         return NULL;
     while (row != NO_ROW && a->row[row].block != block)
         row = a->row[row].next;
@@ -38,12 +38,12 @@ static int add_block(struct fab_sa_aliases *a, uint64_t port_guid, uint32_t bloc
     uint32_t first = NO_ROW;
     struct fab_sa_alias_block *row = a->row;
     if (a->count == a->room)
-        row = fab_grow(a->row, sizeof *a->row, a->count + 1, &a->room);
+        row = fab_base_grow(a->row, sizeof *a->row, a->count + 1, &a->room);
     if (row == NULL)
         return FAB_E_NOMEM;
     a->row = row;
-    (void)fab_map_get(&a->ports, port_guid, &first);
-    if (fab_map_put(&a->ports, port_guid, (uint32_t)a->count) != FAB_OK)
+    (void)fab_base_map_get(&a->ports, port_guid, &first);
+    if (fab_base_map_put(&a->ports, port_guid, (uint32_t)a->count) != FAB_OK)
         return FAB_E_NOMEM;
     *ret = &a->row[a->count++];
     **ret =
@@ -60,15 +60,15 @@ int fab_sa_aliases_set(struct fab_sa_aliases *a, uint64_t port_guid, uint32_t pl
     uint64_t old = b != NULL ? b->guid[in_block] : 0;
     if (old == guid)
         return FAB_OK;
-    int r = guid != 0 && fab_map_has(&a->guids, guid) ? FAB_E_EXISTS : FAB_OK;
+    int r = guid != 0 && fab_base_map_has(&a->guids, guid) ? FAB_E_EXISTS : FAB_OK;
     if (r == FAB_OK && b == NULL)
         r = add_block(a, port_guid, place / FAB_SA_ALIAS_BLOCK, &b);
     if (r == FAB_OK && guid != 0)
-        r = fab_map_add(&a->guids, guid, (uint32_t)(b - a->row));
+        r = fab_base_map_add(&a->guids, guid, (uint32_t)(b - a->row));
     if (r != FAB_OK)
         return r;
     if (old != 0)
-        fab_map_remove(&a->guids, old);
+        fab_base_map_remove(&a->guids, old);
     b->guid[in_block] = guid;
     b->dirty = true;
     return FAB_OK;
@@ -77,7 +77,7 @@ int fab_sa_aliases_set(struct fab_sa_aliases *a, uint64_t port_guid, uint32_t pl
 uint64_t fab_sa_aliases_port(const struct fab_sa_aliases *a, uint64_t guid)
 {
     uint32_t row;
-    return guid != 0 && fab_map_get(&a->guids, guid, &row) ? a->row[row].port_guid : 0;
+    return guid != 0 && fab_base_map_get(&a->guids, guid, &row) ? a->row[row].port_guid : 0;
 }
 
 uint64_t fab_sa_aliases_generate(const struct fab_sa_aliases *a, uint64_t port_guid, uint32_t place,
@@ -85,9 +85,9 @@ uint64_t fab_sa_aliases_generate(const struct fab_sa_aliases *a, uint64_t port_g
 {
     for (uint64_t n = 0; n < TRIES; n++) {
         uint64_t guid =
-            LOCAL |
-            (fab_mix64(fab_mix64(port_guid) + n * FAB_SA_ALIAS_INDEXES + place) & (LOCAL / 2 - 1));
-        if (!fab_map_has(&a->guids, guid) && !taken(ctx, guid))
+            LOCAL | (fab_base_mix64(fab_base_mix64(port_guid) + n * FAB_SA_ALIAS_INDEXES + place) &
+                     (LOCAL / 2 - 1));
+        if (!fab_base_map_has(&a->guids, guid) && !taken(ctx, guid))
             return guid;
     }
     return 0;

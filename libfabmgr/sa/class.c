@@ -8,7 +8,7 @@
 
 static int class_of_rules(const struct fab_sa_query *q, uint32_t src, uint32_t dst, uint16_t pkey)
 {
-    const struct fab_path_record *w = &q->path, *g = &q->given;
+    const struct fab_wire_path_record *w = &q->path, *g = &q->given;
     struct fab_qos_path path = {.src = src, .dst = dst, .pkey = pkey};
     path.has_service = g->service_msb && g->service_lsb;
     path.service = (uint64_t)w->service_msb << 56 | w->service_lsb;
@@ -22,13 +22,13 @@ uint8_t fab_sa_class(const struct fab_sa_query *q, uint32_t src, uint32_t dst, u
 {
     const struct fab_view *v = q->sa->view;
     const struct fab_vls *vls = &v->target->vls;
-    if (vls->levels < 2 || vls->levels != fab_classes_count(q->sa->matcher.classes))
+    if (vls->levels < 2 || vls->levels != fab_policy_classes_count(q->sa->matcher.classes))
         return 0;
     int class = class_of_rules(q, src, dst, pkey);
     uint8_t sl =
         class < 0 && q->given.sl ? fab_target_sl(v->fabric, &v->target->lids, vls, src, lid) : 0;
     for (uint8_t i = 0; class < 0 && q->given.sl && i < vls->levels; i++)
-        if (fab_vls_sl_of(vls, i, sl) == q->path.sl)
+        if (fab_target_vls_level_sl(vls, i, sl) == q->path.sl)
             class = i;
     return class < 0 ? 0 : (uint8_t) class;
 }

@@ -53,7 +53,7 @@ static void set_port0(const struct fab_fabric *f, uint32_t port, struct fab_sa_l
 {
     const struct fab_port_info *info = &f->ports[port].info;
     c->mtu = info->mtu_cap != 0 ? info->mtu_cap : NO_BOUND_MTU;
-    c->rank = fab_sa_rank(fab_link_rate(info));
+    c->rank = fab_sa_rank(fab_wire_link_rate(info));
     if (c->rank == 0)
         c->rank = NO_BOUND_RANK;
 }
@@ -68,13 +68,13 @@ static void set_link(struct fab_sa *sa, uint32_t port)
         set_port0(f, port, c);
         return;
     }
-    if (peer == FAB_NONE || !fab_port_is_up(f, port))
+    if (peer == FAB_NONE || !fab_fabric_port_is_up(f, port))
         return;
     const struct fab_port_info *a = &f->ports[port].info, *b = &f->ports[peer].info;
     c->peer = peer;
     c->node = f->ports[peer].node;
     c->mtu = link_mtu(sa->view, a, b);
-    c->rank = lesser(fab_sa_rank(fab_link_rate(a)), fab_sa_rank(fab_link_rate(b)));
+    c->rank = lesser(fab_sa_rank(fab_wire_link_rate(a)), fab_sa_rank(fab_wire_link_rate(b)));
 }
 
 static void set_links(struct fab_sa *sa)
@@ -107,7 +107,7 @@ static void assign_rows(struct fab_sa *sa)
                 sa->links[port].node != FAB_NONE && sa->links[port].node >= f->switch_count;
         sa->row[sw] = has_endport ? (uint32_t)rows++ : FAB_NONE;
     }
-    if (fab_size_mul(rows, (size_t)sa->view->target->lids.top + 1, &size) &&
+    if (fab_base_size_mul(rows, (size_t)sa->view->target->lids.top + 1, &size) &&
         size <= CACHE_MOST / sizeof *sa->cache)
         sa->cache = calloc(size > 0 ? size : 1, sizeof *sa->cache); /* NULL: no cache */
 }
@@ -162,7 +162,7 @@ static bool mark_unusual(struct fab_sa *sa, uint32_t sw, uint8_t most,
                          const struct fab_sa_link *best)
 {
     const struct fab_lft *lft = &sa->view->target->lft;
-    const uint8_t *row = fab_lft_row(lft, sw);
+    const uint8_t *row = fab_target_lft_row(lft, sw);
     bool unusual[256] = {0}, any = false;
     for (uint32_t port = sa->first_port[sw] + 1; port < sa->first_port[sw + 1]; port++)
         if (between_switches(sa, port) && use_of(&sa->links[port], best) != most)
@@ -197,16 +197,16 @@ static void find_unusual(struct fab_sa *sa)
 static bool all_connected(const struct fab_sa *sa)
 {
     const struct fab_fabric *f = sa->view->fabric;
-    uint32_t *sets = fab_alloc_array(f->node_count, sizeof *sets);
+    uint32_t *sets = fab_base_alloc_array(f->node_count, sizeof *sets);
     bool joined = sets != NULL;
     if (sets != NULL)
-        fab_sets_init(sets, f->node_count);
+        fab_base_sets_init(sets, f->node_count);
     for (uint32_t port = 0; sets != NULL && port < f->port_count; port++)
         if (sa->links[port].peer != FAB_NONE)
-            fab_sets_join(sets, f->ports[port].node, sa->links[port].node);
+            fab_base_sets_join(sets, f->ports[port].node, sa->links[port].node);
     for (uint32_t i = 1; joined && i < sa->endport_count; i++)
-        joined = fab_sets_find(sets, f->ports[sa->endports[i]].node) ==
-                 fab_sets_find(sets, f->ports[sa->endports[0]].node);
+        joined = fab_base_sets_find(sets, f->ports[sa->endports[i]].node) ==
+                 fab_base_sets_find(sets, f->ports[sa->endports[0]].node);
     free(sets);
     return joined;
 }
@@ -220,10 +220,10 @@ int fab_sa_new(const struct fab_view *v, struct fab_sa **ret)
     if (sa == NULL)
         return FAB_E_NOMEM;
     sa->view = fab_view_ref(v);
-    sa->endports = fab_alloc_array(f->port_count, sizeof *sa->endports);
-    sa->links = fab_alloc_array(f->port_count, sizeof *sa->links);
-    sa->first_port = fab_alloc_array((size_t)f->switch_count + 1, sizeof *sa->first_port);
-    sa->row = fab_alloc_array(f->switch_count, sizeof *sa->row);
+    sa->endports = fab_base_alloc_array(f->port_count, sizeof *sa->endports);
+    sa->links = fab_base_alloc_array(f->port_count, sizeof *sa->links);
+    sa->first_port = fab_base_alloc_array((size_t)f->switch_count + 1, sizeof *sa->first_port);
+    sa->row = fab_base_alloc_array(f->switch_count, sizeof *sa->row);
     if (sa->endports == NULL || sa->links == NULL || sa->first_port == NULL || sa->row == NULL) {
         fab_sa_free(sa);
         return FAB_E_NOMEM;
@@ -379,7 +379,7 @@ static bool skip_following(const struct fab_sa *sa, uint32_t src, uint32_t lid, 
 static struct way loopback(const struct fab_sa *sa, uint32_t port)
 {
     const struct fab_port_info *info = &sa->view->fabric->ports[port].info;
-    return (struct way){.mtu = info->mtu_cap, .rank = fab_sa_rank(fab_link_rate(info))};
+    return (struct way){.mtu = info->mtu_cap, .rank = fab_sa_rank(fab_wire_link_rate(info))};
 }
 
 int fab_sa_path_limits(struct fab_sa *sa, uint32_t src_port, uint32_t lid, uint8_t *ret_mtu,

@@ -38,7 +38,7 @@ struct fab_sa {
     /* Most requests have the same ComponentMask: the last mask, and the components that it
      * selects. */
     uint64_t path_mask;
-    struct fab_path_record path_given;
+    struct fab_wire_path_record path_given;
     struct fab_qos_matcher matcher;
 };
 
@@ -54,7 +54,7 @@ uint8_t fab_sa_rate_of_rank(uint8_t rank);
 static inline uint32_t fab_sa_out_port(const struct fab_sa *sa, uint32_t sw, uint32_t lid)
 {
     const struct fab_lft *lft = &sa->view->target->lft;
-    uint8_t out = lid <= lft->top ? fab_lft_row(lft, sw)[lid] : FAB_LFT_NO_ROUTE;
+    uint8_t out = lid <= lft->top ? fab_target_lft_row(lft, sw)[lid] : FAB_LFT_NO_ROUTE;
     uint32_t port = sa->first_port[sw] + out;
     return port < sa->first_port[sw + 1] ? port : FAB_NONE;
 }

@@ -30,7 +30,7 @@ static uint16_t lid_of(const struct fab_sa_query *q, uint32_t port)
 
 static bool is_switch(const struct fab_sa_query *q, uint32_t port)
 {
-    return fab_node_is_switch(fabric_of(q), fabric_of(q)->ports[port].node);
+    return fab_fabric_node_is_switch(fabric_of(q), fabric_of(q)->ports[port].node);
 }
 
 static uint32_t one(const struct fab_sa_query *q, uint32_t port)
@@ -57,7 +57,7 @@ static bool fill_node(struct fab_sa_query *q, uint32_t port, uint32_t k, void *r
 {
     const struct fab_port *p = &fabric_of(q)->ports[port];
     const struct fab_node *node = &fabric_of(q)->nodes[p->node];
-    struct fab_node_record *r = ret;
+    struct fab_wire_node_record *r = ret;
     (void)k;
     r->lid = lid_of(q, port);
     r->info = node->info;
@@ -71,7 +71,7 @@ static bool fill_node(struct fab_sa_query *q, uint32_t port, uint32_t k, void *r
 static bool fill_port_info(struct fab_sa_query *q, uint32_t port, uint32_t k, void *ret)
 {
     const struct fab_port *p = &fabric_of(q)->ports[port + k];
-    struct fab_port_info_record *r = ret;
+    struct fab_wire_port_info_record *r = ret;
     if (!p->present)
         return false;
     r->lid = lid_of(q, port);
@@ -84,7 +84,7 @@ static bool fill_port_info(struct fab_sa_query *q, uint32_t port, uint32_t k, vo
 
 static bool fill_switch_info(struct fab_sa_query *q, uint32_t port, uint32_t k, void *ret)
 {
-    struct fab_switch_info_record *r = ret;
+    struct fab_wire_switch_info_record *r = ret;
     (void)k;
     r->lid = lid_of(q, port);
     r->info = fabric_of(q)->switches[fabric_of(q)->ports[port].node];
@@ -95,7 +95,7 @@ static bool fill_link(struct fab_sa_query *q, uint32_t port, uint32_t k, void *r
 {
     const struct fab_fabric *f = fabric_of(q);
     const struct fab_sa_link *c = &q->sa->links[port + k];
-    struct fab_link_record *r = ret;
+    struct fab_wire_link_record *r = ret;
     if (c->peer == FAB_NONE)
         return false;
     r->from_lid = lid_of(q, port);
@@ -118,7 +118,7 @@ static struct fab_sm_info own_info(const struct fab_sa_query *q, uint64_t guid)
 static bool fill_sm_info(struct fab_sa_query *q, uint32_t port, uint32_t k, void *ret)
 {
     uint64_t guid = fabric_of(q)->ports[port].guid;
-    struct fab_sm_info_record *r = ret;
+    struct fab_wire_sm_info_record *r = ret;
     (void)k;
     r->lid = lid_of(q, port);
     if (port == fabric_of(q)->self_port)
@@ -141,7 +141,7 @@ static bool fill_guid_info(struct fab_sa_query *q, uint32_t port, uint32_t k, vo
     uint64_t own = fabric_of(q)->ports[port].guid;
     const struct fab_sa_alias_block *b =
         q->sa->aliases != NULL ? fab_sa_aliases_block(q->sa->aliases, own, k) : NULL;
-    struct fab_guid_info_record *r = ret;
+    struct fab_wire_guid_info_record *r = ret;
     r->lid = lid_of(q, port);
     r->block = (uint8_t)k;
     if (b != NULL)
@@ -156,15 +156,16 @@ static bool fill_guid_info(struct fab_sa_query *q, uint32_t port, uint32_t k, vo
 
 static uint32_t lft_blocks(const struct fab_sa_query *q, uint32_t port)
 {
-    return is_switch(q, port) ? fab_lft_blocks(&target_of(q)->lft) : 0;
+    return is_switch(q, port) ? fab_target_lft_blocks(&target_of(q)->lft) : 0;
 }
 
 static bool fill_lft(struct fab_sa_query *q, uint32_t port, uint32_t k, void *ret)
 {
-    struct fab_lft_record *r = ret;
+    struct fab_wire_lft_record *r = ret;
     r->lid = lid_of(q, port);
     r->block = (uint16_t)k;
-    memcpy(r->port, fab_lft_row(&target_of(q)->lft, fabric_of(q)->ports[port].node) + k * 64u, 64);
+    memcpy(r->port,
+           fab_target_lft_row(&target_of(q)->lft, fabric_of(q)->ports[port].node) + k * 64u, 64);
     return true;
 }
 
@@ -178,7 +179,7 @@ static uint32_t port_pairs(const struct fab_sa_query *q, uint32_t port)
 static bool fill_sl2vl(struct fab_sa_query *q, uint32_t port, uint32_t k, void *ret)
 {
     const struct fab_view *v = q->sa->view;
-    struct fab_sl2vl_record *r = ret;
+    struct fab_wire_sl2vl_record *r = ret;
     uint32_t count = ports(q, port), in = port + k % count, out = port + k / count;
     if (!v->fabric->ports[in].present || !v->fabric->ports[out].present)
         return false;
@@ -202,7 +203,7 @@ static bool fill_vlarb(struct fab_sa_query *q, uint32_t port, uint32_t k, void *
 {
     const struct fab_view *v = q->sa->view;
     const struct fab_port *p = &v->fabric->ports[port + k / 4];
-    struct fab_vlarb_record *r = ret;
+    struct fab_wire_vlarb_record *r = ret;
     unsigned block = k % 4 + 1;
     unsigned cap = block <= 2 ? p->info.vlarb_low_cap : p->info.vlarb_high_cap;
     if (!p->present || cap <= (block % 2 ? 0u : 32u))
@@ -213,7 +214,7 @@ static bool fill_vlarb(struct fab_sa_query *q, uint32_t port, uint32_t k, void *
     struct fab_arb arb;
     if (p->peer != FAB_NONE &&
         fab_target_arb(v->fabric, &v->policy, &v->target->vls, port + k / 4, NULL, &arb))
-        fab_arb_block(&arb, block, &r->table);
+        fab_target_arb_block(&arb, block, &r->table);
     return true;
 }
 
@@ -230,14 +231,15 @@ static bool fill_pkey(struct fab_sa_query *q, uint32_t port, uint32_t k, void *r
     const struct fab_pkeys *keys = &target_of(q)->pkeys;
     uint32_t block = k % FAB_PKEY_BLOCKS_MAX, at = port + (k >> PKEY_BLOCKS_SHIFT), count;
     const struct fab_port *p = &fabric_of(q)->ports[at];
-    struct fab_pkey_record *r = ret;
-    if (!p->present || block >= fab_pkeys_blocks(fab_pkeys_room(fabric_of(q), at)))
+    struct fab_wire_pkey_record *r = ret;
+    if (!p->present ||
+        block >= fab_target_pkeys_blocks(fab_target_pkeys_capacity(fabric_of(q), at)))
         return false;
     r->lid = lid_of(q, port);
     r->port = p->num;
     r->block = (uint16_t)block;
-    if (fab_pkeys_of(keys, at, &count) != NULL)
-        fab_pkeys_block(keys, at, block, r->table.pkey);
+    if (fab_target_pkeys_table(keys, at, &count) != NULL)
+        fab_target_pkeys_block(keys, at, block, r->table.pkey);
     else if (block == 0)
         r->table.pkey[0] = 0xffff;
     return true;
@@ -260,20 +262,20 @@ static bool fill_none(struct fab_sa_query *q, uint32_t port, uint32_t k, void *r
 const struct fab_sa_kind *fab_sa_kind_of(uint16_t attr_id)
 {
     static const struct fab_sa_kind kinds[] = {
-        {&fab_node_record, true, false, one, fill_node},
-        {&fab_port_info_record, true, false, ports, fill_port_info},
-        {&fab_switch_info_record, true, false, one_of_switch, fill_switch_info},
-        {&fab_link_record, true, false, ports, fill_link},
-        {&fab_sm_info_record, true, false, one, fill_sm_info},
-        {&fab_guid_info_record, true, false, guid_blocks, fill_guid_info},
-        {&fab_lft_record, true, false, lft_blocks, fill_lft},
-        {&fab_sl2vl_record, true, false, port_pairs, fill_sl2vl},
-        {&fab_vlarb_record, true, false, vlarb_blocks, fill_vlarb},
-        {&fab_pkey_record, true, true, pkey_blocks, fill_pkey},
-        {&fab_mft_record, false, false, none, fill_none},
-        {&fab_mc_member_record, false, false, none, fill_none},
-        {&fab_service_record, false, false, none, fill_none},
-        {&fab_inform_info_record, false, false, none, fill_none},
+        {&fab_wire_node_record, true, false, one, fill_node},
+        {&fab_wire_port_info_record, true, false, ports, fill_port_info},
+        {&fab_wire_switch_info_record, true, false, one_of_switch, fill_switch_info},
+        {&fab_wire_link_record, true, false, ports, fill_link},
+        {&fab_wire_sm_info_record, true, false, one, fill_sm_info},
+        {&fab_wire_guid_info_record, true, false, guid_blocks, fill_guid_info},
+        {&fab_wire_lft_record, true, false, lft_blocks, fill_lft},
+        {&fab_wire_sl2vl_record, true, false, port_pairs, fill_sl2vl},
+        {&fab_wire_vlarb_record, true, false, vlarb_blocks, fill_vlarb},
+        {&fab_wire_pkey_record, true, true, pkey_blocks, fill_pkey},
+        {&fab_wire_mft_record, false, false, none, fill_none},
+        {&fab_wire_mc_member_record, false, false, none, fill_none},
+        {&fab_wire_service_record, false, false, none, fill_none},
+        {&fab_wire_inform_info_record, false, false, none, fill_none},
     };
     if (attr_id == FAB_SA_PATH_RECORD)
         return &fab_sa_kind_path;

@@ -53,7 +53,8 @@ static bool port_of_lid(const struct fab_sa_query *q, uint16_t lid, uint32_t *re
 static uint32_t router_for(const struct fab_sa *sa, uint64_t prefix)
 {
     const struct fab_fabric *f = sa->view->fabric;
-    const struct fab_prefix_route *route = fab_routers_find(sa->view->policy.routers, prefix);
+    const struct fab_prefix_route *route =
+        fab_policy_routers_find(sa->view->policy.routers, prefix);
     for (uint32_t i = 0; route != NULL && i < sa->endport_count; i++) {
         const struct fab_port *p = &f->ports[sa->endports[i]];
         if (f->nodes[p->node].type == FAB_NODE_ROUTER &&
@@ -127,13 +128,13 @@ static void count_pairs(struct fab_sa_query *q)
 uint16_t fab_sa_begin_path(struct fab_sa_query *q, const struct fab_sa_request *req)
 {
     uint32_t src, dst;
-    fab_path_record_unpack(req->data, &q->path);
+    fab_wire_path_record_unpack(req->data, &q->path);
     if (q->sa->path_mask != req->comp_mask) {
         q->sa->path_mask = req->comp_mask;
-        fab_rec_given(&fab_path_record, req->comp_mask, &q->sa->path_given);
+        fab_wire_rec_mask_struct(&fab_wire_path_record, req->comp_mask, &q->sa->path_given);
     }
     q->given = q->sa->path_given;
-    const struct fab_path_record *p = &q->path, *g = &q->given;
+    const struct fab_wire_path_record *p = &q->path, *g = &q->given;
     q->routed = false;
     uint16_t status =
         find_endport(q, g->sgid[0] ? p->sgid : NULL, g->slid ? &p->slid : NULL, false, &src);
@@ -155,30 +156,31 @@ uint16_t fab_sa_begin_path(struct fab_sa_query *q, const struct fab_sa_request *
 }
 
 /* Converts the components that MultiPathRecord shares with PathRecord. */
-static void path_of_multi(const struct fab_multi_path_record *m, struct fab_path_record *p)
+static void path_of_multi(const struct fab_wire_multi_path_record *m,
+                          struct fab_wire_path_record *p)
 {
-    *p = (struct fab_path_record){.raw = m->raw,
-                                  .reversible = m->reversible,
-                                  .paths = m->paths,
-                                  .pkey = m->pkey,
-                                  .sl = m->sl,
-                                  .mtu_selector = m->mtu_selector,
-                                  .mtu = m->mtu,
-                                  .rate_selector = m->rate_selector,
-                                  .rate = m->rate,
-                                  .life_selector = m->life_selector,
-                                  .life = m->life,
-                                  .qos_class = m->qos_class,
-                                  .service_msb = m->service_msb,
-                                  .service_lsb = m->service_lsb};
+    *p = (struct fab_wire_path_record){.raw = m->raw,
+                                       .reversible = m->reversible,
+                                       .paths = m->paths,
+                                       .pkey = m->pkey,
+                                       .sl = m->sl,
+                                       .mtu_selector = m->mtu_selector,
+                                       .mtu = m->mtu,
+                                       .rate_selector = m->rate_selector,
+                                       .rate = m->rate,
+                                       .life_selector = m->life_selector,
+                                       .life = m->life,
+                                       .qos_class = m->qos_class,
+                                       .service_msb = m->service_msb,
+                                       .service_lsb = m->service_lsb};
 }
 
 uint16_t fab_sa_begin_multi(struct fab_sa_query *q, const struct fab_sa_request *req)
 {
-    struct fab_multi_path_record m, given;
+    struct fab_wire_multi_path_record m, given;
     uint16_t status = 0;
-    (void)fab_rec_unpack(&fab_multi_path_record, req->data, FAB_SA_DATA_LEN, &m);
-    fab_rec_given(&fab_multi_path_record, req->comp_mask, &given);
+    (void)fab_wire_rec_unpack(&fab_wire_multi_path_record, req->data, FAB_SA_DATA_LEN, &m);
+    fab_wire_rec_mask_struct(&fab_wire_multi_path_record, req->comp_mask, &given);
     unsigned count = (unsigned)m.sgids + m.dgids;
     if (!given.sgids || !given.dgids || m.sgids == 0 || m.dgids == 0)
         return FAB_SA_INSUFFICIENT_COMPONENTS;
@@ -230,7 +232,7 @@ struct path {
 
 static bool select_all(const struct fab_sa_query *q, struct path *p)
 {
-    const struct fab_path_record *w = &q->path, *g = &q->given;
+    const struct fab_wire_path_record *w = &q->path, *g = &q->given;
     return (!g->mtu_selector || !g->mtu ||
             fab_sa_apply_selector(w->mtu_selector, w->mtu, &p->mtu, false)) &&
            (!g->rate_selector || !g->rate ||
@@ -254,8 +256,9 @@ static bool find(struct fab_sa_query *q, uint32_t src, uint32_t lid, uint8_t cla
     if (v->target->lids.owner[lid] != src)
         ret->life = v->policy.subnet_timeout;
     fab_sa_class_limits(q, class, &ret->mtu, &ret->rank, &ret->life);
-    ret->sl = fab_target_sl_of(v->fabric, &v->target->lids, &v->target->vls, class, src, lid);
-    if (q->given.sl && !fab_vls_many(&v->target->vls) && fab_vls_levels(&v->target->vls) < 2)
+    ret->sl = fab_target_level_sl(v->fabric, &v->target->lids, &v->target->vls, class, src, lid);
+    if (q->given.sl && !fab_target_vls_multiple(&v->target->vls) &&
+        fab_target_vls_levels(&v->target->vls) < 2)
         ret->sl = q->path.sl; /* all SLs use the only VL */
     return (!q->given.sl || q->path.sl == ret->sl) && select_all(q, ret);
 }
@@ -266,18 +269,18 @@ static bool find_back(struct fab_sa_query *q, uint32_t dst, uint32_t slid, uint8
                       uint8_t sl)
 {
     const struct fab_view *v = q->sa->view;
-    const struct fab_path_record *g = &q->given;
+    const struct fab_wire_path_record *g = &q->given;
     struct path back;
     if (q->sa->proved && !g->mtu && !g->rate && !g->life)
-        return !fab_vls_many(&v->target->vls) ||
-               fab_target_sl_of(v->fabric, &v->target->lids, &v->target->vls, class, dst, slid) ==
-                   sl;
+        return !fab_target_vls_multiple(&v->target->vls) ||
+               fab_target_level_sl(v->fabric, &v->target->lids, &v->target->vls, class, dst,
+                                   slid) == sl;
     return find(q, dst, slid, class, &back) && back.sl == sl;
 }
 
 uint16_t fab_sa_common_key(const struct fab_sa *sa, uint32_t a, uint32_t b, uint16_t wanted)
 {
-    return fab_pkeys_common(&sa->view->target->pkeys, a, b, wanted);
+    return fab_target_pkeys_common(&sa->view->target->pkeys, a, b, wanted);
 }
 
 bool fab_sa_share_partition(const struct fab_sa *sa, uint32_t a, uint32_t b)
@@ -293,9 +296,9 @@ static bool find_pkey(const struct fab_sa_query *q, uint32_t src, uint32_t dst, 
     *ret = 0;
     if (q->given.raw && q->path.raw)
         return true;
-    if (q->given.pkey && fab_pkey_base(wanted) == 0)
+    if (q->given.pkey && fab_target_pkey_base(wanted) == 0)
         return false;
-    if (only != 0 && wanted != 0 && fab_pkey_base(wanted) != only)
+    if (only != 0 && wanted != 0 && fab_target_pkey_base(wanted) != only)
         return false;
     uint16_t common = fab_sa_common_key(q->sa, src, dst, wanted != 0 ? wanted : only);
     *ret = wanted != 0 ? wanted : common;
@@ -303,7 +306,7 @@ static bool find_pkey(const struct fab_sa_query *q, uint32_t src, uint32_t dst, 
 }
 
 static bool fill_between(struct fab_sa_query *q, uint32_t src, uint32_t slid, uint32_t dst,
-                         uint32_t dlid, struct fab_path_record *r)
+                         uint32_t dlid, struct fab_wire_path_record *r)
 {
     struct path p;
     uint16_t pkey;
@@ -316,7 +319,7 @@ static bool fill_between(struct fab_sa_query *q, uint32_t src, uint32_t slid, ui
     bool reversible = find_back(q, dst, slid, class, p.sl);
     if (!reversible && q->given.reversible && q->path.reversible)
         return false;
-    *r = (struct fab_path_record){
+    *r = (struct fab_wire_path_record){
         .dgid = {q->gid_prefix[1]}, /* the caller fills in the GUIDs */
         .sgid = {q->gid_prefix[0]},
         .dlid = (uint16_t)dlid,
@@ -365,7 +368,7 @@ static bool fill_path(struct fab_sa_query *q, uint32_t src, uint32_t k, void *re
 {
     const struct fab_lids *lids = &q->sa->view->target->lids;
     uint32_t dst = q->to[k / q->pairs], n = k % q->pairs, s, d;
-    struct fab_path_record *r = ret;
+    struct fab_wire_path_record *r = ret;
     if (n == 0)
         q->found = fab_sa_may_see(q, dst) ? 0 : q->limit;
     if (q->found >= q->limit || !lid_pair(n, q->slid ? 1 : 1u << lids->lmc[src],
@@ -383,7 +386,7 @@ static bool fill_path(struct fab_sa_query *q, uint32_t src, uint32_t k, void *re
 }
 
 const struct fab_sa_kind fab_sa_kind_path = {
-    .rec = &fab_path_record, .count = count_paths, .fill = fill_path};
+    .rec = &fab_wire_path_record, .count = count_paths, .fill = fill_path};
 
 /* ---- traces -----------------------------------------------------------------------------------
  */
@@ -410,7 +413,8 @@ static void follow_nodes(const struct fab_sa_query *q, uint32_t src, uint32_t li
         in = q->sa->links[out].peer;
         out = in == FAB_NONE ? FAB_NONE : v->fabric->ports[in].node;
         if (out != FAB_NONE)
-            out = fab_node_is_switch(v->fabric, out) ? fab_sa_out_port(q->sa, out, lid) : FAB_NONE;
+            out = fab_fabric_node_is_switch(v->fabric, out) ? fab_sa_out_port(q->sa, out, lid)
+                                                            : FAB_NONE;
     }
     *ret_in = in;
     *ret_out = out;
@@ -420,8 +424,8 @@ static bool fill_trace(struct fab_sa_query *q, uint32_t src, uint32_t k, void *r
 {
     const struct fab_fabric *f = q->sa->view->fabric;
     uint32_t lid = q->dlid ? q->dlid : q->sa->view->target->lids.base[q->to[0]], in, out;
-    struct fab_trace_record *r = ret;
-    if (fab_node_is_switch(f, f->ports[src].node))
+    struct fab_wire_trace_record *r = ret;
+    if (fab_fabric_node_is_switch(f, f->ports[src].node))
         return false; /* a trace begins at an endport */
     follow_nodes(q, src, lid, k, &in, &out);
     if (in == FAB_NONE && out == FAB_NONE)
@@ -444,4 +448,4 @@ static bool fill_trace(struct fab_sa_query *q, uint32_t src, uint32_t k, void *r
 }
 
 const struct fab_sa_kind fab_sa_kind_trace = {
-    .rec = &fab_trace_record, .count = count_nodes, .fill = fill_trace};
+    .rec = &fab_wire_trace_record, .count = count_nodes, .fill = fill_trace};

@@ -29,14 +29,14 @@ int fab_sa_request_read(const uint8_t *mad, size_t len, struct fab_sa_request *r
     size_t data_len;
     if (len < FAB_MAD_SIZE)
         return FAB_E_TRUNCATED;
-    int r = fab_mad_unpack(mad, len, &head, &data, &data_len);
+    int r = fab_wire_mad_unpack(mad, len, &head, &data, &data_len);
     if (r == FAB_OK && (head.mgmt_class != FAB_CLASS_SA || head.class_version != SA_CLASS_VERSION))
         r = FAB_E_FORMAT;
     if (r == FAB_OK && mad[FAB_RMPP_AT] > 1)
         r = FAB_E_FORMAT;
     if (r == FAB_OK)
-        r = fab_attr_unpack(&fab_attr_sa_header, mad + FAB_SA_HEADER, FAB_SA_DATA - FAB_SA_HEADER,
-                            &sa);
+        r = fab_wire_attr_unpack(&fab_wire_attr_sa_header, mad + FAB_SA_HEADER,
+                                 FAB_SA_DATA - FAB_SA_HEADER, &sa);
     if (r != FAB_OK)
         return r;
     *ret = (struct fab_sa_request){.method = head.method,
@@ -60,7 +60,7 @@ bool fab_sa_is_table(uint8_t method)
 static uint16_t narrow_to_lid(struct fab_sa_query *q)
 {
     const struct fab_lids *lids = &q->sa->view->target->lids;
-    uint16_t lid = fab_be16(q->want);
+    uint16_t lid = fab_base_get_be16(q->want);
     q->from_count = 0;
     if (lid <= lids->top && lids->owner[lid] != FAB_NONE) {
         q->own[0] = lids->owner[lid];
@@ -74,11 +74,11 @@ static uint16_t narrow_to_lid(struct fab_sa_query *q)
 static void match_cap_mask(struct fab_sa_query *q, const struct fab_sa_request *req)
 {
     uint8_t bits[FAB_REC_MAX];
-    uint64_t which =
-        fab_rec_component(q->rec, "CapabilityMask") | fab_rec_component(q->rec, "CapabilityMask2");
-    if (q->rec != &fab_port_info_record || (req->attr_mod & MATCH_CAP_MASK) == 0)
+    uint64_t which = fab_wire_rec_component(q->rec, "CapabilityMask") |
+                     fab_wire_rec_component(q->rec, "CapabilityMask2");
+    if (q->rec != &fab_wire_port_info_record || (req->attr_mod & MATCH_CAP_MASK) == 0)
         return;
-    fab_rec_mask(q->rec, which & req->comp_mask, bits);
+    fab_wire_rec_mask_bytes(q->rec, which & req->comp_mask, bits);
     for (size_t i = 0; i < q->rec->wire_size; i++)
         q->mask[i] = (uint8_t)((q->mask[i] & ~bits[i]) | (bits[i] & q->want[i]));
 }
@@ -87,17 +87,18 @@ static void match_cap_mask(struct fab_sa_query *q, const struct fab_sa_request *
 static void base_of_to_lid(struct fab_sa_query *q, uint64_t comp_mask)
 {
     const struct fab_lids *lids = &q->sa->view->target->lids;
-    if (q->rec != &fab_link_record || (comp_mask & fab_rec_component(q->rec, "ToLID")) == 0)
+    if (q->rec != &fab_wire_link_record ||
+        (comp_mask & fab_wire_rec_component(q->rec, "ToLID")) == 0)
         return;
-    uint16_t lid = fab_be16(q->want + 4);
+    uint16_t lid = fab_base_get_be16(q->want + 4);
     if (lid <= lids->top && lids->owner[lid] != FAB_NONE)
-        fab_put_be16(q->want + 4, (uint16_t)lids->base[lids->owner[lid]]);
+        fab_base_put_be16(q->want + 4, (uint16_t)lids->base[lids->owner[lid]]);
 }
 
 static bool of_switch(const struct fab_sa_query *q)
 {
     const struct fab_fabric *f = q->sa->view->fabric;
-    return fab_node_is_switch(f, f->ports[q->from[0]].node);
+    return fab_fabric_node_is_switch(f, f->ports[q->from[0]].node);
 }
 
 static uint16_t begin_records(struct fab_sa_query *q, const struct fab_sa_request *req)
@@ -112,11 +113,11 @@ static uint16_t begin_records(struct fab_sa_query *q, const struct fab_sa_reques
         narrow_to_lid(q);
     if (q->kind->lid_key)
         comp_mask &= ~(uint64_t)COMPONENT_LID;
-    if (q->rec == &fab_sl2vl_record && q->from_count == 1 && !of_switch(q))
-        comp_mask &= ~(fab_rec_component(q->rec, "InputPortNum") |
-                       fab_rec_component(q->rec, "OutputPortNum")); /* reserved at adapters */
+    if (q->rec == &fab_wire_sl2vl_record && q->from_count == 1 && !of_switch(q))
+        comp_mask &= ~(fab_wire_rec_component(q->rec, "InputPortNum") |
+                       fab_wire_rec_component(q->rec, "OutputPortNum")); /* reserved at adapters */
     base_of_to_lid(q, comp_mask);
-    fab_rec_mask(q->rec, comp_mask, q->mask);
+    fab_wire_rec_mask_bytes(q->rec, comp_mask, q->mask);
     match_cap_mask(q, req);
     return 0;
 }
@@ -173,10 +174,10 @@ static bool matches(const struct fab_sa_query *q, const uint8_t *record)
 
 static bool make_path(struct fab_sa_query *q, uint32_t k, uint8_t *record)
 {
-    struct fab_path_record path;
+    struct fab_wire_path_record path;
     if (!q->kind->fill(q, q->from[q->i], k, &path))
         return false;
-    fab_path_record_pack(&path, record);
+    fab_wire_path_record_pack(&path, record);
     return true;
 }
 
@@ -187,7 +188,7 @@ static bool make_record(struct fab_sa_query *q, uint32_t k, uint8_t *record)
         return make_path(q, k, record);
     memset(made, 0, q->rec->struct_size);
     return q->kind->fill(q, q->from[q->i], k, made) &&
-           fab_rec_pack(q->rec, made, record, fab_rec_stride(q->rec)) == FAB_OK &&
+           fab_wire_rec_pack(q->rec, made, record, fab_wire_rec_stride(q->rec)) == FAB_OK &&
            (!q->kind->lid_key || matches(q, record));
 }
 
@@ -199,7 +200,7 @@ static int next_of_source(struct fab_sa_query *q, uint32_t *budget, uint8_t *ret
         memset(made, 0, q->rec->struct_size);
         if (!q->list->next(q->list->ctx, q, q->at, made))
             return FAB_E_NOT_FOUND;
-        if (fab_rec_pack(q->rec, made, ret_record, fab_rec_stride(q->rec)) == FAB_OK &&
+        if (fab_wire_rec_pack(q->rec, made, ret_record, fab_wire_rec_stride(q->rec)) == FAB_OK &&
             (q->list->filters || matches(q, ret_record)))
             return FAB_OK;
     }
@@ -237,14 +238,14 @@ void fab_sa_answer_header(const uint8_t request[FAB_MAD_SIZE], uint16_t status, 
     uint8_t copy[FAB_SA_DATA];
     memcpy(copy, request, sizeof copy);
     memset(copy + OFF_SM_KEY, 0, 8); /* SM_Key is 0 in answers (C15-0.1.5) */
-    fab_put_be16(copy + OFF_ATTR_OFFSET, stride / 8);
+    fab_base_put_be16(copy + OFF_ATTR_OFFSET, stride / 8);
     if (method == FAB_METHOD_SET)
         method = FAB_METHOD_GET;
     copy[OFF_METHOD] = method | FAB_METHOD_RESPONSE;
-    fab_put_be16(copy + OFF_STATUS, status);
-    if (fab_be16(copy + OFF_ATTR_ID) == FAB_SA_MULTI_PATH_RECORD)
-        fab_put_be16(copy + OFF_ATTR_ID, FAB_SA_PATH_RECORD); /* MultiPathRecord is answered with
-                                                                 PathRecords (o15-0.2.7) */
+    fab_base_put_be16(copy + OFF_STATUS, status);
+    if (fab_base_get_be16(copy + OFF_ATTR_ID) == FAB_SA_MULTI_PATH_RECORD)
+        fab_base_put_be16(copy + OFF_ATTR_ID, FAB_SA_PATH_RECORD); /* MultiPathRecord is answered
+                                                                 with PathRecords (o15-0.2.7) */
     memset(copy + FAB_RMPP_AT, 0, FAB_RMPP_DATA - FAB_RMPP_AT);
     copy[FAB_RMPP_AT] = fab_sa_is_table(request[OFF_METHOD]);
     memcpy(answer, copy, sizeof copy);
@@ -269,7 +270,7 @@ static uint16_t class_port_info(uint8_t *data)
         .redirect_qkey = QP1_QKEY,
         .trap_qkey = QP1_QKEY,
     };
-    (void)fab_attr_pack(&fab_attr_class_port_info, &info, data, FAB_SA_DATA_LEN);
+    (void)fab_wire_attr_pack(&fab_wire_attr_class_port_info, &info, data, FAB_SA_DATA_LEN);
     return 0;
 }
 

@@ -96,14 +96,14 @@ struct fab_sa_query {
     uint32_t pairs, limit, found;       /* pairs of LIDs of two ports; paths requested; paths
                                            found */
     bool routed;                        /* the destination is in another subnet */
-    struct fab_path_record path, given;
+    struct fab_wire_path_record path, given;
     uint64_t gid_prefix[2]; /* of SGID and DGID: from the request, or our own */
 };
 /* Starts a query. Returns the status of the answer: 0, or the reason why there is none (enum
  * fab_smp_status, enum fab_sa_status). */
 uint16_t fab_sa_begin(struct fab_sa *sa, const struct fab_sa_request *req, struct fab_sa_query *q);
-/* Writes the next record, fab_rec_stride(q->rec) bytes. NOT_FOUND: no more records. BUSY: `*budget`
- * records were examined; call again with a new budget. *budget is counted down. */
+/* Writes the next record, fab_wire_rec_stride(q->rec) bytes. NOT_FOUND: no more records. BUSY:
+ * `*budget` records were examined; call again with a new budget. *budget is counted down. */
 int fab_sa_next(struct fab_sa_query *q, uint32_t *budget, uint8_t *ret_record);
 
 /* Answers a request in one MAD: Get of any record, and ClassPortInfo; other methods are refused.

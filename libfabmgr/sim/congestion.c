@@ -42,19 +42,19 @@ static struct fab_cc_key_info key_of(struct gs_request *r)
     struct fab_cc_key_info key;
     uint8_t data[FAB_GS_DATA];
     load(r, FAB_CC_KEY_INFO, 0, data);
-    (void)fab_attr_unpack(&fab_attr_cc_key_info, data, sizeof data, &key);
+    (void)fab_wire_attr_unpack(&fab_wire_attr_cc_key_info, data, sizeof data, &key);
     return key;
 }
 
 static uint16_t keep_key(struct gs_request *r, const struct fab_cc_key_info *key)
 {
-    (void)fab_attr_pack(&fab_attr_cc_key_info, key, r->data, sizeof r->data);
+    (void)fab_wire_attr_pack(&fab_wire_attr_cc_key_info, key, r->data, sizeof r->data);
     return store(r, FAB_CC_KEY_INFO, 0);
 }
 
 static bool has_key(struct gs_request *r, const struct fab_cc_key_info *key)
 {
-    return key->key == 0 || key->key == fab_be64(r->mad + FAB_CC_KEY);
+    return key->key == 0 || key->key == fab_base_get_be64(r->mad + FAB_CC_KEY);
 }
 
 bool fab_sim_congestion_key_fits(struct gs_request *r)
@@ -74,7 +74,7 @@ static uint16_t handle_key(struct gs_request *r)
     struct fab_cc_key_info now = key_of(r), want;
     uint16_t status = 0;
     if (r->set) {
-        (void)fab_attr_unpack(&fab_attr_cc_key_info, r->data, sizeof r->data, &want);
+        (void)fab_wire_attr_unpack(&fab_wire_attr_cc_key_info, r->data, sizeof r->data, &want);
         if (want.violations != 0)
             want.violations = now.violations;
         now = want;
@@ -82,7 +82,7 @@ static uint16_t handle_key(struct gs_request *r)
     }
     if (now.protect && !r->set && !has_key(r, &now))
         now.key = 0;
-    (void)fab_attr_pack(&fab_attr_cc_key_info, &now, r->data, sizeof r->data);
+    (void)fab_wire_attr_pack(&fab_wire_attr_cc_key_info, &now, r->data, sizeof r->data);
     return status;
 }
 
@@ -94,7 +94,7 @@ static uint16_t handle_info(struct gs_request *r)
     struct fab_cc_info info = {.table_cap = is_switch(r->sim, r->at.node) ? 0 : TABLE_BLOCKS};
     if (r->set)
         return FAB_SMP_BAD_ATTR;
-    (void)fab_attr_pack(&fab_attr_cc_info, &info, r->data, sizeof r->data);
+    (void)fab_wire_attr_pack(&fab_wire_attr_cc_info, &info, r->data, sizeof r->data);
     return 0;
 }
 
@@ -106,8 +106,8 @@ static uint16_t handle_switch_setting(struct gs_request *r)
     if (!is_switch(r->sim, r->at.node))
         return FAB_SMP_BAD_ATTR;
     load(r, FAB_CC_SWITCH_SETTING, 0, data);
-    (void)fab_attr_unpack(&fab_attr_cc_switch_setting, data, sizeof data, &now);
-    (void)fab_attr_unpack(&fab_attr_cc_switch_setting, r->data, sizeof r->data, &want);
+    (void)fab_wire_attr_unpack(&fab_wire_attr_cc_switch_setting, data, sizeof data, &now);
+    (void)fab_wire_attr_unpack(&fab_wire_attr_cc_switch_setting, r->data, sizeof r->data, &want);
     if (r->set) {
         now.control_map = want.control_map;
         if (want.control_map & 1)
@@ -125,7 +125,7 @@ static uint16_t handle_switch_setting(struct gs_request *r)
         if (want.control_map & 16)
             now.marking_rate = want.marking_rate;
     }
-    (void)fab_attr_pack(&fab_attr_cc_switch_setting, &now, r->data, sizeof r->data);
+    (void)fab_wire_attr_pack(&fab_wire_attr_cc_switch_setting, &now, r->data, sizeof r->data);
     return r->set ? store(r, FAB_CC_SWITCH_SETTING, 0) : 0;
 }
 
@@ -137,8 +137,8 @@ static uint16_t read_or_store(struct gs_request *r, const struct fab_attr *attr,
         load(r, attr->id, block, r->data);
         return 0;
     }
-    (void)fab_attr_unpack(attr, r->data, sizeof r->data, value);
-    (void)fab_attr_pack(attr, value, r->data, sizeof r->data);
+    (void)fab_wire_attr_unpack(attr, r->data, sizeof r->data, value);
+    (void)fab_wire_attr_pack(attr, value, r->data, sizeof r->data);
     return store(r, attr->id, block);
 }
 
@@ -148,7 +148,7 @@ static uint16_t handle_switch_port_setting(struct gs_request *r)
         return FAB_SMP_BAD_ATTR;
     if (r->mod > r->sim->fabric->nodes[r->at.node].num_ports / PORTS_A_BLOCK)
         return FAB_SMP_BAD_VALUE;
-    return read_or_store(r, &fab_attr_cc_switch_port_setting, r->mod);
+    return read_or_store(r, &fab_wire_attr_cc_switch_port_setting, r->mod);
 }
 
 /* Control_Map selects the service levels that a Set changes. */
@@ -159,8 +159,8 @@ static uint16_t handle_ca_setting(struct gs_request *r)
     if (is_switch(r->sim, r->at.node))
         return FAB_SMP_BAD_ATTR;
     load(r, FAB_CC_CA_SETTING, 0, data);
-    (void)fab_attr_unpack(&fab_attr_cc_ca_setting, data, sizeof data, &now);
-    (void)fab_attr_unpack(&fab_attr_cc_ca_setting, r->data, sizeof r->data, &want);
+    (void)fab_wire_attr_unpack(&fab_wire_attr_cc_ca_setting, data, sizeof data, &now);
+    (void)fab_wire_attr_unpack(&fab_wire_attr_cc_ca_setting, r->data, sizeof r->data, &want);
     if (r->set) {
         now.port_control = want.port_control;
         now.control_map = want.control_map;
@@ -168,7 +168,7 @@ static uint16_t handle_ca_setting(struct gs_request *r)
             if (want.control_map >> sl & 1)
                 now.sl[sl] = want.sl[sl];
     }
-    (void)fab_attr_pack(&fab_attr_cc_ca_setting, &now, r->data, sizeof r->data);
+    (void)fab_wire_attr_pack(&fab_wire_attr_cc_ca_setting, &now, r->data, sizeof r->data);
     return r->set ? store(r, FAB_CC_CA_SETTING, 0) : 0;
 }
 
@@ -178,12 +178,13 @@ static uint16_t handle_table(struct gs_request *r)
     uint8_t first[FAB_GS_DATA];
     if (is_switch(r->sim, r->at.node))
         return FAB_SMP_BAD_ATTR;
-    if (r->mod >= TABLE_BLOCKS || (r->set && fab_be16(r->data) >= TABLE_BLOCKS * 64u))
+    if (r->mod >= TABLE_BLOCKS || (r->set && fab_base_get_be16(r->data) >= TABLE_BLOCKS * 64u))
         return FAB_SMP_BAD_VALUE;
-    uint16_t limit = fab_be16(r->data), status = read_or_store(r, &fab_attr_cc_table, r->mod);
+    uint16_t limit = fab_base_get_be16(r->data),
+             status = read_or_store(r, &fab_wire_attr_cc_table, r->mod);
     load(r, FAB_CC_TABLE, 0, first);
     if (r->set) {
-        fab_put_be16(first, limit);
+        fab_base_put_be16(first, limit);
         if (!fab_sim_table_write(r->sim, lid_port(r->sim, r->at), FAB_CC_TABLE, 0, first))
             return FAB_SMP_BUSY;
     }
@@ -204,7 +205,7 @@ static uint16_t handle_time_stamp(struct gs_request *r)
     struct fab_cc_time_stamp stamp = {time_stamp(r->sim)};
     if (r->set)
         return FAB_SMP_BAD_ATTR;
-    (void)fab_attr_pack(&fab_attr_cc_time_stamp, &stamp, r->data, sizeof r->data);
+    (void)fab_wire_attr_pack(&fab_wire_attr_cc_time_stamp, &stamp, r->data, sizeof r->data);
     return 0;
 }
 
@@ -212,17 +213,18 @@ static struct sim_cc_log *log_of(struct fab_sim *s, uint32_t node, bool add)
 {
     struct sim_cc_logs *logs = &s->cc_logs;
     uint32_t i;
-    if (fab_map_get(&logs->index, node, &i))
+    if (fab_base_map_get(&logs->index, node, &i))
         return &logs->items[i];
     if (!add)
         return NULL;
     if (logs->count == logs->capacity) {
-        void *grown = fab_grow(logs->items, sizeof *logs->items, logs->count + 1, &logs->capacity);
+        void *grown =
+            fab_base_grow(logs->items, sizeof *logs->items, logs->count + 1, &logs->capacity);
         if (grown == NULL)
             return NULL;
         logs->items = grown;
     }
-    if (fab_map_put(&logs->index, node, (uint32_t)logs->count) != FAB_OK)
+    if (fab_base_map_put(&logs->index, node, (uint32_t)logs->count) != FAB_OK)
         return NULL;
     logs->items[logs->count] = (struct sim_cc_log){0};
     return &logs->items[logs->count++];
@@ -231,7 +233,7 @@ static struct sim_cc_log *log_of(struct fab_sim *s, uint32_t node, bool add)
 /* The data VL of a service level by the SLtoVLMappingTable that devices have after power-on. */
 static uint32_t data_vl(const struct fab_sim *s, uint32_t port, uint8_t sl)
 {
-    unsigned vls = fab_op_vls_count(s->ports[port].info.op_vls);
+    unsigned vls = fab_wire_op_vls_count(s->ports[port].info.op_vls);
     return vls > 0 ? (sl & 15u) % vls : 0;
 }
 
@@ -276,7 +278,7 @@ static void write_switch_log(const struct fab_sim *s, const struct sim_cc_log *l
             out.entry[i].time_stamp = log->stamp[i];
         }
     }
-    (void)fab_attr_pack(&fab_attr_cc_log, &out, data, FAB_MAD_SIZE - FAB_CC_LOG_DATA);
+    (void)fab_wire_attr_pack(&fab_wire_attr_cc_log, &out, data, FAB_MAD_SIZE - FAB_CC_LOG_DATA);
 }
 
 static void write_adapter_log(const struct fab_sim *s, const struct sim_cc_log *log, uint8_t *data)
@@ -294,7 +296,7 @@ static void write_adapter_log(const struct fab_sim *s, const struct sim_cc_log *
             out.entry[i].time_stamp = log->stamp[i];
         }
     }
-    (void)fab_attr_pack(&fab_attr_cc_log_ca, &out, data, FAB_MAD_SIZE - FAB_CC_LOG_DATA);
+    (void)fab_wire_attr_pack(&fab_wire_attr_cc_log_ca, &out, data, FAB_MAD_SIZE - FAB_CC_LOG_DATA);
 }
 
 /* The log is longer than other attributes and begins at a lower offset. */

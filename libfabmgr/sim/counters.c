@@ -16,19 +16,19 @@
 static struct sim_counters *find_row(struct fab_sim *s, uint32_t port)
 {
     uint32_t i;
-    return fab_map_get(&s->counters.index, port, &i) ? &s->counters.items[i] : NULL;
+    return fab_base_map_get(&s->counters.index, port, &i) ? &s->counters.items[i] : NULL;
 }
 
 static struct sim_counters *add_row(struct fab_sim *s, uint32_t port)
 {
     struct sim_counter_table *t = &s->counters;
     if (t->count == t->capacity) {
-        void *grown = fab_grow(t->items, sizeof *t->items, t->count + 1, &t->capacity);
+        void *grown = fab_base_grow(t->items, sizeof *t->items, t->count + 1, &t->capacity);
         if (grown == NULL)
             return NULL;
         t->items = grown;
     }
-    if (fab_map_put(&t->index, port, (uint32_t)t->count) != FAB_OK)
+    if (fab_base_map_put(&t->index, port, (uint32_t)t->count) != FAB_OK)
         return NULL;
     t->items[t->count] = (struct sim_counters){0};
     return &t->items[t->count++];
@@ -42,7 +42,7 @@ static uint64_t detail_key(uint32_t port, uint32_t counter)
 static struct sim_detail *find_detail(struct fab_sim *s, uint32_t port, uint32_t counter)
 {
     uint32_t i;
-    if (!fab_map_get(&s->details.index, detail_key(port, counter), &i))
+    if (!fab_base_map_get(&s->details.index, detail_key(port, counter), &i))
         return NULL;
     struct sim_detail *d = &s->details.items[i];
     uint32_t power_cycle = s->nodes[s->fabric->ports[port].node].power_cycles;
@@ -55,12 +55,12 @@ static struct sim_detail *add_detail(struct fab_sim *s, uint32_t port, uint32_t 
 {
     struct sim_details *t = &s->details;
     if (t->count == t->capacity) {
-        void *grown = fab_grow(t->items, sizeof *t->items, t->count + 1, &t->capacity);
+        void *grown = fab_base_grow(t->items, sizeof *t->items, t->count + 1, &t->capacity);
         if (grown == NULL)
             return NULL;
         t->items = grown;
     }
-    if (fab_map_put(&t->index, detail_key(port, counter), (uint32_t)t->count) != FAB_OK)
+    if (fab_base_map_put(&t->index, detail_key(port, counter), (uint32_t)t->count) != FAB_OK)
         return NULL;
     t->items[t->count].power_cycle = s->nodes[s->fabric->ports[port].node].power_cycles;
     t->items[t->count].value = 0;
@@ -145,7 +145,8 @@ static int add_rate(struct fab_sim *s)
     if (s->rate_count >= RATES_MAX)
         return FAB_E_LIMIT;
     if (s->rate_count == s->rate_capacity) {
-        void *grown = fab_grow(s->rates, sizeof *s->rates, s->rate_count + 1, &s->rate_capacity);
+        void *grown =
+            fab_base_grow(s->rates, sizeof *s->rates, s->rate_count + 1, &s->rate_capacity);
         if (grown == NULL)
             return FAB_E_NOMEM;
         s->rates = grown;

@@ -225,7 +225,7 @@ static inline uint32_t lid_port(const struct fab_sim *s, struct position at)
 }
 static inline bool chance(struct fab_sim *s, double rate)
 {
-    return rate > 0 && fab_prng_chance(&s->prng, rate);
+    return rate > 0 && fab_base_prng_chance(&s->prng, rate);
 }
 static inline bool is_lost(struct fab_sim *s)
 {

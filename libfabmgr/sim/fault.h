@@ -105,8 +105,8 @@ enum fab_sim_counter {
     FAB_SIM_MULTICAST_XMIT_PKTS,
     FAB_SIM_MULTICAST_RCV_PKTS,
     FAB_SIM_COUNTERS,
-    /* The counters of fab_attr_perf_details, in the order of the attributes and their fields. A
-     * counter for each VL or SL is named by its first. */
+    /* The counters of fab_wire_attr_perf_details, in the order of the attributes and their fields.
+     * A counter for each VL or SL is named by its first. */
     FAB_SIM_LOCAL_PHYSICAL_ERRORS = FAB_SIM_COUNTERS,
     FAB_SIM_MALFORMED_PACKET_ERRORS,
     FAB_SIM_BUFFER_OVERRUN_ERRORS,
@@ -134,7 +134,7 @@ enum fab_sim_counter {
     FAB_SIM_VL_XMIT_TIME_CONG,
     FAB_SIM_XMIT_DATA_SL = FAB_SIM_VL_XMIT_TIME_CONG + 15,
     FAB_SIM_RCV_DATA_SL = FAB_SIM_XMIT_DATA_SL + 16,
-    /* The counters of fab_attr_perf_ext_speeds. */
+    /* The counters of fab_wire_attr_perf_ext_speeds. */
     FAB_SIM_SYNC_HEADER_ERRORS = FAB_SIM_RCV_DATA_SL + 16,
     FAB_SIM_ALL_COUNTERS = FAB_SIM_SYNC_HEADER_ERRORS + 38,
 };

@@ -55,7 +55,7 @@ static void keep_trap_address(struct gs_request *r, uint8_t mgmt_class,
     if (r->set)
         (void)fab_sim_table_write(r->sim, port, FAB_ATTR_CLASS_PORT_INFO, mgmt_class, r->data);
     if (!fab_sim_table_read(r->sim, port, FAB_ATTR_CLASS_PORT_INFO, mgmt_class, data) ||
-        fab_attr_unpack(&fab_attr_class_port_info, data, sizeof data, &want) != FAB_OK)
+        fab_wire_attr_unpack(&fab_wire_attr_class_port_info, data, sizeof data, &want) != FAB_OK)
         return;
     memcpy(info->trap_gid, want.trap_gid, sizeof info->trap_gid);
     info->trap_tc = want.trap_tc;
@@ -78,7 +78,7 @@ static uint16_t handle_class_port_info(struct gs_request *r, const struct servic
         .resp_time = RESPONSE_TIME,
     };
     keep_trap_address(r, service->mgmt_class, &info);
-    (void)fab_attr_pack(&fab_attr_class_port_info, &info, r->data, sizeof r->data);
+    (void)fab_wire_attr_pack(&fab_wire_attr_class_port_info, &info, r->data, sizeof r->data);
     return 0;
 }
 
@@ -104,7 +104,7 @@ bool fab_sim_gsi_answer(struct fab_sim *s, struct position at, const struct fab_
     else if (service->handle != NULL)
         status = service->handle(&r, mad->attr_id);
     bytes[MAD_METHOD] = FAB_METHOD_GET_RESP;
-    fab_put_be16(bytes + MAD_STATUS, status);
+    fab_base_put_be16(bytes + MAD_STATUS, status);
     memcpy(bytes + FAB_MAD_SIZE - FAB_GS_DATA, r.data, FAB_GS_DATA);
     return true;
 }

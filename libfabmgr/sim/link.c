@@ -255,7 +255,7 @@ int fab_sim_bit_errors(struct fab_sim *s, uint32_t node, uint8_t port, double ra
     if (!(rate >= 0 && rate <= 1))
         return FAB_E_INVAL;
     const struct fab_port *far = &s->fabric->ports[s->fabric->ports[id].peer];
-    double each_second = rate * 1e6 * fab_link_rate(&s->ports[id].info);
+    double each_second = rate * 1e6 * fab_wire_link_rate(&s->ports[id].info);
     status = fab_sim_noise(s, node, port, 1 - power_of(1 - rate, MAD_BITS));
     if (status == FAB_OK)
         status = fab_sim_increment(s, node, port, FAB_SIM_SYMBOL_ERRORS, each_second);

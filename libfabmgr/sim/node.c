@@ -115,16 +115,16 @@ int fab_sim_corrupt(struct fab_sim *s, uint32_t node, enum fab_sim_corruption co
 
 static void put_status(uint8_t *bytes, uint16_t status)
 {
-    uint16_t direction = fab_be16(bytes + MAD_STATUS) & (uint16_t)~FAB_SMP_STATUS_MASK;
-    fab_put_be16(bytes + MAD_STATUS, direction | status);
+    uint16_t direction = fab_base_get_be16(bytes + MAD_STATUS) & (uint16_t)~FAB_SMP_STATUS_MASK;
+    fab_base_put_be16(bytes + MAD_STATUS, direction | status);
 }
 
 /* Writes the GUIDs of node 0 into NodeInfo (IBA 14.2.5.3), and keeps the rest of it. */
 static void put_duplicate_guids(const struct fab_sim *s, uint8_t *data)
 {
     const struct fab_node_info *other = &s->fabric->nodes[0].info;
-    fab_put_be64(data + 12, other->node_guid);
-    fab_put_be64(data + 20, other->port_guid);
+    fab_base_put_be64(data + 12, other->node_guid);
+    fab_base_put_be64(data + 20, other->port_guid);
 }
 
 void fab_sim_node_corrupt(struct fab_sim *s, uint32_t node, uint16_t attr_id,
@@ -145,11 +145,11 @@ void fab_sim_node_corrupt(struct fab_sim *s, uint32_t node, uint16_t attr_id,
         break;
     case FAB_SIM_CORRUPT_RANDOM:
         for (size_t i = 0; i < FAB_SMP_DATA; i++)
-            data[i] = (uint8_t)fab_prng_next(&s->prng);
+            data[i] = (uint8_t)fab_base_prng_next(&s->prng);
         break;
     case FAB_SIM_CORRUPT_BIT_FLIP:
-        data[fab_prng_below(&s->prng, FAB_SMP_DATA)] ^=
-            (uint8_t)(1u << fab_prng_below(&s->prng, 8));
+        data[fab_base_prng_below(&s->prng, FAB_SMP_DATA)] ^=
+            (uint8_t)(1u << fab_base_prng_below(&s->prng, 8));
         break;
     case FAB_SIM_CORRUPT_ZEROS:
         memset(data, 0, FAB_SMP_DATA);

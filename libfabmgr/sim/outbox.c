@@ -20,7 +20,7 @@ static int outbox_room(struct sim_outbox *o)
     }
     if (o->tail - o->head >= OUTBOX_MAX)
         return FAB_E_LIMIT;
-    void *grown = fab_grow(o->mails, sizeof *o->mails, o->tail + 1, &o->capacity);
+    void *grown = fab_base_grow(o->mails, sizeof *o->mails, o->tail + 1, &o->capacity);
     if (grown == NULL)
         return FAB_E_NOMEM;
     o->mails = grown;

@@ -151,13 +151,13 @@ static uint16_t handle_port_counters(struct gs_request *r)
 {
     struct fab_port_counters n;
     uint64_t sum[FAB_SIM_COUNTERS];
-    if (fab_attr_unpack(&fab_attr_port_counters, r->data, sizeof r->data, &n) != FAB_OK ||
+    if (fab_wire_attr_unpack(&fab_wire_attr_port_counters, r->data, sizeof r->data, &n) != FAB_OK ||
         !access_counters(r, n.port_select, &n, NULL, sum))
         return FAB_SMP_BAD_VALUE;
     for (size_t i = 0; i < FAB_SIM_COUNTERS; i++)
         if (places[i].narrow != NOWHERE)
             member_put(&n, places[i].narrow, places[i].size, places[i].bits, sum[i]);
-    (void)fab_attr_pack(&fab_attr_port_counters, &n, r->data, sizeof r->data);
+    (void)fab_wire_attr_pack(&fab_wire_attr_port_counters, &n, r->data, sizeof r->data);
     return 0;
 }
 
@@ -165,12 +165,13 @@ static uint16_t handle_port_counters_ext(struct gs_request *r)
 {
     struct fab_port_counters_ext w;
     uint64_t sum[FAB_SIM_COUNTERS];
-    if (fab_attr_unpack(&fab_attr_port_counters_ext, r->data, sizeof r->data, &w) != FAB_OK ||
+    if (fab_wire_attr_unpack(&fab_wire_attr_port_counters_ext, r->data, sizeof r->data, &w) !=
+            FAB_OK ||
         !access_counters(r, w.port_select, NULL, &w, sum))
         return FAB_SMP_BAD_VALUE;
     for (size_t i = 0; i < FAB_SIM_COUNTERS; i++)
         member_put(&w, places[i].wide, sizeof sum[i], 64, sum[i]);
-    (void)fab_attr_pack(&fab_attr_port_counters_ext, &w, r->data, sizeof r->data);
+    (void)fab_wire_attr_pack(&fab_wire_attr_port_counters_ext, &w, r->data, sizeof r->data);
     return 0;
 }
 
@@ -180,7 +181,7 @@ static uint16_t handle_port_counters_ext(struct gs_request *r)
 #define GROUPS (FAB_PERF_DETAILS + 1)
 static const struct fab_attr *group(size_t i)
 {
-    return i < FAB_PERF_DETAILS ? &fab_attr_perf_details[i] : &fab_attr_perf_ext_speeds;
+    return i < FAB_PERF_DETAILS ? &fab_wire_attr_perf_details[i] : &fab_wire_attr_perf_ext_speeds;
 }
 
 /* The first field that is a counter; the fields before it select ports and counters. */
@@ -218,7 +219,7 @@ static uint16_t handle_details(struct gs_request *r, const struct fab_attr *a, u
     _Alignas(8) uint8_t value[sizeof(struct fab_perf_ext_speeds)];
     const struct fab_field *select = &a->fields[first_counter(a) - 1], *end;
     uint32_t ports[2], bit = 0;
-    if (fab_attr_unpack(a, r->data, sizeof r->data, value) != FAB_OK ||
+    if (fab_wire_attr_unpack(a, r->data, sizeof r->data, value) != FAB_OK ||
         !fab_sim_perf_ports(r, r->data[1], &ports[0], &ports[1]))
         return FAB_SMP_BAD_VALUE;
     uint64_t chosen = r->set ? member_get(value, select->member, select->member_size) : 0;
@@ -233,7 +234,7 @@ static uint16_t handle_details(struct gs_request *r, const struct fab_attr *a, u
             member_put(value, at, f->member_size, f->bits, sum);
         }
     }
-    (void)fab_attr_pack(a, value, r->data, sizeof r->data);
+    (void)fab_wire_attr_pack(a, value, r->data, sizeof r->data);
     return 0;
 }
 
@@ -248,9 +249,9 @@ uint16_t fab_sim_perf_handle(struct gs_request *r, uint16_t attr_id)
     case FAB_PERF_SAMPLES_CONTROL:
         return fab_sim_samples_control(r);
     case FAB_PERF_SAMPLES_RESULT:
-        return fab_sim_samples_result(r, &fab_attr_samples_result);
+        return fab_sim_samples_result(r, &fab_wire_attr_samples_result);
     case FAB_PERF_SAMPLES_RESULT_EXT:
-        return fab_sim_samples_result(r, &fab_attr_samples_result_ext);
+        return fab_sim_samples_result(r, &fab_wire_attr_samples_result_ext);
     default:
         break;
     }

@@ -158,7 +158,7 @@ static uint16_t set_port_info(struct request *r, uint32_t port)
     struct fab_port_info want, *now = &s->ports[port].info;
     if (!is_switch(s, r->at.node) && s->fabric->ports[port].num != r->at.port)
         return FAB_SMP_BAD_VALUE;
-    if (fab_attr_unpack(&fab_attr_port_info, r->data, FAB_SMP_DATA, &want) != FAB_OK ||
+    if (fab_wire_attr_unpack(&fab_wire_attr_port_info, r->data, FAB_SMP_DATA, &want) != FAB_OK ||
         !valid(s, port, &want))
         return FAB_SMP_BAD_VALUE;
     if (!is_external(s, port))
@@ -179,7 +179,7 @@ uint16_t fab_sim_handle_port_info(struct request *r)
         status = set_port_info(r, port);
     struct fab_port_info info = r->sim->ports[port].info;
     info.local_port = r->at.port;
-    if (fab_attr_pack(&fab_attr_port_info, &info, r->data, FAB_SMP_DATA) != FAB_OK)
+    if (fab_wire_attr_pack(&fab_wire_attr_port_info, &info, r->data, FAB_SMP_DATA) != FAB_OK)
         return FAB_SMP_BAD_VALUE;
     return status;
 }

@@ -30,7 +30,7 @@ int fab_sim_queue_put(struct sim_queue *q, const struct sim_event *e)
     if (q->count >= EVENTS_MAX)
         return FAB_E_LIMIT;
     if (q->count == q->capacity) {
-        void *grown = fab_grow(q->heap, sizeof *q->heap, q->count + 1, &q->capacity);
+        void *grown = fab_base_grow(q->heap, sizeof *q->heap, q->count + 1, &q->capacity);
         if (grown == NULL)
             return FAB_E_NOMEM;
         q->heap = grown;
@@ -76,8 +76,8 @@ int fab_sim_queue_put_mad(struct sim_queue *q, const struct fab_sim_delivery *ma
         q->first_free = q->pending_mads[pending_mad].next_free;
     } else {
         if (q->pending_mad_count == q->pending_mad_capacity) {
-            void *grown = fab_grow(q->pending_mads, sizeof *q->pending_mads,
-                                   q->pending_mad_count + 1, &q->pending_mad_capacity);
+            void *grown = fab_base_grow(q->pending_mads, sizeof *q->pending_mads,
+                                        q->pending_mad_count + 1, &q->pending_mad_capacity);
             if (grown == NULL)
                 return FAB_E_NOMEM;
             q->pending_mads = grown;

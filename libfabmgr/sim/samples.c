@@ -73,12 +73,12 @@ static int sampler_add(struct fab_sim *s, uint32_t port, uint32_t *ret_index)
 {
     struct sim_samplers *t = &s->samplers;
     if (t->count == t->capacity) {
-        void *grown = fab_grow(t->items, sizeof *t->items, t->count + 1, &t->capacity);
+        void *grown = fab_base_grow(t->items, sizeof *t->items, t->count + 1, &t->capacity);
         if (grown == NULL)
             return FAB_E_NOMEM;
         t->items = grown;
     }
-    int status = fab_map_put(&t->index, port, (uint32_t)t->count);
+    int status = fab_base_map_put(&t->index, port, (uint32_t)t->count);
     if (status != FAB_OK)
         return status;
     t->items[t->count] = (struct sim_sampler){0};
@@ -95,7 +95,7 @@ static uint32_t life_of(const struct fab_sim *s, uint32_t port)
 static struct sim_sampler *find(const struct gs_request *r)
 {
     uint32_t port = lid_port(r->sim, r->at), i;
-    if (!fab_map_get(&r->sim->samplers.index, port, &i))
+    if (!fab_base_map_get(&r->sim->samplers.index, port, &i))
         return NULL;
     struct sim_sampler *found = &r->sim->samplers.items[i];
     return found->power_cycle == life_of(r->sim, port) ? found : NULL;
@@ -172,7 +172,8 @@ static uint16_t set_control(struct gs_request *r, const struct fab_samples_contr
         return FAB_SMP_BAD_VALUE;
     if (status_of(r->sim, find(r)) != FAB_SAMPLE_DONE)
         return 0;
-    if (!fab_map_get(&r->sim->samplers.index, own, &i) && sampler_add(r->sim, own, &i) != FAB_OK)
+    if (!fab_base_map_get(&r->sim->samplers.index, own, &i) &&
+        sampler_add(r->sim, own, &i) != FAB_OK)
         return FAB_SMP_BUSY;
     start(r->sim, i, want->port_select == 0xff ? own : first, want);
     return 0;
@@ -184,7 +185,8 @@ uint16_t fab_sim_samples_control(struct gs_request *r)
     uint32_t first, last;
     uint16_t status = 0;
     if ((r->mod != 0 && r->mod != ALL_MECHANISMS) ||
-        fab_attr_unpack(&fab_attr_samples_control, r->data, sizeof r->data, &c) != FAB_OK ||
+        fab_wire_attr_unpack(&fab_wire_attr_samples_control, r->data, sizeof r->data, &c) !=
+            FAB_OK ||
         !fab_sim_perf_ports(r, c.port_select, &first, &last))
         return FAB_SMP_BAD_VALUE;
     if (r->set)
@@ -198,7 +200,7 @@ uint16_t fab_sim_samples_control(struct gs_request *r)
     c.option_mask = option_mask();
     c.vendor_mask = c.samples_only_mask = 0;
     c.status = status_of(r->sim, p);
-    (void)fab_attr_pack(&fab_attr_samples_control, &c, r->data, sizeof r->data);
+    (void)fab_wire_attr_pack(&fab_wire_attr_samples_control, &c, r->data, sizeof r->data);
     return status;
 }
 
@@ -207,7 +209,7 @@ uint16_t fab_sim_samples_result(struct gs_request *r, const struct fab_attr *att
 {
     const struct sim_sampler *p = find(r);
     struct fab_samples_result out = {.status = status_of(r->sim, p), .width = WIDTH_64};
-    bool wide = attr == &fab_attr_samples_result_ext;
+    bool wide = attr == &fab_wire_attr_samples_result_ext;
     if (r->set)
         return FAB_SMP_BAD_ATTR;
     if (r->mod != 0 && r->mod != ALL_MECHANISMS)
@@ -216,6 +218,6 @@ uint16_t fab_sim_samples_result(struct gs_request *r, const struct fab_attr *att
         out.tag = p->control.tag;
     for (unsigned i = 0; p != NULL && out.status == FAB_SAMPLE_DONE && i < FAB_SAMPLES; i++)
         out.counter[i] = wide || p->counted[i] < UINT32_MAX ? p->counted[i] : UINT32_MAX;
-    (void)fab_attr_pack(attr, &out, r->data, sizeof r->data);
+    (void)fab_wire_attr_pack(attr, &out, r->data, sizeof r->data);
     return 0;
 }

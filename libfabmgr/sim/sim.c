@@ -44,7 +44,7 @@ int fab_sim_new(const struct fab_fabric *fabric, uint64_t seed, struct fab_sim *
         fab_sim_free(s);
         return FAB_E_NOMEM;
     }
-    fab_prng_init(&s->prng, seed);
+    fab_base_prng_init(&s->prng, seed);
     s->unimpaired = true;
     s->timing.trap_us = TRAP_US;
     for (uint32_t sw = 0; sw < fabric->switch_count; sw++)
@@ -60,18 +60,18 @@ void fab_sim_free(struct fab_sim *s)
         return;
     for (uint32_t sw = 0; s->switches != NULL && sw < s->fabric->switch_count; sw++)
         free(s->switches[sw].lft);
-    fab_map_fini(&s->blocks.index);
+    fab_base_map_fini(&s->blocks.index);
     free(s->blocks.items);
-    fab_map_fini(&s->notices.index);
+    fab_base_map_fini(&s->notices.index);
     free(s->notices.items);
-    fab_map_fini(&s->counters.index);
+    fab_base_map_fini(&s->counters.index);
     free(s->counters.items);
-    fab_map_fini(&s->details.index);
+    fab_base_map_fini(&s->details.index);
     free(s->details.items);
-    fab_map_fini(&s->samplers.index);
+    fab_base_map_fini(&s->samplers.index);
     free(s->samplers.items);
     free(s->rates);
-    fab_map_fini(&s->cc_logs.index);
+    fab_base_map_fini(&s->cc_logs.index);
     free(s->cc_logs.items);
     fab_sim_queue_fini(&s->queue);
     free(s->outbox.mails);
@@ -132,7 +132,7 @@ static uint64_t impairment_delay(struct fab_sim *s)
     if (s->unimpaired || !chance(s, s->impairments.delay))
         return 0;
     return s->impairments.delay_us +
-           fab_prng_below(&s->prng, (uint64_t)s->impairments.spread_us + 1);
+           fab_base_prng_below(&s->prng, (uint64_t)s->impairments.spread_us + 1);
 }
 
 /* When the answer is ready, from now: an agent handles one MAD after the other. */
@@ -144,7 +144,7 @@ static uint64_t answer_time(struct fab_sim *s, uint32_t node, uint64_t arrives)
         n->busy_until = begins + s->timing.answer_us;
     uint64_t ready = begins + s->timing.answer_us - s->now;
     if (n->abnormal && n->late_us + n->spread_us > 0)
-        ready += n->late_us + fab_prng_below(&s->prng, (uint64_t)n->spread_us + 1);
+        ready += n->late_us + fab_base_prng_below(&s->prng, (uint64_t)n->spread_us + 1);
     return ready;
 }
 
@@ -215,7 +215,7 @@ int fab_sim_send(struct fab_sim *s, uint32_t node, uint8_t port, uint16_t dlid,
     struct fab_mad header;
     const uint8_t *data;
     size_t data_len;
-    int status = fab_mad_unpack(mad, FAB_MAD_SIZE, &header, &data, &data_len);
+    int status = fab_wire_mad_unpack(mad, FAB_MAD_SIZE, &header, &data, &data_len);
     if (status != FAB_OK)
         return status;
     if (!has_port(s, node, port))
@@ -244,7 +244,7 @@ void fab_sim_send_delayed(struct fab_sim *s, const struct fab_sim_delivery *pend
     const uint8_t *data;
     size_t data_len;
     if (s->nodes[pending_mad->node].powered_off ||
-        fab_mad_unpack(pending_mad->mad, FAB_MAD_SIZE, &header, &data, &data_len) != FAB_OK)
+        fab_wire_mad_unpack(pending_mad->mad, FAB_MAD_SIZE, &header, &data, &data_len) != FAB_OK)
         return;
     memcpy(bytes, pending_mad->mad, FAB_MAD_SIZE);
     if (travel(s, origin, pending_mad->dlid, &header, bytes) == 1)

@@ -22,7 +22,7 @@ static uint16_t handle_node_info(struct request *r)
         uint64_t guid = s->fabric->ports[lid_port(s, r->at)].guid;
         info.port_guid = guid != 0 ? guid : info.node_guid + r->at.port;
     }
-    return fab_attr_pack(&fab_attr_node_info, &info, r->data, FAB_SMP_DATA) == FAB_OK
+    return fab_wire_attr_pack(&fab_wire_attr_node_info, &info, r->data, FAB_SMP_DATA) == FAB_OK
                ? 0
                : FAB_SMP_BAD_VALUE;
 }
@@ -39,7 +39,7 @@ void fab_sim_switch_start(struct fab_sim *s, uint32_t sw)
 static uint16_t set_switch_info(struct sim_switch *sw, const uint8_t *data)
 {
     struct fab_switch_info want;
-    if (fab_attr_unpack(&fab_attr_switch_info, data, FAB_SMP_DATA, &want) != FAB_OK ||
+    if (fab_wire_attr_unpack(&fab_wire_attr_switch_info, data, FAB_SMP_DATA, &want) != FAB_OK ||
         want.linear_fdb_top >= sw->info.linear_fdb_cap)
         return FAB_SMP_BAD_VALUE;
     if (sw->lft_room > 0 && fab_sim_lft_reserve(sw, want.linear_fdb_top + 1u) != FAB_OK)
@@ -63,7 +63,7 @@ static uint16_t handle_switch_info(struct request *r)
     struct sim_switch *sw = &r->sim->switches[r->at.node];
     if (r->set)
         status = set_switch_info(sw, r->data);
-    if (fab_attr_pack(&fab_attr_switch_info, &sw->info, r->data, FAB_SMP_DATA) != FAB_OK)
+    if (fab_wire_attr_pack(&fab_wire_attr_switch_info, &sw->info, r->data, FAB_SMP_DATA) != FAB_OK)
         return FAB_SMP_BAD_VALUE;
     return status;
 }
@@ -74,7 +74,7 @@ static uint16_t handle_notice(struct request *r)
     struct fab_notice notice = {0};
     if (r->set || !fab_sim_trap_pending(r->sim, r->at.node, &notice))
         memset(r->data, 0, FAB_SMP_DATA);
-    else if (fab_attr_pack(&fab_attr_notice, &notice, r->data, FAB_SMP_DATA) != FAB_OK)
+    else if (fab_wire_attr_pack(&fab_wire_attr_notice, &notice, r->data, FAB_SMP_DATA) != FAB_OK)
         return FAB_SMP_BAD_VALUE;
     return 0;
 }
@@ -184,5 +184,5 @@ bool fab_sim_sma_answer(struct fab_sim *s, struct position at, uint16_t slid,
     memcpy(r.data, bytes + SMP_DATA, FAB_SMP_DATA);
     uint16_t status = handle(&r, mad->attr_id);
     hide_key(s, at, mad, r.data);
-    return fab_smp_answer(bytes, status, r.data, bytes) == FAB_OK;
+    return fab_wire_smp_answer(bytes, status, r.data, bytes) == FAB_OK;
 }

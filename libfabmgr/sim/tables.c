@@ -75,13 +75,13 @@ static int block_add(struct sim_blocks *b, uint64_t key, uint32_t *ret_index)
     if (b->count >= BLOCKS_MAX)
         return FAB_E_LIMIT;
     if (b->count == b->capacity) {
-        void *grown = fab_grow(b->items, sizeof *b->items, b->count + 1, &b->capacity);
+        void *grown = fab_base_grow(b->items, sizeof *b->items, b->count + 1, &b->capacity);
         if (grown == NULL)
             return FAB_E_NOMEM;
         b->items = grown;
     }
     uint32_t index = (uint32_t)b->count;
-    int status = fab_map_put(&b->index, key, index);
+    int status = fab_base_map_put(&b->index, key, index);
     if (status == FAB_OK) {
         b->count++;
         *ret_index = index;
@@ -93,7 +93,7 @@ static bool block_put(struct fab_sim *s, uint32_t node, uint64_t key, const uint
 {
     struct sim_blocks *b = &s->blocks;
     uint32_t i;
-    if (!fab_map_get(&b->index, key, &i) && block_add(b, key, &i) != FAB_OK)
+    if (!fab_base_map_get(&b->index, key, &i) && block_add(b, key, &i) != FAB_OK)
         return false;
     b->items[i].power_cycle = s->nodes[node].power_cycles;
     memcpy(b->items[i].bytes, data, FAB_SMP_DATA);
@@ -104,7 +104,8 @@ static bool block_get(const struct fab_sim *s, uint32_t node, uint64_t key, uint
 {
     const struct sim_blocks *b = &s->blocks;
     uint32_t i;
-    if (!fab_map_get(&b->index, key, &i) || b->items[i].power_cycle != s->nodes[node].power_cycles)
+    if (!fab_base_map_get(&b->index, key, &i) ||
+        b->items[i].power_cycle != s->nodes[node].power_cycles)
         return false;
     memcpy(data, b->items[i].bytes, FAB_SMP_DATA);
     return true;
@@ -188,7 +189,8 @@ uint16_t fab_sim_mft(const struct fab_sim *s, uint32_t sw, uint16_t mlid, unsign
     uint8_t data[FAB_SMP_DATA];
     uint32_t entry = mlid - LID_MULTICAST, block = entry / ENTRIES_PER_BLOCK;
     uint64_t key = block_key(TABLE_MFT, port_id(s, sw, 0), block * MFT_POSITIONS + position);
-    return block_get(s, sw, key, data) ? fab_be16(data + entry % ENTRIES_PER_BLOCK * 2) : 0;
+    return block_get(s, sw, key, data) ? fab_base_get_be16(data + entry % ENTRIES_PER_BLOCK * 2)
+                                       : 0;
 }
 
 /* Modifier: block in bits 0-15, port in bits 16-31. */
@@ -205,17 +207,17 @@ uint16_t fab_sim_handle_pkeys(struct request *r)
         return FAB_SMP_BAD_VALUE;
     size_t used = (cap - block * ENTRIES_PER_BLOCK) * sizeof(uint16_t);
     if (!access_block(r, block_key(TABLE_PKEYS, port, block), used, &status) && block == 0)
-        fab_put_be16(r->data, DEFAULT_PKEY);
+        fab_base_put_be16(r->data, DEFAULT_PKEY);
     return status;
 }
 
 static void default_sl2vl(const struct fab_sim *s, uint32_t port, uint8_t *data)
 {
     struct fab_sl2vl map;
-    unsigned vls = fab_op_vls_count(s->ports[port].info.vl_cap);
+    unsigned vls = fab_wire_op_vls_count(s->ports[port].info.vl_cap);
     for (unsigned sl = 0; sl < 16; sl++)
         map.vl[sl] = (uint8_t)(vls > 0 ? sl % vls : 0);
-    (void)fab_attr_pack(&fab_attr_sl2vl, &map, data, FAB_SMP_DATA);
+    (void)fab_wire_attr_pack(&fab_wire_attr_sl2vl, &map, data, FAB_SMP_DATA);
 }
 
 /* One write may apply to many pairs of ports. Each such write is stored in one block together with
@@ -239,9 +241,9 @@ static void sl2vl_get(const struct fab_sim *s, uint32_t node, uint32_t in, uint3
     default_sl2vl(s, port_id(s, node, (uint8_t)out), data);
     for (size_t i = 0; i < sizeof(wide) / sizeof(wide[0]); i++) {
         if (!block_get(s, node, sl2vl_key(s, node, wide[i], in, out), found) ||
-            fab_be64(found + SL2VL_SIZE) <= last)
+            fab_base_get_be64(found + SL2VL_SIZE) <= last)
             continue;
-        last = fab_be64(found + SL2VL_SIZE);
+        last = fab_base_get_be64(found + SL2VL_SIZE);
         memcpy(data, found, SL2VL_SIZE);
     }
 }
@@ -250,14 +252,14 @@ uint64_t fab_sim_sl2vl(const struct fab_sim *s, uint32_t node, uint8_t in, uint8
 {
     uint8_t data[FAB_SMP_DATA];
     sl2vl_get(s, node, is_switch(s, node) ? in : 0, out, data);
-    return fab_be64(data);
+    return fab_base_get_be64(data);
 }
 
 static uint16_t sl2vl_set(struct request *r, uint64_t key)
 {
     uint8_t block[FAB_SMP_DATA] = {0};
     memcpy(block, r->data, SL2VL_SIZE);
-    fab_put_be64(block + SL2VL_SIZE, ++r->sim->sl2vl_writes);
+    fab_base_put_be64(block + SL2VL_SIZE, ++r->sim->sl2vl_writes);
     return block_put(r->sim, r->at.node, key, block) ? 0 : FAB_SMP_BUSY;
 }
 
@@ -309,7 +311,7 @@ uint16_t fab_sim_handle_guids(struct request *r)
     size_t used = (r->sim->ports[port].info.guid_cap - r->mod * GUIDS_PER_BLOCK) * sizeof guid;
     access_block(r, block_key(TABLE_GUIDS, port, r->mod), used, &status);
     if (r->mod == 0)
-        fab_put_be64(r->data, guid);
+        fab_base_put_be64(r->data, guid);
     return status;
 }
 

@@ -35,8 +35,8 @@ static void send_notice(struct fab_sim *s, uint32_t port, const struct fab_notic
     uint16_t lid = info->lid, sm_lid = info->sm_lid;
     if (is_lost(s) || !fab_sim_forward_lid(s, sm_lid, FAB_STATE_INIT, &at))
         return;
-    if (fab_attr_pack(&fab_attr_notice, notice, data, sizeof data) == FAB_OK &&
-        fab_smp_pack(&header, data, bytes) == FAB_OK)
+    if (fab_wire_attr_pack(&fab_wire_attr_notice, notice, data, sizeof data) == FAB_OK &&
+        fab_wire_smp_pack(&header, data, bytes) == FAB_OK)
         fab_sim_deliver_to_manager(s, at, lid, sm_lid, bytes);
 }
 
@@ -51,15 +51,15 @@ static bool can_send_traps(const struct fab_sim *s, uint32_t port)
 
 static int notice_slot(struct sim_notices *n, uint64_t key, uint32_t *ret_index)
 {
-    if (fab_map_get(&n->index, key, ret_index))
+    if (fab_base_map_get(&n->index, key, ret_index))
         return FAB_OK;
     if (n->count == n->capacity) {
-        void *grown = fab_grow(n->items, sizeof *n->items, n->count + 1, &n->capacity);
+        void *grown = fab_base_grow(n->items, sizeof *n->items, n->count + 1, &n->capacity);
         if (grown == NULL)
             return FAB_E_NOMEM;
         n->items = grown;
     }
-    int status = fab_map_put(&n->index, key, (uint32_t)n->count);
+    int status = fab_base_map_put(&n->index, key, (uint32_t)n->count);
     if (status != FAB_OK)
         return status;
     n->items[n->count] = (struct sim_notice){0};
@@ -112,8 +112,9 @@ void fab_sim_trap_repressed(struct fab_sim *s, struct position at, const uint8_t
 {
     struct fab_notice notice;
     uint32_t i;
-    if (fab_attr_unpack(&fab_attr_notice, mad + SMP_DATA, FAB_SMP_DATA, &notice) == FAB_OK &&
-        fab_map_get(&s->notices.index, (uint64_t)lid_port(s, at) << 16 | notice.trap, &i))
+    if (fab_wire_attr_unpack(&fab_wire_attr_notice, mad + SMP_DATA, FAB_SMP_DATA, &notice) ==
+            FAB_OK &&
+        fab_base_map_get(&s->notices.index, (uint64_t)lid_port(s, at) << 16 | notice.trap, &i))
         s->notices.items[i].active = false;
 }
 
@@ -148,7 +149,7 @@ static struct fab_notice notice_of(const struct fab_sim *s, uint32_t sender, uin
         .trap = trap,
         .issuer_lid = s->ports[sender].info.lid,
     };
-    fab_put_be16(notice.details + (trap == 128 ? 0 : 2), notice.issuer_lid);
+    fab_base_put_be16(notice.details + (trap == 128 ? 0 : 2), notice.issuer_lid);
     return notice;
 }
 
@@ -167,7 +168,7 @@ void fab_sim_trap_capability(struct fab_sim *s, uint32_t port)
     if (!can_send_traps(s, port))
         return;
     struct fab_notice notice = notice_of(s, port, 144, INFORMATIONAL);
-    fab_put_be32(notice.details + 6, s->ports[port].info.cap_mask);
+    fab_base_put_be32(notice.details + 6, s->ports[port].info.cap_mask);
     raise_notice(s, port, &notice);
 }
 
@@ -183,13 +184,13 @@ void fab_sim_trap_bad_key(struct fab_sim *s, struct position at, uint16_t slid,
     struct fab_notice notice = notice_of(s, port, 256, SECURITY);
     uint8_t *d = notice.details;
     uint8_t hops = mad->path.hops < ROUTE_SHOWN ? mad->path.hops : ROUTE_SHOWN;
-    fab_put_be16(d + 2, mad->directed ? FAB_LID_PERMISSIVE : slid);
+    fab_base_put_be16(d + 2, mad->directed ? FAB_LID_PERMISSIVE : slid);
     d[6] = mad->method;
-    fab_put_be16(d + 8, mad->attr_id);
-    fab_put_be32(d + 10, mad->attr_mod);
-    fab_put_be64(d + 14, mad->m_key);
+    fab_base_put_be16(d + 8, mad->attr_id);
+    fab_base_put_be32(d + 10, mad->attr_mod);
+    fab_base_put_be64(d + 14, mad->m_key);
     if (mad->directed) {
-        fab_put_be16(d + 4, mad->dr_slid);
+        fab_base_put_be16(d + 4, mad->dr_slid);
         d[23] = (uint8_t)(0x80 | (mad->path.hops > ROUTE_SHOWN ? 0x40 : 0) | hops);
         memcpy(d + 24, bytes + SMP_RETURN_PATH + 1, hops);
     }
@@ -204,18 +205,18 @@ static void describe_key_violation(const struct fab_sim *s, uint32_t port, uint1
 {
     uint32_t far = s->fabric->ports[port].peer;
     uint8_t *d = n->details;
-    fab_put_be16(d + 2, far != FAB_NONE ? s->ports[far].info.lid : n->issuer_lid);
-    fab_put_be16(d + 4, n->issuer_lid);
+    fab_base_put_be16(d + 2, far != FAB_NONE ? s->ports[far].info.lid : n->issuer_lid);
+    fab_base_put_be16(d + 4, n->issuer_lid);
     if (trap == 259) {
-        fab_put_be16(d, 0x8000 | 0x4000 | 0x2000 | 0x0003); /* valid: LIDs, P_Key; LID and port
+        fab_base_put_be16(d, 0x8000 | 0x4000 | 0x2000 | 0x0003); /* valid: LIDs, P_Key; LID and port
                                                                of the switch */
-        fab_put_be16(d + 6, 0x7ffe);
-        fab_put_be16(d + 48, n->issuer_lid);
+        fab_base_put_be16(d + 6, 0x7ffe);
+        fab_base_put_be16(d + 48, n->issuer_lid);
         d[50] = s->fabric->ports[port].num;
     } else {
-        fab_put_be32(d + 6, trap == 257 ? 0x7ffe : 0x80010000);
-        fab_put_be32(d + 10, 1); /* the queue pairs */
-        fab_put_be32(d + 14, 1);
+        fab_base_put_be32(d + 6, trap == 257 ? 0x7ffe : 0x80010000);
+        fab_base_put_be32(d + 10, 1); /* the queue pairs */
+        fab_base_put_be32(d + 14, 1);
     }
 }
 
@@ -231,14 +232,14 @@ static int describe(const struct fab_sim *s, uint32_t port, struct fab_notice *n
         n->details[4] = p->num;
         return FAB_OK;
     case 144:
-        fab_put_be32(n->details + 6, s->ports[port].info.cap_mask);
+        fab_base_put_be32(n->details + 6, s->ports[port].info.cap_mask);
         return FAB_OK;
     case 145:
-        fab_put_be64(n->details + 6, s->fabric->nodes[p->node].info.system_guid);
+        fab_base_put_be64(n->details + 6, s->fabric->nodes[p->node].info.system_guid);
         return FAB_OK;
     case 256:
         n->details[6] = FAB_METHOD_SET;
-        fab_put_be16(n->details + 8, FAB_ATTR_PORT_INFO);
+        fab_base_put_be16(n->details + 8, FAB_ATTR_PORT_INFO);
         return FAB_OK;
     case 257:
     case 258:

@@ -45,7 +45,7 @@ static void fill_tile(struct counting *t, uint32_t block)
 {
     const struct fab_lft *lft = t->f->in->lft;
     for (uint32_t sw = 0; sw < t->f->switches; sw++) {
-        const uint8_t *row = fab_lft_row(lft, sw) + (size_t)block * TILE;
+        const uint8_t *row = fab_target_lft_row(lft, sw) + (size_t)block * TILE;
         for (uint32_t i = 0; i < TILE; i++)
             t->tile[(size_t)i * t->f->switches + sw] = row[i];
     }
@@ -88,7 +88,7 @@ static void count_leaf(struct counting *t, uint32_t leaf, uint32_t dst)
     uint32_t depth = t->depth[l->sw], pairs = l->ends - (t->f->ends[dst].leaf == leaf);
     if (depth == BROKEN) {
         t->q->lost += pairs;
-        fab_bits_set(t->f->broken + leaf * t->f->words, dst);
+        fab_base_bits_set(t->f->broken + leaf * t->f->words, dst);
         return;
     }
     t->q->pairs += pairs;
@@ -108,8 +108,8 @@ static void add_to_parent(struct counting *t, uint32_t sw)
         memset(to, 0, t->words * sizeof *to);
     t->sources[next] += here + passing;
     if (here > 0) {
-        fab_bits_set(senders, leaf);
-        fab_bits_set(to, leaf);
+        fab_base_bits_set(senders, leaf);
+        fab_base_bits_set(to, leaf);
     }
     for (size_t i = 0; passing > 0 && i < t->words; i++) {
         senders[i] |= own[i];
@@ -179,8 +179,8 @@ static uint32_t ends_of(const struct counting *t, uint32_t channel)
 {
     const uint64_t *set = t->senders + channel * t->words;
     uint32_t ends = 0;
-    for (size_t leaf = fab_bits_next(set, t->f->leaf_count, 0); leaf < t->f->leaf_count;
-         leaf = fab_bits_next(set, t->f->leaf_count, leaf + 1))
+    for (size_t leaf = fab_base_bits_next(set, t->f->leaf_count, 0); leaf < t->f->leaf_count;
+         leaf = fab_base_bits_next(set, t->f->leaf_count, leaf + 1))
         ends += t->f->leaves[leaf].ends;
     return ends;
 }
@@ -232,15 +232,15 @@ static void find_figures(const struct counting *t, struct fab_quality_all *ret)
 static bool allocate(struct counting *t)
 {
     const struct fab_measurement *f = t->f;
-    size_t n = f->switches, words = t->words = fab_bits_words(f->leaf_count);
-    t->tile = fab_alloc_array(n, TILE);
-    t->by_lid = fab_alloc_array(f->end_count, sizeof *t->by_lid);
-    t->depth = fab_alloc_array(n, sizeof *t->depth);
-    t->order = fab_alloc_array(n, sizeof *t->order);
-    t->stack = fab_alloc_array(n, sizeof *t->stack);
-    t->out = fab_alloc_array(n, sizeof *t->out);
-    t->sources = fab_alloc_array(n, sizeof *t->sources);
-    t->gathered = fab_alloc_array(n, words * sizeof *t->gathered);
+    size_t n = f->switches, words = t->words = fab_base_bits_words(f->leaf_count);
+    t->tile = fab_base_alloc_array(n, TILE);
+    t->by_lid = fab_base_alloc_array(f->end_count, sizeof *t->by_lid);
+    t->depth = fab_base_alloc_array(n, sizeof *t->depth);
+    t->order = fab_base_alloc_array(n, sizeof *t->order);
+    t->stack = fab_base_alloc_array(n, sizeof *t->stack);
+    t->out = fab_base_alloc_array(n, sizeof *t->out);
+    t->sources = fab_base_alloc_array(n, sizeof *t->sources);
+    t->gathered = fab_base_alloc_array(n, words * sizeof *t->gathered);
     t->senders = calloc(f->ports + 1, words * sizeof *t->senders + 1);
     t->load = calloc(f->ports + 1, sizeof *t->load);
     t->receivers = calloc(f->ports + 1, sizeof *t->receivers);

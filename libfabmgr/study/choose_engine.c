@@ -34,8 +34,8 @@ struct comparison {
 
 static void choice_fini(struct fab_engine_choice *c)
 {
-    fab_lft_fini(&c->lft);
-    fab_vls_fini(&c->vls);
+    fab_target_lft_fini(&c->lft);
+    fab_target_vls_fini(&c->vls);
     fab_verify_verdict_fini(&c->verdict);
 }
 
@@ -71,7 +71,7 @@ static int prove(const struct comparison *c, struct fab_engine_choice *t)
         .vls = &t->vls,
         .policy = c->in.policy,
         .max_hops = c->in.policy->max_hops,
-        .crew = c->in.crew,
+        .pool = c->in.pool,
     };
     int status = fab_verify(&in, &t->verdict);
     return status == FAB_OK && !fab_verify_verdict_good(&t->verdict) ? FAB_E_UNSUPPORTED : status;
@@ -80,7 +80,7 @@ static int prove(const struct comparison *c, struct fab_engine_choice *t)
 /* Hosts learn the SL of a path only from path records of subnet administration. */
 static bool needs_sls(const struct fab_engine_choice *c)
 {
-    return fab_vls_many(&c->vls) && c->vls.sls > 1;
+    return fab_target_vls_multiple(&c->vls) && c->vls.sls > 1;
 }
 
 /* UNSUPPORTED: also if the tables need more VLs than the first, or other SLs than 0. */
@@ -88,7 +88,7 @@ static int compute(const struct comparison *c, struct fab_engine_choice *t)
 {
     int status = t->engine->run(&c->in, &t->lft, &t->vls, t->why, sizeof(t->why));
     if (status == FAB_OK &&
-        (fab_vls_count(&t->vls) > fab_vls_count(&c->first->vls) || needs_sls(t)))
+        (fab_target_vls_count(&t->vls) > fab_target_vls_count(&c->first->vls) || needs_sls(t)))
         status = FAB_E_UNSUPPORTED;
     return status == FAB_OK ? prove(c, t) : status;
 }
@@ -123,9 +123,9 @@ static int copy(const struct fab_engine_choice *from, struct fab_engine_choice *
 {
     to->engine = from->engine;
     memcpy(to->why, from->why, sizeof(to->why));
-    int status = fab_vls_copy(&from->vls, &to->vls);
+    int status = fab_target_vls_copy(&from->vls, &to->vls);
     if (status == FAB_OK)
-        status = fab_lft_init(&to->lft, from->lft.switch_count, from->lft.top);
+        status = fab_target_lft_init(&to->lft, from->lft.switch_count, from->lft.top);
     if (status == FAB_OK)
         memcpy(to->lft.entries, from->lft.entries, from->lft.stride * from->lft.switch_count);
     return status;

@@ -110,7 +110,7 @@ static int by_leaf_and_port(const void *a, const void *b)
 /* Gives leaves the ordinals of the sequence, and sorts the endports by them. */
 static int renumber(struct fab_measurement *f, const uint32_t *sequence)
 {
-    struct fab_measured_leaf *leaves = fab_alloc_array(f->leaf_count, sizeof *leaves);
+    struct fab_measured_leaf *leaves = fab_base_alloc_array(f->leaf_count, sizeof *leaves);
     if (leaves == NULL)
         return FAB_E_NOMEM;
     memcpy(leaves, f->leaves, f->leaf_count * sizeof *leaves);
@@ -129,11 +129,11 @@ int fab_study_measurement_order(struct fab_measurement *f)
 {
     struct sorting s = {.f = f};
     int rc = FAB_E_NOMEM;
-    s.key = fab_alloc_array(f->leaf_count, sizeof *s.key);
-    s.sequence = fab_alloc_array(f->leaf_count, sizeof *s.sequence);
-    s.scratch = fab_alloc_array(f->switches, sizeof *s.scratch);
-    s.distance = fab_alloc_array(f->switches, 1);
-    s.leaf_distance = fab_alloc_array(f->leaf_count, f->leaf_count);
+    s.key = fab_base_alloc_array(f->leaf_count, sizeof *s.key);
+    s.sequence = fab_base_alloc_array(f->leaf_count, sizeof *s.sequence);
+    s.scratch = fab_base_alloc_array(f->switches, sizeof *s.scratch);
+    s.distance = fab_base_alloc_array(f->switches, 1);
+    s.leaf_distance = fab_base_alloc_array(f->leaf_count, f->leaf_count);
     if (!s.key || !s.sequence || !s.scratch || !s.distance || !s.leaf_distance)
         goto out;
     for (uint32_t i = 0; i < f->leaf_count; i++)

@@ -19,9 +19,9 @@ static void find_channels(struct fab_measurement *f)
     for (uint32_t sw = 0; sw < f->switches; sw++)
         f->first[sw] = fabric->nodes[sw].first_port;
     for (uint32_t port = 0; port < f->ports; port++) {
-        uint32_t peer = fab_peer_node(fabric, port);
-        bool channel =
-            peer < f->switches && peer != fabric->ports[port].node && fab_port_is_up(fabric, port);
+        uint32_t peer = fab_fabric_peer_node(fabric, port);
+        bool channel = peer < f->switches && peer != fabric->ports[port].node &&
+                       fab_fabric_port_is_up(fabric, port);
         f->to[port] = channel ? peer : FAB_NONE;
         f->channels += channel;
     }
@@ -35,8 +35,8 @@ static bool attachment(const struct fab_measurement *f, uint32_t port, uint32_t 
     if (port < f->ports || port >= fabric->port_count || f->in->lids->base[port] == 0 ||
         f->in->lids->base[port] > f->in->lft->top)
         return false;
-    uint32_t sw = fab_peer_node(fabric, port);
-    if (sw >= f->switches || !fab_port_is_up(fabric, port))
+    uint32_t sw = fab_fabric_peer_node(fabric, port);
+    if (sw >= f->switches || !fab_fabric_port_is_up(fabric, port))
         return false;
     *ret_sw = sw;
     *ret_num = fabric->ports[fabric->ports[port].peer].num;
@@ -71,11 +71,11 @@ static void add_all(struct fab_measurement *f)
 
 static int add_listed(struct fab_measurement *f)
 {
-    uint64_t *seen = fab_bits_new(f->in->fabric->port_count);
+    uint64_t *seen = fab_base_bits_new(f->in->fabric->port_count);
     int rc = seen != NULL ? FAB_OK : FAB_E_NOMEM;
     for (uint32_t i = 0; i < f->in->end_count && rc == FAB_OK; i++) {
         rc = add_end(f, f->in->ends[i]);
-        if (rc == FAB_OK && !fab_bits_take(seen, f->in->ends[i]))
+        if (rc == FAB_OK && !fab_base_bits_add(seen, f->in->ends[i]))
             rc = FAB_E_INVAL;
     }
     free(seen);
@@ -96,11 +96,11 @@ static int allocate(struct fab_measurement *f)
 {
     const struct fab_fabric *fabric = f->in->fabric;
     uint32_t room = f->in->ends != NULL ? f->in->end_count : fabric->port_count - f->ports;
-    f->first = fab_alloc_array(f->switches, sizeof *f->first);
-    f->to = fab_alloc_array(f->ports, sizeof *f->to);
-    f->leaf_at = fab_alloc_array(f->switches, sizeof *f->leaf_at);
-    f->leaves = fab_alloc_array(f->switches, sizeof *f->leaves);
-    f->ends = fab_alloc_array((size_t)room + 1, sizeof *f->ends);
+    f->first = fab_base_alloc_array(f->switches, sizeof *f->first);
+    f->to = fab_base_alloc_array(f->ports, sizeof *f->to);
+    f->leaf_at = fab_base_alloc_array(f->switches, sizeof *f->leaf_at);
+    f->leaves = fab_base_alloc_array(f->switches, sizeof *f->leaves);
+    f->ends = fab_base_alloc_array((size_t)room + 1, sizeof *f->ends);
     if (!f->first || !f->to || !f->leaf_at || !f->leaves || !f->ends)
         return FAB_E_NOMEM;
     memset(f->leaf_at, 0xff, f->switches * sizeof *f->leaf_at);
@@ -118,7 +118,7 @@ static int fill(struct fab_measurement *f)
     if (rc < 0)
         return rc;
     count_leaf_channels(f);
-    f->words = fab_bits_words(f->end_count);
+    f->words = fab_base_bits_words(f->end_count);
     f->broken = calloc((size_t)f->leaf_count + 1, (f->words + 1) * sizeof *f->broken);
     if (f->broken == NULL)
         return FAB_E_NOMEM;

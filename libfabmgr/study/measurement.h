@@ -45,7 +45,7 @@ static inline bool fab_study_measurement_stopped(const struct fab_measurement *f
 static inline bool fab_study_measurement_leads(const struct fab_measurement *f, uint32_t src,
                                                uint32_t dst)
 {
-    return !fab_bits_get(f->broken + f->ends[src].leaf * f->words, dst);
+    return !fab_base_bits_get(f->broken + f->ends[src].leaf * f->words, dst);
 }
 
 /* All four: NOMEM. BUSY: stopped by the caller. The first also fills broken[], which the others

@@ -29,10 +29,10 @@ static int traffic_init(struct traffic *t, const struct fab_measurement *f, uint
                         uint32_t worst)
 {
     *t = (struct traffic){.f = f};
-    fab_prng_init(&t->prng, f->in->seed ^ salt);
-    t->load = fab_alloc_array(f->ports, sizeof *t->load);
-    t->ends = fab_alloc_array(f->end_count, sizeof *t->ends);
-    t->worst = fab_alloc_array(worst, sizeof *t->worst);
+    fab_base_prng_init(&t->prng, f->in->seed ^ salt);
+    t->load = fab_base_alloc_array(f->ports, sizeof *t->load);
+    t->ends = fab_base_alloc_array(f->end_count, sizeof *t->ends);
+    t->worst = fab_base_alloc_array(worst, sizeof *t->worst);
     for (uint32_t i = 0; t->ends != NULL && i < f->end_count; i++)
         t->ends[i] = i;
     return t->load && t->ends && t->worst ? FAB_OK : FAB_E_NOMEM;
@@ -59,7 +59,7 @@ static uint32_t flow(struct traffic *t, uint32_t src, uint32_t dst)
     if (!fab_study_measurement_leads(f, src, dst))
         return 0;
     for (uint32_t sw = f->leaves[f->ends[src].leaf].sw; sw != home;) {
-        uint32_t channel = f->first[sw] + fab_lft_row(lft, sw)[lid];
+        uint32_t channel = f->first[sw] + fab_target_lft_row(lft, sw)[lid];
         uint32_t load = ++t->load[channel];
         most = load > most ? load : most;
         sw = f->to[channel];
@@ -76,7 +76,7 @@ static double share(const struct traffic *t, uint32_t src, uint32_t dst)
     if (!fab_study_measurement_leads(f, src, dst))
         return 0;
     for (uint32_t sw = f->leaves[f->ends[src].leaf].sw; sw != home;) {
-        uint32_t channel = f->first[sw] + fab_lft_row(lft, sw)[lid];
+        uint32_t channel = f->first[sw] + fab_target_lft_row(lft, sw)[lid];
         most = t->load[channel] > most ? t->load[channel] : most;
         sw = f->to[channel];
     }
@@ -106,7 +106,7 @@ int fab_study_measure_shifts(const struct fab_measurement *f, struct fab_quality
     int rc = traffic_init(&t, f, 1, 0);
     s.every = all <= some;
     if (rc == FAB_OK && !s.every) /* the shuffled values 1..all are different shifts */
-        fab_prng_shuffle(&t.prng, t.ends + 1, all);
+        fab_base_prng_shuffle(&t.prng, t.ends + 1, all);
     while (rc == FAB_OK && s.tried < (s.every ? all : some)) {
         uint32_t k = t.ends[++s.tried], most = shift(&t, k);
         if (most > s.max || (most == s.max && k < s.worst)) {
@@ -127,7 +127,7 @@ static uint32_t permute(struct traffic *t)
 {
     uint32_t most = 0;
     clear(t);
-    fab_prng_shuffle(&t->prng, t->ends, t->f->end_count);
+    fab_base_prng_shuffle(&t->prng, t->ends, t->f->end_count);
     for (uint32_t src = 0; src < t->f->end_count; src++) {
         uint32_t load = src != t->ends[src] ? flow(t, src, t->ends[src]) : 0;
         most = load > most ? load : most;
@@ -165,7 +165,7 @@ static double bisect(struct traffic *t)
     uint32_t half = t->f->end_count / 2;
     double sum = 0;
     clear(t);
-    fab_prng_shuffle(&t->prng, t->ends, t->f->end_count);
+    fab_base_prng_shuffle(&t->prng, t->ends, t->f->end_count);
     for (uint32_t i = 0; i < half; i++)
         flow(t, t->ends[i], t->ends[half + i]);
     for (uint32_t i = 0; i < half; i++)

@@ -57,7 +57,7 @@ int fab_study_quality_endports(const struct fab_quality_input *in, uint32_t **re
     int rc = fab_study_measurement_make(in, &f);
     if (rc < 0)
         return rc;
-    uint32_t *ports = fab_alloc_array(f.end_count, sizeof *ports);
+    uint32_t *ports = fab_base_alloc_array(f.end_count, sizeof *ports);
     for (uint32_t i = 0; ports != NULL && i < f.end_count; i++)
         ports[i] = f.ends[i].port;
     uint32_t count = f.end_count;

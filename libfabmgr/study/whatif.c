@@ -20,15 +20,15 @@ static int remove_link(struct fab_builder *b, const struct fab_fabric *f, uint32
     if (p->peer == FAB_NONE)
         return FAB_E_NOT_FOUND;
     /* The references of a builder made from a snapshot are the ids of its nodes. */
-    *ret_was = fab_builder_peer(b, p->node, p->num, &ref, &num) == FAB_OK;
-    return *ret_was ? fab_builder_unlink(b, p->node, p->num) : FAB_OK;
+    *ret_was = fab_fabric_builder_peer(b, p->node, p->num, &ref, &num) == FAB_OK;
+    return *ret_was ? fab_fabric_builder_unlink(b, p->node, p->num) : FAB_OK;
 }
 
 static int remove_links(const struct fab_whatif_input *in, struct fab_whatif *w)
 {
     const struct fab_fabric *f = in->fabric;
     struct fab_fabric *all = NULL;
-    struct fab_builder *b = fab_builder_from(f);
+    struct fab_builder *b = fab_fabric_builder_from(f);
     int rc = b != NULL ? FAB_OK : FAB_E_NOMEM;
     for (uint32_t i = 0; i < in->port_count && rc == FAB_OK; i++) {
         bool was = false;
@@ -37,27 +37,28 @@ static int remove_links(const struct fab_whatif_input *in, struct fab_whatif *w)
     }
     uint32_t dropped;
     if (rc == FAB_OK)
-        rc = fab_builder_seal(b, &all);
+        rc = fab_fabric_builder_seal(b, &all);
     if (rc == FAB_OK)
-        rc = fab_fabric_island(all, &w->fabric, &dropped);
+        rc = fab_fabric_reachable(all, &w->fabric, &dropped);
     if (rc == FAB_OK && w->fabric->switch_count == 0 && f->switch_count > 0)
         rc = FAB_E_UNREACHABLE;
     fab_fabric_unref(all);
-    fab_builder_free(b);
+    fab_fabric_builder_free(b);
     return rc;
 }
 
 static int map_ports(const struct fab_whatif_input *in, struct fab_whatif *w)
 {
     const struct fab_fabric *f = in->fabric;
-    w->port_now = fab_alloc_array(f->port_count, sizeof *w->port_now);
-    w->lost = fab_alloc_array(f->port_count, sizeof *w->lost);
+    w->port_now = fab_base_alloc_array(f->port_count, sizeof *w->port_now);
+    w->lost = fab_base_alloc_array(f->port_count, sizeof *w->lost);
     if (w->port_now == NULL || w->lost == NULL)
         return FAB_E_NOMEM;
     for (uint32_t port = 0; port < f->port_count; port++) {
         const struct fab_port *p = &f->ports[port];
         uint32_t node = fab_fabric_node_by_guid(w->fabric, f->nodes[p->node].guid);
-        w->port_now[port] = node != FAB_NONE ? fab_port_id(w->fabric, node, p->num) : FAB_NONE;
+        w->port_now[port] =
+            node != FAB_NONE ? fab_fabric_port_id(w->fabric, node, p->num) : FAB_NONE;
     }
     return FAB_OK;
 }
@@ -65,26 +66,26 @@ static int map_ports(const struct fab_whatif_input *in, struct fab_whatif *w)
 /* If one port of an adapter with two ports is cut off, that endport is lost, too. */
 static bool is_lost(const struct fab_whatif *w, uint32_t now)
 {
-    return now == FAB_NONE || !fab_port_is_up(w->fabric, now);
+    return now == FAB_NONE || !fab_fabric_port_is_up(w->fabric, now);
 }
 
 static void find_lost(const struct fab_whatif_input *in, struct fab_whatif *w)
 {
     const struct fab_fabric *f = in->fabric;
     for (uint32_t port = 0; port < f->port_count; port++) {
-        bool is_switch = fab_node_is_switch(f, f->ports[port].node);
+        bool is_switch = fab_fabric_node_is_switch(f, f->ports[port].node);
         if (in->lids->base[port] == 0)
             continue;
         if (is_switch)
             w->lost_switches += w->port_now[port] == FAB_NONE;
-        else if (is_lost(w, w->port_now[port]) && fab_port_is_up(f, port))
+        else if (is_lost(w, w->port_now[port]) && fab_fabric_port_is_up(f, port))
             w->lost[w->lost_count++] = port;
     }
 }
 
 static int keep_lids(const struct fab_whatif_input *in, struct fab_whatif *w)
 {
-    int rc = fab_lids_init(&w->lids, w->fabric->port_count);
+    int rc = fab_target_lids_init(&w->lids, w->fabric->port_count);
     for (uint32_t port = 0; rc == FAB_OK && port < in->fabric->port_count; port++) {
         uint32_t now = w->port_now[port];
         if (now == FAB_NONE)
@@ -92,16 +93,17 @@ static int keep_lids(const struct fab_whatif_input *in, struct fab_whatif *w)
         w->lids.base[now] = in->lids->base[port];
         w->lids.lmc[now] = in->lids->lmc[port];
     }
-    return rc == FAB_OK ? fab_lids_index(&w->lids) : rc;
+    return rc == FAB_OK ? fab_target_lids_index(&w->lids) : rc;
 }
 
 static int keep_tables(const struct fab_whatif_input *in, struct fab_whatif *w)
 {
-    int rc = fab_lft_init(&w->kept, w->fabric->switch_count, in->lft->top);
+    int rc = fab_target_lft_init(&w->kept, w->fabric->switch_count, in->lft->top);
     for (uint32_t sw = 0; rc == FAB_OK && sw < in->fabric->switch_count; sw++) {
         uint32_t port = w->port_now[in->fabric->nodes[sw].first_port];
         if (port != FAB_NONE)
-            memcpy(fab_lft_row(&w->kept, w->fabric->ports[port].node), fab_lft_row(in->lft, sw),
+            memcpy(fab_target_lft_row(&w->kept, w->fabric->ports[port].node),
+                   fab_target_lft_row(in->lft, sw),
                    w->kept.stride < in->lft->stride ? w->kept.stride : in->lft->stride);
     }
     return rc;
@@ -129,8 +131,8 @@ int fab_study_whatif_make(const struct fab_whatif_input *in, struct fab_whatif *
 void fab_study_whatif_fini(struct fab_whatif *w)
 {
     fab_fabric_unref(w->fabric);
-    fab_lids_fini(&w->lids);
-    fab_lft_fini(&w->kept);
+    fab_target_lids_fini(&w->lids);
+    fab_target_lft_fini(&w->kept);
     free(w->lost);
     free(w->port_now);
     *w = (struct fab_whatif){0};
@@ -148,10 +150,10 @@ void fab_study_whatif_compare(const struct fab_lft *before, const struct fab_lft
                               struct fab_whatif_change *ret)
 {
     struct fab_whatif_change c = {0};
-    size_t end = (size_t)fab_lft_blocks(now) * FAB_LFT_BLOCK;
+    size_t end = (size_t)fab_target_lft_blocks(now) * FAB_LFT_BLOCK;
     size_t known = end < before->stride ? end : before->stride;
     for (uint32_t sw = 0; sw < now->switch_count && sw < before->switch_count; sw++) {
-        const uint8_t *x = fab_lft_row(before, sw), *y = fab_lft_row(now, sw);
+        const uint8_t *x = fab_target_lft_row(before, sw), *y = fab_target_lft_row(now, sw);
         uint64_t blocks = c.blocks;
         for (size_t at = 0; at < end; at += FAB_LFT_BLOCK) {
             uint32_t n =

@@ -16,7 +16,7 @@
  *
  * With high priority the limit is the greatest that leaves low priority its shares, if packets are
  * as large as the cable takes. A limit of 0 leaves it one packet in two: so low priority cannot be
- * guaranteed more than half of a cable. fab_arb_guarantee() tells what tables come to.
+ * guaranteed more than half of a cable. fab_target_arb_guarantee() tells what tables come to.
  */
 #include "libfabmgr/target/arb.h"
 
@@ -33,15 +33,15 @@
 #define BLOCK 32
 #define UNBOUNDED 255
 
-void fab_arb_book_fini(struct fab_arb_book *b)
+void fab_target_arb_cache_fini(struct fab_arb_cache *b)
 {
     free(b->page);
-    *b = (struct fab_arb_book){0};
+    *b = (struct fab_arb_cache){0};
 }
 
 /* ---- what each lane shall have --------------------------------------------------------------- */
 
-uint32_t fab_classes_share(const struct fab_classes *c, uint8_t class)
+uint32_t fab_target_class_share(const struct fab_classes *c, uint8_t class)
 {
     uint32_t given = 0, open = 0;
     if (c == NULL)
@@ -55,18 +55,19 @@ uint32_t fab_classes_share(const struct fab_classes *c, uint8_t class)
     return given < WHOLE ? (WHOLE - given) / open : 0;
 }
 
-uint16_t fab_target_lanes(const struct fab_fabric *f, const struct fab_policy *p,
-                          const struct fab_vls *v, uint32_t port, uint8_t level)
+uint16_t fab_target_class_vls(const struct fab_fabric *f, const struct fab_policy *p,
+                              const struct fab_vls *v, uint32_t port, uint8_t level)
 {
-    const unsigned out = fab_vls_class(v, port), classes = v->classes > 0 ? v->classes : 1;
+    const unsigned out = fab_target_vls_port_class(v, port),
+                   classes = v->classes > 0 ? v->classes : 1;
     const unsigned sls = v->sls > 0 ? v->sls : 1;
     uint8_t vls = fab_target_port_vls(f, p, port);
     uint16_t lanes = 0;
-    if (!fab_vls_many(v))
+    if (!fab_target_vls_multiple(v))
         return 1;
     for (unsigned in = 0; in < classes; in++)
         for (unsigned e = 0; e < sls; e++) {
-            uint8_t vl = v->vl[in][out][fab_vls_sl_of(v, level, (uint8_t)e)];
+            uint8_t vl = v->vl[in][out][fab_target_vls_level_sl(v, level, (uint8_t)e)];
             if (vl < FAB_VLS_MAX)
                 lanes |= (uint16_t)(1u << vl % vls);
         }
@@ -100,13 +101,13 @@ static void find_lanes(const struct fab_fabric *f, const struct fab_policy *p,
     uint16_t used = 0, urgent = 0;
     uint8_t vls = fab_target_port_vls(f, p, port);
     vls = v->count < vls ? v->count : vls;
-    for (uint8_t level = 0; level < fab_vls_levels(v); level++) {
-        uint16_t lanes = fab_target_lanes(f, p, v, port, level);
+    for (uint8_t level = 0; level < fab_target_vls_levels(v); level++) {
+        uint16_t lanes = fab_target_class_vls(f, p, v, port, level);
         unsigned each = (unsigned)__builtin_popcount(lanes);
         used |= lanes;
         urgent |= c->class[level].high ? lanes : 0;
         for (unsigned vl = 0; vl < FAB_VLS_MAX; vl++)
-            share[vl] += lanes >> vl & 1 ? fab_classes_share(c, level) / each : 0;
+            share[vl] += lanes >> vl & 1 ? fab_target_class_share(c, level) / each : 0;
     }
     if (urgent == used || f->ports[port].info.vlarb_high_cap == 0)
         urgent = 0; /* none has priority over the others */
@@ -270,23 +271,23 @@ static uint64_t key_of(const struct fab_fabric *f, const struct fab_policy *p,
 {
     const struct fab_port_info *info = &f->ports[port].info;
     return (uint64_t)fab_target_mtu(f, p, port) << 32 | (uint64_t)info->vlarb_low_cap << 24 |
-           (uint64_t)info->vlarb_high_cap << 16 | (uint64_t)fab_vls_class(v, port) << 8 |
-           fab_target_port_vls(f, p, port);
+           (uint64_t)info->vlarb_high_cap << 16 |
+           (uint64_t)fab_target_vls_port_class(v, port) << 8 | fab_target_port_vls(f, p, port);
 }
 
-static void remember(struct fab_arb_book *b, uint64_t key, const struct fab_arb *a)
+static void remember(struct fab_arb_cache *b, uint64_t key, const struct fab_arb *a)
 {
-    struct fab_arb_page *more = b->page;
+    struct fab_arb_cache_entry *more = b->page;
     if (b->count == b->room)
-        more = fab_grow(b->page, sizeof(*more), b->count + 1, &b->room);
+        more = fab_base_grow(b->page, sizeof(*more), b->count + 1, &b->room);
     if (more == NULL)
         return; /* it is computed anew */
     b->page = more;
-    more[b->count++] = (struct fab_arb_page){key, *a};
+    more[b->count++] = (struct fab_arb_cache_entry){key, *a};
 }
 
 bool fab_target_arb(const struct fab_fabric *f, const struct fab_policy *p, const struct fab_vls *v,
-                    uint32_t port, struct fab_arb_book *book, struct fab_arb *ret)
+                    uint32_t port, struct fab_arb_cache *book, struct fab_arb *ret)
 {
     uint8_t vls = fab_target_port_vls(f, p, port);
     *ret = (struct fab_arb){0};
@@ -308,7 +309,7 @@ bool fab_target_arb(const struct fab_fabric *f, const struct fab_policy *p, cons
     return ret->lows + ret->highs > 0;
 }
 
-void fab_arb_block(const struct fab_arb *a, unsigned block, struct fab_vlarb *ret)
+void fab_target_arb_block(const struct fab_arb *a, unsigned block, struct fab_vlarb *ret)
 {
     const struct fab_arb_entry *entry = block <= 2 ? a->low : a->high;
     const unsigned count = block <= 2 ? a->lows : a->highs, at = block % 2 ? 0 : BLOCK;
@@ -319,7 +320,8 @@ void fab_arb_block(const struct fab_arb *a, unsigned block, struct fab_vlarb *re
     }
 }
 
-bool fab_arb_has_block(const struct fab_arb *a, const struct fab_port_info *info, unsigned block)
+bool fab_target_arb_has_block(const struct fab_arb *a, const struct fab_port_info *info,
+                              unsigned block)
 {
     unsigned cap = block <= 2 ? info->vlarb_low_cap : info->vlarb_high_cap;
     return cap > (block % 2 ? 0u : BLOCK) && (a->whole || block == 1);
@@ -353,7 +355,8 @@ static bool waits(const struct fab_arb_entry *entry, uint8_t count, uint16_t lan
     return false;
 }
 
-uint32_t fab_arb_guarantee(const struct fab_arb *a, uint16_t mine, uint16_t others, uint32_t mtu)
+uint32_t fab_target_arb_guarantee(const struct fab_arb *a, uint16_t mine, uint16_t others,
+                                  uint32_t mtu)
 {
     bool high = waits(a->high, a->highs, mine);
     const struct fab_arb_entry *table = high ? a->high : a->low;

@@ -25,34 +25,36 @@ struct fab_arb {
     struct fab_arb_entry low[FAB_ARB_ENTRIES], high[FAB_ARB_ENTRIES];
 };
 /* Those that many ports have in common, so that they are computed once. All zero: none. */
-struct fab_arb_page {
+struct fab_arb_cache_entry {
     uint64_t key;
     struct fab_arb arb;
 };
-struct fab_arb_book {
-    struct fab_arb_page *page;
+struct fab_arb_cache {
+    struct fab_arb_cache_entry *page;
     size_t count, room;
 };
-void fab_arb_book_fini(struct fab_arb_book *b);
+void fab_target_arb_cache_fini(struct fab_arb_cache *b);
 
 /* The tables of a port; false: there is nothing to be set (one lane, or tables of too few entries)
  * and *ret is all zero. book: NULL, or what was computed before for this fabric, policy and lanes.
  */
 bool fab_target_arb(const struct fab_fabric *f, const struct fab_policy *p, const struct fab_vls *v,
-                    uint32_t port, struct fab_arb_book *book, struct fab_arb *ret);
+                    uint32_t port, struct fab_arb_cache *book, struct fab_arb *ret);
 /* A block of them, 1..FAB_ARB_BLOCKS, as it is written; and whether the port has it. */
-void fab_arb_block(const struct fab_arb *a, unsigned block, struct fab_vlarb *ret);
-bool fab_arb_has_block(const struct fab_arb *a, const struct fab_port_info *info, unsigned block);
+void fab_target_arb_block(const struct fab_arb *a, unsigned block, struct fab_vlarb *ret);
+bool fab_target_arb_has_block(const struct fab_arb *a, const struct fab_port_info *info,
+                              unsigned block);
 
 /* The VLs of a traffic class at a port, a bit each. */
-uint16_t fab_target_lanes(const struct fab_fabric *f, const struct fab_policy *p,
-                          const struct fab_vls *v, uint32_t port, uint8_t level);
+uint16_t fab_target_class_vls(const struct fab_fabric *f, const struct fab_policy *p,
+                              const struct fab_vls *v, uint32_t port, uint8_t level);
 /* What the lanes `mine` get of a cable when all of `others` have packets of `mtu` bytes to send,
  * too: per mille, by the arithmetic of 7.6.9; the least of all its lanes, should only one have
  * packets. */
-uint32_t fab_arb_guarantee(const struct fab_arb *a, uint16_t mine, uint16_t others, uint32_t mtu);
+uint32_t fab_target_arb_guarantee(const struct fab_arb *a, uint16_t mine, uint16_t others,
+                                  uint32_t mtu);
 /* The share that a class shall have, in thousandths of a percent: its own, or its part of what the
  * others leave. */
-uint32_t fab_classes_share(const struct fab_classes *c, uint8_t class);
+uint32_t fab_target_class_share(const struct fab_classes *c, uint8_t class);
 
 #endif

@@ -26,14 +26,14 @@ struct fab_blocks {     /* all zero: none */
     struct fab_block *block;
     size_t count, room;
 };
-void fab_blocks_fini(struct fab_blocks *b);
-int fab_blocks_copy(const struct fab_blocks *b, struct fab_blocks *ret_copy); /* NOMEM */
+void fab_target_blocks_fini(struct fab_blocks *b);
+int fab_target_blocks_copy(const struct fab_blocks *b, struct fab_blocks *ret_copy); /* NOMEM */
 /* NOMEM: then nothing has changed. */
-int fab_blocks_put(struct fab_blocks *b, uint32_t id, uint32_t number,
-                   const uint16_t entry[FAB_BLOCK_ENTRIES]);
+int fab_target_blocks_put(struct fab_blocks *b, uint32_t id, uint32_t number,
+                          const uint16_t entry[FAB_BLOCK_ENTRIES]);
 /* For changes of entries; a new one is zeros. NULL: NOMEM. Valid until the next one is added. */
-uint16_t *fab_blocks_at(struct fab_blocks *b, uint32_t id, uint32_t number);
-const uint16_t *fab_blocks_get(const struct fab_blocks *b, uint32_t id, uint32_t number);
-void fab_blocks_forget(struct fab_blocks *b, uint32_t id, uint32_t number);
+uint16_t *fab_target_blocks_edit(struct fab_blocks *b, uint32_t id, uint32_t number);
+const uint16_t *fab_target_blocks_get(const struct fab_blocks *b, uint32_t id, uint32_t number);
+void fab_target_blocks_forget(struct fab_blocks *b, uint32_t id, uint32_t number);
 
 #endif

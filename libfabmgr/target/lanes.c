@@ -11,10 +11,11 @@
 uint64_t fab_target_sl2vl(const struct fab_fabric *f, const struct fab_policy *p,
                           const struct fab_vls *v, uint32_t in, uint32_t out)
 {
-    if (!fab_vls_many(v))
+    if (!fab_target_vls_multiple(v))
         return 0;
-    return fab_vls_map(v->vl[fab_vls_class(v, in)][fab_vls_class(v, out)],
-                       fab_target_port_vls(f, p, out));
+    return fab_target_sl2vl_pack(
+        v->vl[fab_target_vls_port_class(v, in)][fab_target_vls_port_class(v, out)],
+        fab_target_port_vls(f, p, out));
 }
 
 uint8_t fab_target_vl(const struct fab_fabric *f, const struct fab_policy *p,
@@ -27,22 +28,22 @@ uint8_t fab_target_vl(const struct fab_fabric *f, const struct fab_policy *p,
 static uint32_t switch_of(const struct fab_fabric *f, uint32_t port)
 {
     uint32_t node = f->ports[port].node;
-    if (!fab_node_is_switch(f, node))
-        node = fab_peer_node(f, port);
-    return node != FAB_NONE && fab_node_is_switch(f, node) ? node : FAB_NONE;
+    if (!fab_fabric_node_is_switch(f, node))
+        node = fab_fabric_peer_node(f, port);
+    return node != FAB_NONE && fab_fabric_node_is_switch(f, node) ? node : FAB_NONE;
 }
 
 uint8_t fab_target_sl(const struct fab_fabric *f, const struct fab_lids *lids,
                       const struct fab_vls *v, uint32_t src, uint32_t lid)
 {
-    if (!fab_vls_many(v) || lid > lids->top || lids->owner[lid] == FAB_NONE)
+    if (!fab_target_vls_multiple(v) || lid > lids->top || lids->owner[lid] == FAB_NONE)
         return 0;
     uint32_t from = switch_of(f, src), to = switch_of(f, lids->owner[lid]);
-    return from != FAB_NONE && to != FAB_NONE ? fab_vls_sl(v, from, to, lid) : 0;
+    return from != FAB_NONE && to != FAB_NONE ? fab_target_vls_sl(v, from, to, lid) : 0;
 }
 
-uint8_t fab_target_sl_of(const struct fab_fabric *f, const struct fab_lids *lids,
-                         const struct fab_vls *v, uint8_t level, uint32_t src, uint32_t lid)
+uint8_t fab_target_level_sl(const struct fab_fabric *f, const struct fab_lids *lids,
+                            const struct fab_vls *v, uint8_t level, uint32_t src, uint32_t lid)
 {
-    return fab_vls_sl_of(v, level, fab_target_sl(f, lids, v, src, lid));
+    return fab_target_vls_level_sl(v, level, fab_target_sl(f, lids, v, src, lid));
 }

@@ -11,7 +11,7 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
-int fab_pkeys_copy(const struct fab_pkeys *p, struct fab_pkeys *ret_copy)
+int fab_target_pkeys_copy(const struct fab_pkeys *p, struct fab_pkeys *ret_copy)
 {
     struct fab_pkeys copy = {.ports = p->ports};
     if (p->ports == 0) {
@@ -19,11 +19,11 @@ int fab_pkeys_copy(const struct fab_pkeys *p, struct fab_pkeys *ret_copy)
         return FAB_OK;
     }
     size_t keys = p->first[p->ports];
-    copy.first = fab_alloc_array((size_t)p->ports + 1, sizeof(*copy.first));
-    copy.key = fab_alloc_array(keys, sizeof(*copy.key));
-    copy.enforce = fab_alloc_array(p->ports, sizeof(*copy.enforce));
+    copy.first = fab_base_alloc_array((size_t)p->ports + 1, sizeof(*copy.first));
+    copy.key = fab_base_alloc_array(keys, sizeof(*copy.key));
+    copy.enforce = fab_base_alloc_array(p->ports, sizeof(*copy.enforce));
     if (copy.first == NULL || copy.key == NULL || copy.enforce == NULL) {
-        fab_pkeys_fini(&copy);
+        fab_target_pkeys_fini(&copy);
         return FAB_E_NOMEM;
     }
     memcpy(copy.first, p->first, ((size_t)p->ports + 1) * sizeof(*copy.first));
@@ -34,7 +34,7 @@ int fab_pkeys_copy(const struct fab_pkeys *p, struct fab_pkeys *ret_copy)
     return FAB_OK;
 }
 
-void fab_pkeys_fini(struct fab_pkeys *p)
+void fab_target_pkeys_fini(struct fab_pkeys *p)
 {
     free(p->first);
     free(p->key);
@@ -42,54 +42,57 @@ void fab_pkeys_fini(struct fab_pkeys *p)
     memset(p, 0, sizeof(*p));
 }
 
-const uint16_t *fab_pkeys_of(const struct fab_pkeys *p, uint32_t port, uint32_t *ret_count)
+const uint16_t *fab_target_pkeys_table(const struct fab_pkeys *p, uint32_t port,
+                                       uint32_t *ret_count)
 {
     uint32_t count = port < p->ports ? p->first[port + 1] - p->first[port] : 0;
     *ret_count = count;
     return count > 0 ? p->key + p->first[port] : NULL;
 }
 
-const uint16_t *fab_pkeys_or_default(const struct fab_pkeys *p, uint32_t port, uint32_t *ret_count)
+const uint16_t *fab_target_pkeys_table_or_default(const struct fab_pkeys *p, uint32_t port,
+                                                  uint32_t *ret_count)
 {
     static const uint16_t full = 0xffff;
-    const uint16_t *key = fab_pkeys_of(p, port, ret_count);
+    const uint16_t *key = fab_target_pkeys_table(p, port, ret_count);
     if (key != NULL)
         return key;
     *ret_count = 1;
     return &full;
 }
 
-bool fab_pkeys_has(const struct fab_pkeys *p, uint32_t port, uint16_t pkey)
+bool fab_target_pkeys_has(const struct fab_pkeys *p, uint32_t port, uint16_t pkey)
 {
     uint32_t count;
-    const uint16_t *key = fab_pkeys_or_default(p, port, &count);
+    const uint16_t *key = fab_target_pkeys_table_or_default(p, port, &count);
     for (uint32_t i = 0; i < count; i++)
-        if (fab_pkey_base(key[i]) == fab_pkey_base(pkey) && fab_pkey_base(pkey) != 0)
+        if (fab_target_pkey_base(key[i]) == fab_target_pkey_base(pkey) &&
+            fab_target_pkey_base(pkey) != 0)
             return true;
     return false;
 }
 
-uint16_t fab_pkeys_common(const struct fab_pkeys *p, uint32_t a, uint32_t b, uint16_t wanted)
+uint16_t fab_target_pkeys_common(const struct fab_pkeys *p, uint32_t a, uint32_t b, uint16_t wanted)
 {
     uint32_t as, bs;
-    const uint16_t *of_a = fab_pkeys_or_default(p, a, &as);
-    const uint16_t *of_b = fab_pkeys_or_default(p, b, &bs);
+    const uint16_t *of_a = fab_target_pkeys_table_or_default(p, a, &as);
+    const uint16_t *of_b = fab_target_pkeys_table_or_default(p, b, &bs);
     for (uint32_t i = 0; i < as; i++) {
         uint16_t key = of_a[i];
-        if (wanted != 0 && fab_pkey_base(key) != fab_pkey_base(wanted))
+        if (wanted != 0 && fab_target_pkey_base(key) != fab_target_pkey_base(wanted))
             continue;
         for (uint32_t n = 0; n < bs; n++)
-            if (fab_pkeys_match(key, of_b[n]) || (a == b && n == i && key != 0))
+            if (fab_target_pkeys_match(key, of_b[n]) || (a == b && n == i && key != 0))
                 return key & of_b[n];
     }
     return 0;
 }
 
-void fab_pkeys_block(const struct fab_pkeys *p, uint32_t port, uint32_t block,
-                     uint16_t ret[FAB_PKEY_BLOCK])
+void fab_target_pkeys_block(const struct fab_pkeys *p, uint32_t port, uint32_t block,
+                            uint16_t ret[FAB_PKEY_BLOCK])
 {
     uint32_t count, at = block * FAB_PKEY_BLOCK;
-    const uint16_t *key = fab_pkeys_of(p, port, &count);
+    const uint16_t *key = fab_target_pkeys_table(p, port, &count);
     memset(ret, 0, FAB_PKEY_BLOCK * sizeof(*ret));
     if (at < count)
         memcpy(ret, key + at,
@@ -98,34 +101,35 @@ void fab_pkeys_block(const struct fab_pkeys *p, uint32_t port, uint32_t block,
 
 /* PartitionCap of NodeInfo, but for external ports of switches, which have PartitionEnforcementCap
  * of SwitchInfo. */
-uint32_t fab_pkeys_room(const struct fab_fabric *f, uint32_t port)
+uint32_t fab_target_pkeys_capacity(const struct fab_fabric *f, uint32_t port)
 {
     const struct fab_port *p = &f->ports[port];
-    bool is_switch = fab_node_is_switch(f, p->node);
+    bool is_switch = fab_fabric_node_is_switch(f, p->node);
     if (is_switch && p->num != 0)
         return f->switches[p->node].partition_enforcement_cap;
-    return fab_port_has_lid(f, port) ? f->nodes[p->node].info.partition_cap : 0;
+    return fab_fabric_port_has_lid(f, port) ? f->nodes[p->node].info.partition_cap : 0;
 }
 
 /* ---- what ports hold ------------------------------------------------------------------------- */
 
 #define TOLD FAB_PKEY_BLOCKS_MAX /* a block that no port has: what it was told to check */
 
-void fab_held_pkeys_forget(struct fab_blocks *h, uint32_t port)
+void fab_target_held_pkeys_forget(struct fab_blocks *h, uint32_t port)
 {
     for (uint32_t block = 0; h->count > 0 && block <= TOLD; block++)
-        fab_blocks_forget(h, port, block);
+        fab_target_blocks_forget(h, port, block);
 }
 
-int fab_held_pkeys_tell(struct fab_blocks *h, uint32_t port, uint8_t enforce)
+int fab_target_held_pkeys_set_enforce(struct fab_blocks *h, uint32_t port, uint8_t enforce)
 {
     const uint16_t told[FAB_PKEY_BLOCK] = {enforce};
-    return fab_blocks_put(h, port, TOLD, told);
+    return fab_target_blocks_put(h, port, TOLD, told);
 }
 
-bool fab_held_pkeys_refused(const struct fab_blocks *h, uint32_t port, uint8_t enforce)
+bool fab_target_held_pkeys_refused_enforce(const struct fab_blocks *h, uint32_t port,
+                                           uint8_t enforce)
 {
-    const uint16_t *told = fab_blocks_get(h, port, TOLD);
+    const uint16_t *told = fab_target_blocks_get(h, port, TOLD);
     return told != NULL && told[0] == enforce;
 }
 
@@ -138,11 +142,11 @@ static uint32_t same_port(const struct fab_fabric *old, uint32_t port, const str
     uint32_t node = fab_fabric_node_by_guid(now, old->nodes[was->node].guid);
     if (node == FAB_NONE || now->nodes[node].num_ports < was->num)
         return FAB_NONE;
-    return fab_port_id(now, node, was->num);
+    return fab_fabric_port_id(now, node, was->num);
 }
 
-int fab_held_pkeys_move(const struct fab_blocks *h, const struct fab_fabric *old,
-                        const struct fab_fabric *now, struct fab_blocks *ret)
+int fab_target_held_pkeys_remap(const struct fab_blocks *h, const struct fab_fabric *old,
+                                const struct fab_fabric *now, struct fab_blocks *ret)
 {
     struct fab_blocks to = {0};
     int r = FAB_OK;
@@ -150,11 +154,11 @@ int fab_held_pkeys_move(const struct fab_blocks *h, const struct fab_fabric *old
         const struct fab_block *b = &h->block[i];
         uint32_t port = b->known ? same_port(old, b->id, now) : FAB_NONE;
         if (port != FAB_NONE)
-            r = fab_blocks_put(&to, port, b->number, b->entry);
+            r = fab_target_blocks_put(&to, port, b->number, b->entry);
     }
     if (r == FAB_OK)
         *ret = to;
     else
-        fab_blocks_fini(&to);
+        fab_target_blocks_fini(&to);
     return r;
 }

@@ -76,7 +76,7 @@ uint32_t fab_target_mtu(const struct fab_fabric *f, const struct fab_policy *p, 
 {
     const struct fab_port_info *ours = &f->ports[port].info;
     const struct fab_port_info *theirs = &f->ports[f->ports[port].peer].info;
-    unsigned bytes = fab_mtu_bytes(agree(0, ours->mtu_cap, theirs->mtu_cap, p->max_mtu));
+    unsigned bytes = fab_wire_mtu_bytes(agree(0, ours->mtu_cap, theirs->mtu_cap, p->max_mtu));
     return bytes != 0 ? bytes : 4096;
 }
 
@@ -98,10 +98,10 @@ static void link_fields(const struct fab_fabric *f, const struct fab_policy *p, 
 static void queue_fields(const struct fab_fabric *f, const struct fab_policy *p, uint32_t port,
                          struct fab_port_info *want)
 {
-    uint32_t peer_node = fab_peer_node(f, port);
+    uint32_t peer_node = fab_fabric_peer_node(f, port);
     if (peer_node == FAB_NONE)
         return;
-    bool towards_end = !fab_node_is_switch(f, peer_node);
+    bool towards_end = !fab_fabric_node_is_switch(f, peer_node);
     want->hoq_life = towards_end ? p->leaf_hoq_life : p->hoq_life;
     want->vl_stall_count = towards_end ? p->leaf_vl_stall_count : p->vl_stall_count;
 }
@@ -121,7 +121,7 @@ void fab_target_port_info(const struct fab_fabric *f, const struct fab_policy *p
                           struct fab_port_info *ret_want)
 {
     uint32_t node = f->ports[port].node;
-    bool is_switch = fab_node_is_switch(f, node);
+    bool is_switch = fab_fabric_node_is_switch(f, node);
     struct fab_port_info want = f->ports[port].info;
     uint8_t state = want.port_state;
     no_state_change(&want);
@@ -144,7 +144,7 @@ uint8_t fab_target_port_vls(const struct fab_fabric *f, const struct fab_policy 
     uint32_t peer = f->ports[port].peer;
     if (peer == FAB_NONE)
         return 1;
-    unsigned vls = fab_op_vls_count(lesser(op_vls(f, p, port), op_vls(f, p, peer)));
+    unsigned vls = fab_wire_op_vls_count(lesser(op_vls(f, p, port), op_vls(f, p, peer)));
     return vls > 0 ? (uint8_t)vls : 1;
 }
 
@@ -157,7 +157,7 @@ static uint16_t multicast_fdb_top(const struct fab_fabric *f, uint32_t sw)
 {
     const struct fab_switch_info *is = &f->switches[sw];
     uint32_t last = MLID_FIRST + is->multicast_fdb_cap - 1;
-    bool has = (f->ports[fab_port_id(f, sw, 0)].info.cap_mask & CAP_MULTICAST_FDB_TOP) != 0;
+    bool has = (f->ports[fab_fabric_port_id(f, sw, 0)].info.cap_mask & CAP_MULTICAST_FDB_TOP) != 0;
     if (!has || is->multicast_fdb_cap == 0)
         return is->multicast_fdb_top;
     return (uint16_t)(last < MLID_LAST ? last : MLID_LAST);

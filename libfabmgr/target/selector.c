@@ -6,14 +6,14 @@
 
 #include "libfabmgr/base/match.h"
 
-bool fab_node_is_named(const struct fab_node *n, const char *pattern)
+bool fab_target_node_matches(const struct fab_node *n, const char *pattern)
 {
-    return fab_matches(pattern, n->desc, strlen(n->desc)) ||
-           fab_matches(pattern, n->desc, strcspn(n->desc, " \t"));
+    return fab_base_pattern_matches(pattern, n->desc, strlen(n->desc)) ||
+           fab_base_pattern_matches(pattern, n->desc, strcspn(n->desc, " \t"));
 }
 
-bool fab_selector_fits(const struct fab_fabric *f, const struct fab_port_selector *who,
-                       uint32_t port)
+bool fab_target_selector_matches(const struct fab_fabric *f, const struct fab_port_selector *who,
+                                 uint32_t port)
 {
     const struct fab_node *n = &f->nodes[f->ports[port].node];
     switch (who->kind) {
@@ -30,7 +30,7 @@ bool fab_selector_fits(const struct fab_fabric *f, const struct fab_port_selecto
     case FAB_SELECT_GUID:
         return f->ports[port].guid == who->guid;
     case FAB_SELECT_NAME:
-        return fab_node_is_named(n, who->name);
+        return fab_target_node_matches(n, who->name);
     case FAB_SELECT_GROUP:
         break;
     }

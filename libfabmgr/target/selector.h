@@ -11,9 +11,9 @@
 
 /* The pattern is for the node's description, or for its first word: that is the host's name in what
  * drivers write ("node-0001 mlx5_0"). */
-bool fab_node_is_named(const struct fab_node *n, const char *pattern);
+bool fab_target_node_matches(const struct fab_node *n, const char *pattern);
 /* An end port is meant, on its own account: a GROUP means none. */
-bool fab_selector_fits(const struct fab_fabric *f, const struct fab_port_selector *who,
-                       uint32_t port);
+bool fab_target_selector_matches(const struct fab_fabric *f, const struct fab_port_selector *who,
+                                 uint32_t port);
 
 #endif

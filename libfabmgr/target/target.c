@@ -17,14 +17,14 @@
 
 /* ---- LIDs ----------------------------------------------------------------------------------- */
 
-int fab_lids_init(struct fab_lids *l, uint32_t port_count)
+int fab_target_lids_init(struct fab_lids *l, uint32_t port_count)
 {
     struct fab_lids made = {.port_count = port_count};
     size_t n = port_count > 0 ? port_count : 1;
     made.base = calloc(n, sizeof(*made.base));
     made.lmc = calloc(n, sizeof(*made.lmc));
     if (made.base == NULL || made.lmc == NULL) {
-        fab_lids_fini(&made);
+        fab_target_lids_fini(&made);
         return FAB_E_NOMEM;
     }
     *l = made;
@@ -56,7 +56,7 @@ static int claim(const struct fab_lids *l, uint32_t port, uint32_t *owner)
     return FAB_OK;
 }
 
-int fab_lids_index(struct fab_lids *l)
+int fab_target_lids_index(struct fab_lids *l)
 {
     uint32_t top = highest_lid(l);
     uint32_t *owner = malloc(((size_t)top + 1) * sizeof(*owner));
@@ -76,7 +76,7 @@ int fab_lids_index(struct fab_lids *l)
     return FAB_OK;
 }
 
-void fab_lids_fini(struct fab_lids *l)
+void fab_target_lids_fini(struct fab_lids *l)
 {
     free(l->base);
     free(l->lmc);
@@ -100,7 +100,7 @@ static void *alloc_entries(size_t size)
     return entries;
 }
 
-int fab_lft_init(struct fab_lft *t, uint32_t switch_count, uint32_t top)
+int fab_target_lft_init(struct fab_lft *t, uint32_t switch_count, uint32_t top)
 {
     size_t stride = ((size_t)top / FAB_LFT_BLOCK + 1) * FAB_LFT_BLOCK;
     size_t size = 0;
@@ -115,7 +115,7 @@ int fab_lft_init(struct fab_lft *t, uint32_t switch_count, uint32_t top)
     return FAB_OK;
 }
 
-void fab_lft_fini(struct fab_lft *t)
+void fab_target_lft_fini(struct fab_lft *t)
 {
     free(t->entries);
     memset(t, 0, sizeof(*t));
@@ -145,17 +145,17 @@ bool fab_target_is_shared(const struct fab_target *t)
 
 static int copy_lids(const struct fab_lids *from, struct fab_lids *to)
 {
-    int ret = fab_lids_init(to, from->port_count);
+    int ret = fab_target_lids_init(to, from->port_count);
     if (ret != FAB_OK)
         return ret;
     memcpy(to->base, from->base, from->port_count * sizeof(*to->base));
     memcpy(to->lmc, from->lmc, from->port_count * sizeof(*to->lmc));
-    return fab_lids_index(to);
+    return fab_target_lids_index(to);
 }
 
 static int copy_lft(const struct fab_lft *from, struct fab_lft *to)
 {
-    int ret = fab_lft_init(to, from->switch_count, from->top);
+    int ret = fab_target_lft_init(to, from->switch_count, from->top);
     if (ret == FAB_OK)
         memcpy(to->entries, from->entries, from->stride * from->switch_count);
     return ret;
@@ -168,9 +168,9 @@ int fab_target_clone(const struct fab_target *t, struct fab_target **ret_clone)
     if (ret == FAB_OK)
         ret = copy_lft(&t->lft, &clone->lft);
     if (ret == FAB_OK)
-        ret = fab_vls_copy(&t->vls, &clone->vls);
+        ret = fab_target_vls_copy(&t->vls, &clone->vls);
     if (ret == FAB_OK)
-        ret = fab_pkeys_copy(&t->pkeys, &clone->pkeys);
+        ret = fab_target_pkeys_copy(&t->pkeys, &clone->pkeys);
     if (ret != FAB_OK) {
         fab_target_unref(clone);
         return ret;
@@ -189,9 +189,9 @@ void fab_target_unref(struct fab_target *t)
     assert(left >= 0);
     if (left > 0)
         return;
-    fab_lids_fini(&t->lids);
-    fab_lft_fini(&t->lft);
-    fab_vls_fini(&t->vls);
-    fab_pkeys_fini(&t->pkeys);
+    fab_target_lids_fini(&t->lids);
+    fab_target_lft_fini(&t->lft);
+    fab_target_vls_fini(&t->vls);
+    fab_target_pkeys_fini(&t->pkeys);
     free(t);
 }

@@ -28,10 +28,10 @@ struct fab_lids {
     uint32_t top;        /* highest LID in use, LMC range included; 0: none */
     uint32_t *owner;     /* [top + 1] port id, or FAB_NONE */
 };
-int fab_lids_init(struct fab_lids *l, uint32_t port_count);
+int fab_target_lids_init(struct fab_lids *l, uint32_t port_count);
 /* Builds owner[] and top from base[] and lmc[]. EXISTS: two ports claim one LID. */
-int fab_lids_index(struct fab_lids *l);
-void fab_lids_fini(struct fab_lids *l);
+int fab_target_lids_index(struct fab_lids *l);
+void fab_target_lids_fini(struct fab_lids *l);
 
 /* Linear forwarding tables of all switches, one row a switch id. */
 struct fab_lft {
@@ -40,13 +40,13 @@ struct fab_lft {
     size_t stride;    /* bytes a row: a multiple of FAB_LFT_BLOCK, > top */
     uint8_t *entries; /* [switch_count][stride], FAB_LFT_NO_ROUTE where nothing */
 };
-int fab_lft_init(struct fab_lft *t, uint32_t switch_count, uint32_t top); /* all NO_ROUTE */
-void fab_lft_fini(struct fab_lft *t);
-static inline uint8_t *fab_lft_row(const struct fab_lft *t, uint32_t sw)
+int fab_target_lft_init(struct fab_lft *t, uint32_t switch_count, uint32_t top); /* all NO_ROUTE */
+void fab_target_lft_fini(struct fab_lft *t);
+static inline uint8_t *fab_target_lft_row(const struct fab_lft *t, uint32_t sw)
 {
     return t->entries + (size_t)sw * t->stride;
 }
-static inline uint32_t fab_lft_blocks(const struct fab_lft *t)
+static inline uint32_t fab_target_lft_blocks(const struct fab_lft *t)
 {
     return t->top / FAB_LFT_BLOCK + 1;
 }
@@ -80,9 +80,9 @@ void fab_target_port_info(const struct fab_fabric *f, const struct fab_policy *p
 uint8_t fab_target_port_vls(const struct fab_fabric *f, const struct fab_policy *p, uint32_t port);
 /* Bytes that packets over a port's cable carry at most; 4096 where devices do not say. */
 uint32_t fab_target_mtu(const struct fab_fabric *f, const struct fab_policy *p, uint32_t port);
-/* The SLtoVLMappingTable, as fab_vls_map has it, of what comes into a switch by port id `in` and
- * leaves by port id `out`; an adapter or router has one table, in == out. With one lane: all on VL
- * 0. IBA 14.2.5.8. */
+/* The SLtoVLMappingTable, as fab_target_sl2vl_pack has it, of what comes into a switch by port id
+ * `in` and leaves by port id `out`; an adapter or router has one table, in == out. With one lane:
+ * all on VL 0. IBA 14.2.5.8. */
 uint64_t fab_target_sl2vl(const struct fab_fabric *f, const struct fab_policy *p,
                           const struct fab_vls *v, uint32_t in, uint32_t out);
 /* The SL of packets from port id src to `lid`, and the VL by which they leave port id `out` having
@@ -90,8 +90,8 @@ uint64_t fab_target_sl2vl(const struct fab_fabric *f, const struct fab_policy *p
 uint8_t fab_target_sl(const struct fab_fabric *f, const struct fab_lids *lids,
                       const struct fab_vls *v, uint32_t src, uint32_t lid);
 /* Likewise of packets of a traffic class. */
-uint8_t fab_target_sl_of(const struct fab_fabric *f, const struct fab_lids *lids,
-                         const struct fab_vls *v, uint8_t level, uint32_t src, uint32_t lid);
+uint8_t fab_target_level_sl(const struct fab_fabric *f, const struct fab_lids *lids,
+                            const struct fab_vls *v, uint8_t level, uint32_t src, uint32_t lid);
 uint8_t fab_target_vl(const struct fab_fabric *f, const struct fab_policy *p,
                       const struct fab_vls *v, uint32_t in, uint32_t out, uint8_t sl);
 /* What SwitchInfo shall say: LinearFDBTop, MulticastFDBTop where there is one, LifeTimeValue,

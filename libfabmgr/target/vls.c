@@ -7,7 +7,7 @@
 
 #include "libfabmgr/base/status.h"
 
-void fab_vls_init(struct fab_vls *v, uint8_t count)
+void fab_target_vls_init(struct fab_vls *v, uint8_t count)
 {
     *v = (struct fab_vls){.count = count, .sls = count, .classes = 1};
     for (unsigned in = 0; in < FAB_VL_CLASSES; in++) {
@@ -28,7 +28,7 @@ static int provide(uint8_t **bytes, size_t size)
     return FAB_OK;
 }
 
-int fab_vls_by_lid(struct fab_vls *v, uint32_t top)
+int fab_target_vls_by_lid(struct fab_vls *v, uint32_t top)
 {
     int ret = provide(&v->of_lid, (size_t)top + 1);
     if (ret == FAB_OK)
@@ -36,7 +36,7 @@ int fab_vls_by_lid(struct fab_vls *v, uint32_t top)
     return ret;
 }
 
-int fab_vls_by_pair(struct fab_vls *v, uint32_t switches)
+int fab_target_vls_by_pair(struct fab_vls *v, uint32_t switches)
 {
     int ret = provide(&v->of_pair, (size_t)switches * switches);
     if (ret == FAB_OK)
@@ -44,7 +44,7 @@ int fab_vls_by_pair(struct fab_vls *v, uint32_t switches)
     return ret;
 }
 
-int fab_vls_by_class(struct fab_vls *v, uint32_t ports)
+int fab_target_vls_by_class(struct fab_vls *v, uint32_t ports)
 {
     int ret = provide(&v->port_class, ports);
     if (ret == FAB_OK)
@@ -52,7 +52,7 @@ int fab_vls_by_class(struct fab_vls *v, uint32_t ports)
     return ret;
 }
 
-uint64_t fab_vls_map(const uint8_t vl[FAB_SLS], uint8_t vls)
+uint64_t fab_target_sl2vl_pack(const uint8_t vl[FAB_SLS], uint8_t vls)
 {
     uint64_t map = 0;
     for (unsigned sl = 0; sl < FAB_SLS; sl++) {
@@ -70,7 +70,7 @@ static int duplicate(const uint8_t *bytes, size_t size, uint8_t **ret)
     return status;
 }
 
-int fab_vls_copy(const struct fab_vls *v, struct fab_vls *ret_copy)
+int fab_target_vls_copy(const struct fab_vls *v, struct fab_vls *ret_copy)
 {
     struct fab_vls copy = *v;
     copy.of_lid = copy.of_pair = copy.port_class = NULL;
@@ -82,11 +82,11 @@ int fab_vls_copy(const struct fab_vls *v, struct fab_vls *ret_copy)
     if (ret == FAB_OK)
         *ret_copy = copy;
     else
-        fab_vls_fini(&copy);
+        fab_target_vls_fini(&copy);
     return ret;
 }
 
-void fab_vls_fini(struct fab_vls *v)
+void fab_target_vls_fini(struct fab_vls *v)
 {
     free(v->of_lid);
     free(v->of_pair);

@@ -42,58 +42,62 @@ struct fab_vls {
     uint8_t lane_set[FAB_SLS];
 };
 /* Set up for `count` VLs (0: none, 1..FAB_VLS_MAX), SL s on VL s mod count for all classes. */
-void fab_vls_init(struct fab_vls *v, uint8_t count);
+void fab_target_vls_init(struct fab_vls *v, uint8_t count);
 /* NOMEM: nothing changed. All paths SL 0. */
-int fab_vls_by_lid(struct fab_vls *v, uint32_t top);
-int fab_vls_by_pair(struct fab_vls *v, uint32_t switches);
-int fab_vls_by_class(struct fab_vls *v, uint32_t ports);
-int fab_vls_copy(const struct fab_vls *v, struct fab_vls *ret_copy);
-void fab_vls_fini(struct fab_vls *v);
+int fab_target_vls_by_lid(struct fab_vls *v, uint32_t top);
+int fab_target_vls_by_pair(struct fab_vls *v, uint32_t switches);
+int fab_target_vls_by_class(struct fab_vls *v, uint32_t ports);
+int fab_target_vls_copy(const struct fab_vls *v, struct fab_vls *ret_copy);
+void fab_target_vls_fini(struct fab_vls *v);
 
 /* The 8 bytes of an SLtoVLMappingTable as one number, SL 0 in the highest four bits. vl: by SL;
  * `vls` (1..) data VLs there are, the others are folded into them; 15: packets are dropped. */
-uint64_t fab_vls_map(const uint8_t vl[FAB_SLS], uint8_t vls);
+uint64_t fab_target_sl2vl_pack(const uint8_t vl[FAB_SLS], uint8_t vls);
 
-static inline bool fab_vls_many(const struct fab_vls *v)
+static inline bool fab_target_vls_multiple(const struct fab_vls *v)
 {
     return v->count > 1;
 }
-static inline uint8_t fab_vls_count(const struct fab_vls *v)
+static inline uint8_t fab_target_vls_count(const struct fab_vls *v)
 {
-    return fab_vls_many(v) ? v->count : 1;
+    return fab_target_vls_multiple(v) ? v->count : 1;
 }
 /* The SL from an end at switch `from` to LID `lid`, whose switch is `to`. */
-static inline uint8_t fab_vls_sl(const struct fab_vls *v, uint32_t from, uint32_t to, uint32_t lid)
+static inline uint8_t fab_target_vls_sl(const struct fab_vls *v, uint32_t from, uint32_t to,
+                                        uint32_t lid)
 {
-    if (!fab_vls_many(v))
+    if (!fab_target_vls_multiple(v))
         return 0;
     if (v->of_pair)
         return v->of_pair[(size_t)to * v->switches + from];
     return v->of_lid ? v->of_lid[lid] : 0;
 }
 /* The same for packets of a level. */
-static inline uint8_t fab_vls_sl_of(const struct fab_vls *v, uint8_t level, uint8_t sl)
+static inline uint8_t fab_target_vls_level_sl(const struct fab_vls *v, uint8_t level, uint8_t sl)
 {
     return v->levels > 1 ? v->sl[level][sl] : sl;
 }
-static inline uint8_t fab_vls_levels(const struct fab_vls *v)
+static inline uint8_t fab_target_vls_levels(const struct fab_vls *v)
 {
     return v->levels > 1 ? v->levels : 1;
 }
 /* Packets keep their VL on all of their way, whatever it is: then what waits for what is the same
  * on each as if all were one. */
-static inline bool fab_vls_keep_lane(const struct fab_vls *v)
+static inline bool fab_target_vls_keep_vl(const struct fab_vls *v)
 {
     return v->levels > 1 && v->of_lid == NULL && v->of_pair == NULL && v->classes <= 1;
 }
-static inline uint8_t fab_vls_class(const struct fab_vls *v, uint32_t port)
+static inline uint8_t fab_target_vls_port_class(const struct fab_vls *v, uint32_t port)
 {
     return v->port_class ? v->port_class[port] : 0;
 }
 /* The VL by which a switch sends on what came in by port id `in` and goes out by port id `out`. */
-static inline uint8_t fab_vls_vl(const struct fab_vls *v, uint32_t in, uint32_t out, uint8_t sl)
+static inline uint8_t fab_target_vls_vl(const struct fab_vls *v, uint32_t in, uint32_t out,
+                                        uint8_t sl)
 {
-    return fab_vls_many(v) ? v->vl[fab_vls_class(v, in)][fab_vls_class(v, out)][sl] : 0;
+    return fab_target_vls_multiple(v)
+               ? v->vl[fab_target_vls_port_class(v, in)][fab_target_vls_port_class(v, out)][sl]
+               : 0;
 }
 
 #endif

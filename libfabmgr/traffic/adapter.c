@@ -60,7 +60,7 @@ void fab_traffic_queue_becn(struct fab_traffic *t, uint32_t flow)
 
 static uint32_t lane_of_sl(const struct fab_traffic *t, uint32_t port, uint8_t sl)
 {
-    return traffic_lane_id(t, port, fab_vls_vl(t->vls, port, port, sl));
+    return traffic_lane_id(t, port, fab_target_vls_vl(t->vls, port, port, sl));
 }
 
 static uint32_t packet_bytes(const struct fab_traffic *t, const struct traffic_flow *f)
@@ -131,7 +131,7 @@ static uint8_t next_sl(const struct fab_traffic *t, const struct traffic_endport
     uint8_t sl = e->last_sl;
     do
         sl = (uint8_t)((sl + 1) % FAB_SLS);
-    while ((sls >> sl & 1) == 0 || fab_vls_vl(t->vls, e->port, e->port, sl) != vl);
+    while ((sls >> sl & 1) == 0 || fab_target_vls_vl(t->vls, e->port, e->port, sl) != vl);
     return sl;
 }
 

@@ -17,8 +17,8 @@ static uint64_t pace_of(uint32_t mbps)
 
 static uint32_t rate_of(const struct fab_fabric *f, uint32_t port)
 {
-    uint32_t a = fab_link_rate(&f->ports[port].info);
-    uint32_t b = fab_link_rate(&f->ports[f->ports[port].peer].info);
+    uint32_t a = fab_wire_link_rate(&f->ports[port].info);
+    uint32_t b = fab_wire_link_rate(&f->ports[f->ports[port].peer].info);
     uint32_t least = a != 0 && (b == 0 || a < b) ? a : b;
     return least != 0 ? least : RATE_UNKNOWN;
 }
@@ -65,16 +65,16 @@ static void build_port(struct fab_traffic *t, uint32_t port)
     struct traffic_port *p = &t->ports[port];
     uint32_t node = f->ports[port].node, metres = t->in.cable_m ? t->in.cable_m[port] : 0;
     *p = (struct traffic_port){.peer = TRAFFIC_NONE, .endport = TRAFFIC_NONE};
-    if (!fab_port_is_up(f, port))
+    if (!fab_fabric_port_is_up(f, port))
         return;
     p->peer = f->ports[port].peer;
     p->ps = pace_of(rate_of(f, port));
     p->cable = metres > 0 ? (uint64_t)metres * METRE_PS : (uint64_t)t->in.cable_ns * 1000;
-    p->to_endport = !fab_node_is_switch(f, f->ports[p->peer].node);
+    p->to_endport = !fab_fabric_node_is_switch(f, f->ports[p->peer].node);
     p->switch_delay = (uint64_t)t->in.switch_ns * 1000;
     if (t->in.arbitration != NULL)
         p->high_left = (int64_t)t->in.arbitration->high_limit * 4096 + 1;
-    if (fab_node_is_switch(f, node)) {
+    if (fab_fabric_node_is_switch(f, node)) {
         p->inputs = f->nodes[node].num_ports;
         build_marks(t, port);
     } else {
@@ -88,7 +88,7 @@ static void build_endport(struct fab_traffic *t, uint32_t port)
     struct traffic_endport *e = &t->endports[t->ports[port].endport];
     *e = (struct traffic_endport){.port = port,
                                   .becns = {TRAFFIC_NONE, TRAFFIC_NONE},
-                                  .phase = fab_prng_below(&t->prng, 64 * FAB_TRAFFIC_US)};
+                                  .phase = fab_base_prng_below(&t->prng, 64 * FAB_TRAFFIC_US)};
     if (t->in.congestion != NULL)
         e->congestion = fab_congestion_of_adapter(t->in.congestion, t->in.fabric, port);
 }
@@ -96,14 +96,14 @@ static void build_endport(struct fab_traffic *t, uint32_t port)
 int fab_traffic_build(struct fab_traffic *t)
 {
     uint32_t ports = t->in.fabric->port_count;
-    t->ports = fab_alloc_array(ports, sizeof *t->ports);
+    t->ports = fab_base_alloc_array(ports, sizeof *t->ports);
     t->lanes = calloc(ports + 1, t->vl_count * sizeof *t->lanes);
     if (t->ports == NULL || t->lanes == NULL)
         return FAB_E_NOMEM;
     for (uint32_t port = 0; port < ports; port++)
         build_port(t, port);
-    t->fifos = fab_alloc_array(t->fifo_count, sizeof *t->fifos);
-    t->endports = fab_alloc_array(t->endport_count, sizeof *t->endports);
+    t->fifos = fab_base_alloc_array(t->fifo_count, sizeof *t->fifos);
+    t->endports = fab_base_alloc_array(t->endport_count, sizeof *t->endports);
     if (t->fifos == NULL || t->endports == NULL)
         return FAB_E_NOMEM;
     for (uint32_t port = 0; port < ports; port++)
@@ -160,7 +160,7 @@ int fab_traffic_build_flows(struct fab_traffic *t, const struct fab_traffic_flow
                             uint32_t count)
 {
     size_t throttles = t->in.by_sl ? (size_t)t->endport_count * FAB_SLS : count;
-    t->flows = fab_alloc_array(count, sizeof *t->flows);
+    t->flows = fab_base_alloc_array(count, sizeof *t->flows);
     t->throttles = calloc(throttles + 1, sizeof *t->throttles);
     if (t->flows == NULL || t->throttles == NULL)
         return FAB_E_NOMEM;

@@ -33,7 +33,7 @@ static bool mark_blocked(const struct fab_traffic *t, uint64_t *stuck)
         for (uint8_t vl = 0; vl < t->vl_count; vl++) {
             uint32_t id = traffic_lane_id(t, port, vl);
             if (is_blocked(t, id)) {
-                fab_bits_set(stuck, id);
+                fab_base_bits_set(stuck, id);
                 any = true;
             }
         }
@@ -46,7 +46,7 @@ static void clear_with_credits_due(const struct fab_traffic *t, uint64_t *stuck)
     struct traffic_event e;
     for (size_t cursor = 0; fab_traffic_events_next(&t->events, &cursor, &e);)
         if (e.kind == TRAFFIC_CREDIT)
-            fab_bits_clear(stuck, e.arg);
+            fab_base_bits_clear(stuck, e.arg);
 }
 
 /* Clears lanes one step backwards. Returns whether any was cleared. */
@@ -55,9 +55,9 @@ static bool clear_movable(const struct fab_traffic *t, uint64_t *stuck)
     bool more = false;
     for (size_t i = 0; i < t->packet_used; i++) {
         const struct traffic_packet *x = &t->packets[i];
-        if (x->flow != TRAFFIC_NONE && x->from != TRAFFIC_NONE && fab_bits_get(stuck, x->from) &&
-            !fab_bits_get(stuck, x->to)) {
-            fab_bits_clear(stuck, x->from);
+        if (x->flow != TRAFFIC_NONE && x->from != TRAFFIC_NONE &&
+            fab_base_bits_get(stuck, x->from) && !fab_base_bits_get(stuck, x->to)) {
+            fab_base_bits_clear(stuck, x->from);
             more = true;
         }
     }
@@ -83,7 +83,7 @@ static int store_cycle(struct fab_traffic *t, uint32_t at)
     do
         room++;
     while ((at = waits_for(t, at)) != first && at != TRAFFIC_NONE);
-    uint32_t *cycle = fab_alloc_array(room, sizeof *cycle);
+    uint32_t *cycle = fab_base_alloc_array(room, sizeof *cycle);
     if (cycle == NULL)
         return FAB_E_NOMEM;
     for (; count < room; at = waits_for(t, at))
@@ -97,13 +97,13 @@ static int store_cycle(struct fab_traffic *t, uint32_t at)
 int fab_traffic_find_cycle(struct fab_traffic *t)
 {
     size_t lanes = (size_t)t->in.fabric->port_count * t->vl_count;
-    uint64_t *stuck = fab_bits_new(lanes);
+    uint64_t *stuck = fab_base_bits_new(lanes);
     int status = stuck != NULL ? FAB_OK : FAB_E_NOMEM;
     if (stuck != NULL && mark_blocked(t, stuck)) {
         clear_with_credits_due(t, stuck);
         while (clear_movable(t, stuck))
             ;
-        size_t first = fab_bits_next(stuck, lanes, 0);
+        size_t first = fab_base_bits_next(stuck, lanes, 0);
         if (first < lanes)
             status = store_cycle(t, (uint32_t)first);
     }

@@ -22,8 +22,8 @@
 int fab_traffic_events_init(struct traffic_events *q)
 {
     *q = (struct traffic_events){.free = NONE, .open = NONE};
-    q->slot = fab_alloc_array(SLOTS, sizeof *q->slot);
-    q->bits = fab_bits_new(SLOTS);
+    q->slot = fab_base_alloc_array(SLOTS, sizeof *q->slot);
+    q->bits = fab_base_bits_new(SLOTS);
     if (q->slot == NULL || q->bits == NULL) {
         fab_traffic_events_fini(q);
         return FAB_E_NOMEM;
@@ -57,7 +57,7 @@ static bool is_before(const struct traffic_far *a, const struct traffic_far *b)
 static int far_put(struct traffic_events *q, uint32_t event)
 {
     if (q->far_count == q->far_room) {
-        void *grown = fab_grow(q->far, sizeof *q->far, q->far_count + 1, &q->far_room);
+        void *grown = fab_base_grow(q->far, sizeof *q->far, q->far_count + 1, &q->far_room);
         if (grown == NULL)
             return FAB_E_NOMEM;
         q->far = grown;
@@ -94,7 +94,7 @@ static void near_put(struct traffic_events *q, uint32_t event)
     uint32_t at = (uint32_t)(slot_of(q->pool[event].time) % SLOTS);
     q->pool[event].next = q->slot[at];
     q->slot[at] = event;
-    fab_bits_set(q->bits, at);
+    fab_base_bits_set(q->bits, at);
 }
 
 /* Inserts into the open slot, behind events of the same time (`after`) or before them. */
@@ -112,10 +112,10 @@ static void open_put(struct traffic_events *q, uint32_t event, bool after)
 static uint64_t next_slot(const struct traffic_events *q)
 {
     size_t here = q->now % SLOTS;
-    size_t at = fab_bits_next(q->bits, SLOTS, here + 1);
+    size_t at = fab_base_bits_next(q->bits, SLOTS, here + 1);
     if (at < SLOTS)
         return q->now + (at - here);
-    at = fab_bits_next(q->bits, here + 1, 0);
+    at = fab_base_bits_next(q->bits, here + 1, 0);
     return at <= here ? q->now + (SLOTS - here + at) : UINT64_MAX;
 }
 
@@ -132,7 +132,7 @@ static bool advance(struct traffic_events *q, uint64_t until)
         near_put(q, far_take(q));
     uint32_t e = q->slot[now % SLOTS], next;
     q->slot[now % SLOTS] = NONE;
-    fab_bits_clear(q->bits, now % SLOTS);
+    fab_base_bits_clear(q->bits, now % SLOTS);
     for (; e != NONE; e = next) {
         next = q->pool[e].next;
         open_put(q, e, false);
@@ -151,7 +151,7 @@ static uint32_t new_event(struct traffic_events *q)
     }
     if (q->used == q->room) {
         void *grown =
-            q->used < NONE ? fab_grow(q->pool, sizeof *q->pool, q->used + 1, &q->room) : NULL;
+            q->used < NONE ? fab_base_grow(q->pool, sizeof *q->pool, q->used + 1, &q->room) : NULL;
         if (grown == NULL)
             return NONE;
         q->pool = grown;

@@ -17,7 +17,7 @@ void fab_traffic_arrive(struct fab_traffic *t, uint32_t packet)
     uint32_t input = x->in - 1u, port = traffic_lane_port(t, x->to);
     struct traffic_fifo *fifo = fifo_of(t, lane, input);
     x->next = TRAFFIC_NONE;
-    if (fab_bits_take(lane->waiting, input))
+    if (fab_base_bits_add(lane->waiting, input))
         fifo->head = packet;
     else
         t->packets[fifo->tail].next = packet;
@@ -29,8 +29,8 @@ void fab_traffic_arrive(struct fab_traffic *t, uint32_t packet)
 
 uint32_t fab_traffic_next_input(const struct traffic_lane *lane, uint32_t inputs)
 {
-    size_t at = fab_bits_next(lane->waiting, inputs, lane->last + 1);
-    return (uint32_t)(at < inputs ? at : fab_bits_next(lane->waiting, inputs, 0));
+    size_t at = fab_base_bits_next(lane->waiting, inputs, lane->last + 1);
+    return (uint32_t)(at < inputs ? at : fab_base_bits_next(lane->waiting, inputs, 0));
 }
 
 /* Takes the first packet from the lane's next input. */
@@ -42,7 +42,7 @@ static uint32_t dequeue(struct fab_traffic *t, struct traffic_port *p, struct tr
     lane->last = input;
     fifo->head = t->packets[packet].next;
     if (fifo->head == TRAFFIC_NONE)
-        fab_bits_clear(lane->waiting, input);
+        fab_base_bits_clear(lane->waiting, input);
     p->pending--;
     lane->queued -= t->packets[packet].bytes;
     return packet;

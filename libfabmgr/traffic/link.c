@@ -16,9 +16,10 @@ uint32_t fab_traffic_packet_new(struct fab_traffic *t)
         return p;
     }
     if (t->packet_used == t->packet_room) {
-        void *grown = t->packet_used < TRAFFIC_NONE ? fab_grow(t->packets, sizeof *t->packets,
-                                                               t->packet_used + 1, &t->packet_room)
-                                                    : NULL;
+        void *grown =
+            t->packet_used < TRAFFIC_NONE
+                ? fab_base_grow(t->packets, sizeof *t->packets, t->packet_used + 1, &t->packet_room)
+                : NULL;
         if (grown == NULL) {
             t->status = FAB_E_NOMEM;
             return TRAFFIC_NONE;
@@ -53,14 +54,14 @@ static uint32_t next_lane(const struct fab_traffic *t, const struct traffic_pack
     const struct fab_fabric *f = t->in.fabric;
     const struct traffic_flow *flow = &t->flows[packet->flow];
     uint32_t sw = f->ports[port->peer].node, lid = packet->becn ? flow->slid : flow->dlid;
-    uint8_t num = lid <= t->in.lft->top ? fab_lft_row(t->in.lft, sw)[lid] : FAB_LFT_NO_ROUTE;
+    uint8_t num = lid <= t->in.lft->top ? fab_target_lft_row(t->in.lft, sw)[lid] : FAB_LFT_NO_ROUTE;
     if (num == 0 || num > f->nodes[sw].num_ports || packet->hops >= TRAFFIC_HOPS)
         return TRAFFIC_NONE;
-    uint32_t out = fab_port_id(f, sw, num);
+    uint32_t out = fab_fabric_port_id(f, sw, num);
     if (t->ports[out].peer == TRAFFIC_NONE)
         return TRAFFIC_NONE;
     uint8_t sl = packet->becn ? flow->back_sl : flow->sl;
-    return traffic_lane_id(t, out, fab_vls_vl(t->vls, port->peer, out, sl));
+    return traffic_lane_id(t, out, fab_target_vls_vl(t->vls, port->peer, out, sl));
 }
 
 static void drop(struct fab_traffic *t, uint32_t packet, uint64_t tail)

@@ -23,7 +23,7 @@ bool fab_traffic_marks(struct fab_traffic *t, const struct traffic_port *p,
         lane->gap--;
         return false;
     }
-    lane->gap = p->rate > 0 ? (uint32_t)fab_prng_below(&t->prng, 2u * p->rate + 1) : 0;
+    lane->gap = p->rate > 0 ? (uint32_t)fab_base_prng_below(&t->prng, 2u * p->rate + 1) : 0;
     return true;
 }
 

@@ -23,9 +23,9 @@ static void set_defaults(struct fab_traffic *t, const struct fab_traffic_input *
     t->in.cable_ns = in->cable_ns != 0 ? in->cable_ns : CABLE_NS;
     t->adapter = (uint64_t)(in->adapter_ns != 0 ? in->adapter_ns : ADAPTER_NS) * 1000;
     t->vls = in->vls != NULL ? in->vls : &t->one;
-    t->vl_count = fab_vls_count(t->vls);
+    t->vl_count = fab_target_vls_count(t->vls);
     t->packet_free = TRAFFIC_NONE;
-    fab_prng_init(&t->prng, in->seed);
+    fab_base_prng_init(&t->prng, in->seed);
 }
 
 int fab_traffic_new(const struct fab_traffic_input *in, const struct fab_traffic_flow *flows,

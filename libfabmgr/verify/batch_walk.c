@@ -93,7 +93,7 @@ static int by_sign(const void *a, const void *b)
 static int find_models(struct fab_verify_batch_walk *s)
 {
     uint32_t n = s->net->n;
-    struct signed_switch *all = fab_alloc_array(n, sizeof(*all));
+    struct signed_switch *all = fab_base_alloc_array(n, sizeof(*all));
     if (all == NULL)
         return FAB_E_NOMEM;
     for (uint32_t sw = 0; sw < n; sw++)

@@ -46,9 +46,9 @@ static uint32_t used_of(const struct fab_verify_walk *w, uint32_t port)
     uint32_t used = 0;
     if (w->flow != NULL)
         return w->flow->used[port];
-    if (w->net->hop[port] >= w->net->n || v == NULL || !fab_vls_many(v))
+    if (w->net->hop[port] >= w->net->n || v == NULL || !fab_target_vls_multiple(v))
         return 0;
-    for (uint8_t level = 0; level < fab_vls_levels(v); level++)
+    for (uint8_t level = 0; level < fab_target_vls_levels(v); level++)
         used |= 1u << v->vl[0][0][v->sl[level][0]];
     return used;
 }

@@ -27,21 +27,21 @@ static int forward(struct walker *w, uint32_t sw)
 {
     const struct fab_fabric *f = w->in->fabric;
     for (;;) {
-        if (!fab_bits_take(w->seen, sw))
+        if (!fab_base_bits_add(w->seen, sw))
             return FAB_E_LOOP;
-        uint8_t num = fab_lft_row(w->in->lft, sw)[w->dlid];
+        uint8_t num = fab_target_lft_row(w->in->lft, sw)[w->dlid];
         if (num == FAB_LFT_NO_ROUTE)
             return FAB_E_UNREACHABLE;
         if (num > f->nodes[sw].num_ports)
             return FAB_E_INVAL;
-        uint32_t port = fab_port_id(f, sw, num);
+        uint32_t port = fab_fabric_port_id(f, sw, num);
         if (num == 0)
             return port == w->owner ? FAB_OK : FAB_E_UNREACHABLE;
         go(w, port);
-        if (!fab_port_is_up(f, port))
+        if (!fab_fabric_port_is_up(f, port))
             return FAB_E_INVAL;
         uint32_t peer = f->ports[port].peer;
-        if (!fab_node_is_switch(f, f->ports[peer].node))
+        if (!fab_fabric_node_is_switch(f, f->ports[peer].node))
             return peer == w->owner ? FAB_OK : FAB_E_UNREACHABLE;
         sw = f->ports[peer].node;
     }
@@ -51,12 +51,12 @@ static int leave(struct walker *w, uint32_t src)
 {
     const struct fab_fabric *f = w->in->fabric;
     go(w, src);
-    if (fab_node_is_switch(f, f->ports[src].node))
+    if (fab_fabric_node_is_switch(f, f->ports[src].node))
         return forward(w, f->ports[src].node);
-    if (!fab_port_is_up(f, src))
+    if (!fab_fabric_port_is_up(f, src))
         return FAB_E_UNREACHABLE;
     uint32_t peer = f->ports[src].peer;
-    if (!fab_node_is_switch(f, f->ports[peer].node))
+    if (!fab_fabric_node_is_switch(f, f->ports[peer].node))
         return peer == w->owner ? FAB_OK : FAB_E_UNREACHABLE;
     return forward(w, f->ports[peer].node);
 }
@@ -72,7 +72,7 @@ int fab_verify_trace_strict(const struct fab_verify_input *in, uint32_t src_port
     }
     w.owner = in->lids->owner[dlid];
     w.ports = calloc((size_t)in->fabric->switch_count + 2, sizeof(*w.ports));
-    w.seen = fab_bits_new(in->fabric->switch_count);
+    w.seen = fab_base_bits_new(in->fabric->switch_count);
     if (w.ports == NULL || w.seen == NULL) {
         free(w.ports);
         free(w.seen);

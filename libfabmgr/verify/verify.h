@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-#include "libfabmgr/base/crew.h"
+#include "libfabmgr/base/pool.h"
 #include "libfabmgr/fabric/fabric.h"
 #include "libfabmgr/target/target.h"
 
@@ -44,7 +44,7 @@ struct fab_verify_input {
     uint32_t max_hops;
     const struct fab_vls *vls;       /* NULL: one lane */
     const struct fab_policy *policy; /* NULL: what devices can do is not looked at */
-    const struct fab_crew *crew;     /* helping hands, or NULL */
+    const struct fab_pool *pool;     /* helping hands, or NULL */
 };
 /* OK: the verdict is filled, good or bad. NOMEM. INVAL: tables of another fabric, or SLs, VLs and
  * classes out of range. Ends count as connected when cables join them: only connected pairs are

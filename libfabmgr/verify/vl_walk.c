@@ -9,7 +9,7 @@
  * ways that go in circles end where they were before.
  *
  * With traffic classes each way is gone with the SL of every class: what is proved is what all of
- * them do together. Where packets keep one VL all along (fab_vls_keep_lane) they wait for each
+ * them do together. Where packets keep one VL all along (fab_target_vls_keep_vl) they wait for each
  * other on each VL as they would on one lane, so that this is not needed: the walk without lanes is
  * the proof, for all classes at once.
  *
@@ -42,8 +42,8 @@ static bool level_in_range(const struct fab_vls *v, uint8_t level)
     for (unsigned in = 0; in < v->classes; in++)
         for (unsigned out = 0; out < v->classes; out++)
             for (uint8_t sl = 0; sl < v->sls; sl++)
-                if (fab_vls_sl_of(v, level, sl) >= FAB_SLS ||
-                    v->vl[in][out][fab_vls_sl_of(v, level, sl)] >= v->count)
+                if (fab_target_vls_level_sl(v, level, sl) >= FAB_SLS ||
+                    v->vl[in][out][fab_target_vls_level_sl(v, level, sl)] >= v->count)
                     return false;
     return true;
 }
@@ -52,7 +52,7 @@ static bool vls_in_range(const struct fab_vls *v)
 {
     if (v->levels > FAB_SLS)
         return false;
-    for (uint8_t level = 0; level < fab_vls_levels(v); level++)
+    for (uint8_t level = 0; level < fab_target_vls_levels(v); level++)
         if (!level_in_range(v, level))
             return false;
     return true;
@@ -91,8 +91,8 @@ static void find_classes(struct fab_verify_vl_walk *fl)
     for (uint32_t port = 0; port < net->ports; port++) {
         if (net->hop[port] >= net->n)
             continue;
-        fl->out_class[port] = fab_vls_class(fl->vls, port);
-        fl->in_class[port] = fab_vls_class(fl->vls, net->in->fabric->ports[port].peer);
+        fl->out_class[port] = fab_target_vls_port_class(fl->vls, port);
+        fl->in_class[port] = fab_target_vls_port_class(fl->vls, net->in->fabric->ports[port].peer);
     }
 }
 
@@ -110,7 +110,7 @@ int fab_verify_vl_walk_new(const struct fab_verify_graph *net, struct fab_verify
     fl->in_class = calloc((size_t)net->ports + 1, sizeof(*fl->in_class));
     fl->used = calloc((size_t)net->ports + 1, sizeof(*fl->used));
     fl->seen = calloc((size_t)net->n + 1, v->classes * sizeof(*fl->seen));
-    fl->entry = fab_alloc_array((size_t)net->n + 1, sizeof(*fl->entry));
+    fl->entry = fab_base_alloc_array((size_t)net->n + 1, sizeof(*fl->entry));
     int status = FAB_E_NOMEM;
     if (fl->out_class && fl->in_class && fl->used && fl->seen && fl->entry)
         status = fab_verify_deps_init(&fl->channels, net, v->count);
@@ -180,9 +180,9 @@ static void send(struct fab_verify_vl_walk *fl, const struct column *c, uint32_t
 /* Packets of all levels. */
 static void send_all(struct fab_verify_vl_walk *fl, const struct column *c, uint32_t from)
 {
-    uint8_t sl = fab_vls_sl(fl->vls, from, c->sw, c->lid);
-    for (uint8_t level = 0; level < fab_vls_levels(fl->vls); level++)
-        send(fl, c, from, fab_vls_sl_of(fl->vls, level, sl));
+    uint8_t sl = fab_target_vls_sl(fl->vls, from, c->sw, c->lid);
+    for (uint8_t level = 0; level < fab_target_vls_levels(fl->vls); level++)
+        send(fl, c, from, fab_target_vls_level_sl(fl->vls, level, sl));
 }
 
 static void walk_column(struct fab_verify_vl_walk *fl, const struct column *c)
@@ -224,7 +224,7 @@ static bool is_same(const struct fab_verify_vl_walk *fl, const uint8_t *tile, ui
 {
     const struct fab_vls *v = fl->vls;
     return i > 0 && differs[i - 1] == 0 && goes_home(tile, b, i - 1) && goes_home(tile, b, i) &&
-           fab_vls_sl(v, b->sw, b->sw, lid) == fab_vls_sl(v, b->sw, b->sw, lid - 1);
+           fab_target_vls_sl(v, b->sw, b->sw, lid) == fab_target_vls_sl(v, b->sw, b->sw, lid - 1);
 }
 
 void fab_verify_vl_walk_batch(struct fab_verify_vl_walk *fl, const uint8_t *tile,

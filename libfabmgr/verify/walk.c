@@ -41,19 +41,19 @@ int fab_verify_walk_init(struct fab_verify_walk *w, const struct fab_verify_grap
 {
     struct fab_verify_walk made = {.net = net};
     size_t n = (size_t)net->n + 1;
-    made.tiles = fab_alloc_array(n, TILES * COLUMNS);
-    made.entry = fab_alloc_array(n, sizeof(*made.entry));
-    made.depth = fab_alloc_array(n, sizeof(*made.depth));
-    made.stack = fab_alloc_array(n, sizeof(*made.stack));
+    made.tiles = fab_base_alloc_array(n, TILES * COLUMNS);
+    made.entry = fab_base_alloc_array(n, sizeof(*made.entry));
+    made.depth = fab_base_alloc_array(n, sizeof(*made.depth));
+    made.stack = fab_base_alloc_array(n, sizeof(*made.stack));
     int ret = FAB_E_NOMEM;
     if (made.tiles && made.entry && made.depth && made.stack)
         ret = fab_verify_deps_init(&made.channels, net, 1);
     if (ret == FAB_OK)
         ret = fab_verify_batch_walk_new(&made.channels, &made.sheaf);
     const struct fab_vls *vls = net->in->vls;
-    if (ret == FAB_OK && vls != NULL && fab_vls_many(vls) && fab_vls_keep_lane(vls))
+    if (ret == FAB_OK && vls != NULL && fab_target_vls_multiple(vls) && fab_target_vls_keep_vl(vls))
         ret = fab_verify_vls_valid(net, vls) ? FAB_OK : FAB_E_INVAL;
-    else if (ret == FAB_OK && vls != NULL && fab_vls_many(vls))
+    else if (ret == FAB_OK && vls != NULL && fab_target_vls_multiple(vls))
         ret = fab_verify_vl_walk_new(net, &made.flow);
     if (ret != FAB_OK) {
         fab_verify_walk_fini(&made);
@@ -190,7 +190,8 @@ static void walk_bundle(struct fab_verify_walk *w, uint32_t first_lid,
 static void count_back_to_back(struct fab_verify_walk *w, uint32_t owner)
 {
     const struct fab_verify_input *in = w->net->in;
-    if (fab_port_is_up(in->fabric, owner) && in->lids->base[in->fabric->ports[owner].peer] != 0)
+    if (fab_fabric_port_is_up(in->fabric, owner) &&
+        in->lids->base[in->fabric->ports[owner].peer] != 0)
         w->pairs++;
 }
 
@@ -204,7 +205,7 @@ static void load_tiles(struct fab_verify_walk *w, uint32_t first_lid)
     size_t left = (lft->stride - first_lid) / COLUMNS, n = w->net->n;
     uint32_t count = left < TILES ? (uint32_t)left : TILES;
     for (uint32_t sw = 0; sw < n; sw++) {
-        const uint8_t *entries = fab_lft_row(lft, sw) + first_lid;
+        const uint8_t *entries = fab_target_lft_row(lft, sw) + first_lid;
         for (uint32_t i = 0; i < count; i++) {
             if (sw + AHEAD < n)
                 __builtin_prefetch(entries + AHEAD * lft->stride + i * COLUMNS);
@@ -285,8 +286,8 @@ static void gather(struct fab_verify_walk *w, const struct fab_verify_walk *othe
 static void walk_with(struct fab_verify_walk *walks, uint32_t hands)
 {
     const struct fab_verify_input *in = walks[0].net->in;
-    fab_crew_run(hands > 1 ? in->crew : NULL, in->lids->top / (TILES * COLUMNS) + 1, walk_piece,
-                 walks);
+    fab_base_pool_run(hands > 1 ? in->pool : NULL, in->lids->top / (TILES * COLUMNS) + 1,
+                      walk_piece, walks);
     for (uint32_t i = 0; i < hands; i++) {
         if (walks[i].sheaf != NULL)
             fab_verify_batch_walk_finish(walks[i].sheaf, &walks[i].channels);
@@ -297,7 +298,7 @@ static void walk_with(struct fab_verify_walk *walks, uint32_t hands)
 
 int fab_verify_walk_all(struct fab_verify_walk *w)
 {
-    uint32_t hands = fab_crew_hands(w->net->in->crew);
+    uint32_t hands = fab_base_pool_workers(w->net->in->pool);
     if (hands == 1) {
         walk_with(w, 1);
         return FAB_OK;

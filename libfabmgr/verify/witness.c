@@ -19,7 +19,7 @@ static void add_name(struct fab_text *t, const struct fab_fabric *f, uint32_t no
         name[len] = (char)(c >= 0x20 && c < 0x7f ? c : '.');
     }
     name[len] = '\0';
-    fab_text_addf(t, "%s (0x%016" PRIx64 ")", len > 0 ? name : "no name", f->nodes[node].guid);
+    fab_base_text_addf(t, "%s (0x%016" PRIx64 ")", len > 0 ? name : "no name", f->nodes[node].guid);
 }
 
 static void add_hop(struct fab_text *t, const struct fab_fabric *f, const struct fab_witness *w,
@@ -27,23 +27,23 @@ static void add_hop(struct fab_text *t, const struct fab_fabric *f, const struct
 {
     const uint32_t port = w->ports[i];
     const struct fab_port *p = &f->ports[port];
-    fab_text_add(t, "  ");
+    fab_base_text_add(t, "  ");
     add_name(t, f, p->node);
-    fab_text_addf(t, " port %u", p->num);
+    fab_base_text_addf(t, " port %u", p->num);
     if (p->num == 0) {
-        fab_text_add(t, "\n");
+        fab_base_text_add(t, "\n");
         return;
     }
-    fab_text_add(t, " -> ");
-    if (p->peer == FAB_NONE || !fab_port_is_up(f, port))
-        fab_text_add(t, p->peer == FAB_NONE ? "no cable" : "link down: ");
+    fab_base_text_add(t, " -> ");
+    if (p->peer == FAB_NONE || !fab_fabric_port_is_up(f, port))
+        fab_base_text_add(t, p->peer == FAB_NONE ? "no cable" : "link down: ");
     if (p->peer != FAB_NONE) {
         add_name(t, f, f->ports[p->peer].node);
-        fab_text_addf(t, " port %u", f->ports[p->peer].num);
+        fab_base_text_addf(t, " port %u", f->ports[p->peer].num);
     }
     if (w->vls != NULL)
-        fab_text_addf(t, ", VL %u", w->vls[i]);
-    fab_text_add(t, "\n");
+        fab_base_text_addf(t, ", VL %u", w->vls[i]);
+    fab_base_text_add(t, "\n");
 }
 
 static const char *headline(int kind)
@@ -70,15 +70,15 @@ static const char *headline(int kind)
 static void add_limit(struct fab_text *t, const struct fab_fabric *f, const struct fab_witness *w)
 {
     if (f->ports[w->ports[0]].num == 0)
-        fab_text_addf(
+        fab_base_text_addf(
             t, "table too small: there are LIDs up to %u, and the switch has entries below %u",
             w->need - 1, w->have);
     else
-        fab_text_addf(
+        fab_base_text_addf(
             t,
             "too few lanes: packets take VL %u, and both ends of the cable and the policy "
             "allow %u VL%s",
-            w->need - 1, w->have, fab_s(w->have));
+            w->need - 1, w->have, fab_base_plural_s(w->have));
 }
 
 int fab_verify_witness_text(const struct fab_fabric *f, const struct fab_witness *w,
@@ -86,20 +86,20 @@ int fab_verify_witness_text(const struct fab_fabric *f, const struct fab_witness
 {
     struct fab_text t;
     size_t len;
-    fab_text_init(&t);
+    fab_base_text_init(&t);
     if (w->kind == FAB_E_LIMIT && w->src == FAB_NONE && w->port_count == 1)
         add_limit(&t, f, w);
     else
-        fab_text_add(&t, headline(w->kind));
+        fab_base_text_add(&t, headline(w->kind));
     if (w->kind != FAB_OK && w->src != FAB_NONE && w->dst != FAB_NONE) {
-        fab_text_add(&t, "\n  from ");
+        fab_base_text_add(&t, "\n  from ");
         add_name(&t, f, f->ports[w->src].node);
-        fab_text_add(&t, " to ");
+        fab_base_text_add(&t, " to ");
         add_name(&t, f, f->ports[w->dst].node);
-        fab_text_addf(&t, ", LID %u", w->lid);
+        fab_base_text_addf(&t, ", LID %u", w->lid);
     }
-    fab_text_add(&t, "\n");
+    fab_base_text_add(&t, "\n");
     for (uint32_t i = 0; i < w->port_count; i++)
         add_hop(&t, f, w, i);
-    return fab_text_take(&t, ret_text, &len);
+    return fab_base_text_take(&t, ret_text, &len);
 }

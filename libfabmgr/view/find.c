@@ -42,12 +42,12 @@ struct number {
 /* 1..16 hexadecimal digits and nothing else. */
 static bool read_hex(const char *s, size_t len, uint64_t *ret)
 {
-    return len <= 16 && fab_digits_all(s, len, 16, UINT64_MAX, ret);
+    return len <= 16 && fab_base_digits_parse(s, len, 16, UINT64_MAX, ret);
 }
 
 static bool read_decimal(const char *s, size_t len, uint64_t *ret)
 {
-    return len <= 10 && fab_digits_all(s, len, 10, UINT64_MAX, ret);
+    return len <= 10 && fab_base_digits_parse(s, len, 10, UINT64_MAX, ret);
 }
 
 /* "0002:c903:0000:0010" */
@@ -237,7 +237,7 @@ int fab_view_find_node(const struct fab_view *v, const char *what, uint32_t *ret
 /* Its LID is known, or may come. */
 static bool has_lid(const struct fab_view *v, uint32_t port)
 {
-    if (!fab_port_has_lid(v->fabric, port))
+    if (!fab_fabric_port_has_lid(v->fabric, port))
         return false;
     return v->target == NULL || port >= v->target->lids.port_count ||
            v->target->lids.base[port] != 0;

@@ -58,7 +58,8 @@ static void store_member(uint8_t *p, uint8_t size, uint64_t value)
     }
 }
 
-int fab_attr_unpack(const struct fab_attr *a, const uint8_t *bytes, size_t len, void *ret_struct)
+int fab_wire_attr_unpack(const struct fab_attr *a, const uint8_t *bytes, size_t len,
+                         void *ret_struct)
 {
     uint8_t copy[WORDS * 8];
     assert(a->wire_size <= LARGEST_ATTR);
@@ -71,7 +72,7 @@ int fab_attr_unpack(const struct fab_attr *a, const uint8_t *bytes, size_t len, 
         uint8_t *member = (uint8_t *)ret_struct + f->member;
         unsigned bit = f->bit, left = f->repeat;
         do {
-            uint64_t value = fab_be64(copy + bit / 8) << (bit % 8) >> (64 - f->bits);
+            uint64_t value = fab_base_get_be64(copy + bit / 8) << (bit % 8) >> (64 - f->bits);
             store_member(member, f->member_size, value);
             member += f->stride;
             bit += f->bit_stride;
@@ -92,7 +93,7 @@ static void put_bits(uint64_t *words, unsigned bit, unsigned bits, uint64_t valu
     }
 }
 
-int fab_attr_pack(const struct fab_attr *a, const void *from, uint8_t *bytes, size_t len)
+int fab_wire_attr_pack(const struct fab_attr *a, const void *from, uint8_t *bytes, size_t len)
 {
     uint64_t words[WORDS];
     uint64_t excess = 0; /* bits of any value beyond its field */
@@ -115,13 +116,13 @@ int fab_attr_pack(const struct fab_attr *a, const void *from, uint8_t *bytes, si
     if (excess != 0)
         return FAB_E_RANGE;
     for (size_t w = 0; w < count; w++)
-        fab_put_be64((uint8_t *)&words[w], words[w]);
+        fab_base_put_be64((uint8_t *)&words[w], words[w]);
     memcpy(bytes, words, a->wire_size);
     memset(bytes + a->wire_size, 0, len - a->wire_size);
     return FAB_OK;
 }
 
-const struct fab_field *fab_attr_diff(const struct fab_attr *a, const void *x, const void *y)
+const struct fab_field *fab_wire_attr_diff(const struct fab_attr *a, const void *x, const void *y)
 {
     for (const struct fab_field *f = a->fields, *end = f + a->field_count; f < end; f++) {
         const uint8_t *in_x = (const uint8_t *)x + f->member;

@@ -2,7 +2,7 @@
 /*
  * General services: attributes of performance management (IBA chapter 16.1) and of congestion
  * control (annex A10) as host-order structs. Their ids overlap with those of subnet management:
- * fab_attr_of tells which is meant.
+ * fab_wire_attr_of_class tells which is meant.
  */
 #ifndef LIBFABMGR_WIRE_GS_H
 #define LIBFABMGR_WIRE_GS_H
@@ -190,17 +190,17 @@ struct fab_cc_time_stamp {
     uint32_t value; /* of 1.024 us */
 };
 
-extern const struct fab_attr fab_attr_class_port_info, fab_attr_port_counters,
-    fab_attr_port_counters_ext, fab_attr_samples_control, fab_attr_samples_result,
-    fab_attr_samples_result_ext, fab_attr_perf_ext_speeds, fab_attr_cc_info, fab_attr_cc_key_info,
-    fab_attr_cc_log, fab_attr_cc_log_ca, fab_attr_cc_switch_setting,
-    fab_attr_cc_switch_port_setting, fab_attr_cc_ca_setting, fab_attr_cc_table,
-    fab_attr_cc_time_stamp;
+extern const struct fab_attr fab_wire_attr_class_port_info, fab_wire_attr_port_counters,
+    fab_wire_attr_port_counters_ext, fab_wire_attr_samples_control, fab_wire_attr_samples_result,
+    fab_wire_attr_samples_result_ext, fab_wire_attr_perf_ext_speeds, fab_wire_attr_cc_info,
+    fab_wire_attr_cc_key_info, fab_wire_attr_cc_log, fab_wire_attr_cc_log_ca,
+    fab_wire_attr_cc_switch_setting, fab_wire_attr_cc_switch_port_setting,
+    fab_wire_attr_cc_ca_setting, fab_wire_attr_cc_table, fab_wire_attr_cc_time_stamp;
 /* Of struct fab_perf_details, in the order of their ids. */
 #define FAB_PERF_DETAILS 16
-extern const struct fab_attr fab_attr_perf_details[FAB_PERF_DETAILS];
+extern const struct fab_attr fab_wire_attr_perf_details[FAB_PERF_DETAILS];
 /* The table of an attribute of a class (FAB_CLASS_PERF, FAB_CLASS_CC, those of subnet management);
  * NULL: none. CongestionLog: that of switches. */
-const struct fab_attr *fab_attr_of(uint8_t mgmt_class, uint16_t id);
+const struct fab_attr *fab_wire_attr_of_class(uint8_t mgmt_class, uint16_t id);
 
 #endif

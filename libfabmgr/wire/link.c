@@ -13,7 +13,7 @@ struct lane {
 };
 static const struct lane unknown_lane = {"?", 0};
 
-unsigned fab_link_width(const struct fab_port_info *info)
+unsigned fab_wire_link_width(const struct fab_port_info *info)
 {
     switch (info->width_active) {
     case 0x01:
@@ -53,35 +53,35 @@ static const struct lane *active_lane(const struct fab_port_info *info)
     return lane_of_bit(basic, 3, info->speed_active);
 }
 
-const char *fab_link_speed(const struct fab_port_info *info)
+const char *fab_wire_link_speed(const struct fab_port_info *info)
 {
     return active_lane(info)->name;
 }
 
-uint32_t fab_link_rate(const struct fab_port_info *info)
+uint32_t fab_wire_link_rate(const struct fab_port_info *info)
 {
-    return fab_link_width(info) * active_lane(info)->rate;
+    return fab_wire_link_width(info) * active_lane(info)->rate;
 }
 
-const char *fab_port_state_name(uint8_t state)
+const char *fab_wire_port_state_name(uint8_t state)
 {
     static const char *const names[] = {"NoChange", "Down", "Init", "Armed", "Active"};
     return state < sizeof names / sizeof names[0] ? names[state] : "?";
 }
 
-const char *fab_phys_state_name(uint8_t state)
+const char *fab_wire_phys_state_name(uint8_t state)
 {
     static const char *const names[] = {"NoChange", "Sleep",  "Polling",       "Disabled",
                                         "Training", "LinkUp", "ErrorRecovery", "PhyTest"};
     return state < sizeof names / sizeof names[0] ? names[state] : "?";
 }
 
-unsigned fab_mtu_bytes(uint8_t mtu_enum)
+unsigned fab_wire_mtu_bytes(uint8_t mtu_enum)
 {
     return mtu_enum >= 1 && mtu_enum <= 5 ? 128u << mtu_enum : 0;
 }
 
-unsigned fab_op_vls_count(uint8_t op_vls)
+unsigned fab_wire_op_vls_count(uint8_t op_vls)
 {
     static const uint8_t counts[] = {0, 1, 2, 4, 8, 15};
     return op_vls < sizeof counts ? counts[op_vls] : 0;

@@ -60,8 +60,8 @@ static void pack_directed(const struct fab_mad *mad, uint8_t *bytes)
         bytes[OFF_STATUS] |= DIRECTION_BIT >> 8;
     bytes[OFF_HOP_POINTER] = mad->hop_pointer;
     bytes[OFF_HOP_COUNT] = mad->path.hops;
-    fab_put_be16(bytes + OFF_DR_SLID, or_permissive(mad->dr_slid));
-    fab_put_be16(bytes + OFF_DR_DLID, or_permissive(mad->dr_dlid));
+    fab_base_put_be16(bytes + OFF_DR_SLID, or_permissive(mad->dr_slid));
+    fab_base_put_be16(bytes + OFF_DR_DLID, or_permissive(mad->dr_dlid));
     memcpy(bytes + OFF_INITIAL_PATH + 1, mad->path.port + 1, mad->path.hops);
 }
 
@@ -72,20 +72,20 @@ static void pack_common(const struct fab_mad *mad, uint16_t status, uint8_t *byt
     bytes[OFF_CLASS_VERSION] =
         mad->class_version != 0 ? mad->class_version : usual_version(mad->mgmt_class);
     bytes[OFF_METHOD] = mad->method;
-    fab_put_be16(bytes + OFF_STATUS, status);
-    fab_put_be64(bytes + OFF_TID, mad->tid);
-    fab_put_be16(bytes + OFF_ATTR_ID, mad->attr_id);
-    fab_put_be32(bytes + OFF_ATTR_MOD, mad->attr_mod);
+    fab_base_put_be16(bytes + OFF_STATUS, status);
+    fab_base_put_be64(bytes + OFF_TID, mad->tid);
+    fab_base_put_be16(bytes + OFF_ATTR_ID, mad->attr_id);
+    fab_base_put_be32(bytes + OFF_ATTR_MOD, mad->attr_mod);
 }
 
-int fab_smp_pack(const struct fab_mad *mad, const uint8_t *data, uint8_t bytes[FAB_MAD_SIZE])
+int fab_wire_smp_pack(const struct fab_mad *mad, const uint8_t *data, uint8_t bytes[FAB_MAD_SIZE])
 {
     bool directed = mad->mgmt_class == FAB_CLASS_SMP_DIRECTED;
     if (!is_smp(mad->mgmt_class) || (directed && mad->path.hops > FAB_MAX_HOPS))
         return FAB_E_INVAL;
     memset(bytes, 0, FAB_MAD_SIZE);
     pack_common(mad, directed ? mad->status & FAB_SMP_STATUS_MASK : mad->status, bytes);
-    fab_put_be64(bytes + OFF_M_KEY, mad->m_key);
+    fab_base_put_be64(bytes + OFF_M_KEY, mad->m_key);
     if (data != NULL)
         memcpy(bytes + OFF_DATA, data, FAB_SMP_DATA);
     if (directed)
@@ -93,8 +93,8 @@ int fab_smp_pack(const struct fab_mad *mad, const uint8_t *data, uint8_t bytes[F
     return FAB_OK;
 }
 
-int fab_gmp_pack(const struct fab_mad *mad, const uint8_t *data, size_t len,
-                 uint8_t bytes[FAB_MAD_SIZE])
+int fab_wire_gmp_pack(const struct fab_mad *mad, const uint8_t *data, size_t len,
+                      uint8_t bytes[FAB_MAD_SIZE])
 {
     if (is_smp(mad->mgmt_class) || len > FAB_GMP_DATA)
         return FAB_E_INVAL;
@@ -121,8 +121,8 @@ static uint8_t answer_method(uint8_t method)
     }
 }
 
-int fab_smp_answer(const uint8_t request[FAB_MAD_SIZE], uint16_t status, const uint8_t *data,
-                   uint8_t answer[FAB_MAD_SIZE])
+int fab_wire_smp_answer(const uint8_t request[FAB_MAD_SIZE], uint16_t status, const uint8_t *data,
+                        uint8_t answer[FAB_MAD_SIZE])
 {
     uint8_t method = answer_method(request[OFF_METHOD]);
     bool directed = request[OFF_CLASS] == FAB_CLASS_SMP_DIRECTED;
@@ -131,7 +131,7 @@ int fab_smp_answer(const uint8_t request[FAB_MAD_SIZE], uint16_t status, const u
     memmove(answer, request, FAB_MAD_SIZE);
     answer[OFF_METHOD] = method;
     status &= FAB_SMP_STATUS_MASK;
-    fab_put_be16(answer + OFF_STATUS, directed ? status | DIRECTION_BIT : status);
+    fab_base_put_be16(answer + OFF_STATUS, directed ? status | DIRECTION_BIT : status);
     if (data != NULL)
         memcpy(answer + OFF_DATA, data, FAB_SMP_DATA);
     return FAB_OK;
@@ -146,8 +146,8 @@ static int unpack_directed(const uint8_t *bytes, struct fab_mad *mad)
     mad->returning = (mad->status & DIRECTION_BIT) != 0;
     mad->status &= FAB_SMP_STATUS_MASK;
     mad->hop_pointer = bytes[OFF_HOP_POINTER];
-    mad->dr_slid = fab_be16(bytes + OFF_DR_SLID);
-    mad->dr_dlid = fab_be16(bytes + OFF_DR_DLID);
+    mad->dr_slid = fab_base_get_be16(bytes + OFF_DR_SLID);
+    mad->dr_dlid = fab_base_get_be16(bytes + OFF_DR_DLID);
     mad->path.hops = hops;
     memcpy(mad->path.port + 1, bytes + OFF_INITIAL_PATH + 1, hops);
     return FAB_OK;
@@ -159,12 +159,12 @@ static int unpack_smp(const uint8_t *bytes, size_t len, struct fab_mad *mad)
         return FAB_E_TRUNCATED;
     if (mad->class_version != SMP_CLASS_VERSION)
         return FAB_E_FORMAT;
-    mad->m_key = fab_be64(bytes + OFF_M_KEY);
+    mad->m_key = fab_base_get_be64(bytes + OFF_M_KEY);
     return mad->mgmt_class == FAB_CLASS_SMP_DIRECTED ? unpack_directed(bytes, mad) : FAB_OK;
 }
 
-int fab_mad_unpack(const uint8_t *bytes, size_t len, struct fab_mad *ret_mad,
-                   const uint8_t **ret_data, size_t *ret_data_len)
+int fab_wire_mad_unpack(const uint8_t *bytes, size_t len, struct fab_mad *ret_mad,
+                        const uint8_t **ret_data, size_t *ret_data_len)
 {
     if (len < COMMON_HEADER)
         return FAB_E_TRUNCATED;
@@ -174,10 +174,10 @@ int fab_mad_unpack(const uint8_t *bytes, size_t len, struct fab_mad *ret_mad,
         .mgmt_class = bytes[OFF_CLASS],
         .class_version = bytes[OFF_CLASS_VERSION],
         .method = bytes[OFF_METHOD],
-        .status = fab_be16(bytes + OFF_STATUS),
-        .tid = fab_be64(bytes + OFF_TID),
-        .attr_id = fab_be16(bytes + OFF_ATTR_ID),
-        .attr_mod = fab_be32(bytes + OFF_ATTR_MOD),
+        .status = fab_base_get_be16(bytes + OFF_STATUS),
+        .tid = fab_base_get_be64(bytes + OFF_TID),
+        .attr_id = fab_base_get_be16(bytes + OFF_ATTR_ID),
+        .attr_mod = fab_base_get_be32(bytes + OFF_ATTR_MOD),
     };
     bool smp = is_smp(mad.mgmt_class);
     int status = smp ? unpack_smp(bytes, len, &mad) : FAB_OK;

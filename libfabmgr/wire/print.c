@@ -90,16 +90,16 @@ static void say_value(struct sink *s, const struct fab_field *f, uint64_t value)
         say_word(s, value, sm_states, 4);
         break;
     case FAB_PRINT_PORT_STATE:
-        say(s, "%s", fab_port_state_name((uint8_t)value));
+        say(s, "%s", fab_wire_port_state_name((uint8_t)value));
         break;
     case FAB_PRINT_PHYS_STATE:
-        say(s, "%s", fab_phys_state_name((uint8_t)value));
+        say(s, "%s", fab_wire_phys_state_name((uint8_t)value));
         break;
     case FAB_PRINT_MTU:
-        say_count(s, value, fab_mtu_bytes((uint8_t)value));
+        say_count(s, value, fab_wire_mtu_bytes((uint8_t)value));
         break;
     case FAB_PRINT_VLS:
-        say_count(s, value, fab_op_vls_count((uint8_t)value));
+        say_count(s, value, fab_wire_op_vls_count((uint8_t)value));
         break;
     case FAB_PRINT_WIDTHS:
         say_set(s, value, widths, 5);
@@ -116,7 +116,7 @@ static void say_value(struct sink *s, const struct fab_field *f, uint64_t value)
     }
 }
 
-size_t fab_attr_print(const struct fab_attr *a, const void *from, char *text, size_t len)
+size_t fab_wire_attr_print(const struct fab_attr *a, const void *from, char *text, size_t len)
 {
     struct sink s = {.text = text, .room = len};
     if (len > 0)

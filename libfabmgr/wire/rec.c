@@ -12,25 +12,25 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/wire/sa.h"
 
-int fab_rec_unpack(const struct fab_rec *r, const uint8_t *bytes, size_t len, void *ret_struct)
+int fab_wire_rec_unpack(const struct fab_rec *r, const uint8_t *bytes, size_t len, void *ret_struct)
 {
     if (len < r->wire_size)
         return FAB_E_TRUNCATED;
     memset(ret_struct, 0, r->struct_size);
     for (const struct fab_part *p = r->parts, *end = p + r->part_count; p < end; p++)
-        (void)fab_attr_unpack(p->attr, bytes + p->at, len - p->at,
-                              (uint8_t *)ret_struct + p->member);
+        (void)fab_wire_attr_unpack(p->attr, bytes + p->at, len - p->at,
+                                   (uint8_t *)ret_struct + p->member);
     return FAB_OK;
 }
 
-int fab_rec_pack(const struct fab_rec *r, const void *from, uint8_t *bytes, size_t len)
+int fab_wire_rec_pack(const struct fab_rec *r, const void *from, uint8_t *bytes, size_t len)
 {
     uint8_t copy[FAB_REC_MAX];
     int status = len < r->wire_size ? FAB_E_TRUNCATED : FAB_OK;
     for (const struct fab_part *p = r->parts, *end = p + r->part_count; status == FAB_OK && p < end;
          p++)
-        status = fab_attr_pack(p->attr, (const uint8_t *)from + p->member, copy + p->at,
-                               (p + 1 < end ? p[1].at : r->wire_size) - (size_t)p->at);
+        status = fab_wire_attr_pack(p->attr, (const uint8_t *)from + p->member, copy + p->at,
+                                    (p + 1 < end ? p[1].at : r->wire_size) - (size_t)p->at);
     if (status != FAB_OK)
         return status;
     memcpy(bytes, copy, r->wire_size);
@@ -38,11 +38,11 @@ int fab_rec_pack(const struct fab_rec *r, const void *from, uint8_t *bytes, size
     return FAB_OK;
 }
 
-const struct fab_rec *fab_rec_of(uint16_t attr_id)
+const struct fab_rec *fab_wire_rec_by_id(uint16_t attr_id)
 {
     for (size_t i = 0; i < FAB_RECS; i++)
-        if (fab_recs[i]->id == attr_id)
-            return fab_recs[i];
+        if (fab_wire_recs[i]->id == attr_id)
+            return fab_wire_recs[i];
     return NULL;
 }
 
@@ -120,7 +120,7 @@ static bool next_component(struct walk *w, struct component *ret)
     return false;
 }
 
-uint64_t fab_rec_component(const struct fab_rec *r, const char *field)
+uint64_t fab_wire_rec_component(const struct fab_rec *r, const char *field)
 {
     struct walk w = {.record = r};
     struct component c;
@@ -137,7 +137,7 @@ static void set_bits(uint8_t *bytes, unsigned bit, unsigned bits)
         bytes[i / 8] |= (uint8_t)(0x80u >> i % 8);
 }
 
-void fab_rec_mask(const struct fab_rec *r, uint64_t comp_mask, uint8_t *ret_bytes)
+void fab_wire_rec_mask_bytes(const struct fab_rec *r, uint64_t comp_mask, uint8_t *ret_bytes)
 {
     struct walk w = {.record = r};
     struct component c;
@@ -147,7 +147,7 @@ void fab_rec_mask(const struct fab_rec *r, uint64_t comp_mask, uint8_t *ret_byte
             set_bits(ret_bytes, c.bit, c.bits);
 }
 
-void fab_rec_given(const struct fab_rec *r, uint64_t comp_mask, void *ret_struct)
+void fab_wire_rec_mask_struct(const struct fab_rec *r, uint64_t comp_mask, void *ret_struct)
 {
     struct walk w = {.record = r};
     struct component c;

@@ -99,7 +99,7 @@ struct fab_sa_header { /* 15.2.1.1 */
     uint16_t attr_offset; /* from one record to the next, in units of 8 bytes */
     uint64_t comp_mask;
 };
-extern const struct fab_attr fab_attr_rmpp, fab_attr_sa_header;
+extern const struct fab_attr fab_wire_attr_rmpp, fab_wire_attr_sa_header;
 
 /* ---- records ---------------------------------------------------------------------------------
  */
@@ -107,45 +107,45 @@ extern const struct fab_attr fab_attr_rmpp, fab_attr_sa_header;
 struct fab_node_desc { /* 14.2.5.2 */
     uint8_t text[FAB_NODE_DESC_LEN];
 };
-struct fab_node_record { /* 15.2.5.2 */
+struct fab_wire_node_record { /* 15.2.5.2 */
     uint16_t lid;
     struct fab_node_info info;
     struct fab_node_desc desc;
 };
-struct fab_port_info_record { /* 15.2.5.3 */
+struct fab_wire_port_info_record { /* 15.2.5.3 */
     uint16_t lid;
     uint8_t port, options;
     struct fab_port_info info;
 };
-struct fab_sl2vl_record { /* 15.2.5.4 */
+struct fab_wire_sl2vl_record { /* 15.2.5.4 */
     uint16_t lid;
     uint8_t in_port, out_port;
     struct fab_sl2vl table;
 };
-struct fab_switch_info_record { /* 15.2.5.5 */
+struct fab_wire_switch_info_record { /* 15.2.5.5 */
     uint16_t lid;
     struct fab_switch_info info;
 };
-struct fab_lft_record { /* 15.2.5.6 */
+struct fab_wire_lft_record { /* 15.2.5.6 */
     uint16_t lid, block;
     uint8_t port[64];
 };
-struct fab_mft_record { /* 15.2.5.8 */
+struct fab_wire_mft_record { /* 15.2.5.8 */
     uint16_t lid;
     uint8_t position; /* 4 bits: which 16 ports */
     uint16_t block;   /* 9 bits: which 32 MLIDs */
     uint16_t mask[32];
 };
-struct fab_vlarb_record { /* 15.2.5.9 */
+struct fab_wire_vlarb_record { /* 15.2.5.9 */
     uint16_t lid;
     uint8_t port, block;
     struct fab_vlarb table;
 };
-struct fab_sm_info_record { /* 15.2.5.10 */
+struct fab_wire_sm_info_record { /* 15.2.5.10 */
     uint16_t lid;
     struct fab_sm_info info;
 };
-struct fab_pkey_record { /* 15.2.5.11 */
+struct fab_wire_pkey_record { /* 15.2.5.11 */
     uint16_t lid, block;
     uint8_t port;
     struct fab_pkey_block table;
@@ -159,17 +159,17 @@ struct fab_inform_info { /* 13.4.8.3 */
     uint8_t resp_time;
     uint32_t producer; /* 24 bits: type; or the vendor id */
 };
-struct fab_inform_info_record { /* 15.2.5.12 */
+struct fab_wire_inform_info_record { /* 15.2.5.12 */
     uint64_t subscriber_gid[2];
     uint16_t number;
     struct fab_inform_info info;
 };
-struct fab_link_record { /* 15.2.5.13 */
+struct fab_wire_link_record { /* 15.2.5.13 */
     uint16_t from_lid;
     uint8_t from_port, to_port;
     uint16_t to_lid;
 };
-struct fab_service_record { /* 15.2.5.14 */
+struct fab_wire_service_record { /* 15.2.5.14 */
     uint64_t id, gid[2];
     uint16_t pkey;
     uint32_t lease; /* seconds; all ones: for ever */
@@ -180,7 +180,7 @@ struct fab_service_record { /* 15.2.5.14 */
     uint32_t data32[4];
     uint64_t data64[2];
 };
-struct fab_path_record { /* 15.2.5.16 */
+struct fab_wire_path_record { /* 15.2.5.16 */
     uint8_t service_msb;
     uint64_t service_lsb; /* 56 bits */
     uint64_t dgid[2], sgid[2];
@@ -201,7 +201,7 @@ enum fab_selector { /* 15.2.5.16 */
                     FAB_SELECT_EXACTLY = 2,
                     FAB_SELECT_BEST = 3, /* the largest MTU and rate, the smallest lifetime */
 };
-struct fab_mc_member_record { /* 15.2.5.17 */
+struct fab_wire_mc_member_record { /* 15.2.5.17 */
     uint64_t mgid[2], port_gid[2];
     uint32_t qkey;
     uint16_t mlid;
@@ -211,20 +211,20 @@ struct fab_mc_member_record { /* 15.2.5.17 */
     uint32_t flow_label;
     uint8_t hop_limit, scope, join_state, proxy_join;
 };
-struct fab_guid_info_record { /* 15.2.5.18 */
+struct fab_wire_guid_info_record { /* 15.2.5.18 */
     uint16_t lid;
     uint8_t block, reserved;
     struct fab_guid_block table;
 };
-struct fab_trace_record { /* 15.2.5.19 */
+struct fab_wire_trace_record { /* 15.2.5.19 */
     uint64_t gid_prefix;
     uint16_t generation;
     uint8_t node_type;
     uint64_t node, chassis, entry_guid, exit_guid;
     uint8_t entry_port, exit_port;
 };
-#define FAB_MULTI_PATH_GIDS 11 /* that fit into one MAD */
-struct fab_multi_path_record { /* 15.2.5.20 */
+#define FAB_MULTI_PATH_GIDS 11      /* that fit into one MAD */
+struct fab_wire_multi_path_record { /* 15.2.5.20 */
     uint8_t raw;
     uint32_t flow_label;
     uint8_t hop_limit, tclass, reversible, paths;
@@ -249,37 +249,42 @@ struct fab_rec {
     size_t part_count;
 };
 #define FAB_REC_MAX 200 /* bytes on the wire, of any */
-extern const struct fab_rec fab_node_record, fab_port_info_record, fab_sl2vl_record,
-    fab_switch_info_record, fab_lft_record, fab_mft_record, fab_vlarb_record, fab_sm_info_record,
-    fab_pkey_record, fab_inform_info_record, fab_link_record, fab_service_record, fab_path_record,
-    fab_mc_member_record, fab_guid_info_record, fab_trace_record, fab_multi_path_record;
-extern const struct fab_attr fab_attr_inform_info;
+extern const struct fab_rec fab_wire_node_record, fab_wire_port_info_record, fab_wire_sl2vl_record,
+    fab_wire_switch_info_record, fab_wire_lft_record, fab_wire_mft_record, fab_wire_vlarb_record,
+    fab_wire_sm_info_record, fab_wire_pkey_record, fab_wire_inform_info_record,
+    fab_wire_link_record, fab_wire_service_record, fab_wire_path_record, fab_wire_mc_member_record,
+    fab_wire_guid_info_record, fab_wire_trace_record, fab_wire_multi_path_record;
+extern const struct fab_attr fab_wire_attr_inform_info;
 /* The records there are, in the order of their ids. */
 #define FAB_RECS 17
-extern const struct fab_rec *const fab_recs[FAB_RECS];
-const struct fab_rec *fab_rec_of(uint16_t attr_id); /* NULL: none */
+extern const struct fab_rec *const fab_wire_recs[FAB_RECS];
+const struct fab_rec *fab_wire_rec_by_id(uint16_t attr_id); /* NULL: none */
 
-/* As fab_attr_unpack and fab_attr_pack; pack writes wire_size bytes and zeros behind them. */
-int fab_rec_unpack(const struct fab_rec *r, const uint8_t *bytes, size_t len, void *ret_struct);
-int fab_rec_pack(const struct fab_rec *r, const void *from, uint8_t *bytes, size_t len);
+/* As fab_wire_attr_unpack and fab_wire_attr_pack; pack writes wire_size bytes and zeros behind
+ * them. */
+int fab_wire_rec_unpack(const struct fab_rec *r, const uint8_t *bytes, size_t len,
+                        void *ret_struct);
+int fab_wire_rec_pack(const struct fab_rec *r, const void *from, uint8_t *bytes, size_t len);
 /* The same for the record that is asked for most; excess bits are cut off. */
 #define FAB_PATH_RECORD_LEN 64
-void fab_path_record_unpack(const uint8_t bytes[FAB_PATH_RECORD_LEN], struct fab_path_record *ret);
-void fab_path_record_pack(const struct fab_path_record *r, uint8_t ret[FAB_PATH_RECORD_LEN]);
+void fab_wire_path_record_unpack(const uint8_t bytes[FAB_PATH_RECORD_LEN],
+                                 struct fab_wire_path_record *ret);
+void fab_wire_path_record_pack(const struct fab_wire_path_record *r,
+                               uint8_t ret[FAB_PATH_RECORD_LEN]);
 /* From one record to the next in a table, in bytes: a multiple of 8. */
-static inline uint16_t fab_rec_stride(const struct fab_rec *r)
+static inline uint16_t fab_wire_rec_stride(const struct fab_rec *r)
 {
     return (uint16_t)((r->wire_size + 7u) & ~7u);
 }
 
 /* Components (15.2.1.2) are the fields in their order, and the gaps between them. The mask of those
  * of that name; 0: none. An array whose elements are components of their own gives all of them. */
-uint64_t fab_rec_component(const struct fab_rec *r, const char *field);
+uint64_t fab_wire_rec_component(const struct fab_rec *r, const char *field);
 /* Sets the bits of wire_size bytes that the components of comp_mask take; reserved ones are left
  * out. Two records agree in these components when their bytes do in these bits. */
-void fab_rec_mask(const struct fab_rec *r, uint64_t comp_mask, uint8_t *ret_bytes);
+void fab_wire_rec_mask_bytes(const struct fab_rec *r, uint64_t comp_mask, uint8_t *ret_bytes);
 /* Sets all bits of those members (of a struct of the record) that comp_mask names, clears others.
  */
-void fab_rec_given(const struct fab_rec *r, uint64_t comp_mask, void *ret_struct);
+void fab_wire_rec_mask_struct(const struct fab_rec *r, uint64_t comp_mask, void *ret_struct);
 
 #endif

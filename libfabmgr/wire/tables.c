@@ -21,7 +21,7 @@ static const struct fab_field node_info[] = {
     NODE(local_port, "LocalPortNum", 288, 8, DEC),
     NODE(vendor_id, "VendorID", 296, 24, HEX),
 };
-const struct fab_attr fab_attr_node_info =
+const struct fab_attr fab_wire_attr_node_info =
     ATTR("NodeInfo", FAB_ATTR_NODE_INFO, 40, struct fab_node_info, node_info);
 
 #define SWITCH(m, name, at, n) SCALAR(struct fab_switch_info, m, name, at, n, DEC)
@@ -45,7 +45,7 @@ static const struct fab_field switch_info[] = {
     SWITCH(enhanced_port0, "EnhancedPort0", 132, 1),
     SWITCH(multicast_fdb_top, "MulticastFDBTop", 144, 16),
 };
-const struct fab_attr fab_attr_switch_info =
+const struct fab_attr fab_wire_attr_switch_info =
     ATTR("SwitchInfo", FAB_ATTR_SWITCH_INFO, 20, struct fab_switch_info, switch_info);
 
 #define PORT(m, name, at, n, how) SCALAR(struct fab_port_info, m, name, at, n, how)
@@ -106,7 +106,7 @@ static const struct fab_field port_info[] = {
     PORT(speed_ext_supported, "LinkSpeedExtSupported", 500, 4, FAB_PRINT_SPEEDS_EXT),
     PORT(speed_ext_enabled, "LinkSpeedExtEnabled", 507, 5, FAB_PRINT_SPEEDS_EXT),
 };
-const struct fab_attr fab_attr_port_info =
+const struct fab_attr fab_wire_attr_port_info =
     ATTR("PortInfo", FAB_ATTR_PORT_INFO, 64, struct fab_port_info, port_info);
 
 #define SM(m, name, at, n, how) SCALAR(struct fab_sm_info, m, name, at, n, how)
@@ -117,7 +117,7 @@ static const struct fab_field sm_info[] = {
     SM(priority, "Priority", 160, 4, DEC),
     SM(state, "SMState", 164, 4, FAB_PRINT_SM_STATE),
 };
-const struct fab_attr fab_attr_sm_info =
+const struct fab_attr fab_wire_attr_sm_info =
     ATTR("SMInfo", FAB_ATTR_SM_INFO, 21, struct fab_sm_info, sm_info);
 
 #define NOTICE(m, name, at, n, how) SCALAR(struct fab_notice, m, name, at, n, how)
@@ -131,40 +131,40 @@ static const struct fab_field notice[] = {
     NOTICE(count, "NoticeCount", 65, 15, DEC),
     ARRAY(struct fab_notice, details[0], "DataDetails", 80, 8, 54, 8, 1, HEX),
 };
-const struct fab_attr fab_attr_notice =
+const struct fab_attr fab_wire_attr_notice =
     ATTR("Notice", FAB_ATTR_NOTICE, 64, struct fab_notice, notice);
 
 static const struct fab_field sl2vl[] = {
     ARRAY(struct fab_sl2vl, vl[0], "SLtoVL", 0, 4, 16, 4, 1, DEC),
 };
-const struct fab_attr fab_attr_sl2vl =
+const struct fab_attr fab_wire_attr_sl2vl =
     ATTR("SLtoVLMappingTable", FAB_ATTR_SL2VL, 8, struct fab_sl2vl, sl2vl);
 
 static const struct fab_field vlarb[] = {
     ARRAY(struct fab_vlarb, entry[0].vl, "VL", 4, 4, 32, 16, 2, DEC),
     ARRAY(struct fab_vlarb, entry[0].weight, "Weight", 8, 8, 32, 16, 2, DEC),
 };
-const struct fab_attr fab_attr_vlarb =
+const struct fab_attr fab_wire_attr_vlarb =
     ATTR("VLArbitrationTable", FAB_ATTR_VLARB, 64, struct fab_vlarb, vlarb);
 
 static const struct fab_field pkey_block[] = {
     ARRAY(struct fab_pkey_block, pkey[0], "P_Key", 0, 16, 32, 16, 2, HEX),
 };
-const struct fab_attr fab_attr_pkey_block =
+const struct fab_attr fab_wire_attr_pkey_block =
     ATTR("P_KeyTable", FAB_ATTR_PKEY_TABLE, 64, struct fab_pkey_block, pkey_block);
 
 static const struct fab_field guid_block[] = {
     ARRAY_EACH(struct fab_guid_block, guid[0], "GUID", 0, 64, 8, 64, 8, HEX),
 };
-const struct fab_attr fab_attr_guid_block =
+const struct fab_attr fab_wire_attr_guid_block =
     ATTR("GUIDInfo", FAB_ATTR_GUID_INFO, 64, struct fab_guid_block, guid_block);
 
-const struct fab_attr *fab_attr_by_id(uint16_t id)
+const struct fab_attr *fab_wire_attr_by_id(uint16_t id)
 {
     static const struct fab_attr *const all[] = {
-        &fab_attr_node_info, &fab_attr_switch_info, &fab_attr_port_info,
-        &fab_attr_sm_info,   &fab_attr_notice,      &fab_attr_sl2vl,
-        &fab_attr_vlarb,     &fab_attr_pkey_block,  &fab_attr_guid_block,
+        &fab_wire_attr_node_info, &fab_wire_attr_switch_info, &fab_wire_attr_port_info,
+        &fab_wire_attr_sm_info,   &fab_wire_attr_notice,      &fab_wire_attr_sl2vl,
+        &fab_wire_attr_vlarb,     &fab_wire_attr_pkey_block,  &fab_wire_attr_guid_block,
     };
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         if (all[i]->id == id)

@@ -32,8 +32,8 @@ static const struct fab_field class_port_info[] = {
     CPI(trap_qp, "TrapQP", 520, 24, HEX),
     CPI(trap_qkey, "TrapQ_Key", 544, 32, HEX),
 };
-const struct fab_attr fab_attr_class_port_info = ATTR("ClassPortInfo", FAB_ATTR_CLASS_PORT_INFO, 72,
-                                                      struct fab_class_port_info, class_port_info);
+const struct fab_attr fab_wire_attr_class_port_info = ATTR(
+    "ClassPortInfo", FAB_ATTR_CLASS_PORT_INFO, 72, struct fab_class_port_info, class_port_info);
 
 /* ---- performance ------------------------------------------------------------------------------
  */
@@ -62,7 +62,7 @@ static const struct fab_field port_counters[] = {
     PC(rcv_pkts, "PortRcvPkts", 288, 32),
     PC(xmit_wait, "PortXmitWait", 320, 32),
 };
-const struct fab_attr fab_attr_port_counters =
+const struct fab_attr fab_wire_attr_port_counters =
     ATTR("PortCounters", FAB_PERF_PORT_COUNTERS, 44, struct fab_port_counters, port_counters);
 
 #define PCX(m, name, at) SCALAR(struct fab_port_counters_ext, m, name, at, 64, DEC)
@@ -93,7 +93,7 @@ static const struct fab_field port_counters_ext[] = {
     PCX(xmit_wait, "PortXmitWait", 1344),
     PCX(qp1_dropped, "QP1Dropped", 1408),
 };
-const struct fab_attr fab_attr_port_counters_ext =
+const struct fab_attr fab_wire_attr_port_counters_ext =
     ATTR("PortCountersExtended", FAB_PERF_PORT_COUNTERS_EXT, 184, struct fab_port_counters_ext,
          port_counters_ext);
 
@@ -104,7 +104,7 @@ static const struct fab_field cc_info[] = {
     SCALAR(struct fab_cc_info, info, "CongestionInfo", 0, 16, HEX),
     SCALAR(struct fab_cc_info, table_cap, "ControlTableCap", 16, 8, DEC),
 };
-const struct fab_attr fab_attr_cc_info =
+const struct fab_attr fab_wire_attr_cc_info =
     ATTR("CongestionInfo", FAB_CC_CONGESTION_INFO, 4, struct fab_cc_info, cc_info);
 
 static const struct fab_field cc_key_info[] = {
@@ -113,7 +113,7 @@ static const struct fab_field cc_key_info[] = {
     SCALAR(struct fab_cc_key_info, lease, "CC_KeyLeasePeriod", 80, 16, DEC),
     SCALAR(struct fab_cc_key_info, violations, "CC_KeyViolations", 96, 16, DEC),
 };
-const struct fab_attr fab_attr_cc_key_info =
+const struct fab_attr fab_wire_attr_cc_key_info =
     ATTR("CongestionKeyInfo", FAB_CC_KEY_INFO, 16, struct fab_cc_key_info, cc_key_info);
 
 #define STRIDE(type, m) sizeof(((const type *)0)->m[0])
@@ -130,7 +130,7 @@ static const struct fab_field cc_log[] = {
     LOG(sl, "SL", 352, 4, DEC),
     LOG(time_stamp, "Timestamp", 384, 32, DEC),
 };
-const struct fab_attr fab_attr_cc_log =
+const struct fab_attr fab_wire_attr_cc_log =
     ATTR("CongestionLog", FAB_CC_LOG, 220, struct fab_cc_log, cc_log);
 
 #define LOG_CA(m, name, at, n, how)                                                                \
@@ -150,7 +150,7 @@ static const struct fab_field cc_log_ca[] = {
     LOG_CA(remote_lid, "Remote_LID_CN_Entry", 176, 16, DEC),
     LOG_CA(time_stamp, "Timestamp_CN_Entry", 192, 32, DEC),
 };
-const struct fab_attr fab_attr_cc_log_ca =
+const struct fab_attr fab_wire_attr_cc_log_ca =
     ATTR("CongestionLog", FAB_CC_LOG, 220, struct fab_cc_log_ca, cc_log_ca);
 
 #define SS(m, name, at, n, how) SCALAR(struct fab_cc_switch_setting, m, name, at, n, how)
@@ -164,7 +164,7 @@ static const struct fab_field cc_switch_setting[] = {
     SS(cs_return_delay, "CS_ReturnDelay", 576, 16, HEX),
     SS(marking_rate, "Marking_Rate", 592, 16, DEC),
 };
-const struct fab_attr fab_attr_cc_switch_setting =
+const struct fab_attr fab_wire_attr_cc_switch_setting =
     ATTR("SwitchCongestionSetting", FAB_CC_SWITCH_SETTING, 76, struct fab_cc_switch_setting,
          cc_switch_setting);
 
@@ -178,7 +178,7 @@ static const struct fab_field cc_switch_port_setting[] = {
     SP(packet_size, "Packet_Size", 8, 8),
     SP(marking_rate, "Cong_Parm_Marking_Rate", 16, 16),
 };
-const struct fab_attr fab_attr_cc_switch_port_setting =
+const struct fab_attr fab_wire_attr_cc_switch_port_setting =
     ATTR("SwitchPortCongestionSetting", FAB_CC_SWITCH_PORT_SETTING, 128,
          struct fab_cc_switch_port_setting, cc_switch_port_setting);
 
@@ -193,7 +193,7 @@ static const struct fab_field cc_ca_setting[] = {
     CS(trigger_threshold, "Trigger_Threshold", 56, 8),
     CS(min, "CCTI_Min", 64, 8),
 };
-const struct fab_attr fab_attr_cc_ca_setting =
+const struct fab_attr fab_wire_attr_cc_ca_setting =
     ATTR("CACongestionSetting", FAB_CC_CA_SETTING, 132, struct fab_cc_ca_setting, cc_ca_setting);
 
 #define CT(m, name, at, n)                                                                         \
@@ -204,13 +204,13 @@ static const struct fab_field cc_table[] = {
     CT(shift, "CCT_Shift", 32, 2),
     CT(multiplier, "CCT_Multiplier", 34, 14),
 };
-const struct fab_attr fab_attr_cc_table =
+const struct fab_attr fab_wire_attr_cc_table =
     ATTR("CongestionControlTable", FAB_CC_TABLE, 132, struct fab_cc_table, cc_table);
 
 static const struct fab_field cc_time_stamp[] = {
     SCALAR(struct fab_cc_time_stamp, value, "TimeStamp", 0, 32, DEC),
 };
-const struct fab_attr fab_attr_cc_time_stamp =
+const struct fab_attr fab_wire_attr_cc_time_stamp =
     ATTR("TimeStamp", FAB_CC_TIME_STAMP, 4, struct fab_cc_time_stamp, cc_time_stamp);
 
 /* ---- which of them ----------------------------------------------------------------------------
@@ -224,31 +224,32 @@ static const struct fab_attr *find(const struct fab_attr *const *all, size_t cou
     return NULL;
 }
 
-const struct fab_attr *fab_attr_of(uint8_t mgmt_class, uint16_t id)
+const struct fab_attr *fab_wire_attr_of_class(uint8_t mgmt_class, uint16_t id)
 {
     static const struct fab_attr *const perf[] = {
-        &fab_attr_port_counters,  &fab_attr_port_counters_ext,  &fab_attr_samples_control,
-        &fab_attr_samples_result, &fab_attr_samples_result_ext, &fab_attr_perf_ext_speeds,
+        &fab_wire_attr_port_counters,      &fab_wire_attr_port_counters_ext,
+        &fab_wire_attr_samples_control,    &fab_wire_attr_samples_result,
+        &fab_wire_attr_samples_result_ext, &fab_wire_attr_perf_ext_speeds,
     };
     static const struct fab_attr *const cc[] = {
-        &fab_attr_cc_info,
-        &fab_attr_cc_key_info,
-        &fab_attr_cc_log,
-        &fab_attr_cc_switch_setting,
-        &fab_attr_cc_switch_port_setting,
-        &fab_attr_cc_ca_setting,
-        &fab_attr_cc_table,
-        &fab_attr_cc_time_stamp,
+        &fab_wire_attr_cc_info,
+        &fab_wire_attr_cc_key_info,
+        &fab_wire_attr_cc_log,
+        &fab_wire_attr_cc_switch_setting,
+        &fab_wire_attr_cc_switch_port_setting,
+        &fab_wire_attr_cc_ca_setting,
+        &fab_wire_attr_cc_table,
+        &fab_wire_attr_cc_time_stamp,
     };
     if (mgmt_class == FAB_CLASS_SMP_LID || mgmt_class == FAB_CLASS_SMP_DIRECTED)
-        return fab_attr_by_id(id);
+        return fab_wire_attr_by_id(id);
     if (id == FAB_ATTR_CLASS_PORT_INFO)
-        return &fab_attr_class_port_info;
+        return &fab_wire_attr_class_port_info;
     if (id == FAB_ATTR_NOTICE)
-        return &fab_attr_notice;
+        return &fab_wire_attr_notice;
     for (size_t i = 0; mgmt_class == FAB_CLASS_PERF && i < FAB_PERF_DETAILS; i++)
-        if (fab_attr_perf_details[i].id == id)
-            return &fab_attr_perf_details[i];
+        if (fab_wire_attr_perf_details[i].id == id)
+            return &fab_wire_attr_perf_details[i];
     if (mgmt_class == FAB_CLASS_PERF)
         return find(perf, sizeof perf / sizeof perf[0], id);
     return mgmt_class == FAB_CLASS_CC ? find(cc, sizeof cc / sizeof cc[0], id) : NULL;

@@ -28,7 +28,7 @@ static const struct fab_field samples_control[] = {
     ARRAY(struct fab_samples_control, select[0], "CounterSelect", 304, 16, FAB_SAMPLES, 16, 2, HEX),
     PSC(samples_only_mask, "SamplesOnlyOptionMask", 576, 64, HEX),
 };
-const struct fab_attr fab_attr_samples_control =
+const struct fab_attr fab_wire_attr_samples_control =
     ATTR("PortSamplesControl", FAB_PERF_SAMPLES_CONTROL, 80, struct fab_samples_control,
          samples_control);
 
@@ -38,15 +38,15 @@ static const struct fab_field samples_result[] = {
     PSR(status, "SampleStatus", 30, 2, DEC),
     ARRAY(struct fab_samples_result, counter[0], "Counter", 32, 32, FAB_SAMPLES, 32, 8, DEC),
 };
-const struct fab_attr fab_attr_samples_result = ATTR("PortSamplesResult", FAB_PERF_SAMPLES_RESULT,
-                                                     64, struct fab_samples_result, samples_result);
+const struct fab_attr fab_wire_attr_samples_result = ATTR(
+    "PortSamplesResult", FAB_PERF_SAMPLES_RESULT, 64, struct fab_samples_result, samples_result);
 static const struct fab_field samples_result_ext[] = {
     PSR(tag, "Tag", 0, 16, HEX),
     PSR(status, "SampleStatus", 30, 2, DEC),
     PSR(width, "ExtendedWidth", 32, 2, DEC),
     ARRAY(struct fab_samples_result, counter[0], "Counter", 64, 64, FAB_SAMPLES, 64, 8, DEC),
 };
-const struct fab_attr fab_attr_samples_result_ext =
+const struct fab_attr fab_wire_attr_samples_result_ext =
     ATTR("PortSamplesResultExtended", FAB_PERF_SAMPLES_RESULT_EXT, 128, struct fab_samples_result,
          samples_result_ext);
 
@@ -113,7 +113,7 @@ static const struct fab_field xmit_data_sl[] = {PORT, SELECT, EACH("PortXmitData
 static const struct fab_field rcv_data_sl[] = {PORT, SELECT, EACH("PortRcvDataSL", 32, 16)};
 
 #define DETAILS(name, id, bytes, fields) ATTR(name, id, bytes, struct fab_perf_details, fields)
-const struct fab_attr fab_attr_perf_details[FAB_PERF_DETAILS] = {
+const struct fab_attr fab_wire_attr_perf_details[FAB_PERF_DETAILS] = {
     DETAILS("PortRcvErrorDetails", FAB_PERF_RCV_ERROR_DETAILS, 16, rcv_error_details),
     DETAILS("PortXmitDiscardDetails", FAB_PERF_XMIT_DISCARD_DETAILS, 12, xmit_discard_details),
     DETAILS("PortOpRcvCounters", FAB_PERF_OP_RCV, 12, op_rcv),
@@ -144,5 +144,5 @@ static const struct fab_field ext_speeds[] = {
     LANES(fec_correctable, "FECCorrectableBlockCtrLane", 352, 32),
     LANES(fec_uncorrectable, "FECUncorrectableBlockCtrLane", 736, 32),
 };
-const struct fab_attr fab_attr_perf_ext_speeds = ATTR(
+const struct fab_attr fab_wire_attr_perf_ext_speeds = ATTR(
     "PortExtendedSpeedsCounters", FAB_PERF_EXT_SPEEDS, 140, struct fab_perf_ext_speeds, ext_speeds);

@@ -20,7 +20,7 @@ static const struct fab_field rmpp[] = {
     RMPP(status, "RMPPStatus", 24, 8, DEC),     RMPP(segment, "SegmentNumber", 32, 32, DEC),
     RMPP(length, "PayloadLength", 64, 32, DEC),
 };
-const struct fab_attr fab_attr_rmpp = ATTR("RMPP", 0, 12, struct fab_rmpp, rmpp);
+const struct fab_attr fab_wire_attr_rmpp = ATTR("RMPP", 0, 12, struct fab_rmpp, rmpp);
 
 #define SA(m, name, at, n, how) SCALAR(struct fab_sa_header, m, name, at, n, how)
 static const struct fab_field sa_header[] = {
@@ -28,14 +28,14 @@ static const struct fab_field sa_header[] = {
     SA(attr_offset, "AttributeOffset", 64, 16, DEC),
     SA(comp_mask, "ComponentMask", 96, 64, HEX),
 };
-const struct fab_attr fab_attr_sa_header = ATTR("SA", 0, 20, struct fab_sa_header, sa_header);
+const struct fab_attr fab_wire_attr_sa_header = ATTR("SA", 0, 20, struct fab_sa_header, sa_header);
 
 /* ---- keys before attributes -------------------------------------------------------------------
  */
 
 /* The LID of a record stands first in its struct, too. */
 static const struct fab_field lid_key[] = {
-    SCALAR(struct fab_switch_info_record, lid, "LID", 0, 16, DEC),
+    SCALAR(struct fab_wire_switch_info_record, lid, "LID", 0, 16, DEC),
 };
 static const struct fab_attr lid_attr = ATTR("", 0, 2, uint16_t, lid_key);
 
@@ -43,35 +43,35 @@ static const struct fab_field node_desc[] = {
     BYTES(struct fab_node_desc, text, "NodeDescription", 0, 64),
 };
 
-#define PIR(m, name, at) SCALAR(struct fab_port_info_record, m, name, at, 8, DEC)
+#define PIR(m, name, at) SCALAR(struct fab_wire_port_info_record, m, name, at, 8, DEC)
 static const struct fab_field port_info_key[] = {
-    SCALAR(struct fab_port_info_record, lid, "EndportLID", 0, 16, DEC),
+    SCALAR(struct fab_wire_port_info_record, lid, "EndportLID", 0, 16, DEC),
     PIR(port, "PortNum", 16),
     PIR(options, "Options", 24),
 };
 
-#define SLVL(m, name, at) SCALAR(struct fab_sl2vl_record, m, name, at, 8, DEC)
+#define SLVL(m, name, at) SCALAR(struct fab_wire_sl2vl_record, m, name, at, 8, DEC)
 static const struct fab_field sl2vl_key[] = {
-    SCALAR(struct fab_sl2vl_record, lid, "LID", 0, 16, DEC),
+    SCALAR(struct fab_wire_sl2vl_record, lid, "LID", 0, 16, DEC),
     SLVL(in_port, "InputPortNum", 16),
     SLVL(out_port, "OutputPortNum", 24),
 };
 
-#define VLARB(m, name, at) SCALAR(struct fab_vlarb_record, m, name, at, 8, DEC)
+#define VLARB(m, name, at) SCALAR(struct fab_wire_vlarb_record, m, name, at, 8, DEC)
 static const struct fab_field vlarb_key[] = {
-    SCALAR(struct fab_vlarb_record, lid, "LID", 0, 16, DEC),
+    SCALAR(struct fab_wire_vlarb_record, lid, "LID", 0, 16, DEC),
     VLARB(port, "OutputPortNum", 16),
     VLARB(block, "BlockNum", 24),
 };
 
-#define PKEY(m, name, at, n) SCALAR(struct fab_pkey_record, m, name, at, n, DEC)
+#define PKEY(m, name, at, n) SCALAR(struct fab_wire_pkey_record, m, name, at, n, DEC)
 static const struct fab_field pkey_key[] = {
     PKEY(lid, "LID", 0, 16),
     PKEY(block, "BlockNum", 16, 16),
     PKEY(port, "PortNum", 32, 8),
 };
 
-#define GUIDS(m, name, at, n) SCALAR(struct fab_guid_info_record, m, name, at, n, DEC)
+#define GUIDS(m, name, at, n) SCALAR(struct fab_wire_guid_info_record, m, name, at, n, DEC)
 static const struct fab_field guid_info_key[] = {
     GUIDS(lid, "LID", 0, 16),
     GUIDS(block, "BlockNum", 16, 8),
@@ -79,24 +79,24 @@ static const struct fab_field guid_info_key[] = {
 };
 
 static const struct fab_field inform_key[] = {
-    GID(struct fab_inform_info_record, subscriber_gid, "SubscriberGID", 0),
-    SCALAR(struct fab_inform_info_record, number, "Enum", 128, 16, DEC),
+    GID(struct fab_wire_inform_info_record, subscriber_gid, "SubscriberGID", 0),
+    SCALAR(struct fab_wire_inform_info_record, number, "Enum", 128, 16, DEC),
 };
 
 /* ---- whole records ----------------------------------------------------------------------------
  */
 
 static const struct fab_field lft[] = {
-    SCALAR(struct fab_lft_record, lid, "LID", 0, 16, DEC),
-    SCALAR(struct fab_lft_record, block, "BlockNum", 16, 16, DEC),
-    ARRAY(struct fab_lft_record, port[0], "LinearForwardingTable", 64, 8, 64, 8, 1, DEC),
+    SCALAR(struct fab_wire_lft_record, lid, "LID", 0, 16, DEC),
+    SCALAR(struct fab_wire_lft_record, block, "BlockNum", 16, 16, DEC),
+    ARRAY(struct fab_wire_lft_record, port[0], "LinearForwardingTable", 64, 8, 64, 8, 1, DEC),
 };
 
 static const struct fab_field mft[] = {
-    SCALAR(struct fab_mft_record, lid, "LID", 0, 16, DEC),
-    SCALAR(struct fab_mft_record, position, "Position", 16, 4, DEC),
-    SCALAR(struct fab_mft_record, block, "BlockNum", 23, 9, DEC),
-    ARRAY(struct fab_mft_record, mask[0], "MulticastForwardingTable", 64, 16, 32, 16, 2, HEX),
+    SCALAR(struct fab_wire_mft_record, lid, "LID", 0, 16, DEC),
+    SCALAR(struct fab_wire_mft_record, position, "Position", 16, 4, DEC),
+    SCALAR(struct fab_wire_mft_record, block, "BlockNum", 23, 9, DEC),
+    ARRAY(struct fab_wire_mft_record, mask[0], "MulticastForwardingTable", 64, 16, 32, 16, 2, HEX),
 };
 
 #define INFORM(m, name, at, n, how) SCALAR(struct fab_inform_info, m, name, at, n, how)
@@ -112,10 +112,10 @@ static const struct fab_field inform_info[] = {
     INFORM(resp_time, "RespTimeValue", 251, 5, DEC),
     INFORM(producer, "ProducerType", 264, 24, DEC),
 };
-const struct fab_attr fab_attr_inform_info =
+const struct fab_attr fab_wire_attr_inform_info =
     ATTR("InformInfo", FAB_ATTR_INFORM_INFO, 36, struct fab_inform_info, inform_info);
 
-#define LINK(m, name, at, n) SCALAR(struct fab_link_record, m, name, at, n, DEC)
+#define LINK(m, name, at, n) SCALAR(struct fab_wire_link_record, m, name, at, n, DEC)
 static const struct fab_field link_record[] = {
     LINK(from_lid, "FromLID", 0, 16),
     LINK(from_port, "FromPort", 16, 8),
@@ -124,26 +124,26 @@ static const struct fab_field link_record[] = {
 };
 
 #define SERVICE_DATA(m, name, at, n, count)                                                        \
-    ARRAY_EACH(struct fab_service_record, m[0], name, at, n, count, n, n / 8, HEX)
+    ARRAY_EACH(struct fab_wire_service_record, m[0], name, at, n, count, n, n / 8, HEX)
 static const struct fab_field service[] = {
-    SCALAR(struct fab_service_record, id, "ServiceID", 0, 64, HEX),
-    GID(struct fab_service_record, gid, "ServiceGID", 64),
-    SCALAR(struct fab_service_record, pkey, "ServiceP_Key", 192, 16, HEX),
-    SCALAR(struct fab_service_record, lease, "ServiceLease", 224, 32, DEC),
-    GID(struct fab_service_record, key, "ServiceKey", 256),
-    BYTES(struct fab_service_record, name, "ServiceName", 384, 64),
+    SCALAR(struct fab_wire_service_record, id, "ServiceID", 0, 64, HEX),
+    GID(struct fab_wire_service_record, gid, "ServiceGID", 64),
+    SCALAR(struct fab_wire_service_record, pkey, "ServiceP_Key", 192, 16, HEX),
+    SCALAR(struct fab_wire_service_record, lease, "ServiceLease", 224, 32, DEC),
+    GID(struct fab_wire_service_record, key, "ServiceKey", 256),
+    BYTES(struct fab_wire_service_record, name, "ServiceName", 384, 64),
     SERVICE_DATA(data8, "ServiceData8", 896, 8, 16),
     SERVICE_DATA(data16, "ServiceData16", 1024, 16, 8),
     SERVICE_DATA(data32, "ServiceData32", 1152, 32, 4),
     SERVICE_DATA(data64, "ServiceData64", 1280, 64, 2),
 };
 
-#define PATH(m, name, at, n, how) SCALAR(struct fab_path_record, m, name, at, n, how)
+#define PATH(m, name, at, n, how) SCALAR(struct fab_wire_path_record, m, name, at, n, how)
 static const struct fab_field path[] = {
     PATH(service_msb, "ServiceID8MSB", 0, 8, HEX),
     PATH(service_lsb, "ServiceID56LSB", 8, 56, HEX),
-    GID(struct fab_path_record, dgid, "DGID", 64),
-    GID(struct fab_path_record, sgid, "SGID", 192),
+    GID(struct fab_wire_path_record, dgid, "DGID", 64),
+    GID(struct fab_wire_path_record, sgid, "SGID", 192),
     PATH(dlid, "DLID", 320, 16, DEC),
     PATH(slid, "SLID", 336, 16, DEC),
     PATH(raw, "RawTraffic", 352, 1, DEC),
@@ -164,10 +164,10 @@ static const struct fab_field path[] = {
     PATH(preference, "Preference", 456, 8, DEC),
 };
 
-#define MCM(m, name, at, n, how) SCALAR(struct fab_mc_member_record, m, name, at, n, how)
+#define MCM(m, name, at, n, how) SCALAR(struct fab_wire_mc_member_record, m, name, at, n, how)
 static const struct fab_field mc_member[] = {
-    GID(struct fab_mc_member_record, mgid, "MGID", 0),
-    GID(struct fab_mc_member_record, port_gid, "PortGID", 128),
+    GID(struct fab_wire_mc_member_record, mgid, "MGID", 0),
+    GID(struct fab_wire_mc_member_record, port_gid, "PortGID", 128),
     MCM(qkey, "Q_Key", 256, 32, HEX),
     MCM(mlid, "MLID", 288, 16, HEX),
     MCM(mtu_selector, "MTUSelector", 304, 2, DEC),
@@ -186,7 +186,7 @@ static const struct fab_field mc_member[] = {
     MCM(proxy_join, "ProxyJoin", 392, 1, DEC),
 };
 
-#define TRACE(m, name, at, n, how) SCALAR(struct fab_trace_record, m, name, at, n, how)
+#define TRACE(m, name, at, n, how) SCALAR(struct fab_wire_trace_record, m, name, at, n, how)
 static const struct fab_field trace[] = {
     TRACE(gid_prefix, "GIDPrefix", 0, 64, HEX),
     TRACE(generation, "IDGeneration", 64, 16, DEC),
@@ -199,7 +199,7 @@ static const struct fab_field trace[] = {
     TRACE(exit_port, "ExitPort", 360, 8, DEC),
 };
 
-#define MPR(m, name, at, n, how) SCALAR(struct fab_multi_path_record, m, name, at, n, how)
+#define MPR(m, name, at, n, how) SCALAR(struct fab_wire_multi_path_record, m, name, at, n, how)
 static const struct fab_field multi_path[] = {
     MPR(raw, "RawTraffic", 0, 1, DEC),
     MPR(flow_label, "FlowLabel", 4, 20, HEX),
@@ -221,7 +221,7 @@ static const struct fab_field multi_path[] = {
     MPR(sgids, "SGIDCount", 120, 8, DEC),
     MPR(dgids, "DGIDCount", 128, 8, DEC),
     MPR(service_lsb, "ServiceID56LSB", 136, 56, HEX),
-    ARRAY(struct fab_multi_path_record, gid[0], "GID", 192, 64, 2 * FAB_MULTI_PATH_GIDS, 64, 8,
+    ARRAY(struct fab_wire_multi_path_record, gid[0], "GID", 192, 64, 2 * FAB_MULTI_PATH_GIDS, 64, 8,
           HEX),
 };
 
@@ -231,20 +231,20 @@ static const struct fab_field multi_path[] = {
 /* A key; or all there is of a record: then it is the only part. */
 #define KEY(name, bytes, type, table)                                                              \
     static const struct fab_attr name = ATTR("", 0, bytes, type, table)
-KEY(port_info_attr, 4, struct fab_port_info_record, port_info_key);
-KEY(sl2vl_attr, 4, struct fab_sl2vl_record, sl2vl_key);
-KEY(vlarb_attr, 4, struct fab_vlarb_record, vlarb_key);
-KEY(pkey_attr, 5, struct fab_pkey_record, pkey_key);
-KEY(guid_info_attr, 4, struct fab_guid_info_record, guid_info_key);
-KEY(inform_attr, 18, struct fab_inform_info_record, inform_key);
-KEY(lft_attr, 72, struct fab_lft_record, lft);
-KEY(mft_attr, 72, struct fab_mft_record, mft);
-KEY(link_attr, 6, struct fab_link_record, link_record);
-KEY(service_attr, 176, struct fab_service_record, service);
-KEY(path_attr, 64, struct fab_path_record, path);
-KEY(mc_member_attr, 52, struct fab_mc_member_record, mc_member);
-KEY(trace_attr, 46, struct fab_trace_record, trace);
-KEY(multi_path_attr, 200, struct fab_multi_path_record, multi_path);
+KEY(port_info_attr, 4, struct fab_wire_port_info_record, port_info_key);
+KEY(sl2vl_attr, 4, struct fab_wire_sl2vl_record, sl2vl_key);
+KEY(vlarb_attr, 4, struct fab_wire_vlarb_record, vlarb_key);
+KEY(pkey_attr, 5, struct fab_wire_pkey_record, pkey_key);
+KEY(guid_info_attr, 4, struct fab_wire_guid_info_record, guid_info_key);
+KEY(inform_attr, 18, struct fab_wire_inform_info_record, inform_key);
+KEY(lft_attr, 72, struct fab_wire_lft_record, lft);
+KEY(mft_attr, 72, struct fab_wire_mft_record, mft);
+KEY(link_attr, 6, struct fab_wire_link_record, link_record);
+KEY(service_attr, 176, struct fab_wire_service_record, service);
+KEY(path_attr, 64, struct fab_wire_path_record, path);
+KEY(mc_member_attr, 52, struct fab_wire_mc_member_record, mc_member);
+KEY(trace_attr, 46, struct fab_wire_trace_record, trace);
+KEY(multi_path_attr, 200, struct fab_wire_multi_path_record, multi_path);
 static const struct fab_attr node_desc_attr =
     ATTR("NodeDescription", FAB_ATTR_NODE_DESC, 64, struct fab_node_desc, node_desc);
 
@@ -258,50 +258,51 @@ static const struct fab_attr node_desc_attr =
     }
 #define RECORD(var, spec_name, attr_id, bytes, ...)                                                \
     static const struct fab_part var##_parts[] = {__VA_ARGS__};                                    \
-    const struct fab_rec fab_##var##_record = {.name = spec_name,                                  \
-                                               .id = attr_id,                                      \
-                                               .wire_size = bytes,                                 \
-                                               .struct_size = sizeof(struct fab_##var##_record),   \
-                                               .parts = var##_parts,                               \
-                                               .part_count =                                       \
-                                                   sizeof(var##_parts) / sizeof(var##_parts)[0]}
+    const struct fab_rec fab_wire_##var##_record = {                                               \
+        .name = spec_name,                                                                         \
+        .id = attr_id,                                                                             \
+        .wire_size = bytes,                                                                        \
+        .struct_size = sizeof(struct fab_wire_##var##_record),                                     \
+        .parts = var##_parts,                                                                      \
+        .part_count = sizeof(var##_parts) / sizeof(var##_parts)[0]}
 #define FIRST(a)                                                                                   \
     {                                                                                              \
         .attr = &(a)                                                                               \
     }
 
 RECORD(node, "NodeRecord", FAB_SA_NODE_RECORD, 108, FIRST(lid_attr),
-       PART(fab_attr_node_info, 4, struct fab_node_record, info),
-       WHOLE(node_desc_attr, 44, struct fab_node_record, desc));
+       PART(fab_wire_attr_node_info, 4, struct fab_wire_node_record, info),
+       WHOLE(node_desc_attr, 44, struct fab_wire_node_record, desc));
 RECORD(port_info, "PortInfoRecord", FAB_SA_PORT_INFO_RECORD, 68, FIRST(port_info_attr),
-       PART(fab_attr_port_info, 4, struct fab_port_info_record, info));
+       PART(fab_wire_attr_port_info, 4, struct fab_wire_port_info_record, info));
 RECORD(sl2vl, "SLtoVLMappingTableRecord", FAB_SA_SL2VL_RECORD, 16, FIRST(sl2vl_attr),
-       WHOLE(fab_attr_sl2vl, 8, struct fab_sl2vl_record, table));
+       WHOLE(fab_wire_attr_sl2vl, 8, struct fab_wire_sl2vl_record, table));
 RECORD(switch_info, "SwitchInfoRecord", FAB_SA_SWITCH_INFO_RECORD, 24, FIRST(lid_attr),
-       PART(fab_attr_switch_info, 4, struct fab_switch_info_record, info));
+       PART(fab_wire_attr_switch_info, 4, struct fab_wire_switch_info_record, info));
 RECORD(lft, "LinearForwardingTableRecord", FAB_SA_LFT_RECORD, 72, FIRST(lft_attr));
 RECORD(mft, "MulticastForwardingTableRecord", FAB_SA_MFT_RECORD, 72, FIRST(mft_attr));
 RECORD(vlarb, "VLArbitrationTableRecord", FAB_SA_VLARB_RECORD, 72, FIRST(vlarb_attr),
-       WHOLE(fab_attr_vlarb, 8, struct fab_vlarb_record, table));
+       WHOLE(fab_wire_attr_vlarb, 8, struct fab_wire_vlarb_record, table));
 RECORD(sm_info, "SMInfoRecord", FAB_SA_SM_INFO_RECORD, 25, FIRST(lid_attr),
-       PART(fab_attr_sm_info, 4, struct fab_sm_info_record, info));
+       PART(fab_wire_attr_sm_info, 4, struct fab_wire_sm_info_record, info));
 RECORD(pkey, "P_KeyTableRecord", FAB_SA_PKEY_TABLE_RECORD, 72, FIRST(pkey_attr),
-       WHOLE(fab_attr_pkey_block, 8, struct fab_pkey_record, table));
+       WHOLE(fab_wire_attr_pkey_block, 8, struct fab_wire_pkey_record, table));
 RECORD(inform_info, "InformInfoRecord", FAB_SA_INFORM_INFO_RECORD, 60, FIRST(inform_attr),
-       PART(fab_attr_inform_info, 24, struct fab_inform_info_record, info));
+       PART(fab_wire_attr_inform_info, 24, struct fab_wire_inform_info_record, info));
 RECORD(link, "LinkRecord", FAB_SA_LINK_RECORD, 6, FIRST(link_attr));
 RECORD(service, "ServiceRecord", FAB_SA_SERVICE_RECORD, 176, FIRST(service_attr));
 RECORD(path, "PathRecord", FAB_SA_PATH_RECORD, 64, FIRST(path_attr));
 RECORD(mc_member, "MCMemberRecord", FAB_SA_MC_MEMBER_RECORD, 52, FIRST(mc_member_attr));
 RECORD(guid_info, "GUIDInfoRecord", FAB_SA_GUID_INFO_RECORD, 72, FIRST(guid_info_attr),
-       PART(fab_attr_guid_block, 8, struct fab_guid_info_record, table));
+       PART(fab_wire_attr_guid_block, 8, struct fab_wire_guid_info_record, table));
 RECORD(trace, "TraceRecord", FAB_SA_TRACE_RECORD, 46, FIRST(trace_attr));
 RECORD(multi_path, "MultiPathRecord", FAB_SA_MULTI_PATH_RECORD, 200, FIRST(multi_path_attr));
 
-const struct fab_rec *const fab_recs[FAB_RECS] = {
-    &fab_node_record,        &fab_port_info_record, &fab_sl2vl_record,   &fab_switch_info_record,
-    &fab_lft_record,         &fab_mft_record,       &fab_sm_info_record, &fab_link_record,
-    &fab_guid_info_record,   &fab_service_record,   &fab_pkey_record,    &fab_path_record,
-    &fab_vlarb_record,       &fab_mc_member_record, &fab_trace_record,   &fab_multi_path_record,
-    &fab_inform_info_record,
+const struct fab_rec *const fab_wire_recs[FAB_RECS] = {
+    &fab_wire_node_record,        &fab_wire_port_info_record,   &fab_wire_sl2vl_record,
+    &fab_wire_switch_info_record, &fab_wire_lft_record,         &fab_wire_mft_record,
+    &fab_wire_sm_info_record,     &fab_wire_link_record,        &fab_wire_guid_info_record,
+    &fab_wire_service_record,     &fab_wire_pkey_record,        &fab_wire_path_record,
+    &fab_wire_vlarb_record,       &fab_wire_mc_member_record,   &fab_wire_trace_record,
+    &fab_wire_multi_path_record,  &fab_wire_inform_info_record,
 };

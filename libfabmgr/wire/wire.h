@@ -109,24 +109,24 @@ struct fab_mad {
  * written as 1, and in directed ones dr_slid and dr_dlid 0 (no LID at all) as 0xffff, the
  * permissive LID. The return path is zero: it is filled on the way. INVAL: hops > 63, not a class
  * of SMPs. */
-int fab_smp_pack(const struct fab_mad *mad, const uint8_t *data, uint8_t bytes[FAB_MAD_SIZE]);
+int fab_wire_smp_pack(const struct fab_mad *mad, const uint8_t *data, uint8_t bytes[FAB_MAD_SIZE]);
 /* Writes a whole 256-byte GMP: the common header and then data, of at most FAB_GMP_DATA bytes
  * (class headers included), zeros after it. class_version 0 is written as 2 for the SA and
  * congestion control and 1 for others. INVAL: too much data, or a class of SMPs. */
 #define FAB_GMP_DATA 232
-int fab_gmp_pack(const struct fab_mad *mad, const uint8_t *data, size_t len,
-                 uint8_t bytes[FAB_MAD_SIZE]);
+int fab_wire_gmp_pack(const struct fab_mad *mad, const uint8_t *data, size_t len,
+                      uint8_t bytes[FAB_MAD_SIZE]);
 /* The answer to a request that came in, LID-routed or directed: its header and, in a directed one,
  * both its paths as they are (the SMI walks them back), with the method of the answer (Get and Set:
  * GetResp; Trap: TrapRepress; Report: ReportResp), the status, and data (as above; NULL: as in the
  * request). request and answer may be the same bytes. INVAL: it is not a request, or no SMP. */
-int fab_smp_answer(const uint8_t request[FAB_MAD_SIZE], uint16_t status, const uint8_t *data,
-                   uint8_t answer[FAB_MAD_SIZE]);
+int fab_wire_smp_answer(const uint8_t request[FAB_MAD_SIZE], uint16_t status, const uint8_t *data,
+                        uint8_t answer[FAB_MAD_SIZE]);
 /* Reads the header; ret_data points into bytes at the attribute (SMPs: 64 bytes, else the bytes
  * after the common header). TRUNCATED, FORMAT (base version, class version, hop count or pointer
  * out of range). */
-int fab_mad_unpack(const uint8_t *bytes, size_t len, struct fab_mad *ret_mad,
-                   const uint8_t **ret_data, size_t *ret_data_len);
+int fab_wire_mad_unpack(const uint8_t *bytes, size_t len, struct fab_mad *ret_mad,
+                        const uint8_t **ret_data, size_t *ret_data_len);
 
 /* ---- attributes as host-order structs -------------------------------------------------------- */
 
@@ -191,7 +191,7 @@ struct fab_notice { /* IBA 13.4.8.2; the data details of the traps that are deco
     uint8_t details[54];
 };
 /* LID named in the details of traps 128-131 and 144-145; 0 for others. */
-uint16_t fab_notice_lid(const struct fab_notice *n);
+uint16_t fab_wire_notice_lid(const struct fab_notice *n);
 
 struct fab_sl2vl {
     uint8_t vl[16];
@@ -249,21 +249,22 @@ struct fab_attr {
     const struct fab_field *fields;
     size_t field_count;
 };
-extern const struct fab_attr fab_attr_node_info, fab_attr_switch_info, fab_attr_port_info,
-    fab_attr_sm_info, fab_attr_notice, fab_attr_sl2vl, fab_attr_vlarb, fab_attr_pkey_block,
-    fab_attr_guid_block;
-const struct fab_attr *fab_attr_by_id(uint16_t id); /* NULL: no table */
+extern const struct fab_attr fab_wire_attr_node_info, fab_wire_attr_switch_info,
+    fab_wire_attr_port_info, fab_wire_attr_sm_info, fab_wire_attr_notice, fab_wire_attr_sl2vl,
+    fab_wire_attr_vlarb, fab_wire_attr_pkey_block, fab_wire_attr_guid_block;
+const struct fab_attr *fab_wire_attr_by_id(uint16_t id); /* NULL: no table */
 
 /* TRUNCATED when len < wire_size. Reserved bits are ignored when read, zero when written. */
-int fab_attr_unpack(const struct fab_attr *a, const uint8_t *bytes, size_t len, void *ret_struct);
+int fab_wire_attr_unpack(const struct fab_attr *a, const uint8_t *bytes, size_t len,
+                         void *ret_struct);
 /* Writes all of len: zeros after the attribute. RANGE when a value does not fit its field,
  * TRUNCATED when len < wire_size (nothing is written then). */
-int fab_attr_pack(const struct fab_attr *a, const void *from, uint8_t *bytes, size_t len);
+int fab_wire_attr_pack(const struct fab_attr *a, const void *from, uint8_t *bytes, size_t len);
 /* "Name: value\n" lines into text[], always NUL-terminated when len > 0; returns the length it
  * needs without the NUL. Arrays are one line: "Name: value value ...". */
-size_t fab_attr_print(const struct fab_attr *a, const void *from, char *text, size_t len);
+size_t fab_wire_attr_print(const struct fab_attr *a, const void *from, char *text, size_t len);
 /* First field (in the order of the wire) that differs, or NULL. */
-const struct fab_field *fab_attr_diff(const struct fab_attr *a, const void *x, const void *y);
+const struct fab_field *fab_wire_attr_diff(const struct fab_attr *a, const void *x, const void *y);
 
 /* ---- links ------------------------------------------------------------------------------------
  */
@@ -272,12 +273,12 @@ const struct fab_field *fab_attr_diff(const struct fab_attr *a, const void *x, c
  * link's nominal rate in Mb/s (4x EDR: 100000; 0: unknown), of the active values of a port. FDR10
  * is a vendor's: such a link reports itself as QDR here, and as FDR10 in MLNX_EXT_PORT_INFO only.
  */
-unsigned fab_link_width(const struct fab_port_info *info);
-const char *fab_link_speed(const struct fab_port_info *info);
-uint32_t fab_link_rate(const struct fab_port_info *info);
-const char *fab_port_state_name(uint8_t state); /* "Active" */
-const char *fab_phys_state_name(uint8_t state); /* "LinkUp" */
-unsigned fab_mtu_bytes(uint8_t mtu_enum);       /* 4096; 0: not a value */
-unsigned fab_op_vls_count(uint8_t op_vls);      /* 1 2 4 8 15 */
+unsigned fab_wire_link_width(const struct fab_port_info *info);
+const char *fab_wire_link_speed(const struct fab_port_info *info);
+uint32_t fab_wire_link_rate(const struct fab_port_info *info);
+const char *fab_wire_port_state_name(uint8_t state); /* "Active" */
+const char *fab_wire_phys_state_name(uint8_t state); /* "LinkUp" */
+unsigned fab_wire_mtu_bytes(uint8_t mtu_enum);       /* 4096; 0: not a value */
+unsigned fab_wire_op_vls_count(uint8_t op_vls);      /* 1 2 4 8 15 */
 
 #endif

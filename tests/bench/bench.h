@@ -26,7 +26,7 @@ static inline void must(int status, const char *what)
 {
     if (status == FAB_OK)
         return;
-    fprintf(stderr, "%s: %s\n", what, fab_status_text(status));
+    fprintf(stderr, "%s: %s\n", what, fab_base_status_text(status));
     exit(1);
 }
 

@@ -43,14 +43,14 @@ static uint64_t hash_lft(const struct fab_lft *lft)
 {
     uint64_t hash = hash_number(hash_number(0, lft->switch_count), lft->top);
     for (uint32_t sw = 0; sw < lft->switch_count; sw++)
-        hash = hash_bytes(hash, fab_lft_row(lft, sw), lft->top + 1);
+        hash = hash_bytes(hash, fab_target_lft_row(lft, sw), lft->top + 1);
     return hash;
 }
 
 static uint64_t hash_vls(const struct fab_vls *v)
 {
     uint64_t hash = hash_number(0, v->count);
-    if (!fab_vls_many(v))
+    if (!fab_target_vls_multiple(v))
         return hash;
     hash = hash_number(hash_number(hash, v->sls), v->classes);
     hash = hash_bytes(hash, v->vl, sizeof(v->vl));
@@ -123,8 +123,8 @@ static int route_auto(const struct fab_fabric *f, const struct fab_policy *p, st
         fab_verify_verdict_fini(&c.verdict);
         if (status == FAB_OK)
             return FAB_OK;
-        fab_lft_fini(&t->lft);
-        fab_vls_fini(&t->vls);
+        fab_target_lft_fini(&t->lft);
+        fab_target_vls_fini(&t->vls);
     }
     return status;
 }
@@ -153,37 +153,38 @@ static void print_run(const struct fab_fabric *f, const struct fab_policy *p, co
 /* What is missing, and under which policy the engines run. */
 static const struct damage {
     const char *name;
-    struct fab_dress dress;
+    struct fab_variation variation;
     bool switch_lost; /* the last switch is removed, too */
     bool large;       /* run on large fabrics as well */
     uint8_t lmc, max_op_vls;
 } damages[] = {
     {.name = "whole", .large = true},
-    {.name = "guids", .dress = {.shuffle_guids = true, .seed = 1}, .lmc = 1},
-    {.name = "one", .dress = {.missing = 1, .seed = 2}, .large = true},
-    {.name = "3%", .dress = {.missing_ppm = 30000, .shuffle_guids = true, .seed = 3}},
-    {.name = "8%", .dress = {.missing_ppm = 80000, .seed = 4}, .max_op_vls = 2},
+    {.name = "guids", .variation = {.shuffle_guids = true, .seed = 1}, .lmc = 1},
+    {.name = "one", .variation = {.missing = 1, .seed = 2}, .large = true},
+    {.name = "3%", .variation = {.missing_ppm = 30000, .shuffle_guids = true, .seed = 3}},
+    {.name = "8%", .variation = {.missing_ppm = 80000, .seed = 4}, .max_op_vls = 2},
     {.name = "islands",
-     .dress = {.missing_ppm = 250000, .allow_islands = true, .shuffle_guids = true, .seed = 5}},
-    {.name = "switch", .dress = {.missing = 2, .seed = 6}, .switch_lost = true},
-    {.name = "aggregation", .dress = {.aggregation = true, .missing = 3, .seed = 7}},
+     .variation =
+         {.missing_ppm = 250000, .allow_partitioned = true, .shuffle_guids = true, .seed = 5}},
+    {.name = "switch", .variation = {.missing = 2, .seed = 6}, .switch_lost = true},
+    {.name = "aggregation", .variation = {.aggregation = true, .missing = 3, .seed = 7}},
 };
 
 static struct fab_fabric *seal(struct fab_builder *b)
 {
     struct fab_fabric *f;
-    must(fab_builder_seal(b, &f), "seal");
-    fab_builder_free(b);
+    must(fab_fabric_builder_seal(b, &f), "seal");
+    fab_fabric_builder_free(b);
     return f;
 }
 
 static struct fab_fabric *without_last_switch(struct fab_fabric *f)
 {
-    struct fab_builder *b = fab_builder_from(f);
+    struct fab_builder *b = fab_fabric_builder_from(f);
     uint32_t ref = FAB_NONE;
     must(b != NULL ? FAB_OK : FAB_E_NOMEM, "builder");
-    must(fab_builder_find(b, f->nodes[f->switch_count - 1].guid, &ref), "find");
-    must(fab_builder_remove(b, ref), "remove");
+    must(fab_fabric_builder_find_node(b, f->nodes[f->switch_count - 1].guid, &ref), "find");
+    must(fab_fabric_builder_remove_node(b, ref), "remove");
     fab_fabric_unref(f);
     return seal(b);
 }
@@ -193,7 +194,7 @@ static void print_damaged(const struct fab_fabric *plain, const char *name, cons
     struct fab_builder *b;
     struct fab_policy p;
     char what[80];
-    if (fab_generate_dress(plain, &d->dress, &b) != FAB_OK)
+    if (fab_fabric_generate_variation(plain, &d->variation, &b) != FAB_OK)
         return; /* so many cables cannot be missing */
     struct fab_fabric *f = seal(b);
     if (d->switch_lost && f->switch_count > 2)
@@ -226,58 +227,62 @@ static void print_fabric(struct fab_builder *b, const char *name)
 static void print_trees(void)
 {
     struct fab_builder *b;
-    must(fab_generate_leaf_spine(&(struct fab_leaf_spine_spec){12, 6, 8, 2, 0}, &b), "leaf-spine");
+    must(fab_fabric_generate_leaf_spine(&(struct fab_leaf_spine_spec){12, 6, 8, 2, 0}, &b),
+         "leaf-spine");
     print_fabric(b, "leaf-spine");
-    must(fab_generate_fat_tree(&(struct fab_fat_tree_spec){.radix = 8, .levels = 3}, &b), "tree");
+    must(fab_fabric_generate_fat_tree(&(struct fab_fat_tree_spec){.radix = 8, .levels = 3}, &b),
+         "tree");
     print_fabric(b, "fat-tree-8-3");
-    must(fab_generate_fat_tree(&(struct fab_fat_tree_spec){.radix = 4, .levels = 4}, &b), "tree");
+    must(fab_fabric_generate_fat_tree(&(struct fab_fat_tree_spec){.radix = 4, .levels = 4}, &b),
+         "tree");
     print_fabric(b, "fat-tree-4-4");
-    must(fab_generate_fat_tree(
+    must(fab_fabric_generate_fat_tree(
              &(struct fab_fat_tree_spec){.radix = 12, .levels = 2, .taper = 2, .parallel = 1}, &b),
          "tree");
     print_fabric(b, "fat-tree-tapered");
-    must(fab_generate_fat_tree(&(struct fab_fat_tree_spec){.radix = 8, .levels = 3, .parallel = 2},
-                               &b),
+    must(fab_fabric_generate_fat_tree(
+             &(struct fab_fat_tree_spec){.radix = 8, .levels = 3, .parallel = 2}, &b),
          "tree");
     print_fabric(b, "fat-tree-parallel");
-    must(fab_generate_fat_tree(&(struct fab_fat_tree_spec){.radix = 16, .levels = 3}, &b), "tree");
+    must(fab_fabric_generate_fat_tree(&(struct fab_fat_tree_spec){.radix = 16, .levels = 3}, &b),
+         "tree");
     print_fabric(b, "fat-tree-16-3");
-    must(fab_generate_pgft(
+    must(fab_fabric_generate_pgft(
              &(struct fab_pgft_spec){.levels = 3, .m = {4, 3, 5}, .w = {1, 2, 2}, .p = {1, 2, 1}},
              &b),
          "pgft");
     print_fabric(b, "pgft");
-    must(fab_generate_rail(&(struct fab_rail_spec){24, 4, 6, 3, 2, 0, 0}, &b), "rail");
+    must(fab_fabric_generate_rail(&(struct fab_rail_spec){24, 4, 6, 3, 2, 0, 0}, &b), "rail");
     print_fabric(b, "rail");
-    must(fab_generate_rail(&(struct fab_rail_spec){24, 4, 8, 4, 1, 2, 1}, &b), "rail");
+    must(fab_fabric_generate_rail(&(struct fab_rail_spec){24, 4, 8, 4, 1, 2, 1}, &b), "rail");
     print_fabric(b, "rail-cores");
 }
 
 static void print_lattices(void)
 {
     struct fab_builder *b;
-    must(fab_generate_torus(
+    must(fab_fabric_generate_torus(
              &(struct fab_torus_spec){.dimensions = 2, .size = {5, 6}, .hosts = 2, .parallel = 1},
              &b),
          "torus");
     print_fabric(b, "torus-5-6");
     must(
-        fab_generate_torus(
+        fab_fabric_generate_torus(
             &(struct fab_torus_spec){.dimensions = 3, .size = {5, 3, 4}, .hosts = 1, .parallel = 1},
             &b),
         "torus");
     print_fabric(b, "torus-5-3-4");
-    must(fab_generate_torus(
+    must(fab_fabric_generate_torus(
              &(struct fab_torus_spec){
                  .dimensions = 2, .size = {4, 6}, .hosts = 3, .parallel = 2, .mesh = true},
              &b),
          "mesh");
     print_fabric(b, "mesh-4-6");
-    must(fab_generate_hypercube(
+    must(fab_fabric_generate_hypercube(
              &(struct fab_hypercube_spec){.dimensions = 5, .hosts = 2, .parallel = 1}, &b),
          "hypercube");
     print_fabric(b, "hypercube-5");
-    must(fab_generate_hyperx(
+    must(fab_fabric_generate_hyperx(
              &(struct fab_hyperx_spec){.dimensions = 2, .size = {5, 6}, .hosts = 3, .parallel = 1},
              &b),
          "hyperx");
@@ -287,17 +292,20 @@ static void print_lattices(void)
 static void print_others(void)
 {
     struct fab_builder *b;
-    must(fab_generate_dragonfly(&(struct fab_dragonfly_spec){9, 4, 2, 2, 1}, &b), "dragonfly");
+    must(fab_fabric_generate_dragonfly(&(struct fab_dragonfly_spec){9, 4, 2, 2, 1}, &b),
+         "dragonfly");
     print_fabric(b, "dragonfly-9");
-    must(fab_generate_dragonfly(&(struct fab_dragonfly_spec){5, 6, 2, 3, 2}, &b), "dragonfly");
+    must(fab_fabric_generate_dragonfly(&(struct fab_dragonfly_spec){5, 6, 2, 3, 2}, &b),
+         "dragonfly");
     print_fabric(b, "dragonfly-5");
-    must(fab_generate_dragonfly_plus(&(struct fab_dragonfly_plus_spec){6, 4, 4, 5, 3, 1}, &b),
-         "dragonfly+");
+    must(
+        fab_fabric_generate_dragonfly_plus(&(struct fab_dragonfly_plus_spec){6, 4, 4, 5, 3, 1}, &b),
+        "dragonfly+");
     print_fabric(b, "dragonfly+");
     for (uint32_t seed = 1; seed <= 12; seed++) {
         char name[32];
-        must(fab_generate_random(&(struct fab_random_spec){10 + 5 * seed, 2 + seed % 5, 3, seed},
-                                 &b),
+        must(fab_fabric_generate_random(
+                 &(struct fab_random_spec){10 + 5 * seed, 2 + seed % 5, 3, seed}, &b),
              "random");
         snprintf(name, sizeof(name), "random-%" PRIu32, seed);
         print_fabric(b, name);
@@ -317,7 +325,7 @@ static void print_file(const char *path)
     must(file != NULL && text != NULL ? FAB_OK : FAB_E_NOT_FOUND, path);
     size_t len = fread(text, 1, room, file);
     fclose(file);
-    must(fab_text_read(text, len, &b, &error), path);
+    must(fab_fabric_text_read(text, len, &b, &error), path);
     free(text);
     print_fabric(b, slash != NULL ? slash + 1 : path);
 }

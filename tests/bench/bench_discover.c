@@ -57,7 +57,7 @@ static void measure_sim(struct drive *r, const struct fab_path *path)
 static int measure_scoped(struct drive *r, const struct fab_fabric *base, uint32_t node,
                           uint8_t port)
 {
-    uint32_t far = fab_peer_node(base, fab_port_id(base, node, port));
+    uint32_t far = fab_fabric_peer_node(base, fab_fabric_port_id(base, node, port));
     uint64_t suspects[2] = {base->nodes[node].guid, base->nodes[far].guid};
     struct fab_discover_config config = {.base = base, .suspects = suspects, .suspect_count = 2};
     struct fab_discover *d = NULL;
@@ -91,7 +91,7 @@ static int run(struct fab_builder *b, uint32_t window)
     struct fab_fabric *built = NULL, *found = NULL;
     struct fab_path *paths = NULL;
     struct drive r = {.window = window};
-    int status = fab_builder_seal(b, &built);
+    int status = fab_fabric_builder_seal(b, &built);
     if (status == 0)
         status = fab_sim_new(built, 1, &r.sim);
     if (status == 0) {
@@ -99,9 +99,9 @@ static int run(struct fab_builder *b, uint32_t window)
         status = measure_whole(&r, &found);
     }
     if (status == 0)
-        status = fab_paths_new(found, &paths);
+        status = fab_discover_paths(found, &paths);
     if (status == 0) {
-        uint32_t leaf = fab_peer_node(found, found->self_port);
+        uint32_t leaf = fab_fabric_peer_node(found, found->self_port);
         measure_sim(&r, &paths[0]);
         status = activate(&r, &found);
         if (status == 0)
@@ -120,10 +120,10 @@ int main(int argc, char **argv)
     struct fab_builder *b = NULL;
     if (argc > 1)
         spec.radix = (uint32_t)strtoul(argv[1], NULL, 10);
-    int status = fab_generate_fat_tree(&spec, &b);
+    int status = fab_fabric_generate_fat_tree(&spec, &b);
     if (status == 0)
         status = run(b, argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : 256);
-    fab_builder_free(b);
+    fab_fabric_builder_free(b);
     if (status != 0)
         fprintf(stderr, "bench_discover: status %d\n", status);
     return status == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -54,16 +54,16 @@ static void run_change(struct round *r, const struct fab_fabric *f)
     size_t count;
     uint32_t dropped;
     r->start = now_ms();
-    struct fab_builder *b = fab_builder_from(f);
+    struct fab_builder *b = fab_fabric_builder_from(f);
     lap(r, FROM);
-    must(fab_builder_unlink(b, 0, f->nodes[0].num_ports));
-    fab_builder_self(b, f->switch_count, 1);
+    must(fab_fabric_builder_unlink(b, 0, f->nodes[0].num_ports));
+    fab_fabric_builder_set_self(b, f->switch_count, 1);
     r->start = now_ms();
-    must(fab_builder_seal(b, &next));
+    must(fab_fabric_builder_seal(b, &next));
     lap(r, RESEAL);
     must(fab_fabric_clone(next, &clone));
     lap(r, CLONE);
-    must(fab_fabric_island(next, &island, &dropped));
+    must(fab_fabric_reachable(next, &island, &dropped));
     lap(r, ISLAND);
     must(fab_fabric_diff(f, next, &changes, &count));
     lap(r, DIFF);
@@ -71,7 +71,7 @@ static void run_change(struct round *r, const struct fab_fabric *f)
     fab_fabric_unref(next);
     fab_fabric_unref(clone);
     fab_fabric_unref(island);
-    fab_builder_free(b);
+    fab_fabric_builder_free(b);
 }
 
 static struct fab_fabric *run(struct round *r, const struct fab_fat_tree_spec *spec,
@@ -82,18 +82,18 @@ static struct fab_fabric *run(struct round *r, const struct fab_fat_tree_spec *s
     struct fab_text_error error;
     char *text = NULL;
     r->start = now_ms();
-    must(fab_generate_fat_tree(spec, &b));
+    must(fab_fabric_generate_fat_tree(spec, &b));
     lap(r, GENERATE);
-    must(fab_builder_seal(b, &f));
+    must(fab_fabric_builder_seal(b, &f));
     lap(r, SEAL);
-    must(fab_text_write(f, &text, ret_text_len));
+    must(fab_fabric_text_write(f, &text, ret_text_len));
     lap(r, WRITE);
-    must(fab_text_read(text, *ret_text_len, &back, &error));
+    must(fab_fabric_text_read(text, *ret_text_len, &back, &error));
     lap(r, READ);
     run_change(r, f);
     free(text);
-    fab_builder_free(b);
-    fab_builder_free(back);
+    fab_fabric_builder_free(b);
+    fab_fabric_builder_free(back);
     return f;
 }
 

@@ -38,7 +38,7 @@ static void die(const char *what, const char *why)
 static void must(int status, const char *what)
 {
     if (status != FAB_OK)
-        die(what, fab_status_text(status));
+        die(what, fab_base_status_text(status));
 }
 
 static double now_ms(void)
@@ -60,11 +60,11 @@ static struct fab_fabric *load(const char *path)
         die(path, "cannot be read");
     size_t len = fread(text, 1, room, file);
     fclose(file);
-    if (fab_text_read(text, len, &b, &error) != FAB_OK)
+    if (fab_fabric_text_read(text, len, &b, &error) != FAB_OK)
         die(path, error.message);
     free(text);
-    must(fab_builder_seal(b, &f), path);
-    fab_builder_free(b);
+    must(fab_fabric_builder_seal(b, &f), path);
+    fab_fabric_builder_free(b);
     return f;
 }
 
@@ -87,7 +87,7 @@ struct cable {
 static void damage(const char *path, uint32_t per_mille, uint64_t seed)
 {
     struct fab_fabric *f = load(path), *rest;
-    struct fab_builder *b = fab_builder_from(f);
+    struct fab_builder *b = fab_fabric_builder_from(f);
     struct cable *cable = calloc(f->link_count + 1, sizeof(*cable));
     uint32_t *parent = calloc(f->switch_count + 1, sizeof(*parent)), count = 0, ref;
     struct fab_prng prng;
@@ -96,14 +96,14 @@ static void damage(const char *path, uint32_t per_mille, uint64_t seed)
     for (uint32_t sw = 0; sw < f->switch_count; sw++) {
         parent[sw] = sw;
         for (unsigned num = 1; num <= f->nodes[sw].num_ports; num++) {
-            uint32_t peer = fab_peer_node(f, fab_port_id(f, sw, (uint8_t)num));
-            if (peer != FAB_NONE && peer > sw && fab_node_is_switch(f, peer))
+            uint32_t peer = fab_fabric_peer_node(f, fab_fabric_port_id(f, sw, (uint8_t)num));
+            if (peer != FAB_NONE && peer > sw && fab_fabric_node_is_switch(f, peer))
                 cable[count++] = (struct cable){sw, peer, (uint8_t)num};
         }
     }
-    fab_prng_init(&prng, seed);
+    fab_base_prng_init(&prng, seed);
     for (uint32_t i = count; i > 1; i--) {
-        uint32_t j = (uint32_t)fab_prng_below(&prng, i);
+        uint32_t j = (uint32_t)fab_base_prng_below(&prng, i);
         struct cable kept = cable[i - 1];
         cable[i - 1] = cable[j];
         cable[j] = kept;
@@ -115,16 +115,16 @@ static void damage(const char *path, uint32_t per_mille, uint64_t seed)
         parent[x] = y;
         if (x != y || i + missing < count)
             continue;
-        must(fab_builder_find(b, f->nodes[cable[i].a].guid, &ref), "find");
-        must(fab_builder_unlink(b, ref, cable[i].num), "unlink");
+        must(fab_fabric_builder_find_node(b, f->nodes[cable[i].a].guid, &ref), "find");
+        must(fab_fabric_builder_unlink(b, ref, cable[i].num), "unlink");
     }
-    must(fab_builder_seal(b, &rest), "seal");
-    must(fab_text_write(rest, &text, &len), "write");
+    must(fab_fabric_builder_seal(b, &rest), "seal");
+    must(fab_fabric_text_write(rest, &text, &len), "write");
     fwrite(text, 1, len, stdout);
     free(text);
     free(cable);
     free(parent);
-    fab_builder_free(b);
+    fab_fabric_builder_free(b);
     fab_fabric_unref(rest);
     fab_fabric_unref(f);
 }
@@ -154,19 +154,19 @@ static void read_lids(const char *path, const struct fab_fabric *f, struct fab_l
     uint32_t lid;
     unsigned num;
     uint64_t guid;
-    must(fab_lids_init(ret, f->port_count), "LIDs");
+    must(fab_target_lids_init(ret, f->port_count), "LIDs");
     while (fgets(line, sizeof(line), file) != NULL) {
         if (!read_entry(line, &lid, &num, &guid))
             continue;
         uint32_t port = fab_fabric_port_by_guid(f, guid), node = fab_fabric_node_by_guid(f, guid);
-        if (node != FAB_NONE && fab_node_is_switch(f, node))
-            port = fab_port_id(f, node, 0);
+        if (node != FAB_NONE && fab_fabric_node_is_switch(f, node))
+            port = fab_fabric_port_id(f, node, 0);
         if (port == FAB_NONE)
             die(path, line);
         ret->base[port] = lid;
     }
     fclose(file);
-    must(fab_lids_index(ret), path);
+    must(fab_target_lids_index(ret), path);
 }
 
 static void read_tables(const char *path, const struct fab_fabric *f, struct fab_target *t)
@@ -176,7 +176,7 @@ static void read_tables(const char *path, const struct fab_fabric *f, struct fab
     unsigned num;
     uint64_t guid;
     read_lids(path, f, &t->lids);
-    must(fab_lft_init(&t->lft, f->switch_count, t->lids.top), "tables");
+    must(fab_target_lft_init(&t->lft, f->switch_count, t->lids.top), "tables");
     FILE *file = open_dump(path);
     while (fgets(line, sizeof(line), file) != NULL) {
         const char *mark = strstr(line, "guid 0x");
@@ -184,7 +184,7 @@ static void read_tables(const char *path, const struct fab_fabric *f, struct fab
             sscanf(mark, "guid 0x%" SCNx64, &guid) == 1)
             sw = fab_fabric_node_by_guid(f, guid);
         else if (sw != FAB_NONE && read_entry(line, &lid, &num, &guid) && num < 255)
-            fab_lft_row(&t->lft, sw)[lid] = (uint8_t)num;
+            fab_target_lft_row(&t->lft, sw)[lid] = (uint8_t)num;
     }
     fclose(file);
 }
@@ -256,8 +256,8 @@ static int route(const struct fab_fabric *f, const struct fab_policy *p,
         fab_verify_verdict_fini(&v);
         if (i + 1 == chain->count)
             return FAB_OK;
-        fab_lft_fini(&t->lft);
-        fab_vls_fini(&t->vls);
+        fab_target_lft_fini(&t->lft);
+        fab_target_vls_fini(&t->vls);
     }
     return status;
 }

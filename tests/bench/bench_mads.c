@@ -34,9 +34,9 @@ static void report(const char *what, double start, uint64_t count)
 static void random_bytes(uint8_t *bytes, size_t len)
 {
     struct fab_prng prng;
-    fab_prng_init(&prng, 1);
+    fab_base_prng_init(&prng, 1);
     for (size_t i = 0; i < len; i++)
-        bytes[i] = (uint8_t)fab_prng_next(&prng);
+        bytes[i] = (uint8_t)fab_base_prng_next(&prng);
 }
 
 static void bench_unpack(uint64_t count)
@@ -47,13 +47,13 @@ static void bench_unpack(uint64_t count)
     random_bytes(data, sizeof data);
     double start = now_ns();
     for (uint64_t i = 0; i < count; i++) {
-        fab_attr_unpack(&fab_attr_port_info, data, sizeof data, &port);
+        fab_wire_attr_unpack(&fab_wire_attr_port_info, data, sizeof data, &port);
         KEEP(&port);
     }
     report("unpack PortInfo", start, count);
     start = now_ns();
     for (uint64_t i = 0; i < count; i++) {
-        fab_attr_unpack(&fab_attr_node_info, data, sizeof data, &node);
+        fab_wire_attr_unpack(&fab_wire_attr_node_info, data, sizeof data, &node);
         KEEP(&node);
     }
     report("unpack NodeInfo", start, count);
@@ -64,10 +64,10 @@ static void bench_pack(uint64_t count)
     uint8_t data[FAB_SMP_DATA];
     struct fab_port_info port;
     random_bytes(data, sizeof data);
-    fab_attr_unpack(&fab_attr_port_info, data, sizeof data, &port);
+    fab_wire_attr_unpack(&fab_wire_attr_port_info, data, sizeof data, &port);
     double start = now_ns();
     for (uint64_t i = 0; i < count; i++) {
-        fab_attr_pack(&fab_attr_port_info, &port, data, sizeof data);
+        fab_wire_attr_pack(&fab_wire_attr_port_info, &port, data, sizeof data);
         KEEP(data);
     }
     report("pack PortInfo", start, count);
@@ -82,20 +82,20 @@ static void bench_mad(uint64_t count)
     mad.path.hops = 5;
     double start = now_ns();
     for (uint64_t i = 0; i < count; i++) {
-        fab_smp_pack(&mad, data, bytes);
+        fab_wire_smp_pack(&mad, data, bytes);
         KEEP(bytes);
     }
     report("pack directed SMP", start, count);
     start = now_ns();
     for (uint64_t i = 0; i < count; i++) {
-        fab_mad_unpack(bytes, sizeof bytes, &mad, &at, &len);
+        fab_wire_mad_unpack(bytes, sizeof bytes, &mad, &at, &len);
         KEEP(&mad);
     }
     report("unpack directed SMP", start, count);
     start = now_ns();
     for (uint64_t i = 0; i < count; i++) {
         bytes[3] = FAB_METHOD_GET;
-        fab_smp_answer(bytes, 0, NULL, bytes);
+        fab_wire_smp_answer(bytes, 0, NULL, bytes);
         KEEP(bytes);
     }
     report("turn into answer in place", start, count);
@@ -149,7 +149,7 @@ static void bench_session(uint64_t count, uint32_t window)
         while (n < window && fab_mads_output(m, now, wire[n], &to))
             n++;
         for (uint32_t i = 0; i < n; i++) {
-            fab_smp_answer(wire[i], 0, NULL, wire[i]);
+            fab_wire_smp_answer(wire[i], 0, NULL, wire[i]);
             fab_mads_input(m, ++now, wire[i], FAB_MAD_SIZE, false);
         }
         KEEP(fab_mads_deadline(m));

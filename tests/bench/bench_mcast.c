@@ -24,9 +24,9 @@ static struct fab_fabric *made(unsigned radix)
     struct fab_builder *b = NULL;
     struct fab_fabric *f = NULL;
     struct fab_fat_tree_spec spec = {.radix = radix, .levels = 3};
-    must(fab_generate_fat_tree(&spec, &b), "fat tree");
-    must(fab_builder_seal(b, &f), "seal");
-    fab_builder_free(b);
+    must(fab_fabric_generate_fat_tree(&spec, &b), "fat tree");
+    must(fab_fabric_builder_seal(b, &f), "seal");
+    fab_fabric_builder_free(b);
     for (uint32_t sw = 0; sw < f->switch_count; sw++)
         f->switches[sw].multicast_fdb_cap = 1024;
     return f;
@@ -43,8 +43,8 @@ static void cut(struct fab_fabric *f, uint32_t port)
 static bool has_ends(const struct fab_fabric *f, uint32_t sw)
 {
     for (uint32_t n = 1; n <= f->nodes[sw].num_ports; n++) {
-        uint32_t peer = fab_peer_node(f, f->nodes[sw].first_port + n);
-        if (peer != FAB_NONE && !fab_node_is_switch(f, peer))
+        uint32_t peer = fab_fabric_peer_node(f, f->nodes[sw].first_port + n);
+        if (peer != FAB_NONE && !fab_fabric_node_is_switch(f, peer))
             return true;
     }
     return false;
@@ -75,8 +75,8 @@ static void carry_out(struct state *s, const struct fab_plan_mft *p)
     for (unsigned stage = 0; stage < FAB_MFT_STAGES; stage++)
         for (size_t i = 0; i < p->stage[stage].count; i++) {
             const struct fab_plan_mft_op *op = &p->stage[stage].op[i];
-            must(fab_blocks_put(&s->held, op->sw, op->number,
-                                stage == FAB_MFT_READ ? zeros : op->entry),
+            must(fab_target_blocks_put(&s->held, op->sw, op->number,
+                                       stage == FAB_MFT_READ ? zeros : op->entry),
                  "held");
         }
 }
@@ -118,7 +118,7 @@ static void follow(struct state *s, const struct fab_fabric *now, struct spent *
     double at[3], planned;
     at[0] = cpu_ms();
     must(fab_plan_mft_remap(&s->held, n->guid, n->switches, now, &held), "move");
-    fab_blocks_fini(&s->held);
+    fab_target_blocks_fini(&s->held);
     s->held = held;
     at[1] = cpu_ms();
     must(fab_mcast_trees_update(s->trees, now), "follow");
@@ -167,7 +167,7 @@ static void join_all(struct state *s, const struct fab_fabric *f, unsigned group
     double from = cpu_ms();
     for (unsigned g = 0; g < groups; g++)
         for (uint32_t p = 0; p < f->port_count; p++)
-            if (f->ports[p].guid != 0 && !fab_node_is_switch(f, f->ports[p].node))
+            if (f->ports[p].guid != 0 && !fab_fabric_node_is_switch(f, f->ports[p].node))
                 must(fab_mcast_trees_join(s->trees, (uint16_t)(FAB_MLID_FIRST + g),
                                           f->ports[p].guid, true),
                      "join");
@@ -195,7 +195,7 @@ int main(int argc, char **argv)
     settle(&s);
     changes(&s, f);
     fab_mcast_trees_free(s.trees);
-    fab_blocks_fini(&s.held);
+    fab_target_blocks_fini(&s.held);
     fab_fabric_unref(f);
     return 0;
 }

@@ -46,8 +46,8 @@ static void time_change(const char *what, const struct fab_fabric *f, const stru
     must(fab_plan_observed_init(&at, f->switch_count, now->lids.top), "observed");
     for (uint32_t sw = 0; sw < f->switch_count; sw++)
         for (uint32_t block = 0; block < at.blocks; block++)
-            fab_plan_observed_set_block(&at, sw, block,
-                                        fab_lft_row(&old->lft, sw) + (size_t)block * FAB_LFT_BLOCK);
+            fab_plan_observed_set_block(
+                &at, sw, block, fab_target_lft_row(&old->lft, sw) + (size_t)block * FAB_LFT_BLOCK);
     const struct fab_plan_input in = {
         .fabric = f, .policy = p, .target = now, .observed = &at, .sm_lid = 1};
     for (unsigned i = 0; i < ROUNDS; i++) {
@@ -79,14 +79,14 @@ static void time_change(const char *what, const struct fab_fabric *f, const stru
 static void time_fault(const char *what, const struct fab_fabric *f, const struct fab_policy *p,
                        struct fab_target *whole, uint32_t port, bool all, const char *engine)
 {
-    struct fab_builder *b = fab_builder_from(f);
+    struct fab_builder *b = fab_fabric_builder_from(f);
     struct fab_fabric *broken;
     char name[80];
     const struct fab_node *n = &f->nodes[f->ports[port].node];
     for (unsigned num = 1; num <= n->num_ports; num++)
         if (all || num == f->ports[port].num)
-            must(fab_builder_unlink(b, f->ports[port].node, (uint8_t)num), "unlink");
-    must(fab_builder_seal(b, &broken), "seal");
+            must(fab_fabric_builder_unlink(b, f->ports[port].node, (uint8_t)num), "unlink");
+    must(fab_fabric_builder_seal(b, &broken), "seal");
     struct fab_target *during = tables_of(broken, p, engine);
     snprintf(name, sizeof(name), "%s lost", what);
     time_change(name, broken, p, whole, during);
@@ -94,16 +94,16 @@ static void time_fault(const char *what, const struct fab_fabric *f, const struc
     time_change(name, f, p, during, whole);
     fab_target_unref(during);
     fab_fabric_unref(broken);
-    fab_builder_free(b);
+    fab_fabric_builder_free(b);
 }
 
 /* A cable up from a switch of this rank, or (the highest) down. */
 static uint32_t port_of_rank(const struct fab_fabric *f, const struct fab_ranks *r, unsigned rank)
 {
     for (uint32_t port = 0; port < f->port_count; port++) {
-        uint32_t node = f->ports[port].node, peer = fab_peer_node(f, port);
-        if (!fab_node_is_switch(f, node) || r->rank[node] != rank || peer == FAB_NONE ||
-            !fab_node_is_switch(f, peer))
+        uint32_t node = f->ports[port].node, peer = fab_fabric_peer_node(f, port);
+        if (!fab_fabric_node_is_switch(f, node) || r->rank[node] != rank || peer == FAB_NONE ||
+            !fab_fabric_node_is_switch(f, peer))
             continue;
         if (r->rank[peer] > rank)
             return port;
@@ -120,9 +120,9 @@ int main(int argc, char **argv)
     struct fab_policy p;
     struct fab_ranks ranks;
     fab_policy_defaults(&p);
-    must(fab_generate_fat_tree(&spec, &b), "fat tree");
-    must(fab_builder_seal(b, &f), "seal");
-    fab_builder_free(b);
+    must(fab_fabric_generate_fat_tree(&spec, &b), "fat tree");
+    must(fab_fabric_builder_seal(b, &f), "seal");
+    fab_fabric_builder_free(b);
     must(fab_route_ranks_find(f, &p, &ranks), "ranks");
     printf("%u switches, %u other nodes\n", f->switch_count, f->node_count - f->switch_count);
     struct fab_target *whole = tables_of(f, &p, "fattree"), *other = tables_of(f, &p, "updn");

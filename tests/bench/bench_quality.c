@@ -67,8 +67,8 @@ static void bench_engine(const struct fab_route_engine *engine, const struct fab
     print(engine->name, &q);
     printf("   %s on %u, %.1f ms route, %.0f ms quality\n", judge(f, lids, &lft, &vls),
            vls.count > 1 ? vls.count : 1, routed, whole);
-    fab_lft_fini(&lft);
-    fab_vls_fini(&vls);
+    fab_target_lft_fini(&lft);
+    fab_target_vls_fini(&vls);
 }
 
 struct given {
@@ -84,10 +84,10 @@ static void bench(const char *name, struct fab_builder *b, const struct given *g
     struct fab_lids lids;
     struct fab_address_note *notes = NULL;
     size_t count;
-    must(fab_builder_seal(b, &f), "seal");
-    fab_builder_free(b);
+    must(fab_fabric_builder_seal(b, &f), "seal");
+    fab_fabric_builder_free(b);
     fab_policy_defaults(&p);
-    p.tables = fab_tables_ref(given->tables);
+    p.tables = fab_policy_tables_ref(given->tables);
     p.max_op_vls = given->vls != 0 ? given->vls : p.max_op_vls;
     must(fab_address_assign(&(struct fab_address_input){.fabric = f, .policy = &p}, &lids, &notes,
                             &count),
@@ -99,7 +99,7 @@ static void bench(const char *name, struct fab_builder *b, const struct given *g
            "max/mean", "ends", "dark", "all", "shift", ">=", "random", "ebb");
     for (const struct fab_route_engine *const *e = fab_route_engines(); *e != NULL; e++)
         bench_engine(*e, f, &p, &lids, given->samples);
-    fab_lids_fini(&lids);
+    fab_target_lids_fini(&lids);
     fab_policy_fini(&p);
     fab_fabric_unref(f);
 }
@@ -109,7 +109,7 @@ static void bench_tree(uint32_t radix, uint32_t levels, const struct given *give
     struct fab_builder *b;
     char name[64];
     snprintf(name, sizeof name, "fat tree, radix %u, %u levels", radix, levels);
-    must(fab_generate_fat_tree(
+    must(fab_fabric_generate_fat_tree(
              &(struct fab_fat_tree_spec){.radix = radix, .levels = levels, .taper = 1}, &b),
          "generate");
     bench(name, b, given);
@@ -135,7 +135,7 @@ static struct fab_tables *read_tables(const char *path)
     struct fab_tables_error error;
     size_t len;
     char *text = read_file(path, &len);
-    if (fab_tables_read(text, len, &tables, &error) != FAB_OK) {
+    if (fab_policy_tables_read(text, len, &tables, &error) != FAB_OK) {
         fprintf(stderr, "%s:%u:%u: %s\n", path, error.line, error.column, error.message);
         exit(1);
     }
@@ -149,7 +149,7 @@ static void bench_file(const char *path, const struct given *given)
     struct fab_text_error error;
     size_t len;
     char *text = read_file(path, &len);
-    if (fab_text_read(text, len, &b, &error) != FAB_OK) {
+    if (fab_fabric_text_read(text, len, &b, &error) != FAB_OK) {
         fprintf(stderr, "%s:%u:%u: %s\n", path, error.line, error.column, error.message);
         exit(1);
     }
@@ -179,6 +179,6 @@ int main(int argc, char **argv)
         bench_tree(36, 2, &given);
         bench_tree(36, 3, &given);
     }
-    fab_tables_unref(given.tables);
+    fab_policy_tables_unref(given.tables);
     return 0;
 }

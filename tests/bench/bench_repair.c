@@ -35,7 +35,7 @@ static void must(int status, const char *what, const char *why)
 {
     if (status == FAB_OK)
         return;
-    fprintf(stderr, "%s: %s %s\n", what, fab_status_text(status), why);
+    fprintf(stderr, "%s: %s %s\n", what, fab_base_status_text(status), why);
     exit(1);
 }
 
@@ -58,7 +58,7 @@ static struct fab_fabric *made(const char *what)
     unsigned radix = 0, levels = 3;
     if (sscanf(what, "%u,%u", &radix, &levels) >= 1) {
         struct fab_fat_tree_spec spec = {.radix = radix, .levels = levels};
-        must(fab_generate_fat_tree(&spec, &b), what, "");
+        must(fab_fabric_generate_fat_tree(&spec, &b), what, "");
     } else {
         static char text[64 << 20];
         FILE *file = fopen(what, "r");
@@ -66,10 +66,10 @@ static struct fab_fabric *made(const char *what)
         size_t len = file != NULL ? fread(text, 1, sizeof(text), file) : 0;
         if (file != NULL)
             fclose(file);
-        must(fab_text_read(text, len, &b, &e), what, e.message);
+        must(fab_fabric_text_read(text, len, &b, &e), what, e.message);
     }
-    must(fab_builder_seal(b, &f), "seal", "");
-    fab_builder_free(b);
+    must(fab_fabric_builder_seal(b, &f), "seal", "");
+    fab_fabric_builder_free(b);
     return f;
 }
 
@@ -77,17 +77,17 @@ static struct fab_fabric *made(const char *what)
 static void assign_beyond(const struct fab_fabric *f, struct fab_lids *lids)
 {
     uint32_t next = 1;
-    must(fab_lids_init(lids, f->port_count), "LIDs", "");
+    must(fab_target_lids_init(lids, f->port_count), "LIDs", "");
     for (uint32_t sw = 0; sw < f->switch_count; sw++) {
         for (unsigned num = 1; num <= f->nodes[sw].num_ports; num++) {
-            uint32_t peer = f->ports[fab_port_id(f, sw, (uint8_t)num)].peer;
+            uint32_t peer = f->ports[fab_fabric_port_id(f, sw, (uint8_t)num)].peer;
             if (peer != FAB_NONE && f->ports[peer].node >= f->switch_count)
                 lids->base[peer] = next++;
         }
     }
     for (uint32_t sw = 0; sw < f->switch_count; sw++)
-        lids->base[fab_port_id(f, sw, 0)] = next++;
-    must(fab_lids_index(lids), "index", "");
+        lids->base[fab_fabric_port_id(f, sw, 0)] = next++;
+    must(fab_target_lids_index(lids), "index", "");
 }
 
 static void assign(struct world *w)
@@ -206,7 +206,7 @@ static size_t cables_of(const struct world *w, uint32_t fault, bool all, uint32_
     if (!all)
         return 1;
     for (unsigned num = 1; num <= w->f->nodes[sw].num_ports; num++)
-        ret[count++] = fab_port_id(w->f, sw, (uint8_t)num);
+        ret[count++] = fab_fabric_port_id(w->f, sw, (uint8_t)num);
     return count;
 }
 
@@ -216,8 +216,8 @@ static void run_faults(struct world *w, const char *what, uint32_t *fault, size_
     struct times t[FAULTS], back;
     size_t done = 0, refused = 0;
     struct fab_prng prng;
-    fab_prng_init(&prng, 1);
-    fab_prng_shuffle(&prng, fault, count);
+    fab_base_prng_init(&prng, 1);
+    fab_base_prng_shuffle(&prng, fault, count);
     for (size_t i = 0; i < count && done + refused < FAULTS; i++) {
         uint32_t dead[256];
         size_t deads = cables_of(w, fault[i], all, dead);
@@ -240,15 +240,15 @@ static void run_each(struct world *w, uint32_t *fault)
     const struct fab_fabric *f = w->f;
     size_t count = 0, done = 0, refused = 0, losses = 0, drained = 0;
     struct fab_prng prng;
-    fab_prng_init(&prng, 1);
+    fab_base_prng_init(&prng, 1);
     for (uint32_t port = 0; port < f->port_count; port++) {
         uint32_t peer = f->ports[port].peer;
-        if (peer != FAB_NONE && peer > port && fab_node_is_switch(f, f->ports[port].node) &&
-            fab_node_is_switch(f, f->ports[peer].node) && fab_port_is_up(f, port))
+        if (peer != FAB_NONE && peer > port && fab_fabric_node_is_switch(f, f->ports[port].node) &&
+            fab_fabric_node_is_switch(f, f->ports[peer].node) && fab_fabric_port_is_up(f, port))
             fault[count++] = port;
     }
     if (count > EACH) { /* the summit's are among the first of a tree */
-        fab_prng_shuffle(&prng, fault + 300, count - 300);
+        fab_base_prng_shuffle(&prng, fault + 300, count - 300);
         count = EACH;
     }
     for (size_t i = 0; i < count; i++) {
@@ -276,9 +276,10 @@ static size_t cables_up(const struct world *w, uint8_t rank, uint32_t *ret)
     size_t count = 0;
     for (uint32_t sw = 0; sw < f->switch_count; sw++) {
         for (unsigned num = 1; w->ranks.rank[sw] == rank && num <= f->nodes[sw].num_ports; num++) {
-            uint32_t port = fab_port_id(f, sw, (uint8_t)num), peer = fab_peer_node(f, port);
-            if (peer != FAB_NONE && fab_node_is_switch(f, peer) && fab_port_is_up(f, port) &&
-                w->ranks.rank[peer] > rank)
+            uint32_t port = fab_fabric_port_id(f, sw, (uint8_t)num),
+                     peer = fab_fabric_peer_node(f, port);
+            if (peer != FAB_NONE && fab_fabric_node_is_switch(f, peer) &&
+                fab_fabric_port_is_up(f, port) && w->ranks.rank[peer] > rank)
                 ret[count++] = port;
         }
     }
@@ -290,7 +291,7 @@ static size_t switches_of(const struct world *w, uint8_t rank, uint32_t *ret)
     size_t count = 0;
     for (uint32_t sw = 0; sw < w->f->switch_count; sw++) {
         if (w->ranks.rank[sw] == rank)
-            ret[count++] = fab_port_id(w->f, sw, 1);
+            ret[count++] = fab_fabric_port_id(w->f, sw, 1);
     }
     return count;
 }
@@ -410,9 +411,9 @@ static void run(const char *what, const char *engine, enum what_to_run mode)
     free(fault);
     fab_repair_free(w.repair);
     fab_route_ranks_fini(&w.ranks);
-    fab_lft_fini(&w.lft);
-    fab_vls_fini(&w.vls);
-    fab_lids_fini(&w.lids);
+    fab_target_lft_fini(&w.lft);
+    fab_target_vls_fini(&w.vls);
+    fab_target_lids_fini(&w.lids);
     fab_policy_fini(&w.policy);
     fab_fabric_unref(w.f);
 }

@@ -55,17 +55,17 @@ static void keep_least(double *least, double ms)
 static void assign_beyond(const struct fab_fabric *f, struct fab_lids *lids)
 {
     uint32_t next = 1;
-    must(fab_lids_init(lids, f->port_count), "LIDs");
+    must(fab_target_lids_init(lids, f->port_count), "LIDs");
     for (uint32_t sw = 0; sw < f->switch_count; sw++) {
         for (unsigned num = 1; num <= f->nodes[sw].num_ports; num++) {
-            uint32_t peer = f->ports[fab_port_id(f, sw, (uint8_t)num)].peer;
+            uint32_t peer = f->ports[fab_fabric_port_id(f, sw, (uint8_t)num)].peer;
             if (peer != FAB_NONE && f->ports[peer].node >= f->switch_count)
                 lids->base[peer] = next++;
         }
     }
     for (uint32_t sw = 0; sw < f->switch_count; sw++)
-        lids->base[fab_port_id(f, sw, 0)] = next++;
-    must(fab_lids_index(lids), "index");
+        lids->base[fab_fabric_port_id(f, sw, 0)] = next++;
+    must(fab_target_lids_index(lids), "index");
 }
 
 static void assign(const struct fab_fabric *f, const struct fab_policy *p, struct fab_lids *lids)
@@ -160,14 +160,14 @@ static void pull(const struct fab_route_engine *engine, const struct fab_fabric 
                  const struct fab_policy *p, uint32_t port)
 {
     struct fab_target *before = fab_target_new(), *after = fab_target_new();
-    struct fab_builder *b = fab_builder_from(f);
+    struct fab_builder *b = fab_fabric_builder_from(f);
     struct fab_fabric *now;
     char why[200] = "";
     struct fab_whatif_change change;
     uint32_t ref;
-    must(fab_builder_find(b, f->nodes[f->ports[port].node].guid, &ref), "find");
-    must(fab_builder_unlink(b, ref, f->ports[port].num), "unlink");
-    must(fab_builder_seal(b, &now), "seal");
+    must(fab_fabric_builder_find_node(b, f->nodes[f->ports[port].node].guid, &ref), "find");
+    must(fab_fabric_builder_unlink(b, ref, f->ports[port].num), "unlink");
+    must(fab_fabric_builder_seal(b, &now), "seal");
     assign(f, p, &before->lids);
     assign(now, p, &after->lids);
     must(route_once(engine, f, p, before, why, sizeof(why)), "route");
@@ -179,12 +179,13 @@ static void pull(const struct fab_route_engine *engine, const struct fab_fabric 
     fab_study_whatif_compare(&before->lft, &after->lft, &change);
     printf("  pull %s port %u (to %s): %" PRIu64 " entries, %" PRIu64 " blocks on %u switches\n",
            f->nodes[f->ports[port].node].desc, f->ports[port].num,
-           f->nodes[fab_peer_node(f, port)].desc, change.entries, change.blocks, change.switches);
+           f->nodes[fab_fabric_peer_node(f, port)].desc, change.entries, change.blocks,
+           change.switches);
     print_quality(now, &after->lids, &after->lft);
 out:
     fab_target_unref(before);
     fab_target_unref(after);
-    fab_builder_free(b);
+    fab_fabric_builder_free(b);
     fab_fabric_unref(now);
 }
 
@@ -195,10 +196,11 @@ static uint32_t cable_up(const struct fab_fabric *f, uint32_t sw, uint32_t which
     uint32_t cable = FAB_NONE;
     *ret_hosts = false;
     for (unsigned num = 1; num <= f->nodes[sw].num_ports; num++) {
-        uint32_t port = fab_port_id(f, sw, (uint8_t)num), peer = fab_peer_node(f, port);
-        if (peer == FAB_NONE || !fab_port_is_up(f, port))
+        uint32_t port = fab_fabric_port_id(f, sw, (uint8_t)num),
+                 peer = fab_fabric_peer_node(f, port);
+        if (peer == FAB_NONE || !fab_fabric_port_is_up(f, port))
             continue;
-        if (!fab_node_is_switch(f, peer))
+        if (!fab_fabric_node_is_switch(f, peer))
             *ret_hosts = *ret_hosts || !f->nodes[peer].aggregation;
         else if (peer > sw && (cable == FAB_NONE || which-- > 0))
             cable = port;
@@ -225,12 +227,12 @@ static void pull_some(const struct fab_route_engine *engine, const struct fab_fa
 static double time_memset(uint32_t switches, uint32_t lids)
 {
     struct fab_lft lft;
-    must(fab_lft_init(&lft, switches, lids), "tables");
+    must(fab_target_lft_init(&lft, switches, lids), "tables");
     double start = cpu_ms();
     memset(lft.entries, (int)lids, lft.stride * switches);
     __asm__ volatile("" : : "r"(lft.entries) : "memory");
     double ms = cpu_ms() - start;
-    fab_lft_fini(&lft);
+    fab_target_lft_fini(&lft);
     return ms;
 }
 
@@ -257,22 +259,22 @@ static void bench_engine(const struct fab_route_engine *engine, const struct fab
 /* Consumes f. The fabric without n of 1000 links between switches. */
 static struct fab_fabric *damage(struct fab_fabric *f, uint32_t per_mille, uint64_t seed)
 {
-    struct fab_builder *b = fab_builder_from(f);
+    struct fab_builder *b = fab_fabric_builder_from(f);
     struct fab_prng prng;
     struct fab_fabric *rest;
-    fab_prng_init(&prng, seed);
+    fab_base_prng_init(&prng, seed);
     for (uint32_t sw = 0; sw < f->switch_count; sw++) {
         uint32_t ref;
-        must(fab_builder_find(b, f->nodes[sw].guid, &ref), "find");
+        must(fab_fabric_builder_find_node(b, f->nodes[sw].guid, &ref), "find");
         for (unsigned num = 1; num <= f->nodes[sw].num_ports; num++) {
-            uint32_t peer = fab_peer_node(f, fab_port_id(f, sw, (uint8_t)num));
-            if (peer != FAB_NONE && peer > sw && fab_node_is_switch(f, peer) &&
-                fab_prng_below(&prng, 1000) < per_mille)
-                must(fab_builder_unlink(b, ref, (uint8_t)num), "unlink");
+            uint32_t peer = fab_fabric_peer_node(f, fab_fabric_port_id(f, sw, (uint8_t)num));
+            if (peer != FAB_NONE && peer > sw && fab_fabric_node_is_switch(f, peer) &&
+                fab_base_prng_below(&prng, 1000) < per_mille)
+                must(fab_fabric_builder_unlink(b, ref, (uint8_t)num), "unlink");
         }
     }
-    must(fab_builder_seal(b, &rest), "seal");
-    fab_builder_free(b);
+    must(fab_fabric_builder_seal(b, &rest), "seal");
+    fab_fabric_builder_free(b);
     fab_fabric_unref(f);
     return rest;
 }
@@ -281,8 +283,8 @@ static void bench(const char *name, struct fab_builder *b, const char *only, boo
 {
     struct fab_fabric *f;
     struct fab_policy p;
-    must(fab_builder_seal(b, &f), "seal");
-    fab_builder_free(b);
+    must(fab_fabric_builder_seal(b, &f), "seal");
+    fab_fabric_builder_free(b);
     fab_policy_defaults(&p);
     if (getenv("DAMAGE") != NULL)
         f = damage(f, (uint32_t)atoi(getenv("DAMAGE")), 1);
@@ -301,7 +303,7 @@ static void bench_tree(uint32_t radix, uint32_t levels, const char *only, bool q
     struct fab_builder *b;
     char name[64];
     snprintf(name, sizeof(name), "fat tree, radix %u, %u levels", radix, levels);
-    must(fab_generate_fat_tree(
+    must(fab_fabric_generate_fat_tree(
              &(struct fab_fat_tree_spec){.radix = radix, .levels = levels, .taper = 1}, &b),
          "generate");
     bench(name, b, only, quick);
@@ -320,7 +322,7 @@ static void bench_file(const char *path, const char *only, bool quick)
     }
     len = fread(text, 1, room, file);
     fclose(file);
-    int status = fab_text_read(text, len, &b, &error);
+    int status = fab_fabric_text_read(text, len, &b, &error);
     if (status != FAB_OK) {
         fprintf(stderr, "%s:%u:%u: %s\n", path, error.line, error.column, error.message);
         exit(1);

@@ -37,7 +37,7 @@ static void spoil(struct fab_fabric *f, enum cables cables)
 {
     uint32_t seen = 0;
     for (uint32_t port = 0; port < f->nodes[f->switch_count].first_port; port++)
-        if (fab_peer_node(f, port) < f->switch_count && f->ports[port].peer > port &&
+        if (fab_fabric_peer_node(f, port) < f->switch_count && f->ports[port].peer > port &&
             seen++ % 2 == 0) {
             slow_down(f, port);
             if (cables == ONE_SLOWER)
@@ -55,9 +55,9 @@ static struct fab_view *make_view(uint32_t radix, uint32_t levels, enum cables c
     struct fab_address_note *notes = NULL;
     size_t count;
     char why[200];
-    must(fab_generate_fat_tree(&spec, &b), "fabric");
-    must(fab_builder_seal(b, &f), "seal");
-    fab_builder_free(b);
+    must(fab_fabric_generate_fat_tree(&spec, &b), "fabric");
+    must(fab_fabric_builder_seal(b, &f), "seal");
+    fab_fabric_builder_free(b);
     fab_policy_defaults(&policy);
     struct fab_target *t = fab_target_new();
     must(fab_address_assign(&(struct fab_address_input){.fabric = f, .policy = &policy}, &t->lids,
@@ -93,7 +93,7 @@ static void find_hosts(struct asking *a)
     const struct fab_fabric *f = a->view->fabric;
     a->hosts = calloc(f->port_count, sizeof *a->hosts);
     for (uint32_t p = f->nodes[f->switch_count].first_port; a->hosts && p < f->port_count; p++)
-        if (fab_port_has_lid(f, p))
+        if (fab_fabric_port_has_lid(f, p))
             a->hosts[a->host_count++] = p;
 }
 
@@ -103,21 +103,22 @@ static void make_request(struct asking *a)
     struct fab_mad mad = {
         .mgmt_class = FAB_CLASS_SA, .method = FAB_METHOD_GET, .attr_id = FAB_SA_PATH_RECORD};
     struct fab_sa_header head = {0};
-    struct fab_path_record path = {.reversible = 1, .paths = 1, .pkey = 0xffff};
+    struct fab_wire_path_record path = {.reversible = 1, .paths = 1, .pkey = 0xffff};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        head.comp_mask |= fab_rec_component(&fab_path_record, names[i]);
+        head.comp_mask |= fab_wire_rec_component(&fab_wire_path_record, names[i]);
     path.dgid[0] = path.sgid[0] = a->view->policy.subnet_prefix;
-    must(fab_gmp_pack(&mad, NULL, 0, a->request), "request");
-    must(fab_attr_pack(&fab_attr_sa_header, &head, a->request + FAB_SA_HEADER, 20), "header");
-    must(fab_rec_pack(&fab_path_record, &path, a->request + FAB_SA_DATA, 200), "path");
+    must(fab_wire_gmp_pack(&mad, NULL, 0, a->request), "request");
+    must(fab_wire_attr_pack(&fab_wire_attr_sa_header, &head, a->request + FAB_SA_HEADER, 20),
+         "header");
+    must(fab_wire_rec_pack(&fab_wire_path_record, &path, a->request + FAB_SA_DATA, 200), "path");
 }
 
 static void ask(struct asking *a, struct fab_sa *sa, uint32_t src, uint32_t dst)
 {
     struct fab_sa_request req;
     uint64_t key;
-    fab_put_be64(a->request + FAB_SA_DATA + 16, a->view->fabric->ports[dst].guid);
-    fab_put_be64(a->request + FAB_SA_DATA + 32, a->view->fabric->ports[src].guid);
+    fab_base_put_be64(a->request + FAB_SA_DATA + 16, a->view->fabric->ports[dst].guid);
+    fab_base_put_be64(a->request + FAB_SA_DATA + 32, a->view->fabric->ports[src].guid);
     must(fab_sa_request_read(a->request, FAB_MAD_SIZE, &req, &key), "read");
     if (fab_sa_get(sa, a->request, &req, 100, a->answer) != 0)
         must(FAB_E_NOT_FOUND, "path");
@@ -125,7 +126,7 @@ static void ask(struct asking *a, struct fab_sa *sa, uint32_t src, uint32_t dst)
 
 static uint32_t random_host(struct asking *a)
 {
-    return a->hosts[fab_prng_next(&a->prng) % a->host_count];
+    return a->hosts[fab_base_prng_next(&a->prng) % a->host_count];
 }
 
 static void say(const char *what, uint64_t count, double seconds)
@@ -201,7 +202,7 @@ int main(int argc, char **argv)
     for (enum cables cables = ALIKE; cables <= HALF_SLOWER; cables++) {
         struct asking a = {.view = make_view(radix, levels, cables)};
         printf("%s\n", names[cables]);
-        fab_prng_init(&a.prng, 1);
+        fab_base_prng_init(&a.prng, 1);
         time_all(&a);
     }
     return 0;

@@ -59,10 +59,10 @@ static void make(const struct fab_fabric *f, const struct fab_path *paths, const
 {
     struct fab_prng prng;
     uint8_t data[FAB_SMP_DATA] = {0};
-    fab_prng_init(&prng, 1);
+    fab_base_prng_init(&prng, 1);
     for (uint32_t i = 0; i < DIFFERENT; i++) {
         uint32_t count = k->of_switches ? f->switch_count : f->node_count;
-        uint32_t node = (uint32_t)fab_prng_below(&prng, count);
+        uint32_t node = (uint32_t)fab_base_prng_below(&prng, count);
         struct fab_mad mad = {.mgmt_class = k->mgmt_class,
                               .method = k->method,
                               .tid = i,
@@ -70,7 +70,7 @@ static void make(const struct fab_fabric *f, const struct fab_path *paths, const
                               .path = paths[node]};
         dlids[i] = (uint16_t)(node + 1);
         memset(data, 0xff, sizeof data);
-        (void)fab_smp_pack(&mad, data, mads[i]);
+        (void)fab_wire_smp_pack(&mad, data, mads[i]);
     }
 }
 
@@ -112,9 +112,9 @@ static int weigh(uint32_t radix)
     struct fab_fabric *f = NULL;
     struct fab_sim *s = NULL;
     double start = seconds();
-    if (fab_generate_fat_tree(&spec, &b) != 0 || fab_builder_seal(b, &f) != 0)
+    if (fab_fabric_generate_fat_tree(&spec, &b) != 0 || fab_fabric_builder_seal(b, &f) != 0)
         return EXIT_FAILURE;
-    fab_builder_free(b);
+    fab_fabric_builder_free(b);
     double made = seconds();
     long peak = peak_mb(), before = now_mb();
     if (fab_sim_new(f, 1, &s) != 0)
@@ -142,9 +142,9 @@ int main(int argc, char **argv)
     struct fab_fabric *f = NULL, *found = NULL;
     struct fab_path *paths = NULL;
     struct drive r = {0};
-    if (fab_generate_leaf_spine(&spec, &b) != 0 || fab_builder_seal(b, &f) != 0)
+    if (fab_fabric_generate_leaf_spine(&spec, &b) != 0 || fab_fabric_builder_seal(b, &f) != 0)
         return EXIT_FAILURE;
-    fab_builder_free(b);
+    fab_fabric_builder_free(b);
     long before = peak_mb();
     double start = seconds();
     if (fab_sim_new(f, 1, &r.sim) != 0)
@@ -153,7 +153,7 @@ int main(int argc, char **argv)
            f->node_count, f->port_count, seconds() - start, before, peak_mb() - before);
     drive_sit(&r);
     start = seconds();
-    if (drive_whole(&r, &found) != 0 || fab_paths_new(found, &paths) != 0)
+    if (drive_whole(&r, &found) != 0 || fab_discover_paths(found, &paths) != 0)
         return EXIT_FAILURE;
     printf("discovered in %.3f s (%" PRIu64 " MADs)\n", seconds() - start, r.asked);
     if (drive_program(&r, found) != 0)

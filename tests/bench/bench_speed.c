@@ -51,17 +51,17 @@ static void stop(struct watch since, struct watch *least)
 static void assign(const struct fab_fabric *f, struct fab_lids *ret)
 {
     uint32_t next = 1;
-    must(fab_lids_init(ret, f->port_count), "LIDs");
+    must(fab_target_lids_init(ret, f->port_count), "LIDs");
     for (uint32_t sw = 0; sw < f->switch_count; sw++) {
         for (unsigned num = 1; num <= f->nodes[sw].num_ports; num++) {
-            uint32_t peer = f->ports[fab_port_id(f, sw, (uint8_t)num)].peer;
+            uint32_t peer = f->ports[fab_fabric_port_id(f, sw, (uint8_t)num)].peer;
             if (peer != FAB_NONE && f->ports[peer].node >= f->switch_count)
                 ret->base[peer] = next++;
         }
     }
     for (uint32_t sw = 0; sw < f->switch_count; sw++)
-        ret->base[fab_port_id(f, sw, 0)] = next++;
-    must(fab_lids_index(ret), "index");
+        ret->base[fab_fabric_port_id(f, sw, 0)] = next++;
+    must(fab_target_lids_index(ret), "index");
 }
 
 /* ---- what is measured ------------------------------------------------------------------------ */
@@ -75,17 +75,17 @@ static void measure_memset(const struct fab_fabric *f, const struct fab_lids *li
 {
     struct fab_lft lft;
     struct watch since = start();
-    must(fab_lft_init(&lft, f->switch_count, lids->top), "tables"); /* sets all bytes */
+    must(fab_target_lft_init(&lft, f->switch_count, lids->top), "tables"); /* sets all bytes */
     stop(since, &fig->cold);
     since = start();
     memset(lft.entries, (int)lids->top, lft.stride * lft.switch_count);
     __asm__ volatile("" : : "r"(lft.entries) : "memory");
     stop(since, &fig->warm);
-    fab_lft_fini(&lft);
+    fab_target_lft_fini(&lft);
 }
 
 static void measure_fill(const struct fab_fabric *f, const struct fab_policy *p,
-                         const struct fab_lids *lids, const struct fab_crew *crew,
+                         const struct fab_lids *lids, const struct fab_pool *pool,
                          struct figures *fig)
 {
     struct fab_graph graph;
@@ -99,11 +99,11 @@ static void measure_fill(const struct fab_fabric *f, const struct fab_policy *p,
     must(fab_route_updown_make(&graph, &order, &slopes), "slopes");
     must(fab_route_tree_make(f, &graph, &order, &slopes, &tree), "tree");
     must(fab_route_dmodk_make(&tree, lids, &lanes), "lanes");
-    must(fab_lft_init(&lft, f->switch_count, lids->top), "tables");
+    must(fab_target_lft_init(&lft, f->switch_count, lids->top), "tables");
     struct watch since = start();
-    must(fab_route_tree_fill(&tree, &lanes, crew, &lft), "fill");
+    must(fab_route_tree_fill(&tree, &lanes, pool, &lft), "fill");
     stop(since, &fig->fill);
-    fab_lft_fini(&lft);
+    fab_target_lft_fini(&lft);
     fab_route_dmodk_fini(&lanes);
     fab_route_tree_fini(&tree);
     fab_route_updown_fini(&slopes);
@@ -112,7 +112,7 @@ static void measure_fill(const struct fab_fabric *f, const struct fab_policy *p,
 }
 
 static void measure_engine(const struct fab_fabric *f, const struct fab_policy *p,
-                           const struct fab_lids *lids, const struct fab_crew *crew,
+                           const struct fab_lids *lids, const struct fab_pool *pool,
                            struct figures *fig)
 {
     struct fab_lft lft;
@@ -121,22 +121,22 @@ static void measure_engine(const struct fab_fabric *f, const struct fab_policy *
     char why[200] = "";
     struct watch since = start();
     must(fab_route_engine_by_name("fattree")->run(
-             &(struct fab_route_input){.fabric = f, .policy = p, .lids = lids, .crew = crew}, &lft,
+             &(struct fab_route_input){.fabric = f, .policy = p, .lids = lids, .pool = pool}, &lft,
              &vls, why, sizeof(why)),
          "fattree");
     stop(since, &fig->route);
     since = start();
     must(fab_verify(
              &(struct fab_verify_input){
-                 .fabric = f, .lids = lids, .lft = &lft, .max_hops = p->max_hops, .crew = crew},
+                 .fabric = f, .lids = lids, .lft = &lft, .max_hops = p->max_hops, .pool = pool},
              &verdict),
          "verify");
     stop(since, &fig->prove);
     if (!fab_verify_verdict_good(&verdict))
         must(FAB_E_CYCLE, "the proof failed");
     fab_verify_verdict_fini(&verdict);
-    fab_vls_fini(&vls);
-    fab_lft_fini(&lft);
+    fab_target_vls_fini(&vls);
+    fab_target_lft_fini(&lft);
 }
 
 static struct watch sum(struct watch a, struct watch b)
@@ -150,7 +150,7 @@ static void print_row(const char *what, struct watch alone, struct watch togethe
            together.cpu, together.wall / alone.wall);
 }
 
-static void bench_radix(uint32_t radix, const struct fab_crew *crew)
+static void bench_radix(uint32_t radix, const struct fab_pool *pool)
 {
     struct fab_fat_tree_spec spec = {.radix = radix, .levels = 3, .taper = 1};
     struct fab_builder *b;
@@ -159,17 +159,17 @@ static void bench_radix(uint32_t radix, const struct fab_crew *crew)
     struct fab_lids lids;
     struct figures alone = {0}, together = {0};
     struct rusage usage;
-    must(fab_generate_fat_tree(&spec, &b), "generate");
-    must(fab_builder_seal(b, &f), "seal");
-    fab_builder_free(b);
+    must(fab_fabric_generate_fat_tree(&spec, &b), "generate");
+    must(fab_fabric_builder_seal(b, &f), "seal");
+    fab_fabric_builder_free(b);
     fab_policy_defaults(&p);
     assign(f, &lids);
     for (unsigned round = 0; round < (radix > 40 ? 3 : 9); round++) {
         measure_memset(f, &lids, &alone);
         measure_fill(f, &p, &lids, NULL, &alone);
         measure_engine(f, &p, &lids, NULL, &alone);
-        measure_fill(f, &p, &lids, crew, &together);
-        measure_engine(f, &p, &lids, crew, &together);
+        measure_fill(f, &p, &lids, pool, &together);
+        measure_engine(f, &p, &lids, pool, &together);
     }
     getrusage(RUSAGE_SELF, &usage);
     printf("%u ends, %u switches: peak memory %ld MB\n", f->node_count - f->switch_count,
@@ -183,18 +183,18 @@ static void bench_radix(uint32_t radix, const struct fab_crew *crew)
            "%.2f\n",
            alone.warm.cpu, alone.cold.cpu, alone.warm.cpu / alone.fill.cpu,
            alone.cold.cpu / (alone.cold.cpu + alone.fill.cpu));
-    fab_lids_fini(&lids);
+    fab_target_lids_fini(&lids);
     fab_policy_fini(&p);
     fab_fabric_unref(f);
 }
 
 int main(int argc, char **argv)
 {
-    struct crew *crew = thread_pool_new(HANDS);
+    struct pool *pool = thread_pool_new(HANDS);
     for (int i = 1; i < argc; i++)
-        bench_radix((uint32_t)atoi(argv[i]), thread_pool_lend(crew));
+        bench_radix((uint32_t)atoi(argv[i]), thread_pool_lend(pool));
     if (argc == 1)
-        bench_radix(36, thread_pool_lend(crew));
-    thread_pool_free(crew);
+        bench_radix(36, thread_pool_lend(pool));
+    thread_pool_free(pool);
     return 0;
 }

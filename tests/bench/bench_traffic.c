@@ -54,7 +54,7 @@ int main(int argc, char **argv)
     struct bench b = {.count = 0};
     uint64_t end = (argc > 2 ? (uint64_t)atoi(argv[2]) : 2000) * US;
     struct fab_prng prng;
-    fab_prng_init(&prng, 1);
+    fab_base_prng_init(&prng, 1);
     scene_init(&b.scene, argc > 1 ? argv[1] : "2000", false);
     settings(&b.scene, OURS, 0, &b.congestion);
     uint32_t ends = b.scene.ends;
@@ -66,12 +66,12 @@ int main(int argc, char **argv)
     run(&b, "shift", false, end);
     b.count = 0;
     for (uint32_t i = 0; i < 10 * ends; i++)
-        flow(&b, i % ends, (uint32_t)fab_prng_below(&prng, ends), end);
+        flow(&b, i % ends, (uint32_t)fab_base_prng_below(&prng, ends), end);
     run(&b, "chance", false, end);
     run(&b, "chance", true, end);
     b.count = 0;
     for (uint32_t i = 0; i < ends; i++)
-        flow(&b, i, (uint32_t)fab_prng_below(&prng, i % 2 ? ends : 16), end);
+        flow(&b, i, (uint32_t)fab_base_prng_below(&prng, i % 2 ? ends : 16), end);
     run(&b, "hot spots", false, end);
     run(&b, "hot spots", true, end);
     free(b.flows);

@@ -43,8 +43,8 @@ static void make_request(uint8_t *packet, uint64_t n, unsigned hops)
     memset(packet, 0, PACKET);
     memset(packet, 0xff, 2);
     memset(packet + 4, 0xff, 2);
-    fab_put_be64(packet + 24, FAB_MAD_SIZE);
-    if (fab_smp_pack(&mad, NULL, packet + PACKET_MAD) != 0)
+    fab_base_put_be64(packet + 24, FAB_MAD_SIZE);
+    if (fab_wire_smp_pack(&mad, NULL, packet + PACKET_MAD) != 0)
         exit(1);
 }
 
@@ -64,7 +64,7 @@ static void drain(struct run *r, uint8_t packets[BATCH][PACKET])
     int n = recvmmsg(r->fd, m, BATCH, MSG_DONTWAIT, NULL);
     for (int i = 0; i < n; i++) {
         r->answered++;
-        r->lost += fab_be32(packets[i] + 16) != 0;
+        r->lost += fab_base_get_be32(packets[i] + 16) != 0;
     }
 }
 

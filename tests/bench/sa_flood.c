@@ -38,7 +38,7 @@ static uint64_t now_us(void)
 
 static uint16_t some_lid(struct flood *f)
 {
-    return (uint16_t)(1 + fab_prng_next(&f->prng) % f->lids);
+    return (uint16_t)(1 + fab_base_prng_next(&f->prng) % f->lids);
 }
 
 static void make_request(struct flood *f)
@@ -46,14 +46,15 @@ static void make_request(struct flood *f)
     uint8_t *mad = f->request + PACKET_MAD;
     struct fab_mad head = {
         .mgmt_class = FAB_CLASS_SA, .method = FAB_METHOD_GET, .attr_id = FAB_SA_PATH_RECORD};
-    struct fab_sa_header sa = {.comp_mask = fab_rec_component(&fab_path_record, "SLID") |
-                                            fab_rec_component(&fab_path_record, "DLID")};
-    fab_put_be16(f->request, f->sm_lid);
-    fab_put_be32(f->request + 8, 1); /* the queue pairs */
-    fab_put_be32(f->request + 12, 1);
-    fab_put_be64(f->request + 24, FAB_MAD_SIZE);
-    fab_gmp_pack(&head, NULL, 0, mad);
-    fab_attr_pack(&fab_attr_sa_header, &sa, mad + FAB_SA_HEADER, FAB_SA_DATA - FAB_SA_HEADER);
+    struct fab_sa_header sa = {.comp_mask = fab_wire_rec_component(&fab_wire_path_record, "SLID") |
+                                            fab_wire_rec_component(&fab_wire_path_record, "DLID")};
+    fab_base_put_be16(f->request, f->sm_lid);
+    fab_base_put_be32(f->request + 8, 1); /* the queue pairs */
+    fab_base_put_be32(f->request + 12, 1);
+    fab_base_put_be64(f->request + 24, FAB_MAD_SIZE);
+    fab_wire_gmp_pack(&head, NULL, 0, mad);
+    fab_wire_attr_pack(&fab_wire_attr_sa_header, &sa, mad + FAB_SA_HEADER,
+                       FAB_SA_DATA - FAB_SA_HEADER);
 }
 
 /* The SM's LID from our own PortInfo. 0: no answer. */
@@ -65,19 +66,19 @@ static uint16_t find_sm(const struct raw_client *c)
                           .tid = 1,
                           .attr_id = FAB_ATTR_PORT_INFO};
     struct fab_port_info info = {0};
-    fab_put_be64(packet + 24, FAB_MAD_SIZE);
-    fab_smp_pack(&mad, NULL, packet + PACKET_MAD);
+    fab_base_put_be64(packet + 24, FAB_MAD_SIZE);
+    fab_wire_smp_pack(&mad, NULL, packet + PACKET_MAD);
     if (send(c->fd, packet, PACKET, 0) == PACKET && recv(c->fd, packet, PACKET, 0) == PACKET)
-        fab_attr_unpack(&fab_attr_port_info, packet + PACKET_MAD + 64, 64, &info);
+        fab_wire_attr_unpack(&fab_wire_attr_port_info, packet + PACKET_MAD + 64, 64, &info);
     return info.sm_lid;
 }
 
 static void ask(struct flood *f, uint32_t slot)
 {
     uint8_t *mad = f->request + PACKET_MAD;
-    fab_put_be64(mad + 8, slot + 1);
-    fab_put_be16(mad + FAB_SA_DATA + 40, some_lid(f));
-    fab_put_be16(mad + FAB_SA_DATA + 42, some_lid(f));
+    fab_base_put_be64(mad + 8, slot + 1);
+    fab_base_put_be16(mad + FAB_SA_DATA + 40, some_lid(f));
+    fab_base_put_be16(mad + FAB_SA_DATA + 42, some_lid(f));
     f->sent_us[slot] = now_us();
     if (send(f->c.fd, f->request, PACKET, 0) != PACKET)
         f->lost++;
@@ -86,13 +87,13 @@ static void ask(struct flood *f, uint32_t slot)
 static void take_one(struct flood *f, const uint8_t *packet, uint32_t window)
 {
     const uint8_t *mad = packet + PACKET_MAD;
-    uint32_t slot = fab_be32(mad + 12) - 1;
+    uint32_t slot = fab_base_get_be32(mad + 12) - 1;
     if (slot >= window)
         return;
-    if (fab_be32(packet + 16) != 0) {
+    if (fab_base_get_be32(packet + 16) != 0) {
         f->lost++;
     } else {
-        f->good += fab_be16(mad + 4) == 0;
+        f->good += fab_base_get_be16(mad + 4) == 0;
         if (f->answers < TIMES_MOST)
             f->times[f->answers++] = (uint32_t)(now_us() - f->sent_us[slot]);
     }
@@ -144,7 +145,7 @@ int main(int argc, char **argv)
         return 1;
     f.c = raw_connect(argv[1]);
     f.sm_lid = find_sm(&f.c);
-    fab_prng_init(&f.prng, 1);
+    fab_base_prng_init(&f.prng, 1);
     make_request(&f);
     uint64_t start = now_us();
     for (uint32_t slot = 0; slot < window; slot++)

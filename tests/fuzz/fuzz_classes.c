@@ -22,7 +22,7 @@ static void check(const struct fab_classes *c)
     assert(c->count >= 1 && c->count <= FAB_CLASSES_MAX && c->groups <= FAB_CLASS_GROUPS_MAX);
     for (unsigned i = 0; i < c->count; i++) {
         const struct fab_class *k = &c->class[i];
-        assert(k->name[0] != '\0' && fab_classes_find(c, k->name) >= 0);
+        assert(k->name[0] != '\0' && fab_policy_classes_find(c, k->name) >= 0);
         assert(k->sl < 16 || k->sl == FAB_CLASS_NO_SL);
         assert(k->mtu <= 5 && k->pkey <= 0x7fff);
     }
@@ -39,13 +39,13 @@ static void feed_words(const char *text)
 {
     struct fab_classes *c;
     struct fab_classes_error error;
-    if (fab_classes_new(&c) != FAB_OK)
+    if (fab_policy_classes_new(&c) != FAB_OK)
         return;
-    (void)fab_classes_add_rule(c, 0, text, &error);
-    (void)fab_classes_set_map(c, text);
-    (void)fab_classes_set_arb(c, false, text);
+    (void)fab_policy_classes_add_rule(c, 0, text, &error);
+    (void)fab_policy_classes_set_map(c, text);
+    (void)fab_policy_classes_set_arb(c, false, text);
     check(c);
-    fab_classes_unref(c);
+    fab_policy_classes_unref(c);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -53,17 +53,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct fab_classes *c;
     struct fab_classes_error error = {.line = 0};
     char *text = malloc(size + 1);
-    if (text == NULL || fab_classes_new(&c) != FAB_OK) {
+    if (text == NULL || fab_policy_classes_new(&c) != FAB_OK) {
         free(text);
         return 0;
     }
     memcpy(text, data, size);
     text[size] = '\0';
-    int status = fab_classes_read(c, text, size, &error);
+    int status = fab_policy_classes_read(c, text, size, &error);
     assert(status == FAB_OK || status == FAB_E_NOMEM || error.message[0] != '\0');
     if (status == FAB_OK)
         check(c);
-    fab_classes_unref(c);
+    fab_policy_classes_unref(c);
     feed_words(text);
     free(text);
     return 0;

@@ -30,12 +30,12 @@ static void read_setting(const struct fab_attr *attr, const uint8_t *data, size_
     uint8_t bytes[FAB_GS_DATA];
     char text[8192];
     must(sizeof value >= attr->struct_size);
-    if (fab_attr_unpack(attr, data, size, value) != FAB_OK)
+    if (fab_wire_attr_unpack(attr, data, size, value) != FAB_OK)
         return;
-    must(fab_attr_pack(attr, value, bytes, sizeof bytes) == FAB_OK);
-    must(fab_attr_unpack(attr, bytes, sizeof bytes, again) == FAB_OK);
-    must(fab_attr_diff(attr, value, again) == NULL);
-    (void)fab_attr_print(attr, value, text, sizeof text);
+    must(fab_wire_attr_pack(attr, value, bytes, sizeof bytes) == FAB_OK);
+    must(fab_wire_attr_unpack(attr, bytes, sizeof bytes, again) == FAB_OK);
+    must(fab_wire_attr_diff(attr, value, again) == NULL);
+    (void)fab_wire_attr_print(attr, value, text, sizeof text);
 }
 
 static void read_logs(bool of_switch, const uint8_t *data, size_t size)
@@ -64,10 +64,10 @@ static void read_logs(bool of_switch, const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const struct fab_attr *const settings[] = {
-        &fab_attr_cc_info,           &fab_attr_cc_key_info,
-        &fab_attr_cc_switch_setting, &fab_attr_cc_switch_port_setting,
-        &fab_attr_cc_ca_setting,     &fab_attr_cc_table,
-        &fab_attr_cc_time_stamp,
+        &fab_wire_attr_cc_info,           &fab_wire_attr_cc_key_info,
+        &fab_wire_attr_cc_switch_setting, &fab_wire_attr_cc_switch_port_setting,
+        &fab_wire_attr_cc_ca_setting,     &fab_wire_attr_cc_table,
+        &fab_wire_attr_cc_time_stamp,
     };
     const size_t count = sizeof settings / sizeof settings[0];
     if (size == 0)

@@ -21,11 +21,11 @@ static struct fab_fabric *new_base(void)
     struct fab_random_spec spec = {.switches = 4, .degree = 3, .hosts_per_switch = 1, .seed = 4};
     struct fab_builder *b = NULL;
     struct fab_fabric *f = NULL;
-    if (fab_generate_random(&spec, &b) == 0) {
-        fab_builder_self(b, 0, 0);
-        (void)fab_builder_seal(b, &f);
+    if (fab_fabric_generate_random(&spec, &b) == 0) {
+        fab_fabric_builder_set_self(b, 0, 0);
+        (void)fab_fabric_builder_seal(b, &f);
     }
-    fab_builder_free(b);
+    fab_fabric_builder_free(b);
     return f;
 }
 
@@ -67,7 +67,7 @@ static void check(struct fab_discover *d)
 {
     struct fab_fabric *f = NULL;
     uint32_t count;
-    (void)fab_discover_silent(d, &count);
+    (void)fab_discover_unresponsive(d, &count);
     if (!fab_discover_done(d))
         abort();
     if (fab_discover_result(d, &f) == FAB_OK && f->node_count > NODES)

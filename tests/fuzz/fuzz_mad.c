@@ -25,31 +25,31 @@ static void try_attribute(const struct fab_attr *a, const uint8_t *data, size_t 
     uint8_t bytes[64];
     char text[256];
     must(a->struct_size <= sizeof once);
-    if (fab_attr_unpack(a, data, len, once) != 0)
+    if (fab_wire_attr_unpack(a, data, len, once) != 0)
         return;
-    must(fab_attr_pack(a, once, bytes, sizeof bytes) == 0);
-    must(fab_attr_unpack(a, bytes, sizeof bytes, twice) == 0);
-    must(fab_attr_diff(a, once, twice) == NULL);
+    must(fab_wire_attr_pack(a, once, bytes, sizeof bytes) == 0);
+    must(fab_wire_attr_unpack(a, bytes, sizeof bytes, twice) == 0);
+    must(fab_wire_attr_diff(a, once, twice) == NULL);
     must(memcmp(once, twice, a->struct_size) == 0);
-    size_t need = fab_attr_print(a, once, text, sizeof text);
+    size_t need = fab_wire_attr_print(a, once, text, sizeof text);
     must(strlen(text) == (need < sizeof text ? need : sizeof text - 1));
 }
 
 static void try_attributes(const uint8_t *data, size_t len)
 {
     static const struct fab_attr *const all[] = {
-        &fab_attr_node_info, &fab_attr_switch_info, &fab_attr_port_info,
-        &fab_attr_sm_info,   &fab_attr_notice,      &fab_attr_sl2vl,
-        &fab_attr_vlarb,     &fab_attr_pkey_block,  &fab_attr_guid_block,
+        &fab_wire_attr_node_info, &fab_wire_attr_switch_info, &fab_wire_attr_port_info,
+        &fab_wire_attr_sm_info,   &fab_wire_attr_notice,      &fab_wire_attr_sl2vl,
+        &fab_wire_attr_vlarb,     &fab_wire_attr_pkey_block,  &fab_wire_attr_guid_block,
     };
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         try_attribute(all[i], data, len);
     struct fab_notice notice;
-    if (fab_attr_unpack(&fab_attr_notice, data, len, &notice) == 0)
-        (void)fab_notice_lid(&notice);
+    if (fab_wire_attr_unpack(&fab_wire_attr_notice, data, len, &notice) == 0)
+        (void)fab_wire_notice_lid(&notice);
     struct fab_port_info port;
-    if (fab_attr_unpack(&fab_attr_port_info, data, len, &port) == 0)
-        must(fab_link_rate(&port) <= 12 * 200000 && fab_link_speed(&port) != NULL);
+    if (fab_wire_attr_unpack(&fab_wire_attr_port_info, data, len, &port) == 0)
+        must(fab_wire_link_rate(&port) <= 12 * 200000 && fab_wire_link_speed(&port) != NULL);
 }
 
 static void try_header(const uint8_t *data, size_t size)
@@ -58,17 +58,17 @@ static void try_header(const uint8_t *data, size_t size)
     const uint8_t *at, *at_again;
     size_t len, len_again;
     uint8_t bytes[FAB_MAD_SIZE];
-    if (fab_mad_unpack(data, size, &mad, &at, &len) != 0)
+    if (fab_wire_mad_unpack(data, size, &mad, &at, &len) != 0)
         return;
     must(at >= data && at + len <= data + size);
     try_attributes(at, len);
-    if (fab_smp_pack(&mad, len == FAB_SMP_DATA ? at : NULL, bytes) != 0)
+    if (fab_wire_smp_pack(&mad, len == FAB_SMP_DATA ? at : NULL, bytes) != 0)
         return;
-    must(fab_mad_unpack(bytes, sizeof bytes, &again, &at_again, &len_again) == 0);
+    must(fab_wire_mad_unpack(bytes, sizeof bytes, &again, &at_again, &len_again) == 0);
     must(again.tid == mad.tid && again.status == mad.status && again.returning == mad.returning);
     must(memcmp(&again.path, &mad.path, sizeof mad.path) == 0);
     must(memcmp(at, at_again, len) == 0);
-    (void)fab_smp_answer(bytes, 0x1c, NULL, bytes);
+    (void)fab_wire_smp_answer(bytes, 0x1c, NULL, bytes);
 }
 
 static void count_done(void *ctx, uint64_t tag, const struct fab_mads_answer *answer)

@@ -22,7 +22,7 @@ static void check(const struct fab_partitions *p)
     for (size_t i = 0; i < p->partitions; i++) {
         uint16_t pkey = p->partition[i].pkey;
         assert(pkey > 0 && pkey <= FAB_PKEY_DEFAULT && p->partition[i].name != NULL);
-        assert(fab_partitions_find(p, pkey | FAB_PKEY_FULL) == &p->partition[i]);
+        assert(fab_policy_partitions_find(p, pkey | FAB_PKEY_FULL) == &p->partition[i]);
     }
     for (size_t i = 0; i < p->rules; i++) {
         assert(p->rule[i].partition < p->partitions);
@@ -43,11 +43,11 @@ static void try_routers(const char *text, size_t size)
 {
     struct fab_routers *r = NULL;
     struct fab_routers_error e = {0};
-    int status = fab_routers_read(text, size, &r, &e);
+    int status = fab_policy_routers_read(text, size, &r, &e);
     assert(status != FAB_E_FORMAT || (e.line > 0 && e.message[0] != '\0'));
     for (size_t i = 0; status == FAB_OK && i < r->count; i++)
-        assert(fab_routers_find(r, r->route[i].prefix) != NULL);
-    fab_routers_unref(r);
+        assert(fab_policy_routers_find(r, r->route[i].prefix) != NULL);
+    fab_policy_routers_unref(r);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -55,7 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     try_routers((const char *)data, size);
     struct fab_partitions *p = NULL;
     struct fab_partitions_error error = {.line = 0};
-    int status = fab_partitions_read((const char *)data, size, &p, &error);
+    int status = fab_policy_partitions_read((const char *)data, size, &p, &error);
     if (status != FAB_OK) {
         assert(p == NULL);
         assert(status == FAB_E_NOMEM || (error.line > 0 && error.column > 0 && error.message[0]));
@@ -63,6 +63,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     assert(p->partition[0].pkey == FAB_PKEY_DEFAULT && p->rules >= 2);
     check(p);
-    fab_partitions_unref(p);
+    fab_policy_partitions_unref(p);
     return 0;
 }

@@ -30,7 +30,7 @@ static void receive(struct fab_recording_player *p, uint64_t *now)
 
 static void ask(struct fab_recording_player *p, const uint8_t *data, size_t size, uint64_t *now)
 {
-    struct fab_reader r = fab_reader(data, size);
+    struct fab_base_reader r = fab_base_reader(data, size);
     struct fab_recording_header header;
     uint8_t mad[FAB_MAD_SIZE];
     struct fab_recording_entry e;

@@ -38,8 +38,8 @@ static struct fab_fabric *small_fabric(void)
         .leaves = 2, .spines = 2, .hosts_per_leaf = 2, .parallel = 1};
     struct fab_builder *b = NULL;
     struct fab_fabric *f = NULL, *own = NULL;
-    must(fab_generate_leaf_spine(&spec, &b) == 0 && fab_builder_seal(b, &f) == 0);
-    fab_builder_free(b);
+    must(fab_fabric_generate_leaf_spine(&spec, &b) == 0 && fab_fabric_builder_seal(b, &f) == 0);
+    fab_fabric_builder_free(b);
     must(fab_fabric_clone(f, &own) == 0);
     fab_fabric_unref(f);
     for (uint32_t sw = 0; sw < own->switch_count; sw++)
@@ -53,14 +53,14 @@ static void try_service(struct world *w, const uint8_t *step)
     struct fab_service x = {.key = {step[2] % 8u, {1, w->host[step[1] % HOSTS]}, 0xffff},
                             .owner = w->host[step[1] % HOSTS],
                             .ends_us = step[3] % 4 ? 0 : w->now + step[3]};
-    bool was = fab_services_find(&w->services, &x.key) != NULL;
+    bool was = fab_registry_services_find(&w->services, &x.key) != NULL;
     size_t count = w->services.count;
     if (step[3] & 0x80) {
-        must(fab_services_remove(&w->services, &x.key) == was);
-        must(fab_services_find(&w->services, &x.key) == NULL);
+        must(fab_registry_services_remove(&w->services, &x.key) == was);
+        must(fab_registry_services_find(&w->services, &x.key) == NULL);
         must(w->services.count == count - was);
-    } else if (fab_services_put(&w->services, &x) == 0) {
-        const struct fab_service *is = fab_services_find(&w->services, &x.key);
+    } else if (fab_registry_services_put(&w->services, &x) == 0) {
+        const struct fab_service *is = fab_registry_services_find(&w->services, &x.key);
         must(is != NULL && is->ends_us == x.ends_us && w->services.count == count + !was);
     }
 }
@@ -74,16 +74,17 @@ static void try_subscription(struct world *w, const uint8_t *step)
                                          .trap = step[2],
                                          .qpn = 1,
                                          .producer = 0xffffff};
-    uint32_t slot = fab_subscriptions_find(w->subscriptions, gid, &info);
+    uint32_t slot = fab_registry_subscriptions_find(w->subscriptions, gid, &info);
     uint32_t count = w->subscriptions->count;
     bool was = slot != FAB_SUBSCRIPTION_NONE;
     if ((step[3] & 0x80) && was) {
-        fab_subscriptions_remove(w->subscriptions, slot);
-        must(fab_subscriptions_find(w->subscriptions, gid, &info) == FAB_SUBSCRIPTION_NONE);
+        fab_registry_subscriptions_remove(w->subscriptions, slot);
+        must(fab_registry_subscriptions_find(w->subscriptions, gid, &info) ==
+             FAB_SUBSCRIPTION_NONE);
         must(w->subscriptions->count == count - 1);
-    } else if (!(step[3] & 0x80) &&
-               fab_subscriptions_put(w->subscriptions, gid, &info, false, -1, &slot) == 0) {
-        must(fab_subscriptions_find(w->subscriptions, gid, &info) == slot);
+    } else if (!(step[3] & 0x80) && fab_registry_subscriptions_put(w->subscriptions, gid, &info,
+                                                                   false, -1, &slot) == 0) {
+        must(fab_registry_subscriptions_find(w->subscriptions, gid, &info) == slot);
         must(w->subscriptions->count == count + !was);
     }
 }
@@ -92,13 +93,13 @@ static enum fab_report_verdict judge(void *ctx, const struct fab_subscription *x
                                      const struct fab_event_notice *n)
 {
     (void)ctx;
-    must(x->used && fab_inform_matches(&x->record.info, n));
+    must(x->used && fab_registry_inform_matches(&x->record.info, n));
     return n->is.trap % 7 == 0 ? FAB_REPORT_DROP : FAB_REPORT_SEND;
 }
 
 static void remove_one(void *ctx, uint32_t slot)
 {
-    fab_subscriptions_remove(((struct world *)ctx)->subscriptions, slot);
+    fab_registry_subscriptions_remove(((struct world *)ctx)->subscriptions, slot);
 }
 
 /* Something happens; subscribers get reports and answer or not. */
@@ -107,15 +108,16 @@ static void try_report(struct world *w, const uint8_t *step)
     struct fab_event_notice n = {.is = {.generic = 1, .trap = step[2]}};
     uint8_t mad[FAB_MAD_SIZE];
     uint32_t budget = 1000, slot;
-    (void)fab_reports_add(w->subscriptions, &n);
+    (void)fab_registry_reports_add(w->subscriptions, &n);
     for (int r = 0; r == 0 || r == FAB_E_DENIED;) {
-        r = fab_reports_output(w->subscriptions, (uint64_t)w->now, &budget, judge, w, &slot, mad);
+        r = fab_registry_reports_output(w->subscriptions, (uint64_t)w->now, &budget, judge, w,
+                                        &slot, mad);
         if (r == FAB_E_DENIED)
             remove_one(w, slot);
         else if (r == 0 && (step[3] & 1))
-            fab_reports_answered(w->subscriptions, slot);
+            fab_registry_reports_answered(w->subscriptions, slot);
     }
-    fab_reports_expire(w->subscriptions, (uint64_t)w->now, remove_one, w);
+    fab_registry_reports_expire(w->subscriptions, (uint64_t)w->now, remove_one, w);
 }
 
 /* A member joins by its own GUID or by one of two aliases. */
@@ -123,7 +125,7 @@ static void try_member(struct world *w, const uint8_t *step)
 {
     const uint64_t port = w->host[step[1] % HOSTS],
                    guid = port + UINT64_C(0x1000000) * (step[3] >> 4 & 3);
-    const struct fab_mc_member_record r = {
+    const struct fab_wire_mc_member_record r = {
         .mgid = {UINT64_C(0xff12601bffff0000), UINT64_C(0x1ff000000) + step[2] % 8u},
         .port_gid = {1, guid},
         .qkey = 1,
@@ -131,7 +133,7 @@ static void try_member(struct world *w, const uint8_t *step)
         .join_state = step[3] & 15};
     const struct fab_mcast_request ask = {
         .record = &r, .comp_mask = 0x130c7, .port_guid = port, .mtu = 4, .rate = 7};
-    struct fab_mc_member_record is;
+    struct fab_wire_mc_member_record is;
     bool joins = !(step[3] & 0x80);
     if ((joins ? fab_mcast_groups_join : fab_mcast_groups_leave)(w->groups, &ask, &is) != 0)
         return;
@@ -149,7 +151,7 @@ static void check(const struct world *w)
     size_t services = 0;
     uint32_t used = 0, users = 0;
     for (const struct fab_service *x = NULL;
-         (x = fab_services_after(&w->services, x ? &x->key : NULL));)
+         (x = fab_registry_services_next(&w->services, x ? &x->key : NULL));)
         services++;
     for (uint32_t i = 0; i < w->subscriptions->slots; i++)
         used += w->subscriptions->slot[i].used;
@@ -168,17 +170,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .window = 2, .tries = 2, .slow_us = 20, .wait_least_us = 10, .wait_most_us = 40};
     struct fab_fabric *f = small_fabric();
     struct world w = {.now = 1};
-    must(fab_subscriptions_new(&w.subscriptions) == 0 && fab_mcast_groups_new(f, &w.groups) == 0);
+    must(fab_registry_subscriptions_new(&w.subscriptions) == 0 &&
+         fab_mcast_groups_new(f, &w.groups) == 0);
     for (uint32_t i = 0; i < HOSTS; i++)
         w.host[i] = f->ports[f->nodes[f->switch_count + i].first_port + 1].guid;
-    fab_reports_configure(w.subscriptions, &patience);
+    fab_registry_reports_configure(w.subscriptions, &patience);
     for (; size >= 4; data += 4, size -= 4, w.now += 5) {
         kinds[data[0] % 4](&w, data);
-        fab_services_expire(&w.services, w.now, NULL, NULL);
+        fab_registry_services_expire(&w.services, w.now, NULL, NULL);
         check(&w);
     }
-    fab_services_fini(&w.services);
-    fab_subscriptions_free(w.subscriptions);
+    fab_registry_services_fini(&w.services);
+    fab_registry_subscriptions_free(w.subscriptions);
     fab_mcast_groups_free(w.groups);
     fab_fabric_unref(f);
     return 0;

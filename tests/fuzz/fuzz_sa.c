@@ -36,8 +36,9 @@ static struct fab_sa *small_fabric(void)
     struct fab_sa *sa = NULL;
     size_t count;
     char why[200];
-    must(t != NULL && fab_generate_leaf_spine(&spec, &b) == 0 && fab_builder_seal(b, &f) == 0);
-    fab_builder_free(b);
+    must(t != NULL && fab_fabric_generate_leaf_spine(&spec, &b) == 0 &&
+         fab_fabric_builder_seal(b, &f) == 0);
+    fab_fabric_builder_free(b);
     fab_policy_defaults(&p);
     p.lmc = 1;
     must(fab_address_assign(&(struct fab_address_input){.fabric = f, .policy = &p}, &t->lids,
@@ -66,7 +67,7 @@ static void try_request(struct fab_sa *sa, const uint8_t *mad, bool trusted)
     must((answer[3] & 0x80) != 0);
     if (fab_sa_begin(sa, &req, &q) == 0)
         while (fab_sa_next(&q, &budget, record) == 0)
-            must(fab_rec_stride(q.rec) <= FAB_REC_MAX);
+            must(fab_wire_rec_stride(q.rec) <= FAB_REC_MAX);
 }
 
 static void try_requests(const uint8_t *data, size_t size)
@@ -88,15 +89,15 @@ static void try_records(const uint8_t *data, size_t size)
     _Alignas(8) uint8_t once[512], twice[512];
     uint8_t bytes[FAB_REC_MAX];
     for (size_t i = 0; i < FAB_RECS; i++) {
-        const struct fab_rec *r = fab_recs[i];
+        const struct fab_rec *r = fab_wire_recs[i];
         must(r->struct_size <= sizeof once);
-        if (fab_rec_unpack(r, data, size, once) != 0)
+        if (fab_wire_rec_unpack(r, data, size, once) != 0)
             continue;
-        must(fab_rec_pack(r, once, bytes, sizeof bytes) == 0);
-        must(fab_rec_unpack(r, bytes, sizeof bytes, twice) == 0);
+        must(fab_wire_rec_pack(r, once, bytes, sizeof bytes) == 0);
+        must(fab_wire_rec_unpack(r, bytes, sizeof bytes, twice) == 0);
         for (size_t p = 0; p < r->part_count; p++)
-            must(fab_attr_diff(r->parts[p].attr, once + r->parts[p].member,
-                               twice + r->parts[p].member) == NULL);
+            must(fab_wire_attr_diff(r->parts[p].attr, once + r->parts[p].member,
+                                    twice + r->parts[p].member) == NULL);
     }
 }
 
@@ -109,20 +110,20 @@ static void try_rmpp(const uint8_t *data, size_t size)
     struct fab_rmpp_receiver r;
     uint8_t mad[FAB_MAD_SIZE] = {1, FAB_CLASS_SA, 2, 0x92}, out[FAB_MAD_SIZE];
     uint64_t now = 0;
-    must(fab_rmpp_sender_init(&s, head, payload, sizeof payload, &config, now) == 0);
-    fab_rmpp_receiver_init(&r, &config, now);
+    must(fab_mads_rmpp_sender_init(&s, head, payload, sizeof payload, &config, now) == 0);
+    fab_mads_rmpp_receiver_init(&r, &config, now);
     for (; size >= 12; data += 12, size -= 12, now += 3) {
         uint32_t sent = 0;
         memcpy(mad + FAB_RMPP_AT, data, 12);
-        fab_rmpp_sender_input(&s, now, mad);
-        (void)fab_rmpp_receiver_input(&r, now, mad, out);
-        while (fab_rmpp_sender_output(&s, now, out))
+        fab_mads_rmpp_sender_input(&s, now, mad);
+        (void)fab_mads_rmpp_receiver_input(&r, now, mad, out);
+        while (fab_mads_rmpp_sender_output(&s, now, out))
             must(++sent <= s.segments + 1);
-        fab_rmpp_sender_expire(&s, now);
-        fab_rmpp_receiver_expire(&r, now);
+        fab_mads_rmpp_sender_expire(&s, now);
+        fab_mads_rmpp_receiver_expire(&r, now);
         must(r.len <= config.limit && s.acked <= s.segments);
     }
-    fab_rmpp_receiver_fini(&r);
+    fab_mads_rmpp_receiver_fini(&r);
 }
 
 /* What happens to a MAD of a transfer, selected by a byte: it arrives, is lost, arrives twice, or
@@ -165,22 +166,22 @@ static void try_transfer(const uint8_t *data, size_t size)
     uint64_t now = 0;
     for (size_t i = 0; i < sizeof payload; i++)
         payload[i] = (uint8_t)(i * 7 + i / 256);
-    must(fab_rmpp_sender_init(&s, head, payload, len, &config, now) == 0);
-    fab_rmpp_receiver_init(&r, &config, now);
+    must(fab_mads_rmpp_sender_init(&s, head, payload, len, &config, now) == 0);
+    fab_mads_rmpp_receiver_init(&r, &config, now);
     for (unsigned turn = 0; turn < 200 && (w.left > 0 || turn < 20); turn++, now += 4) {
-        while (fab_rmpp_sender_output(&s, now, mad))
+        while (fab_mads_rmpp_sender_output(&s, now, mad))
             for (unsigned n = meet(&w, mad); n > 0; n--)
-                if (fab_rmpp_receiver_input(&r, now, mad, reply))
+                if (fab_mads_rmpp_receiver_input(&r, now, mad, reply))
                     for (unsigned k = meet(&w, reply); k > 0; k--)
-                        fab_rmpp_sender_input(&s, now, reply);
-        fab_rmpp_sender_expire(&s, now);
-        fab_rmpp_receiver_expire(&r, now);
+                        fab_mads_rmpp_sender_input(&s, now, reply);
+        fab_mads_rmpp_sender_expire(&s, now);
+        fab_mads_rmpp_receiver_expire(&r, now);
         must(r.len <= config.limit && s.acked <= s.segments);
     }
     if (size == 2) /* no faults */
         must(r.state == FAB_RMPP_DONE && s.state == FAB_RMPP_DONE && r.len == len &&
              (len == 0 || memcmp(r.data, payload, len) == 0));
-    fab_rmpp_receiver_fini(&r);
+    fab_mads_rmpp_receiver_fini(&r);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -20,10 +20,10 @@ static struct fab_sim *new_sim(void)
     struct fab_builder *b = NULL;
     struct fab_fabric *f = NULL;
     struct fab_sim *s = NULL;
-    if (fab_generate_random(&spec, &b) == 0 && fab_builder_seal(b, &f) == 0)
+    if (fab_fabric_generate_random(&spec, &b) == 0 && fab_fabric_builder_seal(b, &f) == 0)
         (void)fab_sim_new(f, 1, &s);
     fab_fabric_unref(f);
-    fab_builder_free(b);
+    fab_fabric_builder_free(b);
     return s;
 }
 

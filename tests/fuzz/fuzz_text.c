@@ -17,7 +17,7 @@ static void check_sound(const struct fab_fabric *f)
     for (uint32_t i = 0; i < f->port_count; i++) {
         const struct fab_port *p = &f->ports[i];
         assert(p->node < f->node_count);
-        assert(i == fab_port_id(f, p->node, p->num));
+        assert(i == fab_fabric_port_id(f, p->node, p->num));
         assert(p->peer == FAB_NONE || f->ports[p->peer].peer == i);
         links += p->peer != FAB_NONE && p->peer > i;
     }
@@ -29,13 +29,13 @@ static struct fab_fabric *read_text(const char *text, size_t len, int *ret_statu
     struct fab_builder *b = NULL;
     struct fab_text_error error;
     struct fab_fabric *f = NULL;
-    *ret_status = fab_text_read(text, len, &b, &error);
+    *ret_status = fab_fabric_text_read(text, len, &b, &error);
     assert(*ret_status == FAB_OK || *ret_status == FAB_E_NOMEM ||
            (*ret_status == FAB_E_FORMAT && error.line > 0 && error.column > 0 &&
             error.message[0] != '\0'));
     if (*ret_status == FAB_OK)
-        *ret_status = fab_builder_seal(b, &f);
-    fab_builder_free(b);
+        *ret_status = fab_fabric_builder_seal(b, &f);
+    fab_fabric_builder_free(b);
     return f;
 }
 
@@ -48,7 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (f == NULL)
         return 0;
     check_sound(f);
-    if (fab_text_write(f, &text, &len) == FAB_OK) {
+    if (fab_fabric_text_write(f, &text, &len) == FAB_OK) {
         again = read_text(text, len, &status);
         assert(status != FAB_E_FORMAT);
         assert(again == NULL ||

@@ -55,10 +55,10 @@ static struct fab_sim *new_sim(void)
     struct fab_builder *b = NULL;
     struct fab_fabric *f = NULL;
     struct fab_sim *s = NULL;
-    if (fab_generate_random(&spec, &b) == 0 && fab_builder_seal(b, &f) == 0)
+    if (fab_fabric_generate_random(&spec, &b) == 0 && fab_fabric_builder_seal(b, &f) == 0)
         (void)fab_sim_new(f, 1, &s);
     fab_fabric_unref(f);
-    fab_builder_free(b);
+    fab_fabric_builder_free(b);
     return s;
 }
 
@@ -89,7 +89,7 @@ static void line(struct console *c, const uint8_t *bytes, size_t len)
     char text[256];
     memcpy(text, bytes, len);
     (void)console_run(c, text, len, &out);
-    fab_text_fini(&out);
+    fab_base_text_fini(&out);
 }
 
 static void record(struct console *c, const uint8_t *data, size_t len)

@@ -59,10 +59,10 @@ static int make_fabric(const struct fake_sm *how, struct fab_fabric **ret)
                                              .parallel = 1};
     struct fab_builder *b = NULL;
     struct fab_fabric *f = NULL;
-    int rc = fab_generate_leaf_spine(&spec, &b);
+    int rc = fab_fabric_generate_leaf_spine(&spec, &b);
     if (rc == FAB_OK)
-        rc = fab_builder_seal(b, &f);
-    fab_builder_free(b);
+        rc = fab_fabric_builder_seal(b, &f);
+    fab_fabric_builder_free(b);
     return rc < 0 ? rc : all_active(f, ret);
 }
 
@@ -131,7 +131,7 @@ static int look_ahead(struct sm *s)
 static int make_groups(struct sm *s)
 {
     const struct fab_fabric *f = s->view->fabric;
-    const struct fab_mc_member_record is = {
+    const struct fab_wire_mc_member_record is = {
         .mgid = {UINT64_C(0xff12401bffff0000), UINT32_MAX}, .pkey = 0xffff, .mtu = 4, .rate = 3};
     int rc = fab_mcast_groups_new(f, &s->groups);
     if (rc == FAB_OK)

@@ -45,7 +45,8 @@ static void deliver_other(void *ctx)
 static void answer_as_other(struct lab_tap *t, const struct transport_mad *mad)
 {
     uint8_t data[FAB_SMP_DATA] = {0};
-    ck_assert_int_eq(fab_attr_pack(&fab_attr_sm_info, &t->lab->other, data, sizeof(data)), FAB_OK);
+    ck_assert_int_eq(fab_wire_attr_pack(&fab_wire_attr_sm_info, &t->lab->other, data, sizeof(data)),
+                     FAB_OK);
     t->reply = *mad;
     t->reply.bytes[3] = FAB_METHOD_GET_RESP;
     t->reply.bytes[4] = 0x80;
@@ -59,7 +60,7 @@ static int tap_send(struct transport *base, const struct transport_mad *mad)
     struct fab_mad head;
     const uint8_t *data;
     size_t len;
-    ck_assert_int_eq(fab_mad_unpack(mad->bytes, mad->len, &head, &data, &len), FAB_OK);
+    ck_assert_int_eq(fab_wire_mad_unpack(mad->bytes, mad->len, &head, &data, &len), FAB_OK);
     count(t->lab, &head);
     if (++t->lab->sends == t->lab->interrupt_at && t->lab->interrupt)
         ck_assert_int_eq(loop_post(t->lab->loop, interrupt, t->lab), FAB_OK);
@@ -183,8 +184,8 @@ static void open_with(struct lab *lab, struct fab_builder *builder, const char *
 {
     struct fab_fabric *fabric;
     memset(lab, 0, sizeof(*lab));
-    ck_assert_int_eq(fab_builder_seal(builder, &fabric), FAB_OK);
-    fab_builder_free(builder);
+    ck_assert_int_eq(fab_fabric_builder_seal(builder, &fabric), FAB_OK);
+    fab_fabric_builder_free(builder);
     ck_assert_int_eq(fab_sim_new(fabric, test_seed("sim", 7), &lab->sim), FAB_OK);
     fab_fabric_unref(fabric);
     ck_assert_int_eq(config_defaults(&lab->config), FAB_OK);
@@ -346,8 +347,8 @@ void lab_exchange(struct lab *lab, const char *node, uint8_t port, const char *o
                   uint8_t other_port)
 {
     struct fab_fabric *f = (struct fab_fabric *)(uintptr_t)fab_sim_fabric(lab->sim);
-    uint32_t a = fab_port_id(f, lab_node(lab, node), port);
-    uint32_t b = fab_port_id(f, lab_node(lab, other), other_port);
+    uint32_t a = fab_fabric_port_id(f, lab_node(lab, node), port);
+    uint32_t b = fab_fabric_port_id(f, lab_node(lab, other), other_port);
     uint32_t far_a = f->ports[a].peer, far_b = f->ports[b].peer;
     ck_assert(far_a != FAB_NONE && far_b != FAB_NONE);
     f->ports[a].peer = far_b;
@@ -379,7 +380,7 @@ void lab_silence(struct lab *lab, const char *node)
 static void cut_off(struct fab_fabric *f, uint32_t node)
 {
     for (unsigned i = 0; i <= f->nodes[node].num_ports; i++) {
-        struct fab_port *port = &f->ports[fab_port_id(f, node, (uint8_t)i)];
+        struct fab_port *port = &f->ports[fab_fabric_port_id(f, node, (uint8_t)i)];
         port->info.phys_state = FAB_PHYS_POLLING;
         port->present = false;
         if (port->peer != FAB_NONE)
@@ -407,8 +408,8 @@ static void assert_active(const struct fab_fabric *f)
 {
     uint32_t bad = 0, up = 0;
     for (uint32_t p = 0; p < f->port_count; p++)
-        if (f->ports[p].num > 0 && f->ports[p].peer != FAB_NONE && fab_port_is_up(f, p) &&
-            fab_port_is_up(f, f->ports[p].peer)) {
+        if (f->ports[p].num > 0 && f->ports[p].peer != FAB_NONE && fab_fabric_port_is_up(f, p) &&
+            fab_fabric_port_is_up(f, f->ports[p].peer)) {
             up++;
             bad += f->ports[p].info.port_state != FAB_STATE_ACTIVE;
         }
@@ -418,26 +419,26 @@ static void assert_active(const struct fab_fabric *f)
 
 static void read_lids(const struct fab_fabric *f, struct fab_lids *lids)
 {
-    ck_assert_int_eq(fab_lids_init(lids, f->port_count), FAB_OK);
+    ck_assert_int_eq(fab_target_lids_init(lids, f->port_count), FAB_OK);
     for (uint32_t p = 0; p < f->port_count; p++) {
-        if (!fab_port_has_lid(f, p) || (f->ports[p].num > 0 && f->ports[p].peer == FAB_NONE))
+        if (!fab_fabric_port_has_lid(f, p) || (f->ports[p].num > 0 && f->ports[p].peer == FAB_NONE))
             continue;
         ck_assert_msg(f->ports[p].info.lid != 0, "%s has no LID", f->nodes[f->ports[p].node].desc);
         lids->base[p] = f->ports[p].info.lid;
         lids->lmc[p] = f->ports[p].info.lmc;
     }
-    ck_assert_int_eq(fab_lids_index(lids), FAB_OK);
+    ck_assert_int_eq(fab_target_lids_index(lids), FAB_OK);
 }
 
 static void read_tables(struct lab *lab, const struct fab_fabric *f, uint32_t top,
                         struct fab_lft *lft)
 {
-    ck_assert_int_eq(fab_lft_init(lft, f->switch_count, top), FAB_OK);
+    ck_assert_int_eq(fab_target_lft_init(lft, f->switch_count, top), FAB_OK);
     for (uint32_t sw = 0; sw < f->switch_count; sw++) {
         uint32_t has;
         const uint8_t *row = fab_sim_lft(lab->sim, sw, &has);
         if (row)
-            memcpy(fab_lft_row(lft, sw), row, (has < top ? has : top) + 1u);
+            memcpy(fab_target_lft_row(lft, sw), row, (has < top ? has : top) + 1u);
     }
 }
 
@@ -462,8 +463,8 @@ void lab_assert_good(struct lab *lab)
                   text ? text : "?");
     ck_assert_uint_gt(verdict.pairs, 0);
     fab_verify_verdict_fini(&verdict);
-    fab_lft_fini(&lft);
-    fab_lids_fini(&lids);
+    fab_target_lft_fini(&lft);
+    fab_target_lids_fini(&lids);
     fab_fabric_unref(f);
 }
 
@@ -481,7 +482,7 @@ struct fab_builder *lab_leaf_spine(uint32_t leaves, uint32_t spines, uint32_t ho
     struct fab_leaf_spine_spec spec = {
         .leaves = leaves, .spines = spines, .hosts_per_leaf = hosts, .parallel = 1};
     struct fab_builder *b;
-    ck_assert_int_eq(fab_generate_leaf_spine(&spec, &b), FAB_OK);
+    ck_assert_int_eq(fab_fabric_generate_leaf_spine(&spec, &b), FAB_OK);
     return b;
 }
 

@@ -72,14 +72,15 @@ static inline void take_report(const struct flight *f)
 {
     struct got *g = &scene.got[scene.reports++ % REPORTS];
     g->lid = f->lid;
-    g->tid = fab_be64(f->bytes + 8);
+    g->tid = fab_base_get_be64(f->bytes + 8);
     g->at = clock_now_us();
     ck_assert_uint_eq(f->bytes[1], FAB_CLASS_SA);
     ck_assert_uint_eq(f->bytes[2], 2);
-    ck_assert_uint_eq(fab_be16(f->bytes + 16), FAB_ATTR_NOTICE);
-    ck_assert_int_eq(fab_attr_unpack(&fab_attr_notice, f->bytes + FAB_SA_DATA, 64, &g->notice), 0);
-    g->issuer[0] = fab_be64(f->bytes + FAB_SA_DATA + 64);
-    g->issuer[1] = fab_be64(f->bytes + FAB_SA_DATA + 72);
+    ck_assert_uint_eq(fab_base_get_be16(f->bytes + 16), FAB_ATTR_NOTICE);
+    ck_assert_int_eq(
+        fab_wire_attr_unpack(&fab_wire_attr_notice, f->bytes + FAB_SA_DATA, 64, &g->notice), 0);
+    g->issuer[0] = fab_base_get_be64(f->bytes + FAB_SA_DATA + 64);
+    g->issuer[1] = fab_base_get_be64(f->bytes + FAB_SA_DATA + 72);
 }
 
 static inline void arrive(void *ctx)
@@ -129,23 +130,24 @@ static inline uint16_t ask(uint16_t lid, uint8_t method, uint16_t attr_id, uint6
     struct fab_mad head = {
         .mgmt_class = FAB_CLASS_SA, .method = method, .tid = ++scene.tid, .attr_id = attr_id};
     struct fab_sa_header sa = {.sm_key = key, .comp_mask = comp_mask};
-    ck_assert_int_eq(fab_gmp_pack(&head, NULL, 0, mad), FAB_OK);
-    ck_assert_int_eq(fab_attr_pack(&fab_attr_sa_header, &sa, mad + FAB_SA_HEADER, 20), FAB_OK);
+    ck_assert_int_eq(fab_wire_gmp_pack(&head, NULL, 0, mad), FAB_OK);
+    ck_assert_int_eq(fab_wire_attr_pack(&fab_wire_attr_sa_header, &sa, mad + FAB_SA_HEADER, 20),
+                     FAB_OK);
     memcpy(mad + FAB_SA_DATA, data, len);
     scene.answers = 0;
     to_agent(lid, mad);
     if (scene.lab.store != NULL)
         store_flush(scene.lab.store); /* the store's thread runs in real time */
     lab_run(&scene.lab, 5, has_answer, "the answer");
-    ck_assert_uint_eq(fab_be64(scene.answer + 8), scene.tid);
-    return fab_be16(scene.answer + 4);
+    ck_assert_uint_eq(fab_base_get_be64(scene.answer + 8), scene.tid);
+    return fab_base_get_be16(scene.answer + 4);
 }
 
 static inline uint16_t host_lid(unsigned host)
 {
     struct fab_view *v = sm_view(scene.lab.sm);
     uint32_t node = v->fabric->switch_count + host;
-    uint16_t lid = (uint16_t)v->target->lids.base[fab_port_id(v->fabric, node, 1)];
+    uint16_t lid = (uint16_t)v->target->lids.base[fab_fabric_port_id(v->fabric, node, 1)];
     fab_view_unref(v);
     return lid;
 }
@@ -154,14 +156,14 @@ static inline uint64_t host_guid(unsigned host)
 {
     struct fab_view *v = sm_view(scene.lab.sm);
     uint32_t node = v->fabric->switch_count + host;
-    uint64_t guid = v->fabric->ports[fab_port_id(v->fabric, node, 1)].guid;
+    uint64_t guid = v->fabric->ports[fab_fabric_port_id(v->fabric, node, 1)].guid;
     fab_view_unref(v);
     return guid;
 }
 
 static inline uint64_t service_component(const char *name)
 {
-    return fab_rec_component(&fab_service_record, name);
+    return fab_wire_rec_component(&fab_wire_service_record, name);
 }
 
 static inline uint64_t all_of_service(void)
@@ -172,33 +174,35 @@ static inline uint64_t all_of_service(void)
            service_component("ServiceData64");
 }
 
-static inline struct fab_service_record service_of(unsigned host, uint64_t id, uint32_t lease)
+static inline struct fab_wire_service_record service_of(unsigned host, uint64_t id, uint32_t lease)
 {
-    struct fab_service_record r = {.id = id,
-                                   .gid = {UINT64_C(0xfe80) << 48, host_guid(host)},
-                                   .pkey = 0xffff,
-                                   .lease = lease,
-                                   .name = "storage",
-                                   .data64 = {7, id}};
+    struct fab_wire_service_record r = {.id = id,
+                                        .gid = {UINT64_C(0xfe80) << 48, host_guid(host)},
+                                        .pkey = 0xffff,
+                                        .lease = lease,
+                                        .name = "storage",
+                                        .data64 = {7, id}};
     return r;
 }
 
 static inline uint16_t service(uint16_t lid, uint8_t method, uint64_t key, uint64_t mask,
-                               const struct fab_service_record *r, struct fab_service_record *ret)
+                               const struct fab_wire_service_record *r,
+                               struct fab_wire_service_record *ret)
 {
     uint8_t data[FAB_REC_MAX];
-    ck_assert_int_eq(fab_rec_pack(&fab_service_record, r, data, sizeof data), FAB_OK);
+    ck_assert_int_eq(fab_wire_rec_pack(&fab_wire_service_record, r, data, sizeof data), FAB_OK);
     uint16_t status = ask(lid, method, FAB_SA_SERVICE_RECORD, key, mask, data, 176);
     if (status == 0 && ret != NULL)
-        ck_assert_int_eq(fab_rec_unpack(&fab_service_record, scene.answer + FAB_SA_DATA, 200, ret),
-                         FAB_OK);
+        ck_assert_int_eq(
+            fab_wire_rec_unpack(&fab_wire_service_record, scene.answer + FAB_SA_DATA, 200, ret),
+            FAB_OK);
     return status;
 }
 
 static inline uint16_t inform(uint16_t lid, uint64_t key, const struct fab_inform_info *info)
 {
     uint8_t data[FAB_REC_MAX];
-    ck_assert_int_eq(fab_attr_pack(&fab_attr_inform_info, info, data, 36), FAB_OK);
+    ck_assert_int_eq(fab_wire_attr_pack(&fab_wire_attr_inform_info, info, data, 36), FAB_OK);
     return ask(lid, FAB_METHOD_SET, FAB_ATTR_INFORM_INFO, key, 0, data, 36);
 }
 

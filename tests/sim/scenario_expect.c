@@ -253,7 +253,7 @@ CONDITION(has_port)
         return false;
     }
     uint8_t state = fab_sim_port(s->sim, node, port)->port_state;
-    snprintf(why, 512, "it is %s", fab_port_state_name(state));
+    snprintf(why, 512, "it is %s", fab_wire_port_state_name(state));
     return state < 5 && strcmp(names[state], word(line, 2)) == 0;
 }
 

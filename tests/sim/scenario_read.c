@@ -147,7 +147,7 @@ static int add_line(struct reader *r, const struct scenario_line *line)
     if (s->count == LINES_MAX)
         return fail(r, 0, "more than %d lines", LINES_MAX);
     if (s->count == s->capacity) {
-        void *grown = fab_grow(s->lines, sizeof(*s->lines), s->count + 1, &s->capacity);
+        void *grown = fab_base_grow(s->lines, sizeof(*s->lines), s->count + 1, &s->capacity);
         if (!grown)
             return FAB_E_NOMEM;
         s->lines = grown;

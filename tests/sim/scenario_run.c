@@ -30,7 +30,7 @@ static void digest(struct stage *s, const void *bytes, size_t len)
         size_t part = len < sizeof(word) ? len : sizeof(word);
         word = 0;
         memcpy(&word, at, part);
-        hash = fab_mix64(hash ^ word) + 0x9e3779b97f4a7c15u;
+        hash = fab_base_mix64(hash ^ word) + 0x9e3779b97f4a7c15u;
         len -= part;
     }
     s->result->digest = hash;
@@ -137,8 +137,8 @@ void stage_mark(struct stage *s)
 int stage_fabric(struct stage *s, struct fab_builder *b)
 {
     struct fab_fabric *f = NULL;
-    int r = fab_builder_seal(b, &f);
-    fab_builder_free(b);
+    int r = fab_fabric_builder_seal(b, &f);
+    fab_fabric_builder_free(b);
     if (r == FAB_OK)
         r = fab_sim_new(f, s->run.seed, &s->sim);
     if (r == FAB_OK && !(s->lost = calloc(f->node_count + 1u, sizeof(*s->lost))))
@@ -175,7 +175,7 @@ int stage_manager(struct stage *s, char why[512])
     if (r == FAB_OK)
         sm_start(s->sm);
     else
-        snprintf(why, 512, "the manager could not be made: %s", fab_status_text(r));
+        snprintf(why, 512, "the manager could not be made: %s", fab_base_status_text(r));
     return r;
 }
 

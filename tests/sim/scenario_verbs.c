@@ -33,7 +33,7 @@ static enum scenario_outcome outcome(int status, const char *what, char why[512]
 {
     if (status == FAB_OK)
         return SCENARIO_DONE;
-    snprintf(why, 512, "%s: %s", what, fab_status_text(status));
+    snprintf(why, 512, "%s: %s", what, fab_base_status_text(status));
     return SCENARIO_FAILED;
 }
 
@@ -50,7 +50,7 @@ static int read_fabric(struct stage *s, const char *name, struct fab_builder **r
     size_t room = 1u << 24;
     char *text = malloc(room);
     size_t len = text ? fread(text, 1, room, file) : 0;
-    int r = text ? fab_text_read(text, len, ret, &error) : FAB_E_NOMEM;
+    int r = text ? fab_fabric_text_read(text, len, ret, &error) : FAB_E_NOMEM;
     free(text);
     fclose(file);
     return r;
@@ -64,26 +64,26 @@ static int make_fabric(struct stage *s, const struct scenario_line *line, struct
                                            .spines = whole(line, "spines", 2),
                                            .hosts_per_leaf = whole(line, "hosts", 2),
                                            .parallel = whole(line, "parallel", 1)};
-        return fab_generate_leaf_spine(&spec, ret);
+        return fab_fabric_generate_leaf_spine(&spec, ret);
     }
     if (strcmp(kind, "fat-tree") == 0) {
         struct fab_fat_tree_spec spec = {.radix = whole(line, "radix", 4),
                                          .levels = whole(line, "levels", 3)};
-        return fab_generate_fat_tree(&spec, ret);
+        return fab_fabric_generate_fat_tree(&spec, ret);
     }
     if (strcmp(kind, "torus") == 0) {
         struct fab_torus_spec spec = {.dimensions = 2,
                                       .size = {whole(line, "x", 5), whole(line, "y", 5)},
                                       .hosts = whole(line, "hosts", 1),
                                       .parallel = 1};
-        return fab_generate_torus(&spec, ret);
+        return fab_fabric_generate_torus(&spec, ret);
     }
     if (strcmp(kind, "random") == 0) {
         struct fab_random_spec spec = {.switches = whole(line, "switches", 12),
                                        .degree = whole(line, "degree", 4),
                                        .hosts_per_switch = whole(line, "hosts", 3),
                                        .seed = s->run.seed};
-        return fab_generate_random(&spec, ret);
+        return fab_fabric_generate_random(&spec, ret);
     }
     if (strcmp(kind, "file") == 0)
         return read_fabric(s, line->words[1], ret);
@@ -227,10 +227,10 @@ static void judge_lost(const struct stage *s, const struct scenario_line *line, 
 static void write_argument(const struct scenario_line *line, struct fab_text *text)
 {
     for (unsigned i = 0; i < line->word_count; i++)
-        fab_text_addf(text, "%s%s", i > 0 ? " " : "", line->words[i]);
+        fab_base_text_addf(text, "%s%s", i > 0 ? " " : "", line->words[i]);
     for (unsigned i = 0; i < line->option_count; i++)
-        fab_text_addf(text, "%s%s=%s", text->len > 0 ? " " : "", line->options[i].name,
-                      line->options[i].text);
+        fab_base_text_addf(text, "%s%s=%s", text->len > 0 ? " " : "", line->options[i].name,
+                           line->options[i].text);
 }
 
 VERB(do_fault)
@@ -242,15 +242,16 @@ VERB(do_fault)
     if (!s->sim)
         return outcome(FAB_E_NOT_FOUND, "the fabric comes first", why);
     write_argument(line, &argument);
-    int r = fab_text_take(&argument, &text, &len);
+    int r = fab_base_text_take(&argument, &text, &len);
     bool good = r == FAB_OK && fault_run(fault, s->sim, text, &answer) == CMD_OK;
     if (!good)
-        snprintf(why, 512, "%.500s", r == FAB_OK ? fab_text_get(&answer) : fab_status_text(r));
+        snprintf(why, 512, "%.500s",
+                 r == FAB_OK ? fab_base_text_get(&answer) : fab_base_status_text(r));
     const struct fab_fabric *f = fab_sim_fabric(s->sim);
     for (uint32_t node = 0; good && s->lost && node < f->node_count; node++)
         if (fnmatch(line->words[0], f->nodes[node].desc, 0) == 0)
             judge_lost(s, line, &s->lost[node]);
-    fab_text_fini(&answer);
+    fab_base_text_fini(&answer);
     free(text);
     return good ? SCENARIO_DONE : SCENARIO_FAILED;
 }
@@ -284,11 +285,11 @@ VERB(do_pull_some)
     const struct fab_fabric *f = fab_sim_fabric(s->sim);
     uint32_t left = whole(line, "count", 1);
     struct fab_prng prng;
-    fab_prng_init(&prng, s->run.seed ^ line->number);
+    fab_base_prng_init(&prng, s->run.seed ^ line->number);
     for (unsigned tries = 0; left > 0 && tries < 10000; tries++) {
-        uint32_t p = (uint32_t)fab_prng_below(&prng, f->port_count), far = f->ports[p].peer;
-        if (far == FAB_NONE || !fab_node_is_switch(f, f->ports[p].node) ||
-            !fab_node_is_switch(f, f->ports[far].node))
+        uint32_t p = (uint32_t)fab_base_prng_below(&prng, f->port_count), far = f->ports[p].peer;
+        if (far == FAB_NONE || !fab_fabric_node_is_switch(f, f->ports[p].node) ||
+            !fab_fabric_node_is_switch(f, f->ports[far].node))
             continue;
         (void)fab_sim_unlink(s->sim, f->ports[p].node, f->ports[p].num);
         left--;

@@ -15,7 +15,7 @@
 static void cut_off(struct fab_fabric *f, uint32_t node)
 {
     for (unsigned i = 0; i <= f->nodes[node].num_ports; i++) {
-        struct fab_port *port = &f->ports[fab_port_id(f, node, (uint8_t)i)];
+        struct fab_port *port = &f->ports[fab_fabric_port_id(f, node, (uint8_t)i)];
         port->info.phys_state = FAB_PHYS_POLLING;
         port->present = false;
         if (port->peer != FAB_NONE)
@@ -25,8 +25,8 @@ static void cut_off(struct fab_fabric *f, uint32_t node)
 
 static bool cable_up(const struct fab_fabric *f, uint32_t port)
 {
-    return f->ports[port].num > 0 && f->ports[port].peer != FAB_NONE && fab_port_is_up(f, port) &&
-           fab_port_is_up(f, f->ports[port].peer);
+    return f->ports[port].num > 0 && f->ports[port].peer != FAB_NONE &&
+           fab_fabric_port_is_up(f, port) && fab_fabric_port_is_up(f, f->ports[port].peer);
 }
 
 static uint32_t seat_node(struct stage *s, const struct fab_fabric *f)
@@ -47,10 +47,10 @@ static bool keep_island(struct stage *s, struct fab_fabric *f)
     }
     for (; good && head < tail; head++) {
         uint32_t node = queue[head], first = f->nodes[node].first_port;
-        if (!fab_node_is_switch(f, node) && head > 0)
+        if (!fab_fabric_node_is_switch(f, node) && head > 0)
             continue;
         for (uint32_t p = first + 1; p <= first + f->nodes[node].num_ports; p++) {
-            uint32_t far = cable_up(f, p) ? fab_peer_node(f, p) : FAB_NONE;
+            uint32_t far = cable_up(f, p) ? fab_fabric_peer_node(f, p) : FAB_NONE;
             if (far == FAB_NONE || seen[far] || s->lost[far])
                 continue;
             seen[far] = true;
@@ -69,7 +69,7 @@ static void take_out(struct fab_fabric *f, uint64_t guid, uint8_t port)
 {
     uint32_t node = fab_fabric_node_by_guid(f, guid);
     if (node != FAB_NONE)
-        f->ports[fab_port_id(f, node, port)].info.phys_state = FAB_PHYS_POLLING;
+        f->ports[fab_fabric_port_id(f, node, port)].info.phys_state = FAB_PHYS_POLLING;
 }
 
 /* What the manager keeps out of the routes need not be in service. */
@@ -121,7 +121,7 @@ bool stage_active(struct stage *s, char why[512])
     else if (bad > 0)
         snprintf(why, 512, "%u of %u ports with a cable are not Active, for example %s/%u (%s)",
                  bad, up, f->nodes[f->ports[example].node].desc, f->ports[example].num,
-                 fab_port_state_name(f->ports[example].info.port_state));
+                 fab_wire_port_state_name(f->ports[example].info.port_state));
     fab_fabric_unref(f);
     return up > 0 && bad == 0;
 }
@@ -129,7 +129,7 @@ bool stage_active(struct stage *s, char why[512])
 /* Whether a LID belongs to that port, as somebody can be reached there. */
 static bool wants_lid(const struct fab_fabric *f, uint32_t p)
 {
-    return fab_port_has_lid(f, p) && f->ports[p].present &&
+    return fab_fabric_port_has_lid(f, p) && f->ports[p].present &&
            (f->ports[p].num == 0 || cable_up(f, p));
 }
 
@@ -139,9 +139,10 @@ static uint32_t given(struct stage *s, const struct fab_fabric *f, uint32_t port
     struct fab_view *v = s->sm ? sm_view(s->sm) : NULL;
     uint32_t node =
         v ? fab_fabric_node_by_guid(v->fabric, f->nodes[f->ports[port].node].guid) : FAB_NONE;
-    uint32_t lid = node == FAB_NONE
-                       ? 0
-                       : v->target->lids.base[fab_port_id(v->fabric, node, f->ports[port].num)];
+    uint32_t lid =
+        node == FAB_NONE
+            ? 0
+            : v->target->lids.base[fab_fabric_port_id(v->fabric, node, f->ports[port].num)];
     if (v)
         fab_view_unref(v);
     return lid;
@@ -164,7 +165,7 @@ static void tell_twins(struct stage *s, const struct fab_fabric *f, const struct
 static int read_lids(struct stage *s, const struct fab_fabric *f, struct fab_lids *lids,
                      char why[512])
 {
-    int r = fab_lids_init(lids, f->port_count);
+    int r = fab_target_lids_init(lids, f->port_count);
     for (uint32_t p = 0; r == FAB_OK && p < f->port_count; p++) {
         if (!wants_lid(f, p))
             continue;
@@ -175,19 +176,19 @@ static int read_lids(struct stage *s, const struct fab_fabric *f, struct fab_lid
         snprintf(why, 512, "%s has no LID", f->nodes[f->ports[p].node].desc);
         return FAB_E_NOT_FOUND;
     }
-    if (r == FAB_OK && (r = fab_lids_index(lids)) != FAB_OK)
+    if (r == FAB_OK && (r = fab_target_lids_index(lids)) != FAB_OK)
         tell_twins(s, f, lids, why);
     return r;
 }
 
 static int read_lft(struct stage *s, uint32_t switches, uint32_t top, struct fab_lft *lft)
 {
-    int r = fab_lft_init(lft, switches, top);
+    int r = fab_target_lft_init(lft, switches, top);
     for (uint32_t sw = 0; r == FAB_OK && sw < switches; sw++) {
         uint32_t has;
         const uint8_t *row = fab_sim_lft(s->sim, sw, &has);
         if (row)
-            memcpy(fab_lft_row(lft, sw), row, (has < top ? has : top) + 1u);
+            memcpy(fab_target_lft_row(lft, sw), row, (has < top ? has : top) + 1u);
     }
     return r;
 }
@@ -223,9 +224,9 @@ bool stage_good(struct stage *s, char why[512])
     bool good = f && read_lids(s, f, &lids, why) == FAB_OK &&
                 read_lft(s, f->switch_count, lids.top, &lft) == FAB_OK &&
                 stage_lanes(s, f, &vls, why) && judge(f, &lids, &lft, &vls, why);
-    fab_vls_fini(&vls);
-    fab_lft_fini(&lft);
-    fab_lids_fini(&lids);
+    fab_target_vls_fini(&vls);
+    fab_target_lft_fini(&lft);
+    fab_target_lids_fini(&lids);
     fab_fabric_unref(f);
     return good;
 }
@@ -247,6 +248,6 @@ uint8_t *stage_tables(struct stage *s, size_t *ret_len)
     if (bytes)
         memcpy(bytes, lft.entries, rows);
     *ret_len = rows + 2u * f->port_count;
-    fab_lft_fini(&lft);
+    fab_target_lft_fini(&lft);
     return bytes;
 }

@@ -19,8 +19,8 @@ static uint32_t node_in(const struct fab_view *v, const struct fab_fabric *f, ui
 
 static bool in_service(const struct fab_fabric *f, uint32_t port)
 {
-    return f->ports[port].present && f->ports[port].num > 0 && fab_port_is_up(f, port) &&
-           fab_port_is_up(f, f->ports[port].peer);
+    return f->ports[port].present && f->ports[port].num > 0 && fab_fabric_port_is_up(f, port) &&
+           fab_fabric_port_is_up(f, f->ports[port].peer);
 }
 
 static bool holds(struct stage *s, const struct fab_view *v, const struct fab_fabric *f,
@@ -45,7 +45,7 @@ static bool all_hold(struct stage *s, const struct fab_view *v, const struct fab
 {
     for (uint32_t out = 0; out < f->port_count; out++) {
         uint32_t node = f->ports[out].node, first = f->nodes[node].first_port;
-        bool sw = fab_node_is_switch(f, node);
+        bool sw = fab_fabric_node_is_switch(f, node);
         for (uint32_t in = first; in_service(f, out) && in <= first + f->nodes[node].num_ports;
              in++) {
             bool meant = sw ? in == first || in_service(f, in) : in == out;
@@ -76,7 +76,7 @@ static void translate_classes(const struct fab_view *v, const struct fab_fabric 
         uint32_t there = node_in(v, f, f->ports[port].node);
         if (there != FAB_NONE)
             to->port_class[port] =
-                v->target->vls.port_class[fab_port_id(v->fabric, there, f->ports[port].num)];
+                v->target->vls.port_class[fab_fabric_port_id(v->fabric, there, f->ports[port].num)];
     }
 }
 
@@ -84,10 +84,12 @@ static int translate(const struct fab_view *v, const struct fab_fabric *f, struc
 {
     const struct fab_vls *from = &v->target->vls;
     struct fab_vls to;
-    int r = fab_vls_copy(from, &to);
-    if (r == FAB_OK && from->of_pair && (r = fab_vls_by_pair(&to, f->switch_count)) == FAB_OK)
+    int r = fab_target_vls_copy(from, &to);
+    if (r == FAB_OK && from->of_pair &&
+        (r = fab_target_vls_by_pair(&to, f->switch_count)) == FAB_OK)
         translate_pairs(v, f, &to);
-    if (r == FAB_OK && from->port_class && (r = fab_vls_by_class(&to, f->port_count)) == FAB_OK)
+    if (r == FAB_OK && from->port_class &&
+        (r = fab_target_vls_by_class(&to, f->port_count)) == FAB_OK)
         translate_classes(v, f, &to);
     if (r == FAB_OK)
         *ret = to;
@@ -98,7 +100,7 @@ bool stage_lanes(struct stage *s, const struct fab_fabric *f, struct fab_vls *re
 {
     struct fab_view *v = s->sm ? sm_view(s->sm) : NULL;
     bool good = true;
-    if (v && v->target && fab_vls_many(&v->target->vls))
+    if (v && v->target && fab_target_vls_multiple(&v->target->vls))
         good = all_hold(s, v, f, why) && translate(v, f, ret) == FAB_OK;
     fab_view_unref(v);
     return good;

@@ -37,7 +37,7 @@ static struct cc *cc;
 
 static bool is_log(const struct transport_mad *mad)
 {
-    return fab_be16(mad->bytes + 16) == FAB_CC_LOG;
+    return fab_base_get_be16(mad->bytes + 16) == FAB_CC_LOG;
 }
 
 static int wire_send(struct transport *t, const struct transport_mad *mad)
@@ -62,7 +62,7 @@ static void wire_receive(void *ctx, const struct transport_mad *mads, size_t cou
         if (spoils && wire.trick == SILENT)
             continue;
         if (spoils && wire.trick == REFUSES)
-            fab_put_be16(mad.bytes + 4, 3 << 2);
+            fab_base_put_be16(mad.bytes + 4, 3 << 2);
         if (spoils && wire.trick == GARBAGE)
             mad.bytes[FAB_CC_LOG_DATA] = 77; /* LogType */
         if (spoils && wire.trick == SHORT)
@@ -126,7 +126,7 @@ static uint16_t lid_of(const char *name, uint8_t port)
     struct fab_view *v = sm_view(lab.sm);
     uint32_t node = lab_node(&lab, name), id = FAB_NONE;
     uint64_t guid = fab_sim_fabric(lab.sim)->nodes[node].guid;
-    id = fab_port_id(v->fabric, fab_fabric_node_by_guid(v->fabric, guid), port);
+    id = fab_fabric_port_id(v->fabric, fab_fabric_node_by_guid(v->fabric, guid), port);
     uint16_t lid = (uint16_t)v->target->lids.base[id];
     fab_view_unref(v);
     return lid;
@@ -211,13 +211,14 @@ START_TEST(what_somebody_else_set_is_found)
     lab_run_for(&lab, 60); /* looked at again: all is well */
     ck_assert_uint_eq(status().writes, writes);
     ck_assert_uint_eq(status().changed, 0);
-    ck_assert_int_eq(fab_gmp_pack(&head, NULL, 0, mad), 0);
-    ck_assert_int_eq(fab_attr_pack(&fab_attr_cc_ca_setting, &theirs, attr, sizeof attr), 0);
+    ck_assert_int_eq(fab_wire_gmp_pack(&head, NULL, 0, mad), 0);
+    ck_assert_int_eq(fab_wire_attr_pack(&fab_wire_attr_cc_ca_setting, &theirs, attr, sizeof attr),
+                     0);
     memcpy(mad + FAB_CC_DATA, attr, sizeof attr);
     ck_assert_int_eq(
         fab_sim_send(lab.sim, lab_node(&lab, "host-0001"), 1, lid_of("host-0004", 1), mad, reply),
         1);
-    ck_assert_uint_eq(fab_be16(reply + 4), 0);
+    ck_assert_uint_eq(fab_base_get_be16(reply + 4), 0);
     lab_run_for(&lab, 60);
     ck_assert_uint_eq(status().changed, 1);
     ck_assert_uint_eq(status().changed_of_late, 1);
@@ -242,12 +243,12 @@ static void give_key(struct lab *l, const char *name, uint64_t key, uint8_t prot
                                  .tid = 9,
                                  .attr_id = FAB_CC_KEY_INFO};
     const struct fab_cc_key_info theirs = {.key = key, .protect = protect};
-    ck_assert_int_eq(fab_gmp_pack(&head, NULL, 0, mad), 0);
-    ck_assert_int_eq(fab_attr_pack(&fab_attr_cc_key_info, &theirs, attr, sizeof attr), 0);
+    ck_assert_int_eq(fab_wire_gmp_pack(&head, NULL, 0, mad), 0);
+    ck_assert_int_eq(fab_wire_attr_pack(&fab_wire_attr_cc_key_info, &theirs, attr, sizeof attr), 0);
     memcpy(mad + FAB_CC_DATA, attr, sizeof attr);
     ck_assert_int_eq(fab_sim_send(l->sim, lab_node(l, "host-0001"), 1, lid_of(name, 1), mad, reply),
                      1);
-    ck_assert_uint_eq(fab_be16(reply + 4), 0);
+    ck_assert_uint_eq(fab_base_get_be16(reply + 4), 0);
 }
 
 /* Host 2 shows a key that is not ours, host 3 hides one, host 5 has ours already. */

@@ -91,9 +91,9 @@ static void begin(struct world *w, struct fab_builder *b, uint64_t seed)
     struct fab_fabric *f;
     char why[256] = "";
     *w = (struct world){.off = FAB_NONE};
-    ck_assert_int_eq(fab_builder_seal(b, &f), FAB_OK);
-    fab_builder_free(b);
-    fab_prng_init(&w->r, seed);
+    ck_assert_int_eq(fab_fabric_builder_seal(b, &f), FAB_OK);
+    fab_fabric_builder_free(b);
+    fab_base_prng_init(&w->r, seed);
     ck_assert_int_eq(fab_sim_new(f, seed, &w->sim), FAB_OK);
     fab_fabric_unref(f);
     w->f = fab_sim_fabric(w->sim);
@@ -134,10 +134,10 @@ static void end(struct world *w)
 /* ---- hosts --------------------------------------------------------------------------------------
  */
 
-static struct fab_mc_member_record record_of(const struct world *w, uint32_t port, uint32_t group,
-                                             uint8_t join_state)
+static struct fab_wire_mc_member_record record_of(const struct world *w, uint32_t port,
+                                                  uint32_t group, uint8_t join_state)
 {
-    return (struct fab_mc_member_record){
+    return (struct fab_wire_mc_member_record){
         .mgid = {UINT64_C(0xff12000000000000), group + 1},
         .port_gid = {UINT64_C(0xfe80000000000000), w->f->ports[port].guid},
         .pkey = 0xffff,
@@ -151,8 +151,8 @@ static struct fab_mc_member_record record_of(const struct world *w, uint32_t por
 
 static void join(struct world *w, uint32_t port, uint32_t group, uint8_t state)
 {
-    const struct fab_mc_member_record record = record_of(w, port, group, state);
-    struct fab_mc_member_record is;
+    const struct fab_wire_mc_member_record record = record_of(w, port, group, state);
+    struct fab_wire_mc_member_record is;
     const struct fab_mcast_request ask = {
         .record = &record, .comp_mask = JOIN_MASK, .mtu = 4, .rate = 3, .life = 18};
     ck_assert_uint_eq(sm_mgroup_join(w->sm, &ask, &is), 0);
@@ -162,9 +162,9 @@ static void join(struct world *w, uint32_t port, uint32_t group, uint8_t state)
 
 static void leave(struct world *w, uint32_t port, uint32_t group)
 {
-    const struct fab_mc_member_record record =
+    const struct fab_wire_mc_member_record record =
         record_of(w, port, group, w->member[port][group] & 15);
-    struct fab_mc_member_record is;
+    struct fab_wire_mc_member_record is;
     const struct fab_mcast_request ask = {.record = &record, .comp_mask = JOIN_MASK};
     ck_assert_uint_eq(sm_mgroup_leave(w->sm, &ask, &is), 0);
     w->member[port][group] = 0;
@@ -193,7 +193,7 @@ static void learn_members(struct world *w)
 static uint32_t some_host(struct world *w)
 {
     for (;;) {
-        uint32_t node = (uint32_t)fab_prng_below(&w->r, w->f->node_count);
+        uint32_t node = (uint32_t)fab_base_prng_below(&w->r, w->f->node_count);
         if (node >= w->f->switch_count)
             return w->f->nodes[node].first_port + 1;
     }
@@ -201,7 +201,7 @@ static uint32_t some_host(struct world *w)
 
 static void change_member(struct world *w)
 {
-    uint32_t port = some_host(w), group = (uint32_t)fab_prng_below(&w->r, GROUPS);
+    uint32_t port = some_host(w), group = (uint32_t)fab_base_prng_below(&w->r, GROUPS);
     if (w->member[port][group] != 0)
         leave(w, port, group);
     else if (!w->dead[port])
@@ -237,8 +237,8 @@ static void power(struct world *w)
         ck_assert_int_eq(fab_sim_power_on(w->sim, w->off, 100000, 0), FAB_OK);
         w->off = FAB_NONE;
     } else {
-        uint32_t own = fab_peer_node(w->f, w->self);
-        uint32_t sw = (uint32_t)fab_prng_below(&w->r, w->f->switch_count);
+        uint32_t own = fab_fabric_peer_node(w->f, w->self);
+        uint32_t sw = (uint32_t)fab_base_prng_below(&w->r, w->f->switch_count);
         if (sw == own)
             return;
         ck_assert_int_eq(fab_sim_power_off(w->sim, sw), FAB_OK);
@@ -251,12 +251,12 @@ static void power(struct world *w)
 static void change_fabric(struct world *w)
 {
     w->faults++;
-    if (fab_prng_chance(&w->r, 0.1)) {
+    if (fab_base_prng_chance(&w->r, 0.1)) {
         power(w);
         return;
     }
-    bool dies = dead_count(w) < DEAD_MOST && fab_prng_chance(&w->r, 0.6);
-    uint32_t self = w->self, from = (uint32_t)fab_prng_below(&w->r, w->f->port_count);
+    bool dies = dead_count(w) < DEAD_MOST && fab_base_prng_chance(&w->r, 0.6);
+    uint32_t self = w->self, from = (uint32_t)fab_base_prng_below(&w->r, w->f->port_count);
     for (uint32_t i = 0; i < w->f->port_count; i++) {
         uint32_t port = (from + i) % w->f->port_count, peer = w->f->ports[port].peer;
         if (peer == FAB_NONE || port == self || peer == self || w->dead[port] == dies)
@@ -297,7 +297,7 @@ static void forward(struct world *w, uint16_t mlid, uint32_t sw, uint32_t in)
             continue;
         uint32_t peer = w->f->ports[port].peer;
         w->came[peer]++;
-        if (fab_node_is_switch(w->f, w->f->ports[peer].node))
+        if (fab_fabric_node_is_switch(w->f, w->f->ports[peer].node))
             forward(w, mlid, w->f->ports[peer].node, peer);
     }
 }
@@ -311,7 +311,7 @@ static void find_parts(const struct world *w, uint32_t *part)
     while (more) {
         more = false;
         for (uint32_t port = 0; port < w->f->port_count; port++) {
-            uint32_t a = w->f->ports[port].node, b = fab_peer_node(w->f, port);
+            uint32_t a = w->f->ports[port].node, b = fab_fabric_peer_node(w->f, port);
             if (b == FAB_NONE || a >= w->f->switch_count || b >= w->f->switch_count ||
                 !carries(w, port) || part[a] <= part[b])
                 continue;
@@ -324,16 +324,16 @@ static void find_parts(const struct world *w, uint32_t *part)
 static void judge_from(struct world *w, uint32_t from, uint32_t group, uint16_t mlid,
                        const uint32_t *part)
 {
-    uint32_t own = fab_peer_node(w->f, w->self), sw = fab_peer_node(w->f, from);
+    uint32_t own = fab_fabric_peer_node(w->f, w->self), sw = fab_fabric_peer_node(w->f, from);
     if (w->member[from][group] == 0 || !carries(w, from) || part[sw] != part[own])
         return;
     memset(w->came, 0, w->f->port_count * sizeof(*w->came));
     w->sent = 0;
     forward(w, mlid, sw, w->f->ports[from].peer);
     for (uint32_t to = 0; to < w->f->port_count; to++) {
-        uint32_t there = fab_peer_node(w->f, to);
-        if (fab_node_is_switch(w->f, w->f->ports[to].node) || there == FAB_NONE || to == from ||
-            !carries(w, to))
+        uint32_t there = fab_fabric_peer_node(w->f, to);
+        if (fab_fabric_node_is_switch(w->f, w->f->ports[to].node) || there == FAB_NONE ||
+            to == from || !carries(w, to))
             continue;
         unsigned shall = w->member[to][group] != 0 && part[there] == part[own];
         if (w->came[to] != shall)
@@ -381,7 +381,7 @@ static unsigned steps_wanted(unsigned fewer)
 static void live(struct world *w, unsigned steps)
 {
     for (unsigned step = 0; step < steps; step++) {
-        bool fault = fab_prng_chance(&w->r, 0.2);
+        bool fault = fab_base_prng_chance(&w->r, 0.2);
         fault ? change_fabric(w) : change_member(w);
         settle(w, fault ? 300000 : 0);
         judge(w);
@@ -419,7 +419,7 @@ START_TEST(each_reaches_each_once_on_a_random_fabric)
     uint64_t seed = test_seed("random", 2);
     const struct fab_random_spec spec = {12, 4, 24, seed};
     struct fab_builder *b;
-    ck_assert_int_eq(fab_generate_random(&spec, &b), FAB_OK);
+    ck_assert_int_eq(fab_fabric_generate_random(&spec, &b), FAB_OK);
     begin(&w, b, seed);
     live(&w, steps_wanted(200));
     end(&w);
@@ -444,8 +444,8 @@ static uint32_t host_port(struct lab *lab, const char *name)
 static void join_in_lab(struct lab *lab, const char *name, uint32_t group)
 {
     const struct world w = {.f = fab_sim_fabric(lab->sim)};
-    const struct fab_mc_member_record record = record_of(&w, host_port(lab, name), group, 1);
-    struct fab_mc_member_record is;
+    const struct fab_wire_mc_member_record record = record_of(&w, host_port(lab, name), group, 1);
+    struct fab_wire_mc_member_record is;
     const struct fab_mcast_request ask = {
         .record = &record, .comp_mask = JOIN_MASK, .mtu = 4, .rate = 3, .life = 18};
     ck_assert_uint_eq(sm_mgroup_join(lab->sm, &ask, &is), 0);

@@ -39,7 +39,7 @@ static uint64_t tables(struct rig *x)
     struct fab_view *v = sm_view(x->sm);
     uint64_t h = 1;
     for (uint32_t sw = 0; v && sw < v->fabric->switch_count; sw++)
-        h = hash(h, fab_lft_row(&v->target->lft, sw), v->target->lids.top + 1u);
+        h = hash(h, fab_target_lft_row(&v->target->lft, sw), v->target->lids.top + 1u);
     fab_view_unref(v);
     return h;
 }
@@ -87,9 +87,9 @@ static void open_sim(struct rig *x)
     struct fab_builder *b;
     struct fab_fabric *f;
     char why[200] = "";
-    ck_assert_int_eq(fab_generate_leaf_spine(&spec, &b), FAB_OK);
-    ck_assert_int_eq(fab_builder_seal(b, &f), FAB_OK);
-    fab_builder_free(b);
+    ck_assert_int_eq(fab_fabric_generate_leaf_spine(&spec, &b), FAB_OK);
+    ck_assert_int_eq(fab_fabric_builder_seal(b, &f), FAB_OK);
+    fab_fabric_builder_free(b);
     ck_assert_int_eq(fab_sim_new(f, test_seed("sim", 5), &x->sim), FAB_OK);
     fab_fabric_unref(f);
     ck_assert_int_eq(transport_sim_open(x->loop, x->sim, NULL, &x->sim_transport, why, sizeof(why)),

@@ -71,17 +71,17 @@ static void arrive(void *ctx)
     uint8_t reply[FAB_MAD_SIZE];
     for (unsigned i = 0; i < here->count; i++) {
         struct asker *a = &here->askers[i];
-        if (a->lid != f->lid || fab_be64(f->bytes + 8) != a->tid)
+        if (a->lid != f->lid || fab_base_get_be64(f->bytes + 8) != a->tid)
             continue;
-        a->status = fab_be16(f->bytes + 4);
+        a->status = fab_base_get_be16(f->bytes + 4);
         if (!a->table || a->status != 0) {
             memcpy(a->answer, f->bytes, sizeof a->answer);
             if (!a->over)
                 finish(a);
             continue;
         }
-        if (fab_rmpp_receiver_input(&a->receiver, clock_now_us(), f->bytes, reply) &&
-            !fab_prng_chance(&here->prng, here->loss))
+        if (fab_mads_rmpp_receiver_input(&a->receiver, clock_now_us(), f->bytes, reply) &&
+            !fab_base_prng_chance(&here->prng, here->loss))
             to_agent(a->lid, reply);
         if (a->receiver.state != FAB_RMPP_GOING && !a->over)
             finish(a);
@@ -96,10 +96,10 @@ static int wire_send(struct transport *t, const struct transport_mad *mad)
     ck_assert_uint_eq(mad->addr.qpn, 1);
     if (here->refuse > 0 && here->refuse-- > 0)
         return FAB_E_BUSY;
-    if (fab_prng_chance(&here->prng, here->loss))
+    if (fab_base_prng_chance(&here->prng, here->loss))
         return FAB_OK;
     if (here->flooder != 0 && mad->addr.dlid == here->flooder) {
-        bool busy = fab_be16(mad->bytes + 4) == FAB_SMP_BUSY;
+        bool busy = fab_base_get_be16(mad->bytes + 4) == FAB_SMP_BUSY;
         here->told_busy += busy;
         here->told_else += !busy;
         return FAB_OK;
@@ -122,8 +122,9 @@ static void make_request(uint8_t *mad, const struct asker *a, uint8_t method, ui
     struct fab_mad head = {
         .mgmt_class = FAB_CLASS_SA, .method = method, .tid = a->tid, .attr_id = attr_id};
     struct fab_sa_header sa = {.sm_key = key};
-    ck_assert_int_eq(fab_gmp_pack(&head, NULL, 0, mad), FAB_OK);
-    ck_assert_int_eq(fab_attr_pack(&fab_attr_sa_header, &sa, mad + FAB_SA_HEADER, 20), FAB_OK);
+    ck_assert_int_eq(fab_wire_gmp_pack(&head, NULL, 0, mad), FAB_OK);
+    ck_assert_int_eq(fab_wire_attr_pack(&fab_wire_attr_sa_header, &sa, mad + FAB_SA_HEADER, 20),
+                     FAB_OK);
 }
 
 static struct asker *ask(uint16_t lid, uint8_t method, uint16_t attr_id, uint64_t key)
@@ -132,7 +133,7 @@ static struct asker *ask(uint16_t lid, uint8_t method, uint16_t attr_id, uint64_
     uint8_t mad[FAB_MAD_SIZE];
     *a = (struct asker){
         .lid = lid, .tid = 1000 + here->count, .table = method == FAB_METHOD_GET_TABLE};
-    fab_rmpp_receiver_init(&a->receiver, &patience, clock_now_us());
+    fab_mads_rmpp_receiver_init(&a->receiver, &patience, clock_now_us());
     make_request(mad, a, method, attr_id, key);
     to_agent(lid, mad);
     return a;
@@ -151,7 +152,7 @@ static void wait_for_all(void)
 
 static uint32_t records(const struct asker *a)
 {
-    uint32_t stride = fab_be16(a->receiver.head + 44) * 8u;
+    uint32_t stride = fab_base_get_be16(a->receiver.head + 44) * 8u;
     ck_assert_int_eq(a->receiver.state, FAB_RMPP_DONE);
     ck_assert(stride == 0 ? a->receiver.len == 0 : a->receiver.len % stride == 0);
     return stride ? (uint32_t)(a->receiver.len / stride) : 0;
@@ -161,7 +162,7 @@ static void open_scene(struct scene *x, bool started)
 {
     memset(x, 0, sizeof *x);
     here = x;
-    fab_prng_init(&x->prng, test_seed("sa agent", 5));
+    fab_base_prng_init(&x->prng, test_seed("sa agent", 5));
     lab_open(&x->lab, lab_leaf_spine(6, 3, 8), NULL);
     x->wire.ops = &wire_ops;
     struct sa_input in = {.loop = x->lab.loop,
@@ -184,7 +185,7 @@ static void close_scene(struct scene *x)
     sa_stop(x->sa);
     lab_run_for(&x->lab, 0.1); /* MADs in flight */
     for (unsigned i = 0; i < x->count; i++)
-        fab_rmpp_receiver_fini(&x->askers[i].receiver);
+        fab_mads_rmpp_receiver_fini(&x->askers[i].receiver);
     lab_close(&x->lab);
 }
 
@@ -314,9 +315,10 @@ START_TEST(floods_starve_nobody)
     scene.flooder = 2;
     for (unsigned i = 0; i < 2000; i++, flood.tid++) {
         make_request(mad, &flood, FAB_METHOD_GET, FAB_SA_SL2VL_RECORD, 0);
-        fab_attr_pack(&fab_attr_sa_header, &all_of_it, mad + FAB_SA_HEADER, 20);
-        fab_put_be16(mad + FAB_SA_DATA + 2, 0xfffe); /* no such ports: all records are examined */
-        fab_put_be16(mad + FAB_SA_HEADER + 18, 0xfffe);
+        fab_wire_attr_pack(&fab_wire_attr_sa_header, &all_of_it, mad + FAB_SA_HEADER, 20);
+        fab_base_put_be16(mad + FAB_SA_DATA + 2,
+                          0xfffe); /* no such ports: all records are examined */
+        fab_base_put_be16(mad + FAB_SA_HEADER + 18, 0xfffe);
         to_agent(scene.flooder, mad);
         if (i % 100 == 99)
             ask((uint16_t)(3 + i / 100), i % 200 == 99 ? FAB_METHOD_GET : FAB_METHOD_GET_TABLE,
@@ -381,16 +383,16 @@ START_TEST(noise_does_no_harm)
     for (unsigned i = 0; i < 3000; i++) {
         uint8_t mad[FAB_MAD_SIZE];
         for (size_t k = 0; k < sizeof mad; k++)
-            mad[k] = (uint8_t)fab_prng_next(&scene.prng);
+            mad[k] = (uint8_t)fab_base_prng_next(&scene.prng);
         mad[0] = 1;
         mad[1] = FAB_CLASS_SA;
         mad[2] = 2;
-        mad[3] = methods[fab_prng_next(&scene.prng) % sizeof methods];
-        fab_put_be16(mad + 16, attrs[fab_prng_next(&scene.prng) % (sizeof attrs / 2)]);
-        mad[FAB_RMPP_AT] = fab_prng_next(&scene.prng) % 2;
-        if (fab_prng_next(&scene.prng) % 2)
-            fab_put_be64(mad + FAB_SA_HEADER, SM_KEY);
-        to_agent((uint16_t)(fab_prng_next(&scene.prng) % 60), mad);
+        mad[3] = methods[fab_base_prng_next(&scene.prng) % sizeof methods];
+        fab_base_put_be16(mad + 16, attrs[fab_base_prng_next(&scene.prng) % (sizeof attrs / 2)]);
+        mad[FAB_RMPP_AT] = fab_base_prng_next(&scene.prng) % 2;
+        if (fab_base_prng_next(&scene.prng) % 2)
+            fab_base_put_be64(mad + FAB_SA_HEADER, SM_KEY);
+        to_agent((uint16_t)(fab_base_prng_next(&scene.prng) % 60), mad);
         if (i % 100 == 0)
             lab_run_for(&scene.lab, 0.01);
     }

@@ -46,24 +46,24 @@ static uint16_t request(uint16_t from, uint8_t method, uint64_t key, const struc
     struct fab_mad head = {
         .mgmt_class = FAB_CLASS_SA, .method = method, .tid = 1, .attr_id = rec->id};
     struct fab_sa_header header = {.sm_key = key, .comp_mask = mask};
-    ck_assert_int_eq(fab_gmp_pack(&head, NULL, 0, mad.bytes), FAB_OK);
-    fab_attr_pack(&fab_attr_sa_header, &header, mad.bytes + FAB_SA_HEADER, 20);
-    fab_rec_pack(rec, record, mad.bytes + FAB_SA_DATA, FAB_SA_DATA_LEN);
+    ck_assert_int_eq(fab_wire_gmp_pack(&head, NULL, 0, mad.bytes), FAB_OK);
+    fab_wire_attr_pack(&fab_wire_attr_sa_header, &header, mad.bytes + FAB_SA_HEADER, 20);
+    fab_wire_rec_pack(rec, record, mad.bytes + FAB_SA_DATA, FAB_SA_DATA_LEN);
     answered = false;
     transport_hand_up(&wire, &mad, 1);
     lab_run(&lab, 5, is_answered, "an answer");
-    ck_assert_int_eq(fab_rec_unpack(rec, answer + FAB_SA_DATA, FAB_SA_DATA_LEN, ret), FAB_OK);
-    return fab_be16(answer + 4);
+    ck_assert_int_eq(fab_wire_rec_unpack(rec, answer + FAB_SA_DATA, FAB_SA_DATA_LEN, ret), FAB_OK);
+    return fab_base_get_be16(answer + 4);
 }
 
 /* Set or Delete of these indexes of a block; guids in, and the resulting ones out. */
 static uint16_t alias(uint16_t from, uint8_t method, uint64_t key, uint16_t lid, uint8_t places,
                       uint64_t guid[8])
 {
-    struct fab_guid_info_record r = {.lid = lid}, is;
+    struct fab_wire_guid_info_record r = {.lid = lid}, is;
     uint64_t mask = 3 | (uint64_t)places << 4;
     memcpy(r.table.guid, guid, sizeof r.table.guid);
-    uint16_t status = request(from, method, key, &fab_guid_info_record, mask, &r, &is);
+    uint16_t status = request(from, method, key, &fab_wire_guid_info_record, mask, &r, &is);
     memcpy(guid, is.table.guid, sizeof r.table.guid);
     return status;
 }
@@ -78,10 +78,10 @@ static struct fab_guid_block in_device(uint16_t lid, double seconds)
     uint8_t bytes[FAB_MAD_SIZE], reply[FAB_MAD_SIZE];
     struct fab_guid_block is;
     lab_run_for(&lab, seconds);
-    fab_smp_pack(&mad, NULL, bytes);
+    fab_wire_smp_pack(&mad, NULL, bytes);
     uint32_t node = fab_sim_fabric(lab.sim)->node_count - 1;
     ck_assert_int_eq(fab_sim_send(lab.sim, node, 1, lid, bytes, reply), 1);
-    fab_attr_unpack(&fab_attr_guid_block, reply + 64, 64, &is);
+    fab_wire_attr_unpack(&fab_wire_attr_guid_block, reply + 64, 64, &is);
     return is;
 }
 
@@ -138,16 +138,17 @@ END_TEST
 START_TEST(some_are_refused)
 {
     uint64_t guid[8] = {0, 0x1111};
-    struct fab_guid_info_record far = {.lid = MINE, .block = 1}, nobody = {.lid = 999}, is;
+    struct fab_wire_guid_info_record far = {.lid = MINE, .block = 1}, nobody = {.lid = 999}, is;
     open_all(NULL);
     ck_assert_uint_eq(alias(MINE, FAB_METHOD_SET, 0, MINE, 0x01, guid), FAB_SA_REQ_INVALID);
     ck_assert_uint_eq(alias(MINE, FAB_METHOD_SET, 0, THEIRS, 0x02, guid), FAB_SA_REQ_DENIED);
     ck_assert_uint_eq(alias(MINE, FAB_METHOD_SET, SM_KEY, THEIRS, 0x02, guid), 0);
-    ck_assert_uint_eq(request(MINE, FAB_METHOD_SET, 0, &fab_guid_info_record, 0x23, &far, &is),
+    ck_assert_uint_eq(request(MINE, FAB_METHOD_SET, 0, &fab_wire_guid_info_record, 0x23, &far, &is),
                       FAB_SA_NO_RECORDS);
-    ck_assert_uint_eq(request(MINE, FAB_METHOD_SET, 0, &fab_guid_info_record, 0x23, &nobody, &is),
-                      FAB_SA_NO_RECORDS);
-    ck_assert_uint_eq(request(MINE, FAB_METHOD_SET, 0, &fab_guid_info_record, 0x21, &far, &is),
+    ck_assert_uint_eq(
+        request(MINE, FAB_METHOD_SET, 0, &fab_wire_guid_info_record, 0x23, &nobody, &is),
+        FAB_SA_NO_RECORDS);
+    ck_assert_uint_eq(request(MINE, FAB_METHOD_SET, 0, &fab_wire_guid_info_record, 0x21, &far, &is),
                       FAB_SA_INSUFFICIENT_COMPONENTS);
     close_all();
 }
@@ -156,14 +157,14 @@ END_TEST
 START_TEST(paths_lead_to_names)
 {
     uint64_t guid[8] = {0, 0x1111}, prefix = UINT64_C(0xfe80000000000000);
-    struct fab_path_record path = {.slid = MINE, .dgid = {prefix, 0x1111}}, is;
-    uint64_t mask =
-        fab_rec_component(&fab_path_record, "SLID") | fab_rec_component(&fab_path_record, "DGID");
+    struct fab_wire_path_record path = {.slid = MINE, .dgid = {prefix, 0x1111}}, is;
+    uint64_t mask = fab_wire_rec_component(&fab_wire_path_record, "SLID") |
+                    fab_wire_rec_component(&fab_wire_path_record, "DGID");
     open_all(NULL);
-    ck_assert_uint_eq(request(MINE, FAB_METHOD_GET, 0, &fab_path_record, mask, &path, &is),
+    ck_assert_uint_eq(request(MINE, FAB_METHOD_GET, 0, &fab_wire_path_record, mask, &path, &is),
                       FAB_SA_INVALID_GID);
     ck_assert_uint_eq(alias(THEIRS, FAB_METHOD_SET, 0, THEIRS, 0x02, guid), 0);
-    ck_assert_uint_eq(request(MINE, FAB_METHOD_GET, 0, &fab_path_record, mask, &path, &is), 0);
+    ck_assert_uint_eq(request(MINE, FAB_METHOD_GET, 0, &fab_wire_path_record, mask, &path, &is), 0);
     ck_assert_uint_eq(is.dlid, THEIRS);
     ck_assert_uint_eq(is.dgid[1], 0x1111);
     close_all();
@@ -199,32 +200,33 @@ END_TEST
 
 static uint64_t member_component(const char *name)
 {
-    return fab_rec_component(&fab_mc_member_record, name);
+    return fab_wire_rec_component(&fab_wire_mc_member_record, name);
 }
 
 static uint16_t member(uint16_t from, uint8_t method, uint64_t guid,
-                       struct fab_mc_member_record *ret)
+                       struct fab_wire_mc_member_record *ret)
 {
-    struct fab_mc_member_record r = {.mgid = {UINT64_C(0xff12401bffff0000), 5},
-                                     .port_gid = {UINT64_C(0xfe80000000000000), guid},
-                                     .qkey = 0xb1b,
-                                     .pkey = 0xffff,
-                                     .join_state = FAB_JOIN_FULL};
+    struct fab_wire_mc_member_record r = {.mgid = {UINT64_C(0xff12401bffff0000), 5},
+                                          .port_gid = {UINT64_C(0xfe80000000000000), guid},
+                                          .qkey = 0xb1b,
+                                          .pkey = 0xffff,
+                                          .join_state = FAB_JOIN_FULL};
     uint64_t mask = member_component("MGID") | member_component("PortGID") |
                     member_component("Q_Key") | member_component("P_Key") | member_component("SL") |
                     member_component("FlowLabel") | member_component("TClass") |
                     member_component("JoinState");
-    return request(from, method, 0, &fab_mc_member_record, mask, &r, ret);
+    return request(from, method, 0, &fab_wire_mc_member_record, mask, &r, ret);
 }
 
 /* Whether there is such a member, as seen by a host that may see it. */
 static bool is_member(uint64_t guid)
 {
-    struct fab_mc_member_record r = {.mgid = {UINT64_C(0xff12401bffff0000), 5},
-                                     .port_gid = {UINT64_C(0xfe80000000000000), guid}},
-                                is;
+    struct fab_wire_mc_member_record r = {.mgid = {UINT64_C(0xff12401bffff0000), 5},
+                                          .port_gid = {UINT64_C(0xfe80000000000000), guid}},
+                                     is;
     uint64_t mask = member_component("MGID") | member_component("PortGID");
-    uint16_t status = request(MINE, FAB_METHOD_GET, SM_KEY, &fab_mc_member_record, mask, &r, &is);
+    uint16_t status =
+        request(MINE, FAB_METHOD_GET, SM_KEY, &fab_wire_mc_member_record, mask, &r, &is);
     ck_assert(status == 0 || status == FAB_SA_NO_RECORDS);
     ck_assert(status != 0 || (is.port_gid[1] == guid && is.join_state == FAB_JOIN_FULL));
     return status == 0;
@@ -255,7 +257,7 @@ START_TEST(members_by_their_names)
 {
     uint64_t guid[8] = {0, 0x1111}, other[8] = {0, 0x4444}, none[8] = {0};
     char state[] = "/tmp/test-sa-alias-XXXXXX", command[64];
-    struct fab_mc_member_record is;
+    struct fab_wire_mc_member_record is;
     ck_assert_ptr_nonnull(mkdtemp(state));
     open_all(state);
     ck_assert_uint_eq(member(MINE, FAB_METHOD_SET, 0x1111, &is), FAB_SA_REQ_INVALID);

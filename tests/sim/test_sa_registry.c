@@ -8,8 +8,8 @@
 START_TEST(a_service_is_found_until_it_is_taken_back)
 {
     open_scene(false);
-    struct fab_service_record a = service_of(1, 0x1234, UINT32_MAX),
-                              b = service_of(2, 9, UINT32_MAX), got;
+    struct fab_wire_service_record a = service_of(1, 0x1234, UINT32_MAX),
+                                   b = service_of(2, 9, UINT32_MAX), got;
     uint64_t by_id = service_component("ServiceID");
     ck_assert_uint_eq(service(host_lid(1), FAB_METHOD_SET, 0, all_of_service(), &a, &got), 0);
     ck_assert_uint_eq(scene.answer[3], FAB_METHOD_GET_RESP);
@@ -37,7 +37,7 @@ END_TEST
 START_TEST(keys_are_asked_for_and_not_told)
 {
     open_scene(false);
-    struct fab_service_record a = service_of(1, 5, UINT32_MAX), wrong, got;
+    struct fab_wire_service_record a = service_of(1, 5, UINT32_MAX), wrong, got;
     uint64_t by_id = service_component("ServiceID");
     a.key[1] = 77;
     wrong = a;
@@ -63,7 +63,7 @@ END_TEST
 START_TEST(leases_run_out)
 {
     open_scene(true);
-    struct fab_service_record a = service_of(1, 1, 10), b = service_of(1, 2, 100), got;
+    struct fab_wire_service_record a = service_of(1, 1, 10), b = service_of(1, 2, 100), got;
     uint64_t by_id = service_component("ServiceID");
     ck_assert_uint_eq(service(host_lid(1), FAB_METHOD_SET, 0, all_of_service(), &a, NULL), 0);
     ck_assert_uint_eq(service(host_lid(1), FAB_METHOD_SET, 0, all_of_service(), &b, NULL), 0);
@@ -85,7 +85,7 @@ END_TEST
 START_TEST(senseless_services_are_refused)
 {
     open_scene(false);
-    struct fab_service_record a = service_of(1, 1, UINT32_MAX), foreign = a, got;
+    struct fab_wire_service_record a = service_of(1, 1, UINT32_MAX), foreign = a, got;
     uint64_t no_gid = all_of_service() & ~service_component("ServiceGID");
     uint64_t no_key = all_of_service() & ~service_component("ServiceP_Key");
     foreign.gid[1] = 0x123456;

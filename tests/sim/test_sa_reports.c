@@ -10,18 +10,20 @@
  */
 
 static uint16_t inform_record(uint16_t lid, uint64_t key, unsigned host, uint16_t number,
-                              struct fab_inform_info_record *ret)
+                              struct fab_wire_inform_info_record *ret)
 {
     uint8_t data[FAB_REC_MAX];
-    struct fab_inform_info_record r = {.subscriber_gid = {UINT64_C(0xfe80) << 48, host_guid(host)},
-                                       .number = number};
-    uint64_t mask = fab_rec_component(&fab_inform_info_record, "SubscriberGID") |
-                    fab_rec_component(&fab_inform_info_record, "Enum");
-    ck_assert_int_eq(fab_rec_pack(&fab_inform_info_record, &r, data, sizeof data), FAB_OK);
+    struct fab_wire_inform_info_record r = {
+        .subscriber_gid = {UINT64_C(0xfe80) << 48, host_guid(host)}, .number = number};
+    uint64_t mask = fab_wire_rec_component(&fab_wire_inform_info_record, "SubscriberGID") |
+                    fab_wire_rec_component(&fab_wire_inform_info_record, "Enum");
+    ck_assert_int_eq(fab_wire_rec_pack(&fab_wire_inform_info_record, &r, data, sizeof data),
+                     FAB_OK);
     uint16_t status = ask(lid, FAB_METHOD_GET, FAB_SA_INFORM_INFO_RECORD, key, mask, data, 80);
     if (status == 0)
         ck_assert_int_eq(
-            fab_rec_unpack(&fab_inform_info_record, scene.answer + FAB_SA_DATA, 200, ret), FAB_OK);
+            fab_wire_rec_unpack(&fab_wire_inform_info_record, scene.answer + FAB_SA_DATA, 200, ret),
+            FAB_OK);
     return status;
 }
 
@@ -29,7 +31,7 @@ START_TEST(subscriptions_are_listed_and_ended)
 {
     open_scene(false);
     struct fab_inform_info a = all_notices(64), b = all_notices(65), odd = a;
-    struct fab_inform_info_record got;
+    struct fab_wire_inform_info_record got;
     ck_assert_uint_eq(inform(host_lid(1), 0, &a), 0);
     ck_assert_uint_eq(scene.answer[FAB_SA_DATA + 23], 1);
     ck_assert_uint_eq(inform(host_lid(1), 0, &a), 0); /* a repeated subscription counts once */
@@ -84,7 +86,7 @@ START_TEST(subscribers_hear_who_comes_and_goes)
         ck_assert_uint_eq(g->notice.producer_type, 4);
         ck_assert_uint_eq(g->notice.issuer_lid, host_lid(0));
         ck_assert_uint_eq(g->issuer[1], sm);
-        ck_assert_uint_eq(fab_be64(g->notice.details + 14), guid);
+        ck_assert_uint_eq(fab_base_get_be64(g->notice.details + 14), guid);
     }
     lab_relink(&scene.lab, "leaf-002", 1);
     lab_run_for(&scene.lab, 3);
@@ -168,15 +170,15 @@ static uint16_t member(unsigned host, uint8_t method, uint16_t pkey, uint64_t mg
     static const char *const names[] = {"MGID", "PortGID",   "Q_Key",  "P_Key",
                                         "SL",   "FlowLabel", "TClass", "JoinState"};
     uint8_t data[FAB_REC_MAX];
-    struct fab_mc_member_record r = {.mgid = {MGID_HIGH, mgid_low},
-                                     .port_gid = {UINT64_C(0xfe80) << 48, host_guid(host)},
-                                     .qkey = 0xb1b,
-                                     .pkey = pkey,
-                                     .join_state = FAB_JOIN_FULL};
+    struct fab_wire_mc_member_record r = {.mgid = {MGID_HIGH, mgid_low},
+                                          .port_gid = {UINT64_C(0xfe80) << 48, host_guid(host)},
+                                          .qkey = 0xb1b,
+                                          .pkey = pkey,
+                                          .join_state = FAB_JOIN_FULL};
     uint64_t mask = 0;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        mask |= fab_rec_component(&fab_mc_member_record, names[i]);
-    ck_assert_int_eq(fab_rec_pack(&fab_mc_member_record, &r, data, sizeof data), FAB_OK);
+        mask |= fab_wire_rec_component(&fab_wire_mc_member_record, names[i]);
+    ck_assert_int_eq(fab_wire_rec_pack(&fab_wire_mc_member_record, &r, data, sizeof data), FAB_OK);
     return ask(host_lid(host), method, FAB_SA_MC_MEMBER_RECORD, 0, mask, data, 52);
 }
 
@@ -192,7 +194,7 @@ static void make_partitions(void)
              "Blue=0x11, defmember=full: 0x%" PRIx64 ", 0x%" PRIx64 ";\n"
              "Red=0x12, defmember=full: 0x%" PRIx64 ";\n",
              host_guid(1), host_guid(4), host_guid(2));
-    ck_assert_int_eq(fab_partitions_read(text, strlen(text), &p, &e), FAB_OK);
+    ck_assert_int_eq(fab_policy_partitions_read(text, strlen(text), &p, &e), FAB_OK);
     scene.lab.config.policy.partitions = p;
     ck_assert_int_eq(sm_reload(scene.lab.sm), FAB_OK);
     lab_run_for(&scene.lab, 2);
@@ -217,8 +219,8 @@ static void assert_heard(uint16_t trap, const unsigned times[4], uint64_t high, 
         const struct got *g = &scene.got[i];
         if (g->notice.trap != trap)
             continue;
-        ck_assert_uint_eq(fab_be64(g->notice.details + 6), high);
-        ck_assert_uint_eq(fab_be64(g->notice.details + 14), low);
+        ck_assert_uint_eq(fab_base_get_be64(g->notice.details + 6), high);
+        ck_assert_uint_eq(fab_base_get_be64(g->notice.details + 14), low);
         ck_assert_uint_eq(g->issuer[1], host_guid(0));
         ck_assert_uint_eq(g->notice.issuer_lid, host_lid(0));
     }
@@ -288,7 +290,7 @@ START_TEST(ends_of_others_are_not_told)
     }
     ck_assert_uint_gt(scene.reports, 0);
     for (unsigned i = 0; i < scene.reports && i < REPORTS; i++)
-        ck_assert_uint_eq(fab_be64(scene.got[i].notice.details + 14), guid);
+        ck_assert_uint_eq(fab_base_get_be64(scene.got[i].notice.details + 14), guid);
     ck_assert_uint_eq(sa_subscriptions(scene.sa)->count, 8);
     close_scene();
 }
@@ -338,8 +340,8 @@ START_TEST(all_is_there_after_a_restart)
 {
     open_scene(true);
     struct fab_inform_info gone = all_notices(65);
-    struct fab_service_record a = service_of(1, 5, UINT32_MAX), got;
-    struct fab_inform_info_record record;
+    struct fab_wire_service_record a = service_of(1, 5, UINT32_MAX), got;
+    struct fab_wire_inform_info_record record;
     a.key[0] = 3;
     ck_assert_uint_eq(service(host_lid(1), FAB_METHOD_SET, 0, all_of_service(), &a, NULL), 0);
     ck_assert_uint_eq(inform(host_lid(2), 0, &gone), 0);

@@ -70,7 +70,7 @@ static void arrive(void *ctx)
     unsigned count = 0;
     (void)ctx;
     for (unsigned i = 0; i < walk.flying; i++)
-        if (fab_rmpp_receiver_input(&walk.table, clock_now_us(), walk.flight[i], reply))
+        if (fab_mads_rmpp_receiver_input(&walk.table, clock_now_us(), walk.flight[i], reply))
             memcpy(replies[count++], reply, sizeof reply);
     walk.flying = 0;
     for (unsigned i = 0; i < count; i++)
@@ -101,8 +101,8 @@ static void ask_for_all_paths(void)
                            .tid = 4711,
                            .attr_id = FAB_SA_PATH_RECORD};
     uint8_t mad[FAB_MAD_SIZE];
-    ck_assert_int_eq(fab_gmp_pack(&head, NULL, 0, mad), FAB_OK);
-    fab_rmpp_receiver_init(&walk.table, &patience, clock_now_us());
+    ck_assert_int_eq(fab_wire_gmp_pack(&head, NULL, 0, mad), FAB_OK);
+    fab_mads_rmpp_receiver_init(&walk.table, &patience, clock_now_us());
     to_agent(mad);
     lab_run(&walk.lab, 60, table_is_here, "the table");
     ck_assert_int_eq(walk.table.state, FAB_RMPP_DONE);
@@ -120,10 +120,10 @@ static bool read_attr(uint16_t lid, uint16_t attr_id, uint32_t mod, uint8_t data
                           .attr_id = attr_id,
                           .attr_mod = mod};
     uint8_t bytes[FAB_MAD_SIZE], reply[FAB_MAD_SIZE];
-    must(fab_smp_pack(&mad, NULL, bytes) == FAB_OK);
+    must(fab_wire_smp_pack(&mad, NULL, bytes) == FAB_OK);
     if (fab_sim_send(walk.lab.sim, walk.self, 1, lid, bytes, reply) != 1)
         return false;
-    must(fab_be16(reply + 4) == 0);
+    must(fab_base_get_be16(reply + 4) == 0);
     memcpy(data, reply + 64, FAB_SMP_DATA);
     return true;
 }
@@ -132,18 +132,18 @@ static void read_attr_into(uint16_t lid, const struct fab_attr *attr, uint32_t m
 {
     uint8_t data[FAB_SMP_DATA];
     must(read_attr(lid, attr->id, mod, data));
-    must(fab_attr_unpack(attr, data, sizeof data, ret) == FAB_OK);
+    must(fab_wire_attr_unpack(attr, data, sizeof data, ret) == FAB_OK);
 }
 
 static void read_ports(uint16_t lid, uint32_t node)
 {
     const struct fab_node *n = &walk.f->nodes[node];
-    bool is_switch = fab_node_is_switch(walk.f, node);
+    bool is_switch = fab_fabric_node_is_switch(walk.f, node);
     struct fab_sl2vl map;
     for (unsigned out = is_switch ? 0 : 1; out <= n->num_ports; out++) {
-        read_attr_into(lid, &fab_attr_port_info, out, &walk.info[n->first_port + out]);
+        read_attr_into(lid, &fab_wire_attr_port_info, out, &walk.info[n->first_port + out]);
         for (unsigned in = is_switch ? 0 : out; in <= (is_switch ? n->num_ports : out); in++) {
-            read_attr_into(lid, &fab_attr_sl2vl, is_switch ? in << 8 | out : 0, &map);
+            read_attr_into(lid, &fab_wire_attr_sl2vl, is_switch ? in << 8 | out : 0, &map);
             memcpy(walk.vl[walk.first_vl[node] + in * (n->num_ports + 1u) + out], map.vl, 16);
         }
     }
@@ -174,10 +174,10 @@ static void read_all(void)
         walk.owner[lid] = FAB_NONE;
         if (lid == 0 || !read_attr(lid, FAB_ATTR_NODE_INFO, 0, data))
             continue;
-        fab_attr_unpack(&fab_attr_node_info, data, sizeof data, &info);
+        fab_wire_attr_unpack(&fab_wire_attr_node_info, data, sizeof data, &info);
         uint32_t node = fab_fabric_node_by_guid(f, info.node_guid);
         must(node != FAB_NONE);
-        bool is_switch = fab_node_is_switch(f, node);
+        bool is_switch = fab_fabric_node_is_switch(f, node);
         walk.owner[lid] = f->nodes[node].first_port + (is_switch ? 0 : info.local_port);
         walk.lid[walk.owner[lid]] = lid;
         read_ports(lid, node);
@@ -211,14 +211,14 @@ static uint32_t over(struct way *w, uint32_t out, uint8_t vl)
     uint32_t peer = walk.f->ports[out].peer, channel = out * 16 + vl;
     must(peer != FAB_NONE);
     must(vl != NO_VL);
-    must(vl < fab_op_vls_count(info->op_vls));
+    must(vl < fab_wire_op_vls_count(info->op_vls));
     const struct fab_port_info *ends[] = {info, &walk.info[peer]};
     for (int i = 0; i < 2; i++) {
-        w->mbps = fab_link_rate(ends[i]) < w->mbps ? fab_link_rate(ends[i]) : w->mbps;
+        w->mbps = fab_wire_link_rate(ends[i]) < w->mbps ? fab_wire_link_rate(ends[i]) : w->mbps;
         w->mtu = ends[i]->neighbor_mtu < w->mtu ? ends[i]->neighbor_mtu : w->mtu;
     }
     if (w->last != FAB_NONE)
-        must(fab_map_put(&walk.waits, (uint64_t)w->last << 32 | channel, 1) == FAB_OK);
+        must(fab_base_map_put(&walk.waits, (uint64_t)w->last << 32 | channel, 1) == FAB_OK);
     w->last = channel;
     walk.lanes |= 1u << vl;
     return peer;
@@ -228,7 +228,7 @@ static struct way go(uint32_t src, uint16_t dlid, uint8_t sl)
 {
     struct way w = {.mbps = UINT32_MAX, .mtu = 5, .last = FAB_NONE};
     uint32_t at = over(&w, src, lane(walk.f->ports[src].node, src, src, sl));
-    for (int hops = 0; fab_node_is_switch(walk.f, walk.f->ports[at].node); hops++) {
+    for (int hops = 0; fab_fabric_node_is_switch(walk.f, walk.f->ports[at].node); hops++) {
         uint32_t sw = walk.f->ports[at].node;
         uint8_t out = walk.lft[sw][dlid];
         must(hops < HOPS_MOST);
@@ -246,15 +246,15 @@ static uint32_t host_number(uint32_t port)
 }
 
 /* False: not between hosts. */
-static bool check_path(const struct fab_path_record *r)
+static bool check_path(const struct fab_wire_path_record *r)
 {
     must(r->slid < LIDS && r->dlid < LIDS);
     uint32_t src = walk.owner[r->slid], dst = walk.owner[r->dlid];
     must(src != FAB_NONE && dst != FAB_NONE);
     must(r->sgid[1] == walk.f->ports[src].guid);
     must(r->dgid[1] == walk.f->ports[dst].guid);
-    if (fab_node_is_switch(walk.f, walk.f->ports[src].node) ||
-        fab_node_is_switch(walk.f, walk.f->ports[dst].node))
+    if (fab_fabric_node_is_switch(walk.f, walk.f->ports[src].node) ||
+        fab_fabric_node_is_switch(walk.f, walk.f->ports[dst].node))
         return false;
     bool *seen = &walk.seen[host_number(src) * HOSTS + host_number(dst)];
     must(!*seen);
@@ -273,13 +273,13 @@ static bool check_path(const struct fab_path_record *r)
 static uint32_t check_paths(void)
 {
     uint32_t found = 0;
-    ck_assert_uint_eq(fab_be16(walk.table.head + 44) * 8u, FAB_PATH_RECORD_LEN);
+    ck_assert_uint_eq(fab_base_get_be16(walk.table.head + 44) * 8u, FAB_PATH_RECORD_LEN);
     ck_assert_uint_eq(walk.table.len % FAB_PATH_RECORD_LEN, 0);
     for (size_t at = 0; at < walk.table.len; at += FAB_PATH_RECORD_LEN) {
-        struct fab_path_record r;
-        ck_assert_int_eq(
-            fab_rec_unpack(&fab_path_record, walk.table.data + at, FAB_PATH_RECORD_LEN, &r),
-            FAB_OK);
+        struct fab_wire_path_record r;
+        ck_assert_int_eq(fab_wire_rec_unpack(&fab_wire_path_record, walk.table.data + at,
+                                             FAB_PATH_RECORD_LEN, &r),
+                         FAB_OK);
         found += check_path(&r);
     }
     return found;
@@ -294,12 +294,12 @@ static void check_no_circle(void)
     uint64_t key;
     uint32_t value;
     must(there && waits);
-    for (size_t c = 0; fab_map_next(m, &c, &key, &value);)
+    for (size_t c = 0; fab_base_map_next(m, &c, &key, &value);)
         there[key >> 32] = there[(uint32_t)key] = true;
     while (gone > 0) {
         gone = 0;
         memset(waits, 0, channels);
-        for (size_t c = 0; fab_map_next(m, &c, &key, &value);)
+        for (size_t c = 0; fab_base_map_next(m, &c, &key, &value);)
             waits[key >> 32] |= there[(uint32_t)key];
         for (uint32_t i = 0; i < channels; i++)
             if (there[i] && !waits[i]) {
@@ -320,8 +320,8 @@ static void check_no_circle(void)
 static struct fab_builder *motley(struct fab_builder *b)
 {
     struct fab_fabric *f;
-    ck_assert_int_eq(fab_builder_seal(b, &f), FAB_OK);
-    fab_builder_free(b);
+    ck_assert_int_eq(fab_fabric_builder_seal(b, &f), FAB_OK);
+    fab_fabric_builder_free(b);
     for (uint32_t p = 0; p < f->port_count; p++) {
         struct fab_port_info *info = &f->ports[p].info;
         if (f->ports[p].peer == FAB_NONE)
@@ -331,7 +331,7 @@ static struct fab_builder *motley(struct fab_builder *b)
         if (p % 31 == 0)
             info->mtu_cap = 3;
     }
-    b = fab_builder_from(f);
+    b = fab_fabric_builder_from(f);
     fab_fabric_unref(f);
     return b;
 }
@@ -356,8 +356,8 @@ static void all_ways_are_walked(struct fab_builder *b, bool lanes)
     ck_assert_int_ge(__builtin_popcount(walk.rates), 2);
     sa_stop(walk.sa);
     lab_run_for(&walk.lab, 0.1);
-    fab_rmpp_receiver_fini(&walk.table);
-    fab_map_fini(&walk.waits);
+    fab_mads_rmpp_receiver_fini(&walk.table);
+    fab_base_map_fini(&walk.waits);
     free(walk.lid);
     free(walk.info);
     free(walk.lft);
@@ -377,7 +377,7 @@ START_TEST(torus_with_lanes)
 {
     struct fab_torus_spec spec = {.dimensions = 2, .size = {6, 6}, .hosts = 18, .parallel = 1};
     struct fab_builder *b = NULL;
-    ck_assert_int_eq(fab_generate_torus(&spec, &b), FAB_OK);
+    ck_assert_int_eq(fab_fabric_generate_torus(&spec, &b), FAB_OK);
     all_ways_are_walked(b, true);
 }
 END_TEST

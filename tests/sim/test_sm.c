@@ -40,7 +40,7 @@ START_TEST(brings_up_any_fabric)
         struct lab lab;
         struct fab_builder *b;
         spec.seed = test_seed("random fabric", 100) + i;
-        ck_assert_int_eq(fab_generate_random(&spec, &b), FAB_OK);
+        ck_assert_int_eq(fab_fabric_generate_random(&spec, &b), FAB_OK);
         lab_bring_up(&lab, b, NULL);
         lab_assert_good(&lab);
         lab_close(&lab);
@@ -60,7 +60,7 @@ START_TEST(says_why_it_took_an_engine)
     fab_view_unref(v);
     lab_close(&lab);
     struct fab_hypercube_spec cube = {.dimensions = 3, .hosts = 1, .parallel = 1};
-    ck_assert_int_eq(fab_generate_hypercube(&cube, &b), FAB_OK);
+    ck_assert_int_eq(fab_fabric_generate_hypercube(&cube, &b), FAB_OK);
     lab_bring_up(&lab, b, NULL);
     v = sm_view(lab.sm);
     ck_assert_str_eq(v->target->engine, "dor");
@@ -79,7 +79,7 @@ START_TEST(refuses_in_words)
     struct lab lab;
     struct fab_builder *b;
     struct fab_hypercube_spec cube = {.dimensions = 3, .hosts = 1, .parallel = 1};
-    ck_assert_int_eq(fab_generate_hypercube(&cube, &b), FAB_OK);
+    ck_assert_int_eq(fab_fabric_generate_hypercube(&cube, &b), FAB_OK);
     lab_open(&lab, b, NULL);
     lab_stop(&lab);
     strcpy(lab.config.policy.engine, "fattree");
@@ -109,7 +109,7 @@ START_TEST(tells_the_whole_chain)
     struct lab lab;
     struct fab_builder *b;
     struct fab_torus_spec torus = {.dimensions = 2, .size = {5, 5}, .hosts = 1, .parallel = 1};
-    ck_assert_int_eq(fab_generate_torus(&torus, &b), FAB_OK);
+    ck_assert_int_eq(fab_fabric_generate_torus(&torus, &b), FAB_OK);
     lab_open(&lab, b, NULL);
     lab_stop(&lab);
     strcpy(lab.config.policy.engine, "fattree, minhop");

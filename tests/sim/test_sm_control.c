@@ -24,8 +24,8 @@ static void pack_trap(uint8_t mgmt_class, uint8_t mad[FAB_MAD_SIZE])
                            .dr_dlid = 0x5678};
     struct fab_notice notice = {.generic = 1, .type = 1, .producer_type = 2, .trap = 129};
     uint8_t data[FAB_SMP_DATA] = {0};
-    ck_assert_int_eq(fab_attr_pack(&fab_attr_notice, &notice, data, sizeof data), FAB_OK);
-    ck_assert_int_eq(fab_smp_pack(&head, data, mad), FAB_OK);
+    ck_assert_int_eq(fab_wire_attr_pack(&fab_wire_attr_notice, &notice, data, sizeof data), FAB_OK);
+    ck_assert_int_eq(fab_wire_smp_pack(&head, data, mad), FAB_OK);
 }
 
 /* The answer goes back the way that the trap came: DrSLID and DrDLID change places (IBA 14.2.2),
@@ -40,9 +40,9 @@ START_TEST(a_directed_trap_is_repressed_on_its_way_back)
     pack_trap(FAB_CLASS_SMP_DIRECTED, trap);
     memcpy(expect, trap, sizeof expect);
     expect[3] = FAB_METHOD_TRAP_REPRESS;
-    fab_put_be16(expect + AT_STATUS, 0x8000);
-    fab_put_be16(expect + AT_DR_SLID, 0x5678);
-    fab_put_be16(expect + AT_DR_SLID + 2, 0x1234);
+    fab_base_put_be16(expect + AT_STATUS, 0x8000);
+    fab_base_put_be16(expect + AT_DR_SLID, 0x5678);
+    fab_base_put_be16(expect + AT_DR_SLID + 2, 0x1234);
     lab.replies = 0;
     lab_receive(&lab, trap);
     ck_assert_uint_eq(lab.replies, 1);
@@ -60,7 +60,7 @@ START_TEST(a_trap_by_lid_is_repressed)
     sm_start(lab.sm);
     lab_run(&lab, 10, lab_is_idle, "bring-up");
     pack_trap(FAB_CLASS_SMP_LID, trap);
-    fab_put_be32(trap + AT_DR_SLID, 0x12345678);
+    fab_base_put_be32(trap + AT_DR_SLID, 0x12345678);
     memcpy(expect, trap, sizeof expect);
     expect[3] = FAB_METHOD_TRAP_REPRESS;
     lab.replies = 0;
@@ -115,19 +115,20 @@ static uint16_t control(struct lab *lab, uint32_t what, uint8_t sender_state, ui
     struct fab_sm_info info = lab->other, answer;
     uint8_t data[FAB_SMP_DATA] = {0}, mad[FAB_MAD_SIZE];
     info.state = sender_state;
-    ck_assert_int_eq(fab_attr_pack(&fab_attr_sm_info, &info, data, sizeof data), FAB_OK);
-    ck_assert_int_eq(fab_smp_pack(&head, data, mad), FAB_OK);
+    ck_assert_int_eq(fab_wire_attr_pack(&fab_wire_attr_sm_info, &info, data, sizeof data), FAB_OK);
+    ck_assert_int_eq(fab_wire_smp_pack(&head, data, mad), FAB_OK);
     lab->replies = 0;
     lab_receive(lab, mad);
     ck_assert_uint_eq(lab->replies, 1);
     ck_assert_uint_eq(lab->reply[3], FAB_METHOD_GET_RESP);
-    ck_assert_uint_eq(fab_be64(lab->reply + 8), 77);
+    ck_assert_uint_eq(fab_base_get_be64(lab->reply + 8), 77);
     ck_assert_int_eq(
-        fab_attr_unpack(&fab_attr_sm_info, lab->reply + AT_DATA, FAB_SMP_DATA, &answer), FAB_OK);
+        fab_wire_attr_unpack(&fab_wire_attr_sm_info, lab->reply + AT_DATA, FAB_SMP_DATA, &answer),
+        FAB_OK);
     ck_assert_uint_eq(answer.guid, lab->sim_transport->port_guid);
     ck_assert_uint_eq(answer.priority, lab->config.policy.sm_priority);
     *ret_state = answer.state;
-    return fab_be16(lab->reply + AT_STATUS);
+    return fab_base_get_be16(lab->reply + AT_STATUS);
 }
 
 static void stand_by(struct lab *lab)

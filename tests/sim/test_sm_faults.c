@@ -217,14 +217,14 @@ START_TEST(has_a_plan_for_every_case)
     ck_assert_uint_eq(row.id, leaf);
     ck_assert_uint_eq(row.lost_ends, 4);
     ck_assert_uint_eq(row.lost_switches, 1);
-    uint32_t port = fab_port_id(v->fabric, leaf, 6), peer = v->fabric->ports[port].peer;
+    uint32_t port = fab_fabric_port_id(v->fabric, leaf, 6), peer = v->fabric->ports[port].peer;
     found = sm_contingency_of(lab.sm, false, peer);
     ck_assert_ptr_nonnull(found);
     sm_contingency_row(lab.sm, found, &row);
     ck_assert(row.id == port || row.peer == port);
     ck_assert_uint_eq(row.lost_ends, 0);
     ck_assert_uint_gt(row.blocks, 0);
-    ck_assert_ptr_null(sm_contingency_of(lab.sm, false, fab_port_id(v->fabric, leaf, 1)));
+    ck_assert_ptr_null(sm_contingency_of(lab.sm, false, fab_fabric_port_id(v->fabric, leaf, 1)));
     fab_view_unref(v);
     lab_close(&lab);
 }

@@ -13,7 +13,7 @@
 static uint64_t port_guid(struct lab *lab, const char *name)
 {
     const struct fab_fabric *f = fab_sim_fabric(lab->sim);
-    return f->ports[fab_port_id(f, lab_node(lab, name), 1)].guid;
+    return f->ports[fab_fabric_port_id(f, lab_node(lab, name), 1)].guid;
 }
 
 /* Full members of partitions 1 to `count`: one host, or (NULL) all hosts. */
@@ -28,8 +28,8 @@ static void use_partitions(struct lab *lab, const char *host, unsigned count)
     for (unsigned i = 1; i <= count; i++)
         len += (size_t)snprintf(text + len, sizeof text - len, "P%u=0x%x, defmember=full: %s;\n", i,
                                 i, who);
-    ck_assert_int_eq(fab_partitions_read(text, len, &p, &e), FAB_OK);
-    fab_partitions_unref(lab->config.policy.partitions);
+    ck_assert_int_eq(fab_policy_partitions_read(text, len, &p, &e), FAB_OK);
+    fab_policy_partitions_unref(lab->config.policy.partitions);
     lab->config.policy.partitions = p;
     lab_forget_events(lab);
     lab_forget_writes(lab);
@@ -53,7 +53,7 @@ static uint32_t held(struct lab *lab, const char *host)
 {
     struct fab_view *v = sm_view(lab->sm);
     uint32_t port = fab_fabric_port_by_guid(v->fabric, port_guid(lab, host)), count = 0, used = 0;
-    const uint16_t *key = fab_pkeys_of(&v->target->pkeys, port, &count);
+    const uint16_t *key = fab_target_pkeys_table(&v->target->pkeys, port, &count);
     for (uint32_t i = 0; i < count; i++)
         used += key[i] != 0;
     fab_view_unref(v);

@@ -29,12 +29,12 @@ int drive_smp(struct drive *r, const struct fab_path *path, uint8_t method, uint
     uint8_t mad[FAB_MAD_SIZE], reply[FAB_MAD_SIZE];
     const uint8_t *at;
     size_t len;
-    if (fab_smp_pack(&header, data, mad) != FAB_OK)
+    if (fab_wire_smp_pack(&header, data, mad) != FAB_OK)
         return -1;
     for (uint32_t try = 0; try == 0 || try < r->tries; try++) {
         if (fab_sim_send(r->sim, r->node, r->port, 0xffff, mad, reply) != 1)
             continue;
-        if (fab_mad_unpack(reply, sizeof reply, &header, &at, &len) != FAB_OK)
+        if (fab_wire_mad_unpack(reply, sizeof reply, &header, &at, &len) != FAB_OK)
             return -1;
         memcpy(data, at, FAB_SMP_DATA);
         return header.status;
@@ -59,7 +59,7 @@ int drive(struct drive *r, struct fab_discover *d)
     struct fab_prng prng;
     struct fab_discover_ask ask;
     int status = answers != NULL ? FAB_OK : FAB_E_NOMEM;
-    fab_prng_init(&prng, r->seed);
+    fab_base_prng_init(&prng, r->seed);
     while (status == FAB_OK) {
         while (waiting < window && fab_discover_next(d, &ask)) {
             count(r, ask.attr_id);
@@ -67,7 +67,7 @@ int drive(struct drive *r, struct fab_discover *d)
         }
         if (waiting == 0 || (r->limit != 0 && r->asked > r->limit))
             break;
-        uint32_t pick = r->shuffle ? (uint32_t)fab_prng_below(&prng, waiting) : 0;
+        uint32_t pick = r->shuffle ? (uint32_t)fab_base_prng_below(&prng, waiting) : 0;
         one = answers[(head + pick) % window];
         answers[(head + pick) % window] = answers[head];
         head = (head + 1) % window;
@@ -95,7 +95,7 @@ void drive_sit(struct drive *r)
 {
     const struct fab_fabric *f = fab_sim_fabric(r->sim);
     for (uint32_t p = 0; p < f->port_count; p++) {
-        if (!fab_node_is_switch(f, f->ports[p].node) && f->ports[p].peer != FAB_NONE) {
+        if (!fab_fabric_node_is_switch(f, f->ports[p].node) && f->ports[p].peer != FAB_NONE) {
             r->node = f->ports[p].node;
             r->port = f->ports[p].num;
             return;
@@ -121,7 +121,7 @@ static struct fab_path path_to(const struct programming *p, uint32_t port)
 {
     const struct fab_port *at = &p->f->ports[port];
     struct fab_path path = p->paths[at->node];
-    if (!fab_node_is_switch(p->f, at->node) && port != p->f->self_port) {
+    if (!fab_fabric_node_is_switch(p->f, at->node) && port != p->f->self_port) {
         const struct fab_port *far = &p->f->ports[at->peer];
         path = p->paths[far->node];
         path.port[++path.hops] = far->num;
@@ -144,7 +144,7 @@ static void set_port(struct programming *p, uint32_t port, uint16_t lid, uint8_t
     info.sm_lid = p->sm_lid;
     info.port_state = state;
     info.phys_state = FAB_PHYS_NOP;
-    fab_attr_pack(&fab_attr_port_info, &info, data, sizeof data);
+    fab_wire_attr_pack(&fab_wire_attr_port_info, &info, data, sizeof data);
     note(p,
          drive_smp(p->r, &path, FAB_METHOD_SET, FAB_ATTR_PORT_INFO, p->f->ports[port].num, data));
 }
@@ -153,7 +153,7 @@ static void set_port(struct programming *p, uint32_t port, uint16_t lid, uint8_t
 static uint32_t lid_owner(const struct fab_fabric *f, uint32_t node)
 {
     uint32_t first = f->nodes[node].first_port;
-    if (fab_node_is_switch(f, node))
+    if (fab_fabric_node_is_switch(f, node))
         return first;
     for (uint32_t port = first + 1; port <= first + f->nodes[node].num_ports; port++)
         if (f->ports[port].peer != FAB_NONE)
@@ -182,16 +182,16 @@ static void routes_to(const struct fab_fabric *f, uint32_t node, uint8_t *lfts, 
     for (queue[tail++] = node, seen[node] = true; head < tail; head++) {
         uint32_t first = f->nodes[queue[head]].first_port;
         for (uint32_t i = 1; i <= f->nodes[queue[head]].num_ports; i++) {
-            uint32_t far = fab_peer_node(f, first + i);
+            uint32_t far = fab_fabric_peer_node(f, first + i);
             if (far >= f->switch_count || seen[far] ||
-                (queue[head] == node && !fab_node_is_switch(f, node) && first + i != owner))
+                (queue[head] == node && !fab_fabric_node_is_switch(f, node) && first + i != owner))
                 continue;
             lfts[far * stride + node + 1] = f->ports[f->ports[first + i].peer].num;
             seen[far] = true;
             queue[tail++] = far;
         }
     }
-    if (fab_node_is_switch(f, node))
+    if (fab_fabric_node_is_switch(f, node))
         lfts[node * stride + node + 1] = 0;
     free(seen);
     free(queue);
@@ -202,7 +202,7 @@ static void write_lft(struct programming *p, uint32_t sw, const uint8_t *row, ui
     uint8_t data[FAB_SMP_DATA] = {0};
     struct fab_switch_info info = p->f->switches[sw];
     info.linear_fdb_top = (uint16_t)(p->f->node_count);
-    fab_attr_pack(&fab_attr_switch_info, &info, data, sizeof data);
+    fab_wire_attr_pack(&fab_wire_attr_switch_info, &info, data, sizeof data);
     note(p, drive_smp(p->r, &p->paths[sw], FAB_METHOD_SET, FAB_ATTR_SWITCH_INFO, 0, data));
     for (uint32_t block = 0; block < blocks; block++) {
         memcpy(data, row + block * FAB_SMP_DATA, FAB_SMP_DATA);
@@ -230,7 +230,7 @@ static void set_routes(struct programming *p)
 int drive_program(struct drive *r, const struct fab_fabric *f)
 {
     struct programming p = {.r = r, .f = f};
-    p.status = fab_paths_new(f, &p.paths);
+    p.status = fab_discover_paths(f, &p.paths);
     if (p.status != FAB_OK)
         return p.status;
     p.sm_lid = (uint16_t)(f->ports[f->self_port].node + 1);

@@ -26,7 +26,7 @@ static void make_request(uint8_t mad[FAB_MAD_SIZE], char **arg, int count)
 {
     static const char *const components[] = {"MGID",  "PortGID", "Q_Key",     "TClass",
                                              "P_Key", "SL",      "FlowLabel", "JoinState"};
-    const struct fab_mc_member_record record = {
+    const struct fab_wire_mc_member_record record = {
         .mgid = {number(arg[3]), number(arg[4])},
         .port_gid = {number(arg[6]), number(arg[7])},
         .qkey = 0xb1b,
@@ -39,18 +39,21 @@ static void make_request(uint8_t mad[FAB_MAD_SIZE], char **arg, int count)
                                  .tid = (uint64_t)random(),
                                  .attr_id = FAB_SA_MC_MEMBER_RECORD};
     for (size_t i = 0; i < sizeof(components) / sizeof(components[0]); i++)
-        sa.comp_mask |= fab_rec_component(&fab_mc_member_record, components[i]);
-    (void)fab_gmp_pack(&head, NULL, 0, mad);
-    (void)fab_attr_pack(&fab_attr_sa_header, &sa, mad + FAB_SA_HEADER, FAB_SA_DATA - FAB_SA_HEADER);
-    (void)fab_rec_pack(&fab_mc_member_record, &record, mad + FAB_SA_DATA, FAB_SA_DATA_LEN);
+        sa.comp_mask |= fab_wire_rec_component(&fab_wire_mc_member_record, components[i]);
+    (void)fab_wire_gmp_pack(&head, NULL, 0, mad);
+    (void)fab_wire_attr_pack(&fab_wire_attr_sa_header, &sa, mad + FAB_SA_HEADER,
+                             FAB_SA_DATA - FAB_SA_HEADER);
+    (void)fab_wire_rec_pack(&fab_wire_mc_member_record, &record, mad + FAB_SA_DATA,
+                            FAB_SA_DATA_LEN);
 }
 
 static int say(const uint8_t *mad)
 {
-    struct fab_mc_member_record is;
-    if (fab_rec_unpack(&fab_mc_member_record, mad + FAB_SA_DATA, FAB_SA_DATA_LEN, &is) != 0)
+    struct fab_wire_mc_member_record is;
+    if (fab_wire_rec_unpack(&fab_wire_mc_member_record, mad + FAB_SA_DATA, FAB_SA_DATA_LEN, &is) !=
+        0)
         return EXIT_FAILURE;
-    printf("0x%04x 0x%04x 0x%x\n", fab_be16(mad + 4), is.mlid, is.join_state);
+    printf("0x%04x 0x%04x 0x%x\n", fab_base_get_be16(mad + 4), is.mlid, is.join_state);
     return EXIT_SUCCESS;
 }
 

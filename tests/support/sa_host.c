@@ -100,22 +100,23 @@ static unsigned ask(uint8_t method, uint16_t attr_id, uint64_t mask, uint8_t dat
     struct fab_mad head = {
         .mgmt_class = FAB_CLASS_SA, .method = method, .tid = ++tid, .attr_id = attr_id};
     struct fab_sa_header sa = {.comp_mask = mask};
-    (void)fab_gmp_pack(&head, NULL, 0, mad);
-    (void)fab_attr_pack(&fab_attr_sa_header, &sa, mad + FAB_SA_HEADER, 20);
+    (void)fab_wire_gmp_pack(&head, NULL, 0, mad);
+    (void)fab_wire_attr_pack(&fab_wire_attr_sa_header, &sa, mad + FAB_SA_HEADER, 20);
     memcpy(mad + FAB_SA_DATA, data, FAB_SA_DATA_LEN);
     for (int i = 0; i < TRIES; i++) {
         double until = now() + TRY_MS / 1e3;
         send_mad(mad, (uint16_t)port.sm_lid);
         while (now() < until) {
             const uint8_t *got = receive(20);
-            if (got == NULL || (got[3] & FAB_METHOD_RESPONSE) == 0 || fab_be32(got + 12) != tid)
+            if (got == NULL || (got[3] & FAB_METHOD_RESPONSE) == 0 ||
+                fab_base_get_be32(got + 12) != tid)
                 continue;
-            if (fab_be16(got + 4) == FAB_SMP_BUSY) {
+            if (fab_base_get_be16(got + 4) == FAB_SMP_BUSY) {
                 usleep(50000);
                 break;
             }
             memcpy(data, got + FAB_SA_DATA, FAB_SA_DATA_LEN);
-            return fab_be16(got + 4);
+            return fab_base_get_be16(got + 4);
         }
     }
     return NO_ANSWER;
@@ -129,26 +130,26 @@ static uint64_t service_mask(void)
                                         "ServiceLease", "ServiceKey", "ServiceData64"};
     uint64_t mask = 0;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        mask |= fab_rec_component(&fab_service_record, names[i]);
+        mask |= fab_wire_rec_component(&fab_wire_service_record, names[i]);
     return mask;
 }
 
 static unsigned service(uint8_t method, uint64_t id, uint64_t key, uint64_t *number)
 {
     uint8_t data[FAB_SA_DATA_LEN] = {0};
-    struct fab_service_record r = {.id = id,
-                                   .gid = {be64toh(port.gid_prefix), be64toh(port.port_guid)},
-                                   .pkey = 0xffff,
-                                   .lease = UINT32_MAX,
-                                   .key = {0, key},
-                                   .data64 = {*number}};
+    struct fab_wire_service_record r = {.id = id,
+                                        .gid = {be64toh(port.gid_prefix), be64toh(port.port_guid)},
+                                        .pkey = 0xffff,
+                                        .lease = UINT32_MAX,
+                                        .key = {0, key},
+                                        .data64 = {*number}};
     uint64_t mask = method == FAB_METHOD_GET
-                        ? fab_rec_component(&fab_service_record, "ServiceID") |
-                              fab_rec_component(&fab_service_record, "ServiceGID")
+                        ? fab_wire_rec_component(&fab_wire_service_record, "ServiceID") |
+                              fab_wire_rec_component(&fab_wire_service_record, "ServiceGID")
                         : service_mask();
-    (void)fab_rec_pack(&fab_service_record, &r, data, sizeof data);
+    (void)fab_wire_rec_pack(&fab_wire_service_record, &r, data, sizeof data);
     unsigned status = ask(method, FAB_SA_SERVICE_RECORD, mask, data);
-    (void)fab_rec_unpack(&fab_service_record, data, sizeof data, &r);
+    (void)fab_wire_rec_unpack(&fab_wire_service_record, data, sizeof data, &r);
     *number = r.data64[0];
     return status;
 }
@@ -179,7 +180,7 @@ static unsigned inform(bool subscribe, uint16_t trap)
                                    .qpn = 1,
                                    .resp_time = 14,
                                    .producer = 0xffffff};
-    (void)fab_attr_pack(&fab_attr_inform_info, &info, data, sizeof data);
+    (void)fab_wire_attr_pack(&fab_wire_attr_inform_info, &info, data, sizeof data);
     return ask(FAB_METHOD_SET, FAB_ATTR_INFORM_INFO, 0, data);
 }
 
@@ -188,7 +189,7 @@ static unsigned member(uint8_t method, uint64_t number)
     static const char *const names[] = {"MGID", "PortGID",   "Q_Key",  "P_Key",
                                         "SL",   "FlowLabel", "TClass", "JoinState"};
     uint8_t data[FAB_SA_DATA_LEN] = {0};
-    struct fab_mc_member_record r = {
+    struct fab_wire_mc_member_record r = {
         .mgid = {UINT64_C(0xff12401bffff0000), number},
         .port_gid = {be64toh(port.gid_prefix), be64toh(port.port_guid)},
         .qkey = 0xb1b,
@@ -196,20 +197,21 @@ static unsigned member(uint8_t method, uint64_t number)
         .join_state = 1};
     uint64_t mask = 0;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        mask |= fab_rec_component(&fab_mc_member_record, names[i]);
-    (void)fab_rec_pack(&fab_mc_member_record, &r, data, sizeof data);
+        mask |= fab_wire_rec_component(&fab_wire_mc_member_record, names[i]);
+    (void)fab_wire_rec_pack(&fab_wire_mc_member_record, &r, data, sizeof data);
     return ask(method, FAB_SA_MC_MEMBER_RECORD, mask, data);
 }
 
 static unsigned alias(unsigned place, uint64_t guid)
 {
     uint8_t data[FAB_SA_DATA_LEN] = {0};
-    struct fab_guid_info_record r = {.lid = (uint16_t)port.base_lid, .block = (uint8_t)(place / 8)};
-    uint64_t mask = fab_rec_component(&fab_guid_info_record, "LID") |
-                    fab_rec_component(&fab_guid_info_record, "BlockNum") |
+    struct fab_wire_guid_info_record r = {.lid = (uint16_t)port.base_lid,
+                                          .block = (uint8_t)(place / 8)};
+    uint64_t mask = fab_wire_rec_component(&fab_wire_guid_info_record, "LID") |
+                    fab_wire_rec_component(&fab_wire_guid_info_record, "BlockNum") |
                     UINT64_C(1) << (4 + place % 8); /* these components follow four others */
     r.table.guid[place % 8] = guid;
-    (void)fab_rec_pack(&fab_guid_info_record, &r, data, sizeof data);
+    (void)fab_wire_rec_pack(&fab_wire_guid_info_record, &r, data, sizeof data);
     return ask(FAB_METHOD_SET, FAB_SA_GUID_INFO_RECORD, mask, data);
 }
 
@@ -236,9 +238,9 @@ static void listen_for(double seconds, bool deaf)
         if (got != NULL && got[1] == FAB_CLASS_SMP_DIRECTED && got[3] == FAB_METHOD_GET)
             answer_sminfo(got);
         if (got == NULL || got[1] != FAB_CLASS_SA || got[3] != FAB_METHOD_REPORT ||
-            fab_attr_unpack(&fab_attr_notice, got + FAB_SA_DATA, 64, &n) != 0)
+            fab_wire_attr_unpack(&fab_wire_attr_notice, got + FAB_SA_DATA, 64, &n) != 0)
             continue;
-        printf("report %u 0x%016" PRIx64 "\n", n.trap, fab_be64(n.details + 14));
+        printf("report %u 0x%016" PRIx64 "\n", n.trap, fab_base_get_be64(n.details + 14));
         fflush(stdout);
         if (deaf)
             continue;

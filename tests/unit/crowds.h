@@ -15,16 +15,17 @@ static inline void crowd_random(unsigned count, uint64_t seed, crowd_check *chec
 {
     char what[96];
     struct fab_prng prng;
-    fab_prng_init(&prng, test_seed("random fabrics", seed));
+    fab_base_prng_init(&prng, test_seed("random fabrics", seed));
     for (unsigned i = 0; i < count; i++) {
-        uint32_t switches = 1 + (uint32_t)fab_prng_below(&prng, 40);
-        uint32_t degree = 1 + (uint32_t)fab_prng_below(&prng, 8);
-        uint32_t hosts = (uint32_t)fab_prng_below(&prng, 4);
-        uint64_t own = fab_prng_next(&prng);
-        uint8_t lmc = (uint8_t)(fab_prng_below(&prng, 4) == 0 ? fab_prng_below(&prng, 4) : 0);
+        uint32_t switches = 1 + (uint32_t)fab_base_prng_below(&prng, 40);
+        uint32_t degree = 1 + (uint32_t)fab_base_prng_below(&prng, 8);
+        uint32_t hosts = (uint32_t)fab_base_prng_below(&prng, 4);
+        uint64_t own = fab_base_prng_next(&prng);
+        uint8_t lmc =
+            (uint8_t)(fab_base_prng_below(&prng, 4) == 0 ? fab_base_prng_below(&prng, 4) : 0);
         struct fab_fabric *f = random_fabric(switches, degree, hosts, own);
         snprintf(what, sizeof(what), "random %u/%u/%u seed %" PRIu64, switches, degree, hosts, own);
-        if (fab_prng_below(&prng, 3) == 0)
+        if (fab_base_prng_below(&prng, 3) == 0)
             f = damaged(f, &prng, 0.1, 0.05);
         check(f, lmc, what, ctx);
     }
@@ -38,11 +39,11 @@ static inline void crowd_trees(unsigned count, uint64_t seed, crowd_check *check
     } trees[] = {{8, 2, 1}, {6, 3, 1}, {8, 3, 1}, {12, 2, 2}, {4, 4, 1}, {8, 3, 3}};
     struct fab_prng prng;
     char what[96];
-    fab_prng_init(&prng, test_seed("damaged trees", seed));
+    fab_base_prng_init(&prng, test_seed("damaged trees", seed));
     for (unsigned i = 0; i < count; i++) {
         unsigned k = i % (sizeof(trees) / sizeof(trees[0]));
-        double cables = i < 12 ? 0 : (double)fab_prng_below(&prng, 30) / 100;
-        double switches = i < 12 ? 0 : (double)fab_prng_below(&prng, 15) / 100;
+        double cables = i < 12 ? 0 : (double)fab_base_prng_below(&prng, 30) / 100;
+        double switches = i < 12 ? 0 : (double)fab_base_prng_below(&prng, 15) / 100;
         struct fab_fabric *f = fat_tree(trees[k].radix, trees[k].levels, trees[k].taper);
         struct fab_fabric *other = retold(f, &prng, i / 6);
         fab_fabric_unref(f);
@@ -70,7 +71,7 @@ static inline void crowd_damaged_grids(uint64_t seed, crowd_check *check, void *
     static const uint32_t sizes[][3] = {{5, 1, 1},   {40, 1, 1}, {4, 4, 1}, {5, 7, 1}, {9, 9, 1},
                                         {12, 12, 1}, {3, 3, 3},  {5, 4, 3}, {2, 2, 2}, {4, 4, 4}};
     struct fab_prng prng;
-    fab_prng_init(&prng, test_seed("damaged grids", seed));
+    fab_base_prng_init(&prng, test_seed("damaged grids", seed));
     for (unsigned i = 0; i < 5 * sizeof(sizes) / sizeof(sizes[0]); i++)
         check(damaged(grid(sizes[i / 5], true, 1), &prng, 0.1, 0.03), 0, "damaged torus", ctx);
 }
@@ -80,12 +81,12 @@ static inline void crowd_damaged_grids(uint64_t seed, crowd_check *check, void *
 static inline void crowd_modern(unsigned count, uint64_t seed, crowd_check *check, void *ctx)
 {
     struct fab_prng prng;
-    fab_prng_init(&prng, test_seed("modern trees", seed));
+    fab_base_prng_init(&prng, test_seed("modern trees", seed));
     for (unsigned i = 0; i < count; i++) {
-        uint32_t leaves = 1 + (uint32_t)fab_prng_below(&prng, 12);
-        uint32_t spines = 1 + (uint32_t)fab_prng_below(&prng, 6);
-        uint32_t spine_hosts = (uint32_t)fab_prng_below(&prng, 3);
-        uint32_t parallel = 1 + (uint32_t)fab_prng_below(&prng, 3);
+        uint32_t leaves = 1 + (uint32_t)fab_base_prng_below(&prng, 12);
+        uint32_t spines = 1 + (uint32_t)fab_base_prng_below(&prng, 6);
+        uint32_t spine_hosts = (uint32_t)fab_base_prng_below(&prng, 3);
+        uint32_t parallel = 1 + (uint32_t)fab_base_prng_below(&prng, 3);
         struct fab_fabric *f = modern_tree(leaves, spines, 4, spine_hosts, parallel);
         check(i % 2 == 0 ? f : damaged(f, &prng, 0.2, 0.05), 0, "modern tree", ctx);
     }
@@ -107,22 +108,22 @@ static inline void crowd_families(uint64_t seed, crowd_check *check, void *ctx)
 {
     struct fab_prng prng;
     struct fab_builder *b = NULL;
-    fab_prng_init(&prng, test_seed("families", seed));
+    fab_base_prng_init(&prng, test_seed("families", seed));
     struct fab_dragonfly_spec dragonfly = {.group_size = 4, .global = 2, .hosts = 2, .parallel = 1};
-    ck_assert_int_eq(fab_generate_dragonfly(&dragonfly, &b), FAB_OK);
+    ck_assert_int_eq(fab_fabric_generate_dragonfly(&dragonfly, &b), FAB_OK);
     crowd_made(b, &prng, "dragonfly", check, ctx);
     struct fab_dragonfly_plus_spec plus = {
         .groups = 5, .leaves = 4, .spines = 4, .global = 2, .hosts = 4, .parallel = 1};
-    ck_assert_int_eq(fab_generate_dragonfly_plus(&plus, &b), FAB_OK);
+    ck_assert_int_eq(fab_fabric_generate_dragonfly_plus(&plus, &b), FAB_OK);
     crowd_made(b, &prng, "dragonfly+", check, ctx);
     struct fab_hypercube_spec cube = {.dimensions = 6, .hosts = 1, .parallel = 2};
-    ck_assert_int_eq(fab_generate_hypercube(&cube, &b), FAB_OK);
+    ck_assert_int_eq(fab_fabric_generate_hypercube(&cube, &b), FAB_OK);
     crowd_made(b, &prng, "hypercube", check, ctx);
     struct fab_hyperx_spec hyperx = {.dimensions = 2, .size = {9, 9}, .hosts = 3, .parallel = 1};
-    ck_assert_int_eq(fab_generate_hyperx(&hyperx, &b), FAB_OK);
+    ck_assert_int_eq(fab_fabric_generate_hyperx(&hyperx, &b), FAB_OK);
     crowd_made(b, &prng, "HyperX", check, ctx);
     struct fab_hyperx_spec mesh = {.dimensions = 1, .size = {90}, .hosts = 1, .parallel = 1};
-    ck_assert_int_eq(fab_generate_hyperx(&mesh, &b), FAB_OK);
+    ck_assert_int_eq(fab_fabric_generate_hyperx(&mesh, &b), FAB_OK);
     crowd_made(b, &prng, "full mesh of more than 64", check, ctx);
     struct fab_rail_spec rail = {.servers = 40,
                                  .adapters = 4,
@@ -131,7 +132,7 @@ static inline void crowd_families(uint64_t seed, crowd_check *check, void *ctx)
                                  .parallel = 1,
                                  .cores = 2,
                                  .core_parallel = 1};
-    ck_assert_int_eq(fab_generate_rail(&rail, &b), FAB_OK);
+    ck_assert_int_eq(fab_fabric_generate_rail(&rail, &b), FAB_OK);
     crowd_made(b, &prng, "rails", check, ctx);
 }
 

@@ -14,8 +14,8 @@
 static inline struct fab_fabric *sealed(struct fab_builder *b)
 {
     struct fab_fabric *f = NULL;
-    ck_assert_int_eq(fab_builder_seal(b, &f), 0);
-    fab_builder_free(b);
+    ck_assert_int_eq(fab_fabric_builder_seal(b, &f), 0);
+    fab_fabric_builder_free(b);
     return f;
 }
 
@@ -24,7 +24,7 @@ static inline struct fab_fabric *random_fabric(uint32_t switches, uint32_t degre
 {
     struct fab_random_spec spec = {switches, degree, hosts, seed};
     struct fab_builder *b = NULL;
-    ck_assert_int_eq(fab_generate_random(&spec, &b), 0);
+    ck_assert_int_eq(fab_fabric_generate_random(&spec, &b), 0);
     return sealed(b);
 }
 
@@ -33,7 +33,7 @@ static inline struct fab_fabric *leaf_spine(uint32_t leaves, uint32_t spines, ui
     struct fab_leaf_spine_spec spec = {
         .leaves = leaves, .spines = spines, .hosts_per_leaf = hosts, .parallel = 1};
     struct fab_builder *b = NULL;
-    ck_assert_int_eq(fab_generate_leaf_spine(&spec, &b), 0);
+    ck_assert_int_eq(fab_fabric_generate_leaf_spine(&spec, &b), 0);
     return sealed(b);
 }
 
@@ -42,7 +42,7 @@ static inline struct fab_fabric *read_fabric(const char *text, size_t len)
 {
     struct fab_builder *b = NULL;
     struct fab_text_error e;
-    int status = fab_text_read(text, len, &b, &e);
+    int status = fab_fabric_text_read(text, len, &b, &e);
     ck_assert_msg(status == 0, "status %d at %u:%u: %s", status, e.line, e.column, e.message);
     return sealed(b);
 }
@@ -50,7 +50,7 @@ static inline struct fab_fabric *read_fabric(const char *text, size_t len)
 static inline void assert_same_attr(const struct fab_attr *a, const void *x, const void *y,
                                     uint32_t id)
 {
-    const struct fab_field *field = fab_attr_diff(a, x, y);
+    const struct fab_field *field = fab_wire_attr_diff(a, x, y);
     ck_assert_msg(field == NULL, "%s of %u differs in %s", a->name, id,
                   field != NULL ? field->name : "");
 }
@@ -62,7 +62,7 @@ static inline void assert_same_port(const struct fab_port *x, const struct fab_p
     ck_assert_uint_eq(x->num, y->num);
     ck_assert_int_eq(x->present, y->present);
     ck_assert_uint_eq(x->guid, y->guid);
-    assert_same_attr(&fab_attr_port_info, &x->info, &y->info, id);
+    assert_same_attr(&fab_wire_attr_port_info, &x->info, &y->info, id);
 }
 
 static inline void assert_same_node(const struct fab_node *x, const struct fab_node *y, uint32_t id)
@@ -73,7 +73,7 @@ static inline void assert_same_node(const struct fab_node *x, const struct fab_n
     ck_assert_int_eq(x->aggregation, y->aggregation);
     ck_assert_uint_eq(x->guid, y->guid);
     ck_assert_str_eq(x->desc, y->desc);
-    assert_same_attr(&fab_attr_node_info, &x->info, &y->info, id);
+    assert_same_attr(&fab_wire_attr_node_info, &x->info, &y->info, id);
 }
 
 static inline void assert_same_fabric(const struct fab_fabric *x, const struct fab_fabric *y)
@@ -88,7 +88,7 @@ static inline void assert_same_fabric(const struct fab_fabric *x, const struct f
     for (uint32_t i = 0; i < x->port_count; i++)
         assert_same_port(&x->ports[i], &y->ports[i], i);
     for (uint32_t i = 0; i < x->switch_count; i++)
-        assert_same_attr(&fab_attr_switch_info, &x->switches[i], &y->switches[i], i);
+        assert_same_attr(&fab_wire_attr_switch_info, &x->switches[i], &y->switches[i], i);
 }
 
 /* What holds for every snapshot. */

@@ -72,7 +72,7 @@ static inline void lab_start(struct lab *x)
 
 static inline void lab_end(struct lab *x)
 {
-    fab_text_fini(&x->out);
+    fab_base_text_fini(&x->out);
     fab_sim_free(x->hub.sim);
     fab_fabric_unref(x->f);
 }
@@ -113,12 +113,12 @@ static inline int come(struct lab *x, uint32_t pid, const char *node, bool is_sm
 static const uint8_t *request(struct lab *x, int id, uint16_t dlid, const struct fab_mad *mad)
 {
     uint8_t packet[HUB_PACKET_SIZE] = {0};
-    fab_put_be16(packet, dlid);
-    fab_put_be32(packet + 12, 1);
+    fab_base_put_be16(packet, dlid);
+    fab_base_put_be32(packet + 12, 1);
     if (mad->mgmt_class == FAB_CLASS_SMP_LID || mad->mgmt_class == FAB_CLASS_SMP_DIRECTED)
-        ck_assert_int_eq(fab_smp_pack(mad, NULL, packet + 32), FAB_OK);
+        ck_assert_int_eq(fab_wire_smp_pack(mad, NULL, packet + 32), FAB_OK);
     else
-        ck_assert_int_eq(fab_gmp_pack(mad, NULL, 0, packet + 32), FAB_OK);
+        ck_assert_int_eq(fab_wire_gmp_pack(mad, NULL, 0, packet + 32), FAB_OK);
     hub_packet(&x->hub, (unsigned)id, packet, sizeof packet);
     return x->last[id];
 }
@@ -134,7 +134,7 @@ static const struct fab_mad get_sm = {.mgmt_class = FAB_CLASS_SMP_DIRECTED,
 
 static inline uint32_t status_of(const uint8_t *packet)
 {
-    return fab_be32(packet + 16);
+    return fab_base_get_be32(packet + 16);
 }
 
 #endif

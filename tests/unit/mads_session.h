@@ -59,7 +59,7 @@ static inline struct fab_mads *session(uint32_t window, uint32_t retries)
 static inline void answer(uint8_t mad[FAB_MAD_SIZE], uint16_t status, uint8_t first)
 {
     uint8_t data[FAB_SMP_DATA] = {first};
-    ck_assert_int_eq(fab_smp_answer(mad, status, data, mad), FAB_OK);
+    ck_assert_int_eq(fab_wire_smp_answer(mad, status, data, mad), FAB_OK);
     memcpy(mad + 8, "\xde\xad\xbe\xef", 4);
 }
 

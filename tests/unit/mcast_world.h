@@ -16,7 +16,7 @@
 
 static inline uint16_t at(const struct fab_blocks *b, uint32_t id, uint32_t number, unsigned k)
 {
-    const uint16_t *entry = fab_blocks_get(b, id, number);
+    const uint16_t *entry = fab_target_blocks_get(b, id, number);
     return entry != NULL ? entry[k] : 0;
 }
 
@@ -52,7 +52,8 @@ static inline void walk_take(struct walk *w, uint16_t mlid)
         const struct fab_port *p = &w->f->ports[port];
         if (p->node >= w->f->switch_count)
             return;
-        const uint16_t *entry = fab_blocks_get(w->tables, p->node, fab_mft_number(mlid, p->num));
+        const uint16_t *entry =
+            fab_target_blocks_get(w->tables, p->node, fab_mft_number(mlid, p->num));
         w->named[port] =
             entry != NULL && (entry[(mlid - FAB_MLID_FIRST) % 32] >> p->num % 16 & 1) != 0;
     }
@@ -72,10 +73,10 @@ static inline void forward(struct walk *w, uint32_t sw, uint32_t in)
             w->came[port]++;
             continue;
         }
-        if (peer == FAB_NONE || !fab_port_is_up(w->f, port))
+        if (peer == FAB_NONE || !fab_fabric_port_is_up(w->f, port))
             continue;
         w->came[peer]++;
-        if (fab_node_is_switch(w->f, w->f->ports[peer].node))
+        if (fab_fabric_node_is_switch(w->f, w->f->ports[peer].node))
             forward(w, w->f->ports[peer].node, peer);
     }
 }
@@ -85,10 +86,11 @@ static inline void send_from(struct walk *w, uint32_t port)
     uint32_t node = w->f->ports[port].node;
     memset(w->came, 0, w->f->port_count * sizeof(*w->came));
     w->steps = 0;
-    if (fab_node_is_switch(w->f, node))
+    if (fab_fabric_node_is_switch(w->f, node))
         forward(w, node, port);
-    else if (fab_peer_node(w->f, port) < w->f->switch_count && fab_port_is_up(w->f, port))
-        forward(w, fab_peer_node(w->f, port), w->f->ports[port].peer);
+    else if (fab_fabric_peer_node(w->f, port) < w->f->switch_count &&
+             fab_fabric_port_is_up(w->f, port))
+        forward(w, fab_fabric_peer_node(w->f, port), w->f->ports[port].peer);
 }
 
 /* ---- the world ------------------------------------------------------------------------------- */
@@ -127,10 +129,10 @@ static inline uint64_t guid_of(const struct world *w, uint32_t end)
 /* Of the switch that an end hangs on, by the snapshot of now; FAB_NONE: on none. */
 static inline uint32_t switch_of(const struct world *w, uint32_t port)
 {
-    if (port == FAB_NONE || fab_node_is_switch(w->now, w->now->ports[port].node))
+    if (port == FAB_NONE || fab_fabric_node_is_switch(w->now, w->now->ports[port].node))
         return port == FAB_NONE ? FAB_NONE : w->now->ports[port].node;
-    uint32_t peer = fab_peer_node(w->now, port);
-    return peer < w->now->switch_count && fab_port_is_up(w->now, port) ? peer : FAB_NONE;
+    uint32_t peer = fab_fabric_peer_node(w->now, port);
+    return peer < w->now->switch_count && fab_fabric_port_is_up(w->now, port) ? peer : FAB_NONE;
 }
 
 /* Which switches hold together. */
@@ -142,8 +144,8 @@ static inline void find_islands(const struct world *w, uint32_t *island)
     for (bool again = true; again;) {
         again = false;
         for (uint32_t port = 0; port < f->port_count; port++) {
-            uint32_t peer = fab_peer_node(f, port), sw = f->ports[port].node;
-            if (sw >= f->switch_count || peer >= f->switch_count || !fab_port_is_up(f, port))
+            uint32_t peer = fab_fabric_peer_node(f, port), sw = f->ports[port].node;
+            if (sw >= f->switch_count || peer >= f->switch_count || !fab_fabric_port_is_up(f, port))
                 continue;
             if (island[peer] < island[sw]) {
                 island[sw] = island[peer];
@@ -240,28 +242,29 @@ static inline void leave(struct world *w, uint32_t end, uint32_t group)
 /* Returns the group. */
 static inline uint32_t change_member(struct world *w)
 {
-    uint32_t end = (uint32_t)fab_prng_below(&w->r, w->ends);
-    uint32_t group = (uint32_t)fab_prng_below(&w->r, GROUPS);
+    uint32_t end = (uint32_t)fab_base_prng_below(&w->r, w->ends);
+    uint32_t group = (uint32_t)fab_base_prng_below(&w->r, GROUPS);
     if (w->member[end][group] != 0)
         leave(w, end, group);
     else
-        join(w, end, group, fab_prng_chance(&w->r, 0.8) ? 1 : 2);
+        join(w, end, group, fab_base_prng_chance(&w->r, 0.8) ? 1 : 2);
     return group;
 }
 
 /* The fabric with the cables that are dead now, seen from the first adapter. */
 static inline void look(struct world *w)
 {
-    struct fab_builder *b = fab_builder_from(w->whole);
+    struct fab_builder *b = fab_fabric_builder_from(w->whole);
     struct fab_fabric *damaged, *island;
     uint32_t dropped;
     for (uint32_t port = 0; port < w->whole->port_count; port++)
-        if (fab_bits_get(w->dead, port))
+        if (fab_base_bits_get(w->dead, port))
             ck_assert_int_eq(
-                fab_builder_unlink(b, w->whole->ports[port].node, w->whole->ports[port].num), 0);
-    fab_builder_self(b, w->whole->ports[w->end[w->ends - 1]].node, 1);
+                fab_fabric_builder_unlink(b, w->whole->ports[port].node, w->whole->ports[port].num),
+                0);
+    fab_fabric_builder_set_self(b, w->whole->ports[w->end[w->ends - 1]].node, 1);
     damaged = sealed(b);
-    ck_assert_int_eq(fab_fabric_island(damaged, &island, &dropped), FAB_OK);
+    ck_assert_int_eq(fab_fabric_reachable(damaged, &island, &dropped), FAB_OK);
     fab_fabric_unref(damaged);
     fab_fabric_unref(w->now);
     w->now = island;
@@ -271,13 +274,13 @@ static inline void look(struct world *w)
 static inline void world_init(struct world *w, struct fab_fabric *f, uint64_t seed)
 {
     *w = (struct world){.whole = f, .now = fab_fabric_ref(f)};
-    fab_prng_init(&w->r, seed);
+    fab_base_prng_init(&w->r, seed);
     w->end = calloc(f->port_count, sizeof(*w->end));
     for (uint32_t port = 0; port < f->port_count; port++)
-        if (fab_port_has_lid(f, port))
+        if (fab_fabric_port_has_lid(f, port))
             w->end[w->ends++] = port;
     w->member = calloc(w->ends, sizeof(*w->member));
-    w->dead = fab_bits_new(f->port_count);
+    w->dead = fab_base_bits_new(f->port_count);
     ck_assert_int_eq(fab_mcast_trees_new(f, &w->trees), FAB_OK);
     look(w); /* random fabrics may have several islands */
 }
@@ -286,24 +289,25 @@ static inline void set_dead(struct world *w, uint32_t port, bool dead)
 {
     if (w->whole->ports[port].peer == FAB_NONE)
         return;
-    fab_bits_put(w->dead, port, dead);
-    fab_bits_put(w->dead, w->whole->ports[port].peer, dead);
+    fab_base_bits_put(w->dead, port, dead);
+    fab_base_bits_put(w->dead, w->whole->ports[port].peer, dead);
 }
 
 /* A cable dies or returns, or all of a switch; more return than die. */
 static inline uint32_t change_fabric(struct world *w)
 {
-    bool dies = fab_bits_count(w->dead, w->whole->port_count) < 8 && fab_prng_chance(&w->r, 0.6);
-    uint32_t sw = (uint32_t)fab_prng_below(&w->r, w->whole->switch_count);
+    bool dies =
+        fab_base_bits_count(w->dead, w->whole->port_count) < 8 && fab_base_prng_chance(&w->r, 0.6);
+    uint32_t sw = (uint32_t)fab_base_prng_below(&w->r, w->whole->switch_count);
     const struct fab_node *n = &w->whole->nodes[sw];
-    if (fab_prng_chance(&w->r, 0.2)) {
+    if (fab_base_prng_chance(&w->r, 0.2)) {
         for (uint32_t num = 1; num <= n->num_ports; num++)
             set_dead(w, n->first_port + num, dies);
     } else if (dies) {
-        set_dead(w, n->first_port + 1 + (uint32_t)fab_prng_below(&w->r, n->num_ports), true);
+        set_dead(w, n->first_port + 1 + (uint32_t)fab_base_prng_below(&w->r, n->num_ports), true);
     } else {
-        size_t from = fab_prng_below(&w->r, w->whole->port_count);
-        size_t port = fab_bits_next(w->dead, w->whole->port_count, from);
+        size_t from = fab_base_prng_below(&w->r, w->whole->port_count);
+        size_t port = fab_base_bits_next(w->dead, w->whole->port_count, from);
         if (port < w->whole->port_count)
             set_dead(w, (uint32_t)port, false);
     }

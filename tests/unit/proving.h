@@ -76,27 +76,28 @@ static inline bool is_trunk(const struct fab_fabric *f, uint32_t port)
 /* The fabric without the link of `port`. f stays. */
 static inline struct fab_fabric *without_cable(const struct fab_fabric *f, uint32_t port)
 {
-    struct fab_builder *b = fab_builder_from(f);
+    struct fab_builder *b = fab_fabric_builder_from(f);
     uint32_t ref;
-    ck_assert_int_eq(fab_builder_find(b, f->nodes[f->ports[port].node].guid, &ref), FAB_OK);
-    ck_assert_int_eq(fab_builder_unlink(b, ref, f->ports[port].num), FAB_OK);
+    ck_assert_int_eq(fab_fabric_builder_find_node(b, f->nodes[f->ports[port].node].guid, &ref),
+                     FAB_OK);
+    ck_assert_int_eq(fab_fabric_builder_unlink(b, ref, f->ports[port].num), FAB_OK);
     return sealed(b);
 }
 
 /* The fabric without the switch and its endports. */
 static inline struct fab_fabric *without_switch(const struct fab_fabric *f, uint32_t sw)
 {
-    struct fab_builder *b = fab_builder_from(f);
+    struct fab_builder *b = fab_fabric_builder_from(f);
     uint32_t ref;
     for (unsigned num = 1; num <= f->nodes[sw].num_ports; num++) {
-        uint32_t peer = fab_peer_node(f, fab_port_id(f, sw, (uint8_t)num));
-        if (peer == FAB_NONE || fab_node_is_switch(f, peer))
+        uint32_t peer = fab_fabric_peer_node(f, fab_fabric_port_id(f, sw, (uint8_t)num));
+        if (peer == FAB_NONE || fab_fabric_node_is_switch(f, peer))
             continue;
-        ck_assert_int_eq(fab_builder_find(b, f->nodes[peer].guid, &ref), FAB_OK);
-        ck_assert_int_eq(fab_builder_remove(b, ref), FAB_OK);
+        ck_assert_int_eq(fab_fabric_builder_find_node(b, f->nodes[peer].guid, &ref), FAB_OK);
+        ck_assert_int_eq(fab_fabric_builder_remove_node(b, ref), FAB_OK);
     }
-    ck_assert_int_eq(fab_builder_find(b, f->nodes[sw].guid, &ref), FAB_OK);
-    ck_assert_int_eq(fab_builder_remove(b, ref), FAB_OK);
+    ck_assert_int_eq(fab_fabric_builder_find_node(b, f->nodes[sw].guid, &ref), FAB_OK);
+    ck_assert_int_eq(fab_fabric_builder_remove_node(b, ref), FAB_OK);
     return sealed(b);
 }
 
@@ -108,8 +109,8 @@ static inline uint64_t changed_sls(const struct made *before, const struct made 
         uint32_t old_to = fab_fabric_node_by_guid(before->f, now->f->nodes[to].guid);
         for (uint32_t from = 0; from < now->f->switch_count; from++) {
             uint32_t old_from = fab_fabric_node_by_guid(before->f, now->f->nodes[from].guid);
-            changed += fab_vls_sl(&now->t->vls, from, to, 0) !=
-                       fab_vls_sl(&before->t->vls, old_from, old_to, 0);
+            changed += fab_target_vls_sl(&now->t->vls, from, to, 0) !=
+                       fab_target_vls_sl(&before->t->vls, old_from, old_to, 0);
         }
     }
     return changed;
@@ -188,12 +189,12 @@ static inline struct fab_fabric *with_faults(const struct fab_fabric *f, struct 
     while (cables + switches > 0) {
         struct fab_fabric *less;
         if (switches > 0) {
-            less = without_switch(now, (uint32_t)fab_prng_below(prng, now->switch_count));
+            less = without_switch(now, (uint32_t)fab_base_prng_below(prng, now->switch_count));
             switches--;
         } else {
             uint32_t port;
             do
-                port = (uint32_t)fab_prng_below(prng, now->port_count);
+                port = (uint32_t)fab_base_prng_below(prng, now->port_count);
             while (!is_trunk(now, port));
             less = without_cable(now, port);
             cables--;

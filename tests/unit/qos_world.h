@@ -27,7 +27,7 @@ static inline void add_class(struct fab_classes *c, const char *name, uint8_t sh
     struct fab_classes_error e;
     struct fab_class k = {.name = name, .share = share, .high = high, .sl = sl};
     uint8_t n;
-    ck_assert_msg(fab_classes_add(c, &k, &n, &e) == FAB_OK, "%s", e.message);
+    ck_assert_msg(fab_policy_classes_add(c, &k, &n, &e) == FAB_OK, "%s", e.message);
 }
 
 /* Consumes f; classes: those beside the default one. */
@@ -38,7 +38,7 @@ static inline struct world world_of(struct fab_fabric *f, unsigned classes)
         "storage", "checkpoint", "training", "inference", "management", "f", "g", "h",
         "i",       "j",          "k",        "l",         "m",          "n", "o"};
     fab_policy_defaults(&w.p);
-    ck_assert_int_eq(fab_classes_new(&w.p.classes), FAB_OK);
+    ck_assert_int_eq(fab_policy_classes_new(&w.p.classes), FAB_OK);
     for (unsigned i = 0; i < classes; i++)
         add_class(w.p.classes, names[i], 0, false, FAB_CLASS_NO_SL);
     assigned(f, &w.p, &w.t->lids);

@@ -23,7 +23,7 @@ static inline struct drawing *draw_new(void)
 {
     struct drawing *d = calloc(1, sizeof(*d));
     ck_assert_ptr_nonnull(d);
-    make_init(&d->m);
+    fab_fabric_make_init(&d->m);
     return d;
 }
 
@@ -36,27 +36,30 @@ static inline uint32_t draw_node(struct drawing *d, uint32_t ref)
 }
 static inline uint32_t draw_switch(struct drawing *d, uint32_t ports)
 {
-    return draw_node(d, make_switch(&d->m, ports, (struct make_name){"sw", d->count, 4}));
+    return draw_node(d,
+                     fab_fabric_make_switch(&d->m, ports, (struct make_name){"sw", d->count, 4}));
 }
 static inline void draw_cable(struct drawing *d, uint32_t a, uint32_t b)
 {
     uint32_t port_a = ++d->used[a], port_b = ++d->used[b];
-    make_cable(&d->m, d->refs[a], port_a, d->refs[b], port_b);
+    fab_fabric_make_link(&d->m, d->refs[a], port_a, d->refs[b], port_b);
 }
 static inline void draw_hosts(struct drawing *d, uint32_t sw, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
-        draw_cable(d, draw_node(d, make_host(&d->m, 1, (struct make_name){"host", d->count, 4})),
-                   sw);
+        draw_cable(
+            d,
+            draw_node(d, fab_fabric_make_host(&d->m, 1, (struct make_name){"host", d->count, 4})),
+            sw);
 }
 static inline void draw_aggregation(struct drawing *d, uint32_t sw)
 {
-    draw_cable(d, draw_node(d, make_aggregation(&d->m)), sw);
+    draw_cable(d, draw_node(d, fab_fabric_make_aggregation(&d->m)), sw);
 }
 static inline struct fab_fabric *draw_done(struct drawing *d)
 {
     struct fab_builder *b = NULL;
-    ck_assert_int_eq(make_done(&d->m, &b), FAB_OK);
+    ck_assert_int_eq(fab_fabric_make_finish(&d->m, &b), FAB_OK);
     free(d);
     return sealed(b);
 }
@@ -104,7 +107,7 @@ static inline struct fab_fabric *fat_tree(uint32_t radix, uint32_t levels, uint3
 {
     struct fab_builder *b = NULL;
     struct fab_fat_tree_spec spec = {.radix = radix, .levels = levels, .taper = taper};
-    ck_assert_int_eq(fab_generate_fat_tree(&spec, &b), FAB_OK);
+    ck_assert_int_eq(fab_fabric_generate_fat_tree(&spec, &b), FAB_OK);
     return sealed(b);
 }
 
@@ -115,23 +118,23 @@ static inline struct fab_fabric *fat_tree(uint32_t radix, uint32_t levels, uint3
 static inline struct fab_fabric *damaged(struct fab_fabric *f, struct fab_prng *prng, double cables,
                                          double switches)
 {
-    struct fab_builder *b = fab_builder_from(f);
+    struct fab_builder *b = fab_fabric_builder_from(f);
     ck_assert_ptr_nonnull(b);
     for (uint32_t sw = 0; sw < f->switch_count; sw++) {
         uint32_t ref = FAB_NONE;
-        ck_assert_int_eq(fab_builder_find(b, f->nodes[sw].guid, &ref), FAB_OK);
+        ck_assert_int_eq(fab_fabric_builder_find_node(b, f->nodes[sw].guid, &ref), FAB_OK);
         for (unsigned num = 1; num <= f->nodes[sw].num_ports; num++) {
-            uint32_t peer = fab_peer_node(f, fab_port_id(f, sw, (uint8_t)num));
-            if (peer != FAB_NONE && peer > sw && fab_node_is_switch(f, peer) &&
-                fab_prng_chance(prng, cables))
-                ck_assert_int_eq(fab_builder_unlink(b, ref, (uint8_t)num), FAB_OK);
+            uint32_t peer = fab_fabric_peer_node(f, fab_fabric_port_id(f, sw, (uint8_t)num));
+            if (peer != FAB_NONE && peer > sw && fab_fabric_node_is_switch(f, peer) &&
+                fab_base_prng_chance(prng, cables))
+                ck_assert_int_eq(fab_fabric_builder_unlink(b, ref, (uint8_t)num), FAB_OK);
         }
     }
     for (uint32_t sw = 1; sw < f->switch_count; sw++) {
         uint32_t ref = FAB_NONE;
-        if (fab_prng_chance(prng, switches) &&
-            fab_builder_find(b, f->nodes[sw].guid, &ref) == FAB_OK)
-            ck_assert_int_eq(fab_builder_remove(b, ref), FAB_OK);
+        if (fab_base_prng_chance(prng, switches) &&
+            fab_fabric_builder_find_node(b, f->nodes[sw].guid, &ref) == FAB_OK)
+            ck_assert_int_eq(fab_fabric_builder_remove_node(b, ref), FAB_OK);
     }
     fab_fabric_unref(f);
     return sealed(b);
@@ -139,46 +142,49 @@ static inline struct fab_fabric *damaged(struct fab_fabric *f, struct fab_prng *
 
 static inline uint64_t new_guid(uint64_t guid, uint64_t salt)
 {
-    return salt == 0 ? guid : fab_mix64(guid * 2 + salt * UINT64_C(0x9e3779b97f4a7c15)) | 1;
+    return salt == 0 ? guid : fab_base_mix64(guid * 2 + salt * UINT64_C(0x9e3779b97f4a7c15)) | 1;
 }
 
 /* The same fabric told in another order, and under other GUIDs when salt is not 0. */
 static inline struct fab_fabric *retold(const struct fab_fabric *f, struct fab_prng *prng,
                                         uint64_t salt)
 {
-    struct fab_builder *b = fab_builder_new();
+    struct fab_builder *b = fab_fabric_builder_new();
     uint32_t *order = calloc(f->node_count + 1, sizeof(*order));
     uint32_t *refs = calloc(f->node_count + 1, sizeof(*refs));
     for (uint32_t i = 0; i < f->node_count; i++)
         order[i] = i;
-    fab_prng_shuffle(prng, order, f->node_count);
+    fab_base_prng_shuffle(prng, order, f->node_count);
     for (uint32_t i = 0; i < f->node_count; i++) {
         uint32_t id = order[i];
         const struct fab_node *n = &f->nodes[id];
         struct fab_node_info info = n->info;
         info.node_guid = new_guid(n->guid, salt);
         info.port_guid = new_guid(n->info.port_guid, salt);
-        ck_assert_int_eq(fab_builder_node(b, &info, &refs[id]), FAB_OK);
-        fab_builder_desc(b, refs[id], n->desc, strlen(n->desc));
-        if (fab_node_is_switch(f, id))
-            fab_builder_switch_info(b, refs[id], &f->switches[id]);
+        ck_assert_int_eq(fab_fabric_builder_add_node(b, &info, &refs[id]), FAB_OK);
+        fab_fabric_builder_set_desc(b, refs[id], n->desc, strlen(n->desc));
+        if (fab_fabric_node_is_switch(f, id))
+            fab_fabric_builder_set_switch_info(b, refs[id], &f->switches[id]);
         for (unsigned num = 0; num <= n->num_ports; num++) {
-            const struct fab_port *p = &f->ports[fab_port_id(f, id, (uint8_t)num)];
+            const struct fab_port *p = &f->ports[fab_fabric_port_id(f, id, (uint8_t)num)];
             uint64_t guid = p->guid != 0 ? new_guid(p->guid, salt) : 0;
             if (p->present)
-                ck_assert_int_eq(fab_builder_port(b, refs[id], p->num, guid, &p->info), FAB_OK);
+                ck_assert_int_eq(fab_fabric_builder_set_port(b, refs[id], p->num, guid, &p->info),
+                                 FAB_OK);
         }
     }
-    fab_prng_shuffle(prng, order, f->node_count);
+    fab_base_prng_shuffle(prng, order, f->node_count);
     for (uint32_t i = 0; i < f->node_count; i++) {
         for (unsigned num = f->nodes[order[i]].num_ports; num >= 1; num--) {
-            const struct fab_port *p = &f->ports[fab_port_id(f, order[i], (uint8_t)num)];
+            const struct fab_port *p = &f->ports[fab_fabric_port_id(f, order[i], (uint8_t)num)];
             uint32_t ref;
             uint8_t at;
-            if (p->peer == FAB_NONE || fab_builder_peer(b, refs[order[i]], p->num, &ref, &at) == 0)
+            if (p->peer == FAB_NONE ||
+                fab_fabric_builder_peer(b, refs[order[i]], p->num, &ref, &at) == 0)
                 continue;
-            ck_assert_int_eq(fab_builder_link(b, refs[order[i]], p->num,
-                                              refs[f->ports[p->peer].node], f->ports[p->peer].num),
+            ck_assert_int_eq(fab_fabric_builder_link(b, refs[order[i]], p->num,
+                                                     refs[f->ports[p->peer].node],
+                                                     f->ports[p->peer].num),
                              FAB_OK);
         }
     }

@@ -72,7 +72,7 @@ static inline uint32_t lid(const struct place *x, uint32_t port)
 
 static inline uint32_t host(const struct place *x, uint32_t n)
 {
-    return fab_port_id(x->f, x->f->switch_count + n, 1);
+    return fab_fabric_port_id(x->f, x->f->switch_count + n, 1);
 }
 
 static inline void want(struct place *x, const struct fab_rec *r, const void *from,
@@ -81,9 +81,9 @@ static inline void want(struct place *x, const struct fab_rec *r, const void *fr
     x->req.attr_id = r->id;
     x->req.comp_mask = 0;
     x->req.data = x->data;
-    ck_assert_int_eq(fab_rec_pack(r, from, x->data, sizeof x->data), FAB_OK);
+    ck_assert_int_eq(fab_wire_rec_pack(r, from, x->data, sizeof x->data), FAB_OK);
     for (size_t i = 0; names && names[i]; i++) {
-        uint64_t c = fab_rec_component(r, names[i]);
+        uint64_t c = fab_wire_rec_component(r, names[i]);
         ck_assert_msg(c != 0, "%s has no %s", r->name, names[i]);
         x->req.comp_mask |= c;
     }
@@ -102,7 +102,8 @@ static inline uint32_t table(struct place *x, void *ret, size_t size, uint32_t r
         if (count < room) {
             ck_assert_uint_eq(q.rec->struct_size, size);
             ck_assert_int_eq(
-                fab_rec_unpack(q.rec, bytes, sizeof bytes, (uint8_t *)ret + count * size), FAB_OK);
+                fab_wire_rec_unpack(q.rec, bytes, sizeof bytes, (uint8_t *)ret + count * size),
+                FAB_OK);
         }
         count++;
     }
@@ -123,15 +124,16 @@ static inline uint16_t get(struct place *x, uint8_t answer[FAB_MAD_SIZE])
     struct fab_sa_request req;
     uint8_t bytes[FAB_MAD_SIZE];
     uint64_t key;
-    ck_assert_int_eq(fab_gmp_pack(&mad, NULL, 0, bytes), FAB_OK);
-    ck_assert_int_eq(fab_attr_pack(&fab_attr_sa_header, &head, bytes + FAB_SA_HEADER, 20), FAB_OK);
+    ck_assert_int_eq(fab_wire_gmp_pack(&mad, NULL, 0, bytes), FAB_OK);
+    ck_assert_int_eq(fab_wire_attr_pack(&fab_wire_attr_sa_header, &head, bytes + FAB_SA_HEADER, 20),
+                     FAB_OK);
     memcpy(bytes + FAB_SA_DATA, x->data, sizeof x->data);
     ck_assert_int_eq(fab_sa_request_read(bytes, sizeof bytes, &req, &key), FAB_OK);
     ck_assert_uint_eq(key, 5);
     uint16_t status = fab_sa_get(x->sa, bytes, &req, 1000, answer);
-    ck_assert_uint_eq(fab_be16(answer + 4), status);
-    ck_assert_uint_eq(fab_be64(answer + 8), 99);
-    ck_assert_uint_eq(fab_be64(answer + FAB_SA_HEADER), 0); /* no SM_Key in answers */
+    ck_assert_uint_eq(fab_base_get_be16(answer + 4), status);
+    ck_assert_uint_eq(fab_base_get_be64(answer + 8), 99);
+    ck_assert_uint_eq(fab_base_get_be64(answer + FAB_SA_HEADER), 0); /* no SM_Key in answers */
     return status;
 }
 

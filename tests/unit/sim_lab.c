@@ -9,12 +9,12 @@ struct lab lab_new(void)
     drive_sit(&x.r);
     ck_assert_int_eq(drive_whole(&x.r, &x.found), FAB_OK);
     ck_assert_uint_eq(x.found->node_count, x.f->node_count); /* so node ids are the same */
-    ck_assert_int_eq(fab_paths_new(x.found, &x.paths), FAB_OK);
-    x.leaf = fab_peer_node(x.f, fab_port_id(x.f, x.r.node, x.r.port));
+    ck_assert_int_eq(fab_discover_paths(x.found, &x.paths), FAB_OK);
+    x.leaf = fab_fabric_peer_node(x.f, fab_fabric_port_id(x.f, x.r.node, x.r.port));
     for (uint8_t p = 1; p <= x.f->nodes[x.leaf].num_ports; p++)
-        if (fab_peer_node(x.f, fab_port_id(x.f, x.leaf, p)) < x.f->switch_count)
+        if (fab_fabric_peer_node(x.f, fab_fabric_port_id(x.f, x.leaf, p)) < x.f->switch_count)
             x.up = p;
-    x.spine = fab_peer_node(x.f, fab_port_id(x.f, x.leaf, x.up));
+    x.spine = fab_fabric_peer_node(x.f, fab_fabric_port_id(x.f, x.leaf, x.up));
     return x;
 }
 
@@ -47,7 +47,7 @@ uint32_t uplink(const struct lab *x)
 {
     uint32_t first = x->f->nodes[x->leaf].first_port;
     for (uint32_t p = first + 1; p <= first + x->f->nodes[x->leaf].num_ports; p++)
-        if (fab_peer_node(x->f, p) < x->f->switch_count)
+        if (fab_fabric_peer_node(x->f, p) < x->f->switch_count)
             return p;
     ck_abort();
     return 0;
@@ -69,7 +69,8 @@ struct fab_port_info port_info(struct lab *x, uint32_t node, uint8_t port)
     uint8_t data[FAB_SMP_DATA];
     struct fab_port_info info;
     ck_assert_int_eq(get(x, node, FAB_ATTR_PORT_INFO, port, data), 0);
-    ck_assert_int_eq(fab_attr_unpack(&fab_attr_port_info, data, sizeof data, &info), FAB_OK);
+    ck_assert_int_eq(fab_wire_attr_unpack(&fab_wire_attr_port_info, data, sizeof data, &info),
+                     FAB_OK);
     return info;
 }
 
@@ -79,7 +80,7 @@ int set_states(struct lab *x, uint32_t node, uint8_t port, uint8_t state, uint8_
     struct fab_port_info info = port_info(x, node, port);
     info.port_state = state;
     info.phys_state = phys;
-    fab_attr_pack(&fab_attr_port_info, &info, data, sizeof data);
+    fab_wire_attr_pack(&fab_wire_attr_port_info, &info, data, sizeof data);
     return set(x, node, FAB_ATTR_PORT_INFO, port, data);
 }
 
@@ -89,10 +90,10 @@ int ask_lid(struct lab *x, uint16_t dlid, uint64_t *ret_guid)
         .mgmt_class = FAB_CLASS_SMP_LID, .method = FAB_METHOD_GET, .attr_id = FAB_ATTR_NODE_INFO};
     uint8_t bytes[FAB_MAD_SIZE], reply[FAB_MAD_SIZE];
     struct fab_node_info info;
-    ck_assert_int_eq(fab_smp_pack(&mad, NULL, bytes), FAB_OK);
+    ck_assert_int_eq(fab_wire_smp_pack(&mad, NULL, bytes), FAB_OK);
     int got = fab_sim_send(x->r.sim, x->r.node, x->r.port, dlid, bytes, reply);
     if (got == 1) {
-        fab_attr_unpack(&fab_attr_node_info, reply + 64, FAB_SMP_DATA, &info);
+        fab_wire_attr_unpack(&fab_wire_attr_node_info, reply + 64, FAB_SMP_DATA, &info);
         *ret_guid = info.node_guid;
     }
     return got;
@@ -107,14 +108,14 @@ int gs(struct lab *x, uint32_t node, uint8_t mgmt_class, uint8_t method, uint16_
                           .attr_id = attr,
                           .attr_mod = mod};
     uint8_t bytes[FAB_MAD_SIZE], reply[FAB_MAD_SIZE], payload[FAB_GMP_DATA] = {0};
-    fab_put_be64(payload, key);
+    fab_base_put_be64(payload, key);
     memcpy(payload + 40, data, FAB_GS_DATA);
-    ck_assert_int_eq(fab_gmp_pack(&mad, payload, sizeof payload, bytes), FAB_OK);
+    ck_assert_int_eq(fab_wire_gmp_pack(&mad, payload, sizeof payload, bytes), FAB_OK);
     if (fab_sim_send(x->r.sim, x->r.node, x->r.port, (uint16_t)(node + 1), bytes, reply) != 1)
         return -1;
     ck_assert_uint_eq(reply[3], FAB_METHOD_GET_RESP);
     memcpy(data, reply + 64, FAB_GS_DATA);
-    return fab_be16(reply + 4);
+    return fab_base_get_be16(reply + 4);
 }
 
 unsigned traps(struct lab *x, uint16_t trap, struct fab_notice *ret,
@@ -126,7 +127,8 @@ unsigned traps(struct lab *x, uint16_t trap, struct fab_notice *ret,
     while (fab_sim_receive(x->r.sim, &mail)) {
         if (mail.mad[3] != FAB_METHOD_TRAP)
             continue;
-        ck_assert_int_eq(fab_attr_unpack(&fab_attr_notice, mail.mad + 64, 64, &notice), FAB_OK);
+        ck_assert_int_eq(fab_wire_attr_unpack(&fab_wire_attr_notice, mail.mad + 64, 64, &notice),
+                         FAB_OK);
         if (notice.trap != trap)
             continue;
         count++;

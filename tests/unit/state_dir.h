@@ -119,7 +119,7 @@ static inline struct fab_builder *leaf_spine(void)
     struct fab_builder *b = NULL;
     struct fab_leaf_spine_spec spec = {
         .leaves = 4, .spines = 2, .hosts_per_leaf = 6, .parallel = 1};
-    ck_assert_int_eq(fab_generate_leaf_spine(&spec, &b), FAB_OK);
+    ck_assert_int_eq(fab_fabric_generate_leaf_spine(&spec, &b), FAB_OK);
     return b;
 }
 
@@ -132,12 +132,12 @@ static inline struct fab_view *make_view(const struct fab_builder *b, uint64_t g
     struct fab_verdict verdict = {.deadlock_free = true, .unreachable_pairs = 3};
     struct fab_target *t = fab_target_new();
     fab_policy_defaults(&policy);
-    ck_assert_int_eq(fab_builder_seal(b, &f), FAB_OK);
-    ck_assert_int_eq(fab_lids_init(&t->lids, f->port_count), FAB_OK);
+    ck_assert_int_eq(fab_fabric_builder_seal(b, &f), FAB_OK);
+    ck_assert_int_eq(fab_target_lids_init(&t->lids, f->port_count), FAB_OK);
     for (uint32_t p = 0; p < f->port_count; p++)
-        if (fab_port_has_lid(f, p))
+        if (fab_fabric_port_has_lid(f, p))
             t->lids.base[p] = lid++;
-    ck_assert_int_eq(fab_lids_index(&t->lids), FAB_OK);
+    ck_assert_int_eq(fab_target_lids_index(&t->lids), FAB_OK);
     snprintf(t->engine, sizeof(t->engine), "updn");
     return fab_view_new(generation, f, t, &policy, &verdict);
 }

@@ -30,9 +30,10 @@ static struct result assign(const struct fab_fabric *f, uint8_t lmc, const struc
         uint32_t base = r.lids.base[port], size = 1u << r.lids.lmc[port];
         if (base == 0)
             continue;
-        ck_assert(fab_port_has_lid(f, port));
+        ck_assert(fab_fabric_port_has_lid(f, port));
         ck_assert_uint_eq(base % size, 0);
-        ck_assert_uint_eq(r.lids.lmc[port], fab_node_is_switch(f, f->ports[port].node) ? 0 : lmc);
+        ck_assert_uint_eq(r.lids.lmc[port],
+                          fab_fabric_node_is_switch(f, f->ports[port].node) ? 0 : lmc);
         for (uint32_t i = 0; i < size; i++)
             ck_assert_uint_eq(r.lids.owner[base + i], port);
     }
@@ -41,7 +42,7 @@ static struct result assign(const struct fab_fabric *f, uint8_t lmc, const struc
 
 static void result_fini(struct result *r)
 {
-    fab_lids_fini(&r->lids);
+    fab_target_lids_fini(&r->lids);
     free(r->notes);
 }
 
@@ -52,13 +53,13 @@ START_TEST(ends_of_a_leaf_stand_side_by_side)
     uint32_t next = 1;
     for (uint32_t sw = 0; sw < f->switch_count; sw++) {
         for (unsigned num = 1; num <= f->nodes[sw].num_ports; num++) {
-            uint32_t peer = f->ports[fab_port_id(f, sw, (uint8_t)num)].peer;
-            if (peer != FAB_NONE && !fab_node_is_switch(f, f->ports[peer].node))
+            uint32_t peer = f->ports[fab_fabric_port_id(f, sw, (uint8_t)num)].peer;
+            if (peer != FAB_NONE && !fab_fabric_node_is_switch(f, f->ports[peer].node))
                 ck_assert_uint_eq(r.lids.base[peer], next++);
         }
     }
     for (uint32_t sw = 0; sw < f->switch_count; sw++)
-        ck_assert_uint_eq(r.lids.base[fab_port_id(f, sw, 0)], next++);
+        ck_assert_uint_eq(r.lids.base[fab_fabric_port_id(f, sw, 0)], next++);
     ck_assert_uint_eq(r.lids.top, next - 1);
     result_fini(&r);
     fab_fabric_unref(f);
@@ -90,14 +91,14 @@ static struct fab_fabric *carrying(struct fab_fabric *f, const struct fab_lids *
 START_TEST(lids_of_devices_are_kept)
 {
     struct fab_prng prng;
-    fab_prng_init(&prng, test_seed("kept", 21));
+    fab_base_prng_init(&prng, test_seed("kept", 21));
     for (unsigned i = 0; i < 50; i++) {
         struct fab_fabric *f = random_fabric(10, 3, 2, i);
         struct result first = assign(f, 0, NULL, 0);
         for (uint32_t port = 0; port < f->port_count; port++) {
             if (first.lids.base[port] != 0)
                 first.lids.base[port] += 1000;
-            if (fab_prng_below(&prng, 5) == 0)
+            if (fab_base_prng_below(&prng, 5) == 0)
                 first.lids.base[port] = 0;
         }
         f = carrying(f, &first.lids);
@@ -211,19 +212,19 @@ END_TEST
 START_TEST(the_order_of_leases_changes_nothing)
 {
     struct fab_prng prng;
-    fab_prng_init(&prng, test_seed("lease order", 22));
+    fab_base_prng_init(&prng, test_seed("lease order", 22));
     for (unsigned i = 0; i < 30; i++) {
         struct fab_fabric *f = random_fabric(8, 3, 3, i);
         struct fab_lease leases[64], other[64];
         uint32_t order[64];
         for (uint32_t k = 0; k < 64; k++) {
-            uint32_t port = (uint32_t)fab_prng_below(&prng, f->port_count);
+            uint32_t port = (uint32_t)fab_base_prng_below(&prng, f->port_count);
             uint64_t guid = k % 3 == 0 ? k + 1 : f->ports[port].guid;
             leases[k] = (struct fab_lease){.port_guid = guid, /* some twice, some the same LID */
-                                           .lid = (uint32_t)fab_prng_below(&prng, 80)};
+                                           .lid = (uint32_t)fab_base_prng_below(&prng, 80)};
             order[k] = k;
         }
-        fab_prng_shuffle(&prng, order, 64);
+        fab_base_prng_shuffle(&prng, order, 64);
         for (uint32_t k = 0; k < 64; k++)
             other[k] = leases[order[k]];
         struct result a = assign(f, 0, leases, 64), b = assign(f, 0, other, 64);
@@ -239,17 +240,17 @@ END_TEST
 START_TEST(double_claims_are_seen)
 {
     struct fab_lids l;
-    ck_assert_int_eq(fab_lids_init(&l, 3), FAB_OK);
+    ck_assert_int_eq(fab_target_lids_init(&l, 3), FAB_OK);
     l.base[0] = 4;
     l.lmc[0] = 2;
     l.base[2] = 7;
-    ck_assert_int_eq(fab_lids_index(&l), FAB_E_EXISTS);
+    ck_assert_int_eq(fab_target_lids_index(&l), FAB_E_EXISTS);
     l.base[2] = 8;
-    ck_assert_int_eq(fab_lids_index(&l), FAB_OK);
+    ck_assert_int_eq(fab_target_lids_index(&l), FAB_OK);
     ck_assert_uint_eq(l.top, 8);
     ck_assert_uint_eq(l.owner[7], 0);
     ck_assert_uint_eq(l.owner[3], FAB_NONE);
-    fab_lids_fini(&l);
+    fab_target_lids_fini(&l);
 }
 END_TEST
 

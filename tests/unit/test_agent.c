@@ -171,7 +171,7 @@ START_TEST(hands_up_what_is_no_answer)
     struct transport_mad trap = {.len = FAB_MAD_SIZE};
     const struct fab_mad head = {
         .mgmt_class = FAB_CLASS_SMP_LID, .method = FAB_METHOD_TRAP, .attr_id = FAB_ATTR_NOTICE};
-    ck_assert_int_eq(fab_smp_pack(&head, NULL, trap.bytes), FAB_OK);
+    ck_assert_int_eq(fab_wire_smp_pack(&head, NULL, trap.bytes), FAB_OK);
     f.transport.receive(f.transport.receive_ctx, &trap, 1);
     ck_assert_int_eq(f.unsolicited, 1);
     struct transport_mad service = {.len = FAB_MAD_SIZE, .qp = 1};

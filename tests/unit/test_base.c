@@ -19,25 +19,25 @@
 START_TEST(every_status_has_its_sentence)
 {
     for (int status = FAB_OK; status >= FAB_E_DENIED; status--) {
-        ck_assert_str_ne(fab_status_text(status), "unknown status");
+        ck_assert_str_ne(fab_base_status_text(status), "unknown status");
         for (int other = FAB_OK; other > status; other--)
-            ck_assert_str_ne(fab_status_text(status), fab_status_text(other));
+            ck_assert_str_ne(fab_base_status_text(status), fab_base_status_text(other));
     }
-    ck_assert_str_eq(fab_status_text(FAB_E_DENIED - 1), "unknown status");
-    ck_assert_str_eq(fab_status_text(1), "unknown status");
-    ck_assert_str_eq(fab_status_text(INT32_MIN), "unknown status");
+    ck_assert_str_eq(fab_base_status_text(FAB_E_DENIED - 1), "unknown status");
+    ck_assert_str_eq(fab_base_status_text(1), "unknown status");
+    ck_assert_str_eq(fab_base_status_text(INT32_MIN), "unknown status");
 }
 END_TEST
 
 START_TEST(reader_gives_big_endian_numbers)
 {
     const uint8_t bytes[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-    struct fab_reader r = fab_reader(bytes, sizeof bytes);
-    ck_assert_uint_eq(fab_read_u8(&r), 0x01);
-    ck_assert_uint_eq(fab_read_u16(&r), 0x0203);
-    ck_assert_uint_eq(fab_read_u32(&r), 0x04050607);
-    ck_assert_uint_eq(fab_read_u64(&r), UINT64_C(0x08090a0b0c0d0e0f));
-    ck_assert_uint_eq(fab_read_left(&r), 0);
+    struct fab_base_reader r = fab_base_reader(bytes, sizeof bytes);
+    ck_assert_uint_eq(fab_base_read_u8(&r), 0x01);
+    ck_assert_uint_eq(fab_base_read_u16(&r), 0x0203);
+    ck_assert_uint_eq(fab_base_read_u32(&r), 0x04050607);
+    ck_assert_uint_eq(fab_base_read_u64(&r), UINT64_C(0x08090a0b0c0d0e0f));
+    ck_assert_uint_eq(fab_base_read_left(&r), 0);
     ck_assert_int_eq(r.status, FAB_OK);
 }
 END_TEST
@@ -45,20 +45,20 @@ END_TEST
 START_TEST(reader_error_sticks)
 {
     const uint8_t bytes[] = {1, 2, 3};
-    struct fab_reader r = fab_reader(bytes, sizeof bytes);
-    ck_assert_uint_eq(fab_read_u32(&r), 0);
+    struct fab_base_reader r = fab_base_reader(bytes, sizeof bytes);
+    ck_assert_uint_eq(fab_base_read_u32(&r), 0);
     ck_assert_int_eq(r.status, FAB_E_TRUNCATED);
-    ck_assert_uint_eq(fab_read_u8(&r), 0); /* though a byte would be there */
-    ck_assert_ptr_null(fab_read_bytes(&r, 0));
+    ck_assert_uint_eq(fab_base_read_u8(&r), 0); /* though a byte would be there */
+    ck_assert_ptr_null(fab_base_read_bytes(&r, 0));
     ck_assert_int_eq(r.status, FAB_E_TRUNCATED);
 }
 END_TEST
 
 START_TEST(nothing_at_all_can_be_read)
 {
-    struct fab_reader r = fab_reader(NULL, 0);
-    ck_assert_uint_eq(fab_read_left(&r), 0);
-    ck_assert_uint_eq(fab_read_u8(&r), 0);
+    struct fab_base_reader r = fab_base_reader(NULL, 0);
+    ck_assert_uint_eq(fab_base_read_left(&r), 0);
+    ck_assert_uint_eq(fab_base_read_u8(&r), 0);
     ck_assert_int_eq(r.status, FAB_E_TRUNCATED);
 }
 END_TEST
@@ -66,8 +66,8 @@ END_TEST
 START_TEST(reader_survives_huge_lengths)
 {
     const uint8_t bytes[] = {1, 2, 3};
-    struct fab_reader r = fab_reader(bytes, sizeof bytes);
-    ck_assert_ptr_null(fab_read_bytes(&r, SIZE_MAX));
+    struct fab_base_reader r = fab_base_reader(bytes, sizeof bytes);
+    ck_assert_ptr_null(fab_base_read_bytes(&r, SIZE_MAX));
     ck_assert_int_eq(r.status, FAB_E_TRUNCATED);
 }
 END_TEST
@@ -75,29 +75,29 @@ END_TEST
 START_TEST(writer_writes_what_reader_reads)
 {
     uint8_t bytes[20];
-    struct fab_writer w = fab_writer(bytes, sizeof bytes);
-    fab_write_u8(&w, 0xfe);
-    fab_write_u16(&w, 0xabcd);
-    fab_write_u32(&w, 0x12345678);
-    fab_write_u64(&w, UINT64_C(0x1122334455667788));
-    fab_write_bytes(&w, (const uint8_t *)"xyz", 3);
-    fab_write_zeros(&w, 2);
+    struct fab_base_writer w = fab_base_writer(bytes, sizeof bytes);
+    fab_base_write_u8(&w, 0xfe);
+    fab_base_write_u16(&w, 0xabcd);
+    fab_base_write_u32(&w, 0x12345678);
+    fab_base_write_u64(&w, UINT64_C(0x1122334455667788));
+    fab_base_write_bytes(&w, (const uint8_t *)"xyz", 3);
+    fab_base_write_zeros(&w, 2);
     ck_assert_int_eq(w.status, FAB_OK);
-    struct fab_reader r = fab_reader(bytes, sizeof bytes);
-    ck_assert_uint_eq(fab_read_u8(&r), 0xfe);
-    ck_assert_uint_eq(fab_read_u16(&r), 0xabcd);
-    ck_assert_uint_eq(fab_read_u32(&r), 0x12345678);
-    ck_assert_uint_eq(fab_read_u64(&r), UINT64_C(0x1122334455667788));
-    ck_assert_mem_eq(fab_read_bytes(&r, 5), "xyz\0\0", 5);
+    struct fab_base_reader r = fab_base_reader(bytes, sizeof bytes);
+    ck_assert_uint_eq(fab_base_read_u8(&r), 0xfe);
+    ck_assert_uint_eq(fab_base_read_u16(&r), 0xabcd);
+    ck_assert_uint_eq(fab_base_read_u32(&r), 0x12345678);
+    ck_assert_uint_eq(fab_base_read_u64(&r), UINT64_C(0x1122334455667788));
+    ck_assert_mem_eq(fab_base_read_bytes(&r, 5), "xyz\0\0", 5);
 }
 END_TEST
 
 START_TEST(writer_error_sticks_and_writes_nothing)
 {
     uint8_t bytes[3] = {9, 9, 9};
-    struct fab_writer w = fab_writer(bytes, 2);
-    fab_write_u32(&w, 1);
-    fab_write_u8(&w, 1);
+    struct fab_base_writer w = fab_base_writer(bytes, 2);
+    fab_base_write_u32(&w, 1);
+    fab_base_write_u8(&w, 1);
     ck_assert_int_eq(w.status, FAB_E_TRUNCATED);
     ck_assert_mem_eq(bytes, "\x09\x09\x09", 3);
 }
@@ -106,11 +106,11 @@ END_TEST
 START_TEST(sizes_are_checked)
 {
     size_t size, capacity = 0;
-    ck_assert(fab_size_mul(3, 4, &size) && size == 12);
-    ck_assert(!fab_size_mul(SIZE_MAX / 2, 3, &size));
-    ck_assert(!fab_size_add(SIZE_MAX, 1, &size));
-    ck_assert_ptr_null(fab_alloc_array(SIZE_MAX / 2, 3));
-    ck_assert_ptr_null(fab_grow(NULL, 16, SIZE_MAX / 8, &capacity));
+    ck_assert(fab_base_size_mul(3, 4, &size) && size == 12);
+    ck_assert(!fab_base_size_mul(SIZE_MAX / 2, 3, &size));
+    ck_assert(!fab_base_size_add(SIZE_MAX, 1, &size));
+    ck_assert_ptr_null(fab_base_alloc_array(SIZE_MAX / 2, 3));
+    ck_assert_ptr_null(fab_base_grow(NULL, 16, SIZE_MAX / 8, &capacity));
     ck_assert_uint_eq(capacity, 0);
 }
 END_TEST
@@ -121,7 +121,7 @@ START_TEST(arrays_grow_and_keep_their_items)
     size_t capacity = 0, moves = 0;
     for (uint32_t i = 0; i < 100000; i++) {
         size_t before = capacity;
-        void *grown = fab_grow(items, sizeof *items, i + 1, &capacity);
+        void *grown = fab_base_grow(items, sizeof *items, i + 1, &capacity);
         ck_assert_ptr_nonnull(grown);
         items = grown;
         items[i] = i;
@@ -142,10 +142,10 @@ START_TEST(arena_gives_zeroed_aligned_separate_memory)
         uint8_t *at;
         size_t len;
     } pieces[500];
-    fab_prng_init(&prng, test_seed("arena", 3));
+    fab_base_prng_init(&prng, test_seed("arena", 3));
     for (size_t i = 0; i < 500; i++) {
-        pieces[i].len = (size_t)fab_prng_below(&prng, i % 50 == 0 ? 100000 : 300);
-        pieces[i].at = fab_arena_alloc(&a, pieces[i].len, 1);
+        pieces[i].len = (size_t)fab_base_prng_below(&prng, i % 50 == 0 ? 100000 : 300);
+        pieces[i].at = fab_base_arena_alloc(&a, pieces[i].len, 1);
         ck_assert_ptr_nonnull(pieces[i].at);
         ck_assert_uint_eq((uintptr_t)pieces[i].at % _Alignof(max_align_t), 0);
         for (size_t b = 0; b < pieces[i].len; b++)
@@ -155,21 +155,21 @@ START_TEST(arena_gives_zeroed_aligned_separate_memory)
     for (size_t i = 0; i < 500; i++)
         for (size_t b = 0; b < pieces[i].len; b++)
             ck_assert_uint_eq(pieces[i].at[b], i % 255 + 1);
-    fab_arena_fini(&a);
-    fab_arena_fini(&a); /* twice is fine */
+    fab_base_arena_fini(&a);
+    fab_base_arena_fini(&a); /* twice is fine */
 }
 END_TEST
 
 START_TEST(arena_refuses_what_overflows)
 {
     struct fab_arena a;
-    fab_arena_init(&a);
-    ck_assert_ptr_null(fab_arena_alloc(&a, SIZE_MAX, 2));
-    ck_assert_ptr_null(fab_arena_alloc(&a, SIZE_MAX, 1));
-    ck_assert_ptr_null(fab_arena_text(&a, "", SIZE_MAX));
-    ck_assert_ptr_nonnull(fab_arena_alloc(&a, 0, 8));
-    ck_assert_str_eq(fab_arena_text(&a, "abcdef", 3), "abc");
-    fab_arena_fini(&a);
+    fab_base_arena_init(&a);
+    ck_assert_ptr_null(fab_base_arena_alloc(&a, SIZE_MAX, 2));
+    ck_assert_ptr_null(fab_base_arena_alloc(&a, SIZE_MAX, 1));
+    ck_assert_ptr_null(fab_base_arena_text(&a, "", SIZE_MAX));
+    ck_assert_ptr_nonnull(fab_base_arena_alloc(&a, 0, 8));
+    ck_assert_str_eq(fab_base_arena_text(&a, "abcdef", 3), "abc");
+    fab_base_arena_fini(&a);
 }
 END_TEST
 
@@ -177,29 +177,29 @@ START_TEST(bits_behave_as_an_array_of_bools)
 {
     enum { BITS = 300 };
     bool model[BITS] = {false};
-    uint64_t *set = fab_bits_new(BITS);
+    uint64_t *set = fab_base_bits_new(BITS);
     struct fab_prng prng;
-    fab_prng_init(&prng, test_seed("bits", 4));
+    fab_base_prng_init(&prng, test_seed("bits", 4));
     for (int step = 0; step < 20000; step++) {
-        size_t i = (size_t)fab_prng_below(&prng, BITS), found = i;
-        bool value = fab_prng_chance(&prng, 0.1);
-        if (value && fab_prng_chance(&prng, 0.5))
-            ck_assert_int_eq(fab_bits_take(set, i), !model[i]);
+        size_t i = (size_t)fab_base_prng_below(&prng, BITS), found = i;
+        bool value = fab_base_prng_chance(&prng, 0.1);
+        if (value && fab_base_prng_chance(&prng, 0.5))
+            ck_assert_int_eq(fab_base_bits_add(set, i), !model[i]);
         else
-            fab_bits_put(set, i, value);
+            fab_base_bits_put(set, i, value);
         model[i] = value;
         while (found < BITS && !model[found])
             found++;
-        ck_assert_uint_eq(fab_bits_next(set, BITS, i), found);
-        ck_assert_int_eq(fab_bits_get(set, i), value);
+        ck_assert_uint_eq(fab_base_bits_next(set, BITS, i), found);
+        ck_assert_int_eq(fab_base_bits_get(set, i), value);
     }
     size_t count = 0;
     for (size_t i = 0; i < BITS; i++)
         count += model[i];
-    ck_assert_uint_eq(fab_bits_count(set, BITS), count);
-    ck_assert_uint_eq(fab_bits_next(set, BITS, BITS), BITS);
-    fab_bits_zero(set, BITS);
-    ck_assert_uint_eq(fab_bits_count(set, BITS), 0);
+    ck_assert_uint_eq(fab_base_bits_count(set, BITS), count);
+    ck_assert_uint_eq(fab_base_bits_next(set, BITS, BITS), BITS);
+    fab_base_bits_zero(set, BITS);
+    ck_assert_uint_eq(fab_base_bits_count(set, BITS), 0);
     free(set);
 }
 END_TEST
@@ -214,19 +214,19 @@ START_TEST(map_agrees_with_a_plain_array)
     struct fab_map m = {0};
     struct fab_prng prng;
     size_t count = 0;
-    fab_prng_init(&prng, test_seed("map", 5));
+    fab_base_prng_init(&prng, test_seed("map", 5));
     for (int step = 0; step < 200000; step++) {
-        uint64_t key = fab_prng_below(&prng, KEYS), wide = key << 40; /* low bits all zero */
-        uint32_t value = (uint32_t)fab_prng_next(&prng), got = 0;
-        switch (fab_prng_below(&prng, 4)) {
+        uint64_t key = fab_base_prng_below(&prng, KEYS), wide = key << 40; /* low bits all zero */
+        uint32_t value = (uint32_t)fab_base_prng_next(&prng), got = 0;
+        switch (fab_base_prng_below(&prng, 4)) {
         case 0:
-            ck_assert_int_eq(fab_map_put(&m, wide, value), FAB_OK);
+            ck_assert_int_eq(fab_base_map_put(&m, wide, value), FAB_OK);
             count += !model[key].there;
             model[key].there = true;
             model[key].value = value;
             break;
         case 1:
-            ck_assert_int_eq(fab_map_add(&m, wide, value),
+            ck_assert_int_eq(fab_base_map_add(&m, wide, value),
                              model[key].there ? FAB_E_EXISTS : FAB_OK);
             if (!model[key].there) {
                 model[key].there = true;
@@ -235,12 +235,12 @@ START_TEST(map_agrees_with_a_plain_array)
             }
             break;
         case 2:
-            ck_assert_int_eq(fab_map_remove(&m, wide), model[key].there);
+            ck_assert_int_eq(fab_base_map_remove(&m, wide), model[key].there);
             count -= model[key].there;
             model[key].there = false;
             break;
         default:
-            ck_assert_int_eq(fab_map_get(&m, wide, &got), model[key].there);
+            ck_assert_int_eq(fab_base_map_get(&m, wide, &got), model[key].there);
             if (model[key].there)
                 ck_assert_uint_eq(got, model[key].value);
         }
@@ -249,13 +249,13 @@ START_TEST(map_agrees_with_a_plain_array)
     size_t cursor = 0, visited = 0;
     uint64_t key;
     uint32_t value;
-    while (fab_map_next(&m, &cursor, &key, &value)) {
+    while (fab_base_map_next(&m, &cursor, &key, &value)) {
         ck_assert(model[key >> 40].there);
         ck_assert_uint_eq(model[key >> 40].value, value);
         visited++;
     }
     ck_assert_uint_eq(visited, count);
-    fab_map_fini(&m);
+    fab_base_map_fini(&m);
 }
 END_TEST
 
@@ -263,43 +263,43 @@ START_TEST(map_takes_any_key_and_value)
 {
     struct fab_map m;
     uint32_t value = 1;
-    fab_map_init(&m);
-    ck_assert(!fab_map_get(&m, 0, &value));
-    ck_assert(!fab_map_remove(&m, 0));
-    ck_assert_int_eq(fab_map_put(&m, 0, UINT32_MAX), FAB_OK);
-    ck_assert_int_eq(fab_map_put(&m, UINT64_MAX, 0), FAB_OK);
-    ck_assert(fab_map_get(&m, 0, &value) && value == UINT32_MAX);
-    ck_assert(fab_map_get(&m, UINT64_MAX, &value) && value == 0);
-    ck_assert_int_eq(fab_map_reserve(&m, SIZE_MAX / 4), FAB_E_NOMEM);
-    fab_map_fini(&m);
+    fab_base_map_init(&m);
+    ck_assert(!fab_base_map_get(&m, 0, &value));
+    ck_assert(!fab_base_map_remove(&m, 0));
+    ck_assert_int_eq(fab_base_map_put(&m, 0, UINT32_MAX), FAB_OK);
+    ck_assert_int_eq(fab_base_map_put(&m, UINT64_MAX, 0), FAB_OK);
+    ck_assert(fab_base_map_get(&m, 0, &value) && value == UINT32_MAX);
+    ck_assert(fab_base_map_get(&m, UINT64_MAX, &value) && value == 0);
+    ck_assert_int_eq(fab_base_map_reserve(&m, SIZE_MAX / 4), FAB_E_NOMEM);
+    fab_base_map_fini(&m);
 }
 END_TEST
 
 START_TEST(map_reserve_makes_room_at_once)
 {
     struct fab_map m = {0};
-    ck_assert_int_eq(fab_map_reserve(&m, 10000), FAB_OK);
+    ck_assert_int_eq(fab_base_map_reserve(&m, 10000), FAB_OK);
     size_t capacity = m.capacity;
     for (uint64_t i = 0; i < 10000; i++)
-        ck_assert_int_eq(fab_map_put(&m, i, (uint32_t)i), FAB_OK);
+        ck_assert_int_eq(fab_base_map_put(&m, i, (uint32_t)i), FAB_OK);
     ck_assert_uint_eq(m.capacity, capacity);
-    fab_map_fini(&m);
+    fab_base_map_fini(&m);
 }
 END_TEST
 
 START_TEST(sets_join_under_their_lowest)
 {
     uint32_t sets[8];
-    fab_sets_init(sets, 8);
+    fab_base_sets_init(sets, 8);
     for (uint32_t i = 0; i < 8; i++)
-        ck_assert_uint_eq(fab_sets_find(sets, i), i);
-    fab_sets_join(sets, 7, 5);
-    fab_sets_join(sets, 6, 2);
-    fab_sets_join(sets, 7, 6);
-    fab_sets_join(sets, 2, 5);
+        ck_assert_uint_eq(fab_base_sets_find(sets, i), i);
+    fab_base_sets_join(sets, 7, 5);
+    fab_base_sets_join(sets, 6, 2);
+    fab_base_sets_join(sets, 7, 6);
+    fab_base_sets_join(sets, 2, 5);
     const uint32_t want[8] = {0, 1, 2, 3, 4, 2, 2, 2};
     for (uint32_t i = 0; i < 8; i++)
-        ck_assert_uint_eq(fab_sets_find(sets, i), want[i]);
+        ck_assert_uint_eq(fab_base_sets_find(sets, i), want[i]);
 }
 END_TEST
 
@@ -307,12 +307,12 @@ START_TEST(prng_gives_the_published_sequence)
 {
     /* xoshiro256** from state {1, 2, 3, 4}, as its authors' code gives it. */
     struct fab_prng p = {.s = {1, 2, 3, 4}};
-    ck_assert_uint_eq(fab_prng_next(&p), UINT64_C(11520));
-    ck_assert_uint_eq(fab_prng_next(&p), UINT64_C(0));
-    ck_assert_uint_eq(fab_prng_next(&p), UINT64_C(1509978240));
-    ck_assert_uint_eq(fab_prng_next(&p), UINT64_C(1215971899390074240));
+    ck_assert_uint_eq(fab_base_prng_next(&p), UINT64_C(11520));
+    ck_assert_uint_eq(fab_base_prng_next(&p), UINT64_C(0));
+    ck_assert_uint_eq(fab_base_prng_next(&p), UINT64_C(1509978240));
+    ck_assert_uint_eq(fab_base_prng_next(&p), UINT64_C(1215971899390074240));
     /* splitmix64 from 0 starts with these. */
-    fab_prng_init(&p, 0);
+    fab_base_prng_init(&p, 0);
     ck_assert_uint_eq(p.s[0], UINT64_C(0xe220a8397b1dcdaf));
     ck_assert_uint_eq(p.s[1], UINT64_C(0x6e789e6aa1b965f4));
 }
@@ -322,13 +322,13 @@ START_TEST(prng_below_is_bounded_and_even)
 {
     struct fab_prng p;
     uint32_t seen[7] = {0};
-    fab_prng_init(&p, test_seed("prng", 6));
+    fab_base_prng_init(&p, test_seed("prng", 6));
     for (int i = 0; i < 70000; i++)
-        seen[fab_prng_below(&p, 7)]++;
+        seen[fab_base_prng_below(&p, 7)]++;
     for (int i = 0; i < 7; i++)
         ck_assert(seen[i] > 9500 && seen[i] < 10500);
-    ck_assert_uint_eq(fab_prng_below(&p, 1), 0);
-    ck_assert_uint_lt(fab_prng_below(&p, UINT64_MAX), UINT64_MAX);
+    ck_assert_uint_eq(fab_base_prng_below(&p, 1), 0);
+    ck_assert_uint_lt(fab_base_prng_below(&p, UINT64_MAX), UINT64_MAX);
 }
 END_TEST
 
@@ -336,11 +336,11 @@ START_TEST(prng_chance_keeps_its_rate)
 {
     struct fab_prng p;
     int hits = 0;
-    fab_prng_init(&p, test_seed("chance", 7));
+    fab_base_prng_init(&p, test_seed("chance", 7));
     for (int i = 0; i < 100000; i++) {
-        hits += fab_prng_chance(&p, 0.25);
-        ck_assert(!fab_prng_chance(&p, 0.0));
-        ck_assert(fab_prng_chance(&p, 1.0));
+        hits += fab_base_prng_chance(&p, 0.25);
+        ck_assert(!fab_base_prng_chance(&p, 0.0));
+        ck_assert(fab_base_prng_chance(&p, 1.0));
     }
     ck_assert(hits > 24000 && hits < 26000);
 }
@@ -353,17 +353,17 @@ START_TEST(shuffle_is_a_permutation)
     uint32_t items[COUNT];
     bool seen[COUNT] = {false};
     int fixed = 0;
-    fab_prng_init(&p, test_seed("shuffle", 8));
+    fab_base_prng_init(&p, test_seed("shuffle", 8));
     for (uint32_t i = 0; i < COUNT; i++)
         items[i] = i;
-    fab_prng_shuffle(&p, items, COUNT);
+    fab_base_prng_shuffle(&p, items, COUNT);
     for (uint32_t i = 0; i < COUNT; i++) {
         ck_assert(!seen[items[i]]);
         seen[items[i]] = true;
         fixed += items[i] == i;
     }
     ck_assert_int_lt(fixed, 20);
-    fab_prng_shuffle(&p, items, 0);
+    fab_base_prng_shuffle(&p, items, 0);
 }
 END_TEST
 
@@ -372,19 +372,19 @@ START_TEST(text_grows_as_it_is_written)
     struct fab_text t = {0};
     char *taken = NULL;
     size_t len = 0;
-    ck_assert_str_eq(fab_text_get(&t), "");
+    ck_assert_str_eq(fab_base_text_get(&t), "");
     for (int i = 0; i < 1000; i++)
-        fab_text_addf(&t, "%d,", i);
-    fab_text_add(&t, "end");
-    fab_text_bytes(&t, "\0x", 2);
+        fab_base_text_addf(&t, "%d,", i);
+    fab_base_text_add(&t, "end");
+    fab_base_text_bytes(&t, "\0x", 2);
     ck_assert_uint_eq(t.len, 10 * 2 + 90 * 3 + 900 * 4 + 3 + 2);
-    ck_assert_int_eq(fab_text_take(&t, &taken, &len), FAB_OK);
+    ck_assert_int_eq(fab_base_text_take(&t, &taken, &len), FAB_OK);
     ck_assert_uint_eq(len, 10 * 2 + 90 * 3 + 900 * 4 + 5);
     ck_assert_mem_eq(taken, "0,1,2,3,4,5,6,7,8,9,10,", 23);
     ck_assert_mem_eq(taken + len - 9, "999,end\0x", 10);
     free(taken);
     ck_assert_uint_eq(t.len, 0);
-    ck_assert_int_eq(fab_text_take(&t, &taken, NULL), FAB_OK); /* empty is text too */
+    ck_assert_int_eq(fab_base_text_take(&t, &taken, NULL), FAB_OK); /* empty is text too */
     ck_assert_str_eq(taken, "");
     free(taken);
 }
@@ -394,16 +394,16 @@ START_TEST(text_error_sticks)
 {
     struct fab_text t = {0};
     char *taken = NULL;
-    fab_text_add(&t, "abc");
-    fab_text_bytes(&t, "", SIZE_MAX);
-    fab_text_add(&t, "def");
+    fab_base_text_add(&t, "abc");
+    fab_base_text_bytes(&t, "", SIZE_MAX);
+    fab_base_text_add(&t, "def");
     ck_assert_int_eq(t.status, FAB_E_NOMEM);
-    ck_assert_str_eq(fab_text_get(&t), "abc");
-    ck_assert_int_eq(fab_text_take(&t, &taken, NULL), FAB_E_NOMEM);
+    ck_assert_str_eq(fab_base_text_get(&t), "abc");
+    ck_assert_int_eq(fab_base_text_take(&t, &taken, NULL), FAB_E_NOMEM);
     ck_assert_ptr_null(taken);
-    fab_text_add(&t, "new"); /* empty and usable again */
-    ck_assert_str_eq(fab_text_get(&t), "new");
-    fab_text_fini(&t);
+    fab_base_text_add(&t, "new"); /* empty and usable again */
+    ck_assert_str_eq(fab_base_text_get(&t), "new");
+    fab_base_text_fini(&t);
 }
 END_TEST
 
@@ -431,11 +431,13 @@ START_TEST(digits_say_numbers)
         const char *text = cases[i].text;
         size_t len = strlen(text);
         uint64_t value = 7;
-        const char *stop = fab_digits(text, text + len, cases[i].base, cases[i].most, &value);
+        const char *stop =
+            fab_base_digits_read(text, text + len, cases[i].base, cases[i].most, &value);
         ck_assert_msg(stop == (cases[i].used < 0 ? NULL : text + cases[i].used), "%s", text);
         ck_assert_uint_eq(value, cases[i].used < 0 ? 7 : cases[i].value);
         bool all = cases[i].used > 0 && (size_t)cases[i].used == len;
-        ck_assert_int_eq(fab_digits_all(text, len, cases[i].base, cases[i].most, &value), all);
+        ck_assert_int_eq(fab_base_digits_parse(text, len, cases[i].base, cases[i].most, &value),
+                         all);
     }
 }
 END_TEST

@@ -34,8 +34,8 @@ static int computed(const struct chosen *c, struct fab_engine_choice *t)
 
 static void choice_fini(struct fab_engine_choice *t)
 {
-    fab_lft_fini(&t->lft);
-    fab_vls_fini(&t->vls);
+    fab_target_lft_fini(&t->lft);
+    fab_target_vls_fini(&t->vls);
     fab_verify_verdict_fini(&t->verdict);
 }
 
@@ -60,7 +60,7 @@ static void start(struct chosen *c, struct fab_fabric *f, const char *chain)
 static void finish(struct chosen *c)
 {
     choice_fini(&c->choice);
-    fab_lids_fini(&c->lids);
+    fab_target_lids_fini(&c->lids);
     fab_policy_fini(&c->policy);
     fab_fabric_unref(c->f);
 }
@@ -81,7 +81,7 @@ static bool assert_best(struct chosen *c, const char *what)
     for (uint32_t i = c->taken; i < c->chain.count; i++) {
         struct fab_engine_choice t = {.engine = c->chain.engine[i]};
         bool other = computed(c, &t) == FAB_OK && fab_verify_verdict_good(&t.verdict) &&
-                     !fab_vls_many(&t.vls);
+                     !fab_target_vls_multiple(&t.vls);
         uint64_t its = other ? score(c, &t.lft) : UINT64_MAX;
         ck_assert_msg(mine <= its, "%s: %s is better than %s", what, t.engine->name,
                       c->choice.engine->name);
@@ -106,8 +106,8 @@ static struct fab_fabric *tree_with_holes(uint64_t seed)
         uint32_t radix, levels, taper;
     } trees[] = {{8, 3, 1}, {12, 2, 1}, {12, 2, 2}, {6, 3, 1}};
     struct fab_prng prng;
-    fab_prng_init(&prng, seed);
-    size_t i = fab_prng_below(&prng, sizeof(trees) / sizeof(*trees));
+    fab_base_prng_init(&prng, seed);
+    size_t i = fab_base_prng_below(&prng, sizeof(trees) / sizeof(*trees));
     return damaged(fat_tree(trees[i].radix, trees[i].levels, trees[i].taper), &prng, 0.04, 0.01);
 }
 
@@ -120,7 +120,7 @@ START_TEST(the_best_is_taken)
         struct chosen a, b;
         char what[40];
         snprintf(what, sizeof(what), "seed %" PRIu64, seed + i);
-        fab_prng_init(&prng, seed + i);
+        fab_base_prng_init(&prng, seed + i);
         start(&a, tree_with_holes(seed + i), "auto");
         start(&b, retold(a.f, &prng, 0), "auto");
         ck_assert_int_eq(fab_study_choose_engine(&a.in, &a.chain, a.taken, &a.choice), FAB_OK);
@@ -157,7 +157,7 @@ START_TEST(what_is_whole_or_configured_or_large_is_left)
     assert_untouched(leaf_spine(6, 3, 3), "auto", false);
     assert_untouched(tree_with_holes(1), "fattree, updn, nue", true);
     struct fab_prng prng;
-    fab_prng_init(&prng, test_seed("large", 7));
+    fab_base_prng_init(&prng, test_seed("large", 7));
     assert_untouched(damaged(fat_tree(18, 3, 1), &prng, 0.02, 0), "auto", true);
 }
 END_TEST
@@ -208,7 +208,7 @@ static int choose_lean(void)
 START_TEST(without_memory_it_stays)
 {
     struct fab_prng prng;
-    fab_prng_init(&prng, test_seed("holes", 3));
+    fab_base_prng_init(&prng, test_seed("holes", 3));
     start(&lean, damaged(fat_tree(4, 3, 1), &prng, 0.05, 0), "auto");
     ck_assert(lean.flawed);
     ck_assert_uint_gt(fail_each_allocation(choose_lean, FAB_E_NOMEM), 100);

@@ -10,20 +10,20 @@
 static struct fab_classes *fresh(void)
 {
     struct fab_classes *c;
-    ck_assert_int_eq(fab_classes_new(&c), FAB_OK);
+    ck_assert_int_eq(fab_policy_classes_new(&c), FAB_OK);
     return c;
 }
 
 static int add(struct fab_classes *c, const char *name, uint8_t share, uint8_t *ret)
 {
     struct fab_classes_error error;
-    return fab_classes_add(
+    return fab_policy_classes_add(
         c, &(struct fab_class){.name = name, .share = share, .sl = FAB_CLASS_NO_SL}, ret, &error);
 }
 
 static int read_text(struct fab_classes *c, const char *text, struct fab_classes_error *error)
 {
-    return fab_classes_read(c, text, strlen(text), error);
+    return fab_policy_classes_read(c, text, strlen(text), error);
 }
 
 START_TEST(classes_have_names_and_shares)
@@ -38,14 +38,14 @@ START_TEST(classes_have_names_and_shares)
     ck_assert_int_eq(add(c, "much", 101, &n), FAB_E_RANGE);
     ck_assert_int_eq(add(c, "default", 10, &n), FAB_OK);
     ck_assert_uint_eq(n, 0);
-    ck_assert_int_eq(fab_classes_check(c, &error), FAB_OK);
+    ck_assert_int_eq(fab_policy_classes_check(c, &error), FAB_OK);
     ck_assert_int_eq(add(c, "training", 60, &n), FAB_OK);
-    ck_assert_int_eq(fab_classes_check(c, &error), FAB_E_RANGE);
+    ck_assert_int_eq(fab_policy_classes_check(c, &error), FAB_E_RANGE);
     ck_assert_ptr_nonnull(strstr(error.message, "110 percent"));
     while (add(c, (char[]){'x', (char)('a' + c->count), 0}, 0, &n) == FAB_OK)
         ;
     ck_assert_uint_eq(c->count, FAB_CLASSES_MAX);
-    fab_classes_unref(c);
+    fab_policy_classes_unref(c);
 }
 END_TEST
 
@@ -55,12 +55,12 @@ START_TEST(rules_in_our_words)
     struct fab_classes_error error;
     uint8_t n;
     ck_assert_int_eq(add(c, "storage", 40, &n), FAB_OK);
-    ck_assert_int_eq(fab_classes_add_rule(c, n,
-                                          "from=@jobs to=\"stor 0*\" service=0x10-0x1f,7 "
-                                          "qos_class=3 pkey=0x8011",
-                                          &error),
+    ck_assert_int_eq(fab_policy_classes_add_rule(c, n,
+                                                 "from=@jobs to=\"stor 0*\" service=0x10-0x1f,7 "
+                                                 "qos_class=3 pkey=0x8011",
+                                                 &error),
                      FAB_OK);
-    ck_assert_int_eq(fab_classes_add_rule(c, n, "to=0x0002c90300000001 partition=a", &error),
+    ck_assert_int_eq(fab_policy_classes_add_rule(c, n, "to=0x0002c90300000001 partition=a", &error),
                      FAB_OK);
     ck_assert_uint_eq(c->rules, 2);
     const struct fab_class_rule *r = &c->rule[0];
@@ -72,7 +72,7 @@ START_TEST(rules_in_our_words)
     ck_assert_str_eq(c->group[0].member[0].name, "jobs");
     ck_assert_str_eq(c->group[1].member[0].name, "stor 0*");
     ck_assert_uint_eq(c->group[2].member[0].first, UINT64_C(0x0002c90300000001));
-    fab_classes_unref(c);
+    fab_policy_classes_unref(c);
 }
 END_TEST
 
@@ -84,11 +84,12 @@ START_TEST(wrong_rules_are_told)
     struct fab_classes *c = fresh();
     for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++) {
         struct fab_classes_error error = {.message = ""};
-        ck_assert_msg(fab_classes_add_rule(c, 0, rules[i], &error) == FAB_E_FORMAT, "%s", rules[i]);
+        ck_assert_msg(fab_policy_classes_add_rule(c, 0, rules[i], &error) == FAB_E_FORMAT, "%s",
+                      rules[i]);
         ck_assert_uint_gt(strlen(error.message), 0);
     }
     ck_assert_uint_eq(c->rules, 0);
-    fab_classes_unref(c);
+    fab_policy_classes_unref(c);
 }
 END_TEST
 
@@ -132,7 +133,7 @@ START_TEST(qos_policy_of_opensm)
     struct fab_classes *c = fresh();
     struct fab_classes_error error = {.message = ""};
     ck_assert_msg(read_text(c, full, &error) == FAB_OK, "%u: %s", error.line, error.message);
-    int whole = fab_classes_find(c, "WholeSet");
+    int whole = fab_policy_classes_find(c, "WholeSet");
     ck_assert_int_eq(whole, 1);
     const struct fab_class *k = &c->class[whole];
     ck_assert_uint_eq(k->sl, 1);
@@ -160,7 +161,7 @@ START_TEST(qos_policy_of_opensm)
     ck_assert_uint_eq(c->class[rest->class].sl, 3);
     ck_assert_uint_eq(rest->from | rest->to | rest->service.count | rest->pkey.count, 0);
     ck_assert_uint_eq(c->notes, 0);
-    fab_classes_unref(c);
+    fab_policy_classes_unref(c);
 }
 END_TEST
 
@@ -177,7 +178,7 @@ START_TEST(a_default_level_of_another_sl)
     ck_assert_uint_eq(c->class[1].sl, 2);
     ck_assert_uint_eq(c->rules, 1);
     ck_assert_uint_eq(c->rule[0].class, 1);
-    fab_classes_unref(c);
+    fab_policy_classes_unref(c);
 }
 END_TEST
 
@@ -211,7 +212,7 @@ START_TEST(wrong_policies_are_told_with_the_line)
         ck_assert_msg(read_text(c, wrong[i].text, &error) == FAB_E_FORMAT, "%s", wrong[i].text);
         ck_assert_msg(error.line == wrong[i].line, "%s: line %u: %s", wrong[i].text, error.line,
                       error.message);
-        fab_classes_unref(c);
+        fab_policy_classes_unref(c);
     }
 }
 END_TEST
@@ -219,22 +220,25 @@ END_TEST
 START_TEST(tables_of_options)
 {
     struct fab_classes *c = fresh();
-    ck_assert_int_eq(fab_classes_set_map(c, "0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15"), FAB_OK);
+    ck_assert_int_eq(fab_policy_classes_set_map(c, "0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15"),
+                     FAB_OK);
     ck_assert(c->has_map);
     ck_assert_uint_eq(c->map[15], 15);
-    ck_assert_int_eq(fab_classes_set_map(c, "0,1"), FAB_E_FORMAT);
-    ck_assert_int_eq(fab_classes_set_map(c, "0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,0"),
+    ck_assert_int_eq(fab_policy_classes_set_map(c, "0,1"), FAB_E_FORMAT);
+    ck_assert_int_eq(fab_policy_classes_set_map(c, "0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,0"),
                      FAB_E_FORMAT);
-    ck_assert_int_eq(fab_classes_set_map(c, "0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,16"), FAB_E_FORMAT);
-    ck_assert_int_eq(fab_classes_set_arb(c, true, "0:4"), FAB_OK);
-    ck_assert_int_eq(fab_classes_set_arb(c, false, "0:0,1:64,2:255"), FAB_OK);
+    ck_assert_int_eq(fab_policy_classes_set_map(c, "0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,16"),
+                     FAB_E_FORMAT);
+    ck_assert_int_eq(fab_policy_classes_set_arb(c, true, "0:4"), FAB_OK);
+    ck_assert_int_eq(fab_policy_classes_set_arb(c, false, "0:0,1:64,2:255"), FAB_OK);
     ck_assert_uint_eq(c->highs, 1);
     ck_assert_uint_eq(c->lows, 3);
     ck_assert_uint_eq(c->low[2].weight, 255);
     static const char *const wrong[] = {"", "0", "0:", "15:1", "0:256", "0:1,", "0:1,1"};
     for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
-        ck_assert_msg(fab_classes_set_arb(c, false, wrong[i]) == FAB_E_FORMAT, "%s", wrong[i]);
-    fab_classes_unref(c);
+        ck_assert_msg(fab_policy_classes_set_arb(c, false, wrong[i]) == FAB_E_FORMAT, "%s",
+                      wrong[i]);
+    fab_policy_classes_unref(c);
 }
 END_TEST
 

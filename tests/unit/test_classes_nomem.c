@@ -26,13 +26,14 @@ static int make(struct fab_classes **ret)
 {
     struct fab_classes_error e;
     uint8_t n;
-    int r = fab_classes_new(ret);
+    int r = fab_policy_classes_new(ret);
     if (r == FAB_OK)
-        r = fab_classes_read(*ret, text, strlen(text), &e);
+        r = fab_policy_classes_read(*ret, text, strlen(text), &e);
     if (r == FAB_OK)
-        r = fab_classes_add(*ret, &(struct fab_class){.name = "b", .sl = FAB_CLASS_NO_SL}, &n, &e);
+        r = fab_policy_classes_add(*ret, &(struct fab_class){.name = "b", .sl = FAB_CLASS_NO_SL},
+                                   &n, &e);
     if (r == FAB_OK)
-        r = fab_classes_add_rule(*ret, n, "from=@g to=h* pkey=1,2,3 partition=q", &e);
+        r = fab_policy_classes_add_rule(*ret, n, "from=@g to=h* pkey=1,2,3 partition=q", &e);
     return r;
 }
 
@@ -40,7 +41,7 @@ static int read_all(void)
 {
     struct fab_classes *c = NULL;
     int r = make(&c);
-    fab_classes_unref(c);
+    fab_policy_classes_unref(c);
     return r;
 }
 
@@ -54,7 +55,7 @@ static int find_groups(void)
         r = fab_qos_matcher_init(&m, f, &p, &none);
     if (r == FAB_OK)
         fab_qos_matcher_fini(&m);
-    fab_classes_unref(p.classes);
+    fab_policy_classes_unref(p.classes);
     return r;
 }
 

@@ -79,8 +79,8 @@ static void check_all(const struct fab_fabric *f, const struct fab_congestion *c
     for (uint32_t p = 0; p < f->port_count; p++) {
         const struct fab_congestion_port *s = fab_congestion_of_switch(c, f, p);
         const struct fab_congestion_adapter *a = fab_congestion_of_adapter(c, f, p);
-        bool has =
-            f->ports[p].num > 0 && fab_port_is_up(f, p) && !f->nodes[f->ports[p].node].aggregation;
+        bool has = f->ports[p].num > 0 && fab_fabric_port_is_up(f, p) &&
+                   !f->nodes[f->ports[p].node].aggregation;
         ck_assert(has == (s != NULL || a != NULL));
         ck_assert(!(s != NULL && a != NULL));
     }
@@ -138,14 +138,15 @@ START_TEST(what_is_set_by_hand_stands)
         int32_t *v = p.congestion.value;
         char why[200];
         for (int i = 0; i < FAB_CONGESTION_VALUES; i++)
-            v[i] = end ? fab_congestion_domains[i].most : fab_congestion_domains[i].least;
+            v[i] = end ? fab_policy_congestion_domains[i].most
+                       : fab_policy_congestion_domains[i].least;
         ck_assert_int_eq(fab_policy_validate(&p, why, sizeof why), 0);
         struct fab_congestion c = computed(f, &p);
         uint32_t leaf = 0, host = f->switch_count;
         const struct fab_congestion_port *s =
-            fab_congestion_of_switch(&c, f, fab_port_id(f, leaf, 1));
+            fab_congestion_of_switch(&c, f, fab_fabric_port_id(f, leaf, 1));
         const struct fab_congestion_adapter *a =
-            fab_congestion_of_adapter(&c, f, fab_port_id(f, host, 1));
+            fab_congestion_of_adapter(&c, f, fab_fabric_port_id(f, host, 1));
         ck_assert_int_eq(s->threshold, v[FAB_CONGESTION_THRESHOLD]);
         ck_assert_int_eq(s->marking_rate, v[FAB_CONGESTION_MARKING_RATE]);
         ck_assert_int_eq(s->packet_size, v[FAB_CONGESTION_PACKET_SIZE]);

@@ -17,7 +17,7 @@ static uint32_t read_ca(struct fab_congestion_log *log, const struct fab_cc_log_
 {
     uint8_t bytes[LEN];
     uint32_t events = UINT32_MAX;
-    ck_assert_int_eq(fab_attr_pack(&fab_attr_cc_log_ca, is, bytes, sizeof bytes), 0);
+    ck_assert_int_eq(fab_wire_attr_pack(&fab_wire_attr_cc_log_ca, is, bytes, sizeof bytes), 0);
     ck_assert_int_eq(fab_congestion_log_update(log, false, bytes, sizeof bytes, at, &events), 0);
     return events;
 }
@@ -105,7 +105,7 @@ START_TEST(a_switch_tells_its_ports)
     is.port_map[31 - 36 / 8] = 1u << 36 % 8;
     is.entry[14].slid = 9;
     is.entry[14].dlid = 8;
-    ck_assert_int_eq(fab_attr_pack(&fab_attr_cc_log, &is, bytes, sizeof bytes), 0);
+    ck_assert_int_eq(fab_wire_attr_pack(&fab_wire_attr_cc_log, &is, bytes, sizeof bytes), 0);
     ck_assert_int_eq(fab_congestion_log_update(&log, true, bytes, sizeof bytes, SECOND, &events),
                      0);
     for (int port = 0; port < 256; port++)
@@ -150,17 +150,17 @@ END_TEST
 START_TEST(any_readings)
 {
     struct fab_prng r;
-    fab_prng_init(&r, test_seed("logs", 17));
+    fab_base_prng_init(&r, test_seed("logs", 17));
     static uint16_t senders[0xc000];
     for (int i = 0; i < 2000; i++) {
         struct fab_congestion_log log = {0};
-        bool of_switch = fab_prng_chance(&r, 0.5);
-        uint64_t now = 1 + fab_prng_below(&r, 10 * SECOND), sum = 0;
-        for (int k = 0; k < 6; k++, now += fab_prng_below(&r, 100 * SECOND)) {
+        bool of_switch = fab_base_prng_chance(&r, 0.5);
+        uint64_t now = 1 + fab_base_prng_below(&r, 10 * SECOND), sum = 0;
+        for (int k = 0; k < 6; k++, now += fab_base_prng_below(&r, 100 * SECOND)) {
             uint8_t bytes[LEN];
             uint32_t events;
             for (size_t b = 0; b < sizeof bytes; b++)
-                bytes[b] = (uint8_t)fab_prng_next(&r);
+                bytes[b] = (uint8_t)fab_base_prng_next(&r);
             bytes[0] = of_switch ? 1 : 2;
             ck_assert_int_eq(
                 fab_congestion_log_update(&log, of_switch, bytes, sizeof bytes, now, &events), 0);

@@ -68,8 +68,8 @@ static int traffic(void)
     struct fab_traffic *t;
     int r = compute(&c);
     for (uint32_t i = 0; i < 3; i++)
-        flows[i] = (struct fab_traffic_flow){.from = fab_port_id(f, f->switch_count + i, 1),
-                                             .to = fab_port_id(f, f->switch_count + 3, 1),
+        flows[i] = (struct fab_traffic_flow){.from = fab_fabric_port_id(f, f->switch_count + i, 1),
+                                             .to = fab_fabric_port_id(f, f->switch_count + 3, 1),
                                              .sl = FAB_TRAFFIC_PATH_SL,
                                              .end = FAB_TRAFFIC_FOREVER,
                                              .bytes = 1u << 20};
@@ -124,13 +124,13 @@ static void read_policy(void)
     struct fab_classes_error ce;
     uint8_t n;
     fab_policy_defaults(&policy);
-    ck_assert_int_eq(fab_partitions_read(jobs, strlen(jobs), &policy.partitions, &e), 0);
-    ck_assert_int_eq(fab_classes_new(&policy.classes), 0);
-    ck_assert_int_eq(fab_classes_add(policy.classes,
-                                     &(struct fab_class){.name = "b", .sl = FAB_CLASS_NO_SL}, &n,
-                                     &ce),
+    ck_assert_int_eq(fab_policy_partitions_read(jobs, strlen(jobs), &policy.partitions, &e), 0);
+    ck_assert_int_eq(fab_policy_classes_new(&policy.classes), 0);
+    ck_assert_int_eq(fab_policy_classes_add(policy.classes,
+                                            &(struct fab_class){.name = "b", .sl = FAB_CLASS_NO_SL},
+                                            &n, &ce),
                      0);
-    ck_assert_int_eq(fab_classes_add_rule(policy.classes, n, "from=host-000*", &ce), 0);
+    ck_assert_int_eq(fab_policy_classes_add_rule(policy.classes, n, "from=host-000*", &ce), 0);
 }
 
 static void set_up(void)
@@ -141,12 +141,12 @@ static void set_up(void)
     struct fab_verdict verdict = {0};
     ck_assert_int_eq(fab_fabric_clone(sealed, &f), 0);
     fab_fabric_unref(sealed);
-    f->self_port = fab_port_id(f, f->switch_count, 1);
+    f->self_port = fab_fabric_port_id(f, f->switch_count, 1);
     read_policy();
     target = routed(f, &policy);
     struct fab_partition_input in = {.fabric = f, .partitions = policy.partitions};
     ck_assert_int_eq(fab_partition_tables(&in, &target->pkeys, &report), 0);
-    fab_vls_init(&target->vls, 2);
+    fab_target_vls_init(&target->vls, 2);
     target->vls.levels = 2;
     target->vls.sl[1][0] = 1;
     ck_assert_int_eq(fab_policy_copy(&policy, &copy), 0);

@@ -36,7 +36,7 @@ static const char *const rates[] = {"12x HDR", "4x NDR", "4x HDR", "4x EDR", "4x
 
 static uint32_t up_to(struct fab_prng *r, uint32_t most)
 {
-    return 1 + (uint32_t)fab_prng_below(r, most);
+    return 1 + (uint32_t)fab_base_prng_below(r, most);
 }
 
 static struct fab_builder *build(struct fab_prng *r, unsigned kind)
@@ -46,76 +46,76 @@ static struct fab_builder *build(struct fab_prng *r, unsigned kind)
                                              .spines = up_to(r, 6),
                                              .hosts_per_leaf = up_to(r, 24),
                                              .parallel = up_to(r, 2)};
-    const struct fab_fat_tree_spec fat = {.radix = 4 + 2 * (uint32_t)fab_prng_below(r, 3),
-                                          .levels = 2 + (uint32_t)fab_prng_below(r, 2),
-                                          .taper = (uint32_t)fab_prng_below(r, 4)};
+    const struct fab_fat_tree_spec fat = {.radix = 4 + 2 * (uint32_t)fab_base_prng_below(r, 3),
+                                          .levels = 2 + (uint32_t)fab_base_prng_below(r, 2),
+                                          .taper = (uint32_t)fab_base_prng_below(r, 4)};
     const struct fab_torus_spec torus = {.dimensions = 2,
                                          .size = {2 + up_to(r, 4), 2 + up_to(r, 4)},
                                          .hosts = up_to(r, 4),
                                          .parallel = 1,
-                                         .mesh = fab_prng_chance(r, 0.3)};
+                                         .mesh = fab_base_prng_chance(r, 0.3)};
     const struct fab_dragonfly_spec fly = {
         .group_size = 1 + up_to(r, 3), .global = up_to(r, 2), .hosts = up_to(r, 4), .parallel = 1};
     const struct fab_random_spec any = {up_to(r, 30), 1 + up_to(r, 6), up_to(r, 12),
-                                        fab_prng_next(r)};
-    int status = kind == 0   ? fab_generate_leaf_spine(&tree, &b)
-                 : kind == 1 ? fab_generate_fat_tree(&fat, &b)
-                 : kind == 2 ? fab_generate_torus(&torus, &b)
-                 : kind == 3 ? fab_generate_dragonfly(&fly, &b)
-                             : fab_generate_random(&any, &b);
+                                        fab_base_prng_next(r)};
+    int status = kind == 0   ? fab_fabric_generate_leaf_spine(&tree, &b)
+                 : kind == 1 ? fab_fabric_generate_fat_tree(&fat, &b)
+                 : kind == 2 ? fab_fabric_generate_torus(&torus, &b)
+                 : kind == 3 ? fab_fabric_generate_dragonfly(&fly, &b)
+                             : fab_fabric_generate_random(&any, &b);
     HOLDS(status == 0);
     return b;
 }
 
 static void set_rate(struct fab_fabric *f, uint32_t port, const char *rate)
 {
-    ck_assert_int_eq(fab_text_parse_rate(rate, strlen(rate), &f->ports[port].info), 0);
+    ck_assert_int_eq(fab_fabric_text_parse_rate(rate, strlen(rate), &f->ports[port].info), 0);
     if (f->ports[port].peer != FAB_NONE)
         ck_assert_int_eq(
-            fab_text_parse_rate(rate, strlen(rate), &f->ports[f->ports[port].peer].info), 0);
+            fab_fabric_text_parse_rate(rate, strlen(rate), &f->ports[f->ports[port].peer].info), 0);
 }
 
 static bool is_end(const struct fab_fabric *f, uint32_t port)
 {
     const struct fab_node *n = &f->nodes[f->ports[port].node];
-    return n->type != FAB_NODE_SWITCH && !n->aggregation && fab_port_is_up(f, port);
+    return n->type != FAB_NODE_SWITCH && !n->aggregation && fab_fabric_port_is_up(f, port);
 }
 
 static void mix_rates(struct fab_fabric *f, struct fab_prng *r)
 {
-    double share = fab_prng_chance(r, 0.5) ? 0 : 0.3;
+    double share = fab_base_prng_chance(r, 0.5) ? 0 : 0.3;
     for (uint32_t p = 0; p < f->port_count; p++)
-        if (f->ports[p].num > 0 && fab_port_is_up(f, p) && fab_prng_chance(r, share))
-            set_rate(f, p, rates[fab_prng_below(r, RATES)]);
+        if (f->ports[p].num > 0 && fab_fabric_port_is_up(f, p) && fab_base_prng_chance(r, share))
+            set_rate(f, p, rates[fab_base_prng_below(r, RATES)]);
 }
 
 static struct scene scene(struct fab_prng *r, unsigned kind)
 {
     struct fab_fabric *whole = sealed(build(r, kind));
-    struct scene s = {.hops = (uint32_t)fab_prng_below(r, 12)};
+    struct scene s = {.hops = (uint32_t)fab_base_prng_below(r, 12)};
     ck_assert_int_eq(fab_fabric_clone(whole, &s.f), 0);
     fab_fabric_unref(whole);
     mix_rates(s.f, r);
     fab_policy_defaults(&s.policy);
     struct fab_policy_congestion *p = &s.policy.congestion;
-    p->profile = (uint8_t)(1 + fab_prng_below(r, FAB_CONGESTION_PROFILES - 1));
-    if (fab_prng_chance(r, 0.2))
+    p->profile = (uint8_t)(1 + fab_base_prng_below(r, FAB_CONGESTION_PROFILES - 1));
+    if (fab_base_prng_chance(r, 0.2))
         p->fan_in = up_to(r, FAB_CONGESTION_FAN_IN_MOST);
-    if (fab_prng_chance(r, 0.3)) {
-        p->hop_ns = (uint32_t)fab_prng_below(r, 5000);
-        p->adapter_ns = (uint32_t)fab_prng_below(r, 5000);
-        p->cable_m = (uint32_t)fab_prng_below(r, 500);
+    if (fab_base_prng_chance(r, 0.3)) {
+        p->hop_ns = (uint32_t)fab_base_prng_below(r, 5000);
+        p->adapter_ns = (uint32_t)fab_base_prng_below(r, 5000);
+        p->cable_m = (uint32_t)fab_base_prng_below(r, 500);
         p->queue_kb = up_to(r, 4096);
     }
     s.blocks = calloc(s.f->node_count, 1);
     s.port_fan_in = calloc(s.f->port_count, sizeof *s.port_fan_in);
     for (uint32_t n = 0; n < s.f->node_count; n++)
-        s.blocks[n] = fab_prng_chance(r, 0.7) ? 0 : (uint8_t)fab_prng_next(r);
-    bool jobs = fab_prng_chance(r, 0.5);
+        s.blocks[n] = fab_base_prng_chance(r, 0.7) ? 0 : (uint8_t)fab_base_prng_next(r);
+    bool jobs = fab_base_prng_chance(r, 0.5);
     for (uint32_t q = 0; jobs && q < s.f->port_count; q++)
-        s.port_fan_in[q] = is_end(s.f, q) ? up_to(r, fab_prng_chance(r, 0.8) ? 40 : 20000) : 0;
+        s.port_fan_in[q] = is_end(s.f, q) ? up_to(r, fab_base_prng_chance(r, 0.8) ? 40 : 20000) : 0;
     for (int sl = 0; sl < FAB_CONGESTION_SLS; sl++)
-        s.fan_in[sl] = fab_prng_chance(r, 0.7) ? 0 : up_to(r, 300);
+        s.fan_in[sl] = fab_base_prng_chance(r, 0.7) ? 0 : up_to(r, 300);
     return s;
 }
 
@@ -153,7 +153,7 @@ static struct fab_congestion computed(const struct scene *s)
 static uint32_t any_end(const struct fab_fabric *f, struct fab_prng *r)
 {
     for (int i = 0; i < 10000; i++) {
-        uint32_t p = (uint32_t)fab_prng_below(r, f->port_count);
+        uint32_t p = (uint32_t)fab_base_prng_below(r, f->port_count);
         if (is_end(f, p))
             return p;
     }
@@ -164,7 +164,7 @@ static uint32_t any_end(const struct fab_fabric *f, struct fab_prng *r)
 
 static void in_domain(enum fab_congestion_value which, uint32_t value)
 {
-    const struct fab_congestion_domain *d = &fab_congestion_domains[which];
+    const struct fab_congestion_domain *d = &fab_policy_congestion_domains[which];
     if (value < d->least || value > d->most)
         ck_abort_msg("%s is %u", d->name, value);
 }
@@ -224,9 +224,10 @@ static void check_all(const struct scene *s, const struct fab_congestion *c)
     for (uint32_t p = 0; p < s->f->port_count; p++) {
         const struct fab_congestion_port *port = fab_congestion_of_switch(c, s->f, p);
         const struct fab_congestion_adapter *a = fab_congestion_of_adapter(c, s->f, p);
-        bool is_switch = fab_node_is_switch(s->f, s->f->ports[p].node);
+        bool is_switch = fab_fabric_node_is_switch(s->f, s->f->ports[p].node);
         HOLDS((a != NULL) == is_end(s->f, p));
-        HOLDS((port != NULL) == (is_switch && s->f->ports[p].num > 0 && fab_port_is_up(s->f, p)));
+        HOLDS((port != NULL) ==
+              (is_switch && s->f->ports[p].num > 0 && fab_fabric_port_is_up(s->f, p)));
         if (a != NULL)
             check_fan_in(s, p, &c->adapter_basis[c->of_port[p]]);
         unsigned reasons = port != NULL ? 4 : a != NULL ? 5 : 0;
@@ -241,7 +242,7 @@ static void check_all(const struct scene *s, const struct fab_congestion *c)
 START_TEST(every_value_is_in_range)
 {
     struct fab_prng r;
-    fab_prng_init(&r, test_seed("ranges", 31));
+    fab_base_prng_init(&r, test_seed("ranges", 31));
     for (unsigned i = 0; i < test_rounds(5000); i++) {
         struct scene s = scene(&r, i % KINDS);
         struct fab_congestion c = computed(&s);
@@ -315,10 +316,10 @@ static void each(const struct scene *s, const struct fab_congestion *a,
 START_TEST(a_slower_end_makes_no_delay_shorter)
 {
     struct fab_prng r;
-    fab_prng_init(&r, test_seed("slower ends", 32));
+    fab_base_prng_init(&r, test_seed("slower ends", 32));
     for (unsigned i = 0; i < test_rounds(2500); i++) {
         struct scene s = scene(&r, i % KINDS);
-        uint32_t end = any_end(s.f, &r), at = (uint32_t)fab_prng_below(&r, RATES - 1);
+        uint32_t end = any_end(s.f, &r), at = (uint32_t)fab_base_prng_below(&r, RATES - 1);
         if (end != FAB_NONE) {
             set_rate(s.f, end, rates[at]);
             struct scene slower = copied(&s);
@@ -338,7 +339,7 @@ END_TEST
 START_TEST(a_larger_job_slows_down_its_own)
 {
     struct fab_prng r;
-    fab_prng_init(&r, test_seed("larger jobs", 33));
+    fab_base_prng_init(&r, test_seed("larger jobs", 33));
     for (unsigned i = 0; i < test_rounds(2500); i++) {
         struct scene s = scene(&r, i % KINDS);
         uint32_t end = any_end(s.f, &r);
@@ -367,7 +368,7 @@ END_TEST
 START_TEST(the_same_scene_gives_the_same_settings)
 {
     struct fab_prng r;
-    fab_prng_init(&r, test_seed("the same again", 13));
+    fab_base_prng_init(&r, test_seed("the same again", 13));
     for (unsigned i = 0; i < test_rounds(500); i++) {
         struct scene s = scene(&r, i % KINDS), again = copied(&s);
         struct fab_congestion a = computed(&s), b = computed(&again);
@@ -388,20 +389,21 @@ END_TEST
 START_TEST(longer_ways_and_larger_classes_make_no_delay_shorter)
 {
     struct fab_prng r;
-    fab_prng_init(&r, test_seed("longer ways", 34));
+    fab_base_prng_init(&r, test_seed("longer ways", 34));
     for (unsigned i = 0; i < test_rounds(2500); i++) {
         struct scene s = scene(&r, i % KINDS);
         s.hops = up_to(&r, 20);
-        bool larger = fab_prng_chance(&r, 0.5);
+        bool larger = fab_base_prng_chance(&r, 0.5);
         struct scene longer = copied(&s);
         struct fab_policy_congestion *p = &longer.policy.congestion;
-        longer.hops += (uint32_t)fab_prng_below(&r, 5);
-        p->hop_ns += (uint32_t)fab_prng_below(&r, 1000);
-        p->adapter_ns += (uint32_t)fab_prng_below(&r, 1000);
-        p->cable_m += (uint32_t)fab_prng_below(&r, 100);
-        p->fan_in += larger && p->fan_in > 0 ? (uint32_t)fab_prng_below(&r, 100) : 0;
+        longer.hops += (uint32_t)fab_base_prng_below(&r, 5);
+        p->hop_ns += (uint32_t)fab_base_prng_below(&r, 1000);
+        p->adapter_ns += (uint32_t)fab_base_prng_below(&r, 1000);
+        p->cable_m += (uint32_t)fab_base_prng_below(&r, 100);
+        p->fan_in += larger && p->fan_in > 0 ? (uint32_t)fab_base_prng_below(&r, 100) : 0;
         for (int sl = 0; sl < FAB_CONGESTION_SLS; sl++)
-            longer.fan_in[sl] += larger && s.fan_in[sl] > 0 ? (uint32_t)fab_prng_below(&r, 100) : 0;
+            longer.fan_in[sl] +=
+                larger && s.fan_in[sl] > 0 ? (uint32_t)fab_base_prng_below(&r, 100) : 0;
         struct fab_congestion a = computed(&s), b = computed(&longer);
         each(&s, &a, &b, FAB_NONE, larger ? held_no_shorter : no_faster);
         fab_congestion_fini(&a);
@@ -417,8 +419,8 @@ END_TEST
 static uint32_t any_cable(const struct fab_fabric *f, struct fab_prng *r)
 {
     for (int i = 0; i < 10000; i++) {
-        uint32_t p = (uint32_t)fab_prng_below(r, f->port_count);
-        if (f->ports[p].num > 0 && fab_port_is_up(f, p))
+        uint32_t p = (uint32_t)fab_base_prng_below(r, f->port_count);
+        if (f->ports[p].num > 0 && fab_fabric_port_is_up(f, p))
             return p;
     }
     return FAB_NONE;
@@ -445,14 +447,14 @@ START_TEST(a_cable_less_changes_few_settings)
     static const char *const names[KINDS] = {"leaf-spine", "fat trees", "tori", "dragonflies",
                                              "random fabrics"};
     struct fab_prng r;
-    fab_prng_init(&r, test_seed("a cable less", 35));
+    fab_base_prng_init(&r, test_seed("a cable less", 35));
     for (unsigned kind = 0; kind < KINDS; kind++) {
         uint32_t all = 0, other = 0;
         for (unsigned i = 0; i < test_rounds(300); i++) {
             struct scene s = scene(&r, kind), less = copied(&s);
             uint32_t cable = any_cable(s.f, &r);
             if (cable != FAB_NONE)
-                fab_fabric_cut(less.f, cable);
+                fab_fabric_remove_link(less.f, cable);
             struct fab_congestion a = computed(&s), b = computed(&less);
             compare(&s, &a, &b, &all, &other);
             fab_congestion_fini(&a);

@@ -30,16 +30,18 @@ static struct fab_fabric *expect(struct fab_builder *b, const struct fab_fabric 
     uint32_t ref, dropped;
     for (uint32_t p = 0; p < built->port_count; p++) {
         const struct fab_port *port = &built->ports[p];
-        if (fab_node_is_switch(built, port->node) || port->num == 0 || port->peer != FAB_NONE)
+        if (fab_fabric_node_is_switch(built, port->node) || port->num == 0 ||
+            port->peer != FAB_NONE)
             continue;
-        ck_assert_int_eq(fab_builder_find(b, built->nodes[port->node].guid, &ref), FAB_OK);
+        ck_assert_int_eq(fab_fabric_builder_find_node(b, built->nodes[port->node].guid, &ref),
+                         FAB_OK);
         if (port->node != r->node || port->num != r->port)
-            fab_builder_forget_port(b, ref, port->num);
+            fab_fabric_builder_forget_port(b, ref, port->num);
     }
-    ck_assert_int_eq(fab_builder_find(b, built->nodes[r->node].guid, &ref), FAB_OK);
-    fab_builder_self(b, ref, r->port);
-    ck_assert_int_eq(fab_builder_seal(b, &expected), FAB_OK);
-    ck_assert_int_eq(fab_fabric_island(expected, &island, &dropped), FAB_OK);
+    ck_assert_int_eq(fab_fabric_builder_find_node(b, built->nodes[r->node].guid, &ref), FAB_OK);
+    fab_fabric_builder_set_self(b, ref, r->port);
+    ck_assert_int_eq(fab_fabric_builder_seal(b, &expected), FAB_OK);
+    ck_assert_int_eq(fab_fabric_reachable(expected, &island, &dropped), FAB_OK);
     fab_fabric_unref(expected);
     return island;
 }
@@ -47,7 +49,7 @@ static struct fab_fabric *expect(struct fab_builder *b, const struct fab_fabric 
 static struct bench bench_new(struct fab_builder *b, uint64_t seed)
 {
     struct bench x = {.builder = b};
-    ck_assert_int_eq(fab_builder_seal(b, &x.built), FAB_OK);
+    ck_assert_int_eq(fab_fabric_builder_seal(b, &x.built), FAB_OK);
     ck_assert_int_eq(fab_sim_new(x.built, seed, &x.r.sim), FAB_OK);
     x.r.seed = seed;
     drive_sit(&x.r);
@@ -61,7 +63,7 @@ static void bench_free(struct bench *x)
     fab_fabric_unref(x->built);
     fab_fabric_unref(x->expected);
     fab_fabric_unref(x->found);
-    fab_builder_free(x->builder);
+    fab_fabric_builder_free(x->builder);
 }
 
 static struct fab_builder *leaf_spine(uint32_t leaves, uint32_t spines, uint32_t hosts,
@@ -70,7 +72,7 @@ static struct fab_builder *leaf_spine(uint32_t leaves, uint32_t spines, uint32_t
     struct fab_leaf_spine_spec spec = {
         .leaves = leaves, .spines = spines, .hosts_per_leaf = hosts, .parallel = parallel};
     struct fab_builder *b = NULL;
-    ck_assert_int_eq(fab_generate_leaf_spine(&spec, &b), FAB_OK);
+    ck_assert_int_eq(fab_fabric_generate_leaf_spine(&spec, &b), FAB_OK);
     return b;
 }
 
@@ -78,7 +80,7 @@ static struct fab_builder *fat_tree(uint32_t radix, uint32_t levels)
 {
     struct fab_fat_tree_spec spec = {.radix = radix, .levels = levels, .taper = 1};
     struct fab_builder *b = NULL;
-    ck_assert_int_eq(fab_generate_fat_tree(&spec, &b), FAB_OK);
+    ck_assert_int_eq(fab_fabric_generate_fat_tree(&spec, &b), FAB_OK);
     return b;
 }
 
@@ -87,7 +89,7 @@ static struct fab_builder *random_fabric(uint32_t switches, uint64_t seed)
     struct fab_random_spec spec = {
         .switches = switches, .degree = 4, .hosts_per_switch = 2, .seed = seed};
     struct fab_builder *b = NULL;
-    ck_assert_int_eq(fab_generate_random(&spec, &b), FAB_OK);
+    ck_assert_int_eq(fab_fabric_generate_random(&spec, &b), FAB_OK);
     return b;
 }
 
@@ -95,7 +97,7 @@ static struct fab_builder *from_text(const char *text)
 {
     struct fab_builder *b = NULL;
     struct fab_text_error error = {0};
-    int status = fab_text_read(text, strlen(text), &b, &error);
+    int status = fab_fabric_text_read(text, strlen(text), &b, &error);
     ck_assert_msg(status == FAB_OK, "line %u: %s", error.line, error.message);
     return b;
 }
@@ -105,7 +107,8 @@ static struct fab_builder *from_text(const char *text)
 
 static void same_node(const struct fab_node *a, const struct fab_node *b)
 {
-    const struct fab_field *field = fab_attr_diff(&fab_attr_node_info, &a->info, &b->info);
+    const struct fab_field *field =
+        fab_wire_attr_diff(&fab_wire_attr_node_info, &a->info, &b->info);
     ck_assert_uint_eq(a->guid, b->guid);
     ck_assert_uint_eq(a->first_port, b->first_port);
     ck_assert_uint_eq(a->num_ports, b->num_ports);
@@ -119,7 +122,8 @@ static void same_port(const struct fab_fabric *f, const struct fab_port *a,
                       const struct fab_port *b)
 {
     const char *name = f->nodes[a->node].desc;
-    const struct fab_field *field = fab_attr_diff(&fab_attr_port_info, &a->info, &b->info);
+    const struct fab_field *field =
+        fab_wire_attr_diff(&fab_wire_attr_port_info, &a->info, &b->info);
     ck_assert_uint_eq(a->node, b->node);
     ck_assert_uint_eq(a->num, b->num);
     ck_assert_msg(a->peer == b->peer, "%s port %u: peers %u and %u", name, a->num, a->peer,
@@ -143,7 +147,8 @@ static void same_fabric(const struct fab_fabric *a, const struct fab_fabric *b)
     for (uint32_t p = 0; p < a->port_count; p++)
         same_port(a, &a->ports[p], &b->ports[p]);
     for (uint32_t s = 0; s < a->switch_count; s++)
-        ck_assert_ptr_null(fab_attr_diff(&fab_attr_switch_info, &a->switches[s], &b->switches[s]));
+        ck_assert_ptr_null(
+            fab_wire_attr_diff(&fab_wire_attr_switch_info, &a->switches[s], &b->switches[s]));
 }
 
 static void finds_all(struct fab_builder *b, uint64_t seed, bool shuffle)
@@ -199,7 +204,7 @@ START_TEST(from_a_switch_port)
 {
     struct fab_builder *b = leaf_spine(3, 2, 2, 1);
     struct bench x = {.builder = b};
-    ck_assert_int_eq(fab_builder_seal(b, &x.built), FAB_OK);
+    ck_assert_int_eq(fab_fabric_builder_seal(b, &x.built), FAB_OK);
     ck_assert_int_eq(fab_sim_new(x.built, 1, &x.r.sim), FAB_OK);
     x.expected = expect(b, x.built, &x.r); /* node 0 is a switch, port 0 */
     ck_assert_int_eq(drive_whole(&x.r, &x.found), FAB_OK);
@@ -262,20 +267,20 @@ static void silent_node(uint8_t type)
     uint32_t count, ref, node = find(x.built, type, 0);
     uint64_t guid = x.built->nodes[node].guid;
     fab_sim_silence(x.r.sim, node, true);
-    ck_assert_int_eq(fab_builder_find(b, guid, &ref), FAB_OK);
-    fab_builder_remove(b, ref);
+    ck_assert_int_eq(fab_fabric_builder_find_node(b, guid, &ref), FAB_OK);
+    fab_fabric_builder_remove_node(b, ref);
     fab_fabric_unref(x.expected);
     x.expected = expect(b, x.built, &x.r);
 
     ck_assert_int_eq(fab_discover_new(&config, &d), FAB_OK);
     ck_assert_int_eq(drive(&x.r, d), FAB_OK);
     ck_assert(fab_discover_done(d));
-    const struct fab_silent *silent = fab_discover_silent(d, &count);
+    const struct fab_unresponsive *silent = fab_discover_unresponsive(d, &count);
     ck_assert_uint_ge(count, 1);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t near = fab_fabric_node_by_guid(x.built, silent[i].near_guid);
-        uint32_t port = fab_port_id(x.built, near, silent[i].near_port);
-        ck_assert_uint_eq(fab_peer_node(x.built, port), node);
+        uint32_t port = fab_fabric_port_id(x.built, near, silent[i].near_port);
+        ck_assert_uint_eq(fab_fabric_peer_node(x.built, port), node);
         ck_assert_uint_eq(silent[i].attr_id, FAB_ATTR_NODE_INFO);
         ck_assert_uint_eq(silent[i].guid, 0); /* it did not say who it is */
         ck_assert_int_eq(silent[i].status, FAB_E_TIMEOUT);
@@ -316,10 +321,10 @@ START_TEST(a_switch_that_only_tells_its_name)
     struct bench x = bench_new(leaf_spine(2, 2, 2, 1), 1);
     struct fab_discover_config config = {0};
     struct fab_discover *d = NULL;
-    uint32_t leaf = fab_peer_node(x.built, fab_port_id(x.built, x.r.node, x.r.port));
+    uint32_t leaf = fab_fabric_peer_node(x.built, fab_fabric_port_id(x.built, x.r.node, x.r.port));
     uint8_t port = x.built->nodes[leaf].num_ports;
-    uint32_t spine = fab_peer_node(x.built, fab_port_id(x.built, leaf, port)), count;
-    ck_assert(fab_node_is_switch(x.built, spine));
+    uint32_t spine = fab_fabric_peer_node(x.built, fab_fabric_port_id(x.built, leaf, port)), count;
+    ck_assert(fab_fabric_node_is_switch(x.built, spine));
     x.r.mangle = half_dead;
     x.r.ctx = &port;
     ck_assert_int_eq(fab_discover_new(&config, &d), FAB_OK);
@@ -327,7 +332,7 @@ START_TEST(a_switch_that_only_tells_its_name)
     ck_assert_int_eq(fab_discover_result(d, &x.found), FAB_OK);
     ck_assert_uint_eq(x.found->node_count, x.built->node_count);
     ck_assert_uint_eq(x.found->link_count, x.built->link_count);
-    const struct fab_silent *silent = fab_discover_silent(d, &count);
+    const struct fab_unresponsive *silent = fab_discover_unresponsive(d, &count);
     ck_assert_uint_ge(count, 1);
     ck_assert_uint_le(count, 3); /* one for each attribute */
     for (uint32_t i = 0; i < count; i++) {
@@ -365,28 +370,28 @@ struct hostile {
 static void random_bytes(struct fab_prng *p, uint8_t *data)
 {
     for (size_t i = 0; i < FAB_SMP_DATA; i++)
-        data[i] = (uint8_t)fab_prng_next(p);
+        data[i] = (uint8_t)fab_base_prng_next(p);
 }
 
 /* NodeInfo of a device that does not exist, valid as far as it goes. */
 static void invented_node(struct fab_prng *p, uint8_t *data, bool few)
 {
-    uint64_t guid = few ? 1 + fab_prng_below(p, 6) : fab_prng_next(p) | 1;
-    uint8_t ports = (uint8_t)(few ? 8 : 1 + fab_prng_below(p, 254));
+    uint64_t guid = few ? 1 + fab_base_prng_below(p, 6) : fab_base_prng_next(p) | 1;
+    uint8_t ports = (uint8_t)(few ? 8 : 1 + fab_base_prng_below(p, 254));
     struct fab_node_info info = {.base_version = 1,
                                  .class_version = 1,
                                  .node_type = FAB_NODE_SWITCH,
                                  .num_ports = ports,
                                  .node_guid = guid,
                                  .port_guid = guid,
-                                 .local_port = (uint8_t)(1 + fab_prng_below(p, ports))};
-    fab_attr_pack(&fab_attr_node_info, &info, data, FAB_SMP_DATA);
+                                 .local_port = (uint8_t)(1 + fab_base_prng_below(p, ports))};
+    fab_wire_attr_pack(&fab_wire_attr_node_info, &info, data, FAB_SMP_DATA);
 }
 
 static void linked_port(uint8_t *data)
 {
     struct fab_port_info info = {.port_state = FAB_STATE_INIT, .phys_state = FAB_PHYS_LINKUP};
-    fab_attr_pack(&fab_attr_port_info, &info, data, FAB_SMP_DATA);
+    fab_wire_attr_pack(&fab_wire_attr_port_info, &info, data, FAB_SMP_DATA);
 }
 
 static void hostile_answer(void *ctx, struct drive_answer *a)
@@ -394,15 +399,15 @@ static void hostile_answer(void *ctx, struct drive_answer *a)
     struct hostile *h = ctx;
     struct fab_prng *p = &h->prng;
     a->status = FAB_OK;
-    if (h->style == 0 || (h->style == 1 && fab_prng_below(p, 4) == 0))
+    if (h->style == 0 || (h->style == 1 && fab_base_prng_below(p, 4) == 0))
         random_bytes(p, a->data);
-    else if (h->style == 1 && fab_prng_below(p, 2) == 0)
-        a->data[fab_prng_below(p, FAB_SMP_DATA)] ^= (uint8_t)(1u << fab_prng_below(p, 8));
+    else if (h->style == 1 && fab_base_prng_below(p, 2) == 0)
+        a->data[fab_base_prng_below(p, FAB_SMP_DATA)] ^= (uint8_t)(1u << fab_base_prng_below(p, 8));
     else if (h->style >= 2 && a->ask.attr_id == FAB_ATTR_NODE_INFO)
         invented_node(p, a->data, h->style == 3);
     else if (h->style >= 2 && a->ask.attr_id == FAB_ATTR_PORT_INFO)
         linked_port(a->data);
-    if (fab_prng_below(p, 20) == 0)
+    if (fab_base_prng_below(p, 20) == 0)
         a->status = FAB_E_TIMEOUT;
 }
 
@@ -425,7 +430,7 @@ static void survive(uint64_t seed)
     struct fab_discover_config config = {.node_limit = 60, .port_limit = 2000};
     struct fab_discover *d = NULL;
     uint32_t count;
-    fab_prng_init(&h.prng, seed);
+    fab_base_prng_init(&h.prng, seed);
     x.r.mangle = hostile_answer;
     x.r.ctx = &h;
     x.r.window = 1 + (uint32_t)(seed % 100);
@@ -434,7 +439,7 @@ static void survive(uint64_t seed)
     ck_assert_int_eq(fab_discover_new(&config, &d), FAB_OK);
     ck_assert_int_eq(drive(&x.r, d), FAB_OK);
     ck_assert(fab_discover_done(d));
-    (void)fab_discover_silent(d, &count);
+    (void)fab_discover_unresponsive(d, &count);
     int status = fab_discover_result(d, &x.found);
     ck_assert(status == FAB_OK || status == FAB_E_NOT_FOUND);
     if (status == FAB_OK) {
@@ -480,10 +485,10 @@ static void move_port(struct drive *r, const struct fab_path *path, uint8_t num,
     uint8_t data[FAB_SMP_DATA] = {0};
     struct fab_port_info info;
     ck_assert_int_eq(drive_smp(r, path, FAB_METHOD_GET, FAB_ATTR_PORT_INFO, num, data), 0);
-    fab_attr_unpack(&fab_attr_port_info, data, sizeof data, &info);
+    fab_wire_attr_unpack(&fab_wire_attr_port_info, data, sizeof data, &info);
     info.port_state = state;
     info.phys_state = FAB_PHYS_NOP;
-    fab_attr_pack(&fab_attr_port_info, &info, data, sizeof data);
+    fab_wire_attr_pack(&fab_wire_attr_port_info, &info, data, sizeof data);
     ck_assert_int_eq(drive_smp(r, path, FAB_METHOD_SET, FAB_ATTR_PORT_INFO, num, data), 0);
 }
 
@@ -491,13 +496,13 @@ static void move_port(struct drive *r, const struct fab_path *path, uint8_t num,
 static void activate(struct drive *r, const struct fab_fabric *f)
 {
     struct fab_path *paths = NULL, path;
-    ck_assert_int_eq(fab_paths_new(f, &paths), FAB_OK);
+    ck_assert_int_eq(fab_discover_paths(f, &paths), FAB_OK);
     for (uint32_t p = 0; p < f->port_count; p++) {
         const struct fab_port *port = &f->ports[p];
         if (port->peer == FAB_NONE || paths[port->node].hops == FAB_PATH_UNKNOWN)
             continue;
         path = paths[port->node];
-        if (!fab_node_is_switch(f, port->node) && p != f->self_port) {
+        if (!fab_fabric_node_is_switch(f, port->node) && p != f->self_port) {
             const struct fab_port *far = &f->ports[port->peer];
             path = paths[far->node];
             path.port[++path.hops] = far->num;
@@ -547,7 +552,7 @@ struct faults {
 
 static void suspect(struct faults *x, const struct fab_fabric *f, uint32_t node)
 {
-    if (fab_node_is_switch(f, node) && x->count < 64)
+    if (fab_fabric_node_is_switch(f, node) && x->count < 64)
         x->suspects[x->count++] = f->nodes[node].guid;
 }
 
@@ -566,9 +571,9 @@ static void change_cable(struct bench *x, struct faults *faults, uint32_t port)
 static uint32_t any_cable(const struct bench *x, struct fab_prng *prng)
 {
     const struct fab_fabric *f = x->built;
-    uint32_t self = fab_port_id(f, x->r.node, x->r.port);
+    uint32_t self = fab_fabric_port_id(f, x->r.node, x->r.port);
     for (;;) {
-        uint32_t p = (uint32_t)fab_prng_below(prng, f->port_count);
+        uint32_t p = (uint32_t)fab_base_prng_below(prng, f->port_count);
         if (f->ports[p].peer != FAB_NONE && p != self && f->ports[p].peer != self)
             return p;
     }
@@ -578,13 +583,13 @@ static void faults_by_seed(uint64_t seed)
 {
     struct bench x = bench_new(random_fabric(2 + (uint32_t)(seed % 15), seed), seed);
     struct fab_prng prng;
-    fab_prng_init(&prng, seed);
+    fab_base_prng_init(&prng, seed);
     struct fab_fabric *base = activate_and_look(&x.r, look(&x.r));
     for (unsigned round = 0; round < 8; round++) {
         struct faults faults = {0};
-        for (uint64_t i = 1 + fab_prng_below(&prng, 3); i > 0; i--)
+        for (uint64_t i = 1 + fab_base_prng_below(&prng, 3); i > 0; i--)
             change_cable(&x, &faults, any_cable(&x, &prng));
-        x.r.shuffle = fab_prng_below(&prng, 2) == 0;
+        x.r.shuffle = fab_base_prng_below(&prng, 2) == 0;
         struct fab_fabric *scoped = look_scoped(&x.r, base, faults.suspects, faults.count);
         x.found = look(&x.r);
         same_fabric(x.found, scoped);
@@ -615,25 +620,25 @@ static struct fab_fabric *swap_cables(const struct bench *x, struct fab_prng *pr
     uint32_t p = any_cable(x, prng), r = any_cable(x, prng);
     uint32_t q = f->ports[p].peer, s = f->ports[r].peer;
     uint32_t ends[4] = {p, q, r, s};
-    struct fab_builder *b = fab_builder_from(f);
+    struct fab_builder *b = fab_fabric_builder_from(f);
     struct fab_fabric *swapped = NULL;
     ck_assert_ptr_nonnull(b);
     if (p != r && p != s) {
-        fab_builder_unlink(b, f->ports[p].node, f->ports[p].num);
-        fab_builder_unlink(b, f->ports[r].node, f->ports[r].num);
-        ck_assert_int_eq(fab_builder_link(b, f->ports[p].node, f->ports[p].num, f->ports[s].node,
-                                          f->ports[s].num),
+        fab_fabric_builder_unlink(b, f->ports[p].node, f->ports[p].num);
+        fab_fabric_builder_unlink(b, f->ports[r].node, f->ports[r].num);
+        ck_assert_int_eq(fab_fabric_builder_link(b, f->ports[p].node, f->ports[p].num,
+                                                 f->ports[s].node, f->ports[s].num),
                          FAB_OK);
-        ck_assert_int_eq(fab_builder_link(b, f->ports[r].node, f->ports[r].num, f->ports[q].node,
-                                          f->ports[q].num),
+        ck_assert_int_eq(fab_fabric_builder_link(b, f->ports[r].node, f->ports[r].num,
+                                                 f->ports[q].node, f->ports[q].num),
                          FAB_OK);
     }
     for (unsigned i = 0; i < 4; i++)
         suspect(faults, f, f->ports[ends[i]].node);
     moved[0] = p;
     moved[1] = r;
-    ck_assert_int_eq(fab_builder_seal(b, &swapped), FAB_OK);
-    fab_builder_free(b);
+    ck_assert_int_eq(fab_fabric_builder_seal(b, &swapped), FAB_OK);
+    fab_fabric_builder_free(b);
     return swapped;
 }
 
@@ -644,7 +649,7 @@ static void moved_by_seed(uint64_t seed)
     struct faults faults = {0};
     struct fab_prng prng;
     uint32_t moved[2];
-    fab_prng_init(&prng, seed);
+    fab_base_prng_init(&prng, seed);
     struct fab_fabric *base = activate_and_look(&x.r, look(&x.r));
     struct fab_fabric *swapped = swap_cables(&x, &prng, &faults, moved);
     ck_assert_int_eq(fab_sim_new(swapped, seed, &after.sim), FAB_OK);
@@ -679,7 +684,8 @@ START_TEST(scoped_asks_little)
     struct faults faults = {0};
     struct fab_fabric *base = activate_and_look(&x.r, look(&x.r));
     uint32_t port = 0;
-    while (base->ports[port].peer == FAB_NONE || fab_peer_node(base, port) >= base->switch_count)
+    while (base->ports[port].peer == FAB_NONE ||
+           fab_fabric_peer_node(base, port) >= base->switch_count)
         port++;
     change_cable(&x, &faults, port);
     struct fab_fabric *scoped = look_scoped(&x.r, base, faults.suspects, faults.count);
@@ -703,10 +709,10 @@ static uint32_t last_cable(const struct fab_fabric *f, uint8_t hops)
 {
     struct fab_path *paths = NULL;
     uint32_t found = FAB_NONE;
-    ck_assert_int_eq(fab_paths_new(f, &paths), FAB_OK);
+    ck_assert_int_eq(fab_discover_paths(f, &paths), FAB_OK);
     for (uint32_t port = 0; port < f->port_count && found == FAB_NONE; port++) {
-        uint32_t node = f->ports[port].node, near = fab_peer_node(f, port);
-        if (near != FAB_NONE && fab_node_is_switch(f, node) && paths[node].hops == hops &&
+        uint32_t node = f->ports[port].node, near = fab_fabric_peer_node(f, port);
+        if (near != FAB_NONE && fab_fabric_node_is_switch(f, node) && paths[node].hops == hops &&
             paths[near].hops + 1 == hops &&
             memcmp(paths[near].port, paths[node].port, (size_t)paths[near].hops + 1) == 0 &&
             paths[node].port[hops] == f->ports[f->ports[port].peer].num)
@@ -723,7 +729,7 @@ START_TEST(scoped_goes_round_who_is_silent)
     struct bench x = bench_new(leaf_spine(4, 2, 2, 1), 1);
     struct fab_fabric *base = activate_and_look(&x.r, look(&x.r));
     struct faults faults = {0};
-    uint32_t port = last_cable(base, 3), spine = fab_peer_node(base, port);
+    uint32_t port = last_cable(base, 3), spine = fab_fabric_peer_node(base, port);
     const struct fab_port *p = &base->ports[port];
     suspect(&faults, base, spine);
     suspect(&faults, base, p->node);
@@ -743,7 +749,7 @@ START_TEST(scoped_asks_around_who_is_silent)
 {
     struct bench x = bench_new(leaf_spine(4, 2, 2, 1), 1);
     struct fab_fabric *base = activate_and_look(&x.r, look(&x.r));
-    uint32_t spine = fab_peer_node(base, last_cable(base, 3));
+    uint32_t spine = fab_fabric_peer_node(base, last_cable(base, 3));
     const struct fab_node *n = &base->nodes[spine];
     uint32_t at = fab_fabric_node_by_guid(x.built, n->guid);
     for (unsigned num = 1; num <= n->num_ports; num++)
@@ -792,14 +798,14 @@ START_TEST(paths_lead_there)
     struct bench x = bench_new(random_fabric(20, 3), 3);
     struct fab_path *paths = NULL;
     x.found = look(&x.r);
-    ck_assert_int_eq(fab_paths_new(x.found, &paths), FAB_OK);
+    ck_assert_int_eq(fab_discover_paths(x.found, &paths), FAB_OK);
     for (uint32_t n = 0; n < x.found->node_count; n++) {
         uint8_t data[FAB_SMP_DATA] = {0};
         struct fab_node_info info;
         ck_assert_uint_ne(paths[n].hops, FAB_PATH_UNKNOWN);
         ck_assert_int_eq(drive_smp(&x.r, &paths[n], FAB_METHOD_GET, FAB_ATTR_NODE_INFO, 0, data),
                          0);
-        fab_attr_unpack(&fab_attr_node_info, data, sizeof data, &info);
+        fab_wire_attr_unpack(&fab_wire_attr_node_info, data, sizeof data, &info);
         ck_assert_uint_eq(info.node_guid, x.found->nodes[n].guid);
     }
     free(paths);

@@ -56,7 +56,7 @@ static int look_at_some(void)
 static int find_ways(void)
 {
     struct fab_path *paths = NULL;
-    int status = fab_paths_new(lab.base, &paths);
+    int status = fab_discover_paths(lab.base, &paths);
     free(paths);
     return status;
 }
@@ -98,7 +98,7 @@ START_TEST(tables_without_room)
 {
     struct fab_path *paths = NULL;
     lab_open();
-    ck_assert_int_eq(fab_paths_new(lab.base, &paths), FAB_OK);
+    ck_assert_int_eq(fab_discover_paths(lab.base, &paths), FAB_OK);
     table_without_room(&paths[0], FAB_ATTR_LFT);
     table_without_room(&paths[0], FAB_ATTR_PKEY_TABLE);
     free(paths);

@@ -8,7 +8,7 @@ static struct fab_fabric *dragonfly(uint32_t groups, uint32_t size, uint32_t glo
 {
     struct fab_dragonfly_spec spec = {groups, size, global, hosts, parallel};
     struct fab_builder *b = NULL;
-    ck_assert_int_eq(fab_generate_dragonfly(&spec, &b), FAB_OK);
+    ck_assert_int_eq(fab_fabric_generate_dragonfly(&spec, &b), FAB_OK);
     return sealed(b);
 }
 
@@ -17,7 +17,7 @@ static struct fab_fabric *plus(uint32_t groups, uint32_t leaves, uint32_t spines
 {
     struct fab_dragonfly_plus_spec spec = {groups, leaves, spines, global, hosts, parallel};
     struct fab_builder *b = NULL;
-    ck_assert_int_eq(fab_generate_dragonfly_plus(&spec, &b), FAB_OK);
+    ck_assert_int_eq(fab_fabric_generate_dragonfly_plus(&spec, &b), FAB_OK);
     return sealed(b);
 }
 
@@ -55,7 +55,7 @@ END_TEST
 START_TEST(several_faults)
 {
     struct fab_prng prng;
-    fab_prng_init(&prng, test_seed("several faults of dragonflies", 13));
+    fab_base_prng_init(&prng, test_seed("several faults of dragonflies", 13));
     mostly_survives("dragonfly", dragonfly(0, 4, 2, 1, 1), &prng, 150, 10, "dragonfly 9 x 4");
     mostly_survives("dragonfly", dragonfly(9, 8, 4, 1, 1), &prng, 150, 10, "dragonfly 9 x 8");
     mostly_survives("dragonfly", dragonfly(3, 5, 2, 1, 2), &prng, 150, 10, "dragonfly 3 x 5");
@@ -68,7 +68,7 @@ END_TEST
 START_TEST(the_order_of_discovery_changes_nothing)
 {
     struct fab_prng prng;
-    fab_prng_init(&prng, test_seed("order of discovery", 14));
+    fab_base_prng_init(&prng, test_seed("order of discovery", 14));
     for (unsigned i = 0; i < 5; i++) {
         struct fab_fabric *f = dragonfly(5, 5, 2, 2, 2);
         is_told_in_any_order("dragonfly", with_faults(f, &prng, i, i % 2), &prng);

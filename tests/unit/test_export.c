@@ -21,11 +21,11 @@ static char *exported(const struct fab_fabric *f, const struct fab_target *t,
         struct fab_text piece = {0};
         ck_assert_int_eq(fab_export_next(e, &piece, &done), FAB_OK);
         ck_assert_uint_le(piece.len, 4 * FAB_EXPORT_PIECE);
-        fab_text_bytes(&all, fab_text_get(&piece), piece.len);
-        fab_text_fini(&piece);
+        fab_base_text_bytes(&all, fab_base_text_get(&piece), piece.len);
+        fab_base_text_fini(&piece);
     }
     fab_export_free(e);
-    ck_assert_int_eq(fab_text_take(&all, &text, &len), FAB_OK);
+    ck_assert_int_eq(fab_base_text_take(&all, &text, &len), FAB_OK);
     ck_assert_uint_eq(strlen(text), len);
     return text;
 }
@@ -89,15 +89,15 @@ START_TEST(lanes)
     struct fab_fabric *f = leaf_spine(3, 2, 4);
     struct fab_target *t = routed(f, &p);
     struct fab_vls *v = &t->vls;
-    fab_vls_init(v, 3);
+    fab_target_vls_init(v, 3);
     v->classes = 2;
-    ck_assert_int_eq(fab_vls_by_lid(v, t->lids.top), FAB_OK);
-    ck_assert_int_eq(fab_vls_by_class(v, f->port_count), FAB_OK);
+    ck_assert_int_eq(fab_target_vls_by_lid(v, t->lids.top), FAB_OK);
+    ck_assert_int_eq(fab_target_vls_by_class(v, f->port_count), FAB_OK);
     v->of_lid[3] = 2;
     for (uint32_t port = 0; port < f->port_count; port++) {
-        uint32_t peer = fab_peer_node(f, port);
-        v->port_class[port] = fab_node_is_switch(f, f->ports[port].node) && peer != FAB_NONE &&
-                              fab_node_is_switch(f, peer);
+        uint32_t peer = fab_fabric_peer_node(f, port);
+        v->port_class[port] = fab_fabric_node_is_switch(f, f->ports[port].node) &&
+                              peer != FAB_NONE && fab_fabric_node_is_switch(f, peer);
     }
     for (unsigned sl = 0; sl < FAB_SLS; sl++)
         v->vl[1][0][sl] = v->vl[1][1][sl] = (uint8_t)((sl + 1) % 3);
@@ -155,13 +155,13 @@ START_TEST(names)
     struct fab_policy p;
     fab_policy_defaults(&p);
     struct fab_fabric *plain = leaf_spine(2, 1, 12), *f = NULL;
-    struct fab_builder *b = fab_builder_from(plain);
+    struct fab_builder *b = fab_fabric_builder_from(plain);
     for (uint32_t i = 0; i < 24; i++) {
         const char *desc = i < 6 ? descs[i] : "MT4123 ConnectX6 Mellanox Technologies";
-        fab_builder_desc(b, 3 + i, desc, strlen(desc));
+        fab_fabric_builder_set_desc(b, 3 + i, desc, strlen(desc));
     }
-    ck_assert_int_eq(fab_builder_seal(b, &f), FAB_OK);
-    fab_builder_free(b);
+    ck_assert_int_eq(fab_fabric_builder_seal(b, &f), FAB_OK);
+    fab_fabric_builder_free(b);
     fab_fabric_unref(plain);
     struct fab_target *t = routed(f, &p);
     char *text = exported(f, t, FAB_EXPORT_SLURM);
@@ -244,7 +244,7 @@ static void free_all(char **text)
 START_TEST(broken_tables)
 {
     struct fab_prng prng;
-    fab_prng_init(&prng, test_seed("broken_tables", 9));
+    fab_base_prng_init(&prng, test_seed("broken_tables", 9));
     struct fab_policy p;
     fab_policy_defaults(&p);
     for (unsigned round = 0; round < 20; round++) {
@@ -257,10 +257,10 @@ START_TEST(broken_tables)
         memcpy(entries, t->lft.entries, size);
         export_all(f, t, good);
         for (unsigned i = 0; i < 200; i++)
-            fab_lft_row(&t->lft,
-                        (uint32_t)fab_prng_below(
-                            &prng, f->switch_count))[fab_prng_below(&prng, t->lft.top + 1)] =
-                (uint8_t)fab_prng_below(&prng, 256);
+            fab_target_lft_row(
+                &t->lft, (uint32_t)fab_base_prng_below(
+                             &prng, f->switch_count))[fab_base_prng_below(&prng, t->lft.top + 1)] =
+                (uint8_t)fab_base_prng_below(&prng, 256);
         export_all(f, t, bad);
         assert_bounds(f, t, good, bad);
         memcpy(t->lft.entries, entries, size);

@@ -17,7 +17,7 @@ static uint32_t add(struct fab_builder *b, uint8_t type, uint64_t guid, uint8_t 
                                  .port_guid = guid + (type != FAB_NODE_SWITCH),
                                  .local_port = type != FAB_NODE_SWITCH};
     uint32_t ref = FAB_NONE;
-    ck_assert_int_eq(fab_builder_node(b, &info, &ref), FAB_OK);
+    ck_assert_int_eq(fab_fabric_builder_add_node(b, &info, &ref), FAB_OK);
     return ref;
 }
 
@@ -26,43 +26,43 @@ static uint32_t add(struct fab_builder *b, uint8_t type, uint64_t guid, uint8_t 
 
 START_TEST(builder_refuses_nonsense)
 {
-    struct fab_builder *b = fab_builder_new();
+    struct fab_builder *b = fab_fabric_builder_new();
     struct fab_node_info info = {.node_type = FAB_NODE_CA, .node_guid = 7, .num_ports = 1}, bad;
     uint32_t ref = 99;
     bad = info, bad.node_guid = 0;
-    ck_assert_int_eq(fab_builder_node(b, &bad, &ref), FAB_E_INVAL);
+    ck_assert_int_eq(fab_fabric_builder_add_node(b, &bad, &ref), FAB_E_INVAL);
     bad = info, bad.node_type = 0;
-    ck_assert_int_eq(fab_builder_node(b, &bad, &ref), FAB_E_INVAL);
+    ck_assert_int_eq(fab_fabric_builder_add_node(b, &bad, &ref), FAB_E_INVAL);
     bad = info, bad.node_type = 4;
-    ck_assert_int_eq(fab_builder_node(b, &bad, &ref), FAB_E_INVAL);
+    ck_assert_int_eq(fab_fabric_builder_add_node(b, &bad, &ref), FAB_E_INVAL);
     bad = info, bad.num_ports = 0;
-    ck_assert_int_eq(fab_builder_node(b, &bad, &ref), FAB_E_INVAL);
+    ck_assert_int_eq(fab_fabric_builder_add_node(b, &bad, &ref), FAB_E_INVAL);
     bad = info, bad.num_ports = 255;
-    ck_assert_int_eq(fab_builder_node(b, &bad, &ref), FAB_E_INVAL);
+    ck_assert_int_eq(fab_fabric_builder_add_node(b, &bad, &ref), FAB_E_INVAL);
     ck_assert_uint_eq(ref, 99);
-    ck_assert_uint_eq(fab_builder_node_count(b), 0);
-    fab_builder_free(b);
+    ck_assert_uint_eq(fab_fabric_builder_node_count(b), 0);
+    fab_fabric_builder_free(b);
 }
 END_TEST
 
 START_TEST(builder_takes_a_node_again_but_not_its_double)
 {
-    struct fab_builder *b = fab_builder_new();
+    struct fab_builder *b = fab_fabric_builder_new();
     struct fab_node_info info = {.node_type = FAB_NODE_CA, .node_guid = 7, .num_ports = 2};
     uint32_t ref = 99, again = 98;
-    ck_assert_int_eq(fab_builder_node(b, &info, &ref), FAB_OK);
+    ck_assert_int_eq(fab_fabric_builder_add_node(b, &info, &ref), FAB_OK);
     info.revision = 5;
-    ck_assert_int_eq(fab_builder_node(b, &info, &again), FAB_OK);
+    ck_assert_int_eq(fab_fabric_builder_add_node(b, &info, &again), FAB_OK);
     ck_assert_uint_eq(ref, again);
     info.num_ports = 1;
-    ck_assert_int_eq(fab_builder_node(b, &info, &again), FAB_E_EXISTS);
+    ck_assert_int_eq(fab_fabric_builder_add_node(b, &info, &again), FAB_E_EXISTS);
     info.num_ports = 2;
     info.node_type = FAB_NODE_ROUTER;
-    ck_assert_int_eq(fab_builder_node(b, &info, &again), FAB_E_EXISTS);
-    ck_assert_uint_eq(fab_builder_node_count(b), 1);
-    ck_assert_int_eq(fab_builder_find(b, 7, &again), FAB_OK);
+    ck_assert_int_eq(fab_fabric_builder_add_node(b, &info, &again), FAB_E_EXISTS);
+    ck_assert_uint_eq(fab_fabric_builder_node_count(b), 1);
+    ck_assert_int_eq(fab_fabric_builder_find_node(b, 7, &again), FAB_OK);
     ck_assert_uint_eq(ref, again);
-    ck_assert_int_eq(fab_builder_find(b, 8, &again), FAB_E_NOT_FOUND);
+    ck_assert_int_eq(fab_fabric_builder_find_node(b, 8, &again), FAB_E_NOT_FOUND);
     struct fab_fabric *f = sealed(b);
     ck_assert_uint_eq(f->nodes[0].info.revision, 5);
     fab_fabric_unref(f);
@@ -71,43 +71,45 @@ END_TEST
 
 START_TEST(builder_knows_its_ports)
 {
-    struct fab_builder *b = fab_builder_new();
+    struct fab_builder *b = fab_fabric_builder_new();
     struct fab_port_info info = {.lid = 12};
     uint32_t sw = add(b, FAB_NODE_SWITCH, 1, 8), ca = add(b, FAB_NODE_CA, 2, 1);
-    ck_assert_int_eq(fab_builder_port(b, sw, 0, 0, &info), FAB_OK);
-    ck_assert_int_eq(fab_builder_port(b, sw, 8, 0, &info), FAB_OK);
-    ck_assert_int_eq(fab_builder_port(b, sw, 9, 0, &info), FAB_E_RANGE);
-    ck_assert_int_eq(fab_builder_port(b, ca, 0, 0, &info), FAB_E_RANGE);
-    ck_assert_int_eq(fab_builder_port(b, 77, 1, 0, &info), FAB_E_RANGE);
-    ck_assert_uint_eq(fab_builder_port_info(b, sw, 8)->lid, 12);
-    ck_assert_ptr_null(fab_builder_port_info(b, sw, 7));
-    ck_assert_ptr_null(fab_builder_port_info(b, sw, 9));
-    ck_assert_int_eq(fab_builder_desc(b, 77, "x", 1), FAB_E_INVAL);
-    ck_assert_int_eq(fab_builder_switch_info(b, ca, &(struct fab_switch_info){0}), FAB_E_INVAL);
-    fab_builder_free(b);
+    ck_assert_int_eq(fab_fabric_builder_set_port(b, sw, 0, 0, &info), FAB_OK);
+    ck_assert_int_eq(fab_fabric_builder_set_port(b, sw, 8, 0, &info), FAB_OK);
+    ck_assert_int_eq(fab_fabric_builder_set_port(b, sw, 9, 0, &info), FAB_E_RANGE);
+    ck_assert_int_eq(fab_fabric_builder_set_port(b, ca, 0, 0, &info), FAB_E_RANGE);
+    ck_assert_int_eq(fab_fabric_builder_set_port(b, 77, 1, 0, &info), FAB_E_RANGE);
+    ck_assert_uint_eq(fab_fabric_builder_get_port_info(b, sw, 8)->lid, 12);
+    ck_assert_ptr_null(fab_fabric_builder_get_port_info(b, sw, 7));
+    ck_assert_ptr_null(fab_fabric_builder_get_port_info(b, sw, 9));
+    ck_assert_int_eq(fab_fabric_builder_set_desc(b, 77, "x", 1), FAB_E_INVAL);
+    ck_assert_int_eq(fab_fabric_builder_set_switch_info(b, ca, &(struct fab_switch_info){0}),
+                     FAB_E_INVAL);
+    fab_fabric_builder_free(b);
 }
 END_TEST
 
 START_TEST(builder_joins_and_parts_cables)
 {
-    struct fab_builder *b = fab_builder_new();
+    struct fab_builder *b = fab_fabric_builder_new();
     uint32_t x = add(b, FAB_NODE_SWITCH, 1, 4), y = add(b, FAB_NODE_SWITCH, 2, 4), ref = 9;
     uint8_t port = 9;
-    ck_assert_int_eq(fab_builder_link(b, x, 1, y, 2), FAB_OK);
-    ck_assert_int_eq(fab_builder_link(b, y, 2, x, 1), FAB_OK); /* the same again */
-    ck_assert_int_eq(fab_builder_link(b, x, 1, y, 3), FAB_E_EXISTS);
-    ck_assert_int_eq(fab_builder_link(b, x, 2, y, 2), FAB_E_EXISTS);
-    ck_assert_int_eq(fab_builder_link(b, x, 0, y, 3), FAB_E_INVAL);
-    ck_assert_int_eq(fab_builder_link(b, x, 3, x, 3), FAB_E_INVAL);
-    ck_assert_int_eq(fab_builder_link(b, x, 3, x, 4), FAB_OK); /* a cable from a switch to itself */
-    ck_assert_int_eq(fab_builder_link(b, x, 5, y, 3), FAB_E_RANGE);
-    ck_assert_int_eq(fab_builder_peer(b, x, 1, &ref, &port), FAB_OK);
+    ck_assert_int_eq(fab_fabric_builder_link(b, x, 1, y, 2), FAB_OK);
+    ck_assert_int_eq(fab_fabric_builder_link(b, y, 2, x, 1), FAB_OK); /* the same again */
+    ck_assert_int_eq(fab_fabric_builder_link(b, x, 1, y, 3), FAB_E_EXISTS);
+    ck_assert_int_eq(fab_fabric_builder_link(b, x, 2, y, 2), FAB_E_EXISTS);
+    ck_assert_int_eq(fab_fabric_builder_link(b, x, 0, y, 3), FAB_E_INVAL);
+    ck_assert_int_eq(fab_fabric_builder_link(b, x, 3, x, 3), FAB_E_INVAL);
+    ck_assert_int_eq(fab_fabric_builder_link(b, x, 3, x, 4),
+                     FAB_OK); /* a cable from a switch to itself */
+    ck_assert_int_eq(fab_fabric_builder_link(b, x, 5, y, 3), FAB_E_RANGE);
+    ck_assert_int_eq(fab_fabric_builder_peer(b, x, 1, &ref, &port), FAB_OK);
     ck_assert_uint_eq(ref, y);
     ck_assert_uint_eq(port, 2);
-    ck_assert_int_eq(fab_builder_peer(b, y, 1, &ref, &port), FAB_E_NOT_FOUND);
-    ck_assert_int_eq(fab_builder_unlink(b, y, 2), FAB_OK);
-    ck_assert_int_eq(fab_builder_unlink(b, y, 2), FAB_OK);
-    ck_assert_int_eq(fab_builder_peer(b, x, 1, &ref, &port), FAB_E_NOT_FOUND);
+    ck_assert_int_eq(fab_fabric_builder_peer(b, y, 1, &ref, &port), FAB_E_NOT_FOUND);
+    ck_assert_int_eq(fab_fabric_builder_unlink(b, y, 2), FAB_OK);
+    ck_assert_int_eq(fab_fabric_builder_unlink(b, y, 2), FAB_OK);
+    ck_assert_int_eq(fab_fabric_builder_peer(b, x, 1, &ref, &port), FAB_E_NOT_FOUND);
     struct fab_fabric *f = sealed(b);
     ck_assert_uint_eq(f->link_count, 1);
     assert_sound(f);
@@ -117,16 +119,16 @@ END_TEST
 
 START_TEST(a_removed_node_is_gone_with_its_cables)
 {
-    struct fab_builder *b = fab_builder_new();
+    struct fab_builder *b = fab_fabric_builder_new();
     uint32_t sw = add(b, FAB_NODE_SWITCH, 1, 4), ca = add(b, FAB_NODE_CA, 2, 1), ref;
     uint8_t port;
-    fab_builder_link(b, sw, 1, ca, 1);
-    fab_builder_self(b, ca, 1);
-    ck_assert_int_eq(fab_builder_remove(b, ca), FAB_OK);
-    ck_assert_int_eq(fab_builder_remove(b, ca), FAB_E_INVAL);
-    ck_assert_int_eq(fab_builder_find(b, 2, &ref), FAB_E_NOT_FOUND);
-    ck_assert_int_eq(fab_builder_peer(b, sw, 1, &ref, &port), FAB_E_NOT_FOUND);
-    ck_assert_uint_eq(fab_builder_node_count(b), 1);
+    fab_fabric_builder_link(b, sw, 1, ca, 1);
+    fab_fabric_builder_set_self(b, ca, 1);
+    ck_assert_int_eq(fab_fabric_builder_remove_node(b, ca), FAB_OK);
+    ck_assert_int_eq(fab_fabric_builder_remove_node(b, ca), FAB_E_INVAL);
+    ck_assert_int_eq(fab_fabric_builder_find_node(b, 2, &ref), FAB_E_NOT_FOUND);
+    ck_assert_int_eq(fab_fabric_builder_peer(b, sw, 1, &ref, &port), FAB_E_NOT_FOUND);
+    ck_assert_uint_eq(fab_fabric_builder_node_count(b), 1);
     uint32_t back = add(b, FAB_NODE_ROUTER, 2, 2);
     ck_assert_uint_ne(back, ca);
     struct fab_fabric *f = sealed(b);
@@ -140,11 +142,11 @@ END_TEST
 
 START_TEST(a_description_is_cut_at_64_bytes_and_at_a_nul)
 {
-    struct fab_builder *b = fab_builder_new();
+    struct fab_builder *b = fab_fabric_builder_new();
     char longer[80];
     memset(longer, 'x', sizeof longer);
-    fab_builder_desc(b, add(b, FAB_NODE_CA, 1, 1), longer, sizeof longer);
-    fab_builder_desc(b, add(b, FAB_NODE_CA, 2, 1), "ab\0cd", 5);
+    fab_fabric_builder_set_desc(b, add(b, FAB_NODE_CA, 1, 1), longer, sizeof longer);
+    fab_fabric_builder_set_desc(b, add(b, FAB_NODE_CA, 2, 1), "ab\0cd", 5);
     struct fab_fabric *f = sealed(b);
     ck_assert_uint_eq(strlen(f->nodes[0].desc), 64);
     ck_assert_str_eq(f->nodes[1].desc, "ab");
@@ -154,14 +156,14 @@ END_TEST
 
 START_TEST(an_empty_builder_seals)
 {
-    struct fab_fabric *f = sealed(fab_builder_new()), *island = NULL, *clone = NULL;
+    struct fab_fabric *f = sealed(fab_fabric_builder_new()), *island = NULL, *clone = NULL;
     struct fab_change *changes = NULL;
     uint32_t dropped = 9;
     size_t count = 9;
     ck_assert_uint_eq(f->node_count, 0);
     ck_assert_uint_eq(fab_fabric_node_by_guid(f, 1), FAB_NONE);
     ck_assert_uint_eq(fab_fabric_port_by_guid(f, 1), FAB_NONE);
-    ck_assert_int_eq(fab_fabric_island(f, &island, &dropped), FAB_OK);
+    ck_assert_int_eq(fab_fabric_reachable(f, &island, &dropped), FAB_OK);
     ck_assert_uint_eq(dropped, 0);
     ck_assert_int_eq(fab_fabric_clone(f, &clone), FAB_OK);
     ck_assert_int_eq(fab_fabric_diff(f, clone, &changes, &count), FAB_OK);
@@ -171,7 +173,7 @@ START_TEST(an_empty_builder_seals)
     fab_fabric_unref(island);
     fab_fabric_unref(clone);
     fab_fabric_unref(NULL);
-    fab_builder_free(NULL);
+    fab_fabric_builder_free(NULL);
 }
 END_TEST
 
@@ -181,7 +183,7 @@ END_TEST
 static void add_port(struct fab_builder *b, uint32_t ref, const struct fab_port *p)
 {
     if (p->present)
-        ck_assert_int_eq(fab_builder_port(b, ref, p->num, p->guid, &p->info), FAB_OK);
+        ck_assert_int_eq(fab_fabric_builder_set_port(b, ref, p->num, p->guid, &p->info), FAB_OK);
 }
 
 /* The node as a discovery would see it that came in through a random port. */
@@ -191,13 +193,13 @@ static void add_as_found(struct fab_builder *b, const struct fab_fabric *f, uint
     const struct fab_node *n = &f->nodes[id];
     struct fab_node_info info = n->info;
     uint32_t ref;
-    info.local_port = (uint8_t)(1 + fab_prng_below(prng, n->num_ports));
+    info.local_port = (uint8_t)(1 + fab_base_prng_below(prng, n->num_ports));
     if (n->type != FAB_NODE_SWITCH)
         info.port_guid = f->ports[n->first_port + info.local_port].guid;
-    ck_assert_int_eq(fab_builder_node(b, &info, &ref), FAB_OK);
-    fab_builder_desc(b, ref, n->desc, strlen(n->desc));
-    if (fab_node_is_switch(f, id))
-        fab_builder_switch_info(b, ref, &f->switches[id]);
+    ck_assert_int_eq(fab_fabric_builder_add_node(b, &info, &ref), FAB_OK);
+    fab_fabric_builder_set_desc(b, ref, n->desc, strlen(n->desc));
+    if (fab_fabric_node_is_switch(f, id))
+        fab_fabric_builder_set_switch_info(b, ref, &f->switches[id]);
     for (uint32_t i = 0; i <= n->num_ports; i++) {
         struct fab_port p = f->ports[n->first_port + i];
         p.info.local_port = info.local_port;
@@ -209,9 +211,9 @@ static void link_as_found(struct fab_builder *b, const struct fab_fabric *f, uin
 {
     const struct fab_port *p = &f->ports[id], *q = &f->ports[p->peer];
     uint32_t x, y;
-    ck_assert_int_eq(fab_builder_find(b, f->nodes[p->node].guid, &x), FAB_OK);
-    ck_assert_int_eq(fab_builder_find(b, f->nodes[q->node].guid, &y), FAB_OK);
-    ck_assert_int_eq(fab_builder_link(b, x, p->num, y, q->num), FAB_OK);
+    ck_assert_int_eq(fab_fabric_builder_find_node(b, f->nodes[p->node].guid, &x), FAB_OK);
+    ck_assert_int_eq(fab_fabric_builder_find_node(b, f->nodes[q->node].guid, &y), FAB_OK);
+    ck_assert_int_eq(fab_fabric_builder_link(b, x, p->num, y, q->num), FAB_OK);
 }
 
 static uint32_t *shuffled(uint32_t count, struct fab_prng *prng)
@@ -219,13 +221,13 @@ static uint32_t *shuffled(uint32_t count, struct fab_prng *prng)
     uint32_t *items = calloc(count, sizeof *items);
     for (uint32_t i = 0; i < count; i++)
         items[i] = i;
-    fab_prng_shuffle(prng, items, count);
+    fab_base_prng_shuffle(prng, items, count);
     return items;
 }
 
 static struct fab_fabric *rebuilt_in_random_order(const struct fab_fabric *f, struct fab_prng *prng)
 {
-    struct fab_builder *b = fab_builder_new();
+    struct fab_builder *b = fab_fabric_builder_new();
     uint32_t *nodes = shuffled(f->node_count, prng), *ports = shuffled(f->port_count, prng);
     for (uint32_t i = 0; i < f->node_count; i++)
         add_as_found(b, f, nodes[i], prng);
@@ -241,10 +243,10 @@ START_TEST(a_snapshot_says_nothing_of_the_order)
 {
     uint64_t seed = test_seed("order", 20 + (uint64_t)_i);
     struct fab_prng prng;
-    fab_prng_init(&prng, seed);
+    fab_base_prng_init(&prng, seed);
     struct fab_fabric *f = random_fabric(1 + (uint32_t)_i * 7, 5, 4, seed);
     struct fab_fabric *g = rebuilt_in_random_order(f, &prng);
-    struct fab_fabric *same = sealed(fab_builder_from(f));
+    struct fab_fabric *same = sealed(fab_fabric_builder_from(f));
     assert_sound(f);
     assert_same_fabric(f, g);
     assert_same_fabric(f, same);
@@ -271,11 +273,11 @@ END_TEST
 
 START_TEST(the_first_of_two_ports_with_one_guid_has_it)
 {
-    struct fab_builder *b = fab_builder_new();
+    struct fab_builder *b = fab_fabric_builder_new();
     struct fab_port_info info = {0};
     uint32_t y = add(b, FAB_NODE_CA, 20, 1), x = add(b, FAB_NODE_CA, 10, 1);
-    fab_builder_port(b, y, 1, 0x77, &info);
-    fab_builder_port(b, x, 1, 0x77, &info);
+    fab_fabric_builder_set_port(b, y, 1, 0x77, &info);
+    fab_fabric_builder_set_port(b, x, 1, 0x77, &info);
     struct fab_fabric *f = sealed(b);
     ck_assert_uint_eq(f->ports[fab_fabric_port_by_guid(f, 0x77)].node, 0);
     fab_fabric_unref(f);
@@ -285,18 +287,18 @@ END_TEST
 START_TEST(who_has_a_lid_and_which_cable_is_up)
 {
     struct fab_fabric *f = leaf_spine(2, 1, 2), *clone = NULL;
-    uint32_t host = fab_port_id(f, f->switch_count, 1), leaf = fab_port_id(f, 0, 0);
-    ck_assert(fab_port_has_lid(f, leaf));
-    ck_assert(!fab_port_has_lid(f, leaf + 1));
-    ck_assert(fab_port_has_lid(f, host));
-    ck_assert(!fab_port_has_lid(f, host - 1));
-    ck_assert(fab_port_is_up(f, host));
-    ck_assert(fab_port_is_up(f, f->ports[host].peer));
-    ck_assert(!fab_port_is_up(f, leaf));
+    uint32_t host = fab_fabric_port_id(f, f->switch_count, 1), leaf = fab_fabric_port_id(f, 0, 0);
+    ck_assert(fab_fabric_port_has_lid(f, leaf));
+    ck_assert(!fab_fabric_port_has_lid(f, leaf + 1));
+    ck_assert(fab_fabric_port_has_lid(f, host));
+    ck_assert(!fab_fabric_port_has_lid(f, host - 1));
+    ck_assert(fab_fabric_port_is_up(f, host));
+    ck_assert(fab_fabric_port_is_up(f, f->ports[host].peer));
+    ck_assert(!fab_fabric_port_is_up(f, leaf));
     ck_assert_int_eq(fab_fabric_clone(f, &clone), FAB_OK);
     clone->ports[host].info.phys_state = FAB_PHYS_POLLING;
-    ck_assert(!fab_port_is_up(clone, clone->ports[host].peer));
-    ck_assert(fab_port_is_up(f, host)); /* the copy is a copy */
+    ck_assert(!fab_fabric_port_is_up(clone, clone->ports[host].peer));
+    ck_assert(fab_fabric_port_is_up(f, host)); /* the copy is a copy */
     ck_assert_uint_eq(fab_fabric_port_by_guid(clone, f->ports[host].guid), host);
     fab_fabric_unref(clone);
     fab_fabric_unref(f);
@@ -315,25 +317,25 @@ END_TEST
 
 START_TEST(an_island_is_what_cables_reach)
 {
-    struct fab_builder *b = fab_builder_new();
+    struct fab_builder *b = fab_fabric_builder_new();
     uint32_t s1 = add(b, FAB_NODE_SWITCH, 10, 4), s2 = add(b, FAB_NODE_SWITCH, 20, 4),
              h1 = add(b, FAB_NODE_CA, 30, 1), h2 = add(b, FAB_NODE_CA, 40, 1), dropped = 9;
-    fab_builder_link(b, s1, 1, h2, 1);
-    fab_builder_link(b, s2, 1, h1, 1);
+    fab_fabric_builder_link(b, s1, 1, h2, 1);
+    fab_fabric_builder_link(b, s2, 1, h1, 1);
     struct fab_fabric *all = NULL, *f = NULL, *island = NULL;
-    ck_assert_int_eq(fab_builder_seal(b, &all), FAB_OK);
-    ck_assert_int_eq(fab_fabric_island(all, &island, &dropped), FAB_OK);
+    ck_assert_int_eq(fab_fabric_builder_seal(b, &all), FAB_OK);
+    ck_assert_int_eq(fab_fabric_reachable(all, &island, &dropped), FAB_OK);
     ck_assert_uint_eq(dropped, 0);
     ck_assert_ptr_eq(island, all);
     fab_fabric_unref(island);
-    fab_builder_self(b, h2, 1);
+    fab_fabric_builder_set_self(b, h2, 1);
     f = sealed(b);
-    ck_assert_int_eq(fab_fabric_island(f, &island, &dropped), FAB_OK);
+    ck_assert_int_eq(fab_fabric_reachable(f, &island, &dropped), FAB_OK);
     ck_assert_uint_eq(dropped, 2);
     ck_assert_uint_eq(island->node_count, 2);
     ck_assert_uint_eq(island->nodes[0].guid, 10);
     ck_assert_uint_eq(island->nodes[1].guid, 40);
-    ck_assert_uint_eq(island->self_port, fab_port_id(island, 1, 1));
+    ck_assert_uint_eq(island->self_port, fab_fabric_port_id(island, 1, 1));
     assert_sound(island);
     fab_fabric_unref(island);
     fab_fabric_unref(f);
@@ -364,13 +366,13 @@ static void assert_changes(const struct fab_fabric *old, const struct fab_fabric
 /* Two switches with a cable, and a host on the second one. */
 static struct fab_builder *small(void)
 {
-    struct fab_builder *b = fab_builder_new();
+    struct fab_builder *b = fab_fabric_builder_new();
     uint32_t s1 = add(b, FAB_NODE_SWITCH, 10, 4), s2 = add(b, FAB_NODE_SWITCH, 20, 4),
              h = add(b, FAB_NODE_CA, 30, 1);
     struct fab_port_info up = {.port_state = FAB_STATE_ACTIVE, .phys_state = FAB_PHYS_LINKUP};
-    fab_builder_port(b, h, 1, 31, &up);
-    fab_builder_link(b, s1, 1, s2, 2);
-    fab_builder_link(b, s2, 4, h, 1);
+    fab_fabric_builder_set_port(b, h, 1, 31, &up);
+    fab_fabric_builder_link(b, s1, 1, s2, 2);
+    fab_fabric_builder_link(b, s2, 4, h, 1);
     return b;
 }
 
@@ -389,13 +391,13 @@ START_TEST(a_moved_cable_a_new_name_a_state)
     struct fab_fabric *old = sealed(small());
     struct fab_builder *b = small();
     uint32_t s1, s2, h;
-    fab_builder_find(b, 10, &s1);
-    fab_builder_find(b, 20, &s2);
-    fab_builder_find(b, 30, &h);
-    fab_builder_unlink(b, s1, 1);
-    fab_builder_link(b, s1, 3, s2, 2);
-    fab_builder_desc(b, h, "new", 3);
-    fab_builder_port(
+    fab_fabric_builder_find_node(b, 10, &s1);
+    fab_fabric_builder_find_node(b, 20, &s2);
+    fab_fabric_builder_find_node(b, 30, &h);
+    fab_fabric_builder_unlink(b, s1, 1);
+    fab_fabric_builder_link(b, s1, 3, s2, 2);
+    fab_fabric_builder_set_desc(b, h, "new", 3);
+    fab_fabric_builder_set_port(
         b, h, 1, 31,
         &(struct fab_port_info){.port_state = FAB_STATE_INIT, .phys_state = FAB_PHYS_LINKUP});
     struct fab_fabric *now = sealed(b);
@@ -414,10 +416,10 @@ START_TEST(nodes_come_and_go_with_their_cables)
     struct fab_fabric *old = sealed(small());
     struct fab_builder *b = small();
     uint32_t h, s1;
-    fab_builder_find(b, 30, &h);
-    fab_builder_find(b, 10, &s1);
-    fab_builder_remove(b, h);
-    fab_builder_link(b, s1, 2, add(b, FAB_NODE_CA, 5, 1), 1);
+    fab_fabric_builder_find_node(b, 30, &h);
+    fab_fabric_builder_find_node(b, 10, &s1);
+    fab_fabric_builder_remove_node(b, h);
+    fab_fabric_builder_link(b, s1, 2, add(b, FAB_NODE_CA, 5, 1), 1);
     struct fab_fabric *now = sealed(b);
     const struct fab_change want[] = {{FAB_CHANGE_NODE_ADDED, 5, 0, 0, 0},
                                       {FAB_CHANGE_NODE_REMOVED, 30, 0, 0, 0},
@@ -434,8 +436,8 @@ START_TEST(another_device_behind_a_guid_is_another_node)
     struct fab_fabric *old = sealed(small());
     struct fab_builder *b = small();
     uint32_t h;
-    fab_builder_find(b, 30, &h);
-    fab_builder_remove(b, h);
+    fab_fabric_builder_find_node(b, 30, &h);
+    fab_fabric_builder_remove_node(b, h);
     add(b, FAB_NODE_ROUTER, 30, 1);
     struct fab_fabric *now = sealed(b);
     const struct fab_change want[] = {{FAB_CHANGE_NODE_ADDED, 30, 0, 0, 0},
@@ -476,10 +478,10 @@ START_TEST(aggregation_nodes_are_marked)
                                  .node_type = kinds[_i].type,
                                  .vendor_id = kinds[_i].vendor,
                                  .device_id = kinds[_i].device};
-    struct fab_builder *b = fab_builder_new();
+    struct fab_builder *b = fab_fabric_builder_new();
     uint32_t ref;
-    ck_assert_int_eq(fab_builder_node(b, &info, &ref), FAB_OK);
-    fab_builder_desc(b, ref, kinds[_i].desc, strlen(kinds[_i].desc));
+    ck_assert_int_eq(fab_fabric_builder_add_node(b, &info, &ref), FAB_OK);
+    fab_fabric_builder_set_desc(b, ref, kinds[_i].desc, strlen(kinds[_i].desc));
     struct fab_fabric *f = sealed(b);
     ck_assert_int_eq(f->nodes[0].aggregation, kinds[_i].aggregation);
     fab_fabric_unref(f);

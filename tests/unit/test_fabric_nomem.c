@@ -36,10 +36,10 @@ static int seal_and_drop(int status, struct fab_builder *b)
     struct fab_fabric *f = NULL;
     status = agree(status, b != NULL);
     if (status == FAB_OK)
-        status = fab_builder_seal(b, &f);
+        status = fab_fabric_builder_seal(b, &f);
     status = agree(status, f != NULL);
     fab_fabric_unref(f);
-    fab_builder_free(b);
+    fab_fabric_builder_free(b);
     return status;
 }
 
@@ -47,7 +47,7 @@ static int run_leaf_spine(void)
 {
     struct fab_leaf_spine_spec spec = {3, 2, 2, 1, 0};
     struct fab_builder *b = NULL;
-    int status = fab_generate_leaf_spine(&spec, &b);
+    int status = fab_fabric_generate_leaf_spine(&spec, &b);
     return seal_and_drop(status, b);
 }
 
@@ -55,7 +55,7 @@ static int run_fat_tree(void)
 {
     struct fab_fat_tree_spec spec = {4, 2, 1, 1};
     struct fab_builder *b = NULL;
-    int status = fab_generate_fat_tree(&spec, &b);
+    int status = fab_fabric_generate_fat_tree(&spec, &b);
     return seal_and_drop(status, b);
 }
 
@@ -64,7 +64,7 @@ static int run_fat_tree(void)
     {                                                                                              \
         struct fab_##family##_spec spec = {__VA_ARGS__};                                           \
         struct fab_builder *b = NULL;                                                              \
-        int status = fab_generate_##family(&spec, &b);                                             \
+        int status = fab_fabric_generate_##family(&spec, &b);                                      \
         return seal_and_drop(status, b);                                                           \
     }
 RUN(rail, 3, 2, 2, 1, 1, 1, 1)
@@ -76,9 +76,9 @@ RUN(hyperx, 2, {2, 2}, 1, 1)
 
 static int run_dress(void)
 {
-    struct fab_dress dress = {.aggregation = true, .missing = 2, .shuffle_guids = true};
+    struct fab_variation variation = {.aggregation = true, .missing = 2, .shuffle_guids = true};
     struct fab_builder *b = NULL;
-    int status = fab_generate_dress(before, &dress, &b);
+    int status = fab_fabric_generate_variation(before, &variation, &b);
     return seal_and_drop(status, b);
 }
 
@@ -86,7 +86,7 @@ static int run_random(void)
 {
     struct fab_random_spec spec = {8, 4, 2, 3};
     struct fab_builder *b = NULL;
-    int status = fab_generate_random(&spec, &b);
+    int status = fab_fabric_generate_random(&spec, &b);
     return seal_and_drop(status, b);
 }
 
@@ -96,17 +96,17 @@ static int run_text(void)
     struct fab_builder *b = NULL;
     char *text = NULL;
     size_t len = 0;
-    int status = fab_text_write(before, &text, &len);
+    int status = fab_fabric_text_write(before, &text, &len);
     status = agree(status, text != NULL);
     if (status == FAB_OK)
-        status = fab_text_read(text, len, &b, &error);
+        status = fab_fabric_text_read(text, len, &b, &error);
     free(text);
     return seal_and_drop(status, b);
 }
 
 static int run_from(void)
 {
-    struct fab_builder *b = fab_builder_from(before);
+    struct fab_builder *b = fab_fabric_builder_from(before);
     return seal_and_drop(b != NULL ? FAB_OK : FAB_E_NOMEM, b);
 }
 
@@ -123,17 +123,17 @@ static int run_island(void)
 {
     struct fab_fabric *f = NULL, *island = NULL;
     uint32_t dropped = 0;
-    struct fab_builder *b = fab_builder_from(before);
+    struct fab_builder *b = fab_fabric_builder_from(before);
     int status = b != NULL ? FAB_OK : FAB_E_NOMEM;
     for (unsigned i = 1; b != NULL && i <= before->nodes[0].num_ports; i++)
-        fab_builder_unlink(b, 0, (uint8_t)i);
+        fab_fabric_builder_unlink(b, 0, (uint8_t)i);
     if (b != NULL)
-        fab_builder_self(b, 0, 0);
+        fab_fabric_builder_set_self(b, 0, 0);
     if (status == FAB_OK)
-        status = fab_builder_seal(b, &f);
+        status = fab_fabric_builder_seal(b, &f);
     if (status == FAB_OK)
-        status = fab_fabric_island(f, &island, &dropped);
-    fab_builder_free(b);
+        status = fab_fabric_reachable(f, &island, &dropped);
+    fab_fabric_builder_free(b);
     fab_fabric_unref(f);
     fab_fabric_unref(island);
     return agree(status, dropped > 0);

@@ -21,8 +21,8 @@ static uint32_t trunks_of(const struct fab_fabric *f, uint32_t sw)
 {
     uint32_t count = 0;
     for (uint32_t i = 1; i <= f->nodes[sw].num_ports; i++) {
-        uint32_t peer = fab_peer_node(f, f->nodes[sw].first_port + i);
-        count += peer != FAB_NONE && fab_node_is_switch(f, peer);
+        uint32_t peer = fab_fabric_peer_node(f, f->nodes[sw].first_port + i);
+        count += peer != FAB_NONE && fab_fabric_node_is_switch(f, peer);
     }
     return count;
 }
@@ -30,8 +30,8 @@ static uint32_t trunks_of(const struct fab_fabric *f, uint32_t sw)
 static bool has_host(const struct fab_fabric *f, uint32_t sw)
 {
     for (uint32_t i = 1; i <= f->nodes[sw].num_ports; i++) {
-        uint32_t peer = fab_peer_node(f, f->nodes[sw].first_port + i);
-        if (peer != FAB_NONE && !fab_node_is_switch(f, peer) && !f->nodes[peer].aggregation)
+        uint32_t peer = fab_fabric_peer_node(f, f->nodes[sw].first_port + i);
+        if (peer != FAB_NONE && !fab_fabric_node_is_switch(f, peer) && !f->nodes[peer].aggregation)
             return true;
     }
     return false;
@@ -49,8 +49,8 @@ static uint32_t eccentricity(const struct fab_fabric *f, uint32_t from, uint32_t
         uint32_t sw = queue[head++];
         most = has_host(f, sw) ? far[sw] : most;
         for (uint32_t i = 1; i <= f->nodes[sw].num_ports; i++) {
-            uint32_t peer = fab_peer_node(f, f->nodes[sw].first_port + i);
-            if (peer == FAB_NONE || !fab_node_is_switch(f, peer) || far[peer] != FAB_NONE)
+            uint32_t peer = fab_fabric_peer_node(f, f->nodes[sw].first_port + i);
+            if (peer == FAB_NONE || !fab_fabric_node_is_switch(f, peer) || far[peer] != FAB_NONE)
                 continue;
             far[peer] = far[sw] + 1;
             queue[tail++] = peer;
@@ -108,7 +108,7 @@ static uint32_t by_name(const struct fab_fabric *f, const char *name)
 static void assert_cable(const struct fab_fabric *f, const char *a, uint8_t port_a, const char *b,
                          uint8_t port_b)
 {
-    uint32_t peer = f->ports[fab_port_id(f, by_name(f, a), port_a)].peer;
+    uint32_t peer = f->ports[fab_fabric_port_id(f, by_name(f, a), port_a)].peer;
     ck_assert_msg(peer != FAB_NONE, "%s[%u] has no cable", a, port_a);
     ck_assert_str_eq(f->nodes[f->ports[peer].node].desc, b);
     ck_assert_uint_eq(f->ports[peer].num, port_b);
@@ -118,8 +118,8 @@ static void assert_cable(const struct fab_fabric *f, const char *a, uint8_t port
     static struct fab_fabric *new_##name(const struct fab_##name##_spec *spec)                     \
     {                                                                                              \
         struct fab_builder *b = NULL;                                                              \
-        int status = fab_generate_##name(spec, &b);                                                \
-        ck_assert_msg(status == FAB_OK, "%s", fab_status_text(status));                            \
+        int status = fab_fabric_generate_##name(spec, &b);                                         \
+        ck_assert_msg(status == FAB_OK, "%s", fab_base_status_text(status));                       \
         return sealed(b);                                                                          \
     }
 /* The tests of one family: its counts, and what there cannot be. */
@@ -135,7 +135,7 @@ static void assert_cable(const struct fab_fabric *f, const char *a, uint8_t port
     START_TEST(name##_has_limits)                                                                  \
     {                                                                                              \
         struct fab_builder *b = NULL;                                                              \
-        ck_assert_int_eq(fab_generate_##name(&no_##name[_i], &b), FAB_E_RANGE);                    \
+        ck_assert_int_eq(fab_fabric_generate_##name(&no_##name[_i], &b), FAB_E_RANGE);             \
         ck_assert_ptr_null(b);                                                                     \
     }                                                                                              \
     END_TEST
@@ -285,9 +285,9 @@ START_TEST(groups_are_connected_evenly)
     for (uint32_t sw = 0; sw < f->switch_count; sw++) {
         uint32_t last = FAB_NONE;
         for (uint32_t i = 1; i <= f->nodes[sw].num_ports; i++) {
-            uint32_t peer = fab_peer_node(f, f->nodes[sw].first_port + i);
+            uint32_t peer = fab_fabric_peer_node(f, f->nodes[sw].first_port + i);
             ck_assert_uint_ne(peer, FAB_NONE);
-            if (fab_node_is_switch(f, peer) && peer / 4 != sw / 4)
+            if (fab_fabric_node_is_switch(f, peer) && peer / 4 != sw / 4)
                 cables[sw / 4][peer / 4]++;
             doubled += peer == last;
             last = peer;

@@ -49,9 +49,9 @@ struct hosts {
 
 static bool is_host(const struct fab_fabric *f, uint32_t port)
 {
-    uint32_t peer = fab_peer_node(f, port), node = f->ports[port].node;
+    uint32_t peer = fab_fabric_peer_node(f, port), node = f->ports[port].node;
     return node >= f->switch_count && !f->nodes[node].aggregation && peer != FAB_NONE &&
-           peer < f->switch_count && fab_port_is_up(f, port);
+           peer < f->switch_count && fab_fabric_port_is_up(f, port);
 }
 
 static struct hosts hosts_by_lid(const struct fab_fabric *f, const struct fab_target *t)
@@ -72,12 +72,13 @@ static uint32_t shift(const struct fab_fabric *f, const struct fab_target *t, co
     uint32_t most = 0;
     memset(load, 0, f->port_count * sizeof(*load));
     for (uint32_t i = 0; i < h->count; i++) {
-        uint32_t dst = h->port[(i + k) % h->count], home = fab_peer_node(f, dst);
-        for (uint32_t at = fab_peer_node(f, h->port[i]); at != home;) {
-            uint32_t port = fab_port_id(f, at, fab_lft_row(&t->lft, at)[t->lids.base[dst]]);
+        uint32_t dst = h->port[(i + k) % h->count], home = fab_fabric_peer_node(f, dst);
+        for (uint32_t at = fab_fabric_peer_node(f, h->port[i]); at != home;) {
+            uint32_t port =
+                fab_fabric_port_id(f, at, fab_target_lft_row(&t->lft, at)[t->lids.base[dst]]);
             load[port]++;
             most = load[port] > most ? load[port] : most;
-            at = fab_peer_node(f, port);
+            at = fab_fabric_peer_node(f, port);
         }
     }
     return most;
@@ -110,7 +111,7 @@ END_TEST
 static struct fab_fabric *pgft(const struct fab_pgft_spec *spec)
 {
     struct fab_builder *b = NULL;
-    ck_assert_int_eq(fab_generate_pgft(spec, &b), FAB_OK);
+    ck_assert_int_eq(fab_fabric_generate_pgft(spec, &b), FAB_OK);
     return sealed(b);
 }
 
@@ -128,7 +129,7 @@ END_TEST
 START_TEST(guids_do_not_matter)
 {
     struct fab_prng prng;
-    fab_prng_init(&prng, test_seed("GUIDs", 21));
+    fab_base_prng_init(&prng, test_seed("GUIDs", 21));
     for (unsigned i = 0; i < 5; i++) {
         struct fab_fabric *plain = fat_tree(8, 3, 1), *f = retold(plain, &prng, i + 1);
         struct fab_target *t = tree_taken(f, 0);
@@ -166,7 +167,7 @@ START_TEST(rails_are_free_of_conflict)
          .core_parallel = 1}};
     for (unsigned i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
         struct fab_builder *b = NULL;
-        ck_assert_int_eq(fab_generate_rail(&specs[i], &b), FAB_OK);
+        ck_assert_int_eq(fab_fabric_generate_rail(&specs[i], &b), FAB_OK);
         struct fab_fabric *f = sealed(b);
         char why[200], suffix[24];
         struct fab_target *t = tree_routed(f, 0, why);
@@ -178,7 +179,7 @@ START_TEST(rails_are_free_of_conflict)
             for (uint32_t node = f->switch_count; node < f->node_count; node++) {
                 const char *at = strchr(f->nodes[node].desc, '/');
                 if (at != NULL && strcmp(at, suffix) == 0)
-                    h.port[h.count++] = fab_port_id(f, node, 1);
+                    h.port[h.count++] = fab_fabric_port_id(f, node, 1);
             }
             ck_assert_uint_eq(h.count, specs[i].servers);
             for (uint32_t k = 1; k < h.count; k++)
@@ -197,33 +198,34 @@ END_TEST
 
 static void draw_pgft(struct fab_prng *prng, struct fab_pgft_spec *s)
 {
-    *s = (struct fab_pgft_spec){.levels = 2 + (uint32_t)fab_prng_below(prng, 3)};
+    *s = (struct fab_pgft_spec){.levels = 2 + (uint32_t)fab_base_prng_below(prng, 3)};
     for (uint32_t l = 0; l < s->levels; l++) {
-        s->m[l] = 1 + (uint32_t)fab_prng_below(prng, s->levels > 3 ? 3 : 6);
-        s->w[l] = l == 0 ? 1 : 1 + (uint32_t)fab_prng_below(prng, s->levels > 3 ? 3 : 5);
-        s->p[l] =
-            l == 0 || fab_prng_below(prng, 3) != 0 ? 1 : 2 + (uint32_t)fab_prng_below(prng, 2);
+        s->m[l] = 1 + (uint32_t)fab_base_prng_below(prng, s->levels > 3 ? 3 : 6);
+        s->w[l] = l == 0 ? 1 : 1 + (uint32_t)fab_base_prng_below(prng, s->levels > 3 ? 3 : 5);
+        s->p[l] = l == 0 || fab_base_prng_below(prng, 3) != 0
+                      ? 1
+                      : 2 + (uint32_t)fab_base_prng_below(prng, 2);
     }
-    s->w[0] = fab_prng_below(prng, 8) == 0 ? 2 : 1;
+    s->w[0] = fab_base_prng_below(prng, 8) == 0 ? 2 : 1;
     s->radix = 0;
 }
 
 static struct fab_fabric *draw_tree(struct fab_prng *prng, char *what, size_t len)
 {
     struct fab_pgft_spec s;
-    uint32_t kind = (uint32_t)fab_prng_below(prng, 4);
+    uint32_t kind = (uint32_t)fab_base_prng_below(prng, 4);
     if (kind == 0) {
-        uint32_t leaves = 1 + (uint32_t)fab_prng_below(prng, 10);
-        uint32_t spines = 1 + (uint32_t)fab_prng_below(prng, 6);
-        uint32_t spine_hosts = (uint32_t)fab_prng_below(prng, 3);
-        uint32_t parallel = 1 + (uint32_t)fab_prng_below(prng, 3);
+        uint32_t leaves = 1 + (uint32_t)fab_base_prng_below(prng, 10);
+        uint32_t spines = 1 + (uint32_t)fab_base_prng_below(prng, 6);
+        uint32_t spine_hosts = (uint32_t)fab_base_prng_below(prng, 3);
+        uint32_t parallel = 1 + (uint32_t)fab_base_prng_below(prng, 3);
         snprintf(what, len, "modern %u %u %u %u", leaves, spines, spine_hosts, parallel);
         return modern_tree(leaves, spines, 5, spine_hosts, parallel);
     }
     if (kind == 1) {
         static const uint32_t trees[][3] = {{8, 2, 1},  {6, 3, 1}, {8, 3, 1},
                                             {12, 2, 2}, {4, 4, 1}, {8, 3, 3}};
-        const uint32_t *k = trees[fab_prng_below(prng, 6)];
+        const uint32_t *k = trees[fab_base_prng_below(prng, 6)];
         snprintf(what, len, "fat tree %u %u %u", k[0], k[1], k[2]);
         return fat_tree(k[0], k[1], k[2]);
     }
@@ -238,11 +240,11 @@ START_TEST(damaged_trees_are_proven)
     struct fab_prng prng;
     char what[120], why[200];
     unsigned taken = 0, light = 0, light_taken = 0;
-    fab_prng_init(&prng, test_seed("damaged trees", 22));
+    fab_base_prng_init(&prng, test_seed("damaged trees", 22));
     for (unsigned i = 0; i < DAMAGED; i++) {
         struct fab_fabric *f = draw_tree(&prng, what, sizeof(what));
-        double cables = i % 5 == 0 ? 0 : (double)fab_prng_below(&prng, 6) / 100;
-        double switches = i % 4 == 0 ? (double)fab_prng_below(&prng, 10) / 100 : 0;
+        double cables = i % 5 == 0 ? 0 : (double)fab_base_prng_below(&prng, 6) / 100;
+        double switches = i % 4 == 0 ? (double)fab_base_prng_below(&prng, 10) / 100 : 0;
         bool whole = cables == 0 && switches == 0;
         f = damaged(f, &prng, cables, switches);
         if (i % 3 == 0) {
@@ -275,12 +277,12 @@ START_TEST(anything_else_is_refused_or_proven)
     struct fab_prng prng;
     char why[200];
     unsigned taken = 0;
-    fab_prng_init(&prng, test_seed("anything else", 23));
+    fab_base_prng_init(&prng, test_seed("anything else", 23));
     for (unsigned i = 0; i < 600; i++) {
-        uint32_t switches = 1 + (uint32_t)fab_prng_below(&prng, 20);
-        uint32_t degree = 1 + (uint32_t)fab_prng_below(&prng, 6);
-        struct fab_fabric *f = random_fabric(switches, degree, (uint32_t)fab_prng_below(&prng, 3),
-                                             fab_prng_next(&prng));
+        uint32_t switches = 1 + (uint32_t)fab_base_prng_below(&prng, 20);
+        uint32_t degree = 1 + (uint32_t)fab_base_prng_below(&prng, 6);
+        struct fab_fabric *f = random_fabric(
+            switches, degree, (uint32_t)fab_base_prng_below(&prng, 3), fab_base_prng_next(&prng));
         if (i % 3 == 0)
             f = damaged(f, &prng, 0.1, 0.05);
         struct fab_target *t = tree_routed(f, 0, why);
@@ -325,13 +327,13 @@ static bool passes(const struct fab_fabric *f, const struct fab_target *t, uint3
                    uint32_t lid, uint32_t cable)
 {
     for (uint32_t hops = 0; hops < 64; hops++) {
-        uint8_t num = fab_lft_row(&t->lft, sw)[lid];
-        uint32_t port = num != 255 ? fab_port_id(f, sw, num) : FAB_NONE;
+        uint8_t num = fab_target_lft_row(&t->lft, sw)[lid];
+        uint32_t port = num != 255 ? fab_fabric_port_id(f, sw, num) : FAB_NONE;
         if (port == FAB_NONE || num == 0)
             return false;
         if (port == cable || f->ports[port].peer == cable)
             return true;
-        sw = fab_peer_node(f, port);
+        sw = fab_fabric_peer_node(f, port);
         if (sw >= f->switch_count)
             return false;
     }
@@ -343,7 +345,8 @@ static struct moved compare(const struct fab_fabric *f, const struct fab_target 
 {
     struct moved m = {0};
     for (uint32_t sw = 0; sw < f->switch_count; sw++) {
-        const uint8_t *x = fab_lft_row(&before->lft, sw), *y = fab_lft_row(&after->lft, sw);
+        const uint8_t *x = fab_target_lft_row(&before->lft, sw),
+                      *y = fab_target_lft_row(&after->lft, sw);
         uint64_t here = 0, last = UINT64_MAX;
         for (uint32_t lid = 1; lid <= before->lids.top; lid++) {
             bool hit = passes(f, before, sw, lid, cable);
@@ -363,10 +366,11 @@ static struct moved compare(const struct fab_fabric *f, const struct fab_target 
 
 static struct fab_fabric *without(const struct fab_fabric *f, uint32_t port)
 {
-    struct fab_builder *b = fab_builder_from(f);
+    struct fab_builder *b = fab_fabric_builder_from(f);
     uint32_t ref;
-    ck_assert_int_eq(fab_builder_find(b, f->nodes[f->ports[port].node].guid, &ref), FAB_OK);
-    ck_assert_int_eq(fab_builder_unlink(b, ref, f->ports[port].num), FAB_OK);
+    ck_assert_int_eq(fab_fabric_builder_find_node(b, f->nodes[f->ports[port].node].guid, &ref),
+                     FAB_OK);
+    ck_assert_int_eq(fab_fabric_builder_unlink(b, ref, f->ports[port].num), FAB_OK);
     return sealed(b);
 }
 
@@ -421,7 +425,7 @@ START_TEST(the_order_of_discovery_changes_nothing)
 {
     struct fab_prng prng;
     char what[120], why[200];
-    fab_prng_init(&prng, test_seed("order of discovery", 24));
+    fab_base_prng_init(&prng, test_seed("order of discovery", 24));
     for (unsigned i = 0; i < 200; i++) {
         struct fab_fabric *f = damaged(draw_tree(&prng, what, sizeof(what)), &prng, 0.02, 0);
         struct fab_fabric *again = retold(f, &prng, 0);
@@ -443,15 +447,15 @@ END_TEST
 static void shuffle_lids(struct fab_lids *lids, struct fab_prng *prng, bool all)
 {
     for (uint32_t i = lids->port_count; i-- > 1;) {
-        uint32_t j = (uint32_t)fab_prng_below(prng, i + 1), base = lids->base[i];
-        if (base == 0 || lids->base[j] == 0 || (!all && !fab_prng_chance(prng, 0.1)))
+        uint32_t j = (uint32_t)fab_base_prng_below(prng, i + 1), base = lids->base[i];
+        if (base == 0 || lids->base[j] == 0 || (!all && !fab_base_prng_chance(prng, 0.1)))
             continue;
         lids->base[i] = lids->base[j];
         lids->base[j] = base;
     }
     free(lids->owner);
     lids->owner = NULL;
-    ck_assert_int_eq(fab_lids_index(lids), FAB_OK);
+    ck_assert_int_eq(fab_target_lids_index(lids), FAB_OK);
 }
 
 /* With scattered LIDs neither rows nor parts of them can be copied; each endport is reached over
@@ -460,7 +464,7 @@ START_TEST(lids_do_not_matter)
 {
     struct fab_prng prng;
     char what[120], why[200];
-    fab_prng_init(&prng, test_seed("LIDs", 25));
+    fab_base_prng_init(&prng, test_seed("LIDs", 25));
     for (unsigned i = 0; i < 200; i++) {
         struct fab_policy p = defaults(0);
         struct fab_fabric *f = draw_tree(&prng, what, sizeof(what));
@@ -473,8 +477,8 @@ START_TEST(lids_do_not_matter)
         ck_assert_int_eq(a == NULL, status != FAB_OK);
         for (uint32_t port = 0; a != NULL && port < f->port_count; port++) {
             for (uint32_t sw = 0; a->lids.base[port] != 0 && sw < f->switch_count; sw++)
-                ck_assert_msg(fab_lft_row(&a->lft, sw)[a->lids.base[port]] ==
-                                  fab_lft_row(&b->lft, sw)[b->lids.base[port]],
+                ck_assert_msg(fab_target_lft_row(&a->lft, sw)[a->lids.base[port]] ==
+                                  fab_target_lft_row(&b->lft, sw)[b->lids.base[port]],
                               "%s: from switch %u to port %u", what, sw, port);
         }
         fab_target_unref(a);
@@ -490,21 +494,21 @@ START_TEST(a_switch_that_goes_leaves_the_others_in_place)
     struct fab_fabric *f = fat_tree(12, 3, 1);
     struct fab_target *before = tree_taken(f, 0);
     for (uint32_t sw = 3; sw < f->switch_count; sw += 17) {
-        struct fab_builder *b = fab_builder_from(f);
+        struct fab_builder *b = fab_fabric_builder_from(f);
         uint32_t ref;
-        ck_assert_int_eq(fab_builder_find(b, f->nodes[sw].guid, &ref), FAB_OK);
-        ck_assert_int_eq(fab_builder_remove(b, ref), FAB_OK);
+        ck_assert_int_eq(fab_fabric_builder_find_node(b, f->nodes[sw].guid, &ref), FAB_OK);
+        ck_assert_int_eq(fab_fabric_builder_remove_node(b, ref), FAB_OK);
         struct fab_fabric *rest = sealed(b);
         struct fab_policy p = defaults(0);
         struct fab_target *t = fab_target_new();
         char why[200] = "";
-        ck_assert_int_eq(fab_lids_init(&t->lids, rest->port_count), FAB_OK);
+        ck_assert_int_eq(fab_target_lids_init(&t->lids, rest->port_count), FAB_OK);
         for (uint32_t port = 0; port < rest->port_count; port++) {
             uint64_t guid = rest->ports[port].guid;
             uint32_t old = guid != 0 ? fab_fabric_port_by_guid(f, guid) : FAB_NONE;
             t->lids.base[port] = old != FAB_NONE ? before->lids.base[old] : 0;
         }
-        ck_assert_int_eq(fab_lids_index(&t->lids), FAB_OK);
+        ck_assert_int_eq(fab_target_lids_index(&t->lids), FAB_OK);
         struct fab_route_input in = {.fabric = rest, .policy = &p, .lids = &t->lids};
         ck_assert_int_eq(fab_route_engine_by_name("fattree")->run(&in, &t->lft, &t->vls, why, 200),
                          FAB_OK);
@@ -515,7 +519,8 @@ START_TEST(a_switch_that_goes_leaves_the_others_in_place)
                 if (t->lids.owner[lid] == FAB_NONE)
                     continue;
                 all++;
-                moved += fab_lft_row(&t->lft, s)[lid] != fab_lft_row(&before->lft, old)[lid];
+                moved += fab_target_lft_row(&t->lft, s)[lid] !=
+                         fab_target_lft_row(&before->lft, old)[lid];
             }
         }
         ck_assert_msg(moved * 12 < all, "%s: %" PRIu64 " of %" PRIu64, f->nodes[sw].desc, moved,

@@ -14,13 +14,13 @@
 static uint32_t count_reached(const struct fab_fabric *f)
 {
     uint32_t *queue = calloc((size_t)f->node_count + 1, sizeof *queue), head = 0, tail = 1;
-    uint64_t *seen = fab_bits_new(f->node_count);
-    fab_bits_set(seen, 0);
+    uint64_t *seen = fab_base_bits_new(f->node_count);
+    fab_base_bits_set(seen, 0);
     while (head < tail) {
         const struct fab_node *n = &f->nodes[queue[head++]];
         for (uint32_t i = 1; i <= n->num_ports; i++) {
-            uint32_t peer = fab_peer_node(f, n->first_port + i);
-            if (peer != FAB_NONE && fab_bits_take(seen, peer))
+            uint32_t peer = fab_fabric_peer_node(f, n->first_port + i);
+            if (peer != FAB_NONE && fab_base_bits_add(seen, peer))
                 queue[tail++] = peer;
         }
     }
@@ -34,14 +34,14 @@ static uint32_t count_trunks(const struct fab_fabric *f)
     uint32_t count = 0;
     for (uint32_t p = 0; p < f->port_count; p++)
         count += f->ports[p].peer != FAB_NONE && f->ports[p].peer > p &&
-                 fab_node_is_switch(f, f->ports[p].node) &&
-                 fab_node_is_switch(f, fab_peer_node(f, p));
+                 fab_fabric_node_is_switch(f, f->ports[p].node) &&
+                 fab_fabric_node_is_switch(f, fab_fabric_peer_node(f, p));
     return count;
 }
 
 static const char *peer_desc(const struct fab_fabric *f, uint32_t node, uint8_t port)
 {
-    uint32_t peer = fab_peer_node(f, fab_port_id(f, node, port));
+    uint32_t peer = fab_fabric_peer_node(f, fab_fabric_port_id(f, node, port));
     return peer == FAB_NONE ? "" : f->nodes[peer].desc;
 }
 
@@ -52,7 +52,7 @@ START_TEST(leaf_spine_is_cabled_as_it_says)
 {
     struct fab_leaf_spine_spec spec = {3, 2, 4, 2, 0};
     struct fab_builder *b = NULL;
-    ck_assert_int_eq(fab_generate_leaf_spine(&spec, &b), FAB_OK);
+    ck_assert_int_eq(fab_fabric_generate_leaf_spine(&spec, &b), FAB_OK);
     struct fab_fabric *f = sealed(b);
     assert_sound(f);
     ck_assert_uint_eq(f->switch_count, 5);
@@ -99,9 +99,10 @@ static const struct {
 START_TEST(leaf_spine_has_limits)
 {
     struct fab_builder *b = NULL;
-    ck_assert_int_eq(fab_generate_leaf_spine(&leaf_spines[_i].spec, &b), leaf_spines[_i].status);
+    ck_assert_int_eq(fab_fabric_generate_leaf_spine(&leaf_spines[_i].spec, &b),
+                     leaf_spines[_i].status);
     ck_assert_int_eq(b != NULL, leaf_spines[_i].status == FAB_OK);
-    fab_builder_free(b);
+    fab_fabric_builder_free(b);
 }
 END_TEST
 
@@ -133,7 +134,7 @@ static const struct {
 START_TEST(fat_trees_have_their_counts)
 {
     struct fab_builder *b = NULL;
-    ck_assert_int_eq(fab_generate_fat_tree(&trees[_i].spec, &b), FAB_OK);
+    ck_assert_int_eq(fab_fabric_generate_fat_tree(&trees[_i].spec, &b), FAB_OK);
     struct fab_fabric *f = sealed(b);
     ck_assert_uint_eq(f->switch_count, trees[_i].switches);
     ck_assert_uint_eq(f->node_count - f->switch_count, trees[_i].hosts);
@@ -149,7 +150,7 @@ START_TEST(fat_tree_ranks_are_what_they_seem)
 {
     struct fab_fat_tree_spec spec = {4, 3, 1, 1};
     struct fab_builder *b = NULL;
-    ck_assert_int_eq(fab_generate_fat_tree(&spec, &b), FAB_OK);
+    ck_assert_int_eq(fab_fabric_generate_fat_tree(&spec, &b), FAB_OK);
     struct fab_fabric *f = sealed(b);
     ck_assert_str_eq(f->nodes[0].desc, "leaf-001");
     ck_assert_str_eq(f->nodes[8].desc, "spine-001");
@@ -163,7 +164,8 @@ START_TEST(fat_tree_ranks_are_what_they_seem)
     ck_assert_str_eq(peer_desc(f, 8, 4), "core-003");
     ck_assert_str_eq(peer_desc(f, 9, 3), "core-002");
     for (uint8_t port = 1; port <= 4; port++) /* a core has one cable to each pod */
-        ck_assert_uint_eq((fab_peer_node(f, fab_port_id(f, 16, port)) - 8) / 2, port - 1u);
+        ck_assert_uint_eq((fab_fabric_peer_node(f, fab_fabric_port_id(f, 16, port)) - 8) / 2,
+                          port - 1u);
     fab_fabric_unref(f);
 }
 END_TEST
@@ -177,7 +179,7 @@ static const struct fab_fat_tree_spec no_trees[] = {
 START_TEST(fat_trees_have_limits)
 {
     struct fab_builder *b = NULL;
-    ck_assert_int_eq(fab_generate_fat_tree(&no_trees[_i], &b), FAB_E_RANGE);
+    ck_assert_int_eq(fab_fabric_generate_fat_tree(&no_trees[_i], &b), FAB_E_RANGE);
     ck_assert_ptr_null(b);
 }
 END_TEST
@@ -208,9 +210,9 @@ static void note_parallel(const struct fab_fabric *f, uint32_t n, struct feature
 {
     for (uint32_t i = 1; i <= f->nodes[n].num_ports; i++)
         for (uint32_t j = 1; j < i; j++) {
-            uint32_t x = fab_peer_node(f, f->nodes[n].first_port + i);
-            uint32_t y = fab_peer_node(f, f->nodes[n].first_port + j);
-            seen->parallel |= x == y && x != FAB_NONE && fab_node_is_switch(f, x);
+            uint32_t x = fab_fabric_peer_node(f, f->nodes[n].first_port + i);
+            uint32_t y = fab_fabric_peer_node(f, f->nodes[n].first_port + j);
+            seen->parallel |= x == y && x != FAB_NONE && fab_fabric_node_is_switch(f, x);
         }
 }
 
@@ -250,7 +252,7 @@ START_TEST(random_fabrics_have_limits)
         {0, 4, 4, 1}, {4, 255, 4, 1}, {4, 4, 255, 1}, {4, 4, 254, 1}, {UINT32_MAX, 254, 254, 1}};
     struct fab_builder *b = NULL;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        ck_assert_int_eq(fab_generate_random(&bad[i], &b), FAB_E_RANGE);
+        ck_assert_int_eq(fab_fabric_generate_random(&bad[i], &b), FAB_E_RANGE);
     ck_assert_ptr_null(b);
 }
 END_TEST

@@ -114,9 +114,9 @@ END_TEST
 START_TEST(a_timeout_is_never_shortened)
 {
     struct fab_prng g;
-    fab_prng_init(&g, test_seed("timeouts", 1));
+    fab_base_prng_init(&g, test_seed("timeouts", 1));
     for (int i = 0; i < 10000; i++) {
-        uint64_t us = fab_prng_next(&g) >> (24 + fab_prng_next(&g) % 40), again;
+        uint64_t us = fab_base_prng_next(&g) >> (24 + fab_base_prng_next(&g) % 40), again;
         char text[16];
         fab_grpc_timeout_format(us, text);
         ck_assert_int_eq(fab_grpc_timeout_parse(text, &again), FAB_OK);
@@ -182,10 +182,10 @@ START_TEST(hostile_names_become_utf8)
     };
     char clean[64];
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
-        fab_utf8_clean(pairs[i][0], strlen(pairs[i][0]), clean, sizeof clean);
+        fab_grpc_utf8_clean(pairs[i][0], strlen(pairs[i][0]), clean, sizeof clean);
         ck_assert_str_eq(clean, pairs[i][1]);
     }
-    ck_assert_uint_eq(fab_utf8_clean("\xc3\xb6\xc3\xb6", 4, clean, 4), 2);
+    ck_assert_uint_eq(fab_grpc_utf8_clean("\xc3\xb6\xc3\xb6", 4, clean, 4), 2);
     ck_assert_str_eq(clean, "\xc3\xb6");
 }
 END_TEST
@@ -193,13 +193,13 @@ END_TEST
 START_TEST(cleaning_twice_changes_nothing)
 {
     struct fab_prng g;
-    fab_prng_init(&g, test_seed("text", 2));
+    fab_base_prng_init(&g, test_seed("text", 2));
     for (int i = 0; i < 5000; i++) {
         char text[32], once[100], twice[300];
         for (size_t j = 0; j < sizeof text; j++)
-            text[j] = (char)fab_prng_next(&g);
-        size_t n = fab_utf8_clean(text, sizeof text, once, sizeof once);
-        ck_assert_uint_eq(fab_utf8_clean(once, n, twice, sizeof twice), n);
+            text[j] = (char)fab_base_prng_next(&g);
+        size_t n = fab_grpc_utf8_clean(text, sizeof text, once, sizeof once);
+        ck_assert_uint_eq(fab_grpc_utf8_clean(once, n, twice, sizeof twice), n);
         ck_assert_str_eq(once, twice);
     }
 }

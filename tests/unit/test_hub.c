@@ -41,7 +41,7 @@ START_TEST(many_clients)
         ck_assert_uint_eq(x.count[i], 1);
         ck_assert_uint_eq(status_of(p), 0);
         ck_assert_uint_eq(p[32 + 3], FAB_METHOD_GET_RESP);
-        ck_assert_uint_eq(fab_be64(p + 32 + 8), (uint64_t)i << 48 | 0x0000222233334444);
+        ck_assert_uint_eq(fab_base_get_be64(p + 32 + 8), (uint64_t)i << 48 | 0x0000222233334444);
     }
     lab_end(&x);
 }
@@ -75,16 +75,16 @@ START_TEST(questions)
     ck_assert_int_eq(come(&x, 10, "host-0003", false), 0);
     const struct fab_node *host = &x.f->nodes[x.hub.clients[0].at.node];
     control(&x, 10, 0, GET_NODE, d);
-    ck_assert_int_eq(fab_attr_unpack(&fab_attr_node_info, d + 16, 64, &node), FAB_OK);
+    ck_assert_int_eq(fab_wire_attr_unpack(&fab_wire_attr_node_info, d + 16, 64, &node), FAB_OK);
     ck_assert_uint_eq(node.node_guid, host->guid);
     ck_assert_uint_eq(node.local_port, 1);
     d[16] = 0;
     control(&x, 10, 0, GET_INFO, d);
-    ck_assert_int_eq(fab_attr_unpack(&fab_attr_port_info, d + 16, 64, &port), FAB_OK);
+    ck_assert_int_eq(fab_wire_attr_unpack(&fab_wire_attr_port_info, d + 16, 64, &port), FAB_OK);
     ck_assert_uint_eq(port.local_port, 1);
     ck_assert_uint_eq(port.port_state, FAB_STATE_INIT);
     ck_assert_uint_eq(control(&x, 10, 0, GET_PORT, d)[18], FAB_STATE_INIT);
-    ck_assert_uint_eq(fab_be64(control(&x, 10, 0, GET_GUID, d) + 16), host->guid);
+    ck_assert_uint_eq(fab_base_get_be64(control(&x, 10, 0, GET_GUID, d) + 16), host->guid);
     ck_assert_uint_eq(word(control(&x, 10, 0, GET_VENDOR, d) + 16), host->info.vendor_id);
     ck_assert_uint_eq(word(control(&x, 10, 0, 11, d) + 8), 0);
     ck_assert_uint_eq(word(control(&x, 10, 9, GET_PORT, d) + 8), 0);
@@ -124,8 +124,8 @@ START_TEST(requests_to_the_sm_and_back)
     ck_assert_uint_eq(x.count[asks], 0);
     uint8_t answer[HUB_PACKET_SIZE];
     memcpy(answer, x.last[sm], sizeof answer);
-    ck_assert_uint_eq(fab_be16(answer + 32 + 8), (unsigned)asks);
-    ck_assert_int_eq(fab_smp_answer(answer + 32, 0, NULL, answer + 32), FAB_OK);
+    ck_assert_uint_eq(fab_base_get_be16(answer + 32 + 8), (unsigned)asks);
+    ck_assert_int_eq(fab_wire_smp_answer(answer + 32, 0, NULL, answer + 32), FAB_OK);
     hub_packet(&x.hub, (unsigned)sm, answer, sizeof answer);
     ck_assert_uint_eq(x.count[asks], 1);
     ck_assert_uint_eq(status_of(x.last[asks]), 0);
@@ -158,13 +158,13 @@ START_TEST(short_tables)
         ck_assert_uint_eq(x.count[sm], i + 1);
         uint8_t answer[HUB_PACKET_SIZE];
         memcpy(answer, x.last[sm], sizeof answer);
-        ck_assert_uint_eq(fab_be64(answer + 24), FAB_MAD_SIZE);
+        ck_assert_uint_eq(fab_base_get_be64(answer + 24), FAB_MAD_SIZE);
         answer[32 + 3] |= FAB_METHOD_RESPONSE;
         answer[32 + FAB_RMPP_AT + 2] = answers[i].flags;
-        fab_put_be64(answer + 24, answers[i].said);
+        fab_base_put_be64(answer + 24, answers[i].said);
         hub_packet(&x.hub, (unsigned)sm, answer, sizeof answer);
         ck_assert_uint_eq(x.count[asks], i + 1);
-        ck_assert_uint_eq(fab_be64(x.last[asks] + 24), answers[i].told);
+        ck_assert_uint_eq(fab_base_get_be64(x.last[asks] + 24), answers[i].told);
     }
     lab_end(&x);
 }
@@ -200,7 +200,7 @@ START_TEST(lost_answer)
     (void)request(&x, asks, FAB_LID_PERMISSIVE, &get_sm);
     uint8_t answer[HUB_PACKET_SIZE];
     memcpy(answer, x.last[sm], sizeof answer);
-    ck_assert_int_eq(fab_smp_answer(answer + 32, 0, NULL, answer + 32), FAB_OK);
+    ck_assert_int_eq(fab_wire_smp_answer(answer + 32, 0, NULL, answer + 32), FAB_OK);
     fab_sim_loss(x.hub.sim, 1);
     hub_packet(&x.hub, (unsigned)sm, answer, sizeof answer);
     ck_assert_uint_eq(x.count[sm], 1);

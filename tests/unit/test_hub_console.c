@@ -37,7 +37,7 @@ END_TEST
 
 static int say(struct lab *x, const char *line)
 {
-    fab_text_fini(&x->out);
+    fab_base_text_fini(&x->out);
     return console_run(&x->console, line, strlen(line), &x->out);
 }
 
@@ -56,7 +56,7 @@ START_TEST(console)
     ck_assert_int_eq(come(&x, 10, "host-0001", false), 0);
     ck_assert_int_eq(say(&x, "silence host-0001\nloss 0.5\nwake host-0001\nloss 0%"), CMD_OK);
     ck_assert_int_eq(say(&x, "status"), CMD_OK);
-    ck_assert_ptr_nonnull(strstr(fab_text_get(&x.out), "client 0 pid 10 at"));
+    ck_assert_ptr_nonnull(strstr(fab_base_text_get(&x.out), "client 0 pid 10 at"));
     ck_assert_int_eq(say(&x, "detach 0"), CMD_OK);
     ck_assert_uint_eq(x.hub.clients[0].pid, 0);
     ck_assert_int_eq(say(&x, "stop"), CMD_OK);
@@ -125,10 +125,10 @@ START_TEST(faults_that_take_time)
     ck_assert_int_eq(fab_sim_find(x.hub.sim, "leaf-001", &leaf), FAB_OK);
     const struct fab_port_info *port = fab_sim_port(x.hub.sim, leaf, 1);
     ck_assert_int_eq(say(&x, "degrade leaf-001/1 lanes=1 speed=QDR"), CMD_OK);
-    ck_assert_uint_eq(fab_link_width(port), 1);
-    ck_assert_str_eq(fab_link_speed(port), "QDR");
+    ck_assert_uint_eq(fab_wire_link_width(port), 1);
+    ck_assert_str_eq(fab_wire_link_speed(port), "QDR");
     ck_assert_int_eq(say(&x, "repair \"leaf-001\"[1] "), CMD_OK);
-    ck_assert_uint_eq(fab_link_width(port), 4);
+    ck_assert_uint_eq(fab_wire_link_width(port), 4);
     ck_assert_int_eq(say(&x, "flap leaf-001/1 period=100ms  count=1"), CMD_OK);
     ck_assert_uint_eq(port->port_state, FAB_STATE_DOWN);
     fab_sim_advance(x.hub.sim, 200000);
@@ -162,7 +162,7 @@ START_TEST(faults_and_back)
     ck_assert_int_eq(say(&x, "pull leaf-*/1"), CMD_OK);
     ck_assert_uint_eq(port->port_state, FAB_STATE_DOWN);
     ck_assert_int_eq(say(&x, "status"), CMD_OK);
-    ck_assert_ptr_nonnull(strstr(fab_text_get(&x.out), " of them down\n"));
+    ck_assert_ptr_nonnull(strstr(fab_base_text_get(&x.out), " of them down\n"));
     ck_assert_int_eq(say(&x, "plug-all"), CMD_OK);
     ck_assert_uint_eq(port->port_state, FAB_STATE_INIT);
     ck_assert_int_eq(say(&x, "off *"), CMD_OK);
@@ -246,8 +246,8 @@ START_TEST(console_mistakes)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ck_assert_int_eq(say(&x, cases[i].line), cases[i].code);
-        ck_assert_msg(strstr(fab_text_get(&x.out), cases[i].says) != NULL, "%s: %s", cases[i].line,
-                      fab_text_get(&x.out));
+        ck_assert_msg(strstr(fab_base_text_get(&x.out), cases[i].says) != NULL, "%s: %s",
+                      cases[i].line, fab_base_text_get(&x.out));
     }
     char long_line[400];
     memset(long_line, 'x', sizeof long_line);

@@ -2,7 +2,7 @@
 /* What may be left out: floors and reach, over crowds of fabrics and random wishes. */
 #include "libfabmgr/base/bitset.h"
 #include "libfabmgr/base/sets.h"
-#include "libfabmgr/isolation/isolation.h"
+#include "libfabmgr/health/isolation.h"
 #include "tests/unit/crowds.h"
 #include "tests/unit/testing.h"
 
@@ -12,16 +12,16 @@ static bool is_trunk(const struct fab_fabric *f, uint32_t p)
 {
     uint32_t peer = f->ports[p].peer;
     return peer != FAB_NONE && f->ports[p].node < f->switch_count &&
-           f->ports[peer].node < f->switch_count && fab_port_is_up(f, p);
+           f->ports[peer].node < f->switch_count && fab_fabric_port_is_up(f, p);
 }
 
 /* Which switches are joined without the cables in `out`. */
 static void parts(const struct fab_fabric *f, const uint64_t *out, uint32_t *sets)
 {
-    fab_sets_init(sets, f->switch_count);
+    fab_base_sets_init(sets, f->switch_count);
     for (uint32_t p = 0; p < f->port_count; p++)
-        if (is_trunk(f, p) && !fab_bits_get(out, p))
-            fab_sets_join(sets, f->ports[p].node, f->ports[f->ports[p].peer].node);
+        if (is_trunk(f, p) && !fab_base_bits_get(out, p))
+            fab_base_sets_join(sets, f->ports[p].node, f->ports[f->ports[p].peer].node);
 }
 
 /* Distances from hosts, by going over all cables again and again. */
@@ -62,12 +62,12 @@ static void check_floor(const struct fab_fabric *f, const uint64_t *out, uint32_
         for (int way = -1; way <= 1; way++) {
             uint32_t cables = 0, gone = 0;
             for (uint32_t i = 1; i <= f->nodes[s].num_ports; i++) {
-                uint32_t p = fab_port_id(f, s, (uint8_t)i);
+                uint32_t p = fab_fabric_port_id(f, s, (uint8_t)i);
                 if (!is_trunk(f, p) ||
                     sign(level[s], level[f->ports[f->ports[p].peer].node]) != way)
                     continue;
                 cables++;
-                gone += fab_bits_get(out, p);
+                gone += fab_base_bits_get(out, p);
             }
             ck_assert_msg(gone * 100 <= share * cables, "%s: %u of %u cables of switch %u", what,
                           gone, cables, s);
@@ -80,18 +80,18 @@ struct tally {
 };
 
 static size_t wishes(const struct fab_fabric *f, struct fab_prng *prng,
-                     struct fab_isolation_cable *cable)
+                     struct fab_isolation_link *cable)
 {
     size_t count = 0;
-    uint64_t *chosen = fab_bits_new(f->port_count);
+    uint64_t *chosen = fab_base_bits_new(f->port_count);
     for (int i = 0; i < 400 && count < MOST; i++) {
-        uint32_t p = (uint32_t)fab_prng_below(prng, f->port_count);
-        if (f->ports[p].peer == FAB_NONE || !fab_port_is_up(f, p) || fab_bits_get(chosen, p) ||
-            fab_prng_below(prng, 400) < 100)
+        uint32_t p = (uint32_t)fab_base_prng_below(prng, f->port_count);
+        if (f->ports[p].peer == FAB_NONE || !fab_fabric_port_is_up(f, p) ||
+            fab_base_bits_get(chosen, p) || fab_base_prng_below(prng, 400) < 100)
             continue;
-        fab_bits_set(chosen, p);
-        fab_bits_set(chosen, f->ports[p].peer);
-        cable[count++] = (struct fab_isolation_cable){.port = p};
+        fab_base_bits_set(chosen, p);
+        fab_base_bits_set(chosen, f->ports[p].peer);
+        cable[count++] = (struct fab_isolation_link){.port = p};
     }
     free(chosen);
     return count;
@@ -105,7 +105,7 @@ static void check_reach(const struct fab_fabric *f, const uint64_t *none, const 
     parts(f, none, before);
     parts(f, out, after);
     for (uint32_t s = 0; s < f->switch_count; s++)
-        ck_assert_msg(fab_sets_find(before, s) == fab_sets_find(after, s),
+        ck_assert_msg(fab_base_sets_find(before, s) == fab_base_sets_find(after, s),
                       "%s: switch %u is cut off", what, s);
     free(before);
     free(after);
@@ -114,25 +114,25 @@ static void check_reach(const struct fab_fabric *f, const uint64_t *none, const 
 static void check(struct fab_fabric *f, uint8_t lmc, const char *what, void *ctx)
 {
     struct tally *t = ctx;
-    struct fab_isolation_cable cable[MOST];
+    struct fab_isolation_link cable[MOST];
     struct fab_isolation got[MOST];
-    uint32_t share = (uint32_t)fab_prng_below(&t->prng, 101);
+    uint32_t share = (uint32_t)fab_base_prng_below(&t->prng, 101);
     size_t count = f->port_count ? wishes(f, &t->prng, cable) : 0;
-    uint64_t *out = fab_bits_new(f->port_count), *none = fab_bits_new(f->port_count);
+    uint64_t *out = fab_base_bits_new(f->port_count), *none = fab_base_bits_new(f->port_count);
     uint32_t *level = calloc(f->switch_count + 1u, sizeof(*level));
     (void)lmc;
-    ck_assert_int_eq(fab_isolation_choose(f, share, cable, count, got), FAB_OK);
+    ck_assert_int_eq(fab_health_isolation_choose(f, share, cable, count, got), FAB_OK);
     for (size_t i = 0; i < count; i++) {
         uint32_t port = cable[i].port;
         t->host += got[i].verdict == FAB_ISOLATION_HOST;
-        t->share += got[i].verdict == FAB_ISOLATION_SHARE;
+        t->share += got[i].verdict == FAB_ISOLATION_LIMIT;
         t->needed += got[i].verdict == FAB_ISOLATION_NEEDED;
         ck_assert(is_trunk(f, port) == (got[i].verdict != FAB_ISOLATION_HOST));
-        if (got[i].verdict != FAB_ISOLATION_OUT)
+        if (got[i].verdict != FAB_ISOLATION_ALLOWED)
             continue;
         t->out++;
-        fab_bits_set(out, port);
-        fab_bits_set(out, f->ports[port].peer);
+        fab_base_bits_set(out, port);
+        fab_base_bits_set(out, f->ports[port].peer);
     }
     naive_levels(f, level);
     check_floor(f, out, share, level, what);
@@ -140,14 +140,14 @@ static void check(struct fab_fabric *f, uint8_t lmc, const char *what, void *ctx
     for (size_t i = 0; i < count; i++) /* and one that is needed really is */
         if (got[i].verdict == FAB_ISOLATION_NEEDED) {
             uint32_t *sets = calloc(f->switch_count + 1u, sizeof(*sets));
-            fab_bits_set(out, cable[i].port);
-            fab_bits_set(out, f->ports[cable[i].port].peer);
+            fab_base_bits_set(out, cable[i].port);
+            fab_base_bits_set(out, f->ports[cable[i].port].peer);
             parts(f, out, sets);
-            ck_assert_msg(fab_sets_find(sets, f->ports[cable[i].port].node) !=
-                              fab_sets_find(sets, fab_peer_node(f, cable[i].port)),
+            ck_assert_msg(fab_base_sets_find(sets, f->ports[cable[i].port].node) !=
+                              fab_base_sets_find(sets, fab_fabric_peer_node(f, cable[i].port)),
                           "%s: not needed at all", what);
-            fab_bits_clear(out, cable[i].port);
-            fab_bits_clear(out, f->ports[cable[i].port].peer);
+            fab_base_bits_clear(out, cable[i].port);
+            fab_base_bits_clear(out, f->ports[cable[i].port].peer);
             free(sets);
         }
     free(out);
@@ -159,7 +159,7 @@ static void check(struct fab_fabric *f, uint8_t lmc, const char *what, void *ctx
 START_TEST(never_parts_a_fabric_nor_breaks_the_floor)
 {
     struct tally t = {0};
-    fab_prng_init(&t.prng, test_seed("isolation", 3));
+    fab_base_prng_init(&t.prng, test_seed("isolation", 3));
     crowd_random(400, 5, check, &t);
     crowd_trees(60, 6, check, &t);
     crowd_modern(60, 7, check, &t);
@@ -175,7 +175,7 @@ START_TEST(a_switch_keeps_its_uplinks)
 {
     struct fab_fabric *f = fat_tree(8, 3, 1);
     uint32_t level[512];
-    struct fab_isolation_cable cable[8];
+    struct fab_isolation_link cable[8];
     struct fab_isolation got[8];
     uint32_t sw = 0, count = 0, out = 0;
     ck_assert_uint_le(f->switch_count, 512);
@@ -183,15 +183,15 @@ START_TEST(a_switch_keeps_its_uplinks)
     while (level[sw] != 1)
         sw++;
     for (uint32_t i = 1; i <= f->nodes[sw].num_ports; i++) {
-        uint32_t p = fab_port_id(f, sw, (uint8_t)i);
-        if (is_trunk(f, p) && level[fab_peer_node(f, p)] == 2 && count < 8)
-            cable[count++] = (struct fab_isolation_cable){.port = p};
+        uint32_t p = fab_fabric_port_id(f, sw, (uint8_t)i);
+        if (is_trunk(f, p) && level[fab_fabric_peer_node(f, p)] == 2 && count < 8)
+            cable[count++] = (struct fab_isolation_link){.port = p};
     }
     ck_assert_uint_eq(count, 4);
-    ck_assert_int_eq(fab_isolation_choose(f, 50, cable, count, got), FAB_OK);
+    ck_assert_int_eq(fab_health_isolation_choose(f, 50, cable, count, got), FAB_OK);
     for (uint32_t i = 0; i < count; i++) {
-        out += got[i].verdict == FAB_ISOLATION_OUT;
-        ck_assert_int_eq(got[i].verdict, i < 2 ? FAB_ISOLATION_OUT : FAB_ISOLATION_SHARE);
+        out += got[i].verdict == FAB_ISOLATION_ALLOWED;
+        ck_assert_int_eq(got[i].verdict, i < 2 ? FAB_ISOLATION_ALLOWED : FAB_ISOLATION_LIMIT);
     }
     ck_assert_uint_eq(out, 2);
     ck_assert_uint_eq(got[2].node, sw);
@@ -205,23 +205,23 @@ END_TEST
 START_TEST(what_is_down_counts)
 {
     struct fab_fabric *f = fat_tree(8, 2, 1); /* leaves with 4 uplinks */
-    struct fab_isolation_cable cable[3] = {{.port = FAB_NONE}};
+    struct fab_isolation_link cable[3] = {{.port = FAB_NONE}};
     struct fab_isolation got[3];
     uint32_t level[64], leaf = 0, n = 0;
     naive_levels(f, level);
     while (level[leaf] != 0)
         leaf++;
     for (uint32_t i = 1; i <= f->nodes[leaf].num_ports && n < 3; i++) {
-        uint32_t p = fab_port_id(f, leaf, (uint8_t)i);
+        uint32_t p = fab_fabric_port_id(f, leaf, (uint8_t)i);
         if (is_trunk(f, p))
             cable[n++].port = p;
     }
     uint32_t down = cable[0].port;
-    cable[0] = (struct fab_isolation_cable){FAB_NONE, {leaf, fab_peer_node(f, down)}};
-    fab_fabric_cut(f, down);
-    ck_assert_int_eq(fab_isolation_choose(f, 50, cable, 3, got), FAB_OK);
-    ck_assert_int_eq(got[1].verdict, FAB_ISOLATION_OUT);
-    ck_assert_int_eq(got[2].verdict, FAB_ISOLATION_SHARE);
+    cable[0] = (struct fab_isolation_link){FAB_NONE, {leaf, fab_fabric_peer_node(f, down)}};
+    fab_fabric_remove_link(f, down);
+    ck_assert_int_eq(fab_health_isolation_choose(f, 50, cable, 3, got), FAB_OK);
+    ck_assert_int_eq(got[1].verdict, FAB_ISOLATION_ALLOWED);
+    ck_assert_int_eq(got[2].verdict, FAB_ISOLATION_LIMIT);
     ck_assert_uint_eq(got[2].cables, 4);
     fab_fabric_unref(f);
 }
@@ -233,18 +233,20 @@ START_TEST(tells_who_would_be_cut_off)
     uint32_t ports[8], count = 0, level[64], leaf = f->switch_count, switches, others, first;
     naive_levels(f, level);
     f->self_port = f->nodes[f->switch_count].first_port + 1u;
-    uint32_t self = fab_peer_node(f, f->self_port);
+    uint32_t self = fab_fabric_peer_node(f, f->self_port);
     while (leaf-- > 0 && (level[leaf] != 0 || leaf == self))
         ;
     for (uint32_t i = 1; i <= f->nodes[leaf].num_ports; i++) {
-        uint32_t p = fab_port_id(f, leaf, (uint8_t)i);
+        uint32_t p = fab_fabric_port_id(f, leaf, (uint8_t)i);
         if (is_trunk(f, p))
             ports[count++] = p;
     }
-    ck_assert_int_eq(fab_isolation_behind(f, ports, count - 1, &switches, &others, &first), FAB_OK);
+    ck_assert_int_eq(fab_health_isolation_cut_off(f, ports, count - 1, &switches, &others, &first),
+                     FAB_OK);
     ck_assert_uint_eq(switches + others, 0);
     ck_assert_uint_eq(first, FAB_NONE);
-    ck_assert_int_eq(fab_isolation_behind(f, ports, count, &switches, &others, &first), FAB_OK);
+    ck_assert_int_eq(fab_health_isolation_cut_off(f, ports, count, &switches, &others, &first),
+                     FAB_OK);
     ck_assert_uint_eq(switches, 1);
     ck_assert_uint_eq(others, 4);
     ck_assert_uint_eq(first, leaf);

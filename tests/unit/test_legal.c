@@ -87,10 +87,10 @@ static void check_fabric(struct fab_fabric *f, uint8_t lmc, const char *what, vo
     uint32_t *destinations = calloc(g.n + 1, sizeof(*destinations));
     for (uint32_t i = 0; i < g.n; i++)
         destinations[i] = i;
-    fab_prng_shuffle(prng, destinations, g.n);
+    fab_base_prng_shuffle(prng, destinations, g.n);
     for (uint32_t first = 0, count; first < g.n; first += count) {
         uint32_t most = g.n - first < FAB_LEGAL_BATCH ? g.n - first : FAB_LEGAL_BATCH;
-        count = 1 + (uint32_t)fab_prng_below(prng, most);
+        count = 1 + (uint32_t)fab_base_prng_below(prng, most);
         check_batch(&s, destinations + first, count, what);
     }
     free(destinations);
@@ -104,7 +104,7 @@ static void check_fabric(struct fab_fabric *f, uint8_t lmc, const char *what, vo
 START_TEST(ways_are_as_defined)
 {
     struct fab_prng prng;
-    fab_prng_init(&prng, test_seed("batches", 1));
+    fab_base_prng_init(&prng, test_seed("batches", 1));
     crowd_random(300, 2, check_fabric, &prng);
     crowd_trees(200, 3, check_fabric, &prng);
     crowd_modern(100, 4, check_fabric, &prng);

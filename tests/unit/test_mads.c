@@ -73,7 +73,7 @@ START_TEST(requests_that_are_no_answers_are_the_callers)
     for (size_t i = 0; i < sizeof methods; i++) {
         struct fab_mad mad = {.mgmt_class = FAB_CLASS_SMP_LID, .method = methods[i]};
         uint8_t bytes[FAB_MAD_SIZE];
-        fab_smp_pack(&mad, NULL, bytes);
+        fab_wire_smp_pack(&mad, NULL, bytes);
         ck_assert(!fab_mads_input(m, 1, bytes, sizeof bytes, false));
         ck_assert(fab_mads_input(m, 1, bytes, sizeof bytes, true)); /* failed: not a request in */
     }

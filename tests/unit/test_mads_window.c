@@ -158,10 +158,10 @@ static void crowd_done(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
 static bool crowd_next(void *ctx, struct fab_mads_request *ret)
 {
     struct world *w = ctx;
-    if (w->asked == w->to_ask || fab_prng_chance(&w->prng, 0.05))
+    if (w->asked == w->to_ask || fab_base_prng_chance(&w->prng, 0.05))
         return false;
     *ret = get(NULL, w->asked);
-    ret->attr_id = (uint16_t)(FAB_ATTR_NODE_INFO + fab_prng_below(&w->prng, 4));
+    ret->attr_id = (uint16_t)(FAB_ATTR_NODE_INFO + fab_base_prng_below(&w->prng, 4));
     ret->attr_mod = w->asked++;
     ret->done = crowd_done;
     ret->ctx = w;
@@ -177,8 +177,8 @@ static void fly(struct world *w, const uint8_t mad[FAB_MAD_SIZE], bool failed)
         f->used = true;
         f->failed = failed;
         /* Mostly quick, sometimes later than timeouts. */
-        uint64_t latest = fab_prng_chance(&w->prng, w->slow) ? 8 * TIMEOUT : TIMEOUT / 2;
-        f->arrives = w->now + fab_prng_below(&w->prng, latest);
+        uint64_t latest = fab_base_prng_chance(&w->prng, w->slow) ? 8 * TIMEOUT : TIMEOUT / 2;
+        f->arrives = w->now + fab_base_prng_below(&w->prng, latest);
         memcpy(f->mad, mad, FAB_MAD_SIZE);
         return;
     }
@@ -187,18 +187,18 @@ static void fly(struct world *w, const uint8_t mad[FAB_MAD_SIZE], bool failed)
 /* What the fabric makes of a request. */
 static void carry(struct world *w, uint8_t mad[FAB_MAD_SIZE])
 {
-    if (fab_prng_chance(&w->prng, w->loss))
+    if (fab_base_prng_chance(&w->prng, w->loss))
         return;
-    if (fab_prng_chance(&w->prng, w->give_back)) {
+    if (fab_base_prng_chance(&w->prng, w->give_back)) {
         fly(w, mad, true);
         return;
     }
-    uint16_t status = fab_prng_chance(&w->prng, w->busy)     ? FAB_SMP_BUSY
-                      : fab_prng_chance(&w->prng, w->refuse) ? FAB_SMP_BAD_ATTR
-                                                             : 0;
+    uint16_t status = fab_base_prng_chance(&w->prng, w->busy)     ? FAB_SMP_BUSY
+                      : fab_base_prng_chance(&w->prng, w->refuse) ? FAB_SMP_BAD_ATTR
+                                                                  : 0;
     answer(mad, status, mad[23]);
     fly(w, mad, false);
-    if (fab_prng_chance(&w->prng, w->twice))
+    if (fab_base_prng_chance(&w->prng, w->twice))
         fly(w, mad, false);
 }
 
@@ -239,21 +239,21 @@ static void converse(struct world *w, uint64_t seed)
 {
     static const double rates[] = {0, 0, 0.01, 0.1, 0.5};
     memset(w, 0, sizeof *w);
-    fab_prng_init(&w->prng, seed);
+    fab_base_prng_init(&w->prng, seed);
     struct fab_mads_config config = {
-        .window_start = (uint32_t)fab_prng_below(&w->prng, 20),
-        .window_max = 1 + (uint32_t)fab_prng_below(&w->prng, 64),
+        .window_start = (uint32_t)fab_base_prng_below(&w->prng, 20),
+        .window_max = 1 + (uint32_t)fab_base_prng_below(&w->prng, 64),
         .timeout_us = TIMEOUT,
-        .retries = (uint32_t)fab_prng_below(&w->prng, 12),
+        .retries = (uint32_t)fab_base_prng_below(&w->prng, 12),
         .tid_seed = (uint32_t)seed,
     };
-    w->loss = rates[fab_prng_below(&w->prng, 5)];
-    w->twice = rates[fab_prng_below(&w->prng, 5)];
-    w->slow = rates[fab_prng_below(&w->prng, 5)];
-    w->busy = rates[fab_prng_below(&w->prng, 5)];
-    w->refuse = rates[fab_prng_below(&w->prng, 5)];
-    w->give_back = rates[fab_prng_below(&w->prng, 5)];
-    w->to_ask = 1 + (uint32_t)fab_prng_below(&w->prng, CROWD);
+    w->loss = rates[fab_base_prng_below(&w->prng, 5)];
+    w->twice = rates[fab_base_prng_below(&w->prng, 5)];
+    w->slow = rates[fab_base_prng_below(&w->prng, 5)];
+    w->busy = rates[fab_base_prng_below(&w->prng, 5)];
+    w->refuse = rates[fab_base_prng_below(&w->prng, 5)];
+    w->give_back = rates[fab_base_prng_below(&w->prng, 5)];
+    w->to_ask = 1 + (uint32_t)fab_base_prng_below(&w->prng, CROWD);
     w->m = fab_mads_new(&config);
     fab_mads_source(w->m, crowd_next, w);
     for (int i = 0; i < 100000 && step(w); i++)

@@ -45,40 +45,40 @@ static uint64_t host(const struct world *w, uint32_t i)
     return w->f->ports[w->f->nodes[w->f->switch_count + i].first_port + 1].guid;
 }
 
-static struct fab_mc_member_record record(const struct world *w, uint32_t i, uint64_t high,
-                                          uint64_t low)
+static struct fab_wire_mc_member_record record(const struct world *w, uint32_t i, uint64_t high,
+                                               uint64_t low)
 {
-    return (struct fab_mc_member_record){.mgid = {high, low},
-                                         .port_gid = {PREFIX, host(w, i)},
-                                         .qkey = 0xb1b,
-                                         .pkey = 0xffff,
-                                         .join_state = FAB_JOIN_FULL};
+    return (struct fab_wire_mc_member_record){.mgid = {high, low},
+                                              .port_gid = {PREFIX, host(w, i)},
+                                              .qkey = 0xb1b,
+                                              .pkey = 0xffff,
+                                              .join_state = FAB_JOIN_FULL};
 }
 
-static struct fab_mcast_request asking(const struct fab_mc_member_record *r, uint64_t mask)
+static struct fab_mcast_request asking(const struct fab_wire_mc_member_record *r, uint64_t mask)
 {
     return (struct fab_mcast_request){
         .record = r, .comp_mask = mask, .mtu = 4, .rate = 7, .life = 0x12};
 }
 
-static uint16_t join(struct world *w, const struct fab_mc_member_record *r, uint64_t mask,
-                     struct fab_mc_member_record *ret)
+static uint16_t join(struct world *w, const struct fab_wire_mc_member_record *r, uint64_t mask,
+                     struct fab_wire_mc_member_record *ret)
 {
     struct fab_mcast_request ask = asking(r, mask);
     return fab_mcast_groups_join(w->g, &ask, ret);
 }
 
-static uint16_t leave(struct world *w, const struct fab_mc_member_record *r, uint64_t mask)
+static uint16_t leave(struct world *w, const struct fab_wire_mc_member_record *r, uint64_t mask)
 {
     struct fab_mcast_request ask = asking(r, mask);
-    struct fab_mc_member_record answer;
+    struct fab_wire_mc_member_record answer;
     return fab_mcast_groups_leave(w->g, &ask, &answer);
 }
 
 START_TEST(a_full_member_makes_a_group)
 {
     struct world w = world_of(1024);
-    struct fab_mc_member_record r = record(&w, 1, IPV4, 0xffffffff), answer;
+    struct fab_wire_mc_member_record r = record(&w, 1, IPV4, 0xffffffff), answer;
     ck_assert_uint_eq(join(&w, &r, JOIN, &answer), FAB_SA_INSUFFICIENT_COMPONENTS);
     ck_assert_uint_eq(join(&w, &r, CREATE & ~1u, &answer), FAB_SA_INSUFFICIENT_COMPONENTS);
     r.join_state = FAB_JOIN_SENDER;
@@ -104,7 +104,7 @@ END_TEST
 START_TEST(states_add_up_and_are_taken_away)
 {
     struct world w = world_of(1024);
-    struct fab_mc_member_record r = record(&w, 1, IPV4, 1), s = record(&w, 2, IPV4, 1), answer;
+    struct fab_wire_mc_member_record r = record(&w, 1, IPV4, 1), s = record(&w, 2, IPV4, 1), answer;
     ck_assert_uint_eq(join(&w, &r, CREATE, &answer), 0);
     s.join_state = FAB_JOIN_SENDER;
     ck_assert_uint_eq(join(&w, &s, JOIN, &answer), 0);
@@ -153,7 +153,7 @@ static const struct {
 START_TEST(ranges_are_looked_at)
 {
     struct world w = world_of(1024);
-    struct fab_mc_member_record r = record(&w, 1, IPV4, 1), answer;
+    struct fab_wire_mc_member_record r = record(&w, 1, IPV4, 1), answer;
     ck_assert_uint_eq(join(&w, &r, CREATE, &answer), 0);
     for (size_t i = 0; i < sizeof(selectors) / sizeof(*selectors); i++) {
         r = record(&w, 2, IPV4, 1);
@@ -180,7 +180,7 @@ END_TEST
 START_TEST(a_new_group_has_the_most_that_fits)
 {
     struct world w = world_of(1024);
-    struct fab_mc_member_record r = record(&w, 1, IPV4, 1), answer;
+    struct fab_wire_mc_member_record r = record(&w, 1, IPV4, 1), answer;
     r.mtu_selector = FAB_SELECT_LESS;
     r.mtu = 4;
     r.rate_selector = FAB_SELECT_LESS;
@@ -216,7 +216,7 @@ START_TEST(the_configuration_fixes_groups)
     static const char text[] = "Default=0x7fff, ipoib: ALL=full;\n"
                                "jobs=0x11, ipoib, mtu=5, rate=7, sl=2, scope=5: ALL=full;";
     size_t left_out;
-    ck_assert_int_eq(fab_partitions_read(text, strlen(text), &p, &e), FAB_OK);
+    ck_assert_int_eq(fab_policy_partitions_read(text, strlen(text), &p, &e), FAB_OK);
     ck_assert_int_eq(fab_mcast_groups_configure(w.g, p, 0x12, &left_out), FAB_OK);
     ck_assert_uint_eq(w.g->groups, 2);
     const uint64_t jobs[2] = {UINT64_C(0xff15401b80110000), 0xffffffff};
@@ -227,7 +227,7 @@ START_TEST(the_configuration_fixes_groups)
     ck_assert_uint_eq(g->is.pkey, 0x8011);
     ck_assert_uint_eq(g->is.hop_limit, 255);
     /* it outlives its members, until the configuration drops it */
-    struct fab_mc_member_record r = record(&w, 1, jobs[0], jobs[1]), answer;
+    struct fab_wire_mc_member_record r = record(&w, 1, jobs[0], jobs[1]), answer;
     r.pkey = 0x8011;
     struct fab_mcast_request ask = asking(&r, JOIN);
     ask.mtu = 5;
@@ -239,7 +239,7 @@ START_TEST(the_configuration_fixes_groups)
     ck_assert_uint_eq(w.g->groups, 1); /* somebody is in it */
     fab_mcast_groups_drop_member(w.g, host(&w, 1));
     ck_assert_uint_eq(w.g->groups, 0);
-    fab_partitions_unref(p);
+    fab_policy_partitions_unref(p);
     world_fini(&w);
 }
 END_TEST
@@ -249,7 +249,7 @@ START_TEST(aliases_are_members_of_their_port)
 {
     struct world w = world_of(64);
     const uint64_t alias = 0x1111;
-    struct fab_mc_member_record own = record(&w, 1, IPV4, 7), named = own, answer;
+    struct fab_wire_mc_member_record own = record(&w, 1, IPV4, 7), named = own, answer;
     named.port_gid[1] = alias;
     struct fab_mcast_request ask = asking(&named, CREATE);
     ask.port_guid = host(&w, 1);
@@ -281,7 +281,7 @@ END_TEST
 START_TEST(lids_are_shared_when_they_run_short)
 {
     struct world w = world_of(16);
-    struct fab_mc_member_record r, answer;
+    struct fab_wire_mc_member_record r, answer;
     for (uint32_t i = 0; i < 14; i++) { /* two are kept from these */
         r = record(&w, 1, IPV6, UINT64_C(0x1ff000000) + i);
         ck_assert_uint_eq(join(&w, &r, CREATE, &answer), 0);
@@ -338,17 +338,18 @@ START_TEST(no_lid_is_lost)
     struct world w = world_of(40);
     struct fab_prng prng;
     uint64_t seed = test_seed("no_lid_is_lost", 5);
-    struct fab_mc_member_record answer;
-    fab_prng_init(&prng, seed);
+    struct fab_wire_mc_member_record answer;
+    fab_base_prng_init(&prng, seed);
     for (unsigned step = 0; step < 10000; step++) {
         static const uint64_t kinds[] = {IPV4, IPV6, UINT64_C(0xff12000000000000)};
-        uint64_t kind = fab_prng_below(&prng, 3), low = fab_prng_below(&prng, 25);
-        struct fab_mc_member_record r = record(&w, (uint32_t)fab_prng_below(&prng, 16), kinds[kind],
-                                               kind == 1 ? UINT64_C(0x1ff000000) + low : low);
-        r.join_state = (uint8_t)fab_prng_below(&prng, 16);
-        if (fab_prng_chance(&prng, 0.01))
+        uint64_t kind = fab_base_prng_below(&prng, 3), low = fab_base_prng_below(&prng, 25);
+        struct fab_wire_mc_member_record r =
+            record(&w, (uint32_t)fab_base_prng_below(&prng, 16), kinds[kind],
+                   kind == 1 ? UINT64_C(0x1ff000000) + low : low);
+        r.join_state = (uint8_t)fab_base_prng_below(&prng, 16);
+        if (fab_base_prng_chance(&prng, 0.01))
             fab_mcast_groups_drop_member(w.g, r.port_gid[1]);
-        else if (fab_prng_chance(&prng, 0.6))
+        else if (fab_base_prng_chance(&prng, 0.6))
             (void)join(&w, &r, CREATE, &answer);
         else
             (void)leave(&w, &r, JOIN);

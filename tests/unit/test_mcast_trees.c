@@ -10,7 +10,7 @@ static void live(struct fab_fabric *f, uint64_t seed, unsigned steps)
     struct world w;
     world_init(&w, f, seed);
     for (unsigned step = 0; step < steps; step++) {
-        judge(&w, fab_prng_chance(&w.r, 0.25) ? change_fabric(&w) : change_member(&w));
+        judge(&w, fab_base_prng_chance(&w.r, 0.25) ? change_fabric(&w) : change_member(&w));
     }
     all_leave(&w);
     assert_nothing_left(&w);
@@ -27,7 +27,7 @@ START_TEST(whoever_joins_leaves_or_fails_each_reaches_each_once)
     live(leaf_spine(4, 1, 3), seed, 500);
     struct fab_torus_spec torus = {.dimensions = 2, .size = {4, 4}, .hosts = 1, .parallel = 1};
     struct fab_builder *b = NULL;
-    ck_assert_int_eq(fab_generate_torus(&torus, &b), FAB_OK);
+    ck_assert_int_eq(fab_fabric_generate_torus(&torus, &b), FAB_OK);
     live(sealed(b), seed, 1000);
 }
 END_TEST
@@ -55,7 +55,7 @@ START_TEST(a_join_moves_its_branch_only)
     uint32_t host = w.ends - 24;
     join(&w, host, 0, 1);
     join(&w, host + 4, 0, 1);
-    ck_assert_int_eq(fab_blocks_copy(fab_mcast_trees_tables(w.trees), &before), FAB_OK);
+    ck_assert_int_eq(fab_target_blocks_copy(fab_mcast_trees_tables(w.trees), &before), FAB_OK);
     join(&w, host + 8, 0, 1); /* its leaf, and the spine */
     ck_assert_uint_eq(differences(&before, fab_mcast_trees_tables(w.trees)), 2);
     join(&w, host + 9, 0, 1); /* its leaf again */
@@ -71,7 +71,7 @@ START_TEST(a_join_moves_its_branch_only)
     for (size_t i = 0; i < t->count; i++)
         used += t->block[i].entry[(mlid_of(0) - FAB_MLID_FIRST) % 32] != 0;
     ck_assert_uint_eq(used, 1);
-    fab_blocks_fini(&before);
+    fab_target_blocks_fini(&before);
     world_fini(&w);
 }
 END_TEST
@@ -84,11 +84,11 @@ START_TEST(what_did_not_fail_stays)
     uint32_t host = w.ends - 24;
     for (uint32_t i = 0; i < 24; i += 2)
         join(&w, host + i, i / 2 % GROUPS, 1);
-    ck_assert_int_eq(fab_blocks_copy(fab_mcast_trees_tables(w.trees), &before), FAB_OK);
+    ck_assert_int_eq(fab_target_blocks_copy(fab_mcast_trees_tables(w.trees), &before), FAB_OK);
     look(&w); /* nothing happened */
     ck_assert_uint_eq(differences(&before, fab_mcast_trees_tables(w.trees)), 0);
     ck_assert_uint_eq(differences(fab_mcast_trees_tables(w.trees), &before), 0);
-    fab_blocks_fini(&before);
+    fab_target_blocks_fini(&before);
     world_fini(&w);
 }
 END_TEST
@@ -109,16 +109,16 @@ START_TEST(roots_are_used_alike)
     for (uint32_t sw = 0, spine = 0; sw < w.now->switch_count; sw++) {
         bool leaf = false;
         for (uint32_t num = 1; num <= w.now->nodes[sw].num_ports; num++)
-            leaf |=
-                fab_peer_node(w.now, w.now->nodes[sw].first_port + num) >= w.now->switch_count &&
-                w.now->ports[w.now->nodes[sw].first_port + num].peer != FAB_NONE;
+            leaf |= fab_fabric_peer_node(w.now, w.now->nodes[sw].first_port + num) >=
+                        w.now->switch_count &&
+                    w.now->ports[w.now->nodes[sw].first_port + num].peer != FAB_NONE;
         for (unsigned k = 0; !leaf && k < 30; k++)
             used[spine] += at(fab_mcast_trees_tables(w.trees), sw, 0, k) != 0;
         spine += !leaf;
     }
     for (unsigned i = 0; i < 3; i++)
         ck_assert_uint_eq(used[i], 10);
-    fab_blocks_fini(&before);
+    fab_target_blocks_fini(&before);
     world_fini(&w);
 }
 END_TEST

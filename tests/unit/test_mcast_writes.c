@@ -14,7 +14,7 @@ static void judge_way(struct world *w, struct walk *walk, uint8_t (*before)[GROU
         walk_take(walk, mlid_of(group));
         for (uint32_t from = 0; from < w->ends; from++) {
             uint32_t port = fab_fabric_port_by_guid(w->now, guid_of(w, from));
-            if (port == FAB_NONE || !fab_prng_chance(&w->r, 0.2))
+            if (port == FAB_NONE || !fab_base_prng_chance(&w->r, 0.2))
                 continue;
             send_from(walk, port);
             bool stays = before != NULL && before[from][group] != 0 &&
@@ -42,10 +42,10 @@ static void write_stage(struct world *w, struct fab_blocks *held,
     struct walk walk = walk_of(w->now, held);
     for (uint32_t i = 0; i < ops->count; i++)
         order[i] = i;
-    fab_prng_shuffle(&w->r, order, ops->count);
+    fab_base_prng_shuffle(&w->r, order, ops->count);
     for (uint32_t i = 0; i < ops->count; i++) {
         const struct fab_plan_mft_op *op = &ops->op[order[i]];
-        ck_assert_int_eq(fab_blocks_put(held, op->sw, op->number, op->entry), FAB_OK);
+        ck_assert_int_eq(fab_target_blocks_put(held, op->sw, op->number, op->entry), FAB_OK);
         judge_way(w, &walk, before);
     }
     walk_fini(&walk);
@@ -68,7 +68,7 @@ static size_t write_all(struct world *w, struct fab_blocks *held, uint8_t (*befo
         reads = plan.stage[FAB_MFT_READ].count;
         for (size_t i = 0; i < reads; i++) {
             const struct fab_plan_mft_op *op = &plan.stage[FAB_MFT_READ].op[i];
-            ck_assert_int_eq(fab_blocks_put(held, op->sw, op->number, op->entry), FAB_OK);
+            ck_assert_int_eq(fab_target_blocks_put(held, op->sw, op->number, op->entry), FAB_OK);
         }
         write_stage(w, held, &plan.stage[FAB_MFT_FIRST], before);
         write_stage(w, held, &plan.stage[FAB_MFT_SECOND], before);
@@ -109,7 +109,7 @@ START_TEST(nothing_goes_in_circles_on_the_way)
         for (unsigned i = 0; i < (faults ? 6 : 1); i++)
             (void)(faults && i < 2 ? change_fabric(&w) : change_member(&w));
         ck_assert_int_eq(fab_plan_mft_remap(&held, guid, switches, w.now, &moved), FAB_OK);
-        fab_blocks_fini(&held);
+        fab_target_blocks_fini(&held);
         held = moved;
         (void)write_all(&w, &held, faults ? NULL : before);
         ck_assert_uint_eq(write_all(&w, &held, NULL), 0);
@@ -117,7 +117,7 @@ START_TEST(nothing_goes_in_circles_on_the_way)
         free(guid);
     }
     free(before);
-    fab_blocks_fini(&held);
+    fab_target_blocks_fini(&held);
     world_fini(&w);
 }
 END_TEST
@@ -129,7 +129,7 @@ START_TEST(nothing_new_leads_into_a_silent_switch)
     struct world w;
     struct fab_blocks held = {0};
     world_init(&w, leaf_spine(4, 2, 2), seed);
-    uint64_t *silent = fab_bits_new(w.now->switch_count), groups[FAB_MFT_GROUPS / 64];
+    uint64_t *silent = fab_base_bits_new(w.now->switch_count), groups[FAB_MFT_GROUPS / 64];
     memset(groups, 0xff, sizeof(groups));
     for (uint32_t end = 0; end < w.ends; end++)
         join(&w, end, 0, 1);
@@ -140,7 +140,7 @@ START_TEST(nothing_new_leads_into_a_silent_switch)
                                           .silent = silent,
                                           .groups = groups};
     struct fab_plan_mft plan;
-    fab_bits_set(silent, 0);
+    fab_base_bits_set(silent, 0);
     ck_assert_int_eq(fab_plan_mft_make(&in, &plan), FAB_OK); /* it holds what it shall */
     ck_assert_uint_eq(plan.stage[FAB_MFT_FIRST].count + plan.stage[FAB_MFT_SECOND].count, 0);
     fab_plan_mft_fini(&plan);
@@ -150,13 +150,13 @@ START_TEST(nothing_new_leads_into_a_silent_switch)
     for (size_t i = 0; i < plan.stage[FAB_MFT_SECOND].count; i++) {
         const struct fab_plan_mft_op *op = &plan.stage[FAB_MFT_SECOND].op[i];
         ck_assert_uint_ne(op->sw, 0);
-        ck_assert_int_eq(fab_blocks_put(&held, op->sw, op->number, op->entry), FAB_OK);
+        ck_assert_int_eq(fab_target_blocks_put(&held, op->sw, op->number, op->entry), FAB_OK);
     }
     ck_assert_uint_gt(plan.stage[FAB_MFT_SECOND].count, 0);
     fab_plan_mft_fini(&plan);
     for (uint32_t port = 0; port < w.now->port_count; port++) {
         uint32_t node = w.now->ports[port].node;
-        if (node < w.now->switch_count && fab_peer_node(w.now, port) == 0)
+        if (node < w.now->switch_count && fab_fabric_peer_node(w.now, port) == 0)
             ck_assert_uint_eq(
                 at(&held, node, fab_mft_number(mlid_of(0), w.now->ports[port].num), 30) >>
                         w.now->ports[port].num % 16 &
@@ -164,7 +164,7 @@ START_TEST(nothing_new_leads_into_a_silent_switch)
                 0);
     }
     free(silent);
-    fab_blocks_fini(&held);
+    fab_target_blocks_fini(&held);
     world_fini(&w);
 }
 END_TEST

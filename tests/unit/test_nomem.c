@@ -19,13 +19,13 @@ static int fill_a_map(void)
     uint64_t key = 0;
     uint32_t value;
     while (status == FAB_OK && key < 1000) {
-        status = fab_map_put(&m, key, (uint32_t)key);
+        status = fab_base_map_put(&m, key, (uint32_t)key);
         key += status == FAB_OK;
     }
     for (uint64_t i = 0; i < 1000; i++) /* what was there before is still there */
-        if (fab_map_get(&m, i, &value) != (i < key))
+        if (fab_base_map_get(&m, i, &value) != (i < key))
             status = FAB_E_NOT_FOUND;
-    fab_map_fini(&m);
+    fab_base_map_fini(&m);
     return status;
 }
 
@@ -34,8 +34,8 @@ static int write_a_text(void)
     struct fab_text t = {0};
     char *s = NULL;
     for (int i = 0; i < 200; i++)
-        fab_text_addf(&t, "%100d", i);
-    int status = fab_text_take(&t, &s, NULL);
+        fab_base_text_addf(&t, "%100d", i);
+    int status = fab_base_text_take(&t, &s, NULL);
     free(s);
     return status;
 }
@@ -45,8 +45,8 @@ static int fill_an_arena(void)
     struct fab_arena a = {0};
     int status = FAB_OK;
     for (size_t i = 0; i < 100 && status == FAB_OK; i++)
-        status = fab_arena_alloc(&a, i, 100) != NULL ? FAB_OK : FAB_E_NOMEM;
-    fab_arena_fini(&a);
+        status = fab_base_arena_alloc(&a, i, 100) != NULL ? FAB_OK : FAB_E_NOMEM;
+    fab_base_arena_fini(&a);
     return status;
 }
 
@@ -93,7 +93,7 @@ static void run_windows(struct fab_mads *m, uint64_t *now)
             n++;
         for (uint32_t i = 0; i < n; i++) {
             if (i % 10 != 3)
-                fab_smp_answer(wire[i], 0, NULL, wire[i]);
+                fab_wire_smp_answer(wire[i], 0, NULL, wire[i]);
             fab_mads_input(m, *now, wire[i], FAB_MAD_SIZE, i % 10 == 3);
         }
         fab_mads_expire(m, ++*now);

@@ -65,13 +65,13 @@ static void check_fabric(struct fab_fabric *f, uint8_t lmc, const char *what, vo
 /* On the number of VLs that follows from the next random number. */
 static void check_some_lanes(struct fab_fabric *f, uint8_t lmc, const char *what, void *prng)
 {
-    check_lanes(f, lmc, (uint8_t)(1 + fab_prng_below(prng, 5)), what);
+    check_lanes(f, lmc, (uint8_t)(1 + fab_base_prng_below(prng, 5)), what);
 }
 
 START_TEST(random_fabrics_are_proven)
 {
     struct fab_prng prng;
-    fab_prng_init(&prng, test_seed("lanes", 9));
+    fab_base_prng_init(&prng, test_seed("lanes", 9));
     crowd_random(RANDOM_FABRICS, 1, check_some_lanes, &prng);
 }
 END_TEST
@@ -107,11 +107,11 @@ START_TEST(the_order_of_discovery_changes_nothing)
     struct fab_prng prng;
     char why[200];
     fab_policy_defaults(&p);
-    fab_prng_init(&prng, test_seed("order of discovery", 6));
+    fab_base_prng_init(&prng, test_seed("order of discovery", 6));
     for (unsigned i = 0; i < test_rounds(150); i++) {
         struct fab_fabric *f =
             i % 3 == 0 ? fat_tree(6, 3, 1)
-                       : random_fabric(2 + i % 30, 3 + i % 4, i % 4, fab_prng_next(&prng));
+                       : random_fabric(2 + i % 30, 3 + i % 4, i % 4, fab_base_prng_next(&prng));
         struct fab_fabric *again = retold(f, &prng, 0);
         struct fab_target *a = nue_routed(f, &p, why), *b = nue_routed(again, &p, why);
         ck_assert_uint_eq(a->lids.top, b->lids.top);
@@ -134,7 +134,7 @@ START_TEST(trees_have_no_detours)
     struct fab_prng prng;
     char why[200];
     fab_policy_defaults(&p);
-    fab_prng_init(&prng, test_seed("no detours", 7));
+    fab_base_prng_init(&prng, test_seed("no detours", 7));
     struct fab_fabric *trees[] = {modern_tree(8, 4, 4, 0, 2), modern_tree(8, 4, 6, 1, 1),
                                   fat_tree(8, 3, 1), NULL};
     for (unsigned i = 0; trees[i] != NULL; i++) {
@@ -150,7 +150,7 @@ END_TEST
 
 START_TEST(an_empty_fabric_has_empty_tables)
 {
-    struct fab_builder *b = fab_builder_new();
+    struct fab_builder *b = fab_fabric_builder_new();
     check_fabric(sealed(b), 0, "nothing", NULL);
 }
 END_TEST
@@ -223,9 +223,10 @@ static void assert_ordered(const struct fab_cdg *t)
 static void try_turns(struct fab_cdg *t, struct fab_prng *prng, unsigned tries)
 {
     for (unsigned i = 0; i < tries && t->arcs > 0; i++) {
-        uint32_t from = (uint32_t)fab_prng_below(prng, t->arcs), head = fab_route_cdg_head(t, from);
+        uint32_t from = (uint32_t)fab_base_prng_below(prng, t->arcs),
+                 head = fab_route_cdg_head(t, from);
         uint32_t degree = t->g->nbr_at[head + 1] - t->g->nbr_at[head];
-        uint32_t to = t->g->nbr_at[head] + (uint32_t)fab_prng_below(prng, degree);
+        uint32_t to = t->g->nbr_at[head] + (uint32_t)fab_base_prng_below(prng, degree);
         if (to == t->reverse[from])
             continue;
         bool used = fab_route_cdg_used(t, from, to), circle = closes_circle(t, from, to);
@@ -239,9 +240,9 @@ static void try_turns(struct fab_cdg *t, struct fab_prng *prng, unsigned tries)
 START_TEST(turns_never_close_a_circle)
 {
     struct fab_prng prng;
-    fab_prng_init(&prng, test_seed("turns", 8));
+    fab_base_prng_init(&prng, test_seed("turns", 8));
     for (unsigned i = 0; i < TURN_FABRICS; i++) {
-        struct fab_fabric *f = random_fabric(3 + i % 12, 2 + i % 5, 1, fab_prng_next(&prng));
+        struct fab_fabric *f = random_fabric(3 + i % 12, 2 + i % 5, 1, fab_base_prng_next(&prng));
         struct fab_policy p;
         struct fab_graph g;
         struct fab_order o;

@@ -33,8 +33,8 @@ static struct world world_of(struct fab_fabric *f)
     ck_assert_int_eq(fab_plan_observed_init(&w.held, w.f->switch_count, w.target->lids.top),
                      FAB_OK);
     for (uint32_t port = 0; port < w.f->port_count; port++)
-        for (uint32_t b = 0; b < fab_pkeys_blocks(fab_pkeys_room(w.f, port)); b++)
-            ck_assert_int_eq(fab_blocks_put(&w.held.pkeys, port, b, b == 0 ? key : none), 0);
+        for (uint32_t b = 0; b < fab_target_pkeys_blocks(fab_target_pkeys_capacity(w.f, port)); b++)
+            ck_assert_int_eq(fab_target_blocks_put(&w.held.pkeys, port, b, b == 0 ? key : none), 0);
     return w;
 }
 
@@ -50,16 +50,16 @@ static struct fab_partition_report want(struct world *w, const char *text, bool 
     struct fab_partitions *p = NULL;
     struct fab_partitions_error e = {0};
     struct fab_partition_report report;
-    int status = fab_partitions_read(text, strlen(text), &p, &e);
+    int status = fab_policy_partitions_read(text, strlen(text), &p, &e);
     ck_assert_msg(status == FAB_OK, "%u:%u: %s", e.line, e.column, e.message);
     struct fab_partition_input in = {.fabric = w->f,
                                      .partitions = p,
                                      .held = &w->held.pkeys,
                                      .enforce = FAB_ENFORCE_IN | FAB_ENFORCE_OUT,
                                      .both = both};
-    fab_pkeys_fini(&w->target->pkeys);
+    fab_target_pkeys_fini(&w->target->pkeys);
     ck_assert_int_eq(fab_partition_tables(&in, &w->target->pkeys, &report), FAB_OK);
-    fab_partitions_unref(p);
+    fab_policy_partitions_unref(p);
     return report;
 }
 
@@ -83,11 +83,13 @@ static void write_op(struct world *w, const struct fab_plan_op *op)
     struct fab_pkey_block block;
     uint32_t mod;
     ck_assert_int_eq(fab_plan_encode(&in, op, data, &mod), FAB_OK);
-    ck_assert_int_eq(fab_attr_unpack(&fab_attr_pkey_block, data, sizeof(data), &block), FAB_OK);
-    bool is_switch = fab_node_is_switch(w->f, op->node);
+    ck_assert_int_eq(fab_wire_attr_unpack(&fab_wire_attr_pkey_block, data, sizeof(data), &block),
+                     FAB_OK);
+    bool is_switch = fab_fabric_node_is_switch(w->f, op->node);
     ck_assert_uint_eq(mod,
                       op->block | (is_switch ? (uint32_t)w->f->ports[op->port].num << 16 : 0u));
-    ck_assert_int_eq(fab_blocks_put(&w->held.pkeys, op->port, op->block, block.pkey), FAB_OK);
+    ck_assert_int_eq(fab_target_blocks_put(&w->held.pkeys, op->port, op->block, block.pkey),
+                     FAB_OK);
 }
 
 /* Writes both stages; returns how many writes. */
@@ -108,7 +110,7 @@ static uint32_t apply(struct world *w)
 
 static uint16_t held(const struct world *w, uint32_t port, uint32_t index)
 {
-    const uint16_t *block = fab_blocks_get(&w->held.pkeys, port, index / FAB_PKEY_BLOCK);
+    const uint16_t *block = fab_target_blocks_get(&w->held.pkeys, port, index / FAB_PKEY_BLOCK);
     return block != NULL ? block[index % FAB_PKEY_BLOCK] : 0;
 }
 
@@ -280,7 +282,7 @@ END_TEST
 START_TEST(unknown_tables_are_written_once)
 {
     struct world w = world_of(leaf_spine(2, 1, 1));
-    fab_held_pkeys_forget(&w.held.pkeys, host(&w, 1));
+    fab_target_held_pkeys_forget(&w.held.pkeys, host(&w, 1));
     want(&w, "Default=0x7fff: ALL=full;", false);
     ck_assert_uint_eq(apply(&w), ROOM / FAB_PKEY_BLOCK);
     world_fini(&w);
@@ -292,7 +294,7 @@ static bool talk(const struct world *w, uint32_t a, uint32_t b)
 {
     for (uint32_t i = 0; i < ROOM; i++)
         for (uint32_t k = 0; held(w, a, i) != 0 && k < ROOM; k++)
-            if (fab_pkeys_match(held(w, a, i), held(w, b, k)))
+            if (fab_target_pkeys_match(held(w, a, i), held(w, b, k)))
                 return true;
     return false;
 }
@@ -316,7 +318,7 @@ static void random_text(const struct world *w, struct fab_prng *r, char *text,
     for (uint32_t p = 1; p <= 5; p++) {
         len += (size_t)sprintf(text + len, "%u: ", p);
         for (uint32_t h = 1; h < HOSTS; h++) {
-            uint64_t m = fab_prng_below(r, 4);
+            uint64_t m = fab_base_prng_below(r, 4);
             what[h][p] = (uint8_t)m;
             if (m == 1 || m == 2)
                 len += (size_t)sprintf(text + len, "%s=%s, ", guid_of(w, h), names[m - 1]);
@@ -345,7 +347,7 @@ static void write_stage(struct world *w, struct fab_prng *r, const struct fab_pl
     ck_assert_uint_le(count, 200);
     for (uint32_t i = 0; i < count; i++)
         order[i] = from + i;
-    fab_prng_shuffle(r, order, count);
+    fab_base_prng_shuffle(r, order, count);
     for (uint32_t i = 0; i < count; i++) {
         write_op(w, &plan->ops[order[i]]);
         bool now[HOSTS][HOSTS];
@@ -361,7 +363,7 @@ START_TEST(two_limited_members_never_talk)
 {
     uint64_t seed = test_seed("two_limited_members_never_talk", 1);
     struct fab_prng r;
-    fab_prng_init(&r, seed);
+    fab_base_prng_init(&r, seed);
     struct world w = world_of(leaf_spine(2, 2, HOSTS / 2));
     uint8_t what[HOSTS][6];
     char text[4000];
@@ -392,7 +394,7 @@ START_TEST(guards_hold_what_ends_hold)
 {
     uint64_t seed = test_seed("guards_hold_what_ends_hold", 2);
     struct fab_prng r;
-    fab_prng_init(&r, seed);
+    fab_base_prng_init(&r, seed);
     struct world w = world_of(leaf_spine(2, 2, HOSTS / 2));
     uint8_t what[HOSTS][6];
     char text[4000];
@@ -405,9 +407,9 @@ START_TEST(guards_hold_what_ends_hold)
                 uint32_t guard = w.f->ports[host(&w, h)].peer;
                 uint16_t of_end = 0, of_guard = 0;
                 for (uint32_t i = 0; i < FAB_PKEY_BLOCK; i++) {
-                    if (fab_pkey_base(held(&w, host(&w, h), i)) == pkey)
+                    if (fab_target_pkey_base(held(&w, host(&w, h), i)) == pkey)
                         of_end = held(&w, host(&w, h), i);
-                    if (fab_pkey_base(held(&w, guard, i)) == pkey)
+                    if (fab_target_pkey_base(held(&w, guard, i)) == pkey)
                         of_guard = held(&w, guard, i);
                 }
                 ck_assert_uint_eq(of_end, of_guard);
@@ -424,20 +426,20 @@ START_TEST(what_is_known_moves_along)
     struct world w = world_of(leaf_spine(3, 2, 2));
     want(&w, "a=1: ALL_CAS; b=2: ALL_CAS=full;", false);
     apply(&w);
-    struct fab_builder *b = fab_builder_from(w.f);
+    struct fab_builder *b = fab_fabric_builder_from(w.f);
     uint32_t ref;
-    ck_assert_int_eq(fab_builder_find(b, w.f->nodes[0].guid, &ref), FAB_OK);
-    ck_assert_int_eq(fab_builder_remove(b, ref), FAB_OK);
+    ck_assert_int_eq(fab_fabric_builder_find_node(b, w.f->nodes[0].guid, &ref), FAB_OK);
+    ck_assert_int_eq(fab_fabric_builder_remove_node(b, ref), FAB_OK);
     struct fab_fabric *now = sealed(b);
     struct fab_blocks moved;
-    ck_assert_int_eq(fab_held_pkeys_move(&w.held.pkeys, w.f, now, &moved), FAB_OK);
+    ck_assert_int_eq(fab_target_held_pkeys_remap(&w.held.pkeys, w.f, now, &moved), FAB_OK);
     for (uint32_t node = now->switch_count; node < now->node_count; node++) {
-        const uint16_t *key = fab_blocks_get(&moved, now->nodes[node].first_port + 1u, 0);
+        const uint16_t *key = fab_target_blocks_get(&moved, now->nodes[node].first_port + 1u, 0);
         ck_assert_ptr_nonnull(key);
         ck_assert_uint_eq(key[1], 1);
         ck_assert_uint_eq(key[2], 0x8002);
     }
-    fab_blocks_fini(&moved);
+    fab_target_blocks_fini(&moved);
     fab_fabric_unref(now);
     world_fini(&w);
 }
@@ -451,7 +453,7 @@ START_TEST(checking_is_switched_on_before_adapters_only)
     want(&w, "", false);
     uint32_t trunk = FAB_NONE, guard = w.f->ports[host(&w, 1)].peer;
     for (uint32_t port = 0; port < w.f->port_count && trunk == FAB_NONE; port++)
-        if (fab_peer_node(w.f, port) < w.f->switch_count)
+        if (fab_fabric_peer_node(w.f, port) < w.f->switch_count)
             trunk = port;
     w.f->ports[trunk].info.part_enforce_in = 1; /* it was an adapter's */
     struct fab_plan plan = plan_of(&w);
@@ -465,7 +467,8 @@ START_TEST(checking_is_switched_on_before_adapters_only)
         if (plan.ops[i].attr_id != FAB_ATTR_PORT_INFO)
             continue;
         ck_assert_int_eq(fab_plan_encode(&in, &plan.ops[i], data, &mod), FAB_OK);
-        ck_assert_int_eq(fab_attr_unpack(&fab_attr_port_info, data, sizeof(data), &info), FAB_OK);
+        ck_assert_int_eq(fab_wire_attr_unpack(&fab_wire_attr_port_info, data, sizeof(data), &info),
+                         FAB_OK);
         uint8_t is = (uint8_t)(info.part_enforce_in | info.part_enforce_out << 1);
         if (plan.ops[i].port == trunk)
             trunk_told = is == 0;

@@ -34,30 +34,30 @@ static struct world world_of(struct fab_fabric *sealed)
 
 static void world_fini(struct world *w)
 {
-    fab_pkeys_fini(&w->pkeys);
+    fab_target_pkeys_fini(&w->pkeys);
     fab_fabric_unref(w->f);
     free(w->crowd);
 }
 
 static uint32_t host(const struct world *w, uint32_t i)
 {
-    return fab_port_id(w->f, w->f->switch_count + i, 1);
+    return fab_fabric_port_id(w->f, w->f->switch_count + i, 1);
 }
 
 /* Random tables of `most` keys at most, of so many partitions. */
 static void fill(struct world *w, struct fab_prng *r, uint32_t most, uint32_t partitions)
 {
     uint32_t ports = w->f->port_count, at = 0;
-    fab_pkeys_fini(&w->pkeys);
+    fab_target_pkeys_fini(&w->pkeys);
     w->pkeys = (struct fab_pkeys){.ports = ports,
                                   .first = calloc(ports + 1u, sizeof(uint32_t)),
                                   .key = calloc((size_t)ports * most + 1, sizeof(uint16_t)),
                                   .enforce = calloc(ports + 1u, 1)};
     for (uint32_t p = 0; p < ports; p++) {
         w->pkeys.first[p] = at;
-        for (uint64_t n = fab_prng_below(r, most + 1); n > 0; n--)
-            w->pkeys.key[at++] = (uint16_t)(fab_prng_below(r, partitions + 1) |
-                                            (fab_prng_chance(r, 0.5) ? FAB_PKEY_FULL : 0));
+        for (uint64_t n = fab_base_prng_below(r, most + 1); n > 0; n--)
+            w->pkeys.key[at++] = (uint16_t)(fab_base_prng_below(r, partitions + 1) |
+                                            (fab_base_prng_chance(r, 0.5) ? FAB_PKEY_FULL : 0));
     }
     w->pkeys.first[ports] = at;
 }
@@ -65,20 +65,22 @@ static void fill(struct world *w, struct fab_prng *r, uint32_t most, uint32_t pa
 static bool is_end(const struct fab_fabric *f, uint32_t port)
 {
     const struct fab_node *n = &f->nodes[f->ports[port].node];
-    return n->type != FAB_NODE_SWITCH && !n->aggregation && fab_port_is_up(f, port);
+    return n->type != FAB_NODE_SWITCH && !n->aggregation && fab_fabric_port_is_up(f, port);
 }
 
 static bool match(const struct world *w, uint32_t a, uint32_t b)
 {
     static const uint16_t open = 0xffff;
     uint32_t n, m;
-    const uint16_t *x = fab_pkeys_of(&w->pkeys, a, &n), *y = fab_pkeys_of(&w->pkeys, b, &m);
+    const uint16_t *x = fab_target_pkeys_table(&w->pkeys, a, &n),
+                   *y = fab_target_pkeys_table(&w->pkeys, b, &m);
     x = n ? x : &open;
     y = m ? y : &open;
     for (uint32_t i = 0; i < (n ? n : 1); i++)
         for (uint32_t k = 0; k < (m ? m : 1); k++)
-            if (fab_pkeys_match(x[i], y[k]) && (fab_pkey_base(x[i]) != FAB_PKEY_DEFAULT ||
-                                                (a != w->f->self_port && b != w->f->self_port)))
+            if (fab_target_pkeys_match(x[i], y[k]) &&
+                (fab_target_pkey_base(x[i]) != FAB_PKEY_DEFAULT ||
+                 (a != w->f->self_port && b != w->f->self_port)))
                 return true;
     return false;
 }
@@ -114,18 +116,19 @@ static void check(struct world *w)
 START_TEST(as_pairs_of_tables_say)
 {
     struct fab_prng r;
-    fab_prng_init(&r, test_seed("tables", 21));
+    fab_base_prng_init(&r, test_seed("tables", 21));
     for (int i = 0; i < 300; i++) {
-        struct world w =
-            world_of(random_fabric(2 + (uint32_t)fab_prng_below(&r, 8), 3,
-                                   1 + (uint32_t)fab_prng_below(&r, 6), fab_prng_next(&r)));
-        if (fab_prng_chance(&r, 0.7))
+        struct world w = world_of(random_fabric(2 + (uint32_t)fab_base_prng_below(&r, 8), 3,
+                                                1 + (uint32_t)fab_base_prng_below(&r, 6),
+                                                fab_base_prng_next(&r)));
+        if (fab_base_prng_chance(&r, 0.7))
             w.f->self_port = host(&w, 0);
         for (int k = 0; k < 5; k++) {
-            fill(&w, &r, 1 + (uint32_t)fab_prng_below(&r, 6), 1 + (uint32_t)fab_prng_below(&r, 30));
-            if (fab_prng_chance(&r, 0.5)) /* the default partition among them */
+            fill(&w, &r, 1 + (uint32_t)fab_base_prng_below(&r, 6),
+                 1 + (uint32_t)fab_base_prng_below(&r, 30));
+            if (fab_base_prng_chance(&r, 0.5)) /* the default partition among them */
                 for (uint32_t n = w.pkeys.first[w.f->port_count]; n > 0; n--)
-                    if (fab_pkey_base(w.pkeys.key[n - 1]) == 1)
+                    if (fab_target_pkey_base(w.pkeys.key[n - 1]) == 1)
                         w.pkeys.key[n - 1] |= FAB_PKEY_DEFAULT;
             check(&w);
         }
@@ -144,10 +147,10 @@ static struct world site(const char *text)
     struct fab_partitions_error e = {0};
     struct fab_partition_report report;
     w.f->self_port = host(&w, 0);
-    ck_assert_msg(fab_partitions_read(text, strlen(text), &p, &e) == 0, "%s", e.message);
+    ck_assert_msg(fab_policy_partitions_read(text, strlen(text), &p, &e) == 0, "%s", e.message);
     struct fab_partition_input in = {.fabric = w.f, .partitions = p};
     ck_assert_int_eq(fab_partition_tables(&in, &w.pkeys, &report), 0);
-    fab_partitions_unref(p);
+    fab_policy_partitions_unref(p);
     check(&w);
     return w;
 }
@@ -221,7 +224,7 @@ static void give_jobs(struct world *w, struct fab_prng *r, uint32_t jobs, uint32
             continue;
         w->pkeys.key[at++] = FAB_PKEY_DEFAULT;
         for (uint32_t k = 0; k < jobs_a_host; k++)
-            w->pkeys.key[at++] = (uint16_t)(FAB_PKEY_FULL | (1 + fab_prng_below(r, jobs)));
+            w->pkeys.key[at++] = (uint16_t)(FAB_PKEY_FULL | (1 + fab_base_prng_below(r, jobs)));
     }
     w->pkeys.first[ports] = at;
 }
@@ -230,14 +233,14 @@ static struct fab_fabric *fat_tree(uint32_t radix)
 {
     struct fab_fat_tree_spec spec = {.radix = radix, .levels = 3};
     struct fab_builder *b = NULL;
-    ck_assert_int_eq(fab_generate_fat_tree(&spec, &b), 0);
+    ck_assert_int_eq(fab_fabric_generate_fat_tree(&spec, &b), 0);
     return sealed(b);
 }
 
 START_TEST(a_thousand_jobs)
 {
     struct fab_prng r;
-    fab_prng_init(&r, test_seed("jobs", 22));
+    fab_base_prng_init(&r, test_seed("jobs", 22));
     struct world w = world_of(fat_tree(36));
     w.f->self_port = host(&w, 0);
     for (uint32_t jobs_a_host = 1; jobs_a_host <= 16; jobs_a_host *= 4) {

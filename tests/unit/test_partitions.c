@@ -14,7 +14,7 @@ static struct fab_partitions *read_text(const char *text)
 {
     struct fab_partitions *p = NULL;
     struct fab_partitions_error e = {0};
-    int status = fab_partitions_read(text, strlen(text), &p, &e);
+    int status = fab_policy_partitions_read(text, strlen(text), &p, &e);
     ck_assert_msg(status == FAB_OK, "status %d at %u:%u: %s", status, e.line, e.column, e.message);
     return p;
 }
@@ -37,14 +37,14 @@ START_TEST(an_empty_text_has_the_default_partition)
     ck_assert_int_eq(p->rule[1].who.kind, FAB_SELECT_SELF);
     ck_assert_int_eq(p->rule[1].membership, FAB_MEMBER_FULL);
     ck_assert_uint_eq(p->mgroups, 0);
-    fab_partitions_unref(p);
+    fab_policy_partitions_unref(p);
 }
 END_TEST
 
 START_TEST(without_a_text_all_are_full_members)
 {
     struct fab_partitions *p = NULL;
-    ck_assert_int_eq(fab_partitions_open(&p), FAB_OK);
+    ck_assert_int_eq(fab_policy_partitions_unrestricted(&p), FAB_OK);
     ck_assert_int_eq(p->rule[0].membership, FAB_MEMBER_FULL);
     ck_assert_uint_eq(p->mgroups, 1);
     static const uint8_t broadcast[16] = {0xff, 0x12, 0x40, 0x1b, 0xff, 0xff, 0,    0,
@@ -53,7 +53,7 @@ START_TEST(without_a_text_all_are_full_members)
     ck_assert_uint_eq(p->mgroup[0].q_key, 0xb1b);
     ck_assert_uint_eq(p->mgroup[0].rate, 3);
     ck_assert_uint_eq(p->mgroup[0].mtu, 4);
-    fab_partitions_unref(p);
+    fab_policy_partitions_unref(p);
 }
 END_TEST
 
@@ -78,7 +78,7 @@ START_TEST(members_are_rules_in_their_order)
     ck_assert_uint_eq(p->rule[5].partition, 2);
     ck_assert_uint_eq(p->rule[6].partition, 2);
     ck_assert_uint_eq(p->notes, 0);
-    fab_partitions_unref(p);
+    fab_policy_partitions_unref(p);
 }
 END_TEST
 
@@ -95,7 +95,7 @@ START_TEST(the_default_membership_is_of_one_definition)
         ck_assert_int_eq(p->rule[2 + i].membership, is[i]);
         ck_assert_int_eq(p->rule[2 + i].index0, i == 4);
     }
-    fab_partitions_unref(p);
+    fab_policy_partitions_unref(p);
 }
 END_TEST
 
@@ -110,7 +110,7 @@ START_TEST(p_keys_have_fifteen_bits)
     /* "b" is no partition's name, and "c" has none: 1, then 2 */
     ck_assert_uint_eq(p->partition[3].pkey, 1);
     ck_assert_uint_eq(p->partition[4].pkey, 2);
-    fab_partitions_unref(p);
+    fab_policy_partitions_unref(p);
 }
 END_TEST
 
@@ -134,7 +134,7 @@ START_TEST(multicast_groups_of_the_manual)
     ck_assert_uint_eq(p->mgroup[5].scope, 2);
     ck_assert_int_eq(last_rule(p)->who.kind, FAB_SELECT_ALL);
     ck_assert_int_eq(last_rule(p)->membership, FAB_MEMBER_FULL);
-    fab_partitions_unref(p);
+    fab_policy_partitions_unref(p);
 }
 END_TEST
 
@@ -150,7 +150,7 @@ START_TEST(each_scope_is_a_group)
     ck_assert_uint_eq(p->mgroup[1].mtu, 5);
     ck_assert_uint_eq(p->mgroup[2].mgid[1], 0x1e);
     ck_assert_uint_eq(p->mgroup[2].partition, 2);
-    fab_partitions_unref(p);
+    fab_policy_partitions_unref(p);
 }
 END_TEST
 
@@ -167,7 +167,7 @@ START_TEST(ours_are_patterns_and_groups)
     ck_assert_str_eq(p->rule[2].who.name, "node-0?, HCA-1");
     ck_assert_int_eq(p->rule[3].who.kind, FAB_SELECT_GROUP);
     ck_assert_uint_eq(p->rule[3].who.group, 0);
-    fab_partitions_unref(p);
+    fab_policy_partitions_unref(p);
 }
 END_TEST
 
@@ -199,7 +199,7 @@ START_TEST(mistakes_have_their_place)
         struct fab_partitions *p = NULL;
         struct fab_partitions_error e = {0};
         const char *text = mistakes[i].text;
-        ck_assert_int_eq(fab_partitions_read(text, strlen(text), &p, &e), FAB_E_FORMAT);
+        ck_assert_int_eq(fab_policy_partitions_read(text, strlen(text), &p, &e), FAB_E_FORMAT);
         ck_assert_ptr_null(p);
         ck_assert_msg(e.line == mistakes[i].line && e.column == mistakes[i].column &&
                           strncmp(e.message, mistakes[i].message, strlen(mistakes[i].message)) == 0,
@@ -232,7 +232,7 @@ START_TEST(what_is_passed_over_is_noted)
         ck_assert_msg(n->line == notes[i].line && n->column == notes[i].column &&
                           strncmp(n->message, notes[i].message, strlen(notes[i].message)) == 0,
                       "%s: %u:%u: %s", notes[i].text, n->line, n->column, n->message);
-        fab_partitions_unref(p);
+        fab_policy_partitions_unref(p);
     }
 }
 END_TEST
@@ -243,11 +243,12 @@ START_TEST(limits)
     struct fab_partitions_error e;
     char *text = calloc(FAB_PARTITIONS_TEXT_MAX + 1, 1);
     memset(text, ' ', FAB_PARTITIONS_TEXT_MAX + 1);
-    ck_assert_int_eq(fab_partitions_read(text, FAB_PARTITIONS_TEXT_MAX + 1, &p, &e), FAB_E_LIMIT);
+    ck_assert_int_eq(fab_policy_partitions_read(text, FAB_PARTITIONS_TEXT_MAX + 1, &p, &e),
+                     FAB_E_LIMIT);
     size_t len = 0;
     for (unsigned i = 0; i < 0x7fff; i++) /* one more than there are P_Keys to give */
         len += (size_t)sprintf(text + len, ":ALL;\n");
-    ck_assert_int_eq(fab_partitions_read(text, len, &p, &e), FAB_E_LIMIT);
+    ck_assert_int_eq(fab_policy_partitions_read(text, len, &p, &e), FAB_E_LIMIT);
     ck_assert_uint_eq(e.line, 0x7fff);
     free(text);
 }
@@ -273,11 +274,11 @@ START_TEST(gids_are_read)
 {
     uint8_t gid[16];
     for (size_t i = 0; i < sizeof(gids) / sizeof(*gids); i++) {
-        ck_assert_msg(fab_gid_parse(gids[i].text, gid) == FAB_OK, "%s", gids[i].text);
+        ck_assert_msg(fab_policy_gid_parse(gids[i].text, gid) == FAB_OK, "%s", gids[i].text);
         ck_assert_msg(memcmp(gid, gids[i].gid, 16) == 0, "%s", gids[i].text);
     }
     for (size_t i = 0; i < sizeof(no_gids) / sizeof(*no_gids); i++)
-        ck_assert_msg(fab_gid_parse(no_gids[i], gid) == FAB_E_FORMAT, "%s", no_gids[i]);
+        ck_assert_msg(fab_policy_gid_parse(no_gids[i], gid) == FAB_E_FORMAT, "%s", no_gids[i]);
 }
 END_TEST
 

@@ -65,7 +65,8 @@ static void set_state(struct world *w, uint32_t port, uint8_t asked)
 static void set_port(struct world *w, uint32_t port, const uint8_t *data)
 {
     struct fab_port_info *now = &w->f->ports[port].info, set;
-    ck_assert_int_eq(fab_attr_unpack(&fab_attr_port_info, data, FAB_SMP_DATA, &set), FAB_OK);
+    ck_assert_int_eq(fab_wire_attr_unpack(&fab_wire_attr_port_info, data, FAB_SMP_DATA, &set),
+                     FAB_OK);
     ck_assert_uint_eq(set.phys_state, FAB_PHYS_NOP);
     ck_assert_uint_eq(set.width_enabled | set.speed_enabled | set.speed_ext_enabled, 0);
     ck_assert_uint_eq(set.vl_cap, now->vl_cap);
@@ -91,7 +92,8 @@ static void set_port(struct world *w, uint32_t port, const uint8_t *data)
 static void set_switch(struct world *w, uint32_t sw, const uint8_t *data)
 {
     struct fab_switch_info set;
-    ck_assert_int_eq(fab_attr_unpack(&fab_attr_switch_info, data, FAB_SMP_DATA, &set), FAB_OK);
+    ck_assert_int_eq(fab_wire_attr_unpack(&fab_wire_attr_switch_info, data, FAB_SMP_DATA, &set),
+                     FAB_OK);
     w->f->switches[sw].linear_fdb_top = set.linear_fdb_top;
     w->f->switches[sw].life_time = set.life_time;
     if (set.port_state_change != 0)
@@ -118,11 +120,13 @@ static void apply(struct world *w, const struct fab_plan_input *in, const struct
 /* A table that is written leads into no cable between switches that does not carry traffic yet. */
 static void assert_leads_into_active_trunks(const struct world *w, const struct fab_plan_op *op)
 {
-    const uint8_t *block = fab_lft_row(&w->target->lft, op->node) + op->block * FAB_LFT_BLOCK;
+    const uint8_t *block =
+        fab_target_lft_row(&w->target->lft, op->node) + op->block * FAB_LFT_BLOCK;
     for (unsigned i = 0; i < FAB_LFT_BLOCK; i++) {
-        uint32_t port = fab_port_id(w->f, op->node, block[i] == FAB_LFT_NO_ROUTE ? 0 : block[i]);
-        uint32_t peer = fab_peer_node(w->f, port);
-        if (peer != FAB_NONE && fab_node_is_switch(w->f, peer))
+        uint32_t port =
+            fab_fabric_port_id(w->f, op->node, block[i] == FAB_LFT_NO_ROUTE ? 0 : block[i]);
+        uint32_t peer = fab_fabric_peer_node(w->f, port);
+        if (peer != FAB_NONE && fab_fabric_node_is_switch(w->f, peer))
             ck_assert_uint_eq(w->f->ports[port].info.port_state, FAB_STATE_ACTIVE);
     }
 }
@@ -164,14 +168,14 @@ static void assert_in_force(const struct world *w)
 {
     const struct fab_fabric *f = w->f;
     for (uint32_t sw = 0; sw < f->switch_count; sw++) {
-        ck_assert_mem_eq(fab_lft_row(&w->observed.lft, sw), fab_lft_row(&w->target->lft, sw),
-                         w->target->lft.stride);
+        ck_assert_mem_eq(fab_target_lft_row(&w->observed.lft, sw),
+                         fab_target_lft_row(&w->target->lft, sw), w->target->lft.stride);
         ck_assert_uint_eq(f->switches[sw].linear_fdb_top, w->target->lids.top);
     }
     for (uint32_t port = 0; port < f->port_count; port++) {
         const struct fab_port *p = &f->ports[port];
-        bool owns = p->present && fab_port_has_lid(f, port);
-        if (!p->present || (p->num != 0 && !fab_port_is_up(f, port)))
+        bool owns = p->present && fab_fabric_port_has_lid(f, port);
+        if (!p->present || (p->num != 0 && !fab_fabric_port_is_up(f, port)))
             continue;
         ck_assert_uint_eq(p->info.port_state, FAB_STATE_ACTIVE);
         if (owns) {
@@ -201,7 +205,7 @@ END_TEST
 START_TEST(each_port_is_written_twice_and_each_block_once)
 {
     struct world w = world_of(fat_tree(8, 2, 1), 0);
-    uint32_t ports = 2 * w.f->link_count, blocks = fab_lft_blocks(&w.target->lft);
+    uint32_t ports = 2 * w.f->link_count, blocks = fab_target_lft_blocks(&w.target->lft);
     uint32_t writes = 2 * ports + w.f->switch_count * (2 + blocks);
     ck_assert_uint_eq(carry_out(&w), writes);
     world_fini(&w);
@@ -212,7 +216,7 @@ START_TEST(a_port_that_went_down_and_came_back_is_brought_up_alone)
 {
     struct world w = world_of(fat_tree(8, 2, 1), 0);
     carry_out(&w);
-    uint32_t port = fab_port_id(w.f, 0, 1), peer = w.f->ports[port].peer;
+    uint32_t port = fab_fabric_port_id(w.f, 0, 1), peer = w.f->ports[port].peer;
     w.f->ports[port].info.port_state = FAB_STATE_INIT;
     w.f->ports[peer].info.port_state = FAB_STATE_INIT;
     w.f->switches[0].port_state_change = 1;
@@ -228,7 +232,7 @@ END_TEST
 START_TEST(dead_cables_are_left_alone)
 {
     struct world w = world_of(fat_tree(8, 2, 1), 0);
-    uint32_t port = fab_port_id(w.f, 0, 1);
+    uint32_t port = fab_fabric_port_id(w.f, 0, 1);
     w.f->ports[port].info.phys_state = FAB_PHYS_POLLING;
     w.f->ports[port].info.port_state = FAB_STATE_DOWN;
     struct fab_plan_input in = input_of(&w);
@@ -246,7 +250,7 @@ START_TEST(only_blocks_that_differ_are_written)
     struct world w = world_of(fat_tree(12, 2, 1), 0);
     uint8_t block[FAB_LFT_BLOCK];
     carry_out(&w);
-    memcpy(block, fab_lft_row(&w.observed.lft, 3) + FAB_LFT_BLOCK, sizeof(block));
+    memcpy(block, fab_target_lft_row(&w.observed.lft, 3) + FAB_LFT_BLOCK, sizeof(block));
     block[5] ^= 1;
     fab_plan_observed_set_block(&w.observed, 3, 1, block);
     ck_assert_uint_eq(carry_out(&w), 1);
@@ -254,7 +258,7 @@ START_TEST(only_blocks_that_differ_are_written)
     fab_plan_observed_forget(&w.observed, 3);
     ck_assert(!fab_plan_observed_is_known(&w.observed, 3, 0));
     ck_assert(fab_plan_observed_is_known(&w.observed, 4, 0));
-    ck_assert_uint_eq(carry_out(&w), fab_lft_blocks(&w.target->lft));
+    ck_assert_uint_eq(carry_out(&w), fab_target_lft_blocks(&w.target->lft));
     world_fini(&w);
 }
 END_TEST
@@ -262,10 +266,10 @@ END_TEST
 /* The LID of an end, and a cable up of leaf 0 that does not lead there. */
 static uint8_t another_way_up(const struct world *w, uint32_t lid)
 {
-    uint8_t way = fab_lft_row(&w->target->lft, 0)[lid];
+    uint8_t way = fab_target_lft_row(&w->target->lft, 0)[lid];
     for (uint8_t num = 1; num <= w->f->nodes[0].num_ports; num++) {
-        uint32_t peer = fab_peer_node(w->f, fab_port_id(w->f, 0, num));
-        if (num != way && peer != FAB_NONE && fab_node_is_switch(w->f, peer))
+        uint32_t peer = fab_fabric_peer_node(w->f, fab_fabric_port_id(w->f, 0, num));
+        if (num != way && peer != FAB_NONE && fab_fabric_node_is_switch(w->f, peer))
             return num;
     }
     ck_abort_msg("a leaf with one cable up");
@@ -281,8 +285,8 @@ START_TEST(stale_entries_drop_before_cables_rise)
     const uint32_t lid = 30;
     carry_out(&w);
     uint8_t num = another_way_up(&w, lid);
-    uint32_t port = fab_port_id(w.f, 0, num), peer = w.f->ports[port].peer;
-    memcpy(block, fab_lft_row(&w.observed.lft, 0), sizeof(block));
+    uint32_t port = fab_fabric_port_id(w.f, 0, num), peer = w.f->ports[port].peer;
+    memcpy(block, fab_target_lft_row(&w.observed.lft, 0), sizeof(block));
     block[lid] = num;
     fab_plan_observed_set_block(&w.observed, 0, 0, block);
     struct fab_plan_input in = input_of(&w);
@@ -294,7 +298,7 @@ START_TEST(stale_entries_drop_before_cables_rise)
     ck_assert_uint_eq(plan.stage_start[FAB_STAGE_STALE + 1], 1);
     apply(&w, &in, &plan.ops[0]);
     block[lid] = FAB_LFT_NO_ROUTE;
-    ck_assert_mem_eq(fab_lft_row(&w.observed.lft, 0), block, sizeof(block));
+    ck_assert_mem_eq(fab_target_lft_row(&w.observed.lft, 0), block, sizeof(block));
     fab_plan_fini(&plan);
     carry_out(&w);
     assert_in_force(&w);
@@ -326,7 +330,8 @@ static struct fab_port_info written(const struct fab_plan_input *in, const struc
     uint8_t data[FAB_SMP_DATA];
     uint32_t mod;
     ck_assert_int_eq(fab_plan_encode(in, op, data, &mod), FAB_OK);
-    ck_assert_int_eq(fab_attr_unpack(&fab_attr_port_info, data, sizeof data, &info), FAB_OK);
+    ck_assert_int_eq(fab_wire_attr_unpack(&fab_wire_attr_port_info, data, sizeof data, &info),
+                     FAB_OK);
     return info;
 }
 
@@ -337,8 +342,8 @@ START_TEST(hosts_are_asked_to_register_again)
     struct fab_plan plan;
     uint32_t hosts = w.f->node_count - w.f->switch_count, armed = 0;
     for (uint32_t n = w.f->switch_count; n < w.f->node_count; n++)
-        w.f->ports[fab_port_id(w.f, n, 1)].info.cap_mask |= 1u << 25;
-    w.f->ports[fab_port_id(w.f, w.f->switch_count, 1)].info.cap_mask &= ~(1u << 25);
+        w.f->ports[fab_fabric_port_id(w.f, n, 1)].info.cap_mask |= 1u << 25;
+    w.f->ports[fab_fabric_port_id(w.f, w.f->switch_count, 1)].info.cap_mask &= ~(1u << 25);
     struct fab_plan_input in = input_of(&w);
     ck_assert_int_eq(fab_plan_make(&in, &plan), FAB_OK);
     for (uint32_t i = 0; i < plan.stage_start[FAB_STAGE_COUNT]; i++) {
@@ -368,12 +373,12 @@ END_TEST
 START_TEST(knowledge_moves_by_guid)
 {
     struct world w = world_of(fat_tree(8, 2, 1), 0);
-    struct fab_builder *b = fab_builder_from(w.f);
+    struct fab_builder *b = fab_fabric_builder_from(w.f);
     struct fab_observed moved;
     uint32_t ref;
     carry_out(&w);
-    ck_assert_int_eq(fab_builder_find(b, w.f->nodes[2].guid, &ref), FAB_OK);
-    ck_assert_int_eq(fab_builder_remove(b, ref), FAB_OK);
+    ck_assert_int_eq(fab_fabric_builder_find_node(b, w.f->nodes[2].guid, &ref), FAB_OK);
+    ck_assert_int_eq(fab_fabric_builder_remove_node(b, ref), FAB_OK);
     struct fab_fabric *now = sealed(b);
     uint32_t top = w.target->lids.top + 100;
     ck_assert_int_eq(fab_plan_observed_remap(&w.observed, w.f, now, top, &moved), FAB_OK);
@@ -381,8 +386,8 @@ START_TEST(knowledge_moves_by_guid)
         uint32_t old = sw < 2 ? sw : sw + 1;
         ck_assert(fab_plan_observed_is_known(&moved, sw, 0));
         ck_assert(!fab_plan_observed_is_known(&moved, sw, moved.blocks - 1));
-        ck_assert_mem_eq(fab_lft_row(&moved.lft, sw), fab_lft_row(&w.observed.lft, old),
-                         FAB_LFT_BLOCK);
+        ck_assert_mem_eq(fab_target_lft_row(&moved.lft, sw),
+                         fab_target_lft_row(&w.observed.lft, old), FAB_LFT_BLOCK);
     }
     fab_plan_observed_fini(&moved);
     fab_fabric_unref(now);
@@ -400,8 +405,9 @@ START_TEST(fields_fit_the_kind_of_port)
     struct fab_port_info want;
     uint32_t host_side = FAB_NONE, spine_side = FAB_NONE;
     for (unsigned num = 1; num <= w.f->nodes[0].num_ports; num++) {
-        uint32_t port = fab_port_id(w.f, 0, (uint8_t)num);
-        *(fab_node_is_switch(w.f, fab_peer_node(w.f, port)) ? &spine_side : &host_side) = port;
+        uint32_t port = fab_fabric_port_id(w.f, 0, (uint8_t)num);
+        *(fab_fabric_node_is_switch(w.f, fab_fabric_peer_node(w.f, port)) ? &spine_side
+                                                                          : &host_side) = port;
     }
     uint32_t host = w.f->ports[host_side].peer;
     w.f->ports[host].info.mtu_cap = 4;
@@ -420,7 +426,7 @@ START_TEST(fields_fit_the_kind_of_port)
     ck_assert_uint_eq(want.lmc, 2);
     ck_assert_uint_eq(want.client_reregister, 1);
     ck_assert_uint_eq(want.subnet_timeout, w.policy.subnet_timeout);
-    fab_target_port_info(w.f, &w.policy, lids, fab_port_id(w.f, 0, 0), SM_LID, &want);
+    fab_target_port_info(w.f, &w.policy, lids, fab_fabric_port_id(w.f, 0, 0), SM_LID, &want);
     ck_assert_uint_eq(want.lmc, 0);
     ck_assert_uint_eq(want.sm_lid, SM_LID);
     w.policy.max_mtu = 3;

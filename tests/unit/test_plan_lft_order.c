@@ -29,16 +29,16 @@ static int walk(const struct fab_fabric *f, const struct fab_lft *lft, uint32_t 
                 uint32_t owner)
 {
     for (uint32_t hops = 0; hops <= f->switch_count; hops++) {
-        uint8_t entry = fab_lft_row(lft, sw)[lid];
-        uint32_t port = fab_port_id(f, sw, entry > f->nodes[sw].num_ports ? 0 : entry);
+        uint8_t entry = fab_target_lft_row(lft, sw)[lid];
+        uint32_t port = fab_fabric_port_id(f, sw, entry > f->nodes[sw].num_ports ? 0 : entry);
         if (entry == 0 || entry > f->nodes[sw].num_ports)
             return entry == 0 && port == owner ? ARRIVES : DROPPED;
-        if (!fab_port_is_up(f, port))
+        if (!fab_fabric_port_is_up(f, port))
             return DROPPED;
         if (f->ports[port].peer == owner)
             return ARRIVES;
-        sw = fab_peer_node(f, port);
-        if (!fab_node_is_switch(f, sw))
+        sw = fab_fabric_peer_node(f, port);
+        if (!fab_fabric_node_is_switch(f, sw))
             return DROPPED;
     }
     return CIRCLES;
@@ -79,7 +79,7 @@ static uint32_t draw_next(const struct change *c, const bool *done, struct fab_p
             continue;
         if (in_order)
             return i;
-        if (fab_prng_below(prng, ++seen) == 0)
+        if (fab_base_prng_below(prng, ++seen) == 0)
             drawn = i;
     }
     return drawn;
@@ -201,14 +201,14 @@ static void go(const struct fab_fabric *old, const struct fab_fabric *now, const
         ck_assert_int_eq(fab_plan_observed_init(&c.at, now->switch_count, is->lids.top), FAB_OK);
         for (uint32_t sw = 0; sw < now->switch_count; sw++)
             for (uint32_t block = 0; block < c.at.blocks; block++)
-                fab_plan_observed_set_block(&c.at, sw, block,
-                                            fab_lft_row(&was->lft, sw) + block * FAB_LFT_BLOCK);
+                fab_plan_observed_set_block(
+                    &c.at, sw, block, fab_target_lft_row(&was->lft, sw) + block * FAB_LFT_BLOCK);
         plan(&c);
         ck_assert(!c.plan.unchecked);
         t->changes++;
         t->parts += extra(&c);
         t->unordered += c.plan.unordered;
-        carry_out(&c, prng, fab_prng_chance(prng, 0.3), t);
+        carry_out(&c, prng, fab_base_prng_chance(prng, 0.3), t);
         fab_plan_fini(&c.plan);
         fab_plan_observed_fini(&c.at);
     }
@@ -219,22 +219,23 @@ static void go(const struct fab_fabric *old, const struct fab_fabric *now, const
 /* One cable; or some, and all of those of a switch now and then: nodes stay, and so do LIDs. */
 static struct fab_fabric *with_faults(const struct fab_fabric *f, struct fab_prng *prng, bool lone)
 {
-    struct fab_builder *b = fab_builder_from(f);
-    double rate = (double)(1 + fab_prng_below(prng, 4)) / (f->link_count + 1.0);
+    struct fab_builder *b = fab_fabric_builder_from(f);
+    double rate = (double)(1 + fab_base_prng_below(prng, 4)) / (f->link_count + 1.0);
     uint32_t dead = FAB_NONE, lost = FAB_NONE, seen = 0;
-    if (fab_prng_chance(prng, 0.3))
-        dead = (uint32_t)fab_prng_below(prng, f->switch_count);
+    if (fab_base_prng_chance(prng, 0.3))
+        dead = (uint32_t)fab_base_prng_below(prng, f->switch_count);
     for (uint32_t port = 0; port < f->port_count; port++) {
         const struct fab_port *p = &f->ports[port];
         if (!naive_is_channel(f, port))
             continue;
-        if (fab_prng_below(prng, ++seen) == 0)
+        if (fab_base_prng_below(prng, ++seen) == 0)
             lost = port;
-        if (!lone && (p->node == dead || fab_prng_chance(prng, rate)))
-            ck_assert_int_eq(fab_builder_unlink(b, p->node, p->num), FAB_OK);
+        if (!lone && (p->node == dead || fab_base_prng_chance(prng, rate)))
+            ck_assert_int_eq(fab_fabric_builder_unlink(b, p->node, p->num), FAB_OK);
     }
     if (lone && lost != FAB_NONE)
-        ck_assert_int_eq(fab_builder_unlink(b, f->ports[lost].node, f->ports[lost].num), FAB_OK);
+        ck_assert_int_eq(fab_fabric_builder_unlink(b, f->ports[lost].node, f->ports[lost].num),
+                         FAB_OK);
     return sealed(b);
 }
 
@@ -266,7 +267,7 @@ static void report(const char *what, const struct tally *t)
 static struct fab_fabric *draw_a_tree(struct fab_prng *prng)
 {
     static const uint32_t shapes[][2] = {{4, 3}, {6, 3}, {8, 2}, {4, 4}, {12, 2}};
-    const uint32_t *shape = shapes[fab_prng_below(prng, 5)];
+    const uint32_t *shape = shapes[fab_base_prng_below(prng, 5)];
     return fat_tree(shape[0], shape[1], 1);
 }
 
@@ -283,7 +284,7 @@ START_TEST(trees)
 {
     static const char *const engines[] = {"fattree", "updn"};
     struct fab_prng prng;
-    fab_prng_init(&prng, test_seed("order of writes on trees", 51));
+    fab_base_prng_init(&prng, test_seed("order of writes on trees", 51));
     for (unsigned e = 0; e < 4; e++) {
         struct tally t = {0};
         char what[80];
@@ -300,7 +301,7 @@ START_TEST(a_bad_order_is_seen)
 {
     struct fab_prng prng;
     struct tally t = {.backwards = true};
-    fab_prng_init(&prng, test_seed("a bad order", 53));
+    fab_base_prng_init(&prng, test_seed("a bad order", 53));
     for (unsigned i = 0; i < 40; i++)
         there_and_back(draw_a_tree(&prng), "updn", &prng, false, &t);
     report("backwards", &t);
@@ -313,7 +314,7 @@ START_TEST(random_fabrics)
 {
     uint64_t seed = test_seed("order of writes on random fabrics", 52);
     struct fab_prng prng;
-    fab_prng_init(&prng, seed);
+    fab_base_prng_init(&prng, seed);
     for (unsigned e = 0; e < 2; e++) {
         struct tally t = {0};
         for (unsigned i = 0; i < 100; i++)

@@ -41,7 +41,7 @@ static struct world world_of(struct fab_fabric *f, uint8_t optimized)
     ck_assert_int_eq(fab_fabric_clone(f, &w.f), FAB_OK);
     fab_fabric_unref(f);
     for (uint32_t port = 0; port < w.f->port_count; port++) {
-        if (fab_port_is_up(w.f, port))
+        if (fab_fabric_port_is_up(w.f, port))
             w.f->ports[port].info.port_state = FAB_STATE_ACTIVE;
     }
     for (uint32_t sw = 0; sw < w.f->switch_count; sw++)
@@ -73,18 +73,18 @@ enum kind { ONE_LANE, BY_SL, BY_OUT, BY_IN, BY_BOTH };
 
 static bool is_trunk(const struct fab_fabric *f, uint32_t port)
 {
-    uint32_t peer = fab_peer_node(f, port);
-    return fab_node_is_switch(f, f->ports[port].node) && peer != FAB_NONE &&
-           fab_node_is_switch(f, peer);
+    uint32_t peer = fab_fabric_peer_node(f, port);
+    return fab_fabric_node_is_switch(f, f->ports[port].node) && peer != FAB_NONE &&
+           fab_fabric_node_is_switch(f, peer);
 }
 
 static void set_lanes(struct world *w, enum kind kind, uint8_t count)
 {
     struct fab_vls *v = &w->t->vls;
-    fab_vls_fini(v);
-    fab_vls_init(v, count);
+    fab_target_vls_fini(v);
+    fab_target_vls_init(v, count);
     v->classes = 3;
-    ck_assert_int_eq(fab_vls_by_class(v, w->f->port_count), FAB_OK);
+    ck_assert_int_eq(fab_target_vls_by_class(v, w->f->port_count), FAB_OK);
     for (uint32_t port = 0; port < w->f->port_count; port++) {
         if (is_trunk(w->f, port))
             v->port_class[port] = (uint8_t)(1 + w->f->ports[port].num % 2);
@@ -108,7 +108,7 @@ static bool is_lanes(const struct fab_plan_op *op)
 
 static void take_map(struct world *w, const struct fab_plan_op *op, uint32_t mod, uint64_t map)
 {
-    bool sw = fab_node_is_switch(w->f, op->node);
+    bool sw = fab_fabric_node_is_switch(w->f, op->node);
     uint32_t num = sw ? 0 : w->f->ports[op->port].num;
     if (sw && mod >> 16 != 0)
         ck_assert_uint_eq(w->f->switches[op->node].optimized_sl2vl, 1);
@@ -128,14 +128,15 @@ static void take(struct world *w, const struct fab_plan_input *in, const struct 
     uint32_t mod = 0;
     ck_assert_int_eq(fab_plan_encode(in, op, data, &mod), FAB_OK);
     if (op->attr_id == FAB_ATTR_SL2VL) {
-        take_map(w, op, mod, fab_be64(data));
+        take_map(w, op, mod, fab_base_get_be64(data));
         return;
     }
     ck_assert_uint_eq(mod >> 16, 1); /* low priority, first entries */
-    if (fab_node_is_switch(w->f, op->node))
+    if (fab_fabric_node_is_switch(w->f, op->node))
         ck_assert_uint_eq(mod & 0xffff, w->f->ports[op->port].num);
-    ck_assert_int_eq(fab_attr_unpack(&fab_attr_vlarb, data, sizeof(data), &w->d.arb[op->port]),
-                     FAB_OK);
+    ck_assert_int_eq(
+        fab_wire_attr_unpack(&fab_wire_attr_vlarb, data, sizeof(data), &w->d.arb[op->port]),
+        FAB_OK);
 }
 
 static void assert_stage(const struct world *w, const struct fab_plan *p, uint32_t i)
@@ -144,7 +145,7 @@ static void assert_stage(const struct world *w, const struct fab_plan *p, uint32
     while (i >= p->stage_start[stage + 1])
         stage++;
     const struct fab_plan_op *op = &p->ops[i];
-    if (!fab_node_is_switch(w->f, op->node))
+    if (!fab_fabric_node_is_switch(w->f, op->node))
         ck_assert_uint_eq(stage, FAB_STAGE_ENDPORTS);
     else if (op->attr_id == FAB_ATTR_VLARB)
         ck_assert_uint_eq(stage, FAB_STAGE_VLARB);
@@ -188,7 +189,7 @@ static void assert_arbitration(const struct world *w, uint32_t port)
     struct fab_arb arb;
     if (!fab_target_arb(w->f, &w->p, &w->t->vls, port, NULL, &arb))
         return;
-    fab_arb_block(&arb, 1, &want);
+    fab_target_arb_block(&arb, 1, &want);
     ck_assert_int_eq(memcmp(&want, &w->d.arb[port], sizeof(want)), 0);
 }
 
@@ -198,12 +199,12 @@ static void assert_held(const struct world *w)
     const struct fab_fabric *f = w->f;
     for (uint32_t out = 0; out < f->port_count; out++) {
         uint32_t node = f->ports[out].node, first = f->nodes[node].first_port;
-        if (f->ports[out].num == 0 || !fab_port_is_up(f, out))
+        if (f->ports[out].num == 0 || !fab_fabric_port_is_up(f, out))
             continue;
         assert_arbitration(w, out);
-        bool sw = fab_node_is_switch(f, node);
+        bool sw = fab_fabric_node_is_switch(f, node);
         for (uint32_t in = 0; in <= f->nodes[node].num_ports; in++) {
-            if (sw ? in != 0 && !fab_port_is_up(f, first + in) : first + in != out)
+            if (sw ? in != 0 && !fab_fabric_port_is_up(f, first + in) : first + in != out)
                 continue;
             ck_assert_uint_eq(w->d.map[node][in][f->ports[out].num],
                               fab_target_sl2vl(f, &w->p, &w->t->vls, first + in, out));
@@ -247,12 +248,12 @@ END_TEST
 START_TEST(engines_change)
 {
     struct fab_prng prng;
-    fab_prng_init(&prng, test_seed("changes of lanes", 31));
+    fab_base_prng_init(&prng, test_seed("changes of lanes", 31));
     for (unsigned optimized = 0; optimized < 2; optimized++) {
         struct world w = world_of(fat_tree(8, 2, 1), (uint8_t)optimized);
         for (unsigned i = 0; i < 40; i++) {
-            enum kind kind = (enum kind)fab_prng_below(&prng, 5);
-            uint8_t count = (uint8_t)(kind == ONE_LANE ? 1 : 2 + fab_prng_below(&prng, 3));
+            enum kind kind = (enum kind)fab_base_prng_below(&prng, 5);
+            uint8_t count = (uint8_t)(kind == ONE_LANE ? 1 : 2 + fab_base_prng_below(&prng, 3));
             bool was_known = w.known.lanes.port != NULL;
             set_lanes(&w, kind, count);
             uint32_t writes = carry_out(&w);
@@ -279,7 +280,7 @@ START_TEST(wide_writes_are_few)
         set_lanes(&w, cases[i].kind, 4);
         uint32_t ends = w.f->node_count - w.f->switch_count, trunk_ports = 0;
         for (uint32_t port = 0; port < w.f->port_count; port++)
-            trunk_ports += w.f->ports[port].num > 0 && fab_port_is_up(w.f, port);
+            trunk_ports += w.f->ports[port].num > 0 && fab_fabric_port_is_up(w.f, port);
         uint32_t writes = settle(&w); /* VL arbitration of all ports, a table of each end */
         ck_assert_uint_le(writes, trunk_ports + ends + cases[i].most * w.f->switch_count);
         printf("# kind %u: %u writes, %u ports, %u ends, %u switches\n", cases[i].kind, writes,
@@ -293,7 +294,7 @@ START_TEST(a_port_that_comes_up_gets_its_pairs)
 {
     for (unsigned optimized = 0; optimized < 2; optimized++) {
         struct world w = world_of(fat_tree(8, 2, 1), (uint8_t)optimized);
-        uint32_t port = fab_port_id(w.f, 0, 1);
+        uint32_t port = fab_fabric_port_id(w.f, 0, 1);
         while (!is_trunk(w.f, port))
             port++;
         uint32_t peer = w.f->ports[port].peer;
@@ -384,8 +385,8 @@ START_TEST(knowledge_moves_with_the_nodes)
     struct fab_observed moved;
     set_lanes(&w, BY_BOTH, 4);
     (void)settle(&w);
-    struct fab_builder *b = fab_builder_from(w.f);
-    ck_assert_int_eq(fab_builder_remove(b, 1), FAB_OK);
+    struct fab_builder *b = fab_fabric_builder_from(w.f);
+    ck_assert_int_eq(fab_fabric_builder_remove_node(b, 1), FAB_OK);
     struct fab_fabric *now = sealed(b);
     ck_assert_int_eq(fab_plan_observed_remap(&w.known, w.f, now, w.t->lids.top, &moved), FAB_OK);
     ck_assert_uint_eq(moved.lanes.ports, now->port_count);

@@ -171,13 +171,13 @@ START_TEST(routers_are_read)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct fab_routers *r = NULL;
         struct fab_routers_error e = {0};
-        int status = fab_routers_read(cases[i].text, strlen(cases[i].text), &r, &e);
+        int status = fab_policy_routers_read(cases[i].text, strlen(cases[i].text), &r, &e);
         ck_assert_int_eq(status, cases[i].line ? FAB_E_FORMAT : FAB_OK);
         ck_assert_uint_eq(e.line, cases[i].line);
         ck_assert_uint_eq(r ? r->count : 0, cases[i].count);
-        fab_routers_unref(r);
+        fab_policy_routers_unref(r);
     }
-    ck_assert_ptr_null(fab_routers_find(NULL, 1));
+    ck_assert_ptr_null(fab_policy_routers_find(NULL, 1));
 }
 END_TEST
 

@@ -84,7 +84,7 @@ static void check(struct fab_fabric *f, uint8_t lmc, const char *what, void *ctx
     if (!run(c->engine, f, what, &p))
         return;
     c->polished++;
-    c->lanes += fab_vls_many(&p.made.t->vls);
+    c->lanes += fab_target_vls_multiple(&p.made.t->vls);
     c->better += p.after.all.max < p.before.all.max || p.after.shift.max < p.before.shift.max;
     made_fini(&p.made);
 }
@@ -131,7 +131,7 @@ START_TEST(what_is_no_tree)
     }
     struct crowd c = {.engine = "torus"};
     struct fab_prng prng;
-    fab_prng_init(&prng, test_seed("tori", 1));
+    fab_base_prng_init(&prng, test_seed("tori", 1));
     for (uint32_t i = 0; i < 10; i++) {
         struct fab_fabric *f = grid((const uint32_t[3]){5 + i % 2, 5, 1}, true, 2);
         check(with_faults(f, &prng, 1 + i % 3, 0), 0, "torus", &c);
@@ -144,7 +144,7 @@ END_TEST
 START_TEST(told_in_any_order)
 {
     struct fab_prng prng;
-    fab_prng_init(&prng, test_seed("told in any order", 1));
+    fab_base_prng_init(&prng, test_seed("told in any order", 1));
     for (unsigned i = 0; i < 20; i++) {
         struct fab_fabric *f = damaged(fat_tree(8, 3, 1 + i % 3), &prng, 0.05, 0.01);
         struct made a = made_by("updn", f), b = made_by("updn", retold(f, &prng, 0));

@@ -36,7 +36,7 @@ static void prove(struct fab_fabric *f, const char *engine, unsigned classes, un
     struct naive_lanes n = naive_lanes(w.f, w.t, &w.p);
     ck_assert(!n.cyclic);
     ck_assert_uint_eq(n.beyond, 0);
-    if (!fab_vls_keep_lane(&w.t->vls))
+    if (!fab_target_vls_keep_vl(&w.t->vls))
         ck_assert_uint_eq(n.dependencies, v.dependencies);
     naive_lanes_fini(&n);
     fab_verify_verdict_fini(&v);
@@ -60,7 +60,7 @@ static struct fab_fabric *dragonfly(void)
     struct fab_builder *b;
     const struct fab_dragonfly_spec o = {
         .groups = 5, .group_size = 4, .global = 1, .hosts = 1, .parallel = 1};
-    ck_assert_int_eq(fab_generate_dragonfly(&o, &b), FAB_OK);
+    ck_assert_int_eq(fab_fabric_generate_dragonfly(&o, &b), FAB_OK);
     return sealed(b);
 }
 
@@ -106,7 +106,7 @@ START_TEST(spoiled_classes_are_refused)
         struct world w = world_of(grid((uint32_t[3]){6, 1, 1}, true, 1), 2);
         ck_assert_int_eq(route(&w, "torus"), FAB_OK);
         struct fab_vls bad;
-        ck_assert_int_eq(fab_vls_copy(&w.t->vls, &bad), FAB_OK);
+        ck_assert_int_eq(fab_target_vls_copy(&w.t->vls, &bad), FAB_OK);
         for (unsigned e = 0; e < bad.sls; e++)
             for (unsigned in = 0; in < bad.classes; in++)
                 for (unsigned out = 0; out < bad.classes; out++)
@@ -116,7 +116,7 @@ START_TEST(spoiled_classes_are_refused)
         ck_assert_int_eq(v.witness.kind, FAB_E_CYCLE);
         ck_assert_uint_eq(v.witness.vls[0], bad.lane_set[level] * bad.lanes);
         fab_verify_verdict_fini(&v);
-        fab_vls_fini(&bad);
+        fab_target_vls_fini(&bad);
         world_fini(&w);
     }
 }
@@ -128,7 +128,7 @@ START_TEST(parts_do_not_prove_the_whole)
     struct world w = world_of(grid((uint32_t[3]){6, 1, 1}, true, 1), 1);
     ck_assert_int_eq(route(&w, "torus"), FAB_OK);
     struct fab_vls bad;
-    ck_assert_int_eq(fab_vls_copy(&w.t->vls, &bad), FAB_OK);
+    ck_assert_int_eq(fab_target_vls_copy(&w.t->vls, &bad), FAB_OK);
     for (unsigned e = 0; e < bad.sls; e++) /* class 1: the engine's lanes, the other way round */
         for (unsigned in = 0; in < bad.classes; in++)
             for (unsigned out = 0; out < bad.classes; out++)
@@ -140,7 +140,7 @@ START_TEST(parts_do_not_prove_the_whole)
     v = judged(&w, &bad);
     ck_assert(v.deadlock_free);
     fab_verify_verdict_fini(&v);
-    fab_vls_fini(&bad);
+    fab_target_vls_fini(&bad);
     world_fini(&w);
 }
 END_TEST
@@ -171,13 +171,13 @@ END_TEST
 
 static void random_classes(struct fab_classes *c, struct fab_prng *r)
 {
-    unsigned count = 1 + (unsigned)fab_prng_below(r, 15);
+    unsigned count = 1 + (unsigned)fab_base_prng_below(r, 15);
     for (unsigned i = 0; i < count; i++) {
         char name[16];
         snprintf(name, sizeof(name), "c%u", i);
-        uint8_t sl =
-            fab_prng_chance(r, 0.3) ? (uint8_t)(1 + fab_prng_below(r, 15)) : FAB_CLASS_NO_SL;
-        add_class(c, name, (uint8_t)fab_prng_below(r, 6), fab_prng_chance(r, 0.2), sl);
+        uint8_t sl = fab_base_prng_chance(r, 0.3) ? (uint8_t)(1 + fab_base_prng_below(r, 15))
+                                                  : FAB_CLASS_NO_SL;
+        add_class(c, name, (uint8_t)fab_base_prng_below(r, 6), fab_base_prng_chance(r, 0.2), sl);
     }
 }
 
@@ -186,21 +186,21 @@ START_TEST(random_classes_on_random_fabrics)
     static const char *const engines[] = {"updn", "nue", "dfsssp", "sssp", "torus"};
     uint64_t seed = test_seed("qos", 20261120);
     struct fab_prng r;
-    fab_prng_init(&r, seed);
+    fab_base_prng_init(&r, seed);
     unsigned proven = 0, lanes = 0;
     for (unsigned i = 0; i < test_rounds(80); i++) {
         struct fab_fabric *f =
-            fab_prng_chance(&r, 0.3)
-                ? grid((uint32_t[3]){2 + (uint32_t)fab_prng_below(&r, 4),
-                                     2 + (uint32_t)fab_prng_below(&r, 4), 1},
+            fab_base_prng_chance(&r, 0.3)
+                ? grid((uint32_t[3]){2 + (uint32_t)fab_base_prng_below(&r, 4),
+                                     2 + (uint32_t)fab_base_prng_below(&r, 4), 1},
                        true, 1)
-                : random_fabric(2 + (uint32_t)fab_prng_below(&r, 14),
-                                2 + (uint32_t)fab_prng_below(&r, 4),
-                                1 + (uint32_t)fab_prng_below(&r, 20), fab_prng_next(&r));
+                : random_fabric(2 + (uint32_t)fab_base_prng_below(&r, 14),
+                                2 + (uint32_t)fab_base_prng_below(&r, 4),
+                                1 + (uint32_t)fab_base_prng_below(&r, 20), fab_base_prng_next(&r));
         struct world w = world_of(f, 0);
         random_classes(w.p.classes, &r);
-        w.p.max_op_vls = (uint8_t)(1 + fab_prng_below(&r, 5));
-        if (route(&w, engines[fab_prng_below(&r, 5)]) == FAB_OK) {
+        w.p.max_op_vls = (uint8_t)(1 + fab_base_prng_below(&r, 5));
+        if (route(&w, engines[fab_base_prng_below(&r, 5)]) == FAB_OK) {
             struct fab_verdict v = judged(&w, &w.t->vls);
             struct naive_lanes n = naive_lanes(w.f, w.t, &w.p);
             ck_assert_msg(v.deadlock_free == !n.cyclic, "round %u", i);
@@ -244,11 +244,12 @@ START_TEST(rules_choose_the_class)
     uint32_t b = w.f->nodes[w.f->switch_count + 1].first_port + 1;
     char rule[80];
     snprintf(rule, sizeof(rule), "from=0x%016" PRIx64 " qos_class=5", w.f->ports[a].guid);
-    ck_assert_int_eq(fab_classes_add_rule(w.p.classes, 1, rule, &e), FAB_OK);
-    ck_assert_int_eq(fab_classes_add_rule(w.p.classes, 2, "service=0x100-0x1ff", &e), FAB_OK);
-    ck_assert_int_eq(fab_classes_add_rule(w.p.classes, 3, "pkey=0x12", &e), FAB_OK);
+    ck_assert_int_eq(fab_policy_classes_add_rule(w.p.classes, 1, rule, &e), FAB_OK);
+    ck_assert_int_eq(fab_policy_classes_add_rule(w.p.classes, 2, "service=0x100-0x1ff", &e),
+                     FAB_OK);
+    ck_assert_int_eq(fab_policy_classes_add_rule(w.p.classes, 3, "pkey=0x12", &e), FAB_OK);
     snprintf(rule, sizeof(rule), "to=\"%s\"", w.f->nodes[w.f->ports[b].node].desc);
-    ck_assert_int_eq(fab_classes_add_rule(w.p.classes, 4, rule, &e), FAB_OK);
+    ck_assert_int_eq(fab_policy_classes_add_rule(w.p.classes, 4, rule, &e), FAB_OK);
     ck_assert_int_eq(fab_qos_matcher_init(&m, w.f, &w.p, &w.t->pkeys), FAB_OK);
     ck_assert_int_eq(class_of(&m, a, b, 0xffff, -1, 5), 1);
     ck_assert_int_eq(class_of(&m, b, a, 0xffff, -1, 5), -1);

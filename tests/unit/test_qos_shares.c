@@ -66,15 +66,15 @@ static void assert_shares(struct world *w, uint32_t port, unsigned tolerance)
     uint16_t all = 0;
     ck_assert(fab_target_arb(w->f, &w->p, v, port, NULL, &arb));
     for (uint8_t i = 0; i < v->levels; i++)
-        all |= fab_target_lanes(w->f, &w->p, v, port, i);
+        all |= fab_target_class_vls(w->f, &w->p, v, port, i);
     serve(&arb, all, 4096, 100000, bytes);
     for (uint8_t i = 0; i < v->levels; i++) {
-        uint16_t mine = fab_target_lanes(w->f, &w->p, v, port, i);
+        uint16_t mine = fab_target_class_vls(w->f, &w->p, v, port, i);
         uint64_t has = 0;
         for (unsigned vl = 0; vl < 16; vl++)
             has += mine >> vl & 1 ? bytes[vl] : 0;
         uint32_t promised = fab_qos_guarantee(w->f, &w->p, v, port, i);
-        uint32_t due = fab_classes_share(w->p.classes, i) / 100;
+        uint32_t due = fab_target_class_share(w->p.classes, i) / 100;
         ck_assert_msg(has * 1000 / sum_of(bytes) + 2 >= promised, "class %u has %u, promised %u", i,
                       (unsigned)(has * 1000 / sum_of(bytes)), promised);
         ck_assert_msg(promised + tolerance >= due, "class %u: promised %u, due %u", i, promised,
@@ -88,7 +88,7 @@ static uint32_t some_trunk(const struct fab_fabric *f)
 {
     uint32_t port = 0;
     while (f->ports[port].num == 0 || f->ports[port].peer == FAB_NONE ||
-           !fab_node_is_switch(f, fab_peer_node(f, port)))
+           !fab_fabric_node_is_switch(f, fab_fabric_peer_node(f, port)))
         port++;
     return port;
 }
@@ -131,12 +131,12 @@ START_TEST(random_shares)
 {
     uint64_t seed = test_seed("shares", 7);
     struct fab_prng r;
-    fab_prng_init(&r, seed);
+    fab_base_prng_init(&r, seed);
     for (unsigned i = 0; i < test_rounds(60); i++) {
         struct world w = world_of(leaf_spine(2, 2, 1), 0);
-        unsigned count = 1 + (unsigned)fab_prng_below(&r, 7), left = 99;
+        unsigned count = 1 + (unsigned)fab_base_prng_below(&r, 7), left = 99;
         for (unsigned k = 0; k < count; k++) {
-            uint8_t share = (uint8_t)fab_prng_below(&r, left / 2 + 1);
+            uint8_t share = (uint8_t)fab_base_prng_below(&r, left / 2 + 1);
             left -= share;
             add_class(w.p.classes, (char[]){(char)('a' + k), 0}, share, false, FAB_CLASS_NO_SL);
         }
@@ -155,8 +155,8 @@ static uint32_t ends_of(const struct fab_fabric *f, uint32_t sw, uint32_t *ends)
 {
     uint32_t count = 0;
     for (uint32_t port = 0; port < f->port_count; port++)
-        if (!fab_node_is_switch(f, f->ports[port].node) && fab_port_has_lid(f, port) &&
-            fab_peer_node(f, port) == sw)
+        if (!fab_fabric_node_is_switch(f, f->ports[port].node) &&
+            fab_fabric_port_has_lid(f, port) && fab_fabric_peer_node(f, port) == sw)
             ends[count++] = port;
     return count;
 }
@@ -199,8 +199,8 @@ static uint32_t quiet_part(struct world *w, uint32_t from, uint32_t to, uint8_t 
         flow[i] = (struct fab_traffic_flow){
             .from = src[i],
             .to = dst[i % others],
-            .sl = fab_target_sl_of(w->f, &w->t->lids, &w->t->vls, level, src[i],
-                                   w->t->lids.base[dst[i % others]]),
+            .sl = fab_target_level_sl(w->f, &w->t->lids, &w->t->vls, level, src[i],
+                                      w->t->lids.base[dst[i % others]]),
             .end = FAB_TRAFFIC_FOREVER,
             .bytes = FAB_TRAFFIC_FOREVER};
     }
@@ -229,11 +229,11 @@ START_TEST(a_class_at_full_load_takes_nothing_from_another)
         uint8_t n;
         add_class(w.p.classes, "loud", cases[i].loud, cases[i].high, FAB_CLASS_NO_SL);
         if (cases[i].loud + cases[i].quiet == 100) /* the default one is the quiet one */
-            ck_assert_int_eq(fab_classes_add(w.p.classes,
-                                             &(struct fab_class){.name = "default",
-                                                                 .share = cases[i].quiet,
-                                                                 .sl = FAB_CLASS_NO_SL},
-                                             &n, &e),
+            ck_assert_int_eq(fab_policy_classes_add(w.p.classes,
+                                                    &(struct fab_class){.name = "default",
+                                                                        .share = cases[i].quiet,
+                                                                        .sl = FAB_CLASS_NO_SL},
+                                                    &n, &e),
                              FAB_OK);
         else
             add_class(w.p.classes, "quiet", cases[i].quiet, false, FAB_CLASS_NO_SL);
@@ -283,8 +283,9 @@ START_TEST(all_blocks_of_a_table_are_written)
             info->vlarb_high_cap = caps[high];
             const bool has[4] = {caps[low] > 0, caps[low] > 32, caps[high] > 0, caps[high] > 32};
             for (unsigned block = 1; block <= 4; block++) {
-                ck_assert_int_eq(fab_arb_has_block(&arb, info, block), has[block - 1]);
-                ck_assert_int_eq(fab_arb_has_block(&even, info, block), block == 1 && has[0]);
+                ck_assert_int_eq(fab_target_arb_has_block(&arb, info, block), has[block - 1]);
+                ck_assert_int_eq(fab_target_arb_has_block(&even, info, block),
+                                 block == 1 && has[0]);
             }
         }
     world_fini(&w);
@@ -313,9 +314,11 @@ START_TEST(tables_of_the_operator)
     struct fab_verdict v;
     add_class(w.p.classes, "a", 0, false, 1);
     add_class(w.p.classes, "b", 0, false, 2);
-    ck_assert_int_eq(fab_classes_set_map(w.p.classes, "0,2,1,15,0,0,0,0,0,0,0,0,0,0,0,15"), FAB_OK);
-    ck_assert_int_eq(fab_classes_set_arb(w.p.classes, false, "0:64,1:128,2:192,9:1"), FAB_OK);
-    ck_assert_int_eq(fab_classes_set_arb(w.p.classes, true, "1:4"), FAB_OK);
+    ck_assert_int_eq(fab_policy_classes_set_map(w.p.classes, "0,2,1,15,0,0,0,0,0,0,0,0,0,0,0,15"),
+                     FAB_OK);
+    ck_assert_int_eq(fab_policy_classes_set_arb(w.p.classes, false, "0:64,1:128,2:192,9:1"),
+                     FAB_OK);
+    ck_assert_int_eq(fab_policy_classes_set_arb(w.p.classes, true, "1:4"), FAB_OK);
     ck_assert_int_eq(route(&w, "updn"), FAB_OK);
     uint32_t port = some_trunk(w.f);
     ck_assert_uint_eq(fab_target_sl2vl(w.f, &w.p, &w.t->vls, port, port),

@@ -50,18 +50,18 @@ static bool naive_walk(const struct bed *b, uint32_t src, uint32_t dst, uint32_t
                        uint32_t *ret_len)
 {
     const struct fab_fabric *f = b->f;
-    uint32_t at = fab_peer_node(f, src), lid = b->t->lids.base[dst], len = 0;
+    uint32_t at = fab_fabric_peer_node(f, src), lid = b->t->lids.base[dst], len = 0;
     for (uint32_t hop = 0; hop <= f->switch_count; hop++) {
-        uint8_t num = fab_lft_row(&b->t->lft, at)[lid];
+        uint8_t num = fab_target_lft_row(&b->t->lft, at)[lid];
         if (num > f->nodes[at].num_ports)
             return false;
-        uint32_t port = fab_port_id(f, at, num);
+        uint32_t port = fab_fabric_port_id(f, at, num);
         if (f->ports[port].peer == dst) {
             *ret_len = len;
             return true;
         }
-        uint32_t next = fab_peer_node(f, port);
-        if (next >= f->switch_count || !fab_port_is_up(f, port))
+        uint32_t next = fab_fabric_peer_node(f, port);
+        if (next >= f->switch_count || !fab_fabric_port_is_up(f, port))
             return false;
         path[len++] = port;
         at = next;
@@ -73,9 +73,9 @@ static uint32_t ends_of(const struct fab_fabric *f, uint32_t *ret)
 {
     uint32_t count = 0;
     for (uint32_t port = 0; port < f->port_count; port++) {
-        uint32_t node = f->ports[port].node, peer = fab_peer_node(f, port);
+        uint32_t node = f->ports[port].node, peer = fab_fabric_peer_node(f, port);
         if (node >= f->switch_count && peer < f->switch_count && !f->nodes[node].aggregation &&
-            fab_port_is_up(f, port))
+            fab_fabric_port_is_up(f, port))
             ret[count++] = port;
     }
     return count;
@@ -108,7 +108,7 @@ static void compare(const struct bed *b, const struct fab_quality *q, const uint
         }
     }
     for (uint32_t port = 0; port < f->port_count; port++) {
-        uint32_t peer = fab_peer_node(f, port), s = 0, g = 0;
+        uint32_t peer = fab_fabric_peer_node(f, port), s = 0, g = 0;
         if (f->ports[port].node >= f->switch_count || peer >= f->switch_count)
             continue;
         channels++;
@@ -141,13 +141,13 @@ static void check_random(struct fab_fabric *f, struct fab_prng *prng, bool broke
     struct bed b = bed_of(f);
     uint32_t *ends = calloc(f->port_count, sizeof *ends), count = ends_of(f, ends);
     for (unsigned i = 0; broken && i < 40; i++) {
-        uint32_t sw = (uint32_t)fab_prng_below(prng, f->switch_count);
-        uint32_t lid = 1 + (uint32_t)fab_prng_below(prng, b.t->lft.top);
-        fab_lft_row(&b.t->lft, sw)[lid] = (uint8_t)fab_prng_below(prng, 256);
+        uint32_t sw = (uint32_t)fab_base_prng_below(prng, f->switch_count);
+        uint32_t lid = 1 + (uint32_t)fab_base_prng_below(prng, b.t->lft.top);
+        fab_target_lft_row(&b.t->lft, sw)[lid] = (uint8_t)fab_base_prng_below(prng, 256);
     }
     struct fab_quality q = measured(&b, NULL, 0, 20);
     compare(&b, &q, ends, count);
-    fab_prng_shuffle(prng, ends, count);
+    fab_base_prng_shuffle(prng, ends, count);
     uint32_t job = count < 9 ? count : 9;
     q = measured(&b, ends, job, 20);
     compare(&b, &q, ends, job);
@@ -159,7 +159,7 @@ START_TEST(as_pair_by_pair)
 {
     uint64_t seed = test_seed("quality", 4);
     struct fab_prng prng;
-    fab_prng_init(&prng, seed);
+    fab_base_prng_init(&prng, seed);
     for (unsigned i = 0; i < 30; i++) {
         struct fab_fabric *f = random_fabric(5 + i, 4, 30 + 2 * i, seed + i);
         check_random(f, &prng, i % 2 == 1);
@@ -215,17 +215,19 @@ START_TEST(a_tree_without_conflict)
     struct bed b = bed_of(leaf_spine(6, 4, 4));
     const struct fab_fabric *f = b.f;
     for (uint32_t port = 0; port < f->port_count; port++) {
-        uint32_t home = fab_peer_node(f, port);
+        uint32_t home = fab_fabric_peer_node(f, port);
         if (f->ports[port].node < f->switch_count || home >= f->switch_count)
             continue;
         uint32_t which = f->ports[f->ports[port].peer].num - 1u;
         for (uint32_t sw = 0; sw < f->switch_count; sw++) {
             uint32_t seen = 0;
             for (unsigned num = 1; num <= f->nodes[sw].num_ports && sw != home; num++) {
-                uint32_t out = fab_port_id(f, sw, (uint8_t)num), to = fab_peer_node(f, out);
+                uint32_t out = fab_fabric_port_id(f, sw, (uint8_t)num),
+                         to = fab_fabric_peer_node(f, out);
                 bool up = to < f->switch_count && seen++ == which;
-                if (to == home || (up && fab_peer_node(f, fab_port_id(f, sw, 1)) >= 6))
-                    fab_lft_row(&b.t->lft, sw)[b.t->lids.base[port]] = (uint8_t)num;
+                if (to == home ||
+                    (up && fab_fabric_peer_node(f, fab_fabric_port_id(f, sw, 1)) >= 6))
+                    fab_target_lft_row(&b.t->lft, sw)[b.t->lids.base[port]] = (uint8_t)num;
             }
         }
     }
@@ -302,7 +304,7 @@ END_TEST
 START_TEST(independent_of_discovery)
 {
     struct fab_prng prng;
-    fab_prng_init(&prng, test_seed("quality", 4));
+    fab_base_prng_init(&prng, test_seed("quality", 4));
     struct bed b = bed_of(fat_tree(6, 3, 1));
     struct bed c = bed_of(retold(b.f, &prng, 0));
     struct fab_quality x = measured(&b, NULL, 0, 50), y = measured(&c, NULL, 0, 50);

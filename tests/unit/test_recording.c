@@ -43,7 +43,7 @@ static struct fab_recording_entry smp(uint8_t *mad, uint8_t kind, uint8_t method
                               .tid = tid,
                               .attr_id = FAB_ATTR_PORT_INFO,
                               .attr_mod = modifier};
-    ck_assert_int_eq(fab_smp_pack(&m, NULL, mad), FAB_OK);
+    ck_assert_int_eq(fab_wire_smp_pack(&m, NULL, mad), FAB_OK);
     return (struct fab_recording_entry){.kind = kind,
                                         .time_us = us,
                                         .addr = {.dlid = 5, .timeout_us = 1000},
@@ -70,23 +70,23 @@ START_TEST(header_round_trip)
     struct tape t;
     struct fab_recording_header h = {0};
     begin(&t);
-    struct fab_reader r = fab_reader(t.bytes, t.len);
+    struct fab_base_reader r = fab_base_reader(t.bytes, t.len);
     ck_assert_int_eq(fab_recording_unpack_header(&r, &h), FAB_OK);
     ck_assert_uint_eq(h.window, 7);
     ck_assert_int_eq(h.began_us, 123456789);
     ck_assert_uint_eq(h.port_guid, 0x42);
     ck_assert_str_eq(h.version, "1.2");
     ck_assert_str_eq(h.name, "x:1");
-    ck_assert_uint_eq(fab_read_left(&r), 0);
+    ck_assert_uint_eq(fab_base_read_left(&r), 0);
     for (size_t len = 8; len < FAB_RECORDING_HEADER; len++) {
-        r = fab_reader(t.bytes, len);
+        r = fab_base_reader(t.bytes, len);
         ck_assert_int_eq(fab_recording_unpack_header(&r, &h), FAB_E_TRUNCATED);
     }
     t.bytes[9]++;
-    r = fab_reader(t.bytes, t.len);
+    r = fab_base_reader(t.bytes, t.len);
     ck_assert_int_eq(fab_recording_unpack_header(&r, &h), FAB_E_UNSUPPORTED);
     t.bytes[0]++;
-    r = fab_reader(t.bytes, t.len);
+    r = fab_base_reader(t.bytes, t.len);
     ck_assert_int_eq(fab_recording_unpack_header(&r, &h), FAB_E_FORMAT);
 }
 END_TEST
@@ -95,21 +95,23 @@ START_TEST(mads_round_trip)
 {
     uint8_t mad[FAB_MAD_SIZE], got[FAB_MAD_SIZE], room[FAB_RECORDING_ENTRY_MAX];
     struct fab_prng prng;
-    fab_prng_init(&prng, test_seed("mads", 1));
+    fab_base_prng_init(&prng, test_seed("mads", 1));
     for (unsigned i = 0; i < 2000; i++) {
         struct fab_recording_entry to, e = {.kind = i % 2 ? FAB_RECORDING_OUT : FAB_RECORDING_IN,
                                             .failed = i % 3 == 0,
-                                            .time_us = fab_prng_next(&prng),
+                                            .time_us = fab_base_prng_next(&prng),
                                             .addr = {1, 2, 3, 4, 5, 6},
                                             .qp = 1,
                                             .bytes = mad};
-        e.len = (uint16_t)(i % 4 ? FAB_MAD_SIZE : fab_prng_next(&prng) % (FAB_MAD_SIZE + 1));
-        uint64_t sparse = fab_prng_next(&prng) % 20;
+        e.len = (uint16_t)(i % 4 ? FAB_MAD_SIZE : fab_base_prng_next(&prng) % (FAB_MAD_SIZE + 1));
+        uint64_t sparse = fab_base_prng_next(&prng) % 20;
         for (size_t b = 0; b < FAB_MAD_SIZE; b++)
-            mad[b] = fab_prng_next(&prng) % (sparse + 1) == 0 ? (uint8_t)fab_prng_next(&prng) : 0;
+            mad[b] = fab_base_prng_next(&prng) % (sparse + 1) == 0
+                         ? (uint8_t)fab_base_prng_next(&prng)
+                         : 0;
         size_t size = fab_recording_pack(&e, room);
         ck_assert_uint_le(size, sizeof(room));
-        struct fab_reader r = fab_reader(room, size);
+        struct fab_base_reader r = fab_base_reader(room, size);
         ck_assert_int_eq(fab_recording_unpack(&r, got, &to), FAB_OK);
         memset(mad + e.len, 0, FAB_MAD_SIZE - e.len);
         ck_assert_mem_eq(mad, got, FAB_MAD_SIZE);
@@ -118,7 +120,7 @@ START_TEST(mads_round_trip)
         ck_assert(to.addr.sl == 3 && to.addr.qpn == 4 && to.addr.qkey == 5);
         ck_assert_uint_eq(to.addr.timeout_us, 6);
         for (size_t len = 0; len < size; len++) {
-            r = fab_reader(room, len);
+            r = fab_base_reader(room, len);
             ck_assert_int_eq(fab_recording_unpack(&r, got, &to), FAB_E_TRUNCATED);
         }
     }
@@ -134,7 +136,7 @@ START_TEST(describes)
                         .attr_id = FAB_ATTR_LFT,
                         .attr_mod = 3,
                         .path = {2, {0, 1, 4}}};
-    ck_assert_int_eq(fab_smp_pack(&m, NULL, mad), FAB_OK);
+    ck_assert_int_eq(fab_wire_smp_pack(&m, NULL, mad), FAB_OK);
     fab_recording_describe(mad, 0xffff, text, sizeof(text));
     ck_assert_str_eq(text, "SubnSet LinearForwardingTable, modifier 3, by 0,1,4");
     memset(mad, 0xff, sizeof(mad));
@@ -172,7 +174,7 @@ static void comes(struct play *x, uint64_t now, uint32_t tid)
     ck_assert_uint_eq(fab_recording_player_deadline(x->p, now), now);
     ck_assert(!fab_recording_player_receive(x->p, now - 1, x->mad, &x->got));
     ck_assert(fab_recording_player_receive(x->p, now, x->mad, &x->got));
-    ck_assert_uint_eq(fab_be64(x->mad + 8), tid);
+    ck_assert_uint_eq(fab_base_get_be64(x->mad + 8), tid);
 }
 
 START_TEST(answers_by_content)
@@ -246,7 +248,7 @@ START_TEST(traps_keep_their_place)
     ck_assert_int_eq(ask(&x, 1400000, 2, 8),
                      FAB_RECORDING_PLAYER_RECORDED); /* too early: time is aligned again */
     ck_assert(fab_recording_player_receive(x.p, 1400000, x.mad, &x.got));
-    ck_assert_uint_eq(fab_be64(x.mad + 8), 55);
+    ck_assert_uint_eq(fab_base_get_be64(x.mad + 8), 55);
     comes(&x, 1400010, 8);
     fab_recording_player_free(x.p);
 }
@@ -287,7 +289,7 @@ START_TEST(names_what_is_missing)
     play(&x, &t);
     ck_assert_int_eq(ask(&x, 1000000, 2, 8), FAB_RECORDING_PLAYER_RECORDED);
     ck_assert(fab_recording_player_missing(x.p, &cursor, x.mad, &x.got));
-    ck_assert_uint_eq(fab_be32(x.mad + 20), 1);
+    ck_assert_uint_eq(fab_base_get_be32(x.mad + 20), 1);
     ck_assert(!fab_recording_player_missing(x.p, &cursor, x.mad, &x.got));
     fab_recording_player_free(x.p);
 }

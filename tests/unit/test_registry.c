@@ -28,38 +28,39 @@ START_TEST(services_are_as_a_plain_list_has_them)
     int64_t ends[IDS][GUIDS] = {{0}};
     struct fab_services s = {0};
     struct fab_prng p;
-    fab_prng_init(&p, test_seed("services", 7));
+    fab_base_prng_init(&p, test_seed("services", 7));
     for (int64_t now = 1; now <= STEPS; now++) {
-        uint64_t id = fab_prng_next(&p) % IDS, guid = fab_prng_next(&p) % GUIDS;
+        uint64_t id = fab_base_prng_next(&p) % IDS, guid = fab_base_prng_next(&p) % GUIDS;
         struct fab_service x = service(id, guid + 1, 0xffff);
-        x.ends_us = fab_prng_next(&p) % 3 ? now + 1 + (int64_t)(fab_prng_next(&p) % 50) : 0;
-        if (fab_prng_next(&p) % 3) {
-            ck_assert_int_eq(fab_services_put(&s, &x), FAB_OK);
+        x.ends_us =
+            fab_base_prng_next(&p) % 3 ? now + 1 + (int64_t)(fab_base_prng_next(&p) % 50) : 0;
+        if (fab_base_prng_next(&p) % 3) {
+            ck_assert_int_eq(fab_registry_services_put(&s, &x), FAB_OK);
             there[id][guid] = true;
             ends[id][guid] = x.ends_us;
         } else {
-            ck_assert(fab_services_remove(&s, &x.key) == there[id][guid]);
+            ck_assert(fab_registry_services_remove(&s, &x.key) == there[id][guid]);
             there[id][guid] = false;
         }
         if (s.ends_us != 0 && s.ends_us <= now)
-            fab_services_expire(&s, now, NULL, NULL);
+            fab_registry_services_expire(&s, now, NULL, NULL);
         const struct fab_service *at = NULL;
         for (uint64_t i = 0; i < IDS; i++)
             for (uint64_t g = 0; g < GUIDS; g++) {
                 if (there[i][g] && ends[i][g] != 0 && ends[i][g] <= now)
                     there[i][g] = false;
                 x = service(i, g + 1, 0xffff);
-                ck_assert((fab_services_find(&s, &x.key) != NULL) == there[i][g]);
+                ck_assert((fab_registry_services_find(&s, &x.key) != NULL) == there[i][g]);
                 if (!there[i][g])
                     continue;
-                at = fab_services_after(&s, at != NULL ? &at->key : NULL);
+                at = fab_registry_services_next(&s, at != NULL ? &at->key : NULL);
                 ck_assert_ptr_nonnull(at);
                 ck_assert_uint_eq(at->key.id, i);
                 ck_assert_uint_eq(at->owner, g + 1);
             }
-        ck_assert(fab_services_after(&s, at != NULL ? &at->key : NULL) == NULL);
+        ck_assert(fab_registry_services_next(&s, at != NULL ? &at->key : NULL) == NULL);
     }
-    fab_services_fini(&s);
+    fab_registry_services_fini(&s);
 }
 END_TEST
 
@@ -68,16 +69,16 @@ START_TEST(one_port_has_so_many_services)
     struct fab_services s = {0};
     for (uint64_t id = 0; id < FAB_SERVICES_EACH; id++) {
         struct fab_service x = service(id, 5, 1);
-        ck_assert_int_eq(fab_services_put(&s, &x), FAB_OK);
-        ck_assert_int_eq(fab_services_put(&s, &x), FAB_OK); /* again is not more */
+        ck_assert_int_eq(fab_registry_services_put(&s, &x), FAB_OK);
+        ck_assert_int_eq(fab_registry_services_put(&s, &x), FAB_OK); /* again is not more */
     }
     struct fab_service more = service(999, 5, 1), other = service(0, 5, 1);
-    ck_assert_int_eq(fab_services_put(&s, &more), FAB_E_LIMIT);
+    ck_assert_int_eq(fab_registry_services_put(&s, &more), FAB_E_LIMIT);
     other.owner = 6; /* takes it over: there is room for one again */
-    ck_assert_int_eq(fab_services_put(&s, &other), FAB_OK);
-    ck_assert_int_eq(fab_services_put(&s, &more), FAB_OK);
+    ck_assert_int_eq(fab_registry_services_put(&s, &other), FAB_OK);
+    ck_assert_int_eq(fab_registry_services_put(&s, &more), FAB_OK);
     ck_assert_uint_eq(s.count, FAB_SERVICES_EACH + 1);
-    fab_services_fini(&s);
+    fab_registry_services_fini(&s);
 }
 END_TEST
 
@@ -95,7 +96,7 @@ static uint32_t subscribe(struct fab_subscriptions *s, uint64_t guid, uint16_t t
     const uint64_t gid[2] = {1, guid};
     struct fab_inform_info info = all(trap);
     uint32_t slot = 77777;
-    ck_assert_int_eq(fab_subscriptions_put(s, gid, &info, false, -1, &slot), FAB_OK);
+    ck_assert_int_eq(fab_registry_subscriptions_put(s, gid, &info, false, -1, &slot), FAB_OK);
     return slot;
 }
 
@@ -107,29 +108,30 @@ static uint16_t number_of(const struct fab_subscriptions *s, uint32_t slot)
 START_TEST(numbers_of_a_subscriber_are_used_again)
 {
     struct fab_subscriptions *s = NULL;
-    ck_assert_int_eq(fab_subscriptions_new(&s), FAB_OK);
+    ck_assert_int_eq(fab_registry_subscriptions_new(&s), FAB_OK);
     for (uint16_t i = 0; i < FAB_SUBSCRIPTIONS_EACH; i++)
         ck_assert_uint_eq(number_of(s, subscribe(s, 9, i)), i);
     const uint64_t gid[2] = {1, 9};
     struct fab_inform_info more = all(500);
     uint32_t slot;
-    ck_assert_int_eq(fab_subscriptions_put(s, gid, &more, false, -1, &slot), FAB_E_LIMIT);
+    ck_assert_int_eq(fab_registry_subscriptions_put(s, gid, &more, false, -1, &slot), FAB_E_LIMIT);
     subscribe(s, 8, 500);
     more = all(17);
-    slot = fab_subscriptions_find(s, gid, &more);
+    slot = fab_registry_subscriptions_find(s, gid, &more);
     ck_assert_uint_ne(slot, FAB_SUBSCRIPTION_NONE);
-    fab_subscriptions_remove(s, slot);
+    fab_registry_subscriptions_remove(s, slot);
     ck_assert_uint_eq(number_of(s, subscribe(s, 9, 500)), 17);
     unsigned count = 0;
-    const struct fab_inform_info_record *r = NULL;
-    for (slot = fab_subscriptions_after(s, NULL, 0); slot != FAB_SUBSCRIPTION_NONE; count++) {
+    const struct fab_wire_inform_info_record *r = NULL;
+    for (slot = fab_registry_subscriptions_next(s, NULL, 0); slot != FAB_SUBSCRIPTION_NONE;
+         count++) {
         r = &s->slot[slot].record;
         ck_assert_uint_eq(r->subscriber_gid[1], count == 0 ? 8 : 9);
         ck_assert_uint_eq(r->number, count == 0 ? 0 : count - 1);
-        slot = fab_subscriptions_after(s, r->subscriber_gid, r->number);
+        slot = fab_registry_subscriptions_next(s, r->subscriber_gid, r->number);
     }
     ck_assert_uint_eq(count, FAB_SUBSCRIPTIONS_EACH + 1);
-    fab_subscriptions_free(s);
+    fab_registry_subscriptions_free(s);
 }
 END_TEST
 
@@ -139,31 +141,31 @@ START_TEST(each_part_of_a_subscription_counts)
         .is = {.generic = 1, .type = 1, .producer_type = 2, .trap = 128, .issuer_lid = 20},
         .issuer = {1, 2}};
     struct fab_inform_info i = all(0xffff);
-    ck_assert(fab_inform_matches(&i, &n));
+    ck_assert(fab_registry_inform_matches(&i, &n));
     i.generic = 0;
-    ck_assert(!fab_inform_matches(&i, &n));
+    ck_assert(!fab_registry_inform_matches(&i, &n));
     i = all(129);
-    ck_assert(!fab_inform_matches(&i, &n));
+    ck_assert(!fab_registry_inform_matches(&i, &n));
     i = all(128);
     i.type = 0;
-    ck_assert(!fab_inform_matches(&i, &n));
+    ck_assert(!fab_registry_inform_matches(&i, &n));
     i = all(128);
     i.producer = 1;
-    ck_assert(!fab_inform_matches(&i, &n));
+    ck_assert(!fab_registry_inform_matches(&i, &n));
     i = all(128);
     i.lid_begin = 20;
-    ck_assert(fab_inform_matches(&i, &n));
+    ck_assert(fab_registry_inform_matches(&i, &n));
     i.lid_begin = 19;
-    ck_assert(!fab_inform_matches(&i, &n)); /* of one LID, and another */
+    ck_assert(!fab_registry_inform_matches(&i, &n)); /* of one LID, and another */
     i.lid_end = 20;
-    ck_assert(fab_inform_matches(&i, &n));
+    ck_assert(fab_registry_inform_matches(&i, &n));
     i.gid[1] = 3; /* counts instead of LIDs */
-    ck_assert(!fab_inform_matches(&i, &n));
+    ck_assert(!fab_registry_inform_matches(&i, &n));
     i.gid[0] = 1;
     i.gid[1] = 2;
     i.lid_begin = 1;
     i.lid_end = 2;
-    ck_assert(fab_inform_matches(&i, &n));
+    ck_assert(fab_registry_inform_matches(&i, &n));
 }
 END_TEST
 
@@ -183,7 +185,7 @@ static enum fab_report_verdict yes(void *ctx, const struct fab_subscription *x,
 
 static void gone(void *ctx, uint32_t slot)
 {
-    fab_subscriptions_remove(ctx, slot);
+    fab_registry_subscriptions_remove(ctx, slot);
     gone_count++;
 }
 
@@ -196,7 +198,8 @@ static struct fab_notice read_report(const uint8_t *mad)
 {
     struct fab_notice n;
     ck_assert_uint_eq(mad[3], FAB_METHOD_REPORT);
-    ck_assert_int_eq(fab_attr_unpack(&fab_attr_notice, mad + FAB_SA_DATA, 64, &n), FAB_OK);
+    ck_assert_int_eq(fab_wire_attr_unpack(&fab_wire_attr_notice, mad + FAB_SA_DATA, 64, &n),
+                     FAB_OK);
     return n;
 }
 
@@ -208,39 +211,40 @@ START_TEST(all_who_answer_hear_all_in_order)
     struct fab_prng p;
     uint64_t now = 1;
     uint16_t told = 0;
-    fab_prng_init(&p, test_seed("reports", 9));
+    fab_base_prng_init(&p, test_seed("reports", 9));
     memset(heard, 0, sizeof heard);
     gone_count = 0;
-    ck_assert_int_eq(fab_subscriptions_new(&s), FAB_OK);
+    ck_assert_int_eq(fab_registry_subscriptions_new(&s), FAB_OK);
     for (uint64_t i = 0; i < PEOPLE; i++)
         ck_assert_uint_eq(subscribe(s, i + 1, 64), i);
     for (; now < 20000000; now += 1000) {
-        uint32_t budget = 1 + (uint32_t)(fab_prng_next(&p) % 300), slot;
-        if (told < 300 && fab_prng_next(&p) % 8 == 0) {
+        uint32_t budget = 1 + (uint32_t)(fab_base_prng_next(&p) % 300), slot;
+        if (told < 300 && fab_base_prng_next(&p) % 8 == 0) {
             struct fab_event_notice n = numbered(++told);
-            ck_assert_int_eq(fab_reports_add(s, &n), FAB_OK);
+            ck_assert_int_eq(fab_registry_reports_add(s, &n), FAB_OK);
         }
-        while (fab_reports_output(s, now, &budget, yes, NULL, &slot, mad) == FAB_OK) {
+        while (fab_registry_reports_output(s, now, &budget, yes, NULL, &slot, mad) == FAB_OK) {
             uint16_t number = read_report(mad).count;
             bool deaf = slot % 5 == 0;
             ck_assert_uint_le(number, heard[slot] + 1u);
-            if (deaf || fab_prng_next(&p) % 100 == 0)
+            if (deaf || fab_base_prng_next(&p) % 100 == 0)
                 continue; /* lost */
-            ck_assert_uint_eq(fab_reports_find(s, fab_be64(mad + 8)), slot);
+            ck_assert_uint_eq(fab_registry_reports_find(s, fab_base_get_be64(mad + 8)), slot);
             if (number == heard[slot] + 1)
                 heard[slot] = number;
-            fab_reports_answered(s, slot);
-            ck_assert_uint_eq(fab_reports_find(s, fab_be64(mad + 8)), FAB_SUBSCRIPTION_NONE);
+            fab_registry_reports_answered(s, slot);
+            ck_assert_uint_eq(fab_registry_reports_find(s, fab_base_get_be64(mad + 8)),
+                              FAB_SUBSCRIPTION_NONE);
         }
-        fab_reports_expire(s, now, gone, s);
+        fab_registry_reports_expire(s, now, gone, s);
     }
     ck_assert_uint_eq(told, 300);
     ck_assert_uint_eq(gone_count, PEOPLE / 5);
     ck_assert_uint_eq(s->count, PEOPLE - PEOPLE / 5);
     for (unsigned i = 0; i < PEOPLE; i++)
         ck_assert_uint_eq(heard[i], i % 5 == 0 ? 0 : 300);
-    ck_assert(!fab_reports_waiting(s));
-    fab_subscriptions_free(s);
+    ck_assert(!fab_registry_reports_waiting(s));
+    fab_registry_subscriptions_free(s);
 }
 END_TEST
 
@@ -255,48 +259,48 @@ START_TEST(who_is_silent_holds_nobody_up)
                                               .wait_most_us = 5000000};
     uint8_t mad[FAB_MAD_SIZE];
     unsigned answered = 0;
-    ck_assert_int_eq(fab_subscriptions_new(&s), FAB_OK);
-    fab_reports_configure(s, &config);
+    ck_assert_int_eq(fab_registry_subscriptions_new(&s), FAB_OK);
+    fab_registry_reports_configure(s, &config);
     for (uint64_t i = 0; i < 60; i++)
         subscribe(s, i + 1, 64);
     struct fab_event_notice n = numbered(1);
-    ck_assert_int_eq(fab_reports_add(s, &n), FAB_OK);
+    ck_assert_int_eq(fab_registry_reports_add(s, &n), FAB_OK);
     for (uint64_t now = 0; now <= 50000; now += 1000) {
         uint32_t budget = 1000, slot, sent = 0;
-        while (fab_reports_output(s, now, &budget, yes, NULL, &slot, mad) == FAB_OK) {
+        while (fab_registry_reports_output(s, now, &budget, yes, NULL, &slot, mad) == FAB_OK) {
             ck_assert_uint_le(++sent, 60);
             if (slot < 20)
                 continue;
-            fab_reports_answered(s, slot);
+            fab_registry_reports_answered(s, slot);
             answered++;
         }
-        fab_reports_expire(s, now, gone, s);
+        fab_registry_reports_expire(s, now, gone, s);
     }
     ck_assert_uint_eq(answered, 40);
-    fab_subscriptions_free(s);
+    fab_registry_subscriptions_free(s);
 }
 END_TEST
 
 START_TEST(who_is_a_ring_behind_has_lost_the_oldest)
 {
     struct fab_subscriptions *s = NULL;
-    struct fab_reports_stats stats;
+    struct fab_registry_reports_stats stats;
     uint8_t mad[FAB_MAD_SIZE];
     uint32_t budget = UINT32_MAX, slot, got = 0;
-    ck_assert_int_eq(fab_subscriptions_new(&s), FAB_OK);
+    ck_assert_int_eq(fab_registry_subscriptions_new(&s), FAB_OK);
     subscribe(s, 1, 64);
     for (unsigned i = 1; i <= FAB_REPORT_RING + 10; i++) {
         struct fab_event_notice n = numbered((uint16_t)(i % 32768));
-        ck_assert_int_eq(fab_reports_add(s, &n), FAB_OK);
+        ck_assert_int_eq(fab_registry_reports_add(s, &n), FAB_OK);
     }
-    while (fab_reports_output(s, 1, &budget, yes, NULL, &slot, mad) == FAB_OK) {
+    while (fab_registry_reports_output(s, 1, &budget, yes, NULL, &slot, mad) == FAB_OK) {
         ck_assert_uint_eq(read_report(mad).count, 11 + got++);
-        fab_reports_answered(s, slot);
+        fab_registry_reports_answered(s, slot);
     }
-    fab_reports_stats(s, &stats);
+    fab_registry_reports_stats(s, &stats);
     ck_assert_uint_eq(got, FAB_REPORT_RING);
     ck_assert_uint_eq(stats.lost, 10);
-    fab_subscriptions_free(s);
+    fab_registry_subscriptions_free(s);
 }
 END_TEST
 

@@ -29,7 +29,7 @@ struct world {
 static struct fab_lft copy_of(const struct fab_lft *t)
 {
     struct fab_lft copy;
-    ck_assert_int_eq(fab_lft_init(&copy, t->switch_count, t->top), FAB_OK);
+    ck_assert_int_eq(fab_target_lft_init(&copy, t->switch_count, t->top), FAB_OK);
     ck_assert_uint_eq(copy.stride, t->stride);
     memcpy(copy.entries, t->entries, (size_t)t->switch_count * t->stride);
     return copy;
@@ -56,7 +56,7 @@ static struct fab_repair *repair_of(const struct world *w)
 static void world_free(struct world *w)
 {
     fab_repair_free(w->repair);
-    fab_lft_fini(&w->lft);
+    fab_target_lft_fini(&w->lft);
     fab_target_unref(w->base);
     fab_policy_fini(&w->policy);
     fab_fabric_unref(w->whole);
@@ -114,8 +114,8 @@ static struct world *world_new(const char *name, struct fab_fabric *f, const cha
     w->cables = calloc(f->port_count, sizeof(*w->cables));
     for (uint32_t port = 0; port < f->port_count; port++) {
         uint32_t peer = f->ports[port].peer;
-        if (peer != FAB_NONE && peer > port && fab_node_is_switch(f, f->ports[port].node) &&
-            fab_node_is_switch(f, f->ports[peer].node) && fab_port_is_up(f, port))
+        if (peer != FAB_NONE && peer > port && fab_fabric_node_is_switch(f, f->ports[port].node) &&
+            fab_fabric_node_is_switch(f, f->ports[peer].node) && fab_fabric_port_is_up(f, port))
             w->cables[w->count++] = port;
     }
     w->dead = calloc(w->count + 1, sizeof(*w->dead));
@@ -142,7 +142,7 @@ static struct fab_fabric *wounded(const struct world *w, const bool *dead)
             continue;
         f->ports[w->cables[i]].info.phys_state = FAB_PHYS_POLLING;
         f->ports[f->ports[w->cables[i]].peer].info.phys_state = FAB_PHYS_POLLING;
-        ck_assert(!fab_port_is_up(f, w->cables[i]));
+        ck_assert(!fab_fabric_port_is_up(f, w->cables[i]));
     }
     return f;
 }
@@ -159,13 +159,13 @@ static bool find_arrivals(const struct world *w, const struct fab_fabric *f,
             uint32_t sw = from, passed = 0, owner = w->base->lids.owner[lid];
             bool arrives = false;
             for (; passed <= f->switch_count; passed++) {
-                uint8_t num = fab_lft_row(lft, sw)[lid];
+                uint8_t num = fab_target_lft_row(lft, sw)[lid];
                 if (num > f->nodes[sw].num_ports)
                     break;
-                uint32_t port = fab_port_id(f, sw, num), next = f->ports[port].peer;
+                uint32_t port = fab_fabric_port_id(f, sw, num), next = f->ports[port].peer;
                 arrives = num == 0 ? port == owner : next != FAB_NONE && next == owner;
-                if (arrives || num == 0 || !fab_port_is_up(f, port) ||
-                    !fab_node_is_switch(f, f->ports[next].node))
+                if (arrives || num == 0 || !fab_fabric_port_is_up(f, port) ||
+                    !fab_fabric_node_is_switch(f, f->ports[next].node))
                     break;
                 sw = f->ports[next].node;
             }
@@ -182,7 +182,7 @@ static void put_write(const struct world *w, struct fab_lft *lft, const struct f
 {
     uint8_t bytes[FAB_LFT_BLOCK];
     fab_repair_write_bytes(&w->lft, d, write, bytes);
-    memcpy(fab_lft_row(lft, write->sw) + (size_t)write->block * FAB_LFT_BLOCK, bytes,
+    memcpy(fab_target_lft_row(lft, write->sw) + (size_t)write->block * FAB_LFT_BLOCK, bytes,
            FAB_LFT_BLOCK);
 }
 
@@ -223,7 +223,7 @@ static const char *watch_writes(const struct world *w, const struct fab_fabric *
                 break;
             order[end - first] = (uint32_t)end;
         }
-        fab_prng_shuffle(prng, order, end - first);
+        fab_base_prng_shuffle(prng, order, end - first);
         for (size_t i = 0; i < end - first; i++) {
             put_write(w, &lft, d, &d->write[order[i]]);
             if (fault == NULL)
@@ -231,11 +231,12 @@ static const char *watch_writes(const struct world *w, const struct fab_fabric *
         }
     }
     for (size_t i = 0; i < d->changes && in_steps; i++)
-        ck_assert_uint_eq(fab_lft_row(&lft, d->change[i].sw)[d->change[i].lid], d->change[i].now);
+        ck_assert_uint_eq(fab_target_lft_row(&lft, d->change[i].sw)[d->change[i].lid],
+                          d->change[i].now);
     free(before);
     free(after);
     free(order);
-    fab_lft_fini(&lft);
+    fab_target_lft_fini(&lft);
     return fault;
 }
 
@@ -258,8 +259,9 @@ static void assert_good_for_ends(const struct world *w, const struct fab_fabric 
         while (count > 0) {
             uint32_t sw = stack[--count];
             for (unsigned num = 1; num <= f->nodes[sw].num_ports; num++) {
-                uint32_t port = fab_port_id(f, sw, (uint8_t)num), peer = fab_peer_node(f, port);
-                if (!fab_port_is_up(f, port))
+                uint32_t port = fab_fabric_port_id(f, sw, (uint8_t)num),
+                         peer = fab_fabric_peer_node(f, port);
+                if (!fab_fabric_port_is_up(f, port))
                     continue;
                 ends += sw == from && peer >= f->switch_count;
                 if (peer < f->switch_count && !known[peer]) {
@@ -272,7 +274,7 @@ static void assert_good_for_ends(const struct world *w, const struct fab_fabric 
             uint32_t owner = w->base->lids.owner[lid];
             if (owner == FAB_NONE || f->ports[owner].node < f->switch_count)
                 continue;
-            uint32_t home = fab_peer_node(f, owner);
+            uint32_t home = fab_fabric_peer_node(f, owner);
             ck_assert_msg(!known[home] || arrives[from * columns + lid],
                           "%s: ends of switch %u do not reach LID %u", w->name, from, lid);
         }
@@ -293,7 +295,7 @@ static void assert_fresh(struct world *w, const uint32_t *dead, uint32_t count)
     ck_assert_msg(memcmp(lft.entries, w->lft.entries, lft.switch_count * lft.stride) == 0,
                   "%s: history shows", w->name);
     fab_repair_delta_fini(&d);
-    fab_lft_fini(&lft);
+    fab_target_lft_fini(&lft);
     fab_repair_free(fresh);
 }
 
@@ -306,7 +308,7 @@ static void check_spoiled(struct world *w, const struct fab_fabric *f,
     int status = fab_repair_prove(w->repair, &w->lft, bad, &at);
     ck_assert_int_ne(status, FAB_E_NOMEM);
     for (size_t n = 0; n < bad->changes; n++)
-        fab_lft_row(&lft, bad->change[n].sw)[bad->change[n].lid] = bad->change[n].now;
+        fab_target_lft_row(&lft, bad->change[n].sw)[bad->change[n].lid] = bad->change[n].now;
     struct fab_verdict v = judged(w, f, &lft);
     if (bad->lost == 0 && status == FAB_OK)
         assert_good(f, &v, "a spoiled repair passed its proof");
@@ -314,7 +316,7 @@ static void check_spoiled(struct world *w, const struct fab_fabric *f,
     w->caught += status != FAB_OK;
     w->harmless += status == FAB_OK;
     fab_verify_verdict_fini(&v);
-    fab_lft_fini(&lft);
+    fab_target_lft_fini(&lft);
 }
 
 /* One entry gets another port, or is forgotten. */
@@ -324,12 +326,12 @@ static void spoil(struct world *w, const struct fab_fabric *f, const struct fab_
     struct fab_repair_delta bad = *d;
     bad.change = calloc(d->changes + 1, sizeof(*bad.change));
     for (unsigned i = 0; i < 20 && d->changes > 0; i++) {
-        size_t k = fab_prng_below(prng, d->changes);
+        size_t k = fab_base_prng_below(prng, d->changes);
         memcpy(bad.change, d->change, d->changes * sizeof(*bad.change));
         bad.changes = d->changes;
         if (i % 2 == 0) {
             uint32_t ports = w->whole->nodes[bad.change[k].sw].num_ports;
-            bad.change[k].now = (uint8_t)(1 + fab_prng_below(prng, ports));
+            bad.change[k].now = (uint8_t)(1 + fab_base_prng_below(prng, ports));
         } else {
             bad.changes--;
             memmove(bad.change + k, bad.change + k + 1, (bad.changes - k) * sizeof(*bad.change));
@@ -347,20 +349,20 @@ static uint32_t hops_over(const struct world *w, uint32_t sw, uint8_t num, uint3
     for (uint32_t hops = 0; hops < 64; hops++) {
         if (num == 0)
             return hops;
-        uint32_t port = fab_port_id(f, sw, num);
+        uint32_t port = fab_fabric_port_id(f, sw, num);
         if (num > f->nodes[sw].num_ports || f->ports[port].peer == FAB_NONE)
             return UINT32_MAX;
-        sw = fab_peer_node(f, port);
+        sw = fab_fabric_peer_node(f, port);
         if (sw >= f->switch_count)
             return hops;
-        num = fab_lft_row(&w->lft, sw)[lid];
+        num = fab_target_lft_row(&w->lft, sw)[lid];
     }
     return UINT32_MAX;
 }
 
 static bool is_dead(const struct world *w, const bool *dead, uint32_t sw, uint8_t num)
 {
-    uint32_t port = fab_port_id(w->whole, sw, num);
+    uint32_t port = fab_fabric_port_id(w->whole, sw, num);
     for (uint32_t i = 0; i < w->count; i++)
         if (dead[i] && (w->cables[i] == port || w->whole->ports[w->cables[i]].peer == port))
             return true;
@@ -390,7 +392,7 @@ static bool change_to(struct world *w, const bool *dead, struct fab_prng *prng)
     struct fab_repair_delta d;
     struct fab_repair_change at;
     char why[160] = "";
-    fab_prng_shuffle(prng, ports, count);
+    fab_base_prng_shuffle(prng, ports, count);
     int status = fab_repair_plan(w->repair, &w->lft, ports, count, &d, why, sizeof(why));
     if (status == FAB_E_UNSUPPORTED) {
         w->refused++;
@@ -441,8 +443,8 @@ struct tally {
 
 static void toggle(const struct world *w, bool *dead, struct fab_prng *prng, bool mend)
 {
-    uint32_t cable = (uint32_t)fab_prng_below(prng, w->count);
-    if (fab_prng_below(prng, 8) > 0) {
+    uint32_t cable = (uint32_t)fab_base_prng_below(prng, w->count);
+    if (fab_base_prng_below(prng, 8) > 0) {
         dead[cable] = !mend && !dead[cable];
         return;
     }
@@ -450,7 +452,8 @@ static void toggle(const struct world *w, bool *dead, struct fab_prng *prng, boo
     uint32_t sw = w->whole->ports[w->cables[cable]].node;
     bool now = !mend && !dead[cable];
     for (uint32_t i = 0; i < w->count; i++) {
-        if (w->whole->ports[w->cables[i]].node == sw || fab_peer_node(w->whole, w->cables[i]) == sw)
+        if (w->whole->ports[w->cables[i]].node == sw ||
+            fab_fabric_peer_node(w->whole, w->cables[i]) == sw)
             dead[i] = now;
     }
 }
@@ -470,7 +473,7 @@ static struct tally run_sequence(struct world *w, struct fab_prng *prng, unsigne
         uint32_t dead = 0;
         for (uint32_t k = 0; k < w->count; k++)
             dead += next[k];
-        unsigned at_once = 1 + (unsigned)(fab_prng_below(prng, 4) == 0) * 2;
+        unsigned at_once = 1 + (unsigned)(fab_base_prng_below(prng, 4) == 0) * 2;
         for (unsigned k = 0; k < at_once; k++)
             toggle(w, next, prng, dead * 5 > w->count);
         if (change_to(w, next, prng))
@@ -502,7 +505,7 @@ static struct fab_fabric *hyperx(void)
 {
     struct fab_hyperx_spec spec = {.dimensions = 2, .size = {4, 3}, .hosts = 2, .parallel = 1};
     struct fab_builder *b = NULL;
-    ck_assert_int_eq(fab_generate_hyperx(&spec, &b), FAB_OK);
+    ck_assert_int_eq(fab_fabric_generate_hyperx(&spec, &b), FAB_OK);
     return sealed(b);
 }
 
@@ -510,7 +513,7 @@ static struct fab_fabric *dragonfly(void)
 {
     struct fab_dragonfly_spec spec = {.group_size = 3, .global = 1, .hosts = 2, .parallel = 1};
     struct fab_builder *b = NULL;
-    ck_assert_int_eq(fab_generate_dragonfly(&spec, &b), FAB_OK);
+    ck_assert_int_eq(fab_fabric_generate_dragonfly(&spec, &b), FAB_OK);
     return sealed(b);
 }
 
@@ -518,7 +521,7 @@ START_TEST(sequences_over_every_family)
 {
     static const uint32_t torus[3] = {4, 4, 1}, mesh[3] = {3, 3, 2};
     struct fab_prng prng;
-    fab_prng_init(&prng, test_seed("sequences over every family", 1));
+    fab_base_prng_init(&prng, test_seed("sequences over every family", 1));
     struct {
         const char *name, *engine;
         struct fab_fabric *f;
@@ -551,7 +554,7 @@ END_TEST
 START_TEST(lone_faults_in_trees_are_repaired)
 {
     struct fab_prng prng;
-    fab_prng_init(&prng, test_seed("lone faults in trees", 3));
+    fab_base_prng_init(&prng, test_seed("lone faults in trees", 3));
     struct {
         const char *name, *engine;
         struct fab_fabric *f;
@@ -581,7 +584,7 @@ static struct fab_fabric *hypercube(void)
 {
     struct fab_hypercube_spec spec = {.dimensions = 4, .hosts = 1, .parallel = 1};
     struct fab_builder *b = NULL;
-    ck_assert_int_eq(fab_generate_hypercube(&spec, &b), FAB_OK);
+    ck_assert_int_eq(fab_fabric_generate_hypercube(&spec, &b), FAB_OK);
     return sealed(b);
 }
 
@@ -591,7 +594,7 @@ START_TEST(lone_faults_by_chains)
 {
     static const uint32_t torus[3] = {4, 3, 1}, mesh[3] = {4, 4, 1};
     struct fab_prng prng;
-    fab_prng_init(&prng, test_seed("lone faults by chains", 5));
+    fab_base_prng_init(&prng, test_seed("lone faults by chains", 5));
     struct {
         const char *name, *engine;
         struct fab_fabric *f;
@@ -624,7 +627,7 @@ START_TEST(every_engine)
 {
     static const uint32_t torus[3] = {4, 3, 1};
     struct fab_prng prng;
-    fab_prng_init(&prng, test_seed("every engine", 4));
+    fab_base_prng_init(&prng, test_seed("every engine", 4));
     for (size_t i = 0; fab_route_engines()[i] != NULL; i++) {
         const char *engine = fab_route_engines()[i]->name;
         struct fab_fabric *all[] = {fat_tree(6, 3, 1), grid(torus, true, 2), hyperx(), dragonfly(),
@@ -643,12 +646,12 @@ END_TEST
 START_TEST(sequences_over_random_fabrics)
 {
     struct fab_prng prng;
-    fab_prng_init(&prng, test_seed("sequences over random fabrics", 2));
+    fab_base_prng_init(&prng, test_seed("sequences over random fabrics", 2));
     for (unsigned i = 0; i < 40; i++) {
-        struct world *w = world_new(
-            "random",
-            random_fabric(3 + (uint32_t)fab_prng_below(&prng, 20), 4, 2, fab_prng_next(&prng)),
-            "updn");
+        struct world *w = world_new("random",
+                                    random_fabric(3 + (uint32_t)fab_base_prng_below(&prng, 20), 4,
+                                                  2, fab_base_prng_next(&prng)),
+                                    "updn");
         w->looked_at = i % 2 == 0;
         run_sequence(w, &prng, steps_wanted(12));
     }
@@ -660,7 +663,7 @@ END_TEST
 START_TEST(pairs_of_faults)
 {
     struct fab_prng prng;
-    fab_prng_init(&prng, test_seed("pairs of faults", 6));
+    fab_base_prng_init(&prng, test_seed("pairs of faults", 6));
     struct {
         const char *name, *engine;
         struct fab_fabric *f;
@@ -676,7 +679,7 @@ START_TEST(pairs_of_faults)
                 continue;
             w->dead[one] = w->dead[other] = true;
             change_to(w, w->dead, &prng);
-            w->dead[fab_prng_below(&prng, w->count)] = true;
+            w->dead[fab_base_prng_below(&prng, w->count)] = true;
             change_to(w, w->dead, &prng);
             memset(w->dead, 0, w->count * sizeof(*w->dead));
         }

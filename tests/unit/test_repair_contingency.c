@@ -20,7 +20,7 @@ struct world {
 static struct fab_lft copy_of(const struct fab_lft *t)
 {
     struct fab_lft copy;
-    ck_assert_int_eq(fab_lft_init(&copy, t->switch_count, t->top), FAB_OK);
+    ck_assert_int_eq(fab_target_lft_init(&copy, t->switch_count, t->top), FAB_OK);
     memcpy(copy.entries, t->entries, (size_t)t->switch_count * t->stride);
     return copy;
 }
@@ -51,7 +51,7 @@ static void world_fini(struct world *w)
 {
     fab_repair_contingencies_fini(&w->all);
     fab_repair_free(w->repair);
-    fab_lft_fini(&w->lft);
+    fab_target_lft_fini(&w->lft);
     fab_target_unref(w->base);
     fab_policy_fini(&w->policy);
     fab_fabric_unref(w->f);
@@ -79,8 +79,8 @@ static void fill(struct world *w, size_t budget)
 static bool is_trunk(const struct fab_fabric *f, uint32_t port)
 {
     uint32_t peer = f->ports[port].peer;
-    return peer != FAB_NONE && fab_node_is_switch(f, f->ports[port].node) &&
-           fab_node_is_switch(f, f->ports[peer].node);
+    return peer != FAB_NONE && fab_fabric_node_is_switch(f, f->ports[port].node) &&
+           fab_fabric_node_is_switch(f, f->ports[peer].node);
 }
 
 /* ---- what it should be, the slow way --------------------------------------------------------- */
@@ -97,8 +97,8 @@ static uint32_t hosts_at(const struct fab_fabric *f, uint32_t sw)
 {
     uint32_t hosts = 0;
     for (unsigned num = 1; num <= f->nodes[sw].num_ports; num++) {
-        uint32_t peer = f->ports[fab_port_id(f, sw, (uint8_t)num)].peer;
-        hosts += peer != FAB_NONE && !fab_node_is_switch(f, f->ports[peer].node);
+        uint32_t peer = f->ports[fab_fabric_port_id(f, sw, (uint8_t)num)].peer;
+        hosts += peer != FAB_NONE && !fab_fabric_node_is_switch(f, f->ports[peer].node);
     }
     return hosts;
 }
@@ -110,15 +110,16 @@ static uint64_t worst_load(const struct world *w, const struct fab_repair_delta 
     struct fab_lft lft = copy_of(&w->lft);
     uint64_t *load = calloc(f->port_count, sizeof(*load)), worst = 0;
     for (size_t i = 0; i < d->changes; i++)
-        fab_lft_row(&lft, d->change[i].sw)[d->change[i].lid] = d->change[i].now;
+        fab_target_lft_row(&lft, d->change[i].sw)[d->change[i].lid] = d->change[i].now;
     for (uint32_t from = 0; from < f->switch_count; from++) {
         for (uint32_t lid = 1; lid <= w->base->lids.top; lid++) {
             uint32_t owner = w->base->lids.owner[lid], sw = from;
-            if (owner == FAB_NONE || fab_node_is_switch(f, f->ports[owner].node))
+            if (owner == FAB_NONE || fab_fabric_node_is_switch(f, f->ports[owner].node))
                 continue;
             for (unsigned hops = 0; hops < 64; hops++) {
-                uint8_t num = fab_lft_row(&lft, sw)[lid];
-                uint32_t port = num <= f->nodes[sw].num_ports ? fab_port_id(f, sw, num) : FAB_NONE;
+                uint8_t num = fab_target_lft_row(&lft, sw)[lid];
+                uint32_t port =
+                    num <= f->nodes[sw].num_ports ? fab_fabric_port_id(f, sw, num) : FAB_NONE;
                 if (port == FAB_NONE || !is_trunk(f, port))
                     break;
                 load[port] += hosts_at(f, from);
@@ -130,7 +131,7 @@ static uint64_t worst_load(const struct world *w, const struct fab_repair_delta 
         if (!is_dead(d, port) && load[port] > worst)
             worst = load[port];
     free(load);
-    fab_lft_fini(&lft);
+    fab_target_lft_fini(&lft);
     return worst;
 }
 
@@ -140,7 +141,7 @@ static uint32_t ends_together(const struct fab_fabric *f, const struct fab_repai
     uint32_t ends = hosts_at(f, from);
     seen[from] = true;
     for (unsigned num = 1; num <= f->nodes[from].num_ports; num++) {
-        uint32_t port = fab_port_id(f, from, (uint8_t)num);
+        uint32_t port = fab_fabric_port_id(f, from, (uint8_t)num);
         if (is_trunk(f, port) && !is_dead(d, port) && !seen[f->ports[f->ports[port].peer].node])
             ends += ends_together(f, d, f->ports[f->ports[port].peer].node, seen);
     }
@@ -197,7 +198,7 @@ static size_t list_dead(const struct world *w, const struct fab_repair_contingen
     if (!c->is_switch)
         ret[count++] = c->id % 2 == 0 ? c->id : c->peer; /* either end will do */
     for (unsigned num = 1; c->is_switch && num <= w->f->nodes[c->id].num_ports; num++)
-        ret[count++] = fab_port_id(w->f, c->id, (uint8_t)num);
+        ret[count++] = fab_fabric_port_id(w->f, c->id, (uint8_t)num);
     return count;
 }
 
@@ -279,7 +280,7 @@ static void carry_out_in_a_row(struct world *w, struct fab_prng *prng)
     for (size_t i = 0; i < 2; i++) {
         fill(w, SIZE_MAX);
         size_t cables = w->all.count - w->all.switches;
-        const struct fab_repair_contingency *c = &w->all.row[fab_prng_below(prng, cables)];
+        const struct fab_repair_contingency *c = &w->all.row[fab_base_prng_below(prng, cables)];
         dead[i] = c->id;
         if (c->plan == NULL)
             break;
@@ -299,15 +300,15 @@ START_TEST(plans_at_hand_are_repairs)
 {
     static const uint32_t torus[3] = {4, 4, 1};
     struct fab_prng prng;
-    fab_prng_init(&prng, test_seed("plans at hand", 3));
+    fab_base_prng_init(&prng, test_seed("plans at hand", 3));
     struct world all[] = {
         world_of("fat tree of 2 levels", fat_tree(8, 2, 1), "fattree"),
         world_of("fat tree of 3 levels", fat_tree(4, 3, 1), "fattree"),
         world_of("leaves and spines", leaf_spine(6, 3, 4), "fattree"),
         world_of("modern tree", modern_tree(6, 3, 3, 1, 2), "updn"),
         world_of("torus", grid(torus, true, 2), "updn"),
-        world_of("random", random_fabric(12, 4, 2, fab_prng_next(&prng)), "updn"),
-        world_of("random", random_fabric(20, 3, 1, fab_prng_next(&prng)), "updn"),
+        world_of("random", random_fabric(12, 4, 2, fab_base_prng_next(&prng)), "updn"),
+        world_of("random", random_fabric(20, 3, 1, fab_base_prng_next(&prng)), "updn"),
     };
     for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
         fill(&all[i], SIZE_MAX);

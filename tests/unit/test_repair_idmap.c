@@ -9,7 +9,7 @@
 
 static uint32_t draw(struct fab_prng *prng, uint32_t bound)
 {
-    return (uint32_t)fab_prng_below(prng, bound);
+    return (uint32_t)fab_base_prng_below(prng, bound);
 }
 
 static struct fab_lids lids_of(const struct fab_fabric *f, const struct fab_fabric *like,
@@ -17,27 +17,28 @@ static struct fab_lids lids_of(const struct fab_fabric *f, const struct fab_fabr
 {
     struct fab_lids lids;
     uint32_t next = 1;
-    ck_assert_int_eq(fab_lids_init(&lids, f->port_count), FAB_OK);
+    ck_assert_int_eq(fab_target_lids_init(&lids, f->port_count), FAB_OK);
     for (uint32_t p = 0; p < f->port_count; p++) {
         uint32_t was = like ? fab_fabric_node_by_guid(like, f->nodes[f->ports[p].node].guid) : 0;
-        if (fab_port_has_lid(f, p))
-            lids.base[p] = like ? from->base[fab_port_id(like, was, f->ports[p].num)] : next++;
+        if (fab_fabric_port_has_lid(f, p))
+            lids.base[p] =
+                like ? from->base[fab_fabric_port_id(like, was, f->ports[p].num)] : next++;
     }
-    ck_assert_int_eq(fab_lids_index(&lids), FAB_OK);
+    ck_assert_int_eq(fab_target_lids_index(&lids), FAB_OK);
     return lids;
 }
 
 /* Some nodes and cables less. */
 static struct fab_fabric *less(const struct fab_fabric *f, struct fab_prng *prng)
 {
-    struct fab_builder *b = fab_builder_from(f);
+    struct fab_builder *b = fab_fabric_builder_from(f);
     ck_assert_ptr_nonnull(b);
     for (uint32_t i = draw(prng, 4); i > 0; i--)
-        (void)fab_builder_remove(b, 1 + draw(prng, f->node_count - 1));
+        (void)fab_fabric_builder_remove_node(b, 1 + draw(prng, f->node_count - 1));
     for (uint32_t i = draw(prng, 6); i > 0; i--) {
         uint32_t port = draw(prng, f->port_count);
         if (f->ports[port].peer != FAB_NONE && f->ports[port].node != 0)
-            (void)fab_builder_unlink(b, f->ports[port].node, f->ports[port].num);
+            (void)fab_fabric_builder_unlink(b, f->ports[port].node, f->ports[port].num);
     }
     return sealed(b);
 }
@@ -45,7 +46,7 @@ static struct fab_fabric *less(const struct fab_fabric *f, struct fab_prng *prng
 static bool trunk_is_up(const struct fab_fabric *f, uint64_t guid, uint8_t num)
 {
     uint32_t node = fab_fabric_node_by_guid(f, guid);
-    return node != FAB_NONE && fab_port_is_up(f, fab_port_id(f, node, num));
+    return node != FAB_NONE && fab_fabric_port_is_up(f, fab_fabric_port_id(f, node, num));
 }
 
 /* Counted the slow way: trunks of f that `left` does not have. */
@@ -54,8 +55,9 @@ static uint32_t dead_trunks(const struct fab_fabric *f, const struct fab_fabric 
     uint32_t count = 0;
     for (uint32_t p = 0; p < f->port_count; p++) {
         uint32_t peer = f->ports[p].peer;
-        if (peer == FAB_NONE || peer < p || !fab_port_is_up(f, p) ||
-            !fab_node_is_switch(f, f->ports[p].node) || !fab_node_is_switch(f, f->ports[peer].node))
+        if (peer == FAB_NONE || peer < p || !fab_fabric_port_is_up(f, p) ||
+            !fab_fabric_node_is_switch(f, f->ports[p].node) ||
+            !fab_fabric_node_is_switch(f, f->ports[peer].node))
             continue;
         count += !trunk_is_up(left, f->nodes[f->ports[p].node].guid, f->ports[p].num);
     }
@@ -79,10 +81,10 @@ static void check_ids(const struct fab_repair_idmap *c, const struct fab_fabric 
 START_TEST(what_is_left_is_covered)
 {
     struct fab_prng prng;
-    fab_prng_init(&prng, test_seed("cover", 1));
+    fab_base_prng_init(&prng, test_seed("cover", 1));
     uint32_t deads = 0;
     for (unsigned i = 0; i < ROUNDS; i++) {
-        struct fab_fabric *f = random_fabric(3 + draw(&prng, 20), 4, 12, fab_prng_next(&prng));
+        struct fab_fabric *f = random_fabric(3 + draw(&prng, 20), 4, 12, fab_base_prng_next(&prng));
         struct fab_fabric *left = less(f, &prng);
         struct fab_lids all = lids_of(f, NULL, NULL), some = lids_of(left, f, &all);
         struct fab_repair_baseline *ground;
@@ -94,8 +96,8 @@ START_TEST(what_is_left_is_covered)
         deads += cover.deads;
         fab_repair_idmap_fini(&cover);
         fab_repair_baseline_free(ground);
-        fab_lids_fini(&all);
-        fab_lids_fini(&some);
+        fab_target_lids_fini(&all);
+        fab_target_lids_fini(&some);
         fab_fabric_unref(left);
         fab_fabric_unref(f);
     }
@@ -108,10 +110,10 @@ END_TEST
 START_TEST(what_is_new_is_not)
 {
     struct fab_prng prng;
-    fab_prng_init(&prng, test_seed("cover, new", 2));
+    fab_base_prng_init(&prng, test_seed("cover, new", 2));
     unsigned refused = 0;
     for (unsigned i = 0; i < ROUNDS; i++) {
-        struct fab_fabric *f = random_fabric(3 + draw(&prng, 20), 4, 12, fab_prng_next(&prng));
+        struct fab_fabric *f = random_fabric(3 + draw(&prng, 20), 4, 12, fab_base_prng_next(&prng));
         struct fab_fabric *was = less(f, &prng);
         struct fab_lids all = lids_of(f, NULL, NULL), some = lids_of(was, f, &all);
         struct fab_repair_baseline *ground;
@@ -124,8 +126,8 @@ START_TEST(what_is_new_is_not)
         if (r == FAB_OK)
             fab_repair_idmap_fini(&cover);
         fab_repair_baseline_free(ground);
-        fab_lids_fini(&all);
-        fab_lids_fini(&some);
+        fab_target_lids_fini(&all);
+        fab_target_lids_fini(&some);
         fab_fabric_unref(was);
         fab_fabric_unref(f);
     }
@@ -152,7 +154,7 @@ START_TEST(another_lid_is_not)
     ck_assert_uint_eq(cover.deads, 0);
     fab_repair_idmap_fini(&cover);
     fab_repair_baseline_free(ground);
-    fab_lids_fini(&lids);
+    fab_target_lids_fini(&lids);
     fab_fabric_unref(f);
 }
 END_TEST

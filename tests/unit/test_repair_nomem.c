@@ -17,8 +17,8 @@ static void set_up(void)
     f = leaf_spine(4, 3, 2);
     t = routed(f, &policy);
     for (uint32_t num = 1; dead[0] == 0; num++) {
-        if (fab_peer_node(f, fab_port_id(f, 0, (uint8_t)num)) < f->switch_count)
-            dead[0] = fab_port_id(f, 0, (uint8_t)num);
+        if (fab_fabric_peer_node(f, fab_fabric_port_id(f, 0, (uint8_t)num)) < f->switch_count)
+            dead[0] = fab_fabric_port_id(f, 0, (uint8_t)num);
     }
     dead[1] = f->port_count - 1;
 }
@@ -47,7 +47,7 @@ static int all(void)
     char why[100];
     struct fab_repair_input in = {
         .fabric = f, .policy = &policy, .lids = &t->lids, .lft = &t->lft, .vls = &t->vls};
-    int status = fab_lft_init(&kept, t->lft.switch_count, t->lft.top);
+    int status = fab_target_lft_init(&kept, t->lft.switch_count, t->lft.top);
     if (status != FAB_OK)
         return status;
     size_t size = t->lft.stride * t->lft.switch_count;
@@ -62,7 +62,7 @@ static int all(void)
     memcpy(t->lft.entries, kept.entries, size);
     fab_repair_free(r);
     fab_repair_free(twin);
-    fab_lft_fini(&kept);
+    fab_target_lft_fini(&kept);
     return status;
 }
 

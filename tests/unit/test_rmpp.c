@@ -20,7 +20,7 @@ static const uint8_t head[FAB_SA_DATA] = {
 static struct fab_rmpp rmpp_of(const uint8_t *mad)
 {
     struct fab_rmpp h;
-    ck_assert_int_eq(fab_attr_unpack(&fab_attr_rmpp, mad + FAB_RMPP_AT, 12, &h), FAB_OK);
+    ck_assert_int_eq(fab_wire_attr_unpack(&fab_wire_attr_rmpp, mad + FAB_RMPP_AT, 12, &h), FAB_OK);
     return h;
 }
 
@@ -28,7 +28,7 @@ static void put(uint8_t *mad, struct fab_rmpp h)
 {
     memset(mad, 0, FAB_MAD_SIZE);
     memcpy(mad, head, sizeof head);
-    ck_assert_int_eq(fab_attr_pack(&fab_attr_rmpp, &h, mad + FAB_RMPP_AT, 12), FAB_OK);
+    ck_assert_int_eq(fab_wire_attr_pack(&fab_wire_attr_rmpp, &h, mad + FAB_RMPP_AT, 12), FAB_OK);
 }
 
 static uint8_t *some_bytes(size_t n)
@@ -43,8 +43,8 @@ START_TEST(one_segment_is_first_and_last)
 {
     struct fab_rmpp_sender s;
     uint8_t mad[FAB_MAD_SIZE], data[3] = {7, 8, 9};
-    ck_assert_int_eq(fab_rmpp_sender_init(&s, head, data, 3, &config, 0), FAB_OK);
-    ck_assert(fab_rmpp_sender_output(&s, 0, mad));
+    ck_assert_int_eq(fab_mads_rmpp_sender_init(&s, head, data, 3, &config, 0), FAB_OK);
+    ck_assert(fab_mads_rmpp_sender_output(&s, 0, mad));
     struct fab_rmpp h = rmpp_of(mad);
     ck_assert_uint_eq(h.version, 1);
     ck_assert_uint_eq(h.type, FAB_RMPP_DATA_TYPE);
@@ -55,9 +55,9 @@ START_TEST(one_segment_is_first_and_last)
     ck_assert_uint_eq(mad[45], 14);
     ck_assert_mem_eq(mad + FAB_SA_DATA, data, 3);
     ck_assert_uint_eq(mad[FAB_SA_DATA + 3], 0);
-    ck_assert(!fab_rmpp_sender_output(&s, 0, mad));
+    ck_assert(!fab_mads_rmpp_sender_output(&s, 0, mad));
     put(mad, (struct fab_rmpp){.version = 1, .type = FAB_RMPP_ACK, .segment = 1, .length = 1});
-    fab_rmpp_sender_input(&s, 1, mad);
+    fab_mads_rmpp_sender_input(&s, 1, mad);
     ck_assert_int_eq(s.state, FAB_RMPP_DONE);
 }
 END_TEST
@@ -66,22 +66,22 @@ START_TEST(windows_are_kept)
 {
     struct fab_rmpp_sender s;
     uint8_t mad[FAB_MAD_SIZE], *data = some_bytes(2000);
-    ck_assert_int_eq(fab_rmpp_sender_init(&s, head, data, 2000, &config, 0), FAB_OK);
-    ck_assert(fab_rmpp_sender_output(&s, 0, mad));
+    ck_assert_int_eq(fab_mads_rmpp_sender_init(&s, head, data, 2000, &config, 0), FAB_OK);
+    ck_assert(fab_mads_rmpp_sender_output(&s, 0, mad));
     ck_assert_uint_eq(rmpp_of(mad).length, 2000 + 10 * 20);
-    ck_assert(!fab_rmpp_sender_output(&s, 0, mad)); /* the first window is one segment */
+    ck_assert(!fab_mads_rmpp_sender_output(&s, 0, mad)); /* the first window is one segment */
     put(mad, (struct fab_rmpp){.version = 1, .type = FAB_RMPP_ACK, .segment = 1, .length = 4});
-    fab_rmpp_sender_input(&s, 0, mad);
+    fab_mads_rmpp_sender_input(&s, 0, mad);
     for (uint32_t i = 2; i <= 4; i++) {
-        ck_assert(fab_rmpp_sender_output(&s, 0, mad));
+        ck_assert(fab_mads_rmpp_sender_output(&s, 0, mad));
         ck_assert_uint_eq(rmpp_of(mad).segment, i);
         ck_assert_uint_eq(rmpp_of(mad).flags, FAB_RMPP_ACTIVE);
     }
-    ck_assert(!fab_rmpp_sender_output(&s, 0, mad));
-    fab_rmpp_sender_expire(&s, 99);
-    ck_assert(!fab_rmpp_sender_output(&s, 0, mad));
-    fab_rmpp_sender_expire(&s, 100); /* from the first that is not acknowledged */
-    ck_assert(fab_rmpp_sender_output(&s, 100, mad));
+    ck_assert(!fab_mads_rmpp_sender_output(&s, 0, mad));
+    fab_mads_rmpp_sender_expire(&s, 99);
+    ck_assert(!fab_mads_rmpp_sender_output(&s, 0, mad));
+    fab_mads_rmpp_sender_expire(&s, 100); /* from the first that is not acknowledged */
+    ck_assert(fab_mads_rmpp_sender_output(&s, 100, mad));
     ck_assert_uint_eq(rmpp_of(mad).segment, 2);
     free(data);
 }
@@ -100,11 +100,12 @@ static void carry(struct wire *w, struct fab_rmpp_sender *s, struct fab_rmpp_rec
 {
     uint8_t reply[FAB_MAD_SIZE];
     w->mads++;
-    if (fab_prng_chance(&w->prng, w->loss))
+    if (fab_base_prng_chance(&w->prng, w->loss))
         return;
-    for (int times = fab_prng_chance(&w->prng, w->twice) ? 2 : 1; times > 0; times--)
-        if (fab_rmpp_receiver_input(r, w->now, mad, reply) && !fab_prng_chance(&w->prng, w->loss))
-            fab_rmpp_sender_input(s, w->now, reply);
+    for (int times = fab_base_prng_chance(&w->prng, w->twice) ? 2 : 1; times > 0; times--)
+        if (fab_mads_rmpp_receiver_input(r, w->now, mad, reply) &&
+            !fab_base_prng_chance(&w->prng, w->loss))
+            fab_mads_rmpp_sender_input(s, w->now, reply);
 }
 
 static void transfer(struct wire *w, size_t len, uint32_t window)
@@ -114,28 +115,28 @@ static void transfer(struct wire *w, size_t len, uint32_t window)
     struct fab_rmpp_config c = config;
     uint8_t mad[FAB_MAD_SIZE], *data = some_bytes(len);
     c.window = window;
-    ck_assert_int_eq(fab_rmpp_sender_init(&s, head, data, len, &c, w->now), FAB_OK);
-    fab_rmpp_receiver_init(&r, &c, w->now);
+    ck_assert_int_eq(fab_mads_rmpp_sender_init(&s, head, data, len, &c, w->now), FAB_OK);
+    fab_mads_rmpp_receiver_init(&r, &c, w->now);
     while (s.state == FAB_RMPP_GOING) {
-        while (fab_rmpp_sender_output(&s, w->now, mad))
+        while (fab_mads_rmpp_sender_output(&s, w->now, mad))
             carry(w, &s, &r, mad);
         w->now += 20;
-        fab_rmpp_sender_expire(&s, w->now);
-        fab_rmpp_receiver_expire(&r, w->now);
+        fab_mads_rmpp_sender_expire(&s, w->now);
+        fab_mads_rmpp_receiver_expire(&r, w->now);
     }
     ck_assert_int_eq(s.state, FAB_RMPP_DONE);
     ck_assert_int_eq(r.state, FAB_RMPP_DONE);
     ck_assert_uint_eq(r.len, len);
     ck_assert(len == 0 || memcmp(r.data, data, len) == 0);
     ck_assert_uint_eq(r.head[45], 14);
-    fab_rmpp_receiver_fini(&r);
+    fab_mads_rmpp_receiver_fini(&r);
     free(data);
 }
 
 START_TEST(all_of_it_arrives_whatever_is_lost)
 {
     struct wire w = {.now = 1000};
-    fab_prng_init(&w.prng, test_seed("rmpp", 13));
+    fab_base_prng_init(&w.prng, test_seed("rmpp", 13));
     static const size_t sizes[] = {0, 1, 199, 200, 201, 399, 400, 1600, 1601, 12345, 200000};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         size_t segments = sizes[i] ? (sizes[i] + 199) / 200 : 1;
@@ -145,7 +146,7 @@ START_TEST(all_of_it_arrives_whatever_is_lost)
         ck_assert_uint_eq(w.mads, segments); /* nothing twice for nothing */
         w.loss = 0.1;
         w.twice = 0.05;
-        transfer(&w, sizes[i], (uint32_t)(1 + fab_prng_next(&w.prng) % 64));
+        transfer(&w, sizes[i], (uint32_t)(1 + fab_base_prng_next(&w.prng) % 64));
     }
 }
 END_TEST
@@ -156,20 +157,20 @@ START_TEST(patience_ends)
     struct fab_rmpp_receiver r;
     uint8_t mad[FAB_MAD_SIZE], data[400] = {0};
     uint32_t sent = 0;
-    ck_assert_int_eq(fab_rmpp_sender_init(&s, head, data, 400, &config, 0), FAB_OK);
+    ck_assert_int_eq(fab_mads_rmpp_sender_init(&s, head, data, 400, &config, 0), FAB_OK);
     for (uint64_t now = 0; s.state == FAB_RMPP_GOING; now += 100) {
-        fab_rmpp_sender_expire(&s, now);
-        sent += s.state == FAB_RMPP_GOING && fab_rmpp_sender_output(&s, now, mad);
+        fab_mads_rmpp_sender_expire(&s, now);
+        sent += s.state == FAB_RMPP_GOING && fab_mads_rmpp_sender_output(&s, now, mad);
     }
     ck_assert_uint_eq(sent, 21);
-    ck_assert(fab_rmpp_sender_output(&s, 9999, mad)); /* it says so, once */
+    ck_assert(fab_mads_rmpp_sender_output(&s, 9999, mad)); /* it says so, once */
     ck_assert_uint_eq(rmpp_of(mad).type, FAB_RMPP_ABORT);
     ck_assert_uint_eq(rmpp_of(mad).status, FAB_RMPP_TOO_MANY_RETRIES);
-    ck_assert(!fab_rmpp_sender_output(&s, 9999, mad));
-    fab_rmpp_receiver_init(&r, &config, 0);
-    fab_rmpp_receiver_expire(&r, 2099);
+    ck_assert(!fab_mads_rmpp_sender_output(&s, 9999, mad));
+    fab_mads_rmpp_receiver_init(&r, &config, 0);
+    fab_mads_rmpp_receiver_expire(&r, 2099);
     ck_assert_int_eq(r.state, FAB_RMPP_GOING);
-    fab_rmpp_receiver_expire(&r, 2100);
+    fab_mads_rmpp_receiver_expire(&r, 2100);
     ck_assert_int_eq(r.state, FAB_RMPP_FAILED);
 }
 END_TEST
@@ -193,12 +194,12 @@ START_TEST(senders_refuse_nonsense)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct fab_rmpp_sender s;
         uint8_t mad[FAB_MAD_SIZE], data[1000] = {0};
-        ck_assert_int_eq(fab_rmpp_sender_init(&s, head, data, 1000, &config, 0), FAB_OK);
-        ck_assert(fab_rmpp_sender_output(&s, 0, mad));
+        ck_assert_int_eq(fab_mads_rmpp_sender_init(&s, head, data, 1000, &config, 0), FAB_OK);
+        ck_assert(fab_mads_rmpp_sender_output(&s, 0, mad));
         put(mad, cases[i].h);
-        fab_rmpp_sender_input(&s, 0, mad);
+        fab_mads_rmpp_sender_input(&s, 0, mad);
         ck_assert_int_eq(s.state, FAB_RMPP_FAILED);
-        ck_assert_int_eq(fab_rmpp_sender_output(&s, 0, mad), cases[i].status != 0);
+        ck_assert_int_eq(fab_mads_rmpp_sender_output(&s, 0, mad), cases[i].status != 0);
         if (cases[i].status != 0)
             ck_assert_uint_eq(rmpp_of(mad).status, cases[i].status);
     }
@@ -234,14 +235,14 @@ START_TEST(receivers_refuse_nonsense)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct fab_rmpp_receiver r;
         uint8_t mad[FAB_MAD_SIZE], reply[FAB_MAD_SIZE];
-        fab_rmpp_receiver_init(&r, &config, 0);
+        fab_mads_rmpp_receiver_init(&r, &config, 0);
         put(mad, cases[i].h);
-        ck_assert(fab_rmpp_receiver_input(&r, 0, mad, reply));
+        ck_assert(fab_mads_rmpp_receiver_input(&r, 0, mad, reply));
         ck_assert_uint_eq(rmpp_of(reply).type, cases[i].type);
         ck_assert_uint_eq(rmpp_of(reply).status, cases[i].status);
         ck_assert_int_eq(r.state, FAB_RMPP_FAILED);
-        ck_assert(!fab_rmpp_receiver_input(&r, 0, mad, reply)); /* it has said all it has to */
-        fab_rmpp_receiver_fini(&r);
+        ck_assert(!fab_mads_rmpp_receiver_input(&r, 0, mad, reply)); /* it has said all it has to */
+        fab_mads_rmpp_receiver_fini(&r);
     }
 }
 END_TEST
@@ -254,19 +255,19 @@ START_TEST(receivers_have_a_limit)
     uint8_t mad[FAB_MAD_SIZE], reply[FAB_MAD_SIZE];
     uint32_t segment = 0;
     c.limit = 10000;
-    fab_rmpp_receiver_init(&r, &c, 0);
+    fab_mads_rmpp_receiver_init(&r, &c, 0);
     while (r.state == FAB_RMPP_GOING && segment < 1000) {
         segment++;
         put(mad, (struct fab_rmpp){.version = 1,
                                    .type = FAB_RMPP_DATA_TYPE,
                                    .flags = segment == 1 ? 3 : 1,
                                    .segment = segment});
-        fab_rmpp_receiver_input(&r, 0, mad, reply);
+        fab_mads_rmpp_receiver_input(&r, 0, mad, reply);
     }
     ck_assert_uint_eq(segment, 51);
     ck_assert_uint_eq(rmpp_of(reply).type, FAB_RMPP_STOP);
     ck_assert_uint_le(r.len, 10000);
-    fab_rmpp_receiver_fini(&r);
+    fab_mads_rmpp_receiver_fini(&r);
 }
 END_TEST
 

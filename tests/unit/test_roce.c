@@ -84,11 +84,11 @@ static void check_reasons(const struct fab_congestion_roce *r)
 START_TEST(thresholds_are_in_order)
 {
     struct fab_prng r;
-    fab_prng_init(&r, test_seed("RoCE", 14));
+    fab_base_prng_init(&r, test_seed("RoCE", 14));
     for (int i = 0; i < 50; i++) {
-        struct made m = make(
-            random_fabric(2 + (uint32_t)fab_prng_below(&r, 30), 2 + (uint32_t)fab_prng_below(&r, 6),
-                          1 + (uint32_t)fab_prng_below(&r, 12), fab_prng_next(&r)));
+        struct made m = make(random_fabric(
+            2 + (uint32_t)fab_base_prng_below(&r, 30), 2 + (uint32_t)fab_base_prng_below(&r, 6),
+            1 + (uint32_t)fab_base_prng_below(&r, 12), fab_base_prng_next(&r)));
         struct fab_congestion_roce *all;
         size_t count = roce(&m, &all);
         uint32_t ports = 0, switch_ports = 0;
@@ -113,17 +113,18 @@ START_TEST(extremes_keep_the_order)
 {
     struct made m = make(random_fabric(4, 2, 6, 1));
     struct fab_prng r;
-    fab_prng_init(&r, test_seed("extremes", 15));
+    fab_base_prng_init(&r, test_seed("extremes", 15));
     for (int i = 0; i < 2000; i++) {
-        uint32_t rtt = (uint32_t)fab_prng_next(&r) >> fab_prng_below(&r, 32);
-        uint32_t fan_in = (uint32_t)fab_prng_next(&r) >> fab_prng_below(&r, 32);
+        uint32_t rtt = (uint32_t)fab_base_prng_next(&r) >> fab_base_prng_below(&r, 32);
+        uint32_t fan_in = (uint32_t)fab_base_prng_next(&r) >> fab_base_prng_below(&r, 32);
         for (uint32_t k = 0; k < m.c.port_count; k++) {
             m.c.port_basis[k].rtt_ns = rtt;
             m.c.port_basis[k].fan_in = fan_in;
         }
-        uint32_t rate = (uint32_t)fab_prng_below(&r, 2400001);
-        uint16_t mtu = (uint16_t)(256u << fab_prng_below(&r, 5));
-        struct fab_congestion_roce one = at(&m, rate, mtu, (uint32_t)fab_prng_below(&r, 100001));
+        uint32_t rate = (uint32_t)fab_base_prng_below(&r, 2400001);
+        uint16_t mtu = (uint16_t)(256u << fab_base_prng_below(&r, 5));
+        struct fab_congestion_roce one =
+            at(&m, rate, mtu, (uint32_t)fab_base_prng_below(&r, 100001));
         check(&one);
         check_reasons(&one);
     }

@@ -88,7 +88,7 @@ START_TEST(trees_keep_shortest_ways)
 {
     struct fab_policy p = defaults(0);
     struct fab_prng prng;
-    fab_prng_init(&prng, test_seed("trees keep shortest ways", 4));
+    fab_base_prng_init(&prng, test_seed("trees keep shortest ways", 4));
     struct fab_fabric *trees[] = {modern_tree(8, 4, 4, 0, 2), modern_tree(8, 4, 6, 1, 1),
                                   fat_tree(8, 3, 1), NULL};
     uint32_t longest[] = {3, 3, 5};
@@ -109,7 +109,7 @@ START_TEST(a_damaged_tree_stays_a_tree)
 {
     struct fab_policy p = defaults(0);
     struct fab_prng prng;
-    fab_prng_init(&prng, test_seed("a damaged tree stays a tree", 5));
+    fab_base_prng_init(&prng, test_seed("a damaged tree stays a tree", 5));
     for (unsigned i = 0; i < 20; i++) {
         struct fab_fabric *f = damaged(fat_tree(12, 3, 1), &prng, 0.03, 0);
         struct fab_target *t = routed(f, &p);
@@ -159,7 +159,7 @@ START_TEST(a_tree_is_balanced)
 {
     struct fab_policy p = defaults(0);
     struct fab_prng prng;
-    fab_prng_init(&prng, test_seed("a tree is balanced", 6));
+    fab_base_prng_init(&prng, test_seed("a tree is balanced", 6));
     for (unsigned i = 0; i < 6; i++) {
         struct fab_fabric *plain = i % 2 == 0 ? fat_tree(8, 3, 1) : fat_tree(6, 3, 2);
         struct fab_fabric *f = retold(plain, &prng, i);
@@ -191,11 +191,11 @@ START_TEST(the_order_of_discovery_changes_nothing)
 {
     struct fab_policy p = defaults(0);
     struct fab_prng prng;
-    fab_prng_init(&prng, test_seed("order of discovery", 7));
+    fab_base_prng_init(&prng, test_seed("order of discovery", 7));
     for (unsigned i = 0; i < test_rounds(150); i++) {
         struct fab_fabric *f =
             i % 3 == 0 ? fat_tree(6, 3, 1)
-                       : random_fabric(2 + i % 30, 3 + i % 4, i % 4, fab_prng_next(&prng));
+                       : random_fabric(2 + i % 30, 3 + i % 4, i % 4, fab_base_prng_next(&prng));
         struct fab_fabric *again = retold(f, &prng, 0);
         struct fab_target *a = routed(f, &p), *b = routed(again, &p);
         assert_same_tables(a, b);
@@ -212,18 +212,21 @@ START_TEST(a_cable_pulled_and_put_back_restores_the_tables)
     struct fab_policy p = defaults(0);
     struct fab_fabric *f = fat_tree(6, 3, 1);
     struct fab_target *before = routed(f, &p);
-    struct fab_builder *b = fab_builder_from(f);
-    uint32_t port = fab_port_id(f, 0, 1), ref, peer_ref;
+    struct fab_builder *b = fab_fabric_builder_from(f);
+    uint32_t port = fab_fabric_port_id(f, 0, 1), ref, peer_ref;
     uint8_t peer_port;
     while (!naive_is_channel(f, port))
         port++;
-    ck_assert_int_eq(fab_builder_find(b, f->nodes[f->ports[port].node].guid, &ref), FAB_OK);
-    ck_assert_int_eq(fab_builder_peer(b, ref, f->ports[port].num, &peer_ref, &peer_port), FAB_OK);
-    ck_assert_int_eq(fab_builder_unlink(b, ref, f->ports[port].num), FAB_OK);
+    ck_assert_int_eq(fab_fabric_builder_find_node(b, f->nodes[f->ports[port].node].guid, &ref),
+                     FAB_OK);
+    ck_assert_int_eq(fab_fabric_builder_peer(b, ref, f->ports[port].num, &peer_ref, &peer_port),
+                     FAB_OK);
+    ck_assert_int_eq(fab_fabric_builder_unlink(b, ref, f->ports[port].num), FAB_OK);
     struct fab_fabric *without = NULL, *restored = NULL;
-    ck_assert_int_eq(fab_builder_seal(b, &without), FAB_OK);
-    ck_assert_int_eq(fab_builder_link(b, ref, f->ports[port].num, peer_ref, peer_port), FAB_OK);
-    ck_assert_int_eq(fab_builder_seal(b, &restored), FAB_OK);
+    ck_assert_int_eq(fab_fabric_builder_seal(b, &without), FAB_OK);
+    ck_assert_int_eq(fab_fabric_builder_link(b, ref, f->ports[port].num, peer_ref, peer_port),
+                     FAB_OK);
+    ck_assert_int_eq(fab_fabric_builder_seal(b, &restored), FAB_OK);
     struct fab_target *during = routed(without, &p), *after = routed(restored, &p);
     ck_assert_int_ne(memcmp(before->lft.entries, during->lft.entries,
                             before->lft.stride * before->lft.switch_count),
@@ -235,7 +238,7 @@ START_TEST(a_cable_pulled_and_put_back_restores_the_tables)
     fab_fabric_unref(f);
     fab_fabric_unref(without);
     fab_fabric_unref(restored);
-    fab_builder_free(b);
+    fab_fabric_builder_free(b);
 }
 END_TEST
 
@@ -255,11 +258,11 @@ START_TEST(a_fault_in_a_tree_moves_little)
     struct fab_target *before = routed(f, &p);
     uint64_t entries = (uint64_t)before->lids.top * f->switch_count, most = 0;
     for (uint32_t sw = 0; sw < f->switch_count; sw += 7) {
-        struct fab_builder *b = fab_builder_from(f);
-        uint32_t port = fab_port_id(f, sw, f->nodes[sw].num_ports), ref;
+        struct fab_builder *b = fab_fabric_builder_from(f);
+        uint32_t port = fab_fabric_port_id(f, sw, f->nodes[sw].num_ports), ref;
         ck_assert(naive_is_channel(f, port));
-        ck_assert_int_eq(fab_builder_find(b, f->nodes[sw].guid, &ref), FAB_OK);
-        ck_assert_int_eq(fab_builder_unlink(b, ref, f->ports[port].num), FAB_OK);
+        ck_assert_int_eq(fab_fabric_builder_find_node(b, f->nodes[sw].guid, &ref), FAB_OK);
+        ck_assert_int_eq(fab_fabric_builder_unlink(b, ref, f->ports[port].num), FAB_OK);
         struct fab_fabric *without = sealed(b);
         struct fab_target *t = routed(without, &p);
         uint64_t moved = difference(before, t);
@@ -346,7 +349,7 @@ static void assert_recognised(struct fab_fabric *f, const char *engine, const ch
 START_TEST(auto_recognises_topologies)
 {
     struct fab_prng prng;
-    fab_prng_init(&prng, test_seed("damage", 3));
+    fab_base_prng_init(&prng, test_seed("damage", 3));
     assert_recognised(fat_tree(8, 3, 1), "fattree", "fat tree of 3 levels");
     assert_recognised(damaged(fat_tree(8, 3, 1), &prng, 0.02, 0), "fattree", "missing");
     assert_recognised(damaged(fat_tree(12, 3, 1), &prng, 0.3, 0), "updn", "ranks");
@@ -358,7 +361,7 @@ END_TEST
 
 START_TEST(an_empty_fabric_has_empty_tables)
 {
-    struct fab_builder *b = fab_builder_new();
+    struct fab_builder *b = fab_fabric_builder_new();
     struct fab_fabric *f = sealed(b);
     check_fabric(f, 0, "nothing", NULL);
 }

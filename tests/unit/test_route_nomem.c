@@ -63,7 +63,7 @@ static int do_address(const struct job *j)
         .fabric = j->f, .policy = &j->policy, .leases = &lease, .lease_count = 1};
     int status = fab_address_assign(&in, &lids, &notes, &count);
     if (status == FAB_OK) {
-        fab_lids_fini(&lids);
+        fab_target_lids_fini(&lids);
         free(notes);
     }
     return status;
@@ -76,8 +76,8 @@ static int do_engine(const struct job *j)
     struct fab_route_input in = {.fabric = j->f, .policy = &j->policy, .lids = &j->target->lids};
     int status = fab_route_engine_by_name(j->engine)->run(&in, &lft, &vls, NULL, 0);
     if (status == FAB_OK) {
-        fab_lft_fini(&lft);
-        fab_vls_fini(&vls);
+        fab_target_lft_fini(&lft);
+        fab_target_vls_fini(&vls);
     }
     return status;
 }
@@ -183,14 +183,15 @@ static void fail_engine(struct job *j, const char *engine, unsigned at_least)
 static void turn_clockwise(const struct fab_fabric *f, struct fab_target *t)
 {
     for (uint32_t sw = 0; sw < f->switch_count; sw++) {
-        uint32_t clockwise = fab_port_id(f, sw, 1);
-        while (fab_peer_node(f, clockwise) != (sw + 1) % f->switch_count)
+        uint32_t clockwise = fab_fabric_port_id(f, sw, 1);
+        while (fab_fabric_peer_node(f, clockwise) != (sw + 1) % f->switch_count)
             clockwise++;
         for (uint32_t lid = 1; lid <= t->lids.top; lid++) {
             uint32_t node = f->ports[t->lids.owner[lid]].node;
-            uint32_t home = node < f->switch_count ? node : fab_peer_node(f, t->lids.owner[lid]);
+            uint32_t home =
+                node < f->switch_count ? node : fab_fabric_peer_node(f, t->lids.owner[lid]);
             if (home != sw)
-                fab_lft_row(&t->lft, sw)[lid] = f->ports[clockwise].num;
+                fab_target_lft_row(&t->lft, sw)[lid] = f->ports[clockwise].num;
         }
     }
 }
@@ -221,10 +222,10 @@ END_TEST
 /* Every second LID is on another VL. */
 static int give_lanes(const struct fab_fabric *f, struct fab_target *t)
 {
-    fab_vls_init(&t->vls, 2);
-    int status = fab_vls_by_lid(&t->vls, t->lids.top);
+    fab_target_vls_init(&t->vls, 2);
+    int status = fab_target_vls_by_lid(&t->vls, t->lids.top);
     if (status == FAB_OK)
-        status = fab_vls_by_class(&t->vls, f->port_count);
+        status = fab_target_vls_by_class(&t->vls, f->port_count);
     for (uint32_t lid = 1; lid <= t->lids.top && status == FAB_OK; lid++)
         t->vls.of_lid[lid] = lid % 2;
     return status;
@@ -264,8 +265,8 @@ START_TEST(so_with_few_lanes)
     ck_assert_int_eq(fab_route_engine_by_name("dfsssp")->run(&in, &lft, &vls, why, sizeof(why)),
                      FAB_OK);
     ck_assert_msg(vls.of_pair != NULL, "%s", why);
-    fab_lft_fini(&lft);
-    fab_vls_fini(&vls);
+    fab_target_lft_fini(&lft);
+    fab_target_vls_fini(&vls);
     fail_engine(&j, "dfsssp", 80);
     fab_target_unref(j.target);
     fab_fabric_unref(j.f);
@@ -299,16 +300,16 @@ START_TEST(so_in_lattices_and_dragonflies)
 {
     struct fab_builder *b = NULL;
     struct fab_torus_spec torus = {.dimensions = 2, .size = {5, 3}, .hosts = 1, .parallel = 1};
-    ck_assert_int_eq(fab_generate_torus(&torus, &b), FAB_OK);
+    ck_assert_int_eq(fab_fabric_generate_torus(&torus, &b), FAB_OK);
     fail_on(b, "torus");
     struct fab_hyperx_spec hyperx = {.dimensions = 2, .size = {4, 3}, .hosts = 1, .parallel = 1};
-    ck_assert_int_eq(fab_generate_hyperx(&hyperx, &b), FAB_OK);
+    ck_assert_int_eq(fab_fabric_generate_hyperx(&hyperx, &b), FAB_OK);
     fail_on(b, "dor");
     struct fab_dragonfly_spec dragonfly = {5, 4, 1, 1, 1};
-    ck_assert_int_eq(fab_generate_dragonfly(&dragonfly, &b), FAB_OK);
+    ck_assert_int_eq(fab_fabric_generate_dragonfly(&dragonfly, &b), FAB_OK);
     fail_on(b, "dragonfly");
     struct fab_dragonfly_plus_spec plus = {3, 2, 2, 2, 1, 1};
-    ck_assert_int_eq(fab_generate_dragonfly_plus(&plus, &b), FAB_OK);
+    ck_assert_int_eq(fab_fabric_generate_dragonfly_plus(&plus, &b), FAB_OK);
     fail_on(b, "dragonfly+");
 }
 END_TEST

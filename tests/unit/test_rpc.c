@@ -23,9 +23,9 @@ static struct fab_fabric *make_fabric(uint64_t seed)
         .switches = 6, .degree = 3, .hosts_per_switch = 3, .seed = seed};
     struct fab_builder *b = NULL;
     struct fab_fabric *f = NULL;
-    ck_assert_int_eq(fab_generate_random(&spec, &b), FAB_OK);
-    ck_assert_int_eq(fab_builder_seal(b, &f), FAB_OK);
-    fab_builder_free(b);
+    ck_assert_int_eq(fab_fabric_generate_random(&spec, &b), FAB_OK);
+    ck_assert_int_eq(fab_fabric_builder_seal(b, &f), FAB_OK);
+    fab_fabric_builder_free(b);
     return f;
 }
 
@@ -81,7 +81,7 @@ START_TEST(tokens_are_read_as_written)
         ck_assert_int_eq(page_parse('n', bad[i], &again, &given), FAB_E_FORMAT);
     ck_assert_int_eq(page_parse('n', "", &again, &given), FAB_OK);
     ck_assert(!given);
-    fab_arena_fini(&a.arena);
+    fab_base_arena_fini(&a.arena);
 }
 END_TEST
 

@@ -8,35 +8,35 @@
 START_TEST(ends_are_named_by_gid_and_lid)
 {
     struct place x = place_of(leaf_spine(3, 2, 2), "updn", 0, true);
-    struct fab_path_record r[8], q = {.sgid = {PREFIX, x.f->ports[host(&x, 0)].guid},
-                                      .dgid = {PREFIX, x.f->ports[host(&x, 5)].guid},
-                                      .slid = (uint16_t)lid(&x, host(&x, 0)),
-                                      .dlid = (uint16_t)lid(&x, host(&x, 5))};
+    struct fab_wire_path_record r[8], q = {.sgid = {PREFIX, x.f->ports[host(&x, 0)].guid},
+                                           .dgid = {PREFIX, x.f->ports[host(&x, 5)].guid},
+                                           .slid = (uint16_t)lid(&x, host(&x, 0)),
+                                           .dlid = (uint16_t)lid(&x, host(&x, 5))};
     static const char *const ways[][3] = {
         {"SGID", "DGID", NULL}, {"SLID", "DLID", NULL}, {"SGID", "DLID", NULL}};
     for (size_t i = 0; i < 3; i++) {
-        want(&x, &fab_path_record, &q, (const char **)(uintptr_t)ways[i]);
+        want(&x, &fab_wire_path_record, &q, (const char **)(uintptr_t)ways[i]);
         ck_assert_uint_eq(table(&x, r, sizeof r[0], 8), 1);
         ck_assert_uint_eq(r[0].slid, q.slid);
         ck_assert_uint_eq(r[0].dlid, q.dlid);
         ck_assert_uint_eq(r[0].dgid[1], q.dgid[1]);
     }
-    want(&x, &fab_path_record, &q, NAMES("SGID")); /* to all endports */
+    want(&x, &fab_wire_path_record, &q, NAMES("SGID")); /* to all endports */
     ck_assert_uint_eq(table(&x, r, sizeof r[0], 8), 11);
-    want(&x, &fab_path_record, &q, NAMES("SGID", "SLID", "DGID"));
+    want(&x, &fab_wire_path_record, &q, NAMES("SGID", "SLID", "DGID"));
     ck_assert_uint_eq(table(&x, r, sizeof r[0], 8), 1);
     q.slid = (uint16_t)lid(&x, host(&x, 1)); /* another port's LID */
-    want(&x, &fab_path_record, &q, NAMES("SGID", "SLID", "DGID"));
+    want(&x, &fab_wire_path_record, &q, NAMES("SGID", "SLID", "DGID"));
     ck_assert_uint_eq(table(&x, r, sizeof r[0], 8), 0);
     q.slid = 0xbfff;
-    want(&x, &fab_path_record, &q, NAMES("SLID", "DGID"));
+    want(&x, &fab_wire_path_record, &q, NAMES("SLID", "DGID"));
     ck_assert_uint_eq(table(&x, r, sizeof r[0], 8), 0);
     q.dgid[1] ^= 1;
-    want(&x, &fab_path_record, &q, NAMES("SGID", "DGID"));
+    want(&x, &fab_wire_path_record, &q, NAMES("SGID", "DGID"));
     ck_assert_uint_eq(refusal(&x), FAB_SA_INVALID_GID);
     q.dgid[1] ^= 1;
     q.dgid[0] = UINT64_C(0xfec0000000000001); /* another subnet */
-    want(&x, &fab_path_record, &q, NAMES("SGID", "DGID"));
+    want(&x, &fab_wire_path_record, &q, NAMES("SGID", "DGID"));
     ck_assert_uint_eq(refusal(&x), FAB_SA_INVALID_GID);
     leave(&x);
 }
@@ -47,12 +47,13 @@ START_TEST(aliases_name_ports)
 {
     struct place x = place_of(leaf_spine(3, 2, 2), "updn", 0, true);
     struct fab_sa_aliases a = {0};
-    struct fab_guid_info_record g, wanted = {.lid = (uint16_t)lid(&x, host(&x, 3)), .block = 1};
+    struct fab_wire_guid_info_record g,
+        wanted = {.lid = (uint16_t)lid(&x, host(&x, 3)), .block = 1};
     uint64_t own = x.f->ports[host(&x, 3)].guid, name = own ^ UINT64_C(0x1234) << 32;
-    struct fab_path_record r,
+    struct fab_wire_path_record r,
         q = {.sgid = {PREFIX, x.f->ports[host(&x, 0)].guid}, .dgid = {PREFIX, name}};
     ((struct fab_fabric *)(uintptr_t)x.f)->ports[host(&x, 3)].info.guid_cap = 16;
-    want(&x, &fab_path_record, &q, NAMES("SGID", "DGID"));
+    want(&x, &fab_wire_path_record, &q, NAMES("SGID", "DGID"));
     ck_assert_uint_eq(refusal(&x), FAB_SA_INVALID_GID);
     ck_assert_int_eq(fab_sa_aliases_set(&a, own, 9, name), FAB_OK);
     fab_sa_set_aliases(x.sa, &a);
@@ -60,22 +61,22 @@ START_TEST(aliases_name_ports)
     ck_assert_uint_eq(r.dlid, lid(&x, host(&x, 3)));
     ck_assert_uint_eq(r.dgid[1], name);
     ck_assert_uint_eq(r.sgid[1], q.sgid[1]);
-    struct fab_multi_path_record m = {
+    struct fab_wire_multi_path_record m = {
         .sgids = 1, .dgids = 2, .gid = {PREFIX, q.sgid[1], PREFIX, own, PREFIX, name}};
     x.req.method = FAB_METHOD_GET_MULTI;
-    want(&x, &fab_multi_path_record, &m, NAMES("SGIDCount", "DGIDCount"));
-    struct fab_path_record two[2];
+    want(&x, &fab_wire_multi_path_record, &m, NAMES("SGIDCount", "DGIDCount"));
+    struct fab_wire_path_record two[2];
     ck_assert_uint_eq(table(&x, two, sizeof two[0], 2), 2);
     ck_assert_uint_eq(two[0].dgid[1], own);
     ck_assert_uint_eq(two[1].dgid[1], name);
     ck_assert_uint_eq(two[0].dlid, two[1].dlid);
     x.req.method = FAB_METHOD_GET_TABLE;
-    want(&x, &fab_guid_info_record, &wanted, NAMES("LID", "BlockNum"));
+    want(&x, &fab_wire_guid_info_record, &wanted, NAMES("LID", "BlockNum"));
     ck_assert_uint_eq(table(&x, &g, sizeof g, 1), 1);
     ck_assert_uint_eq(g.table.guid[1], name);
     ck_assert_uint_eq(g.table.guid[0], 0);
     ck_assert_int_eq(fab_sa_aliases_set(&a, own, 9, 0), FAB_OK);
-    want(&x, &fab_path_record, &q, NAMES("SGID", "DGID"));
+    want(&x, &fab_wire_path_record, &q, NAMES("SGID", "DGID"));
     ck_assert_uint_eq(refusal(&x), FAB_SA_INVALID_GID);
     fab_sa_aliases_fini(&a);
     leave(&x);
@@ -125,22 +126,23 @@ START_TEST(other_subnets_are_behind_routers)
     struct fab_fabric *f = leaf_spine(3, 2, 2);
     f->nodes[f->switch_count + 4].type = FAB_NODE_ROUTER;
     struct place x = place_of(f, "updn", 0, true);
-    struct fab_path_record r,
+    struct fab_wire_path_record r,
         q = {.sgid = {PREFIX, x.f->ports[host(&x, 0)].guid}, .dgid = {far, 4711}};
-    want(&x, &fab_path_record, &q, NAMES("SGID", "DGID"));
+    want(&x, &fab_wire_path_record, &q, NAMES("SGID", "DGID"));
     ck_assert_uint_eq(refusal(&x), FAB_SA_INVALID_GID);
-    ck_assert_int_eq(fab_routers_read(text, sizeof text - 1, &x.v->policy.routers, &error), FAB_OK);
+    ck_assert_int_eq(fab_policy_routers_read(text, sizeof text - 1, &x.v->policy.routers, &error),
+                     FAB_OK);
     ck_assert_uint_eq(table(&x, &r, sizeof r, 1), 1);
     ck_assert_uint_eq(r.dlid, lid(&x, host(&x, 4)));
     ck_assert_uint_eq(r.dgid[0], far);
     ck_assert_uint_eq(r.dgid[1], 4711);
     ck_assert_uint_gt(r.hop_limit, 1);
     q.dgid[0] = UINT64_C(0xfec0000000000007); /* its router does not exist */
-    want(&x, &fab_path_record, &q, NAMES("SGID", "DGID"));
+    want(&x, &fab_wire_path_record, &q, NAMES("SGID", "DGID"));
     ck_assert_uint_eq(refusal(&x), FAB_SA_INVALID_GID);
     q.dgid[0] = PREFIX;
     q.dgid[1] = x.f->ports[host(&x, 4)].guid; /* the router itself */
-    want(&x, &fab_path_record, &q, NAMES("SGID", "DGID"));
+    want(&x, &fab_wire_path_record, &q, NAMES("SGID", "DGID"));
     ck_assert_uint_eq(table(&x, &r, sizeof r, 1), 1);
     ck_assert_uint_eq(r.hop_limit, 0);
     leave(&x);
@@ -177,10 +179,10 @@ START_TEST(paths_are_selected)
     struct fab_fabric *f = leaf_spine(2, 1, 2);
     for (uint32_t p = 0; p < f->port_count; p++) {
         f->ports[p].info.mtu_cap = 4; /* 2048 */
-        ck_assert_int_eq(fab_text_parse_rate("4x EDR", 6, &f->ports[p].info), FAB_OK);
+        ck_assert_int_eq(fab_fabric_text_parse_rate("4x EDR", 6, &f->ports[p].info), FAB_OK);
     }
     struct place x = place_of(f, "updn", 0, true);
-    struct fab_path_record r,
+    struct fab_wire_path_record r,
         q = {.slid = (uint16_t)lid(&x, host(&x, 0)), .dlid = (uint16_t)lid(&x, host(&x, 3))};
     static const char *const value[] = {"Mtu", "Rate", "PacketLifeTime"};
     static const char *const selector[] = {"MtuSelector", "RateSelector", "PacketLifeTimeSelector"};
@@ -193,13 +195,13 @@ START_TEST(paths_are_selected)
         {2, 1, 18, 1, 17}, {2, 0, 18, 0, 0}, {2, 2, 18, 1, 18}, {2, 3, 0, 1, 18},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct fab_path_record c = q;
+        struct fab_wire_path_record c = q;
         unsigned what = cases[i].what;
         *(what == 0   ? &c.mtu_selector
           : what == 1 ? &c.rate_selector
                       : &c.life_selector) = (uint8_t)cases[i].selector;
         *(what == 0 ? &c.mtu : what == 1 ? &c.rate : &c.life) = (uint8_t)cases[i].want;
-        want(&x, &fab_path_record, &c, NAMES("SLID", "DLID", value[what], selector[what]));
+        want(&x, &fab_wire_path_record, &c, NAMES("SLID", "DLID", value[what], selector[what]));
         ck_assert_msg(table(&x, &r, sizeof r, 1) == cases[i].count, "case %zu", i);
         unsigned got = what == 0 ? r.mtu : what == 1 ? r.rate : r.life;
         if (cases[i].count)
@@ -208,15 +210,15 @@ START_TEST(paths_are_selected)
     q.mtu = 5; /* a value without its selector is ignored */
     q.sl = 1;
     q.pkey = 0x8001;
-    want(&x, &fab_path_record, &q, NAMES("SLID", "DLID", "Mtu"));
+    want(&x, &fab_wire_path_record, &q, NAMES("SLID", "DLID", "Mtu"));
     ck_assert_uint_eq(table(&x, &r, sizeof r, 1), 1);
-    want(&x, &fab_path_record, &q, NAMES("SLID", "DLID", "SL")); /* any SL is possible */
+    want(&x, &fab_wire_path_record, &q, NAMES("SLID", "DLID", "SL")); /* any SL is possible */
     ck_assert_uint_eq(table(&x, &r, sizeof r, 1), 1);
     ck_assert_uint_eq(r.sl, 1);
-    want(&x, &fab_path_record, &q, NAMES("SLID", "DLID", "P_Key"));
+    want(&x, &fab_wire_path_record, &q, NAMES("SLID", "DLID", "P_Key"));
     ck_assert_uint_eq(table(&x, &r, sizeof r, 1), 0);
     q.pkey = 0x7fff;
-    want(&x, &fab_path_record, &q, NAMES("SLID", "DLID", "P_Key"));
+    want(&x, &fab_wire_path_record, &q, NAMES("SLID", "DLID", "P_Key"));
     ck_assert_uint_eq(table(&x, &r, sizeof r, 1), 1);
     leave(&x);
 }
@@ -228,7 +230,7 @@ START_TEST(paths_keep_to_partitions)
     struct place x = place_of(leaf_spine(2, 1, 2), "updn", 0, true);
     uint16_t keys[] = {0xffff, 0x8001, 0x7fff, 0x0001, 0x8002};
     struct fab_pkeys *k = &x.v->target->pkeys;
-    struct fab_path_record r;
+    struct fab_wire_path_record r;
     static const struct {
         unsigned src, dst;
         uint16_t wanted, becomes; /* requested P_Key, 0: any; expected P_Key, 0: no path */
@@ -244,10 +246,10 @@ START_TEST(paths_keep_to_partitions)
     for (uint32_t p = 0; p <= k->ports; p++)
         k->first[p] = p > host(&x, 2) ? 5 : p > host(&x, 1) ? 4 : p > host(&x, 0) ? 2 : 0;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct fab_path_record q = {.slid = (uint16_t)lid(&x, host(&x, cases[i].src)),
-                                    .dlid = (uint16_t)lid(&x, host(&x, cases[i].dst)),
-                                    .pkey = cases[i].wanted};
-        want(&x, &fab_path_record, &q,
+        struct fab_wire_path_record q = {.slid = (uint16_t)lid(&x, host(&x, cases[i].src)),
+                                         .dlid = (uint16_t)lid(&x, host(&x, cases[i].dst)),
+                                         .pkey = cases[i].wanted};
+        want(&x, &fab_wire_path_record, &q,
              cases[i].wanted ? NAMES("SLID", "DLID", "P_Key") : NAMES("SLID", "DLID"));
         ck_assert_msg(table(&x, &r, sizeof r, 1) == (cases[i].becomes != 0), "case %zu", i);
         if (cases[i].becomes)
@@ -279,28 +281,29 @@ static struct fab_classes *two_classes(void)
     struct fab_classes *c;
     struct fab_classes_error e;
     uint8_t n;
-    ck_assert_int_eq(fab_classes_new(&c), FAB_OK);
+    ck_assert_int_eq(fab_policy_classes_new(&c), FAB_OK);
     ck_assert_int_eq(
-        fab_classes_add(c, &(struct fab_class){.name = "a", .sl = FAB_CLASS_NO_SL, .mtu = 2}, &n,
-                        &e),
+        fab_policy_classes_add(c, &(struct fab_class){.name = "a", .sl = FAB_CLASS_NO_SL, .mtu = 2},
+                               &n, &e),
         FAB_OK);
-    ck_assert_int_eq(fab_classes_add_rule(c, n, "qos_class=3", &e), FAB_OK);
+    ck_assert_int_eq(fab_policy_classes_add_rule(c, n, "qos_class=3", &e), FAB_OK);
     ck_assert_int_eq(
-        fab_classes_add(
+        fab_policy_classes_add(
             c, &(struct fab_class){.name = "b", .sl = FAB_CLASS_NO_SL, .rate_mbps = 10000}, &n, &e),
         FAB_OK);
-    ck_assert_int_eq(fab_classes_add_rule(c, n, "service=0x0100000000000005", &e), FAB_OK);
+    ck_assert_int_eq(fab_policy_classes_add_rule(c, n, "service=0x0100000000000005", &e), FAB_OK);
     return c;
 }
 
 /* The path of a class between two hosts; false: there is none. */
-static bool path_of(struct place *x, uint32_t a, uint32_t b, const struct fab_path_record *extra,
-                    const char *names[], struct fab_path_record *ret)
+static bool path_of(struct place *x, uint32_t a, uint32_t b,
+                    const struct fab_wire_path_record *extra, const char *names[],
+                    struct fab_wire_path_record *ret)
 {
-    struct fab_path_record q = *extra;
+    struct fab_wire_path_record q = *extra;
     q.slid = (uint16_t)lid(x, a);
     q.dlid = (uint16_t)lid(x, b);
-    want(x, &fab_path_record, &q, names);
+    want(x, &fab_wire_path_record, &q, names);
     return table(x, ret, sizeof *ret, 1) == 1;
 }
 
@@ -309,30 +312,30 @@ static void ask_for_classes(struct fab_fabric *f, const char *engine)
 {
     struct place x = place_with(f, engine, 0, true, two_classes());
     const struct fab_vls *v = &x.v->target->vls;
-    struct fab_path_record r;
+    struct fab_wire_path_record r;
     ck_assert_uint_eq(v->levels, 3);
     for (uint32_t b = 1; b < 4; b++) {
         uint32_t src = host(&x, 0), dst = host(&x, b);
         uint8_t sl = fab_target_sl(f, &x.v->target->lids, v, src, lid(&x, dst));
-        ck_assert(path_of(&x, src, dst, &(struct fab_path_record){.raw = 0},
+        ck_assert(path_of(&x, src, dst, &(struct fab_wire_path_record){.raw = 0},
                           (const char *[]){"SLID", "DLID", NULL}, &r));
         ck_assert_uint_eq(r.sl, sl);
-        ck_assert(path_of(&x, src, dst, &(struct fab_path_record){.qos_class = 3},
+        ck_assert(path_of(&x, src, dst, &(struct fab_wire_path_record){.qos_class = 3},
                           (const char *[]){"SLID", "DLID", "QoSClass", NULL}, &r));
         ck_assert_uint_eq(r.sl, v->sl[1][sl]);
         ck_assert_uint_eq(r.mtu, 2);
-        ck_assert(
-            path_of(&x, src, dst, &(struct fab_path_record){.service_msb = 1, .service_lsb = 5},
-                    (const char *[]){"SLID", "DLID", "ServiceID8MSB", "ServiceID56LSB", NULL}, &r));
+        ck_assert(path_of(
+            &x, src, dst, &(struct fab_wire_path_record){.service_msb = 1, .service_lsb = 5},
+            (const char *[]){"SLID", "DLID", "ServiceID8MSB", "ServiceID56LSB", NULL}, &r));
         ck_assert_uint_eq(r.sl, v->sl[2][sl]);
         ck_assert_uint_eq(r.rate, 3);
-        ck_assert(path_of(&x, src, dst, &(struct fab_path_record){.sl = v->sl[2][sl]},
+        ck_assert(path_of(&x, src, dst, &(struct fab_wire_path_record){.sl = v->sl[2][sl]},
                           (const char *[]){"SLID", "DLID", "SL", NULL}, &r));
         ck_assert_uint_eq(r.sl, v->sl[2][sl]);
         ck_assert(!path_of(&x, src, dst,
-                           &(struct fab_path_record){.sl = v->sl[2][sl], .qos_class = 3},
+                           &(struct fab_wire_path_record){.sl = v->sl[2][sl], .qos_class = 3},
                            (const char *[]){"SLID", "DLID", "SL", "QoSClass", NULL}, &r));
-        ck_assert(!path_of(&x, src, dst, &(struct fab_path_record){.sl = 15},
+        ck_assert(!path_of(&x, src, dst, &(struct fab_wire_path_record){.sl = 15},
                            (const char *[]){"SLID", "DLID", "SL", NULL}, &r));
     }
     leave(&x);

@@ -14,7 +14,9 @@ static void least_of_port0(const struct place *x, uint32_t end, struct least *l)
     if (x->f->ports[end].num != 0)
         return;
     l->mtu = info->mtu_cap && info->mtu_cap < l->mtu ? info->mtu_cap : l->mtu;
-    l->mbps = fab_link_rate(info) && fab_link_rate(info) < l->mbps ? fab_link_rate(info) : l->mbps;
+    l->mbps = fab_wire_link_rate(info) && fab_wire_link_rate(info) < l->mbps
+                  ? fab_wire_link_rate(info)
+                  : l->mbps;
 }
 
 /* The lowest values on the path, by a trace; false: there is no path. */
@@ -31,10 +33,11 @@ static bool least_of_trace(const struct place *x, uint32_t src, uint32_t to, str
             continue; /* a switch itself is the sender */
         const struct fab_port_info *a = &p->info, *b = &x->f->ports[p->peer].info;
         uint8_t mtu = a->mtu_cap < b->mtu_cap ? a->mtu_cap : b->mtu_cap;
-        uint32_t mbps = fab_link_rate(a) < fab_link_rate(b) ? fab_link_rate(a) : fab_link_rate(b);
+        uint32_t mbps = fab_wire_link_rate(a) < fab_wire_link_rate(b) ? fab_wire_link_rate(a)
+                                                                      : fab_wire_link_rate(b);
         l.mtu = mtu < l.mtu ? mtu : l.mtu;
         l.mbps = mbps < l.mbps ? mbps : l.mbps;
-        l.hops = (uint8_t)(l.hops + fab_node_is_switch(x->f, p->node));
+        l.hops = (uint8_t)(l.hops + fab_fabric_node_is_switch(x->f, p->node));
     }
     fab_verify_trace_fini(&t);
     least_of_port0(x, src, &l);
@@ -63,8 +66,8 @@ static void assert_paths_are_traces(struct place *x)
                 fab_sa_rate_of_rank(rank) != p.rate)
                 ck_abort_msg("%u to %u: mtu %u, rate %u; the trace: %u, %u Mb/s", s, d, p.mtu,
                              p.rate, l.mtu, l.mbps);
-            if (!fab_node_is_switch(x->f, x->f->ports[s].node) &&
-                p.hops != l.hops + fab_node_is_switch(x->f, x->f->ports[d].node))
+            if (!fab_fabric_node_is_switch(x->f, x->f->ports[s].node) &&
+                p.hops != l.hops + fab_fabric_node_is_switch(x->f, x->f->ports[d].node))
                 ck_abort_msg("%u to %u: %u hops, the trace: %u", s, d, p.hops, l.hops);
             pairs++;
         }
@@ -89,11 +92,12 @@ static struct fab_fabric *motley(struct fab_fabric *f, struct fab_prng *prng)
         uint32_t peer = f->ports[p].peer;
         if (peer == FAB_NONE || peer < p)
             continue;
-        const char *rate = rates[fab_prng_next(prng) % 6];
-        ck_assert_int_eq(fab_text_parse_rate(rate, strlen(rate), &f->ports[p].info), FAB_OK);
-        ck_assert_int_eq(fab_text_parse_rate(rate, strlen(rate), &f->ports[peer].info), FAB_OK);
-        f->ports[p].info.mtu_cap = (uint8_t)(1 + fab_prng_next(prng) % 5);
-        f->ports[peer].info.mtu_cap = (uint8_t)(1 + fab_prng_next(prng) % 5);
+        const char *rate = rates[fab_base_prng_next(prng) % 6];
+        ck_assert_int_eq(fab_fabric_text_parse_rate(rate, strlen(rate), &f->ports[p].info), FAB_OK);
+        ck_assert_int_eq(fab_fabric_text_parse_rate(rate, strlen(rate), &f->ports[peer].info),
+                         FAB_OK);
+        f->ports[p].info.mtu_cap = (uint8_t)(1 + fab_base_prng_next(prng) % 5);
+        f->ports[peer].info.mtu_cap = (uint8_t)(1 + fab_base_prng_next(prng) % 5);
     }
     return f;
 }
@@ -103,8 +107,8 @@ static struct fab_fabric *slower(struct fab_fabric *f, bool ends)
 {
     bool done = false;
     for (uint32_t p = 0; p < f->port_count && !done; p++) {
-        bool between =
-            fab_node_is_switch(f, f->ports[p].node) && fab_peer_node(f, p) < f->switch_count;
+        bool between = fab_fabric_node_is_switch(f, f->ports[p].node) &&
+                       fab_fabric_peer_node(f, p) < f->switch_count;
         if (f->ports[p].peer == FAB_NONE || between == ends)
             continue;
         f->ports[p].info.width_active = f->ports[f->ports[p].peer].info.width_active = 1;
@@ -117,10 +121,10 @@ START_TEST(paths_are_those_of_the_tables)
 {
     enum { MOTLEY = 4, ALIKE = 6, ONE_SLOWER = 8, ENDS_SLOWER = 10 };
     struct fab_prng prng;
-    fab_prng_init(&prng, test_seed("paths", 3));
+    fab_base_prng_init(&prng, test_seed("paths", 3));
     for (int round = 0; round < ENDS_SLOWER; round++) {
         struct fab_fabric *f =
-            round % 2 ? leaf_spine(4, 2, 3) : random_fabric(8, 4, 2, fab_prng_next(&prng));
+            round % 2 ? leaf_spine(4, 2, 3) : random_fabric(8, 4, 2, fab_base_prng_next(&prng));
         if (round < MOTLEY)
             f = motley(f, &prng);
         else if (round >= ALIKE)
@@ -140,13 +144,13 @@ END_TEST
 START_TEST(all_pairs_have_records)
 {
     struct place x = place_of(grid((const uint32_t[3]){4, 4, 1}, true, 2), "dfsssp", 0, true);
-    struct fab_path_record none = {0};
+    struct fab_wire_path_record none = {0};
     uint32_t ends = 0;
     for (uint32_t p = 0; p < x.f->port_count; p++)
         ends += lid(&x, p) != 0;
-    want(&x, &fab_path_record, &none, NULL);
+    want(&x, &fab_wire_path_record, &none, NULL);
     uint32_t count = ends * ends;
-    struct fab_path_record *r = calloc(count, sizeof *r);
+    struct fab_wire_path_record *r = calloc(count, sizeof *r);
     ck_assert_uint_eq(table(&x, r, sizeof *r, count), count);
     uint32_t sls = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -171,27 +175,27 @@ END_TEST
 START_TEST(several_lids_make_several_paths)
 {
     struct place x = place_of(leaf_spine(2, 2, 2), "updn", 1, true);
-    struct fab_path_record r[8], q = {.sgid = {PREFIX, x.f->ports[host(&x, 0)].guid},
-                                      .dgid = {PREFIX, x.f->ports[host(&x, 3)].guid},
-                                      .paths = 3};
+    struct fab_wire_path_record r[8], q = {.sgid = {PREFIX, x.f->ports[host(&x, 0)].guid},
+                                           .dgid = {PREFIX, x.f->ports[host(&x, 3)].guid},
+                                           .paths = 3};
     uint8_t answer[FAB_MAD_SIZE];
     unsigned s = lid(&x, host(&x, 0)), d = lid(&x, host(&x, 3));
     const unsigned expect[4][3] = {{s, d, 0}, {s + 1, d + 1, 0}, {s, d + 1, 2}, {s + 1, d, 2}};
-    want(&x, &fab_path_record, &q, NAMES("SGID", "DGID"));
+    want(&x, &fab_wire_path_record, &q, NAMES("SGID", "DGID"));
     ck_assert_uint_eq(table(&x, r, sizeof r[0], 8), 4);
     for (size_t i = 0; i < 4; i++) {
         ck_assert_uint_eq(r[i].slid, expect[i][0]);
         ck_assert_uint_eq(r[i].dlid, expect[i][1]);
         ck_assert_uint_eq(r[i].preference, expect[i][2]);
     }
-    want(&x, &fab_path_record, &q, NAMES("SGID", "DGID", "NumbPath"));
+    want(&x, &fab_wire_path_record, &q, NAMES("SGID", "DGID", "NumbPath"));
     ck_assert_uint_eq(table(&x, r, sizeof r[0], 8), 3);
     q.slid = (uint16_t)(s + 1);
-    want(&x, &fab_path_record, &q, NAMES("SLID", "DGID"));
+    want(&x, &fab_wire_path_record, &q, NAMES("SLID", "DGID"));
     ck_assert_uint_eq(table(&x, r, sizeof r[0], 8), 2);
     ck_assert_uint_eq(r[0].slid, s + 1);
     x.req.method = FAB_METHOD_GET; /* Get returns one path */
-    want(&x, &fab_path_record, &q, NAMES("SGID", "DGID"));
+    want(&x, &fab_wire_path_record, &q, NAMES("SGID", "DGID"));
     ck_assert_uint_eq(get(&x, answer), 0);
     leave(&x);
 }
@@ -200,21 +204,21 @@ END_TEST
 START_TEST(many_paths_at_once)
 {
     struct place x = place_of(leaf_spine(3, 2, 2), "updn", 0, true);
-    struct fab_multi_path_record m = {.sgids = 2, .dgids = 3};
-    struct fab_path_record r[8];
+    struct fab_wire_multi_path_record m = {.sgids = 2, .dgids = 3};
+    struct fab_wire_path_record r[8];
     for (uint32_t i = 0; i < 5; i++) {
         m.gid[2 * i] = PREFIX;
         m.gid[2 * i + 1] = x.f->ports[host(&x, i)].guid;
     }
     x.req.method = FAB_METHOD_GET_MULTI;
-    want(&x, &fab_multi_path_record, &m, NAMES("SGIDCount", "DGIDCount"));
+    want(&x, &fab_wire_multi_path_record, &m, NAMES("SGIDCount", "DGIDCount"));
     ck_assert_uint_eq(table(&x, r, sizeof r[0], 8), 6);
     ck_assert_uint_eq(r[5].slid, lid(&x, host(&x, 1)));
     ck_assert_uint_eq(r[5].dlid, lid(&x, host(&x, 4)));
-    want(&x, &fab_multi_path_record, &m, NAMES("SGIDCount"));
+    want(&x, &fab_wire_multi_path_record, &m, NAMES("SGIDCount"));
     ck_assert_uint_eq(refusal(&x), FAB_SA_INSUFFICIENT_COMPONENTS);
     m.dgids = 255;
-    want(&x, &fab_multi_path_record, &m, NAMES("SGIDCount", "DGIDCount"));
+    want(&x, &fab_wire_multi_path_record, &m, NAMES("SGIDCount", "DGIDCount"));
     ck_assert_uint_eq(refusal(&x), FAB_SA_REQ_INVALID);
     x.req.method = FAB_METHOD_GET_TABLE; /* only GetMulti is defined for it */
     ck_assert_uint_eq(refusal(&x), FAB_SMP_BAD_ATTR);
@@ -225,11 +229,11 @@ END_TEST
 START_TEST(traces_go_the_way)
 {
     struct place x = place_of(leaf_spine(3, 2, 2), "updn", 0, true);
-    struct fab_path_record q = {.slid = (uint16_t)lid(&x, host(&x, 0)),
-                                .dlid = (uint16_t)lid(&x, host(&x, 5))};
-    struct fab_trace_record r[8];
+    struct fab_wire_path_record q = {.slid = (uint16_t)lid(&x, host(&x, 0)),
+                                     .dlid = (uint16_t)lid(&x, host(&x, 5))};
+    struct fab_wire_trace_record r[8];
     x.req.method = FAB_METHOD_GET_TRACE_TABLE;
-    want(&x, &fab_path_record, &q, NAMES("SLID", "DLID"));
+    want(&x, &fab_wire_path_record, &q, NAMES("SLID", "DLID"));
     ck_assert_uint_eq(table(&x, r, sizeof r[0], 8), 5); /* host, leaf, spine, leaf, host */
     ck_assert_uint_eq(r[0].node, x.f->nodes[x.f->ports[host(&x, 0)].node].guid);
     ck_assert_uint_eq(r[0].exit_port, 1);
@@ -239,11 +243,11 @@ START_TEST(traces_go_the_way)
     ck_assert_uint_eq(r[4].exit_port, 0);
     for (unsigned i = 0; i + 1 < 5; i++) {
         uint32_t node = fab_fabric_node_by_guid(x.f, r[i].node);
-        uint32_t peer = x.f->ports[fab_port_id(x.f, node, r[i].exit_port)].peer;
+        uint32_t peer = x.f->ports[fab_fabric_port_id(x.f, node, r[i].exit_port)].peer;
         ck_assert_uint_eq(x.f->nodes[x.f->ports[peer].node].guid, r[i + 1].node);
         ck_assert_uint_eq(x.f->ports[peer].num, r[i + 1].entry_port);
     }
-    want(&x, &fab_path_record, &q, NAMES("SLID"));
+    want(&x, &fab_wire_path_record, &q, NAMES("SLID"));
     ck_assert_uint_eq(refusal(&x), FAB_SA_INSUFFICIENT_COMPONENTS);
     leave(&x);
 }
@@ -251,9 +255,9 @@ END_TEST
 
 static void ask_path(struct place *x, uint64_t sgid_prefix, uint64_t dgid_prefix)
 {
-    struct fab_path_record q = {.sgid = {sgid_prefix, x->f->ports[host(x, 0)].guid},
-                                .dgid = {dgid_prefix, x->f->ports[host(x, 3)].guid}};
-    want(x, &fab_path_record, &q, NAMES("SGID", "DGID"));
+    struct fab_wire_path_record q = {.sgid = {sgid_prefix, x->f->ports[host(x, 0)].guid},
+                                     .dgid = {dgid_prefix, x->f->ports[host(x, 3)].guid}};
+    want(x, &fab_wire_path_record, &q, NAMES("SGID", "DGID"));
 }
 
 /* GIDs with the subnet's prefix and link-local GIDs name the same ports. The answer has the prefix
@@ -263,7 +267,7 @@ START_TEST(gids_have_the_prefix_of_the_subnet)
     const uint64_t ours = UINT64_C(0xfec0000000001234), other = UINT64_C(0xfec0000000001235);
     const uint64_t asked[4][2] = {{ours, ours}, {PREFIX, PREFIX}, {ours, PREFIX}, {PREFIX, ours}};
     struct place x = place_of(leaf_spine(2, 2, 2), "updn", 0, true);
-    struct fab_path_record r[8];
+    struct fab_wire_path_record r[8];
     x.v->policy.subnet_prefix = ours;
     for (size_t i = 0; i < 4; i++) {
         ask_path(&x, asked[i][0], asked[i][1]);
@@ -280,14 +284,14 @@ START_TEST(gids_have_the_prefix_of_the_subnet)
     ck_assert_uint_eq(refusal(&x), FAB_SA_INVALID_GID);
     ask_path(&x, ours, other); /* no router leads there */
     ck_assert_uint_eq(refusal(&x), FAB_SA_INVALID_GID);
-    struct fab_path_record q = {.sgid = {PREFIX, x.f->ports[host(&x, 0)].guid},
-                                .dgid = {PREFIX, x.f->ports[host(&x, 0)].guid},
-                                .slid = (uint16_t)lid(&x, host(&x, 0)),
-                                .dlid = (uint16_t)lid(&x, host(&x, 3))};
+    struct fab_wire_path_record q = {.sgid = {PREFIX, x.f->ports[host(&x, 0)].guid},
+                                     .dgid = {PREFIX, x.f->ports[host(&x, 0)].guid},
+                                     .slid = (uint16_t)lid(&x, host(&x, 0)),
+                                     .dlid = (uint16_t)lid(&x, host(&x, 3))};
     const char **const named[3] = {NAMES("SLID", "DLID"), NAMES("SGID", "DLID"),
                                    NAMES("SLID", "DGID")};
     for (size_t i = 0; i < 3; i++) {
-        want(&x, &fab_path_record, &q, named[i]);
+        want(&x, &fab_wire_path_record, &q, named[i]);
         ck_assert_uint_eq(table(&x, r, sizeof r[0], 8), 1);
         ck_assert_uint_eq(r[0].sgid[0], i == 1 ? PREFIX : ours);
         ck_assert_uint_eq(r[0].dgid[0], i == 2 ? PREFIX : ours);
@@ -300,17 +304,17 @@ START_TEST(traces_and_many_paths_have_the_prefix_of_the_subnet)
 {
     const uint64_t ours = UINT64_C(0xfec0000000001234);
     struct place x = place_of(leaf_spine(2, 2, 2), "updn", 0, true);
-    struct fab_multi_path_record m = {.sgids = 2, .dgids = 1};
-    struct fab_path_record r[8],
+    struct fab_wire_multi_path_record m = {.sgids = 2, .dgids = 1};
+    struct fab_wire_path_record r[8],
         q = {.slid = (uint16_t)lid(&x, host(&x, 0)), .dlid = (uint16_t)lid(&x, host(&x, 3))};
-    struct fab_trace_record t[8];
+    struct fab_wire_trace_record t[8];
     x.v->policy.subnet_prefix = ours;
     for (uint32_t i = 0; i < 3; i++) {
         m.gid[2 * i] = i < 2 ? ours : PREFIX;
         m.gid[2 * i + 1] = x.f->ports[host(&x, i)].guid;
     }
     x.req.method = FAB_METHOD_GET_MULTI;
-    want(&x, &fab_multi_path_record, &m, NAMES("SGIDCount", "DGIDCount"));
+    want(&x, &fab_wire_multi_path_record, &m, NAMES("SGIDCount", "DGIDCount"));
     ck_assert_uint_eq(table(&x, r, sizeof r[0], 8), 2);
     for (uint32_t i = 0; i < 2; i++) {
         ck_assert_uint_eq(r[i].sgid[0], ours);
@@ -319,10 +323,10 @@ START_TEST(traces_and_many_paths_have_the_prefix_of_the_subnet)
         ck_assert_uint_eq(r[i].dgid[1], x.f->ports[host(&x, 2)].guid);
     }
     m.gid[2] = ours + 1;
-    want(&x, &fab_multi_path_record, &m, NAMES("SGIDCount", "DGIDCount"));
+    want(&x, &fab_wire_multi_path_record, &m, NAMES("SGIDCount", "DGIDCount"));
     ck_assert_uint_eq(refusal(&x), FAB_SA_INVALID_GID);
     x.req.method = FAB_METHOD_GET_TRACE_TABLE;
-    want(&x, &fab_path_record, &q, NAMES("SLID", "DLID"));
+    want(&x, &fab_wire_path_record, &q, NAMES("SLID", "DLID"));
     ck_assert_uint_eq(table(&x, t, sizeof t[0], 8), 5);
     for (uint32_t i = 0; i < 5; i++)
         ck_assert_uint_eq(t[i].gid_prefix, ours);

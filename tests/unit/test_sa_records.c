@@ -15,10 +15,10 @@ START_TEST(every_record_is_there_once)
     }
     for (uint32_t p = 0; p < f->port_count; p++)
         if (f->ports[p].present)
-            keys += fab_pkeys_blocks(fab_pkeys_room(f, p));
+            keys += fab_target_pkeys_blocks(fab_target_pkeys_capacity(f, p));
     for (uint32_t p = 0; p < f->port_count; p++)
         links += f->ports[p].peer != FAB_NONE;
-    blocks = switches * fab_lft_blocks(&x.v->target->lft);
+    blocks = switches * fab_target_lft_blocks(&x.v->target->lft);
     const struct {
         uint16_t id;
         uint32_t count;
@@ -43,35 +43,36 @@ END_TEST
 START_TEST(components_choose_records)
 {
     struct place x = place_of(leaf_spine(3, 2, 4), "updn", 0, true);
-    struct fab_node_record n = {.info.node_type = FAB_NODE_SWITCH}, got;
-    struct fab_link_record link, l;
-    struct fab_lft_record lft = {.lid = (uint16_t)lid(&x, fab_port_id(x.f, 0, 0))}, row;
-    want(&x, &fab_node_record, &n, NAMES("NodeType"));
+    struct fab_wire_node_record n = {.info.node_type = FAB_NODE_SWITCH}, got;
+    struct fab_wire_link_record link, l;
+    struct fab_wire_lft_record lft = {.lid = (uint16_t)lid(&x, fab_fabric_port_id(x.f, 0, 0))}, row;
+    want(&x, &fab_wire_node_record, &n, NAMES("NodeType"));
     ck_assert_uint_eq(table(&x, &got, sizeof got, 1), 5);
     n.lid = (uint16_t)lid(&x, host(&x, 2));
-    want(&x, &fab_node_record, &n, NAMES("LID"));
+    want(&x, &fab_wire_node_record, &n, NAMES("LID"));
     ck_assert_uint_eq(table(&x, &got, sizeof got, 1), 1);
     ck_assert_uint_eq(got.lid, n.lid);
     ck_assert_str_eq((const char *)got.desc.text, x.f->nodes[x.f->switch_count + 2].desc);
     ck_assert_uint_eq(got.info.port_guid, x.f->ports[host(&x, 2)].guid);
     ck_assert_uint_eq(got.info.local_port, 1);
-    want(&x, &fab_node_record, &n, NAMES("LID", "NodeType")); /* a host is not a switch */
+    want(&x, &fab_wire_node_record, &n, NAMES("LID", "NodeType")); /* a host is not a switch */
     ck_assert_uint_eq(table(&x, &got, sizeof got, 1), 0);
     n.lid = 0xbfff;
-    want(&x, &fab_node_record, &n, NAMES("LID"));
+    want(&x, &fab_wire_node_record, &n, NAMES("LID"));
     ck_assert_uint_eq(table(&x, &got, sizeof got, 1), 0);
     strcpy((char *)n.desc.text, x.f->nodes[3].desc);
-    want(&x, &fab_node_record, &n, NAMES("NodeDescription"));
+    want(&x, &fab_wire_node_record, &n, NAMES("NodeDescription"));
     ck_assert_uint_eq(table(&x, &got, sizeof got, 1), 1);
     ck_assert_uint_eq(got.info.node_guid, x.f->nodes[3].guid);
-    link = (struct fab_link_record){.to_lid = (uint16_t)lid(&x, host(&x, 0))};
-    want(&x, &fab_link_record, &link, NAMES("ToLID"));
+    link = (struct fab_wire_link_record){.to_lid = (uint16_t)lid(&x, host(&x, 0))};
+    want(&x, &fab_wire_link_record, &link, NAMES("ToLID"));
     ck_assert_uint_eq(table(&x, &l, sizeof l, 1), 1);
     ck_assert_uint_eq(l.to_port, 1);
-    ck_assert_uint_eq(l.from_lid, lid(&x, fab_port_id(x.f, fab_peer_node(x.f, host(&x, 0)), 0)));
-    want(&x, &fab_lft_record, &lft, NAMES("LID", "BlockNum"));
+    ck_assert_uint_eq(l.from_lid,
+                      lid(&x, fab_fabric_port_id(x.f, fab_fabric_peer_node(x.f, host(&x, 0)), 0)));
+    want(&x, &fab_wire_lft_record, &lft, NAMES("LID", "BlockNum"));
     ck_assert_uint_eq(table(&x, &row, sizeof row, 1), 1);
-    ck_assert_mem_eq(row.port, fab_lft_row(&x.v->target->lft, 0), 64);
+    ck_assert_mem_eq(row.port, fab_target_lft_row(&x.v->target->lft, 0), 64);
     leave(&x);
 }
 END_TEST
@@ -83,7 +84,7 @@ START_TEST(arbitration_has_the_blocks_that_ports_have)
     static const uint8_t caps[] = {0, 1, 32, 33, 64};
     struct place x = place_of(leaf_spine(2, 1, 2), "updn", 0, true);
     struct fab_fabric *f = (struct fab_fabric *)(uintptr_t)x.f;
-    struct fab_vlarb_record r[64], q = {0};
+    struct fab_wire_vlarb_record r[64], q = {0};
     uint32_t expect = 0, of_one = host(&x, 3);
     for (uint32_t p = 0, n = 0; p < f->port_count; p++, n++) {
         unsigned low = caps[n % 5], high = caps[n / 5 % 5];
@@ -94,10 +95,10 @@ START_TEST(arbitration_has_the_blocks_that_ports_have)
     }
     f->ports[of_one].info.vlarb_low_cap = 33;
     f->ports[of_one].info.vlarb_high_cap = 32;
-    want(&x, &fab_vlarb_record, &q, NULL);
+    want(&x, &fab_wire_vlarb_record, &q, NULL);
     ck_assert_uint_eq(table(&x, r, sizeof r[0], 64), expect + 3);
     q.lid = (uint16_t)lid(&x, of_one);
-    want(&x, &fab_vlarb_record, &q, NAMES("LID"));
+    want(&x, &fab_wire_vlarb_record, &q, NAMES("LID"));
     ck_assert_uint_eq(table(&x, r, sizeof r[0], 64), 3);
     for (unsigned i = 0; i < 3; i++) {
         ck_assert_uint_eq(r[i].lid, q.lid);
@@ -105,7 +106,7 @@ START_TEST(arbitration_has_the_blocks_that_ports_have)
         ck_assert_uint_eq(r[i].block, i + 1);
     }
     q.block = 4;
-    want(&x, &fab_vlarb_record, &q, NAMES("LID", "BlockNum"));
+    want(&x, &fab_wire_vlarb_record, &q, NAMES("LID", "BlockNum"));
     ck_assert_uint_eq(table(&x, r, sizeof r[0], 64), 0);
     leave(&x);
 }
@@ -115,14 +116,14 @@ END_TEST
 START_TEST(arbitration_shows_the_entries)
 {
     struct place x = place_of(grid((const uint32_t[3]){4, 4, 1}, true, 1), "dfsssp", 0, true);
-    struct fab_vlarb_record r, q = {.port = 1, .block = 1};
-    uint32_t port = fab_port_id(x.f, 0, 1);
+    struct fab_wire_vlarb_record r, q = {.port = 1, .block = 1};
+    uint32_t port = fab_fabric_port_id(x.f, 0, 1);
     struct fab_arb arb;
     ck_assert_uint_ne(x.f->ports[port].peer, FAB_NONE);
     ck_assert(fab_target_arb(x.f, &x.v->policy, &x.v->target->vls, port, NULL, &arb));
     ck_assert_uint_gt(arb.lows, 1);
-    q.lid = (uint16_t)lid(&x, fab_port_id(x.f, 0, 0));
-    want(&x, &fab_vlarb_record, &q, NAMES("LID", "OutputPortNum", "BlockNum"));
+    q.lid = (uint16_t)lid(&x, fab_fabric_port_id(x.f, 0, 0));
+    want(&x, &fab_wire_vlarb_record, &q, NAMES("LID", "OutputPortNum", "BlockNum"));
     ck_assert_uint_eq(table(&x, &r, sizeof r, 1), 1);
     for (unsigned i = 0; i < arb.lows && i < 32; i++) {
         ck_assert_uint_eq(r.table.entry[i].vl, arb.low[i].vl);
@@ -135,10 +136,10 @@ END_TEST
 START_TEST(capabilities_match_by_bits)
 {
     struct place x = place_of(leaf_spine(2, 1, 2), "updn", 0, true);
-    struct fab_port_info_record q = {.info.cap_mask = 2};
+    struct fab_wire_port_info_record q = {.info.cap_mask = 2};
     for (uint32_t i = 0; i < 4; i++)
         x.f->ports[host(&x, i)].info.cap_mask = i < 2 ? 2 | 8 : i;
-    want(&x, &fab_port_info_record, &q, NAMES("CapabilityMask"));
+    want(&x, &fab_wire_port_info_record, &q, NAMES("CapabilityMask"));
     ck_assert_uint_eq(table(&x, NULL, 0, 0), 1); /* only the port with exactly this mask */
     x.req.attr_mod = 1u << 31;
     ck_assert_uint_eq(table(&x, NULL, 0, 0), 4); /* 10, 10, 2, 3 */
@@ -152,18 +153,19 @@ START_TEST(keys_are_for_the_trusted)
     for (uint32_t p = 0; p < f->port_count; p++)
         f->ports[p].info.m_key = 77;
     struct place x = place_of(f, "updn", 0, true);
-    struct fab_port_info_record r, q = {.info.m_key = 77};
-    want(&x, &fab_port_info_record, &q, NULL);
+    struct fab_wire_port_info_record r, q = {.info.m_key = 77};
+    want(&x, &fab_wire_port_info_record, &q, NULL);
     table(&x, &r, sizeof r, 1);
     ck_assert_uint_eq(r.info.m_key, 0);
-    want(&x, &fab_port_info_record, &q, NAMES("M_Key")); /* and it cannot be found by guessing */
+    want(&x, &fab_wire_port_info_record, &q,
+         NAMES("M_Key")); /* and it cannot be found by guessing */
     ck_assert_uint_eq(table(&x, &r, sizeof r, 1), 0);
     x.req.attr_id = FAB_SA_PKEY_TABLE_RECORD;
     x.req.comp_mask = 0;
     ck_assert_uint_eq(refusal(&x), FAB_SA_REQ_INVALID);
     x.req.trusted = true;
     ck_assert_uint_eq(refusal(&x), 0);
-    want(&x, &fab_port_info_record, &q, NULL);
+    want(&x, &fab_wire_port_info_record, &q, NULL);
     table(&x, &r, sizeof r, 1);
     ck_assert_uint_eq(r.info.m_key, 77);
     leave(&x);
@@ -173,7 +175,7 @@ END_TEST
 START_TEST(managers_are_told)
 {
     struct place x = place_of(leaf_spine(3, 2, 2), "updn", 0, true);
-    struct fab_sm_info_record r[3], q = {.lid = (uint16_t)lid(&x, host(&x, 2))};
+    struct fab_wire_sm_info_record r[3], q = {.lid = (uint16_t)lid(&x, host(&x, 2))};
     const struct fab_sm_info others[] = {{.guid = x.f->ports[host(&x, 2)].guid,
                                           .sm_key = 99,
                                           .activity = 5,
@@ -181,12 +183,12 @@ START_TEST(managers_are_told)
                                           .state = FAB_SM_STANDBY},
                                          {.guid = 4711, .state = FAB_SM_STANDBY}};
     ((struct fab_fabric *)(uintptr_t)x.f)->self_port = host(&x, 0);
-    want(&x, &fab_sm_info_record, &q, NULL);
+    want(&x, &fab_wire_sm_info_record, &q, NULL);
     ck_assert_uint_eq(table(&x, r, sizeof r[0], 3), 1);
     ck_assert_int_eq(fab_sa_set_managers(x.sa, others, 2), FAB_OK);
     ck_assert_int_eq(fab_sa_set_managers(x.sa, others, FAB_SA_MANAGERS + 1), FAB_E_LIMIT);
     ck_assert_uint_eq(table(&x, r, sizeof r[0], 3), 2); /* one of them was removed */
-    want(&x, &fab_sm_info_record, &q, NAMES("LID"));
+    want(&x, &fab_wire_sm_info_record, &q, NAMES("LID"));
     ck_assert_uint_eq(table(&x, r, sizeof r[0], 3), 1);
     ck_assert_uint_eq(r[0].info.state, FAB_SM_STANDBY);
     ck_assert_uint_eq(r[0].info.priority, 3);
@@ -198,18 +200,19 @@ END_TEST
 START_TEST(get_is_for_one_record)
 {
     struct place x = place_of(leaf_spine(2, 1, 2), "updn", 0, true);
-    struct fab_node_record n = {.lid = (uint16_t)lid(&x, host(&x, 1))}, got;
+    struct fab_wire_node_record n = {.lid = (uint16_t)lid(&x, host(&x, 1))}, got;
     uint8_t answer[FAB_MAD_SIZE];
     x.req.method = FAB_METHOD_GET;
-    want(&x, &fab_node_record, &n, NAMES("LID"));
+    want(&x, &fab_wire_node_record, &n, NAMES("LID"));
     ck_assert_uint_eq(get(&x, answer), 0);
     ck_assert_uint_eq(answer[3], FAB_METHOD_GET_RESP);
-    ck_assert_int_eq(fab_rec_unpack(&fab_node_record, answer + FAB_SA_DATA, 200, &got), FAB_OK);
+    ck_assert_int_eq(fab_wire_rec_unpack(&fab_wire_node_record, answer + FAB_SA_DATA, 200, &got),
+                     FAB_OK);
     ck_assert_uint_eq(got.lid, n.lid);
     n.lid = 0xbfff;
-    want(&x, &fab_node_record, &n, NAMES("LID"));
+    want(&x, &fab_wire_node_record, &n, NAMES("LID"));
     ck_assert_uint_eq(get(&x, answer), FAB_SA_NO_RECORDS);
-    want(&x, &fab_node_record, &n, NULL);
+    want(&x, &fab_wire_node_record, &n, NULL);
     ck_assert_uint_eq(get(&x, answer), FAB_SA_TOO_MANY_RECORDS);
     x.req.attr_id = 0x1234;
     ck_assert_uint_eq(get(&x, answer), FAB_SMP_BAD_ATTR);
@@ -228,12 +231,12 @@ END_TEST
 START_TEST(tables_can_be_interrupted)
 {
     struct place x = place_of(leaf_spine(3, 2, 4), "updn", 0, true);
-    struct fab_node_record n = {.info.node_type = FAB_NODE_SWITCH};
+    struct fab_wire_node_record n = {.info.node_type = FAB_NODE_SWITCH};
     struct fab_sa_query q;
     uint8_t record[FAB_REC_MAX];
     uint32_t found = 0, pauses = 0;
     int r;
-    want(&x, &fab_node_record, &n, NAMES("NodeType"));
+    want(&x, &fab_wire_node_record, &n, NAMES("NodeType"));
     ck_assert_uint_eq(fab_sa_begin(x.sa, &x.req, &q), 0);
     do {
         uint32_t budget = 1;

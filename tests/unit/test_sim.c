@@ -18,7 +18,7 @@ START_TEST(what_is_refused)
     ck_assert_uint_eq(data[15], 0);
     ck_assert_int_eq(get(&x, sw, FAB_ATTR_MLNX_EXT_PORT_INFO, 200, data), FAB_SMP_BAD_VALUE);
     ck_assert_int_eq(get(&x, sw, FAB_ATTR_VENDOR_DIAG, 0, data), 0);
-    ck_assert_uint_eq(fab_be16(data), 0); /* no next page */
+    ck_assert_uint_eq(fab_base_get_be16(data), 0); /* no next page */
     ck_assert_int_eq(get(&x, sw, FAB_ATTR_VENDOR_DIAG, 1, data), FAB_SMP_BAD_VALUE);
     ck_assert_int_eq(set(&x, sw, FAB_ATTR_VENDOR_DIAG, 0, data), FAB_SMP_BAD_ATTR);
     ck_assert_int_eq(get(&x, sw, FAB_ATTR_RFT, 0, data), FAB_SMP_BAD_ATTR);
@@ -51,20 +51,20 @@ START_TEST(set_is_all_or_nothing)
     info.lid = 0xc000; /* multicast */
     info.sm_lid = 5;
     info.port_state = info.phys_state = 0;
-    fab_attr_pack(&fab_attr_port_info, &info, data, sizeof data);
+    fab_wire_attr_pack(&fab_wire_attr_port_info, &info, data, sizeof data);
     ck_assert_int_eq(set(&x, x.r.node, FAB_ATTR_PORT_INFO, x.r.port, data), FAB_SMP_BAD_VALUE);
     ck_assert_uint_eq(port_info(&x, x.r.node, x.r.port).sm_lid, 0);
     info.lid = 0xbfff;
     info.lmc = 1; /* reaches into multicast */
-    fab_attr_pack(&fab_attr_port_info, &info, data, sizeof data);
+    fab_wire_attr_pack(&fab_wire_attr_port_info, &info, data, sizeof data);
     ck_assert_int_eq(set(&x, x.r.node, FAB_ATTR_PORT_INFO, x.r.port, data), FAB_SMP_BAD_VALUE);
     info.lmc = 0;
     info.op_vls = 15;
-    fab_attr_pack(&fab_attr_port_info, &info, data, sizeof data);
+    fab_wire_attr_pack(&fab_wire_attr_port_info, &info, data, sizeof data);
     ck_assert_int_eq(set(&x, x.r.node, FAB_ATTR_PORT_INFO, x.r.port, data), FAB_SMP_BAD_VALUE);
     ck_assert_uint_eq(port_info(&x, x.r.node, x.r.port).lid, 0);
     info.op_vls = 1;
-    fab_attr_pack(&fab_attr_port_info, &info, data, sizeof data);
+    fab_wire_attr_pack(&fab_wire_attr_port_info, &info, data, sizeof data);
     ck_assert_int_eq(set(&x, x.r.node, FAB_ATTR_PORT_INFO, x.r.port, data), 0);
     info = port_info(&x, x.r.node, x.r.port);
     ck_assert_uint_eq(info.lid, 0xbfff);
@@ -92,8 +92,8 @@ START_TEST(tables_are_kept)
     ck_assert_int_eq(get(&x, sw, FAB_ATTR_LFT, 3, data), 0);
     ck_assert_uint_eq(data[0], 0xff);
     ck_assert_int_eq(get(&x, x.r.node, FAB_ATTR_PKEY_TABLE, 0, data), 0);
-    ck_assert_uint_eq(fab_be16(data), 0xffff);
-    ck_assert_uint_eq(fab_be16(data + 2), 0);
+    ck_assert_uint_eq(fab_base_get_be16(data), 0xffff);
+    ck_assert_uint_eq(fab_base_get_be16(data + 2), 0);
     ck_assert_int_eq(get(&x, sw, FAB_ATTR_SL2VL, 0x0102, data), 0);
     ck_assert_uint_eq(data[0], 0x01);
     kept(&x, sw, FAB_ATTR_LFT, 0, 64);
@@ -195,7 +195,7 @@ START_TEST(multicast_tables_have_positions)
     struct lab x = {.f = f};
     ck_assert_int_eq(fab_sim_new(f, 1, &x.r.sim), FAB_OK);
     drive_sit(&x.r);
-    x.leaf = fab_peer_node(f, fab_port_id(f, x.r.node, x.r.port));
+    x.leaf = fab_fabric_peer_node(f, fab_fabric_port_id(f, x.r.node, x.r.port));
     const struct fab_path path = {.hops = 1, .port = {0, x.r.port}};
     uint8_t data[FAB_SMP_DATA];
     for (uint32_t position = 0; position < 16; position++) {
@@ -220,10 +220,10 @@ START_TEST(lamps)
 {
     struct lab x = lab_new();
     uint8_t data[FAB_SMP_DATA] = {0xff, 0xff};
-    x.r.sim->ports[fab_port_id(x.f, x.leaf, 0)].info.cap_mask |= CAP_LED_INFO;
+    x.r.sim->ports[fab_fabric_port_id(x.f, x.leaf, 0)].info.cap_mask |= CAP_LED_INFO;
     ck_assert_int_eq(set(&x, x.leaf, FAB_ATTR_LED_INFO, 3, data), 0);
     ck_assert_int_eq(get(&x, x.leaf, FAB_ATTR_LED_INFO, 3, data), 0);
-    ck_assert_uint_eq(fab_be16(data), 0x8000);
+    ck_assert_uint_eq(fab_base_get_be16(data), 0x8000);
     ck_assert_int_eq(get(&x, x.leaf, FAB_ATTR_LED_INFO, 2, data), 0);
     ck_assert_uint_eq(data[0], 0);
     ck_assert_int_eq(get(&x, x.leaf, FAB_ATTR_LED_INFO, 200, data), FAB_SMP_BAD_VALUE);
@@ -239,7 +239,7 @@ START_TEST(management_keys)
     info.m_key = 0x1234;
     info.m_key_protect = 1;
     info.port_state = info.phys_state = 0;
-    fab_attr_pack(&fab_attr_port_info, &info, data, sizeof data);
+    fab_wire_attr_pack(&fab_wire_attr_port_info, &info, data, sizeof data);
     ck_assert_int_eq(set(&x, x.leaf, FAB_ATTR_PORT_INFO, 0, data), 0);
     ck_assert_uint_eq(port_info(&x, x.leaf, 0).m_key, 0); /* hidden */
     ck_assert_uint_eq(fab_sim_port(x.r.sim, x.leaf, 0)->m_key, 0x1234);
@@ -253,8 +253,8 @@ START_TEST(management_keys)
                           .path = x.paths[x.leaf]};
     uint8_t bytes[FAB_MAD_SIZE], reply[FAB_MAD_SIZE];
     info.m_key_protect = 2;
-    fab_attr_pack(&fab_attr_port_info, &info, data, sizeof data);
-    ck_assert_int_eq(fab_smp_pack(&mad, data, bytes), FAB_OK);
+    fab_wire_attr_pack(&fab_wire_attr_port_info, &info, data, sizeof data);
+    ck_assert_int_eq(fab_wire_smp_pack(&mad, data, bytes), FAB_OK);
     ck_assert_int_eq(fab_sim_send(x.r.sim, x.r.node, x.r.port, 0, bytes, reply), 1);
     ck_assert_int_eq(get(&x, x.leaf, FAB_ATTR_NODE_INFO, 0, data), -1);
     lab_free(&x);
@@ -288,21 +288,21 @@ static void hostile_mad(struct fab_prng *p, uint8_t mad[FAB_MAD_SIZE])
     static const uint8_t classes[] = {0x01, 0x81, 0x81, 0x81, 0x03, 0x04};
     static const uint8_t methods[] = {1, 2, 2, 2, 5, 7, 0x81};
     for (size_t i = 0; i < FAB_MAD_SIZE; i++)
-        mad[i] = (uint8_t)fab_prng_next(p);
+        mad[i] = (uint8_t)fab_base_prng_next(p);
     mad[0] = mad[2] = 1;
-    mad[1] = classes[fab_prng_below(p, sizeof classes)];
-    mad[3] = methods[fab_prng_below(p, sizeof methods)];
+    mad[1] = classes[fab_base_prng_below(p, sizeof classes)];
+    mad[3] = methods[fab_base_prng_below(p, sizeof methods)];
     mad[4] &= 0x80;
-    mad[6] = (uint8_t)fab_prng_below(p, 3);
-    mad[7] = (uint8_t)fab_prng_below(p, 4);
+    mad[6] = (uint8_t)fab_base_prng_below(p, 3);
+    mad[7] = (uint8_t)fab_base_prng_below(p, 4);
     mad[16] = 0;
-    mad[17] = (uint8_t)(0x10 + fab_prng_below(p, 17));
+    mad[17] = (uint8_t)(0x10 + fab_base_prng_below(p, 17));
     memset(mad + 20, 0, 4);
-    mad[20 + fab_prng_below(p, 4)] = (uint8_t)fab_prng_next(p);
+    mad[20 + fab_base_prng_below(p, 4)] = (uint8_t)fab_base_prng_next(p);
     memset(mad + 32, 0xff, 4);
     for (size_t i = 0; i < 8; i++) {
-        mad[128 + i] = (uint8_t)fab_prng_below(p, 6);
-        mad[192 + i] = (uint8_t)fab_prng_below(p, 6);
+        mad[128 + i] = (uint8_t)fab_base_prng_below(p, 6);
+        mad[192 + i] = (uint8_t)fab_base_prng_below(p, 6);
     }
 }
 
@@ -314,11 +314,11 @@ START_TEST(hostile_mads)
     struct fab_sim_delivery mail;
     uint8_t mad[FAB_MAD_SIZE], reply[FAB_MAD_SIZE];
     unsigned answered = 0;
-    fab_prng_init(&p, seed);
+    fab_base_prng_init(&p, seed);
     fab_sim_attach(x.r.sim, x.r.node, x.r.port, true);
     for (unsigned i = 0; i < 200000; i++) {
         hostile_mad(&p, mad);
-        uint16_t dlid = (uint16_t)fab_prng_below(&p, 12);
+        uint16_t dlid = (uint16_t)fab_base_prng_below(&p, 12);
         int got = fab_sim_send(x.r.sim, x.r.node, x.r.port, dlid, mad, reply);
         ck_assert_int_le(got, 1);
         answered += got == 1;

@@ -21,7 +21,7 @@ static int ask(struct lab *x, uint32_t node, uint32_t tid, uint8_t *reply)
                           .attr_id = FAB_ATTR_NODE_INFO,
                           .path = x->paths[node]};
     uint8_t bytes[FAB_MAD_SIZE];
-    ck_assert_int_eq(fab_smp_pack(&mad, NULL, bytes), FAB_OK);
+    ck_assert_int_eq(fab_wire_smp_pack(&mad, NULL, bytes), FAB_OK);
     return fab_sim_send(x->r.sim, x->r.node, x->r.port, 0xffff, bytes, reply);
 }
 
@@ -63,9 +63,9 @@ START_TEST(order)
     uint8_t reply[FAB_MAD_SIZE];
     struct fab_prng prng;
     uint32_t due[200], next = 0;
-    fab_prng_init(&prng, test_seed("order", 5));
+    fab_base_prng_init(&prng, test_seed("order", 5));
     for (uint32_t i = 0; i < 200; i++) {
-        due[i] = 10 * (1 + (uint32_t)fab_prng_below(&prng, 20));
+        due[i] = 10 * (1 + (uint32_t)fab_base_prng_below(&prng, 20));
         ck_assert_int_eq(fab_sim_delay(x.r.sim, x.spine, due[i], 0), FAB_OK);
         ck_assert_int_eq(ask(&x, x.spine, i, reply), 0);
     }
@@ -126,7 +126,7 @@ START_TEST(power)
 {
     struct lab x = lab_manager();
     uint8_t data[FAB_SMP_DATA], peer;
-    uint32_t top, far = x.f->ports[fab_port_id(x.f, x.leaf, x.up)].peer;
+    uint32_t top, far = x.f->ports[fab_fabric_port_id(x.f, x.leaf, x.up)].peer;
     peer = x.f->ports[far].num;
     ck_assert_int_eq(fab_sim_power_off(x.r.sim, 999), FAB_E_NOT_FOUND);
     memset(data, 0x11, sizeof data);
@@ -160,18 +160,18 @@ static int with_key(struct lab *x, uint8_t method, uint16_t attr, uint64_t key,
                           .m_key = key,
                           .path = x->paths[x->spine]};
     uint8_t bytes[FAB_MAD_SIZE], reply[FAB_MAD_SIZE];
-    ck_assert_int_eq(fab_smp_pack(&mad, data, bytes), FAB_OK);
+    ck_assert_int_eq(fab_wire_smp_pack(&mad, data, bytes), FAB_OK);
     if (fab_sim_send(x->r.sim, x->r.node, x->r.port, 0xffff, bytes, reply) != 1)
         return -1;
     memcpy(data, reply + 64, FAB_SMP_DATA);
-    return fab_be16(reply + 4) & 0x7fff;
+    return fab_base_get_be16(reply + 4) & 0x7fff;
 }
 
 static int read_key(struct lab *x, uint64_t key, uint64_t *ret_key)
 {
     uint8_t data[FAB_SMP_DATA] = {0};
     int status = with_key(x, FAB_METHOD_GET, FAB_ATTR_PORT_INFO, key, data);
-    *ret_key = fab_be64(data);
+    *ret_key = fab_base_get_be64(data);
     return status;
 }
 
@@ -196,9 +196,9 @@ START_TEST(protection_levels)
         ck_assert_int_eq(with_key(&x, FAB_METHOD_SET, FAB_ATTR_LFT, 7, data), -1);
         ck_assert_uint_eq(fab_sim_port(x.r.sim, x.spine, 0)->m_key_violations, before + 1);
         ck_assert_uint_ge(traps(&x, 256, &n, NULL), 1);
-        ck_assert_uint_eq(fab_be64(n.details + 14), 7);
+        ck_assert_uint_eq(fab_base_get_be64(n.details + 14), 7);
         ck_assert_uint_eq(n.details[6], FAB_METHOD_SET);
-        ck_assert_uint_eq(fab_be16(n.details + 8), FAB_ATTR_LFT);
+        ck_assert_uint_eq(fab_base_get_be16(n.details + 8), FAB_ATTR_LFT);
         ck_assert_uint_eq(n.details[23], 0x80 | x.paths[x.spine].hops);
         lab_free(&x);
     }
@@ -231,7 +231,7 @@ END_TEST
 START_TEST(silence_and_loss)
 {
     struct lab x = lab_managed();
-    uint32_t spine = fab_peer_node(x.f, uplink(&x));
+    uint32_t spine = fab_fabric_peer_node(x.f, uplink(&x));
     uint8_t data[FAB_SMP_DATA];
     uint64_t guid;
     ck_assert_int_eq(fab_sim_silence(x.r.sim, 999, true), FAB_E_NOT_FOUND);
@@ -293,7 +293,7 @@ START_TEST(lies)
         if (lie >= FAB_SIM_CORRUPT_RANDOM && lie <= FAB_SIM_CORRUPT_ZEROS)
             ck_assert_mem_ne(truth, data, sizeof data);
         if (lie == FAB_SIM_CORRUPT_DUPLICATE_GUID && x.spine != 0) {
-            fab_attr_unpack(&fab_attr_node_info, data, sizeof data, &info);
+            fab_wire_attr_unpack(&fab_wire_attr_node_info, data, sizeof data, &info);
             ck_assert_uint_eq(info.node_guid, x.f->nodes[0].guid);
         }
     }
@@ -310,7 +310,7 @@ START_TEST(bit_errors)
     struct lab x = lab_manager();
     uint8_t data[FAB_SMP_DATA];
     uint8_t near = x.paths[x.spine].port[x.paths[x.spine].hops];
-    uint32_t far = x.f->ports[fab_port_id(x.f, x.leaf, near)].peer;
+    uint32_t far = x.f->ports[fab_fabric_port_id(x.f, x.leaf, near)].peer;
     unsigned lost = 0;
     ck_assert_int_eq(fab_sim_bit_errors(x.r.sim, x.leaf, near, 1e-9), FAB_OK);
     fab_sim_advance(x.r.sim, 1000000); /* 100 Gb/s: 100 a second */
@@ -335,16 +335,17 @@ START_TEST(degraded)
 {
     struct lab x = lab_manager();
     const struct fab_port_info *info = fab_sim_port(x.r.sim, x.leaf, x.up);
-    const struct fab_port *far = &x.f->ports[x.f->ports[fab_port_id(x.f, x.leaf, x.up)].peer];
-    uint32_t rate = fab_link_rate(info);
+    const struct fab_port *far =
+        &x.f->ports[x.f->ports[fab_fabric_port_id(x.f, x.leaf, x.up)].peer];
+    uint32_t rate = fab_wire_link_rate(info);
     ck_assert_int_eq(fab_sim_degrade(x.r.sim, x.leaf, x.up, 1, "QDR"), FAB_OK);
-    ck_assert_uint_eq(fab_link_rate(info), 10000);
-    ck_assert_uint_eq(fab_link_rate(fab_sim_port(x.r.sim, far->node, far->num)), 10000);
+    ck_assert_uint_eq(fab_wire_link_rate(info), 10000);
+    ck_assert_uint_eq(fab_wire_link_rate(fab_sim_port(x.r.sim, far->node, far->num)), 10000);
     ck_assert_uint_eq(info->port_state, FAB_STATE_INIT);
     ck_assert_int_eq(fab_sim_degrade(x.r.sim, x.leaf, x.up, 3, NULL), FAB_E_INVAL);
     ck_assert_int_eq(fab_sim_degrade(x.r.sim, x.leaf, x.up, 0, "ODR"), FAB_E_INVAL);
     ck_assert_int_eq(fab_sim_degrade(x.r.sim, x.leaf, x.up, 0, NULL), FAB_OK);
-    ck_assert_uint_eq(fab_link_rate(info), rate);
+    ck_assert_uint_eq(fab_wire_link_rate(info), rate);
     lab_free(&x);
 }
 END_TEST

@@ -23,7 +23,7 @@ START_TEST(power_on)
         const struct fab_port *port = &x.f->ports[p];
         if (port->peer != FAB_NONE)
             states_are(&x, p, FAB_STATE_INIT, FAB_PHYS_LINKUP);
-        else if (port->num == 0 && fab_node_is_switch(x.f, port->node))
+        else if (port->num == 0 && fab_fabric_node_is_switch(x.f, port->node))
             states_are(&x, p, FAB_STATE_ACTIVE, FAB_PHYS_LINKUP);
         ck_assert_uint_eq(fab_sim_port(x.r.sim, port->node, port->num)->lid, 0);
     }
@@ -91,15 +91,15 @@ START_TEST(cables)
     states_are(&x, up, FAB_STATE_DOWN, FAB_PHYS_POLLING);
     states_are(&x, far, FAB_STATE_DOWN, FAB_PHYS_POLLING);
     ck_assert_int_eq(get(&x, sw, FAB_ATTR_SWITCH_INFO, 0, data), 0);
-    fab_attr_unpack(&fab_attr_switch_info, data, sizeof data, &info);
+    fab_wire_attr_unpack(&fab_wire_attr_switch_info, data, sizeof data, &info);
     ck_assert_uint_eq(info.port_state_change, 1);
     info.port_state_change = 0; /* zero leaves it */
-    fab_attr_pack(&fab_attr_switch_info, &info, data, sizeof data);
+    fab_wire_attr_pack(&fab_wire_attr_switch_info, &info, data, sizeof data);
     ck_assert_int_eq(set(&x, sw, FAB_ATTR_SWITCH_INFO, 0, data), 0);
-    fab_attr_unpack(&fab_attr_switch_info, data, sizeof data, &info);
+    fab_wire_attr_unpack(&fab_wire_attr_switch_info, data, sizeof data, &info);
     ck_assert_uint_eq(info.port_state_change, 1);
     ck_assert_int_eq(set(&x, sw, FAB_ATTR_SWITCH_INFO, 0, data), 0); /* one clears it */
-    fab_attr_unpack(&fab_attr_switch_info, data, sizeof data, &info);
+    fab_wire_attr_unpack(&fab_wire_attr_switch_info, data, sizeof data, &info);
     ck_assert_uint_eq(info.port_state_change, 0);
     ck_assert_int_eq(fab_sim_relink(x.r.sim, x.f->ports[far].node, x.f->ports[far].num), FAB_OK);
     states_are(&x, up, FAB_STATE_INIT, FAB_PHYS_LINKUP);
@@ -119,7 +119,7 @@ START_TEST(sleep_and_wake)
     states_are(&x, up, FAB_STATE_INIT, FAB_PHYS_LINKUP);
     info.down_default_state = FAB_PHYS_SLEEP;
     info.port_state = info.phys_state = 0;
-    fab_attr_pack(&fab_attr_port_info, &info, data, sizeof data);
+    fab_wire_attr_pack(&fab_wire_attr_port_info, &info, data, sizeof data);
     ck_assert_int_eq(set(&x, x.leaf, FAB_ATTR_PORT_INFO, num, data), 0);
     fab_sim_unlink(x.r.sim, x.leaf, num);
     states_are(&x, up, FAB_STATE_DOWN, FAB_PHYS_SLEEP);
@@ -127,7 +127,7 @@ START_TEST(sleep_and_wake)
     fab_sim_relink(x.r.sim, x.leaf, num);
     states_are(&x, up, FAB_STATE_INIT, FAB_PHYS_LINKUP);
     /* both ports sleep, so neither wakes the other */
-    fab_attr_pack(&fab_attr_port_info, &info, data, sizeof data);
+    fab_wire_attr_pack(&fab_wire_attr_port_info, &info, data, sizeof data);
     ck_assert_int_eq(set(&x, spine, FAB_ATTR_PORT_INFO, far_num, data), 0);
     fab_sim_unlink(x.r.sim, x.leaf, num);
     fab_sim_relink(x.r.sim, x.leaf, num);
@@ -145,7 +145,7 @@ END_TEST
 START_TEST(data_activates)
 {
     struct lab x = lab_managed();
-    uint32_t own = fab_port_id(x.f, x.r.node, x.r.port), leaf_port = x.f->ports[own].peer;
+    uint32_t own = fab_fabric_port_id(x.f, x.r.node, x.r.port), leaf_port = x.f->ports[own].peer;
     uint8_t data[FAB_GS_DATA] = {0};
     ck_assert_int_eq(set_states(&x, x.r.node, x.r.port, FAB_STATE_DOWN, 0), 0);
     ck_assert_int_eq(set_states(&x, x.leaf, x.f->ports[leaf_port].num, FAB_STATE_ARMED, 0), 0);
@@ -172,7 +172,7 @@ static int enable(struct lab *x, uint32_t node, uint8_t port, uint8_t widths, ui
     info.speed_ext_enabled = ext_speeds;
     info.port_state = FAB_STATE_DOWN; /* anew */
     info.phys_state = FAB_PHYS_POLLING;
-    fab_attr_pack(&fab_attr_port_info, &info, data, sizeof data);
+    fab_wire_attr_pack(&fab_wire_attr_port_info, &info, data, sizeof data);
     return set(x, node, FAB_ATTR_PORT_INFO, port, data);
 }
 
@@ -183,24 +183,24 @@ START_TEST(both_ends_agree)
     uint8_t num = x.f->ports[up].num, far_num = x.f->ports[far].num;
     const struct fab_port_info *near_info = fab_sim_port(x.r.sim, x.leaf, num),
                                *far_info = fab_sim_port(x.r.sim, spine, far_num);
-    ck_assert_uint_eq(fab_link_rate(near_info), 100000); /* 4x EDR */
+    ck_assert_uint_eq(fab_wire_link_rate(near_info), 100000); /* 4x EDR */
     ck_assert_int_eq(enable(&x, x.leaf, num, 1, 7, 3), 0);
-    ck_assert_uint_eq(fab_link_rate(near_info), 25000); /* 1x EDR */
-    ck_assert_uint_eq(fab_link_rate(far_info), 25000);
+    ck_assert_uint_eq(fab_wire_link_rate(near_info), 25000); /* 1x EDR */
+    ck_assert_uint_eq(fab_wire_link_rate(far_info), 25000);
     states_are(&x, up, FAB_STATE_INIT, FAB_PHYS_LINKUP);
     ck_assert_int_eq(enable(&x, spine, far_num, 3, 7, 1), 0);
-    ck_assert_uint_eq(fab_link_width(near_info), 1);
-    ck_assert_str_eq(fab_link_speed(near_info), "FDR");
+    ck_assert_uint_eq(fab_wire_link_width(near_info), 1);
+    ck_assert_str_eq(fab_wire_link_speed(near_info), "FDR");
     ck_assert_int_eq(enable(&x, x.leaf, num, 3, 7, 2), 0); /* EDR here, FDR there: both support
                                                               QDR */
-    ck_assert_uint_eq(fab_link_rate(far_info), 40000);
+    ck_assert_uint_eq(fab_wire_link_rate(far_info), 40000);
     ck_assert_int_eq(enable(&x, spine, far_num, 2, 7, 3), 0);
-    ck_assert_uint_eq(fab_link_rate(near_info), 100000);
+    ck_assert_uint_eq(fab_wire_link_rate(near_info), 100000);
     ck_assert_int_eq(enable(&x, x.leaf, num, 8, 7, 3), FAB_SMP_BAD_VALUE); /* 12x: not supported */
     ck_assert_int_eq(enable(&x, x.leaf, num, 1, 7, 3), 0);                 /* 1x here, 4x there */
     states_are(&x, up, FAB_STATE_DOWN, FAB_PHYS_POLLING);
     ck_assert_int_eq(enable(&x, x.leaf, num, 0xff, 15, 3), 0);
-    ck_assert_uint_eq(fab_link_rate(near_info), 100000);
+    ck_assert_uint_eq(fab_wire_link_rate(near_info), 100000);
     lab_free(&x);
 }
 END_TEST
@@ -211,14 +211,14 @@ START_TEST(degraded_for_good)
     struct lab x = lab_new();
     const struct fab_port_info *info = fab_sim_port(x.r.sim, x.leaf, x.up);
     ck_assert_int_eq(fab_sim_degrade(x.r.sim, x.leaf, x.up, 2, "DDR"), FAB_OK);
-    ck_assert_uint_eq(fab_link_width(info), 1); /* 2x is not enabled */
-    ck_assert_str_eq(fab_link_speed(info), "DDR");
+    ck_assert_uint_eq(fab_wire_link_width(info), 1); /* 2x is not enabled */
+    ck_assert_str_eq(fab_wire_link_speed(info), "DDR");
     ck_assert_int_eq(fab_sim_power_off(x.r.sim, x.leaf), FAB_OK);
     ck_assert_int_eq(fab_sim_power_on(x.r.sim, x.leaf, 0, 0), FAB_OK);
     ck_assert_uint_eq(info->port_state, FAB_STATE_INIT);
-    ck_assert_str_eq(fab_link_speed(info), "DDR");
+    ck_assert_str_eq(fab_wire_link_speed(info), "DDR");
     ck_assert_int_eq(fab_sim_degrade(x.r.sim, x.leaf, x.up, 0, NULL), FAB_OK);
-    ck_assert_uint_eq(fab_link_rate(info), 100000);
+    ck_assert_uint_eq(fab_wire_link_rate(info), 100000);
     lab_free(&x);
 }
 END_TEST

@@ -17,7 +17,7 @@ static int send_directed(struct lab *x, const struct fab_path *path, uint8_t hop
                           .hop_pointer = hop_pointer,
                           .path = *path};
     uint8_t bytes[FAB_MAD_SIZE];
-    ck_assert_int_eq(fab_smp_pack(&mad, NULL, bytes), FAB_OK);
+    ck_assert_int_eq(fab_wire_smp_pack(&mad, NULL, bytes), FAB_OK);
     return fab_sim_send(x->r.sim, x->r.node, x->r.port, 0xffff, bytes, reply);
 }
 
@@ -40,7 +40,7 @@ START_TEST(directed_routes)
     ck_assert_int_eq(send_directed(&x, &path, 0, reply), 0);
     path.port[2] = 254;
     ck_assert_int_eq(send_directed(&x, &path, 0, reply), 0);
-    path.port[2] = x.f->ports[x.f->ports[fab_port_id(x.f, x.r.node, x.r.port)].peer].num;
+    path.port[2] = x.f->ports[x.f->ports[fab_fabric_port_id(x.f, x.r.node, x.r.port)].peer].num;
     ck_assert_int_eq(send_directed(&x, &path, 0, reply), 1); /* back to our own node */
     path.hops = 3;
     path.port[3] = 1;
@@ -59,7 +59,7 @@ START_TEST(not_a_mad)
                           .method = FAB_METHOD_GET,
                           .attr_id = FAB_ATTR_NODE_INFO};
     uint8_t bytes[FAB_MAD_SIZE], reply[FAB_MAD_SIZE];
-    fab_smp_pack(&mad, NULL, bytes);
+    fab_wire_smp_pack(&mad, NULL, bytes);
     ck_assert_int_eq(fab_sim_send(x.r.sim, x.r.node, x.r.port, 0, bytes, reply), 1);
     ck_assert_int_eq(fab_sim_send(x.r.sim, 10000, x.r.port, 0, bytes, reply), FAB_E_INVAL);
     ck_assert_int_eq(fab_sim_send(x.r.sim, x.r.node, 99, 0, bytes, reply), FAB_E_INVAL);
@@ -86,13 +86,13 @@ START_TEST(directed_routes_from_a_lid)
                           .path = {.hops = 1, .port = {0, x.f->ports[up].num}}};
     uint8_t bytes[FAB_MAD_SIZE], reply[FAB_MAD_SIZE];
     struct fab_node_info info;
-    ck_assert_int_eq(fab_smp_pack(&mad, NULL, bytes), FAB_OK);
+    ck_assert_int_eq(fab_wire_smp_pack(&mad, NULL, bytes), FAB_OK);
     ck_assert_int_eq(fab_sim_send(x.r.sim, x.r.node, x.r.port, leaf, bytes, reply), 1);
-    fab_attr_unpack(&fab_attr_node_info, reply + 64, FAB_SMP_DATA, &info);
+    fab_wire_attr_unpack(&fab_wire_attr_node_info, reply + 64, FAB_SMP_DATA, &info);
     ck_assert_uint_eq(info.node_guid, x.f->nodes[x.f->ports[far].node].guid);
     ck_assert_int_eq(fab_sim_send(x.r.sim, x.r.node, x.r.port, 500, bytes, reply), 0);
     mad.dr_slid = (uint16_t)(ours + 1); /* the answer goes to another node */
-    ck_assert_int_eq(fab_smp_pack(&mad, NULL, bytes), FAB_OK);
+    ck_assert_int_eq(fab_wire_smp_pack(&mad, NULL, bytes), FAB_OK);
     ck_assert_int_eq(fab_sim_send(x.r.sim, x.r.node, x.r.port, leaf, bytes, reply), 0);
     lab_free(&x);
 }
@@ -138,14 +138,14 @@ static int send_mixed(struct lab *x, uint16_t dlid, uint16_t dr_slid, uint16_t d
                           .dr_dlid = dr_dlid,
                           .path = path};
     uint8_t bytes[FAB_MAD_SIZE];
-    ck_assert_int_eq(fab_smp_pack(&mad, NULL, bytes), FAB_OK);
+    ck_assert_int_eq(fab_wire_smp_pack(&mad, NULL, bytes), FAB_OK);
     return fab_sim_send(x->r.sim, x->r.node, x->r.port, dlid, bytes, reply);
 }
 
 static uint64_t guid_in(const uint8_t reply[FAB_MAD_SIZE])
 {
     struct fab_node_info info;
-    fab_attr_unpack(&fab_attr_node_info, reply + 64, FAB_SMP_DATA, &info);
+    fab_wire_attr_unpack(&fab_wire_attr_node_info, reply + 64, FAB_SMP_DATA, &info);
     return info.node_guid;
 }
 
@@ -195,13 +195,13 @@ START_TEST(managers_answer_along_mixed_routes)
     uint8_t bytes[FAB_MAD_SIZE], reply[FAB_MAD_SIZE];
     struct fab_sim_delivery mail;
     ck_assert_int_eq(fab_sim_attach(x.r.sim, other, 1, false), FAB_OK);
-    ck_assert_int_eq(fab_smp_pack(&mad, NULL, bytes), FAB_OK);
+    ck_assert_int_eq(fab_wire_smp_pack(&mad, NULL, bytes), FAB_OK);
     ck_assert_int_eq(
         fab_sim_send(x.r.sim, x.r.node, x.r.port, (uint16_t)(x.leaf + 1), bytes, reply), 0);
     ck_assert(fab_sim_receive(x.r.sim, &mail));
     ck_assert_uint_eq(mail.node, other);
     ck_assert_uint_eq(mail.slid, x.spine + 1); /* where the directed part ended */
-    ck_assert_int_eq(fab_smp_answer(mail.mad, 0, NULL, bytes), FAB_OK);
+    ck_assert_int_eq(fab_wire_smp_answer(mail.mad, 0, NULL, bytes), FAB_OK);
     ck_assert_int_eq(fab_sim_send(x.r.sim, other, 1, mail.slid, bytes, reply), 0);
     ck_assert(fab_sim_receive(x.r.sim, &mail));
     ck_assert_uint_eq(mail.node, x.r.node);
@@ -216,7 +216,7 @@ START_TEST(hop_limits)
     struct lab x = lab_new();
     uint8_t reply[FAB_MAD_SIZE];
     struct fab_path path = {.hops = FAB_MAX_HOPS, .port = {0, x.r.port}};
-    uint32_t far = x.f->ports[fab_port_id(x.f, x.leaf, x.up)].peer;
+    uint32_t far = x.f->ports[fab_fabric_port_id(x.f, x.leaf, x.up)].peer;
     for (unsigned hop = 2; hop <= FAB_MAX_HOPS; hop++)
         path.port[hop] = hop % 2 == 0 ? x.up : x.f->ports[far].num;
     ck_assert_int_eq(send_directed(&x, &path, 0, reply), 1);
@@ -228,7 +228,7 @@ START_TEST(hop_limits)
                           .path = path};
     uint8_t bytes[FAB_MAD_SIZE];
     for (unsigned hops = FAB_MAX_HOPS + 1; hops < 256; hops++) {
-        fab_smp_pack(&mad, NULL, bytes);
+        fab_wire_smp_pack(&mad, NULL, bytes);
         bytes[7] = (uint8_t)hops;
         ck_assert_int_eq(fab_sim_send(x.r.sim, x.r.node, x.r.port, 0xffff, bytes, reply),
                          FAB_E_FORMAT);
@@ -240,14 +240,14 @@ END_TEST
 START_TEST(wrong_tables_lose)
 {
     struct lab x = lab_managed();
-    uint32_t up = uplink(&x), spine = fab_peer_node(x.f, up), top;
+    uint32_t up = uplink(&x), spine = fab_fabric_peer_node(x.f, up), top;
     uint16_t lid = (uint16_t)(spine + 1);
     uint64_t guid;
     const uint8_t *lft = fab_sim_lft(x.r.sim, x.leaf, &top);
     ck_assert_ptr_nonnull(lft);
     ck_assert_uint_eq(top, x.f->node_count);
     uint8_t good = lft[lid],
-            home = x.f->ports[x.f->ports[fab_port_id(x.f, x.r.node, x.r.port)].peer].num;
+            home = x.f->ports[x.f->ports[fab_fabric_port_id(x.f, x.r.node, x.r.port)].peer].num;
     set_lft_entry(&x, x.leaf, lid, 0xff);
     ck_assert_int_eq(ask_lid(&x, lid, &guid), 0);
     set_lft_entry(&x, x.leaf, lid, 0);
@@ -278,13 +278,13 @@ START_TEST(loops_and_tops_lose)
     ck_assert_int_eq(ask_lid(&x, lid, &guid), 0);
     ck_assert_int_eq(ask_lid(&x, (uint16_t)(lid - 1), &guid), 1);
     get(&x, x.leaf, FAB_ATTR_SWITCH_INFO, 0, data);
-    fab_attr_unpack(&fab_attr_switch_info, data, sizeof data, &info);
+    fab_wire_attr_unpack(&fab_wire_attr_switch_info, data, sizeof data, &info);
     info.linear_fdb_top = (uint16_t)(lid - 2);
-    fab_attr_pack(&fab_attr_switch_info, &info, data, sizeof data);
+    fab_wire_attr_pack(&fab_wire_attr_switch_info, &info, data, sizeof data);
     ck_assert_int_eq(set(&x, x.leaf, FAB_ATTR_SWITCH_INFO, 0, data), 0);
     ck_assert_int_eq(ask_lid(&x, (uint16_t)(lid - 1), &guid), 0);
     info.linear_fdb_top = info.linear_fdb_cap;
-    fab_attr_pack(&fab_attr_switch_info, &info, data, sizeof data);
+    fab_wire_attr_pack(&fab_wire_attr_switch_info, &info, data, sizeof data);
     ck_assert_int_eq(set(&x, x.leaf, FAB_ATTR_SWITCH_INFO, 0, data), FAB_SMP_BAD_VALUE);
     lab_free(&x);
 }
@@ -294,7 +294,7 @@ END_TEST
 START_TEST(data_needs_active_links)
 {
     struct lab x = lab_managed();
-    uint32_t up = uplink(&x), spine = fab_peer_node(x.f, up);
+    uint32_t up = uplink(&x), spine = fab_fabric_peer_node(x.f, up);
     uint8_t mad[FAB_MAD_SIZE] = {1, FAB_CLASS_SA, 2, FAB_METHOD_GET}, reply[FAB_MAD_SIZE];
     struct fab_sim_delivery mail;
     uint64_t guid;
@@ -323,7 +323,7 @@ START_TEST(losses_are_counted)
 {
     struct lab x = lab_managed();
     uint16_t lid = (uint16_t)(x.spine + 1);
-    uint8_t home = x.f->ports[x.f->ports[fab_port_id(x.f, x.r.node, x.r.port)].peer].num;
+    uint8_t home = x.f->ports[x.f->ports[fab_fabric_port_id(x.f, x.r.node, x.r.port)].peer].num;
     uint64_t guid;
     set_lft_entry(&x, x.leaf, lid, 0xff);
     ck_assert_int_eq(ask_lid(&x, lid, &guid), 0);
@@ -350,7 +350,7 @@ static void set_mft(struct lab *x, uint32_t sw, uint16_t mask)
 {
     uint8_t data[FAB_SMP_DATA];
     ck_assert_int_eq(get(x, sw, FAB_ATTR_MFT, 0, data), 0);
-    fab_put_be16(data + 2 * 3, mask); /* 0xc003 */
+    fab_base_put_be16(data + 2 * 3, mask); /* 0xc003 */
     ck_assert_int_eq(set(x, sw, FAB_ATTR_MFT, 0, data), 0);
 }
 
@@ -362,7 +362,7 @@ static unsigned send_to_group(struct lab *x, uint32_t *ret_lids)
     struct fab_sim_delivery mail;
     unsigned count = 0;
     *ret_lids = 0;
-    ck_assert_int_eq(fab_gmp_pack(&mad, NULL, 0, bytes), FAB_OK);
+    ck_assert_int_eq(fab_wire_gmp_pack(&mad, NULL, 0, bytes), FAB_OK);
     ck_assert_int_eq(fab_sim_send(x->r.sim, x->r.node, x->r.port, 0xc003, bytes, reply), 0);
     while (fab_sim_receive(x->r.sim, &mail)) {
         if (mail.mad[1] != mad.mgmt_class)
@@ -382,12 +382,13 @@ START_TEST(multicast_follows_the_tables)
     uint32_t lids, all_hosts = 0, other_leaf = FAB_NONE;
     for (uint32_t node = 0; node < x.f->node_count; node++) {
         ck_assert_int_eq(
-            fab_sim_attach(x.r.sim, node, fab_node_is_switch(x.f, node) ? 0 : 1, false), FAB_OK);
-        if (!fab_node_is_switch(x.f, node))
+            fab_sim_attach(x.r.sim, node, fab_fabric_node_is_switch(x.f, node) ? 0 : 1, false),
+            FAB_OK);
+        if (!fab_fabric_node_is_switch(x.f, node))
             all_hosts |= 1u << (node + 1);
     }
     for (uint8_t p = 1; p <= x.f->nodes[x.spine].num_ports; p++) {
-        uint32_t leaf = fab_peer_node(x.f, fab_port_id(x.f, x.spine, p));
+        uint32_t leaf = fab_fabric_peer_node(x.f, fab_fabric_port_id(x.f, x.spine, p));
         other_leaf = leaf != x.leaf && leaf < x.f->switch_count ? leaf : other_leaf;
     }
     struct fab_sim_delivery mail;
@@ -416,7 +417,8 @@ START_TEST(multicast_loops_end)
     uint32_t lids;
     for (uint32_t node = 0; node < x.f->node_count; node++)
         ck_assert_int_eq(
-            fab_sim_attach(x.r.sim, node, fab_node_is_switch(x.f, node) ? 0 : 1, false), FAB_OK);
+            fab_sim_attach(x.r.sim, node, fab_fabric_node_is_switch(x.f, node) ? 0 : 1, false),
+            FAB_OK);
     struct fab_sim_delivery mail;
     while (fab_sim_receive(x.r.sim, &mail)) {
     }

@@ -13,9 +13,10 @@ static struct fab_port_counters counters(struct lab *x, uint8_t method, uint8_t 
     uint8_t data[FAB_GS_DATA] = {0};
     struct fab_port_counters n;
     want.port_select = port;
-    ck_assert_int_eq(fab_attr_pack(&fab_attr_port_counters, &want, data, sizeof data), FAB_OK);
+    ck_assert_int_eq(fab_wire_attr_pack(&fab_wire_attr_port_counters, &want, data, sizeof data),
+                     FAB_OK);
     ck_assert_int_eq(gs(x, x->leaf, FAB_CLASS_PERF, method, FAB_PERF_PORT_COUNTERS, 0, 0, data), 0);
-    fab_attr_unpack(&fab_attr_port_counters, data, sizeof data, &n);
+    fab_wire_attr_unpack(&fab_wire_attr_port_counters, data, sizeof data, &n);
     return n;
 }
 
@@ -28,7 +29,7 @@ START_TEST(port_counters)
     struct fab_port_counters_ext wide;
     struct fab_class_port_info cpi;
     ck_assert_int_eq(gs(&x, x.leaf, FAB_CLASS_PERF, FAB_METHOD_GET, 1, 0, 0, data), 0);
-    fab_attr_unpack(&fab_attr_class_port_info, data, sizeof data, &cpi);
+    fab_wire_attr_unpack(&fab_wire_attr_class_port_info, data, sizeof data, &cpi);
     ck_assert_uint_eq(cpi.cap_mask & 0x1300, 0x1300);
     fab_sim_counter_add(x.r.sim, x.leaf, 1, FAB_SIM_SYMBOL_ERRORS, 70000);
     fab_sim_counter_add(x.r.sim, x.leaf, 2, FAB_SIM_SYMBOL_ERRORS, 5);
@@ -43,7 +44,7 @@ START_TEST(port_counters)
     data[1] = 1;
     ck_assert_int_eq(
         gs(&x, x.leaf, FAB_CLASS_PERF, FAB_METHOD_GET, FAB_PERF_PORT_COUNTERS_EXT, 0, 0, data), 0);
-    fab_attr_unpack(&fab_attr_port_counters_ext, data, sizeof data, &wide);
+    fab_wire_attr_unpack(&fab_wire_attr_port_counters_ext, data, sizeof data, &wide);
     ck_assert_uint_eq(wide.symbol_errors, 70000);
     ck_assert_uint_eq(counters(&x, FAB_METHOD_SET, 1, clear).symbol_errors, 0);
     ck_assert_uint_eq(counters(&x, FAB_METHOD_GET, 1, none).xmit_wait, 10); /* not selected */
@@ -66,7 +67,7 @@ START_TEST(noise_is_counted)
     uint8_t data[FAB_SMP_DATA];
     unsigned lost = 0, far_port;
     uint8_t near = x.paths[x.spine].port[x.paths[x.spine].hops];
-    uint32_t far = x.f->ports[fab_port_id(x.f, x.leaf, near)].peer;
+    uint32_t far = x.f->ports[fab_fabric_port_id(x.f, x.leaf, near)].peer;
     far_port = x.f->ports[far].num;
     ck_assert_int_eq(fab_sim_noise(x.r.sim, x.leaf, near, 0.2), FAB_OK);
     for (unsigned i = 0; i < 1000; i++)
@@ -93,7 +94,7 @@ static uint64_t read_detail(struct lab *x, const struct detail *d)
 {
     uint8_t data[FAB_GS_DATA] = {[1] = x->up};
     ck_assert_int_eq(gs(x, x->leaf, FAB_CLASS_PERF, FAB_METHOD_GET, d->attr->id, 0, 0, data), 0);
-    return fab_be64(data + d->at / 8) << d->at % 8 >> (64 - d->field->bits);
+    return fab_base_get_be64(data + d->at / 8) << d->at % 8 >> (64 - d->field->bits);
 }
 
 /* Clears this counter, or all others of the attribute. */
@@ -146,8 +147,8 @@ START_TEST(details)
     uint32_t counter = FAB_SIM_COUNTERS;
     enum fab_sim_counter named;
     for (size_t a = 0; a < FAB_PERF_DETAILS; a++)
-        counter = check_attribute(&x, &fab_attr_perf_details[a], counter);
-    counter = check_attribute(&x, &fab_attr_perf_ext_speeds, counter);
+        counter = check_attribute(&x, &fab_wire_attr_perf_details[a], counter);
+    counter = check_attribute(&x, &fab_wire_attr_perf_ext_speeds, counter);
     ck_assert_uint_eq(counter, FAB_SIM_ALL_COUNTERS);
     ck_assert_int_eq(fab_sim_counter_by_name("PortVLXmitWait16", &named), FAB_E_NOT_FOUND);
     ck_assert_int_eq(fab_sim_counter_by_name("PortVLXmitWait", &named), FAB_E_NOT_FOUND);
@@ -166,7 +167,7 @@ START_TEST(details_of_all_ports)
     fab_sim_increment(x.r.sim, x.leaf, 2, FAB_SIM_SL_RCV_FECN + 3, 10);
     fab_sim_advance(x.r.sim, 2000000);
     ck_assert_int_eq(gs(&x, x.leaf, FAB_CLASS_PERF, 1, FAB_PERF_SL_RCV_FECN, 0, 0, data), 0);
-    ck_assert_uint_eq(fab_be32(data + 4 + 3 * 4), 31);
+    ck_assert_uint_eq(fab_base_get_be32(data + 4 + 3 * 4), 31);
     fab_sim_power_off(x.r.sim, x.leaf);
     ck_assert_uint_eq(fab_sim_counter(x.r.sim, x.leaf, 1, FAB_SIM_SL_RCV_FECN + 3), 0);
     lab_free(&x);
@@ -179,9 +180,10 @@ END_TEST
 static int sample(struct lab *x, struct fab_samples_control *control)
 {
     uint8_t data[FAB_GS_DATA];
-    ck_assert_int_eq(fab_attr_pack(&fab_attr_samples_control, control, data, sizeof data), FAB_OK);
+    ck_assert_int_eq(fab_wire_attr_pack(&fab_wire_attr_samples_control, control, data, sizeof data),
+                     FAB_OK);
     int status = gs(x, x->leaf, FAB_CLASS_PERF, 2, FAB_PERF_SAMPLES_CONTROL, 0, 0, data);
-    fab_attr_unpack(&fab_attr_samples_control, data, sizeof data, control);
+    fab_wire_attr_unpack(&fab_wire_attr_samples_control, data, sizeof data, control);
     return status;
 }
 
@@ -190,7 +192,7 @@ static struct fab_samples_result samples(struct lab *x, const struct fab_attr *a
     uint8_t data[FAB_GS_DATA] = {0};
     struct fab_samples_result result;
     ck_assert_int_eq(gs(x, x->leaf, FAB_CLASS_PERF, 1, attr->id, 0, 0, data), 0);
-    ck_assert_int_eq(fab_attr_unpack(attr, data, sizeof data, &result), FAB_OK);
+    ck_assert_int_eq(fab_wire_attr_unpack(attr, data, sizeof data, &result), FAB_OK);
     return result;
 }
 
@@ -218,23 +220,23 @@ START_TEST(samples_count_an_interval)
     ck_assert_uint_eq(c.counter_width, 4);
     ck_assert_uint_eq(c.counter_mask[14], 3);
     ck_assert_uint_eq(c.option_mask, 0x01ff000000ffffc0); /* bits 6-23, 48-56 */
-    ck_assert_uint_eq(samples(&x, &fab_attr_samples_result).status, FAB_SAMPLE_STARTS);
+    ck_assert_uint_eq(samples(&x, &fab_wire_attr_samples_result).status, FAB_SAMPLE_STARTS);
     fab_sim_advance(x.r.sim, 1001000);
-    ck_assert_uint_eq(samples(&x, &fab_attr_samples_result).status, FAB_SAMPLE_RUNS);
+    ck_assert_uint_eq(samples(&x, &fab_wire_attr_samples_result).status, FAB_SAMPLE_RUNS);
     c = (struct fab_samples_control){.port_select = x.up, .tag = 1}; /* a Set does not disturb a
                                                                         running sample */
     ck_assert_int_eq(sample(&x, &c), 0);
     ck_assert_uint_eq(c.tag, 0xabcd);
     ck_assert_uint_eq(c.status, FAB_SAMPLE_RUNS);
     fab_sim_advance(x.r.sim, 6000999);
-    ck_assert_uint_eq(samples(&x, &fab_attr_samples_result).status, FAB_SAMPLE_RUNS);
+    ck_assert_uint_eq(samples(&x, &fab_wire_attr_samples_result).status, FAB_SAMPLE_RUNS);
     fab_sim_advance(x.r.sim, 9000000);
-    result = samples(&x, &fab_attr_samples_result);
+    result = samples(&x, &fab_wire_attr_samples_result);
     ck_assert_uint_eq(result.status, FAB_SAMPLE_DONE);
     ck_assert_uint_eq(result.tag, 0xabcd);
     for (unsigned i = 0; i < 6; i++)
         ck_assert_uint_eq(result.counter[i], i == 3 ? 0 : 500 * (i + 1));
-    result = samples(&x, &fab_attr_samples_result_ext);
+    result = samples(&x, &fab_wire_attr_samples_result_ext);
     ck_assert_uint_eq(result.width, 2);
     ck_assert_uint_eq(result.counter[5], 3000);
     lab_free(&x);
@@ -250,11 +252,11 @@ START_TEST(samples_of_all_ports_and_after_power)
     for (uint8_t port = 1; port <= 4; port++)
         fab_sim_counter_add(x.r.sim, x.leaf, port, FAB_SIM_RCV_PKTS, port);
     fab_sim_advance(x.r.sim, 1000);
-    ck_assert_uint_eq(samples(&x, &fab_attr_samples_result).counter[0], 10);
+    ck_assert_uint_eq(samples(&x, &fab_wire_attr_samples_result).counter[0], 10);
     c = (struct fab_samples_control){.port_select = 1, .select = {2}}; /* done at once */
     ck_assert_int_eq(sample(&x, &c), 0);
     ck_assert_uint_eq(c.status, FAB_SAMPLE_DONE);
-    ck_assert_uint_eq(samples(&x, &fab_attr_samples_result).counter[0], 0);
+    ck_assert_uint_eq(samples(&x, &fab_wire_attr_samples_result).counter[0], 0);
     c = (struct fab_samples_control){.port_select = 1, .select = {[7] = 0x4002}};
     ck_assert_int_eq(sample(&x, &c), FAB_SMP_BAD_VALUE); /* a vendor's selection */
     c = (struct fab_samples_control){.port_select = 1, .select = {0x4f36}};
@@ -269,8 +271,8 @@ START_TEST(samples_of_all_ports_and_after_power)
         fab_sim_power_on(x.r.sim, node, 0, 0);
     fab_sim_advance(x.r.sim, 5000);
     ck_assert_int_eq(drive_program(&x.r, x.found), FAB_OK);
-    ck_assert_uint_eq(samples(&x, &fab_attr_samples_result).status, FAB_SAMPLE_DONE);
-    ck_assert_uint_eq(samples(&x, &fab_attr_samples_result).tag, 0);
+    ck_assert_uint_eq(samples(&x, &fab_wire_attr_samples_result).status, FAB_SAMPLE_DONE);
+    ck_assert_uint_eq(samples(&x, &fab_wire_attr_samples_result).tag, 0);
     uint8_t data[FAB_GS_DATA] = {[1] = 1};
     ck_assert_int_eq(gs(&x, x.leaf, FAB_CLASS_PERF, 1, FAB_PERF_SAMPLES_RESULT, 3, 0, data),
                      FAB_SMP_BAD_VALUE);
@@ -314,15 +316,15 @@ START_TEST(trap_addresses_are_kept)
     const struct fab_class_port_info want = {.class_version = 9, .trap_lid = 77, .trap_qp = 5};
     struct fab_class_port_info info;
     uint8_t data[FAB_GS_DATA] = {0};
-    fab_attr_pack(&fab_attr_class_port_info, &want, data, sizeof data);
+    fab_wire_attr_pack(&fab_wire_attr_class_port_info, &want, data, sizeof data);
     ck_assert_int_eq(gs(&x, x.leaf, FAB_CLASS_PERF, FAB_METHOD_SET, 1, 0, 0, data), 0);
     ck_assert_int_eq(gs(&x, x.leaf, FAB_CLASS_PERF, FAB_METHOD_GET, 1, 0, 0, data), 0);
-    fab_attr_unpack(&fab_attr_class_port_info, data, sizeof data, &info);
+    fab_wire_attr_unpack(&fab_wire_attr_class_port_info, data, sizeof data, &info);
     ck_assert_uint_eq(info.class_version, 1);
     ck_assert_uint_eq(info.trap_lid, 77);
     ck_assert_uint_eq(info.trap_qp, 5);
     ck_assert_int_eq(gs(&x, x.leaf, FAB_CLASS_CC, FAB_METHOD_GET, 1, 0, 0, data), 0);
-    fab_attr_unpack(&fab_attr_class_port_info, data, sizeof data, &info);
+    fab_wire_attr_unpack(&fab_wire_attr_class_port_info, data, sizeof data, &info);
     ck_assert_uint_eq(info.trap_lid, 0); /* of another class */
     lab_free(&x);
 }
@@ -345,24 +347,24 @@ START_TEST(congestion_settings)
     struct fab_cc_switch_port_setting p = {.port[3] = {1, 0, 9, 4, 77}};
     for (unsigned i = 0; i < 64; i++)
         t.entry[i].multiplier = (uint16_t)i;
-    fab_attr_pack(&fab_attr_cc_table, &t, data, sizeof data);
+    fab_wire_attr_pack(&fab_wire_attr_cc_table, &t, data, sizeof data);
     ck_assert_int_eq(cc(&x, x.r.node, FAB_METHOD_SET, FAB_CC_TABLE, 1, data), 0);
     ck_assert_int_eq(cc(&x, x.r.node, FAB_METHOD_GET, FAB_CC_TABLE, 0, data), 0);
-    fab_attr_unpack(&fab_attr_cc_table, data, sizeof data, &t);
+    fab_wire_attr_unpack(&fab_wire_attr_cc_table, data, sizeof data, &t);
     ck_assert_uint_eq(t.limit, 127); /* one limit for all blocks */
     ck_assert_uint_eq(t.entry[63].multiplier, 0);
     ck_assert_int_eq(cc(&x, x.r.node, FAB_METHOD_GET, FAB_CC_TABLE, 1, data), 0);
-    fab_attr_unpack(&fab_attr_cc_table, data, sizeof data, &t);
+    fab_wire_attr_unpack(&fab_wire_attr_cc_table, data, sizeof data, &t);
     ck_assert_uint_eq(t.entry[63].multiplier, 63);
     ck_assert_int_eq(cc(&x, x.r.node, FAB_METHOD_GET, FAB_CC_TABLE, 2, data), FAB_SMP_BAD_VALUE);
     ck_assert_int_eq(cc(&x, x.leaf, FAB_METHOD_GET, FAB_CC_TABLE, 0, data), FAB_SMP_BAD_ATTR);
     ck_assert_int_eq(cc(&x, x.r.node, FAB_METHOD_GET, FAB_CC_SWITCH_SETTING, 0, data),
                      FAB_SMP_BAD_ATTR);
-    fab_attr_pack(&fab_attr_cc_switch_port_setting, &p, data, sizeof data);
+    fab_wire_attr_pack(&fab_wire_attr_cc_switch_port_setting, &p, data, sizeof data);
     ck_assert_int_eq(cc(&x, x.leaf, FAB_METHOD_SET, FAB_CC_SWITCH_PORT_SETTING, 0, data), 0);
     memset(data, 0, sizeof data);
     ck_assert_int_eq(cc(&x, x.leaf, FAB_METHOD_GET, FAB_CC_SWITCH_PORT_SETTING, 0, data), 0);
-    fab_attr_unpack(&fab_attr_cc_switch_port_setting, data, sizeof data, &p);
+    fab_wire_attr_unpack(&fab_wire_attr_cc_switch_port_setting, data, sizeof data, &p);
     ck_assert_uint_eq(p.port[3].marking_rate, 77);
     ck_assert_int_eq(cc(&x, x.leaf, FAB_METHOD_GET, FAB_CC_SWITCH_PORT_SETTING, 9, data),
                      FAB_SMP_BAD_VALUE);
@@ -379,7 +381,7 @@ START_TEST(congestion_is_logged)
     const struct fab_sim_congestion what = {.slid = 3, .dlid = 5, .sl = 2};
     fab_sim_advance(x.r.sim, 1024000);
     ck_assert_int_eq(cc(&x, x.leaf, FAB_METHOD_GET, FAB_CC_TIME_STAMP, 0, data), 0);
-    fab_attr_unpack(&fab_attr_cc_time_stamp, data, sizeof data, &stamp);
+    fab_wire_attr_unpack(&fab_wire_attr_cc_time_stamp, data, sizeof data, &stamp);
     ck_assert_uint_eq(stamp.value, 1000000);
     ck_assert_int_eq(fab_sim_congest(x.r.sim, x.leaf, x.up, &what), FAB_OK);
     ck_assert_int_eq(fab_sim_congest(x.r.sim, x.leaf, 250, &what), FAB_E_NOT_FOUND);
@@ -387,10 +389,10 @@ START_TEST(congestion_is_logged)
         .mgmt_class = FAB_CLASS_CC, .class_version = 2, .method = 1, .attr_id = FAB_CC_LOG};
     uint8_t bytes[FAB_MAD_SIZE], reply[FAB_MAD_SIZE];
     struct fab_cc_log log;
-    fab_gmp_pack(&mad, NULL, 0, bytes);
+    fab_wire_gmp_pack(&mad, NULL, 0, bytes);
     ck_assert_int_eq(
         fab_sim_send(x.r.sim, x.r.node, x.r.port, (uint16_t)(x.leaf + 1), bytes, reply), 1);
-    fab_attr_unpack(&fab_attr_cc_log, reply + FAB_CC_LOG_DATA, 224, &log);
+    fab_wire_attr_unpack(&fab_wire_attr_cc_log, reply + FAB_CC_LOG_DATA, 224, &log);
     ck_assert_uint_eq(log.type, 1);
     ck_assert_uint_eq(log.count, 1);
     ck_assert_uint_eq(log.port_map[31], 1u << x.up);

@@ -17,10 +17,10 @@ static unsigned traps_from(struct lab *x, uint16_t number, bool *from)
         ck_assert_uint_eq(mail.node, x->r.node);
         ck_assert_uint_eq(mail.mad[1], FAB_CLASS_SMP_LID);
         ck_assert_uint_eq(mail.mad[3], FAB_METHOD_TRAP);
-        fab_attr_unpack(&fab_attr_notice, mail.mad + 64, FAB_SMP_DATA, &notice);
+        fab_wire_attr_unpack(&fab_wire_attr_notice, mail.mad + 64, FAB_SMP_DATA, &notice);
         ck_assert_uint_eq(notice.trap, number);
         ck_assert_uint_eq(notice.issuer_lid, mail.slid);
-        ck_assert_uint_eq(fab_notice_lid(&notice), mail.slid);
+        ck_assert_uint_eq(fab_wire_notice_lid(&notice), mail.slid);
         if (from != NULL)
             from[mail.slid - 1] = true;
         count++;
@@ -32,7 +32,7 @@ START_TEST(traps_of_ports)
 {
     struct lab x = lab_managed();
     bool from[64] = {false};
-    uint32_t up = uplink(&x), spine = fab_peer_node(x.f, up);
+    uint32_t up = uplink(&x), spine = fab_fabric_peer_node(x.f, up);
     ck_assert_int_eq(fab_sim_attach(x.r.sim, x.r.node, x.r.port, false), FAB_OK);
     fab_sim_unlink(x.r.sim, x.leaf, x.f->ports[up].num);
     /* if the spine's path to us used that link, its trap is lost */
@@ -93,14 +93,14 @@ START_TEST(repeated_until_repressed)
     fab_sim_advance(x.r.sim, 3500000); /* once a second */
     ck_assert_uint_eq(traps(&x, 130, NULL, &mail), 3);
     ck_assert_int_eq(get(&x, x.leaf, FAB_ATTR_NOTICE, 0, data), 0);
-    fab_attr_unpack(&fab_attr_notice, data, sizeof data, &notice);
+    fab_wire_attr_unpack(&fab_wire_attr_notice, data, sizeof data, &notice);
     ck_assert_uint_eq(notice.trap, 130);
     repress(&x, &mail);
     fab_sim_advance(x.r.sim, 9000000);
     ck_assert_uint_eq(traps(&x, 130, NULL, NULL), 0);
     ck_assert_uint_eq(fab_sim_deadline(x.r.sim), UINT64_MAX);
     ck_assert_int_eq(get(&x, x.leaf, FAB_ATTR_NOTICE, 0, data), 0);
-    fab_attr_unpack(&fab_attr_notice, data, sizeof data, &notice);
+    fab_wire_attr_unpack(&fab_wire_attr_notice, data, sizeof data, &notice);
     ck_assert_uint_eq(notice.trap, 0);
     lab_free(&x);
 }
@@ -119,11 +119,11 @@ START_TEST(what_traps_say)
         ck_assert_uint_eq(n.producer_type, FAB_NODE_SWITCH);
         ck_assert_uint_eq(n.issuer_lid, lid);
         if (all[i] <= 145)
-            ck_assert_uint_eq(fab_notice_lid(&n), lid);
+            ck_assert_uint_eq(fab_wire_notice_lid(&n), lid);
         if (all[i] >= 129 && all[i] <= 131)
             ck_assert_uint_eq(n.details[4], x.up);
         if (all[i] == 259) {
-            ck_assert_uint_eq(fab_be16(n.details + 48), lid);
+            ck_assert_uint_eq(fab_base_get_be16(n.details + 48), lid);
             ck_assert_uint_eq(n.details[50], x.up);
         }
     }
@@ -165,12 +165,12 @@ START_TEST(repressed_with_the_key)
     ck_assert_int_eq(fab_sim_set_m_key(x.r.sim, x.spine, 42, 1, 0), FAB_OK);
     fab_sim_trap(x.r.sim, x.spine, 1, 131);
     ck_assert_uint_eq(traps(&x, 131, NULL, &mail), 1);
-    fab_put_be64(mail.mad + 24, 7);
+    fab_base_put_be64(mail.mad + 24, 7);
     repress(&x, &mail);
     ck_assert_uint_eq(fab_sim_port(x.r.sim, x.spine, 0)->m_key_violations, 1);
     fab_sim_advance(x.r.sim, 1500000);
     ck_assert_uint_eq(traps(&x, 131, NULL, &mail), 1);
-    fab_put_be64(mail.mad + 24, 42);
+    fab_base_put_be64(mail.mad + 24, 42);
     repress(&x, &mail);
     fab_sim_advance(x.r.sim, 5000000);
     ck_assert_uint_eq(traps(&x, 131, NULL, NULL), 0);
@@ -186,7 +186,7 @@ START_TEST(errors_are_told)
     uint8_t data[FAB_SMP_DATA];
     struct fab_notice n;
     struct fab_sim_delivery mail;
-    uint32_t far = x.f->ports[fab_port_id(x.f, x.leaf, x.up)].peer;
+    uint32_t far = x.f->ports[fab_fabric_port_id(x.f, x.leaf, x.up)].peer;
     uint8_t far_num = x.f->ports[far].num;
     ck_assert_int_eq(fab_sim_noise(x.r.sim, x.leaf, x.up, 0.9), FAB_OK);
     for (unsigned i = 0; i < 200; i++)
@@ -197,7 +197,7 @@ START_TEST(errors_are_told)
         fab_sim_counter(x.r.sim, x.spine, far_num, FAB_SIM_LOCAL_LINK_INTEGRITY_ERRORS), 1);
     unsigned told = 0;
     while (fab_sim_receive(x.r.sim, &mail)) {
-        fab_attr_unpack(&fab_attr_notice, mail.mad + 64, 64, &n);
+        fab_wire_attr_unpack(&fab_wire_attr_notice, mail.mad + 64, 64, &n);
         ck_assert_uint_eq(n.trap, 129);
         ck_assert_uint_eq(n.details[4], mail.slid == x.spine + 1 ? far_num : x.up);
         told += mail.slid == x.spine + 1;
@@ -255,12 +255,12 @@ static void sm_info(struct lab *x, uint8_t mgmt_class, uint32_t other)
     uint8_t bytes[FAB_MAD_SIZE], reply[FAB_MAD_SIZE], data[FAB_SMP_DATA] = {42};
     struct fab_sim_delivery mail;
     bool directed = mgmt_class == FAB_CLASS_SMP_DIRECTED;
-    fab_smp_pack(&mad, NULL, bytes);
+    fab_wire_smp_pack(&mad, NULL, bytes);
     uint16_t dlid = directed ? 0xffff : (uint16_t)(other + 1);
     ck_assert_int_eq(fab_sim_send(x->r.sim, x->r.node, x->r.port, dlid, bytes, reply), 0);
     ck_assert(fab_sim_receive(x->r.sim, &mail));
     ck_assert_uint_eq(mail.node, other);
-    ck_assert_int_eq(fab_smp_answer(mail.mad, 0, data, bytes), FAB_OK);
+    ck_assert_int_eq(fab_wire_smp_answer(mail.mad, 0, data, bytes), FAB_OK);
     ck_assert_int_eq(
         fab_sim_send(x->r.sim, mail.node, mail.port, directed ? 0xffff : mail.slid, bytes, reply),
         0);

@@ -191,19 +191,19 @@ START_TEST(any_crowd_settles_on_one_master)
         struct fab_prng prng;
         struct fab_smstate all[8];
         bool alive[8];
-        fab_prng_init(&prng, seed);
-        uint32_t count = 2 + (uint32_t)fab_prng_below(&prng, 7);
+        fab_base_prng_init(&prng, seed);
+        uint32_t count = 2 + (uint32_t)fab_base_prng_below(&prng, 7);
         for (uint32_t i = 0; i < count; i++) {
-            fab_smstate_init(&all[i], 100 + i, (uint8_t)fab_prng_below(&prng, 3));
+            fab_smstate_init(&all[i], 100 + i, (uint8_t)fab_base_prng_below(&prng, 3));
             alive[i] = true;
         }
         for (int step = 0; step < 200; step++)
-            take_turn(all, alive, count, (uint32_t)fab_prng_below(&prng, count));
+            take_turn(all, alive, count, (uint32_t)fab_base_prng_below(&prng, count));
         ck_assert_msg(masters(all, alive, count) == 1, "seed %" PRIu64 ": before", seed);
         for (uint32_t i = 0; i < count; i++) /* the master dies */
             alive[i] = all[i].state != FAB_SM_MASTER;
         for (int step = 0; step < 400; step++) {
-            uint32_t who = (uint32_t)fab_prng_below(&prng, count);
+            uint32_t who = (uint32_t)fab_base_prng_below(&prng, count);
             if (alive[who])
                 take_turn(all, alive, count, who);
         }

@@ -85,9 +85,9 @@ static void check_engine(const struct fab_fabric *f, const struct fab_policy *p,
     if (engine == DFSSSP)
         assert_good(f, &v, what);
     else
-        ck_assert(!fab_vls_many(&t->vls));
+        ck_assert(!fab_target_vls_multiple(&t->vls));
     tally->good[engine] += fab_verify_verdict_good(&v);
-    tally->lanes += engine == DFSSSP && fab_vls_many(&t->vls);
+    tally->lanes += engine == DFSSSP && fab_target_vls_multiple(&t->vls);
     fab_verify_verdict_fini(&v);
     fab_target_unref(t);
 }
@@ -161,10 +161,10 @@ START_TEST(damaged_trees_are_complete_and_mostly_safe)
     struct tally tally = {0};
     struct fab_prng prng;
     char what[96];
-    fab_prng_init(&prng, test_seed("damaged trees", 2));
+    fab_base_prng_init(&prng, test_seed("damaged trees", 2));
     for (unsigned i = 0; i < DAMAGED_TREES; i++) {
         unsigned k = i % (sizeof(trees) / sizeof(trees[0]));
-        double cables = (double)fab_prng_below(&prng, 10) / 100;
+        double cables = (double)fab_base_prng_below(&prng, 10) / 100;
         struct fab_fabric *f = fat_tree(trees[k].radix, trees[k].levels, trees[k].taper);
         struct fab_fabric *other = retold(f, &prng, i / 6);
         fab_fabric_unref(f);
@@ -191,7 +191,8 @@ static void measure_hops(const struct fab_fabric *f, uint32_t from, uint32_t *ho
     while (head < tail) {
         uint32_t sw = queue[head++];
         for (unsigned num = 1; num <= f->nodes[sw].num_ports; num++) {
-            uint32_t port = fab_port_id(f, sw, (uint8_t)num), peer = fab_peer_node(f, port);
+            uint32_t port = fab_fabric_port_id(f, sw, (uint8_t)num),
+                     peer = fab_fabric_peer_node(f, port);
             if (!naive_is_channel(f, port) || hops[peer] != FAB_NONE)
                 continue;
             hops[peer] = hops[sw] + 1;
@@ -204,9 +205,10 @@ static void measure_hops(const struct fab_fabric *f, uint32_t from, uint32_t *ho
 static bool is_host(const struct fab_fabric *f, const struct fab_target *t, uint32_t port)
 {
     uint32_t node = f->ports[port].node;
-    return !fab_node_is_switch(f, node) && !f->nodes[node].aggregation && t->lids.base[port] != 0 &&
-           fab_peer_node(f, port) != FAB_NONE && fab_node_is_switch(f, fab_peer_node(f, port)) &&
-           fab_port_is_up(f, port);
+    return !fab_fabric_node_is_switch(f, node) && !f->nodes[node].aggregation &&
+           t->lids.base[port] != 0 && fab_fabric_peer_node(f, port) != FAB_NONE &&
+           fab_fabric_node_is_switch(f, fab_fabric_peer_node(f, port)) &&
+           fab_fabric_port_is_up(f, port);
 }
 
 static void assert_shortest(const struct fab_fabric *f, const struct fab_target *t)
@@ -216,13 +218,13 @@ static void assert_shortest(const struct fab_fabric *f, const struct fab_target 
     for (uint32_t dst = 0; dst < f->port_count; dst++) {
         if (!is_host(f, t, dst))
             continue;
-        measure_hops(f, fab_peer_node(f, dst), hops);
+        measure_hops(f, fab_fabric_peer_node(f, dst), hops);
         for (uint32_t src = 0; src < f->port_count; src++) {
             struct fab_verify_trace trace;
-            if (src == dst || !is_host(f, t, src) || hops[fab_peer_node(f, src)] == FAB_NONE)
+            if (src == dst || !is_host(f, t, src) || hops[fab_fabric_peer_node(f, src)] == FAB_NONE)
                 continue;
             ck_assert_int_eq(fab_verify_trace(&in, src, t->lids.base[dst], &trace), FAB_OK);
-            ck_assert_uint_eq(trace.count, hops[fab_peer_node(f, src)] + 2);
+            ck_assert_uint_eq(trace.count, hops[fab_fabric_peer_node(f, src)] + 2);
             fab_verify_trace_fini(&trace);
         }
     }
@@ -234,10 +236,10 @@ START_TEST(hosts_have_shortest_ways)
     struct fab_policy p = defaults(0);
     struct fab_prng prng;
     char why[200];
-    fab_prng_init(&prng, test_seed("shortest ways", 3));
+    fab_base_prng_init(&prng, test_seed("shortest ways", 3));
     for (unsigned i = 0; i < 40; i++) {
         struct fab_fabric *f = i % 2 == 0 ? damaged(fat_tree(6, 3, 1), &prng, 0.1, 0)
-                                          : random_fabric(20, 4, 2, fab_prng_next(&prng));
+                                          : random_fabric(20, 4, 2, fab_base_prng_next(&prng));
         for (unsigned engine = 0; engine < ENGINES; engine++) {
             struct fab_target *t = routed_by(names[engine], f, &p, why);
             if (t != NULL)
@@ -270,7 +272,7 @@ static struct fab_quality quality_of(const char *engine, const struct fab_fabric
 START_TEST(a_sound_tree_is_routed_perfectly)
 {
     struct fab_prng prng;
-    fab_prng_init(&prng, test_seed("a sound tree", 4));
+    fab_base_prng_init(&prng, test_seed("a sound tree", 4));
     for (unsigned i = 0; i < 4; i++) {
         struct fab_fabric *plain = i % 2 == 0 ? fat_tree(8, 3, 1) : fat_tree(12, 2, 1);
         struct fab_fabric *f = retold(plain, &prng, i);
@@ -290,7 +292,7 @@ START_TEST(what_is_crowded_is_rerouted)
 {
     struct fab_prng prng;
     double worst = 0;
-    fab_prng_init(&prng, test_seed("crowded", 5));
+    fab_base_prng_init(&prng, test_seed("crowded", 5));
     for (unsigned i = 0; i < 10; i++) {
         struct fab_fabric *f = damaged(fat_tree(16, 2, 1), &prng, 0.02, 0);
         struct fab_quality q = quality_of("sssp", f);
@@ -307,7 +309,7 @@ START_TEST(a_slower_cable_carries_less)
     struct fab_fabric *f = leaf_spine(2, 4, 8);
     struct fab_policy p = defaults(0);
     char why[200];
-    uint32_t slow = fab_port_id(f, 0, 1), load[256] = {0};
+    uint32_t slow = fab_fabric_port_id(f, 0, 1), load[256] = {0};
     while (!naive_is_channel(f, slow))
         slow++;
     struct fab_port_info *ends[] = {&f->ports[slow].info, &f->ports[f->ports[slow].peer].info};
@@ -316,11 +318,11 @@ START_TEST(a_slower_cable_carries_less)
     struct fab_target *t = routed_by("sssp", f, &p, why);
     for (uint32_t lid = 1; lid <= t->lids.top; lid++) {
         uint32_t owner = t->lids.owner[lid];
-        if (owner != FAB_NONE && is_host(f, t, owner) && fab_peer_node(f, owner) == 1)
-            load[fab_lft_row(&t->lft, 0)[lid]]++;
+        if (owner != FAB_NONE && is_host(f, t, owner) && fab_fabric_peer_node(f, owner) == 1)
+            load[fab_target_lft_row(&t->lft, 0)[lid]]++;
     }
     for (unsigned num = 1; num <= f->nodes[0].num_ports; num++) {
-        uint32_t port = fab_port_id(f, 0, (uint8_t)num);
+        uint32_t port = fab_fabric_port_id(f, 0, (uint8_t)num);
         if (naive_is_channel(f, port) && port != slow)
             ck_assert_uint_gt(load[num], load[f->ports[slow].num]);
     }
@@ -349,11 +351,11 @@ START_TEST(the_order_of_discovery_changes_nothing)
     struct fab_policy p = defaults(0);
     struct fab_prng prng;
     char why[200], again_why[200];
-    fab_prng_init(&prng, test_seed("order of discovery", 7));
+    fab_base_prng_init(&prng, test_seed("order of discovery", 7));
     for (unsigned i = 0; i < 60; i++) {
         struct fab_fabric *f =
             i % 3 == 0 ? damaged(fat_tree(6, 3, 1), &prng, 0.05, 0)
-                       : random_fabric(2 + i % 30, 3 + i % 4, i % 4, fab_prng_next(&prng));
+                       : random_fabric(2 + i % 30, 3 + i % 4, i % 4, fab_base_prng_next(&prng));
         struct fab_fabric *again = retold(f, &prng, 0);
         for (unsigned engine = 0; engine < ENGINES; engine++) {
             struct fab_target *a = routed_by(names[engine], f, &p, why);
@@ -405,7 +407,7 @@ START_TEST(too_few_lanes_are_named)
     struct fab_policy p = defaults(0);
     struct fab_fabric *f = grid((uint32_t[3]){6, 1, 1}, true, 2);
     char why[200], port[100];
-    uint32_t weak = fab_port_id(f, 3, 1);
+    uint32_t weak = fab_fabric_port_id(f, 3, 1);
     while (!naive_is_channel(f, weak))
         weak++;
     f->ports[weak].info.vl_cap = 1;
@@ -426,9 +428,9 @@ START_TEST(few_lanes_go_a_long_way)
     struct fab_policy p = defaults(0);
     struct fab_prng prng;
     unsigned by_lid = 0, by_pair = 0, one = 0, refused = 0;
-    fab_prng_init(&prng, test_seed("few lanes", 9));
+    fab_base_prng_init(&prng, test_seed("few lanes", 9));
     for (unsigned i = 0; i < 30; i++) {
-        struct fab_fabric *f = random_fabric(24, 5, 2, fab_prng_next(&prng));
+        struct fab_fabric *f = random_fabric(24, 5, 2, fab_base_prng_next(&prng));
         char why[200];
         p.max_op_vls = (uint8_t)(2 + i % 3); /* 2, 4, 8 */
         struct fab_target *t = routed_by("dfsssp", f, &p, why);
@@ -440,7 +442,7 @@ START_TEST(few_lanes_go_a_long_way)
             ck_assert_uint_le(t->vls.count, 8);
             by_lid += t->vls.of_lid != NULL;
             by_pair += t->vls.of_pair != NULL;
-            one += !fab_vls_many(&t->vls);
+            one += !fab_target_vls_multiple(&t->vls);
             fab_verify_verdict_fini(&v);
             fab_target_unref(t);
         }

@@ -336,7 +336,7 @@ START_TEST(the_registry_shows_the_fabric)
                          "unreachable_pairs = 3 AND switches = 6 AND hosts = 24 AND links = 32"),
                      1);
     ck_assert_int_eq(ask("SELECT count(*) FROM pragma_foreign_key_check"), 0);
-    fab_builder_free(b);
+    fab_fabric_builder_free(b);
     store_close(s);
 }
 END_TEST
@@ -345,21 +345,22 @@ static void remove_one_of_each(struct fab_builder *b, uint64_t *ret_node)
 {
     struct fab_fabric *f = NULL;
     uint32_t ref;
-    ck_assert_int_eq(fab_builder_seal(b, &f), FAB_OK);
+    ck_assert_int_eq(fab_fabric_builder_seal(b, &f), FAB_OK);
     /* A host goes; a cable between two switches is pulled; a switch gets a name. */
     *ret_node = f->nodes[f->switch_count].guid;
-    ck_assert_int_eq(fab_builder_find(b, *ret_node, &ref), FAB_OK);
-    ck_assert_int_eq(fab_builder_remove(b, ref), FAB_OK);
+    ck_assert_int_eq(fab_fabric_builder_find_node(b, *ret_node, &ref), FAB_OK);
+    ck_assert_int_eq(fab_fabric_builder_remove_node(b, ref), FAB_OK);
     for (uint32_t p = 0; p < f->port_count; p++) {
-        uint32_t peer = fab_peer_node(f, p);
+        uint32_t peer = fab_fabric_peer_node(f, p);
         if (peer != FAB_NONE && f->ports[p].node < f->switch_count && peer < f->switch_count) {
-            ck_assert_int_eq(fab_builder_find(b, f->nodes[f->ports[p].node].guid, &ref), FAB_OK);
-            ck_assert_int_eq(fab_builder_unlink(b, ref, f->ports[p].num), FAB_OK);
+            ck_assert_int_eq(fab_fabric_builder_find_node(b, f->nodes[f->ports[p].node].guid, &ref),
+                             FAB_OK);
+            ck_assert_int_eq(fab_fabric_builder_unlink(b, ref, f->ports[p].num), FAB_OK);
             break;
         }
     }
-    ck_assert_int_eq(fab_builder_find(b, f->nodes[0].guid, &ref), FAB_OK);
-    ck_assert_int_eq(fab_builder_desc(b, ref, "new\x1b name", 9), FAB_OK);
+    ck_assert_int_eq(fab_fabric_builder_find_node(b, f->nodes[0].guid, &ref), FAB_OK);
+    ck_assert_int_eq(fab_fabric_builder_set_desc(b, ref, "new\x1b name", 9), FAB_OK);
     fab_fabric_unref(f);
 }
 
@@ -388,8 +389,8 @@ START_TEST(what_goes_away_is_kept_and_marked)
     ck_assert_int_eq(ask("SELECT count(*) FROM link"), 32);
     ck_assert_int_eq(ask("SELECT count(*) FROM port WHERE current AND lid >= 100"), 30);
     ck_assert_int_eq(ask("SELECT count(*) FROM table_set"), 3);
-    fab_builder_free(b);
-    fab_builder_free(less);
+    fab_fabric_builder_free(b);
+    fab_fabric_builder_free(less);
     store_close(s);
 }
 END_TEST
@@ -408,7 +409,7 @@ START_TEST(an_unchanged_fabric_writes_no_row)
     ck_assert_int_eq(ask("SELECT count(*) FROM link WHERE width <> 77"), 0);
     ck_assert_int_eq(ask("SELECT count(*) FROM port WHERE lmc <> 7"), 0);
     ck_assert_int_eq(ask("SELECT count(*) FROM table_set"), 3);
-    fab_builder_free(b);
+    fab_fabric_builder_free(b);
     store_close(s);
 }
 END_TEST
@@ -511,7 +512,7 @@ START_TEST(large_fabrics_are_written_cheaply)
 {
     struct fab_builder *b = NULL;
     struct fab_fat_tree_spec spec = {.radix = 36, .levels = 3, .taper = 1};
-    ck_assert_int_eq(fab_generate_fat_tree(&spec, &b), FAB_OK);
+    ck_assert_int_eq(fab_fabric_generate_fat_tree(&spec, &b), FAB_OK);
     struct fab_view *v = make_view(b, 1, 1);
     struct fab_lease *leases = calloc(v->fabric->port_count, sizeof(*leases));
     size_t count = leases_of(v, leases);
@@ -538,7 +539,7 @@ START_TEST(large_fabrics_are_written_cheaply)
     ck_assert_double_lt(t[2] - t[1], (t[1] - t[0]) / 2);
     free(leases);
     fab_view_unref(v);
-    fab_builder_free(b);
+    fab_fabric_builder_free(b);
 }
 END_TEST
 

@@ -108,18 +108,18 @@ static bool is_same(const struct store_member *a, const struct store_member *b)
 START_TEST(a_group_takes_its_members_with_it)
 {
     struct store *s = open_store();
-    struct fab_mc_member_record *groups = NULL;
+    struct fab_wire_mc_member_record *groups = NULL;
     struct store_member *members = NULL;
     size_t count = 0;
-    struct fab_mc_member_record a = {.mgid = {UINT64_C(0xff12401bffff0000), 0xffffffff},
-                                     .qkey = 0xb1b,
-                                     .mlid = 0xc001,
-                                     .mtu_selector = 2,
-                                     .mtu = 4,
-                                     .pkey = 0xffff,
-                                     .rate = 3,
-                                     .scope = 2},
-                                b = a;
+    struct fab_wire_mc_member_record a = {.mgid = {UINT64_C(0xff12401bffff0000), 0xffffffff},
+                                          .qkey = 0xb1b,
+                                          .mlid = 0xc001,
+                                          .mtu_selector = 2,
+                                          .mtu = 4,
+                                          .pkey = 0xffff,
+                                          .rate = 3,
+                                          .scope = 2},
+                                     b = a;
     b.mgid[1] = 1;
     b.mlid = 0xc002;
     struct store_member m = {{a.mgid[0], a.mgid[1]}, {UINT64_C(0xfe80) << 48, GUID(7)}, 1, 0},
@@ -188,7 +188,7 @@ START_TEST(spoilt_rows_are_left_out)
     struct store *s = open_store();
     struct store_service *services = NULL;
     struct store_subscription *subscriptions = NULL;
-    struct fab_mc_member_record *groups = NULL;
+    struct fab_wire_mc_member_record *groups = NULL;
     struct store_member *members = NULL;
     struct store_alias *aliases = NULL;
     size_t count[5] = {9, 9, 9, 9, 9};

@@ -82,7 +82,7 @@ static int export(void)
     int rc = fab_export_new(&in, format, &e);
     while (rc == FAB_OK && !done)
         rc = fab_export_next(e, &text, &done);
-    fab_text_fini(&text);
+    fab_base_text_fini(&text);
     fab_export_free(e);
     return rc;
 }

@@ -24,7 +24,7 @@ static const char good[] = "# a comment\n"
 
 static int read_text(const char *text, struct fab_tables **ret, struct fab_tables_error *error)
 {
-    return fab_tables_read(text, strlen(text), ret, error);
+    return fab_policy_tables_read(text, strlen(text), ret, error);
 }
 
 START_TEST(a_dump_is_read)
@@ -34,9 +34,10 @@ START_TEST(a_dump_is_read)
     ck_assert_int_eq(read_text(good, &t, &error), FAB_OK);
     ck_assert_uint_eq(t->switches, 2);
     ck_assert_uint_eq(t->top, 3);
-    const struct fab_tables_switch *a = fab_tables_switch(t, UINT64_C(0x0002c90300000001));
-    const struct fab_tables_switch *b = fab_tables_switch(t, 2);
-    ck_assert_ptr_null(fab_tables_switch(t, 3));
+    const struct fab_policy_tables_switch *a =
+        fab_policy_tables_switch(t, UINT64_C(0x0002c90300000001));
+    const struct fab_policy_tables_switch *b = fab_policy_tables_switch(t, 2);
+    ck_assert_ptr_null(fab_policy_tables_switch(t, 3));
     ck_assert_uint_eq(a->count, 3);
     ck_assert_uint_eq(b->count, 1);
     ck_assert_uint_eq(a->line, 3);
@@ -45,10 +46,10 @@ START_TEST(a_dump_is_read)
     ck_assert_uint_eq(t->entry[b->first].port, 7);
     ck_assert_uint_eq(t->guid[3], UINT64_C(0x0002c90300000011));
     ck_assert_uint_eq(t->first[3], 2);
-    ck_assert_ptr_eq(fab_tables_ref(t), t);
-    fab_tables_unref(t);
-    fab_tables_unref(t);
-    fab_tables_unref(NULL);
+    ck_assert_ptr_eq(fab_policy_tables_ref(t), t);
+    fab_policy_tables_unref(t);
+    fab_policy_tables_unref(t);
+    fab_policy_tables_unref(NULL);
 }
 END_TEST
 
@@ -107,7 +108,7 @@ static char *exported(const struct fab_fabric *f, const struct fab_target *t)
     while (!done)
         ck_assert_int_eq(fab_export_next(e, &all, &done), FAB_OK);
     fab_export_free(e);
-    ck_assert_int_eq(fab_text_take(&all, &text, &len), FAB_OK);
+    ck_assert_int_eq(fab_base_text_take(&all, &text, &len), FAB_OK);
     return text;
 }
 
@@ -125,7 +126,7 @@ static int run_file(const struct fab_fabric *f, const struct fab_policy *p,
 static void give(struct fab_policy *p, const char *text)
 {
     struct fab_tables_error error = {.line = 0};
-    fab_tables_unref(p->tables);
+    fab_policy_tables_unref(p->tables);
     p->tables = NULL;
     int status = read_text(text, &p->tables, &error);
     ck_assert_msg(status == FAB_OK, "%u:%u: %s", error.line, error.column, error.message);
@@ -135,11 +136,11 @@ START_TEST(what_is_exported_comes_back)
 {
     struct fab_prng prng;
     char why[200];
-    fab_prng_init(&prng, test_seed("round trips", 1));
+    fab_base_prng_init(&prng, test_seed("round trips", 1));
     for (unsigned i = 0; i < 100; i++) {
         struct fab_fabric *f =
             i % 4 == 0 ? modern_tree(4, 2, 3, 1, 2)
-                       : random_fabric(1 + i % 25, 2 + i % 5, 1 + i % 3, fab_prng_next(&prng));
+                       : random_fabric(1 + i % 25, 2 + i % 5, 1 + i % 3, fab_base_prng_next(&prng));
         struct fab_policy p;
         struct fab_lft lft;
         fab_policy_defaults(&p);
@@ -151,7 +152,7 @@ START_TEST(what_is_exported_comes_back)
         ck_assert_msg(status == FAB_OK, "round %u: %s", i, why);
         ck_assert_uint_eq(lft.stride, t->lft.stride);
         ck_assert_mem_eq(lft.entries, t->lft.entries, lft.stride * lft.switch_count);
-        fab_lft_fini(&lft);
+        fab_target_lft_fini(&lft);
         fab_target_unref(t);
         fab_policy_fini(&p);
         fab_fabric_unref(f);
@@ -164,16 +165,16 @@ END_TEST
 static void other_lids(const struct fab_fabric *f, uint8_t lmc, struct fab_lids *ret)
 {
     uint32_t next = 1u << lmc;
-    ck_assert_int_eq(fab_lids_init(ret, f->port_count), FAB_OK);
+    ck_assert_int_eq(fab_target_lids_init(ret, f->port_count), FAB_OK);
     for (uint32_t port = f->port_count; port-- > 0;) {
-        if (!fab_port_has_lid(f, port))
+        if (!fab_fabric_port_has_lid(f, port))
             continue;
-        bool end = !fab_node_is_switch(f, f->ports[port].node);
+        bool end = !fab_fabric_node_is_switch(f, f->ports[port].node);
         ret->base[port] = next;
         ret->lmc[port] = end ? lmc : 0;
         next += 1u << lmc;
     }
-    ck_assert_int_eq(fab_lids_index(ret), FAB_OK);
+    ck_assert_int_eq(fab_target_lids_index(ret), FAB_OK);
 }
 
 START_TEST(lids_may_have_changed)
@@ -193,12 +194,12 @@ START_TEST(lids_may_have_changed)
     for (uint32_t port = 0; port < f->port_count; port++) {
         for (uint32_t offset = 0; lids.base[port] != 0 && offset >> lids.lmc[port] == 0; offset++) {
             for (uint32_t s = 0; s < f->switch_count; s++)
-                ck_assert_uint_eq(fab_lft_row(&lft, s)[lids.base[port] + offset],
-                                  fab_lft_row(&t->lft, s)[t->lids.base[port] + offset]);
+                ck_assert_uint_eq(fab_target_lft_row(&lft, s)[lids.base[port] + offset],
+                                  fab_target_lft_row(&t->lft, s)[t->lids.base[port] + offset]);
         }
     }
-    fab_lft_fini(&lft);
-    fab_lids_fini(&lids);
+    fab_target_lft_fini(&lft);
+    fab_target_lids_fini(&lids);
     fab_target_unref(t);
     fab_policy_fini(&p);
     fab_fabric_unref(f);
@@ -292,14 +293,14 @@ START_TEST(what_nobody_needs_may_be_missing)
     char why[200];
     fab_policy_defaults(&p);
     struct fab_target *t = routed(f, &p);
-    uint32_t lonely = 2, lid = t->lids.base[fab_port_id(f, lonely, 0)];
+    uint32_t lonely = 2, lid = t->lids.base[fab_fabric_port_id(f, lonely, 0)];
     char *text = exported(f, t);
     cut_paragraph(text, f->nodes[lonely].desc);
     assert_refused(f, &p, &t->lids, text, "is not in the file");
-    t->lids.base[fab_port_id(f, lonely, 0)] = 0; /* now no entry is needed */
+    t->lids.base[fab_fabric_port_id(f, lonely, 0)] = 0; /* now no entry is needed */
     t->lids.owner[lid] = FAB_NONE;
     ck_assert_msg(run_file(f, &p, &t->lids, &lft, why) == FAB_OK, "%s", why);
-    fab_lft_fini(&lft);
+    fab_target_lft_fini(&lft);
     fab_target_unref(t);
     fab_policy_fini(&p);
     fab_fabric_unref(f);

@@ -59,7 +59,7 @@ static const struct fab_port *port_of(const struct fab_fabric *f, uint64_t guid,
 {
     uint32_t node = fab_fabric_node_by_guid(f, guid);
     ck_assert_uint_ne(node, FAB_NONE);
-    return &f->ports[fab_port_id(f, node, num)];
+    return &f->ports[fab_fabric_port_id(f, node, num)];
 }
 
 START_TEST(reads_what_is_found_in_the_field)
@@ -98,8 +98,8 @@ START_TEST(reads_ends_of_every_kind)
     ck_assert_uint_eq(host->info.port_state, FAB_STATE_INIT);
     ck_assert_uint_eq(host->info.phys_state, FAB_PHYS_LINKUP);
     ck_assert_uint_eq(host->info.lid, 0);
-    ck_assert_uint_eq(fab_link_rate(&host->info), 200000);
-    ck_assert_uint_eq(fab_link_width(&f->ports[router->peer].info), 12);
+    ck_assert_uint_eq(fab_wire_link_rate(&host->info), 200000);
+    ck_assert_uint_eq(fab_wire_link_width(&f->ports[router->peer].info), 12);
     const struct fab_port *bare = port_of(f, 0x77, 2);
     ck_assert(bare->present);
     ck_assert_uint_eq(bare->guid, 0x79);
@@ -170,8 +170,8 @@ START_TEST(each_way_of_writing_is_read)
     ck_assert_uint_eq(f->node_count, 2);
     ck_assert_uint_eq(f->link_count, 1);
     ck_assert_uint_eq(f->nodes[0].num_ports, ways[_i].ports);
-    ck_assert_uint_eq(fab_peer_node(f, fab_port_id(f, 0, ways[_i].port)), 1);
-    ck_assert_uint_eq(f->ports[fab_port_id(f, 0, ways[_i].port)].info.lid, 0);
+    ck_assert_uint_eq(fab_fabric_peer_node(f, fab_fabric_port_id(f, 0, ways[_i].port)), 1);
+    ck_assert_uint_eq(f->ports[fab_fabric_port_id(f, 0, ways[_i].port)].info.lid, 0);
     ck_assert_msg(strcmp(f->nodes[1].desc, ways[_i].desc) == 0, "%s: \"%s\"", ways[_i].what,
                   f->nodes[1].desc);
     fab_fabric_unref(f);
@@ -201,9 +201,9 @@ START_TEST(guids_that_are_not_said_are_those_of_ibsim)
     ck_assert_uint_eq(f->self_port, FAB_NONE);
     const struct fab_port *slow = port_of(f, 0x100000, 1), *fast = port_of(f, 0x100003, 1);
     ck_assert_uint_eq(slow->guid, 0x100001);
-    ck_assert_uint_eq(fab_link_rate(&slow->info), 10000);
-    ck_assert_uint_eq(fab_link_rate(&f->ports[slow->peer].info), 10000); /* said at one end */
-    ck_assert_uint_eq(fab_link_rate(&fast->info), 100000);               /* said at none */
+    ck_assert_uint_eq(fab_wire_link_rate(&slow->info), 10000);
+    ck_assert_uint_eq(fab_wire_link_rate(&f->ports[slow->peer].info), 10000); /* said at one end */
+    ck_assert_uint_eq(fab_wire_link_rate(&fast->info), 100000);               /* said at none */
     fab_fabric_unref(f);
 }
 END_TEST
@@ -212,7 +212,7 @@ START_TEST(the_far_end_may_name_the_port_guid)
 {
     static const char text[] = "Switch 8 \"s\"\n[1] \"h\"[1](abc)\nCa 1 \"h\"\n[1] \"s\"[1]\n";
     struct fab_fabric *f = read_fabric(text, sizeof text - 1);
-    ck_assert_uint_eq(f->ports[fab_port_id(f, 1, 1)].guid, 0xabc);
+    ck_assert_uint_eq(f->ports[fab_fabric_port_id(f, 1, 1)].guid, 0xabc);
     fab_fabric_unref(f);
 }
 END_TEST
@@ -280,10 +280,10 @@ START_TEST(mistakes_are_told_with_their_place)
 {
     struct fab_builder *b = NULL;
     struct fab_text_error e = {0};
-    int status = fab_text_read(mistakes[_i].text, strlen(mistakes[_i].text), &b, &e);
+    int status = fab_fabric_text_read(mistakes[_i].text, strlen(mistakes[_i].text), &b, &e);
     if (mistakes[_i].message == NULL) {
         ck_assert_msg(status == FAB_OK, "%s", e.message);
-        fab_builder_free(b);
+        fab_fabric_builder_free(b);
         return;
     }
     ck_assert_int_eq(status, FAB_E_FORMAT);
@@ -302,7 +302,7 @@ START_TEST(too_many_ports_are_refused)
     struct fab_text_error e;
     for (size_t i = 0; i < count; i++)
         len += (size_t)sprintf(text + len, "Ca 254 \"%zu\"\n", i);
-    ck_assert_int_eq(fab_text_read(text, len, &b, &e), FAB_E_FORMAT);
+    ck_assert_int_eq(fab_fabric_text_read(text, len, &b, &e), FAB_E_FORMAT);
     ck_assert_ptr_nonnull(strstr(e.message, "more than 4194304 ports"));
     free(text);
 }
@@ -314,7 +314,7 @@ END_TEST
 static char *written(const struct fab_fabric *f, size_t *ret_len)
 {
     char *text = NULL;
-    ck_assert_int_eq(fab_text_write(f, &text, ret_len), FAB_OK);
+    ck_assert_int_eq(fab_fabric_text_write(f, &text, ret_len), FAB_OK);
     ck_assert_uint_eq(strlen(text), *ret_len);
     return text;
 }
@@ -337,8 +337,8 @@ START_TEST(random_fabrics_come_back)
 {
     uint64_t seed = test_seed("round trip", 100 + (uint64_t)_i);
     struct fab_fabric *f = random_fabric(1 + (uint32_t)_i * 3, 5, 3, seed), *g;
-    struct fab_builder *b = fab_builder_from(f);
-    fab_builder_self(b, f->node_count - 1, 1);
+    struct fab_builder *b = fab_fabric_builder_from(f);
+    fab_fabric_builder_set_self(b, f->node_count - 1, 1);
     g = sealed(b);
     assert_round_trip(f);
     assert_round_trip(g);
@@ -370,9 +370,9 @@ static const char *const names[] = {
 START_TEST(names_come_back)
 {
     struct fab_fabric *f = leaf_spine(2, 1, 1);
-    struct fab_builder *b = fab_builder_from(f);
-    fab_builder_desc(b, 0, names[_i], strlen(names[_i]));
-    fab_builder_desc(b, 3, names[_i], strlen(names[_i]));
+    struct fab_builder *b = fab_fabric_builder_from(f);
+    fab_fabric_builder_set_desc(b, 0, names[_i], strlen(names[_i]));
+    fab_fabric_builder_set_desc(b, 3, names[_i], strlen(names[_i]));
     struct fab_fabric *named = sealed(b);
     assert_round_trip(named);
     fab_fabric_unref(named);
@@ -383,9 +383,9 @@ END_TEST
 START_TEST(control_characters_become_blanks)
 {
     struct fab_fabric *f = leaf_spine(1, 0, 1), *g;
-    struct fab_builder *b = fab_builder_from(f);
+    struct fab_builder *b = fab_fabric_builder_from(f);
     size_t len;
-    fab_builder_desc(b, 0, "a\nb\tc\x7f", 6);
+    fab_fabric_builder_set_desc(b, 0, "a\nb\tc\x7f", 6);
     g = sealed(b);
     char *text = written(g, &len);
     struct fab_fabric *back = read_fabric(text, len);
@@ -407,7 +407,7 @@ static struct fab_fabric *try_read(const char *text, size_t len)
     struct fab_text_error e;
     char *exact = malloc(len > 0 ? len : 1);
     memcpy(exact, text, len);
-    int status = fab_text_read(exact, len, &b, &e);
+    int status = fab_fabric_text_read(exact, len, &b, &e);
     free(exact);
     ck_assert(status == FAB_OK || status == FAB_E_FORMAT);
     return status == FAB_OK ? sealed(b) : NULL;
@@ -451,12 +451,12 @@ START_TEST(a_damaged_text_is_refused_or_read_soundly)
 {
     uint64_t seed = test_seed("damage", 7 + (uint64_t)_i);
     struct fab_prng prng;
-    fab_prng_init(&prng, seed);
+    fab_base_prng_init(&prng, seed);
     for (unsigned round = 0; round < 400; round++) {
         char text[sizeof field];
         memcpy(text, field, sizeof text);
         for (unsigned i = 0; i <= round % 4; i++)
-            text[fab_prng_below(&prng, sizeof field - 1)] = (char)fab_prng_next(&prng);
+            text[fab_base_prng_below(&prng, sizeof field - 1)] = (char)fab_base_prng_next(&prng);
         struct fab_fabric *g = try_read(text, sizeof field - 1);
         if (g != NULL)
             assert_sound(g);
@@ -501,13 +501,13 @@ static const struct {
 START_TEST(rates_are_read)
 {
     struct fab_port_info info = {0};
-    int status = fab_text_parse_rate(rates[_i].text, strlen(rates[_i].text), &info);
+    int status = fab_fabric_text_parse_rate(rates[_i].text, strlen(rates[_i].text), &info);
     ck_assert_int_eq(status, rates[_i].mbps != 0 ? FAB_OK : FAB_E_FORMAT);
-    ck_assert_uint_eq(fab_link_width(&info), rates[_i].width);
+    ck_assert_uint_eq(fab_wire_link_width(&info), rates[_i].width);
     if (status != FAB_OK)
         return;
-    ck_assert_str_eq(fab_link_speed(&info), rates[_i].speed);
-    ck_assert_uint_eq(fab_link_rate(&info), rates[_i].mbps);
+    ck_assert_str_eq(fab_wire_link_speed(&info), rates[_i].speed);
+    ck_assert_uint_eq(fab_wire_link_rate(&info), rates[_i].mbps);
     ck_assert_uint_ne(info.width_enabled & info.width_active, 0);
     ck_assert_uint_ne(info.speed_enabled & info.speed_active, 0);
     ck_assert_uint_eq(info.speed_ext_enabled & info.speed_ext_active, info.speed_ext_active);

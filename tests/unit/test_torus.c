@@ -15,7 +15,7 @@ static struct fab_fabric *torus(uint32_t x, uint32_t y, uint32_t z, uint32_t hos
                                   .parallel = parallel,
                                   .mesh = mesh};
     struct fab_builder *b = NULL;
-    ck_assert_int_eq(fab_generate_torus(&spec, &b), FAB_OK);
+    ck_assert_int_eq(fab_fabric_generate_torus(&spec, &b), FAB_OK);
     return sealed(b);
 }
 
@@ -57,7 +57,7 @@ static struct fab_fabric *hyperx(uint32_t x, uint32_t y, uint32_t z, uint32_t ho
                                    .hosts = hosts,
                                    .parallel = parallel};
     struct fab_builder *b = NULL;
-    ck_assert_int_eq(fab_generate_hyperx(&spec, &b), FAB_OK);
+    ck_assert_int_eq(fab_fabric_generate_hyperx(&spec, &b), FAB_OK);
     return sealed(b);
 }
 
@@ -65,7 +65,7 @@ static struct fab_fabric *hypercube(uint32_t dimensions, uint32_t hosts, uint32_
 {
     struct fab_hypercube_spec spec = {dimensions, hosts, parallel};
     struct fab_builder *b = NULL;
-    ck_assert_int_eq(fab_generate_hypercube(&spec, &b), FAB_OK);
+    ck_assert_int_eq(fab_fabric_generate_hypercube(&spec, &b), FAB_OK);
     return sealed(b);
 }
 
@@ -89,7 +89,7 @@ END_TEST
 START_TEST(several_faults)
 {
     struct fab_prng prng;
-    fab_prng_init(&prng, test_seed("several faults of grids", 11));
+    fab_base_prng_init(&prng, test_seed("several faults of grids", 11));
     mostly_survives("torus", torus(5, 5, 0, 1, 1, false), &prng, 150, 10, "torus 5x5");
     mostly_survives("torus", torus(8, 8, 0, 1, 1, false), &prng, 150, 10, "torus 8x8");
     mostly_survives("torus", torus(4, 4, 0, 1, 1, false), &prng, 150, 10, "torus 4x4");
@@ -107,7 +107,7 @@ END_TEST
 START_TEST(the_order_of_discovery_changes_nothing)
 {
     struct fab_prng prng;
-    fab_prng_init(&prng, test_seed("order of discovery", 12));
+    fab_base_prng_init(&prng, test_seed("order of discovery", 12));
     for (unsigned i = 0; i < 5; i++) {
         struct fab_fabric *f = torus(5, 4, 6, 2, 2, false);
         is_told_in_any_order("torus", with_faults(f, &prng, i, i % 2), &prng);

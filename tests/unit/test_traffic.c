@@ -33,7 +33,7 @@ static struct scene *scene_new(struct fab_fabric *f, const char *engine)
     assigned(f, &s->policy, &s->lids);
     struct fab_route_input in = {.fabric = f, .policy = &s->policy, .lids = &s->lids};
     if (engine == NULL)
-        ck_assert_int_eq(fab_lft_init(&s->lft, f->switch_count, s->lids.top), FAB_OK);
+        ck_assert_int_eq(fab_target_lft_init(&s->lft, f->switch_count, s->lids.top), FAB_OK);
     else
         ck_assert_msg(
             fab_route_engine_by_name(engine)->run(&in, &s->lft, &s->vls, why, sizeof why) == FAB_OK,
@@ -47,9 +47,9 @@ static void scene_free(struct scene *s)
 {
     fab_traffic_free(s->traffic);
     fab_congestion_fini(&s->congestion);
-    fab_vls_fini(&s->vls);
-    fab_lft_fini(&s->lft);
-    fab_lids_fini(&s->lids);
+    fab_target_vls_fini(&s->vls);
+    fab_target_lft_fini(&s->lft);
+    fab_target_lids_fini(&s->lids);
     fab_policy_fini(&s->policy);
     fab_fabric_unref(s->fabric);
     free(s);
@@ -58,7 +58,7 @@ static void scene_free(struct scene *s)
 /* The n-th endport, in the order of generation. */
 static uint32_t end_port(const struct scene *s, uint32_t n)
 {
-    return fab_port_id(s->fabric, s->fabric->switch_count + n, 1);
+    return fab_fabric_port_id(s->fabric, s->fabric->switch_count + n, 1);
 }
 static uint32_t ends(const struct scene *s)
 {
@@ -152,7 +152,7 @@ START_TEST(test_slow_and_fast)
     struct drawing *d = draw_new();
     draw_switch(d, 4);
     draw_hosts(d, 0, 1);
-    ck_assert_int_eq(fab_text_parse_rate("4x HDR", 6, &d->m.rate), FAB_OK);
+    ck_assert_int_eq(fab_fabric_text_parse_rate("4x HDR", 6, &d->m.rate), FAB_OK);
     draw_hosts(d, 0, 1);
     struct scene *s = scene_new(draw_done(d), "updn");
     flow(s, 0, 1, 4096)->start = 0;       /* EDR to HDR: the tail must arrive in time */
@@ -202,7 +202,7 @@ END_TEST
 static void two_lanes(struct scene *s, struct fab_traffic_arbitration *a, double ret[2])
 {
     double got[4];
-    fab_vls_init(&s->vls, 2);
+    fab_target_vls_init(&s->vls, 2);
     s->in.arbitration = a;
     for (uint32_t i = 0; i < 4; i++)
         flow(s, i, 4, EVER)->sl = (uint8_t)(i % 2);
@@ -338,14 +338,14 @@ static void route_round(struct scene *s)
     for (uint32_t lid = 1; lid <= s->lids.top; lid++) {
         uint32_t owner = s->lids.owner[lid], home = f->ports[owner].node;
         if (home >= f->switch_count)
-            home = fab_peer_node(f, owner);
+            home = fab_fabric_peer_node(f, owner);
         for (uint32_t sw = 0; sw < f->switch_count; sw++) {
             for (uint8_t num = 1; num <= f->nodes[sw].num_ports; num++) {
-                uint32_t port = fab_port_id(f, sw, num), peer = f->ports[port].peer;
+                uint32_t port = fab_fabric_port_id(f, sw, num), peer = f->ports[port].peer;
                 if (peer == FAB_NONE)
                     continue;
                 if (sw == home ? peer == owner : f->ports[peer].node == (sw + 1) % RING)
-                    fab_lft_row(&s->lft, sw)[lid] = num;
+                    fab_target_lft_row(&s->lft, sw)[lid] = num;
             }
         }
     }
@@ -370,7 +370,7 @@ START_TEST(test_deadlock)
     const uint32_t *cycle = fab_traffic_cycle(s->traffic, &count);
     ck_assert_uint_eq(count, RING);
     for (uint32_t i = 0; i < count; i++) /* the port whose link leads to the next switch */
-        ck_assert_uint_eq(fab_peer_node(s->fabric, cycle[i]),
+        ck_assert_uint_eq(fab_fabric_peer_node(s->fabric, cycle[i]),
                           s->fabric->ports[cycle[(i + 1) % count]].node);
     ck_assert(fab_traffic_is_consistent(s->traffic));
     ck_assert_int_eq(fab_traffic_run(s->traffic, EVER), FAB_E_CYCLE);
@@ -431,28 +431,29 @@ static void random_flows(struct scene *s, struct fab_prng *prng)
 {
     uint32_t port[4096], count = by_lid(s, port);
     for (uint32_t i = 0; i < 200; i++) {
-        uint32_t from = (uint32_t)fab_prng_below(prng, count), to = from;
+        uint32_t from = (uint32_t)fab_base_prng_below(prng, count), to = from;
         while (to == from)
-            to = (uint32_t)fab_prng_below(prng, fab_prng_chance(prng, 0.5) ? 3 : count);
-        struct fab_traffic_flow *x = flow(s, 0, 1, 1 + fab_prng_below(prng, 200000));
+            to = (uint32_t)fab_base_prng_below(prng, fab_base_prng_chance(prng, 0.5) ? 3 : count);
+        struct fab_traffic_flow *x = flow(s, 0, 1, 1 + fab_base_prng_below(prng, 200000));
         x->from = port[from];
         x->to = port[to];
-        x->start = fab_prng_below(prng, 20 * US);
-        x->end = fab_prng_chance(prng, 0.2) ? 40 * US : EVER;
-        x->rate = fab_prng_chance(prng, 0.2) ? 30000 : 0;
+        x->start = fab_base_prng_below(prng, 20 * US);
+        x->end = fab_base_prng_chance(prng, 0.2) ? 40 * US : EVER;
+        x->rate = fab_base_prng_chance(prng, 0.2) ? 30000 : 0;
     }
 }
 
 static uint64_t random_run(uint64_t seed)
 {
     struct fab_prng prng;
-    fab_prng_init(&prng, seed);
-    struct scene *s = scene_new(random_fabric(3 + (uint32_t)fab_prng_below(&prng, 10), 4, 3, seed),
-                                fab_prng_chance(&prng, 0.5) ? "updn" : "nue");
+    fab_base_prng_init(&prng, seed);
+    struct scene *s =
+        scene_new(random_fabric(3 + (uint32_t)fab_base_prng_below(&prng, 10), 4, 3, seed),
+                  fab_base_prng_chance(&prng, 0.5) ? "updn" : "nue");
     random_flows(s, &prng);
-    if (fab_prng_chance(&prng, 0.7))
+    if (fab_base_prng_chance(&prng, 0.7))
         control(s);
-    s->in.by_sl = fab_prng_chance(&prng, 0.3);
+    s->in.by_sl = fab_base_prng_chance(&prng, 0.3);
     s->in.seed = seed;
     start(s);
     for (uint64_t at = 5 * US; at < 60 * US; at += 5 * US) {
@@ -493,7 +494,7 @@ START_TEST(test_bad_input)
 {
     struct scene *s = scene_new(leaf_spine(2, 1, 2), "updn");
     struct fab_traffic *t = NULL;
-    flow(s, 0, 1, 1)->to = fab_port_id(s->fabric, 0, 1);
+    flow(s, 0, 1, 1)->to = fab_fabric_port_id(s->fabric, 0, 1);
     ck_assert_int_eq(fab_traffic_new(&s->in, s->flows, 1, &t), FAB_E_INVAL);
     s->flows[0].to = s->flows[0].from;
     ck_assert_int_eq(fab_traffic_new(&s->in, s->flows, 1, &t), FAB_E_INVAL);

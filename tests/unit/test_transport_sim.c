@@ -28,7 +28,7 @@ static int send_node_info(struct rig *x, uint32_t tid)
                           .tid = tid,
                           .attr_id = FAB_ATTR_NODE_INFO};
     struct transport_mad m = {.addr = {.dlid = 0xffff}, .len = FAB_MAD_SIZE};
-    ck_assert_int_eq(fab_smp_pack(&mad, NULL, m.bytes), FAB_OK);
+    ck_assert_int_eq(fab_wire_smp_pack(&mad, NULL, m.bytes), FAB_OK);
     x->sending = true;
     int status = transport_send(x->t, &m);
     x->sending = false;
@@ -140,8 +140,9 @@ static void set_lid(struct rig *x, const struct fab_path *path, uint8_t num, uin
     struct fab_port_info info = {.lid = lid, .sm_lid = 1};
     struct transport_mad m = {.addr = {.dlid = 0xffff}, .len = FAB_MAD_SIZE};
     uint8_t data[FAB_SMP_DATA] = {0};
-    ck_assert_int_eq(fab_attr_pack(&fab_attr_port_info, &info, data, sizeof data), FAB_OK);
-    ck_assert_int_eq(fab_smp_pack(&mad, data, m.bytes), FAB_OK);
+    ck_assert_int_eq(fab_wire_attr_pack(&fab_wire_attr_port_info, &info, data, sizeof data),
+                     FAB_OK);
+    ck_assert_int_eq(fab_wire_smp_pack(&mad, data, m.bytes), FAB_OK);
     ck_assert_int_eq(transport_send(x->t, &m), FAB_OK);
 }
 
@@ -154,11 +155,11 @@ static void set_route(struct rig *x, const struct fab_path *path, uint8_t port)
     struct fab_switch_info info = {.linear_fdb_top = 2};
     struct transport_mad m = {.addr = {.dlid = 0xffff}, .len = FAB_MAD_SIZE};
     uint8_t data[FAB_SMP_DATA] = {0xff, port};
-    ck_assert_int_eq(fab_smp_pack(&mad, data, m.bytes), FAB_OK);
+    ck_assert_int_eq(fab_wire_smp_pack(&mad, data, m.bytes), FAB_OK);
     ck_assert_int_eq(transport_send(x->t, &m), FAB_OK);
     mad.attr_id = FAB_ATTR_SWITCH_INFO;
-    fab_attr_pack(&fab_attr_switch_info, &info, data, sizeof data);
-    ck_assert_int_eq(fab_smp_pack(&mad, data, m.bytes), FAB_OK);
+    fab_wire_attr_pack(&fab_wire_attr_switch_info, &info, data, sizeof data);
+    ck_assert_int_eq(fab_wire_smp_pack(&mad, data, m.bytes), FAB_OK);
     ck_assert_int_eq(transport_send(x->t, &m), FAB_OK);
 }
 
@@ -168,8 +169,8 @@ START_TEST(traps_arrive)
     rig_open(&x, "host-0001");
     uint32_t node, port, leaf;
     ck_assert_int_eq(fab_sim_find(x.sim, "host-0001", &node), FAB_OK);
-    port = fab_port_id(x.f, node, 1);
-    leaf = fab_peer_node(x.f, port);
+    port = fab_fabric_port_id(x.f, node, 1);
+    leaf = fab_fabric_peer_node(x.f, port);
     struct fab_path here = {0}, there = {.hops = 1, .port = {0, 1}};
     set_lid(&x, &here, 1, 1);
     set_lid(&x, &there, 0, 2);

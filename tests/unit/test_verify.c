@@ -18,8 +18,8 @@ static struct fab_target *routed_by_default(const struct fab_fabric *f, uint8_t 
 static bool some_lid_goes(const struct fab_fabric *f, const struct fab_target *t, uint32_t in,
                           uint32_t out)
 {
-    const uint8_t *here = fab_lft_row(&t->lft, f->ports[in].node);
-    const uint8_t *there = fab_lft_row(&t->lft, f->ports[out].node);
+    const uint8_t *here = fab_target_lft_row(&t->lft, f->ports[in].node);
+    const uint8_t *there = fab_target_lft_row(&t->lft, f->ports[out].node);
     for (uint32_t lid = 1; lid <= t->lids.top; lid++) {
         if (t->lids.owner[lid] != FAB_NONE && here[lid] == f->ports[in].num &&
             there[lid] == f->ports[out].num)
@@ -36,7 +36,7 @@ static void assert_cycle(const struct fab_fabric *f, const struct fab_target *t,
     for (uint32_t i = 0; i < w->port_count; i++) {
         uint32_t next = w->ports[(i + 1) % w->port_count];
         ck_assert(naive_is_channel(f, w->ports[i]));
-        ck_assert_uint_eq(fab_peer_node(f, w->ports[i]), f->ports[next].node);
+        ck_assert_uint_eq(fab_fabric_peer_node(f, w->ports[i]), f->ports[next].node);
         ck_assert(some_lid_goes(f, t, w->ports[i], next));
     }
 }
@@ -49,9 +49,9 @@ static void assert_way(const struct fab_fabric *f, const struct fab_target *t,
     ck_assert_uint_eq(w->ports[0], w->src);
     for (uint32_t i = 1; i < w->port_count; i++) {
         uint32_t node = f->ports[w->ports[i]].node;
-        ck_assert_uint_eq(fab_lft_row(&t->lft, node)[w->lid], f->ports[w->ports[i]].num);
+        ck_assert_uint_eq(fab_target_lft_row(&t->lft, node)[w->lid], f->ports[w->ports[i]].num);
         if (i > 1)
-            ck_assert_uint_eq(fab_peer_node(f, w->ports[i - 1]), node);
+            ck_assert_uint_eq(fab_fabric_peer_node(f, w->ports[i - 1]), node);
     }
 }
 
@@ -77,11 +77,11 @@ static void damage_entries(const struct fab_fabric *f, struct fab_target *t, str
                            uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t sw = (uint32_t)fab_prng_below(prng, f->switch_count);
-        uint32_t lid = (uint32_t)fab_prng_below(prng, t->lids.top + 1);
+        uint32_t sw = (uint32_t)fab_base_prng_below(prng, f->switch_count);
+        uint32_t lid = (uint32_t)fab_base_prng_below(prng, t->lids.top + 1);
         uint32_t ports = f->nodes[sw].num_ports + 1u;
-        uint8_t entry = (uint8_t)fab_prng_below(prng, ports + (ports < 250 ? 2 : 0));
-        fab_lft_row(&t->lft, sw)[lid] = fab_prng_below(prng, 10) == 0 ? 255 : entry;
+        uint8_t entry = (uint8_t)fab_base_prng_below(prng, ports + (ports < 250 ? 2 : 0));
+        fab_target_lft_row(&t->lft, sw)[lid] = fab_base_prng_below(prng, 10) == 0 ? 255 : entry;
     }
 }
 
@@ -89,18 +89,18 @@ START_TEST(agrees_with_the_naive_proof)
 {
     struct fab_prng prng;
     unsigned good = 0, cyclic = 0, broken = 0;
-    fab_prng_init(&prng, test_seed("agreement", 11));
+    fab_base_prng_init(&prng, test_seed("agreement", 11));
     for (unsigned i = 0; i < 1000; i++) {
-        uint32_t switches = 1 + (uint32_t)fab_prng_below(&prng, 10);
-        uint32_t degree = 1 + (uint32_t)fab_prng_below(&prng, 5);
-        uint32_t hosts = (uint32_t)fab_prng_below(&prng, 3);
-        struct fab_fabric *f = random_fabric(switches, degree, hosts, fab_prng_next(&prng));
+        uint32_t switches = 1 + (uint32_t)fab_base_prng_below(&prng, 10);
+        uint32_t degree = 1 + (uint32_t)fab_base_prng_below(&prng, 5);
+        uint32_t hosts = (uint32_t)fab_base_prng_below(&prng, 3);
+        struct fab_fabric *f = random_fabric(switches, degree, hosts, fab_base_prng_next(&prng));
         if (i % 4 == 0)
             f = damaged(f, &prng, 0.15, 0.1);
         struct fab_target *t = routed_by_default(f, i % 5 == 0 ? 1 : 0);
         uint32_t max_hops = i % 7 == 0 ? 3 : 64;
         if (i % 3 != 0)
-            damage_entries(f, t, &prng, 1 + (uint32_t)fab_prng_below(&prng, 6));
+            damage_entries(f, t, &prng, 1 + (uint32_t)fab_base_prng_below(&prng, 6));
         struct naive n = naive_verify(f, t, max_hops);
         struct fab_verdict v = proven(f, t, max_hops);
         assert_agrees(&n, &v);
@@ -125,7 +125,7 @@ START_TEST(agrees_on_trees_full_of_siblings)
     static const uint32_t shapes[][3] = {{4, 2, 1}, {4, 3, 1}, {6, 2, 2}, {8, 2, 1}, {6, 2, 1}};
     struct fab_prng prng;
     unsigned good = 0, bad = 0;
-    fab_prng_init(&prng, test_seed("siblings", 13));
+    fab_base_prng_init(&prng, test_seed("siblings", 13));
     for (unsigned i = 0; i < 150; i++) {
         const uint32_t *shape = shapes[i % 5];
         struct fab_fabric *f = fat_tree(shape[0], shape[1], shape[2]);
@@ -140,11 +140,11 @@ START_TEST(agrees_on_trees_full_of_siblings)
         ck_assert_int_eq(
             fab_route_engine_by_name(engine)->run(&in, &t->lft, &t->vls, why, sizeof(why)), FAB_OK);
         if (i >= 20)
-            damage_entries(f, t, &prng, 1 + (uint32_t)fab_prng_below(&prng, 8));
+            damage_entries(f, t, &prng, 1 + (uint32_t)fab_base_prng_below(&prng, 8));
         if (i % 3 == 0) { /* the same mistake at all siblings */
-            uint32_t lid = 1 + (uint32_t)fab_prng_below(&prng, t->lids.top);
+            uint32_t lid = 1 + (uint32_t)fab_base_prng_below(&prng, t->lids.top);
             for (uint32_t sw = 1; sw < 3; sw++)
-                fab_lft_row(&t->lft, sw)[lid] = fab_lft_row(&t->lft, 0)[lid];
+                fab_target_lft_row(&t->lft, sw)[lid] = fab_target_lft_row(&t->lft, 0)[lid];
         }
         struct naive n = naive_verify(f, t, 64);
         struct fab_verdict v = proven(f, t, 64);
@@ -171,21 +171,22 @@ static void route_at_random(const struct fab_fabric *f, struct fab_target *t, st
         uint32_t owner = t->lids.owner[lid], count = 0;
         if (owner == FAB_NONE)
             continue;
-        bool is_switch = fab_node_is_switch(f, f->ports[owner].node);
-        uint32_t home = is_switch ? f->ports[owner].node : fab_peer_node(f, owner);
+        bool is_switch = fab_fabric_node_is_switch(f, f->ports[owner].node);
+        uint32_t home = is_switch ? f->ports[owner].node : fab_fabric_peer_node(f, owner);
         memset(in, 0, f->switch_count);
-        fab_lft_row(&t->lft, home)[lid] = is_switch ? 0 : f->ports[f->ports[owner].peer].num;
+        fab_target_lft_row(&t->lft, home)[lid] = is_switch ? 0 : f->ports[f->ports[owner].peer].num;
         in[home] = true;
         queue[count++] = home;
         while (count > 0) {
-            uint32_t pick = (uint32_t)fab_prng_below(prng, count), sw = queue[pick];
+            uint32_t pick = (uint32_t)fab_base_prng_below(prng, count), sw = queue[pick];
             queue[pick] = queue[--count];
             for (unsigned num = 1; num <= f->nodes[sw].num_ports; num++) {
-                uint32_t port = fab_port_id(f, sw, (uint8_t)num), peer = fab_peer_node(f, port);
+                uint32_t port = fab_fabric_port_id(f, sw, (uint8_t)num),
+                         peer = fab_fabric_peer_node(f, port);
                 if (!naive_is_channel(f, port) || in[peer])
                     continue;
                 in[peer] = true;
-                fab_lft_row(&t->lft, peer)[lid] = f->ports[f->ports[port].peer].num;
+                fab_target_lft_row(&t->lft, peer)[lid] = f->ports[f->ports[port].peer].num;
                 queue[count++] = peer;
             }
         }
@@ -198,11 +199,11 @@ START_TEST(finds_cycles_as_the_naive_proof_does)
 {
     struct fab_prng prng;
     unsigned cyclic = 0;
-    fab_prng_init(&prng, test_seed("cycles", 12));
+    fab_base_prng_init(&prng, test_seed("cycles", 12));
     for (unsigned i = 0; i < 200; i++) {
-        uint32_t switches = 3 + (uint32_t)fab_prng_below(&prng, 7);
-        uint32_t degree = 2 + (uint32_t)fab_prng_below(&prng, 3);
-        struct fab_fabric *f = random_fabric(switches, degree, 1, fab_prng_next(&prng));
+        uint32_t switches = 3 + (uint32_t)fab_base_prng_below(&prng, 7);
+        uint32_t degree = 2 + (uint32_t)fab_base_prng_below(&prng, 3);
+        struct fab_fabric *f = random_fabric(switches, degree, 1, fab_base_prng_next(&prng));
         struct fab_target *t = routed_by_default(f, 0);
         route_at_random(f, t, &prng);
         struct naive n = naive_verify(f, t, 64);
@@ -230,7 +231,8 @@ static struct fab_fabric *row_of_three(void)
 static uint32_t host_at(const struct fab_fabric *f, uint32_t sw)
 {
     for (uint32_t port = 0; port < f->port_count; port++) {
-        if (!fab_node_is_switch(f, f->ports[port].node) && fab_peer_node(f, port) == sw)
+        if (!fab_fabric_node_is_switch(f, f->ports[port].node) &&
+            fab_fabric_peer_node(f, port) == sw)
             return port;
     }
     return FAB_NONE;
@@ -254,7 +256,7 @@ static void check_broken_row(uint32_t at, uint8_t entry, int kind, uint64_t pair
 {
     struct fab_fabric *f = row_of_three();
     struct fab_target *t = routed_by_default(f, 0);
-    fab_lft_row(&t->lft, at)[t->lids.base[host_at(f, 2)]] = entry;
+    fab_target_lft_row(&t->lft, at)[t->lids.base[host_at(f, 2)]] = entry;
     assert_kind(f, t, kind, pairs, says);
     fab_target_unref(t);
     fab_fabric_unref(f);
@@ -286,8 +288,8 @@ END_TEST
 START_TEST(a_loop_is_shown)
 {
     struct fab_fabric *f = row_of_three();
-    uint32_t back = fab_port_id(f, 1, 1);
-    while (fab_peer_node(f, back) != 0)
+    uint32_t back = fab_fabric_port_id(f, 1, 1);
+    while (fab_fabric_peer_node(f, back) != 0)
         back++;
     check_broken_row(1, f->ports[back].num, FAB_E_LOOP, 4, "loop");
     fab_fabric_unref(f);
@@ -314,14 +316,15 @@ START_TEST(a_ring_clockwise_is_a_cycle)
     struct fab_fabric *f = grid((uint32_t[3]){6, 1, 1}, true, 1);
     struct fab_target *t = routed_by_default(f, 0);
     for (uint32_t sw = 0; sw < f->switch_count; sw++) {
-        uint32_t clockwise = fab_port_id(f, sw, 1);
-        while (fab_peer_node(f, clockwise) != (sw + 1) % f->switch_count)
+        uint32_t clockwise = fab_fabric_port_id(f, sw, 1);
+        while (fab_fabric_peer_node(f, clockwise) != (sw + 1) % f->switch_count)
             clockwise++;
         for (uint32_t lid = 1; lid <= t->lids.top; lid++) {
             uint32_t node = f->ports[t->lids.owner[lid]].node;
-            uint32_t home = node < f->switch_count ? node : fab_peer_node(f, t->lids.owner[lid]);
+            uint32_t home =
+                node < f->switch_count ? node : fab_fabric_peer_node(f, t->lids.owner[lid]);
             if (home != sw)
-                fab_lft_row(&t->lft, sw)[lid] = f->ports[clockwise].num;
+                fab_target_lft_row(&t->lft, sw)[lid] = f->ports[clockwise].num;
         }
     }
     struct fab_verdict v = proven(f, t, 64);
@@ -340,7 +343,7 @@ START_TEST(names_are_made_safe)
 {
     struct fab_fabric *f = row_of_three();
     struct fab_target *t = routed_by_default(f, 0);
-    fab_lft_row(&t->lft, 1)[t->lids.base[host_at(f, 2)]] = FAB_LFT_NO_ROUTE;
+    fab_target_lft_row(&t->lft, 1)[t->lids.base[host_at(f, 2)]] = FAB_LFT_NO_ROUTE;
     char *text = NULL, *longest = f->nodes[f->ports[host_at(f, 2)].node].desc;
     memset(f->nodes[0].desc, 0, FAB_NODE_DESC_LEN);
     memset(longest, 'Y', FAB_NODE_DESC_LEN);
@@ -367,7 +370,7 @@ START_TEST(further_lids_are_checked)
 {
     struct fab_fabric *f = row_of_three();
     struct fab_target *t = routed_by_default(f, 2);
-    fab_lft_row(&t->lft, 1)[t->lids.base[host_at(f, 2)] + 3] = FAB_LFT_NO_ROUTE;
+    fab_target_lft_row(&t->lft, 1)[t->lids.base[host_at(f, 2)] + 3] = FAB_LFT_NO_ROUTE;
     assert_kind(f, t, FAB_E_UNREACHABLE, 4, "no route");
     fab_target_unref(t);
     fab_fabric_unref(f);
@@ -400,7 +403,7 @@ START_TEST(traces_go_where_packets_go)
     struct fab_target *t = routed_by_default(f, 0);
     struct fab_verify_input in = {.fabric = f, .lids = &t->lids, .lft = &t->lft, .max_hops = 64};
     struct fab_verify_trace trace;
-    uint32_t a = host_at(f, 0), c = host_at(f, 2), port0 = fab_port_id(f, 2, 0);
+    uint32_t a = host_at(f, 0), c = host_at(f, 2), port0 = fab_fabric_port_id(f, 2, 0);
     ck_assert_int_eq(fab_verify_trace(&in, a, t->lids.base[c], &trace), FAB_OK);
     ck_assert_uint_eq(trace.count, 4);
     ck_assert_uint_eq(trace.ports[0], a);

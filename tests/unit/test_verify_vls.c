@@ -25,15 +25,15 @@ static struct fab_verdict proven_with(const struct fab_fabric *f, const struct f
 static void fill(struct fab_prng *prng, uint8_t *byte, size_t count, uint8_t limit)
 {
     for (size_t i = 0; i < count; i++)
-        byte[i] = (uint8_t)fab_prng_below(prng, limit);
+        byte[i] = (uint8_t)fab_base_prng_below(prng, limit);
 }
 
 /* ---- agreement ------------------------------------------------------------------------------- */
 
 static void random_classes(const struct fab_fabric *f, struct fab_vls *v, struct fab_prng *prng)
 {
-    v->classes = (uint8_t)(2 + fab_prng_below(prng, 3));
-    ck_assert_int_eq(fab_vls_by_class(v, f->port_count), FAB_OK);
+    v->classes = (uint8_t)(2 + fab_base_prng_below(prng, 3));
+    ck_assert_int_eq(fab_target_vls_by_class(v, f->port_count), FAB_OK);
     fill(prng, v->port_class, f->port_count, v->classes);
     for (uint32_t port = 0; port < f->port_count; port++) {
         if (!naive_is_channel(f, port))
@@ -44,18 +44,18 @@ static void random_classes(const struct fab_fabric *f, struct fab_vls *v, struct
 static void random_lanes(const struct fab_fabric *f, struct fab_target *t, struct fab_prng *prng)
 {
     struct fab_vls *v = &t->vls;
-    unsigned kind = (unsigned)fab_prng_below(prng, 8);
-    fab_vls_fini(v);
-    fab_vls_init(v, (uint8_t)(2 + fab_prng_below(prng, 3)));
-    v->sls = (uint8_t)(1 + fab_prng_below(prng, FAB_SLS));
+    unsigned kind = (unsigned)fab_base_prng_below(prng, 8);
+    fab_target_vls_fini(v);
+    fab_target_vls_init(v, (uint8_t)(2 + fab_base_prng_below(prng, 3)));
+    v->sls = (uint8_t)(1 + fab_base_prng_below(prng, FAB_SLS));
     for (unsigned i = 0; i < FAB_VL_CLASSES * FAB_VL_CLASSES; i++)
         fill(prng, v->vl[i / FAB_VL_CLASSES][i % FAB_VL_CLASSES], FAB_SLS, v->count);
     if (kind & 1) {
-        ck_assert_int_eq(fab_vls_by_lid(v, t->lids.top), FAB_OK);
+        ck_assert_int_eq(fab_target_vls_by_lid(v, t->lids.top), FAB_OK);
         fill(prng, v->of_lid, t->lids.top + 1, v->sls);
     }
     if (kind & 2) {
-        ck_assert_int_eq(fab_vls_by_pair(v, f->switch_count), FAB_OK);
+        ck_assert_int_eq(fab_target_vls_by_pair(v, f->switch_count), FAB_OK);
         fill(prng, v->of_pair, f->switch_count * f->switch_count, v->sls);
     }
     if (kind & 4)
@@ -66,8 +66,8 @@ static void random_lanes(const struct fab_fabric *f, struct fab_target *t, struc
 static void weaken(struct fab_fabric *f, struct fab_prng *prng)
 {
     for (uint32_t port = 0; port < f->port_count; port++) {
-        if (fab_prng_below(prng, 6) == 0)
-            f->ports[port].info.vl_cap = (uint8_t)(1 + fab_prng_below(prng, 3));
+        if (fab_base_prng_below(prng, 6) == 0)
+            f->ports[port].info.vl_cap = (uint8_t)(1 + fab_base_prng_below(prng, 3));
     }
 }
 
@@ -98,9 +98,10 @@ static void assert_witness(const struct naive_lanes *n, const struct fab_verdict
 static void break_entries(const struct fab_fabric *f, struct fab_target *t, struct fab_prng *prng)
 {
     for (unsigned i = 0; i < 6; i++) {
-        uint32_t sw = (uint32_t)fab_prng_below(prng, f->switch_count);
-        uint32_t lid = (uint32_t)fab_prng_below(prng, t->lids.top + 1);
-        fab_lft_row(&t->lft, sw)[lid] = (uint8_t)fab_prng_below(prng, f->nodes[sw].num_ports + 2u);
+        uint32_t sw = (uint32_t)fab_base_prng_below(prng, f->switch_count);
+        uint32_t lid = (uint32_t)fab_base_prng_below(prng, t->lids.top + 1);
+        fab_target_lft_row(&t->lft, sw)[lid] =
+            (uint8_t)fab_base_prng_below(prng, f->nodes[sw].num_ports + 2u);
     }
 }
 
@@ -108,11 +109,11 @@ START_TEST(agrees_with_the_naive_proof)
 {
     struct fab_prng prng;
     unsigned good = 0, cyclic = 0, beyond = 0;
-    fab_prng_init(&prng, test_seed("lanes", 21));
+    fab_base_prng_init(&prng, test_seed("lanes", 21));
     for (unsigned i = 0; i < 400; i++) {
-        uint32_t switches = 2 + (uint32_t)fab_prng_below(&prng, 7);
-        uint32_t degree = 2 + (uint32_t)fab_prng_below(&prng, 3);
-        struct fab_fabric *f = random_fabric(switches, degree, i % 3, fab_prng_next(&prng));
+        uint32_t switches = 2 + (uint32_t)fab_base_prng_below(&prng, 7);
+        uint32_t degree = 2 + (uint32_t)fab_base_prng_below(&prng, 3);
+        struct fab_fabric *f = random_fabric(switches, degree, i % 3, fab_base_prng_next(&prng));
         struct fab_policy p = defaults();
         if (i % 4 == 0)
             f = damaged(f, &prng, 0.15, 0.1);
@@ -149,11 +150,11 @@ START_TEST(agrees_about_engines)
 {
     struct fab_prng prng;
     unsigned many = 0;
-    fab_prng_init(&prng, test_seed("engines", 22));
+    fab_base_prng_init(&prng, test_seed("engines", 22));
     for (unsigned i = 0; i < 120; i++) {
         static const char *const names[] = {"torus", "dfsssp", "nue"};
         uint32_t size[3] = {3 + i % 3, i % 2 ? 3 : 1, 1};
-        struct fab_fabric *f = i % 4 == 0 ? random_fabric(9, 3, 1, fab_prng_next(&prng))
+        struct fab_fabric *f = i % 4 == 0 ? random_fabric(9, 3, 1, fab_base_prng_next(&prng))
                                           : damaged(grid(size, true, 1), &prng, 0.04, 0);
         struct fab_policy p = defaults();
         struct fab_target *t = fab_target_new();
@@ -163,7 +164,7 @@ START_TEST(agrees_about_engines)
         int status =
             fab_route_engine_by_name(names[i % 3])->run(&in, &t->lft, &t->vls, why, sizeof(why));
         ck_assert(status == FAB_OK || status == FAB_E_UNSUPPORTED);
-        if (status == FAB_OK && fab_vls_many(&t->vls)) {
+        if (status == FAB_OK && fab_target_vls_multiple(&t->vls)) {
             struct naive_lanes n = naive_lanes(f, t, &p);
             struct fab_verdict v = proven_with(f, t, &p);
             ck_assert(!n.cyclic);
@@ -198,7 +199,8 @@ struct ring {
 static uint32_t neighbour(const struct fab_fabric *f, uint32_t sw, uint32_t not, uint32_t *ret_port)
 {
     for (unsigned num = 1; num <= f->nodes[sw].num_ports; num++) {
-        uint32_t port = fab_port_id(f, sw, (uint8_t)num), peer = fab_peer_node(f, port);
+        uint32_t port = fab_fabric_port_id(f, sw, (uint8_t)num),
+                 peer = fab_fabric_peer_node(f, port);
         if (naive_is_channel(f, port) && peer != not ) {
             *ret_port = port;
             return peer;
@@ -227,9 +229,9 @@ static void follow_ring(struct ring *r)
 static void route_ring(struct ring *r)
 {
     struct fab_vls *v = &r->t->vls;
-    ck_assert_int_eq(fab_lft_init(&r->t->lft, r->n, r->t->lids.top), FAB_OK);
-    fab_vls_init(v, 2);
-    ck_assert_int_eq(fab_vls_by_pair(v, r->n), FAB_OK);
+    ck_assert_int_eq(fab_target_lft_init(&r->t->lft, r->n, r->t->lids.top), FAB_OK);
+    fab_target_vls_init(v, 2);
+    ck_assert_int_eq(fab_target_vls_by_pair(v, r->n), FAB_OK);
     for (uint32_t lid = 1; lid <= r->t->lids.top; lid++) {
         uint32_t owner = r->t->lids.owner[lid], to = naive_switch_of(r->f, owner);
         uint32_t q = r->place[to];
@@ -238,7 +240,7 @@ static void route_ring(struct ring *r)
             uint32_t port = on ? r->on[i] : r->back[i];
             if (i == q)
                 port = r->f->ports[owner].num == 0 ? owner : r->f->ports[owner].peer;
-            fab_lft_row(&r->t->lft, r->at[i])[lid] = r->f->ports[port].num;
+            fab_target_lft_row(&r->t->lft, r->at[i])[lid] = r->f->ports[port].num;
             v->of_pair[to * r->n + r->at[i]] = on ? q < i : q > i;
         }
     }
@@ -326,11 +328,11 @@ END_TEST
 static void by_class(struct ring *r, uint32_t port)
 {
     struct fab_vls *v = &r->t->vls;
-    fab_vls_fini(v);
-    fab_vls_init(v, 2);
+    fab_target_vls_fini(v);
+    fab_target_vls_init(v, 2);
     v->sls = 1;
     v->classes = 2;
-    ck_assert_int_eq(fab_vls_by_class(v, r->f->port_count), FAB_OK);
+    ck_assert_int_eq(fab_target_vls_by_class(v, r->f->port_count), FAB_OK);
     v->port_class[port] = 1;
     v->vl[1][0][0] = v->vl[1][1][0] = 1;
 }
@@ -403,7 +405,7 @@ START_TEST(a_table_that_is_too_small_is_told)
     ck_assert(!fab_verify_verdict_good(&v));
     ck_assert_uint_eq(v.beyond, 1);
     ck_assert_int_eq(v.witness.kind, FAB_E_LIMIT);
-    ck_assert_uint_eq(v.witness.ports[0], fab_port_id(f, 2, 0));
+    ck_assert_uint_eq(v.witness.ports[0], fab_fabric_port_id(f, 2, 0));
     ck_assert_int_eq(fab_verify_witness_text(f, &v.witness, &text), FAB_OK);
     ck_assert_ptr_nonnull(strstr(text, "table too small"));
     free(text);
@@ -452,11 +454,11 @@ START_TEST(lanes_out_of_range_are_refused)
     v->classes = 17;
     assert_refused(&r);
     v->classes = 2;
-    ck_assert_int_eq(fab_vls_by_class(v, r.f->port_count), FAB_OK);
+    ck_assert_int_eq(fab_target_vls_by_class(v, r.f->port_count), FAB_OK);
     v->port_class[r.on[0]] = 2;
     assert_refused(&r);
     v->port_class[r.on[0]] = 0;
-    v->port_class[fab_port_id(r.f, 0, 0)] = 1; /* port 0 is of class 0 */
+    v->port_class[fab_fabric_port_id(r.f, 0, 0)] = 1; /* port 0 is of class 0 */
     assert_refused(&r);
     ring_free(&r);
 }

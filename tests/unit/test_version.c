@@ -8,7 +8,7 @@
 
 START_TEST(version_is_that_of_the_package)
 {
-    ck_assert_str_eq(fab_version(), PACKAGE_VERSION);
+    ck_assert_str_eq(fab_base_version(), PACKAGE_VERSION);
 }
 END_TEST
 

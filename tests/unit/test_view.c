@@ -38,11 +38,11 @@ static struct fab_target *number_all(const struct fab_fabric *f)
 {
     struct fab_target *t = fab_target_new();
     uint32_t lid = 1;
-    ck_assert_int_eq(fab_lids_init(&t->lids, f->port_count), FAB_OK);
+    ck_assert_int_eq(fab_target_lids_init(&t->lids, f->port_count), FAB_OK);
     for (uint32_t p = 0; p < f->port_count; p++)
-        if (fab_port_has_lid(f, p))
+        if (fab_fabric_port_has_lid(f, p))
             t->lids.base[p] = lid++;
-    ck_assert_int_eq(fab_lids_index(&t->lids), FAB_OK);
+    ck_assert_int_eq(fab_target_lids_index(&t->lids), FAB_OK);
     return t;
 }
 

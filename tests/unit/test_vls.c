@@ -15,8 +15,9 @@ START_TEST(the_weakest_cable_between_switches_counts)
 {
     struct fab_policy p = defaults();
     struct fab_fabric *f = leaf_spine(3, 2, 2);
-    uint32_t port, trunk = fab_port_id(f, 1, 1);
-    while (fab_peer_node(f, trunk) == FAB_NONE || !fab_node_is_switch(f, fab_peer_node(f, trunk)))
+    uint32_t port, trunk = fab_fabric_port_id(f, 1, 1);
+    while (fab_fabric_peer_node(f, trunk) == FAB_NONE ||
+           !fab_fabric_node_is_switch(f, fab_fabric_peer_node(f, trunk)))
         trunk++;
     ck_assert_uint_eq(fab_route_vls_available(f, &p, &port), 8);
     ck_assert_uint_ne(port, FAB_NONE);
@@ -52,7 +53,7 @@ START_TEST(without_cables_the_policy_counts)
     uint32_t port = 0;
     ck_assert_uint_eq(fab_route_vls_available(f, &p, &port), FAB_VLS_MAX);
     ck_assert_uint_eq(port, FAB_NONE);
-    ck_assert_uint_eq(fab_target_port_vls(f, &p, fab_port_id(f, 0, 0)), 1);
+    ck_assert_uint_eq(fab_target_port_vls(f, &p, fab_fabric_port_id(f, 0, 0)), 1);
     fab_fabric_unref(f);
 }
 END_TEST

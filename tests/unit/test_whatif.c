@@ -22,9 +22,9 @@ START_TEST(cables_and_switches)
     fab_policy_defaults(&p);
     struct fab_fabric *plain = leaf_spine(3, 2, 4), *f;
     ck_assert_int_eq(fab_fabric_clone(plain, &f), FAB_OK);
-    f->self_port = fab_port_id(f, f->node_count - 1, 1);
+    f->self_port = fab_fabric_port_id(f, f->node_count - 1, 1);
     struct fab_target *t = routed(f, &p);
-    struct fab_whatif w = made(f, t, (uint32_t[]){fab_port_id(f, 0, 5)}, 1);
+    struct fab_whatif w = made(f, t, (uint32_t[]){fab_fabric_port_id(f, 0, 5)}, 1);
     struct fab_whatif_change change;
     ck_assert_uint_eq(w.cables, 1);
     ck_assert_uint_eq(w.lost_switches + w.lost_count, 0);
@@ -35,8 +35,9 @@ START_TEST(cables_and_switches)
     fab_study_whatif_fini(&w);
 
     /* Both ports of one link, and a link that is lost with it. */
-    const uint32_t both[] = {fab_port_id(f, 0, 5), f->ports[fab_port_id(f, 0, 5)].peer,
-                             fab_port_id(f, 0, 6), fab_port_id(f, 1, 1)};
+    const uint32_t both[] = {fab_fabric_port_id(f, 0, 5),
+                             f->ports[fab_fabric_port_id(f, 0, 5)].peer,
+                             fab_fabric_port_id(f, 0, 6), fab_fabric_port_id(f, 1, 1)};
     w = made(f, t, both, 4);
     ck_assert_uint_eq(w.cables, 3);
     ck_assert_uint_eq(w.lost_switches, 1);
@@ -47,7 +48,7 @@ START_TEST(cables_and_switches)
     for (uint32_t port = 0; port < f->port_count; port++)
         if (w.port_now[port] != FAB_NONE)
             ck_assert_uint_eq(w.lids.base[w.port_now[port]], t->lids.base[port]);
-    ck_assert_mem_eq(fab_lft_row(&w.kept, 0), fab_lft_row(&t->lft, 1), 18);
+    ck_assert_mem_eq(fab_target_lft_row(&w.kept, 0), fab_target_lft_row(&t->lft, 1), 18);
     fab_study_whatif_fini(&w);
     fab_target_unref(t);
     fab_policy_fini(&p);
@@ -62,7 +63,7 @@ START_TEST(what_is_refused)
     fab_policy_defaults(&p);
     struct fab_fabric *plain = leaf_spine(2, 2, 2), *f;
     ck_assert_int_eq(fab_fabric_clone(plain, &f), FAB_OK);
-    f->self_port = fab_port_id(f, f->node_count - 1, 1);
+    f->self_port = fab_fabric_port_id(f, f->node_count - 1, 1);
     struct fab_target *t = routed(f, &p);
     const struct {
         uint32_t port;
@@ -84,27 +85,27 @@ END_TEST
 START_TEST(as_really_pulled)
 {
     struct fab_prng prng;
-    fab_prng_init(&prng, test_seed("as_really_pulled", 3));
+    fab_base_prng_init(&prng, test_seed("as_really_pulled", 3));
     struct fab_policy p;
     fab_policy_defaults(&p);
     for (unsigned round = 0; round < 30; round++) {
         struct fab_fabric *f = random_fabric(14, 4, 20, round), *pulled = NULL;
         struct fab_target *t = routed(f, &p);
         uint32_t ports[3], count = 0;
-        struct fab_builder *b = fab_builder_from(f);
+        struct fab_builder *b = fab_fabric_builder_from(f);
         while (count < 3) {
-            uint32_t port = (uint32_t)fab_prng_below(&prng, f->port_count);
+            uint32_t port = (uint32_t)fab_base_prng_below(&prng, f->port_count);
             if (f->ports[port].peer == FAB_NONE)
                 continue;
-            fab_builder_unlink(b, f->ports[port].node, f->ports[port].num);
+            fab_fabric_builder_unlink(b, f->ports[port].node, f->ports[port].num);
             ports[count++] = port;
         }
-        ck_assert_int_eq(fab_builder_seal(b, &pulled), FAB_OK);
+        ck_assert_int_eq(fab_fabric_builder_seal(b, &pulled), FAB_OK);
         struct fab_whatif w = made(f, t, ports, count);
         struct fab_target *then = routed(pulled, &p);
         ck_assert_uint_eq(w.fabric->link_count, pulled->link_count);
         ck_assert_uint_eq(w.cables, f->link_count - pulled->link_count);
-        fab_builder_free(b);
+        fab_fabric_builder_free(b);
         fab_target_unref(then);
         fab_study_whatif_fini(&w);
         fab_target_unref(t);

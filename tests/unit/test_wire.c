@@ -12,47 +12,47 @@
 #include "tests/unit/testing.h"
 
 static const struct fab_attr *const all[] = {
-    &fab_attr_node_info,
-    &fab_attr_switch_info,
-    &fab_attr_port_info,
-    &fab_attr_sm_info,
-    &fab_attr_notice,
-    &fab_attr_sl2vl,
-    &fab_attr_vlarb,
-    &fab_attr_pkey_block,
-    &fab_attr_guid_block,
-    &fab_attr_class_port_info,
-    &fab_attr_port_counters,
-    &fab_attr_port_counters_ext,
-    &fab_attr_cc_info,
-    &fab_attr_cc_key_info,
-    &fab_attr_cc_log,
-    &fab_attr_cc_log_ca,
-    &fab_attr_cc_switch_setting,
-    &fab_attr_cc_switch_port_setting,
-    &fab_attr_cc_ca_setting,
-    &fab_attr_cc_table,
-    &fab_attr_cc_time_stamp,
-    &fab_attr_samples_control,
-    &fab_attr_samples_result,
-    &fab_attr_samples_result_ext,
-    &fab_attr_perf_ext_speeds,
-    &fab_attr_perf_details[0],
-    &fab_attr_perf_details[1],
-    &fab_attr_perf_details[2],
-    &fab_attr_perf_details[3],
-    &fab_attr_perf_details[4],
-    &fab_attr_perf_details[5],
-    &fab_attr_perf_details[6],
-    &fab_attr_perf_details[7],
-    &fab_attr_perf_details[8],
-    &fab_attr_perf_details[9],
-    &fab_attr_perf_details[10],
-    &fab_attr_perf_details[11],
-    &fab_attr_perf_details[12],
-    &fab_attr_perf_details[13],
-    &fab_attr_perf_details[14],
-    &fab_attr_perf_details[15],
+    &fab_wire_attr_node_info,
+    &fab_wire_attr_switch_info,
+    &fab_wire_attr_port_info,
+    &fab_wire_attr_sm_info,
+    &fab_wire_attr_notice,
+    &fab_wire_attr_sl2vl,
+    &fab_wire_attr_vlarb,
+    &fab_wire_attr_pkey_block,
+    &fab_wire_attr_guid_block,
+    &fab_wire_attr_class_port_info,
+    &fab_wire_attr_port_counters,
+    &fab_wire_attr_port_counters_ext,
+    &fab_wire_attr_cc_info,
+    &fab_wire_attr_cc_key_info,
+    &fab_wire_attr_cc_log,
+    &fab_wire_attr_cc_log_ca,
+    &fab_wire_attr_cc_switch_setting,
+    &fab_wire_attr_cc_switch_port_setting,
+    &fab_wire_attr_cc_ca_setting,
+    &fab_wire_attr_cc_table,
+    &fab_wire_attr_cc_time_stamp,
+    &fab_wire_attr_samples_control,
+    &fab_wire_attr_samples_result,
+    &fab_wire_attr_samples_result_ext,
+    &fab_wire_attr_perf_ext_speeds,
+    &fab_wire_attr_perf_details[0],
+    &fab_wire_attr_perf_details[1],
+    &fab_wire_attr_perf_details[2],
+    &fab_wire_attr_perf_details[3],
+    &fab_wire_attr_perf_details[4],
+    &fab_wire_attr_perf_details[5],
+    &fab_wire_attr_perf_details[6],
+    &fab_wire_attr_perf_details[7],
+    &fab_wire_attr_perf_details[8],
+    &fab_wire_attr_perf_details[9],
+    &fab_wire_attr_perf_details[10],
+    &fab_wire_attr_perf_details[11],
+    &fab_wire_attr_perf_details[12],
+    &fab_wire_attr_perf_details[13],
+    &fab_wire_attr_perf_details[14],
+    &fab_wire_attr_perf_details[15],
 };
 #define SM_ATTRS 9u
 #define LARGEST 224u
@@ -73,7 +73,8 @@ START_TEST(node_info_by_hand)
         0x11, 0x00, 0x02, 0xc9,                         /* local port, vendor */
     };
     struct fab_node_info n;
-    ck_assert_int_eq(fab_attr_unpack(&fab_attr_node_info, bytes, sizeof bytes, &n), FAB_OK);
+    ck_assert_int_eq(fab_wire_attr_unpack(&fab_wire_attr_node_info, bytes, sizeof bytes, &n),
+                     FAB_OK);
     ck_assert_uint_eq(n.base_version, 1);
     ck_assert_uint_eq(n.class_version, 1);
     ck_assert_uint_eq(n.node_type, FAB_NODE_SWITCH);
@@ -99,7 +100,8 @@ START_TEST(switch_info_by_hand)
         0xa8, 0x00, 0xc0, 0x05, /* in, no out, raw in, no raw out, enhanced; multicast top */
     };
     struct fab_switch_info s;
-    ck_assert_int_eq(fab_attr_unpack(&fab_attr_switch_info, bytes, sizeof bytes, &s), FAB_OK);
+    ck_assert_int_eq(fab_wire_attr_unpack(&fab_wire_attr_switch_info, bytes, sizeof bytes, &s),
+                     FAB_OK);
     ck_assert_uint_eq(s.linear_fdb_cap, 49152);
     ck_assert_uint_eq(s.multicast_fdb_cap, 1024);
     ck_assert_uint_eq(s.linear_fdb_top, 0x123);
@@ -141,7 +143,8 @@ static const uint8_t port_info_bytes[64] = {
 START_TEST(port_info_by_hand)
 {
     struct fab_port_info p;
-    ck_assert_int_eq(fab_attr_unpack(&fab_attr_port_info, port_info_bytes, 64, &p), FAB_OK);
+    ck_assert_int_eq(fab_wire_attr_unpack(&fab_wire_attr_port_info, port_info_bytes, 64, &p),
+                     FAB_OK);
     ck_assert_uint_eq(p.m_key, UINT64_C(0x1011121314151617));
     ck_assert_uint_eq(p.gid_prefix, UINT64_C(0xfe80000000000000));
     ck_assert_uint_eq(p.lid, 0x102);
@@ -203,8 +206,9 @@ START_TEST(port_info_by_hand_packs_to_the_same_bytes)
 {
     struct fab_port_info p;
     uint8_t bytes[64];
-    ck_assert_int_eq(fab_attr_unpack(&fab_attr_port_info, port_info_bytes, 64, &p), FAB_OK);
-    ck_assert_int_eq(fab_attr_pack(&fab_attr_port_info, &p, bytes, 64), FAB_OK);
+    ck_assert_int_eq(fab_wire_attr_unpack(&fab_wire_attr_port_info, port_info_bytes, 64, &p),
+                     FAB_OK);
+    ck_assert_int_eq(fab_wire_attr_pack(&fab_wire_attr_port_info, &p, bytes, 64), FAB_OK);
     ck_assert_mem_eq(bytes, port_info_bytes, 64);
 }
 END_TEST
@@ -217,7 +221,7 @@ START_TEST(sm_info_by_hand)
         0x00, 0x01, 0x00, 0x02, 0xe3,                   /* activity, priority 14, master */
     };
     struct fab_sm_info s;
-    ck_assert_int_eq(fab_attr_unpack(&fab_attr_sm_info, bytes, sizeof bytes, &s), FAB_OK);
+    ck_assert_int_eq(fab_wire_attr_unpack(&fab_wire_attr_sm_info, bytes, sizeof bytes, &s), FAB_OK);
     ck_assert_uint_eq(s.guid, UINT64_C(0x0002c90000000042));
     ck_assert_uint_eq(s.sm_key, 1);
     ck_assert_uint_eq(s.activity, 0x10002);
@@ -236,20 +240,20 @@ START_TEST(tables_of_values_by_hand)
     struct fab_vlarb v;
     struct fab_pkey_block p;
     struct fab_guid_block g;
-    ck_assert_int_eq(fab_attr_unpack(&fab_attr_sl2vl, sl2vl_bytes, 8, &s), FAB_OK);
+    ck_assert_int_eq(fab_wire_attr_unpack(&fab_wire_attr_sl2vl, sl2vl_bytes, 8, &s), FAB_OK);
     for (unsigned sl = 0; sl < 16; sl++)
         ck_assert_uint_eq(s.vl[sl], sl);
-    ck_assert_int_eq(fab_attr_unpack(&fab_attr_vlarb, vlarb_bytes, 64, &v), FAB_OK);
+    ck_assert_int_eq(fab_wire_attr_unpack(&fab_wire_attr_vlarb, vlarb_bytes, 64, &v), FAB_OK);
     ck_assert_uint_eq(v.entry[0].vl, 5);
     ck_assert_uint_eq(v.entry[0].weight, 255);
     ck_assert_uint_eq(v.entry[1].vl, 14); /* the reserved half is ignored */
     ck_assert_uint_eq(v.entry[31].vl, 15);
     ck_assert_uint_eq(v.entry[31].weight, 2);
-    ck_assert_int_eq(fab_attr_unpack(&fab_attr_pkey_block, pkey_bytes, 64, &p), FAB_OK);
+    ck_assert_int_eq(fab_wire_attr_unpack(&fab_wire_attr_pkey_block, pkey_bytes, 64, &p), FAB_OK);
     ck_assert_uint_eq(p.pkey[0], 0xffff);
     ck_assert_uint_eq(p.pkey[1], 0x8001);
     ck_assert_uint_eq(p.pkey[31], 0x1234);
-    ck_assert_int_eq(fab_attr_unpack(&fab_attr_guid_block, guid_bytes, 64, &g), FAB_OK);
+    ck_assert_int_eq(fab_wire_attr_unpack(&fab_wire_attr_guid_block, guid_bytes, 64, &g), FAB_OK);
     ck_assert_uint_eq(g.guid[0], 1);
     ck_assert_uint_eq(g.guid[7], 8);
 }
@@ -268,9 +272,9 @@ START_TEST(notices_name_their_lid)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         bytes[4] = (uint8_t)(cases[i].trap >> 8);
         bytes[5] = (uint8_t)cases[i].trap;
-        ck_assert_int_eq(fab_attr_unpack(&fab_attr_notice, bytes, 64, &n), FAB_OK);
+        ck_assert_int_eq(fab_wire_attr_unpack(&fab_wire_attr_notice, bytes, 64, &n), FAB_OK);
         ck_assert_uint_eq(n.trap, cases[i].trap);
-        ck_assert_uint_eq(fab_notice_lid(&n), cases[i].lid);
+        ck_assert_uint_eq(fab_wire_notice_lid(&n), cases[i].lid);
     }
     ck_assert_uint_eq(n.generic, 1);
     ck_assert_uint_eq(n.type, 1);
@@ -281,7 +285,7 @@ START_TEST(notices_name_their_lid)
     ck_assert_uint_eq(n.details[53], 0x99);
     n.trap = 128;
     n.generic = 0; /* a vendor's device 128 */
-    ck_assert_uint_eq(fab_notice_lid(&n), 0);
+    ck_assert_uint_eq(fab_wire_notice_lid(&n), 0);
 }
 END_TEST
 
@@ -307,7 +311,7 @@ START_TEST(tables_are_well_formed)
         ck_assert_uint_le(all[a]->wire_size, LARGEST);
         ck_assert_uint_le(all[a]->struct_size, sizeof member);
         if (a < SM_ATTRS)
-            ck_assert_ptr_eq(fab_attr_by_id(all[a]->id), all[a]);
+            ck_assert_ptr_eq(fab_wire_attr_by_id(all[a]->id), all[a]);
         for (size_t i = 0; i < all[a]->field_count; i++) {
             const struct fab_field *f = &all[a]->fields[i];
             ck_assert(f->bits >= 1 && f->bits <= 64 && f->bits <= 8 * f->member_size);
@@ -329,34 +333,35 @@ START_TEST(tables_are_well_formed)
             }
         }
     }
-    ck_assert_ptr_null(fab_attr_by_id(0xffff));
-    ck_assert_ptr_eq(fab_attr_of(FAB_CLASS_PERF, 0x12), &fab_attr_port_counters);
-    ck_assert_ptr_eq(fab_attr_of(FAB_CLASS_CC, 0x12), &fab_attr_cc_key_info);
-    ck_assert_ptr_eq(fab_attr_of(FAB_CLASS_SMP_LID, 0x12), &fab_attr_switch_info);
-    ck_assert_ptr_eq(fab_attr_of(FAB_CLASS_CC, 1), &fab_attr_class_port_info);
-    ck_assert_ptr_eq(fab_attr_of(FAB_CLASS_PERF, 0x16), &fab_attr_perf_details[1]);
-    ck_assert_ptr_eq(fab_attr_of(FAB_CLASS_PERF, 0x10), &fab_attr_samples_control);
-    ck_assert_ptr_null(fab_attr_of(FAB_CLASS_PERF, 0x20));
+    ck_assert_ptr_null(fab_wire_attr_by_id(0xffff));
+    ck_assert_ptr_eq(fab_wire_attr_of_class(FAB_CLASS_PERF, 0x12), &fab_wire_attr_port_counters);
+    ck_assert_ptr_eq(fab_wire_attr_of_class(FAB_CLASS_CC, 0x12), &fab_wire_attr_cc_key_info);
+    ck_assert_ptr_eq(fab_wire_attr_of_class(FAB_CLASS_SMP_LID, 0x12), &fab_wire_attr_switch_info);
+    ck_assert_ptr_eq(fab_wire_attr_of_class(FAB_CLASS_CC, 1), &fab_wire_attr_class_port_info);
+    ck_assert_ptr_eq(fab_wire_attr_of_class(FAB_CLASS_PERF, 0x16), &fab_wire_attr_perf_details[1]);
+    ck_assert_ptr_eq(fab_wire_attr_of_class(FAB_CLASS_PERF, 0x10), &fab_wire_attr_samples_control);
+    ck_assert_ptr_null(fab_wire_attr_of_class(FAB_CLASS_PERF, 0x20));
 }
 END_TEST
 
 START_TEST(random_values_make_the_round_trip)
 {
     struct fab_prng prng;
-    fab_prng_init(&prng, test_seed("round trip", 9));
+    fab_base_prng_init(&prng, test_seed("round trip", 9));
     for (int round = 0; round < 2000; round++) {
         const struct fab_attr *a = all[round % (int)ATTRS];
         _Alignas(8) uint8_t in[1024] = {0}, out[1024];
         uint8_t bytes[LARGEST], again[LARGEST];
         for (size_t i = 0; i < a->field_count; i++)
             for (size_t e = 0; e < a->fields[i].repeat; e++)
-                set_member(in, &a->fields[i], e, fab_prng_next(&prng) & field_mask(&a->fields[i]));
+                set_member(in, &a->fields[i], e,
+                           fab_base_prng_next(&prng) & field_mask(&a->fields[i]));
         memset(out, 0xee, sizeof out);
-        ck_assert_int_eq(fab_attr_pack(a, in, bytes, sizeof bytes), FAB_OK);
-        ck_assert_int_eq(fab_attr_unpack(a, bytes, sizeof bytes, out), FAB_OK);
-        ck_assert_ptr_null(fab_attr_diff(a, in, out));
+        ck_assert_int_eq(fab_wire_attr_pack(a, in, bytes, sizeof bytes), FAB_OK);
+        ck_assert_int_eq(fab_wire_attr_unpack(a, bytes, sizeof bytes, out), FAB_OK);
+        ck_assert_ptr_null(fab_wire_attr_diff(a, in, out));
         ck_assert_mem_eq(in, out, a->struct_size);
-        ck_assert_int_eq(fab_attr_pack(a, out, again, sizeof again), FAB_OK);
+        ck_assert_int_eq(fab_wire_attr_pack(a, out, again, sizeof again), FAB_OK);
         ck_assert_mem_eq(bytes, again, sizeof bytes);
     }
 }
@@ -371,12 +376,12 @@ START_TEST(values_too_large_are_refused)
             uint8_t bytes[LARGEST];
             memset(bytes, 0xcc, sizeof bytes);
             set_member(in, f, f->repeat - 1u, field_mask(f));
-            ck_assert_int_eq(fab_attr_pack(all[a], in, bytes, sizeof bytes), FAB_OK);
+            ck_assert_int_eq(fab_wire_attr_pack(all[a], in, bytes, sizeof bytes), FAB_OK);
             if (f->bits == 8 * f->member_size)
                 continue;
             memset(bytes, 0xcc, sizeof bytes);
             set_member(in, f, f->repeat - 1u, field_mask(f) + 1);
-            ck_assert_int_eq(fab_attr_pack(all[a], in, bytes, sizeof bytes), FAB_E_RANGE);
+            ck_assert_int_eq(fab_wire_attr_pack(all[a], in, bytes, sizeof bytes), FAB_E_RANGE);
             for (size_t b = 0; b < sizeof bytes; b++)
                 ck_assert_uint_eq(bytes[b], 0xcc);
         }
@@ -391,12 +396,12 @@ START_TEST(short_bytes_are_refused)
         size_t size = all[a]->wire_size;
         uint8_t *exact = malloc(size);
         memset(exact, 0xff, size);
-        ck_assert_int_eq(fab_attr_unpack(all[a], exact, size, value), FAB_OK);
-        ck_assert_int_eq(fab_attr_pack(all[a], value, exact, size), FAB_OK);
+        ck_assert_int_eq(fab_wire_attr_unpack(all[a], exact, size, value), FAB_OK);
+        ck_assert_int_eq(fab_wire_attr_pack(all[a], value, exact, size), FAB_OK);
         memset(value, 0x11, sizeof value);
         for (size_t len = 0; len < size; len++) {
-            ck_assert_int_eq(fab_attr_unpack(all[a], exact, len, value), FAB_E_TRUNCATED);
-            ck_assert_int_eq(fab_attr_pack(all[a], value, exact, len), FAB_E_TRUNCATED);
+            ck_assert_int_eq(fab_wire_attr_unpack(all[a], exact, len, value), FAB_E_TRUNCATED);
+            ck_assert_int_eq(fab_wire_attr_pack(all[a], value, exact, len), FAB_E_TRUNCATED);
         }
         ck_assert_uint_eq(value[0], 0x11);
         free(exact);
@@ -417,8 +422,8 @@ START_TEST(reserved_bits_are_written_as_zero)
                     unsigned bit = f->bit + e * f->bit_stride + b;
                     used[bit / 8] |= (uint8_t)(0x80 >> bit % 8);
                 }
-        ck_assert_int_eq(fab_attr_unpack(all[a], ones, sizeof ones, value), FAB_OK);
-        ck_assert_int_eq(fab_attr_pack(all[a], value, bytes, sizeof bytes), FAB_OK);
+        ck_assert_int_eq(fab_wire_attr_unpack(all[a], ones, sizeof ones, value), FAB_OK);
+        ck_assert_int_eq(fab_wire_attr_pack(all[a], value, bytes, sizeof bytes), FAB_OK);
         ck_assert_mem_eq(bytes, used, sizeof bytes);
     }
 }
@@ -427,14 +432,14 @@ END_TEST
 START_TEST(diff_names_the_first_field)
 {
     struct fab_port_info x = {0}, y = {0};
-    ck_assert_ptr_null(fab_attr_diff(&fab_attr_port_info, &x, &y));
+    ck_assert_ptr_null(fab_wire_attr_diff(&fab_wire_attr_port_info, &x, &y));
     y.cap_mask2 = 1;
-    ck_assert_str_eq(fab_attr_diff(&fab_attr_port_info, &x, &y)->name, "CapabilityMask2");
+    ck_assert_str_eq(fab_wire_attr_diff(&fab_wire_attr_port_info, &x, &y)->name, "CapabilityMask2");
     y.lmc = 1;
-    ck_assert_str_eq(fab_attr_diff(&fab_attr_port_info, &x, &y)->name, "LMC");
+    ck_assert_str_eq(fab_wire_attr_diff(&fab_wire_attr_port_info, &x, &y)->name, "LMC");
     struct fab_vlarb v = {{{0, 0}}}, w = {{{0, 0}}};
     w.entry[31].weight = 1;
-    ck_assert_str_eq(fab_attr_diff(&fab_attr_vlarb, &v, &w)->name, "Weight");
+    ck_assert_str_eq(fab_wire_attr_diff(&fab_wire_attr_vlarb, &v, &w)->name, "Weight");
 }
 END_TEST
 
@@ -442,8 +447,8 @@ START_TEST(printing_speaks_the_words_of_the_standard)
 {
     struct fab_port_info p;
     char text[4096];
-    fab_attr_unpack(&fab_attr_port_info, port_info_bytes, 64, &p);
-    size_t len = fab_attr_print(&fab_attr_port_info, &p, text, sizeof text);
+    fab_wire_attr_unpack(&fab_wire_attr_port_info, port_info_bytes, 64, &p);
+    size_t len = fab_wire_attr_print(&fab_wire_attr_port_info, &p, text, sizeof text);
     ck_assert_uint_eq(len, strlen(text));
     ck_assert_ptr_nonnull(strstr(text, "GidPrefix: 0xfe80000000000000\n"));
     ck_assert_ptr_nonnull(strstr(text, "\nLID: 258\n"));
@@ -456,10 +461,10 @@ START_TEST(printing_speaks_the_words_of_the_standard)
     ck_assert_ptr_nonnull(strstr(text, "\nNeighborMTU: 4096\n"));
     ck_assert_ptr_nonnull(strstr(text, "\nOperationalVLs: 4\n"));
     struct fab_sl2vl s = {.vl = {15}};
-    fab_attr_print(&fab_attr_sl2vl, &s, text, sizeof text);
+    fab_wire_attr_print(&fab_wire_attr_sl2vl, &s, text, sizeof text);
     ck_assert_str_eq(text, "SLtoVL: 15 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n");
     struct fab_node_info n = {.node_type = 9};
-    fab_attr_print(&fab_attr_node_info, &n, text, sizeof text);
+    fab_wire_attr_print(&fab_wire_attr_node_info, &n, text, sizeof text);
     ck_assert_ptr_nonnull(strstr(text, "NodeType: 9\n")); /* no word for it */
 }
 END_TEST
@@ -470,7 +475,7 @@ START_TEST(printing_into_too_little_room_is_cut)
     const char *whole = "SLtoVL: 1 2 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n";
     for (size_t room = 0; room < 60; room++) {
         char *text = malloc(room > 0 ? room : 1);
-        ck_assert_uint_eq(fab_attr_print(&fab_attr_sl2vl, &s, text, room), strlen(whole));
+        ck_assert_uint_eq(fab_wire_attr_print(&fab_wire_attr_sl2vl, &s, text, room), strlen(whole));
         if (room > 0) {
             size_t kept = room - 1 < strlen(whole) ? room - 1 : strlen(whole);
             ck_assert_uint_eq(strlen(text), kept);
@@ -507,9 +512,9 @@ START_TEST(links_have_width_speed_and_rate)
                                   .speed_active = cases[i].speed,
                                   .speed_ext_active = cases[i].ext,
                                   .speed_ext2_active = cases[i].ext2};
-        ck_assert_uint_eq(fab_link_width(&p), cases[i].lanes);
-        ck_assert_str_eq(fab_link_speed(&p), cases[i].name);
-        ck_assert_uint_eq(fab_link_rate(&p), cases[i].rate);
+        ck_assert_uint_eq(fab_wire_link_width(&p), cases[i].lanes);
+        ck_assert_str_eq(fab_wire_link_speed(&p), cases[i].name);
+        ck_assert_uint_eq(fab_wire_link_rate(&p), cases[i].rate);
     }
 }
 END_TEST
@@ -519,13 +524,13 @@ START_TEST(small_enums_have_meanings)
     static const unsigned mtus[] = {0, 256, 512, 1024, 2048, 4096, 0, 0};
     static const unsigned vls[] = {0, 1, 2, 4, 8, 15, 0, 0};
     for (uint8_t i = 0; i < 8; i++) {
-        ck_assert_uint_eq(fab_mtu_bytes(i), mtus[i]);
-        ck_assert_uint_eq(fab_op_vls_count(i), vls[i]);
+        ck_assert_uint_eq(fab_wire_mtu_bytes(i), mtus[i]);
+        ck_assert_uint_eq(fab_wire_op_vls_count(i), vls[i]);
     }
-    ck_assert_str_eq(fab_port_state_name(FAB_STATE_ARMED), "Armed");
-    ck_assert_str_eq(fab_port_state_name(5), "?");
-    ck_assert_str_eq(fab_phys_state_name(FAB_PHYS_DISABLED), "Disabled");
-    ck_assert_str_eq(fab_phys_state_name(8), "?");
+    ck_assert_str_eq(fab_wire_port_state_name(FAB_STATE_ARMED), "Armed");
+    ck_assert_str_eq(fab_wire_port_state_name(5), "?");
+    ck_assert_str_eq(fab_wire_phys_state_name(FAB_PHYS_DISABLED), "Disabled");
+    ck_assert_str_eq(fab_wire_phys_state_name(8), "?");
 }
 END_TEST
 

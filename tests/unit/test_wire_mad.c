@@ -43,7 +43,7 @@ START_TEST(directed_smp_has_the_layout_of_the_standard)
     struct fab_mad mad = directed_get_mad();
     uint8_t data[FAB_SMP_DATA] = {[0] = 0xd0, [63] = 0xd1}, bytes[FAB_MAD_SIZE];
     memset(bytes, 0x5a, sizeof bytes);
-    ck_assert_int_eq(fab_smp_pack(&mad, data, bytes), FAB_OK);
+    ck_assert_int_eq(fab_wire_smp_pack(&mad, data, bytes), FAB_OK);
     ck_assert_mem_eq(bytes, directed_get, FAB_MAD_SIZE);
 }
 END_TEST
@@ -53,7 +53,7 @@ START_TEST(directed_smp_is_read_back)
     struct fab_mad mad;
     const uint8_t *data;
     size_t len;
-    ck_assert_int_eq(fab_mad_unpack(directed_get, FAB_MAD_SIZE, &mad, &data, &len), FAB_OK);
+    ck_assert_int_eq(fab_wire_mad_unpack(directed_get, FAB_MAD_SIZE, &mad, &data, &len), FAB_OK);
     ck_assert_uint_eq(mad.mgmt_class, FAB_CLASS_SMP_DIRECTED);
     ck_assert_uint_eq(mad.class_version, 1);
     ck_assert_uint_eq(mad.method, FAB_METHOD_GET);
@@ -83,11 +83,11 @@ START_TEST(direction_bit_is_apart_from_the_status)
     mad.returning = true;
     mad.status = FAB_SMP_BAD_VALUE;
     mad.hop_pointer = 3;
-    ck_assert_int_eq(fab_smp_pack(&mad, NULL, bytes), FAB_OK);
+    ck_assert_int_eq(fab_wire_smp_pack(&mad, NULL, bytes), FAB_OK);
     ck_assert_uint_eq(bytes[4], 0x80);
     ck_assert_uint_eq(bytes[5], 0x1c);
     ck_assert_uint_eq(bytes[6], 3);
-    ck_assert_int_eq(fab_mad_unpack(bytes, sizeof bytes, &back, &data, &len), FAB_OK);
+    ck_assert_int_eq(fab_wire_mad_unpack(bytes, sizeof bytes, &back, &data, &len), FAB_OK);
     ck_assert(back.returning);
     ck_assert_uint_eq(back.status, FAB_SMP_BAD_VALUE);
     ck_assert_uint_eq(back.hop_pointer, 3);
@@ -103,12 +103,12 @@ START_TEST(lid_routed_smp_has_no_directed_fields)
     size_t len;
     mad.mgmt_class = FAB_CLASS_SMP_LID;
     mad.status = 0x8001; /* the whole field is status here */
-    ck_assert_int_eq(fab_smp_pack(&mad, NULL, bytes), FAB_OK);
+    ck_assert_int_eq(fab_wire_smp_pack(&mad, NULL, bytes), FAB_OK);
     ck_assert_mem_eq(bytes, "\x01\x01\x01\x01\x80\x01\x00\x00", 8);
     ck_assert_mem_eq(bytes + 24, "\xa1\xa2\xa3\xa4\xa5\xa6\xa7\xa8", 8);
     for (size_t i = 32; i < FAB_MAD_SIZE; i++)
         ck_assert_uint_eq(bytes[i], 0);
-    ck_assert_int_eq(fab_mad_unpack(bytes, sizeof bytes, &back, &data, &len), FAB_OK);
+    ck_assert_int_eq(fab_wire_mad_unpack(bytes, sizeof bytes, &back, &data, &len), FAB_OK);
     ck_assert(!back.directed && !back.returning);
     ck_assert_uint_eq(back.status, 0x8001);
     ck_assert_uint_eq(back.path.hops, 0);
@@ -125,15 +125,15 @@ START_TEST(sixty_three_hops_and_no_more)
     mad.path.hops = FAB_MAX_HOPS;
     for (unsigned i = 1; i <= FAB_MAX_HOPS; i++)
         mad.path.port[i] = (uint8_t)(i * 4);
-    ck_assert_int_eq(fab_smp_pack(&mad, NULL, bytes), FAB_OK);
+    ck_assert_int_eq(fab_wire_smp_pack(&mad, NULL, bytes), FAB_OK);
     ck_assert_uint_eq(bytes[128], 0);
     ck_assert_uint_eq(bytes[191], 252);
     ck_assert_uint_eq(bytes[192], 0);
-    ck_assert_int_eq(fab_mad_unpack(bytes, sizeof bytes, &back, &data, &len), FAB_OK);
+    ck_assert_int_eq(fab_wire_mad_unpack(bytes, sizeof bytes, &back, &data, &len), FAB_OK);
     ck_assert_mem_eq(back.path.port + 1, mad.path.port + 1, FAB_MAX_HOPS);
     mad.path.hops = FAB_MAX_HOPS + 1;
     memset(bytes, 7, sizeof bytes);
-    ck_assert_int_eq(fab_smp_pack(&mad, NULL, bytes), FAB_E_INVAL);
+    ck_assert_int_eq(fab_wire_smp_pack(&mad, NULL, bytes), FAB_E_INVAL);
     ck_assert_uint_eq(bytes[0], 7);
 }
 END_TEST
@@ -156,13 +156,14 @@ START_TEST(malformed_headers_are_refused)
         memcpy(bytes, directed_get, sizeof bytes);
         bytes[cases[i].at] = cases[i].value;
         mad.tid = 99;
-        ck_assert_int_eq(fab_mad_unpack(bytes, sizeof bytes, &mad, &data, &len), cases[i].status);
+        ck_assert_int_eq(fab_wire_mad_unpack(bytes, sizeof bytes, &mad, &data, &len),
+                         cases[i].status);
         ck_assert(cases[i].status == FAB_OK || mad.tid == 99);
     }
     for (size_t n = 0; n < FAB_MAD_SIZE; n++) {
         uint8_t *exact = malloc(n > 0 ? n : 1); /* so that a sanitizer sees a read beyond */
         memcpy(exact, directed_get, n);
-        ck_assert_int_eq(fab_mad_unpack(exact, n, &mad, &data, &len), FAB_E_TRUNCATED);
+        ck_assert_int_eq(fab_wire_mad_unpack(exact, n, &mad, &data, &len), FAB_E_TRUNCATED);
         free(exact);
     }
 }
@@ -180,22 +181,22 @@ START_TEST(gmp_data_begins_after_the_common_header)
     const uint8_t *data;
     size_t len;
     memset(payload, 0x77, sizeof payload);
-    ck_assert_int_eq(fab_gmp_pack(&mad, payload, 10, bytes), FAB_OK);
+    ck_assert_int_eq(fab_wire_gmp_pack(&mad, payload, 10, bytes), FAB_OK);
     ck_assert_mem_eq(bytes, "\x01\x03\x02\x01\0\0\0\0\0\0\0\0\0\0\0\x05\0\x35\0\0\xff\xff\xff\xff",
                      24);
     ck_assert_uint_eq(bytes[33], 0x77);
     ck_assert_uint_eq(bytes[34], 0);
-    ck_assert_int_eq(fab_mad_unpack(bytes, 30, &back, &data, &len), FAB_OK);
+    ck_assert_int_eq(fab_wire_mad_unpack(bytes, 30, &back, &data, &len), FAB_OK);
     ck_assert_uint_eq(back.class_version, 2);
     ck_assert_ptr_eq(data, bytes + 24);
     ck_assert_uint_eq(len, 6);
-    ck_assert_int_eq(fab_gmp_pack(&mad, payload, FAB_GMP_DATA, bytes), FAB_OK);
-    ck_assert_int_eq(fab_gmp_pack(&mad, payload, FAB_GMP_DATA + 1, bytes), FAB_E_INVAL);
+    ck_assert_int_eq(fab_wire_gmp_pack(&mad, payload, FAB_GMP_DATA, bytes), FAB_OK);
+    ck_assert_int_eq(fab_wire_gmp_pack(&mad, payload, FAB_GMP_DATA + 1, bytes), FAB_E_INVAL);
     mad.mgmt_class = FAB_CLASS_SMP_LID;
-    ck_assert_int_eq(fab_gmp_pack(&mad, payload, 1, bytes), FAB_E_INVAL);
+    ck_assert_int_eq(fab_wire_gmp_pack(&mad, payload, 1, bytes), FAB_E_INVAL);
     mad.mgmt_class = FAB_CLASS_PERF;
-    ck_assert_int_eq(fab_smp_pack(&mad, NULL, bytes), FAB_E_INVAL);
-    ck_assert_int_eq(fab_gmp_pack(&mad, NULL, 0, bytes), FAB_OK);
+    ck_assert_int_eq(fab_wire_smp_pack(&mad, NULL, bytes), FAB_E_INVAL);
+    ck_assert_int_eq(fab_wire_gmp_pack(&mad, NULL, 0, bytes), FAB_OK);
     ck_assert_uint_eq(bytes[2], 1);
 }
 END_TEST
@@ -207,17 +208,18 @@ START_TEST(answers_keep_what_finds_the_way_back)
     request[6] = 3;                       /* as it arrives: the hop pointer behind the path */
     memcpy(request + 193, "\x09\x08", 2); /* and the return path filled */
     memset(data, 0x33, sizeof data);
-    ck_assert_int_eq(fab_smp_answer(request, 0x0004, data, answer), FAB_OK);
+    ck_assert_int_eq(fab_wire_smp_answer(request, 0x0004, data, answer), FAB_OK);
     ck_assert_uint_eq(answer[3], FAB_METHOD_GET_RESP);
     ck_assert_mem_eq(answer + 4, "\x80\x04\x03\x02", 4);
     ck_assert_mem_eq(answer + 8, request + 8, 64 - 8);
     ck_assert_mem_eq(answer + 64, data, sizeof data);
     ck_assert_mem_eq(answer + 128, request + 128, 128);
     request[1] = FAB_CLASS_SMP_LID;
-    ck_assert_int_eq(fab_smp_answer(request, 0, NULL, request), FAB_OK); /* in place */
+    ck_assert_int_eq(fab_wire_smp_answer(request, 0, NULL, request), FAB_OK); /* in place */
     ck_assert_uint_eq(request[4], 0);
     ck_assert_uint_eq(request[64], 0xd0);
-    ck_assert_int_eq(fab_smp_answer(request, 0, NULL, answer), FAB_E_INVAL); /* it is an answer */
+    ck_assert_int_eq(fab_wire_smp_answer(request, 0, NULL, answer),
+                     FAB_E_INVAL); /* it is an answer */
 }
 END_TEST
 
@@ -233,7 +235,7 @@ START_TEST(each_request_has_its_answer)
     };
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
         uint8_t bytes[FAB_MAD_SIZE] = {1, FAB_CLASS_SMP_LID, 1, pairs[i][0]};
-        ck_assert_int_eq(fab_smp_answer(bytes, 0, NULL, bytes),
+        ck_assert_int_eq(fab_wire_smp_answer(bytes, 0, NULL, bytes),
                          pairs[i][1] != 0 ? FAB_OK : FAB_E_INVAL);
         if (pairs[i][1] != 0)
             ck_assert_uint_eq(bytes[3], pairs[i][1]);

@@ -23,8 +23,8 @@ START_TEST(headers_by_hand)
         0,    0,    0,    0,    0,    0,    0x40, 0x01}; /* mask */
     struct fab_rmpp rmpp;
     struct fab_sa_header sa;
-    ck_assert_int_eq(fab_attr_unpack(&fab_attr_rmpp, bytes, 12, &rmpp), FAB_OK);
-    ck_assert_int_eq(fab_attr_unpack(&fab_attr_sa_header, bytes + 12, 20, &sa), FAB_OK);
+    ck_assert_int_eq(fab_wire_attr_unpack(&fab_wire_attr_rmpp, bytes, 12, &rmpp), FAB_OK);
+    ck_assert_int_eq(fab_wire_attr_unpack(&fab_wire_attr_sa_header, bytes + 12, 20, &sa), FAB_OK);
     ck_assert_uint_eq(rmpp.version, 1);
     ck_assert_uint_eq(rmpp.type, FAB_RMPP_DATA_TYPE);
     ck_assert_uint_eq(rmpp.resp_time, 31);
@@ -41,13 +41,13 @@ START_TEST(node_record_by_hand)
 {
     uint8_t bytes[112] = {[0] = 0x12, [1] = 0x34, [2] = 9, [4] = 1, [6] = 2, [7] = 36};
     uint8_t again[112];
-    struct fab_node_record r;
+    struct fab_wire_node_record r;
     bytes[16] = 0xaa; /* NodeGUID */
     bytes[23] = 0xbb;
     bytes[44] = 'x';
     bytes[107] = 'y';
     bytes[108] = 7; /* behind it */
-    ck_assert_int_eq(fab_rec_unpack(&fab_node_record, bytes, sizeof bytes, &r), FAB_OK);
+    ck_assert_int_eq(fab_wire_rec_unpack(&fab_wire_node_record, bytes, sizeof bytes, &r), FAB_OK);
     ck_assert_uint_eq(r.lid, 0x1234);
     ck_assert_uint_eq(r.info.base_version, 1);
     ck_assert_uint_eq(r.info.node_type, FAB_NODE_SWITCH);
@@ -55,17 +55,17 @@ START_TEST(node_record_by_hand)
     ck_assert_uint_eq(r.info.node_guid, UINT64_C(0xaa000000000000bb));
     ck_assert_uint_eq(r.desc.text[0], 'x');
     ck_assert_uint_eq(r.desc.text[63], 'y');
-    ck_assert_int_eq(fab_rec_pack(&fab_node_record, &r, again, sizeof again), FAB_OK);
+    ck_assert_int_eq(fab_wire_rec_pack(&fab_wire_node_record, &r, again, sizeof again), FAB_OK);
     bytes[2] = bytes[108] = 0;
     ck_assert_mem_eq(bytes, again, sizeof bytes);
-    ck_assert_uint_eq(fab_rec_stride(&fab_node_record), 112);
+    ck_assert_uint_eq(fab_wire_rec_stride(&fab_wire_node_record), 112);
 }
 END_TEST
 
 START_TEST(path_record_by_hand)
 {
     uint8_t bytes[64];
-    struct fab_path_record r = {
+    struct fab_wire_path_record r = {
         .service_msb = 0x10,
         .service_lsb = UINT64_C(0x11121314151617),
         .dgid = {UINT64_C(0xfe80000000000000), 0x22},
@@ -92,7 +92,7 @@ START_TEST(path_record_by_hand)
     static const uint8_t end[24] = {0x44, 0x45, 0x55, 0x56, 0x8a, 0xbc, 0xde, 64,
                                     7,    0x85, 0xff, 0xff, 0x12, 0x34, 0x85, 0x50,
                                     0xd2, 2,    0,    0,    0,    0,    0,    0};
-    ck_assert_int_eq(fab_rec_pack(&fab_path_record, &r, bytes, sizeof bytes), FAB_OK);
+    ck_assert_int_eq(fab_wire_rec_pack(&fab_wire_path_record, &r, bytes, sizeof bytes), FAB_OK);
     ck_assert_mem_eq(bytes, "\x10\x11\x12\x13\x14\x15\x16\x17", 8);
     ck_assert_uint_eq(bytes[23], 0x22);
     ck_assert_uint_eq(bytes[39], 0x33);
@@ -111,14 +111,14 @@ START_TEST(sizes_are_those_of_the_standard)
     };
     ck_assert_uint_eq(sizeof want / sizeof want[0], FAB_RECS);
     for (size_t i = 0; i < FAB_RECS; i++) {
-        const struct fab_rec *r = fab_rec_of(want[i].id);
-        ck_assert_ptr_eq(r, fab_recs[i]);
-        ck_assert_uint_eq(fab_rec_stride(r) / 8, want[i].stride);
+        const struct fab_rec *r = fab_wire_rec_by_id(want[i].id);
+        ck_assert_ptr_eq(r, fab_wire_recs[i]);
+        ck_assert_uint_eq(fab_wire_rec_stride(r) / 8, want[i].stride);
         ck_assert_uint_le(r->wire_size, FAB_REC_MAX);
         ck_assert_uint_le(r->struct_size, ROOM);
     }
-    ck_assert_ptr_null(fab_rec_of(0x16));
-    ck_assert_ptr_null(fab_rec_of(0x10));
+    ck_assert_ptr_null(fab_wire_rec_by_id(0x16));
+    ck_assert_ptr_null(fab_wire_rec_by_id(0x10));
 }
 END_TEST
 
@@ -126,7 +126,7 @@ END_TEST
 START_TEST(tables_are_well_formed)
 {
     for (size_t i = 0; i < FAB_RECS; i++) {
-        const struct fab_rec *r = fab_recs[i];
+        const struct fab_rec *r = fab_wire_recs[i];
         unsigned bit = 0;
         for (size_t p = 0; p < r->part_count; p++) {
             const struct fab_part *part = &r->parts[p];
@@ -149,20 +149,20 @@ END_TEST
 START_TEST(random_bytes_make_the_round_trip)
 {
     struct fab_prng prng;
-    fab_prng_init(&prng, test_seed("records", 6));
+    fab_base_prng_init(&prng, test_seed("records", 6));
     for (int round = 0; round < 1000; round++) {
-        const struct fab_rec *r = fab_recs[round % FAB_RECS];
+        const struct fab_rec *r = fab_wire_recs[round % FAB_RECS];
         _Alignas(8) uint8_t once[ROOM] = {0}, twice[ROOM] = {0};
         uint8_t bytes[FAB_REC_MAX], out[FAB_REC_MAX], mask[FAB_REC_MAX];
         for (size_t i = 0; i < sizeof bytes; i++)
-            bytes[i] = (uint8_t)fab_prng_next(&prng);
-        ck_assert_int_eq(fab_rec_unpack(r, bytes, r->wire_size - 1u, once), FAB_E_TRUNCATED);
-        ck_assert_int_eq(fab_rec_unpack(r, bytes, r->wire_size, once), FAB_OK);
-        ck_assert_int_eq(fab_rec_pack(r, once, out, r->wire_size - 1u), FAB_E_TRUNCATED);
-        ck_assert_int_eq(fab_rec_pack(r, once, out, sizeof out), FAB_OK);
-        ck_assert_int_eq(fab_rec_unpack(r, out, sizeof out, twice), FAB_OK);
+            bytes[i] = (uint8_t)fab_base_prng_next(&prng);
+        ck_assert_int_eq(fab_wire_rec_unpack(r, bytes, r->wire_size - 1u, once), FAB_E_TRUNCATED);
+        ck_assert_int_eq(fab_wire_rec_unpack(r, bytes, r->wire_size, once), FAB_OK);
+        ck_assert_int_eq(fab_wire_rec_pack(r, once, out, r->wire_size - 1u), FAB_E_TRUNCATED);
+        ck_assert_int_eq(fab_wire_rec_pack(r, once, out, sizeof out), FAB_OK);
+        ck_assert_int_eq(fab_wire_rec_unpack(r, out, sizeof out, twice), FAB_OK);
         ck_assert_mem_eq(once, twice, r->struct_size);
-        fab_rec_mask(r, UINT64_MAX, mask);
+        fab_wire_rec_mask_bytes(r, UINT64_MAX, mask);
         if (r->id == FAB_SA_VLARB_RECORD) /* has reserved bits in its one component */
             continue;
         if (r->id == FAB_SA_PORT_INFO_RECORD)
@@ -177,18 +177,21 @@ END_TEST
 START_TEST(paths_by_hand_are_as_by_table)
 {
     struct fab_prng prng;
-    struct fab_path_record table, hand;
+    struct fab_wire_path_record table, hand;
     uint8_t bytes[FAB_PATH_RECORD_LEN], by_table[FAB_PATH_RECORD_LEN], by_hand[FAB_PATH_RECORD_LEN];
-    fab_prng_init(&prng, test_seed("paths", 7));
+    fab_base_prng_init(&prng, test_seed("paths", 7));
     for (int i = 0; i < 1000; i++) {
         for (size_t n = 0; n < sizeof bytes; n++)
-            bytes[n] = (uint8_t)fab_prng_next(&prng);
-        ck_assert_int_eq(fab_rec_unpack(&fab_path_record, bytes, sizeof bytes, &table), FAB_OK);
-        fab_path_record_unpack(bytes, &hand);
-        for (size_t p = 0; p < fab_path_record.part_count; p++)
-            ck_assert_ptr_null(fab_attr_diff(fab_path_record.parts[p].attr, &table, &hand));
-        ck_assert_int_eq(fab_rec_pack(&fab_path_record, &table, by_table, sizeof by_table), FAB_OK);
-        fab_path_record_pack(&hand, by_hand);
+            bytes[n] = (uint8_t)fab_base_prng_next(&prng);
+        ck_assert_int_eq(fab_wire_rec_unpack(&fab_wire_path_record, bytes, sizeof bytes, &table),
+                         FAB_OK);
+        fab_wire_path_record_unpack(bytes, &hand);
+        for (size_t p = 0; p < fab_wire_path_record.part_count; p++)
+            ck_assert_ptr_null(
+                fab_wire_attr_diff(fab_wire_path_record.parts[p].attr, &table, &hand));
+        ck_assert_int_eq(
+            fab_wire_rec_pack(&fab_wire_path_record, &table, by_table, sizeof by_table), FAB_OK);
+        fab_wire_path_record_pack(&hand, by_hand);
         ck_assert_mem_eq(by_table, by_hand, sizeof by_hand);
     }
 }
@@ -197,8 +200,9 @@ END_TEST
 START_TEST(values_too_large_are_refused)
 {
     uint8_t bytes[64] = {5};
-    struct fab_path_record r = {.mtu = 64};
-    ck_assert_int_eq(fab_rec_pack(&fab_path_record, &r, bytes, sizeof bytes), FAB_E_RANGE);
+    struct fab_wire_path_record r = {.mtu = 64};
+    ck_assert_int_eq(fab_wire_rec_pack(&fab_wire_path_record, &r, bytes, sizeof bytes),
+                     FAB_E_RANGE);
     ck_assert_uint_eq(bytes[0], 5);
 }
 END_TEST
@@ -309,33 +313,36 @@ START_TEST(components_have_the_numbers_of_the_standard)
 {
     for (size_t i = 0; i < sizeof numbered / sizeof numbered[0]; i++) {
         const struct numbered *n = &numbered[i];
-        const struct fab_rec *r = fab_rec_of(n->id);
-        uint64_t mask = fab_rec_component(r, n->name);
+        const struct fab_rec *r = fab_wire_rec_by_id(n->id);
+        uint64_t mask = fab_wire_rec_component(r, n->name);
         ck_assert_msg(mask == UINT64_C(1) << n->bit, "%s, %s: %#" PRIx64, r->name, n->name, mask);
     }
-    ck_assert_uint_eq(fab_rec_component(&fab_service_record, "ServiceData8"), 0xffffu << 7);
-    ck_assert_uint_eq(fab_rec_component(&fab_service_record, "ServiceData64"), UINT64_C(3) << 35);
-    ck_assert_uint_eq(fab_rec_component(&fab_guid_info_record, "GUID"), 0xffu << 4);
-    ck_assert_uint_eq(fab_rec_component(&fab_node_record, "no such"), 0);
+    ck_assert_uint_eq(fab_wire_rec_component(&fab_wire_service_record, "ServiceData8"),
+                      0xffffu << 7);
+    ck_assert_uint_eq(fab_wire_rec_component(&fab_wire_service_record, "ServiceData64"), UINT64_C(3)
+                                                                                             << 35);
+    ck_assert_uint_eq(fab_wire_rec_component(&fab_wire_guid_info_record, "GUID"), 0xffu << 4);
+    ck_assert_uint_eq(fab_wire_rec_component(&fab_wire_node_record, "no such"), 0);
 }
 END_TEST
 
 START_TEST(masks_become_bits_and_members)
 {
-    uint64_t mask = fab_rec_component(&fab_path_record, "SLID") |
-                    fab_rec_component(&fab_path_record, "SL") |
-                    fab_rec_component(&fab_path_record, "DGID");
+    uint64_t mask = fab_wire_rec_component(&fab_wire_path_record, "SLID") |
+                    fab_wire_rec_component(&fab_wire_path_record, "SL") |
+                    fab_wire_rec_component(&fab_wire_path_record, "DGID");
     uint8_t bits[64], want[64] = {0};
-    struct fab_path_record given;
+    struct fab_wire_path_record given;
     memset(want + 8, 0xff, 16);
     memset(want + 42, 0xff, 2);
     want[53] = 0x0f;
-    fab_rec_mask(&fab_path_record, mask | UINT64_C(1) << 7, bits); /* and a reserved one */
+    fab_wire_rec_mask_bytes(&fab_wire_path_record, mask | UINT64_C(1) << 7,
+                            bits); /* and a reserved one */
     ck_assert_mem_eq(bits, want, sizeof want);
-    fab_rec_given(&fab_path_record, mask, &given);
+    fab_wire_rec_mask_struct(&fab_wire_path_record, mask, &given);
     ck_assert(given.slid && given.sl && given.dgid[0] && given.dgid[1]);
     ck_assert(!given.dlid && !given.sgid[0] && !given.rate && !given.qos_class && !given.paths);
-    fab_rec_mask(&fab_path_record, UINT64_C(1) << 63, bits);
+    fab_wire_rec_mask_bytes(&fab_wire_path_record, UINT64_C(1) << 63, bits);
     for (size_t i = 0; i < sizeof bits; i++)
         ck_assert_uint_eq(bits[i], 0);
 }
@@ -344,11 +351,12 @@ END_TEST
 START_TEST(elements_of_some_arrays_are_components)
 {
     uint8_t bits[176];
-    struct fab_service_record given;
-    fab_rec_mask(&fab_service_record, UINT64_C(1) << 9, bits); /* ServiceData8.3 */
+    struct fab_wire_service_record given;
+    fab_wire_rec_mask_bytes(&fab_wire_service_record, UINT64_C(1) << 9, bits); /* ServiceData8.3 */
     for (size_t i = 0; i < sizeof bits; i++)
         ck_assert_uint_eq(bits[i], i == 114 ? 0xff : 0);
-    fab_rec_given(&fab_service_record, UINT64_C(1) << 32, &given); /* ServiceData32.2 */
+    fab_wire_rec_mask_struct(&fab_wire_service_record, UINT64_C(1) << 32,
+                             &given); /* ServiceData32.2 */
     ck_assert_uint_eq(given.data32[1], UINT32_MAX);
     ck_assert_uint_eq(given.data32[0], 0);
     ck_assert_uint_eq(given.data32[2], 0);

@@ -24,7 +24,7 @@ struct naive_lanes {
 static inline uint32_t naive_switch_of(const struct fab_fabric *f, uint32_t port)
 {
     uint32_t node = f->ports[port].node;
-    return fab_node_is_switch(f, node) ? node : fab_peer_node(f, port);
+    return fab_fabric_node_is_switch(f, node) ? node : fab_fabric_peer_node(f, port);
 }
 
 /* A packet of a traffic class. */
@@ -38,10 +38,10 @@ static inline void naive_send(struct naive_lanes *n, uint32_t src, uint32_t lid,
                              : 0;
     sl = v->levels > 1 ? v->sl[level][sl] : sl;
     size_t last = SIZE_MAX;
-    if (fab_node_is_switch(f, f->ports[src].node) || f->ports[src].peer != dst) {
+    if (fab_fabric_node_is_switch(f, f->ports[src].node) || f->ports[src].peer != dst) {
         for (uint32_t i = 0; i < 2 * f->switch_count + 2; i++) {
-            uint8_t num = fab_lft_row(&n->t->lft, at)[lid];
-            uint32_t out = fab_port_id(f, at, num);
+            uint8_t num = fab_target_lft_row(&n->t->lft, at)[lid];
+            uint32_t out = fab_fabric_port_id(f, at, num);
             if (num > f->nodes[at].num_ports || !naive_is_channel(f, out))
                 return;
             /* what comes from an end or from port 0 is of class 0 */
@@ -98,7 +98,7 @@ static inline struct naive_lanes naive_lanes(const struct fab_fabric *f, const s
         for (uint32_t lid = 1; lid <= t->lids.top && t->lids.base[src] != 0; lid++) {
             uint32_t dst = t->lids.owner[lid];
             bool sends = dst != FAB_NONE && dst != src && naive_connected(&pairs, src, dst);
-            for (uint8_t level = 0; sends && level < fab_vls_levels(&t->vls); level++)
+            for (uint8_t level = 0; sends && level < fab_target_vls_levels(&t->vls); level++)
                 naive_send(&n, src, lid, level);
         }
     }

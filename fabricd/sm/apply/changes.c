@@ -80,7 +80,7 @@ static void name_nodes(const struct many *m, bool switches, char *names, size_t 
     char name[SM_PLACE_LEN];
     for (size_t i = 0; i < m->count && *used < NAMES_LEN; i++) {
         uint32_t node = fab_fabric_node_by_guid(m->f, m->change[i].guid_a);
-        if (node == FAB_NONE || fab_node_is_switch(m->f, node) != switches)
+        if (node == FAB_NONE || fab_fabric_node_is_switch(m->f, node) != switches)
             continue;
         sm_node_name(m->f, node, name);
         add_name(names, used, name);
@@ -92,7 +92,7 @@ static size_t count_switches(const struct many *m)
     size_t count = 0;
     for (size_t i = 0; i < m->count; i++) {
         uint32_t node = fab_fabric_node_by_guid(m->f, m->change[i].guid_a);
-        count += node != FAB_NONE && fab_node_is_switch(m->f, node);
+        count += node != FAB_NONE && fab_fabric_node_is_switch(m->f, node);
     }
     return count;
 }
@@ -221,7 +221,7 @@ static void tell_island(struct sm *s, const struct fab_fabric *old,
                             ? fab_fabric_node_by_guid(old, changes[i].guid_a)
                             : FAB_NONE;
         nodes += node != FAB_NONE;
-        switches += node != FAB_NONE && fab_node_is_switch(old, node);
+        switches += node != FAB_NONE && fab_fabric_node_is_switch(old, node);
     }
     if (switches > 0 && nodes > 1 && nodes <= SINGLY) /* else it was said with their names */
         event_emit(s->in.bus, fabric_partitioned, .subject = "fabric", .nodes = nodes,

@@ -13,7 +13,7 @@
 
 bool sm_classes_fit(const struct fab_policy *p, const struct fab_vls *v)
 {
-    return fab_vls_levels(v) == fab_classes_count(p->classes);
+    return fab_target_vls_levels(v) == fab_policy_classes_count(p->classes);
 }
 
 /* The least that a class is guaranteed of any cable, per mille. */
@@ -25,7 +25,7 @@ static void find_guarantees(const struct sm_sealed *of, struct sm_classes *ret)
     for (uint8_t i = 0; i < v->levels; i++)
         ret->guaranteed[i] = 1000;
     for (uint32_t port = 0; port < f->port_count && looked < PORTS_LOOKED_AT; port++) {
-        if (f->ports[port].num == 0 || !fab_port_is_up(f, port) ||
+        if (f->ports[port].num == 0 || !fab_fabric_port_is_up(f, port) ||
             fab_target_port_vls(f, &of->policy, port) < v->count)
             continue; /* (that of ends with fewer lanes is as few as there are) */
         looked++;
@@ -42,7 +42,7 @@ int sm_classes_compose(const struct sm_sealed *of, struct sm_classes *ret)
     struct fab_policy whole = of->policy; /* (borrowed: nothing is freed) */
     uint32_t weakest;
     *ret = (struct sm_classes){.report = {.notes = 0}};
-    if (fab_classes_count(of->policy.classes) < 2)
+    if (fab_policy_classes_count(of->policy.classes) < 2)
         return FAB_OK;
     whole.lane_sets = 0;
     uint8_t vls = fab_route_vls_available(of->fabric, &whole, &weakest);
@@ -56,7 +56,7 @@ static void tell_guarantees(struct sm *s, const struct sm_classes *now)
 {
     const struct fab_classes *c = s->policy.classes;
     for (uint8_t i = 0; i < c->count; i++) {
-        uint32_t due = fab_classes_share(c, i) / 100;
+        uint32_t due = fab_target_class_share(c, i) / 100;
         if (c->class[i].share == 0 || now->guaranteed[i] + 10u >= due)
             continue; /* within one percent, as tables are of whole packets */
         event_emit(s->in.bus, class_share_missed, .subject = c->class[i].name,
@@ -77,7 +77,7 @@ void sm_classes_report(struct sm *s, const struct sm_classes *now)
     char text[400];
     bool same = memcmp(now, &s->apply->classes, sizeof(*now)) == 0;
     s->apply->classes = *now;
-    if (same || fab_classes_count(c) < 2)
+    if (same || fab_policy_classes_count(c) < 2)
         return;
     for (unsigned i = 0; i < now->report.notes; i++) {
         fab_qos_note_text(c, &now->report, i, text, sizeof(text));

@@ -16,7 +16,7 @@ int sm_guids_write(struct sm *s, uint16_t lid, uint32_t block, const struct fab_
                                    .done = done,
                                    .ctx = ctx,
                                    .tag = tag};
-    int r = fab_attr_pack(&fab_attr_guid_block, guids, req.data, sizeof(req.data));
+    int r = fab_wire_attr_pack(&fab_wire_attr_guid_block, guids, req.data, sizeof(req.data));
     if (r == FAB_OK)
         r = fab_mads_submit(s->mads, &req);
     if (r == FAB_OK)

@@ -15,7 +15,8 @@ static bool stays(const struct sm *s, uint32_t sw, uint32_t lid)
     const struct fab_observed *o = &s->model.observed;
     return lid <= s->model.target->lft.top &&
            fab_plan_observed_is_known(o, sw, lid / FAB_LFT_BLOCK) &&
-           fab_lft_row(&o->lft, sw)[lid] == fab_lft_row(&s->model.target->lft, sw)[lid];
+           fab_target_lft_row(&o->lft, sw)[lid] ==
+               fab_target_lft_row(&s->model.target->lft, sw)[lid];
 }
 
 /* The port by which a node sends to a LID, or FAB_NONE. Of adapters there is only our own. */
@@ -23,13 +24,13 @@ static uint32_t way_out(const struct sm *s, uint32_t node, uint32_t lid)
 {
     const struct fab_fabric *f = s->model.fabric;
     uint32_t port = f->self_port;
-    if (fab_node_is_switch(f, node)) {
+    if (fab_fabric_node_is_switch(f, node)) {
         if (!stays(s, node, lid))
             return FAB_NONE;
-        uint8_t num = fab_lft_row(&s->model.observed.lft, node)[lid];
+        uint8_t num = fab_target_lft_row(&s->model.observed.lft, node)[lid];
         if (num == 0 || num > f->nodes[node].num_ports)
             return FAB_NONE;
-        port = fab_port_id(f, node, num);
+        port = fab_fabric_port_id(f, node, num);
     }
     const struct fab_port *p = &f->ports[port];
     return p->peer != FAB_NONE && p->info.port_state == FAB_STATE_ACTIVE ? port : FAB_NONE;
@@ -43,7 +44,7 @@ static bool leads(const struct sm *s, uint32_t from, uint32_t lid, uint32_t to)
         if (port == FAB_NONE)
             return false;
         from = f->ports[f->ports[port].peer].node;
-        if (from != to && !fab_node_is_switch(f, from))
+        if (from != to && !fab_fabric_node_is_switch(f, from))
             return false;
     }
     return true;
@@ -53,7 +54,7 @@ uint16_t sm_lid_route_to(const struct sm *s, uint32_t sw)
 {
     const struct fab_fabric *f = s->model.fabric;
     const struct fab_lids *lids = &s->model.target->lids;
-    uint32_t self = f->ports[f->self_port].node, own = fab_port_id(f, sw, 0);
+    uint32_t self = f->ports[f->self_port].node, own = fab_fabric_port_id(f, sw, 0);
     uint32_t lid = lids->base[own], back = lids->base[f->self_port];
     if (sw == self || lid == 0 || f->ports[own].info.lid != lid || back == 0 ||
         f->ports[f->self_port].info.lid != back)

@@ -30,13 +30,13 @@ static uint8_t enforce_of(const struct sm *s)
 static uint32_t blocks_of(const struct sm *s, uint32_t port)
 {
     const struct fab_fabric *f = s->model.fabric;
-    uint32_t peer = fab_peer_node(f, port);
-    bool guards = fab_node_is_switch(f, f->ports[port].node) && f->ports[port].num != 0;
-    if (!f->ports[port].present || (!guards && !fab_port_has_lid(f, port)))
+    uint32_t peer = fab_fabric_peer_node(f, port);
+    bool guards = fab_fabric_node_is_switch(f, f->ports[port].node) && f->ports[port].num != 0;
+    if (!f->ports[port].present || (!guards && !fab_fabric_port_has_lid(f, port)))
         return 0;
-    if (guards && (!enforce_of(s) || peer == FAB_NONE || fab_node_is_switch(f, peer)))
+    if (guards && (!enforce_of(s) || peer == FAB_NONE || fab_fabric_node_is_switch(f, peer)))
         return 0;
-    return fab_pkeys_blocks(fab_pkeys_room(f, port));
+    return fab_target_pkeys_blocks(fab_target_pkeys_capacity(f, port));
 }
 
 static int enter_reading(struct sm *s)
@@ -51,7 +51,7 @@ static bool find_block(struct sm *s)
     struct sm_scan *at = &s->apply->scan;
     for (; at->index < s->model.fabric->port_count; at->index++, at->block = 0)
         for (; at->block < blocks_of(s, at->index); at->block++)
-            if (!fab_blocks_get(&s->model.observed.pkeys, at->index, at->block) &&
+            if (!fab_target_blocks_get(&s->model.observed.pkeys, at->index, at->block) &&
                 sm_model_path(&s->model, at->index))
                 return true;
     return false;
@@ -66,7 +66,7 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
     ret->path = sm_model_path(&s->model, port);
     ret->attr_id = FAB_ATTR_PKEY_TABLE;
     ret->attr_mod = s->apply->scan.block;
-    if (fab_node_is_switch(f, f->ports[port].node))
+    if (fab_fabric_node_is_switch(f, f->ports[port].node))
         ret->attr_mod |= (uint32_t)f->ports[port].num << 16;
     ret->tag = (uint64_t)port << 32 | s->apply->scan.block++;
     return true;
@@ -77,9 +77,9 @@ static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
 {
     struct fab_pkey_block held;
     if (a->status == FAB_OK &&
-        fab_attr_unpack(&fab_attr_pkey_block, a->data, a->len, &held) == FAB_OK)
-        (void)fab_blocks_put(&s->model.observed.pkeys, (uint32_t)(tag >> 32), (uint32_t)tag,
-                             held.pkey);
+        fab_wire_attr_unpack(&fab_wire_attr_pkey_block, a->data, a->len, &held) == FAB_OK)
+        (void)fab_target_blocks_put(&s->model.observed.pkeys, (uint32_t)(tag >> 32), (uint32_t)tag,
+                                    held.pkey);
 }
 
 static bool finished(const struct sm *s)
@@ -94,7 +94,8 @@ static void tell(struct sm *s, const struct fab_partition_report *r)
         const struct fab_partition_overflow *t = &r->trouble[i];
         char name[SM_PLACE_LEN];
         sm_port_name(f, t->port, name);
-        bool guards = fab_node_is_switch(f, f->ports[t->port].node) && f->ports[t->port].num != 0;
+        bool guards =
+            fab_fabric_node_is_switch(f, f->ports[t->port].node) && f->ports[t->port].num != 0;
         event_emit(s->in.bus, pkey_table_full, .subject = name, .wanted = t->wanted,
                    .room = t->room, .enforces = guards);
     }
@@ -113,7 +114,8 @@ static bool refuses(const struct sm *s, uint32_t node)
         uint8_t enforce = s->model.target->pkeys.enforce[port];
         uint8_t does = (uint8_t)(is->part_enforce_in * FAB_ENFORCE_IN |
                                  is->part_enforce_out * FAB_ENFORCE_OUT);
-        if (does != enforce && fab_held_pkeys_refused(&s->model.observed.pkeys, port, enforce))
+        if (does != enforce &&
+            fab_target_held_pkeys_refused_enforce(&s->model.observed.pkeys, port, enforce))
             return true;
     }
     return false;
@@ -143,8 +145,8 @@ struct members {           /* all owned */
 
 static void members_free(struct members *m)
 {
-    fab_pkeys_fini(&m->pkeys);
-    fab_partitions_unref(m->partitions);
+    fab_target_pkeys_fini(&m->pkeys);
+    fab_policy_partitions_unref(m->partitions);
     free(m);
 }
 
@@ -173,9 +175,9 @@ static int begin(struct sm *s)
     struct members *m = calloc(1, sizeof(*m));
     int r = m ? FAB_OK : FAB_E_NOMEM;
     if (r == FAB_OK && s->policy.partitions)
-        m->partitions = fab_partitions_ref(s->policy.partitions);
+        m->partitions = fab_policy_partitions_ref(s->policy.partitions);
     else if (r == FAB_OK)
-        r = fab_partitions_open(&m->partitions);
+        r = fab_policy_partitions_unrestricted(&m->partitions);
     if (r != FAB_OK) {
         free(m);
         return r;
@@ -214,8 +216,10 @@ void sm_partition_told(struct sm *s, uint32_t port)
 {
     const struct fab_pkeys *pkeys = &s->model.target->pkeys;
     const struct fab_fabric *f = s->model.fabric;
-    if (port < pkeys->ports && f->ports[port].num && fab_node_is_switch(f, f->ports[port].node))
-        (void)fab_held_pkeys_tell(&s->model.observed.pkeys, port, pkeys->enforce[port]);
+    if (port < pkeys->ports && f->ports[port].num &&
+        fab_fabric_node_is_switch(f, f->ports[port].node))
+        (void)fab_target_held_pkeys_set_enforce(&s->model.observed.pkeys, port,
+                                                pkeys->enforce[port]);
 }
 
 const struct sm_phase sm_phase_pkeys = {.name = "reading P_Keys",

@@ -43,7 +43,7 @@ static void note_unsure(struct sm *s)
     const struct fab_fabric *f = s->model.fabric;
     struct sm_programming *p = &s->apply->program;
     for (uint32_t sw = 0; sw < f->switch_count; sw++) {
-        const struct fab_port_info *own = &f->ports[fab_port_id(f, sw, 0)].info;
+        const struct fab_port_info *own = &f->ports[fab_fabric_port_id(f, sw, 0)].info;
         if (!f->switches[sw].port_state_change || own->sm_lid == p->in.sm_lid)
             continue;
         p->touched[sw] |= SM_UNSURE;
@@ -74,7 +74,7 @@ static int take(struct sm *s, struct fab_plan *plan)
     struct sm_programming *p = &s->apply->program;
     sm_program_fini(p);
     p->touched = calloc((size_t)s->model.fabric->node_count + 1, 1);
-    p->asked = fab_bits_new(plan->stage_start[FAB_STAGE_COUNT]);
+    p->asked = fab_base_bits_new(plan->stage_start[FAB_STAGE_COUNT]);
     if (!p->touched || !p->asked)
         return FAB_E_NOMEM;
     p->in = sm_program_input(s);
@@ -174,7 +174,8 @@ static void go_by_lid(struct sm *s, uint32_t sw, struct fab_mads_request *ret)
         *touched |= sm_lid_route_to(s, sw) != 0 ? SM_BY_LID : SM_BY_PATH;
     if (*touched & SM_BY_LID) {
         ret->mgmt_class = FAB_CLASS_SMP_LID;
-        ret->dlid = (uint16_t)s->model.target->lids.base[fab_port_id(s->model.fabric, sw, 0)];
+        ret->dlid =
+            (uint16_t)s->model.target->lids.base[fab_fabric_port_id(s->model.fabric, sw, 0)];
     }
 }
 
@@ -202,7 +203,7 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
         if (op->attr_id == FAB_ATTR_LFT && !p->first_write_us)
             p->first_write_us = clock_now_us();
         p->awaited += op->awaited;
-        fab_bits_set(p->asked, ret->tag);
+        fab_base_bits_set(p->asked, ret->tag);
         return true;
     }
     return false;
@@ -249,7 +250,7 @@ static void failed(struct sm *s, const struct fab_plan_op *op, const struct fab_
     if (op->attr_id == FAB_ATTR_LFT)
         fab_plan_observed_forget(&s->model.observed, op->node);
     if (op->attr_id == FAB_ATTR_PKEY_TABLE)
-        fab_held_pkeys_forget(&s->model.observed.pkeys, op->port);
+        fab_target_held_pkeys_forget(&s->model.observed.pkeys, op->port);
     if (a->status == FAB_E_TIMEOUT)
         p->touched[op->node] |= SM_UNRESPONSIVE;
     if (!known && p->reported++ < SM_EVENTS_A_ROUND)
@@ -261,7 +262,7 @@ static bool is_of_an_end(const struct sm *s, uint32_t lid)
     const struct fab_lids *lids = &s->model.target->lids;
     const struct fab_fabric *f = s->model.fabric;
     return lid <= lids->top && lids->owner[lid] != FAB_NONE &&
-           !fab_node_is_switch(f, f->ports[lids->owner[lid]].node);
+           !fab_fabric_node_is_switch(f, f->ports[lids->owner[lid]].node);
 }
 
 /* Of a block that was not known: all that lead somewhere. */
@@ -272,7 +273,7 @@ static void count_changed(struct sm *s, const struct fab_plan_op *op, const uint
     if (op->node >= o->lft.switch_count || op->block >= o->blocks)
         return;
     uint32_t lid = op->block * FAB_LFT_BLOCK;
-    const uint8_t *was = fab_lft_row(&o->lft, op->node) + lid;
+    const uint8_t *was = fab_target_lft_row(&o->lft, op->node) + lid;
     for (unsigned i = 0; i < FAB_LFT_BLOCK; i++) {
         if (data[i] == (known ? was[i] : FAB_LFT_NO_ROUTE))
             continue;
@@ -297,18 +298,18 @@ static void acknowledged(struct sm *s, const struct fab_plan_op *op, const uint8
         p->switches += !(p->touched[op->node] & SM_WRITTEN);
         p->touched[op->node] |= SM_WRITTEN;
     } else if (op->attr_id == FAB_ATTR_PORT_INFO) {
-        if (fab_attr_unpack(&fab_attr_port_info, data, len, &port) != FAB_OK)
+        if (fab_wire_attr_unpack(&fab_wire_attr_port_info, data, len, &port) != FAB_OK)
             return;
         f->ports[op->port].info = port;
         sm_node_touched(s, f->nodes[op->node].guid);
         sm_partition_told(s, op->port);
     } else if (op->attr_id == FAB_ATTR_SWITCH_INFO) {
-        if (fab_attr_unpack(&fab_attr_switch_info, data, len, &sw) == FAB_OK)
+        if (fab_wire_attr_unpack(&fab_wire_attr_switch_info, data, len, &sw) == FAB_OK)
             f->switches[op->node] = sw;
         sm_node_touched(s, f->nodes[op->node].guid);
     } else if (op->attr_id == FAB_ATTR_PKEY_TABLE) {
-        if (fab_attr_unpack(&fab_attr_pkey_block, data, len, &keys) == FAB_OK)
-            (void)fab_blocks_put(&s->model.observed.pkeys, op->port, op->block, keys.pkey);
+        if (fab_wire_attr_unpack(&fab_wire_attr_pkey_block, data, len, &keys) == FAB_OK)
+            (void)fab_target_blocks_put(&s->model.observed.pkeys, op->port, op->block, keys.pkey);
     }
 }
 
@@ -317,7 +318,7 @@ static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
     struct sm_programming *p = &s->apply->program;
     const struct fab_plan_op *op = &p->plan.ops[tag];
     p->awaited -= op->awaited;
-    fab_bits_clear(p->asked, tag);
+    fab_base_bits_clear(p->asked, tag);
     if (a->status == FAB_OK && a->len >= FAB_SMP_DATA)
         acknowledged(s, op, a->data, a->len);
     else
@@ -331,7 +332,7 @@ static void stalled(struct sm *s, uint64_t stalled_us)
     if (!sm_fault_waits(s) || stalled_us < sm_first_try_us(s))
         return;
     for (uint32_t i = 0; i < p->next; i++)
-        if (fab_bits_get(p->asked, i))
+        if (fab_base_bits_get(p->asked, i))
             answer(s, i, &(struct fab_mads_answer){.status = FAB_E_TIMEOUT});
     sm_run_give_up(s);
 }

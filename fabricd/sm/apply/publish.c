@@ -213,7 +213,7 @@ void sm_apply_get_status(const struct sm *s, struct sm_status *ret)
 
 void sm_apply_reload(struct sm *s)
 {
-    s->apply->tune |= !fab_policy_tunes_alike(&s->policy, &s->in.config->policy);
+    s->apply->tune |= !fab_policy_same_port_settings(&s->policy, &s->in.config->policy);
 }
 
 int sm_apply_init(struct sm *s)

@@ -20,7 +20,7 @@ static uint32_t switch_ports(const struct fab_fabric *f)
 static void note_written(const struct fab_plan *plan, enum fab_plan_stage stage, uint64_t *written)
 {
     for (uint32_t i = plan->stage_start[stage]; i < plan->stage_start[stage + 1]; i++)
-        fab_bits_set(written, plan->ops[i].port);
+        fab_base_bits_set(written, plan->ops[i].port);
 }
 
 static int enter(struct sm *s)
@@ -32,7 +32,7 @@ static int enter(struct sm *s)
         return FAB_OK;
     p->unsure = 0;
     free(p->written);
-    p->written = fab_bits_new(f->port_count);
+    p->written = fab_base_bits_new(f->port_count);
     if (!p->written)
         return FAB_E_NOMEM;
     note_written(&p->plan, FAB_STAGE_ISLS_UP, p->written);
@@ -44,7 +44,7 @@ static bool is_in_doubt(const struct sm *s, uint32_t port)
 {
     const struct fab_port *p = &s->model.fabric->ports[port];
     return p->num != 0 && p->present && s->apply->program.touched[p->node] & SM_UNSURE &&
-           !fab_bits_get(s->apply->program.written, port) &&
+           !fab_base_bits_get(s->apply->program.written, port) &&
            s->model.paths[p->node].hops != FAB_PATH_UNKNOWN;
 }
 
@@ -67,7 +67,7 @@ static bool is_as_it_was(const struct fab_port *port, const struct fab_mads_answ
 {
     struct fab_port_info now;
     return a->status == FAB_OK &&
-           fab_attr_unpack(&fab_attr_port_info, a->data, a->len, &now) == FAB_OK &&
+           fab_wire_attr_unpack(&fab_wire_attr_port_info, a->data, a->len, &now) == FAB_OK &&
            now.port_state == port->info.port_state && now.phys_state == port->info.phys_state;
 }
 

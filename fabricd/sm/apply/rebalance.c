@@ -140,7 +140,7 @@ static bool same_tables(const struct fab_lft *a, const struct fab_lft *b)
 {
     bool same = a->switch_count == b->switch_count && a->top == b->top;
     for (uint32_t sw = 0; same && sw < a->switch_count; sw++)
-        same = memcmp(fab_lft_row(a, sw), fab_lft_row(b, sw), a->top + 1) == 0;
+        same = memcmp(fab_target_lft_row(a, sw), fab_target_lft_row(b, sw), a->top + 1) == 0;
     return same;
 }
 
@@ -198,8 +198,8 @@ void sm_rebalance_report(struct sm *s)
              "rebalanced in %.1f ms: worst load times worst shift %" PRIu64 ", was %" PRIu64
              "; %u entr%s in %u block%s on %u switch%s",
              (double)duration_us / 1e3, gain->now, gain->was, p->entries,
-             fab_plural(p->entries, "y", "ies"), p->blocks, fab_s(p->blocks), p->switches,
-             fab_es(p->switches));
+             fab_base_plural(p->entries, "y", "ies"), p->blocks, fab_base_plural_s(p->blocks),
+             p->switches, fab_base_plural_es(p->switches));
     event_emit(s->in.bus, rebalance_done, .subject = "fabric", .duration_us = duration_us,
                .load = gain->now, .load_before = gain->was, .entries = p->entries,
                .blocks = p->blocks, .switches = p->switches);

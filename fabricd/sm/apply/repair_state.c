@@ -46,7 +46,7 @@ static void take(struct sm *s, struct making *j)
     struct sm_repair_state *r = &s->apply->repair;
     if (j->status != FAB_OK) {
         log_debug("sm", "an engine has to answer faults: %s",
-                  j->why[0] ? j->why : fab_status_text(j->status));
+                  j->why[0] ? j->why : fab_base_status_text(j->status));
         return;
     }
     fab_repair_session_fini(&r->stand);

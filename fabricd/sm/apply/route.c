@@ -25,7 +25,7 @@ struct sm_route_job {
     struct fab_target *in_force; /* of a rebalance: to be compared with */
     struct sm_gain gain;
     struct fab_repair_session stand; /* of those, or empty */
-    const struct fab_crew *crew;
+    const struct fab_pool *pool;
     struct fab_verdict verdict;
     char *witness;
     int status;
@@ -66,7 +66,7 @@ static int prove(struct sm_route_job *j)
         .vls = &j->of.target->vls,
         .policy = &j->of.policy,
         .max_hops = j->of.policy.max_hops,
-        .crew = j->crew,
+        .pool = j->pool,
     };
     uint64_t start = clock_now_us();
     int r = fab_verify(&in, &j->verdict);
@@ -80,7 +80,7 @@ static struct fab_route_input input(struct sm_route_job *j)
     return (struct fab_route_input){.fabric = j->of.fabric,
                                     .policy = &j->of.policy,
                                     .lids = &j->of.target->lids,
-                                    .crew = j->crew,
+                                    .pool = j->pool,
                                     .flawed = &j->flawed};
 }
 
@@ -120,8 +120,8 @@ static int choose(struct sm_route_job *j, const struct fab_route_chain *chain, u
 static void discard(struct sm_route_job *j)
 {
     fab_verify_verdict_fini(&j->verdict);
-    fab_lft_fini(&j->of.target->lft);
-    fab_vls_fini(&j->of.target->vls);
+    fab_target_lft_fini(&j->of.target->lft);
+    fab_target_vls_fini(&j->of.target->vls);
 }
 
 static void give_reason(struct sm_route_job *j)
@@ -180,7 +180,7 @@ static int compose(struct sm_route_job *j)
 {
     int r = sm_classes_compose(&j->of, &j->classes);
     j->composed = r == FAB_OK;
-    if (r != FAB_OK || fab_vls_levels(&j->of.target->vls) < 2)
+    if (r != FAB_OK || fab_target_vls_levels(&j->of.target->vls) < 2)
         return r;
     fab_verify_verdict_fini(&j->verdict);
     return prove(j);
@@ -191,7 +191,7 @@ static int compose(struct sm_route_job *j)
 static int route_classes(struct sm_route_job *j)
 {
     int r = FAB_OK;
-    for (uint8_t sets = fab_classes_count(j->of.policy.classes);; sets /= 2) {
+    for (uint8_t sets = fab_policy_classes_count(j->of.policy.classes);; sets /= 2) {
         j->of.policy.lane_sets = sets;
         r = route(j);
         bool good = r == FAB_OK && fab_verify_verdict_good(&j->verdict);
@@ -272,7 +272,7 @@ static int start(struct sm *s)
         free(j);
         return r;
     }
-    j->crew = loop_thread_pool(s->in.loop);
+    j->pool = loop_thread_pool(s->in.loop);
     if (s->run.round->engine == SM_ENGINE_IF_BETTER && s->model.target)
         j->in_force = fab_target_ref(s->model.target);
     if (s->model.former && s->run.round->engine != SM_ENGINE_ANEW) {
@@ -352,8 +352,8 @@ static int judge(struct sm *s, struct sm_route_job *j)
         return SM_ROUND_OVER;
     }
     if (j->status != FAB_OK) {
-        log_error("sm", "routing failed: %s%s%s", fab_status_text(j->status), j->why[0] ? ": " : "",
-                  j->why);
+        log_error("sm", "routing failed: %s%s%s", fab_base_status_text(j->status),
+                  j->why[0] ? ": " : "", j->why);
         return j->status;
     }
     log_debug("sm", "routed engine=%s route_ms=%.1f proof_ms=%.1f reason=\"%s\"",

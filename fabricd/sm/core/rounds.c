@@ -93,8 +93,9 @@ static void describe_fabric(const struct sm *s, char *text, size_t len)
     uint32_t switches = f ? f->switch_count : 0, others = f ? f->node_count - switches : 0;
     uint32_t links = f ? f->link_count : 0;
     snprintf(text, len, "%s done: %u switch%s, %u other node%s, %u link%s, %.1f ms",
-             s->run.round->name, switches, fab_es(switches), others, fab_s(others), links,
-             fab_s(links), (double)(clock_now_us() - s->run.started_us) / 1e3);
+             s->run.round->name, switches, fab_base_plural_es(switches), others,
+             fab_base_plural_s(others), links, fab_base_plural_s(links),
+             (double)(clock_now_us() - s->run.started_us) / 1e3);
 }
 
 static void describe(const struct sm *s, int status, char *text, size_t len)
@@ -102,7 +103,7 @@ static void describe(const struct sm *s, int status, char *text, size_t len)
     const struct sm_round *round = s->run.round;
     const char *outcome = round->outcome ? round->outcome(s) : "";
     if (status != FAB_OK)
-        snprintf(text, len, "%s failed: %s", round->name, fab_status_text(status));
+        snprintf(text, len, "%s failed: %s", round->name, fab_base_status_text(status));
     else if (outcome[0])
         snprintf(text, len, "%s", outcome);
     else if (s->core->alarm[0])

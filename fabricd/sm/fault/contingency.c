@@ -101,7 +101,7 @@ static void finish(struct sm *s, int status)
     fab_repair_contingency_end(a->maker);
     a->maker = NULL;
     if (status != FAB_E_NOT_FOUND)
-        log_debug("sm", "contingencies stop here: %s", fab_status_text(status));
+        log_debug("sm", "contingencies stop here: %s", fab_base_status_text(status));
     log_debug("sm", "contingencies cases=%zu of=%u plans=%zu memory=%zu", a->all.count, a->cases,
               a->all.plans, a->all.memory);
 }

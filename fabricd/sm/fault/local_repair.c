@@ -28,7 +28,7 @@ static struct fab_plan_op op_of(struct sm *s, const struct fab_repair_delta *d, 
     uint32_t sw = sm_repair_stand(s)->idmap.to_current[w->sw];
     return (struct fab_plan_op){
         .node = sw,
-        .port = fab_port_id(s->model.fabric, sw, 0),
+        .port = fab_fabric_port_id(s->model.fabric, sw, 0),
         .attr_id = FAB_ATTR_LFT,
         .block = (uint16_t)w->block,
         .keep = w->keep,
@@ -98,7 +98,7 @@ static int prove(struct sm *s, const struct fab_repair_delta *d)
     s->run.proved_us = clock_now_us();
     if (r != FAB_OK && r != FAB_E_NOMEM)
         log_error("sm", "a repair failed its proof (%s, switch %u, LID %u): not written",
-                  fab_status_text(r), at.sw, at.lid);
+                  fab_base_status_text(r), at.sw, at.lid);
     return r;
 }
 
@@ -122,9 +122,9 @@ static int cut_cables(struct sm *s)
         if (c->isolated)
             sm_link_exclude(m->fabric, c->port);
         else
-            fab_fabric_cut(m->fabric, c->port);
+            fab_fabric_remove_link(m->fabric, c->port);
     }
-    int r = detour ? fab_paths_new(m->fabric, &paths) : FAB_OK;
+    int r = detour ? fab_discover_paths(m->fabric, &paths) : FAB_OK;
     if (r != FAB_OK || !detour)
         return r;
     free(m->paths);
@@ -195,7 +195,7 @@ static int enter(struct sm *s)
         sm_reroute_repaired(s, d.lost > 0);
     } else {
         log_info("sm", "not mended in place, looking at all of it: %s",
-                 why[0] ? why : fab_status_text(r));
+                 why[0] ? why : fab_base_status_text(r));
         s->fault->probe.more = true;
         r = SM_ROUND_OVER;
     }

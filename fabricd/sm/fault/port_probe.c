@@ -38,7 +38,7 @@ static const struct fab_path *path_to_suspect(struct sm *s, uint32_t *ret_node)
 {
     const struct fab_fabric *f = s->model.fabric;
     uint32_t node = fab_fabric_node_by_guid(f, s->run.suspects.guid[s->fault->next_suspect]);
-    if (node == FAB_NONE || !fab_node_is_switch(f, node) ||
+    if (node == FAB_NONE || !fab_fabric_node_is_switch(f, node) ||
         s->model.paths[node].hops == FAB_PATH_UNKNOWN)
         return NULL;
     *ret_node = node;
@@ -62,7 +62,7 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
             continue;
         ret->attr_id = FAB_ATTR_PORT_INFO;
         ret->attr_mod = x->next_port;
-        ret->tag = fab_port_id(f, node, (uint8_t)x->next_port++);
+        ret->tag = fab_fabric_port_id(f, node, (uint8_t)x->next_port++);
         return true;
     }
     return false;
@@ -70,8 +70,8 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
 
 static bool is_isl(const struct fab_fabric *f, uint32_t port)
 {
-    uint32_t peer = fab_peer_node(f, port);
-    return peer != FAB_NONE && fab_node_is_switch(f, peer);
+    uint32_t peer = fab_fabric_peer_node(f, port);
+    return peer != FAB_NONE && fab_fabric_node_is_switch(f, peer);
 }
 
 static bool is_up(const struct fab_port_info *info)
@@ -95,7 +95,7 @@ static void compare(struct sm *s, uint32_t port, const struct fab_port_info *now
     const struct sm_link link = {.port = port,
                                  .peer = f->ports[port].peer,
                                  .isolated = is_up(now) && sm_isolate_due(s, port)};
-    if (fab_port_is_up(f, port) && is_isl(f, port) && (!is_up(now) || link.isolated))
+    if (fab_fabric_port_is_up(f, port) && is_isl(f, port) && (!is_up(now) || link.isolated))
         p->more |= sm_probe_add(p, &link) != FAB_OK;
     else
         p->more |= differs(&f->ports[port].info, now);
@@ -108,7 +108,7 @@ static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
     struct sm_probe *p = &s->fault->probe;
     struct fab_port_info now;
     if (a->status != FAB_OK ||
-        fab_attr_unpack(&fab_attr_port_info, a->data, a->len, &now) != FAB_OK) {
+        fab_wire_attr_unpack(&fab_wire_attr_port_info, a->data, a->len, &now) != FAB_OK) {
         p->more = true;
         return;
     }
@@ -167,7 +167,7 @@ static void add_path(const struct sm *s, uint64_t guid, struct sm_guids *to)
     if (path == NULL || path->hops == FAB_PATH_UNKNOWN)
         return;
     for (unsigned hop = 1; hop < path->hops && at != FAB_NONE; hop++) {
-        at = fab_peer_node(f, fab_port_id(f, at, path->port[hop]));
+        at = fab_fabric_peer_node(f, fab_fabric_port_id(f, at, path->port[hop]));
         if (at != FAB_NONE)
             sm_guids_add(to, f->nodes[at].guid);
     }

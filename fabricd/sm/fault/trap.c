@@ -18,7 +18,7 @@ enum { TRAP_LINK_STATE = 128, TRAP_LOCAL_CHANGE = 144 };
 
 static uint64_t node_of(const struct sm *s, const struct fab_notice *n)
 {
-    uint64_t guid = sm_model_guid_of_lid(&s->model, fab_notice_lid(n));
+    uint64_t guid = sm_model_guid_of_lid(&s->model, fab_wire_notice_lid(n));
     return guid ? guid : sm_model_guid_of_lid(&s->model, n->issuer_lid);
 }
 
@@ -58,7 +58,7 @@ void sm_on_trap(struct sm *s, const struct transport_mad *mad, const struct fab_
 {
     struct fab_notice notice;
     if (head->attr_id != FAB_ATTR_NOTICE ||
-        fab_attr_unpack(&fab_attr_notice, data, len, &notice) != FAB_OK)
+        fab_wire_attr_unpack(&fab_wire_attr_notice, data, len, &notice) != FAB_OK)
         return;
     sm_reply(s, mad, FAB_METHOD_TRAP_REPRESS, 0, NULL);
     if (!sm_is_master(s))

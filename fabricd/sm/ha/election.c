@@ -15,7 +15,7 @@ static int enter(struct sm *s)
     for (uint32_t p = 0; p < f->port_count && x->count < SM_MAX_OTHERS; p++) {
         const struct fab_port *port = &f->ports[p];
         if (port->present && p != f->self_port && (port->info.cap_mask & CAP_IS_SM) &&
-            fab_port_has_lid(f, p) && sm_model_path(&s->model, p))
+            fab_fabric_port_has_lid(f, p) && sm_model_path(&s->model, p))
             x->ports[x->count++] = p;
     }
     return FAB_OK;
@@ -37,7 +37,8 @@ static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
 {
     struct sm_sminfo *x = &s->ha->sminfo;
     struct fab_sm_info info;
-    if (a->status != FAB_OK || fab_attr_unpack(&fab_attr_sm_info, a->data, a->len, &info) != FAB_OK)
+    if (a->status != FAB_OK ||
+        fab_wire_attr_unpack(&fab_wire_attr_sm_info, a->data, a->len, &info) != FAB_OK)
         return;
     if (info.guid == s->role.guid || info.state == FAB_SM_NOT_ACTIVE)
         return;

@@ -70,8 +70,8 @@ static void on_poll_answer(void *ctx, uint64_t tag, const struct fab_mads_answer
     (void)tag;
     if (s->role.state != FAB_SM_STANDBY)
         return;
-    bool good =
-        a->status == FAB_OK && fab_attr_unpack(&fab_attr_sm_info, a->data, a->len, &info) == FAB_OK;
+    bool good = a->status == FAB_OK &&
+                fab_wire_attr_unpack(&fab_wire_attr_sm_info, a->data, a->len, &info) == FAB_OK;
     if (fab_smstate_poll(&s->role, good ? &info : NULL))
         take_over(s);
     else
@@ -113,13 +113,13 @@ static void own_info(struct sm *s, uint8_t data[FAB_SMP_DATA])
         .state = s->role.state,
     };
     memset(data, 0, FAB_SMP_DATA);
-    fab_attr_pack(&fab_attr_sm_info, &info, data, FAB_SMP_DATA);
+    fab_wire_attr_pack(&fab_wire_attr_sm_info, &info, data, FAB_SMP_DATA);
 }
 
 static uint16_t control(struct sm *s, uint32_t attr_mod, const uint8_t *data, size_t len)
 {
     struct fab_sm_info from;
-    if (fab_attr_unpack(&fab_attr_sm_info, data, len, &from) != FAB_OK)
+    if (fab_wire_attr_unpack(&fab_wire_attr_sm_info, data, len, &from) != FAB_OK)
         return FAB_SMP_BAD_VALUE;
     bool rediscover = false;
     uint16_t status = fab_smstate_control(&s->role, attr_mod, &from, &rediscover);

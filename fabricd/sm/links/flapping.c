@@ -58,7 +58,7 @@ static void drop_quiet(struct sm *s)
     uint32_t kept = 0;
     for (uint32_t i = 0; i < s->links->count; i++)
         if (s->links->list[i].out || s->links->list[i].isolated ||
-            !fab_damping_quiet(&s->links->list[i].damping, &rule, clock_now_us()))
+            !fab_health_damping_is_clear(&s->links->list[i].damping, &rule, clock_now_us()))
             s->links->list[kept++] = s->links->list[i];
     s->links->count = kept;
 }
@@ -91,7 +91,7 @@ struct sm_flap *sm_flap_add(struct sm *s, const struct fab_fabric *f, const stru
         const struct fab_port *p = &f->ports[end[i]];
         e->guid[i] = f->nodes[p->node].guid;
         e->port[i] = p->num;
-        e->isl &= fab_node_is_switch(f, p->node);
+        e->isl &= fab_fabric_node_is_switch(f, p->node);
         sm_port_name(f, end[i], e->place[i]);
     }
     return e;
@@ -118,7 +118,7 @@ static void tell_flapping(struct sm *s, const struct sm_flap *e)
 static void fell(struct sm *s, struct sm_flap *e)
 {
     struct fab_damping_rule rule = rule_of(s);
-    if (fab_damping_fell(&e->damping, &rule, clock_now_us()))
+    if (fab_health_damping_down(&e->damping, &rule, clock_now_us()))
         tell_flapping(s, e);
 }
 
@@ -147,10 +147,11 @@ void sm_flap_removed(struct sm *s, const struct fab_fabric *old, const struct fa
     if (a == FAB_NONE || b == FAB_NONE || is_held(s, c->guid_a, c->port_a))
         return;
     bool gone =
-        (fab_node_is_switch(old, a) && fab_fabric_node_by_guid(now, c->guid_a) == FAB_NONE) ||
-        (fab_node_is_switch(old, b) && fab_fabric_node_by_guid(now, c->guid_b) == FAB_NONE);
-    cable = (struct sm_link){.port = fab_port_id(old, a, c->port_a),
-                             .peer = fab_port_id(old, b, c->port_b)};
+        (fab_fabric_node_is_switch(old, a) &&
+         fab_fabric_node_by_guid(now, c->guid_a) == FAB_NONE) ||
+        (fab_fabric_node_is_switch(old, b) && fab_fabric_node_by_guid(now, c->guid_b) == FAB_NONE);
+    cable = (struct sm_link){.port = fab_fabric_port_id(old, a, c->port_a),
+                             .peer = fab_fabric_port_id(old, b, c->port_b)};
     if (!gone)
         sm_flap_note_down(s, old, &cable);
 }
@@ -164,7 +165,7 @@ enum sm_flap_probe sm_flap_probed(struct sm *s, uint32_t port, bool up)
     if (up == (e->damping.up_us != 0))
         return SM_FLAP_HELD;
     if (up)
-        fab_damping_rose(&e->damping, clock_now_us());
+        fab_health_damping_up(&e->damping, clock_now_us());
     else
         fell(s, e);
     return SM_FLAP_HELD_CHANGED;
@@ -176,7 +177,7 @@ static uint32_t end_of(const struct fab_fabric *f, const struct sm_flap *e, int 
 {
     uint32_t node = fab_fabric_node_by_guid(f, e->guid[i]);
     return node != FAB_NONE && e->port[i] <= f->nodes[node].num_ports
-               ? fab_port_id(f, node, e->port[i])
+               ? fab_fabric_port_id(f, node, e->port[i])
                : FAB_NONE;
 }
 
@@ -184,7 +185,7 @@ static uint32_t end_of(const struct fab_fabric *f, const struct sm_flap *e, int 
 uint32_t sm_flap_up_at(const struct fab_fabric *f, const struct sm_flap *e)
 {
     uint32_t a = end_of(f, e, 0), b = end_of(f, e, 1);
-    return a != FAB_NONE && b != FAB_NONE && f->ports[a].peer == b && fab_port_is_up(f, a)
+    return a != FAB_NONE && b != FAB_NONE && f->ports[a].peer == b && fab_fabric_port_is_up(f, a)
                ? a
                : FAB_NONE;
 }
@@ -206,7 +207,7 @@ static void find_unseen(struct sm *s, const struct fab_fabric *now)
         uint32_t peer = now->ports[p].peer;
         if (peer == FAB_NONE || peer < p || was->ports[p].peer != peer ||
             was->nodes[was->ports[p].node].guid != now->nodes[now->ports[p].node].guid ||
-            !fab_trunk_is_up(was, p) || !fab_trunk_is_up(now, p))
+            !fab_fabric_isl_is_up(was, p) || !fab_fabric_isl_is_up(now, p))
             continue;
         if (is_in_init_again(was, now, p) || is_in_init_again(was, now, peer))
             sm_flap_note_down(s, now, &(struct sm_link){.port = p, .peer = peer});
@@ -252,11 +253,11 @@ static void take_in(struct sm *s, const struct fab_fabric *f, uint32_t *at)
         if (unseen(f, e))
             continue;
         if (is_elsewhere(f, e)) {
-            fab_damping_forgive(&e->damping);
+            fab_health_damping_reset(&e->damping);
             sm_isolate_moved(s, e);
         }
         if (port != FAB_NONE)
-            fab_damping_rose(&e->damping, clock_now_us());
+            fab_health_damping_up(&e->damping, clock_now_us());
         else if (e->damping.up_us)
             fell(s, e);
         if (e->isolated || (e->damping.held && e->isl && s->in.config->flapping.hold_down_s > 0))
@@ -265,7 +266,7 @@ static void take_in(struct sm *s, const struct fab_fabric *f, uint32_t *at)
 }
 
 void sm_flap_candidates(const struct sm *s, const struct fab_fabric *f, const uint32_t *at,
-                        struct fab_isolation_cable *link, uint32_t *entry, size_t *ret_count)
+                        struct fab_isolation_link *link, uint32_t *entry, size_t *ret_count)
 {
     size_t n = 0;
     for (int former = 1; former >= 0; former--)
@@ -286,16 +287,17 @@ void sm_flap_candidates(const struct sm *s, const struct fab_fabric *f, const ui
 static int choose(struct sm *s, const struct fab_fabric *f, uint32_t *at)
 {
     size_t count = 0, room = s->links->count + 1u;
-    struct fab_isolation_cable *cable = calloc(room, sizeof(*cable));
+    struct fab_isolation_link *cable = calloc(room, sizeof(*cable));
     struct fab_isolation *got = calloc(room, sizeof(*got));
     uint32_t *entry = calloc(room, sizeof(*entry));
     int r = cable && got && entry ? FAB_OK : FAB_E_NOMEM;
     if (r == FAB_OK)
         sm_flap_candidates(s, f, at, cable, entry, &count);
     if (r == FAB_OK && count > 0)
-        r = fab_isolation_choose(f, s->in.config->flapping.max_excluded_percent, cable, count, got);
+        r = fab_health_isolation_choose(f, s->in.config->flapping.max_excluded_percent, cable,
+                                        count, got);
     for (size_t i = 0; r == FAB_OK && i < count; i++)
-        if (got[i].verdict != FAB_ISOLATION_OUT)
+        if (got[i].verdict != FAB_ISOLATION_ALLOWED)
             at[entry[i]] = FAB_NONE;
     free(cable);
     free(got);
@@ -307,7 +309,7 @@ void sm_link_exclude(struct fab_fabric *f, uint32_t port)
 {
     uint32_t peer = f->ports[port].peer;
     const struct fab_port_info a = f->ports[port].info, b = f->ports[peer].info;
-    fab_fabric_cut(f, port);
+    fab_fabric_remove_link(f, port);
     f->ports[port].info = a;
     f->ports[peer].info = b;
 }
@@ -380,10 +382,10 @@ static void on_due(void *ctx)
     uint64_t now = clock_now_us();
     for (uint32_t i = 0; i < s->links->count; i++) {
         struct sm_flap *e = &s->links->list[i];
-        uint64_t due = fab_damping_due(&e->damping);
+        uint64_t due = fab_health_damping_due(&e->damping);
         if (due == 0 || due > now)
             continue;
-        fab_damping_release(&e->damping, now);
+        fab_health_damping_release(&e->damping, now);
         if (e->isolated)
             continue;
         tell_released(s, e, "has been up for long enough");
@@ -398,7 +400,7 @@ void sm_flap_arm(struct sm *s)
 {
     uint64_t now = clock_now_us(), first = 0;
     for (uint32_t i = 0; i < s->links->count; i++) {
-        uint64_t due = fab_damping_due(&s->links->list[i].damping);
+        uint64_t due = fab_health_damping_due(&s->links->list[i].damping);
         if (due != 0 && (first == 0 || due < first))
             first = due;
     }
@@ -415,7 +417,7 @@ int sm_link_release(struct sm *s, uint64_t node_guid, uint8_t port)
         return FAB_E_DENIED;
     if (!e || (!e->damping.held && !e->isolated))
         return FAB_E_NOT_FOUND;
-    fab_damping_forgive(&e->damping);
+    fab_health_damping_reset(&e->damping);
     if (e->isolated)
         sm_isolate_end(s, e);
     tell_released(s, e, "was released by an operator");
@@ -443,11 +445,12 @@ static struct sm_flapping describe(const struct sm_flap *e)
                             .held = e->out,
                             .up = d->up_us != 0,
                             .hold_us = d->held ? d->hold_us : 0,
-                            .due_us = fab_damping_due(d) ? unix_of(fab_damping_due(d)) : 0};
+                            .due_us =
+                                fab_health_damping_due(d) ? unix_of(fab_health_damping_due(d)) : 0};
     memcpy(f.place, e->place, sizeof(f.place));
-    f.fall_count = fab_damping_count(d);
+    f.fall_count = fab_health_damping_flap_count(d);
     for (uint32_t i = 0; i < f.fall_count; i++)
-        f.fall_us[i] = unix_of(fab_damping_fall(d, i));
+        f.fall_us[i] = unix_of(fab_health_damping_flap_time(d, i));
     return f;
 }
 

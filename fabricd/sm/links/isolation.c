@@ -77,7 +77,7 @@ static int ask(const struct sm *s, uint32_t port, struct fab_isolation *ret)
 {
     const struct fab_fabric *f = known(s);
     size_t count = 0, room = s->links->count + 1u;
-    struct fab_isolation_cable *cable = calloc(room, sizeof(*cable));
+    struct fab_isolation_link *cable = calloc(room, sizeof(*cable));
     struct fab_isolation *got = calloc(room, sizeof(*got));
     uint32_t *entry = calloc(room, sizeof(*entry)), *at = calloc(room, sizeof(*at));
     int r = cable && got && entry && at ? FAB_OK : FAB_E_NOMEM;
@@ -85,8 +85,9 @@ static int ask(const struct sm *s, uint32_t port, struct fab_isolation *ret)
         at[i] = s->links->list[i].isolated ? sm_flap_up_at(f, &s->links->list[i]) : FAB_NONE;
     if (r == FAB_OK) {
         sm_flap_candidates(s, f, at, cable, entry, &count);
-        cable[count++] = (struct fab_isolation_cable){.port = port};
-        r = fab_isolation_choose(f, s->in.config->flapping.max_excluded_percent, cable, count, got);
+        cable[count++] = (struct fab_isolation_link){.port = port};
+        r = fab_health_isolation_choose(f, s->in.config->flapping.max_excluded_percent, cable,
+                                        count, got);
     }
     if (r == FAB_OK)
         *ret = got[count - 1];
@@ -102,7 +103,7 @@ static void say_needed(const struct fab_fabric *f, uint32_t port, char *why, siz
 {
     uint32_t switches = 0, others = 0, first = FAB_NONE;
     char name[SM_PLACE_LEN];
-    if (fab_isolation_behind(f, &port, 1, &switches, &others, &first) != FAB_OK ||
+    if (fab_health_isolation_cut_off(f, &port, 1, &switches, &others, &first) != FAB_OK ||
         first == FAB_NONE) {
         snprintf(why, len,
                  "a part of the fabric could not be reached without it and those that "
@@ -123,12 +124,12 @@ static int refusal(const struct sm *s, uint32_t port, const struct fab_isolation
     if (a->node != FAB_NONE)
         sm_node_name(f, a->node, name);
     switch (a->verdict) {
-    case FAB_ISOLATION_OUT:
+    case FAB_ISOLATION_ALLOWED:
         return FAB_OK;
     case FAB_ISOLATION_HOST:
         snprintf(why, len, "%s would be cut off: this is its cable", name);
         return FAB_E_UNREACHABLE;
-    case FAB_ISOLATION_SHARE:
+    case FAB_ISOLATION_LIMIT:
         snprintf(why, len,
                  "%s would lose more than %u percent of its cables in that direction: it has %u, "
                  "of which %u %s out already",
@@ -149,8 +150,8 @@ static uint32_t find_cable(const struct sm *s, uint64_t guid, uint8_t num)
     uint32_t node = fab_fabric_node_by_guid(f, guid);
     if (node == FAB_NONE || num == 0 || num > f->nodes[node].num_ports)
         return FAB_NONE;
-    uint32_t port = fab_port_id(f, node, num);
-    return f->ports[port].peer != FAB_NONE && fab_port_is_up(f, port) ? port : FAB_NONE;
+    uint32_t port = fab_fabric_port_id(f, node, num);
+    return f->ports[port].peer != FAB_NONE && fab_fabric_port_is_up(f, port) ? port : FAB_NONE;
 }
 
 static int decide(const struct sm *s, uint32_t port, char *why, size_t len)
@@ -204,7 +205,7 @@ void sm_isolate_done(struct sm *s, const struct sm_link *c)
     if (!e)
         return;
     e->out = true;
-    fab_damping_rose(&e->damping, clock_now_us());
+    fab_health_damping_up(&e->damping, clock_now_us());
 }
 
 int sm_link_isolate(struct sm *s, uint64_t node_guid, uint8_t port, bool operated,
@@ -260,7 +261,7 @@ static uint8_t phys_state(const struct sm *s, const struct sm_flap *e, int end)
     const struct fab_fabric *f = s->model.fabric;
     uint32_t node = f ? fab_fabric_node_by_guid(f, e->guid[end]) : FAB_NONE;
     return node != FAB_NONE && e->port[end] <= f->nodes[node].num_ports
-               ? f->ports[fab_port_id(f, node, e->port[end])].info.phys_state
+               ? f->ports[fab_fabric_port_id(f, node, e->port[end])].info.phys_state
                : FAB_PHYS_NOP;
 }
 

@@ -31,7 +31,7 @@ static void spread(const struct fab_fabric *f, uint32_t node, uint32_t without, 
 {
     uint32_t self = f->ports[f->self_port].node;
     for (uint32_t i = 0; i <= f->nodes[node].num_ports; i++) {
-        uint32_t port = fab_port_id(f, node, (uint8_t)i), peer = f->ports[port].peer;
+        uint32_t port = fab_fabric_port_id(f, node, (uint8_t)i), peer = f->ports[port].peer;
         if (peer == FAB_NONE || port == without || peer == without || is_disabled(f, port) ||
             is_disabled(f, peer))
             continue;
@@ -55,7 +55,7 @@ static bool spread_all(const struct fab_fabric *f, uint32_t without, uint32_t *c
     while (head < tail) {
         uint32_t at = queue[head++];
         /* an adapter forwards nothing: only our own one is gone through */
-        if (at == self || fab_node_is_switch(f, at))
+        if (at == self || fab_fabric_node_is_switch(f, at))
             spread(f, at, without, came, queue, &tail);
     }
     return true;
@@ -108,7 +108,7 @@ static const char *objection(const struct fab_fabric *f, uint32_t node, uint32_t
     if (!stays_reachable(f, node, port))
         return "the port could not be reached to enable it again; disable the other end of its "
                "cable instead";
-    if (far != FAB_NONE && fab_node_is_switch(f, far) && !stays_reachable(f, far, port))
+    if (far != FAB_NONE && fab_fabric_node_is_switch(f, far) && !stays_reachable(f, far, port))
         return "this is the last cable to a part of the fabric";
     return NULL;
 }
@@ -175,7 +175,7 @@ static bool is_up_again(const struct fab_fabric *f, const struct store_port *d)
     uint32_t node = fab_fabric_node_by_guid(f, d->node_guid);
     if (node == FAB_NONE || d->port > f->nodes[node].num_ports)
         return false;
-    const struct fab_port *port = &f->ports[fab_port_id(f, node, d->port)];
+    const struct fab_port *port = &f->ports[fab_fabric_port_id(f, node, d->port)];
     return port->present && port->info.phys_state != FAB_PHYS_DISABLED;
 }
 
@@ -217,11 +217,11 @@ static int check(struct sm *s, const struct sm_port_op *op, uint32_t *ret_port)
     const struct fab_fabric *f = s->model.fabric;
     uint32_t node = fab_fabric_node_by_guid(f, op->node_guid);
     if (node == FAB_NONE || op->port == 0 || op->port > f->nodes[node].num_ports ||
-        !f->ports[fab_port_id(f, node, op->port)].present) {
+        !f->ports[fab_fabric_port_id(f, node, op->port)].present) {
         finish(s, FAB_E_NOT_FOUND, "there is no such port in the fabric");
         return SM_ROUND_OVER;
     }
-    uint32_t port = fab_port_id(f, node, op->port);
+    uint32_t port = fab_fabric_port_id(f, node, op->port);
     const char *why = op->enable ? NULL : objection(f, node, port);
     if (why) {
         char name[SM_PLACE_LEN];
@@ -253,7 +253,7 @@ static bool find_path(struct sm *s)
     const struct fab_fabric *f = s->model.fabric;
     uint32_t port = s->links->op_port, node = f->ports[port].node;
     const struct fab_path *usual = sm_model_path(&s->model, port);
-    if (fab_node_is_switch(f, node) && way_around(f, node, port, &s->links->op_path))
+    if (fab_fabric_node_is_switch(f, node) && way_around(f, node, port, &s->links->op_path))
         return true;
     if (usual)
         s->links->op_path = *usual;
@@ -279,7 +279,7 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
     want.port_state = FAB_STATE_NOP;
     want.phys_state = s->links->op->enable ? FAB_PHYS_POLLING : FAB_PHYS_DISABLED;
     memset(ret->data, 0, sizeof(ret->data));
-    if (fab_attr_pack(&fab_attr_port_info, &want, ret->data, sizeof(ret->data)) != FAB_OK)
+    if (fab_wire_attr_pack(&fab_wire_attr_port_info, &want, ret->data, sizeof(ret->data)) != FAB_OK)
         return false;
     ret->path = &s->links->op_path;
     ret->method = FAB_METHOD_SET;

@@ -4,8 +4,8 @@
 #define FABRICD_SM_LINKS_STATE_H
 
 #include "fabricd/sm/links/links.h"
-#include "libfabmgr/damping/damping.h"
-#include "libfabmgr/isolation/isolation.h"
+#include "libfabmgr/health/damping.h"
+#include "libfabmgr/health/isolation.h"
 
 #define SM_CAUSE_LEN 160
 
@@ -59,7 +59,7 @@ uint32_t sm_flap_up_at(const struct fab_fabric *f, const struct sm_flap *e);
  * list, its port if the link is up and to be excluded, or FAB_NONE. link, entry: room for the
  * whole list. */
 void sm_flap_candidates(const struct sm *s, const struct fab_fabric *f, const uint32_t *at,
-                        struct fab_isolation_cable *link, uint32_t *entry, size_t *ret_count);
+                        struct fab_isolation_link *link, uint32_t *entry, size_t *ret_count);
 
 /* isolation.c */
 int sm_isolate_load(struct sm *s); /* what was isolated before the restart */

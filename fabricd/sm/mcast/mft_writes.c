@@ -49,8 +49,8 @@ void sm_mfts_drop(struct sm *s)
         return;
     fab_mads_cancel(s->mads, m);
     for (size_t i = 0; i < m->next; i++)
-        if (fab_bits_get(m->asked, i))
-            fab_blocks_forget(&m->held, stage_ops(m)->op[i].sw, stage_ops(m)->op[i].number);
+        if (fab_base_bits_get(m->asked, i))
+            fab_target_blocks_forget(&m->held, stage_ops(m)->op[i].sw, stage_ops(m)->op[i].number);
     plan_fini(m);
 }
 
@@ -75,8 +75,8 @@ static int begin_stage(struct sm_multicast *m)
     size_t count = stage_ops(m)->count;
     free(m->path);
     free(m->asked);
-    m->path = fab_alloc_array(count, sizeof(*m->path));
-    m->asked = fab_bits_new(count);
+    m->path = fab_base_alloc_array(count, sizeof(*m->path));
+    m->asked = fab_base_bits_new(count);
     m->next = 0;
     return m->path && m->asked ? FAB_OK : FAB_E_NOMEM;
 }
@@ -137,7 +137,7 @@ static void failed(struct sm_multicast *m, uint32_t sw)
 {
     char name[SM_PLACE_LEN];
     m->failed = true;
-    if (!fab_bits_take(m->unresponsive, sw))
+    if (!fab_base_bits_add(m->unresponsive, sw))
         return;
     m->unresponsives++;
     sm_place_name(m->s->model.fabric, net_of(m)->guid[sw], 0, name);
@@ -150,10 +150,10 @@ static void keep(struct sm_multicast *m, const struct fab_plan_mft_op *op, const
 {
     uint16_t entry[FAB_BLOCK_ENTRIES];
     for (unsigned i = 0; i < FAB_BLOCK_ENTRIES; i++)
-        entry[i] = fab_be16(data + 2 * i);
+        entry[i] = fab_base_get_be16(data + 2 * i);
     m->writes += m->stage != FAB_MFT_READ;
-    if (fab_blocks_put(&m->held, op->sw, op->number, entry) != FAB_OK)
-        fab_blocks_forget(&m->held, op->sw, op->number);
+    if (fab_target_blocks_put(&m->held, op->sw, op->number, entry) != FAB_OK)
+        fab_target_blocks_forget(&m->held, op->sw, op->number);
 }
 
 static void answer(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
@@ -161,7 +161,7 @@ static void answer(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
     struct sm_multicast *m = ctx;
     const struct fab_plan_mft_op *op = &stage_ops(m)->op[tag];
     m->outstanding--;
-    fab_bits_clear(m->asked, tag);
+    fab_base_bits_clear(m->asked, tag);
     if (a->status == FAB_OK && a->len >= FAB_SMP_DATA)
         keep(m, op, a->data);
     else
@@ -175,7 +175,7 @@ static const struct fab_path *path_to(const struct sm_multicast *m, uint32_t sw)
     const struct sm_model *model = &m->s->model;
     uint32_t node = fab_fabric_node_by_guid(model->fabric, net_of(m)->guid[sw]);
     bool known = node != FAB_NONE && model->paths[node].hops != FAB_PATH_UNKNOWN;
-    return known && !fab_bits_get(m->unresponsive, sw) ? &model->paths[node] : NULL;
+    return known && !fab_base_bits_get(m->unresponsive, sw) ? &model->paths[node] : NULL;
 }
 
 static void fill(struct sm_multicast *m, size_t i, struct fab_mads_request *ret)
@@ -195,7 +195,7 @@ static void fill(struct sm_multicast *m, size_t i, struct fab_mads_request *ret)
         return;
     ret->method = FAB_METHOD_SET;
     for (unsigned e = 0; e < FAB_BLOCK_ENTRIES; e++)
-        fab_put_be16(ret->data + 2 * e, op->entry[e]);
+        fab_base_put_be16(ret->data + 2 * e, op->entry[e]);
 }
 
 bool sm_mfts_next(struct sm *s, bool few, struct fab_mads_request *ret)
@@ -213,7 +213,7 @@ bool sm_mfts_next(struct sm *s, bool few, struct fab_mads_request *ret)
         }
         m->path[i] = *path;
         fill(m, i, ret);
-        fab_bits_set(m->asked, i);
+        fab_base_bits_set(m->asked, i);
         m->outstanding++;
         return true;
     }
@@ -230,9 +230,9 @@ static void on_retry(void *ctx)
     struct sm_multicast *m = s->mcast;
     m->retry_us = m->retry_us < 32 * RETRY_US ? m->retry_us * 2 : m->retry_us;
     for (uint32_t sw = 0; m->groups && m->unresponsives && sw < net_of(m)->switches; sw++)
-        if (fab_bits_get(m->unresponsive, sw)) {
+        if (fab_base_bits_get(m->unresponsive, sw)) {
             fab_plan_mft_forget(&m->held, sw);
-            fab_bits_clear(m->unresponsive, sw);
+            fab_base_bits_clear(m->unresponsive, sw);
         }
     m->unresponsives = 0;
     sm_mfts_open_all(s);
@@ -242,7 +242,7 @@ static void on_retry(void *ctx)
 static int move_held(struct sm_multicast *m, const struct fab_fabric *now)
 {
     struct fab_blocks held = {0};
-    uint64_t *silent = fab_bits_new(now->switch_count);
+    uint64_t *silent = fab_base_bits_new(now->switch_count);
     int r = silent ? FAB_OK : FAB_E_NOMEM;
     if (r == FAB_OK)
         r = fab_plan_mft_remap(&m->held, net_of(m)->guid, net_of(m)->switches, now, &held);
@@ -250,7 +250,7 @@ static int move_held(struct sm_multicast *m, const struct fab_fabric *now)
         free(silent);
         return r;
     }
-    fab_blocks_fini(&m->held);
+    fab_target_blocks_fini(&m->held);
     free(m->unresponsive);
     m->held = held;
     m->unresponsive = silent;
@@ -265,7 +265,7 @@ int sm_mfts_move(struct sm *s, const struct fab_fabric *now)
     if (stays && !m->unresponsives)
         return FAB_OK;
     for (uint32_t sw = 0; m->unresponsives && sw < net_of(m)->switches; sw++)
-        if (fab_bits_get(m->unresponsive, sw))
+        if (fab_base_bits_get(m->unresponsive, sw))
             fab_plan_mft_forget(&m->held, sw);
     int r = move_held(m, now);
     if (r != FAB_OK)
@@ -278,7 +278,7 @@ int sm_mfts_move(struct sm *s, const struct fab_fabric *now)
 void sm_mfts_reset(struct sm *s)
 {
     struct sm_multicast *m = s->mcast;
-    fab_blocks_fini(&m->held);
+    fab_target_blocks_fini(&m->held);
     free(m->unresponsive);
     m->unresponsive = NULL;
     m->unresponsives = 0;

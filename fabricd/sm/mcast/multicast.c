@@ -76,12 +76,12 @@ static int configure(struct sm *s)
     size_t left_out = 0;
     s->mcast->groups->most = s->in.config->multicast.mlids;
     s->mcast->groups->share = s->in.config->multicast.share;
-    int r = s->policy.partitions ? FAB_OK : fab_partitions_open(&open);
+    int r = s->policy.partitions ? FAB_OK : fab_policy_partitions_unrestricted(&open);
     if (r != FAB_OK)
         return r;
     r = fab_mcast_groups_configure(s->mcast->groups, open ? open : s->policy.partitions,
                                    s->policy.subnet_timeout, &left_out);
-    fab_partitions_unref(open);
+    fab_policy_partitions_unref(open);
     s->mcast->configured = r == FAB_OK || r == FAB_E_LIMIT;
     if (r == FAB_E_LIMIT)
         tell_full(s, left_out);
@@ -99,14 +99,14 @@ static int note_absent(struct sm_multicast *m, struct fab_map *noted,
     uint64_t guid = member->gid[1];
     struct sm_absent *more = m->absent;
     uint32_t at;
-    if (fab_map_get(noted, guid, &at))
+    if (fab_base_map_get(noted, guid, &at))
         return FAB_OK;
     if (m->absents == m->absent_room)
-        more = fab_grow(m->absent, sizeof(*more), m->absents + 1, &m->absent_room);
+        more = fab_base_grow(m->absent, sizeof(*more), m->absents + 1, &m->absent_room);
     if (!more)
         return FAB_E_NOMEM;
     m->absent = more;
-    int r = fab_map_put(noted, guid, (uint32_t)m->absents);
+    int r = fab_base_map_put(noted, guid, (uint32_t)m->absents);
     if (r == FAB_OK)
         more[m->absents++] = (struct sm_absent){guid, member->port_guid, clock_now_us()};
     return r;
@@ -122,14 +122,14 @@ static void note_absents(struct sm *s)
     for (size_t i = 0; i < m->absents && r == FAB_OK; i++)
         if (!is_there(f, m->absent[i].port_guid)) {
             m->absent[kept] = m->absent[i];
-            r = fab_map_put(&noted, m->absent[i].guid, (uint32_t)kept++);
+            r = fab_base_map_put(&noted, m->absent[i].guid, (uint32_t)kept++);
         }
     m->absents = kept;
     for (size_t g = 0; g < m->groups->groups && r == FAB_OK; g++)
         for (size_t i = 0; i < m->groups->group[g]->members && r == FAB_OK; i++)
             if (!is_there(f, m->groups->group[g]->member[i].port_guid))
                 r = note_absent(m, &noted, &m->groups->group[g]->member[i]);
-    fab_map_fini(&noted);
+    fab_base_map_fini(&noted);
 }
 
 /* Those whose time is over leave, some at a time; the timer is set for the next one. */
@@ -167,7 +167,7 @@ static void on_absent(void *ctx)
 
 static int note_tops(struct sm_multicast *m, const struct fab_fabric *f)
 {
-    uint16_t *top = fab_alloc_array(f->switch_count, sizeof(*top));
+    uint16_t *top = fab_base_alloc_array(f->switch_count, sizeof(*top));
     if (!top)
         return FAB_E_NOMEM;
     for (uint32_t sw = 0; sw < f->switch_count; sw++)
@@ -185,7 +185,7 @@ void sm_multicast_swept(struct sm *s)
     const struct fab_mcast_net *n = m->groups ? fab_mcast_trees_net(m->groups->trees) : NULL;
     for (uint32_t was = 0; n && m->top && was < n->switches; was++) {
         uint32_t sw = fab_fabric_node_by_guid(f, n->guid[was]);
-        if (sw != FAB_NONE && fab_node_is_switch(f, sw) &&
+        if (sw != FAB_NONE && fab_fabric_node_is_switch(f, sw) &&
             f->switches[sw].linear_fdb_top != m->top[was]) {
             fab_plan_mft_forget(&m->held, was);
             m->stale = true;
@@ -197,7 +197,7 @@ void sm_multicast_swept(struct sm *s)
 void sm_multicast_forget(struct sm *s)
 {
     sm_mfts_drop(s);
-    fab_blocks_fini(&s->mcast->held);
+    fab_target_blocks_fini(&s->mcast->held);
     sm_mfts_open_all(s);
     s->mcast->stale = true;
 }
@@ -244,7 +244,7 @@ static void run(void *ctx)
     if (r == FAB_OK)
         r = sm_mfts_go_on(s);
     if (r != FAB_OK) {
-        log_warning("sm", "multicast tables wait: %s", fab_status_text(r));
+        log_warning("sm", "multicast tables wait: %s", fab_base_status_text(r));
         sm_mfts_drop(s);
         s->mcast->stale = true;
         loop_timer_set(s->mcast->timer, RETRY_US);
@@ -309,7 +309,7 @@ static bool is_ready(struct sm *s)
 }
 
 uint16_t sm_mgroup_join(struct sm *s, const struct fab_mcast_request *ask,
-                        struct fab_mc_member_record *ret)
+                        struct fab_wire_mc_member_record *ret)
 {
     if (!is_ready(s))
         return FAB_SMP_BUSY;
@@ -321,7 +321,7 @@ uint16_t sm_mgroup_join(struct sm *s, const struct fab_mcast_request *ask,
 }
 
 uint16_t sm_mgroup_leave(struct sm *s, const struct fab_mcast_request *ask,
-                         struct fab_mc_member_record *ret)
+                         struct fab_wire_mc_member_record *ret)
 {
     if (!is_ready(s))
         return FAB_SMP_BUSY;
@@ -345,7 +345,7 @@ void sm_on_mgroup(struct sm *s, sm_mgroup_fn *fn, void *ctx)
 
 const uint16_t *sm_mft_block(const struct sm *s, uint32_t sw, uint32_t number)
 {
-    return fab_blocks_get(&s->mcast->held, sw, number);
+    return fab_target_blocks_get(&s->mcast->held, sw, number);
 }
 
 void sm_get_multicast(const struct sm *s, struct sm_multicast_status *ret)

@@ -35,7 +35,7 @@ static void on_member(void *ctx, const struct fab_mcast_group *group,
 
 static int load_groups(struct sm *s)
 {
-    struct fab_mc_member_record *row = NULL;
+    struct fab_wire_mc_member_record *row = NULL;
     size_t count = 0, lost = 0;
     int r = store_load_groups(s->in.store, &row, &count);
     for (size_t i = 0; i < count && r == FAB_OK; i++) {
@@ -89,7 +89,8 @@ int sm_multicast_load(struct sm *s)
     if (r == FAB_OK && s->in.store)
         r = load_members(s);
     if (r != FAB_OK && r != FAB_E_NOMEM) {
-        log_error("sm", "multicast groups of before could not be read: %s", fab_status_text(r));
+        log_error("sm", "multicast groups of before could not be read: %s",
+                  fab_base_status_text(r));
         r = FAB_OK;
     }
     s->mcast->groups->listener =

@@ -29,7 +29,7 @@ static bool same_cables(const struct fab_fabric *a, const struct fab_fabric *b)
         return false;
     for (uint32_t p = 0; p < a->port_count; p++)
         if (a->ports[p].peer != b->ports[p].peer || a->ports[p].present != b->ports[p].present ||
-            fab_port_is_up(a, p) != fab_port_is_up(b, p))
+            fab_fabric_port_is_up(a, p) != fab_fabric_port_is_up(b, p))
             return false;
     return true;
 }
@@ -38,7 +38,7 @@ static void forget_pkeys(struct fab_observed *o, const struct fab_fabric *f, uin
 {
     const struct fab_node *n = &f->nodes[node];
     for (uint32_t num = 0; num <= n->num_ports; num++)
-        fab_held_pkeys_forget(&o->pkeys, n->first_port + num);
+        fab_target_held_pkeys_forget(&o->pkeys, n->first_port + num);
 }
 
 /* A switch whose LinearFDBTop is not what it last told was reset: its tables are unknown. */
@@ -60,9 +60,9 @@ static void forget_rebooted(struct fab_observed *o, const struct fab_fabric *old
 static void forget_reset_ends(struct fab_observed *o, const struct fab_fabric *now)
 {
     for (uint32_t port = 0; o->pkeys.count && port < now->port_count; port++)
-        if (!fab_node_is_switch(now, now->ports[port].node) &&
+        if (!fab_fabric_node_is_switch(now, now->ports[port].node) &&
             now->ports[port].info.port_state == FAB_STATE_INIT)
-            fab_held_pkeys_forget(&o->pkeys, port);
+            fab_target_held_pkeys_forget(&o->pkeys, port);
 }
 
 /* Tables by the ids of the new snapshot; nothing moves where ids stay. */
@@ -83,7 +83,7 @@ int sm_model_adopt(struct sm_model *m, struct fab_fabric *fabric, bool *ret_same
 {
     struct fab_path *paths = NULL;
     bool same = same_ids(m->fabric, fabric);
-    int r = fab_paths_new(fabric, &paths);
+    int r = fab_discover_paths(fabric, &paths);
     if (r == FAB_OK && !same)
         r = move_observed(m, fabric);
     if (r != FAB_OK) {

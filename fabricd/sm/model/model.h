@@ -34,7 +34,7 @@ struct sm_model {
     uint64_t tables;              /* counts the targets that were active */
     struct fab_lease *leases;     /* by port GUID, rising */
     size_t lease_count;
-    struct fab_silent *unresponsive; /* ports behind which nothing answers */
+    struct fab_unresponsive *unresponsive; /* ports behind which nothing answers */
     uint32_t unresponsive_count;
     struct fab_view *view;     /* as published, or NULL */
     struct loop_tasks readers; /* tasks of the route phase that read the snapshot */

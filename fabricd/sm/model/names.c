@@ -39,7 +39,7 @@ void sm_place_name(const struct fab_fabric *f, uint64_t guid, uint8_t port, char
 {
     uint32_t node = f ? fab_fabric_node_by_guid(f, guid) : FAB_NONE;
     if (node != FAB_NONE && port <= f->nodes[node].num_ports)
-        sm_port_name(f, fab_port_id(f, node, port), name);
+        sm_port_name(f, fab_fabric_port_id(f, node, port), name);
     else if (guid)
         snprintf(name, SM_PLACE_LEN, "0x%016" PRIx64 "/%u", guid, port);
     else
@@ -48,7 +48,7 @@ void sm_place_name(const struct fab_fabric *f, uint64_t guid, uint8_t port, char
 
 const char *sm_attr_name(uint16_t attr_id)
 {
-    const struct fab_attr *attr = fab_attr_by_id(attr_id);
+    const struct fab_attr *attr = fab_wire_attr_by_id(attr_id);
     if (attr)
         return attr->name;
     switch (attr_id) { /* those that need no table of fields */

@@ -16,7 +16,7 @@ static bool over_its_cable(const struct sm_model *m, uint32_t port, struct fab_p
         *ret = (struct fab_path){0};
         return true;
     }
-    if (peer == FAB_NONE || !fab_node_is_switch(f, f->ports[peer].node))
+    if (peer == FAB_NONE || !fab_fabric_node_is_switch(f, f->ports[peer].node))
         return false;
     const struct fab_path *near = &m->paths[f->ports[peer].node];
     if (near->hops == FAB_PATH_UNKNOWN || near->hops >= FAB_MAX_HOPS)
@@ -30,7 +30,7 @@ static uint32_t cabled_ports(const struct fab_fabric *f, uint32_t node)
 {
     uint32_t count = 0;
     for (unsigned i = 1; i <= f->nodes[node].num_ports; i++)
-        count += f->ports[fab_port_id(f, node, (uint8_t)i)].peer != FAB_NONE;
+        count += f->ports[fab_fabric_port_id(f, node, (uint8_t)i)].peer != FAB_NONE;
     return count;
 }
 
@@ -38,7 +38,7 @@ static void add_node(struct sm_model *m, uint32_t node)
 {
     const struct fab_fabric *f = m->fabric;
     for (unsigned i = 1; i <= f->nodes[node].num_ports; i++) {
-        uint32_t port = fab_port_id(f, node, (uint8_t)i);
+        uint32_t port = fab_fabric_port_id(f, node, (uint8_t)i);
         struct sm_port_path *to = &m->port_paths[m->port_path_count];
         if (over_its_cable(m, port, &to->path)) {
             to->port = port;
@@ -74,7 +74,7 @@ static int compare(const void *key, const void *element)
 const struct fab_path *sm_model_path(const struct sm_model *m, uint32_t port)
 {
     uint32_t node = m->fabric->ports[port].node;
-    if (!fab_node_is_switch(m->fabric, node) && cabled_ports(m->fabric, node) > 1) {
+    if (!fab_fabric_node_is_switch(m->fabric, node) && cabled_ports(m->fabric, node) > 1) {
         const struct sm_port_path *found =
             bsearch(&port, m->port_paths, m->port_path_count, sizeof(*m->port_paths), compare);
         return found ? &found->path : NULL;

@@ -57,7 +57,7 @@ void sm_background_touch(struct sm *s, uint64_t guid)
 /* ---- places that do not answer --------------------------------------------------------------- */
 
 /* Whether the look that just ended asked there again. */
-static bool looked_at(const struct sm_background *v, const struct fab_silent *p)
+static bool looked_at(const struct sm_background *v, const struct fab_unresponsive *p)
 {
     return is_among(v->asked, v->asked_count, p->near_guid) &&
            (!p->guid || is_among(v->asked, v->asked_count, p->guid));
@@ -67,8 +67,9 @@ static bool looked_at(const struct sm_background *v, const struct fab_silent *p)
 static int keep_silent(struct sm_background *v)
 {
     uint32_t count, kept;
-    const struct fab_silent *found = fab_discover_silent(v->discover, &count);
-    struct fab_silent *list = calloc((size_t)count + v->unresponsive_count + 1, sizeof(*list));
+    const struct fab_unresponsive *found = fab_discover_unresponsive(v->discover, &count);
+    struct fab_unresponsive *list =
+        calloc((size_t)count + v->unresponsive_count + 1, sizeof(*list));
     if (!list)
         return FAB_E_NOMEM;
     for (kept = 0; kept < count; kept++)
@@ -124,7 +125,7 @@ static void job_free(struct job *j)
 
 static void failed(struct sm *s, int status)
 {
-    log_debug("sm", "survey failed: %s; sweeping", fab_status_text(status));
+    log_debug("sm", "survey failed: %s; sweeping", fab_base_status_text(status));
     sm_request_heavy(s);
     sm_schedule(s);
 }

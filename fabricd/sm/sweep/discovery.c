@@ -43,14 +43,14 @@ static bool odd(const struct sm *s, const struct fab_fabric *now)
 
 /* By a place of its list: a node is kept from before though it does not answer. */
 static bool is_kept_silent(const struct sm *s, const struct fab_fabric *now,
-                           const struct fab_silent *place)
+                           const struct fab_unresponsive *place)
 {
     const struct fab_fabric *was = s->model.fabric;
     uint32_t near = fab_fabric_node_by_guid(was, place->near_guid);
     if (place->status != FAB_E_TIMEOUT || near == FAB_NONE ||
         place->near_port > was->nodes[near].num_ports)
         return false;
-    uint32_t node = fab_peer_node(was, fab_port_id(was, near, place->near_port));
+    uint32_t node = fab_fabric_peer_node(was, fab_fabric_port_id(was, near, place->near_port));
     return node != FAB_NONE && fab_fabric_node_by_guid(now, was->nodes[node].guid) != FAB_NONE;
 }
 
@@ -59,7 +59,7 @@ static bool is_kept_silent(const struct sm *s, const struct fab_fabric *now,
 static bool look_wider(struct sm *s, const struct fab_fabric *now)
 {
     uint32_t count, i = 0;
-    const struct fab_silent *silent = fab_discover_silent(s->sweep->discover, &count);
+    const struct fab_unresponsive *silent = fab_discover_unresponsive(s->sweep->discover, &count);
     while (i < count && !is_kept_silent(s, now, &silent[i]))
         i++;
     if (i == count)

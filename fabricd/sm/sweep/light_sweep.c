@@ -36,7 +36,7 @@ static void suspect_neighbours(struct sm *s, uint32_t node)
 {
     const struct fab_fabric *f = s->model.fabric;
     for (uint32_t port = 0; port <= f->nodes[node].num_ports; port++) {
-        uint32_t peer = fab_peer_node(f, fab_port_id(f, node, (uint8_t)port));
+        uint32_t peer = fab_fabric_peer_node(f, fab_fabric_port_id(f, node, (uint8_t)port));
         if (peer != FAB_NONE)
             sm_request_target(s, f->nodes[peer].guid);
     }
@@ -48,7 +48,7 @@ static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
     uint32_t sw = (uint32_t)tag;
     struct fab_switch_info info;
     if (a->status != FAB_OK ||
-        fab_attr_unpack(&fab_attr_switch_info, a->data, a->len, &info) != FAB_OK) {
+        fab_wire_attr_unpack(&fab_wire_attr_switch_info, a->data, a->len, &info) != FAB_OK) {
         s->sweep->unanswered++;
         sm_request_target(s, f->nodes[sw].guid);
         suspect_neighbours(s, sw);

@@ -177,7 +177,7 @@ static void adopt(void *ctx)
 static int note_unresponsive_of(struct sm *s, const struct fab_discover *d, bool scoped)
 {
     uint32_t count;
-    const struct fab_silent *silent = d ? fab_discover_silent(d, &count) : NULL;
+    const struct fab_unresponsive *silent = d ? fab_discover_unresponsive(d, &count) : NULL;
     return d ? sm_unresponsive_update(s, silent, count, scoped) : FAB_OK;
 }
 

@@ -14,7 +14,7 @@ struct sm_background { /* background_sweep.c */
     uint64_t *touched; /* GUIDs of nodes that changed since the pass began */
     uint64_t *asked;   /* of those that the pass looks at */
     uint32_t touched_count, asked_count;
-    struct fab_silent *unresponsive;
+    struct fab_unresponsive *unresponsive;
     uint32_t unresponsive_count;
     uint64_t started_us, sent_before;
     struct loop_timer *timer;
@@ -37,7 +37,7 @@ int sm_sweep_judge(struct sm *s);
 
 /* unresponsive.c */
 /* NOMEM. */
-int sm_unresponsive_update(struct sm *s, const struct fab_silent *found, uint32_t count,
+int sm_unresponsive_update(struct sm *s, const struct fab_unresponsive *found, uint32_t count,
                            bool scoped);
 void sm_unresponsive_suspect(struct sm *s); /* the next targeted sweep looks at them again */
 

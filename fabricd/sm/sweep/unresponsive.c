@@ -9,12 +9,13 @@
 
 #include "fabricd/sm/sweep/state.h"
 
-static bool same_place(const struct fab_silent *a, const struct fab_silent *b)
+static bool same_place(const struct fab_unresponsive *a, const struct fab_unresponsive *b)
 {
     return a->near_guid == b->near_guid && a->near_port == b->near_port;
 }
 
-static bool listed(const struct fab_silent *list, uint32_t count, const struct fab_silent *what)
+static bool listed(const struct fab_unresponsive *list, uint32_t count,
+                   const struct fab_unresponsive *what)
 {
     for (uint32_t i = 0; i < count; i++)
         if (same_place(&list[i], what))
@@ -22,7 +23,7 @@ static bool listed(const struct fab_silent *list, uint32_t count, const struct f
     return false;
 }
 
-static void tell(struct sm *s, const struct fab_silent *place)
+static void tell(struct sm *s, const struct fab_unresponsive *place)
 {
     char name[SM_PLACE_LEN];
     sm_place_name(s->model.fabric, place->near_guid, place->near_port, name);
@@ -32,7 +33,7 @@ static void tell(struct sm *s, const struct fab_silent *place)
     else
         event_emit(s->in.bus, node_unresponsive, .subject = name, .guid = place->near_guid,
                    .port = place->near_port, .attribute = sm_attr_name(place->attr_id),
-                   .reason = fab_status_text(place->status));
+                   .reason = fab_base_status_text(place->status));
 }
 
 static bool was_suspect(const struct sm *s, uint64_t guid)
@@ -42,15 +43,15 @@ static bool was_suspect(const struct sm *s, uint64_t guid)
 }
 
 /* Whether the look that runs has asked there again. */
-static bool looked_at(const struct sm *s, const struct fab_silent *place)
+static bool looked_at(const struct sm *s, const struct fab_unresponsive *place)
 {
     return was_suspect(s, place->near_guid) && (!place->guid || was_suspect(s, place->guid));
 }
 
-int sm_unresponsive_update(struct sm *s, const struct fab_silent *found, uint32_t count,
+int sm_unresponsive_update(struct sm *s, const struct fab_unresponsive *found, uint32_t count,
                            bool scoped)
 {
-    struct fab_silent *list =
+    struct fab_unresponsive *list =
         calloc((size_t)count + s->model.unresponsive_count + 1, sizeof(*list));
     if (!list)
         return FAB_E_NOMEM;

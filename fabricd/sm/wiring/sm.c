@@ -23,7 +23,7 @@ static void on_unsolicited(void *ctx, const struct transport_mad *mad)
     struct fab_mad head;
     const uint8_t *data;
     size_t len;
-    if (mad->qp != 0 || fab_mad_unpack(mad->bytes, mad->len, &head, &data, &len) != FAB_OK)
+    if (mad->qp != 0 || fab_wire_mad_unpack(mad->bytes, mad->len, &head, &data, &len) != FAB_OK)
         return;
     if (head.mgmt_class != FAB_CLASS_SMP_LID && head.mgmt_class != FAB_CLASS_SMP_DIRECTED)
         return;

@@ -136,7 +136,7 @@ static void look_onward(struct fab_repair *r, uint32_t sw)
     bool undecided = c->mark[sw] == FAB_MARK_PENDING || c->mark[sw] == FAB_MARK_CUT;
     if (sw == c->home)
         set_onward(c, sw, FAB_NONE, FAB_NONE, FAB_REPAIR_DELIVERED);
-    else if (undecided || channel == FAB_NONE || fab_bits_get(r->dark, channel))
+    else if (undecided || channel == FAB_NONE || fab_base_bits_get(r->dark, channel))
         set_onward(c, sw, FAB_NONE, FAB_NONE, 0);
     else
         set_onward(c, sw, channel, num, c->label[channel]);
@@ -244,7 +244,7 @@ struct search {
 
 static void look_at(struct fab_repair *r, struct search *s, uint32_t channel)
 {
-    uint16_t length = fab_bits_get(r->dark, channel) ? FAR : length_by(r, channel);
+    uint16_t length = fab_base_bits_get(r->dark, channel) ? FAR : length_by(r, channel);
     if (length < s->best || (length == s->best && channel == s->before && length != FAR)) {
         s->best = length;
         s->channel = channel;
@@ -298,7 +298,7 @@ static bool sends_here(struct fab_repair *r, uint32_t port)
 {
     uint32_t from = r->base->hop[port];
     return from != FAB_NONE && onward_of(r, from)->num == r->base->back[port] &&
-           !fab_bits_get(r->dark, port);
+           !fab_base_bits_get(r->dark, port);
 }
 
 /* Do ends send by way of this switch? Where not, lengths on the way here are forgotten. */
@@ -348,7 +348,7 @@ static uint32_t next_label_down(const struct fab_repair *r, uint32_t sw, uint32_
     uint32_t greatest = 0;
     for (uint32_t port = r->base->first[sw] + 1; port < r->base->first[sw + 1]; port++) {
         uint32_t label = r->column.label[port];
-        if (label < key && label > greatest && !fab_bits_get(r->dark, port))
+        if (label < key && label > greatest && !fab_base_bits_get(r->dark, port))
             greatest = label;
     }
     return greatest;
@@ -387,7 +387,7 @@ void fab_repair_column_mark_pending(struct fab_repair *r, uint32_t sw)
     if (c->mark[sw] == FAB_MARK_PENDING || sw == c->home || r->alive[sw] == 0)
         return;
     uint32_t channel = fab_repair_channel(r->base, sw, fab_repair_column_entry(c, sw));
-    if (channel != FAB_NONE && fab_bits_get(r->dark, channel))
+    if (channel != FAB_NONE && fab_base_bits_get(r->dark, channel))
         make_pending(c, sw, c->label[channel], length_before(r, sw));
 }
 
@@ -397,7 +397,7 @@ static uint32_t best_label(struct fab_repair *r, uint32_t sw)
     uint32_t greatest = 0;
     for (uint32_t port = r->base->first[sw] + 1; port < r->base->first[sw + 1]; port++) {
         uint32_t label = r->column.label[port];
-        if (label > greatest && !fab_bits_get(r->dark, port) && length_by(r, port) != FAR)
+        if (label > greatest && !fab_base_bits_get(r->dark, port) && length_by(r, port) != FAR)
             greatest = label;
     }
     return greatest;
@@ -427,7 +427,7 @@ static void reconsider_all(struct fab_repair *r)
         uint16_t length = choose(r, sw, (uint32_t)(item >> 32), 0, &channel);
         settle(r, sw, channel, length);
         for (uint32_t port = r->base->first[sw] + 1; port < r->base->first[sw + 1]; port++) {
-            if (r->base->hop[port] != FAB_NONE && !fab_bits_get(r->dark, port))
+            if (r->base->hop[port] != FAB_NONE && !fab_base_bits_get(r->dark, port))
                 reconsider(r, r->base->hop[port]);
         }
     }

@@ -57,7 +57,7 @@ static void push_arriving(struct raising *g, uint32_t sw, uint32_t label)
     const struct fab_repair_network *b = r->base;
     for (uint32_t port = b->first[sw] + 1; port < b->first[sw + 1]; port++) {
         uint32_t from = b->hop[port];
-        if (from == FAB_NONE || fab_bits_get(r->dark, port) || from == r->column.home ||
+        if (from == FAB_NONE || fab_base_bits_get(r->dark, port) || from == r->column.home ||
             g->best[from] != FAB_NONE)
             continue;
         uint32_t channel = fab_repair_peer_port(b, port), one = r->column.label[channel];
@@ -89,7 +89,7 @@ static uint32_t present(const struct fab_repair *r, uint32_t sw)
         return FAB_REPAIR_DELIVERED;
     uint32_t channel = fab_repair_channel(r->base, sw, fab_repair_column_entry(c, sw));
     bool none =
-        c->mark[sw] == FAB_MARK_CUT || channel == FAB_NONE || fab_bits_get(r->dark, channel);
+        c->mark[sw] == FAB_MARK_CUT || channel == FAB_NONE || fab_base_bits_get(r->dark, channel);
     return none ? 0 : c->label[channel];
 }
 
@@ -115,8 +115,8 @@ static void take_way(struct raising *g, uint32_t sw)
 
 static int alloc_raising(struct raising *g)
 {
-    g->heap = fab_alloc_array(g->r->base->ports, sizeof(*g->heap));
-    g->best = fab_alloc_array((size_t)g->r->base->n + 1, sizeof(*g->best));
+    g->heap = fab_base_alloc_array(g->r->base->ports, sizeof(*g->heap));
+    g->best = fab_base_alloc_array((size_t)g->r->base->n + 1, sizeof(*g->best));
     return g->heap != NULL && g->best != NULL ? FAB_OK : FAB_E_NOMEM;
 }
 

@@ -42,9 +42,9 @@ void fab_repair_tile_load(struct fab_repair *r, const struct fab_lft *lft, uint3
     if (!has_room(g, (size_t)n * count))
         return;
     for (uint32_t sw = 0; sw < n; sw++) {
-        const uint8_t *from = fab_lft_row(lft, sw) + first;
+        const uint8_t *from = fab_target_lft_row(lft, sw) + first;
         if (sw + AHEAD < n) {
-            const uint8_t *ahead = fab_lft_row(lft, sw + AHEAD) + first;
+            const uint8_t *ahead = fab_target_lft_row(lft, sw + AHEAD) + first;
             __builtin_prefetch(ahead);
             __builtin_prefetch(ahead + count - 1);
         }

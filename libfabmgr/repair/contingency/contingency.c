@@ -81,7 +81,7 @@ void fab_repair_contingency_end(struct fab_repair_contingency_maker *m)
         return;
     fab_repair_free(m->r);
     fab_repair_load_fini(&m->load);
-    fab_lft_fini(&m->lft);
+    fab_target_lft_fini(&m->lft);
     free(m);
 }
 
@@ -103,11 +103,11 @@ int fab_repair_contingency_set_tables(struct fab_repair_contingency_maker *m,
                                       const struct fab_lft *lft)
 {
     struct fab_lft copy;
-    int status = fab_lft_init(&copy, lft->switch_count, lft->top);
+    int status = fab_target_lft_init(&copy, lft->switch_count, lft->top);
     if (status != FAB_OK)
         return status;
     memcpy(copy.entries, lft->entries, copy.stride * copy.switch_count);
-    fab_lft_fini(&m->lft);
+    fab_target_lft_fini(&m->lft);
     m->lft = copy;
     return FAB_OK;
 }
@@ -149,7 +149,7 @@ static int list_dead(const struct fab_repair *r, const struct fab_repair_conting
     const struct fab_repair_network *b = r->base;
     uint32_t first = c->is_switch ? b->first[c->id] + 1 : c->id;
     uint32_t end = c->is_switch ? b->first[c->id + 1] : c->id + 1;
-    uint32_t *dead = fab_alloc_array(r->deads + end - first, sizeof(*dead));
+    uint32_t *dead = fab_base_alloc_array(r->deads + end - first, sizeof(*dead));
     if (dead == NULL)
         return FAB_E_NOMEM;
     memcpy(dead, r->dead, r->deads * sizeof(*dead));
@@ -272,7 +272,7 @@ int fab_repair_contingencies_add(struct fab_repair_contingencies *all,
 {
     if (all->count == all->room) {
         size_t was = all->room;
-        void *more = fab_grow(all->row, sizeof(*all->row), all->count + 1, &all->room);
+        void *more = fab_base_grow(all->row, sizeof(*all->row), all->count + 1, &all->room);
         if (more == NULL) {
             free(c->plan);
             return FAB_E_NOMEM;
@@ -325,10 +325,11 @@ static size_t mark(struct fab_repair *r, const uint32_t *dead, size_t count)
     const struct fab_repair_network *b = r->base;
     size_t marked = 0;
     for (size_t i = 0; i < count; i++) {
-        if (dead[i] >= b->ports || b->hop[dead[i]] == FAB_NONE || fab_bits_get(r->dark, dead[i]))
+        if (dead[i] >= b->ports || b->hop[dead[i]] == FAB_NONE ||
+            fab_base_bits_get(r->dark, dead[i]))
             continue;
-        fab_bits_set(r->dark, dead[i]);
-        fab_bits_set(r->dark, fab_repair_peer_port(b, dead[i]));
+        fab_base_bits_set(r->dark, dead[i]);
+        fab_base_bits_set(r->dark, fab_repair_peer_port(b, dead[i]));
         marked += 2;
     }
     return marked;
@@ -340,8 +341,8 @@ static void unmark(struct fab_repair *r, const uint32_t *dead, size_t count)
     for (size_t i = 0; i < count; i++) {
         if (dead[i] >= b->ports || b->hop[dead[i]] == FAB_NONE)
             continue;
-        fab_bits_clear(r->dark, dead[i]);
-        fab_bits_clear(r->dark, fab_repair_peer_port(b, dead[i]));
+        fab_base_bits_clear(r->dark, dead[i]);
+        fab_base_bits_clear(r->dark, fab_repair_peer_port(b, dead[i]));
     }
 }
 
@@ -355,7 +356,7 @@ static const struct fab_repair_contingency *row_of_switch(const struct fab_repai
     for (uint32_t port = b->first[sw] + 1; port < b->first[sw + 1]; port++) {
         if (!is_living(r, port))
             continue;
-        if (!fab_bits_get(r->dark, port))
+        if (!fab_base_bits_get(r->dark, port))
             return NULL;
         living += 2;
     }
@@ -370,7 +371,7 @@ static const struct fab_repair_contingency *row_of(const struct fab_repair_conti
     const struct fab_repair_network *b = r->base;
     uint32_t port = FAB_NONE;
     for (size_t i = 0; i < r->deads; i++) {
-        if (!fab_bits_get(r->dark, r->dead[i]))
+        if (!fab_base_bits_get(r->dark, r->dead[i]))
             return NULL; /* it is back */
     }
     for (size_t i = 0; i < count && port == FAB_NONE; i++)
@@ -387,10 +388,10 @@ static const struct fab_repair_contingency *row_of(const struct fab_repair_conti
 /* All marked ports. */
 static int list_marked(struct fab_repair *r, struct fab_repair_delta *d, size_t marked)
 {
-    d->dead = fab_alloc_array(marked, sizeof(*d->dead));
+    d->dead = fab_base_alloc_array(marked, sizeof(*d->dead));
     if (d->dead == NULL)
         return FAB_E_NOMEM;
-    for (size_t word = 0; word < fab_bits_words(r->base->ports); word++) {
+    for (size_t word = 0; word < fab_base_bits_words(r->base->ports); word++) {
         for (uint64_t bits = r->dark[word]; bits != 0; bits &= bits - 1)
             d->dead[d->deads++] = (uint32_t)(word * 64) + (uint32_t)__builtin_ctzll(bits);
     }

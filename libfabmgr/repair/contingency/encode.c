@@ -82,7 +82,7 @@ static uint8_t *put_write(uint8_t *at, const struct fab_repair_delta *d,
 
 int fab_repair_encode(const struct fab_repair_delta *d, uint8_t **ret, uint32_t *ret_len)
 {
-    uint32_t *moved = fab_alloc_array(d->changes, sizeof(*moved)), placed = 0;
+    uint32_t *moved = fab_base_alloc_array(d->changes, sizeof(*moved)), placed = 0;
     uint8_t *most = malloc((d->writes + 1) * MOST + d->changes * 2), *at = most;
     if (moved == NULL || most == NULL) {
         free(moved);
@@ -121,7 +121,7 @@ static const uint8_t *get_changes(struct unpacking *u, const uint8_t *at,
     w->first = first;
     w->changes = (uint32_t)fab_repair_get_number(&at);
     u->placed += w->changes;
-    __builtin_prefetch(fab_lft_row(u->lft, w->sw) + (size_t)w->block * FAB_LFT_BLOCK, 1);
+    __builtin_prefetch(fab_target_lft_row(u->lft, w->sw) + (size_t)w->block * FAB_LFT_BLOCK, 1);
     uint8_t place = 0, now = 0;
     for (uint32_t i = 0; i < w->changes; i++, at += 2) {
         place = (uint8_t)(place + at[0]);
@@ -159,7 +159,7 @@ static const uint8_t *get_write(struct unpacking *u, const uint8_t *at,
 static void read_was(const struct fab_lft *lft, struct fab_repair_delta *d)
 {
     for (size_t i = 0; i < d->changes; i++)
-        d->change[i].was = fab_lft_row(lft, d->change[i].sw)[d->change[i].lid];
+        d->change[i].was = fab_target_lft_row(lft, d->change[i].sw)[d->change[i].lid];
 }
 
 /* ---- the overlay that comes of it ------------------------------------------------------------ */
@@ -221,9 +221,9 @@ static void merge(struct fab_repair *r, struct fab_repair_delta *d, const uint64
 static int make_entries(struct fab_repair *r, struct fab_repair_delta *d)
 {
     unsigned bits = 32 - (unsigned)__builtin_clz(r->base->top | 1);
-    uint64_t *key = fab_alloc_array(d->changes, sizeof(*key));
-    uint64_t *room = fab_alloc_array(d->changes, sizeof(*room));
-    d->entry = fab_alloc_array(d->changes + r->entries, sizeof(*d->entry));
+    uint64_t *key = fab_base_alloc_array(d->changes, sizeof(*key));
+    uint64_t *room = fab_base_alloc_array(d->changes, sizeof(*room));
+    d->entry = fab_base_alloc_array(d->changes + r->entries, sizeof(*d->entry));
     int status = key && room && d->entry ? FAB_OK : FAB_E_NOMEM;
     if (status == FAB_OK) {
         for (size_t i = 0; i < d->changes; i++)
@@ -251,9 +251,9 @@ int fab_repair_decode(struct fab_repair *r, const struct fab_lft *lft, const uin
     d.lost = fab_repair_get_number(&at);
     d.set = (uint32_t)fab_repair_get_number(&at);
     d.writes = fab_repair_get_number(&at);
-    d.change = fab_alloc_array(d.changes, sizeof(*d.change));
-    d.by_write = fab_alloc_array(d.changes, sizeof(*d.by_write));
-    d.write = fab_alloc_array(d.writes, sizeof(*d.write));
+    d.change = fab_base_alloc_array(d.changes, sizeof(*d.change));
+    d.by_write = fab_base_alloc_array(d.changes, sizeof(*d.by_write));
+    d.write = fab_base_alloc_array(d.writes, sizeof(*d.write));
     int status = d.change && d.by_write && d.write ? FAB_OK : FAB_E_NOMEM;
     for (size_t i = 0; status == FAB_OK && i < d.writes; i++)
         at = get_write(&u, at, i > 0 ? &d.write[i - 1] : &none, &d.write[i]);

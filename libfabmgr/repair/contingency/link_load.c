@@ -18,9 +18,9 @@ int fab_repair_load_init(struct fab_repair_load *l, const struct fab_repair *r)
     *l = (struct fab_repair_load){
         .load = calloc((size_t)b->ports + 1, sizeof(*l->load)),
         .change = calloc((size_t)b->ports + 1, sizeof(*l->change)),
-        .order = fab_alloc_array(b->ports, sizeof(*l->order)),
-        .index = fab_alloc_array((size_t)b->n + 1, sizeof(*l->index)),
-        .stack = fab_alloc_array((size_t)b->n + 1, sizeof(*l->stack)),
+        .order = fab_base_alloc_array(b->ports, sizeof(*l->order)),
+        .index = fab_base_alloc_array((size_t)b->n + 1, sizeof(*l->index)),
+        .stack = fab_base_alloc_array((size_t)b->n + 1, sizeof(*l->stack)),
     };
     if (!l->load || !l->change || !l->order || !l->index || !l->stack) {
         fab_repair_load_fini(l);
@@ -48,7 +48,7 @@ static void count_from(struct fab_repair_load *l, const struct fab_repair_networ
 {
     uint32_t sw = from;
     for (uint32_t hops = 0; hops <= b->n && sw != b->home[lid]; hops++) {
-        uint32_t channel = fab_repair_channel(b, sw, fab_lft_row(lft, sw)[lid]);
+        uint32_t channel = fab_repair_channel(b, sw, fab_target_lft_row(lft, sw)[lid]);
         if (channel == FAB_NONE)
             return;
         l->load[channel] += b->hosts[from];
@@ -72,7 +72,7 @@ static int busier(const void *a, const void *b)
 /* Without memory there is no order: then nothing that did not change is looked at. */
 static void sort_channels(struct fab_repair_load *l, const struct fab_repair_network *b)
 {
-    struct busy *busy = fab_alloc_array(b->ports, sizeof(*busy));
+    struct busy *busy = fab_base_alloc_array(b->ports, sizeof(*busy));
     l->channels = 0;
     for (uint32_t port = 0; busy != NULL && port < b->ports; port++) {
         if (b->hop[port] != FAB_NONE)
@@ -95,7 +95,7 @@ bool fab_repair_load_count(struct fab_repair_load *l, const struct fab_repair *r
     end = end < b->top + 1 ? end : b->top + 1;
     for (uint32_t sw = 0; sw < b->n; sw++) {
         for (uint32_t lid = l->next; b->hosts[sw] > 0 && lid < end; lid++) {
-            if (fab_bits_get(b->ends, lid) && b->home[lid] != FAB_NONE)
+            if (fab_base_bits_get(b->ends, lid) && b->home[lid] != FAB_NONE)
                 count_from(l, b, lft, sw, lid);
         }
     }
@@ -127,7 +127,7 @@ static uint32_t ends_behind(const struct moving *m, uint32_t sw)
         for (uint32_t port = b->first[at] + 1; port < b->first[at + 1]; port++) {
             uint32_t from = b->hop[port];
             if (from == FAB_NONE || from == m->home || m->l->index[from] != FAB_NONE ||
-                fab_lft_row(m->lft, from)[m->lid] != b->back[port] || count >= b->n)
+                fab_target_lft_row(m->lft, from)[m->lid] != b->back[port] || count >= b->n)
                 continue;
             m->l->stack[count++] = from;
         }
@@ -145,7 +145,7 @@ static void find_ends_behind(const struct moving *m, size_t changes)
         if (b->hosts[from] == 0)
             continue;
         for (uint32_t hops = 0; hops <= b->n && m->l->index[sw] == FAB_NONE; hops++) {
-            uint32_t channel = fab_repair_channel(b, sw, fab_lft_row(m->lft, sw)[m->lid]);
+            uint32_t channel = fab_repair_channel(b, sw, fab_target_lft_row(m->lft, sw)[m->lid]);
             if (sw == m->home || channel == FAB_NONE)
                 break;
             sw = b->hop[channel];
@@ -158,7 +158,7 @@ static void find_ends_behind(const struct moving *m, size_t changes)
 static int move(struct fab_repair_load *l, uint32_t channel, uint64_t paths)
 {
     if (l->marks == l->mark_room) {
-        void *more = fab_grow(l->marked, sizeof(*l->marked), l->marks + 1, &l->mark_room);
+        void *more = fab_base_grow(l->marked, sizeof(*l->marked), l->marks + 1, &l->mark_room);
         if (more == NULL)
             return FAB_E_NOMEM;
         l->marked = more;
@@ -175,7 +175,8 @@ static int move_along(const struct moving *m, uint32_t sw, bool now, uint64_t pa
     int status = FAB_OK;
     for (uint32_t hops = 0; status == FAB_OK && hops <= b->n && sw != m->home; hops++) {
         uint32_t i = m->l->index[sw];
-        uint8_t entry = now && i != FAB_NONE ? m->change[i].now : fab_lft_row(m->lft, sw)[m->lid];
+        uint8_t entry =
+            now && i != FAB_NONE ? m->change[i].now : fab_target_lft_row(m->lft, sw)[m->lid];
         uint32_t channel = fab_repair_channel(b, sw, entry);
         if (channel == FAB_NONE)
             break;
@@ -216,7 +217,7 @@ static int move_all(struct moving *m, const struct fab_repair_delta *d)
         m->change = d->change + i;
         for (end = i; end < d->changes && d->change[end].lid == m->lid;)
             end++;
-        if (fab_bits_get(b->ends, m->lid) && m->home != FAB_NONE)
+        if (fab_base_bits_get(b->ends, m->lid) && m->home != FAB_NONE)
             status = move_column(m, end - i);
     }
     return status;
@@ -228,12 +229,12 @@ static void busiest(const struct fab_repair_load *l, const struct fab_repair *r,
     struct busy most = {0, FAB_NONE};
     for (size_t i = 0; i < l->marks; i++) {
         struct busy one = {l->load[l->marked[i]] + l->change[l->marked[i]], l->marked[i]};
-        if (!fab_bits_get(r->dark, one.channel) && busier(&one, &most) < 0)
+        if (!fab_base_bits_get(r->dark, one.channel) && busier(&one, &most) < 0)
             most = one;
     }
     for (size_t i = 0; i < l->channels; i++) {
         struct busy one = {l->load[l->order[i]], l->order[i]};
-        if (fab_bits_get(r->dark, one.channel) || l->change[one.channel] != 0)
+        if (fab_base_bits_get(r->dark, one.channel) || l->change[one.channel] != 0)
             continue;
         if (busier(&one, &most) < 0)
             most = one;

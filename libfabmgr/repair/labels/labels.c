@@ -33,7 +33,8 @@
  * of ports, all are taken as one: labels that ascend there do so on every lane. */
 static int find_lanes(struct fab_repair_network *b, const struct fab_vls *v)
 {
-    if (v == NULL || !fab_vls_many(v) || v->of_lid == NULL || v->of_pair != NULL || v->classes > 1)
+    if (v == NULL || !fab_target_vls_multiple(v) || v->of_lid == NULL || v->of_pair != NULL ||
+        v->classes > 1)
         return FAB_OK;
     b->lane = calloc((size_t)b->top + 1, 1);
     if (b->lane == NULL)
@@ -53,7 +54,7 @@ static uint32_t channel_to(const struct fab_repair_network *b, const struct fab_
 {
     return b->home[lid] == sw || b->home[lid] == FAB_NONE
                ? FAB_NONE
-               : fab_repair_channel(b, sw, fab_lft_row(t, sw)[lid]);
+               : fab_repair_channel(b, sw, fab_target_lft_row(t, sw)[lid]);
 }
 
 static const uint32_t *lane_of(const struct fab_repair_network *b, uint32_t lid)
@@ -135,7 +136,7 @@ static int chains_init(struct chains *c, struct fab_repair_network *b)
         uint32_t ports = b->first[sw + 1] - b->first[sw];
         widest = ports > widest ? ports : widest;
     }
-    *c = (struct chains){.b = b, .words = (uint32_t)fab_bits_words(widest)};
+    *c = (struct chains){.b = b, .words = (uint32_t)fab_base_bits_words(widest)};
     c->next = calloc((size_t)b->ports * c->words + 1, sizeof(*c->next));
     c->waits = calloc((size_t)b->ports + 1, sizeof(*c->waits));
     c->left = calloc((size_t)b->ports + 1, sizeof(*c->left));
@@ -194,8 +195,8 @@ static void collect(struct chains *c, const struct fab_lft *t, uint32_t lane)
                 continue;
             uint32_t channel = channel_to(b, t, sw, lid);
             uint32_t next = channel != FAB_NONE ? channel_to(b, t, b->hop[channel], lid) : FAB_NONE;
-            if (next != FAB_NONE && fab_bits_take(c->next + (size_t)channel * c->words,
-                                                  next - b->first[b->hop[channel]]))
+            if (next != FAB_NONE && fab_base_bits_add(c->next + (size_t)channel * c->words,
+                                                      next - b->first[b->hop[channel]]))
                 c->waits[next]++;
         }
     }
@@ -225,8 +226,8 @@ static bool label_by_chains(struct chains *c, const uint32_t *rank, uint32_t *la
         placed++;
         if (rank != NULL)
             label[channel] = placed;
-        for (size_t i = fab_bits_next(next, bits, 0); i < bits;
-             i = fab_bits_next(next, bits, i + 1)) {
+        for (size_t i = fab_base_bits_next(next, bits, 0); i < bits;
+             i = fab_base_bits_next(next, bits, i + 1)) {
             uint32_t to = first + (uint32_t)i;
             label[to] = label[channel] >= label[to] ? label[channel] + 1 : label[to];
             if (--c->left[to] == 0)
@@ -274,9 +275,9 @@ static void rank_by_root(struct chains *c, uint32_t root)
 static void rank_by_lot(struct chains *c, uint32_t seed)
 {
     struct fab_prng prng;
-    fab_prng_init(&prng, seed);
+    fab_base_prng_init(&prng, seed);
     for (uint32_t port = 0; port < c->b->ports; port++)
-        c->rank[port] = (uint32_t)fab_prng_below(&prng, UINT32_MAX);
+        c->rank[port] = (uint32_t)fab_base_prng_below(&prng, UINT32_MAX);
 }
 
 /* All sets for one lane. */

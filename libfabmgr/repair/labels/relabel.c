@@ -44,7 +44,7 @@ static uint32_t *places_of(struct fab_repair *r, const struct fab_repair_relabel
 /* The switch at the other end of a living cable, or FAB_NONE. */
 static uint32_t neighbour(const struct fab_repair *r, uint32_t port)
 {
-    return fab_bits_get(r->dark, port) ? FAB_NONE : r->base->hop[port];
+    return fab_base_bits_get(r->dark, port) ? FAB_NONE : r->base->hop[port];
 }
 
 /* The highest place of living neighbours, but for one; 0: there is none. */
@@ -81,7 +81,7 @@ static bool fits(const struct fab_repair *r, const uint32_t *place, uint32_t y, 
 static int add(struct fab_repair_delta *d, size_t *room, uint32_t *place, uint32_t sw, uint32_t to)
 {
     if (d->lifts == *room) {
-        void *more = fab_grow(d->lift, sizeof(*d->lift), d->lifts + 1, room);
+        void *more = fab_base_grow(d->lift, sizeof(*d->lift), d->lifts + 1, room);
         if (more == NULL)
             return FAB_E_NOMEM;
         d->lift = more;
@@ -115,7 +115,7 @@ static int own_labels(struct fab_repair *r)
     size_t count = (size_t)r->base->lanes * r->base->ports + 1;
     if (r->own_label != NULL)
         return FAB_OK;
-    r->own_label = fab_alloc_array(count, sizeof(*r->own_label));
+    r->own_label = fab_base_alloc_array(count, sizeof(*r->own_label));
     if (r->own_label == NULL)
         return FAB_E_NOMEM;
     memcpy(r->own_label, r->base->label, count * sizeof(*r->own_label));
@@ -147,7 +147,7 @@ static void relabel(struct fab_repair *r, const uint32_t *place, uint32_t channe
 {
     const struct fab_repair_network *b = r->base;
     uint32_t from = b->hop[fab_repair_peer_port(b, channel)], to = b->hop[channel];
-    const uint32_t *order = fab_bits_get(r->dark, channel) ? b->order : place;
+    const uint32_t *order = fab_base_bits_get(r->dark, channel) ? b->order : place;
     uint32_t label = fab_repair_label(b, place[from], order[to] > order[from]);
     for (uint32_t lane = 0; lane < b->lanes; lane++)
         r->own_label[(size_t)lane * b->ports + channel] = label;

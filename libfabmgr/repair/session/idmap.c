@@ -22,7 +22,7 @@ struct fab_repair_baseline {
 
 static uint32_t live_peer(const struct fab_fabric *f, uint32_t port)
 {
-    return fab_port_is_up(f, port) ? f->ports[port].peer : FAB_NONE;
+    return fab_fabric_port_is_up(f, port) ? f->ports[port].peer : FAB_NONE;
 }
 
 static int allot(struct fab_repair_baseline *g, const struct fab_fabric *f)
@@ -30,11 +30,11 @@ static int allot(struct fab_repair_baseline *g, const struct fab_fabric *f)
     g->nodes = f->node_count;
     g->switches = f->switch_count;
     g->ports = f->port_count;
-    g->guid = fab_alloc_array((size_t)g->nodes + 1, sizeof(*g->guid));
-    g->first = fab_alloc_array((size_t)g->nodes + 1, sizeof(*g->first));
-    g->peer = fab_alloc_array((size_t)g->ports + 1, sizeof(*g->peer));
-    g->lid = fab_alloc_array((size_t)g->ports + 1, sizeof(*g->lid));
-    g->lmc = fab_alloc_array((size_t)g->ports + 1, sizeof(*g->lmc));
+    g->guid = fab_base_alloc_array((size_t)g->nodes + 1, sizeof(*g->guid));
+    g->first = fab_base_alloc_array((size_t)g->nodes + 1, sizeof(*g->first));
+    g->peer = fab_base_alloc_array((size_t)g->ports + 1, sizeof(*g->peer));
+    g->lid = fab_base_alloc_array((size_t)g->ports + 1, sizeof(*g->lid));
+    g->lmc = fab_base_alloc_array((size_t)g->ports + 1, sizeof(*g->lmc));
     return g->guid && g->first && g->peer && g->lid && g->lmc ? FAB_OK : FAB_E_NOMEM;
 }
 
@@ -181,8 +181,8 @@ int fab_repair_idmap_make(const struct fab_repair_baseline *g, const struct fab_
 {
     struct fab_repair_idmap c = {.now = f->node_count, .baseline = g->nodes};
     int status = FAB_E_NOMEM;
-    c.to_baseline = fab_alloc_array((size_t)c.now + 1, sizeof(*c.to_baseline));
-    c.to_current = fab_alloc_array((size_t)c.baseline + 1, sizeof(*c.to_current));
+    c.to_baseline = fab_base_alloc_array((size_t)c.now + 1, sizeof(*c.to_baseline));
+    c.to_current = fab_base_alloc_array((size_t)c.baseline + 1, sizeof(*c.to_current));
     if (c.to_baseline == NULL || c.to_current == NULL)
         goto out;
     memset(c.to_current, 0xff, (size_t)c.baseline * sizeof(*c.to_current));
@@ -191,7 +191,7 @@ int fab_repair_idmap_make(const struct fab_repair_baseline *g, const struct fab_
         goto out;
     c.same = c.now == c.baseline;
     c.deads = list_dead(g, f, &c, NULL);
-    c.dead = fab_alloc_array((size_t)c.deads + 1, sizeof(*c.dead));
+    c.dead = fab_base_alloc_array((size_t)c.deads + 1, sizeof(*c.dead));
     status = c.dead != NULL ? FAB_OK : FAB_E_NOMEM;
     if (status == FAB_OK)
         (void)list_dead(g, f, &c, c.dead);

@@ -11,7 +11,7 @@ void fab_repair_session_fini(struct fab_repair_session *t)
     fab_repair_free(t->state);
     fab_repair_baseline_free(t->baseline);
     fab_repair_idmap_fini(&t->idmap);
-    fab_lft_fini(&t->lft);
+    fab_target_lft_fini(&t->lft);
     *t = (struct fab_repair_session){0};
 }
 
@@ -36,7 +36,7 @@ static int own_tables(struct fab_repair_session *t, const struct fab_target *for
 {
     if (!t->idmap.same)
         return FAB_OK;
-    int r = fab_lft_init(&t->lft, former->lft.switch_count, former->lft.top);
+    int r = fab_target_lft_init(&t->lft, former->lft.switch_count, former->lft.top);
     if (r == FAB_OK)
         memcpy(t->lft.entries, former->lft.entries, t->lft.stride * t->lft.switch_count);
     return r;
@@ -66,11 +66,11 @@ static int hand_out(struct fab_repair_session *t, uint32_t switches, struct fab_
         t->lft = (struct fab_lft){0};
         return FAB_OK;
     }
-    int r = fab_lft_init(&target->lft, switches, target->lids.top);
+    int r = fab_target_lft_init(&target->lft, switches, target->lids.top);
     size_t width = target->lft.stride < t->lft.stride ? target->lft.stride : t->lft.stride;
     for (uint32_t sw = 0; r == FAB_OK && sw < switches; sw++)
-        memcpy(fab_lft_row(&target->lft, sw), fab_lft_row(&t->lft, t->idmap.to_baseline[sw]),
-               width);
+        memcpy(fab_target_lft_row(&target->lft, sw),
+               fab_target_lft_row(&t->lft, t->idmap.to_baseline[sw]), width);
     return r;
 }
 
@@ -82,14 +82,14 @@ int fab_repair_session_update(struct fab_repair_session *t, const struct fab_tar
     if (r != FAB_OK)
         return r;
     const struct fab_vls *v = &former->vls;
-    if (!idmap.same && fab_vls_many(v) && (v->of_lid || v->of_pair || v->port_class))
+    if (!idmap.same && fab_target_vls_multiple(v) && (v->of_lid || v->of_pair || v->port_class))
         r = FAB_E_NOT_FOUND; /* lanes go by ids */
     if (r == FAB_OK)
         r = own_tables(t, former);
     if (r == FAB_OK)
         r = repair(t, &idmap);
     if (r == FAB_OK)
-        r = fab_vls_copy(&former->vls, &target->vls);
+        r = fab_target_vls_copy(&former->vls, &target->vls);
     if (r != FAB_OK) {
         fab_repair_idmap_fini(&idmap);
         return r;
@@ -122,6 +122,6 @@ void fab_repair_session_commit(struct fab_repair_session *t, struct fab_target *
         const struct fab_repair_change *c = &d->change[i];
         uint32_t sw = t->idmap.to_current[c->sw];
         if (sw != FAB_NONE && c->lid <= target->lft.top)
-            fab_lft_row(&target->lft, sw)[c->lid] = c->now;
+            fab_target_lft_row(&target->lft, sw)[c->lid] = c->now;
     }
 }

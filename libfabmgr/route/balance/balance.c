@@ -49,7 +49,7 @@ int fab_route_balance_init(struct fab_balancer *b, const struct fab_fabric *f,
     for (uint32_t s = 0; s < g->n; s++) {
         made.slack += g->hosts[s];
         for (uint32_t port = g->port_at[s]; port < g->port_at[s + 1]; port++)
-            made.number[fab_port_id(f, s, g->port_num[port])] = port;
+            made.number[fab_fabric_port_id(f, s, g->port_num[port])] = port;
     }
     made.slack /= SLACK_SHARE;
     *b = made;
@@ -234,8 +234,9 @@ static void write_entries(struct fab_balancer *b, const struct fab_dlid *dlid, s
     if (shortest->unused > 0)
         settle_aside(b, dlid);
     for (uint32_t i = 1; i < shortest->reached; i++)
-        fab_lft_row(lft, shortest->at[i])[dlid->lid] = b->g->port_num[b->pick[shortest->at[i]]];
-    fab_lft_row(lft, shortest->at[0])[dlid->lid] = dlid->port;
+        fab_target_lft_row(lft, shortest->at[i])[dlid->lid] =
+            b->g->port_num[b->pick[shortest->at[i]]];
+    fab_target_lft_row(lft, shortest->at[0])[dlid->lid] = dlid->port;
 }
 
 void fab_route_balance_add(struct fab_balancer *b, const struct fab_dlid *dlid,
@@ -255,7 +256,7 @@ void fab_route_balance_add(struct fab_balancer *b, const struct fab_dlid *dlid,
 static uint32_t port_of(const struct fab_balancer *b, uint32_t sw, const struct fab_dlid *dlid,
                         const struct fab_lft *lft)
 {
-    return b->number[fab_port_id(b->f, sw, fab_lft_row(lft, sw)[dlid->lid])];
+    return b->number[fab_fabric_port_id(b->f, sw, fab_target_lft_row(lft, sw)[dlid->lid])];
 }
 
 /* Adds or subtracts the load of the entries. */

@@ -297,9 +297,9 @@ void fab_route_least_loaded_fill(struct fab_least_loaded *s, const struct fab_dl
     if (count == 0 || reached == 0)
         return;
     for (uint32_t i = 0; i + 1 < reached; i++)
-        route_at(s, s->far[i], dlids, count, fab_lft_row(lft, s->far[i]));
+        route_at(s, s->far[i], dlids, count, fab_target_lft_row(lft, s->far[i]));
     uint32_t here = s->far[reached - 1]; /* the destination's switch, at distance 0 */
     memset(&s->flow[(size_t)here * count], 0, count * sizeof(*s->flow));
     for (uint32_t i = 0; i < count; i++)
-        fab_lft_row(lft, here)[dlids[i].lid] = dlids[i].port;
+        fab_target_lft_row(lft, here)[dlids[i].lid] = dlids[i].port;
 }

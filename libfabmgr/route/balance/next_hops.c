@@ -120,8 +120,8 @@ void fab_route_next_hops_fill(struct fab_next_hops *o, uint32_t dest, const stru
 {
     for (uint32_t s = 0; s < o->g->n; s++) {
         if (s != dest)
-            fill_switch(o, s, dlids, count, fab_lft_row(lft, s));
+            fill_switch(o, s, dlids, count, fab_target_lft_row(lft, s));
     }
     for (uint32_t i = 0; i < count; i++)
-        fab_lft_row(lft, dest)[dlids[i].lid] = dlids[i].port;
+        fab_target_lft_row(lft, dest)[dlids[i].lid] = dlids[i].port;
 }

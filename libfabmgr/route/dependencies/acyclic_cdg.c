@@ -205,7 +205,7 @@ static bool log_dependency(struct fab_cdg *t, struct fab_cdg_dependency turn)
         return true;
     struct fab_cdg_dependency *log = t->log;
     if (t->logged == t->log_room)
-        log = fab_grow(log, sizeof(*log), t->logged + 1, &t->log_room);
+        log = fab_base_grow(log, sizeof(*log), t->logged + 1, &t->log_room);
     if (log == NULL) {
         t->no_memory = true;
         return false;

@@ -32,13 +32,13 @@ static int alloc_all(struct fab_cdg_counts *w)
     size_t channels = (size_t)g->port_at[g->n] + 1, count = 0;
     for (uint32_t c = 0; c < g->port_at[g->n]; c++)
         count += g->port_at[g->port_peer[c] + 1] - g->port_at[g->port_peer[c]];
-    w->sw = fab_alloc_array(channels, sizeof(*w->sw));
-    w->channel = fab_alloc_array((size_t)w->f->port_count + 1, sizeof(*w->channel));
-    w->first = fab_alloc_array(channels, sizeof(*w->first));
-    w->count = fab_alloc_array(count + 1, sizeof(*w->count));
-    w->state = fab_alloc_array(channels, sizeof(*w->state));
-    w->next = fab_alloc_array(channels, sizeof(*w->next));
-    w->stack = fab_alloc_array(channels, sizeof(*w->stack));
+    w->sw = fab_base_alloc_array(channels, sizeof(*w->sw));
+    w->channel = fab_base_alloc_array((size_t)w->f->port_count + 1, sizeof(*w->channel));
+    w->first = fab_base_alloc_array(channels, sizeof(*w->first));
+    w->count = fab_base_alloc_array(count + 1, sizeof(*w->count));
+    w->state = fab_base_alloc_array(channels, sizeof(*w->state));
+    w->next = fab_base_alloc_array(channels, sizeof(*w->next));
+    w->stack = fab_base_alloc_array(channels, sizeof(*w->stack));
     return w->sw && w->channel && w->first && w->count && w->state && w->next && w->stack
                ? FAB_OK
                : FAB_E_NOMEM;
@@ -57,7 +57,7 @@ int fab_route_cdg_counts_init(struct fab_cdg_counts *w, const struct fab_fabric 
     for (uint32_t s = 0; s < g->n; s++) {
         for (uint32_t c = g->port_at[s]; c < g->port_at[s + 1]; c++) {
             made.sw[c] = s;
-            made.channel[fab_port_id(f, s, g->port_num[c])] = c;
+            made.channel[fab_fabric_port_id(f, s, g->port_num[c])] = c;
             made.first[c] = count;
             count += g->port_at[g->port_peer[c] + 1] - g->port_at[g->port_peer[c]];
         }

@@ -35,7 +35,8 @@ static inline uint32_t *fab_route_cdg_counts_of(const struct fab_cdg_counts *w, 
 static inline uint32_t fab_route_cdg_counts_channel(const struct fab_cdg_counts *w, uint32_t sw,
                                                     uint8_t num)
 {
-    return num <= w->f->nodes[sw].num_ports ? w->channel[fab_port_id(w->f, sw, num)] : FAB_NONE;
+    return num <= w->f->nodes[sw].num_ports ? w->channel[fab_fabric_port_id(w->f, sw, num)]
+                                            : FAB_NONE;
 }
 
 /* Breaks all cycles: in each it chooses the dependency with the least count and calls remove(),

@@ -47,10 +47,10 @@ static void fini(struct layers *l)
 static uint32_t switch_of(const struct fab_layers_input *in, uint32_t lid)
 {
     uint32_t owner = lid <= in->lids->top ? in->lids->owner[lid] : FAB_NONE;
-    if (owner == FAB_NONE || fab_node_is_switch(in->fabric, in->fabric->ports[owner].node))
+    if (owner == FAB_NONE || fab_fabric_node_is_switch(in->fabric, in->fabric->ports[owner].node))
         return owner != FAB_NONE ? in->fabric->ports[owner].node : FAB_NONE;
-    uint32_t peer = fab_peer_node(in->fabric, owner);
-    return peer != FAB_NONE && fab_node_is_switch(in->fabric, peer) ? peer : FAB_NONE;
+    uint32_t peer = fab_fabric_peer_node(in->fabric, owner);
+    return peer != FAB_NONE && fab_fabric_node_is_switch(in->fabric, peer) ? peer : FAB_NONE;
 }
 
 static void find_homes(struct layers *l)
@@ -73,11 +73,11 @@ static void find_homes(struct layers *l)
 static int init(struct layers *l)
 {
     size_t n = (size_t)l->in->graph->n + 2, lids = (size_t)l->in->lft->top + 1;
-    l->tile = fab_alloc_array(n, COLUMNS);
-    l->home = fab_alloc_array(lids, sizeof(*l->home));
-    l->lid = fab_alloc_array(lids, sizeof(*l->lid));
-    l->lid_at = fab_alloc_array(n, sizeof(*l->lid_at));
-    l->stack = fab_alloc_array(n, sizeof(*l->stack));
+    l->tile = fab_base_alloc_array(n, COLUMNS);
+    l->home = fab_base_alloc_array(lids, sizeof(*l->home));
+    l->lid = fab_base_alloc_array(lids, sizeof(*l->lid));
+    l->lid_at = fab_base_alloc_array(n, sizeof(*l->lid_at));
+    l->stack = fab_base_alloc_array(n, sizeof(*l->stack));
     if (!l->tile || !l->home || !l->lid || !l->lid_at || !l->stack)
         return FAB_E_NOMEM;
     find_homes(l);
@@ -109,7 +109,7 @@ static void count_all(struct layers *l,
     fab_route_cdg_counts_clear(&l->waits);
     for (uint32_t lid = 0; lid <= lft->top; lid += COLUMNS) {
         for (uint32_t sw = 0; sw < l->in->graph->n; sw++)
-            memcpy(l->tile + (size_t)sw * COLUMNS, fab_lft_row(lft, sw) + lid, COLUMNS);
+            memcpy(l->tile + (size_t)sw * COLUMNS, fab_target_lft_row(lft, sw) + lid, COLUMNS);
         for (uint32_t i = 0; i < COLUMNS && lid + i <= lft->top; i++) {
             if (l->home[lid + i] != FAB_NONE)
                 count(l, lid + i, (struct column){.entry = l->tile + i, .step = COLUMNS});
@@ -141,8 +141,8 @@ static void move_trees(void *ctx, uint32_t from, uint32_t to)
 {
     struct layers *l = ctx;
     const struct fab_graph *g = l->in->graph;
-    const uint8_t *here = fab_lft_row(l->in->lft, l->waits.sw[from]);
-    const uint8_t *there = fab_lft_row(l->in->lft, l->waits.sw[to]);
+    const uint8_t *here = fab_target_lft_row(l->in->lft, l->waits.sw[from]);
+    const uint8_t *there = fab_target_lft_row(l->in->lft, l->waits.sw[to]);
     for (uint32_t lid = 0; lid <= l->in->lft->top; lid++) {
         if (here[lid] != g->port_num[from] || there[lid] != g->port_num[to] ||
             l->home[lid] == FAB_NONE || l->layer[lid] != l->now)
@@ -211,8 +211,8 @@ static void move_paths(void *ctx, uint32_t from, uint32_t to)
 {
     struct layers *l = ctx;
     const struct fab_graph *g = l->in->graph;
-    const uint8_t *here = fab_lft_row(l->in->lft, l->waits.sw[from]);
-    const uint8_t *there = fab_lft_row(l->in->lft, l->waits.sw[to]);
+    const uint8_t *here = fab_target_lft_row(l->in->lft, l->waits.sw[from]);
+    const uint8_t *there = fab_target_lft_row(l->in->lft, l->waits.sw[to]);
     for (uint32_t lid = 0; lid <= l->in->lft->top; lid++) {
         if (here[lid] == g->port_num[from] && there[lid] == g->port_num[to] &&
             l->home[lid] != FAB_NONE)

@@ -67,7 +67,7 @@ static bool number_groups(struct search *x)
 {
     x->s.count = 0;
     for (uint32_t u = 0; u < x->g->n; u++) {
-        uint32_t root = fab_sets_find(x->set, u);
+        uint32_t root = fab_base_sets_find(x->set, u);
         x->s.of[u] = root == u ? x->s.count++ : x->s.of[root];
     }
     return x->s.count > 1 && x->s.count <= GROUPS_MAX;
@@ -244,11 +244,11 @@ static uint32_t count_common(struct search *x)
 static void join_local(struct search *x, uint32_t least)
 {
     const struct fab_graph *g = x->g;
-    fab_sets_init(x->set, x->g->n);
+    fab_base_sets_init(x->set, x->g->n);
     for (uint32_t u = 0; u < g->n; u++) {
         for (uint32_t i = g->nbr_at[u]; i < g->nbr_at[u + 1]; i++) {
             if (x->common[i] >= least)
-                fab_sets_join(x->set, u, g->nbr[i]);
+                fab_base_sets_join(x->set, u, g->nbr[i]);
         }
     }
 }
@@ -288,13 +288,13 @@ static int find_cliques(struct search *x)
 static void join_leaves(struct search *x)
 {
     const struct fab_graph *g = x->g;
-    fab_sets_init(x->set, x->g->n);
+    fab_base_sets_init(x->set, x->g->n);
     for (uint32_t u = 0; u < g->n; u++)
         x->s.spine[u] = g->hosts[u] == 0;
     for (uint32_t u = 0; u < g->n; u++) {
         for (uint32_t i = g->nbr_at[u]; i < g->nbr_at[u + 1]; i++) {
             if (x->s.spine[u] != x->s.spine[g->nbr[i]])
-                fab_sets_join(x->set, u, g->nbr[i]);
+                fab_base_sets_join(x->set, u, g->nbr[i]);
         }
     }
 }
@@ -305,7 +305,7 @@ static uint32_t only_set(struct search *x, uint32_t u)
     const struct fab_graph *g = x->g;
     uint32_t set = FAB_NONE;
     for (uint32_t i = g->nbr_at[u]; i < g->nbr_at[u + 1]; i++) {
-        uint32_t theirs = fab_sets_find(x->set, g->nbr[i]);
+        uint32_t theirs = fab_base_sets_find(x->set, g->nbr[i]);
         if (theirs == u || !x->s.spine[g->nbr[i]] || (set != FAB_NONE && theirs != set))
             return FAB_NONE;
         set = theirs;
@@ -316,11 +316,12 @@ static uint32_t only_set(struct search *x, uint32_t u)
 static void join_hostless_leaves(struct search *x)
 {
     for (uint32_t u = 0; u < x->g->n; u++) {
-        uint32_t set = x->s.spine[u] && fab_sets_find(x->set, u) == u ? only_set(x, u) : FAB_NONE;
+        uint32_t set =
+            x->s.spine[u] && fab_base_sets_find(x->set, u) == u ? only_set(x, u) : FAB_NONE;
         if (set == FAB_NONE)
             continue;
         x->s.spine[u] = false;
-        fab_sets_join(x->set, u, set);
+        fab_base_sets_join(x->set, u, set);
     }
 }
 

@@ -42,9 +42,9 @@ static int find_by_lid(struct dfsssp *d)
     const struct fab_layers_input in = {
         .fabric = d->in->fabric, .graph = &d->graph, .lids = d->in->lids, .lft = &d->lft};
     d->by = "destination";
-    fab_vls_fini(&d->vls);
-    fab_vls_init(&d->vls, 0);
-    int ret = fab_vls_by_lid(&d->vls, d->lft.top);
+    fab_target_vls_fini(&d->vls);
+    fab_target_vls_init(&d->vls, 0);
+    int ret = fab_target_vls_by_lid(&d->vls, d->lft.top);
     return ret == FAB_OK
                ? bounded(fab_route_layers_by_lid(&in, d->vls.of_lid, &d->needed), &d->needed)
                : ret;
@@ -55,8 +55,8 @@ static int find_by_pair(struct dfsssp *d)
     const struct fab_layers_input in = {
         .fabric = d->in->fabric, .graph = &d->graph, .lids = d->in->lids, .lft = &d->lft};
     d->by = "pair of switches";
-    fab_vls_fini(&d->vls);
-    int ret = fab_vls_by_pair(&d->vls, d->graph.n);
+    fab_target_vls_fini(&d->vls);
+    int ret = fab_target_vls_by_pair(&d->vls, d->graph.n);
     return ret == FAB_OK
                ? bounded(fab_route_layers_by_pair(&in, d->vls.of_pair, &d->needed), &d->needed)
                : ret;
@@ -66,7 +66,7 @@ static int find_by_pair(struct dfsssp *d)
 static void set_count(struct fab_vls *v, uint32_t count)
 {
     struct fab_vls found = *v;
-    fab_vls_init(v, (uint8_t)count);
+    fab_target_vls_init(v, (uint8_t)count);
     v->top = found.top;
     v->of_lid = found.of_lid;
     v->switches = found.switches;
@@ -75,7 +75,7 @@ static void set_count(struct fab_vls *v, uint32_t count)
 
 static int route_by(struct dfsssp *d, uint32_t paths)
 {
-    fab_lft_fini(&d->lft);
+    fab_target_lft_fini(&d->lft);
     return fab_route_sssp_route(d->in, &d->graph, FAB_SSSP_WHOLE_PATH, paths, &d->lft);
 }
 
@@ -111,7 +111,7 @@ static int route(struct dfsssp *d, uint32_t available)
 static int conclude(struct dfsssp *d, uint32_t available, uint32_t port, char *why, size_t why_len)
 {
     if (d->needed <= 1) {
-        fab_vls_fini(&d->vls);
+        fab_target_vls_fini(&d->vls);
         snprintf(why, why_len, "shortest paths on one virtual lane");
     } else if (d->needed <= available) {
         set_count(&d->vls, d->needed);
@@ -145,8 +145,8 @@ static int run(const struct fab_route_input *in, struct fab_lft *ret_lft, struct
         *ret_lft = d.lft;
         *ret_vls = d.vls;
     } else {
-        fab_lft_fini(&d.lft);
-        fab_vls_fini(&d.vls);
+        fab_target_lft_fini(&d.lft);
+        fab_target_vls_fini(&d.vls);
     }
     fab_route_graph_fini(&d.graph);
     return ret;

@@ -176,12 +176,12 @@ static uint8_t class_of(const struct dragonfly *d, uint32_t sw, uint32_t peer)
 static int make_vls(struct dragonfly *d, const struct fab_dragonfly_kind *kind)
 {
     const struct fab_graph *g = &d->graph;
-    int status = fab_vls_by_class(&d->vls, d->in->fabric->port_count);
+    int status = fab_target_vls_by_class(&d->vls, d->in->fabric->port_count);
     if (status != FAB_OK)
         return status;
     for (uint32_t s = 0; s < g->n; s++) {
         for (uint32_t p = g->port_at[s]; p < g->port_at[s + 1]; p++)
-            d->vls.port_class[fab_port_id(d->in->fabric, s, g->port_num[p])] =
+            d->vls.port_class[fab_fabric_port_id(d->in->fabric, s, g->port_num[p])] =
                 class_of(d, s, g->port_peer[p]);
     }
     d->vls.sls = 1;
@@ -204,7 +204,7 @@ static int prepare(struct dragonfly *d, const struct fab_dragonfly_kind *kind)
     if (sequence != NULL)
         memcpy(sequence, d->groups.all, d->graph.n * sizeof(*sequence));
     ret = fab_route_destinations_in_sequence(d->in, &d->graph, sequence, &d->destinations);
-    return ret == FAB_OK ? fab_lft_init(&d->lft, f->switch_count, d->in->lids->top) : ret;
+    return ret == FAB_OK ? fab_target_lft_init(&d->lft, f->switch_count, d->in->lids->top) : ret;
 }
 
 /* Returns whether the switches of one kind differ in their numbers of links. */
@@ -241,8 +241,8 @@ int fab_route_dragonfly_run(const struct fab_dragonfly_kind *kind, const struct 
         *ret_lft = d.lft;
         *ret_vls = d.vls;
     } else {
-        fab_lft_fini(&d.lft);
-        fab_vls_fini(&d.vls);
+        fab_target_lft_fini(&d.lft);
+        fab_target_vls_fini(&d.vls);
     }
     fab_route_destinations_fini(&d.destinations);
     fab_route_next_hops_fini(&d.next_hops);

@@ -75,7 +75,7 @@ static bool irregular(const struct fattree *t, char *why, size_t why_len)
         snprintf(why, why_len,
                  "irregular tree: %u of %u links up %s missing, for example of "
                  "%.40s",
-                 tree->empty_slots, slots, fab_plural(tree->empty_slots, "is", "are"),
+                 tree->empty_slots, slots, fab_base_plural(tree->empty_slots, "is", "are"),
                  nodes[first_short(tree, false)].desc);
         return true;
     }
@@ -90,14 +90,16 @@ static void describe(const struct fattree *t, char *why, size_t why_len)
     for (uint32_t s = 0; s < t->graph.n; s++)
         leaves += t->order.leaf[s];
     if (tree->levels > 2)
-        snprintf(pods, sizeof(pods), " in %u pod%s", tree->pods, fab_s(tree->pods));
+        snprintf(pods, sizeof(pods), " in %u pod%s", tree->pods, fab_base_plural_s(tree->pods));
     if (tree->rails > 1)
         snprintf(rails, sizeof(rails), ", %u rails", tree->rails);
     if (tree->empty_slots > 0)
         snprintf(gaps, sizeof(gaps), ", %u link%s up %s missing", tree->empty_slots,
-                 fab_s(tree->empty_slots), fab_plural(tree->empty_slots, "is", "are"));
+                 fab_base_plural_s(tree->empty_slots),
+                 fab_base_plural(tree->empty_slots, "is", "are"));
     snprintf(why, why_len, "fat tree of %u level%s, %u lea%s%s%s%s", tree->levels,
-             fab_s(tree->levels), leaves, fab_plural(leaves, "f", "ves"), pods, rails, gaps);
+             fab_base_plural_s(tree->levels), leaves, fab_base_plural(leaves, "f", "ves"), pods,
+             rails, gaps);
 }
 
 /* Returns whether most leaves have more hosts than links up, and no multiple of these: then no
@@ -132,7 +134,7 @@ static int prepare(struct fattree *t, char *why, size_t why_len)
     if (status == FAB_OK)
         status = fab_route_dmodk_make(&t->tree, in->lids, &t->dmodk);
     if (status == FAB_OK)
-        status = fab_lft_init(&t->lft, in->fabric->switch_count, in->lids->top);
+        status = fab_target_lft_init(&t->lft, in->fabric->switch_count, in->lids->top);
     return status;
 }
 
@@ -146,14 +148,14 @@ static int run(const struct fab_route_input *in, struct fab_lft *ret_lft, struct
         return FAB_E_INVAL;
     int status = prepare(&t, why, why_len);
     if (status == FAB_OK)
-        status = fab_route_tree_fill(&t.tree, &t.dmodk, in->crew, &t.lft);
+        status = fab_route_tree_fill(&t.tree, &t.dmodk, in->pool, &t.lft);
     if (status == FAB_OK) {
         describe(&t, why, why_len);
         if (in->flawed != NULL && (t.tree.empty_slots > 0 || t.tree.irregular > 0 || uneven(&t)))
             *in->flawed = true;
         *ret_lft = t.lft;
     } else {
-        fab_lft_fini(&t.lft);
+        fab_target_lft_fini(&t.lft);
     }
     fab_route_dmodk_fini(&t.dmodk);
     fab_route_tree_fini(&t.tree);

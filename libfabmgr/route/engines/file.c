@@ -23,9 +23,9 @@ struct given {
     struct fab_graph graph;
     struct fab_lft lft;
     uint32_t *lid; /* [tables->top + 1] the present LID for each LID of the file, or 0 */
-    const struct fab_tables_switch **sw; /* [n] */
-    uint32_t *seen;                      /* [n] the last LID whose paths were followed to here */
-    uint32_t unknown;                    /* switches of the file that are not in the fabric */
+    const struct fab_policy_tables_switch **sw; /* [n] */
+    uint32_t *seen;   /* [n] the last LID whose paths were followed to here */
+    uint32_t unknown; /* switches of the file that are not in the fabric */
     char *why;
     size_t why_len;
 };
@@ -36,7 +36,7 @@ static int prepare(struct given *g)
     size_t n = (size_t)in->fabric->switch_count + 1;
     int status = fab_route_graph_make(in->fabric, &g->graph);
     if (status == FAB_OK)
-        status = fab_lft_init(&g->lft, in->fabric->switch_count, in->lids->top);
+        status = fab_target_lft_init(&g->lft, in->fabric->switch_count, in->lids->top);
     if (status != FAB_OK)
         return status;
     g->lid = calloc((size_t)g->tables->top + 1, sizeof(*g->lid));
@@ -66,11 +66,11 @@ static void fill(struct given *g)
     const struct fab_fabric *f = g->in->fabric;
     size_t known = 0;
     for (uint32_t s = 0; s < g->graph.n; s++) {
-        g->sw[s] = fab_tables_switch(g->tables, f->nodes[s].guid);
+        g->sw[s] = fab_policy_tables_switch(g->tables, f->nodes[s].guid);
         if (g->sw[s] == NULL)
             continue;
         known++;
-        uint8_t *row = fab_lft_row(&g->lft, s);
+        uint8_t *row = fab_target_lft_row(&g->lft, s);
         const struct fab_tables_entry *entry = g->tables->entry + g->sw[s]->first;
         for (size_t i = 0; i < g->sw[s]->count; i++) {
             if (g->lid[entry[i].lid] != 0)
@@ -97,11 +97,12 @@ static int refuse(struct given *g, uint32_t s, uint32_t lid, const char *what)
 static uint32_t switch_of(const struct fab_fabric *f, uint32_t owner)
 {
     uint32_t node = f->ports[owner].node;
-    if (fab_node_is_switch(f, node))
+    if (fab_fabric_node_is_switch(f, node))
         return node;
-    uint32_t peer = fab_peer_node(f, owner);
-    return peer != FAB_NONE && fab_node_is_switch(f, peer) && fab_port_is_up(f, owner) ? peer
-                                                                                       : FAB_NONE;
+    uint32_t peer = fab_fabric_peer_node(f, owner);
+    return peer != FAB_NONE && fab_fabric_node_is_switch(f, peer) && fab_fabric_port_is_up(f, owner)
+               ? peer
+               : FAB_NONE;
 }
 
 /* Follows the path from s to the LID up to a switch that another path to the LID has passed. */
@@ -110,7 +111,7 @@ static int follow(struct given *g, uint32_t s, uint32_t home, uint32_t lid)
     const struct fab_fabric *f = g->in->fabric;
     char what[48];
     while (g->seen[s] != lid) {
-        uint8_t num = fab_lft_row(&g->lft, s)[lid];
+        uint8_t num = fab_target_lft_row(&g->lft, s)[lid];
         g->seen[s] = lid;
         if (g->sw[s] == NULL)
             return refuse(g, s, lid, "is not in the file");
@@ -121,10 +122,10 @@ static int follow(struct given *g, uint32_t s, uint32_t home, uint32_t lid)
             return refuse(g, s, lid, what);
         if (s == home || num == 0)
             return FAB_OK; /* if this is wrong, the proof finds it */
-        uint32_t port = fab_port_id(f, s, num), next = fab_peer_node(f, port);
-        if (next == FAB_NONE || !fab_port_is_up(f, port))
+        uint32_t port = fab_fabric_port_id(f, s, num), next = fab_fabric_peer_node(f, port);
+        if (next == FAB_NONE || !fab_fabric_port_is_up(f, port))
             return refuse(g, s, lid, what);
-        if (!fab_node_is_switch(f, next))
+        if (!fab_fabric_node_is_switch(f, next))
             return FAB_OK;
         s = next;
     }
@@ -136,8 +137,10 @@ static bool has_endports(const struct fab_fabric *f, uint32_t s)
     if (f->self_port != FAB_NONE && f->ports[f->self_port].node == s)
         return true;
     for (unsigned num = 1; num <= f->nodes[s].num_ports; num++) {
-        uint32_t port = fab_port_id(f, s, (uint8_t)num), peer = fab_peer_node(f, port);
-        if (peer != FAB_NONE && !fab_node_is_switch(f, peer) && fab_port_is_up(f, port))
+        uint32_t port = fab_fabric_port_id(f, s, (uint8_t)num),
+                 peer = fab_fabric_peer_node(f, port);
+        if (peer != FAB_NONE && !fab_fabric_node_is_switch(f, peer) &&
+            fab_fabric_port_is_up(f, port))
             return true;
     }
     return false;
@@ -192,7 +195,7 @@ static int run(const struct fab_route_input *in, struct fab_lft *ret_lft, struct
             snprintf(why, why_len, "tables of %zu switches from the file", g.tables->switches);
         *ret_lft = g.lft;
     } else {
-        fab_lft_fini(&g.lft);
+        fab_target_lft_fini(&g.lft);
     }
     free(g.lid);
     free(g.sw);

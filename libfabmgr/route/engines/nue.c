@@ -215,10 +215,10 @@ static void fill_without_hosts(struct nue *u, const struct fab_dlid *dlid)
     for (uint32_t i = 1; i < u->shortest.reached; i++) {
         uint32_t s = u->shortest.at[i], count = u->shortest.first[i + 1] - u->shortest.first[i];
         uint32_t which = dlid->number / u->order.divider[s] % count;
-        fab_lft_row(&u->lft, s)[dlid->lid] =
+        fab_target_lft_row(&u->lft, s)[dlid->lid] =
             u->graph.port_num[u->shortest.port[u->shortest.first[i] + which]];
     }
-    fab_lft_row(&u->lft, u->shortest.at[0])[dlid->lid] = dlid->port;
+    fab_target_lft_row(&u->lft, u->shortest.at[0])[dlid->lid] = dlid->port;
 }
 
 static void balance_all(struct nue *u)
@@ -286,7 +286,7 @@ static int prepare(struct nue *u)
         status =
             fab_route_balance_init(&u->balance, in->fabric, &u->graph, &u->order, &u->shortest);
     if (status == FAB_OK)
-        status = fab_lft_init(&u->lft, in->fabric->switch_count, in->lids->top);
+        status = fab_target_lft_init(&u->lft, in->fabric->switch_count, in->lids->top);
     if (status != FAB_OK)
         return status;
     size_t n = (size_t)u->graph.n;
@@ -303,8 +303,8 @@ static int set_vls(const struct nue *u, struct fab_vls *vls)
     struct fab_dlid dlids[FAB_DLIDS_MAX];
     if (u->lanes < 2)
         return FAB_OK;
-    fab_vls_init(vls, (uint8_t)u->lanes);
-    int status = fab_vls_by_lid(vls, u->in->lids->top);
+    fab_target_vls_init(vls, (uint8_t)u->lanes);
+    int status = fab_target_vls_by_lid(vls, u->in->lids->top);
     for (uint32_t i = 0; i < u->graph.n && status == FAB_OK; i++) {
         for (uint32_t offset = 0; offset < u->destinations.lids_each; offset++) {
             uint32_t count = fab_route_destinations_dlids(&u->destinations, i, offset, dlids);
@@ -365,8 +365,8 @@ static int run(const struct fab_route_input *in, struct fab_lft *ret_lft, struct
         remark(&u, why, why_len);
         *ret_lft = u.lft;
     } else {
-        fab_lft_fini(&u.lft);
-        fab_vls_fini(ret_vls);
+        fab_target_lft_fini(&u.lft);
+        fab_target_vls_fini(ret_vls);
     }
     free(u.lane);
     free(u.slot);

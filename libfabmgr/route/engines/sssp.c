@@ -155,8 +155,8 @@ static void copy_entries(struct sssp *s, uint32_t sw, const struct fab_dlid *fro
                          const struct fab_dlid *to)
 {
     for (uint32_t i = 0; i < s->g->n; i++)
-        fab_lft_row(&s->lft, i)[to->lid] = fab_lft_row(&s->lft, i)[from->lid];
-    fab_lft_row(&s->lft, sw)[to->lid] = to->port;
+        fab_target_lft_row(&s->lft, i)[to->lid] = fab_target_lft_row(&s->lft, i)[from->lid];
+    fab_target_lft_row(&s->lft, sw)[to->lid] = to->port;
 }
 
 /* The LIDs of each switch take the paths of its first `shared` hosts, in turn. */
@@ -191,7 +191,7 @@ static int prepare(struct sssp *s)
     if (ret == FAB_OK)
         ret = fab_route_least_loaded_init(&s->spread, s->g, &s->order);
     if (ret == FAB_OK)
-        ret = fab_lft_init(&s->lft, in->fabric->switch_count, in->lids->top);
+        ret = fab_target_lft_init(&s->lft, in->fabric->switch_count, in->lids->top);
     if (ret != FAB_OK)
         return ret;
     s->paths = fab_route_legal_alloc(s->g->n);
@@ -226,7 +226,7 @@ int fab_route_sssp_route(const struct fab_route_input *in, const struct fab_grap
             share_paths(&s);
         *ret_lft = s.lft;
     } else {
-        fab_lft_fini(&s.lft);
+        fab_target_lft_fini(&s.lft);
     }
     fini(&s);
     return ret;
@@ -250,7 +250,7 @@ int fab_route_sssp_reroute_overloaded(const struct fab_route_input *in, const st
     struct sssp s = {.in = in, .g = g, .batch = FAB_NONE, .legal = true};
     int ret = prepare(&s);
     if (ret == FAB_OK) {
-        fab_lft_fini(&s.lft);
+        fab_target_lft_fini(&s.lft);
         s.lft = *lft; /* the caller's */
         s.balance.whole = true;
         for (uint32_t index = 0; index < s.destinations.edges; index++)
@@ -258,7 +258,7 @@ int fab_route_sssp_reroute_overloaded(const struct fab_route_input *in, const st
         reroute_overloaded(&s, OVERLOADED_PERCENT, FAB_BALANCE_TOGETHER);
         reroute_overloaded(&s, OVERLOADED_PERCENT, FAB_BALANCE_SPREAD);
     } else {
-        fab_lft_fini(&s.lft);
+        fab_target_lft_fini(&s.lft);
     }
     fini(&s);
     return ret;

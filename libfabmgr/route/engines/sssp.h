@@ -19,7 +19,7 @@ enum fab_sssp_weight {
 #define FAB_SSSP_PER_LID 0
 #define FAB_SSSP_OF_HOSTS UINT32_MAX
 /* g is the graph of in->fabric. The tables use one VL and are not proven to be deadlock-free. The
- * caller calls fab_lft_fini(). NOMEM. */
+ * caller calls fab_target_lft_fini(). NOMEM. */
 int fab_route_sssp_route(const struct fab_route_input *in, const struct fab_graph *g,
                          enum fab_sssp_weight weight, uint32_t paths, struct fab_lft *ret_lft);
 /* Reroutes the LIDs that take overloaded links in tables that updn made; other entries stay. NOMEM:

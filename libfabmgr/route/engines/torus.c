@@ -121,7 +121,7 @@ static int set_sls(struct torus *t)
     t->vls.sls = (uint8_t)(1u << t->rings);
     if (t->rings == 0)
         return FAB_OK;
-    int status = fab_vls_by_pair(&t->vls, n);
+    int status = fab_target_vls_by_pair(&t->vls, n);
     for (uint32_t to = 0; to < n && status == FAB_OK; to++) {
         for (uint32_t from = 0; from < n; from++) {
             unsigned sl = 0;
@@ -137,12 +137,12 @@ static int set_sls(struct torus *t)
 static int set_classes(struct torus *t)
 {
     const struct fab_fabric *f = t->in->fabric;
-    int status = fab_vls_by_class(&t->vls, f->port_count);
+    int status = fab_target_vls_by_class(&t->vls, f->port_count);
     if (status != FAB_OK)
         return status;
     for (uint32_t s = 0; s < t->graph.n; s++) {
         for (uint32_t p = t->graph.port_at[s]; p < t->graph.port_at[s + 1]; p++)
-            t->vls.port_class[fab_port_id(f, s, t->graph.port_num[p])] =
+            t->vls.port_class[fab_fabric_port_id(f, s, t->graph.port_num[p])] =
                 (uint8_t)(1 + rank_of(t, s, t->graph.port_peer[p]));
     }
     t->vls.classes = (uint8_t)(1 + t->grid.dims);
@@ -171,7 +171,7 @@ static int make_vls(struct torus *t)
     int status = fab_route_vls_check(t->in, need, t->why, t->why_len);
     if (status != FAB_OK)
         return status;
-    fab_vls_init(&t->vls, (uint8_t)need);
+    fab_target_vls_init(&t->vls, (uint8_t)need);
     status = set_sls(t);
     if (status == FAB_OK)
         status = set_classes(t);
@@ -243,7 +243,7 @@ static int prepare(struct torus *t, int check(struct torus *))
         ret = fab_route_destinations_in_sequence(t->in, &t->graph, sequence_of(&t->grid),
                                                  &t->destinations);
     if (ret == FAB_OK)
-        ret = fab_lft_init(&t->lft, f->switch_count, t->in->lids->top);
+        ret = fab_target_lft_init(&t->lft, f->switch_count, t->in->lids->top);
     return ret;
 }
 
@@ -283,7 +283,7 @@ static void describe(const struct torus *t)
     size_t len = (size_t)snprintf(t->why, t->why_len, "%s", text);
     if (holes > 0 && len < t->why_len)
         len += (size_t)snprintf(t->why + len, t->why_len - len, ", %u switch%s missing", holes,
-                                fab_es(holes));
+                                fab_base_plural_es(holes));
     if (t->turns_back && len < t->why_len)
         snprintf(t->why + len, t->why_len - len, ", paths turn early around gaps");
 }
@@ -306,8 +306,8 @@ static int run(const struct fab_route_input *in, int check(struct torus *), stru
         *ret_lft = t.lft;
         *ret_vls = t.vls;
     } else {
-        fab_lft_fini(&t.lft);
-        fab_vls_fini(&t.vls);
+        fab_target_lft_fini(&t.lft);
+        fab_target_vls_fini(&t.vls);
     }
     fab_route_destinations_fini(&t.destinations);
     fab_route_next_hops_fini(&t.next_hops);

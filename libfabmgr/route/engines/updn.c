@@ -99,7 +99,7 @@ static int route(struct updn *u)
         fab_route_sssp_route(u->in, &u->graph, FAB_SSSP_LEGAL_PATH, FAB_SSSP_PER_LID, &rebalanced);
     if (ret != FAB_OK)
         return ret;
-    fab_lft_fini(&u->lft);
+    fab_target_lft_fini(&u->lft);
     u->lft = rebalanced;
     return FAB_OK;
 }
@@ -115,7 +115,7 @@ static int prepare(struct updn *u)
     if (ret == FAB_OK)
         ret = fab_route_least_loaded_init(&u->spread, &u->graph, &u->order);
     if (ret == FAB_OK)
-        ret = fab_lft_init(&u->lft, in->fabric->switch_count, in->lids->top);
+        ret = fab_target_lft_init(&u->lft, in->fabric->switch_count, in->lids->top);
     if (ret != FAB_OK)
         return ret;
     u->paths = fab_route_legal_alloc(u->graph.n);
@@ -148,7 +148,7 @@ static int run(const struct fab_route_input *in, struct fab_lft *ret_lft, struct
         describe(&u, why, why_len);
         *ret_lft = u.lft;
     } else {
-        fab_lft_fini(&u.lft);
+        fab_target_lft_fini(&u.lft);
     }
     free(u.paths);
     fab_route_least_loaded_fini(&u.spread);

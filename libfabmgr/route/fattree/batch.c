@@ -20,8 +20,8 @@ int fab_route_batch_init(struct fab_batch *b)
     b->paths = fab_route_legal_alloc(b->t->g->n);
     b->row_of = b->paths != NULL ? fab_route_legal_row_of(b->paths, b->t->g->n) : NULL;
     b->descends = b->paths != NULL ? fab_route_legal_descends(b->paths, b->t->g->n) : NULL;
-    b->class_row_of = fab_alloc_array(n, 2 * sizeof(*b->class_row_of));
-    b->class_row = fab_alloc_array(n, 2 * sizeof(*b->class_row));
+    b->class_row_of = fab_base_alloc_array(n, 2 * sizeof(*b->class_row_of));
+    b->class_row = fab_base_alloc_array(n, 2 * sizeof(*b->class_row));
     return b->paths && b->class_row_of && b->class_row ? FAB_OK : FAB_E_NOMEM;
 }
 

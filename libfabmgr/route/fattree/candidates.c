@@ -94,7 +94,7 @@ static uint8_t probe_slots(const struct choice *x, uint32_t slot, uint32_t quoti
         if (slot_is_good(x, probe))
             return x->slot_num[probe];
         uint64_t key = ((uint64_t)number << 32) + ((uint64_t)x->lower_pos << 16) + i;
-        probe = (uint32_t)(fab_mix64(key + 1) % k);
+        probe = (uint32_t)(fab_base_mix64(key + 1) % k);
     }
     for (uint32_t i = 0; i < k; i++, probe = probe + 1 < k ? probe + 1 : 0) {
         if (slot_is_good(x, probe))

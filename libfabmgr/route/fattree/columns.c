@@ -122,7 +122,7 @@ static bool fill_column(const struct fab_batch *b, uint32_t s,
                                        .s = s,
                                        .dest = b->first + column,
                                        .column = column,
-                                       .row = fab_lft_row(b->lft, s),
+                                       .row = fab_target_lft_row(b->lft, s),
                                        .dlid = b->dmodk->dlid + dest_lids->at,
                                        .dlids = *dest_lids};
     uint8_t key = decisions->key[column];
@@ -153,7 +153,7 @@ static bool fill_single(const struct fab_batch *b, uint32_t s,
         entry[i] = key[i] == FAB_DECISION_SLOTS    ? slots[i]
                    : key[i] == FAB_DECISION_CHOOSE ? FAB_LFT_NO_ROUTE
                                                    : key[i];
-    memcpy(fab_lft_row(b->lft, s) + b->from[0], entry, b->count);
+    memcpy(fab_target_lft_row(b->lft, s) + b->from[0], entry, b->count);
     const uint8_t *other = memchr(key, FAB_DECISION_CHOOSE, b->count);
     for (uint32_t i; other != NULL; other = memchr(key + i, FAB_DECISION_CHOOSE, b->count - i)) {
         i = (uint32_t)(other - key);
@@ -166,7 +166,7 @@ bool fab_route_columns_fill(const struct fab_batch *b, uint32_t s,
                             const struct fab_decisions *decisions)
 {
     const uint8_t *pattern = b->patterns->of[s], *key = decisions->key;
-    uint8_t *row = fab_lft_row(b->lft, s);
+    uint8_t *row = fab_target_lft_row(b->lft, s);
     bool simple = true;
     if (b->single && pattern != NULL)
         return fill_single(b, s, decisions, pattern);

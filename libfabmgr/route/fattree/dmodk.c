@@ -27,9 +27,9 @@ static bool attachment(const struct fab_fabric *f, uint32_t owner, uint32_t *ret
     const struct fab_port *p = &f->ports[owner];
     *ret_sw = p->node;
     *ret_num = 0;
-    if (fab_node_is_switch(f, p->node))
+    if (fab_fabric_node_is_switch(f, p->node))
         return p->num == 0;
-    if (!fab_port_is_up(f, owner) || !fab_node_is_switch(f, f->ports[p->peer].node))
+    if (!fab_fabric_port_is_up(f, owner) || !fab_fabric_node_is_switch(f, f->ports[p->peer].node))
         return false;
     *ret_sw = f->ports[p->peer].node;
     *ret_num = f->ports[p->peer].num;
@@ -39,7 +39,7 @@ static bool attachment(const struct fab_fabric *f, uint32_t owner, uint32_t *ret
 static uint32_t number_of(const struct fab_tree *t, uint32_t owner, uint32_t sw, uint8_t position)
 {
     uint32_t node = t->f->ports[owner].node;
-    uint32_t hashed = (uint32_t)fab_mix64(t->f->nodes[node].guid) & HASH_MASK;
+    uint32_t hashed = (uint32_t)fab_base_mix64(t->f->nodes[node].guid) & HASH_MASK;
     if (!t->o->leaf[sw])
         return hashed + position;
     uint32_t first = t->number[sw] * t->leaf_size;
@@ -82,7 +82,7 @@ static void list_dlids(const struct fab_tree *t, const struct fab_lids *lids, bo
     for (uint32_t lid = 1; lid <= lids->top; lid++) {
         uint32_t owner = lids->owner[lid], sw;
         uint8_t num;
-        if (owner == FAB_NONE || fab_node_is_switch(t->f, t->f->ports[owner].node) == ends ||
+        if (owner == FAB_NONE || fab_fabric_node_is_switch(t->f, t->f->ports[owner].node) == ends ||
             !attachment(t->f, owner, &sw, &num))
             continue;
         if (num != 0 && known != sw) {
@@ -120,7 +120,7 @@ static int make_dlids(const struct fab_tree *t, const struct fab_lids *lids, str
     if (next == NULL || first == NULL || l->sw == NULL || l->dest == NULL)
         goto out;
     count_dlids(t, lids, next, first, l);
-    l->dlid = fab_alloc_array(l->count, sizeof(*l->dlid));
+    l->dlid = fab_base_alloc_array(l->count, sizeof(*l->dlid));
     if (l->dlid == NULL)
         goto out;
     for (uint32_t i = 0, at = 0; i < l->dests; i++) {
@@ -144,7 +144,7 @@ out:
 
 static int compute_slots(const struct fab_dmodk *l, struct fab_dmodk_slots *g)
 {
-    g->slot = fab_alloc_array(l->count, 1);
+    g->slot = fab_base_alloc_array(l->count, 1);
     if (g->slot == NULL)
         return FAB_E_NOMEM;
     for (uint32_t i = 0; i < l->count; i++)
@@ -162,7 +162,7 @@ static int find_slots(struct fab_dmodk *l, size_t *room, uint32_t divider, uint3
         i++;
     if (i == l->slots_count || l->slots_count == 0) {
         struct fab_dmodk_slots *more =
-            fab_grow(l->slots_of, sizeof(*more), (size_t)l->slots_count + 2, room);
+            fab_base_grow(l->slots_of, sizeof(*more), (size_t)l->slots_count + 2, room);
         if (more == NULL)
             return FAB_E_NOMEM;
         l->slots_of = more;

@@ -80,10 +80,10 @@ static __attribute__((noinline)) const uint8_t *fill_first(struct fab_batch *b, 
         if (row == NULL && !fab_route_columns_fill(b, s, &decisions))
             return NULL;
         b->cached[at] = s;
-        b->cached_row[at] = row != NULL ? row : fab_lft_row(b->lft, s);
+        b->cached_row[at] = row != NULL ? row : fab_target_lft_row(b->lft, s);
     }
     b->class_row_of[b->t->full_class[class_id]] = b->row_of[s];
-    b->class_row[b->t->full_class[class_id]] = row != NULL ? row : fab_lft_row(b->lft, s);
+    b->class_row[b->t->full_class[class_id]] = row != NULL ? row : fab_target_lft_row(b->lft, s);
     return row;
 }
 
@@ -103,7 +103,7 @@ static void copy(const struct worker *h, uint32_t first, uint32_t end, uint32_t 
                  const uint8_t *from)
 {
     const struct fab_batch *a = &h->batch[first], *z = &h->batch[end - 1];
-    uint8_t *row = fab_lft_row(a->lft, s);
+    uint8_t *row = fab_target_lft_row(a->lft, s);
     for (uint32_t i = 0; i < a->ranges; i++)
         memcpy(row + a->from[i], from + a->from[i], z->to[i] - a->from[i]);
 }
@@ -157,15 +157,16 @@ static void worker_fini(struct worker *h)
         fab_route_batch_fini(&h->batch[k]);
 }
 
-static int fill_all(const struct fab_batch *what, const struct fab_crew *crew)
+static int fill_all(const struct fab_batch *what, const struct fab_pool *pool)
 {
-    uint32_t workers = fab_crew_hands(crew), together = BATCHES * FAB_LEGAL_BATCH;
+    uint32_t workers = fab_base_pool_workers(pool), together = BATCHES * FAB_LEGAL_BATCH;
     struct worker *worker = calloc(workers, sizeof(*worker));
     int status = worker != NULL ? FAB_OK : FAB_E_NOMEM;
     for (uint32_t i = 0; i < workers && status == FAB_OK; i++)
         status = worker_init(&worker[i], what);
     if (status == FAB_OK)
-        fab_crew_run(crew, (what->dmodk->dests + together - 1) / together, fill_batches, worker);
+        fab_base_pool_run(pool, (what->dmodk->dests + together - 1) / together, fill_batches,
+                          worker);
     for (uint32_t i = 0; i < workers && worker != NULL; i++)
         worker_fini(&worker[i]);
     free(worker);
@@ -173,13 +174,13 @@ static int fill_all(const struct fab_batch *what, const struct fab_crew *crew)
 }
 
 int fab_route_tree_fill(const struct fab_tree *t, const struct fab_dmodk *dmodk,
-                        const struct fab_crew *crew, const struct fab_lft *lft)
+                        const struct fab_pool *pool, const struct fab_lft *lft)
 {
     struct fab_slot_patterns patterns = {0};
     int status = fab_route_slot_patterns_make(t, dmodk, lft->top, &patterns);
     if (status == FAB_OK)
         status = fill_all(
-            &(struct fab_batch){.t = t, .dmodk = dmodk, .patterns = &patterns, .lft = lft}, crew);
+            &(struct fab_batch){.t = t, .dmodk = dmodk, .patterns = &patterns, .lft = lft}, pool);
     fab_route_slot_patterns_fini(&patterns);
     return status;
 }

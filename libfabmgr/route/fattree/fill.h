@@ -3,12 +3,12 @@
 #ifndef LIBFABMGR_ROUTE_FATTREE_FILL_H
 #define LIBFABMGR_ROUTE_FATTREE_FILL_H
 
-#include "libfabmgr/base/crew.h"
+#include "libfabmgr/base/pool.h"
 #include "libfabmgr/route/fattree/dmodk.h"
 
 /* Writes all entries. A work item of the thread pool (or NULL) is some batches of 64 destinations.
  * NOMEM. */
 int fab_route_tree_fill(const struct fab_tree *t, const struct fab_dmodk *dmodk,
-                        const struct fab_crew *crew, const struct fab_lft *lft);
+                        const struct fab_pool *pool, const struct fab_lft *lft);
 
 #endif

@@ -27,9 +27,9 @@ static const char *last_word(const char *desc)
 /* The node of the host that is attached to the port, or FAB_NONE. */
 static uint32_t host_on(const struct fab_fabric *f, uint32_t port)
 {
-    uint32_t node = fab_peer_node(f, port);
-    bool is_host = node != FAB_NONE && !fab_node_is_switch(f, node) &&
-                   !f->nodes[node].aggregation && fab_port_is_up(f, port);
+    uint32_t node = fab_fabric_peer_node(f, port);
+    bool is_host = node != FAB_NONE && !fab_fabric_node_is_switch(f, node) &&
+                   !f->nodes[node].aggregation && fab_fabric_port_is_up(f, port);
     return is_host ? node : FAB_NONE;
 }
 
@@ -41,7 +41,7 @@ static const char *word_of(const struct fab_fabric *f, uint32_t sw)
     uint32_t votes = 0, hosts = 0, matching = 0;
     for (unsigned pass = 0; pass < 2; pass++) {
         for (unsigned num = 1; num <= f->nodes[sw].num_ports; num++) {
-            uint32_t node = host_on(f, fab_port_id(f, sw, (uint8_t)num));
+            uint32_t node = host_on(f, fab_fabric_port_id(f, sw, (uint8_t)num));
             const char *theirs = node != FAB_NONE ? last_word(f->nodes[node].desc) : NULL;
             bool same = word != NULL && theirs != NULL && strcmp(word, theirs) == 0;
             if (node == FAB_NONE)

@@ -236,8 +236,9 @@ static void size_leaves(struct fab_tree *t)
     uint8_t positions[256];
     for (uint32_t s = 0; s < t->g->n; s++) {
         for (unsigned num = 1; t->o->leaf[s] && num <= f->nodes[s].num_ports; num++) {
-            uint32_t port = fab_port_id(f, s, (uint8_t)num), peer = fab_peer_node(f, port);
-            if (num < first && peer != FAB_NONE && !fab_node_is_switch(f, peer) &&
+            uint32_t port = fab_fabric_port_id(f, s, (uint8_t)num),
+                     peer = fab_fabric_peer_node(f, port);
+            if (num < first && peer != FAB_NONE && !fab_fabric_node_is_switch(f, peer) &&
                 !f->nodes[peer].aggregation)
                 first = num;
         }

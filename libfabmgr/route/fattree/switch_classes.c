@@ -118,8 +118,8 @@ static int find_classes(struct fab_tree *t, bool upper, uint32_t *port_class, ui
 
 int fab_route_tree_classes(struct fab_tree *t)
 {
-    uint32_t *port_class = fab_alloc_array(t->g->n, sizeof(*port_class));
-    uint32_t *full_class = fab_alloc_array(t->g->n, sizeof(*full_class));
+    uint32_t *port_class = fab_base_alloc_array(t->g->n, sizeof(*port_class));
+    uint32_t *full_class = fab_base_alloc_array(t->g->n, sizeof(*full_class));
     int status = port_class != NULL && full_class != NULL ? FAB_OK : FAB_E_NOMEM;
     for (unsigned upper = 0; upper < 2 && status == FAB_OK; upper++)
         status = find_classes(t, upper == 1, port_class, full_class);

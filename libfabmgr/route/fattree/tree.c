@@ -70,9 +70,9 @@ static int ports_make(const struct fab_graph *g, const struct fab_updown *s,
                       struct fab_nbr_ports *ret)
 {
     struct fab_nbr_ports c = {0};
-    uint32_t *local = fab_alloc_array((size_t)g->n + 1, sizeof(*local));
-    c.at = fab_alloc_array((size_t)s->at[g->n] + 1, sizeof(*c.at));
-    c.num = fab_alloc_array((size_t)g->port_at[g->n] + 1, sizeof(*c.num));
+    uint32_t *local = fab_base_alloc_array((size_t)g->n + 1, sizeof(*local));
+    c.at = fab_base_alloc_array((size_t)s->at[g->n] + 1, sizeof(*c.at));
+    c.num = fab_base_alloc_array((size_t)g->port_at[g->n] + 1, sizeof(*c.num));
     if (local == NULL || c.at == NULL || c.num == NULL) {
         free(local);
         ports_fini(&c);
@@ -276,10 +276,11 @@ uint32_t fab_route_tree_host_positions(const struct fab_fabric *f, uint32_t sw, 
 {
     uint32_t hosts = 0, positions = 0, position = 0;
     for (unsigned num = 1; num <= f->nodes[sw].num_ports; num++) {
-        uint32_t port = fab_port_id(f, sw, (uint8_t)num), peer = fab_peer_node(f, port);
-        bool to_switch = peer != FAB_NONE && fab_node_is_switch(f, peer);
+        uint32_t port = fab_fabric_port_id(f, sw, (uint8_t)num),
+                 peer = fab_fabric_peer_node(f, port);
+        bool to_switch = peer != FAB_NONE && fab_fabric_node_is_switch(f, peer);
         bool host = peer != FAB_NONE && !to_switch && !f->nodes[peer].aggregation &&
-                    fab_port_is_up(f, port);
+                    fab_fabric_port_is_up(f, port);
         position += num > first && !to_switch;
         ret[num] = (uint8_t)position;
         hosts += host;
@@ -289,9 +290,11 @@ uint32_t fab_route_tree_host_positions(const struct fab_fabric *f, uint32_t sw, 
         return positions;
     positions = 0;
     for (unsigned num = 1; num <= f->nodes[sw].num_ports; num++) {
-        uint32_t port = fab_port_id(f, sw, (uint8_t)num), peer = fab_peer_node(f, port);
+        uint32_t port = fab_fabric_port_id(f, sw, (uint8_t)num),
+                 peer = fab_fabric_peer_node(f, port);
         ret[num] = (uint8_t)positions;
-        positions += peer != FAB_NONE && !fab_node_is_switch(f, peer) && fab_port_is_up(f, port);
+        positions += peer != FAB_NONE && !fab_fabric_node_is_switch(f, peer) &&
+                     fab_fabric_port_is_up(f, port);
     }
     return positions;
 }

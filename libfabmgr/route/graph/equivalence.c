@@ -15,12 +15,12 @@ int fab_route_equivalence_classes(const struct fab_equivalence *k, uint32_t n, u
     uint32_t size = 64;
     while (size < 2 * n)
         size *= 2;
-    uint32_t *first = fab_alloc_array(size, sizeof(*first));
+    uint32_t *first = fab_base_alloc_array(size, sizeof(*first));
     if (first == NULL)
         return FAB_E_NOMEM;
     memset(first, 0xff, size * sizeof(*first)); /* FAB_NONE */
     for (uint32_t s = 0; s < n; s++) {
-        uint32_t at = (uint32_t)fab_mix64(k->hash(k->ctx, s)) & (size - 1);
+        uint32_t at = (uint32_t)fab_base_mix64(k->hash(k->ctx, s)) & (size - 1);
         while (first[at] != FAB_NONE && !k->equal(k->ctx, first[at], s))
             at = (at + 1) & (size - 1);
         if (first[at] == FAB_NONE)

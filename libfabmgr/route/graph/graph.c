@@ -42,13 +42,13 @@ static uint32_t isls_of(const struct fab_fabric *f, uint32_t sw, struct isl isls
 {
     uint32_t count = 0;
     for (unsigned num = 1; num <= f->nodes[sw].num_ports; num++) {
-        uint32_t port = fab_port_id(f, sw, (uint8_t)num);
-        uint32_t peer = fab_peer_node(f, port);
-        if (peer == FAB_NONE || peer == sw || !fab_node_is_switch(f, peer) ||
-            !fab_port_is_up(f, port))
+        uint32_t port = fab_fabric_port_id(f, sw, (uint8_t)num);
+        uint32_t peer = fab_fabric_peer_node(f, port);
+        if (peer == FAB_NONE || peer == sw || !fab_fabric_node_is_switch(f, peer) ||
+            !fab_fabric_port_is_up(f, port))
             continue;
         isls[count++] = (struct isl){
-            .peer = peer, .num = (uint8_t)num, .rate = fab_link_rate(&f->ports[port].info)};
+            .peer = peer, .num = (uint8_t)num, .rate = fab_wire_link_rate(&f->ports[port].info)};
     }
     qsort(isls, count, sizeof(isls[0]), by_peer);
     for (uint32_t i = 1; i < count; i++) {
@@ -62,10 +62,10 @@ static uint32_t count_hosts(const struct fab_fabric *f, uint32_t sw)
 {
     uint32_t hosts = 0;
     for (unsigned num = 1; num <= f->nodes[sw].num_ports; num++) {
-        uint32_t port = fab_port_id(f, sw, (uint8_t)num);
-        uint32_t peer = fab_peer_node(f, port);
-        if (peer != FAB_NONE && !fab_node_is_switch(f, peer) && !f->nodes[peer].aggregation &&
-            fab_port_is_up(f, port))
+        uint32_t port = fab_fabric_port_id(f, sw, (uint8_t)num);
+        uint32_t peer = fab_fabric_peer_node(f, port);
+        if (peer != FAB_NONE && !fab_fabric_node_is_switch(f, peer) &&
+            !f->nodes[peer].aggregation && fab_fabric_port_is_up(f, port))
             hosts++;
     }
     return hosts;

@@ -107,7 +107,7 @@ static void number_edges(struct classes *w)
                 w->edge[i] = w->edges++;
         }
     }
-    fab_sets_init(w->set, w->edges);
+    fab_base_sets_init(w->set, w->edges);
 }
 
 static void mark_neighbours(struct classes *w, uint32_t u)
@@ -128,13 +128,13 @@ static void join_triangles(struct classes *w)
             for (uint32_t k = g->nbr_at[v]; v > u && k < g->nbr_at[v + 1]; k++) {
                 if (w->adjacent[g->nbr[k]] != u + 1)
                     continue;
-                fab_sets_join(w->set, w->edge[i], w->edge[k]);
-                fab_sets_join(w->set, w->edge[i], w->edge[w->first[g->nbr[k]]]);
+                fab_base_sets_join(w->set, w->edge[i], w->edge[k]);
+                fab_base_sets_join(w->set, w->edge[i], w->edge[w->first[g->nbr[k]]]);
             }
         }
     }
     for (uint32_t e = 0; e < w->edges; e++)
-        w->row[e] = fab_sets_find(w->set, e);
+        w->row[e] = fab_base_sets_find(w->set, e);
 }
 
 /* ---- squares --------------------------------------------------------------------------------- */
@@ -183,8 +183,8 @@ static void each_square(struct classes *w, square_fn *fn)
 
 static void join_opposite(struct classes *w, const uint32_t side[4])
 {
-    fab_sets_join(w->set, side[0], side[3]);
-    fab_sets_join(w->set, side[1], side[2]);
+    fab_base_sets_join(w->set, side[0], side[3]);
+    fab_base_sets_join(w->set, side[1], side[2]);
     for (unsigned i = 0; i < 4; i++)
         w->square[side[i]] = true;
 }
@@ -194,8 +194,8 @@ static void mark_crossing(struct classes *w, const uint32_t side[4])
     uint32_t a = w->class_of[side[0]], b = w->class_of[side[2]];
     if (a == b)
         return;
-    fab_bits_set(w->cross + a * w->words, b);
-    fab_bits_set(w->cross + b * w->words, a);
+    fab_base_bits_set(w->cross + a * w->words, b);
+    fab_base_bits_set(w->cross + b * w->words, a);
 }
 
 /* ---- classes of parallel links --------------------------------------------------------------- */
@@ -206,10 +206,10 @@ static bool number_classes(struct classes *w)
     for (uint32_t e = 0; e < w->edges; e++) {
         w->class_of[e] = FAB_NONE;
         if (w->square[e])
-            w->square[fab_sets_find(w->set, e)] = true;
+            w->square[fab_base_sets_find(w->set, e)] = true;
     }
     for (uint32_t e = 0; e < w->edges; e++) {
-        uint32_t root = fab_sets_find(w->set, e);
+        uint32_t root = fab_base_sets_find(w->set, e);
         if (root == e && w->square[e])
             w->class_of[e] = w->count++;
         w->class_of[e] = w->class_of[root];
@@ -219,7 +219,7 @@ static bool number_classes(struct classes *w)
 
 static int find_crossings(struct classes *w)
 {
-    w->words = fab_bits_words(w->count);
+    w->words = fab_base_bits_words(w->count);
     w->cross = calloc((size_t)w->count * w->words + 1, sizeof(*w->cross));
     w->dim = calloc((size_t)w->count + 1, sizeof(*w->dim));
     if (w->cross == NULL || w->dim == NULL)
@@ -236,7 +236,7 @@ static bool cross_mostly_same(const struct classes *w, uint32_t a, uint32_t b)
     size_t common = 0;
     for (size_t i = 0; i < w->words; i++)
         common += (size_t)__builtin_popcountll(x[i] & y[i]);
-    size_t of_a = fab_bits_count(x, w->count), of_b = fab_bits_count(y, w->count);
+    size_t of_a = fab_base_bits_count(x, w->count), of_b = fab_base_bits_count(y, w->count);
     return common * 2 > (of_a < of_b ? of_a : of_b);
 }
 
@@ -247,10 +247,11 @@ static void join_classes_at(struct classes *w, uint32_t u)
         uint32_t a = w->class_of[w->edge[i]];
         for (uint32_t k = i + 1; a != FAB_NONE && k < g->nbr_at[u + 1]; k++) {
             uint32_t b = w->class_of[w->edge[k]];
-            if (b == FAB_NONE || b == a || fab_bits_get(w->cross + a * w->words, b) ||
-                fab_sets_find(w->dim, a) == fab_sets_find(w->dim, b) || !cross_mostly_same(w, a, b))
+            if (b == FAB_NONE || b == a || fab_base_bits_get(w->cross + a * w->words, b) ||
+                fab_base_sets_find(w->dim, a) == fab_base_sets_find(w->dim, b) ||
+                !cross_mostly_same(w, a, b))
                 continue;
-            fab_sets_join(w->dim, a, b);
+            fab_base_sets_join(w->dim, a, b);
         }
     }
 }
@@ -261,7 +262,7 @@ static int number_dims(struct classes *w, struct fab_dimensions *s, char *why, s
 {
     uint32_t number[FAB_DIMENSIONS_MAX];
     for (uint32_t i = 0; i < w->count; i++) {
-        if (fab_sets_find(w->dim, i) != i)
+        if (fab_base_sets_find(w->dim, i) != i)
             continue;
         if (s->dims == FAB_DIMENSIONS_MAX) {
             snprintf(why, why_len, "no grid: more than %u dimensions", FAB_DIMENSIONS_MAX);
@@ -273,7 +274,7 @@ static int number_dims(struct classes *w, struct fab_dimensions *s, char *why, s
         uint32_t class_of = w->class_of[w->edge[i]];
         s->dim[i] = FAB_DIMENSION_NONE;
         for (uint32_t d = 0; class_of != FAB_NONE && d < s->dims; d++) {
-            if (number[d] == fab_sets_find(w->dim, class_of))
+            if (number[d] == fab_base_sets_find(w->dim, class_of))
                 s->dim[i] = (uint8_t)d;
         }
     }
@@ -318,11 +319,11 @@ static void rows_at(const struct fab_graph *g, uint32_t u, uint32_t set[256])
 {
     const uint32_t *nbr = g->nbr + g->nbr_at[u];
     uint32_t count = g->nbr_at[u + 1] - g->nbr_at[u];
-    fab_sets_init(set, count);
+    fab_base_sets_init(set, count);
     for (uint32_t i = 0; i < count; i++) {
         for (uint32_t k = i + 1; k < count; k++) {
             if (g->nbr[slot_of(g, nbr[i], nbr[k])] == nbr[k])
-                fab_sets_join(set, i, k);
+                fab_base_sets_join(set, i, k);
         }
     }
 }
@@ -337,7 +338,7 @@ static bool too_many_neighbours(const struct fab_graph *g, uint32_t u)
     uint32_t count = g->nbr_at[u + 1] - g->nbr_at[u];
     rows_at(g, u, set);
     for (uint32_t i = 0; i < count; i++)
-        size[fab_sets_find(set, i)]++;
+        size[fab_base_sets_find(set, i)]++;
     for (uint32_t i = 0; i < count && places <= limit; i++) {
         if (size[i] == 1 && ++singles % 2 == 0)
             places *= 3;

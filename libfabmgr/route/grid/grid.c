@@ -58,11 +58,11 @@ static bool runs_in(const struct recognition *v, uint32_t slot, uint32_t d)
 static void join_slices(const struct recognition *v, uint32_t d, uint32_t *set)
 {
     const struct fab_graph *g = v->g;
-    fab_sets_init(set, g->n);
+    fab_base_sets_init(set, g->n);
     for (uint32_t u = 0; u < g->n; u++) {
         for (uint32_t i = g->nbr_at[u]; i < g->nbr_at[u + 1]; i++) {
             if (!runs_in(v, i, d) && v->s->dim[i] != FAB_DIMENSION_NONE)
-                fab_sets_join(set, u, g->nbr[i]);
+                fab_base_sets_join(set, u, g->nbr[i]);
         }
     }
 }
@@ -71,7 +71,7 @@ static void join_slices(const struct recognition *v, uint32_t d, uint32_t *set)
 static void number_slices(const struct recognition *v, struct slices *s, uint32_t *set)
 {
     for (uint32_t u = 0; u < v->g->n; u++) {
-        uint32_t root = fab_sets_find(set, u);
+        uint32_t root = fab_base_sets_find(set, u);
         s->of[u] = root == u ? s->size++ : s->of[root];
     }
 }
@@ -89,7 +89,7 @@ static int link_slices(const struct recognition *v, struct slices *s, uint32_t d
                          name(v, u), name(v, g->nbr[i]));
                 return FAB_E_UNSUPPORTED;
             }
-            s->links += fab_bits_take(s->linked + a * s->words, b);
+            s->links += fab_base_bits_add(s->linked + a * s->words, b);
         }
     }
     s->links /= 2;
@@ -110,7 +110,7 @@ static int make_slices(struct recognition *v, uint32_t d)
         snprintf(v->why, v->why_len, "no grid: more than %u switches in a row", SIZE_MAX_SLICES);
         return FAB_E_UNSUPPORTED;
     }
-    s->words = fab_bits_words(s->size);
+    s->words = fab_base_bits_words(s->size);
     s->linked = calloc(s->size * s->words + 1, sizeof(*s->linked));
     s->number = calloc((size_t)s->size + 1, sizeof(*s->number));
     s->sequence = calloc((size_t)s->size + 1, sizeof(*s->sequence));
@@ -123,7 +123,7 @@ static int make_slices(struct recognition *v, uint32_t d)
 
 static uint32_t degree(const struct slices *s, uint32_t i)
 {
-    return (uint32_t)fab_bits_count(s->linked + i * s->words, s->size);
+    return (uint32_t)fab_base_bits_count(s->linked + i * s->words, s->size);
 }
 
 /* Follows a ring or path from `first`, of two neighbours to the lower one first. Returns whether
@@ -134,11 +134,11 @@ static bool walk(struct slices *s, uint32_t first)
     uint32_t at = first, count = 0;
     for (;;) {
         size_t next = 0;
-        fab_bits_set(visited + at * s->words, at);
+        fab_base_bits_set(visited + at * s->words, at);
         s->sequence[count++] = at;
         for (; next < s->size; next++) {
-            next = fab_bits_next(visited + at * s->words, s->size, next);
-            if (next == s->size || !fab_bits_get(visited + next * s->words, next))
+            next = fab_base_bits_next(visited + at * s->words, s->size, next);
+            if (next == s->size || !fab_base_bits_get(visited + next * s->words, next))
                 break;
         }
         if (next >= s->size)

@@ -40,8 +40,9 @@ struct reading {
 static uint32_t channel_of(const struct fab_channel_numbering *l, const struct reading *r,
                            uint32_t sw, uint32_t lid)
 {
-    uint8_t num = fab_lft_row(r->lft, sw)[lid];
-    return num <= r->f->nodes[sw].num_ports ? l->by_port[fab_port_id(r->f, sw, num)] : FAB_NONE;
+    uint8_t num = fab_target_lft_row(r->lft, sw)[lid];
+    return num <= r->f->nodes[sw].num_ports ? l->by_port[fab_fabric_port_id(r->f, sw, num)]
+                                            : FAB_NONE;
 }
 
 /* The last switch on the paths to the LID, or FAB_NONE. */
@@ -51,7 +52,7 @@ static uint32_t switch_of(const struct reading *r, uint32_t lid)
     if (port == FAB_NONE)
         return FAB_NONE;
     uint32_t node = r->f->ports[port].node;
-    return fab_node_is_switch(r->f, node) ? node : fab_peer_node(r->f, port);
+    return fab_fabric_node_is_switch(r->f, node) ? node : fab_fabric_peer_node(r->f, port);
 }
 
 /* ---- numbers from an order of the switches --------------------------------------------------- */
@@ -116,7 +117,7 @@ static void note(struct chains *c, uint32_t from, uint32_t to)
 {
     const struct fab_channel_numbering *l = c->l;
     uint32_t first = l->g->port_at[l->g->port_peer[from / l->lanes]] * l->lanes;
-    if (fab_bits_take(c->after + (size_t)from * c->words, to - first))
+    if (fab_base_bits_add(c->after + (size_t)from * c->words, to - first))
         c->predecessors[to]++;
 }
 
@@ -124,7 +125,7 @@ static void follow(struct chains *c, const struct reading *r, uint32_t from, uin
                    uint32_t lid)
 {
     const struct fab_channel_numbering *l = c->l;
-    uint8_t sl = l->vls != NULL ? fab_vls_sl(l->vls, from, home, lid) : 0, in_class = 0;
+    uint8_t sl = l->vls != NULL ? fab_target_vls_sl(l->vls, from, home, lid) : 0, in_class = 0;
     uint32_t last = FAB_NONE;
     for (uint32_t sw = from, hops = 0; sw != home && hops <= l->g->n; hops++) {
         uint32_t channel = channel_of(l, r, sw, lid);
@@ -153,7 +154,7 @@ static uint32_t take_next(struct chains *c, uint32_t head, uint32_t tail)
 {
     if (c->prng == NULL)
         return c->queue[head];
-    uint32_t i = head + (uint32_t)fab_prng_below(c->prng, tail - head), step = c->queue[i];
+    uint32_t i = head + (uint32_t)fab_base_prng_below(c->prng, tail - head), step = c->queue[i];
     c->queue[i] = c->queue[head];
     c->queue[head] = step;
     c->l->number[step] = head + 1;
@@ -176,8 +177,8 @@ static bool sort_steps(struct chains *c)
         const uint64_t *after = c->after + (size_t)step * c->words;
         size_t bits = (size_t)c->words * 64;
         head++;
-        for (size_t i = fab_bits_next(after, bits, 0); i < bits;
-             i = fab_bits_next(after, bits, i + 1)) {
+        for (size_t i = fab_base_bits_next(after, bits, 0); i < bits;
+             i = fab_base_bits_next(after, bits, i + 1)) {
             uint32_t to = first + (uint32_t)i;
             l->number[to] = l->number[step] >= l->number[to] ? l->number[step] + 1 : l->number[to];
             if (--c->predecessors[to] == 0)
@@ -195,12 +196,12 @@ static int by_chains(struct fab_channel_numbering *l, const struct reading *r,
     int status = FAB_E_NOMEM;
     for (uint32_t sw = 0; sw < g->n; sw++) {
         uint32_t words =
-            (uint32_t)fab_bits_words((size_t)(g->port_at[sw + 1] - g->port_at[sw]) * l->lanes);
+            (uint32_t)fab_base_bits_words((size_t)(g->port_at[sw + 1] - g->port_at[sw]) * l->lanes);
         c.words = words > c.words ? words : c.words;
     }
     c.after = calloc((size_t)c.steps + 1, c.words * sizeof(*c.after));
     c.predecessors = calloc((size_t)c.steps + 1, sizeof(*c.predecessors));
-    c.queue = fab_alloc_array((size_t)c.steps + 1, sizeof(*c.queue));
+    c.queue = fab_base_alloc_array((size_t)c.steps + 1, sizeof(*c.queue));
     if (c.after && c.predecessors && c.queue) {
         collect(&c, r);
         status = sort_steps(&c) ? FAB_OK : FAB_E_UNSUPPORTED;
@@ -216,11 +217,11 @@ static int by_chains(struct fab_channel_numbering *l, const struct reading *r,
 static int allocate(struct fab_channel_numbering *l, const struct fab_fabric *f)
 {
     size_t channels = (size_t)l->g->port_at[l->g->n] + 1;
-    l->number = fab_alloc_array(channels * l->lanes, sizeof(*l->number));
-    l->in = fab_alloc_array(channels, 1);
-    l->out = fab_alloc_array(channels, 1);
-    l->by_port = fab_alloc_array(f->port_count, sizeof(*l->by_port));
-    l->stack = fab_alloc_array((size_t)l->g->n + 1, sizeof(*l->stack));
+    l->number = fab_base_alloc_array(channels * l->lanes, sizeof(*l->number));
+    l->in = fab_base_alloc_array(channels, 1);
+    l->out = fab_base_alloc_array(channels, 1);
+    l->by_port = fab_base_alloc_array(f->port_count, sizeof(*l->by_port));
+    l->stack = fab_base_alloc_array((size_t)l->g->n + 1, sizeof(*l->stack));
     return l->number && l->in && l->out && l->by_port && l->stack ? FAB_OK : FAB_E_NOMEM;
 }
 
@@ -230,10 +231,10 @@ static void find_ports(struct fab_channel_numbering *l, const struct fab_fabric 
     memset(l->by_port, 0xff, f->port_count * sizeof(*l->by_port));
     for (uint32_t sw = 0; sw < g->n; sw++) {
         for (uint32_t c = g->port_at[sw]; c < g->port_at[sw + 1]; c++) {
-            uint32_t port = fab_port_id(f, sw, g->port_num[c]);
+            uint32_t port = fab_fabric_port_id(f, sw, g->port_num[c]);
             l->by_port[port] = c;
-            l->out[c] = l->vls != NULL ? fab_vls_class(l->vls, port) : 0;
-            l->in[c] = l->vls != NULL ? fab_vls_class(l->vls, f->ports[port].peer) : 0;
+            l->out[c] = l->vls != NULL ? fab_target_vls_port_class(l->vls, port) : 0;
+            l->in[c] = l->vls != NULL ? fab_target_vls_port_class(l->vls, f->ports[port].peer) : 0;
         }
     }
 }
@@ -243,7 +244,7 @@ int fab_route_channel_numbering_make(struct fab_channel_numbering *l, const stru
                                      const struct fab_lft *lft, struct fab_prng *prng)
 {
     const struct reading r = {in->fabric, in->lids, lft};
-    bool many = in->vls != NULL && fab_vls_many(in->vls);
+    bool many = in->vls != NULL && fab_target_vls_multiple(in->vls);
     struct fab_channel_numbering made = {
         .g = g, .vls = many ? in->vls : NULL, .lanes = many ? in->vls->count : 1};
     int status = allocate(&made, in->fabric);
@@ -270,7 +271,7 @@ int fab_route_channel_numbering_make(struct fab_channel_numbering *l, const stru
 static bool ascends(const struct fab_channel_numbering *l, const uint32_t *next, uint32_t from,
                     uint32_t home, uint32_t lid, uint32_t sw, uint32_t channel)
 {
-    uint8_t sl = fab_vls_sl(l->vls, from, home, lid), in_class = 0;
+    uint8_t sl = fab_target_vls_sl(l->vls, from, home, lid), in_class = 0;
     uint32_t last = 0;
     for (uint32_t at = from; at != home;) {
         uint32_t c = at == sw ? channel : next[at];

@@ -53,7 +53,7 @@ static bool passes(const struct fab_link_load *b, const uint32_t *next, uint32_t
 static int add_ends(struct fab_link_load *b, const struct fab_local_search_input *in)
 {
     for (uint32_t i = 0; i < b->ends; i++) {
-        uint32_t port = in->ends[i], sw = fab_peer_node(in->fabric, port);
+        uint32_t port = in->ends[i], sw = fab_fabric_peer_node(in->fabric, port);
         if (in->lids->base[port] == 0 || sw >= b->g->n)
             return FAB_E_UNSUPPORTED;
         b->end[i] = (struct fab_link_load_endport){sw, in->lids->base[port]};
@@ -71,10 +71,10 @@ static void read_tables(struct fab_link_load *b, const struct fab_fabric *f,
     for (uint32_t i = 0; i < b->ends; i++) {
         uint32_t *next = fab_route_link_load_next(b, i);
         for (uint32_t sw = 0; sw < g->n; sw++) {
-            uint8_t num = fab_lft_row(lft, sw)[b->end[i].lid];
+            uint8_t num = fab_target_lft_row(lft, sw)[b->end[i].lid];
             next[sw] = sw == b->end[i].sw || num > f->nodes[sw].num_ports
                            ? FAB_NONE
-                           : by_port[fab_port_id(f, sw, num)];
+                           : by_port[fab_fabric_port_id(f, sw, num)];
         }
     }
 }
@@ -129,14 +129,14 @@ static int count_all(struct fab_link_load *b)
 static int allocate(struct fab_link_load *b, const struct fab_local_search_input *in)
 {
     size_t each = (size_t)b->ends * b->g->n;
-    b->end = fab_alloc_array(in->end_count, sizeof(*b->end));
-    b->run = fab_alloc_array(in->end_count, sizeof(*b->run));
-    b->next = fab_alloc_array(each, sizeof(*b->next));
+    b->end = fab_base_alloc_array(in->end_count, sizeof(*b->end));
+    b->run = fab_base_alloc_array(in->end_count, sizeof(*b->run));
+    b->next = fab_base_alloc_array(each, sizeof(*b->next));
     b->flow = calloc(each + 1, sizeof(*b->flow));
     b->load = calloc((size_t)b->channels + 1, sizeof(*b->load));
     b->over = calloc((size_t)b->channels + 1, sizeof(*b->over));
     b->cell = calloc((size_t)b->channels * b->ends + 1, 1);
-    b->upstream = fab_alloc_array(in->end_count, sizeof(*b->upstream));
+    b->upstream = fab_base_alloc_array(in->end_count, sizeof(*b->upstream));
     b->upstream_end = FAB_NONE;
     return b->upstream && b->end && b->run && b->next && b->flow && b->load && b->over && b->cell
                ? FAB_OK

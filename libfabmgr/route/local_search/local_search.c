@@ -99,7 +99,7 @@ static void weigh(struct search *s)
         return;
     s->ties = cost < s->best_cost ? 1 : s->ties + 1;
     s->best_cost = cost;
-    if (fab_prng_below(&s->prng, s->ties) == 0)
+    if (fab_base_prng_below(&s->prng, s->ties) == 0)
         s->best = *d;
 }
 
@@ -170,7 +170,7 @@ static void reduce_flows(struct search *s, uint32_t channel)
     const uint8_t *cell = fab_route_link_load_cells(b, channel);
     uint32_t shift = 0, found = 0;
     for (uint32_t k = 0; k < b->ends; k++) {
-        if (cell[k] > b->most_flows && fab_prng_below(&s->prng, ++found) == 0)
+        if (cell[k] > b->most_flows && fab_base_prng_below(&s->prng, ++found) == 0)
             shift = k;
     }
     spend(s, (uint64_t)b->ends * 4);
@@ -186,10 +186,10 @@ static uint32_t draw(struct search *s, bool *ret_load)
 {
     const struct fab_link_load *b = &s->burden;
     uint32_t found = 0, channel = FAB_NONE;
-    *ret_load = b->over_load > 0 && (b->over_flows == 0 || fab_prng_below(&s->prng, 2) == 0);
+    *ret_load = b->over_load > 0 && (b->over_flows == 0 || fab_base_prng_below(&s->prng, 2) == 0);
     for (uint32_t c = 0; c < b->channels; c++) {
         bool over = *ret_load ? b->load[c] > b->most_load : b->over[c] > 0;
-        if (over && fab_prng_below(&s->prng, ++found) == 0)
+        if (over && fab_base_prng_below(&s->prng, ++found) == 0)
             channel = c;
     }
     spend(s, b->channels);
@@ -200,7 +200,7 @@ static int note_step(struct search *s)
 {
     struct step *steps = s->steps;
     if (s->step_count == s->step_room)
-        steps = fab_grow(steps, sizeof(*steps), s->step_count + 1, &s->step_room);
+        steps = fab_base_grow(steps, sizeof(*steps), s->step_count + 1, &s->step_room);
     if (steps == NULL)
         return FAB_E_NOMEM;
     s->steps = steps;
@@ -226,7 +226,7 @@ static int take_step(struct search *s)
     if (status == FAB_OK)
         fab_route_move_apply(&s->burden, &s->best);
     s->until[(size_t)s->best.end * s->graph.n + s->best.sw] =
-        s->now + TABU + (uint32_t)fab_prng_below(&s->prng, TABU);
+        s->now + TABU + (uint32_t)fab_base_prng_below(&s->prng, TABU);
     return status;
 }
 
@@ -335,8 +335,8 @@ static int allocate(struct search *s, const struct fab_local_search_input *in)
     uint32_t channels = g->port_at[g->n];
     if ((uint64_t)in->end_count * (channels > g->n ? channels : g->n) > ROOM)
         return FAB_E_LIMIT;
-    s->tail = fab_alloc_array((size_t)channels + 1, sizeof(*s->tail));
-    s->stack = fab_alloc_array((size_t)g->n + 1, sizeof(*s->stack));
+    s->tail = fab_base_alloc_array((size_t)channels + 1, sizeof(*s->tail));
+    s->stack = fab_base_alloc_array((size_t)g->n + 1, sizeof(*s->stack));
     s->until = calloc((size_t)in->end_count * g->n + 1, sizeof(*s->until));
     return s->tail && s->stack && s->until ? FAB_OK : FAB_E_NOMEM;
 }
@@ -376,7 +376,7 @@ static void write_back(const struct search *s, struct fab_lft *lft)
         const uint32_t *next = fab_route_link_load_next(&s->burden, end);
         for (uint32_t sw = 0; sw < s->graph.n; sw++) {
             if (next[sw] != FAB_NONE)
-                fab_lft_row(lft, sw)[s->burden.end[end].lid] = s->graph.port_num[next[sw]];
+                fab_target_lft_row(lft, sw)[s->burden.end[end].lid] = s->graph.port_num[next[sw]];
         }
     }
 }
@@ -415,7 +415,7 @@ int fab_route_local_search(const struct fab_local_search_input *in, struct fab_l
     struct search s = {.budget = BUDGET};
     if (in->end_count == 0)
         return FAB_OK;
-    fab_prng_init(&s.prng, 1);
+    fab_base_prng_init(&s.prng, 1);
     int status = prepare(&s, in, lft);
     if (status == FAB_OK) {
         s.weight = 1 + s.burden.ends / s.burden.runs;

@@ -57,10 +57,10 @@ static uint32_t endport_dlids(const struct fab_destinations *r, uint32_t sw, uin
     const struct fab_lids *lids = r->in->lids;
     uint32_t count = 0;
     for (unsigned num = 1; num <= f->nodes[sw].num_ports; num++) {
-        uint32_t port = fab_port_id(f, sw, (uint8_t)num);
+        uint32_t port = fab_fabric_port_id(f, sw, (uint8_t)num);
         uint32_t peer = f->ports[port].peer;
-        if (peer == FAB_NONE || fab_node_is_switch(f, f->ports[peer].node) ||
-            !fab_port_is_up(f, port) || f->nodes[f->ports[peer].node].aggregation == loaded)
+        if (peer == FAB_NONE || fab_fabric_node_is_switch(f, f->ports[peer].node) ||
+            !fab_fabric_port_is_up(f, port) || f->nodes[f->ports[peer].node].aggregation == loaded)
             continue;
         if (lids->base[peer] == 0 || offset >> lids->lmc[peer] != 0) {
             number++;
@@ -81,7 +81,7 @@ uint32_t fab_route_destinations_dlids(const struct fab_destinations *r, uint32_t
     uint32_t number = (index < r->edges ? index * r->leaf_size : index) + offset;
     uint32_t count = endport_dlids(r, sw, offset, number, true, dlids);
     count += endport_dlids(r, sw, offset, index + offset, false, dlids + count);
-    uint32_t port0 = fab_port_id(r->in->fabric, sw, 0);
+    uint32_t port0 = fab_fabric_port_id(r->in->fabric, sw, 0);
     if (offset == 0 && r->in->lids->base[port0] != 0)
         dlids[count++] = (struct fab_dlid){.lid = r->in->lids->base[port0], .number = index};
     return count;

@@ -89,10 +89,10 @@ int fab_route_leaf_sequence(const struct fab_graph *g, const struct fab_updown *
     int ret = FAB_E_NOMEM;
     for (uint32_t s = 0; s < g->n; s++)
         n.count += g->hosts[s] > 0;
-    n.edge = fab_alloc_array(n.count, sizeof(*n.edge));
-    n.order = fab_alloc_array(n.count, sizeof(*n.order));
-    n.scratch = fab_alloc_array(n.count, sizeof(*n.scratch));
-    n.distance = fab_alloc_array((size_t)n.count * n.count, sizeof(*n.distance));
+    n.edge = fab_base_alloc_array(n.count, sizeof(*n.edge));
+    n.order = fab_base_alloc_array(n.count, sizeof(*n.order));
+    n.scratch = fab_base_alloc_array(n.count, sizeof(*n.scratch));
+    n.distance = fab_base_alloc_array((size_t)n.count * n.count, sizeof(*n.distance));
     if (n.edge == NULL || n.order == NULL || n.scratch == NULL || n.distance == NULL)
         goto out;
     for (uint32_t s = 0, i = 0; s < g->n; s++) {

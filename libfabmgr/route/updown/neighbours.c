@@ -24,7 +24,7 @@ static uint64_t hash_range(const uint32_t *nbr, uint32_t from, uint32_t to)
 {
     uint64_t sum = 0;
     for (uint32_t i = from; i < to; i++)
-        sum = fab_mix64(sum + nbr[i]);
+        sum = fab_base_mix64(sum + nbr[i]);
     return sum;
 }
 
@@ -102,8 +102,8 @@ static int find_classes(struct fab_updown *s, uint32_t *upper_class, uint32_t *p
 
 static int alloc_and_find_classes(struct fab_updown *s)
 {
-    uint32_t *upper_class = fab_alloc_array(s->n, sizeof(*upper_class));
-    uint32_t *pair = fab_alloc_array(s->n, sizeof(*pair));
+    uint32_t *upper_class = fab_base_alloc_array(s->n, sizeof(*upper_class));
+    uint32_t *pair = fab_base_alloc_array(s->n, sizeof(*pair));
     int status =
         upper_class != NULL && pair != NULL ? find_classes(s, upper_class, pair) : FAB_E_NOMEM;
     free(upper_class);

@@ -177,7 +177,7 @@ static bool rank_from_policy(const struct fab_graph *g, const struct fab_fabric 
     memset(o->rank, RANK_NONE, g->n);
     for (size_t i = 0; i < p->root_count; i++) {
         uint32_t node = fab_fabric_node_by_guid(f, p->roots[i]);
-        if (node == FAB_NONE || !fab_node_is_switch(f, node))
+        if (node == FAB_NONE || !fab_fabric_node_is_switch(f, node))
             continue;
         o->rank[node] = 0;
         found = true;
@@ -377,7 +377,7 @@ static struct within count_links(const struct fab_graph *g, const struct fab_ord
             if (o->rank[v] != o->rank[s])
                 continue;
             if (c.within++ == 0) {
-                uint32_t port = fab_port_id(f, s, g->port_num[i]);
+                uint32_t port = fab_fabric_port_id(f, s, g->port_num[i]);
                 c.a = s;
                 c.b = v;
                 c.num_a = g->port_num[i];

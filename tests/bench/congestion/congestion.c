@@ -256,7 +256,7 @@ static void run_one(const struct scenario *x, struct scene *s, enum who who, con
     struct fab_congestion c;
     struct run r;
     char what[100];
-    fab_prng_init(&prng, seed);
+    fab_base_prng_init(&prng, seed);
     x->plan(s, x->size, &prng, &plan);
     if (who == ALONE)
         leave_alone(&plan);

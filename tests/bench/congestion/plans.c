@@ -56,7 +56,7 @@ static bool trace(const struct scene *s, const struct fab_traffic_flow *x, bool 
         if (f->ports[port].peer == x->to)
             return met;
         uint32_t sw = f->ports[f->ports[port].peer].node;
-        port = fab_port_id(f, sw, fab_lft_row(&s->lft, sw)[lid]);
+        port = fab_fabric_port_id(f, sw, fab_target_lft_row(&s->lft, sw)[lid]);
     }
 }
 
@@ -94,12 +94,12 @@ static void times(struct plan *p, uint64_t us)
 /* 0 .. count - 1 in random order. */
 static uint32_t *shuffled(const struct scene *s, struct fab_prng *prng)
 {
-    uint32_t *order = fab_alloc_array(s->ends, sizeof *order);
+    uint32_t *order = fab_base_alloc_array(s->ends, sizeof *order);
     if (order == NULL)
         must(FAB_E_NOMEM, "order");
     for (uint32_t i = 0; i < s->ends; i++)
         order[i] = i;
-    fab_prng_shuffle(prng, order, s->ends);
+    fab_base_prng_shuffle(prng, order, s->ends);
     return order;
 }
 
@@ -110,7 +110,7 @@ static void beside(const struct scene *s, struct plan *p, const bool *busy, cons
                    struct fab_prng *prng)
 {
     uint32_t leaves = s->ends / s->leaf;
-    uint32_t shift = s->leaf * (1 + (uint32_t)fab_prng_below(prng, leaves - 1));
+    uint32_t shift = s->leaf * (1 + (uint32_t)fab_base_prng_below(prng, leaves - 1));
     bool *crowded = crowded_ports(s, p), any = p->count > 0;
     for (uint32_t i = 0; i < s->ends; i++) {
         uint32_t to = (i + shift) % s->ends;
@@ -261,7 +261,7 @@ static void checkpoint(const struct scene *s, uint32_t size, struct fab_prng *pr
         add(s, p, BESIDE, from, stores + (from - stores + s->leaf) % others);
         for (uint32_t k = 0; k < BURSTS; k++) {
             struct fab_traffic_flow *x = add(s, p, CROWD, from, made % stores);
-            x->start = p->from + k * 1000 * US + fab_prng_below(prng, 5 * US);
+            x->start = p->from + k * 1000 * US + fab_base_prng_below(prng, 5 * US);
             x->bytes = (uint64_t)size * 1024;
         }
         made++;
@@ -290,7 +290,7 @@ static void light_load(const struct scene *s, uint32_t size, struct fab_prng *pr
         for (uint32_t i = 0; i < s->ends; i++) {
             struct fab_traffic_flow *x = add(s, p, BESIDE, order[i], order[(i + 1) % s->ends]);
             x->rate = 10000;
-            x->start = fab_prng_below(prng, 4 * US);
+            x->start = fab_base_prng_below(prng, 4 * US);
         }
         free(order);
     }

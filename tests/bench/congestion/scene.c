@@ -21,11 +21,11 @@ static struct fab_builder *generate(const char *name)
         two = (struct fab_leaf_spine_spec){
             .leaves = 36, .spines = 18, .hosts_per_leaf = 18, .parallel = 1};
     if (strcmp(name, "2000") == 0)
-        must(fab_generate_fat_tree(&three, &b), name);
+        must(fab_fabric_generate_fat_tree(&three, &b), name);
     else if (strcmp(name, "64") != 0 && two.leaves == 8)
         must(FAB_E_NOT_FOUND, name);
     else
-        must(fab_generate_leaf_spine(&two, &b), name);
+        must(fab_fabric_generate_leaf_spine(&two, &b), name);
     return b;
 }
 
@@ -33,10 +33,10 @@ static void assign(struct scene *s)
 {
     const struct fab_fabric *f = s->fabric;
     uint32_t next = 1;
-    must(fab_lids_init(&s->lids, f->port_count), "LIDs");
+    must(fab_target_lids_init(&s->lids, f->port_count), "LIDs");
     for (uint32_t sw = 0; sw < f->switch_count; sw++) {
         for (unsigned num = 1; num <= f->nodes[sw].num_ports; num++) {
-            uint32_t peer = f->ports[fab_port_id(f, sw, (uint8_t)num)].peer;
+            uint32_t peer = f->ports[fab_fabric_port_id(f, sw, (uint8_t)num)].peer;
             if (peer == FAB_NONE || f->ports[peer].node < f->switch_count)
                 continue;
             s->end[s->ends++] = peer;
@@ -46,16 +46,16 @@ static void assign(struct scene *s)
             s->leaf = s->ends;
     }
     for (uint32_t sw = 0; sw < f->switch_count; sw++)
-        s->lids.base[fab_port_id(f, sw, 0)] = next++;
-    must(fab_lids_index(&s->lids), "index");
+        s->lids.base[fab_fabric_port_id(f, sw, 0)] = next++;
+    must(fab_target_lids_index(&s->lids), "index");
 }
 
 static void slow_down(struct scene *s)
 {
     for (uint32_t i = 0; i < s->leaf; i++) {
         struct fab_port *p = &s->fabric->ports[s->end[i]];
-        must(fab_text_parse_rate(SLOW, strlen(SLOW), &p->info), SLOW);
-        must(fab_text_parse_rate(SLOW, strlen(SLOW), &s->fabric->ports[p->peer].info), SLOW);
+        must(fab_fabric_text_parse_rate(SLOW, strlen(SLOW), &p->info), SLOW);
+        must(fab_fabric_text_parse_rate(SLOW, strlen(SLOW), &s->fabric->ports[p->peer].info), SLOW);
     }
 }
 
@@ -65,10 +65,10 @@ void scene_init(struct scene *s, const char *name, bool slow)
     struct fab_fabric *sealed = NULL;
     char why[200] = "";
     *s = (struct scene){.name = name};
-    must(fab_builder_seal(b, &sealed), "seal");
+    must(fab_fabric_builder_seal(b, &sealed), "seal");
     must(fab_fabric_clone(sealed, &s->fabric), "clone");
     fab_fabric_unref(sealed);
-    fab_builder_free(b);
+    fab_fabric_builder_free(b);
     fab_policy_defaults(&s->policy);
     s->end = calloc(s->fabric->node_count, sizeof *s->end);
     if (s->end == NULL)
@@ -83,9 +83,9 @@ void scene_init(struct scene *s, const char *name, bool slow)
 void scene_fini(struct scene *s)
 {
     free(s->end);
-    fab_lids_fini(&s->lids);
-    fab_lft_fini(&s->lft);
-    fab_vls_fini(&s->vls);
+    fab_target_lids_fini(&s->lids);
+    fab_target_lft_fini(&s->lft);
+    fab_target_vls_fini(&s->vls);
     fab_policy_fini(&s->policy);
     fab_fabric_unref(s->fabric);
 }

@@ -5,23 +5,24 @@
  * falls again after a hold, before it was up and free as long as the longest hold, is held at once
  * and for twice as long; who was up and free that long begins anew.
  */
-#include "libfabmgr/damping/damping.h"
+#include "libfabmgr/health/damping.h"
 
-uint32_t fab_damping_count(const struct fab_damping *d)
+uint32_t fab_health_damping_flap_count(const struct fab_damping *d)
 {
-    return d->falls < FAB_DAMPING_FALLS ? (uint32_t)d->falls : FAB_DAMPING_FALLS;
+    return d->falls < FAB_DAMPING_FLAPS ? (uint32_t)d->falls : FAB_DAMPING_FLAPS;
 }
 
-uint64_t fab_damping_fall(const struct fab_damping *d, uint32_t back)
+uint64_t fab_health_damping_flap_time(const struct fab_damping *d, uint32_t back)
 {
-    return d->fall_us[(d->falls - 1 - back) % FAB_DAMPING_FALLS];
+    return d->fall_us[(d->falls - 1 - back) % FAB_DAMPING_FLAPS];
 }
 
 /* Falls of late that count. */
 static uint32_t recent(const struct fab_damping *d, uint64_t within_us, uint64_t now_us)
 {
-    uint32_t count = fab_damping_count(d), n = 0;
-    while (n < count && n < d->falls - d->forgiven && now_us - fab_damping_fall(d, n) <= within_us)
+    uint32_t count = fab_health_damping_flap_count(d), n = 0;
+    while (n < count && n < d->falls - d->forgiven &&
+           now_us - fab_health_damping_flap_time(d, n) <= within_us)
         n++;
     return n;
 }
@@ -41,12 +42,13 @@ static void hold(struct fab_damping *d, const struct fab_damping_rule *rule, boo
     d->held = true;
 }
 
-bool fab_damping_fell(struct fab_damping *d, const struct fab_damping_rule *rule, uint64_t now_us)
+bool fab_health_damping_down(struct fab_damping *d, const struct fab_damping_rule *rule,
+                             uint64_t now_us)
 {
     if (d->up_us == 0 && d->falls > 0)
         return false;
     bool again = !is_good_again(d, rule, now_us);
-    d->fall_us[d->falls++ % FAB_DAMPING_FALLS] = now_us;
+    d->fall_us[d->falls++ % FAB_DAMPING_FLAPS] = now_us;
     d->up_us = 0;
     if (d->held || (!again && recent(d, rule->within_us, now_us) < rule->falls))
         return false;
@@ -54,33 +56,33 @@ bool fab_damping_fell(struct fab_damping *d, const struct fab_damping_rule *rule
     return true;
 }
 
-void fab_damping_rose(struct fab_damping *d, uint64_t now_us)
+void fab_health_damping_up(struct fab_damping *d, uint64_t now_us)
 {
     if (d->up_us == 0)
         d->up_us = now_us;
 }
 
-uint64_t fab_damping_due(const struct fab_damping *d)
+uint64_t fab_health_damping_due(const struct fab_damping *d)
 {
     return d->held && d->up_us != 0 ? d->up_us + d->hold_us : 0;
 }
 
-void fab_damping_release(struct fab_damping *d, uint64_t now_us)
+void fab_health_damping_release(struct fab_damping *d, uint64_t now_us)
 {
     d->held = false;
     d->free_us = now_us;
     d->forgiven = d->falls;
 }
 
-void fab_damping_forgive(struct fab_damping *d)
+void fab_health_damping_reset(struct fab_damping *d)
 {
     d->held = false;
     d->free_us = d->hold_us = 0;
     d->forgiven = d->falls;
 }
 
-bool fab_damping_quiet(const struct fab_damping *d, const struct fab_damping_rule *rule,
-                       uint64_t now_us)
+bool fab_health_damping_is_clear(const struct fab_damping *d, const struct fab_damping_rule *rule,
+                                 uint64_t now_us)
 {
     return !d->held && is_good_again(d, rule, now_us) && recent(d, rule->within_us, now_us) == 0;
 }

@@ -6,7 +6,7 @@
  * of the caller. Then reach: what is left joins switches; of the cables that are to go, the last of
  * the order first, each that joins what is not joined without it stays.
  */
-#include "libfabmgr/isolation/isolation.h"
+#include "libfabmgr/health/isolation.h"
 
 #include <stdlib.h>
 
@@ -33,8 +33,8 @@ struct chooser {
 static bool has_host(const struct fab_fabric *f, uint32_t sw)
 {
     for (uint32_t i = 1; i <= f->nodes[sw].num_ports; i++) {
-        uint32_t peer = fab_peer_node(f, fab_port_id(f, sw, (uint8_t)i));
-        if (peer != FAB_NONE && !fab_node_is_switch(f, peer))
+        uint32_t peer = fab_fabric_peer_node(f, fab_fabric_port_id(f, sw, (uint8_t)i));
+        if (peer != FAB_NONE && !fab_fabric_node_is_switch(f, peer))
             return true;
     }
     return false;
@@ -52,8 +52,9 @@ static void find_levels(struct chooser *c)
     while (head < tail) {
         uint32_t sw = c->queue[head++];
         for (uint32_t i = 1; i <= f->nodes[sw].num_ports; i++) {
-            uint32_t port = fab_port_id(f, sw, (uint8_t)i), far = fab_peer_node(f, port);
-            if (!fab_trunk_is_up(f, port) || c->level[far] != FAB_NONE)
+            uint32_t port = fab_fabric_port_id(f, sw, (uint8_t)i),
+                     far = fab_fabric_peer_node(f, port);
+            if (!fab_fabric_isl_is_up(f, port) || c->level[far] != FAB_NONE)
                 continue;
             c->level[far] = c->level[sw] + 1;
             c->queue[tail++] = far;
@@ -70,12 +71,12 @@ static struct share *share_of(const struct chooser *c, uint32_t from, uint32_t t
 
 /* ---- the two rules --------------------------------------------------------------------------- */
 
-static void count_cables(struct chooser *c, const struct fab_isolation_cable *cable, size_t count)
+static void count_cables(struct chooser *c, const struct fab_isolation_link *cable, size_t count)
 {
     const struct fab_fabric *f = c->f;
     for (uint32_t p = 0; p < f->port_count; p++)
-        if (fab_trunk_is_up(f, p))
-            share_of(c, f->ports[p].node, fab_peer_node(f, p))->cables++;
+        if (fab_fabric_isl_is_up(f, p))
+            share_of(c, f->ports[p].node, fab_fabric_peer_node(f, p))->cables++;
     for (size_t i = 0; i < count; i++) {
         uint32_t a = cable[i].node[0], b = cable[i].node[1];
         if (cable[i].port != FAB_NONE || a >= f->switch_count || b >= f->switch_count)
@@ -102,56 +103,56 @@ static struct fab_isolation refuse(enum fab_isolation_verdict verdict, uint32_t 
 static struct fab_isolation keep_share(struct chooser *c, uint32_t port)
 {
     const struct fab_fabric *f = c->f;
-    uint32_t near = f->ports[port].node, far = fab_peer_node(f, port);
-    if (!fab_trunk_is_up(f, port))
-        return refuse(FAB_ISOLATION_HOST, fab_node_is_switch(f, near) ? far : near, NULL);
+    uint32_t near = f->ports[port].node, far = fab_fabric_peer_node(f, port);
+    if (!fab_fabric_isl_is_up(f, port))
+        return refuse(FAB_ISOLATION_HOST, fab_fabric_node_is_switch(f, near) ? far : near, NULL);
     struct share *a = share_of(c, near, far), *b = share_of(c, far, near);
     if (!may_lose(c, a))
-        return refuse(FAB_ISOLATION_SHARE, near, a);
+        return refuse(FAB_ISOLATION_LIMIT, near, a);
     if (!may_lose(c, b))
-        return refuse(FAB_ISOLATION_SHARE, far, b);
+        return refuse(FAB_ISOLATION_LIMIT, far, b);
     a->out++;
     b->out++;
-    fab_bits_set(c->out, port);
-    fab_bits_set(c->out, f->ports[port].peer);
-    return refuse(FAB_ISOLATION_OUT, FAB_NONE, NULL);
+    fab_base_bits_set(c->out, port);
+    fab_base_bits_set(c->out, f->ports[port].peer);
+    return refuse(FAB_ISOLATION_ALLOWED, FAB_NONE, NULL);
 }
 
 static bool joins(struct chooser *c, uint32_t port)
 {
-    uint32_t a = fab_sets_find(c->sets, c->f->ports[port].node);
-    uint32_t b = fab_sets_find(c->sets, fab_peer_node(c->f, port));
-    fab_sets_join(c->sets, a, b);
+    uint32_t a = fab_base_sets_find(c->sets, c->f->ports[port].node);
+    uint32_t b = fab_base_sets_find(c->sets, fab_fabric_peer_node(c->f, port));
+    fab_base_sets_join(c->sets, a, b);
     return a != b;
 }
 
-static void keep_whole(struct chooser *c, const struct fab_isolation_cable *cable, size_t count,
+static void keep_whole(struct chooser *c, const struct fab_isolation_link *cable, size_t count,
                        struct fab_isolation *ret)
 {
-    fab_sets_init(c->sets, c->f->switch_count);
+    fab_base_sets_init(c->sets, c->f->switch_count);
     for (uint32_t p = 0; p < c->f->port_count; p++)
-        if (!fab_bits_get(c->out, p) && fab_trunk_is_up(c->f, p))
+        if (!fab_base_bits_get(c->out, p) && fab_fabric_isl_is_up(c->f, p))
             (void)joins(c, p);
     for (size_t i = count; i-- > 0;)
-        if (cable[i].port != FAB_NONE && ret[i].verdict == FAB_ISOLATION_OUT &&
+        if (cable[i].port != FAB_NONE && ret[i].verdict == FAB_ISOLATION_ALLOWED &&
             joins(c, cable[i].port))
             ret[i] = refuse(FAB_ISOLATION_NEEDED, FAB_NONE, NULL);
 }
 
-static void choose(struct chooser *c, const struct fab_isolation_cable *cable, size_t count,
+static void choose(struct chooser *c, const struct fab_isolation_link *cable, size_t count,
                    struct fab_isolation *ret)
 {
     find_levels(c);
     count_cables(c, cable, count);
     for (size_t i = 0; i < count; i++)
         ret[i] = cable[i].port != FAB_NONE ? keep_share(c, cable[i].port)
-                                           : refuse(FAB_ISOLATION_OUT, FAB_NONE, NULL);
+                                           : refuse(FAB_ISOLATION_ALLOWED, FAB_NONE, NULL);
     keep_whole(c, cable, count, ret);
 }
 
-int fab_isolation_choose(const struct fab_fabric *f, uint32_t share,
-                         const struct fab_isolation_cable *cable, size_t count,
-                         struct fab_isolation *ret)
+int fab_health_isolation_choose(const struct fab_fabric *f, uint32_t share,
+                                const struct fab_isolation_link *cable, size_t count,
+                                struct fab_isolation *ret)
 {
     size_t n = f->switch_count + 1u;
     struct chooser c = {.f = f, .percent = share};
@@ -159,7 +160,7 @@ int fab_isolation_choose(const struct fab_fabric *f, uint32_t share,
     c.queue = calloc(n, sizeof(*c.queue));
     c.sets = calloc(n, sizeof(*c.sets));
     c.share = calloc(n, sizeof(*c.share));
-    c.out = fab_bits_new(f->port_count);
+    c.out = fab_base_bits_new(f->port_count);
     bool good = c.level && c.queue && c.sets && c.share && c.out;
     if (good)
         choose(&c, cable, count, ret);
@@ -177,42 +178,43 @@ int fab_isolation_choose(const struct fab_fabric *f, uint32_t share,
 static void reach(const struct fab_fabric *f, const uint64_t *out, uint64_t *seen, uint32_t *queue)
 {
     uint32_t self = f->ports[f->self_port].node, head = 0, tail = 0;
-    fab_bits_set(seen, self);
+    fab_base_bits_set(seen, self);
     queue[tail++] = self;
     while (head < tail) {
         uint32_t node = queue[head++];
-        if (node != self && !fab_node_is_switch(f, node))
+        if (node != self && !fab_fabric_node_is_switch(f, node))
             continue;
         for (uint32_t i = 0; i <= f->nodes[node].num_ports; i++) {
-            uint32_t port = fab_port_id(f, node, (uint8_t)i), far = fab_peer_node(f, port);
-            if (far != FAB_NONE && !fab_bits_get(out, port) && fab_bits_take(seen, far))
+            uint32_t port = fab_fabric_port_id(f, node, (uint8_t)i),
+                     far = fab_fabric_peer_node(f, port);
+            if (far != FAB_NONE && !fab_base_bits_get(out, port) && fab_base_bits_add(seen, far))
                 queue[tail++] = far;
         }
     }
 }
 
-int fab_isolation_behind(const struct fab_fabric *f, const uint32_t *port, size_t count,
-                         uint32_t *ret_switches, uint32_t *ret_others, uint32_t *ret_first)
+int fab_health_isolation_cut_off(const struct fab_fabric *f, const uint32_t *port, size_t count,
+                                 uint32_t *ret_switches, uint32_t *ret_others, uint32_t *ret_first)
 {
     if (f->self_port == FAB_NONE)
         return FAB_E_INVAL;
-    uint64_t *out = fab_bits_new(f->port_count), *seen = fab_bits_new(f->node_count);
+    uint64_t *out = fab_base_bits_new(f->port_count), *seen = fab_base_bits_new(f->node_count);
     uint32_t *queue = calloc(f->node_count + 1u, sizeof(*queue));
     bool good = out && seen && queue;
     for (size_t i = 0; good && i < count; i++) {
-        fab_bits_set(out, port[i]);
+        fab_base_bits_set(out, port[i]);
         if (f->ports[port[i]].peer != FAB_NONE)
-            fab_bits_set(out, f->ports[port[i]].peer);
+            fab_base_bits_set(out, f->ports[port[i]].peer);
     }
     if (good) {
         reach(f, out, seen, queue);
         *ret_switches = *ret_others = 0;
         *ret_first = FAB_NONE;
         for (uint32_t n = f->node_count; n-- > 0;) {
-            if (fab_bits_get(seen, n))
+            if (fab_base_bits_get(seen, n))
                 continue;
             *ret_first = n;
-            *(fab_node_is_switch(f, n) ? ret_switches : ret_others) += 1;
+            *(fab_fabric_node_is_switch(f, n) ? ret_switches : ret_others) += 1;
         }
     }
     free(out);

@@ -52,7 +52,7 @@ static int find_other(struct lines *l, const struct text_cable *c, const struct 
 {
     const struct text_node *peer;
     uint64_t key;
-    if (!text_find_id(l->r, c->peer, &key, &peer))
+    if (!fab_fabric_text_find_node(l->r, c->peer, &key, &peer))
         return fail(l->r, c, "the other end is \"%.*s\", expected a node that is in this text",
                     (int)c->peer.len, c->peer.s);
     if (c->peer_port > l->r->b->nodes[peer->ref].node.num_ports)
@@ -65,7 +65,7 @@ static int find_other(struct lines *l, const struct text_cable *c, const struct 
                     (int)c->peer.len, c->peer.s, c->peer_port);
     const struct text_cable *other = &l->r->cables[line];
     const struct text_node *back;
-    if (!text_find_id(l->r, other->peer, &key, &back) || back->ref != c->ref ||
+    if (!fab_fabric_text_find_node(l->r, other->peer, &key, &back) || back->ref != c->ref ||
         other->peer_port != c->port)
         return fail(l->r, c, "\"%.*s\"[%u] leads elsewhere on line %u, expected back to here",
                     (int)c->peer.len, c->peer.s, c->peer_port, other->line);
@@ -82,8 +82,8 @@ static int complete(struct text_reader *r, const struct text_cable *c,
     const struct text_cable *rated = !c->rated && other->rated ? other : c;
     if (guid == 0 && rated == c)
         return FAB_OK;
-    return fab_device_plug(r->b, c->ref, c->port, guid,
-                           fab_builder_port_info(r->b, rated->ref, rated->port));
+    return fab_fabric_device_plug(r->b, c->ref, c->port, guid,
+                                  fab_fabric_builder_get_port_info(r->b, rated->ref, rated->port));
 }
 
 static int join(struct lines *l)
@@ -94,7 +94,7 @@ static int join(struct lines *l)
         if (status == FAB_OK && c == other)
             return fail(l->r, c, "the cable leads from the port to itself");
         if (status == FAB_OK)
-            status = fab_builder_link(l->r->b, c->ref, c->port, other->ref, other->port);
+            status = fab_fabric_builder_link(l->r->b, c->ref, c->port, other->ref, other->port);
         if (status != FAB_OK)
             return status;
         status = complete(l->r, c, other);
@@ -108,19 +108,19 @@ static int join(struct lines *l)
 static void set_self(struct text_reader *r)
 {
     uint32_t ref;
-    if (r->self_guid == 0 || fab_builder_find(r->b, r->self_guid, &ref) != FAB_OK)
+    if (r->self_guid == 0 || fab_fabric_builder_find_node(r->b, r->self_guid, &ref) != FAB_OK)
         return;
     const struct fab_node *n = &r->b->nodes[ref].node;
     for (unsigned i = 0; i <= n->num_ports; i++)
         if (r->b->ports[n->first_port + i].guid == r->self_port_guid) {
-            fab_builder_self(r->b, ref, (uint8_t)i);
+            fab_fabric_builder_set_self(r->b, ref, (uint8_t)i);
             return;
         }
 }
 
-int text_link(struct text_reader *r)
+int fab_fabric_text_join(struct text_reader *r)
 {
-    struct lines l = {.r = r, .of_port = fab_alloc_array(r->b->port_count, sizeof *l.of_port)};
+    struct lines l = {.r = r, .of_port = fab_base_alloc_array(r->b->port_count, sizeof *l.of_port)};
     if (l.of_port == NULL)
         return FAB_E_NOMEM;
     int status = note_lines(&l);

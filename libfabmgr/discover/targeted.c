@@ -28,7 +28,7 @@ static int add_places(struct fab_discover *d)
         struct fab_node_info info = {
             .node_type = node->type, .num_ports = node->num_ports, .node_guid = node->guid};
         struct place *p;
-        int status = place_add(d, n, &info, &p);
+        int status = fab_discover_node_add(d, n, &info, &p);
         if (status != FAB_OK)
             return status;
     }
@@ -42,14 +42,14 @@ static int add_suspects(struct fab_discover *d, const struct fab_discover_config
         if (ref == FAB_NONE)
             continue;
         struct item item = {.place = ref, .port = ALL_PORTS};
-        int status = queue_push(&d->suspects, item);
+        int status = fab_discover_queue_push(&d->suspects, item);
         if (status != FAB_OK)
             return status;
     }
     return FAB_OK;
 }
 
-int scoped_start(struct fab_discover *d, const struct fab_discover_config *config)
+int fab_discover_targeted_start(struct fab_discover *d, const struct fab_discover_config *config)
 {
     d->base = config->base;
     int status = add_places(d);
@@ -61,7 +61,7 @@ int scoped_start(struct fab_discover *d, const struct fab_discover_config *confi
     d->self_port = d->base->ports[d->base->self_port].num;
     d->paths_stale = true;
     d->cut = true; /* the base may have lost cables since it was looked at */
-    (void)scoped_wave(d);
+    (void)fab_discover_targeted_wave(d);
     return d->status;
 }
 
@@ -79,7 +79,7 @@ static void forget_paths(struct fab_discover *d)
 /* A cable carries SMPs unless its port says that it is not up. */
 static bool usable(const struct fab_discover *d, const struct place *p, uint8_t port)
 {
-    const struct fab_port_info *info = fab_builder_port_info(d->builder, p->ref, port);
+    const struct fab_port_info *info = fab_fabric_builder_get_port_info(d->builder, p->ref, port);
     return info == NULL || info->phys_state == FAB_PHYS_LINKUP;
 }
 
@@ -88,10 +88,10 @@ static struct place *step(const struct fab_discover *d, const struct place *p, u
 {
     uint32_t ref;
     uint8_t far_port;
-    if (fab_builder_peer(d->builder, p->ref, port, &ref, &far_port) != FAB_OK ||
+    if (fab_fabric_builder_peer(d->builder, p->ref, port, &ref, &far_port) != FAB_OK ||
         !usable(d, p, port) || p->path.hops >= FAB_MAX_HOPS)
         return NULL;
-    struct place *far = place_get(d, ref);
+    struct place *far = fab_discover_node_get(d, ref);
     if (far->path.hops != FAB_PATH_UNKNOWN)
         return NULL;
     far->path = p->path;
@@ -106,7 +106,8 @@ static struct place *step(const struct fab_discover *d, const struct place *p, u
 /* Adapters pass nothing on, nor does, when that counts, who does not answer. */
 static bool leads_on(const struct fab_discover *d, const struct place *p, bool around)
 {
-    return p->ref == d->self || (p->type == FAB_NODE_SWITCH && !(around && place_is_mute(p)));
+    return p->ref == d->self ||
+           (p->type == FAB_NODE_SWITCH && !(around && fab_discover_node_is_unresponsive(p)));
 }
 
 /* Ways to all places by breadth-first search over the cables that are known now; around: those who
@@ -116,10 +117,10 @@ static int find_paths(struct fab_discover *d, bool around)
     struct queue queue = {0};
     struct item item = {.place = d->self};
     forget_paths(d);
-    place_get(d, d->self)->path.hops = 0;
-    int status = queue_push(&queue, item);
-    while (status == FAB_OK && queue_pop(&queue, &item)) {
-        const struct place *p = place_get(d, item.place);
+    fab_discover_node_get(d, d->self)->path.hops = 0;
+    int status = fab_discover_queue_push(&queue, item);
+    while (status == FAB_OK && fab_discover_queue_pop(&queue, &item)) {
+        const struct place *p = fab_discover_node_get(d, item.place);
         bool is_switch = p->type == FAB_NODE_SWITCH;
         unsigned first = is_switch ? 1 : d->self_port, last = is_switch ? p->num_ports : first;
         if (!leads_on(d, p, around))
@@ -127,7 +128,7 @@ static int find_paths(struct fab_discover *d, bool around)
         for (unsigned port = first; port <= last && status == FAB_OK; port++) {
             const struct place *far = step(d, p, (uint8_t)port);
             if (far != NULL)
-                status = queue_push(&queue, (struct item){.place = far->ref});
+                status = fab_discover_queue_push(&queue, (struct item){.place = far->ref});
         }
     }
     free(queue.items);
@@ -141,14 +142,14 @@ static void remove_place(struct fab_discover *d, const struct place *p)
     uint32_t ref;
     uint8_t far_port;
     for (unsigned port = 1; port <= p->num_ports; port++) {
-        if (fab_builder_peer(d->builder, p->ref, (uint8_t)port, &ref, &far_port) == FAB_OK &&
-            place_get(d, ref)->type != FAB_NODE_SWITCH)
-            fab_builder_forget_port(d->builder, ref, far_port);
+        if (fab_fabric_builder_peer(d->builder, p->ref, (uint8_t)port, &ref, &far_port) == FAB_OK &&
+            fab_discover_node_get(d, ref)->type != FAB_NODE_SWITCH)
+            fab_fabric_builder_forget_port(d->builder, ref, far_port);
     }
-    fab_builder_remove(d->builder, p->ref);
+    fab_fabric_builder_remove_node(d->builder, p->ref);
 }
 
-int scoped_prune(struct fab_discover *d)
+int fab_discover_targeted_prune(struct fab_discover *d)
 {
     int status = find_paths(d, false);
     for (size_t i = 0; i < d->place_capacity && status == FAB_OK; i++) {
@@ -165,21 +166,23 @@ int scoped_prune(struct fab_discover *d)
 
 static int release_ports(struct fab_discover *d, struct place *p)
 {
-    int status = queue_push(&d->walks, (struct item){.place = p->ref});
+    int status = fab_discover_queue_push(&d->walks, (struct item){.place = p->ref});
     if (p->type == FAB_NODE_SWITCH)
         return status;
     for (unsigned port = 1; port <= p->num_ports && status == FAB_OK; port++) {
-        if (port_linked(d, p, (uint8_t)port) && fab_bits_take(p->asked, port))
-            status = queue_push(&d->reads, (struct item){.place = p->ref, .port = (uint8_t)port});
+        if (fab_discover_port_has_link(d, p, (uint8_t)port) && fab_base_bits_add(p->asked, port))
+            status = fab_discover_queue_push(&d->reads,
+                                             (struct item){.place = p->ref, .port = (uint8_t)port});
     }
     return status;
 }
 
 static int release(struct fab_discover *d, struct item item)
 {
-    struct place *p = place_get(d, item.place);
+    struct place *p = fab_discover_node_get(d, item.place);
     if (item.port != ALL_PORTS)
-        return fab_bits_take(p->asked, item.port) ? queue_push(&d->reads, item) : FAB_OK;
+        return fab_base_bits_add(p->asked, item.port) ? fab_discover_queue_push(&d->reads, item)
+                                                      : FAB_OK;
     if (p->walked)
         return FAB_OK;
     p->walked = true;
@@ -190,7 +193,7 @@ static uint8_t nearest(const struct fab_discover *d)
 {
     uint8_t hops = FAB_PATH_UNKNOWN;
     for (size_t i = d->suspects.head; i < d->suspects.tail; i++) {
-        const struct place *p = place_get(d, d->suspects.items[i].place);
+        const struct place *p = fab_discover_node_get(d, d->suspects.items[i].place);
         if (p->path.hops < hops)
             hops = p->path.hops;
     }
@@ -204,17 +207,17 @@ static int release_wave(struct fab_discover *d, uint8_t hops)
     struct item item;
     int status = FAB_OK;
     d->suspects = (struct queue){0};
-    while (status == FAB_OK && queue_pop(&waiting, &item)) {
-        uint8_t far = place_get(d, item.place)->path.hops;
-        status = far == hops ? release(d, item) : queue_push(&d->suspects, item);
+    while (status == FAB_OK && fab_discover_queue_pop(&waiting, &item)) {
+        uint8_t far = fab_discover_node_get(d, item.place)->path.hops;
+        status = far == hops ? release(d, item) : fab_discover_queue_push(&d->suspects, item);
     }
     free(waiting.items);
     return status;
 }
 
-bool scoped_wave(struct fab_discover *d)
+bool fab_discover_targeted_wave(struct fab_discover *d)
 {
-    if (d->base == NULL || queue_empty(&d->suspects) || d->status != FAB_OK)
+    if (d->base == NULL || fab_discover_queue_empty(&d->suspects) || d->status != FAB_OK)
         return false;
     int status = d->paths_stale ? find_paths(d, true) : FAB_OK;
     uint8_t hops = nearest(d);
@@ -224,26 +227,29 @@ bool scoped_wave(struct fab_discover *d)
     return status == FAB_OK && hops != FAB_PATH_UNKNOWN;
 }
 
-int scoped_cut(struct fab_discover *d, const struct place *far, uint8_t far_port)
+int fab_discover_targeted_link_lost(struct fab_discover *d, const struct place *far,
+                                    uint8_t far_port)
 {
     d->paths_stale = true;
-    if (d->base == NULL || fab_bits_get(far->asked, far_port))
+    if (d->base == NULL || fab_base_bits_get(far->asked, far_port))
         return FAB_OK;
     if (far->type != FAB_NODE_SWITCH)
-        return fab_builder_forget_port(d->builder, far->ref, far_port);
-    return queue_push(&d->suspects, (struct item){.place = far->ref, .port = far_port});
+        return fab_fabric_builder_forget_port(d->builder, far->ref, far_port);
+    return fab_discover_queue_push(&d->suspects,
+                                   (struct item){.place = far->ref, .port = far_port});
 }
 
-int scoped_mute(struct fab_discover *d, const struct place *p)
+int fab_discover_targeted_node_lost(struct fab_discover *d, const struct place *p)
 {
     uint32_t ref;
     uint8_t far_port;
     int status = FAB_OK;
     d->paths_stale = true;
     for (unsigned port = 1; port <= p->num_ports && status == FAB_OK; port++) {
-        if (fab_builder_peer(d->builder, p->ref, (uint8_t)port, &ref, &far_port) == FAB_OK &&
-            place_get(d, ref)->type == FAB_NODE_SWITCH)
-            status = queue_push(&d->suspects, (struct item){.place = ref, .port = far_port});
+        if (fab_fabric_builder_peer(d->builder, p->ref, (uint8_t)port, &ref, &far_port) == FAB_OK &&
+            fab_discover_node_get(d, ref)->type == FAB_NODE_SWITCH)
+            status = fab_discover_queue_push(&d->suspects,
+                                             (struct item){.place = ref, .port = far_port});
     }
     return status;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Hands that help: each piece is done once, by nobody twice at a time; tables, lanes and verdicts
- * are the same for any number of hands.
+ * are the same for any number of workers.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -11,25 +11,25 @@
 
 #define PIECES 400
 
-/* ---- the crew -------------------------------------------------------------------------------- */
+/* ---- the pool -------------------------------------------------------------------------------- */
 
 struct work {
     atomic_uint done[PIECES];
     atomic_uint at_work[16];
 };
 
-static void piece(void *arg, uint32_t i, uint32_t hand)
+static void piece(void *arg, uint32_t i, uint32_t worker)
 {
     struct work *w = arg;
-    ck_assert_uint_eq(atomic_fetch_add(&w->at_work[hand], 1), 0);
+    ck_assert_uint_eq(atomic_fetch_add(&w->at_work[worker], 1), 0);
     atomic_fetch_add(&w->done[i], 1);
-    atomic_fetch_sub(&w->at_work[hand], 1);
+    atomic_fetch_sub(&w->at_work[worker], 1);
 }
 
-static void assert_once(const struct fab_crew *crew, uint32_t count)
+static void assert_once(const struct fab_pool *pool, uint32_t count)
 {
     struct work *w = calloc(1, sizeof(*w));
-    fab_crew_run(crew, count, piece, w);
+    fab_base_pool_run(pool, count, piece, w);
     for (uint32_t i = 0; i < PIECES; i++)
         ck_assert_uint_eq(atomic_load(&w->done[i]), i < count);
     free(w);
@@ -37,9 +37,9 @@ static void assert_once(const struct fab_crew *crew, uint32_t count)
 
 START_TEST(each_piece_is_done_once)
 {
-    for (uint32_t hands = 1; hands <= 5; hands++) {
-        struct crew *c = thread_pool_new(hands);
-        ck_assert_uint_eq(fab_crew_hands(thread_pool_lend(c)), hands);
+    for (uint32_t workers = 1; workers <= 5; workers++) {
+        struct pool *c = thread_pool_new(workers);
+        ck_assert_uint_eq(fab_base_pool_workers(thread_pool_lend(c)), workers);
         for (uint32_t round = 0; round < 100; round++)
             assert_once(thread_pool_lend(c), round % 7);
         assert_once(thread_pool_lend(c), PIECES);
@@ -52,16 +52,16 @@ START_TEST(each_piece_is_done_once)
 }
 END_TEST
 
-static void *use(void *crew)
+static void *use(void *pool)
 {
     for (uint32_t round = 0; round < 200; round++)
-        assert_once(crew, round % 50);
+        assert_once(pool, round % 50);
     return NULL;
 }
 
 START_TEST(two_may_want_it_at_once)
 {
-    struct crew *c = thread_pool_new(3);
+    struct pool *c = thread_pool_new(3);
     pthread_t other;
     ck_assert_int_eq(pthread_create(&other, NULL, use, (void *)(uintptr_t)thread_pool_lend(c)), 0);
     use((void *)(uintptr_t)thread_pool_lend(c));
@@ -73,16 +73,16 @@ END_TEST
 /* ---- what it makes --------------------------------------------------------------------------- */
 
 static int route(const struct fab_route_engine *e, const struct fab_fabric *f,
-                 const struct fab_policy *p, const struct fab_crew *crew, struct fab_target *t)
+                 const struct fab_policy *p, const struct fab_pool *pool, struct fab_target *t)
 {
     char why[200] = "";
-    struct fab_route_input in = {.fabric = f, .policy = p, .lids = &t->lids, .crew = crew};
+    struct fab_route_input in = {.fabric = f, .policy = p, .lids = &t->lids, .pool = pool};
     assigned(f, p, &t->lids);
     return e->run(&in, &t->lft, &t->vls, why, sizeof(why));
 }
 
 static struct fab_verdict prove(const struct fab_fabric *f, const struct fab_policy *p,
-                                const struct fab_crew *crew, const struct fab_target *t)
+                                const struct fab_pool *pool, const struct fab_target *t)
 {
     struct fab_verdict v;
     struct fab_verify_input in = {.fabric = f,
@@ -91,7 +91,7 @@ static struct fab_verdict prove(const struct fab_fabric *f, const struct fab_pol
                                   .vls = &t->vls,
                                   .policy = p,
                                   .max_hops = p->max_hops,
-                                  .crew = crew};
+                                  .pool = pool};
     ck_assert_int_eq(fab_verify(&in, &v), FAB_OK);
     return v;
 }
@@ -118,28 +118,28 @@ static void assert_same_verdict(const struct fab_fabric *f, struct fab_verdict *
 static void spoil(struct fab_target *t, struct fab_prng *prng)
 {
     for (unsigned i = 0; i < 3; i++) {
-        uint32_t sw = (uint32_t)fab_prng_below(prng, t->lft.switch_count);
-        fab_lft_row(&t->lft, sw)[fab_prng_below(prng, t->lft.top + 1)] =
-            (uint8_t)fab_prng_below(prng, 8);
+        uint32_t sw = (uint32_t)fab_base_prng_below(prng, t->lft.switch_count);
+        fab_target_lft_row(&t->lft, sw)[fab_base_prng_below(prng, t->lft.top + 1)] =
+            (uint8_t)fab_base_prng_below(prng, 8);
     }
 }
 
-/* Alone, then together with the crew. */
+/* Alone, then together with the pool. */
 static void assert_same(const struct fab_route_engine *e, const struct fab_fabric *f,
-                        const struct fab_crew *crew, struct fab_prng *prng)
+                        const struct fab_pool *pool, struct fab_prng *prng)
 {
     struct fab_policy p;
     struct fab_target *alone = fab_target_new(), *together = fab_target_new();
     struct fab_verdict a, b;
     fab_policy_defaults(&p);
     int status = route(e, f, &p, NULL, alone);
-    ck_assert_int_eq(route(e, f, &p, crew, together), status);
+    ck_assert_int_eq(route(e, f, &p, pool, together), status);
     if (status == FAB_OK) {
         ck_assert_mem_eq(alone->lft.entries, together->lft.entries,
                          alone->lft.stride * alone->lft.switch_count);
         for (unsigned spoiled = 0; spoiled < 2; spoiled++) {
             a = prove(f, &p, NULL, alone);
-            b = prove(f, &p, crew, alone);
+            b = prove(f, &p, pool, alone);
             assert_same_verdict(f, &a, &b);
             spoil(alone, prng);
         }
@@ -149,19 +149,19 @@ static void assert_same(const struct fab_route_engine *e, const struct fab_fabri
     fab_policy_fini(&p);
 }
 
-static void assert_all_same(struct fab_fabric *f, const struct fab_crew *crew,
+static void assert_all_same(struct fab_fabric *f, const struct fab_pool *pool,
                             struct fab_prng *prng)
 {
     for (const struct fab_route_engine *const *e = fab_route_engines(); *e != NULL; e++)
-        assert_same(*e, f, crew, prng);
+        assert_same(*e, f, pool, prng);
     fab_fabric_unref(f);
 }
 
 START_TEST(hands_change_nothing)
 {
     struct fab_prng prng;
-    struct crew *c = thread_pool_new(3);
-    fab_prng_init(&prng, test_seed("hands", 5));
+    struct pool *c = thread_pool_new(3);
+    fab_base_prng_init(&prng, test_seed("workers", 5));
     for (unsigned i = 0; i < 6; i++) {
         double lost = i % 3 * 0.02;
         assert_all_same(damaged(fat_tree(12, 3, 1), &prng, lost, 0), thread_pool_lend(c), &prng);
@@ -177,8 +177,8 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("crew");
-    TCase *tc = tcase_create("crew");
+    Suite *suite = suite_create("pool");
+    TCase *tc = tcase_create("pool");
     tcase_set_timeout(tc, 60);
     tcase_add_test(tc, each_piece_is_done_once);
     tcase_add_test(tc, two_may_want_it_at_once);

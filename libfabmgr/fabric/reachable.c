@@ -14,13 +14,13 @@
 static uint32_t mark(const struct fab_fabric *f, uint32_t start, uint64_t *reached, uint32_t *queue)
 {
     uint32_t head = 0, tail = 0;
-    fab_bits_set(reached, start);
+    fab_base_bits_set(reached, start);
     queue[tail++] = start;
     while (head < tail) {
         const struct fab_node *n = &f->nodes[queue[head++]];
         for (uint32_t i = 1; i <= n->num_ports; i++) {
-            uint32_t next = fab_peer_node(f, n->first_port + i);
-            if (next != FAB_NONE && fab_bits_take(reached, next))
+            uint32_t next = fab_fabric_peer_node(f, n->first_port + i);
+            if (next != FAB_NONE && fab_base_bits_add(reached, next))
                 queue[tail++] = next;
         }
     }
@@ -30,23 +30,23 @@ static uint32_t mark(const struct fab_fabric *f, uint32_t start, uint64_t *reach
 static int drop_others(const struct fab_fabric *f, const uint64_t *reached,
                        struct fab_fabric **ret_island)
 {
-    struct fab_builder *b = fab_builder_from(f);
+    struct fab_builder *b = fab_fabric_builder_from(f);
     if (b == NULL)
         return FAB_E_NOMEM;
     for (uint32_t n = 0; n < f->node_count; n++)
-        if (!fab_bits_get(reached, n))
-            fab_builder_remove(b, n);
-    int status = fab_builder_seal(b, ret_island);
-    fab_builder_free(b);
+        if (!fab_base_bits_get(reached, n))
+            fab_fabric_builder_remove_node(b, n);
+    int status = fab_fabric_builder_seal(b, ret_island);
+    fab_fabric_builder_free(b);
     return status;
 }
 
-int fab_fabric_island(const struct fab_fabric *f, struct fab_fabric **ret_island,
-                      uint32_t *ret_dropped)
+int fab_fabric_reachable(const struct fab_fabric *f, struct fab_fabric **ret_island,
+                         uint32_t *ret_dropped)
 {
     int status = FAB_E_NOMEM;
-    uint64_t *reached = fab_bits_new(f->node_count);
-    uint32_t *queue = fab_alloc_array(f->node_count, sizeof *queue), count = f->node_count;
+    uint64_t *reached = fab_base_bits_new(f->node_count);
+    uint32_t *queue = fab_base_alloc_array(f->node_count, sizeof *queue), count = f->node_count;
     if (reached == NULL || queue == NULL)
         goto out;
     if (f->self_port != FAB_NONE)

@@ -11,9 +11,9 @@
  * bit error rate of 1.7e-12, a little more than the standard lets a cable have (IBA volume 2,
  * 1e-12).
  */
-#include "libfabmgr/counters/counters.h"
+#include "libfabmgr/health/counters.h"
 
-const struct fab_counter_kind fab_counter_kinds[FAB_COUNTERS] = {
+const struct fab_counter_kind fab_health_counter_kinds[FAB_COUNTERS] = {
     [FAB_SYMBOL_ERRORS] = {"SymbolErrorCounter", 0xffff, 10, true, 1u << 0},
     [FAB_LINK_ERROR_RECOVERY] = {"LinkErrorRecoveryCounter", 0xff, 10, true, 1u << 1},
     [FAB_LINK_DOWNED] = {"LinkDownedCounter", 0xff, 10, true, 1u << 2},
@@ -29,7 +29,7 @@ const struct fab_counter_kind fab_counter_kinds[FAB_COUNTERS] = {
     [FAB_VL15_DROPPED] = {"VL15Dropped", 0xffff, 100, false, 1u << 11},
 };
 
-void fab_counters_take(const struct fab_port_counters *from, struct fab_counters *ret)
+void fab_health_counters_from(const struct fab_port_counters *from, struct fab_counters *ret)
 {
     *ret = (struct fab_counters){
         .value =
@@ -50,7 +50,8 @@ void fab_counters_take(const struct fab_port_counters *from, struct fab_counters
     };
 }
 
-void fab_counters_take_wide(const struct fab_port_counters_ext *from, struct fab_counters *ret)
+void fab_health_counters_from_ext(const struct fab_port_counters_ext *from,
+                                  struct fab_counters *ret)
 {
     *ret = (struct fab_counters){
         .value =
@@ -72,22 +73,22 @@ void fab_counters_take_wide(const struct fab_port_counters_ext *from, struct fab
     };
 }
 
-bool fab_counters_full(const struct fab_counters *c, enum fab_counter which)
+bool fab_health_counters_full(const struct fab_counters *c, enum fab_counter which)
 {
-    return !c->wide && c->value[which] >= fab_counter_kinds[which].most;
+    return !c->wide && c->value[which] >= fab_health_counter_kinds[which].most;
 }
 
-uint16_t fab_counters_full_select(const struct fab_counters *c)
+uint16_t fab_health_counters_full_select(const struct fab_counters *c)
 {
     uint32_t select = 0;
     for (int i = 0; i < FAB_COUNTERS; i++)
-        if (fab_counters_full(c, (enum fab_counter)i))
-            select |= fab_counter_kinds[i].select;
+        if (fab_health_counters_full(c, (enum fab_counter)i))
+            select |= fab_health_counter_kinds[i].select;
     return (uint16_t)select;
 }
 
-uint64_t fab_counters_rise(const struct fab_counters *was, const struct fab_counters *now,
-                           enum fab_counter which)
+uint64_t fab_health_counters_increase(const struct fab_counters *was,
+                                      const struct fab_counters *now, enum fab_counter which)
 {
     const uint64_t near_end = UINT64_C(3) << 62, near_zero = UINT64_C(1) << 62;
     uint64_t a = was->value[which], b = now->value[which];
@@ -95,10 +96,10 @@ uint64_t fab_counters_rise(const struct fab_counters *was, const struct fab_coun
     return b >= a || wrapped ? b - a : b;
 }
 
-bool fab_counters_rose(const struct fab_counters *was, const struct fab_counters *now)
+bool fab_health_counters_increased(const struct fab_counters *was, const struct fab_counters *now)
 {
     for (int i = 0; i < FAB_COUNTERS; i++)
-        if (fab_counters_rise(was, now, (enum fab_counter)i) > 0)
+        if (fab_health_counters_increase(was, now, (enum fab_counter)i) > 0)
             return true;
     return false;
 }
@@ -111,47 +112,46 @@ static uint64_t sum_up(uint64_t a, uint64_t b)
     return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
 
-void fab_counter_note(struct fab_counter_history *h, uint64_t from_us, uint64_t to_us,
-                      const struct fab_counters *was, const struct fab_counters *now)
+void fab_health_history_add(struct fab_health_history *h, uint64_t from_us, uint64_t to_us,
+                            const struct fab_counters *was, const struct fab_counters *now)
 {
-    struct fab_counter_sample *s = &h->sample[h->count++ % FAB_COUNTERS_KEPT];
+    struct fab_health_sample *s = &h->sample[h->count++ % FAB_COUNTERS_KEPT];
     s->from_us = from_us;
     s->to_us = to_us;
     for (int i = 0; i < FAB_COUNTERS; i++) {
-        s->rise[i] = fab_counters_rise(was, now, (enum fab_counter)i);
+        s->rise[i] = fab_health_counters_increase(was, now, (enum fab_counter)i);
         h->sum[i] = sum_up(h->sum[i], s->rise[i]);
-        h->full[i] = fab_counters_full(now, (enum fab_counter)i);
+        h->full[i] = fab_health_counters_full(now, (enum fab_counter)i);
     }
 }
 
-uint32_t fab_counter_samples(const struct fab_counter_history *h)
+uint32_t fab_health_sample_count(const struct fab_health_history *h)
 {
     return h->count < FAB_COUNTERS_KEPT ? (uint32_t)h->count : FAB_COUNTERS_KEPT;
 }
 
-const struct fab_counter_sample *fab_counter_sample(const struct fab_counter_history *h,
-                                                    uint32_t back)
+const struct fab_health_sample *fab_health_sample(const struct fab_health_history *h, uint32_t back)
 {
     return &h->sample[(h->count - 1 - back) % FAB_COUNTERS_KEPT];
 }
 
 /* A sample counts when the middle of its time is within: readings are never quite punctual. */
-static bool is_recent(const struct fab_counter_history *h, uint32_t back, uint64_t within_us)
+static bool is_recent(const struct fab_health_history *h, uint32_t back, uint64_t within_us)
 {
-    const struct fab_counter_sample *s = fab_counter_sample(h, back);
-    uint64_t now = fab_counter_sample(h, 0)->to_us,
+    const struct fab_health_sample *s = fab_health_sample(h, back);
+    uint64_t now = fab_health_sample(h, 0)->to_us,
              middle = s->from_us + (s->to_us - s->from_us) / 2;
     return back == 0 || now - middle < within_us;
 }
 
-uint64_t fab_counter_recent(const struct fab_counter_history *h,
-                            const struct fab_counter_rule *rule, enum fab_counter which,
-                            uint64_t *ret_us)
+uint64_t fab_health_recent_increase(const struct fab_health_history *h,
+                                    const struct fab_counter_rule *rule, enum fab_counter which,
+                                    uint64_t *ret_us)
 {
-    uint32_t count = fab_counter_samples(h), n = 0;
+    uint32_t count = fab_health_sample_count(h), n = 0;
     uint64_t sum = 0, us = 0;
     for (; n < count && is_recent(h, n, rule->within_us); n++) {
-        const struct fab_counter_sample *s = fab_counter_sample(h, n);
+        const struct fab_health_sample *s = fab_health_sample(h, n);
         sum = sum_up(sum, s->rise[which]);
         us += s->to_us - s->from_us;
     }
@@ -160,16 +160,16 @@ uint64_t fab_counter_recent(const struct fab_counter_history *h,
     return sum;
 }
 
-enum fab_counter fab_counter_worst(const struct fab_counter_history *h,
-                                   const struct fab_counter_rule *rule, bool of_cable)
+enum fab_counter fab_health_worst_counter(const struct fab_health_history *h,
+                                          const struct fab_counter_rule *rule, bool of_cable)
 {
     enum fab_counter worst = FAB_COUNTERS;
     uint64_t most = 0;
     for (int i = 0; i < FAB_COUNTERS; i++) {
         uint32_t threshold = rule->threshold[i];
-        if (threshold == 0 || (of_cable && !fab_counter_kinds[i].of_cable))
+        if (threshold == 0 || (of_cable && !fab_health_counter_kinds[i].of_cable))
             continue;
-        uint64_t rise = fab_counter_recent(h, rule, (enum fab_counter)i, NULL);
+        uint64_t rise = fab_health_recent_increase(h, rule, (enum fab_counter)i, NULL);
         if (rise >= threshold && rise / threshold > most) {
             most = rise / threshold;
             worst = (enum fab_counter)i;

@@ -4,8 +4,8 @@
  * whatever its width, and when that is too much. Pure arithmetic; times are microseconds of any
  * clock.
  */
-#ifndef LIBFABMGR_COUNTERS_COUNTERS_H
-#define LIBFABMGR_COUNTERS_COUNTERS_H
+#ifndef LIBFABMGR_HEALTH_COUNTERS_H
+#define LIBFABMGR_HEALTH_COUNTERS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,24 +34,25 @@ struct fab_counter_kind {
     bool of_cable;      /* what it counts goes wrong on the cable itself */
     uint32_t select;    /* bit of CounterSelect in PortCounters */
 };
-extern const struct fab_counter_kind fab_counter_kinds[FAB_COUNTERS];
+extern const struct fab_counter_kind fab_health_counter_kinds[FAB_COUNTERS];
 
 /* What stood in a port at one time. */
 struct fab_counters {
     uint64_t value[FAB_COUNTERS];
     bool wide; /* from PortCountersExtended: 64 bits, which never fill up */
 };
-void fab_counters_take(const struct fab_port_counters *from, struct fab_counters *ret);
-void fab_counters_take_wide(const struct fab_port_counters_ext *from, struct fab_counters *ret);
+void fab_health_counters_from(const struct fab_port_counters *from, struct fab_counters *ret);
+void fab_health_counters_from_ext(const struct fab_port_counters_ext *from,
+                                  struct fab_counters *ret);
 /* It stands at its end, and counts no more until it is cleared. */
-bool fab_counters_full(const struct fab_counters *c, enum fab_counter which);
+bool fab_health_counters_full(const struct fab_counters *c, enum fab_counter which);
 /* CounterSelect of those that are full; 0: none. */
-uint16_t fab_counters_full_select(const struct fab_counters *c);
+uint16_t fab_health_counters_full_select(const struct fab_counters *c);
 /* By how much one rose between two readings. One that is less than before was cleared between
  * them (by somebody, or with its device), or has wrapped at 64 bits. */
-uint64_t fab_counters_rise(const struct fab_counters *was, const struct fab_counters *now,
-                           enum fab_counter which);
-bool fab_counters_rose(const struct fab_counters *was, const struct fab_counters *now);
+uint64_t fab_health_counters_increase(const struct fab_counters *was,
+                                      const struct fab_counters *now, enum fab_counter which);
+bool fab_health_counters_increased(const struct fab_counters *was, const struct fab_counters *now);
 
 /* ---- what of late ---------------------------------------------------------------------------- */
 
@@ -61,28 +62,28 @@ struct fab_counter_rule {
     uint64_t within_us;               /* as long as that a rise counts; the last one always does */
     uint32_t threshold[FAB_COUNTERS]; /* a rise by as much within that is too much; 0: never */
 };
-struct fab_counter_history { /* of a port; all zeros: nothing yet */
-    struct fab_counter_sample {
+struct fab_health_history { /* of a port; all zeros: nothing yet */
+    struct fab_health_sample {
         uint64_t from_us, to_us; /* of both readings */
         uint64_t rise[FAB_COUNTERS];
-    } sample[FAB_COUNTERS_KEPT]; /* ring, see fab_counter_sample */
+    } sample[FAB_COUNTERS_KEPT]; /* ring, see fab_health_sample */
     uint64_t count;              /* ever */
     uint64_t sum[FAB_COUNTERS];  /* of all */
     bool full[FAB_COUNTERS];     /* at the last reading: what it really rose by is not known */
 };
-void fab_counter_note(struct fab_counter_history *h, uint64_t from_us, uint64_t to_us,
-                      const struct fab_counters *was, const struct fab_counters *now);
+void fab_health_history_add(struct fab_health_history *h, uint64_t from_us, uint64_t to_us,
+                            const struct fab_counters *was, const struct fab_counters *now);
 /* 0 is the newest, of at most FAB_COUNTERS_KEPT. */
-const struct fab_counter_sample *fab_counter_sample(const struct fab_counter_history *h,
-                                                    uint32_t back);
-uint32_t fab_counter_samples(const struct fab_counter_history *h);
+const struct fab_health_sample *fab_health_sample(const struct fab_health_history *h,
+                                                  uint32_t back);
+uint32_t fab_health_sample_count(const struct fab_health_history *h);
 /* The rise of late; ret_us (may be NULL): the time that it took. */
-uint64_t fab_counter_recent(const struct fab_counter_history *h,
-                            const struct fab_counter_rule *rule, enum fab_counter which,
-                            uint64_t *ret_us);
+uint64_t fab_health_recent_increase(const struct fab_health_history *h,
+                                    const struct fab_counter_rule *rule, enum fab_counter which,
+                                    uint64_t *ret_us);
 /* The counter that is furthest beyond its threshold, of those of the cable only or of all;
  * FAB_COUNTERS: none is. */
-enum fab_counter fab_counter_worst(const struct fab_counter_history *h,
-                                   const struct fab_counter_rule *rule, bool of_cable);
+enum fab_counter fab_health_worst_counter(const struct fab_health_history *h,
+                                          const struct fab_counter_rule *rule, bool of_cable);
 
 #endif

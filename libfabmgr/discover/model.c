@@ -11,7 +11,7 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/discover/machine.h"
 
-struct place *place_get(const struct fab_discover *d, uint32_t ref)
+struct place *fab_discover_node_get(const struct fab_discover *d, uint32_t ref)
 {
     return ref < d->place_capacity ? d->places[ref] : NULL;
 }
@@ -21,7 +21,8 @@ static int room_for(struct fab_discover *d, uint32_t ref)
     size_t had = d->place_capacity;
     if (ref < had)
         return FAB_OK;
-    void *grown = fab_grow(d->places, sizeof(struct place *), (size_t)ref + 1, &d->place_capacity);
+    void *grown =
+        fab_base_grow(d->places, sizeof(struct place *), (size_t)ref + 1, &d->place_capacity);
     if (grown == NULL)
         return FAB_E_NOMEM;
     d->places = grown;
@@ -29,13 +30,13 @@ static int room_for(struct fab_discover *d, uint32_t ref)
     return FAB_OK;
 }
 
-int place_add(struct fab_discover *d, uint32_t ref, const struct fab_node_info *info,
-              struct place **ret)
+int fab_discover_node_add(struct fab_discover *d, uint32_t ref, const struct fab_node_info *info,
+                          struct place **ret)
 {
     int status = room_for(d, ref);
     if (status != FAB_OK)
         return status;
-    struct place *p = fab_arena_alloc(&d->arena, 1, sizeof *p);
+    struct place *p = fab_base_arena_alloc(&d->arena, 1, sizeof *p);
     if (p == NULL)
         return FAB_E_NOMEM;
     p->path.hops = FAB_PATH_UNKNOWN;
@@ -53,10 +54,11 @@ int place_add(struct fab_discover *d, uint32_t ref, const struct fab_node_info *
 /* ---- silent places ----------------------------------------------------------------------------
  */
 
-int silent_add(struct fab_discover *d, struct fab_silent entry)
+int fab_discover_unresponsive_add(struct fab_discover *d, struct fab_unresponsive entry)
 {
     if (d->silent_count == d->silent_capacity) {
-        void *grown = fab_grow(d->silent, sizeof entry, d->silent_count + 1, &d->silent_capacity);
+        void *grown =
+            fab_base_grow(d->silent, sizeof entry, d->silent_count + 1, &d->silent_capacity);
         if (grown == NULL)
             return FAB_E_NOMEM;
         d->silent = grown;
@@ -65,41 +67,43 @@ int silent_add(struct fab_discover *d, struct fab_silent entry)
     return FAB_OK;
 }
 
-int silent_node(struct fab_discover *d, struct place *p, uint8_t kind, int status)
+int fab_discover_node_unresponsive(struct fab_discover *d, struct place *p, uint8_t kind,
+                                   int status)
 {
     uint8_t bit = (uint8_t)(1u << kind);
     if (p->reported & bit)
         return FAB_OK;
     p->reported |= bit;
-    return silent_add(d, (struct fab_silent){.near_guid = p->near_guid,
-                                             .near_port = p->near_port,
-                                             .guid = p->guid,
-                                             .attr_id = question_attr(kind),
-                                             .status = status});
+    return fab_discover_unresponsive_add(
+        d, (struct fab_unresponsive){.near_guid = p->near_guid,
+                                     .near_port = p->near_port,
+                                     .guid = p->guid,
+                                     .attr_id = fab_discover_query_attr(kind),
+                                     .status = status});
 }
 
 /* ---- cables -----------------------------------------------------------------------------------
  */
 
-bool port_linked(const struct fab_discover *d, const struct place *p, uint8_t port)
+bool fab_discover_port_has_link(const struct fab_discover *d, const struct place *p, uint8_t port)
 {
     uint32_t ref;
     uint8_t far_port;
-    return fab_builder_peer(d->builder, p->ref, port, &ref, &far_port) == FAB_OK;
+    return fab_fabric_builder_peer(d->builder, p->ref, port, &ref, &far_port) == FAB_OK;
 }
 
-int cable_cut(struct fab_discover *d, struct place *p, uint8_t port)
+int fab_discover_link_lost(struct fab_discover *d, struct place *p, uint8_t port)
 {
     uint32_t ref;
     uint8_t far_port;
-    if (fab_builder_peer(d->builder, p->ref, port, &ref, &far_port) != FAB_OK)
+    if (fab_fabric_builder_peer(d->builder, p->ref, port, &ref, &far_port) != FAB_OK)
         return FAB_OK;
-    struct place *far = place_get(d, ref);
-    fab_builder_unlink(d->builder, p->ref, port);
-    fab_bits_clear(p->fresh, port);
-    fab_bits_clear(far->fresh, far_port);
+    struct place *far = fab_discover_node_get(d, ref);
+    fab_fabric_builder_unlink(d->builder, p->ref, port);
+    fab_base_bits_clear(p->fresh, port);
+    fab_base_bits_clear(far->fresh, far_port);
     d->cut = true;
-    return scoped_cut(d, far, far_port);
+    return fab_discover_targeted_link_lost(d, far, far_port);
 }
 
 static bool same_cable(const struct fab_discover *d, const struct place *a, uint8_t port_a,
@@ -107,29 +111,29 @@ static bool same_cable(const struct fab_discover *d, const struct place *a, uint
 {
     uint32_t ref;
     uint8_t far_port;
-    return fab_builder_peer(d->builder, a->ref, port_a, &ref, &far_port) == FAB_OK &&
+    return fab_fabric_builder_peer(d->builder, a->ref, port_a, &ref, &far_port) == FAB_OK &&
            ref == b->ref && far_port == port_b;
 }
 
-int cable_seen(struct fab_discover *d, struct place *a, uint8_t port_a, struct place *b,
-               uint8_t port_b)
+int fab_discover_link_seen(struct fab_discover *d, struct place *a, uint8_t port_a, struct place *b,
+                           uint8_t port_b)
 {
     int status = FAB_OK;
     if (a == b && port_a == port_b)
         return FAB_E_EXISTS; /* a plug that loops back */
     if (!same_cable(d, a, port_a, b, port_b)) {
-        if (fab_bits_get(a->fresh, port_a) || fab_bits_get(b->fresh, port_b))
+        if (fab_base_bits_get(a->fresh, port_a) || fab_base_bits_get(b->fresh, port_b))
             return FAB_E_EXISTS;
-        status = cable_cut(d, a, port_a);
+        status = fab_discover_link_lost(d, a, port_a);
         if (status == FAB_OK)
-            status = cable_cut(d, b, port_b);
+            status = fab_discover_link_lost(d, b, port_b);
         if (status == FAB_OK)
-            status = fab_builder_link(d->builder, a->ref, port_a, b->ref, port_b);
+            status = fab_fabric_builder_link(d->builder, a->ref, port_a, b->ref, port_b);
         d->paths_stale = true;
     }
     if (status == FAB_OK) {
-        fab_bits_set(a->fresh, port_a);
-        fab_bits_set(b->fresh, port_b);
+        fab_base_bits_set(a->fresh, port_a);
+        fab_base_bits_set(b->fresh, port_b);
     }
     return status;
 }
