@@ -358,7 +358,7 @@ tests_unit_test_fabric_nomem_LDADD = $(LIB_TEST_LIBS)
 tests_unit_test_fabric_nomem_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
 # ---- address, route, verify, plan
-EXTRA_DIST += tests/unit/crowds.h tests/unit/verify_vls.h tests/unit/naive.h tests/unit/proving.h tests/unit/routing.h
+EXTRA_DIST += tests/unit/fabric_sets.h tests/unit/verify_vls.h tests/unit/naive.h tests/unit/proving.h tests/unit/routing.h
 
 UNIT_TESTS += tests/unit/test_address
 tests_unit_test_address_SOURCES = tests/unit/test_address.c
@@ -564,10 +564,10 @@ tests_unit_test_choose_LDADD = $(LIB_TEST_LIBS)
 tests_unit_test_choose_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
 # ---- polish
-UNIT_TESTS += tests/unit/test_polish
-tests_unit_test_polish_SOURCES = tests/unit/test_polish.c
-tests_unit_test_polish_CFLAGS = $(TEST_CFLAGS)
-tests_unit_test_polish_LDADD = $(LIB_TEST_LIBS)
+UNIT_TESTS += tests/unit/test_local_search
+tests_unit_test_local_search_SOURCES = tests/unit/test_local_search.c
+tests_unit_test_local_search_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_local_search_LDADD = $(LIB_TEST_LIBS)
 
 # ---- export
 UNIT_TESTS += tests/unit/test_export

@@ -3,7 +3,7 @@
 #include "libfabmgr/base/bitset.h"
 #include "libfabmgr/base/sets.h"
 #include "libfabmgr/health/isolation.h"
-#include "tests/unit/crowds.h"
+#include "tests/unit/fabric_sets.h"
 #include "tests/unit/testing.h"
 
 #define MOST 64
@@ -160,10 +160,10 @@ START_TEST(never_parts_a_fabric_nor_breaks_the_floor)
 {
     struct tally t = {0};
     fab_base_prng_init(&t.prng, test_seed("isolation", 3));
-    crowd_random(400, 5, check, &t);
-    crowd_trees(60, 6, check, &t);
-    crowd_modern(60, 7, check, &t);
-    crowd_families(8, check, &t);
+    fabric_set_random(400, 5, check, &t);
+    fabric_set_trees(60, 6, check, &t);
+    fabric_set_modern(60, 7, check, &t);
+    fabric_set_families(8, check, &t);
     printf("# %u out; kept: %u for their share, %u needed, %u of hosts\n", t.out, t.share, t.needed,
            t.host);
     ck_assert(t.out > 500 && t.share > 500 && t.needed > 50 && t.host > 500);

@@ -4,7 +4,7 @@
  * time, on all sets of fabrics; rows that are said to be equal are equal, and descends[] is right.
  */
 #include "libfabmgr/route/updown/legal_paths.h"
-#include "tests/unit/crowds.h"
+#include "tests/unit/fabric_sets.h"
 
 struct plain {
     uint8_t *down, *way; /* [n] */
@@ -105,11 +105,11 @@ START_TEST(ways_are_as_defined)
 {
     struct fab_prng prng;
     fab_base_prng_init(&prng, test_seed("batches", 1));
-    crowd_random(300, 2, check_fabric, &prng);
-    crowd_trees(200, 3, check_fabric, &prng);
-    crowd_modern(100, 4, check_fabric, &prng);
-    crowd_grids(check_fabric, &prng);
-    crowd_families(5, check_fabric, &prng);
+    fabric_set_random(300, 2, check_fabric, &prng);
+    fabric_set_trees(200, 3, check_fabric, &prng);
+    fabric_set_modern(100, 4, check_fabric, &prng);
+    fabric_set_grids(check_fabric, &prng);
+    fabric_set_families(5, check_fabric, &prng);
 }
 END_TEST
 

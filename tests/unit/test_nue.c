@@ -5,7 +5,7 @@
  * paths.
  */
 #include "libfabmgr/route/dependencies/acyclic_cdg.h"
-#include "tests/unit/crowds.h"
+#include "tests/unit/fabric_sets.h"
 #include "tests/unit/naive.h"
 
 #define RANDOM_FABRICS test_rounds(1500)
@@ -72,32 +72,32 @@ START_TEST(random_fabrics_are_proven)
 {
     struct fab_prng prng;
     fab_base_prng_init(&prng, test_seed("lanes", 9));
-    crowd_random(RANDOM_FABRICS, 1, check_some_lanes, &prng);
+    fabric_set_random(RANDOM_FABRICS, 1, check_some_lanes, &prng);
 }
 END_TEST
 
 START_TEST(damaged_trees_are_proven)
 {
-    crowd_trees(DAMAGED_TREES, 2, check_fabric, NULL);
+    fabric_set_trees(DAMAGED_TREES, 2, check_fabric, NULL);
 }
 END_TEST
 
 START_TEST(grids_and_rings_are_proven)
 {
-    crowd_grids(check_fabric, NULL);
-    crowd_damaged_grids(3, check_fabric, NULL);
+    fabric_set_grids(check_fabric, NULL);
+    fabric_set_damaged_grids(3, check_fabric, NULL);
 }
 END_TEST
 
 START_TEST(families_are_proven)
 {
-    crowd_families(4, check_fabric, NULL);
+    fabric_set_families(4, check_fabric, NULL);
 }
 END_TEST
 
 START_TEST(modern_trees_are_proven)
 {
-    crowd_modern(test_rounds(200), 5, check_fabric, NULL);
+    fabric_set_modern(test_rounds(200), 5, check_fabric, NULL);
 }
 END_TEST
 

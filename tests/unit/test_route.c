@@ -5,7 +5,7 @@
  * fabrics, LMC.
  */
 #include "libfabmgr/route/updown/switch_order.h"
-#include "tests/unit/crowds.h"
+#include "tests/unit/fabric_sets.h"
 #include "tests/unit/naive.h"
 
 #define RANDOM_FABRICS test_rounds(1500)
@@ -35,31 +35,31 @@ static void check_fabric(struct fab_fabric *f, uint8_t lmc, const char *what, vo
 
 START_TEST(random_fabrics_are_proven)
 {
-    crowd_random(RANDOM_FABRICS, 1, check_fabric, NULL);
+    fabric_set_random(RANDOM_FABRICS, 1, check_fabric, NULL);
 }
 END_TEST
 
 START_TEST(damaged_trees_are_proven)
 {
-    crowd_trees(DAMAGED_TREES, 2, check_fabric, NULL);
+    fabric_set_trees(DAMAGED_TREES, 2, check_fabric, NULL);
 }
 END_TEST
 
 START_TEST(grids_and_rings_are_proven)
 {
-    crowd_grids(check_fabric, NULL);
+    fabric_set_grids(check_fabric, NULL);
 }
 END_TEST
 
 START_TEST(families_are_proven)
 {
-    crowd_families(8, check_fabric, NULL);
+    fabric_set_families(8, check_fabric, NULL);
 }
 END_TEST
 
 START_TEST(modern_trees_are_proven)
 {
-    crowd_modern(test_rounds(200), 3, check_fabric, NULL);
+    fabric_set_modern(test_rounds(200), 3, check_fabric, NULL);
 }
 END_TEST
 

@@ -5,7 +5,7 @@
  * unless it refuses; the loads are balanced; the tables do not depend on the order of discovery.
  */
 #include "libfabmgr/study/quality.h"
-#include "tests/unit/crowds.h"
+#include "tests/unit/fabric_sets.h"
 #include "tests/unit/naive.h"
 
 #define RANDOM_FABRICS test_rounds(300)
@@ -114,7 +114,7 @@ static void print_tally(const struct tally *t)
 START_TEST(random_fabrics_are_complete)
 {
     struct tally tally = {0};
-    crowd_random(RANDOM_FABRICS, 1, check_fabric, &tally);
+    fabric_set_random(RANDOM_FABRICS, 1, check_fabric, &tally);
     print_tally(&tally);
     ck_assert_uint_gt(tally.lanes, RANDOM_FABRICS / 10);
     ck_assert_uint_lt(tally.refused, RANDOM_FABRICS / 10);

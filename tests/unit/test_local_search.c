@@ -7,7 +7,7 @@
 #include "libfabmgr/route/local_search/local_search.h"
 
 #include "libfabmgr/study/quality.h"
-#include "tests/unit/crowds.h"
+#include "tests/unit/fabric_sets.h"
 #include "tests/unit/proving.h"
 
 struct polished {
@@ -101,7 +101,7 @@ START_TEST(random_fabrics)
     static const char *const engines[] = {"updn", "nue", "dfsssp"};
     for (size_t i = 0; i < sizeof(engines) / sizeof(*engines); i++) {
         struct crowd c = {.engine = engines[i]};
-        crowd_random(test_rounds(100), 1 + i, check, &c);
+        fabric_set_random(test_rounds(100), 1 + i, check, &c);
         say_crowd(&c, "random fabrics", test_rounds(20));
     }
 }
@@ -112,9 +112,9 @@ START_TEST(trees_and_families)
     static const char *const engines[] = {"fattree", "updn", "nue"};
     for (size_t i = 0; i < sizeof(engines) / sizeof(*engines); i++) {
         struct crowd c = {.engine = engines[i]};
-        crowd_trees(test_rounds(30), 1 + i, check, &c);
-        crowd_modern(test_rounds(30), 1 + i, check, &c);
-        crowd_families(1 + i, check, &c);
+        fabric_set_trees(test_rounds(30), 1 + i, check, &c);
+        fabric_set_modern(test_rounds(30), 1 + i, check, &c);
+        fabric_set_families(1 + i, check, &c);
         say_crowd(&c, "trees and families", test_rounds(20));
     }
 }
@@ -126,7 +126,7 @@ START_TEST(what_is_no_tree)
     static const char *const engines[] = {"dor", "dragonfly", "dragonfly+", "dfsssp"};
     for (size_t i = 0; i < sizeof(engines) / sizeof(*engines); i++) {
         struct crowd c = {.engine = engines[i]};
-        crowd_families(1 + i, check, &c);
+        fabric_set_families(1 + i, check, &c);
         say_crowd(&c, "families", 0);
     }
     struct crowd c = {.engine = "torus"};

@@ -3,15 +3,16 @@
  * Sets of fabrics on which engines for any topology are tested: random ones, damaged trees, grids,
  * families. Each fabric is passed to a check function, which consumes it.
  */
-#ifndef TESTS_UNIT_CROWDS_H
-#define TESTS_UNIT_CROWDS_H
+#ifndef TESTS_UNIT_FABRIC_SETS_H
+#define TESTS_UNIT_FABRIC_SETS_H
 
 #include "tests/unit/routing.h"
 
-typedef void crowd_check(struct fab_fabric *f, uint8_t lmc, const char *what, void *ctx);
+typedef void fabric_set_check(struct fab_fabric *f, uint8_t lmc, const char *what, void *ctx);
 
 /* 1 to 40 switches; some fabrics are damaged, some have several LIDs for each port. */
-static inline void crowd_random(unsigned count, uint64_t seed, crowd_check *check, void *ctx)
+static inline void fabric_set_random(unsigned count, uint64_t seed, fabric_set_check *check,
+                                     void *ctx)
 {
     char what[96];
     struct fab_prng prng;
@@ -32,7 +33,8 @@ static inline void crowd_random(unsigned count, uint64_t seed, crowd_check *chec
 }
 
 /* Trees of two to four levels with varying GUIDs; the first one is whole. */
-static inline void crowd_trees(unsigned count, uint64_t seed, crowd_check *check, void *ctx)
+static inline void fabric_set_trees(unsigned count, uint64_t seed, fabric_set_check *check,
+                                    void *ctx)
 {
     static const struct {
         uint32_t radix, levels, taper;
@@ -53,7 +55,7 @@ static inline void crowd_trees(unsigned count, uint64_t seed, crowd_check *check
 }
 
 /* Tori, meshes and rings: each torus with hosts and without, and as a mesh. */
-static inline void crowd_grids(crowd_check *check, void *ctx)
+static inline void fabric_set_grids(fabric_set_check *check, void *ctx)
 {
     static const uint32_t sizes[][3] = {{1, 1, 1}, {2, 1, 1}, {3, 1, 1}, {5, 1, 1}, {40, 1, 1},
                                         {2, 2, 1}, {4, 4, 1}, {5, 7, 1}, {9, 9, 1}, {12, 12, 1},
@@ -66,7 +68,7 @@ static inline void crowd_grids(crowd_check *check, void *ctx)
 }
 
 /* Damaged tori, five of each size. */
-static inline void crowd_damaged_grids(uint64_t seed, crowd_check *check, void *ctx)
+static inline void fabric_set_damaged_grids(uint64_t seed, fabric_set_check *check, void *ctx)
 {
     static const uint32_t sizes[][3] = {{5, 1, 1},   {40, 1, 1}, {4, 4, 1}, {5, 7, 1}, {9, 9, 1},
                                         {12, 12, 1}, {3, 3, 3},  {5, 4, 3}, {2, 2, 2}, {4, 4, 4}};
@@ -78,7 +80,8 @@ static inline void crowd_damaged_grids(uint64_t seed, crowd_check *check, void *
 
 /* Two levels, aggregation nodes on all switches, hosts on spines; every second fabric is damaged.
  */
-static inline void crowd_modern(unsigned count, uint64_t seed, crowd_check *check, void *ctx)
+static inline void fabric_set_modern(unsigned count, uint64_t seed, fabric_set_check *check,
+                                     void *ctx)
 {
     struct fab_prng prng;
     fab_base_prng_init(&prng, test_seed("modern trees", seed));
@@ -93,8 +96,8 @@ static inline void crowd_modern(unsigned count, uint64_t seed, crowd_check *chec
 }
 
 /* Consumes b: the whole fabric, then damaged ones. */
-static inline void crowd_made(struct fab_builder *b, struct fab_prng *prng, const char *what,
-                              crowd_check *check, void *ctx)
+static inline void fabric_set_of(struct fab_builder *b, struct fab_prng *prng, const char *what,
+                                 fabric_set_check *check, void *ctx)
 {
     struct fab_fabric *f = sealed(b);
     check(fab_fabric_ref(f), 0, what, ctx);
@@ -104,27 +107,27 @@ static inline void crowd_made(struct fab_builder *b, struct fab_prng *prng, cons
 }
 
 /* Dragonflies, a hypercube, HyperX, a full mesh of more than 64, rails. */
-static inline void crowd_families(uint64_t seed, crowd_check *check, void *ctx)
+static inline void fabric_set_families(uint64_t seed, fabric_set_check *check, void *ctx)
 {
     struct fab_prng prng;
     struct fab_builder *b = NULL;
     fab_base_prng_init(&prng, test_seed("families", seed));
     struct fab_dragonfly_spec dragonfly = {.group_size = 4, .global = 2, .hosts = 2, .parallel = 1};
     ck_assert_int_eq(fab_fabric_generate_dragonfly(&dragonfly, &b), FAB_OK);
-    crowd_made(b, &prng, "dragonfly", check, ctx);
+    fabric_set_of(b, &prng, "dragonfly", check, ctx);
     struct fab_dragonfly_plus_spec plus = {
         .groups = 5, .leaves = 4, .spines = 4, .global = 2, .hosts = 4, .parallel = 1};
     ck_assert_int_eq(fab_fabric_generate_dragonfly_plus(&plus, &b), FAB_OK);
-    crowd_made(b, &prng, "dragonfly+", check, ctx);
+    fabric_set_of(b, &prng, "dragonfly+", check, ctx);
     struct fab_hypercube_spec cube = {.dimensions = 6, .hosts = 1, .parallel = 2};
     ck_assert_int_eq(fab_fabric_generate_hypercube(&cube, &b), FAB_OK);
-    crowd_made(b, &prng, "hypercube", check, ctx);
+    fabric_set_of(b, &prng, "hypercube", check, ctx);
     struct fab_hyperx_spec hyperx = {.dimensions = 2, .size = {9, 9}, .hosts = 3, .parallel = 1};
     ck_assert_int_eq(fab_fabric_generate_hyperx(&hyperx, &b), FAB_OK);
-    crowd_made(b, &prng, "HyperX", check, ctx);
+    fabric_set_of(b, &prng, "HyperX", check, ctx);
     struct fab_hyperx_spec mesh = {.dimensions = 1, .size = {90}, .hosts = 1, .parallel = 1};
     ck_assert_int_eq(fab_fabric_generate_hyperx(&mesh, &b), FAB_OK);
-    crowd_made(b, &prng, "full mesh of more than 64", check, ctx);
+    fabric_set_of(b, &prng, "full mesh of more than 64", check, ctx);
     struct fab_rail_spec rail = {.servers = 40,
                                  .adapters = 4,
                                  .group_size = 10,
@@ -133,7 +136,7 @@ static inline void crowd_families(uint64_t seed, crowd_check *check, void *ctx)
                                  .cores = 2,
                                  .core_parallel = 1};
     ck_assert_int_eq(fab_fabric_generate_rail(&rail, &b), FAB_OK);
-    crowd_made(b, &prng, "rails", check, ctx);
+    fabric_set_of(b, &prng, "rails", check, ctx);
 }
 
 #endif
