@@ -218,6 +218,7 @@ misnamed() {
 
 if [ -f "$archive" ] && $nm "$archive" >/dev/null 2>&1; then
     report 'libfabmgr calls only memory and string functions' "$(outside_calls)"
+    report 'libfabmgr exports fab_<room>_... only' "$(misnamed)"
     case $($nm "$archive" 2>/dev/null) in
     *__asan_* | *__gcov* | *__llvm_*)
         n=$((n + 1))
