@@ -43,7 +43,7 @@ static unsigned told(struct lab *lab, const char *subject)
 {
     unsigned count = 0;
     for (unsigned i = 0; i < lab->event_count; i++)
-        count += strcmp(lab->events[i].type, "partition-full") == 0 &&
+        count += strcmp(lab->events[i].type, "pkey-table-full") == 0 &&
                  (!subject || strcmp(lab->events[i].subject, subject) == 0);
     return count;
 }
@@ -102,7 +102,7 @@ START_TEST(many_full_tables_are_counted)
     ck_assert_uint_eq(told(&lab, "fabric"), 1);
     const struct lab_event *last = NULL;
     for (unsigned i = 0; i < lab.event_count; i++)
-        if (strcmp(lab.events[i].type, "partition-full") == 0)
+        if (strcmp(lab.events[i].type, "pkey-table-full") == 0)
             last = &lab.events[i];
     ck_assert_str_eq(last->subject, "fabric");
     ck_assert_msg(strtoul(last->message, NULL, 10) == 24 - FAB_PARTITION_OVERFLOWS, "%s",
