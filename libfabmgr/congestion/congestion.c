@@ -94,9 +94,9 @@ static void set_times(struct work *w)
 {
     const struct fab_policy_congestion *p = w->policy;
     struct fab_congestion_basis *b = &w->common;
-    uint64_t way = (uint64_t)b->hops * p->hop_ns + 2 * (uint64_t)p->adapter_ns +
-                   (b->hops + 1) * (uint64_t)p->cable_m * NS_A_METRE;
-    b->rtt_ns = bounded(2 * way);
+    uint64_t one_way = (uint64_t)b->hops * p->hop_ns + 2 * (uint64_t)p->adapter_ns +
+                       (b->hops + 1) * (uint64_t)p->cable_m * NS_A_METRE;
+    b->rtt_ns = bounded(2 * one_way);
     if (b->slowest > 0)
         b->queue_ns = bounded((uint64_t)p->queue_kb * 1024 * 8 * 1000 / b->slowest);
 }

@@ -138,10 +138,10 @@ void fab_congestion_log_incasts(const struct fab_congestion_log *log, uint64_t s
 {
     for (uint8_t i = 0; i < log->count && log->entry[i].at_us >= since_us; i++) {
         const struct fab_congestion_event *e = &log->entry[i];
-        bool told = e->dlid >= lids || e->dlid == e->slid;
-        for (uint8_t k = 0; !told && k < i; k++)
-            told = log->entry[k].dlid == e->dlid;
-        if (!told && senders[e->dlid] < UINT16_MAX)
+        bool counted = e->dlid >= lids || e->dlid == e->slid;
+        for (uint8_t k = 0; !counted && k < i; k++)
+            counted = log->entry[k].dlid == e->dlid;
+        if (!counted && senders[e->dlid] < UINT16_MAX)
             senders[e->dlid]++;
     }
 }

@@ -287,28 +287,28 @@ uint32_t fab_sa_port_of_guid(const struct fab_sa *sa, uint64_t guid)
 
 /* ---- following paths ------------------------------------------------------------------------- */
 
-struct way {
+struct limits {
     unsigned mtu, rank, hops;
 };
 
-static void narrow(struct way *w, const struct fab_sa_link *c)
+static void lower(struct limits *w, const struct fab_sa_link *c)
 {
     w->mtu = c->mtu < w->mtu ? c->mtu : w->mtu;
     w->rank = c->rank < w->rank ? c->rank : w->rank;
 }
 
 /* Follows the tables from a switch to a LID. False: there is no path. */
-static bool follow(const struct fab_sa *sa, uint32_t sw, uint32_t lid, struct way *ret)
+static bool follow(const struct fab_sa *sa, uint32_t sw, uint32_t lid, struct limits *ret)
 {
     const struct fab_view *v = sa->view;
     uint32_t owner = v->target->lids.owner[lid];
-    struct way w = {.mtu = NO_BOUND_MTU, .rank = NO_BOUND_RANK, .hops = 1};
+    struct limits w = {.mtu = NO_BOUND_MTU, .rank = NO_BOUND_RANK, .hops = 1};
     for (; w.hops <= HOPS_MOST; w.hops++) {
         uint32_t out = fab_sa_out_port(sa, sw, lid);
         if (out == FAB_NONE)
             return false;
         const struct fab_sa_link *c = &sa->links[out];
-        narrow(&w, c);
+        lower(&w, c);
         *ret = w;
         if (out == sa->first_port[sw]) /* port 0 of the switch itself */
             return owner == out;
@@ -322,7 +322,7 @@ static bool follow(const struct fab_sa *sa, uint32_t sw, uint32_t lid, struct wa
 }
 
 /* As follow(), but with the cache, which does not have the number of hops. */
-static bool follow_cached(struct fab_sa *sa, uint32_t sw, uint32_t lid, struct way *ret)
+static bool follow_cached(struct fab_sa *sa, uint32_t sw, uint32_t lid, struct limits *ret)
 {
     if (sa->cache == NULL || sa->row[sw] == FAB_NONE)
         return follow(sa, sw, lid, ret);
@@ -335,22 +335,22 @@ static bool follow_cached(struct fab_sa *sa, uint32_t sw, uint32_t lid, struct w
 }
 
 /* hops: whether the caller needs the number of hops. */
-static int path_to(struct fab_sa *sa, uint32_t src, uint32_t lid, bool hops, struct way *ret)
+static int path_to(struct fab_sa *sa, uint32_t src, uint32_t lid, bool hops, struct limits *ret)
 {
     const struct fab_view *v = sa->view;
     const struct fab_sa_link *c = &sa->links[src];
     bool from_switch = is_switch_port(sa, src);
     uint32_t sw = from_switch ? v->fabric->ports[src].node : c->node;
-    struct way w = {.mtu = NO_BOUND_MTU, .rank = NO_BOUND_RANK};
-    narrow(&w, c);
+    struct limits w = {.mtu = NO_BOUND_MTU, .rank = NO_BOUND_RANK};
+    lower(&w, c);
     if (!from_switch && (c->peer == FAB_NONE ||
                          (sw >= v->fabric->switch_count && c->peer != v->target->lids.owner[lid])))
         return FAB_E_UNREACHABLE;
     if (sw < v->fabric->switch_count) {
-        struct way rest = {0};
+        struct limits rest = {0};
         if (!(hops ? follow(sa, sw, lid, &rest) : follow_cached(sa, sw, lid, &rest)))
             return FAB_E_UNREACHABLE;
-        narrow(&w, &(struct fab_sa_link){.rank = (uint8_t)rest.rank, .mtu = (uint8_t)rest.mtu});
+        lower(&w, &(struct fab_sa_link){.rank = (uint8_t)rest.rank, .mtu = (uint8_t)rest.mtu});
         w.hops = rest.hops;
     }
     *ret = w;
@@ -358,7 +358,7 @@ static int path_to(struct fab_sa *sa, uint32_t src, uint32_t lid, bool hops, str
 }
 
 /* A path between adapters that need not be followed. */
-static bool skip_following(const struct fab_sa *sa, uint32_t src, uint32_t lid, struct way *ret)
+static bool skip_following(const struct fab_sa *sa, uint32_t src, uint32_t lid, struct limits *ret)
 {
     if (sa->unusual == NULL || (sa->unusual[lid / 64] >> lid % 64 & 1) != 0)
         return false;
@@ -368,25 +368,25 @@ static bool skip_following(const struct fab_sa *sa, uint32_t src, uint32_t lid, 
     if (is_switch_port(sa, src) || is_switch_port(sa, dst) || a->node >= switches ||
         b->node >= switches) /* includes FAB_NONE */
         return false;
-    *ret = (struct way){.mtu = a->mtu, .rank = a->rank};
-    narrow(ret, b);
+    *ret = (struct limits){.mtu = a->mtu, .rank = a->rank};
+    lower(ret, b);
     if (a->node != b->node)
-        narrow(ret, &sa->between);
+        lower(ret, &sa->between);
     return true;
 }
 
 /* A path from a port to itself uses no link; its limits are those of the port. */
-static struct way loopback(const struct fab_sa *sa, uint32_t port)
+static struct limits loopback(const struct fab_sa *sa, uint32_t port)
 {
     const struct fab_port_info *info = &sa->view->fabric->ports[port].info;
-    return (struct way){.mtu = info->mtu_cap, .rank = fab_sa_rank(fab_wire_link_rate(info))};
+    return (struct limits){.mtu = info->mtu_cap, .rank = fab_sa_rank(fab_wire_link_rate(info))};
 }
 
 int fab_sa_path_limits(struct fab_sa *sa, uint32_t src_port, uint32_t lid, uint8_t *ret_mtu,
                        uint8_t *ret_rank)
 {
     const struct fab_lids *lids = &sa->view->target->lids;
-    struct way w;
+    struct limits w;
     int r = FAB_OK;
     if (lid == 0 || lid > lids->top || lids->owner[lid] == FAB_NONE)
         return FAB_E_UNREACHABLE;
@@ -404,7 +404,7 @@ int fab_sa_path_limits(struct fab_sa *sa, uint32_t src_port, uint32_t lid, uint8
 int fab_sa_path(struct fab_sa *sa, uint32_t src_port, uint32_t lid, struct fab_sa_path *ret)
 {
     const struct fab_lids *lids = &sa->view->target->lids;
-    struct way w;
+    struct limits w;
     int r = FAB_OK;
     if (lid == 0 || lid > lids->top || lids->owner[lid] == FAB_NONE)
         return FAB_E_UNREACHABLE;

@@ -396,10 +396,10 @@ const struct fab_sa_kind fab_sa_kind_path = {
 static uint32_t count_nodes(const struct fab_sa_query *q, uint32_t port)
 {
     const struct fab_lids *lids = &q->sa->view->target->lids;
-    struct fab_sa_path way;
-    if (q->to_count != 1 || fab_sa_path(q->sa, port, lids->base[q->to[0]], &way) != FAB_OK)
+    struct fab_sa_path path_found;
+    if (q->to_count != 1 || fab_sa_path(q->sa, port, lids->base[q->to[0]], &path_found) != FAB_OK)
         return 0;
-    return way.hops + 2u; /* one more than exist, if the path ends at a switch */
+    return path_found.hops + 2u; /* one more than exist, if the path ends at a switch */
 }
 
 /* Follows the path for k nodes. *ret_in and *ret_out are the ports of the node there; FAB_NONE:

@@ -9,7 +9,6 @@
  * key when the protect bit is set.
  */
 #include "libfabmgr/base/buf.h"
-#include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/device.h"
 #include "libfabmgr/wire/gs.h"
@@ -211,23 +210,11 @@ static uint16_t handle_time_stamp(struct gs_request *r)
 
 static struct sim_cc_log *log_of(struct fab_sim *s, uint32_t node, bool add)
 {
-    struct sim_cc_logs *logs = &s->cc_logs;
+    struct sim_cc_log *log = fab_sim_items_find(&s->cc_logs, sizeof *log, node);
     uint32_t i;
-    if (fab_base_map_get(&logs->index, node, &i))
-        return &logs->items[i];
-    if (!add)
-        return NULL;
-    if (logs->count == logs->capacity) {
-        void *grown =
-            fab_base_grow(logs->items, sizeof *logs->items, logs->count + 1, &logs->capacity);
-        if (grown == NULL)
-            return NULL;
-        logs->items = grown;
-    }
-    if (fab_base_map_put(&logs->index, node, (uint32_t)logs->count) != FAB_OK)
-        return NULL;
-    logs->items[logs->count] = (struct sim_cc_log){0};
-    return &logs->items[logs->count++];
+    if (log == NULL && add && fab_sim_items_add(&s->cc_logs, sizeof *log, node, &i) == FAB_OK)
+        log = (struct sim_cc_log *)s->cc_logs.items + i;
+    return log;
 }
 
 /* The data VL of a service level by the SLtoVLMappingTable that devices have after power-on. */

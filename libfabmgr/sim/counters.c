@@ -15,23 +15,15 @@
 
 static struct sim_counters *find_row(struct fab_sim *s, uint32_t port)
 {
-    uint32_t i;
-    return fab_base_map_get(&s->counters.index, port, &i) ? &s->counters.items[i] : NULL;
+    return fab_sim_items_find(&s->counters, sizeof(struct sim_counters), port);
 }
 
 static struct sim_counters *add_row(struct fab_sim *s, uint32_t port)
 {
-    struct sim_counter_table *t = &s->counters;
-    if (t->count == t->capacity) {
-        void *grown = fab_base_grow(t->items, sizeof *t->items, t->count + 1, &t->capacity);
-        if (grown == NULL)
-            return NULL;
-        t->items = grown;
-    }
-    if (fab_base_map_put(&t->index, port, (uint32_t)t->count) != FAB_OK)
-        return NULL;
-    t->items[t->count] = (struct sim_counters){0};
-    return &t->items[t->count++];
+    uint32_t i;
+    return fab_sim_items_add(&s->counters, sizeof(struct sim_counters), port, &i) == FAB_OK
+               ? (struct sim_counters *)s->counters.items + i
+               : NULL;
 }
 
 static uint64_t detail_key(uint32_t port, uint32_t counter)
@@ -41,30 +33,22 @@ static uint64_t detail_key(uint32_t port, uint32_t counter)
 
 static struct sim_detail *find_detail(struct fab_sim *s, uint32_t port, uint32_t counter)
 {
-    uint32_t i;
-    if (!fab_base_map_get(&s->details.index, detail_key(port, counter), &i))
-        return NULL;
-    struct sim_detail *d = &s->details.items[i];
+    struct sim_detail *d = fab_sim_items_find(&s->details, sizeof *d, detail_key(port, counter));
     uint32_t power_cycle = s->nodes[s->fabric->ports[port].node].power_cycles;
-    if (d->power_cycle != power_cycle)
+    if (d != NULL && d->power_cycle != power_cycle)
         *d = (struct sim_detail){.power_cycle = power_cycle};
     return d;
 }
 
 static struct sim_detail *add_detail(struct fab_sim *s, uint32_t port, uint32_t counter)
 {
-    struct sim_details *t = &s->details;
-    if (t->count == t->capacity) {
-        void *grown = fab_base_grow(t->items, sizeof *t->items, t->count + 1, &t->capacity);
-        if (grown == NULL)
-            return NULL;
-        t->items = grown;
-    }
-    if (fab_base_map_put(&t->index, detail_key(port, counter), (uint32_t)t->count) != FAB_OK)
+    struct sim_detail *d;
+    uint32_t i;
+    if (fab_sim_items_add(&s->details, sizeof *d, detail_key(port, counter), &i) != FAB_OK)
         return NULL;
-    t->items[t->count].power_cycle = s->nodes[s->fabric->ports[port].node].power_cycles;
-    t->items[t->count].value = 0;
-    return &t->items[t->count++];
+    d = (struct sim_detail *)s->details.items + i;
+    d->power_cycle = s->nodes[s->fabric->ports[port].node].power_cycles;
+    return d;
 }
 
 /* NULL: it has never counted (with add: out of memory). */

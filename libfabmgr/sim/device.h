@@ -33,6 +33,13 @@ enum {
 #define LFT_BLOCK 64
 #define DROPPED_PORT 0xff
 
+/* A growing array of items of one type, each found by its key. */
+struct sim_items {
+    struct fab_map index; /* key -> index in items */
+    void *items;
+    size_t count, capacity;
+};
+
 struct sim_port {
     struct fab_port_info info;
     bool unplugged;               /* the cable is pulled */
@@ -68,21 +75,11 @@ struct sim_notice {
     bool repeat_queued; /* an event in the queue will send it again */
     struct fab_notice notice;
 };
-struct sim_notices {
-    struct fab_map index; /* port and trap number -> notice */
-    struct sim_notice *items;
-    size_t count, capacity;
-};
 /* A block of 64 bytes of any table other than the LFT; it exists once it was written. */
 struct sim_block {
     uint32_t power_cycle; /* power_cycles of the node when the block was written; a later value
                       invalidates the block */
     uint8_t bytes[FAB_SMP_DATA];
-};
-struct sim_blocks {
-    struct fab_map index; /* block_key() of tables.c -> block */
-    struct sim_block *items;
-    size_t count, capacity;
 };
 struct sim_outbox {
     struct fab_sim_delivery *mails;
@@ -91,23 +88,12 @@ struct sim_outbox {
 struct sim_counters {
     uint64_t value[FAB_SIM_COUNTERS];
 };
-struct sim_counter_table {
-    struct fab_map index; /* port -> counters; a port has a row once one of its counters was
-                             above 0 */
-    struct sim_counters *items;
-    size_t count, capacity;
-};
 /* A counter of the attributes that detail errors and traffic. Few ports ever count any, so each has
  * an entry of its own. */
 struct sim_detail {
     uint32_t power_cycle; /* power_cycles of the node when it counted; a later value invalidates the
                       counter */
     uint64_t value;
-};
-struct sim_details {
-    struct fab_map index; /* port and counter -> detail */
-    struct sim_detail *items;
-    size_t count, capacity;
 };
 /* The sampling mechanism of PortSamplesControl: a switch has one, each port of an adapter has
  * one. */
@@ -117,11 +103,6 @@ struct sim_sampler {
     uint64_t starts, ends; /* times in us; the sampling is over once `ends` has passed */
     uint8_t read;          /* how often the counters were read: at the start, at the end */
     uint64_t counted[FAB_SAMPLES];
-};
-struct sim_samplers {
-    struct fab_map index; /* port with the LID -> sampler */
-    struct sim_sampler *items;
-    size_t count, capacity;
 };
 /* A counter that the fault "increment" makes rise with time. */
 struct sim_rate {
@@ -135,11 +116,6 @@ struct sim_cc_log {
     uint8_t port_map[32];
     struct fab_sim_congestion entry[15];
     uint32_t stamp[15];
-};
-struct sim_cc_logs {
-    struct fab_map index; /* node -> log */
-    struct sim_cc_log *items;
-    size_t count, capacity;
 };
 /* Kinds of events in the queue. a, b and arg are the members of struct sim_event. */
 enum sim_event_kind {
@@ -161,16 +137,16 @@ struct fab_sim {
     struct sim_port *ports;      /* [port_count] */
     struct sim_switch *switches; /* [switch_count] */
     struct sim_node *nodes;      /* [node_count] */
-    struct sim_blocks blocks;
-    uint64_t sl2vl_writes; /* number of writes so far; it orders writes that overlap */
+    struct sim_items blocks;     /* struct sim_block by block_key() of tables.c */
+    uint64_t sl2vl_writes;       /* number of writes so far; it orders writes that overlap */
     struct sim_outbox outbox;
-    struct sim_notices notices;
-    struct sim_counter_table counters;
-    struct sim_details details;
-    struct sim_samplers samplers;
+    struct sim_items notices;  /* struct sim_notice by port and trap number */
+    struct sim_items counters; /* struct sim_counters by port, once one of them was above 0 */
+    struct sim_items details;  /* struct sim_detail by port and counter */
+    struct sim_items samplers; /* struct sim_sampler by the port with the LID */
     struct sim_rate *rates;
     size_t rate_count, rate_capacity;
-    struct sim_cc_logs cc_logs;
+    struct sim_items cc_logs; /* struct sim_cc_log by node */
     struct sim_queue queue;
     uint64_t now;
     struct fab_sim_timing timing;
@@ -236,6 +212,12 @@ static inline bool has_port(const struct fab_sim *s, uint32_t node, uint8_t port
     return node < s->fabric->node_count && port <= s->fabric->nodes[node].num_ports &&
            (port > 0 || is_switch(s, node));
 }
+
+/* items.c. size: of an item. NULL: no item has this key. */
+void *fab_sim_items_find(const struct sim_items *t, size_t size, uint64_t key);
+/* Adds an item of zeros and returns its index. NOMEM. */
+int fab_sim_items_add(struct sim_items *t, size_t size, uint64_t key, uint32_t *ret_index);
+void fab_sim_items_fini(struct sim_items *t);
 
 /* forward.c: MADs travel from port to port. These functions return false when the MAD is lost.
  * least_state is the state that a link needs to carry it. */

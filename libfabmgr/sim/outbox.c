@@ -40,12 +40,12 @@ void fab_sim_outbox_put(struct fab_sim *s, struct position at, uint16_t slid, ui
 void fab_sim_deliver_to_manager(struct fab_sim *s, struct position at, uint16_t slid, uint16_t dlid,
                                 const uint8_t *mad)
 {
-    uint64_t way = (uint64_t)at.hops * s->timing.hop_us;
+    uint64_t travel_us = (uint64_t)at.hops * s->timing.hop_us;
     at.port = is_switch(s, at.node) ? 0 : at.port;
     if (!s->ports[port_id(s, at.node, at.port)].attached)
         return;
-    if (way > 0)
-        fab_sim_queue_mad(s, way, EVENT_ARRIVE, at, slid, dlid, mad);
+    if (travel_us > 0)
+        fab_sim_queue_mad(s, travel_us, EVENT_ARRIVE, at, slid, dlid, mad);
     else
         fab_sim_outbox_put(s, at, slid, dlid, mad);
 }

@@ -8,7 +8,6 @@
  * The table below has the meaning of mandatory and optional selections. Bits 8-11 of a selection
  * name the VL or SL.
  */
-#include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/device.h"
 
@@ -69,24 +68,7 @@ static uint64_t option_mask(void)
 /* ---- mechanisms -------------------------------------------------------------------------------
  */
 
-static int sampler_add(struct fab_sim *s, uint32_t port, uint32_t *ret_index)
-{
-    struct sim_samplers *t = &s->samplers;
-    if (t->count == t->capacity) {
-        void *grown = fab_base_grow(t->items, sizeof *t->items, t->count + 1, &t->capacity);
-        if (grown == NULL)
-            return FAB_E_NOMEM;
-        t->items = grown;
-    }
-    int status = fab_base_map_put(&t->index, port, (uint32_t)t->count);
-    if (status != FAB_OK)
-        return status;
-    t->items[t->count] = (struct sim_sampler){0};
-    *ret_index = (uint32_t)t->count++;
-    return FAB_OK;
-}
-
-static uint32_t life_of(const struct fab_sim *s, uint32_t port)
+static uint32_t power_cycle_of(const struct fab_sim *s, uint32_t port)
 {
     return s->nodes[s->fabric->ports[port].node].power_cycles;
 }
@@ -94,11 +76,9 @@ static uint32_t life_of(const struct fab_sim *s, uint32_t port)
 /* NULL: not used since the node was powered on. */
 static struct sim_sampler *find(const struct gs_request *r)
 {
-    uint32_t port = lid_port(r->sim, r->at), i;
-    if (!fab_base_map_get(&r->sim->samplers.index, port, &i))
-        return NULL;
-    struct sim_sampler *found = &r->sim->samplers.items[i];
-    return found->power_cycle == life_of(r->sim, port) ? found : NULL;
+    uint32_t port = lid_port(r->sim, r->at);
+    struct sim_sampler *p = fab_sim_items_find(&r->sim->samplers, sizeof *p, port);
+    return p != NULL && p->power_cycle == power_cycle_of(r->sim, port) ? p : NULL;
 }
 
 static uint8_t status_of(const struct fab_sim *s, const struct sim_sampler *p)
@@ -130,8 +110,8 @@ static void read_counters(struct fab_sim *s, struct sim_sampler *p)
 
 void fab_sim_samples_due(struct fab_sim *s, uint32_t sampler)
 {
-    struct sim_sampler *p = &s->samplers.items[sampler];
-    if (p->power_cycle != life_of(s, p->port))
+    struct sim_sampler *p = (struct sim_sampler *)s->samplers.items + sampler;
+    if (p->power_cycle != power_cycle_of(s, p->port))
         return;
     if (p->read == 0 && p->starts <= s->now)
         read_counters(s, p);
@@ -142,8 +122,9 @@ void fab_sim_samples_due(struct fab_sim *s, uint32_t sampler)
 static void start(struct fab_sim *s, uint32_t index, uint32_t port,
                   const struct fab_samples_control *want)
 {
-    struct sim_sampler *p = &s->samplers.items[index];
-    *p = (struct sim_sampler){.port = port, .power_cycle = life_of(s, port), .control = *want};
+    struct sim_sampler *p = (struct sim_sampler *)s->samplers.items + index;
+    *p = (struct sim_sampler){
+        .port = port, .power_cycle = power_cycle_of(s, port), .control = *want};
     p->starts = s->now + want->start;
     p->ends = p->starts + want->interval;
     if (want->start > 0)
@@ -173,7 +154,7 @@ static uint16_t set_control(struct gs_request *r, const struct fab_samples_contr
     if (status_of(r->sim, find(r)) != FAB_SAMPLE_DONE)
         return 0;
     if (!fab_base_map_get(&r->sim->samplers.index, own, &i) &&
-        sampler_add(r->sim, own, &i) != FAB_OK)
+        fab_sim_items_add(&r->sim->samplers, sizeof(struct sim_sampler), own, &i) != FAB_OK)
         return FAB_SMP_BUSY;
     start(r->sim, i, want->port_select == 0xff ? own : first, want);
     return 0;

@@ -17,6 +17,7 @@
  *   link.c, rate.c                 link states, width and speed
  *   node.c                         faults of nodes
  *   time.c, queue.c                time and the event queue
+ *   items.c                        growing arrays of items with keys
  *   outbox.c                       MADs for managers
  *
  * Not simulated: data traffic, virtual lanes.
@@ -60,19 +61,13 @@ void fab_sim_free(struct fab_sim *s)
         return;
     for (uint32_t sw = 0; s->switches != NULL && sw < s->fabric->switch_count; sw++)
         free(s->switches[sw].lft);
-    fab_base_map_fini(&s->blocks.index);
-    free(s->blocks.items);
-    fab_base_map_fini(&s->notices.index);
-    free(s->notices.items);
-    fab_base_map_fini(&s->counters.index);
-    free(s->counters.items);
-    fab_base_map_fini(&s->details.index);
-    free(s->details.items);
-    fab_base_map_fini(&s->samplers.index);
-    free(s->samplers.items);
+    fab_sim_items_fini(&s->blocks);
+    fab_sim_items_fini(&s->notices);
+    fab_sim_items_fini(&s->counters);
+    fab_sim_items_fini(&s->details);
+    fab_sim_items_fini(&s->samplers);
     free(s->rates);
-    fab_base_map_fini(&s->cc_logs.index);
-    free(s->cc_logs.items);
+    fab_sim_items_fini(&s->cc_logs);
     fab_sim_queue_fini(&s->queue);
     free(s->outbox.mails);
     free(s->nodes);
@@ -166,9 +161,9 @@ static int answer(struct fab_sim *s, const struct fab_mad *mad, struct position 
         fab_sim_node_corrupt(s, at.node, mad->attr_id, bytes);
     if (!move_answer(s, mad, slid, bytes, &back, origin))
         return 0;
-    uint64_t way = (uint64_t)at.hops * s->timing.hop_us;
-    uint64_t wait = answer_time(s, at.node, s->now + way) + (uint64_t)back.hops * s->timing.hop_us +
-                    impairment_delay(s);
+    uint64_t travel_us = (uint64_t)at.hops * s->timing.hop_us;
+    uint64_t wait = answer_time(s, at.node, s->now + travel_us) +
+                    (uint64_t)back.hops * s->timing.hop_us + impairment_delay(s);
     if (wait == 0)
         return 1;
     fab_sim_queue_mad(s, wait, EVENT_ARRIVE, origin, dlid, slid, bytes);

@@ -5,8 +5,9 @@
  * others are blocks of 64 bytes in one map, by table, port and block number. A block that was never
  * written is not in the map and reads as after power-on.
  */
+#include <stdlib.h>
+
 #include "libfabmgr/base/buf.h"
-#include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/device.h"
 
@@ -70,44 +71,27 @@ static uint64_t block_key(enum table table, uint32_t port, uint32_t block)
     return (uint64_t)table << 56 | (uint64_t)port << 24 | block;
 }
 
-static int block_add(struct sim_blocks *b, uint64_t key, uint32_t *ret_index)
-{
-    if (b->count >= BLOCKS_MAX)
-        return FAB_E_LIMIT;
-    if (b->count == b->capacity) {
-        void *grown = fab_base_grow(b->items, sizeof *b->items, b->count + 1, &b->capacity);
-        if (grown == NULL)
-            return FAB_E_NOMEM;
-        b->items = grown;
-    }
-    uint32_t index = (uint32_t)b->count;
-    int status = fab_base_map_put(&b->index, key, index);
-    if (status == FAB_OK) {
-        b->count++;
-        *ret_index = index;
-    }
-    return status;
-}
-
 static bool block_put(struct fab_sim *s, uint32_t node, uint64_t key, const uint8_t *data)
 {
-    struct sim_blocks *b = &s->blocks;
+    struct sim_block *b = fab_sim_items_find(&s->blocks, sizeof *b, key);
     uint32_t i;
-    if (!fab_base_map_get(&b->index, key, &i) && block_add(b, key, &i) != FAB_OK)
-        return false;
-    b->items[i].power_cycle = s->nodes[node].power_cycles;
-    memcpy(b->items[i].bytes, data, FAB_SMP_DATA);
+    if (b == NULL) {
+        if (s->blocks.count >= BLOCKS_MAX ||
+            fab_sim_items_add(&s->blocks, sizeof *b, key, &i) != FAB_OK)
+            return false;
+        b = (struct sim_block *)s->blocks.items + i;
+    }
+    b->power_cycle = s->nodes[node].power_cycles;
+    memcpy(b->bytes, data, FAB_SMP_DATA);
     return true;
 }
 
 static bool block_get(const struct fab_sim *s, uint32_t node, uint64_t key, uint8_t *data)
 {
-    const struct sim_blocks *b = &s->blocks;
-    uint32_t i;
-    if (!fab_base_map_get(&b->index, key, &i) ||
-        b->items[i].power_cycle != s->nodes[node].power_cycles)
+    const struct sim_block *b = fab_sim_items_find(&s->blocks, sizeof *b, key);
+    if (b == NULL || b->power_cycle != s->nodes[node].power_cycles)
         return false;
-    memcpy(data, b->items[i].bytes, FAB_SMP_DATA);
+    memcpy(data, b->bytes, FAB_SMP_DATA);
     return true;
 }
 

@@ -10,7 +10,6 @@
  * keeps one notice for each trap number; a newer one replaces it.
  */
 #include "libfabmgr/base/buf.h"
-#include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/device.h"
 
@@ -49,30 +48,24 @@ static bool can_send_traps(const struct fab_sim *s, uint32_t port)
     return info->lid != 0 && info->sm_lid != 0 && !node->silent && !node->powered_off;
 }
 
-static int notice_slot(struct sim_notices *n, uint64_t key, uint32_t *ret_index)
+static struct sim_notice *notice_at(const struct fab_sim *s, size_t i)
 {
-    if (fab_base_map_get(&n->index, key, ret_index))
-        return FAB_OK;
-    if (n->count == n->capacity) {
-        void *grown = fab_base_grow(n->items, sizeof *n->items, n->count + 1, &n->capacity);
-        if (grown == NULL)
-            return FAB_E_NOMEM;
-        n->items = grown;
-    }
-    int status = fab_base_map_put(&n->index, key, (uint32_t)n->count);
-    if (status != FAB_OK)
-        return status;
-    n->items[n->count] = (struct sim_notice){0};
-    *ret_index = (uint32_t)n->count++;
-    return FAB_OK;
+    return (struct sim_notice *)s->notices.items + i;
+}
+
+static uint64_t notice_key(uint32_t port, uint16_t trap)
+{
+    return (uint64_t)port << 16 | trap;
 }
 
 /* port: the sender, which has the LID. Without memory the notice is sent once and not repeated. */
 static void raise_notice(struct fab_sim *s, uint32_t port, const struct fab_notice *notice)
 {
+    uint64_t key = notice_key(port, notice->trap);
     uint32_t i;
-    if (notice_slot(&s->notices, (uint64_t)port << 16 | notice->trap, &i) == FAB_OK) {
-        struct sim_notice *n = &s->notices.items[i];
+    if (fab_base_map_get(&s->notices.index, key, &i) ||
+        fab_sim_items_add(&s->notices, sizeof(struct sim_notice), key, &i) == FAB_OK) {
+        struct sim_notice *n = notice_at(s, i);
         n->port = port;
         n->active = true;
         n->notice = *notice;
@@ -86,7 +79,7 @@ static void raise_notice(struct fab_sim *s, uint32_t port, const struct fab_noti
 
 void fab_sim_trap_resend(struct fab_sim *s, uint32_t notice)
 {
-    struct sim_notice *n = &s->notices.items[notice];
+    struct sim_notice *n = notice_at(s, notice);
     n->repeat_queued = n->active && s->timing.trap_us > 0;
     if (!n->repeat_queued)
         return;
@@ -99,7 +92,7 @@ uint32_t fab_sim_repeat_traps(struct fab_sim *s)
 {
     uint32_t count = 0;
     for (size_t i = 0; i < s->notices.count; i++) {
-        const struct sim_notice *n = &s->notices.items[i];
+        const struct sim_notice *n = notice_at(s, i);
         if (!n->active || !can_send_traps(s, n->port))
             continue;
         send_notice(s, n->port, &n->notice);
@@ -111,24 +104,26 @@ uint32_t fab_sim_repeat_traps(struct fab_sim *s)
 void fab_sim_trap_repressed(struct fab_sim *s, struct position at, const uint8_t *mad)
 {
     struct fab_notice notice;
-    uint32_t i;
-    if (fab_wire_attr_unpack(&fab_wire_attr_notice, mad + SMP_DATA, FAB_SMP_DATA, &notice) ==
-            FAB_OK &&
-        fab_base_map_get(&s->notices.index, (uint64_t)lid_port(s, at) << 16 | notice.trap, &i))
-        s->notices.items[i].active = false;
+    if (fab_wire_attr_unpack(&fab_wire_attr_notice, mad + SMP_DATA, FAB_SMP_DATA, &notice) !=
+        FAB_OK)
+        return;
+    struct sim_notice *n =
+        fab_sim_items_find(&s->notices, sizeof *n, notice_key(lid_port(s, at), notice.trap));
+    if (n != NULL)
+        n->active = false;
 }
 
 void fab_sim_trap_forget(struct fab_sim *s, uint32_t node)
 {
     for (size_t i = 0; i < s->notices.count; i++)
-        if (s->fabric->ports[s->notices.items[i].port].node == node)
-            s->notices.items[i].active = false;
+        if (s->fabric->ports[notice_at(s, i)->port].node == node)
+            notice_at(s, i)->active = false;
 }
 
 bool fab_sim_trap_pending(const struct fab_sim *s, uint32_t node, struct fab_notice *ret)
 {
     for (size_t i = 0; i < s->notices.count; i++) {
-        const struct sim_notice *n = &s->notices.items[i];
+        const struct sim_notice *n = notice_at(s, i);
         if (n->active && s->fabric->ports[n->port].node == node) {
             *ret = n->notice;
             return true;

@@ -58,9 +58,9 @@ void fab_traffic_queue_becn(struct fab_traffic *t, uint32_t flow)
 
 /* ---- sending --------------------------------------------------------------------------------- */
 
-static uint32_t lane_of_sl(const struct fab_traffic *t, uint32_t port, uint8_t sl)
+static uint32_t channel_of_sl(const struct fab_traffic *t, uint32_t port, uint8_t sl)
 {
-    return traffic_lane_id(t, port, fab_target_vls_vl(t->vls, port, port, sl));
+    return traffic_channel_id(t, port, fab_target_vls_vl(t->vls, port, port, sl));
 }
 
 static uint32_t packet_bytes(const struct fab_traffic *t, const struct traffic_flow *f)
@@ -68,7 +68,8 @@ static uint32_t packet_bytes(const struct fab_traffic *t, const struct traffic_f
     return (uint32_t)(f->left < t->mtu ? f->left : t->mtu) + FAB_TRAFFIC_HEADER_BYTES;
 }
 
-static bool inject(struct fab_traffic *t, uint32_t flow, uint32_t lane, uint32_t bytes, bool becn)
+static bool inject(struct fab_traffic *t, uint32_t flow, uint32_t channel, uint32_t bytes,
+                   bool becn)
 {
     uint32_t packet = fab_traffic_packet_new(t);
     if (packet == TRAFFIC_NONE)
@@ -76,7 +77,7 @@ static bool inject(struct fab_traffic *t, uint32_t flow, uint32_t lane, uint32_t
     t->packets[packet] = (struct traffic_packet){.flow = flow,
                                                  .next = TRAFFIC_NONE,
                                                  .from = TRAFFIC_NONE,
-                                                 .to = lane,
+                                                 .to = channel,
                                                  .born = t->now,
                                                  .bytes = (uint16_t)bytes,
                                                  .becn = becn};
@@ -85,15 +86,15 @@ static bool inject(struct fab_traffic *t, uint32_t flow, uint32_t lane, uint32_t
     return true;
 }
 
-/* False: the lane has no credits. */
+/* False: the channel has no credits. */
 static bool send_becn(struct fab_traffic *t, struct traffic_endport *e)
 {
-    uint32_t flow = e->becns.head, lane = lane_of_sl(t, e->port, t->flows[flow].back_sl);
-    if (!traffic_has_room(t, lane, TRAFFIC_BECN_BYTES))
+    uint32_t flow = e->becns.head, channel = channel_of_sl(t, e->port, t->flows[flow].back_sl);
+    if (!traffic_has_room(t, channel, TRAFFIC_BECN_BYTES))
         return false;
     e->becns.head = t->flows[flow].next_becn;
     t->flows[flow].becn = false;
-    (void)inject(t, flow, lane, TRAFFIC_BECN_BYTES, true);
+    (void)inject(t, flow, channel, TRAFFIC_BECN_BYTES, true);
     return true;
 }
 
@@ -106,7 +107,7 @@ static void drop_expired(struct fab_traffic *t, struct traffic_endport *e, uint8
     }
 }
 
-/* The SLs that may send and whose lane has credits; *ret_vls gets their VLs. */
+/* The SLs that may send and whose channel has credits; *ret_vls gets their VLs. */
 static uint16_t sendable(struct fab_traffic *t, struct traffic_endport *e, uint32_t *ret_vls)
 {
     uint16_t sls = 0;
@@ -115,11 +116,11 @@ static uint16_t sendable(struct fab_traffic *t, struct traffic_endport *e, uint3
         drop_expired(t, e, sl);
         if ((e->waiting >> sl & 1) == 0)
             continue;
-        uint32_t lane = lane_of_sl(t, e->port, sl);
-        if (!traffic_has_room(t, lane, packet_bytes(t, &t->flows[e->sl[sl].head])))
+        uint32_t channel = channel_of_sl(t, e->port, sl);
+        if (!traffic_has_room(t, channel, packet_bytes(t, &t->flows[e->sl[sl].head])))
             continue;
         sls |= (uint16_t)(1u << sl);
-        *ret_vls |= 1u << traffic_lane_vl(t, lane);
+        *ret_vls |= 1u << traffic_channel_vl(t, channel);
     }
     return sls;
 }
@@ -163,7 +164,7 @@ static void send_data(struct fab_traffic *t, struct traffic_endport *e, uint8_t 
     struct traffic_flow *f = &t->flows[flow];
     pop(t, e, sl);
     e->last_sl = sl;
-    if (!inject(t, flow, lane_of_sl(t, e->port, sl), bytes, false))
+    if (!inject(t, flow, channel_of_sl(t, e->port, sl), bytes, false))
         return;
     uint32_t data = bytes - FAB_TRAFFIC_HEADER_BYTES;
     f->left -= f->left == FAB_TRAFFIC_FOREVER ? 0 : data;

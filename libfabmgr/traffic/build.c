@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Builds the initial state: ports, lanes with all their credits, queues, endports; no packet is in
- * flight. */
+/* Builds the initial state: ports, channels with all their credits, queues, endports; no packet is
+ * in flight. */
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/traffic/model.h"
 
 #define RATE_UNKNOWN 100000 /* Mb/s: 4x EDR */
-#define PACKETS_LEAST 4     /* packets that fit into the buffer of a lane at least */
+#define PACKETS_LEAST 4     /* packets that fit into the buffer of a channel at least */
 #define METRE_PS 5000
 
 /* The time in ps that 64 KiB take. */
@@ -23,14 +23,15 @@ static uint32_t rate_of(const struct fab_fabric *f, uint32_t port)
     return least != 0 ? least : RATE_UNKNOWN;
 }
 
-static uint32_t room_of_lane(const struct fab_traffic *t)
+static uint32_t room_of_channel(const struct fab_traffic *t)
 {
     uint32_t room = t->in.buffer / t->vl_count,
              least = PACKETS_LEAST * (t->mtu + FAB_TRAFFIC_HEADER_BYTES);
     return traffic_blocks(room > least ? room : least);
 }
 
-/* ---- ports and lanes ------------------------------------------------------------------------- */
+/* ---- ports and channels -------------------------------------------------------------------------
+ */
 
 static void build_marks(struct fab_traffic *t, uint32_t port)
 {
@@ -42,19 +43,19 @@ static void build_marks(struct fab_traffic *t, uint32_t port)
     if (set == NULL || set->threshold == 0)
         return;
     uint32_t weight = set->threshold < 15 ? set->threshold : 15;
-    p->limit = room_of_lane(t) * TRAFFIC_BLOCK / 16 * (16 - weight);
+    p->limit = room_of_channel(t) * TRAFFIC_BLOCK / 16 * (16 - weight);
     p->rate = set->marking_rate;
     p->least = (uint16_t)(set->packet_size * TRAFFIC_BLOCK);
     p->victim = set->victim;
 }
 
-static void build_lanes(struct fab_traffic *t, uint32_t port)
+static void build_channels(struct fab_traffic *t, uint32_t port)
 {
     const struct traffic_port *p = &t->ports[port];
     for (uint8_t vl = 0; vl < t->vl_count; vl++) {
-        struct traffic_lane *lane = &t->lanes[traffic_lane_id(t, port, vl)];
-        lane->credits = lane->capacity = room_of_lane(t);
-        lane->fifos = (uint32_t)t->fifo_count;
+        struct traffic_channel *channel = &t->channels[traffic_channel_id(t, port, vl)];
+        channel->credits = channel->capacity = room_of_channel(t);
+        channel->fifos = (uint32_t)t->fifo_count;
         t->fifo_count += p->inputs;
     }
 }
@@ -80,7 +81,7 @@ static void build_port(struct fab_traffic *t, uint32_t port)
     } else {
         p->endport = t->endport_count++;
     }
-    build_lanes(t, port);
+    build_channels(t, port);
 }
 
 static void build_endport(struct fab_traffic *t, uint32_t port)
@@ -97,8 +98,8 @@ int fab_traffic_build(struct fab_traffic *t)
 {
     uint32_t ports = t->in.fabric->port_count;
     t->ports = fab_base_alloc_array(ports, sizeof *t->ports);
-    t->lanes = calloc(ports + 1, t->vl_count * sizeof *t->lanes);
-    if (t->ports == NULL || t->lanes == NULL)
+    t->channels = calloc(ports + 1, t->vl_count * sizeof *t->channels);
+    if (t->ports == NULL || t->channels == NULL)
         return FAB_E_NOMEM;
     for (uint32_t port = 0; port < ports; port++)
         build_port(t, port);

@@ -4,7 +4,7 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/traffic/model.h"
 
-/* By lane: blocks of buffer in use, and bytes that wait for the lane. */
+/* By channel: blocks of buffer in use, and bytes that wait for the channel. */
 struct recount {
     uint32_t *taken, *queued;
     uint64_t *in_flight; /* by flow */
@@ -19,12 +19,13 @@ static void count_packet(const struct traffic_packet *x, struct recount *c)
         c->taken[x->from] += traffic_blocks(x->bytes);
 }
 
-static void count_fifo(const struct fab_traffic *t, const struct traffic_lane *lane, uint32_t input,
-                       uint32_t *queued)
+static void count_fifo(const struct fab_traffic *t, const struct traffic_channel *channel,
+                       uint32_t input, uint32_t *queued)
 {
-    if ((lane->waiting[input / 64] >> input % 64 & 1) == 0)
+    if ((channel->waiting[input / 64] >> input % 64 & 1) == 0)
         return;
-    for (uint32_t p = t->fifos[lane->fifos + input].head; p != TRAFFIC_NONE; p = t->packets[p].next)
+    for (uint32_t p = t->fifos[channel->fifos + input].head; p != TRAFFIC_NONE;
+         p = t->packets[p].next)
         *queued += t->packets[p].bytes;
 }
 
@@ -38,16 +39,17 @@ static void count_all(const struct fab_traffic *t, struct recount *c)
         if (e.kind == TRAFFIC_CREDIT)
             c->taken[e.arg] += e.blocks;
     for (uint32_t id = 0; id < t->in.fabric->port_count * t->vl_count; id++)
-        for (uint32_t in = 0; in < t->ports[traffic_lane_port(t, id)].inputs; in++)
-            count_fifo(t, &t->lanes[id], in, &c->queued[id]);
+        for (uint32_t in = 0; in < t->ports[traffic_channel_port(t, id)].inputs; in++)
+            count_fifo(t, &t->channels[id], in, &c->queued[id]);
 }
 
-static bool lanes_agree(const struct fab_traffic *t, const struct recount *c)
+static bool channels_agree(const struct fab_traffic *t, const struct recount *c)
 {
     for (uint32_t id = 0; id < t->in.fabric->port_count * t->vl_count; id++) {
-        const struct traffic_lane *lane = &t->lanes[id];
-        if (lane->credits > lane->capacity || lane->capacity - lane->credits != c->taken[id] ||
-            lane->queued != c->queued[id])
+        const struct traffic_channel *channel = &t->channels[id];
+        if (channel->credits > channel->capacity ||
+            channel->capacity - channel->credits != c->taken[id] ||
+            channel->queued != c->queued[id])
             return false;
     }
     return true;
@@ -67,14 +69,14 @@ static bool flows_agree(const struct fab_traffic *t, const struct recount *c)
 
 bool fab_traffic_is_consistent(const struct fab_traffic *t)
 {
-    size_t lanes = (size_t)t->in.fabric->port_count * t->vl_count + 1;
-    struct recount c = {.taken = calloc(lanes, sizeof *c.taken),
-                        .queued = calloc(lanes, sizeof *c.queued),
+    size_t channels = (size_t)t->in.fabric->port_count * t->vl_count + 1;
+    struct recount c = {.taken = calloc(channels, sizeof *c.taken),
+                        .queued = calloc(channels, sizeof *c.queued),
                         .in_flight = calloc(t->flow_count + (size_t)1, sizeof *c.in_flight)};
     bool consistent = c.taken != NULL && c.queued != NULL && c.in_flight != NULL;
     if (consistent) {
         count_all(t, &c);
-        consistent = lanes_agree(t, &c) && flows_agree(t, &c) &&
+        consistent = channels_agree(t, &c) && flows_agree(t, &c) &&
                      t->totals.injected == t->totals.delivered + t->totals.dropped + c.packets;
     }
     free(c.taken);

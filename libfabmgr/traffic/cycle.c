@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds deadlocks: lanes that wait for each other for ever. A lane without credits for its next
- * packet waits until any packet leaves the buffer that it sends to. It is therefore deadlocked if
- * all packets in that buffer wait for deadlocked lanes. The search starts with all blocked lanes
- * and clears those that can move, backwards from lanes with credits: a packet knows whose buffer it
- * occupies and by which lane it leaves. What remains is a knot in the wait-for graph (Dally &
- * Towles, "Principles and Practices of Interconnection Networks", ch. 14).
+ * Finds deadlocks: channels that wait for each other for ever. A channel without credits for its
+ * next packet waits until any packet leaves the buffer that it sends to. It is therefore deadlocked
+ * if all packets in that buffer wait for deadlocked channels. The search starts with all blocked
+ * channels and clears those that can move, backwards from channels with credits: a packet knows
+ * whose buffer it occupies and by which channel it leaves. What remains is a knot in the wait-for
+ * graph (Dally & Towles, "Principles and Practices of Interconnection Networks", ch. 14).
  */
 #include "libfabmgr/base/bitset.h"
 #include "libfabmgr/base/size.h"
@@ -14,16 +14,16 @@
 
 static bool is_blocked(const struct fab_traffic *t, uint32_t id)
 {
-    const struct traffic_lane *lane = &t->lanes[id];
-    const struct traffic_port *p = &t->ports[traffic_lane_port(t, id)];
-    if (lane->queued == 0 || p->to_endport)
+    const struct traffic_channel *channel = &t->channels[id];
+    const struct traffic_port *p = &t->ports[traffic_channel_port(t, id)];
+    if (channel->queued == 0 || p->to_endport)
         return false;
-    uint32_t input = fab_traffic_next_input(lane, p->inputs);
-    uint32_t head = t->fifos[lane->fifos + input].head;
+    uint32_t input = fab_traffic_next_input(channel, p->inputs);
+    uint32_t head = t->fifos[channel->fifos + input].head;
     return !traffic_has_room(t, id, t->packets[head].bytes);
 }
 
-/* Marks the blocked lanes of switches. Returns whether there are any. */
+/* Marks the blocked channels of switches. Returns whether there are any. */
 static bool mark_blocked(const struct fab_traffic *t, uint64_t *stuck)
 {
     bool any = false;
@@ -31,7 +31,7 @@ static bool mark_blocked(const struct fab_traffic *t, uint64_t *stuck)
         if (t->ports[port].pending == 0)
             continue;
         for (uint8_t vl = 0; vl < t->vl_count; vl++) {
-            uint32_t id = traffic_lane_id(t, port, vl);
+            uint32_t id = traffic_channel_id(t, port, vl);
             if (is_blocked(t, id)) {
                 fab_base_bits_set(stuck, id);
                 any = true;
@@ -49,7 +49,7 @@ static void clear_with_credits_due(const struct fab_traffic *t, uint64_t *stuck)
             fab_base_bits_clear(stuck, e.arg);
 }
 
-/* Clears lanes one step backwards. Returns whether any was cleared. */
+/* Clears channels one step backwards. Returns whether any was cleared. */
 static bool clear_movable(const struct fab_traffic *t, uint64_t *stuck)
 {
     bool more = false;
@@ -64,20 +64,20 @@ static bool clear_movable(const struct fab_traffic *t, uint64_t *stuck)
     return more;
 }
 
-/* The lane for which some packet in the buffer behind `lane` waits. */
-static uint32_t waits_for(const struct fab_traffic *t, uint32_t lane)
+/* The channel for which some packet in the buffer behind `channel` waits. */
+static uint32_t waits_for(const struct fab_traffic *t, uint32_t channel)
 {
     for (size_t i = 0; i < t->packet_used; i++)
-        if (t->packets[i].flow != TRAFFIC_NONE && t->packets[i].from == lane)
+        if (t->packets[i].flow != TRAFFIC_NONE && t->packets[i].from == channel)
             return t->packets[i].to;
     return TRAFFIC_NONE;
 }
 
-/* Stores the ports of the cycle that the wait-for graph leads to from lane `at`. */
+/* Stores the ports of the cycle that the wait-for graph leads to from channel `at`. */
 static int store_cycle(struct fab_traffic *t, uint32_t at)
 {
-    uint32_t lanes = t->in.fabric->port_count * t->vl_count, steps = 0, count = 0;
-    for (; steps < lanes && at != TRAFFIC_NONE; steps++)
+    uint32_t channels = t->in.fabric->port_count * t->vl_count, steps = 0, count = 0;
+    for (; steps < channels && at != TRAFFIC_NONE; steps++)
         at = waits_for(t, at);
     uint32_t first = at, room = 0;
     do
@@ -87,7 +87,7 @@ static int store_cycle(struct fab_traffic *t, uint32_t at)
     if (cycle == NULL)
         return FAB_E_NOMEM;
     for (; count < room; at = waits_for(t, at))
-        cycle[count++] = traffic_lane_port(t, at);
+        cycle[count++] = traffic_channel_port(t, at);
     free(t->cycle);
     t->cycle = cycle;
     t->cycle_count = count;
@@ -96,15 +96,15 @@ static int store_cycle(struct fab_traffic *t, uint32_t at)
 
 int fab_traffic_find_cycle(struct fab_traffic *t)
 {
-    size_t lanes = (size_t)t->in.fabric->port_count * t->vl_count;
-    uint64_t *stuck = fab_base_bits_new(lanes);
+    size_t channels = (size_t)t->in.fabric->port_count * t->vl_count;
+    uint64_t *stuck = fab_base_bits_new(channels);
     int status = stuck != NULL ? FAB_OK : FAB_E_NOMEM;
     if (stuck != NULL && mark_blocked(t, stuck)) {
         clear_with_credits_due(t, stuck);
         while (clear_movable(t, stuck))
             ;
-        size_t first = fab_base_bits_next(stuck, lanes, 0);
-        if (first < lanes)
+        size_t first = fab_base_bits_next(stuck, channels, 0);
+        if (first < channels)
             status = store_cycle(t, (uint32_t)first);
     }
     free(stuck);

@@ -1,50 +1,51 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Switches: packets wait for their lane in one queue for each input port, and lanes serve these
- * queues in turn. */
+/* Switches: packets wait for their channel in one queue for each input port, and channels serve
+ * these queues in turn. */
 #include "libfabmgr/base/bitset.h"
 #include "libfabmgr/traffic/model.h"
 
-static struct traffic_fifo *fifo_of(struct fab_traffic *t, const struct traffic_lane *lane,
+static struct traffic_fifo *fifo_of(struct fab_traffic *t, const struct traffic_channel *channel,
                                     uint32_t input)
 {
-    return &t->fifos[lane->fifos + input];
+    return &t->fifos[channel->fifos + input];
 }
 
 void fab_traffic_arrive(struct fab_traffic *t, uint32_t packet)
 {
     struct traffic_packet *x = &t->packets[packet];
-    struct traffic_lane *lane = &t->lanes[x->to];
-    uint32_t input = x->in - 1u, port = traffic_lane_port(t, x->to);
-    struct traffic_fifo *fifo = fifo_of(t, lane, input);
+    struct traffic_channel *channel = &t->channels[x->to];
+    uint32_t input = x->in - 1u, port = traffic_channel_port(t, x->to);
+    struct traffic_fifo *fifo = fifo_of(t, channel, input);
     x->next = TRAFFIC_NONE;
-    if (fab_base_bits_add(lane->waiting, input))
+    if (fab_base_bits_add(channel->waiting, input))
         fifo->head = packet;
     else
         t->packets[fifo->tail].next = packet;
     fifo->tail = packet;
-    lane->queued += x->bytes;
+    channel->queued += x->bytes;
     t->ports[port].pending++;
     fab_traffic_wake_port(t, port);
 }
 
-uint32_t fab_traffic_next_input(const struct traffic_lane *lane, uint32_t inputs)
+uint32_t fab_traffic_next_input(const struct traffic_channel *channel, uint32_t inputs)
 {
-    size_t at = fab_base_bits_next(lane->waiting, inputs, lane->last + 1);
-    return (uint32_t)(at < inputs ? at : fab_base_bits_next(lane->waiting, inputs, 0));
+    size_t at = fab_base_bits_next(channel->waiting, inputs, channel->last + 1);
+    return (uint32_t)(at < inputs ? at : fab_base_bits_next(channel->waiting, inputs, 0));
 }
 
-/* Takes the first packet from the lane's next input. */
-static uint32_t dequeue(struct fab_traffic *t, struct traffic_port *p, struct traffic_lane *lane)
+/* Takes the first packet from the channel's next input. */
+static uint32_t dequeue(struct fab_traffic *t, struct traffic_port *p,
+                        struct traffic_channel *channel)
 {
-    uint32_t input = fab_traffic_next_input(lane, p->inputs);
-    struct traffic_fifo *fifo = fifo_of(t, lane, input);
+    uint32_t input = fab_traffic_next_input(channel, p->inputs);
+    struct traffic_fifo *fifo = fifo_of(t, channel, input);
     uint32_t packet = fifo->head;
-    lane->last = input;
+    channel->last = input;
     fifo->head = t->packets[packet].next;
     if (fifo->head == TRAFFIC_NONE)
-        fab_base_bits_clear(lane->waiting, input);
+        fab_base_bits_clear(channel->waiting, input);
     p->pending--;
-    lane->queued -= t->packets[packet].bytes;
+    channel->queued -= t->packets[packet].bytes;
     return packet;
 }
 
@@ -54,15 +55,16 @@ static uint32_t sendable(struct fab_traffic *t, uint32_t port)
     const struct traffic_port *p = &t->ports[port];
     uint32_t mask = 0;
     for (uint8_t vl = 0; vl < t->vl_count; vl++) {
-        uint32_t id = traffic_lane_id(t, port, vl);
-        struct traffic_lane *lane = &t->lanes[id];
-        uint32_t input = lane->queued > 0 ? fab_traffic_next_input(lane, p->inputs) : p->inputs;
+        uint32_t id = traffic_channel_id(t, port, vl);
+        struct traffic_channel *channel = &t->channels[id];
+        uint32_t input =
+            channel->queued > 0 ? fab_traffic_next_input(channel, p->inputs) : p->inputs;
         if (input == p->inputs)
             continue;
-        if (traffic_has_room(t, id, t->packets[fifo_of(t, lane, input)->head].bytes))
+        if (traffic_has_room(t, id, t->packets[fifo_of(t, channel, input)->head].bytes))
             mask |= 1u << vl;
         else
-            lane->starved = true;
+            channel->starved = true;
     }
     return mask;
 }
@@ -74,12 +76,12 @@ void fab_traffic_serve_switch(struct fab_traffic *t, uint32_t port)
     if (mask == 0)
         return;
     uint8_t vl = fab_traffic_arbitrate(t, p, mask);
-    struct traffic_lane *lane = &t->lanes[traffic_lane_id(t, port, vl)];
-    uint32_t packet = dequeue(t, p, lane);
+    struct traffic_channel *channel = &t->channels[traffic_channel_id(t, port, vl)];
+    uint32_t packet = dequeue(t, p, channel);
     struct traffic_packet *x = &t->packets[packet];
-    if (fab_traffic_marks(t, p, lane, x))
+    if (fab_traffic_marks(t, p, channel, x))
         x->marked = true;
-    lane->starved = false;
+    channel->starved = false;
     fab_traffic_arbitration_charge(t, p, vl, x->bytes);
     fab_traffic_send_packet(t, packet);
     if (p->pending > 0)

@@ -41,15 +41,15 @@ static void free_buffer(struct fab_traffic *t, const struct traffic_packet *pack
 {
     if (packet->from == TRAFFIC_NONE)
         return;
-    const struct traffic_port *p = &t->ports[traffic_lane_port(t, packet->from)];
+    const struct traffic_port *p = &t->ports[traffic_channel_port(t, packet->from)];
     fab_traffic_schedule(t, when + p->cable, TRAFFIC_CREDIT, packet->from,
                          traffic_blocks(packet->bytes));
 }
 
-/* The lane by which the packet leaves the switch behind `port`; TRAFFIC_NONE: the switch has no
+/* The channel by which the packet leaves the switch behind `port`; TRAFFIC_NONE: the switch has no
  * route. */
-static uint32_t next_lane(const struct fab_traffic *t, const struct traffic_packet *packet,
-                          const struct traffic_port *port)
+static uint32_t next_channel(const struct fab_traffic *t, const struct traffic_packet *packet,
+                             const struct traffic_port *port)
 {
     const struct fab_fabric *f = t->in.fabric;
     const struct traffic_flow *flow = &t->flows[packet->flow];
@@ -61,7 +61,7 @@ static uint32_t next_lane(const struct fab_traffic *t, const struct traffic_pack
     if (t->ports[out].peer == TRAFFIC_NONE)
         return TRAFFIC_NONE;
     uint8_t sl = packet->becn ? flow->back_sl : flow->sl;
-    return traffic_lane_id(t, out, fab_target_vls_vl(t->vls, port->peer, out, sl));
+    return traffic_channel_id(t, out, fab_target_vls_vl(t->vls, port->peer, out, sl));
 }
 
 static void drop(struct fab_traffic *t, uint32_t packet, uint64_t tail)
@@ -79,12 +79,12 @@ static void forward_packet(struct fab_traffic *t, uint32_t packet, const struct 
 {
     struct traffic_packet *x = &t->packets[packet];
     x->hops++;
-    uint32_t to = next_lane(t, x, p);
+    uint32_t to = next_channel(t, x, p);
     if (to == TRAFFIC_NONE) {
         drop(t, packet, t->now + ps + p->cable);
         return;
     }
-    uint64_t there = traffic_ps(t->ports[traffic_lane_port(t, to)].ps, x->bytes);
+    uint64_t there = traffic_ps(t->ports[traffic_channel_port(t, to)].ps, x->bytes);
     x->to = to;
     x->in = t->in.fabric->ports[p->peer].num;
     fab_traffic_schedule(t, t->now + p->cable + p->switch_delay + (ps > there ? ps - there : 0),
@@ -94,23 +94,23 @@ static void forward_packet(struct fab_traffic *t, uint32_t packet, const struct 
 void fab_traffic_send_packet(struct fab_traffic *t, uint32_t packet)
 {
     struct traffic_packet *x = &t->packets[packet];
-    uint32_t lane = x->to, port = traffic_lane_port(t, lane);
+    uint32_t channel = x->to, port = traffic_channel_port(t, channel);
     struct traffic_port *p = &t->ports[port];
     uint64_t ps = traffic_ps(p->ps, x->bytes);
     p->free_at = t->now + ps;
     free_buffer(t, x, p->free_at);
-    x->from = lane;
+    x->from = channel;
     if (p->to_endport) {
         x->from = TRAFFIC_NONE;
         fab_traffic_schedule(t, p->free_at + p->cable, TRAFFIC_DELIVER, packet, 0);
         return;
     }
-    t->lanes[lane].credits -= traffic_blocks(x->bytes);
+    t->channels[channel].credits -= traffic_blocks(x->bytes);
     forward_packet(t, packet, p, ps);
 }
 
-void fab_traffic_return_credits(struct fab_traffic *t, uint32_t lane, uint32_t blocks)
+void fab_traffic_return_credits(struct fab_traffic *t, uint32_t channel, uint32_t blocks)
 {
-    t->lanes[lane].credits += blocks;
-    fab_traffic_wake_port(t, traffic_lane_port(t, lane));
+    t->channels[channel].credits += blocks;
+    fab_traffic_wake_port(t, traffic_channel_port(t, channel));
 }

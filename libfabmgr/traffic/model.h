@@ -2,14 +2,14 @@
 /*
  * The state of the traffic model. Private to this room.
  *
- * A port sends into the input buffer of the port at the other end of its link. A lane is one VL of
- * a sending port; its credits, in blocks of 64 bytes, are the free space in that buffer. A packet
- * in a switch waits in a virtual output queue, one for each pair of output lane and input port;
- * these queues share the input buffer of the lane that the packet came by. Lanes serve their queues
- * in turn, and the lanes of a port are served by VL arbitration. Forwarding is cut-through: a
- * packet is sent as soon as its header was processed if the output link is not faster than the
- * input link; otherwise late enough that its tail is there in time. Its buffer space is free when
- * its tail has left, and the credits are back one cable delay later.
+ * A port sends into the input buffer of the port at the other end of its link. A channel is one VL
+ * of a sending port; its credits, in blocks of 64 bytes, are the free space in that buffer. A
+ * packet in a switch waits in a virtual output queue, one for each pair of output channel and input
+ * port; these queues share the input buffer of the channel that the packet came by. Lanes serve
+ * their queues in turn, and the channels of a port are served by VL arbitration. Forwarding is
+ * cut-through: a packet is sent as soon as its header was processed if the output link is not
+ * faster than the input link; otherwise late enough that its tail is there in time. Its buffer
+ * space is free when its tail has left, and the credits are back one cable delay later.
  *
  * Not modelled: buffers shared among the ports of a switch, limits of the crossbar (an input may
  * send to several outputs at once), link-level retries, acknowledgements (except BECNs, which
@@ -32,7 +32,7 @@
 enum traffic_kind {
     TRAFFIC_ARRIVE,  /* a packet can leave the switch that it came to */
     TRAFFIC_DELIVER, /* the tail of a packet is at an endport */
-    TRAFFIC_CREDIT,  /* credits return to a lane */
+    TRAFFIC_CREDIT,  /* credits return to a channel */
     TRAFFIC_WAKE,    /* a port can send again */
     TRAFFIC_READY,   /* a flow can send */
     TRAFFIC_SL,      /* an SL of an endport can send (arg: endport * 16 + SL) */
@@ -41,8 +41,8 @@ enum traffic_kind {
 
 struct traffic_packet {
     uint32_t flow, next;
-    uint32_t from; /* the lane whose credits it uses */
-    uint32_t to;   /* the lane by which it leaves, or for which it waits */
+    uint32_t from; /* the channel whose credits it uses */
+    uint32_t to;   /* the channel by which it leaves, or for which it waits */
     uint64_t born;
     uint16_t bytes; /* including headers */
     uint8_t in;     /* the input port at this switch */
@@ -52,9 +52,9 @@ struct traffic_packet {
 struct traffic_fifo {
     uint32_t head, tail;
 };
-struct traffic_lane {
+struct traffic_channel {
     uint32_t credits, capacity;
-    uint32_t queued;                       /* bytes that wait for the lane */
+    uint32_t queued;                       /* bytes that wait for the channel */
     uint32_t last;                         /* the input that was served last */
     uint32_t gap;                          /* packets until the next mark */
     uint32_t fifos;                        /* index of its first queue, that of input 0 */
@@ -112,7 +112,7 @@ struct traffic_endport {
 
 struct fab_traffic {
     struct fab_traffic_input in;
-    struct fab_vls one; /* a single lane, where the input gives no VLs */
+    struct fab_vls one; /* a single channel, where the input gives no VLs */
     const struct fab_vls *vls;
     uint8_t vl_count;
     uint32_t mtu;
@@ -120,8 +120,8 @@ struct fab_traffic {
     struct fab_traffic_arbitration arbitration;
     struct fab_prng prng;
     struct traffic_events events;
-    struct traffic_port *ports; /* [port_count] */
-    struct traffic_lane *lanes; /* [port_count * vl_count] */
+    struct traffic_port *ports;       /* [port_count] */
+    struct traffic_channel *channels; /* [port_count * vl_count] */
     struct traffic_fifo *fifos;
     size_t fifo_count;
     struct traffic_packet *packets;
@@ -146,24 +146,24 @@ static inline uint32_t traffic_blocks(uint32_t bytes)
 {
     return (bytes + TRAFFIC_BLOCK - 1) / TRAFFIC_BLOCK;
 }
-static inline uint32_t traffic_lane_id(const struct fab_traffic *t, uint32_t port, uint8_t vl)
+static inline uint32_t traffic_channel_id(const struct fab_traffic *t, uint32_t port, uint8_t vl)
 {
     return port * t->vl_count + vl;
 }
-static inline uint32_t traffic_lane_port(const struct fab_traffic *t, uint32_t lane)
+static inline uint32_t traffic_channel_port(const struct fab_traffic *t, uint32_t channel)
 {
-    return t->vl_count == 1 ? lane : lane / t->vl_count;
+    return t->vl_count == 1 ? channel : channel / t->vl_count;
 }
-static inline uint8_t traffic_lane_vl(const struct fab_traffic *t, uint32_t lane)
+static inline uint8_t traffic_channel_vl(const struct fab_traffic *t, uint32_t channel)
 {
-    return (uint8_t)(t->vl_count == 1 ? 0 : lane % t->vl_count);
+    return (uint8_t)(t->vl_count == 1 ? 0 : channel % t->vl_count);
 }
-/* Whether the lane has credits for the packet. An endport accepts everything, so lanes to endports
- * need no credits. */
-static inline bool traffic_has_room(const struct fab_traffic *t, uint32_t lane, uint32_t bytes)
+/* Whether the channel has credits for the packet. An endport accepts everything, so channels to
+ * endports need no credits. */
+static inline bool traffic_has_room(const struct fab_traffic *t, uint32_t channel, uint32_t bytes)
 {
-    return t->ports[traffic_lane_port(t, lane)].to_endport ||
-           t->lanes[lane].credits >= traffic_blocks(bytes);
+    return t->ports[traffic_channel_port(t, channel)].to_endport ||
+           t->channels[channel].credits >= traffic_blocks(bytes);
 }
 
 static inline bool traffic_endport_has_work(const struct traffic_endport *e)
@@ -185,14 +185,14 @@ int fab_traffic_build_flows(struct fab_traffic *t, const struct fab_traffic_flow
 /* link.c: packets on links */
 uint32_t fab_traffic_packet_new(struct fab_traffic *t); /* TRAFFIC_NONE: no memory */
 void fab_traffic_packet_free(struct fab_traffic *t, uint32_t packet);
-/* Sends a packet now by its lane `to`, which has credits for it. */
+/* Sends a packet now by its channel `to`, which has credits for it. */
 void fab_traffic_send_packet(struct fab_traffic *t, uint32_t packet);
-void fab_traffic_return_credits(struct fab_traffic *t, uint32_t lane, uint32_t blocks);
+void fab_traffic_return_credits(struct fab_traffic *t, uint32_t channel, uint32_t blocks);
 
 /* forward.c: switches */
 void fab_traffic_arrive(struct fab_traffic *t, uint32_t packet);
 void fab_traffic_serve_switch(struct fab_traffic *t, uint32_t port);
-uint32_t fab_traffic_next_input(const struct traffic_lane *lane,
+uint32_t fab_traffic_next_input(const struct traffic_channel *channel,
                                 uint32_t inputs); /* the next input with packets,
                                                      after the last one */
 
@@ -205,7 +205,7 @@ void fab_traffic_queue_becn(struct fab_traffic *t, uint32_t flow);
 
 /* reaction.c: congestion control. Whether the port marks the packet. */
 bool fab_traffic_marks(struct fab_traffic *t, const struct traffic_port *p,
-                       struct traffic_lane *lane, const struct traffic_packet *packet);
+                       struct traffic_channel *channel, const struct traffic_packet *packet);
 void fab_traffic_receive_becn(struct fab_traffic *t, struct traffic_flow *f);
 /* The delay after a packet that takes ps. */
 uint64_t fab_traffic_injection_delay(struct fab_traffic *t, const struct traffic_flow *f,

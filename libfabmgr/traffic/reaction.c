@@ -3,27 +3,27 @@
  * Congestion control (IBA annex A10): switches mark packets, senders slow down.
  *
  * A10 does not define the queue length that a threshold stands for. Here it is the bytes that wait
- * for the lane from all inputs, behind the packet being sent: threshold w (1..15) is (16 - w) / 16
- * of the buffer that one port has for the VL. A lane whose packet had to wait for credits is a
- * victim of congestion elsewhere, not its root; it marks only if Victim_Mask says so. The number of
- * packets between two marks is random, from 0 to twice Marking_Rate. Timers of SLs are not events:
- * the number of periods since the last update is computed when the index is needed.
+ * for the channel from all inputs, behind the packet being sent: threshold w (1..15) is (16 - w) /
+ * 16 of the buffer that one port has for the VL. A channel whose packet had to wait for credits is
+ * a victim of congestion elsewhere, not its root; it marks only if Victim_Mask says so. The number
+ * of packets between two marks is random, from 0 to twice Marking_Rate. Timers of SLs are not
+ * events: the number of periods since the last update is computed when the index is needed.
  */
 #include "libfabmgr/traffic/model.h"
 
 #define TIMER_UNIT UINT64_C(1024000) /* ps */
 
 bool fab_traffic_marks(struct fab_traffic *t, const struct traffic_port *p,
-                       struct traffic_lane *lane, const struct traffic_packet *packet)
+                       struct traffic_channel *channel, const struct traffic_packet *packet)
 {
-    if (lane->queued <= p->limit || packet->bytes < p->least || packet->becn ||
-        (lane->starved && !p->victim))
+    if (channel->queued <= p->limit || packet->bytes < p->least || packet->becn ||
+        (channel->starved && !p->victim))
         return false;
-    if (lane->gap > 0) {
-        lane->gap--;
+    if (channel->gap > 0) {
+        channel->gap--;
         return false;
     }
-    lane->gap = p->rate > 0 ? (uint32_t)fab_base_prng_below(&t->prng, 2u * p->rate + 1) : 0;
+    channel->gap = p->rate > 0 ? (uint32_t)fab_base_prng_below(&t->prng, 2u * p->rate + 1) : 0;
     return true;
 }
 

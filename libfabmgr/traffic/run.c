@@ -55,7 +55,7 @@ void fab_traffic_free(struct fab_traffic *t)
         return;
     fab_traffic_events_fini(&t->events);
     free(t->ports);
-    free(t->lanes);
+    free(t->channels);
     free(t->fifos);
     free(t->endports);
     free(t->flows);

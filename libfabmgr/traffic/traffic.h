@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A model of data traffic, packet by packet, under given tables: virtual cut-through switching,
- * credits for each virtual lane, and congestion control (IBA annex A10). It serves to judge tables
- * and settings before they are programmed.
+ * credits for each virtual lane, and congestion control (IBA annex A10). It serves to judge
+ * tables and settings before they are programmed.
  *
  * Time is in picoseconds from 0. The same input gives the same run, event by event. The comment in
  * model.h describes the model and its limits.
@@ -82,8 +82,8 @@ int fab_traffic_new(const struct fab_traffic_input *in, const struct fab_traffic
                     uint32_t count, struct fab_traffic **ret);
 void fab_traffic_free(struct fab_traffic *t);
 
-/* Runs until the time `until`, or until no event is left. CYCLE: lanes wait for each other for ever
- * (checked every 50 us of the run and at its end); the model cannot run further. NOMEM. */
+/* Runs until the time `until`, or until no event is left. CYCLE: channels wait for each other for
+ * ever (checked every 50 us of the run and at its end); the model cannot run further. NOMEM. */
 int fab_traffic_run(struct fab_traffic *t, uint64_t until);
 uint64_t fab_traffic_now(const struct fab_traffic *t); /* of the last event, or the end of the
                                                           last run */
