@@ -382,18 +382,26 @@ static struct limits loopback(const struct fab_sa *sa, uint32_t port)
     return (struct limits){.mtu = info->mtu_cap, .rank = fab_sa_rank(fab_wire_link_rate(info))};
 }
 
+/* The limits of the path from a port to a LID. hops: whether the caller needs them. */
+static int find_limits(struct fab_sa *sa, uint32_t src, uint32_t lid, bool hops, struct limits *ret)
+{
+    const struct fab_lids *lids = &sa->view->target->lids;
+    if (lid == 0 || lid > lids->top || lids->owner[lid] == FAB_NONE)
+        return FAB_E_UNREACHABLE;
+    if (lids->owner[lid] == src) {
+        *ret = loopback(sa, src);
+        return FAB_OK;
+    }
+    if (!hops && skip_following(sa, src, lid, ret))
+        return FAB_OK;
+    return path_to(sa, src, lid, hops, ret);
+}
+
 int fab_sa_path_limits(struct fab_sa *sa, uint32_t src_port, uint32_t lid, uint8_t *ret_mtu,
                        uint8_t *ret_rank)
 {
-    const struct fab_lids *lids = &sa->view->target->lids;
     struct limits w;
-    int r = FAB_OK;
-    if (lid == 0 || lid > lids->top || lids->owner[lid] == FAB_NONE)
-        return FAB_E_UNREACHABLE;
-    if (lids->owner[lid] == src_port)
-        w = loopback(sa, src_port);
-    else if (!skip_following(sa, src_port, lid, &w))
-        r = path_to(sa, src_port, lid, false, &w);
+    int r = find_limits(sa, src_port, lid, false, &w);
     if (r != FAB_OK)
         return r;
     *ret_mtu = (uint8_t)w.mtu;
@@ -403,15 +411,8 @@ int fab_sa_path_limits(struct fab_sa *sa, uint32_t src_port, uint32_t lid, uint8
 
 int fab_sa_path(struct fab_sa *sa, uint32_t src_port, uint32_t lid, struct fab_sa_path *ret)
 {
-    const struct fab_lids *lids = &sa->view->target->lids;
     struct limits w;
-    int r = FAB_OK;
-    if (lid == 0 || lid > lids->top || lids->owner[lid] == FAB_NONE)
-        return FAB_E_UNREACHABLE;
-    if (lids->owner[lid] == src_port)
-        w = loopback(sa, src_port);
-    else
-        r = path_to(sa, src_port, lid, true, &w);
+    int r = find_limits(sa, src_port, lid, true, &w);
     if (r == FAB_OK)
         *ret = (struct fab_sa_path){.mtu = (uint8_t)w.mtu,
                                     .rate = fab_sa_rate_of_rank((uint8_t)w.rank),
