@@ -95,11 +95,11 @@ static void find_weakest(const struct fab_cdg_counts *w, uint32_t start, uint32_
 /* Shortens the stack to where a dependency between its channels no longer exists. */
 static void shorten_stack(struct fab_cdg_counts *w)
 {
-    uint32_t depth = 1;
-    while (depth<w->depth && * fab_route_cdg_counts_of(w, w->stack[depth - 1], w->stack[depth])> 0)
+    uint32_t depth = 1, *stack = w->stack;
+    while (depth < w->depth && fab_route_cdg_counts_of(w, stack[depth - 1], stack[depth])[0] > 0)
         depth++;
     while (w->depth > depth)
-        w->state[w->stack[--w->depth]] = NEW;
+        w->state[stack[--w->depth]] = NEW;
 }
 
 static void open_channel(struct fab_cdg_counts *w, uint32_t channel)
