@@ -151,7 +151,7 @@ static void assert_untouched(struct fab_fabric *f, const char *chain, bool flawe
     finish(&c);
 }
 
-START_TEST(what_is_whole_or_configured_or_large_is_left)
+START_TEST(no_comparison_if_whole_configured_or_large)
 {
     assert_untouched(fat_tree(8, 3, 1), "auto", false);
     assert_untouched(leaf_spine(6, 3, 3), "auto", false);
@@ -163,7 +163,7 @@ START_TEST(what_is_whole_or_configured_or_large_is_left)
 END_TEST
 
 /* Four hosts and three links up at each leaf: the closed form gives one link twice the load. */
-START_TEST(what_is_uneven_is_polished)
+START_TEST(uneven_trees_are_improved)
 {
     struct chosen c;
     start(&c, leaf_spine(6, 3, 4), "auto");
@@ -205,7 +205,7 @@ static int choose_lean(void)
     return status;
 }
 
-START_TEST(without_memory_it_stays)
+START_TEST(on_nomem_the_choice_is_unchanged)
 {
     struct fab_prng prng;
     fab_base_prng_init(&prng, test_seed("holes", 3));
@@ -222,10 +222,10 @@ int main(void)
     TCase *tcase = tcase_create("choose");
     tcase_set_timeout(tcase, 120);
     tcase_add_test(tcase, the_best_is_taken);
-    tcase_add_test(tcase, what_is_whole_or_configured_or_large_is_left);
-    tcase_add_test(tcase, what_is_uneven_is_polished);
+    tcase_add_test(tcase, no_comparison_if_whole_configured_or_large);
+    tcase_add_test(tcase, uneven_trees_are_improved);
     tcase_add_test(tcase, the_reason_has_the_figures);
-    tcase_add_test(tcase, without_memory_it_stays);
+    tcase_add_test(tcase, on_nomem_the_choice_is_unchanged);
     suite_add_tcase(suite, tcase);
     return test_run(suite);
 }

@@ -115,7 +115,7 @@ static struct fab_fabric *pgft(const struct fab_pgft_spec *spec)
     return sealed(b);
 }
 
-START_TEST(parallel_cables_are_free_of_conflict_too)
+START_TEST(parallel_links_are_free_of_conflict)
 {
     assert_shifts(
         pgft(&(struct fab_pgft_spec){.levels = 2, .m = {12, 6}, .w = {1, 4}, .p = {1, 3}}), 72, 1);
@@ -299,7 +299,7 @@ START_TEST(anything_else_is_refused_or_proven)
 }
 END_TEST
 
-START_TEST(reasons_name_a_cable)
+START_TEST(reasons_name_a_link)
 {
     char why[200];
     struct fab_fabric *f = grid((uint32_t[3]){4, 4, 1}, true, 1);
@@ -537,12 +537,12 @@ int main(void)
 {
     const TTest *const tests[] = {
         shifts_are_free_of_conflict,
-        parallel_cables_are_free_of_conflict_too,
+        parallel_links_are_free_of_conflict,
         guids_do_not_matter,
         rails_are_free_of_conflict,
         damaged_trees_are_proven,
         anything_else_is_refused_or_proven,
-        reasons_name_a_cable,
+        reasons_name_a_link,
         a_fault_moves_what_it_hits,
         the_order_of_discovery_changes_nothing,
         lids_do_not_matter,

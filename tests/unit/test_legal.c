@@ -101,7 +101,7 @@ static void check_fabric(struct fab_fabric *f, uint8_t lmc, const char *what, vo
     fab_fabric_unref(f);
 }
 
-START_TEST(ways_are_as_defined)
+START_TEST(path_lengths_match_the_definition)
 {
     struct fab_prng prng;
     fab_base_prng_init(&prng, test_seed("batches", 1));
@@ -118,7 +118,7 @@ int main(void)
     Suite *suite = suite_create("legal");
     TCase *tcase = tcase_create("ways");
     tcase_set_timeout(tcase, 60);
-    tcase_add_test(tcase, ways_are_as_defined);
+    tcase_add_test(tcase, path_lengths_match_the_definition);
     suite_add_tcase(suite, tcase);
     return test_run(suite);
 }

@@ -10,7 +10,7 @@
 #include "tests/unit/fabric_sets.h"
 #include "tests/unit/proving.h"
 
-struct polished {
+struct improved {
     struct made made;
     struct fab_quality before, after;
 };
@@ -21,7 +21,7 @@ static void measure(const struct made *m, struct fab_quality *ret)
     ck_assert_int_eq(fab_study_quality_measure(&in, ret), FAB_OK);
 }
 
-static void polish(struct made *m)
+static void improve(struct made *m)
 {
     struct fab_quality_input measured = {.fabric = m->f, .lids = &m->t->lids, .lft = &m->t->lft};
     struct fab_policy p;
@@ -45,9 +45,9 @@ static uint64_t hops(const struct fab_quality *q)
 }
 
 /* Consumes f. Returns false if the engine refuses f. */
-static bool run(const char *engine, struct fab_fabric *f, const char *what, struct polished *ret)
+static bool run(const char *engine, struct fab_fabric *f, const char *what, struct improved *ret)
 {
-    struct polished p = {.made = made_by(engine, f)};
+    struct improved p = {.made = made_by(engine, f)};
     struct fab_verdict v = {0};
     bool good = p.made.status == FAB_OK;
     if (good) {
@@ -60,7 +60,7 @@ static bool run(const char *engine, struct fab_fabric *f, const char *what, stru
         return false;
     }
     measure(&p.made, &p.before);
-    polish(&p.made);
+    improve(&p.made);
     assert_proven(&p.made, what);
     measure(&p.made, &p.after);
     ck_assert_msg(p.after.all.max <= p.before.all.max, "%s: load", what);
@@ -71,28 +71,28 @@ static bool run(const char *engine, struct fab_fabric *f, const char *what, stru
     return true;
 }
 
-struct crowd {
+struct summary {
     const char *engine;
-    uint32_t polished, better, lanes;
+    uint32_t improved, better, lanes;
 };
 
 static void check(struct fab_fabric *f, uint8_t lmc, const char *what, void *ctx)
 {
-    struct crowd *c = ctx;
-    struct polished p;
+    struct summary *c = ctx;
+    struct improved p;
     (void)lmc;
     if (!run(c->engine, f, what, &p))
         return;
-    c->polished++;
+    c->improved++;
     c->lanes += fab_target_vls_multiple(&p.made.t->vls);
     c->better += p.after.all.max < p.before.all.max || p.after.shift.max < p.before.shift.max;
     made_fini(&p.made);
 }
 
-static void say_crowd(const struct crowd *c, const char *what, uint32_t least)
+static void print_summary(const struct summary *c, const char *what, uint32_t least)
 {
-    printf("# %s, %s: %u polished, %u of them on many lanes, %u better\n", c->engine, what,
-           c->polished, c->lanes, c->better);
+    printf("# %s, %s: %u improved, %u of them on many lanes, %u better\n", c->engine, what,
+           c->improved, c->lanes, c->better);
     ck_assert_uint_ge(c->better, least);
 }
 
@@ -100,9 +100,9 @@ START_TEST(random_fabrics)
 {
     static const char *const engines[] = {"updn", "nue", "dfsssp"};
     for (size_t i = 0; i < sizeof(engines) / sizeof(*engines); i++) {
-        struct crowd c = {.engine = engines[i]};
+        struct summary c = {.engine = engines[i]};
         fabric_set_random(test_rounds(100), 1 + i, check, &c);
-        say_crowd(&c, "random fabrics", test_rounds(20));
+        print_summary(&c, "random fabrics", test_rounds(20));
     }
 }
 END_TEST
@@ -111,25 +111,25 @@ START_TEST(trees_and_families)
 {
     static const char *const engines[] = {"fattree", "updn", "nue"};
     for (size_t i = 0; i < sizeof(engines) / sizeof(*engines); i++) {
-        struct crowd c = {.engine = engines[i]};
+        struct summary c = {.engine = engines[i]};
         fabric_set_trees(test_rounds(30), 1 + i, check, &c);
         fabric_set_modern(test_rounds(30), 1 + i, check, &c);
         fabric_set_families(1 + i, check, &c);
-        say_crowd(&c, "trees and families", test_rounds(20));
+        print_summary(&c, "trees and families", test_rounds(20));
     }
 }
 END_TEST
 
 /* Engines whose paths do not follow an order of the switches. */
-START_TEST(what_is_no_tree)
+START_TEST(topologies_without_levels)
 {
     static const char *const engines[] = {"dor", "dragonfly", "dragonfly+", "dfsssp"};
     for (size_t i = 0; i < sizeof(engines) / sizeof(*engines); i++) {
-        struct crowd c = {.engine = engines[i]};
+        struct summary c = {.engine = engines[i]};
         fabric_set_families(1 + i, check, &c);
-        say_crowd(&c, "families", 0);
+        print_summary(&c, "families", 0);
     }
-    struct crowd c = {.engine = "torus"};
+    struct summary c = {.engine = "torus"};
     struct fab_prng prng;
     fab_base_prng_init(&prng, test_seed("tori", 1));
     for (uint32_t i = 0; i < 10; i++) {
@@ -137,19 +137,19 @@ START_TEST(what_is_no_tree)
         check(with_faults(f, &prng, 1 + i % 3, 0), 0, "torus", &c);
         fab_fabric_unref(f);
     }
-    say_crowd(&c, "tori", 1);
+    print_summary(&c, "tori", 1);
 }
 END_TEST
 
-START_TEST(told_in_any_order)
+START_TEST(independent_of_discovery)
 {
     struct fab_prng prng;
     fab_base_prng_init(&prng, test_seed("told in any order", 1));
     for (unsigned i = 0; i < 20; i++) {
         struct fab_fabric *f = damaged(fat_tree(8, 3, 1 + i % 3), &prng, 0.05, 0.01);
         struct made a = made_by("updn", f), b = made_by("updn", retold(f, &prng, 0));
-        polish(&a);
-        polish(&b);
+        improve(&a);
+        improve(&b);
         ck_assert_mem_eq(a.t->lft.entries, b.t->lft.entries,
                          a.t->lft.switch_count * a.t->lft.stride);
         made_fini(&a);
@@ -159,9 +159,9 @@ START_TEST(told_in_any_order)
 END_TEST
 
 /* Every load and every shift are at their bounds, so that nothing can be improved. */
-START_TEST(what_is_perfect_stays)
+START_TEST(perfect_tables_stay)
 {
-    struct polished p;
+    struct improved p;
     struct fab_fabric *f = leaf_spine(6, 3, 3);
     ck_assert(run("fattree", f, "whole", &p));
     struct made again = made_by("fattree", fab_fabric_ref(f));
@@ -174,9 +174,9 @@ END_TEST
 
 /* Two leaves with four hosts each, four spines, one link missing: (4 * 4) / 3, rounded up to whole
  * LIDs. */
-START_TEST(one_cable_less)
+START_TEST(one_link_less)
 {
-    struct polished p;
+    struct improved p;
     struct fab_fabric *whole = leaf_spine(4, 4, 4), *f = whole;
     for (uint32_t port = 0; f == whole; port++) {
         if (is_trunk(whole, port))
@@ -192,15 +192,15 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("polish");
-    TCase *tcase = tcase_create("polish");
+    Suite *suite = suite_create("local search");
+    TCase *tcase = tcase_create("local search");
     tcase_set_timeout(tcase, 120);
     tcase_add_test(tcase, random_fabrics);
     tcase_add_test(tcase, trees_and_families);
-    tcase_add_test(tcase, what_is_no_tree);
-    tcase_add_test(tcase, told_in_any_order);
-    tcase_add_test(tcase, what_is_perfect_stays);
-    tcase_add_test(tcase, one_cable_less);
+    tcase_add_test(tcase, topologies_without_levels);
+    tcase_add_test(tcase, independent_of_discovery);
+    tcase_add_test(tcase, perfect_tables_stay);
+    tcase_add_test(tcase, one_link_less);
     suite_add_tcase(suite, tcase);
     return test_run(suite);
 }

@@ -157,7 +157,7 @@ END_TEST
 
 /* On one VL a torus has no shortest paths without cyclic dependencies; each further VL permits
  * more. */
-START_TEST(lanes_shorten_ways)
+START_TEST(vls_shorten_paths)
 {
     const uint32_t size[3] = {6, 6, 1};
     struct fab_policy p;
@@ -237,7 +237,7 @@ static void try_turns(struct fab_cdg *t, struct fab_prng *prng, unsigned tries)
     assert_ordered(t);
 }
 
-START_TEST(turns_never_close_a_circle)
+START_TEST(dependencies_never_close_a_cycle)
 {
     struct fab_prng prng;
     fab_base_prng_init(&prng, test_seed("turns", 8));
@@ -274,7 +274,7 @@ START_TEST(turns_never_close_a_circle)
 }
 END_TEST
 
-START_TEST(without_patience_only_what_is_known_is_taken)
+START_TEST(without_budget_no_search_is_made)
 {
     struct fab_fabric *f = grid((uint32_t[3]){4, 4, 1}, true, 1);
     struct fab_policy p;
@@ -311,10 +311,10 @@ int main(void)
         modern_trees_are_proven,
         the_order_of_discovery_changes_nothing,
         trees_have_no_detours,
-        lanes_shorten_ways,
+        vls_shorten_paths,
         an_empty_fabric_has_empty_tables,
-        turns_never_close_a_circle,
-        without_patience_only_what_is_known_is_taken,
+        dependencies_never_close_a_cycle,
+        without_budget_no_search_is_made,
     };
     Suite *suite = suite_create("nue");
     TCase *tcase = tcase_create("nue");

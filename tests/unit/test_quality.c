@@ -155,7 +155,7 @@ static void check_random(struct fab_fabric *f, struct fab_prng *prng, bool broke
     bed_free(&b);
 }
 
-START_TEST(as_pair_by_pair)
+START_TEST(equals_the_count_by_pairs)
 {
     uint64_t seed = test_seed("quality", 4);
     struct fab_prng prng;
@@ -283,7 +283,7 @@ static bool stop_at_once(void *ctx)
     return true;
 }
 
-START_TEST(stops_when_told)
+START_TEST(stops_on_request)
 {
     struct bed b = bed_of(leaf_spine(3, 2, 3));
     unsigned asked = 0;
@@ -323,11 +323,11 @@ static Suite *suite(void)
     Suite *s = suite_create("quality");
     TCase *t = tcase_create("quality");
     tcase_set_timeout(t, 120);
-    tcase_add_test(t, as_pair_by_pair);
+    tcase_add_test(t, equals_the_count_by_pairs);
     tcase_add_test(t, a_dumbbell);
     tcase_add_test(t, a_tree_without_conflict);
     tcase_add_test(t, odd_lists);
-    tcase_add_test(t, stops_when_told);
+    tcase_add_test(t, stops_on_request);
     tcase_add_test(t, independent_of_discovery);
     suite_add_tcase(s, t);
     return s;

@@ -84,7 +84,7 @@ static void assert_shortest(const struct fab_fabric *f, const struct fab_target 
     }
 }
 
-START_TEST(trees_keep_shortest_ways)
+START_TEST(trees_keep_shortest_paths)
 {
     struct fab_policy p = defaults(0);
     struct fab_prng prng;
@@ -207,7 +207,7 @@ START_TEST(the_order_of_discovery_changes_nothing)
 }
 END_TEST
 
-START_TEST(a_cable_pulled_and_put_back_restores_the_tables)
+START_TEST(a_restored_link_restores_the_tables)
 {
     struct fab_policy p = defaults(0);
     struct fab_fabric *f = fat_tree(6, 3, 1);
@@ -399,11 +399,11 @@ int main(void)
         grids_and_rings_are_proven,
         families_are_proven,
         modern_trees_are_proven,
-        trees_keep_shortest_ways,
+        trees_keep_shortest_paths,
         a_damaged_tree_stays_a_tree,
         a_tree_is_balanced,
         the_order_of_discovery_changes_nothing,
-        a_cable_pulled_and_put_back_restores_the_tables,
+        a_restored_link_restores_the_tables,
         a_fault_in_a_tree_moves_little,
         aggregation_nodes_make_no_leaf,
         roots_of_the_policy_are_on_top,

@@ -138,7 +138,7 @@ START_TEST(grids_and_rings_are_complete)
 END_TEST
 
 /* Whole trees, also with aggregation nodes on spines, need one VL only. */
-START_TEST(whole_trees_are_safe_on_one_lane)
+START_TEST(whole_trees_need_one_vl)
 {
     struct tally tally = {0};
     check_fabric(fat_tree(8, 2, 1), 0, "two levels", &tally);
@@ -231,7 +231,7 @@ static void assert_shortest(const struct fab_fabric *f, const struct fab_target 
     free(hops);
 }
 
-START_TEST(hosts_have_shortest_ways)
+START_TEST(hosts_have_shortest_paths)
 {
     struct fab_policy p = defaults(0);
     struct fab_prng prng;
@@ -288,7 +288,7 @@ START_TEST(a_sound_tree_is_routed_perfectly)
 END_TEST
 
 /* Two LIDs that D-mod-k would put on the same link are spread. */
-START_TEST(what_is_crowded_is_rerouted)
+START_TEST(overloaded_links_are_relieved)
 {
     struct fab_prng prng;
     double worst = 0;
@@ -304,7 +304,7 @@ START_TEST(what_is_crowded_is_rerouted)
 }
 END_TEST
 
-START_TEST(a_slower_cable_carries_less)
+START_TEST(a_slower_link_carries_less)
 {
     struct fab_fabric *f = leaf_spine(2, 4, 8);
     struct fab_policy p = defaults(0);
@@ -376,7 +376,7 @@ END_TEST
 /* ---- lanes ------------------------------------------------------------------------------------
  */
 
-START_TEST(a_ring_needs_lanes)
+START_TEST(a_ring_needs_vls)
 {
     struct fab_policy p = defaults(0);
     struct fab_fabric *f = grid((uint32_t[3]){6, 1, 1}, true, 2);
@@ -402,7 +402,7 @@ START_TEST(a_ring_needs_lanes)
 }
 END_TEST
 
-START_TEST(too_few_lanes_are_named)
+START_TEST(too_few_vls_are_reported)
 {
     struct fab_policy p = defaults(0);
     struct fab_fabric *f = grid((uint32_t[3]){6, 1, 1}, true, 2);
@@ -423,7 +423,7 @@ END_TEST
 
 /* Dense irregular fabrics: where layers by destination need too many VLs, layers by pair may fit.
  */
-START_TEST(few_lanes_go_a_long_way)
+START_TEST(layers_by_pair_need_fewer_vls)
 {
     struct fab_policy p = defaults(0);
     struct fab_prng prng;
@@ -459,16 +459,16 @@ int main(void)
     const TTest *const tests[] = {
         random_fabrics_are_complete,
         grids_and_rings_are_complete,
-        whole_trees_are_safe_on_one_lane,
+        whole_trees_need_one_vl,
         damaged_trees_are_complete_and_mostly_safe,
-        hosts_have_shortest_ways,
+        hosts_have_shortest_paths,
         a_sound_tree_is_routed_perfectly,
-        what_is_crowded_is_rerouted,
-        a_slower_cable_carries_less,
+        overloaded_links_are_relieved,
+        a_slower_link_carries_less,
         the_order_of_discovery_changes_nothing,
-        a_ring_needs_lanes,
-        too_few_lanes_are_named,
-        few_lanes_go_a_long_way,
+        a_ring_needs_vls,
+        too_few_vls_are_reported,
+        layers_by_pair_need_fewer_vls,
     };
     Suite *suite = suite_create("sssp");
     TCase *tcase = tcase_create("engines");

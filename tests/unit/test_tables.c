@@ -81,7 +81,7 @@ static const struct {
     {"Multicast mlids [0xc000-0xc001] of switch guid 0x1\n", 1, 16, "multicast tables"},
 };
 
-START_TEST(each_mistake_has_its_place)
+START_TEST(mistakes_have_line_and_column)
 {
     struct fab_tables *t = NULL;
     struct fab_tables_error error;
@@ -132,7 +132,7 @@ static void give(struct fab_policy *p, const char *text)
     ck_assert_msg(status == FAB_OK, "%u:%u: %s", error.line, error.column, error.message);
 }
 
-START_TEST(what_is_exported_comes_back)
+START_TEST(exported_tables_are_read_back)
 {
     struct fab_prng prng;
     char why[200];
@@ -245,7 +245,7 @@ static void assert_refused(const struct fab_fabric *f, struct fab_policy *p,
     ck_assert_msg(strstr(why, sentence) != NULL, "%s", why);
 }
 
-START_TEST(what_is_missing_is_named)
+START_TEST(missing_entries_are_named)
 {
     struct fab_fabric *f = modern_tree(3, 2, 2, 0, 1);
     struct fab_policy p;
@@ -278,7 +278,7 @@ END_TEST
 
 /* A switch that is not in the file and that no path uses: it has no endports. But other switches
  * need entries for its own LID. */
-START_TEST(what_nobody_needs_may_be_missing)
+START_TEST(unused_entries_may_be_missing)
 {
     struct drawing *d = draw_new();
     for (unsigned i = 0; i < 3; i++)
@@ -325,14 +325,18 @@ END_TEST
 int main(void)
 {
     const TTest *const tests[] = {
-        a_dump_is_read,           what_is_exported_comes_back,      lids_may_have_changed,
-        what_is_missing_is_named, what_nobody_needs_may_be_missing, copies_share_them,
+        a_dump_is_read,
+        exported_tables_are_read_back,
+        lids_may_have_changed,
+        missing_entries_are_named,
+        unused_entries_may_be_missing,
+        copies_share_them,
     };
     Suite *suite = suite_create("tables");
     TCase *tcase = tcase_create("tables");
     for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)
         tcase_add_test(tcase, tests[i]);
-    tcase_add_loop_test(tcase, each_mistake_has_its_place, 0,
+    tcase_add_loop_test(tcase, mistakes_have_line_and_column, 0,
                         sizeof(mistakes) / sizeof(mistakes[0]));
     suite_add_tcase(suite, tcase);
     return test_run(suite);

@@ -11,7 +11,7 @@ static struct fab_policy defaults(void)
 
 /* ---- what the cables offer ------------------------------------------------------------------- */
 
-START_TEST(the_weakest_cable_between_switches_counts)
+START_TEST(the_weakest_isl_counts)
 {
     struct fab_policy p = defaults();
     struct fab_fabric *f = leaf_spine(3, 2, 2);
@@ -33,7 +33,7 @@ START_TEST(the_weakest_cable_between_switches_counts)
 }
 END_TEST
 
-START_TEST(ends_do_not_count)
+START_TEST(links_to_endports_do_not_count)
 {
     struct fab_policy p = defaults();
     struct fab_fabric *f = leaf_spine(2, 2, 1);
@@ -46,7 +46,7 @@ START_TEST(ends_do_not_count)
 }
 END_TEST
 
-START_TEST(without_cables_the_policy_counts)
+START_TEST(without_isls_the_policy_counts)
 {
     struct fab_policy p = defaults();
     struct fab_fabric *f = leaf_spine(1, 0, 2);
@@ -61,9 +61,9 @@ END_TEST
 int main(void)
 {
     const TTest *const tests[] = {
-        the_weakest_cable_between_switches_counts,
-        ends_do_not_count,
-        without_cables_the_policy_counts,
+        the_weakest_isl_counts,
+        links_to_endports_do_not_count,
+        without_isls_the_policy_counts,
     };
     Suite *suite = suite_create("vls");
     TCase *tcase = tcase_create("lanes");

@@ -57,7 +57,7 @@ START_TEST(cables_and_switches)
 }
 END_TEST
 
-START_TEST(what_is_refused)
+START_TEST(invalid_requests_are_refused)
 {
     struct fab_policy p;
     fab_policy_defaults(&p);
@@ -82,10 +82,10 @@ START_TEST(what_is_refused)
 }
 END_TEST
 
-START_TEST(as_really_pulled)
+START_TEST(equals_a_real_failure)
 {
     struct fab_prng prng;
-    fab_base_prng_init(&prng, test_seed("as_really_pulled", 3));
+    fab_base_prng_init(&prng, test_seed("equals_a_real_failure", 3));
     struct fab_policy p;
     fab_policy_defaults(&p);
     for (unsigned round = 0; round < 30; round++) {
@@ -122,8 +122,8 @@ static Suite *suite(void)
     TCase *t = tcase_create("whatif");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, cables_and_switches);
-    tcase_add_test(t, what_is_refused);
-    tcase_add_test(t, as_really_pulled);
+    tcase_add_test(t, invalid_requests_are_refused);
+    tcase_add_test(t, equals_a_real_failure);
     suite_add_tcase(s, t);
     return s;
 }
