@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What commands have in common: asking the manager, and complaining.
+ * Functions that all commands use: requests to the manager, and error messages.
  */
 #include "cli/ctl/cmd.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Commands: each is a const struct cmd in a file of its noun; main.c lists them. A command asks the
- * manager and says what it answered; everything around that is done for it.
+ * Commands: each is a const struct cmd in the file of its noun; main.c lists them. A command sends
+ * a request to the manager and prints the answer; main.c does everything else.
  */
 #ifndef CLI_CTL_CMD_H
 #define CLI_CTL_CMD_H
@@ -15,11 +15,11 @@
 /* Exit codes, as documented in fabricctl(1). */
 enum exit_code {
     EXIT_OK = 0,
-    EXIT_FAILED = 1,      /* the manager refused, or something went wrong */
+    EXIT_FAILED = 1,      /* the manager refused, or an error occurred */
     EXIT_USAGE = 2,       /* the command line is wrong */
-    EXIT_UNAVAILABLE = 3, /* no manager answers */
-    EXIT_NOT_FOUND = 4,   /* there is no such thing */
-    EXIT_UNSOUND = 5,     /* the routes are not sound: route verify, path */
+    EXIT_UNAVAILABLE = 3, /* no manager answered in time */
+    EXIT_NOT_FOUND = 4,   /* the object named does not exist */
+    EXIT_UNSOUND = 5,     /* the routes are not sound */
 };
 
 struct session {
@@ -30,7 +30,7 @@ struct session {
     char **argv;
     uint32_t count;                   /* -n */
     uint64_t after;                   /* --after */
-    int severity;                     /* --severity, as in the contract */
+    int severity;                     /* --severity, as in the API */
     const char *hosts, *job, *engine; /* NULL: not given */
     uint32_t samples;                 /* 0: not given */
     uint64_t seed;
@@ -43,13 +43,13 @@ struct session {
 };
 
 struct cmd {
-    const char *noun, *verb; /* verb NULL: one word */
-    const char *args;        /* for people: "NODE/PORT" */
+    const char *noun, *verb; /* verb NULL: the command is one word */
+    const char *args;        /* for the help: "NODE/PORT" */
     const char *summary;
     int min_args, max_args;
-    const char *options; /* letters of its own options, see own_options in main.c */
+    const char *options; /* letters of the options that it takes, see own_options in main.c */
     bool slow;           /* may take minutes on a large fabric */
-    bool writes_file;    /* -o names the file, and not text or json */
+    bool writes_file;    /* -o names a file instead of text or json */
     int (*run)(struct session *s);
 };
 
@@ -66,19 +66,19 @@ extern const struct cmd cmd_status, cmd_version, cmd_sweep, cmd_reroute, cmd_rer
 /* ---- asking -------------------------------------------------------------------------------------
  */
 
-/* Calls a method of FabricService; *ret is the caller's. On failure says why and gives the exit
- * code. */
+/* Calls a method of FabricService and returns the exit code. On success the caller owns *ret; on
+ * failure prints the error. */
 int ask(struct session *s, const char *method, const ProtobufCMessage *request,
         const ProtobufCMessageDescriptor *reply, void *ret);
-/* The same of another service: "fabric.v1.SimService/Unlink". */
+/* The same for another service: "fabric.v1.SimService/Unlink". */
 int ask_service(struct session *s, const char *method, const ProtobufCMessage *request,
                 const ProtobufCMessageDescriptor *reply, void *ret);
-void free_reply(void *message); /* NULL is fine */
-/* Says it on standard error, and gives the exit code. */
+void free_reply(void *message); /* accepts NULL */
+/* Print a message on standard error, and return the exit code. */
 int say_error(const struct fab_client_error *e);
 int complain(int exit_code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* "NODE/PORT": *ret_node is a copy. Complains. */
+/* Parses "NODE/PORT"; *ret_node is a copy. Returns the exit code; prints the error. */
 int parse_port(const char *text, char **ret_node, uint32_t *ret_number);
 
 #endif

@@ -116,7 +116,7 @@ static void say_values(struct out *o, const char *key, Fabric__V1__CongestionVal
     out_table_end(o);
 }
 
-/* How much slower than its link a sender is at each index. */
+/* The rate of a sender at each index, in percent of the rate of its link. */
 static void say_table(struct out *o, const Fabric__V1__GetPortCongestionResponse *r)
 {
     static const struct out_column columns[] = {

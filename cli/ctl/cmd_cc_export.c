@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabricctl cc export --roce: congestion control said in the words of Ethernet; as tables, or ready
- * to paste. The formats for pasting are those of sources that could be read: SONiC's table
- * WRED_PROFILE (Configuration.md of sonic-buildimage), and the files of Linux's mlx5_ib in debugfs
- * (drivers/infiniband/hw/mlx5/cong.c) with the units of mstflint's descriptions.
+ * fabricctl cc export --roce: the congestion settings for Ethernet, as tables or as configuration
+ * to paste. The formats follow open sources: the table WRED_PROFILE of SONiC (Configuration.md of
+ * sonic-buildimage), and the debugfs files of Linux's mlx5_ib (drivers/infiniband/hw/mlx5/cong.c),
+ * with the units that mstflint documents.
  */
 #include <stdio.h>
 #include <string.h>
@@ -34,7 +34,7 @@ static const char *to(const Fabric__V1__RoceSetting *r)
 /* ---- tables ------------------------------------------------------------------------------------
  */
 
-#define PORT_KEYS 3 /* that are no values */
+#define PORT_KEYS 3 /* leading keys that are not values */
 static const struct out_column port_columns[] = {
     {"mbps", "SPEED", true},
     {"ports", "PORTS", true},
@@ -172,8 +172,8 @@ static void say_sonic(struct session *s, const Fabric__V1__GetRoceResponse *r)
     out_note(s->out, OUT_PLAIN, "}");
 }
 
-/* The byte counter has 15 bits there, and is turned off, as the timer comes first anyway; the gain
- * is what of 1024 alpha keeps. */
+/* The byte counter of the driver has only 15 bits; it is turned off, because the timer expires
+ * first anyway. The gain is the part of 1024 that alpha keeps. */
 static void say_mlx5_adapter(struct out *o, const Fabric__V1__RoceSetting *r)
 {
     unsigned gain = number_of(r, "inverse_gain");

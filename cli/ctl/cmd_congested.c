@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabricctl cc congested, cc log: where traffic is crowded.
+ * fabricctl cc congested, cc log.
  */
 #include <stdio.h>
 #include <string.h>
@@ -89,7 +89,7 @@ const struct cmd cmd_cc_congested = {
 /* ---- logs --------------------------------------------------------------------------------------
  */
 
-/* "1 3 12"; as many as there is room for. */
+/* "1 3 12"; as many numbers as fit. */
 static void show_numbers(const uint32_t *numbers, size_t count, char *text, size_t len)
 {
     size_t at = 0;

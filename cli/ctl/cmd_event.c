@@ -15,7 +15,7 @@ static const struct out_column columns[] = {
     {"sequence", "SEQ", true}, {"time", "TIME", false},       {"severity", "SEVERITY", false},
     {"type", "TYPE", false},   {"subject", "SUBJECT", false}, {"message", "MESSAGE", false},
 };
-/* Rows that are printed as they come stand under labels of the usual widths. */
+/* Live rows are printed under labels of fixed widths. */
 static const struct out_column live_columns[] = {
     {"sequence", "  SEQ", true},        {"time", "TIME               ", false},
     {"severity", "SEVERITY", false},    {"type", "TYPE          ", false},
@@ -55,7 +55,7 @@ static void say_row(struct out *o, const Fabric__V1__Event *e)
     out_row_end(o);
 }
 
-/* Pages come newest first; people read from old to new. */
+/* Pages come newest first, but are printed oldest first. */
 struct pages {
     Fabric__V1__ListEventsResponse **page;
     size_t count;

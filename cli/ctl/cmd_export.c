@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabricctl topo export, route export: the manager writes, we put it where it is wanted. A regular
- * file gets its name when it is complete, so that nobody reads half of one.
+ * fabricctl topo export, route export: the manager sends the file, fabricctl writes it. A regular
+ * file gets its name only when it is complete, so that no other program reads half of it.
  */
 #include <errno.h>
 #include <limits.h>
@@ -33,7 +33,7 @@ static const struct format route_formats[] = {
     {NULL, 0},
 };
 
-/* The first one where none is named. Complains. */
+/* The first format if none is named. NULL: unknown; prints the error. */
 static const struct format *find_format(const struct format *formats, const char *name)
 {
     char all[100] = "";
@@ -52,7 +52,7 @@ static const struct format *find_format(const struct format *formats, const char
 
 struct sink {
     FILE *to;
-    char part[PATH_MAX]; /* "": no other name */
+    char part[PATH_MAX]; /* temporary name; "": none */
     int error;           /* errno of the first write that failed */
 };
 
@@ -69,7 +69,7 @@ static int sink_open(struct sink *s, const char *file)
     return s->to != NULL ? EXIT_OK : complain(EXIT_FAILED, "%s: %s", name, strerror(errno));
 }
 
-/* rc: how it went so far. */
+/* rc: the exit code so far. */
 static int sink_close(struct sink *s, const char *file, int rc)
 {
     if (s->to == stdout)
@@ -77,7 +77,7 @@ static int sink_close(struct sink *s, const char *file, int rc)
     else if (fclose(s->to) != 0 && s->error == 0)
         s->error = errno;
     if (s->to == stdout && s->error == EPIPE)
-        return EXIT_OK; /* a reader that has seen enough */
+        return EXIT_OK; /* the reader closed the pipe, such as head */
     if (rc == EXIT_OK && s->error == 0 && s->part[0] != '\0' && rename(s->part, file) < 0)
         s->error = errno;
     if (rc == EXIT_OK && s->error != 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabricctl path: the way of a packet, hop by hop.
+ * fabricctl path: the path of a packet, hop by hop.
  */
 #include "cli/ctl/cmd.h"
 #include "cli/ctl/show.h"
@@ -8,7 +8,7 @@
 
 static const struct out_column columns[] = {
     {"hop", "HOP", true},    {"from", "OUT OF", false},    {"to", "INTO", false},
-    {"rate", "RATE", false}, {"virtual_lane", "VL", true}, /* where there are several */
+    {"rate", "RATE", false}, {"virtual_lane", "VL", true}, /* only if routes use several */
 };
 
 static bool many_lanes(const Fabric__V1__Path *p)

@@ -68,7 +68,7 @@ static const struct out_column columns[] = {
 struct comparing {
     struct out *out;
     bool any_passed;
-    char lines[16384]; /* why engines refuse the fabric or fail; what classes would share */
+    char lines[16384]; /* why engines fail; classes that would share lanes */
 };
 
 static void say_figures(struct out *o, const Fabric__V1__Quality *q)

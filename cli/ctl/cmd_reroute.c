@@ -58,7 +58,7 @@ static void say_millis(struct out *o, const char *key, const Google__Protobuf__D
         out_none(o, key, NULL);
 }
 
-/* What only JSON has; in text it is put together. */
+/* Values that only JSON has; the text combines them. */
 static void say_keys(struct out *o, const Fabric__V1__Reroute *r)
 {
     char utc[SHOW_LEN];

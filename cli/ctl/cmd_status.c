@@ -23,7 +23,7 @@ static void say_manager(struct out *o, const Fabric__V1__Status *s)
     bool master = s->role == FABRIC__V1__MANAGER_ROLE__MANAGER_ROLE_MASTER;
     show_duration(microseconds_of(s->uptime), up);
     const char *role = role_word(s->role);
-    bool same = strcmp(role, s->state) == 0; /* "standby" says all */
+    bool same = strcmp(role, s->state) == 0; /* "standby, standby" would repeat itself */
     out_textf(o, "Manager", master ? OUT_GOOD : OUT_WARN, "%s%s%s; fabricd %s, up %s", role,
               same ? "" : ", ", same ? "" : s->state, s->version, up);
     if (!master && s->master_guid[0] != '\0')
@@ -105,7 +105,7 @@ static void say_routing_text(struct out *o, const Fabric__V1__Status *s)
                   r->pairs);
 }
 
-/* Tables that repairs have changed. */
+/* Table entries that local repairs have changed. */
 static void say_repaired(struct out *o, const Fabric__V1__RoutingStatus *r)
 {
     char when[SHOW_LEN], then[SHOW_LEN + 40] = "no rebalance is due";

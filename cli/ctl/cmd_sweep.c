@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabricctl sweep: set the manager to work and wait until it is done. Nothing is printed
- * unless something went wrong.
+ * fabricctl sweep: requests a heavy sweep and waits for its end. Prints only errors.
  */
 #include "cli/ctl/cmd.h"
 #include "fabric/v1/status.pb-c.h"

@@ -38,7 +38,7 @@ static uint64_t seconds_of(const Google__Protobuf__Duration *d)
     return microseconds_of(d) / 1000000;
 }
 
-/* What programs get, the same in a list and alone. */
+/* Values for JSON, the same in a list and for one link. */
 static void say_keys(struct out *o, const Fabric__V1__UnhealthyLink *l)
 {
     char utc[SHOW_LEN];
@@ -157,7 +157,7 @@ static void say(struct out *o, const Fabric__V1__UnhealthyLink *l)
     out_record_end(o);
 }
 
-/* Named by either end: by the name of the node, or its GUID. */
+/* True: the port has this number, and its node has this name or GUID. */
 static bool is_end(const Fabric__V1__PortRef *p, const char *node, uint32_t number)
 {
     return p != NULL && p->port_number == number &&
@@ -173,7 +173,7 @@ static const Fabric__V1__UnhealthyLink *find(const Fabric__V1__ListUnhealthyLink
     return NULL;
 }
 
-/* By what else a node can be called; the manager says if there is no such port. */
+/* Lets the manager resolve other names of the node (LID, beginning of the name). */
 static int look_up(struct session *s, char *node, uint32_t number,
                    const Fabric__V1__ListUnhealthyLinksResponse *links,
                    const Fabric__V1__UnhealthyLink **ret)
@@ -269,7 +269,7 @@ const struct cmd cmd_link_isolate = {
 /* ---- what was read ----------------------------------------------------------------------------
  */
 
-/* In JSON each counter by its name; for people those that are not 0. */
+/* JSON has every counter by its name; text has those that are not 0. */
 static void say_port(struct out *o, const void *item)
 {
     const Fabric__V1__PortCounters *p = item;

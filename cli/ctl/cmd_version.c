@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabricctl version: of this program, and of the manager that it talks to.
+ * fabricctl version: the versions of fabricctl and of the manager.
  */
 #include "cli/ctl/cmd.h"
 #include "fabric/v1/status.pb-c.h"

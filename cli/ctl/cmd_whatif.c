@@ -13,7 +13,7 @@
 #include "fabric/v1/quality.pb-c.h"
 #include "libfabmgr/base/plural.h"
 
-#define NAMED 6 /* lost ends, in text */
+#define NAMED 6 /* lost endports that text names */
 
 static void say_lost(struct out *o, const Fabric__V1__WhatIfResponse *r)
 {
@@ -144,7 +144,7 @@ static int say(struct out *o, enum out_format format, const Fabric__V1__WhatIfRe
     return e->verdict != NULL && e->verdict->passed ? EXIT_OK : EXIT_UNSOUND;
 }
 
-/* What --fail named, and what stands without it. */
+/* Adds the arguments to the failures that --fail named. */
 static int add_arguments(struct session *s)
 {
     char **all = reallocarray(s->fails, s->fail_count + (size_t)s->argc + 1, sizeof *all);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lists of hosts. The manager expands "node[01-16]"; we make such lists of files that name every
- * host, because a request is bounded and hosts of a job mostly count up.
+ * Lists of hosts. The manager expands "node[01-16]". For a file that names every host, fabricctl
+ * forms such lists, because the size of a request is limited and the hosts of a job are mostly
+ * numbered.
  */
 #include "cli/ctl/job.h"
 
@@ -33,7 +34,8 @@ static bool append(struct job *job, const char *name, size_t len)
     return job->names[job->count] != NULL && ++job->count > 0;
 }
 
-/* "node07" is "node", 7 and two digits; "node[03-07]" its end, with where the list begins. */
+/* "node07" is prefix "node", number 7 and two digits; of "node[03-07]" the last number counts, and
+ * `list` is where the bracket begins. */
 struct numbered {
     size_t prefix, digits;
     unsigned long first_at, number;
@@ -52,7 +54,7 @@ static bool take_apart(const char *name, size_t len, struct numbered *ret)
         return false;
     n.number = strtoul(name + end - n.digits, NULL, 10);
     n.prefix = end - n.digits;
-    if (n.list) { /* of ours: prefix[first-last] */
+    if (n.list) { /* prefix[first-last], formed here */
         const char *open = memchr(name, '[', len);
         if (open == NULL || n.prefix != (size_t)(open - name) + n.digits + 2)
             return false;

@@ -10,13 +10,14 @@ struct job {
     char **names;
     size_t count, room;
 };
-/* What --hosts, --job, --samples and --seed say; the names stay the job's. Complains. */
+/* Fills the options from --hosts, --job, --samples and --seed; the job owns the names. Returns the
+ * exit code; prints the error. */
 int job_options(struct session *s, struct job *job, Fabric__V1__QualityOptions *ret);
 void job_fini(struct job *job);
 
-/* The pieces, for tests. Splits at commas outside of [...]. False: no memory. */
+/* For tests. Splits at commas outside of [...]. False: out of memory. */
 bool job_split(struct job *job, const char *list);
-/* Adds one name; names that count up one by one become one, "node[01-16]". */
+/* Adds one name; consecutive numbers become one name, "node[01-16]". */
 bool job_add(struct job *job, const char *name, size_t len);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One loop over pages for every list of the contract: the fields are found by name in the
- * descriptors. The page before is kept until the next one is asked for, since the token is in it.
+ * One loop over pages for every list of the API: the fields are found by name in the descriptors. A
+ * page is kept until the next one was requested, because the token is in it.
  */
 #include "cli/ctl/list.h"
 
 #include <assert.h>
 
-/* Where the field of that name lies in a message. */
+/* The address of the field with this name in a message. */
 static void *field_of(const ProtobufCMessage *m, const char *name)
 {
     const ProtobufCFieldDescriptor *f =
@@ -24,7 +24,7 @@ static size_t count_of(const ProtobufCMessage *m, const char *name)
     return *(const size_t *)(const void *)((const char *)m + f->quantifier_offset);
 }
 
-/* Returns how many rows that were. */
+/* Returns the number of rows. */
 static size_t say_page(struct out *o, const struct list *list, const ProtobufCMessage *page)
 {
     void **items = *(void ***)field_of(page, list->items);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lists that come in pages, said as one table. */
+/* Lists that come in pages, printed as one table. */
 #ifndef CLI_CTL_LIST_H
 #define CLI_CTL_LIST_H
 
@@ -12,9 +12,9 @@ struct list {
     const struct out_column *columns;
     size_t column_count;
     void (*say_row)(struct out *o, const void *item);
-    const char *none; /* what people are told where the list is empty */
+    const char *none; /* the text if the list is empty */
 };
-/* Asks for page after page; query is the request, which has a page_token. Gives the exit code. */
+/* Requests page after page; query is the request, which has a page_token. Returns the exit code. */
 int say_list(struct session *s, const struct list *list, ProtobufCMessage *query);
 
 #endif

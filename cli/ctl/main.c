@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabricctl: the command line of a fabric manager. It reads the command line, finds the command in
- * the table, connects, and lets the command ask and say.
+ * fabricctl: parses the command line, finds the command in the table, connects to the manager, and
+ * runs the command.
  */
 #include <getopt.h>
 #include <poll.h>
@@ -19,7 +19,7 @@
 #define TIMEOUT_MS 10000
 #define TIMEOUT_SLOW_MS 600000
 
-/* In the order of the help; a noun alone after its verbs. */
+/* In the order of the help; a noun without a verb comes after its verbs. */
 static const struct cmd *const cmds[] = {
     &cmd_status,          &cmd_version,
     &cmd_node_list,       &cmd_node_show,
@@ -53,7 +53,7 @@ struct options {
     struct fab_client_options client;
     enum out_format format;
     bool timeout_given, help, version;
-    const char *output; /* -o: what it means depends on the command */
+    const char *output; /* -o: a format, or a file if the command writes one */
     char given[16];     /* letters of own_options */
     struct session session;
 };
@@ -79,7 +79,7 @@ static void print_command(const struct cmd *c)
         printf("  %-*s  %s\n", HELP_COLUMN, line, c->summary);
 }
 
-/* The commands that begin with these words, as far as there are any. */
+/* Prints the commands that begin with these words; false: none does. */
 static bool print_some(int argc, char **argv)
 {
     bool any = false;
@@ -140,7 +140,7 @@ enum {
     OPT_CERT,
     OPT_KEY,
     OPT_NAME,
-    OPT_OWN, /* and the letter of one of own_options */
+    OPT_OWN, /* plus the letter of one of own_options */
 };
 
 /* Options that only some commands take: the letters of these are in struct cmd. */
@@ -321,7 +321,7 @@ static int parse_option(struct options *o, int option, const char *text)
     default:
         if (option > OPT_OWN)
             return parse_own(o, (char)(option - OPT_OWN), text);
-        return EXIT_USAGE; /* getopt has complained */
+        return EXIT_USAGE; /* getopt has printed the error */
     }
 }
 
@@ -346,7 +346,7 @@ static const struct cmd *find_cmd(int argc, char **argv)
     return NULL;
 }
 
-/* What goes with the noun, as "list, show". */
+/* Names the verbs of the noun, such as "list, show". */
 static int complain_verbs(const char *noun, const char *verb)
 {
     char verbs[120] = "";
@@ -388,7 +388,7 @@ static bool wants_colour(void)
     return isatty(STDOUT_FILENO) && term != NULL && strcmp(term, "dumb") != 0;
 }
 
-/* A reader that has seen enough (head) is no failure; a full disk is. */
+/* A reader that closed the pipe (head) is not an error; a full disk is. */
 static bool reader_left(void)
 {
     struct pollfd p = {.fd = STDOUT_FILENO, .events = POLLOUT};
@@ -462,7 +462,7 @@ int main(int argc, char **argv)
         .session.severity = 2, /* info */
     };
     signal(SIGPIPE, SIG_IGN);
-    argv[0] = (char *)(uintptr_t) "fabricctl"; /* what getopt begins its sentences with */
+    argv[0] = (char *)(uintptr_t) "fabricctl"; /* getopt begins its messages with this */
     int rc = obey(&o, argc, argv);
     free(o.session.fails);
     return rc;

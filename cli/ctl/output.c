@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Output: values become text here, and the format draws them.
+ * Output: converts values to text, which the format prints.
  */
 #include "cli/ctl/output_format.h"
 
@@ -44,7 +44,7 @@ void out_record_end(struct out *o)
     o->ops->record_end(o);
 }
 
-/* Names are what devices hold: made safe for terminals and for JSON at one place. */
+/* Names come from devices and can contain any bytes: makes them safe for terminals and JSON. */
 void out_text(struct out *o, const char *key, const char *label, enum out_tone tone,
               const char *value)
 {
@@ -59,7 +59,7 @@ void out_text(struct out *o, const char *key, const char *label, enum out_tone t
     free(clean);
 }
 
-/* Cleans line by line, so that the line ends stay. */
+/* Cleans line by line, to keep the line ends. */
 void out_lines(struct out *o, const char *key, const char *text)
 {
     size_t room = 3 * strlen(text) + 1, used = 0;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The inside of output: what a format draws. */
+/* Private to output: the interface of a format. */
 #ifndef CLI_CTL_OUTPUT_FORMAT_H
 #define CLI_CTL_OUTPUT_FORMAT_H
 
 #include "cli/ctl/output.h"
 
 struct value {
-    const char *key, *label, *text;                   /* text: what is printed */
+    const char *key, *label, *text;                   /* text: the value as printed */
     enum { VALUE_TEXT, VALUE_BARE, VALUE_NONE } kind; /* BARE: numbers, true, false */
     enum out_tone tone;
 };
@@ -32,7 +32,7 @@ struct out {
     const struct out_ops *ops;
     FILE *to;
     bool colour, live;
-    const struct out_column *columns; /* of the table that is open */
+    const struct out_column *columns; /* of the current table */
     size_t column_count;
     bool in_row, failed;
     /* text */
@@ -40,10 +40,10 @@ struct out {
     size_t cell_count, cell_room, row_cell;
     /* json */
     unsigned depth;
-    bool first; /* nothing was written at this depth yet */
+    bool first; /* nothing is written at this depth yet */
 };
 
-/* Columns that a text shows `text` takes on a terminal. */
+/* Number of columns that `text` takes on a terminal. */
 size_t out_width(const char *text);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Output for programs: one JSON object a command (RFC 8259), two blanks a level, and one line a
- * row, so that line tools have something to hold on to. A live table is one object a line, without
- * anything around.
+ * JSON output (RFC 8259): one object for each command, indented by two blanks a level, with one
+ * line for each row of a table, so that grep and sed can be used, too. A live table is one object
+ * on each line, without an enclosing object.
  */
 #include "cli/ctl/output_format.h"
 

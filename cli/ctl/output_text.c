@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Output for people: "Label: value" lines, and tables with aligned columns.
+ * Text output: "Label: value" lines, and tables with aligned columns.
  *
- * The cells of a table are kept until its end, when the widths are known; a live table prints each
- * row at once, on the widths of its labels.
+ * The cells of a table are stored until its end, when the widths of its columns are known. A live
+ * table prints each row at once, with the widths of its labels.
  */
 #include "cli/ctl/output_format.h"
 
@@ -130,7 +130,7 @@ static void row(struct out *o)
     o->row_cell = o->cell_count;
 }
 
-/* A row that is not whole (no memory) is not shown. */
+/* A row that is incomplete, because memory was short, is not printed. */
 static void row_end(struct out *o)
 {
     while (o->failed && o->cell_count > o->row_cell)
@@ -148,7 +148,7 @@ static void table_end(struct out *o)
 {
     size_t widths[16] = {0};
     if (o->column_count == 0)
-        return; /* for programs only */
+        return; /* for JSON only */
     for (size_t i = 0; i < o->column_count; i++)
         widths[i] = out_width(o->columns[i].label);
     for (size_t i = 0; i < o->cell_count; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The words for what the contract numbers.
+ * Converts values of the API to text.
  */
 #include "cli/ctl/show.h"
 
@@ -158,7 +158,8 @@ void show_lines(struct out *o, const char *text)
     }
 }
 
-/* The length up to "; " and the next "ENGINE: ", or to the end. Reasons have semicolons, too. */
+/* The length up to "; " before the next "ENGINE: ", or to the end. Reasons can contain semicolons.
+ */
 static size_t reason_length(const char *text)
 {
     static const char name[] = "abcdefghijklmnopqrstuvwxyz+";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How the things of the contract are said: states, rates, times. */
+/* Converts values of the API to text: states, rates, times. */
 #ifndef CLI_CTL_SHOW_H
 #define CLI_CTL_SHOW_H
 
@@ -12,7 +12,7 @@
 
 #define SHOW_LEN 96
 
-const char *show_port_state(Fabric__V1__PortState state); /* "Active"; "?" where not known */
+const char *show_port_state(Fabric__V1__PortState state); /* "Active"; "?": unknown */
 enum out_tone tone_port_state(Fabric__V1__PortState state);
 const char *show_physical_state(Fabric__V1__PhysicalState state);
 const char *show_node_type(const Fabric__V1__Node *node);
@@ -21,7 +21,7 @@ enum out_tone tone_severity(Fabric__V1__EventSeverity severity);
 
 /* "4x EDR (100 Gb/s)"; "" for NULL. */
 void show_rate(const Fabric__V1__LinkRate *rate, char text[SHOW_LEN]);
-/* "leaf-1/12"; "" for NULL. A name is cut where it is too long. */
+/* "leaf-1/12"; "" for NULL. A name that is too long is cut. */
 void show_port(const Fabric__V1__PortRef *port, char text[SHOW_LEN]);
 /* "2026-11-20 11:32:50", local; "2026-11-20T11:32:50.123456Z". "" for NULL. */
 void show_time(const Google__Protobuf__Timestamp *t, char text[SHOW_LEN]);
@@ -30,13 +30,13 @@ void show_time_utc(const Google__Protobuf__Timestamp *t, char text[SHOW_LEN]);
 void show_duration(uint64_t microseconds, char text[SHOW_LEN]);
 uint64_t microseconds_of(const Google__Protobuf__Duration *d); /* 0 for NULL */
 
-/* Values of a port and of a rate in a row or record: keys begin with prefix ("from_"). */
+/* Write a port or a rate to a row or record, with keys that begin with prefix ("from_"). */
 void out_port_keys(struct out *o, const char *prefix, const Fabric__V1__PortRef *port);
 void out_rate_keys(struct out *o, const Fabric__V1__LinkRate *rate);
 
-/* Text only: each line of a text, as it is. */
+/* Text only: prints each line of a text. */
 void show_lines(struct out *o, const char *text);
-/* Text only: engines that were passed over, "dor: no grid: ...; nue: ...", a line each. */
+/* Text only: prints each engine of "dor: no grid: ...; nue: ..." on a line. */
 void show_rejected_engines(struct out *o, const char *text);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Figures of quality. A figure that has a bound is good where it reaches it, and a warning where it
- * is more than twice that.
+ * Quality figures. A figure with a lower bound is good if it equals the bound, and a warning if it
+ * is more than twice the bound.
  */
 #include "cli/ctl/show_quality.h"
 

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Figures of quality, as they are said. */
+/* Prints quality figures. */
 #ifndef CLI_CTL_SHOW_QUALITY_H
 #define CLI_CTL_SHOW_QUALITY_H
 
 #include "cli/ctl/output.h"
 #include "fabric/v1/quality.pb-c.h"
 
-/* JSON only: all figures, in a record or a row. Keys begin with prefix ("before_"). */
+/* JSON only: all figures, in a record or a row, with keys that begin with prefix ("before_"). */
 void out_quality_keys(struct out *o, const char *prefix, const Fabric__V1__Quality *q);
-/* As lines for people, and the tables "hops" and "worst". */
+/* Text lines, and the tables "hops" and "worst". */
 void out_quality(struct out *o, const Fabric__V1__Quality *q);
-/* A verdict as a word, and in what tone: "sound". */
+/* A verdict as a word, such as "sound", and its tone. */
 const char *show_verdict(const Fabric__V1__Verdict *v);
 enum out_tone tone_verdict(const Fabric__V1__Verdict *v);
-/* What traffic classes would have to share: for people behind the label, if there is one. */
+/* Traffic classes that would have to share lanes; in text after the label, if there is one. */
 void out_class_notes(struct out *o, const char *label, const Fabric__V1__EngineReport *r);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Traffic classes from the configuration: first those of our own list with their rules, in the
- * order of the file, then what OpenSM's qos-policy.conf adds, then tables that the operator gives.
+ * Traffic classes from the configuration: first the list qos.classes with its rules, in the order
+ * of the file, then the classes of OpenSM's qos-policy.conf, then tables given by the operator.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,7 +70,7 @@ static int take_values(struct taking *t, const struct raw_class *raw, struct fab
     return rc;
 }
 
-/* Whether partitions.conf has what a rule names. */
+/* Checks that partitions.conf defines the groups and partitions that a rule names. */
 static bool is_known(const struct fab_partitions *all, const struct fab_class_member *m)
 {
     bool known = m->kind != FAB_CLASS_PARTITION && m->kind != FAB_CLASS_OF_OTHERS;
@@ -81,7 +81,7 @@ static bool is_known(const struct fab_partitions *all, const struct fab_class_me
     return known;
 }
 
-/* Of the groups that a rule added, from `first` on. */
+/* The same for the groups that a rule added, from index `first`. */
 static int check_names(struct taking *t, const char *path, size_t first)
 {
     for (size_t i = first; i < t->to->groups; i++) {

@@ -2,12 +2,12 @@
 /*
  * The configuration file, from text to struct config:
  *
- *     text -> place.c: is it YAML, and where does everything stand
+ *     text -> place.c: parses the YAML; line and column of every value
  *          -> schema.c: libcyaml; known keys, right types (struct raw)
- *          -> settings.c: every value within its domain (struct config)
- *          -> here: the lists, and what only the whole can show
+ *          -> settings.c: every value within its range (struct config)
+ *          -> here: the lists, and checks that involve several keys
  *
- * A config is built beside the old one and given to the caller when all of it is right.
+ * The new config is built beside the old one; the caller gets it only if all of it is valid.
  */
 #include "fabricd/config/config.h"
 
@@ -24,7 +24,8 @@
 
 /* ---- defaults ---- */
 
-/* The first of the folders that systemd gives in `variable`, or `otherwise`, with `rest` added. */
+/* The first directory that systemd gives in the environment variable, or `otherwise`; plus `rest`.
+ */
 static char *folder(const char *variable, const char *otherwise, const char *rest)
 {
     const char *given = getenv(variable);
@@ -67,7 +68,7 @@ int config_defaults(struct config *ret)
         listen = NULL;
     if (listen != NULL && c.state_dir != NULL && c.port != NULL && c.socket_group != NULL)
         rc = config_listen_add(&c, listen, true, why, sizeof(why));
-    if (rc == FAB_E_INVAL) /* a folder of a length that no socket can have: someone must name one */
+    if (rc == FAB_E_INVAL) /* the path is too long for a socket: the operator must configure one */
         rc = FAB_OK;
     free(listen);
     free(address);
@@ -113,7 +114,7 @@ static int append_listen(struct config *c, const struct config_listen *l)
     return FAB_OK;
 }
 
-/* expected[] says what is wrong when the result is INVAL. */
+/* INVAL: expected[] says what is expected. */
 static int add_listen(struct config *c, const char *address, char *expected, size_t len)
 {
     struct config_listen l;
@@ -135,7 +136,7 @@ int config_listen_add(struct config *c, const char *address, bool replace, char 
     int rc = add_listen(c, address, expected, sizeof(expected));
     if (rc == FAB_OK && replace)
         drop_listen(&kept);
-    else if (replace) /* (nothing was added) */
+    else if (replace) /* nothing was added */
         *c = kept;
     log_clean(address, clean, sizeof(clean));
     if (rc == FAB_E_INVAL)
@@ -148,7 +149,7 @@ int config_listen_add(struct config *c, const char *address, bool replace, char 
 static int take_listen(const struct raw *raw, struct report *report, struct config *c)
 {
     char expected[200], path[32];
-    if (!place_has(report, "listen")) /* (libcyaml gives NULL for an empty list as well) */
+    if (!place_has(report, "listen")) /* libcyaml also gives NULL for an empty list */
         return FAB_OK;
     drop_listen(c);
     for (unsigned i = 0; i < raw->listen_count; i++) {
@@ -220,7 +221,7 @@ static int take_control_table(const struct raw *raw, struct report *report, stru
     return FAB_OK;
 }
 
-/* The tables for the engine "file". */
+/* Reads the tables for the engine "file". */
 static int take_tables(const struct raw *raw, struct report *report, struct config *c)
 {
     const char *file = raw->routing != NULL ? raw->routing->file : NULL;
@@ -244,7 +245,7 @@ static int take_tables(const struct raw *raw, struct report *report, struct conf
 
 /* ---- partitions ---- */
 
-/* The number of a word in a list that NULL ends. */
+/* The index of a word in a NULL-terminated list. */
 static int take_word(struct report *report, const char *path, const char *word,
                      const char *const *words, uint8_t *ret)
 {
@@ -335,7 +336,7 @@ static const char *missing_tls(const struct config_tls *tls)
     return tls->cert == NULL ? "cert" : tls->key == NULL ? "key" : tls->ca == NULL ? "ca" : NULL;
 }
 
-/* Is a TLS file missing that is needed? *ret_path: what needs it; *ret_missing: "cert". */
+/* True: a TLS file is missing. *ret_path: the key that needs it; *ret_missing: such as "cert". */
 static bool tls_incomplete(const struct config *c, char *path, size_t len, const char **ret_missing)
 {
     *ret_missing = missing_tls(&c->tls);
@@ -351,7 +352,7 @@ static bool tls_incomplete(const struct config *c, char *path, size_t len, const
     return c->tls.cert != NULL || c->tls.key != NULL || c->tls.ca != NULL;
 }
 
-/* The policy says whether they may be names; the router, whether there are such engines. */
+/* fab_policy checks the form of engine names; here it is checked that such engines exist. */
 static int check_engine(const struct fab_policy *p, char *why, size_t why_len)
 {
     struct fab_route_chain chain;
@@ -394,7 +395,7 @@ int config_check(const struct config *c, char *why, size_t why_len)
     return FAB_E_INVAL;
 }
 
-/* config_check, with the place in the file: its sentences about the policy begin with the field. */
+/* config_check with the place in the file: messages about the policy begin with the field name. */
 static int check_whole(const struct config *c, struct report *report)
 {
     char path[32], why[300];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Addresses to listen on: "unix:PATH", "tls:HOST:PORT". Plain TCP is never served, whatever way it
- * is asked for; the sentence says so, because that is what people try first.
+ * Parses listen addresses: "unix:PATH" and "tls:HOST:PORT". Plain TCP is not supported; the error
+ * message says so, since users often try it first.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,7 +45,7 @@ static int parse_port(const char *text, uint16_t *ret)
     return FAB_OK;
 }
 
-/* An IPv6 address stands in brackets, so that its colons are told from the port's. */
+/* An IPv6 address needs brackets, which separate its colons from that of the port. */
 static int parse_host(const char *where, const char *form, struct config_listen *l, char *expected,
                       size_t len)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Places in the file. libcyaml says where a value of the wrong type stands, but not where a key
- * stands, and nothing once it has loaded. So the text is parsed a second time by libyaml (which
- * libcyaml stands on) into a tree whose nodes know their line and column; a path leads to a node.
+ * Line and column of keys and values. libcyaml reports the place of a value of the wrong type, but
+ * not the place of a key, and no place after it has loaded the file. Therefore libyaml, which
+ * libcyaml uses, parses the text a second time, into a tree whose nodes have line and column; a
+ * path such as "listen[1]" leads to a node.
  *
- * What the schema cannot express is refused here too: a key twice, a second document.
- * The tree is at most as large as the file, whose size config.c bounds.
+ * This file also rejects what the schema cannot express: duplicate keys and a second document.
+ * The size of the tree is bounded by that of the file, which config.c limits.
  */
 #include "fabricd/config/place.h"
 
@@ -19,7 +20,7 @@
 #include "fabricd/base/log.h"
 #include "libfabmgr/base/status.h"
 
-/* More keys than any mapping of the schema has; bounds the search for doubles. */
+/* More keys than any mapping of the schema has; limits the search for duplicates. */
 #define KEYS_MAX 64
 
 struct place_document {
@@ -93,7 +94,7 @@ static yaml_node_t *find_entry(const struct report *r, yaml_node_t *list, unsign
     return index < count ? node_get(r, list->data.sequence.items.start[index]) : NULL;
 }
 
-/* Follows "a.b[2]"; *ret_key: the last key or entry on the way. NULL: not there. */
+/* Follows a path such as "a.b[2]"; *ret_key: the last key or entry. NULL: not found. */
 static yaml_node_t *find_node(const struct report *r, const char *path, yaml_node_t **ret_key)
 {
     yaml_node_t *node = yaml_document_get_root_node(&r->document->yaml);
@@ -171,7 +172,7 @@ bool place_has(const struct report *r, const char *path)
 
 /* ---- loading ---- */
 
-/* Steps over the byte at mark->index: columns count characters, as editors do. */
+/* Advances by the byte at mark->index; columns count characters, as in editors. */
 static void step(const char *text, yaml_mark_t *mark)
 {
     char byte = text[mark->index++];
@@ -183,7 +184,7 @@ static void step(const char *text, yaml_mark_t *mark)
     }
 }
 
-/* Where the byte at `offset` stands, for errors of the encoding, which come without a mark. */
+/* Line and column of the byte at `offset`, for encoding errors, which have no mark. */
 static yaml_mark_t mark_of_offset(const char *text, size_t len, size_t offset)
 {
     yaml_mark_t mark = {0};
@@ -192,7 +193,7 @@ static yaml_mark_t mark_of_offset(const char *text, size_t len, size_t offset)
     return mark;
 }
 
-/* libyaml's marks count characters, not bytes: find the byte by line and column. */
+/* libyaml's marks count characters, not bytes, so find the byte by line and column. */
 static char byte_at(const char *text, size_t len, const yaml_mark_t *at)
 {
     yaml_mark_t mark = {0};
@@ -245,7 +246,7 @@ static int check_mapping(struct report *r, yaml_node_t *map)
     return rc;
 }
 
-/* "\0" in quotes would end a string for everyone who comes after. */
+/* A "\0" in quotes would end the C string early. */
 static int check_scalar(struct report *r, const yaml_node_t *node)
 {
     if (memchr(node->data.scalar.value, '\0', node->data.scalar.length) == NULL)
@@ -266,7 +267,7 @@ static int check_nodes(struct report *r)
     return rc;
 }
 
-/* What follows the first document. */
+/* Rejects everything after the first document. */
 static int check_end(struct report *r, yaml_parser_t *parser, const char *text, size_t len)
 {
     yaml_document_t next;

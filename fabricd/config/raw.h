@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Private to the room: the file as libcyaml read it. A NULL says that the key is not there.
+ * Private to the room: the file as libcyaml read it. NULL: the file does not have the key.
  */
 #ifndef FABRICD_CONFIG_RAW_H
 #define FABRICD_CONFIG_RAW_H
@@ -103,38 +103,38 @@ struct raw {
     struct raw_journal *journal;
 };
 
-/* Reads the text against the schema. *ret is NULL when the file sets nothing. On failure the
- * report holds the sentence. FORMAT, NOMEM. */
+/* Reads the text against the schema. *ret is NULL if the file sets nothing. FORMAT: the report has
+ * the message; NOMEM. */
 int raw_load(const char *text, size_t len, struct report *report, struct raw **ret);
 void raw_free(struct raw *raw);
 
-/* ---- settings.c: what each key may hold, and where it goes ---- */
+/* ---- settings.c: the values that each key accepts, and its member of struct config ---- */
 
 struct config;
-/* "a number from 0 to 7": what is expected at a path ("subnet.lmc"); NULL: no such key. */
+/* What a key ("subnet.lmc") accepts, such as "a number from 0 to 7". */
 const char *setting_expected(const char *path, char *buffer, size_t len);
-/* Puts every key but the lists into *c. RANGE, NOMEM. */
+/* Sets every key but the lists in *c. RANGE, INVAL: the report has the message; NOMEM. */
 int settings_apply(const struct raw *raw, struct report *report, struct config *c);
-/* The path of the key that a sentence of the policy begins with ("lmc is ...": "subnet.lmc");
- * NULL: none. */
+/* The path of the key with which a message of the policy begins ("lmc is ...": "subnet.lmc"); NULL:
+ * none. */
 const char *setting_path(const char *sentence);
-/* A GUID or prefix as people write it: "0x0002c90300000001", "0002:c903:0000:0001". INVAL. */
+/* Parses a GUID or prefix: "0x0002c90300000001", "0002:c903:0000:0001". INVAL. */
 int setting_parse_guid(const char *text, uint64_t *ret);
 
 /* ---- classes.c ---- */
 
-/* Traffic classes, into c->policy. FORMAT, RANGE, NOMEM; and as slurp() has it. */
+/* Reads traffic classes into c->policy. FORMAT, RANGE, NOMEM, and the errors of slurp(). */
 int classes_take(const struct raw_qos *raw, struct report *report, struct config *c);
 
-/* Decimal, or hexadecimal after 0x. No octal: nobody means eight by 010. INVAL, RANGE. */
+/* Decimal, or hexadecimal after 0x. 010 is an error, since it is octal elsewhere. INVAL, RANGE. */
 int setting_parse_number(const char *text, uint64_t *ret);
 
 /* ---- listen.c ---- */
 
 struct config_listen;
-/* Reads an address. INVAL, NOMEM; expected[] then says what is wrong with it. */
+/* Parses an address. INVAL: expected[] says what is expected; NOMEM. */
 int listen_parse(const char *text, struct config_listen *ret, char *expected, size_t len);
-/* HOST:PORT, as after "tls:". */
+/* Parses HOST:PORT, as after "tls:". INVAL, NOMEM. */
 int listen_parse_metrics(const char *text, struct config_listen *ret, char *expected, size_t len);
 void listen_fini(struct config_listen *l);
 

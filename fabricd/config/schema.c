@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The schema for libcyaml: which keys there are and of which type; and its complaints turned into
- * sentences. libcyaml 1.3 reports through its log: one line that says what is wrong, then a
- * backtrace, innermost first, of "in mapping field 'lmc' (line: 2, column: 8)". The names in it are
- * those of the schema, so that they can be put together to a path ("subnet.lmc"), and the path has
- * its expected value in the table of settings.c.
+ * The schema for libcyaml (keys and types), and the conversion of libcyaml's errors to messages.
+ * libcyaml 1.3 reports an error through its log: one line with the error, then a backtrace,
+ * innermost first, with lines such as "in mapping field 'lmc' (line: 2, column: 8)". The names in
+ * the backtrace form a path ("subnet.lmc"), for which the table in settings.c has the expected
+ * value.
  *
- * Every key is optional, so that all values are pointers. Numbers are texts to libcyaml, because
- * 1.3 takes "7abc" and "1.5" for numbers, and 010 for eight; settings.c reads them.
+ * Every key is optional, so all values are pointers. For libcyaml, numbers are texts, because
+ * version 1.3 accepts "7abc" and "1.5" as numbers and reads 010 as eight; settings.c parses them.
  */
 #include <cyaml/cyaml.h>
 #include <stdarg.h>
@@ -21,7 +21,7 @@
 
 #define LISTEN_MAX 16
 #define ROOTS_MAX 4096
-#define CLASSES_MAX 16 /* the default one included */
+#define CLASSES_MAX 16 /* including the default class */
 #define MATCH_MAX 1024
 #define TEXT_MAX 4096 /* bytes of one value */
 
@@ -33,7 +33,7 @@
 #define WORD(group, key) TEXT(group, key, 1, TEXT_MAX)
 #define LIST(group, key, most)                                                                     \
     CYAML_FIELD_SEQUENCE(#key, MAYBE, struct group, key, &entry_schema, 0, most)
-/* A group may be empty: all its keys are comments. */
+/* A group may be empty, because all its keys are comments. */
 #define GROUP(key)                                                                                 \
     CYAML_FIELD_MAPPING_PTR(#key, CYAML_FLAG_POINTER_NULL_STR | CYAML_FLAG_OPTIONAL, struct raw,   \
                             key, key##_fields)
@@ -213,15 +213,15 @@ static const cyaml_schema_value_t top_schema = {
     CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct raw, top_fields),
 };
 
-/* ---- complaints ---- */
+/* ---- errors ---- */
 
 struct complaint {
     char unknown_key[64]; /* or "" */
     char path[128];       /* outermost first */
-    size_t line, column;  /* of the innermost value; 0: not told */
+    size_t line, column;  /* of the innermost value; 0: unknown */
 };
 
-/* Puts a name before the path: the backtrace comes from the inside. */
+/* Prepends a name to the path, since the backtrace is innermost first. */
 static void prepend(struct complaint *c, const char *name)
 {
     char path[sizeof(c->path)];
@@ -258,7 +258,7 @@ static void listen_to_cyaml(cyaml_log_t level, void *ctx, const char *fmt, va_li
     }
 }
 
-/* The fields of what stands at a key: of a mapping, or of each mapping of a list. */
+/* The fields of the mapping at a key, or of each mapping in the list there; NULL: neither. */
 static const cyaml_schema_field_t *fields_below(const cyaml_schema_field_t *f)
 {
     if (f->value.type == CYAML_MAPPING)
@@ -294,7 +294,7 @@ static int report_unknown_key(struct report *r, const struct complaint *c)
             used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s",
                                      used > 0 ? ", " : "", f->key);
     const char *in = c->path[0] != '\0' ? " in " : "";
-    if (!place_has(r, path)) /* within a list, which the path does not name an entry of */
+    if (!place_has(r, path)) /* in a list; the path has no index */
         return report_at(r, c->line, c->column, "unknown key '%s'%s%s, expected one of: %s", key,
                          in, c->path, known);
     return report_key(r, path, "unknown key '%s'%s%s, expected one of: %s", key, in, c->path,

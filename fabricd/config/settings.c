@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The settings: one row a key that holds a single value, with its domain, and where it goes in
- * struct config. The lists (listen, routing.roots) have more to say; config.c reads them, but what
- * is expected of them stands here too, because this is where the sentences come from.
+ * The table of settings: one row for each key with a single value, with the values that it accepts,
+ * and its member of struct config. config.c reads the lists (listen, routing.roots), but the table
+ * also has what they accept, for the error messages.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -15,7 +15,7 @@
 #include "libfabmgr/base/status.h"
 
 enum kind {
-    KIND_NUMBER,   /* unsigned of `size` bytes, within least..most */
+    KIND_NUMBER,   /* unsigned integer of `size` bytes, from least to most */
     KIND_LEVEL,    /* enum log_level */
     KIND_MTU,      /* bytes -> enum of PortInfo */
     KIND_VLS,      /* count -> enum of PortInfo */
@@ -23,8 +23,8 @@ enum kind {
     KIND_TEXT,     /* char *, a copy */
     KIND_NAME,     /* char[size] */
     KIND_AUTO,     /* int32_t: a number, or -1 for the word auto */
-    KIND_CHOICE,   /* one of the words that are expected, as its place among them */
-    KIND_ELSEWHERE /* a list or a group: only its expectation */
+    KIND_CHOICE,   /* the index of the word among those in `expected` */
+    KIND_ELSEWHERE /* a list or a group, read elsewhere: the row has only `expected` */
 };
 
 #define AT_TOP SIZE_MAX
@@ -32,10 +32,11 @@ enum kind {
 struct setting {
     const char *path;
     enum kind kind;
-    size_t group, from; /* raw + group is a pointer to the group's struct; from: in there */
-    size_t to, size;    /* in struct config */
+    size_t group,
+        from; /* offsets: of the pointer to the group in struct raw; of the key in the group */
+    size_t to, size; /* offset in struct config, and size there */
     uint64_t least, most;
-    const char *expected; /* NULL: from least and most; for numbers: what is added to them */
+    const char *expected; /* for messages; for numbers, a note in addition to the range, or NULL */
 };
 
 #define TO(member) offsetof(struct config, member), sizeof(((struct config *)NULL)->member)
@@ -180,7 +181,7 @@ static const struct setting settings[] = {
     NUMBER(journal, keep, journal_keep, 1, 10000000, "events"),
 };
 
-/* ---- what is expected ---- */
+/* ---- expected values ---- */
 
 const char *setting_expected(const char *path, char *buffer, size_t len)
 {
@@ -253,7 +254,7 @@ int setting_parse_number(const char *text, uint64_t *ret)
     return FAB_OK;
 }
 
-/* The enum of PortInfo, 1..5, whose meaning is `value`; 0: there is none. */
+/* The PortInfo code, 1 to 5, that means `value`; 0: none. */
 static uint64_t find_enum(unsigned (*meaning)(uint8_t), uint64_t value)
 {
     for (uint8_t i = 1; i <= 5; i++)
@@ -334,7 +335,7 @@ static int apply_name(const struct setting *s, const char *text, char *to)
     return FAB_OK;
 }
 
-/* The words stand as "one, another or a third". */
+/* `expected` has the words as "one, another or a third". */
 static int apply_choice(const struct setting *s, const char *text, void *to)
 {
     const char *at = s->expected;
@@ -384,7 +385,7 @@ static int apply_value(const struct setting *s, const char *text, void *to)
     }
 }
 
-/* The text in the raw struct; NULL: not given. */
+/* The text of the key in struct raw; NULL: not given. */
 static const char *find_value(const struct setting *s, const struct raw *raw)
 {
     const char *group = (const char *)raw;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reading files piece by piece, so that the room follows what is there and not what is allowed. */
+/* Reads files piece by piece, so that memory is allocated for the actual size, not for the limit.
+ */
 #include "fabricd/config/slurp.h"
 
 #include <errno.h>
@@ -19,7 +20,7 @@ static int status_of_errno(int error)
                                                : FAB_E_IO;
 }
 
-/* Up to one byte more than `most`. *text is the caller's to free, always. */
+/* Reads up to most + 1 bytes. The caller must always free *text. IO, NOMEM. */
 static int read_all(FILE *stream, size_t most, char **text, size_t *len)
 {
     size_t room = 0, got;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The memory of one reply: an arena, and whether it ever refused.
+ * The memory of one reply: an arena, and whether one of its allocations failed.
  */
 #include "fabricd/rpc/answer.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Answers: the memory of one reply. All of it is freed at once; where there is none left the parts
- * are simply missing, and the answer is not sent but an error in its place.
+ * Answers: the memory of one reply, which is freed as a whole. If an allocation fails, the caller
+ * goes on without that part, and answer_reply sends an error instead of the incomplete message.
  */
 #ifndef FABRICD_RPC_ANSWER_H
 #define FABRICD_RPC_ANSWER_H
@@ -33,7 +33,7 @@ char *answer_gid(struct answer *a, const uint64_t gid[2]); /* "fe80::2:c903:a1:b
 
 /* Replies with the message and frees the answer. */
 void answer_reply(struct answer *a, struct call *c, const ProtobufCMessage *message);
-/* Sends it as one of many, and frees the answer. As call_send. */
+/* Sends the message as one of a stream, and frees the answer. Errors as in call_send. */
 int answer_send(struct answer *a, struct call *c, const ProtobufCMessage *message);
 
 #endif

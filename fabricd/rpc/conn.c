@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A connection: a bufferevent on one side, a gRPC connection on the other, and between them the
- * clocks and the limits.
+ * A connection joins a bufferevent (the socket) and a gRPC connection, and enforces the time limits
+ * and memory limits between them.
  *
- * Bytes are pulled out of gRPC only while the socket's buffer holds less than a limit, and bytes
- * are read from the socket only then too; so a client that does not read stops being served and
- * costs what its calls have queued. Each connection has one timer, set to whatever is due first:
- * handshake, a call's deadline, a stalled or an idle connection, or at once when a call was
- * finished from elsewhere (`woken`), since a connection must not go away under whoever finishes a
- * call.
+ * The connection takes bytes from gRPC, and reads bytes from the socket, only while the socket's
+ * buffer holds less than a limit. So a client that does not read is no longer served, and costs no
+ * more memory than its calls have queued. Each connection has one timer, which is set to the
+ * earliest of these: the end of the handshake, the deadline of a call, a stalled or an idle
+ * connection. When a service finishes a call outside of this file (`woken`), the timer is set to
+ * expire at once, because the connection must not be freed while the service still uses it.
  *
  * Everything here runs on the loop thread.
  */
@@ -40,10 +40,10 @@ struct conn {
     struct conn_set *set;
     struct bufferevent *bev;
     SSL *ssl;          /* of the bufferevent, or NULL */
-    struct grpc *grpc; /* NULL: TLS is not up yet */
+    struct grpc *grpc; /* NULL: the TLS handshake is not complete */
     struct loop_timer *timer;
     uint64_t accepted, last_in, last_out;
-    bool more;    /* was read, and waits for the next turn */
+    bool more;    /* bytes that were read wait for the next turn */
     bool closing; /* flush what is left, then hang up */
 };
 
@@ -62,7 +62,7 @@ static void conn_close(struct conn *c)
     grpc_free(c->grpc);
     loop_timer_free(c->timer);
     if (c->ssl != NULL) {
-        /* Say goodbye without waiting for theirs. */
+        /* Send close_notify, and do not wait for the client's. */
         SSL_set_shutdown(c->ssl, SSL_RECEIVED_SHUTDOWN);
         SSL_shutdown(c->ssl);
         ERR_clear_error();
@@ -82,7 +82,7 @@ static uint64_t lesser(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* When the connection itself is given up. */
+/* The time at which the connection is closed if nothing happens. */
 static uint64_t patience(const struct conn *c)
 {
     if (c->grpc == NULL || !grpc_ready(c->grpc))
@@ -104,7 +104,7 @@ static void set_timer(struct conn *c, uint64_t now)
         loop_timer_set(c->timer, due > now ? due - now : 0);
 }
 
-/* Moves bytes from gRPC to the socket's buffer. False: beyond use. */
+/* Moves bytes from gRPC to the socket's buffer. False: the connection must be closed. */
 static bool pump(struct conn *c)
 {
     while (unsent(c) < RPC_MAX_SOCKET_QUEUE) {
@@ -118,7 +118,8 @@ static bool pump(struct conn *c)
     return true;
 }
 
-/* After anything happened: send what there is, hang up if that was all, set the timer anew. */
+/* Called after every event: sends pending bytes, closes the connection if it is done, sets the
+ * timer. */
 static void go_on(struct conn *c)
 {
     uint64_t now = clock_now_us();
@@ -136,7 +137,7 @@ static void go_on(struct conn *c)
     set_timer(c, now);
 }
 
-/* Handles what was read, for as long as a turn lasts. */
+/* Handles bytes that were read, for at most RPC_TURN_US. */
 static void take_in(struct conn *c)
 {
     struct evbuffer *in = bufferevent_get_input(c->bev);
@@ -309,7 +310,7 @@ static bool is_idle(const struct conn *c)
     return c->grpc != NULL && grpc_ready(c->grpc) && grpc_calls(c->grpc) == 0 && unsent(c) == 0;
 }
 
-/* Who keeps connections and asks nothing locks out nobody: the longest idle one makes way. */
+/* Idle connections must not lock out other clients: the one that is idle longest is closed. */
 static void make_way(struct conn_set *set)
 {
     struct conn *c, *idlest = NULL;

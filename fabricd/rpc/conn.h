@@ -11,11 +11,12 @@
 
 /* All connections of a server. */
 struct conn_set;
+/* NOMEM */
 int conn_set_new(struct loop *loop, const struct service *const *services, void *context,
                  struct conn_set **ret);
 void conn_set_free(struct conn_set *set); /* closes them all; NULL is fine */
 
-/* Takes fd over (nonblocking). ssl_ctx NULL: a Unix socket. Too many: hangs up. */
+/* Takes over fd (nonblocking). ssl_ctx NULL: a Unix socket. Closes it if the limit is reached. */
 void conn_accept(struct conn_set *set, int fd, SSL_CTX *ssl_ctx);
 
 #endif

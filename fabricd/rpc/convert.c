@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Domain values -> messages of fabric.v1. Only here are both known; a number that the standard and
- * the contract define alike (port states, node types) is checked by an assertion, not by a table.
+ * Converts domain values to messages of fabric.v1. Only the convert files know both. Where the
+ * specification and the API use the same numbers (port states, node types), assertions check this,
+ * and no table is needed.
  *
- * Names are made valid UTF-8, GUIDs are written as text, times become the well-known types.
+ * Names are made valid UTF-8, GUIDs become text, times become the well-known protobuf types.
  */
 #include "fabricd/rpc/convert.h"
 
@@ -43,7 +44,7 @@ static uint32_t lid_of(const struct fab_view *v, uint32_t port)
     return p->present ? p->info.lid : 0;
 }
 
-/* Port 0 of a switch, else the first port that was read. */
+/* Port 0 of a switch; of other nodes, the first port that was discovered. */
 static uint32_t main_port(const struct fab_fabric *f, uint32_t node)
 {
     const struct fab_node *n = &f->nodes[node];
@@ -98,7 +99,7 @@ Fabric__V1__PortRef *convert_port_ref(struct answer *a, const struct fab_view *v
     return m;
 }
 
-/* Width and speed mean something only while there is a link. */
+/* Width and speed are valid only while the link is up. */
 Fabric__V1__LinkRate *convert_rate(struct answer *a, const struct fab_port_info *info)
 {
     if (info->port_state < FAB_STATE_INIT)

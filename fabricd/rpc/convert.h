@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From the domain's values to the contract's messages, and back where requests carry any. */
+/* Converts domain values to messages of the API. */
 #ifndef FABRICD_RPC_CONVERT_H
 #define FABRICD_RPC_CONVERT_H
 
@@ -16,13 +16,14 @@
 #include "fabricd/sm/sm.h"
 #include "libfabmgr/view/view.h"
 
-/* Ids are those of the view's fabric. NULL: no memory, and the answer says so. */
+/* Ids are those of the view's fabric. All return NULL if memory is short, and mark the answer as
+ * failed. */
 Fabric__V1__Node *convert_node(struct answer *a, const struct fab_view *v, uint32_t node);
 Fabric__V1__Port *convert_port(struct answer *a, const struct fab_view *v, uint32_t port);
 Fabric__V1__PortRef *convert_port_ref(struct answer *a, const struct fab_view *v, uint32_t port);
 Fabric__V1__LinkRate *convert_rate(struct answer *a, const struct fab_port_info *info);
 Fabric__V1__Link *convert_link(struct answer *a, const struct fab_view *v, uint32_t port);
-/* A row of a forwarding table: the LID's owner is looked up. */
+/* An entry of a forwarding table, with the port that has the LID. */
 Fabric__V1__ForwardingEntry *convert_entry(struct answer *a, const struct fab_view *v, uint32_t lid,
                                            uint8_t out_port);
 Fabric__V1__Verdict *convert_verdict(struct answer *a, const struct fab_view *v,

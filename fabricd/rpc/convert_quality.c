@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Figures of quality and reports of engines as messages.
+ * Converts quality figures and engine reports to messages.
  */
 #include "fabricd/rpc/convert.h"
 #include "fabricd/rpc/report.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The state of the manager, and events, as messages of fabric.v1.
+ * Converts the state of the manager, events and reroutes to messages of fabric.v1.
  */
 #include "fabricd/rpc/convert.h"
 

@@ -43,7 +43,7 @@ static void skip(struct cursor *c, uint64_t n)
         c->at += n;
 }
 
-/* False: the end, or bad. */
+/* False: the end was reached, or the encoding is wrong. */
 static bool next_field(struct cursor *c, struct field *ret)
 {
     if (c->at == c->end || c->bad)
@@ -76,7 +76,7 @@ static struct cursor cursor(const uint8_t *bytes, size_t len)
     return (struct cursor){bytes, bytes + len, false};
 }
 
-/* The first field of that number in a message; bytes NULL: there is none. */
+/* The first field with this number in a message; bytes NULL: not found. */
 static struct field find_field(const uint8_t *bytes, size_t len, uint64_t number)
 {
     struct cursor c = cursor(bytes, len);
@@ -97,7 +97,7 @@ static bool has_name(const struct descriptor_file *file, const char *name)
     return is_text(find_field(file->bytes, file->len, 1), name, strlen(name));
 }
 
-/* "package.Thing" and whatever is inside it. */
+/* True if the symbol is "package.Thing" or something inside it. */
 static bool has_symbol(const struct descriptor_file *file, const char *symbol)
 {
     struct field package = find_field(file->bytes, file->len, 2);

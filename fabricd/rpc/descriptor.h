@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the reflection service knows of the contract: a look into serialized descriptors, just deep
- * enough to find a file by its name or by what it defines.
+ * Finds files in serialized protobuf descriptors, by file name or by a symbol that the file
+ * defines. The reflection service needs no more.
  */
 #ifndef FABRICD_RPC_DESCRIPTOR_H
 #define FABRICD_RPC_DESCRIPTOR_H
@@ -17,7 +17,8 @@ struct descriptor_file {
 /* In a serialized FileDescriptorSet. NOT_FOUND, FORMAT. */
 int descriptor_by_name(const uint8_t *set, size_t len, const char *name,
                        struct descriptor_file *ret);
-/* symbol: the full name of a service, method, message, enumeration or field, without the dot. */
+/* symbol: the full name of a service, method, message, enumeration or field, without the leading
+ * dot. NOT_FOUND, FORMAT. */
 int descriptor_by_symbol(const uint8_t *set, size_t len, const char *symbol,
                          struct descriptor_file *ret);
 

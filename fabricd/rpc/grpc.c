@@ -2,12 +2,12 @@
 /*
  * gRPC over HTTP/2, the server's side (grpc/doc/PROTOCOL-HTTP2.md).
  *
- * A call lives as long as its HTTP/2 stream. It is opened by the request's headers (which may
- * refuse it at once), reads one message, is handed to its method, and is finished by it: at once,
- * or later through call_later. Whatever ends it earlier (reset by the client, deadline, broken
- * connection) is told to the method once, by the hook `gone`.
+ * A call lives as long as its HTTP/2 stream. The request headers open it, or have it refused. It
+ * reads one message and passes it to the method, which finishes the call at once, or later through
+ * call_later. If the call ends earlier (the client resets it, the deadline passes, the connection
+ * breaks), the hook `gone` tells the method once.
  *
- * No message is ever compressed: answers are small, and both sides may say "identity".
+ * Messages are never compressed: answers are small, and every client must accept "identity".
  */
 #include "fabricd/rpc/grpc.h"
 
@@ -25,10 +25,10 @@ struct call {
     TAILQ_ENTRY(call) entry;
     struct grpc *grpc;
     struct h2_stream *stream;
-    const struct method *method; /* NULL: refused */
+    const struct method *method; /* NULL: the call was refused */
     struct fab_grpc_reader reader;
-    uint64_t deadline;      /* of the client */
-    uint64_t request_until; /* the request must have come; UINT64_MAX: it has */
+    uint64_t deadline;      /* set by the client */
+    uint64_t request_until; /* when the request must be complete; UINT64_MAX: it is */
     const struct call_hooks *hooks;
     void *data;
     bool handled, finished;
@@ -39,7 +39,7 @@ struct grpc {
     struct grpc_input in;
     char peer[64];
     uint64_t now;
-    bool busy; /* inside receive, tick or produce: whoever called will look for bytes */
+    bool busy; /* inside receive, tick or produce, whose caller fetches the bytes */
     TAILQ_HEAD(, call) calls;
 };
 
@@ -81,7 +81,8 @@ void call_finish(struct call *c, enum fab_grpc_code code, const char *fmt, ...)
     if (fmt != NULL)
         vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    fab_grpc_utf8_clean(text, strlen(text), clean, sizeof clean); /* messages quote names */
+    fab_grpc_utf8_clean(text, strlen(text), clean,
+                        sizeof clean); /* messages contain names of nodes */
     finish(c, code, clean);
 }
 
@@ -263,7 +264,7 @@ static void on_message(struct call *c)
         abandon(c, FAB_GRPC_INVALID_ARGUMENT, "this method takes one message, more came");
         return;
     }
-    /* A call of one message is handled when it is known to be the only one. */
+    /* Wait for the end of the stream: a unary call must have exactly one message. */
     c->handled = true;
     if (c->method->many)
         handle(c);

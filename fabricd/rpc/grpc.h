@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * gRPC over one HTTP/2 connection, the server's side: bytes in, bytes out, and the time is an
- * argument. Calls go to the services of a table.
+ * gRPC over one HTTP/2 connection, server side: bytes in, bytes out. The time is an argument. Calls
+ * are dispatched to the services in a table.
  */
 #ifndef FABRICD_RPC_GRPC_H
 #define FABRICD_RPC_GRPC_H
@@ -18,13 +18,14 @@ struct grpc_input {
     const struct service *const *services; /* NULL-terminated */
     void *context;                         /* for call_context */
     const char *peer;                      /* copied */
-    void (*wake)(void *ctx);               /* a call made bytes outside of grpc_receive/_tick */
+    void (*wake)(void *ctx); /* a call produced bytes outside of grpc_receive and grpc_tick */
     void *wake_ctx;
 };
+/* NOMEM */
 int grpc_new(const struct grpc_input *in, struct grpc **ret);
-void grpc_free(struct grpc *g); /* calls that are under way are gone; NULL is fine */
+void grpc_free(struct grpc *g); /* ends running calls through `gone`; accepts NULL */
 
-/* As h2_receive, h2_produce, ... */
+/* As h2_receive, h2_produce and so on, with the same errors. */
 int grpc_receive(struct grpc *g, const uint8_t *data, size_t len, uint64_t now_us);
 ssize_t grpc_produce(struct grpc *g, const uint8_t **ret_data);
 bool grpc_done(const struct grpc *g);

@@ -2,12 +2,12 @@
 /*
  * The server's side of an HTTP/2 connection, on nghttp2 (RFC 9113).
  *
- * nghttp2 keeps the frames, the header compression and both flow controls; here are the streams:
- * their request headers, and a queue of chunks each that nghttp2 pulls from when the client's
- * window and our socket allow it. So a client that never reads holds nothing but its own queue.
+ * nghttp2 handles frames, header compression and flow control. This file keeps the streams: their
+ * request headers, and for each stream a queue of chunks from which nghttp2 takes bytes when the
+ * client's window and the socket allow it. So a client that never reads costs only its own queue.
  *
- * An h2_stream is made with the first HEADERS frame of a stream and freed when nghttp2 closes the
- * stream; between `open` and `close` the layer above may hold a pointer to it.
+ * An h2_stream is created at the first HEADERS frame of a stream and freed when nghttp2 closes the
+ * stream. The layer above may keep a pointer to it from `open` to `close`.
  */
 #include "fabricd/rpc/h2.h"
 
@@ -78,7 +78,7 @@ static struct h2_stream *stream_of(nghttp2_session *session, int32_t id)
     return nghttp2_session_get_stream_user_data(session, id);
 }
 
-/* ---- what comes in --------------------------------------------------------------------------- */
+/* ---- receiving --------------------------------------------------------------------------- */
 
 static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame, void *user)
 {
@@ -184,7 +184,7 @@ static int on_close(nghttp2_session *session, int32_t id, uint32_t error, void *
     return 0;
 }
 
-/* ---- what goes out --------------------------------------------------------------------------- */
+/* ---- sending --------------------------------------------------------------------------- */
 
 #define NV(n, v, len)                                                                              \
     {                                                                                              \
@@ -238,7 +238,7 @@ static ssize_t read_data(nghttp2_session *session, int32_t id, uint8_t *buf, siz
     return n == 0 ? NGHTTP2_ERR_DEFERRED : (ssize_t)n;
 }
 
-/* Our answer is complete; a client that still sends need not go on (RFC 9113, 8.1). */
+/* The answer is complete; tells a client that is still sending to stop (RFC 9113, 8.1). */
 static int on_frame_send(nghttp2_session *session, const nghttp2_frame *frame, void *user)
 {
     (void)user;
@@ -343,7 +343,7 @@ static int session_new(struct h2 *h)
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(cb, on_data);
     nghttp2_session_callbacks_set_on_stream_close_callback(cb, on_close);
     nghttp2_session_callbacks_set_on_frame_send_callback(cb, on_frame_send);
-    /* Closed streams are of no use to us: no tree of priorities. */
+    /* Do not keep closed streams for the priority tree. */
     nghttp2_option_set_no_closed_streams(option, 1);
     rc = nghttp2_session_server_new2(&h->session, cb, h, option) == 0 ? FAB_OK : FAB_E_NOMEM;
 out:
@@ -378,7 +378,7 @@ void h2_free(struct h2 *h)
 {
     if (h == NULL)
         return;
-    /* nghttp2_session_del does not tell of the streams that it drops. */
+    /* nghttp2_session_del does not report the streams that it frees. */
     while (!LIST_EMPTY(&h->list))
         stream_free(LIST_FIRST(&h->list));
     nghttp2_session_del(h->session);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One HTTP/2 connection, the server's side: bytes in, bytes out, streams between. No socket and no
- * clock. Knows of gRPC only which request headers are worth keeping.
+ * One HTTP/2 connection, server side: bytes in, bytes out, streams between them. It has no socket
+ * and no clock. The only gRPC it knows is which request headers to keep.
  */
 #ifndef FABRICD_RPC_H2_H
 #define FABRICD_RPC_H2_H
@@ -14,7 +14,7 @@
 
 struct h2;
 
-/* Request headers; what is longer than its place is kept as "?". */
+/* Request headers; a value that is too long for its field becomes "?". */
 struct h2_request {
     char method[16], path[160], content_type[64], timeout[16], encoding[32];
 };
@@ -25,32 +25,36 @@ struct h2_stream {
     int32_t id;
     struct h2_request request;
     size_t header_bytes;
-    void *user; /* of the layer above */
+    void *user; /* for the layer above */
     /* private */
     LIST_ENTRY(h2_stream) entry;
-    struct h2_chunk *first, **last; /* what is to be sent */
+    struct h2_chunk *first, **last; /* to be sent */
     bool responded, finished, ended, deferred, told;
     int code;
     char *message; /* percent-encoded, for the trailers */
 };
 
-/* What the layer above does; ctx is that of h2_new. None may free the h2. */
+/* Callbacks of the layer above; ctx is that of h2_new. None may free the h2. */
 struct h2_ops {
-    void (*open)(void *ctx, struct h2_stream *s); /* the headers are there */
+    void (*open)(void *ctx, struct h2_stream *s); /* the request headers arrived */
     void (*data)(void *ctx, struct h2_stream *s, const uint8_t *data, size_t len);
-    void (*end)(void *ctx, struct h2_stream *s);   /* the client has sent everything */
-    void (*drain)(void *ctx, struct h2_stream *s); /* all written was taken: write more? */
-    void (*close)(void *ctx, struct h2_stream *s); /* gone; forget it. Only after open. */
+    void (*end)(void *ctx, struct h2_stream *s); /* the client has sent everything */
+    void (*drain)(void *ctx,
+                  struct h2_stream *s); /* everything written was taken; more can be written */
+    void (*close)(void *ctx,
+                  struct h2_stream *s); /* the stream is gone: forget it. Called only after open. */
 };
 
+/* NOMEM */
 int h2_new(const struct h2_ops *ops, void *ctx, struct h2 **ret);
-void h2_free(struct h2 *h); /* closes every stream first; NULL is fine */
+void h2_free(struct h2 *h); /* closes every stream first; accepts NULL */
 
-/* Negative: the connection is beyond use; send what h2_produce still gives, then hang up. */
+/* FORMAT: protocol error; send what h2_produce still returns, then close the connection. */
 int h2_receive(struct h2 *h, const uint8_t *data, size_t len);
-/* The next bytes to send, valid until the next call; 0: none now. Negative: hang up. */
+/* The next bytes to send, valid until the next call; 0: none now. Negative: close the connection.
+ */
 ssize_t h2_produce(struct h2 *h, const uint8_t **ret_data);
-bool h2_done(const struct h2 *h); /* both sides have said all: hang up */
+bool h2_done(const struct h2 *h); /* no more bytes will follow: close the connection */
 void h2_shut(struct h2 *h);       /* no new streams; h2_done when the others have ended */
 
 bool h2_ready(const struct h2 *h);     /* the client's preface and settings came */
@@ -58,14 +62,15 @@ size_t h2_streams(const struct h2 *h); /* open ones */
 size_t h2_queued(const struct h2 *h);  /* bytes written to streams and not yet produced */
 
 /* Answers. Headers go with the first write, or together with the trailers if there is none. */
-int h2_write(struct h2_stream *s, uint8_t *data, size_t len); /* takes data (malloc'd) over */
-/* Sends the headers now, before there is anything to write. */
+int h2_write(struct h2_stream *s, uint8_t *data,
+             size_t len); /* takes over data (malloc'd); NOMEM, INVAL (after h2_finish) */
+/* Sends the headers now, before there is anything to write. NOMEM. */
 int h2_start(struct h2_stream *s);
-/* There is more to write: drain will be called. */
+/* The layer above has more to write: drain will be called. */
 void h2_resume(struct h2_stream *s);
-/* Ends the stream with grpc-status and grpc-message (NULL: none) after what was written. */
+/* Ends the stream with grpc-status and grpc-message (NULL: none) after all written data. NOMEM. */
 int h2_finish(struct h2_stream *s, int code, const char *message);
-/* Answers with a bare HTTP status and no gRPC trailers. */
+/* Answers with a bare HTTP status and no gRPC trailers. NOMEM. */
 int h2_refuse(struct h2_stream *s, int http_status);
 
 #endif

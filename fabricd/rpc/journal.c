@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A ring of events. The bus numbers them one by one, so that the place of an event is its number
+ * A ring of events. The bus numbers events consecutively, so the slot of an event is its number
  * modulo the size of the ring.
  */
 #include "fabricd/rpc/journal.h"
@@ -31,7 +31,7 @@ static struct kept *copy_event(const struct event *e)
     return k;
 }
 
-/* An event for which there is no memory leaves its place empty; readers pass over it. */
+/* If memory is short, the slot of the event stays empty; readers skip it. */
 static void on_event(void *ctx, const struct event *e)
 {
     struct journal *j = ctx;

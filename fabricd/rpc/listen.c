@@ -2,11 +2,11 @@
 /*
  * Listening sockets.
  *
- * A Unix socket has mode 0660 from its first moment and belongs to the group `fabric`, where that
- * exists. A socket file left by a manager that was killed is removed, after trying that nobody
- * answers on it; ours is removed at the end, if it is still ours.
+ * A Unix socket has mode 0660 from the moment it exists, and belongs to the configured group if
+ * that exists. A socket file left by a manager that was killed is removed if nothing answers on it.
+ * The manager removes its own file at the end, unless another process has replaced it.
  *
- * When the process has no file descriptor left, accepting rests for a second.
+ * If the process runs out of file descriptors, it accepts no connections for a second.
  */
 #include "fabricd/rpc/listen.h"
 
@@ -110,7 +110,7 @@ static int bind_unix(const struct sockaddr_un *at, const char *group, int *ret_f
                      size_t why_len)
 {
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    /* The mode of the unbound socket is that of the file, less the umask. */
+    /* bind() creates the file with the mode of the unbound socket, less the umask. */
     if (fd < 0 || fchmod(fd, 0660) < 0 || bind(fd, (const struct sockaddr *)at, sizeof *at) < 0 ||
         chmod(at->sun_path, 0660) < 0) {
         snprintf(why, why_len, "unix:%s: %s%s", at->sun_path, strerror(errno),
@@ -124,7 +124,7 @@ static int bind_unix(const struct sockaddr_un *at, const char *group, int *ret_f
     return FAB_OK;
 }
 
-/* The folder of the default address is not there on a machine that never ran us as a service. */
+/* The directory of the default address does not exist where fabricd never ran as a service. */
 static void make_folder(const char *path)
 {
     char folder[sizeof((struct sockaddr_un *)NULL)->sun_path];

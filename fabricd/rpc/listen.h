@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where clients come in: Unix sockets and TLS addresses. Never plain TCP. */
+/* Listeners: Unix sockets and TLS addresses, never plain TCP. */
 #ifndef FABRICD_RPC_LISTEN_H
 #define FABRICD_RPC_LISTEN_H
 
@@ -16,10 +16,10 @@ struct listen_input {
     const char *group; /* of Unix sockets; NULL or unknown: the process's own */
     SSL_CTX *ssl_ctx;  /* for tls: addresses */
 };
-/* A socket file that nobody answers on is replaced. why[]: what failed and how to mend it. INVAL,
- * EXISTS (somebody answers), IO. */
+/* Replaces a socket file on which nothing answers. EXISTS (another process answers on it), INVAL,
+ * IO: why[] says what failed and what to do. */
 int listen_open(const struct listen_input *in, const struct config_listen *at,
                 struct listener **ret, char *why, size_t why_len);
-void listen_close(struct listener *l); /* removes its socket file; NULL is fine */
+void listen_close(struct listener *l); /* removes its socket file; accepts NULL */
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * [first-last] with digits on both sides, and lists of these and of single numbers. Numbers are as
- * wide as the first is written. A list whose ranges are not of that form is a part of the name.
+ * Expands [first-last], and lists of such ranges and single numbers. Numbers get as many digits as
+ * the first number of the range. Brackets with anything else in them are part of the name.
  */
 #include "fabricd/rpc/names.h"
 
@@ -22,7 +22,7 @@ struct range {
     int width;
 };
 
-/* Reads "7" or "01-16" and what ends it, ',' or ']'; NULL: it is of another form. */
+/* Reads "7" or "01-16" with the ',' or ']' after it; NULL: not of this form. */
 static const char *read_range(const char *s, struct range *ret)
 {
     size_t digits = strspn(s, "0123456789");
@@ -41,7 +41,7 @@ static const char *read_range(const char *s, struct range *ret)
     return (*s == ',' || *s == ']') && ret->first <= ret->last ? s + 1 : NULL;
 }
 
-/* Where the list that begins at s ends; NULL: it is none. */
+/* The end of the list that begins at s; NULL: this is no list. */
 static const char *end_of_list(const char *s)
 {
     struct range r;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Page tokens, and where in a fabric they point.
+ * Page tokens, and the node or port that follows the row they name.
  */
 #include "fabricd/rpc/page.h"
 

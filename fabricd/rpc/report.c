@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Whom studies measure, and reports of engines. All but measure_init runs on the worker, on sealed
- * values: to find thousands of ends by their names takes a while, too.
+ * The endports that studies measure, and the reports of engines. All but measure_init runs on the
+ * worker thread, on sealed values, because finding thousands of endports by name also takes time.
  */
 #include "fabricd/rpc/report.h"
 
@@ -110,7 +110,7 @@ static int resolve_name(void *ctx, const char *name)
     return rc;
 }
 
-/* A name with [...] that somebody really has is taken as it is. */
+/* If a node really has this name with [...], it is not expanded. */
 static int resolve_text(struct resolving *r, const char *text)
 {
     char why[512];
@@ -160,7 +160,7 @@ bool measure_quality(const struct measure *m, struct study *s, const struct fab_
 static int route(struct report *r, const struct study *s, const struct fab_fabric *fabric,
                  const struct fab_lids *lids)
 {
-    struct fab_policy policy = s->view->policy; /* (borrowed: nothing is freed) */
+    struct fab_policy policy = s->view->policy; /* a shallow copy: nothing in it is freed */
     const struct fab_route_input in = {
         .fabric = fabric, .policy = &policy, .lids = lids, .flawed = &r->flawed};
     policy.lane_sets = r->lane_sets;

@@ -8,13 +8,14 @@
 
 #include "fabricd/rpc/server.h"
 
-/* Before the request is handed to the manager: the call goes on later, or its caller goes away. */
+/* Call this before the request goes to the manager. If the caller goes away, the manager forgets
+ * the call. */
 void request_begin(struct call *c);
-/* The manager did not take the request: finishes the call, saying who is master if we are not.
- * what: "no sweep was begun". */
+/* The manager refused the request: finishes the call, and names the master if this manager is
+ * standby. what: "no sweep was started". */
 void request_refuse(struct call *c, int status, const char *what);
-/* The outcome, from the manager's callback: the message of an error, or the reply m, whose only
- * field is the text. */
+/* Finishes the call from the manager's callback: with an error and its message, or with the reply
+ * m, whose only field is the text. */
 void request_end(struct call *c, int status, const char *text, const ProtobufCMessage *m,
                  char **field);
 

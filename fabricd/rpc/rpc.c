@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The RPC room: puts services, connections and listeners together, and takes them down again.
+ * Starts and stops the RPC server: services, connections and listeners.
  */
 #include "fabricd/rpc/rpc.h"
 

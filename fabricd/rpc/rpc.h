@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The RPC: gRPC over HTTP/2 on Unix sockets and TLS. Reads views, enqueues requests; it cannot
- * reach a transport.
+ * The RPC server: gRPC over HTTP/2 on Unix sockets and TLS. It reads views and sends requests to
+ * the manager; it cannot reach a transport.
  */
 #ifndef FABRICD_RPC_RPC_H
 #define FABRICD_RPC_RPC_H
@@ -21,16 +21,17 @@ struct rpc_input {
     struct sm *sm;
     const struct pm *pm;
     struct cc *cc;       /* may be NULL */
-    const struct sa *sa; /* likewise */
+    const struct sa *sa; /* may be NULL */
     struct bus *bus;
     struct store *store; /* may be NULL */
     const struct config *config;
-    /* The embedded fabric, for the Sim service; NULL: the service is not there. */
+    /* The embedded simulated fabric, for SimService; NULL: the service is not offered. */
     struct fab_sim *sim;
     struct transport *sim_transport;
 };
-/* Listens on all addresses of the config; why[] says which failed and how to mend it. */
+/* Listens on all addresses of the config. INVAL, EXISTS, IO, NOMEM: why[] says which address failed
+ * and what to do. */
 int rpc_start(const struct rpc_input *in, struct rpc **ret, char *why, size_t why_len);
-void rpc_stop(struct rpc *r); /* NULL is fine */
+void rpc_stop(struct rpc *r); /* accepts NULL */
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The inside of the RPC room: what the services share. */
+/* Private to the RPC room: shared by the services. */
 #ifndef FABRICD_RPC_SERVER_H
 #define FABRICD_RPC_SERVER_H
 
@@ -18,14 +18,14 @@ struct worker;
 struct rpc {
     struct rpc_input in;
     struct journal *journal;
-    LIST_HEAD(, follower) followers; /* of events */
-    LIST_HEAD(, study) studies;      /* under way */
-    struct worker *student;          /* does them; made for the first one */
-    struct loop_timer *turn;         /* due when they may have something to read */
+    LIST_HEAD(, follower) followers; /* calls of WatchEvents */
+    LIST_HEAD(, study) studies;      /* running or queued */
+    struct worker *student;          /* the worker thread of studies; created for the first one */
+    struct loop_timer *turn;         /* runs when followers may have events to send */
     struct conn_set *conns;
     struct listener **listeners; /* [listener_count] */
     size_t listener_count;
-    SSL_CTX *ssl_ctx;                  /* NULL: no tls: address */
+    SSL_CTX *ssl_ctx;                  /* NULL: no address with tls: */
     const struct service *services[8]; /* NULL-terminated */
 };
 static inline struct rpc *call_rpc(const struct call *c)
@@ -36,29 +36,30 @@ static inline struct rpc *call_rpc(const struct call *c)
 extern const struct service service_fabric, service_sim, service_health, service_reflection,
     service_reflection_alpha;
 
-/* The published view (a reference), or NULL: none yet, and the call is finished with an error. */
+/* A reference to the published view; NULL: none yet, and the call is finished with an error. */
 struct fab_view *need_view(struct call *c);
-/* The same with tables. */
+/* The same, but only if the view has tables. */
 struct fab_view *need_target(struct call *c);
-/* These finish the call with an error that says what is wrong, unless they return OK. */
+/* Find a node or port by what the client named. NOT_FOUND, EXISTS (ambiguous), INVAL: the call is
+ * then finished with an error. */
 int find_node(struct call *c, const struct fab_view *v, const char *what, uint32_t *ret_node);
 int find_end(struct call *c, const struct fab_view *v, const char *what, uint32_t *ret_port);
 int find_port(struct call *c, const struct fab_view *v, const char *node, uint32_t number,
               uint32_t *ret_port);
-/* "NODE/PORT": true when NODE is one; its name and the number. */
+/* True: the text is "NODE/PORT", and NODE is a node; gives its name and the port number. */
 bool is_port_name(const struct fab_view *v, const char *text, char node[FAB_NODE_DESC_LEN + 1],
                   uint32_t *ret_number); /* service_whatif.c */
-/* The page of a list that a request is about. */
+/* The page of a list that a request asks for. */
 struct page {
-    bool given;          /* it goes on */
-    struct page_key key; /* behind this row, if so */
-    uint32_t want;       /* rows at most */
+    bool given;          /* the page continues a list */
+    struct page_key key; /* if given: the last row of the page before */
+    uint32_t want;       /* largest number of rows */
 };
-/* False: the token is none of this list, and the call is finished. */
+/* False: the token is not from this list; the call is finished with an error. */
 bool read_page(struct call *c, char list, const char *token, uint32_t size, struct page *ret);
 void refuse_token(struct call *c, const char *token);
 
-/* Methods of FabricService, grouped as their files are. */
+/* Methods of FabricService, by file. */
 typedef void call_handler(struct call *c, const void *request);
 call_handler get_status, get_version, sweep, reroute, rebalance;     /* service_status.c */
 call_handler list_nodes, get_node;                                   /* service_node.c */
@@ -80,12 +81,12 @@ call_handler list_congested_ports, list_congestion_logs;             /* service_
 call_handler list_reroutes, get_reroute;                             /* service_reroute.c */
 call_handler list_events, watch_events;                              /* service_event.c */
 
-/* Which ports a list is about: [first, end). */
+/* Port ids [first, end) that a list covers. */
 struct port_range {
     uint32_t first, end;
 };
-/* Of a page of a list of ports, all or those of one node ("": all). kind: see page_parse. Finishes
- * the call unless OK. */
+/* The range of a page of a list of ports: of all nodes ("") or one. kind: see page_parse. INVAL,
+ * NOT_FOUND, EXISTS: the call is then finished with an error. */
 int read_port_range(struct call *c, const struct fab_view *v, char kind, const char *page_token,
                     const char *node, struct port_range *ret);
 

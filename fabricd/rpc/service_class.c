@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ListClasses and ListClassRules: traffic classes of the view's policy, with the service levels and
- * lanes that they have in its tables.
+ * ListClasses and ListClassRules: the traffic classes of the view's policy, with the service levels
+ * and virtual lanes that they have in its tables.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -19,7 +19,8 @@
 
 /* ---- lanes ----------------------------------------------------------------------------------- */
 
-/* The lanes of a class between switches, and the least that it is guaranteed there. */
+/* The virtual lanes of a class on links between switches, and the smallest share that the
+ * arbitration tables guarantee there. */
 static uint16_t look_at_trunks(const struct fab_view *v, uint8_t class, uint32_t *ret_least)
 {
     uint16_t lanes = 0;
@@ -100,7 +101,7 @@ void list_classes(struct call *c, const void *request)
     (void)request;
     if (v == NULL)
         return;
-    /* A policy that is newer than the tables shows as these are. */
+    /* If the policy is newer than the tables, show what the tables have. */
     uint8_t count = fab_policy_classes_count(v->policy.classes);
     if (count > fab_target_vls_levels(&v->target->vls))
         count = fab_target_vls_levels(&v->target->vls);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * CompareEngines: what each engine makes of the fabric as it is known. One engine is one turn of
- * the worker, and its report is sent before the next begins.
+ * CompareEngines: the tables that each engine computes for the known fabric. The worker thread runs
+ * one engine at a time, and its report is sent before the next engine starts.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +30,7 @@ static void work(struct study *s)
     r->lane_sets = fab_policy_classes_count(s->view->policy.classes);
     if (!measure_resolve(&c->measure, s))
         return;
-    /* Lanes for every class, or for as many as an engine leaves any. */
+    /* Virtual lanes for every class, or for as many classes as the engine leaves lanes for. */
     while (report_make(r, s, &c->measure, f, lids) && r->status != FAB_OK && r->lane_sets > 1)
         r->lane_sets /= 2;
     if (report_good(r))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ListCongestedPorts, ListCongestionLogs: where traffic is crowded, as counters of ports and logs
- * of devices say.
+ * ListCongestedPorts and ListCongestionLogs: congestion as the counters of ports and the congestion
+ * logs of devices show it.
  */
 #include <stdlib.h>
 
@@ -11,13 +11,13 @@
 #include "fabricd/rpc/server.h"
 #include "libfabmgr/base/status.h"
 
-/* ---- hot ports ------------------------------------------------------------------------------- */
+/* ---- congested ports ------------------------------------------------------------------------- */
 
-#define HOT_MOST 1000
-#define HOT_USUAL 100
+#define CONGESTED_MAX 1000
+#define CONGESTED_DEFAULT 100
 
-static Fabric__V1__CongestedPort *convert_hot(struct answer *a, const struct fab_view *v,
-                                              const struct pm_hot *h)
+static Fabric__V1__CongestedPort *convert_congested(struct answer *a, const struct fab_view *v,
+                                                    const struct pm_hot *h)
 {
     static const char *const kinds[] = {
         [PM_CROWDED] = "congested", [PM_SLOWED] = "throttled", [PM_WAITS] = "waiting"};
@@ -39,7 +39,8 @@ static Fabric__V1__CongestedPort *convert_hot(struct answer *a, const struct fab
     return m;
 }
 
-/* By LID: adapters that were slowed down on the way there, as logs say; or NULL. */
+/* By LID: the number of adapters that were throttled when they sent to it, from the congestion
+ * logs; NULL: out of memory. */
 static uint16_t *count_senders(struct answer *a, const struct cc *cc, const struct fab_view *v)
 {
     uint16_t *senders = answer_alloc(a, v->target->lids.top + 1u, sizeof *senders);
@@ -48,7 +49,7 @@ static uint16_t *count_senders(struct answer *a, const struct cc *cc, const stru
     return senders;
 }
 
-static uint32_t lid_of_hot(const struct fab_view *v, const struct pm_hot *h)
+static uint32_t lid_of_congested(const struct fab_view *v, const struct pm_hot *h)
 {
     uint32_t node = fab_fabric_node_by_guid(v->fabric, h->guid);
     if (node == FAB_NONE || h->port > v->fabric->nodes[node].num_ports)
@@ -57,14 +58,14 @@ static uint32_t lid_of_hot(const struct fab_view *v, const struct pm_hot *h)
     return lid <= v->target->lids.top ? lid : 0;
 }
 
-/* Ends that logs name are crowded, whatever their counters say, if they have any. `all` has room
- * for one of each LID besides. */
+/* Endports that the logs name as destinations are congested, whatever their counters say. `all` has
+ * room for one more row for each LID. */
 static uint32_t add_named(const struct fab_view *v, uint16_t *senders, struct pm_hot *all,
                           uint32_t count)
 {
     const struct fab_lids *lids = &v->target->lids;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t lid = lid_of_hot(v, &all[i]);
+        uint32_t lid = lid_of_congested(v, &all[i]);
         all[i].senders = senders[lid];
         all[i].kind = senders[lid] > 0 ? PM_CROWDED : all[i].kind;
         senders[lid] = 0;
@@ -82,9 +83,9 @@ static uint32_t add_named(const struct fab_view *v, uint16_t *senders, struct pm
     return count;
 }
 
-/* All that are hot, sorted; NULL: no memory. */
-static struct pm_hot *find_hot(struct answer *a, const struct rpc *r, const struct fab_view *v,
-                               uint32_t *ret_count)
+/* All congested ports, sorted; NULL: out of memory. */
+static struct pm_hot *find_congested(struct answer *a, const struct rpc *r,
+                                     const struct fab_view *v, uint32_t *ret_count)
 {
     uint16_t *senders = count_senders(a, r->in.cc, v);
     uint32_t count = pm_hot_ports(r->in.pm, NULL, 0), named = 0;
@@ -102,16 +103,18 @@ void list_congested_ports(struct call *c, const void *request)
     const Fabric__V1__ListCongestedPortsRequest *q = request;
     Fabric__V1__ListCongestedPortsResponse m = FABRIC__V1__LIST_CONGESTED_PORTS_RESPONSE__INIT;
     struct answer a = {0};
-    uint32_t want = q->count == 0 ? HOT_USUAL : q->count < HOT_MOST ? q->count : HOT_MOST;
+    uint32_t want = q->count == 0              ? CONGESTED_DEFAULT
+                    : q->count < CONGESTED_MAX ? q->count
+                                               : CONGESTED_MAX;
     struct fab_view *v = need_target(c);
     if (v == NULL)
         return;
     if (need_congestion(c)) {
         struct rpc *r = call_rpc(c);
-        const struct pm_hot *all = find_hot(&a, r, v, &m.total);
+        const struct pm_hot *all = find_congested(&a, r, v, &m.total);
         m.ports = answer_alloc(&a, want, sizeof *m.ports);
         for (uint32_t i = 0; all != NULL && m.ports != NULL && i < m.total && i < want; i++)
-            m.ports[m.n_ports++] = convert_hot(&a, v, &all[i]);
+            m.ports[m.n_ports++] = convert_congested(&a, v, &all[i]);
         m.advice = convert_advice(&a, r->in.cc, &m.n_advice);
         answer_reply(&a, c, &m.base);
     }
@@ -120,7 +123,7 @@ void list_congested_ports(struct call *c, const void *request)
 
 /* ---- logs ------------------------------------------------------------------------------------ */
 
-#define LOGS_MOST 1000
+#define LOGS_MAX 1000
 
 static Fabric__V1__PortRef *convert_lid(struct answer *a, const struct fab_view *v, uint16_t lid)
 {
@@ -154,7 +157,7 @@ static Fabric__V1__CongestionLogEntry *convert_event_of(struct answer *a, const 
     return m;
 }
 
-/* Numbers of the bits that are set, of so many. */
+/* The numbers of the bits that are set: ports (256 bits) or service levels (16 bits). */
 static uint32_t *convert_bits(struct answer *a, const struct fab_congestion_log *log, bool ports,
                               size_t *ret_count)
 {
@@ -194,9 +197,9 @@ static void reply_logs(struct call *c, const struct fab_view *v, uint64_t guid)
 {
     Fabric__V1__ListCongestionLogsResponse m = FABRIC__V1__LIST_CONGESTION_LOGS_RESPONSE__INIT;
     struct answer a = {0};
-    struct cc_log_status *all = answer_alloc(&a, LOGS_MOST, sizeof *all);
-    m.total = all != NULL ? cc_logs(call_rpc(c)->in.cc, guid, all, LOGS_MOST) : 0;
-    uint32_t count = m.total < LOGS_MOST ? m.total : LOGS_MOST;
+    struct cc_log_status *all = answer_alloc(&a, LOGS_MAX, sizeof *all);
+    m.total = all != NULL ? cc_logs(call_rpc(c)->in.cc, guid, all, LOGS_MAX) : 0;
+    uint32_t count = m.total < LOGS_MAX ? m.total : LOGS_MAX;
     m.logs = answer_alloc(&a, count, sizeof *m.logs);
     for (uint32_t i = 0; m.logs != NULL && i < count; i++)
         m.logs[m.n_logs++] = convert_log(&a, v, &all[i]);

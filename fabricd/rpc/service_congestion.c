@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * GetCongestion, GetPortCongestion, GetRoce: what congestion control computed for the view, with
- * the reason of each value; which devices have it.
+ * GetCongestion, GetPortCongestion and GetRoce: the settings that congestion control computed for
+ * the view, the reason of each value, and the devices that have them.
  */
 #include <stdlib.h>
 
@@ -13,7 +13,7 @@
 #include "libfabmgr/congestion/explain.h"
 #include "libfabmgr/congestion/roce.h"
 
-#define TROUBLED_MOST 1000
+#define NOT_PROGRAMMED_MAX 1000
 
 bool need_congestion(struct call *c)
 {
@@ -35,15 +35,15 @@ char **convert_advice(struct answer *a, const struct cc *cc, size_t *ret_count)
 /* ---- waiting for settings ---------------------------------------------------------------------
  */
 
-#define TRIES 5 /* while the fabric changes under us */
+#define TRIES 5 /* how often the settings are awaited while the fabric changes */
 
 struct inquiry;
 typedef void answer_with(struct inquiry *q, const struct fab_congestion *s);
 struct inquiry {
-    struct call *call; /* NULL: nobody wants it any more */
+    struct call *call; /* NULL: the caller is gone */
     struct fab_view *view;
     answer_with *answer;
-    uint32_t port, sl; /* GetPortCongestion */
+    uint32_t port, sl; /* for GetPortCongestion */
     unsigned tries;
 };
 
@@ -59,7 +59,8 @@ static void forget_inquiry(struct call *c, void *data)
     ((struct inquiry *)data)->call = NULL;
 }
 
-/* Settings are computed apart from the loop: those of the view are there, or are waited for. */
+/* A worker thread computes the settings: answers if those for the view exist, else waits for them.
+ */
 static void go_on(void *ctx)
 {
     struct inquiry *q = ctx;
@@ -78,7 +79,7 @@ static void go_on(void *ctx)
     inquiry_free(q);
 }
 
-/* answer: called with the settings for the view, now or later. */
+/* Calls the answer function with the settings for the view, now or later. */
 static void inquire(struct call *c, struct fab_view *v, const struct inquiry *what)
 {
     static const struct call_hooks hooks = {.gone = forget_inquiry};
@@ -94,7 +95,7 @@ static void inquire(struct call *c, struct fab_view *v, const struct inquiry *wh
     go_on(q);
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* ---- overview ------------------------------------------------------------------------------- */
 
 static Fabric__V1__CongestionDevice *convert_device(struct answer *a, const struct fab_view *v,
                                                     const struct cc_device_status *d)
@@ -113,12 +114,12 @@ static Fabric__V1__CongestionDevice *convert_device(struct answer *a, const stru
     return m;
 }
 
-static void fill_troubled(struct answer *a, const struct cc *cc, const struct fab_view *v,
-                          Fabric__V1__GetCongestionResponse *m)
+static void fill_not_programmed(struct answer *a, const struct cc *cc, const struct fab_view *v,
+                                Fabric__V1__GetCongestionResponse *m)
 {
-    struct cc_device_status *all = answer_alloc(a, TROUBLED_MOST, sizeof *all);
-    uint32_t count = all != NULL ? cc_troubled(cc, all, TROUBLED_MOST) : 0;
-    count = count < TROUBLED_MOST ? count : TROUBLED_MOST;
+    struct cc_device_status *all = answer_alloc(a, NOT_PROGRAMMED_MAX, sizeof *all);
+    uint32_t count = all != NULL ? cc_troubled(cc, all, NOT_PROGRAMMED_MAX) : 0;
+    count = count < NOT_PROGRAMMED_MAX ? count : NOT_PROGRAMMED_MAX;
     m->not_programmed = answer_alloc(a, count, sizeof *m->not_programmed);
     for (uint32_t i = 0; m->not_programmed != NULL && i < count; i++)
         m->not_programmed[m->n_not_programmed++] = convert_device(a, v, &all[i]);
@@ -149,7 +150,7 @@ static void answer_congestion(struct inquiry *q, const struct fab_congestion *se
     m.log_events = s.log_events;
     m.without_log = s.without_log;
     m.advice = convert_advice(&a, cc, &m.n_advice);
-    fill_troubled(&a, cc, q->view, &m);
+    fill_not_programmed(&a, cc, q->view, &m);
     answer_reply(&a, q->call, &m.base);
 }
 

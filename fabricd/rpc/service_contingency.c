@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ListContingencies and GetContingency: what the manager has computed ahead. The list is sorted for
- * each page anew, as far as the page reaches: a heap of its rows, the best of them on top to make
- * room for a worse one.
+ * ListContingencies and GetContingency. The list is not kept sorted: for each page, a heap collects
+ * the worst rows after the token, with the least bad row on top, where a worse one replaces it.
  */
 #include <stdlib.h>
 
@@ -152,7 +151,7 @@ static Fabric__V1__Contingency *convert(struct answer *a, const struct fab_view 
     return m;
 }
 
-/* False: there are none, and the call is finished with an error. */
+/* False: no contingencies are computed; the call is finished with an error. */
 static bool need_contingencies(struct call *c, struct sm_contingencies *ret)
 {
     sm_get_contingencies(call_rpc(c)->in.sm, ret);
@@ -208,7 +207,7 @@ void list_contingencies(struct call *c, const void *request)
     fab_view_unref(v);
 }
 
-/* The row that is asked for, or NULL, and the call is finished with an error. */
+/* The contingency that the client named; NULL: the call is finished with an error. */
 static const struct fab_repair_contingency *
 find(struct call *c, const struct fab_view *v, const char *what, const struct sm_contingencies *all)
 {

@@ -2,12 +2,13 @@
 /*
  * ListEvents and WatchEvents.
  *
- * A follower is a call and the number of the last event that it was sent. Nothing is queued for it:
- * when it has room (drain) it is given what comes next, from the store while that is older than the
- * journal in memory, then from there. Once it has caught up it must keep up: a follower whose next
- * event has left the journal is dismissed, and told where to resume.
+ * A follower is a call of WatchEvents and the number of the last event that was sent to it. Nothing
+ * is queued for it: when the client can take more (drain), the follower reads the next events, from
+ * the store as long as they are older than the journal in memory, then from the journal. After it
+ * has caught up once, it must keep up: if its next event has left the journal, the call ends, and
+ * the message says where to resume.
  *
- * Events wake the followers through a timer, once for many events, and never from inside the bus.
+ * New events wake the followers through a timer: once for many events, and never inside the bus.
  */
 #include "fabricd/rpc/follower.h"
 
@@ -28,11 +29,11 @@
 struct follower {
     LIST_ENTRY(follower) entry;
     struct rpc *rpc;
-    struct call *call; /* NULL: it was finished, for want of memory */
+    struct call *call; /* NULL: the call was finished because memory is short */
     uint64_t sent;
-    int min_severity; /* as in the contract */
-    bool live;        /* has caught up once */
-    unsigned written; /* in this turn */
+    int min_severity; /* as in the API */
+    bool live;        /* it has caught up with the newest event once */
+    unsigned written; /* events written in this turn */
 };
 
 static bool is_severe(const struct event *e, int min_severity)
@@ -79,11 +80,11 @@ static void send_old(struct follower *f)
         if (f->rpc->in.store != NULL)
             store_events(f->rpc->in.store, f->sent, oldest, false, STORE_CHUNK, send_event, f);
         if (f->sent == before)
-            f->sent = oldest - 1; /* the store has no more */
+            f->sent = oldest - 1; /* the store has no older events that match */
     }
 }
 
-/* One that had caught up, and for which the ring no longer has what comes next. */
+/* True: it had caught up, and its next event is no longer in the ring. */
 static bool is_behind(const struct follower *f)
 {
     return f->live && f->sent + 1 < journal_oldest(f->rpc->journal);
@@ -101,7 +102,7 @@ static void drain(struct call *c, void *data)
     (void)c;
     struct follower *f = data;
     const struct journal *j = f->rpc->journal;
-    if (is_behind(f)) { /* before the turn in which that would be seen */
+    if (is_behind(f)) { /* detected here already, before the next turn */
         leave_behind(f);
         return;
     }
@@ -120,7 +121,7 @@ static void drain(struct call *c, void *data)
     if (f->call == NULL)
         follower_free(f);
     else if (f->written == 0 && !f->live)
-        loop_timer_set(f->rpc->turn, 0); /* much was passed over: go on in the next turn */
+        loop_timer_set(f->rpc->turn, 0); /* many events were skipped: continue in the next turn */
 }
 
 void followers_turn(void *ctx)
@@ -169,8 +170,8 @@ struct listing {
     Fabric__V1__ListEventsResponse m;
     int min_severity;
     uint32_t want;
-    uint64_t before; /* all from here on was looked at */
-    uint32_t seen;   /* in this chunk */
+    uint64_t before; /* events from this number on were examined */
+    uint32_t seen;   /* number examined in this chunk */
 };
 
 static void list_event(void *ctx, const struct event *e)
@@ -198,7 +199,7 @@ static void list_new(struct listing *l, const struct journal *j)
         l->before = journal_oldest(j);
 }
 
-/* True: there may be more. */
+/* True: there may be more events. */
 static bool list_old(struct listing *l, struct store *store)
 {
     for (unsigned i = 0; i < STORE_CHUNKS_AT_ONCE; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Export: the file is written as the client takes it, a piece at a time, from the view of when the
- * call came. Nothing is kept for a slow client but the view and where it is.
+ * Export: writes the file piece by piece as the client takes it, from the view that was published
+ * when the call arrived. A slow client costs only a reference to the view and a position.
  */
 #include <stdlib.h>
 
@@ -41,7 +41,7 @@ static void drain(struct call *c, void *data)
     if (rc < 0)
         call_finish(c, FAB_GRPC_RESOURCE_EXHAUSTED, "the manager is out of memory");
     else
-        rc = call_send(c, &m.base); /* finishes the call where it fails */
+        rc = call_send(c, &m.base); /* finishes the call if it fails */
     if (rc == FAB_OK && done)
         call_finish(c, FAB_GRPC_OK, NULL);
     if (rc < 0 || done)
@@ -78,7 +78,7 @@ void export_file(struct call *c, const void *request)
     struct fab_view *v = need_target(c);
     if (v == NULL)
         return;
-    int format = (int)q->format - 1; /* the contract counts from 1 */
+    int format = (int)q->format - 1; /* the API counts from 1 */
     int rc = format < 0 ? FAB_E_INVAL : start(v, (enum fab_export_format)format, &x);
     if (rc == FAB_OK)
         call_later(c, &hooks, x);

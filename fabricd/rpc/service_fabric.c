@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * FabricService: its table of methods, and what several of them need.
+ * FabricService: its table of methods, and functions that several of them use.
  */
 #include "fabricd/rpc/server.h"
 

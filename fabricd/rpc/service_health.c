@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * grpc.health.v1.Health: whoever gets an answer knows that the daemon serves. What the fabric is
- * like, GetStatus tells.
+ * grpc.health.v1.Health: every answer is SERVING, since an answer shows that the daemon serves
+ * clients. GetStatus gives the state of the fabric.
  */
 #include "fabricd/rpc/server.h"
 
@@ -38,7 +38,7 @@ static void nothing_to_forget(struct call *c, void *data)
     (void)c, (void)data;
 }
 
-/* The state does not change while we answer: one message, and the call stays open. */
+/* The state never changes while the daemon runs: one message, and the call stays open. */
 static void watch(struct call *c, const void *request)
 {
     static const struct call_hooks hooks = {.gone = nothing_to_forget};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ListLinks: each cable once, at the end of the port with the lower id. ListFlappingLinks and
- * ReleaseLink: those that fall again and again.
+ * ListLinks: each link once, at the port with the lower id. ListFlappingLinks; ReleaseLink, for
+ * links that are held down or isolated.
  */
 #include "fabricd/rpc/server.h"
 
@@ -14,7 +14,7 @@
 #include "fabricd/rpc/request.h"
 #include "libfabmgr/base/status.h"
 
-/* Where to begin, how many, and the node that links must end at (FAB_NONE: any). */
+/* Where to begin, how many rows, and the node whose links are listed (FAB_NONE: all). */
 struct query {
     uint32_t first, want, node;
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ListMulticastGroups and ListMulticastMembers: the groups as they are, and whom their trees reach.
+ * ListMulticastGroups and ListMulticastMembers: the groups, and the members that their trees reach.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,7 +45,7 @@ static Fabric__V1__MulticastGroup *convert_group(struct answer *a, const struct 
     return m;
 }
 
-/* The first group behind the key's. */
+/* The first group after the key. */
 static size_t group_after(const struct fab_mcast_groups *g, const struct page_key *key)
 {
     const uint64_t mgid[2] = {key->high, key->number};
@@ -104,7 +104,7 @@ static const struct fab_mcast_group *find_by_mlid(const struct fab_mcast_groups 
     return found;
 }
 
-/* By MGID, or by an MLID that it has alone; NULL: there is none. */
+/* By MGID, or by an MLID that only one group has; NULL: not found. */
 static const struct fab_mcast_group *find_group(const struct fab_mcast_groups *g, const char *what)
 {
     uint8_t bytes[16];

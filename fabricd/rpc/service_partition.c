@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ListPartitions and ListPartitionMembers: what the P_Key tables of the view's target say.
+ * ListPartitions and ListPartitionMembers, from the P_Key tables of the view's target.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ struct counts {
     uint32_t full, limited;
 };
 
-/* Members by P_Key. */
+/* Number of members by P_Key. */
 static void count_members(const struct fab_view *v, struct counts by_pkey[FAB_PKEY_FULL])
 {
     const struct fab_pkeys *pkeys = &v->target->pkeys;
@@ -92,7 +92,7 @@ void list_partitions(struct call *c, const void *request)
 
 /* ---- members --------------------------------------------------------------------------------- */
 
-/* By name, else by P_Key; NULL: there is none. */
+/* By name, else by P_Key; NULL: not found. */
 static const struct fab_partition *find_partition(const struct fab_partitions *all,
                                                   const char *what)
 {
@@ -133,7 +133,8 @@ static void fill_members(struct answer *a, const struct fab_view *v, const struc
         const uint16_t *key = fab_target_pkeys_table(pkeys, port, &count);
         if (!fab_fabric_port_has_lid(v->fabric, port))
             continue;
-        if (m->n_members >= page->want) { /* one of both memberships may be one too many */
+        if (m->n_members >=
+            page->want) { /* a port with both memberships can exceed the page by one row */
             struct page_key last = page_key_of_port(v->fabric, port - 1, 'm');
             m->next_page_token = page_token(a, &last);
             return;

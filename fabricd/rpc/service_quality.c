@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * GetQuality: the figures of the tables in force.
+ * GetQuality: the quality figures of the active tables.
  */
 #include <stdlib.h>
 

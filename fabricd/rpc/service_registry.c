@@ -14,7 +14,7 @@
 
 #define NAME_LEN 64
 
-/* The subnet administrator, or NULL, and the call is finished: a replay has none. */
+/* NULL: there is no subnet administrator (in a replay); the call is finished with an error. */
 static const struct sa *need_sa(struct call *c)
 {
     const struct sa *sa = call_rpc(c)->in.sa;
@@ -56,7 +56,7 @@ static Fabric__V1__Service *convert_service(struct answer *a, const struct fab_v
     return m;
 }
 
-/* A page goes on at the n-th service of an id. */
+/* A page token is the service ID and the position among services with this ID. */
 static const struct fab_service *first_service(const struct fab_services *all,
                                                const struct page_key *key)
 {
@@ -126,7 +126,8 @@ static Fabric__V1__Subscription *convert_subscription(struct answer *a, const st
     return m;
 }
 
-/* A page goes on behind the number of a subscriber; all have the subnet's prefix. */
+/* A page token is the subscriber's port GUID and the number of the subscription; the subscriber's
+ * GID prefix is always that of the subnet. */
 static void fill_subscriptions(struct answer *a, const struct fab_view *v,
                                const struct fab_subscriptions *all, const struct page *page,
                                Fabric__V1__ListSubscriptionsResponse *m)

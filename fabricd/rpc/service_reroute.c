@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ListReroutes and GetReroute: the newest from the manager's memory, older ones from the store.
+ * ListReroutes and GetReroute: the newest reroutes from the manager's memory, older ones from the
+ * store.
  */
 #include <inttypes.h>
 
@@ -21,7 +22,7 @@ static void take(void *ctx, const struct reroute *r)
         rows->row[rows->count++] = *r;
 }
 
-/* Before a generation (0: no bound), newest first. */
+/* Reroutes before a generation (0: all), newest first. */
 static void collect(struct rpc *r, uint64_t before, struct rows *rows)
 {
     rows->count = sm_reroutes(r->in.sm, before, rows->row, rows->want);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * TracePath, GetForwardingTable and GetVerdict: what the tables in force say.
+ * TracePath, GetForwardingTable and GetVerdict, from the active tables.
  *
- * To prove the tables of a large fabric again takes a while: that is a worker's job, on a reference
- * to the view. A call that goes away meanwhile leaves the job without anybody to answer to.
+ * To verify the tables of a large fabric again takes time, so the worker thread does it, on a
+ * reference to the view. If the call ends meanwhile, the result is dropped.
  */
 #include "fabricd/rpc/server.h"
 
@@ -28,7 +28,7 @@ static struct fab_verify_input verify_input(const struct fab_view *v)
 /* ---- paths -------------------------------------------------------------------------------------
  */
 
-/* A LID that was typed as a number is taken as it is: LMC gives a port more than one. */
+/* A LID given as a number is used as it is, because with LMC a port has several. */
 static uint32_t destination_lid(const struct fab_lids *lids, const char *what, uint32_t port)
 {
     char *end;
@@ -38,13 +38,13 @@ static uint32_t destination_lid(const struct fab_lids *lids, const char *what, u
     return lids->base[port];
 }
 
-/* Into the port at the other end of the cable before, out of this one. */
+/* `in` is the input port: the port at the other end of the link before. */
 static uint8_t lane(const struct fab_view *v, const struct fab_verify_trace *t, uint32_t i,
                     uint32_t sl)
 {
     uint32_t out = t->ports[i], in = i > 0 ? v->fabric->ports[t->ports[i - 1]].peer : out;
     if (i == 1 && fab_fabric_node_is_switch(v->fabric, v->fabric->ports[t->ports[0]].node))
-        in = t->ports[0]; /* a switch sends by itself */
+        in = t->ports[0]; /* the switch itself is the source */
     return fab_target_vl(v->fabric, &v->policy, &v->target->vls, in, out, (uint8_t)sl);
 }
 
@@ -74,7 +74,7 @@ static const char *path_problem(int rc)
     return "the tables lead no further";
 }
 
-/* The class of a path of which nothing is known but its ends. */
+/* The class of a path of which only source and destination are known. */
 static uint8_t find_class(struct answer *a, const struct fab_view *v, uint32_t from, uint32_t to,
                           uint16_t pkey)
 {
@@ -228,7 +228,7 @@ static void reply_verdict(struct call *c, const struct fab_view *v,
 }
 
 struct proof {
-    struct call *call; /* NULL: nobody waits for it any more */
+    struct call *call; /* NULL: the caller is gone */
     struct fab_view *view;
     struct fab_verdict verdict;
     int rc;

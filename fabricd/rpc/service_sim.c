@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * SimService: faults for the embedded fabric. This is the one service that touches the fabric and
- * not the manager; it is offered only when there is no real one.
+ * SimService: faults for the embedded simulated fabric. It is the only service that changes the
+ * fabric without the manager, and is offered only if the fabric is simulated.
  */
 #include "fabricd/rpc/server.h"
 
@@ -13,7 +13,7 @@
 
 typedef int fault(struct fab_sim *s, uint32_t node, uint8_t port);
 
-/* Finishes the call unless OK. */
+/* Returns OK, or finishes the call with an error. */
 static int do_fault(struct call *c, fault *fn, const char *name, uint32_t number)
 {
     const struct rpc_input *in = &call_rpc(c)->in;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * GetStatus, GetVersion, and the two requests that set the manager to work: Sweep and Reroute.
+ * GetStatus and GetVersion; the requests Sweep, Reroute and Rebalance.
  */
 #include "fabricd/rpc/server.h"
 

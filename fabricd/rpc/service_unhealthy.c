@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ListUnhealthyLinks: cables whose error counters rose too fast, and those that are isolated, for
- * that or any other reason. IsolateLink. ListPortCounters: what was read last.
+ * ListUnhealthyLinks: links with an error counter above its threshold, and links that are isolated
+ * for any reason. IsolateLink. ListPortCounters: the last reading.
  */
 #include "fabricd/rpc/server.h"
 
@@ -15,7 +15,7 @@
 #include "fabricd/rpc/request.h"
 #include "libfabmgr/base/status.h"
 
-/* ---- what counters did ------------------------------------------------------------------------
+/* ---- counters ------------------------------------------------------------------------
  */
 
 static Fabric__V1__CounterValue *convert_value(struct answer *a, int counter, uint64_t value)
@@ -136,22 +136,22 @@ static const struct sm_isolation *isolation_of(const struct pm_link *l,
     return NULL;
 }
 
-struct sick {
+struct unhealthy {
     struct pm_link *links;
     struct sm_isolation *isolated;
     uint32_t count, isolated_count;
-    bool *told; /* of the isolated ones */
+    bool *listed; /* [isolated_count] true: the link is already listed */
 };
 
-static bool get_sick(struct call *c, struct answer *a, struct sick *ret)
+static bool get_unhealthy(struct call *c, struct answer *a, struct unhealthy *ret)
 {
     const struct rpc_input *in = &call_rpc(c)->in;
-    struct sick s = {.count = pm_links(in->pm, NULL, 0),
-                     .isolated_count = sm_isolations(in->sm, NULL, 0)};
+    struct unhealthy s = {.count = pm_links(in->pm, NULL, 0),
+                          .isolated_count = sm_isolations(in->sm, NULL, 0)};
     s.links = answer_alloc(a, s.count, sizeof *s.links);
     s.isolated = answer_alloc(a, s.isolated_count, sizeof *s.isolated);
-    s.told = answer_alloc(a, s.isolated_count, sizeof *s.told);
-    if (s.links == NULL || s.isolated == NULL || s.told == NULL)
+    s.listed = answer_alloc(a, s.isolated_count, sizeof *s.listed);
+    if (s.links == NULL || s.isolated == NULL || s.listed == NULL)
         return false;
     pm_links(in->pm, s.links, s.count);
     sm_isolations(in->sm, s.isolated, s.isolated_count);
@@ -159,8 +159,8 @@ static bool get_sick(struct call *c, struct answer *a, struct sick *ret)
     return true;
 }
 
-static void fill_sick(struct answer *a, const struct sick *s, bool watched,
-                      Fabric__V1__ListUnhealthyLinksResponse *m)
+static void fill_unhealthy(struct answer *a, const struct unhealthy *s, bool watched,
+                           Fabric__V1__ListUnhealthyLinksResponse *m)
 {
     for (uint32_t i = 0; i < s->count; i++) {
         const struct sm_isolation *out = isolation_of(&s->links[i], s->isolated, s->isolated_count);
@@ -170,11 +170,11 @@ static void fill_sick(struct answer *a, const struct sick *s, bool watched,
         m->links[m->n_links++] = link;
         if (out != NULL) {
             add_isolation(a, out, link);
-            s->told[out - s->isolated] = true;
+            s->listed[out - s->isolated] = true;
         }
     }
     for (uint32_t i = 0; i < s->isolated_count; i++)
-        if (!s->told[i])
+        if (!s->listed[i])
             m->links[m->n_links++] = convert_isolated(a, &s->isolated[i]);
 }
 
@@ -183,18 +183,18 @@ void list_unhealthy_links(struct call *c, const void *request)
     const Fabric__V1__ListUnhealthyLinksRequest *q = request;
     Fabric__V1__ListUnhealthyLinksResponse m = FABRIC__V1__LIST_UNHEALTHY_LINKS_RESPONSE__INIT;
     struct answer a = {0};
-    struct sick sick = {0};
-    if (get_sick(c, &a, &sick))
-        m.links = answer_alloc(&a, sick.count + sick.isolated_count, sizeof *m.links);
+    struct unhealthy all = {0};
+    if (get_unhealthy(c, &a, &all))
+        m.links = answer_alloc(&a, all.count + all.isolated_count, sizeof *m.links);
     if (m.links != NULL)
-        fill_sick(&a, &sick, q->include_watched, &m);
+        fill_unhealthy(&a, &all, q->include_watched, &m);
     answer_reply(&a, c, &m.base);
 }
 
 /* ---- isolating --------------------------------------------------------------------------------
  */
 
-static void tell_isolated(struct call *c, const char *node, uint32_t port)
+static void reply_isolated(struct call *c, const char *node, uint32_t port)
 {
     Fabric__V1__IsolateLinkResponse m = FABRIC__V1__ISOLATE_LINK_RESPONSE__INIT;
     struct answer a = {0};
@@ -219,7 +219,7 @@ void isolate_link(struct call *c, const void *request)
                  : sm_link_isolate(call_rpc(c)->in.sm, n->guid, (uint8_t)q->port_number, true,
                                    cause, why, sizeof why);
     if (rc == FAB_OK)
-        tell_isolated(c, n->desc, q->port_number);
+        reply_isolated(c, n->desc, q->port_number);
     else if (rc == FAB_E_UNREACHABLE || rc == FAB_E_LIMIT)
         call_finish(c, FAB_GRPC_FAILED_PRECONDITION, "the link at %s/%u was not isolated: %s",
                     n->desc, q->port_number, why);
@@ -232,7 +232,8 @@ out:
     fab_view_unref(v);
 }
 
-/* ---- what was read ----------------------------------------------------------------------------
+/* ---- the last reading
+ * ----------------------------------------------------------------------------
  */
 
 static bool has_errors(const struct pm_counters *p)

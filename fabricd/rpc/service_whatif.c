@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * WhatIf: what the manager would do if cables or whole nodes failed: who would be lost, what would
- * be programmed, how good that would be.
+ * WhatIf: what the manager would do if links or whole nodes failed: the endports that would be cut
+ * off, the tables that would be programmed, and their quality.
  *
- * As the manager would, the tables in force are repaired (libfabmgr/repair), and where that cannot
- * be engines are asked in the order of the policy; or those that the request names.
+ * Like the manager, the study first repairs the active tables locally (libfabmgr/repair). If that
+ * is not possible, or if the request names engines, it tries engines in order.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,10 +23,10 @@
 struct whatif_study {
     struct study study;
     struct measure measure;
-    bool repair;                  /* rather than an engine, if it can be */
-    struct fab_route_chain chain; /* engines to ask in order */
-    char passed[800];             /* those that were asked in vain, and why */
-    uint32_t *ports;              /* [port_count] of cables that fail */
+    bool repair;                  /* try local repair first */
+    struct fab_route_chain chain; /* engines to try in order */
+    char passed[800];             /* engines that failed, and why */
+    uint32_t *ports;              /* [port_count] ports of the links that fail */
     size_t port_count, port_room;
     struct fab_whatif whatif;
     struct fab_whatif_change change;
@@ -53,7 +53,7 @@ static bool damage(struct whatif_study *w)
     return rc == FAB_OK;
 }
 
-/* The job as it would be then: without those that are lost. */
+/* The endports of the job that would not be cut off. */
 static bool left_over(const struct whatif_study *w, struct measure *ret)
 {
     *ret = (struct measure){.samples = w->measure.samples, .seed = w->measure.seed};
@@ -77,7 +77,7 @@ static bool try_engine(struct whatif_study *w, const struct measure *m,
     return report_make(&w->report, &w->study, m, w->whatif.fabric, &w->whatif.lids);
 }
 
-/* "fattree: irregular: ..." for one that gave way to the next. */
+/* Notes why an engine failed: "fattree: irregular: ...". */
 static void pass_over(struct whatif_study *w)
 {
     size_t len = strlen(w->passed);
@@ -86,11 +86,11 @@ static void pass_over(struct whatif_study *w)
              w->report.status == FAB_OK ? "failed its proof" : w->report.why);
 }
 
-/* "auto" looks for a better one for what is damaged; the report is then of that. */
+/* For a damaged fabric, "auto" compares several engines; the report is then of the best one. */
 static bool choose_best(struct whatif_study *w, const struct measure *m, uint32_t taken)
 {
     struct report *r = &w->report;
-    struct fab_policy policy = w->study.view->policy; /* (borrowed: nothing is freed) */
+    struct fab_policy policy = w->study.view->policy; /* a shallow copy: nothing in it is freed */
     const struct fab_route_input in = {.fabric = w->whatif.fabric,
                                        .policy = &policy,
                                        .lids = &w->whatif.lids,
@@ -129,7 +129,7 @@ static bool try_chain(struct whatif_study *w, const struct measure *m, uint8_t l
     return true;
 }
 
-/* As the manager does: with lanes for every traffic class, if any engine can, else for fewer. */
+/* Like the manager: with virtual lanes for every traffic class if an engine can, else for fewer. */
 static bool choose(struct whatif_study *w, const struct measure *m)
 {
     uint8_t lane_sets = fab_policy_classes_count(w->study.view->policy.classes);
@@ -143,7 +143,7 @@ static bool choose(struct whatif_study *w, const struct measure *m)
     return false;
 }
 
-/* The tables in force, for what is left; false: it takes an engine. */
+/* Repairs the active tables for the remaining fabric; false: an engine is needed. */
 static bool repaired(struct whatif_study *w, struct fab_target *target)
 {
     const struct fab_view *v = w->study.view;
@@ -159,7 +159,7 @@ static bool repaired(struct whatif_study *w, struct fab_target *target)
     return rc == FAB_OK;
 }
 
-/* The LIDs are lent to the target for that long. */
+/* The target borrows the LIDs during the call. */
 static bool try_repair(struct whatif_study *w)
 {
     struct report *r = &w->report;

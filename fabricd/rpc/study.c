@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The life of a study: counted, queued, worked on, told, freed. A client that goes tells it to
- * stop, which the computation sees at its next look; the study is freed when the worker gives it
- * back.
+ * The life of a study: it is counted, queued, computed by the worker thread, answered and freed. If
+ * the client goes away, the study is told to stop; the computation checks this often. It is freed
+ * when the worker thread returns it.
  */
 #include "fabricd/rpc/study.h"
 

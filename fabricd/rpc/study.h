@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Studies: questions whose answer takes a computation of its own. They are done one after the other
- * on a thread that nothing else waits for: what the manager needs to repair the fabric never stands
- * behind them.
+ * Studies: requests whose answer needs a long computation. A separate thread computes them one
+ * after the other, so that they never delay the work that the manager needs to repair the fabric.
  */
 #ifndef FABRICD_RPC_STUDY_H
 #define FABRICD_RPC_STUDY_H
@@ -13,29 +12,30 @@
 #include "fabricd/rpc/server.h"
 
 struct study_kind {
-    /* On the worker: computes, from the view and what the study keeps. Asks study_stopped often. A
-     * code other than OK, with a sentence in why[], ends the call. */
+    /* On the worker thread: computes from the view and the study's own data, and checks
+     * study_stopped often. A result other than OK, with a sentence in why[], ends the call. */
     void (*work)(struct study *s);
-    /* On the loop, when work is done and somebody still waits: answers. True: work again. */
+    /* On the loop thread, after work, if the caller still waits: answers. True: work again. */
     bool (*tell)(struct study *s);
-    void (*free)(struct study *s); /* what the kind keeps, and the study itself */
+    void (*free)(struct study *s); /* frees the kind's own data, and the study */
 };
-struct study { /* embedded at the start of each kind's own */
+struct study { /* the first member of each kind's struct */
     LIST_ENTRY(study) entry;
     const struct study_kind *kind;
-    struct call *call; /* loop only; NULL: nobody waits any more */
+    struct call *call; /* used on the loop thread only; NULL: the caller is gone */
     struct fab_view *view;
     atomic_bool stop;
     enum fab_grpc_code code;
     char why[600];
 };
-/* Takes over the study (allocated with calloc, in which only the kind's own part is filled). Where
- * it cannot be begun the call is finished with an error and the study freed. */
+/* Takes over the study, which the caller allocated with calloc and in which it filled only the
+ * kind's own data. If the study cannot be queued, the call is finished with an error and the study
+ * freed. */
 void study_start(struct call *c, const struct fab_view *v, const struct study_kind *kind,
                  struct study *s);
 bool study_stopped(void *study); /* for fab_quality_input */
-/* Ends it with what a status says. */
+/* Ends the study with the error of a status. */
 void study_fail(struct study *s, int status, const char *what);
-void studies_end(struct rpc *r); /* calls are gone by then */
+void studies_end(struct rpc *r); /* after all calls have ended */
 
 #endif

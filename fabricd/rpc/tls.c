@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * TLS as we offer it: version 1.3, HTTP/2 by ALPN, and no client without a certificate that the
- * configured authority has signed. There are no sessions to resume: a certificate that was
- * withdrawn is looked at on every connection.
+ * TLS 1.3 with HTTP/2 by ALPN. Every client needs a certificate that the configured authority has
+ * signed. Sessions cannot be resumed, so that the certificate is checked on every connection.
  */
 #include "fabricd/rpc/tls.h"
 
@@ -28,7 +27,7 @@ static int choose_h2(SSL *ssl, const unsigned char **out, unsigned char *out_len
 
 static int complain(char *why, size_t why_len, const char *setting, const char *file)
 {
-    unsigned long e = ERR_peek_error(); /* the first is the cause */
+    unsigned long e = ERR_peek_error(); /* the first error is the cause */
     const char *reason =
         ERR_SYSTEM_ERROR(e) ? strerror(ERR_GET_REASON(e)) : ERR_reason_error_string(e);
     snprintf(why, why_len, "%s %s: %s; a PEM file is expected that fabricd may read", setting, file,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* TLS 1.3 with client certificates that one of our authorities has signed. */
+/* TLS 1.3 with mandatory client certificates. */
 #ifndef FABRICD_RPC_TLS_H
 #define FABRICD_RPC_TLS_H
 
@@ -9,7 +9,7 @@
 struct tls_files {
     const char *cert, *key, *ca; /* PEM */
 };
-/* IO, INVAL: why[] names the file and what is wrong with it. */
+/* IO, INVAL: why[] names the file and the error. */
 int tls_context_new(const struct tls_files *files, SSL_CTX **ret, char *why, size_t why_len);
 
 #endif
