@@ -48,8 +48,8 @@ class Raw:
 
     def __init__(self, address, hello=PREFACE + settings()):
         self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.connect(address.removeprefix("unix:"))  # waits while the backlog is full
         self.socket.settimeout(30)
-        self.socket.connect(address.removeprefix("unix:"))
         self.send(hello)
 
     def send(self, data):
