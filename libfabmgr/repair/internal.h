@@ -1,212 +1,276 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a repair knows that faults do not change, and its scratch space. Private to the room. */
+/* The data structures of a repair: the network and its labels, which faults do not change; the
+ * state that goes with the active tables; and scratch memory. Private to the room. */
 #ifndef LIBFABMGR_REPAIR_INTERNAL_H
 #define LIBFABMGR_REPAIR_INTERNAL_H
 
 #include "libfabmgr/base/bitset.h"
 #include "libfabmgr/repair/repair.h"
 
-#define FAB_REPAIR_DELIVERED UINT32_MAX /* above every label: packets leave the switches */
+/* Above every label: the packet leaves the switches here. */
+#define FAB_REPAIR_DELIVERED UINT32_MAX
 
+/* The switches, their links and the labels of the channels. Immutable and shared by clones. A
+ * channel is named by the id of its out port. n is the number of switches, ports that of port ids
+ * of switches, top the highest LID, vl_count the number of VLs with labels of their own. */
 struct fab_repair_network {
     int refs; /* atomic */
-    uint32_t n, ports, top, lanes;
+    uint32_t n, ports, top, vl_count;
     uint32_t max_hops;
-    uint32_t *first;    /* [n + 1] port id of port 0 of a switch */
-    uint32_t *hop;      /* [ports] the switch at the other end of a living cable, or FAB_NONE */
-    uint8_t *back;      /* [ports] and the number of the port there */
-    uint32_t *home;     /* [top + 1] switch where the LID's packets leave, or FAB_NONE */
-    uint64_t *ends;     /* bitset of [top + 1]: LIDs of ends, not of switches */
-    uint8_t *lane;      /* [top + 1] lane of the LID's packets; NULL: one lane */
-    uint32_t *hosts;    /* [n] cables to ends */
-    uint32_t *degree;   /* [n] cables to switches */
-    uint32_t *order;    /* [n] labels go by this order of the switches; NULL: by chains */
-    uint32_t sets;      /* of labels, each good for the baseline */
-    uint32_t *label;    /* [sets][lanes][ports] 1.., of channels; 0 for others */
-    const char *labels; /* how they were found */
+    uint32_t *first;      /* port id of port 0 of each switch; first[n] = ports */
+    uint32_t *peer_sw;    /* the switch at the other end of a link that was up, or FAB_NONE */
+    uint8_t *peer_num;    /* and the port number there */
+    uint32_t *home;       /* the switch that delivers the LID's packets, or FAB_NONE */
+    uint64_t *is_endport; /* LIDs of endports, not of switches */
+    uint8_t *vl;          /* the VL of packets to the LID; NULL: one VL */
+    uint32_t *attached;   /* endports attached to the switch */
+    uint32_t *degree;     /* [n] ISLs of the switch */
+    uint32_t *order; /* each switch's place in the order that the labels follow; NULL: the labels
+                        are longest chains of dependencies */
+    uint32_t sets;   /* sets of labels; the baseline ascends by each */
+    uint32_t *label; /* label of each channel, from 1; 0: not a channel */
+    const char *label_source; /* how the labels were found */
 };
-/* All but label[]. */
+/* Fills everything but label[]. Returns INVAL (tables or LIDs of another fabric) or NOMEM. */
 int fab_repair_network_new(const struct fab_repair_input *in, struct fab_repair_network **ret);
 struct fab_repair_network *fab_repair_network_ref(struct fab_repair_network *b);
 void fab_repair_network_unref(struct fab_repair_network *b);
 size_t fab_repair_network_memory(const struct fab_repair_network *b);
 
-/* labels.c */
+/* labels/labels.c: fills label[]. Returns UNSUPPORTED (see fab_repair_new) or NOMEM. */
 int fab_repair_labels_find(struct fab_repair_network *b, const struct fab_repair_input *in,
                            char *why, size_t why_len);
-#define FAB_REPAIR_LABEL_GAP 16 /* between the places of an order: room for what is lifted */
-/* Of a channel from a switch at place `from`. */
-static inline uint32_t fab_repair_label(const struct fab_repair_network *b, uint32_t from,
-                                        bool climbs)
+/* The distance between places in the order, so that a moved switch fits in between. */
+#define FAB_REPAIR_LABEL_GAP 16
+/* The label of a channel that leaves a switch at place `from`, upwards or downwards. */
+static inline uint32_t fab_repair_label(const struct fab_repair_network *b, uint32_t from, bool up)
 {
-    return climbs ? 1 + from : 2 * (b->n + 1) * FAB_REPAIR_LABEL_GAP - from;
+    return up ? 1 + from : 2 * (b->n + 1) * FAB_REPAIR_LABEL_GAP - from;
 }
 
-/* The channel that entry `num` of a switch means, or FAB_NONE. */
+/* The channel that the entry `num` of a switch names, or FAB_NONE. */
 static inline uint32_t fab_repair_channel(const struct fab_repair_network *b, uint32_t sw,
                                           uint8_t num)
 {
     uint32_t port = b->first[sw] + num;
-    return port < b->first[sw + 1] && b->hop[port] != FAB_NONE ? port : FAB_NONE;
+    return port < b->first[sw + 1] && b->peer_sw[port] != FAB_NONE ? port : FAB_NONE;
 }
-/* The port at the other end of a channel's cable. */
+/* The port at the other end of a channel's link. */
 static inline uint32_t fab_repair_peer_port(const struct fab_repair_network *b, uint32_t channel)
 {
-    return b->first[b->hop[channel]] + b->back[channel];
+    return b->first[b->peer_sw[channel]] + b->peer_num[channel];
 }
 
-/* An entry of the tables in force that is not the baseline's. */
+/* The switch that a channel leaves. */
+static inline uint32_t fab_repair_switch_of(const struct fab_repair_network *b, uint32_t channel)
+{
+    return b->peer_sw[fab_repair_peer_port(b, channel)];
+}
+
+/* A heap of 64-bit keys: pop gives the greatest. The caller's array has room for every push. */
+static inline void fab_repair_heap_push(uint64_t *heap, uint32_t *count, uint64_t key)
+{
+    uint32_t i = (*count)++;
+    for (; i > 0 && heap[(i - 1) / 2] < key; i = (i - 1) / 2)
+        heap[i] = heap[(i - 1) / 2];
+    heap[i] = key;
+}
+static inline uint64_t fab_repair_heap_pop(uint64_t *heap, uint32_t *count)
+{
+    uint64_t top = heap[0], last = heap[--*count];
+    uint32_t i = 0;
+    for (uint32_t child = 1; child < *count; child = 2 * i + 1) {
+        child += child + 1 < *count && heap[child + 1] > heap[child];
+        if (heap[child] <= last)
+            break;
+        heap[i] = heap[child];
+        i = child;
+    }
+    heap[i] = last;
+    return top;
+}
+
+/* An entry of the active tables that differs from the baseline. All of them are the overlay. */
 struct fab_repair_entry {
     uint32_t lid, sw;
-    uint8_t base, now;
+    uint8_t baseline, now;
 };
 
 enum fab_repair_mark {
-    FAB_MARK_NONE,    /* as the tables say */
-    FAB_MARK_KNOWN,   /* entry[] has what the baseline says */
-    FAB_MARK_PENDING, /* to be decided; entry[] still has the baseline */
-    FAB_MARK_SETTLED, /* entry[] and len[] are decided */
-    FAB_MARK_CUT,     /* no way left */
+    FAB_MARK_NONE,    /* the switch uses the entry of the tables */
+    FAB_MARK_KNOWN,   /* entry[] holds another value than the tables (the baseline's) */
+    FAB_MARK_PENDING, /* to be decided; entry[] still holds the baseline's value */
+    FAB_MARK_SETTLED, /* entry[] and len[] hold the decision */
+    FAB_MARK_CUT,     /* no path is left */
 };
-/* How packets go on at a switch. Columns are told apart by numbers that descend, in the upper half
- * of `at`: one comparison tells whether the label is above another, or not looked up yet. */
+/* By which channel a switch forwards packets of the LID at hand. The upper half of `at` tells LIDs
+ * apart (it decreases from one LID to the next), so that one comparison answers both "is this
+ * label greater?" and "is this value of the current LID?". */
 struct fab_repair_next_hop {
-    uint64_t at;      /* ~now << 32 | label; 0: it is undecided, or sends nowhere; _END: home */
+    uint64_t at;      /* ~epoch << 32 | label. The label is 0 if the switch is undecided or sends
+                         nowhere, and FAB_REPAIR_DELIVERED at the destination switch. */
     uint32_t channel; /* or FAB_NONE */
-    uint32_t num;     /* its port, or FAB_NONE */
+    uint32_t num;     /* the channel's port number, or FAB_NONE */
 };
 
-/* One column: all switches' entries for one LID. Between columns all marks are NONE. */
+/* A column: the entries of all switches for one LID. Between columns every mark is NONE. */
 struct fab_repair_column {
     const struct fab_lft *lft;
     uint32_t lid, home;
-    const uint32_t *label; /* of the LID's lane */
-    const uint8_t *table;  /* [n] the entries of the tables, or NULL: they are not gathered */
+    const uint32_t *label; /* labels of the LID's VL */
+    const uint8_t *table;  /* the column as part of a tile, or NULL: read the tables */
     uint8_t *mark;         /* [n] */
     uint8_t *entry;        /* [n] where marked */
-    uint16_t *old;         /* [n] length of the way before, of pending ones */
-    uint16_t *len;         /* [n] length of the way, where seen[] is `now` */
+    uint16_t *old;         /* of pending switches: hops of the path in the baseline */
+    uint16_t *len;         /* hops of the path; valid where seen[] == epoch */
     uint32_t *seen;        /* [n] */
-    uint32_t now;
-    bool *stale;                        /* [n] */
-    struct fab_repair_next_hop *onward; /* [n] */
-    uint32_t *touched;                  /* [n] marked switches */
+    uint32_t epoch;
+    bool *stale;                          /* [n] */
+    struct fab_repair_next_hop *next_hop; /* [n] */
+    uint32_t *touched;                    /* switches with a mark */
     uint32_t touches;
-    bool raised;    /* a switch has got a greater label than it had to have */
-    uint64_t *heap; /* [n] pending ones by key */
-    uint32_t heaped;
+    bool label_rose; /* a switch got a greater label than the key demanded */
+    uint64_t *heap;  /* pending switches, the greatest key first */
+    uint32_t heap_count;
 };
 
-/* Channels of a switch that have at least the label `key`: ports, ascending. */
+/* The channels of a switch whose label is at least `key`, as port numbers, ascending. Kept in a
+ * cache for the columns to come. */
 struct fab_repair_candidates {
     uint32_t sw, key, count;
-    bool equal;            /* and no greater one */
-    const uint32_t *label; /* of the lane; NULL: nothing is known */
+    bool equal;            /* only channels whose label equals the key */
+    const uint32_t *label; /* the labels that were used; NULL: the slot is empty */
     uint8_t num[256];
 };
-#define FAB_REPAIR_CANDIDATES 1024 /* that are kept */
+#define FAB_REPAIR_CANDIDATES 1024 /* slots of the cache */
 
-/* gather.c: columns of LIDs that follow each other, brought together until the tables change;
- * without memory they are not. */
-#define FAB_REPAIR_TILE_LIDS 64 /* LIDs, at most */
+/* column/tile.c: the columns of consecutive LIDs, copied side by side; valid until the tables
+ * change. Without memory for it there is no tile, and columns are read from the tables. */
+#define FAB_REPAIR_TILE_LIDS 64 /* LIDs in a tile, at most */
 struct fab_repair_tile {
     uint32_t first, count; /* LIDs; 0: none */
     size_t room;           /* bytes */
     uint8_t *table;        /* [count][n] */
 };
 
-/* lift.c: a switch at another place of the order, while some cables are dead. */
+/* A switch that has another place in the order while certain links are dead (labels/relabel.c). */
 struct fab_repair_relabel {
     uint32_t sw, place;
 };
 
 struct fab_repair {
-    struct fab_repair_network *base;
-    uint32_t *label;                 /* of the call at work; the base's, or own_label */
-    uint32_t *own_label;             /* [lanes][ports]; NULL: nothing was ever lifted */
-    uint32_t set;                    /* of the tables in force */
-    struct fab_repair_relabel *lift; /* of the tables in force */
-    size_t lifts;
-    struct fab_repair_entry *entry; /* by LID */
+    struct fab_repair_network *network;
+    uint32_t *label; /* those of the call at work: a set of network->label, or own_label */
+    uint32_t
+        *own_label; /* [vl_count][ports] labels after a relabelling; NULL: there was none yet */
+    /* What belongs to the active tables, as the last commit left them. */
+    uint32_t label_set;
+    struct fab_repair_relabel *relabel;
+    size_t relabels;
+    struct fab_repair_entry *entry; /* the overlay, by LID */
     size_t entries;
-    uint32_t *dead; /* ports, ascending */
+    uint32_t *dead; /* ports of dead links, ascending */
     size_t deads;
-    uint64_t commits; /* up to here */
-    /* Scratch; between calls as said. */
-    uint64_t *dark;   /* bitset of [ports]: dead, of the call at work; else clear */
-    uint32_t *alive;  /* [n] living cables to switches; else base->degree */
-    uint32_t *island; /* [n] */
-    struct fab_repair_candidates *candidates; /* [FAB_REPAIR_CANDIDATES] by switch and key */
+    uint64_t commits; /* counts them */
+    /* Scratch memory. The comment says what it holds between calls. */
+    uint64_t *is_dead;   /* bitset [ports] of the dead ports of the call at work; all clear */
+    uint32_t *alive;     /* [n] living ISLs; the same as network->degree */
+    uint32_t *component; /* [n] see fab_repair_find_components; anything */
+    struct fab_repair_candidates
+        *candidates; /* [FAB_REPAIR_CANDIDATES] a cache, by switch and key */
     struct fab_repair_column column;
-    struct fab_repair_tile gathered;
-    uint64_t raised; /* channels looked at for that, in the plan at work */
+    struct fab_repair_tile tile;
+    uint64_t relax_work; /* channels that relaxations have read in the plan at work */
 };
 
-/* The entry of the tables in force. */
+/* The switch's entry for the column's LID in the active tables. */
 static inline uint8_t fab_repair_table_entry(const struct fab_repair_column *c, uint32_t sw)
 {
     return c->table != NULL ? c->table[sw] : fab_target_lft_row(c->lft, sw)[c->lid];
 }
+/* The same, or what the column says instead where the switch has a mark. */
 static inline uint8_t fab_repair_column_entry(const struct fab_repair_column *c, uint32_t sw)
 {
     return c->mark[sw] != FAB_MARK_NONE ? c->entry[sw] : fab_repair_table_entry(c, sw);
 }
 
+/* column/tile.c */
 void fab_repair_tile_load(struct fab_repair *r, const struct fab_lft *lft, uint32_t first,
                           uint32_t count);
-/* How many of the LIDs from `first` on have the same home. */
+/* The number of LIDs, from `first` on, that the same switch delivers. */
 uint32_t fab_repair_tile_width(const struct fab_repair *r, uint32_t first);
 
-/* column.c: decides about all that are marked PENDING by fab_repair_column_mark_pending; marks
- * stay. */
+/* column/column.c */
 void fab_repair_column_begin(struct fab_repair *r, const struct fab_lft *lft, uint32_t lid);
-void fab_repair_column_set(struct fab_repair *r, uint32_t sw, uint8_t entry); /* of the baseline */
-void fab_repair_column_mark_pending(struct fab_repair *r,
-                                    uint32_t sw); /* if its entry leads into the dark */
+/* Gives a switch another entry than the tables have. */
+void fab_repair_column_set(struct fab_repair *r, uint32_t sw, uint8_t entry);
+/* Marks the switch PENDING if its entry leads into a dead link. */
+void fab_repair_column_mark_pending(struct fab_repair *r, uint32_t sw);
+/* Decides all pending entries. The marks stay until fab_repair_column_end. */
 void fab_repair_column_solve(struct fab_repair *r);
 void fab_repair_column_end(struct fab_repair *r);
-
-/* raise.c: ways for those that are cut off by nothing but others' entries. NOMEM. */
-int fab_repair_column_relax(struct fab_repair *r);
-
-/* Where the first candidate leads whose turn it is, when the switch's entry is dark; or FAB_NONE.
- */
+/* The switch at the other end of the candidate that a repair tries first in place of `entry`, or
+ * FAB_NONE. */
 uint32_t fab_repair_likely_next(struct fab_repair *r, uint32_t sw, uint8_t entry, uint32_t lid);
 
-/* warm.c: so many places (LID << 32 | switch) at a time, at most. */
+/* column/relax.c: finds paths for switches marked CUT that only the entries of others cut off.
+ * Returns NOMEM. */
+int fab_repair_column_relax(struct fab_repair *r);
+
+/* column/prefetch.c: affected entries (LID << 32 | switch), at most FAB_REPAIR_PREFETCH_MAX. */
 #define FAB_REPAIR_PREFETCH_MAX 16
-void fab_repair_prefetch(struct fab_repair *r, const struct fab_lft *lft, const uint64_t *place,
+void fab_repair_prefetch(struct fab_repair *r, const struct fab_lft *lft, const uint64_t *affected,
                          size_t count);
 
 static inline uint32_t *fab_repair_label_set(const struct fab_repair_network *b, uint32_t set)
 {
-    return b->label + (size_t)set * b->lanes * b->ports;
+    return b->label + (size_t)set * b->vl_count * b->ports;
 }
+/* The labels [ports] of the VL that packets to the LID take. */
 static inline const uint32_t *fab_repair_labels_for(const struct fab_repair *r, uint32_t lid)
 {
-    const struct fab_repair_network *b = r->base;
-    return r->label + (b->lane != NULL ? (size_t)b->lane[lid] * b->ports : 0);
+    const struct fab_repair_network *b = r->network;
+    return r->label + (b->vl != NULL ? (size_t)b->vl[lid] * b->ports : 0);
 }
 
-/* Dark cables, and labels as they are then: for the time of a call. */
+/* dead_links.c */
+/* Fills d->dead: both ports of each ISL that `dead` names, ascending, each once. Returns NOMEM. */
+int fab_repair_list_dead(const struct fab_repair_network *b, const uint32_t *dead, size_t count,
+                         struct fab_repair_delta *d);
+/* Marks the delta's links dead and uses its labels, for the time of a call. */
 void fab_repair_apply_dead(struct fab_repair *r, const struct fab_repair_delta *d);
 void fab_repair_undo_dead(struct fab_repair *r, const struct fab_repair_delta *d);
+bool fab_repair_was_dead(const struct fab_repair *r, uint32_t port); /* in the active tables */
+/* component[s]: the lowest switch id that living links connect with switch s. */
+void fab_repair_find_components(struct fab_repair *r);
 
-/* Which switches are lifted when the delta's cables are dead, which are dark: into d->lift. NOMEM.
- */
+/* labels/relabel.c */
+/* Finds the switches that need another place when the delta's links, which are marked, are dead:
+ * fills d->relabel. Returns NOMEM. */
 int fab_repair_relabel_find(struct fab_repair *r, struct fab_repair_delta *d);
 void fab_repair_relabel_apply(struct fab_repair *r, const struct fab_repair_delta *d);
 void fab_repair_relabel_undo(struct fab_repair *r, const struct fab_repair_delta *d);
-/* True when the labels are not those of the tables in force. */
+/* True if the delta's labels are not those of the active tables. */
 bool fab_repair_labels_differ(const struct fab_repair *r, const struct fab_repair_delta *d);
-/* True when each turn between living cables that ascends in the base ascends after the lifts. */
+/* True if each turn between living links that ascends by the baseline's labels ascends by the
+ * delta's labels, too. */
 bool fab_repair_relabel_sound(const struct fab_repair *r, const struct fab_repair_delta *d);
-/* island[s]: the lowest switch that living cables lead to. */
-void fab_repair_find_components(struct fab_repair *r);
 
-/* Stable sort of 64-bit keys by bits [shift, shift + bits). room: as many. Returns where the result
- * is: keys or room. */
+/* affected.c */
+/* Finds the entries of the active tables that lead into the delta's dead links, which are marked:
+ * keys LID << 32 | switch, ascending; the caller frees them. Returns NOMEM. */
+int fab_repair_find_affected(const struct fab_repair *r, const struct fab_lft *lft,
+                             const struct fab_repair_delta *d, uint64_t **ret_key,
+                             size_t *ret_count);
+/* Sorts 64-bit keys by their bits [shift, shift + bits); stable. `room` has as many elements.
+ * Returns where the result is: keys or room. */
 uint64_t *fab_repair_radix_sort(uint64_t *keys, uint64_t *room, size_t count, unsigned shift,
                                 unsigned bits);
+
+/* delta.c: computes a delta with one set of labels. Returns UNSUPPORTED or NOMEM, as
+ * fab_repair_plan. */
+int fab_repair_delta_make(struct fab_repair *r, uint32_t label_set, const struct fab_lft *lft,
+                          const uint32_t *dead, size_t count, struct fab_repair_delta *ret,
+                          char *why, size_t why_len);
 
 #endif

@@ -1,22 +1,25 @@
 libfabmgr_libfabmgr_la_SOURCES += \
-	%D%/network.c \
+	%D%/affected.c \
+	%D%/dead_links.c \
+	%D%/delta.c \
 	%D%/internal.h \
-	%D%/column/column.c \
-	%D%/contingency/contingency.c \
-	%D%/contingency/contingency.h \
-	%D%/session/idmap.c \
-	%D%/session/idmap.h \
-	%D%/column/tile.c \
-	%D%/labels/labels.c \
-	%D%/labels/relabel.c \
-	%D%/contingency/link_load.c \
-	%D%/write_order.c \
-	%D%/contingency/encode.c \
+	%D%/network.c \
 	%D%/proof.c \
-	%D%/column/relax.c \
 	%D%/repair.c \
 	%D%/repair.h \
+	%D%/write_order.c \
+	%D%/column/column.c \
+	%D%/column/prefetch.c \
+	%D%/column/relax.c \
+	%D%/column/tile.c \
 	%D%/contingency/compress.c \
+	%D%/contingency/contingency.c \
+	%D%/contingency/contingency.h \
+	%D%/contingency/encode.c \
+	%D%/contingency/link_load.c \
+	%D%/labels/labels.c \
+	%D%/labels/relabel.c \
+	%D%/session/idmap.c \
+	%D%/session/idmap.h \
 	%D%/session/session.c \
-	%D%/session/session.h \
-	%D%/column/prefetch.c
+	%D%/session/session.h

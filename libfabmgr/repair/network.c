@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a repair knows that faults do not change: where each port of a switch leads, where each LID
- * leaves the switches, and the labels (labels.c). It is shared between twins and refers to nothing
- * outside, so that fabric and target may go. 13 bytes a port and lane; 5 a LID: 8 MB for 128,000
- * ends on 8,000 switches.
+ * What faults do not change: where each port of a switch leads, which switch delivers each LID,
+ * and the labels (labels/labels.c). Clones share it, and it refers to nothing outside, so that the
+ * fabric and its tables may be freed. It takes 13 bytes a port and VL and 5 a LID: 8 MB for
+ * 128,000 endports on 8,000 switches.
  */
 #include "libfabmgr/repair/internal.h"
 
@@ -16,40 +16,41 @@ static int alloc_base(struct fab_repair_network *b)
 {
     size_t n = (size_t)b->n + 1, ports = (size_t)b->ports + 1, top = (size_t)b->top + 1;
     b->first = calloc(n, sizeof(*b->first));
-    b->hop = calloc(ports, sizeof(*b->hop));
-    b->back = calloc(ports, sizeof(*b->back));
+    b->peer_sw = calloc(ports, sizeof(*b->peer_sw));
+    b->peer_num = calloc(ports, sizeof(*b->peer_num));
     b->home = calloc(top, sizeof(*b->home));
-    b->ends = fab_base_bits_new(top);
-    b->hosts = calloc(n, sizeof(*b->hosts));
+    b->is_endport = fab_base_bits_new(top);
+    b->attached = calloc(n, sizeof(*b->attached));
     b->degree = calloc(n, sizeof(*b->degree));
-    return b->first && b->hop && b->back && b->home && b->ends && b->hosts && b->degree
+    return b->first && b->peer_sw && b->peer_num && b->home && b->is_endport && b->attached &&
+                   b->degree
                ? FAB_OK
                : FAB_E_NOMEM;
 }
 
-static void join_ports(struct fab_repair_network *b, const struct fab_fabric *f)
+static void find_peers(struct fab_repair_network *b, const struct fab_fabric *f)
 {
     for (uint32_t sw = 0; sw < b->n; sw++) {
         b->first[sw] = f->nodes[sw].first_port;
         for (unsigned num = 0; num <= f->nodes[sw].num_ports; num++) {
             uint32_t port = fab_fabric_port_id(f, sw, (uint8_t)num);
-            b->hop[port] = FAB_NONE;
+            b->peer_sw[port] = FAB_NONE;
             if (num == 0 || !fab_fabric_port_is_up(f, port))
                 continue;
             const struct fab_port *peer = &f->ports[f->ports[port].peer];
             if (!fab_fabric_node_is_switch(f, peer->node)) {
-                b->hosts[sw]++;
+                b->attached[sw]++;
                 continue;
             }
-            b->hop[port] = peer->node;
-            b->back[port] = peer->num;
+            b->peer_sw[port] = peer->node;
+            b->peer_num[port] = peer->num;
             b->degree[sw]++;
         }
     }
     b->first[b->n] = b->ports;
 }
 
-/* The switch where packets to `port` leave, or FAB_NONE. */
+/* The switch that delivers packets to `port`, or FAB_NONE. */
 static uint32_t home_of(const struct fab_fabric *f, uint32_t port)
 {
     const struct fab_port *p = &f->ports[port];
@@ -67,11 +68,11 @@ static void find_homes(struct fab_repair_network *b, const struct fab_repair_inp
         b->home[lid] = owner != FAB_NONE ? home_of(in->fabric, owner) : FAB_NONE;
         if (owner != FAB_NONE &&
             !fab_fabric_node_is_switch(in->fabric, in->fabric->ports[owner].node))
-            fab_base_bits_set(b->ends, lid);
+            fab_base_bits_set(b->is_endport, lid);
     }
 }
 
-static bool ports_fit(const struct fab_repair_input *in)
+static bool input_fits(const struct fab_repair_input *in)
 {
     const struct fab_lft *t = in->lft;
     return t->switch_count == in->fabric->switch_count &&
@@ -81,7 +82,7 @@ static bool ports_fit(const struct fab_repair_input *in)
 int fab_repair_network_new(const struct fab_repair_input *in, struct fab_repair_network **ret)
 {
     const struct fab_fabric *f = in->fabric;
-    if (!ports_fit(in))
+    if (!input_fits(in))
         return FAB_E_INVAL;
     struct fab_repair_network *b = calloc(1, sizeof(*b));
     if (b == NULL)
@@ -89,7 +90,7 @@ int fab_repair_network_new(const struct fab_repair_input *in, struct fab_repair_
     *b = (struct fab_repair_network){.refs = 1,
                                      .n = f->switch_count,
                                      .top = in->lids->top,
-                                     .lanes = 1,
+                                     .vl_count = 1,
                                      .sets = 1,
                                      .max_hops = in->policy->max_hops};
     if (b->n > 0)
@@ -99,7 +100,7 @@ int fab_repair_network_new(const struct fab_repair_input *in, struct fab_repair_
         fab_repair_network_unref(b);
         return status;
     }
-    join_ports(b, f);
+    find_peers(b, f);
     find_homes(b, in);
     *ret = b;
     return FAB_OK;
@@ -116,12 +117,12 @@ void fab_repair_network_unref(struct fab_repair_network *b)
     if (b == NULL || __atomic_sub_fetch(&b->refs, 1, __ATOMIC_ACQ_REL) > 0)
         return;
     free(b->first);
-    free(b->hop);
-    free(b->back);
+    free(b->peer_sw);
+    free(b->peer_num);
     free(b->home);
-    free(b->ends);
-    free(b->lane);
-    free(b->hosts);
+    free(b->is_endport);
+    free(b->vl);
+    free(b->attached);
     free(b->degree);
     free(b->order);
     free(b->label);
@@ -131,8 +132,8 @@ void fab_repair_network_unref(struct fab_repair_network *b)
 size_t fab_repair_network_memory(const struct fab_repair_network *b)
 {
     size_t a_switch = (b->order != NULL ? 4 : 3) * sizeof(uint32_t),
-           a_port = sizeof(*b->hop) + sizeof(*b->back);
-    size_t a_lid = sizeof(*b->home) + (b->lane != NULL ? sizeof(*b->lane) : 0);
+           a_port = sizeof(*b->peer_sw) + sizeof(*b->peer_num);
+    size_t a_lid = sizeof(*b->home) + (b->vl != NULL ? sizeof(*b->vl) : 0);
     return sizeof(*b) + a_switch * b->n + a_port * b->ports + a_lid * ((size_t)b->top + 1) +
-           sizeof(*b->label) * b->sets * b->lanes * b->ports;
+           sizeof(*b->label) * b->sets * b->vl_count * b->ports;
 }

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Proof of a delta, apart from how it was found: it looks at the changed entries, the tables and
- * the labels, and at nothing that column.c thought.
+ * The proof of a delta. It reads the changed entries, the tables and the labels, and nothing that
+ * the planning (column/column.c) decided.
  *
- * Given that in the tables in force all ways ascend and arrive, the new ones are good if
- *   - each changed entry's way arrives, ascending, over living cables, within max_hops;
- *   - each neighbour that sends to a switch whose label has become less still does so by a lesser
- *     one (where the label has not become less, what was true of the old entry is still);
- *   - no entry leads into a cable that has died since, unless no cables join the switch with the
+ * Given that all paths of the active tables ascend and arrive, the new tables are good if
+ *   - the path of each changed entry arrives, ascends, uses living links, and keeps within
+ *     max_hops;
+ *   - each neighbour that sends to a switch whose label became lower does so by a still lower
+ *     label
+ *     (where the label did not become lower, what held for the old entry still holds);
+ *   - no entry leads into a newly dead link, unless no living link connects its switch with the
  *     destination;
- *   - entries that lead into a cable that is back, and stay, are good ways;
- *   - entries that drop since an earlier repair still have to.
- * For a way that meets no changed entry is what it was; and one that does goes on as proven. Labels
- * that ascend everywhere are a topological order: no cycle of channels.
+ *   - unchanged entries that lead into a link that comes back are good paths;
+ *   - entries that drop packets since an earlier repair still have to.
+ * For a path without a changed entry is what it was, and a path with one continues as proven.
+ * Labels that ascend everywhere are a topological order, so there is no cycle of channel
+ * dependencies.
  */
 #include <string.h>
 
@@ -24,59 +27,60 @@ struct proof {
     struct fab_repair *r;
     const struct fab_lft *lft;
     const struct fab_repair_delta *d;
-    struct fab_repair_change *at; /* where it fails */
-    bool islands_known;
-    bool anew;   /* by other labels than those of the tables in force */
-    size_t lost; /* ways that end, of no concern to packets from end to end */
+    struct fab_repair_change *at; /* where the proof fails */
+    bool components_known;
+    bool other_labels; /* the labels are not those of the active tables */
+    size_t lost;       /* paths that end, but that no endport uses towards an endport */
 };
 
 /* ---- one column ------------------------------------------------------------------------------ */
 
-/* The channel by which `sw` sends, after the change; FAB_NONE: by none. */
+/* The channel by which `sw` sends after the change, or FAB_NONE. */
 static uint32_t sends_by(const struct fab_repair *r, uint32_t sw)
 {
-    return fab_repair_channel(r->base, sw, fab_repair_column_entry(&r->column, sw));
+    return fab_repair_channel(r->network, sw, fab_repair_column_entry(&r->column, sw));
 }
 
-/* Follows the new tables from a changed entry; ways that were seen to arrive are marked. */
-static int follow(struct fab_repair *r, uint32_t from)
+/* Follows the new tables from an entry to the destination. Paths that were seen to arrive
+ * are marked, with their lengths. */
+static int follow_path(struct fab_repair *r, uint32_t from)
 {
     struct fab_repair_column *c = &r->column;
     uint32_t label = 0, passed = 0, sw = from;
-    for (; sw != c->home && c->seen[sw] != c->now; passed++) {
+    for (; sw != c->home && c->seen[sw] != c->epoch; passed++) {
         uint32_t channel = sends_by(r, sw);
         if (channel == FAB_NONE)
             return FAB_E_UNREACHABLE;
-        if (fab_base_bits_get(r->dark, channel))
+        if (fab_base_bits_get(r->is_dead, channel))
             return FAB_E_INVAL;
-        if (passed > r->base->n)
+        if (passed > r->network->n)
             return FAB_E_LOOP;
         if (c->label[channel] <= label)
             return FAB_E_CYCLE;
         label = c->label[channel];
-        sw = r->base->hop[channel];
+        sw = r->network->peer_sw[channel];
     }
     uint32_t beyond = sw != c->home ? c->len[sw] : 0;
     if (sw != c->home && c->label[sends_by(r, sw)] <= label)
         return FAB_E_CYCLE;
-    if (passed + beyond >= r->base->max_hops)
+    if (passed + beyond >= r->network->max_hops)
         return FAB_E_LIMIT;
     for (sw = from; passed > 0; passed--) {
-        c->seen[sw] = c->now;
+        c->seen[sw] = c->epoch;
         c->len[sw] = (uint16_t)(passed + beyond);
-        sw = r->base->hop[sends_by(r, sw)];
+        sw = r->network->peer_sw[sends_by(r, sw)];
     }
     return FAB_OK;
 }
 
-/* Who sends here does so by a lesser label than the entry's. */
+/* Checks that each neighbour that sends here does so by a lower label than the entry's. */
 static int check_arrivals(const struct fab_repair *r, uint32_t sw, uint32_t label)
 {
-    const struct fab_repair_network *b = r->base;
+    const struct fab_repair_network *b = r->network;
     for (uint32_t port = b->first[sw] + 1; port < b->first[sw + 1]; port++) {
-        uint32_t from = b->hop[port];
-        if (from == FAB_NONE || from == r->column.home || fab_base_bits_get(r->dark, port) ||
-            fab_repair_column_entry(&r->column, from) != b->back[port])
+        uint32_t from = b->peer_sw[port];
+        if (from == FAB_NONE || from == r->column.home || fab_base_bits_get(r->is_dead, port) ||
+            fab_repair_column_entry(&r->column, from) != b->peer_num[port])
             continue;
         if (r->column.label[fab_repair_peer_port(b, port)] >= label)
             return FAB_E_CYCLE;
@@ -86,73 +90,76 @@ static int check_arrivals(const struct fab_repair *r, uint32_t sw, uint32_t labe
 
 static uint32_t label_of(const struct fab_repair *r, uint32_t sw, uint8_t num)
 {
-    uint32_t channel = fab_repair_channel(r->base, sw, num);
+    uint32_t channel = fab_repair_channel(r->network, sw, num);
     return channel != FAB_NONE ? r->column.label[channel] : 0;
 }
 
-/* True when living cables join the switch with the column's home. */
-static bool joined(struct proof *p, uint32_t sw)
+/* True if living links connect the switch with the column's destination switch. */
+static bool is_connected(struct proof *p, uint32_t sw)
 {
-    if (!p->islands_known)
+    if (!p->components_known)
         fab_repair_find_components(p->r);
-    p->islands_known = true;
-    return p->r->column.home != FAB_NONE && p->r->island[sw] == p->r->island[p->r->column.home];
+    p->components_known = true;
+    return p->r->column.home != FAB_NONE &&
+           p->r->component[sw] == p->r->component[p->r->column.home];
 }
 
-/* True when an end sends by way of `sw` to an end. */
-static bool serves_ends(struct fab_repair *r, uint32_t sw)
+/* True if an endport sends through `sw` to an endport. */
+static bool carries_endports(struct fab_repair *r, uint32_t sw)
 {
-    const struct fab_repair_network *b = r->base;
-    uint64_t *stack = r->column.heap; /* nothing is pending in a proof */
+    const struct fab_repair_network *b = r->network;
+    uint64_t *stack = r->column.heap; /* the heap is unused in a proof */
     uint32_t count = 0;
-    if (!fab_base_bits_get(b->ends, r->column.lid))
+    if (!fab_base_bits_get(b->is_endport, r->column.lid))
         return false;
     stack[count++] = sw;
     while (count > 0) {
         sw = (uint32_t)stack[--count];
-        if (b->hosts[sw] > 0)
+        if (b->attached[sw] > 0)
             return true;
         for (uint32_t port = b->first[sw] + 1; port < b->first[sw + 1]; port++) {
-            uint32_t from = b->hop[port];
-            if (from != FAB_NONE && from != r->column.home && !fab_base_bits_get(r->dark, port) &&
-                fab_repair_column_entry(&r->column, from) == b->back[port])
+            uint32_t from = b->peer_sw[port];
+            if (from != FAB_NONE && from != r->column.home &&
+                !fab_base_bits_get(r->is_dead, port) &&
+                fab_repair_column_entry(&r->column, from) == b->peer_num[port])
                 stack[count++] = from;
         }
-        if (count == b->n) /* a loop: others find it, too */
+        if (count == b->n) /* a loop, which other checks report */
             return true;
     }
     return false;
 }
 
-/* A way that ends on the way is no fault where no cables lead, or no end sends. */
+/* Excuses a path that ends on its way if no living link connects the switch with the destination,
+ * or no endport sends there. */
 static int excused(struct proof *p, uint32_t sw, int status)
 {
     if (status != FAB_E_INVAL && status != FAB_E_UNREACHABLE)
         return status;
-    if (!joined(p, sw))
+    if (!is_connected(p, sw))
         return FAB_OK;
-    if (p->lost == p->d->lost || serves_ends(p->r, sw))
+    if (p->lost == p->d->lost || carries_endports(p->r, sw))
         return status;
     p->lost++;
     return FAB_OK;
 }
 
-/* Where switches are lifted, the label of a cable that has died may not be the one it had. */
+/* After a relabelling, the label of a dead link may not be the label that it had. */
 static int check_change(struct proof *p, const struct fab_repair_change *change)
 {
     struct fab_repair *r = p->r;
-    int status = change->sw == r->column.home ? FAB_E_INVAL : follow(r, change->sw);
+    int status = change->sw == r->column.home ? FAB_E_INVAL : follow_path(r, change->sw);
     if (status == FAB_OK) {
         uint32_t was = label_of(r, change->sw, change->was);
         uint32_t now = label_of(r, change->sw, change->now);
-        bool as_before = !p->anew && p->d->lifts == 0 && was > 0 && was <= now;
+        bool as_before = !p->other_labels && p->d->relabels == 0 && was > 0 && was <= now;
         return as_before ? FAB_OK : check_arrivals(r, change->sw, now);
     }
     return excused(p, change->sw, status);
 }
 
-/* The changes and (by other labels than before) all entries of one LID that were not the
- * baseline's. */
+/* Checks the changes of one LID and, if the labels are others, all entries of the overlay for it.
+ */
 static int check_column(struct proof *p, uint32_t lid, const struct fab_repair_change *change,
                         size_t changes, const struct fab_repair_entry *entry, size_t entries)
 {
@@ -175,13 +182,13 @@ static int check_column(struct proof *p, uint32_t lid, const struct fab_repair_c
     return status;
 }
 
-/* Labels that differ from the baseline's allow what those do, but over dead cables (lift.c). What
- * is to be looked at beside the changes then is whatever was not the baseline's before. */
+/* Labels after a relabelling allow what the baseline's do, except turns with dead links
+ * (labels/relabel.c). So, beside the changes, only entries of the overlay need to be checked. */
 static int check_columns(struct proof *p)
 {
     const struct fab_repair_delta *d = p->d;
     const struct fab_repair_entry *entry = p->r->entry;
-    size_t entries = p->anew ? p->r->entries : 0;
+    size_t entries = p->other_labels ? p->r->entries : 0;
     int status = fab_repair_relabel_sound(p->r, d) ? FAB_OK : FAB_E_INVAL;
     for (size_t c = 0, e = 0; status == FAB_OK && (c < d->changes || e < entries);) {
         uint32_t of_change = c < d->changes ? d->change[c].lid : FAB_NONE;
@@ -201,7 +208,7 @@ static int check_columns(struct proof *p)
 
 /* ---- entries that should have changed -------------------------------------------------------- */
 
-/* The changes of each switch, to be found by switch and LID. */
+/* True if the entry is among the changes. key: switch << 32 | LID, ascending. */
 static bool is_changed(const uint64_t *key, size_t count, uint32_t sw, uint32_t lid)
 {
     uint64_t wanted = (uint64_t)sw << 32 | lid;
@@ -216,12 +223,12 @@ static bool is_changed(const uint64_t *key, size_t count, uint32_t sw, uint32_t 
     return low < count && key[low] == wanted;
 }
 
-/* An entry that does not change, by the new tables. */
-static int check_way(struct proof *p, uint32_t lid, uint32_t sw)
+/* Checks the path of an unchanged entry by the new tables. */
+static int check_path(struct proof *p, uint32_t lid, uint32_t sw)
 {
     const struct fab_repair_delta *d = p->d;
     size_t low = 0, high = d->changes;
-    while (low < high) { /* the first change of the LID */
+    while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (d->change[middle].lid < lid)
             low = middle + 1;
@@ -231,67 +238,54 @@ static int check_way(struct proof *p, uint32_t lid, uint32_t sw)
     fab_repair_column_begin(p->r, p->lft, lid);
     for (; low < d->changes && d->change[low].lid == lid; low++)
         fab_repair_column_set(p->r, d->change[low].sw, d->change[low].now);
-    int status = excused(p, sw, follow(p->r, sw));
+    int status = excused(p, sw, follow_path(p->r, sw));
     fab_repair_column_end(p->r);
     return status;
 }
 
-/* The entries of a switch that lead into a cable that died. */
+/* Checks the unchanged entries of a switch that lead into a newly dead link. */
 static int check_row(struct proof *p, uint32_t sw, const bool died[256], const uint64_t *key,
                      size_t count)
 {
     struct fab_repair *r = p->r;
     const uint8_t *row = fab_target_lft_row(p->lft, sw);
     int status = FAB_OK;
-    for (uint32_t lid = 1; status == FAB_OK && lid <= r->base->top; lid++) {
-        if (!died[row[lid]] || r->base->home[lid] == FAB_NONE || r->base->home[lid] == sw ||
-            r->alive[r->base->home[lid]] == 0 || is_changed(key, count, sw, lid))
+    for (uint32_t lid = 1; status == FAB_OK && lid <= r->network->top; lid++) {
+        if (!died[row[lid]] || r->network->home[lid] == FAB_NONE || r->network->home[lid] == sw ||
+            r->alive[r->network->home[lid]] == 0 || is_changed(key, count, sw, lid))
             continue;
         *p->at = (struct fab_repair_change){.lid = lid, .sw = sw, .was = row[lid], .now = row[lid]};
-        status = check_way(p, lid, sw);
+        status = check_path(p, lid, sw);
     }
     return status;
-}
-
-static bool was_dead(const struct fab_repair *r, uint32_t port)
-{
-    size_t low = 0, high = r->deads;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (r->dead[middle] < port)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < r->deads && r->dead[low] == port;
 }
 
 static bool any_revived(const struct fab_repair *r)
 {
     for (size_t i = 0; i < r->deads; i++) {
-        if (!fab_base_bits_get(r->dark, r->dead[i]))
+        if (!fab_base_bits_get(r->is_dead, r->dead[i]))
             return true;
     }
     return false;
 }
 
-/* Cables that died; all dead ones, when some are back, or labels are others: who was cut off may be
- * so no more.
- * key: switch << 32 | LID of all changes, ascending. */
+/* Checks the entries that lead into newly dead links. If links came back, or the labels are
+ * others, into all dead links: a switch that was cut off may be connected again. key: switch << 32
+ * | LID of all changes, ascending. */
 static int check_dead(struct proof *p, const uint64_t *key, size_t count)
 {
     const struct fab_repair *r = p->r;
-    const struct fab_repair_network *b = r->base;
+    const struct fab_repair_network *b = r->network;
     const struct fab_repair_delta *d = p->d;
-    bool all = p->anew || any_revived(r);
+    bool all = p->other_labels || any_revived(r);
     int status = FAB_OK;
     for (size_t i = 0; status == FAB_OK && i < d->deads;) {
-        uint32_t sw = b->hop[fab_repair_peer_port(b, d->dead[i])];
+        uint32_t sw = fab_repair_switch_of(b, d->dead[i]);
         bool died[256] = {false}, any = false;
         for (; i < d->deads && d->dead[i] < b->first[sw + 1]; i++) {
-            bool new = all || !was_dead(r, d->dead[i]);
-            died[d->dead[i] - b->first[sw]] = new;
-            any = any || new;
+            bool newly_dead = all || !fab_repair_was_dead(r, d->dead[i]);
+            died[d->dead[i] - b->first[sw]] = newly_dead;
+            any = any || newly_dead;
         }
         if (any && r->alive[sw] > 0)
             status = check_row(p, sw, died, key, count);
@@ -299,16 +293,16 @@ static int check_dead(struct proof *p, const uint64_t *key, size_t count)
     return status;
 }
 
-/* Entries that lead into a cable that is back, and stay: those of switches that were cut off. */
+/* Checks unchanged entries that lead into a link that comes back; their switches were cut off. */
 static int check_revived(struct proof *p, const uint64_t *key, size_t count)
 {
     struct fab_repair *r = p->r;
-    const struct fab_repair_network *b = r->base;
+    const struct fab_repair_network *b = r->network;
     int status = FAB_OK;
     for (size_t i = 0; i < r->deads; i++) {
-        uint32_t channel = r->dead[i], sw = b->hop[fab_repair_peer_port(b, channel)];
+        uint32_t channel = r->dead[i], sw = fab_repair_switch_of(b, channel);
         const uint8_t *row = fab_target_lft_row(p->lft, sw);
-        if (fab_base_bits_get(r->dark, channel))
+        if (fab_base_bits_get(r->is_dead, channel))
             continue;
         for (uint32_t lid = 1; status == FAB_OK && lid <= b->top; lid++) {
             if (row[lid] != channel - b->first[sw] || b->home[lid] == FAB_NONE ||
@@ -316,13 +310,13 @@ static int check_revived(struct proof *p, const uint64_t *key, size_t count)
                 continue;
             *p->at = (struct fab_repair_change){.lid = lid, .sw = sw, .was = row[lid]};
             p->at->now = row[lid];
-            status = check_way(p, lid, sw);
+            status = check_path(p, lid, sw);
         }
     }
     return status;
 }
 
-/* Entries that drop since an earlier repair, and stay. */
+/* Checks unchanged entries that drop packets since an earlier repair. */
 static int check_dropping(struct proof *p, const uint64_t *key, size_t count)
 {
     const struct fab_repair *r = p->r;
@@ -333,7 +327,7 @@ static int check_dropping(struct proof *p, const uint64_t *key, size_t count)
             continue;
         *p->at =
             (struct fab_repair_change){.lid = e->lid, .sw = e->sw, .was = e->now, .now = e->now};
-        status = check_way(p, e->lid, e->sw);
+        status = check_path(p, e->lid, e->sw);
     }
     return status;
 }
@@ -349,8 +343,8 @@ static int check_all(struct proof *p)
     if (status == FAB_OK) {
         for (size_t i = 0; i < d->changes; i++)
             key[i] = (uint64_t)d->change[i].sw << 32 | d->change[i].lid;
-        /* By LID already. */
-        unsigned bits = 32 - (unsigned)__builtin_clz(p->r->base->n | 1);
+        /* They are in the order of LIDs already. */
+        unsigned bits = 32 - (unsigned)__builtin_clz(p->r->network->n | 1);
         const uint64_t *sorted = fab_repair_radix_sort(key, room, d->changes, 32, bits);
         status = check_dead(p, sorted, d->changes);
         if (status == FAB_OK)
@@ -368,7 +362,7 @@ int fab_repair_prove(struct fab_repair *r, const struct fab_lft *lft,
 {
     struct fab_repair_change at = {0};
     struct proof p = {
-        .r = r, .lft = lft, .d = d, .at = &at, .anew = fab_repair_labels_differ(r, d)};
+        .r = r, .lft = lft, .d = d, .at = &at, .other_labels = fab_repair_labels_differ(r, d)};
     fab_repair_apply_dead(r, d);
     int status = check_all(&p);
     fab_repair_undo_dead(r, d);

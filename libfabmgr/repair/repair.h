@@ -1,30 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Repair: what changes in the tables in force when cables between switches fail or come back, the
- * proof of it, and the order of the writes, all in time proportional to the change.
+ * Repair: which table entries change when links between switches (ISLs) fail or come back, the
+ * proof that the new tables are correct, and the order of the table writes. All of it takes time
+ * proportional to the change, not to the fabric.
  *
- * The baseline is what an engine (any) computed for a fabric. Tables in force are always
- * repair(baseline, dead cables), a pure function: neither the order of faults nor what was in
- * between has an influence, and with no cable dead it is the baseline, byte for byte. Service
- * levels never change.
+ * The baseline is what a routing engine (any) computed for a fabric. The active tables, those that
+ * the switches hold, are always repair(baseline, dead links). That is a pure function: neither the
+ * order of the faults nor the states in between have an influence, and with no dead link the
+ * active tables equal the baseline byte for byte. A repair never changes service levels.
  *
- * Everything rests on labels: every channel (a cable between switches in one direction, on one
- * lane) has a number such that packets which use a channel go on by channels of greater numbers
- * only, in the baseline and after every repair. Tables of that kind have no loop, and no cycle of
- * channels that wait for each other (Dally & Seitz 1987), and each entry can be judged by its
- * neighbours alone. Up*|down* routing gives such labels by its order of the switches; for other
- * engines a topological order of the channel dependency graph is one.
+ * The proof rests on labels. A channel is an ISL in one direction, on one virtual lane. Each
+ * channel has a number, its label, such that packets which use a channel continue only on channels
+ * with greater labels, in the baseline and after every repair. Such tables contain no loop, and
+ * their channel dependency graph contains no cycle (Dally & Seitz 1987). Each entry can be judged
+ * by the entries of the neighbours alone. For up/down routing, the order of the switches yields
+ * such labels; for other engines, a topological order of the channel dependency graph does.
  *
- * A repair knows fabric and dead cables by the ids of the fabric it was made for. A fabric that has
- * something new (a switch, a cable that was not there or not up) needs a new baseline.
+ * A repair names switches, ports and dead links by the ids of the fabric that it was made for. A
+ * fabric with something new (a switch, or a link that did not exist or was not up) needs a new
+ * baseline.
  *
  * Typical use, on one thread:
  *     fab_repair_new(&in, &r)                           in idle time
- *     fab_repair_plan(r, &lft, dead, count, &delta)     for each change of the set of dead cables
+ *     fab_repair_plan(r, &lft, dead, count, &delta)     for each change of the set of dead links
  *     fab_repair_prove(r, &lft, &delta, &witness)
  *     fab_repair_order(r, &lft, &delta)                 delta.write[]: what to send
  *     fab_repair_commit(r, &lft, &delta)                patches the tables in place
- * A contingency is the same without commit, on a twin if on another thread.
+ * A contingency plan is the same without the commit, on a clone if another thread makes it.
  */
 #ifndef LIBFABMGR_REPAIR_REPAIR_H
 #define LIBFABMGR_REPAIR_REPAIR_H
@@ -43,90 +45,100 @@ struct fab_repair_input {
     const struct fab_fabric *fabric;
     const struct fab_policy *policy;
     const struct fab_lids *lids;
-    const struct fab_lft *lft; /* the baseline, good by fab_verify */
-    const struct fab_vls *vls; /* NULL: one lane */
+    const struct fab_lft *lft; /* the baseline; fab_verify found it good */
+    const struct fab_vls *vls; /* NULL: one VL */
 };
-/* Costs a look at all entries, and memory that fab_repair_memory tells; refers to nothing of the
- * input afterwards. UNSUPPORTED: there are no labels (why[]: a sentence); NOMEM. */
+/* Reads every table entry once. The result refers to nothing of the input. Returns UNSUPPORTED (no
+ * labels exist for these tables; why[] receives a sentence), INVAL (tables or LIDs belong to
+ * another fabric) or NOMEM. */
 int fab_repair_new(const struct fab_repair_input *in, struct fab_repair **ret, char *why,
                    size_t why_len);
 void fab_repair_free(struct fab_repair *r);
-/* The same state once more, to work with on another thread; what does not change is shared. */
+/* Copies the state, so that another thread can work with the copy; both share what never changes.
+ * Returns NOMEM. */
 int fab_repair_clone(const struct fab_repair *r, struct fab_repair **ret);
-size_t fab_repair_memory(const struct fab_repair *r); /* bytes, with what is shared */
-size_t
-fab_repair_overlay_size(const struct fab_repair *r); /* entries in force unlike the baseline */
-/* How the labels were found, for people: "order of the ranks", ... */
+size_t fab_repair_memory(const struct fab_repair *r); /* bytes, the shared part included */
+/* The number of active entries that differ from the baseline. */
+size_t fab_repair_overlay_size(const struct fab_repair *r);
+/* Says how the labels were found, for a log line: "order of the ranks", ... */
 const char *fab_repair_label_source(const struct fab_repair *r);
 
 struct fab_repair_change {
     uint32_t lid, sw;
     uint8_t was, now; /* ports */
-    bool stale;       /* an entry that must drop (was: NO_ROUTE) when cables come up, until others
-                         have their new entries: of a switch that was cut off, and leads into such
-                         a cable; or of a detour that the labels allow no more */
+    bool stale; /* The entry must drop packets (was: NO_ROUTE) from before links come up until other
+                   switches have their new entries. Either its switch was cut off and the entry
+                   leads into such a link, or the new labels no longer allow the detour that it is
+                   part of. */
 };
-/* One table block to be written. */
+/* One LFT block to write. */
 struct fab_repair_write {
     uint32_t sw, block;
-    uint32_t step;           /* sent when all writes of lesser steps are answered; from 0 */
-    uint32_t entries;        /* that this write changes */
-    uint64_t weight;         /* hosts at the switch times entries: more is more urgent */
-    uint32_t first, changes; /* of the block: by_write[first..first + changes) */
-    uint64_t keep;  /* a bit for each entry that stays as it was; a later write changes it */
-    uint64_t drain; /* a bit for each entry that drops until a later write: no order is safe */
-    bool early;     /* to be answered before cables that are back carry traffic (Active) */
+    uint32_t step;    /* the manager sends it when all writes of lower steps are answered; from 0 */
+    uint32_t entries; /* entries that this write changes */
+    uint64_t weight;  /* endports at the switch times entries; a greater weight is more urgent */
+    uint32_t first, changes; /* the block's changes: by_write[first..first + changes) */
+    uint64_t keep;  /* a bit for each entry that keeps its old value; a later write changes it */
+    uint64_t drain; /* a bit for each entry that drops packets until a later write, because no order
+                       is safe */
+    bool early; /* to be answered before the links that come back carry traffic (state Active) */
 };
 struct fab_repair_delta {
-    struct fab_repair_change *change; /* by LID, then as found */
+    struct fab_repair_change *change; /* by LID, then in the order of discovery */
     size_t changes;
-    struct fab_repair_write *write; /* in the order to send; fab_repair_order */
+    struct fab_repair_write *write; /* in sending order; filled by fab_repair_order */
     size_t writes;
-    uint32_t *by_write; /* [changes] their indices, by switch, then LID */
-    size_t blocks;      /* that differ: writes beyond are parts */
-    uint32_t steps;     /* 1: any order is safe */
-    size_t drained;     /* entries, stale ones among them */
-    size_t cut;     /* entries (switch, LID) that no cables join any more: they stay as they are */
-    size_t lost;    /* entries that cables join but the labels do not, that matter to no packet
-                       from end to end (a spine to a spine): it takes an engine, soon */
-    uint32_t *dead; /* ports, both ends, ascending */
+    uint32_t *by_write; /* indices of change[], by switch, then LID */
+    size_t blocks;  /* that differ; if there are more writes, some blocks are written in parts */
+    uint32_t steps; /* 1: any order is safe */
+    size_t drained; /* entries that drop packets for a time, stale ones included */
+    size_t cut;     /* entries that keep their value: no living link connects switch and LID */
+    size_t lost; /* entries whose switch is connected with the LID but has no path that the labels
+                    allow. No endport sends to an endport through them (a spine to another spine).
+                    An engine should compute anew soon. */
+    uint32_t *dead; /* ports at both ends of the dead links, ascending */
     size_t deads;
-    struct fab_repair_entry *entry; /* all entries unlike the baseline, then; private */
+    struct fab_repair_entry *entry; /* private: all entries that will differ from the baseline */
     size_t entries;
-    struct fab_repair_relabel
-        *lift; /* how labels differ from those of the baseline, then; private */
-    size_t lifts;
-    uint32_t set; /* which labels; private */
+    struct fab_repair_relabel *relabel; /* private: how labels will differ from the baseline's */
+    size_t relabels;
+    uint32_t label_set; /* private: which set of labels */
 };
 
-/* What changes when exactly the cables of these ports (either end, any order, more than once is
- * fine; those to ends change nothing) are dead. lft: the tables in force, as the last commit left
- * them. UNSUPPORTED: some switches have no way left that the labels allow (why[]: a sentence), and
- * ends send there: it takes an engine. NOMEM. */
+/* Computes what changes when exactly the links of these ports are dead. A link may be named by
+ * either port, more than once and in any order; links to endports change nothing. `lft` holds the
+ * active tables, as the last commit left them. Returns UNSUPPORTED if some switch with endports
+ * has no path left that the labels allow (why[] receives a sentence): then an engine must compute
+ * new tables. Also INVAL (tables of another fabric) and NOMEM. */
 int fab_repair_plan(struct fab_repair *r, const struct fab_lft *lft, const uint32_t *dead,
                     size_t count, struct fab_repair_delta *ret, char *why, size_t why_len);
 void fab_repair_delta_fini(struct fab_repair_delta *d);
 
-/* Proof of a delta from its entries and the tables alone, given that the tables in force are good:
- * every changed entry leads to its destination over living cables, by ascending labels and in no
- * more than max_hops, from each neighbour that sends there it is reached by ascending labels, and
- * no entry leads into a dead cable unless nothing joins the switch with the destination, or no end
- * sends to an end that way (at most d->lost). OK;
- * otherwise what is wrong, as fab_witness.kind (UNREACHABLE, LOOP, CYCLE, LIMIT, INVAL), and
- * *ret_at, the entry; NOMEM. */
+/* Proves a delta from its entries, the labels and the tables alone, given that the active tables
+ * are good. It checks that
+ *   - every changed entry leads to its destination over living links, by ascending labels, and
+ *     within
+ *     max_hops;
+ *   - every neighbour that sends to the switch of a changed entry does so by a lower label;
+ *   - no entry leads into a dead link, unless no living link connects its switch with the
+ *     destination,
+ *     or no endport sends to an endport that way (at most d->lost).
+ * Returns OK, NOMEM, or what is wrong as in fab_witness.kind: UNREACHABLE, LOOP, CYCLE, LIMIT or
+ * INVAL (an entry leads into a dead link). *ret_at receives the failing entry. */
 int fab_repair_prove(struct fab_repair *r, const struct fab_lft *lft,
                      const struct fab_repair_delta *d, struct fab_repair_change *ret_at);
 
-/* Fills d->write: the blocks that differ, in steps such that after each single write, in whatever
- * order within a step, no loop and no cycle of dependencies is possible and nothing that works is
- * lost; the most urgent first. NOMEM. */
+/* Fills d->write with the blocks that differ, in steps. Whatever the order of the writes within a
+ * step, after each single write the tables have no loop and no cycle of channel dependencies, and
+ * no working path is lost. The most urgent write of a step comes first. Returns NOMEM. */
 int fab_repair_order(struct fab_repair *r, const struct fab_lft *lft, struct fab_repair_delta *d);
-/* The 64 bytes of a write. lft: the tables before, or after the delta was committed. */
+/* Gives the 64 entries of a write. `lft` may be the tables before or after the commit of the
+ * delta. */
 void fab_repair_write_bytes(const struct fab_lft *lft, const struct fab_repair_delta *d,
                             const struct fab_repair_write *w, uint8_t ret[FAB_LFT_BLOCK]);
 
-/* Patches the tables in force and makes the delta's dead cables the present ones; takes what is
- * private from the delta, which stays to be read. */
+/* Patches the active tables, and makes the delta's dead links the present ones. Takes the private
+ * parts out of the delta; its public parts stay readable. */
 void fab_repair_commit(struct fab_repair *r, struct fab_lft *lft, struct fab_repair_delta *d);
 
 #endif

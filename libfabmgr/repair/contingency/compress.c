@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Squeezing packed plans. A plan for a cable says nearly the same thing for each of hundreds of
- * switches; told as differences (pack.c) that is the same bytes again and again. So bytes that were
- * there before are said by how far back they begin and how many they are (Ziv & Lempel 1977, with
- * the last place of each four bytes as the only one that is tried):
+ * Compression of encoded plans. A plan for a link repeats nearly the same differences for each of
+ * hundreds of switches (encode.c). So bytes that occurred before are replaced by their distance
+ * and number (Ziv & Lempel 1977; of the places where the same four bytes occurred, only the last
+ * one is tried):
  *
- *     bytes when unsqueezed, then until so many are there:
- *     how many bytes are new, these, how many come again, from how far back
+ *     the number of uncompressed bytes; then, until that many are there:
+ *     the number of new bytes, these bytes, the number of repeated bytes, their distance back
  *
- * All numbers are of 7 bits a byte, the least first. The copy may run into itself, which is how one
- * record becomes six hundred. What is read here was written here; nothing comes from outside.
+ * All numbers have 7 bits a byte, the lowest first. A copy may overlap its own output, which is
+ * how one record becomes six hundred. The input of the decompression was written here; none comes
+ * from outside.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,26 +19,27 @@
 #include "libfabmgr/repair/contingency/contingency.h"
 
 #define SLOT_BITS 12
-#define LEAST 4 /* bytes again that are worth saying */
+#define MIN_REPEAT 4 /* shortest repetition that is worth encoding */
 
-struct squeezing {
+struct compression {
     const uint8_t *raw;
     uint32_t len;
-    uint32_t slot[1 << SLOT_BITS]; /* place + 1 of four bytes, by their hash */
+    uint32_t slot[1 << SLOT_BITS]; /* position + 1 of four bytes, by their hash */
 };
 
-/* Where the four bytes at `at` were last, or FAB_NONE; remembers them. */
-static uint32_t before(struct squeezing *s, uint32_t at)
+/* The position where the four bytes at `at` occurred last, or FAB_NONE. Remembers this one. */
+static uint32_t previous(struct compression *s, uint32_t at)
 {
     uint32_t four;
     memcpy(&four, s->raw + at, sizeof(four));
     uint32_t *slot = &s->slot[four * 0x9e3779b1u >> (32 - SLOT_BITS)];
     uint32_t place = *slot;
     *slot = at + 1;
-    return place > 0 && memcmp(s->raw + place - 1, s->raw + at, LEAST) == 0 ? place - 1 : FAB_NONE;
+    return place > 0 && memcmp(s->raw + place - 1, s->raw + at, MIN_REPEAT) == 0 ? place - 1
+                                                                                 : FAB_NONE;
 }
 
-static uint8_t *put_piece(uint8_t *to, const struct squeezing *s, uint32_t first, uint32_t at)
+static uint8_t *put_piece(uint8_t *to, const struct compression *s, uint32_t first, uint32_t at)
 {
     to = fab_repair_put_number(to, at - first);
     memcpy(to, s->raw + first, at - first);
@@ -46,20 +48,20 @@ static uint8_t *put_piece(uint8_t *to, const struct squeezing *s, uint32_t first
 
 int fab_repair_compress(const uint8_t *raw, uint32_t len, uint8_t **ret, uint32_t *ret_len)
 {
-    struct squeezing *s = calloc(1, sizeof(*s));
-    /* New bytes cost themselves and two numbers for each LEAST bytes that come again, at most. */
-    uint8_t *most = malloc((size_t)len * 3 + 32), *to = most;
-    if (s == NULL || most == NULL) {
+    struct compression *s = calloc(1, sizeof(*s));
+    /* At buffer, each MIN_REPEAT repeated bytes cost two numbers beside the new bytes. */
+    uint8_t *buffer = malloc((size_t)len * 3 + 32), *to = buffer;
+    if (s == NULL || buffer == NULL) {
         free(s);
-        free(most);
+        free(buffer);
         return FAB_E_NOMEM;
     }
     s->raw = raw;
     s->len = len;
     to = fab_repair_put_number(to, len);
     uint32_t first = 0;
-    for (uint32_t at = 0; at + LEAST <= len;) {
-        uint32_t place = before(s, at), again = LEAST;
+    for (uint32_t at = 0; at + MIN_REPEAT <= len;) {
+        uint32_t place = previous(s, at), again = MIN_REPEAT;
         if (place == FAB_NONE) {
             at++;
             continue;
@@ -75,9 +77,9 @@ int fab_repair_compress(const uint8_t *raw, uint32_t len, uint8_t **ret, uint32_
     if (first < len)
         to = put_piece(to, s, first, len);
     free(s);
-    uint8_t *less = realloc(most, (size_t)(to - most));
-    *ret_len = (uint32_t)(to - most);
-    *ret = less != NULL ? less : most;
+    uint8_t *shrunk = realloc(buffer, (size_t)(to - buffer));
+    *ret_len = (uint32_t)(to - buffer);
+    *ret = shrunk != NULL ? shrunk : buffer;
     return FAB_OK;
 }
 
@@ -85,7 +87,7 @@ static void copy_again(uint8_t *to, size_t back, size_t count)
 {
     size_t done = back < count ? back : count;
     memcpy(to, to - back, done);
-    for (; done < count; done += done) /* twice as much each time */
+    for (; done < count; done += done) /* doubles each time */
         memcpy(to + done, to, done < count - done ? done : count - done);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The maker of contingencies, and the collection of them. The maker owns all that it works with,
- * so that its thread is nobody's concern. A collection knows for which state of which repair its
- * plans were made: any commit makes them worthless, and they are not given out from then on.
+ * The maker of contingencies, and their collection. The maker owns all data that it works with, so
+ * it may run on any thread. The collection remembers for which state of which repair its plans
+ * were made; after any commit they are worthless, and it returns none of them.
  */
 #include "libfabmgr/repair/contingency/contingency.h"
 
@@ -12,48 +12,35 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/repair/internal.h"
 
-#define BLOCK_OVERHEAD 16 /* what an allocation costs beside its bytes, about */
+#define BLOCK_OVERHEAD 16 /* bytes that an allocation costs beside its contents, about */
 
 struct fab_repair_contingency_maker {
     struct fab_repair *r;
     struct fab_lft lft;
     struct fab_repair_load load;
-    uint32_t port, sw; /* to look at next */
+    uint32_t port, sw; /* the next ones to consider */
     uint32_t cases;
 };
 
 /* ---- the maker ------------------------------------------------------------------------------- */
 
-static bool is_dead(const struct fab_repair *r, uint32_t port)
-{
-    size_t low = 0, high = r->deads;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (r->dead[mid] < port)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low < r->deads && r->dead[low] == port;
-}
-
 static bool is_living(const struct fab_repair *r, uint32_t port)
 {
-    return r->base->hop[port] != FAB_NONE && !is_dead(r, port);
+    return r->network->peer_sw[port] != FAB_NONE && !fab_repair_was_dead(r, port);
 }
 
 static bool is_case(const struct fab_repair *r, uint32_t port)
 {
-    return is_living(r, port) && port < fab_repair_peer_port(r->base, port);
+    return is_living(r, port) && port < fab_repair_peer_port(r->network, port);
 }
 
 static uint32_t count_cases(const struct fab_repair *r)
 {
     uint32_t cases = 0;
-    for (uint32_t port = 0; port < r->base->ports; port++)
+    for (uint32_t port = 0; port < r->network->ports; port++)
         cases += is_case(r, port);
-    for (uint32_t sw = 0; sw < r->base->n; sw++)
-        cases += r->base->degree[sw] > 0;
+    for (uint32_t sw = 0; sw < r->network->n; sw++)
+        cases += r->network->degree[sw] > 0;
     return cases;
 }
 
@@ -94,9 +81,9 @@ size_t fab_repair_contingency_memory(const struct fab_repair_contingency_maker *
 {
     const struct fab_repair_load *l = &m->load;
     size_t a_port = sizeof(*l->load) + sizeof(*l->change) + sizeof(*l->order);
-    return sizeof(*m) + m->lft.stride * m->lft.switch_count + a_port * m->r->base->ports +
+    return sizeof(*m) + m->lft.stride * m->lft.switch_count + a_port * m->r->network->ports +
            l->mark_room * sizeof(*l->marked) + fab_repair_memory(m->r) -
-           fab_repair_network_memory(m->r->base);
+           fab_repair_network_memory(m->r->network);
 }
 
 int fab_repair_contingency_set_tables(struct fab_repair_contingency_maker *m,
@@ -124,9 +111,9 @@ uint64_t fab_repair_contingency_load(const struct fab_repair_contingency_maker *
 
 /* ---- one case -------------------------------------------------------------------------------- */
 
-static bool choose(struct fab_repair_contingency_maker *m, struct fab_repair_contingency *ret)
+static bool choose_case(struct fab_repair_contingency_maker *m, struct fab_repair_contingency *ret)
 {
-    const struct fab_repair_network *b = m->r->base;
+    const struct fab_repair_network *b = m->r->network;
     while (m->port < b->ports && !is_case(m->r, m->port))
         m->port++;
     if (m->port < b->ports) {
@@ -142,11 +129,11 @@ static bool choose(struct fab_repair_contingency_maker *m, struct fab_repair_con
     return true;
 }
 
-/* What is dead then. */
+/* The links that are dead in this case. */
 static int list_dead(const struct fab_repair *r, const struct fab_repair_contingency *c,
                      uint32_t **ret, size_t *ret_count)
 {
-    const struct fab_repair_network *b = r->base;
+    const struct fab_repair_network *b = r->network;
     uint32_t first = c->is_switch ? b->first[c->id] + 1 : c->id;
     uint32_t end = c->is_switch ? b->first[c->id + 1] : c->id + 1;
     uint32_t *dead = fab_base_alloc_array(r->deads + end - first, sizeof(*dead));
@@ -160,11 +147,11 @@ static int list_dead(const struct fab_repair *r, const struct fab_repair_conting
     return FAB_OK;
 }
 
-/* All ends but those of the island that has most of them. */
+/* Counts the endports and switches outside the component with the most endports. */
 static int count_lost(struct fab_repair *r, const struct fab_repair_delta *d,
                       struct fab_repair_contingency *c)
 {
-    const struct fab_repair_network *b = r->base;
+    const struct fab_repair_network *b = r->network;
     struct {
         uint32_t ends, switches;
     } *of = calloc((size_t)b->n + 1, sizeof(*of)), all = {0};
@@ -175,10 +162,10 @@ static int count_lost(struct fab_repair *r, const struct fab_repair_delta *d,
     fab_repair_find_components(r);
     fab_repair_undo_dead(r, d);
     for (uint32_t sw = 0; sw < b->n; sw++) {
-        uint32_t island = r->island[sw];
-        of[island].ends += b->hosts[sw];
+        uint32_t island = r->component[sw];
+        of[island].ends += b->attached[sw];
         of[island].switches++;
-        all.ends += b->hosts[sw];
+        all.ends += b->attached[sw];
         all.switches++;
     }
     for (uint32_t i = 0; i < b->n; i++) {
@@ -226,7 +213,7 @@ int fab_repair_contingency_next(struct fab_repair_contingency_maker *m, bool kee
     uint32_t *dead = NULL;
     size_t count = 0;
     char why[200];
-    if (!choose(m, &c))
+    if (!choose_case(m, &c))
         return FAB_E_NOT_FOUND;
     int status = list_dead(m->r, &c, &dead, &count);
     if (status == FAB_OK)
@@ -249,13 +236,13 @@ int fab_repair_contingency_next(struct fab_repair_contingency_maker *m, bool kee
 void fab_repair_contingencies_init(struct fab_repair_contingencies *c, const struct fab_repair *r)
 {
     *c = (struct fab_repair_contingencies){
-        .base = fab_repair_network_ref(r->base), .commits = r->commits, .memory = sizeof(*c)};
+        .network = fab_repair_network_ref(r->network), .commits = r->commits, .memory = sizeof(*c)};
 }
 
 bool fab_repair_contingencies_valid(const struct fab_repair_contingencies *c,
                                     const struct fab_repair *r)
 {
-    return c->base == r->base && c->commits == r->commits;
+    return c->network == r->network && c->commits == r->commits;
 }
 
 void fab_repair_contingencies_fini(struct fab_repair_contingencies *c)
@@ -263,7 +250,7 @@ void fab_repair_contingencies_fini(struct fab_repair_contingencies *c)
     for (size_t i = 0; i < c->count; i++)
         free(c->row[i].plan);
     free(c->row);
-    fab_repair_network_unref(c->base);
+    fab_repair_network_unref(c->network);
     *c = (struct fab_repair_contingencies){0};
 }
 
@@ -304,8 +291,8 @@ static const struct fab_repair_contingency *find(const struct fab_repair_conting
 const struct fab_repair_contingency *
 fab_repair_contingencies_link(const struct fab_repair_contingencies *c, uint32_t port)
 {
-    const struct fab_repair_network *b = c->base;
-    if (b == NULL || port >= b->ports || b->hop[port] == FAB_NONE)
+    const struct fab_repair_network *b = c->network;
+    if (b == NULL || port >= b->ports || b->peer_sw[port] == FAB_NONE)
         return NULL;
     uint32_t far = fab_repair_peer_port(b, port);
     return find(c->row, c->count - c->switches, port < far ? port : far);
@@ -317,62 +304,62 @@ fab_repair_contingencies_switch(const struct fab_repair_contingencies *c, uint32
     return find(c->row + (c->count - c->switches), c->switches, sw);
 }
 
-/* ---- the plan at hand ------------------------------------------------------------------------ */
+/* ---- finding a stored plan ------------------------------------------------------------------- */
 
-/* Marks them in r->dark, both ends; how many that are. */
-static size_t mark(struct fab_repair *r, const uint32_t *dead, size_t count)
+/* Marks both ports of each link in r->is_dead. Returns how many ports that are. */
+static size_t mark_dead(struct fab_repair *r, const uint32_t *dead, size_t count)
 {
-    const struct fab_repair_network *b = r->base;
+    const struct fab_repair_network *b = r->network;
     size_t marked = 0;
     for (size_t i = 0; i < count; i++) {
-        if (dead[i] >= b->ports || b->hop[dead[i]] == FAB_NONE ||
-            fab_base_bits_get(r->dark, dead[i]))
+        if (dead[i] >= b->ports || b->peer_sw[dead[i]] == FAB_NONE ||
+            fab_base_bits_get(r->is_dead, dead[i]))
             continue;
-        fab_base_bits_set(r->dark, dead[i]);
-        fab_base_bits_set(r->dark, fab_repair_peer_port(b, dead[i]));
+        fab_base_bits_set(r->is_dead, dead[i]);
+        fab_base_bits_set(r->is_dead, fab_repair_peer_port(b, dead[i]));
         marked += 2;
     }
     return marked;
 }
 
-static void unmark(struct fab_repair *r, const uint32_t *dead, size_t count)
+static void unmark_dead(struct fab_repair *r, const uint32_t *dead, size_t count)
 {
-    const struct fab_repair_network *b = r->base;
+    const struct fab_repair_network *b = r->network;
     for (size_t i = 0; i < count; i++) {
-        if (dead[i] >= b->ports || b->hop[dead[i]] == FAB_NONE)
+        if (dead[i] >= b->ports || b->peer_sw[dead[i]] == FAB_NONE)
             continue;
-        fab_base_bits_clear(r->dark, dead[i]);
-        fab_base_bits_clear(r->dark, fab_repair_peer_port(b, dead[i]));
+        fab_base_bits_clear(r->is_dead, dead[i]);
+        fab_base_bits_clear(r->is_dead, fab_repair_peer_port(b, dead[i]));
     }
 }
 
-/* The row of the switch whose living cables these are, or NULL. */
+/* The row of the switch whose living links are exactly the newly dead ones, or NULL. */
 static const struct fab_repair_contingency *row_of_switch(const struct fab_repair_contingencies *c,
                                                           const struct fab_repair *r, uint32_t sw,
-                                                          size_t fresh)
+                                                          size_t newly_dead)
 {
-    const struct fab_repair_network *b = r->base;
+    const struct fab_repair_network *b = r->network;
     size_t living = 0;
     for (uint32_t port = b->first[sw] + 1; port < b->first[sw + 1]; port++) {
         if (!is_living(r, port))
             continue;
-        if (!fab_base_bits_get(r->dark, port))
+        if (!fab_base_bits_get(r->is_dead, port))
             return NULL;
         living += 2;
     }
-    return living == fresh ? fab_repair_contingencies_switch(c, sw) : NULL;
+    return living == newly_dead ? fab_repair_contingencies_switch(c, sw) : NULL;
 }
 
-/* The row of what is dead beside what was, of marked ones. */
+/* The row for what is marked dead in addition to the links that are dead in the active tables. */
 static const struct fab_repair_contingency *row_of(const struct fab_repair_contingencies *c,
                                                    const struct fab_repair *r, const uint32_t *dead,
                                                    size_t count, size_t marked)
 {
-    const struct fab_repair_network *b = r->base;
+    const struct fab_repair_network *b = r->network;
     uint32_t port = FAB_NONE;
     for (size_t i = 0; i < r->deads; i++) {
-        if (!fab_base_bits_get(r->dark, r->dead[i]))
-            return NULL; /* it is back */
+        if (!fab_base_bits_get(r->is_dead, r->dead[i]))
+            return NULL; /* it came back */
     }
     for (size_t i = 0; i < count && port == FAB_NONE; i++)
         port = dead[i] < b->ports && is_living(r, dead[i]) ? dead[i] : FAB_NONE;
@@ -381,18 +368,18 @@ static const struct fab_repair_contingency *row_of(const struct fab_repair_conti
     if (marked - r->deads == 2)
         return fab_repair_contingencies_link(c, port);
     const struct fab_repair_contingency *near =
-        row_of_switch(c, r, b->hop[fab_repair_peer_port(b, port)], marked - r->deads);
-    return near != NULL ? near : row_of_switch(c, r, b->hop[port], marked - r->deads);
+        row_of_switch(c, r, fab_repair_switch_of(b, port), marked - r->deads);
+    return near != NULL ? near : row_of_switch(c, r, b->peer_sw[port], marked - r->deads);
 }
 
-/* All marked ports. */
+/* Lists all marked ports in d->dead. */
 static int list_marked(struct fab_repair *r, struct fab_repair_delta *d, size_t marked)
 {
     d->dead = fab_base_alloc_array(marked, sizeof(*d->dead));
     if (d->dead == NULL)
         return FAB_E_NOMEM;
-    for (size_t word = 0; word < fab_base_bits_words(r->base->ports); word++) {
-        for (uint64_t bits = r->dark[word]; bits != 0; bits &= bits - 1)
+    for (size_t word = 0; word < fab_base_bits_words(r->network->ports); word++) {
+        for (uint64_t bits = r->is_dead[word]; bits != 0; bits &= bits - 1)
             d->dead[d->deads++] = (uint32_t)(word * 64) + (uint32_t)__builtin_ctzll(bits);
     }
     return fab_repair_relabel_find(r, d);
@@ -405,19 +392,19 @@ int fab_repair_contingencies_find(const struct fab_repair_contingencies *c, stru
     struct fab_repair_delta d = {0}, with_dead = {0};
     if (!fab_repair_contingencies_valid(c, r) || c->plans == 0)
         return FAB_E_NOT_FOUND;
-    size_t marked = mark(r, dead, count);
+    size_t marked = mark_dead(r, dead, count);
     const struct fab_repair_contingency *row = row_of(c, r, dead, count, marked);
     int status = row != NULL && row->plan != NULL ? FAB_OK : FAB_E_NOT_FOUND;
     if (status == FAB_OK)
         status = list_marked(r, &with_dead, marked);
-    unmark(r, dead, count);
+    unmark_dead(r, dead, count);
     if (status == FAB_OK)
         status = fab_repair_decode(r, lft, row->plan, &d);
     if (status == FAB_OK) {
         d.dead = with_dead.dead;
         d.deads = with_dead.deads;
-        d.lift = with_dead.lift;
-        d.lifts = with_dead.lifts;
+        d.relabel = with_dead.relabel;
+        d.relabels = with_dead.relabels;
         *ret = d;
     } else {
         fab_repair_delta_fini(&with_dead);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Contingencies: what happens if this cable between switches, or this switch, fails next (N-1
- * analysis), each computed, proved and put in order before it does. A plan at hand is a repair
- * delta in few bytes; to take it back costs a look at what it changes and nothing else.
+ * Contingencies (N-1 analysis): what happens if one link between switches, or one switch, fails
+ * next. Each is computed, proved and ordered before it happens. A stored plan is a repair delta in
+ * few bytes; decoding it costs a read of the entries that it changes and nothing else.
  *
- * A maker works with a twin of the repair and a copy of the tables, on any thread, in small pieces;
- * the collection is of one thread. Plans hold as long as the state that they were made from: a
- * commit, or another baseline, and none is given out any more.
+ * A maker works on a clone of the repair and a copy of the tables, on any thread, in small pieces.
+ * The collection belongs to one thread. Plans are valid for the state that they were made from:
+ * after a commit, or with another baseline, the collection returns none of them.
  *
- *     fab_repair_contingency_begin(r, &m)             cheap: where the repair is
- *     fab_repair_contingency_set_tables(m, &lft)          copies them
- *     while (fab_repair_contingency_prepare(m)) ..    where the traffic is now, in pieces
+ *     fab_repair_contingency_begin(r, &m)             on the thread of the repair; cheap
+ *     fab_repair_contingency_set_tables(m, &lft)      copies them
+ *     while (fab_repair_contingency_prepare(m)) ..    counts paths per link, in pieces
  *     while (fab_repair_contingency_next(m, keep, &c) == FAB_OK)
  *         fab_repair_contingencies_add(&all, &c)
  *     fab_repair_contingencies_find(&all, r, &lft, dead, count, &delta)
@@ -21,20 +21,23 @@
 #include "libfabmgr/repair/repair.h"
 
 enum fab_repair_contingency_outcome {
-    FAB_CONTINGENCY_PLAN,   /* proved */
-    FAB_CONTINGENCY_ENGINE, /* the labels have no way for all that is left: an engine routes anew */
+    FAB_CONTINGENCY_PLAN,   /* a proved plan exists */
+    FAB_CONTINGENCY_ENGINE, /* the labels leave some endports without a path: an engine must
+                               compute new tables */
 };
 struct fab_repair_contingency {
     bool is_switch;
-    uint8_t outcome;   /* enum fab_repair_contingency_outcome; the figures below are 0 for ENGINE */
-    uint32_t id, peer; /* ports of the cable, the lesser first; or the switch, and FAB_NONE */
-    uint32_t lost_ends, lost_switches; /* out of reach of the part with the most ends */
+    uint8_t outcome;   /* enum fab_repair_contingency_outcome; with ENGINE the figures below are
+                          0 */
+    uint32_t id, peer; /* the ports of the link, the lower id first; or the switch id and
+                          FAB_NONE */
+    uint32_t lost_ends, lost_switches; /* cut off from the component with the most endports */
     uint32_t entries, blocks, switches, steps;
-    /* Paths (of each end to each LID of another) on the cable that has most of them, in its busier
-     * direction: its port. Paths of lost ends are counted as if they went on. */
+    /* The most paths (from each endport to each LID of another) on any channel, and that channel's
+     * port. Paths of lost endports count as if they continued. */
     uint64_t load;
     uint32_t busiest;
-    uint8_t *plan; /* packed; NULL: not kept */
+    uint8_t *plan; /* encoded; NULL: not kept */
     uint32_t plan_len;
 };
 
@@ -43,51 +46,54 @@ int fab_repair_contingency_begin(const struct fab_repair *r,
                                  struct fab_repair_contingency_maker **ret); /*NOMEM*/
 void fab_repair_contingency_end(struct fab_repair_contingency_maker *m);
 uint32_t fab_repair_contingency_cases(const struct fab_repair_contingency_maker *m);
-/* Bytes that it holds while it works. */
+/* Bytes of memory that the maker holds. */
 size_t fab_repair_contingency_memory(const struct fab_repair_contingency_maker *m);
 int fab_repair_contingency_set_tables(struct fab_repair_contingency_maker *m,
                                       const struct fab_lft *lft); /* NOMEM */
 bool fab_repair_contingency_prepare(
-    struct fab_repair_contingency_maker *m); /* true: there is more to do */
+    struct fab_repair_contingency_maker *m); /* true: call it again */
 uint64_t fab_repair_contingency_load(
-    const struct fab_repair_contingency_maker *m); /* the worst, as it is now */
-/* The next case: all living cables by port, then all switches by id. keep: with its plan. The
- * caller owns ret->plan. NOT_FOUND: that was all. NOMEM. Others: a repair that failed its proof. */
+    /* the most paths on a channel of the active tables */
+    const struct fab_repair_contingency_maker *m);
+/* Computes the next case: all living links by port id, then all switches by id. keep: stores the
+ * plan, which the caller owns as ret->plan. Returns NOT_FOUND (there are no more cases), NOMEM, or
+ * the code of a repair that failed its proof. */
 int fab_repair_contingency_next(struct fab_repair_contingency_maker *m, bool keep,
                                 struct fab_repair_contingency *ret);
 
 struct fab_repair_contingencies {
-    struct fab_repair_contingency *row; /* [count] in the order of the maker */
+    struct fab_repair_contingency *row; /* [count] in the maker's order */
     size_t count, room, switches;       /* the last `switches` of them are of switches */
-    size_t plans;                       /* that are at hand */
-    size_t memory;                      /* bytes of all this */
-    struct fab_repair_network *base;    /* and the state of it that they hold for */
+    size_t plans;                       /* rows with a stored plan */
+    size_t memory;                      /* bytes of the collection */
+    struct fab_repair_network *network; /* the network and the number of commits that the plans
+                                           are valid for */
     uint64_t commits;
 };
 void fab_repair_contingencies_init(struct fab_repair_contingencies *c, const struct fab_repair *r);
 void fab_repair_contingencies_fini(struct fab_repair_contingencies *c);
-/* True as long as that is its state. */
+/* True as long as the repair is in the state that the plans were made for. */
 bool fab_repair_contingencies_valid(const struct fab_repair_contingencies *c,
                                     const struct fab_repair *r);
-/* Takes over c->plan, also on failure. */
+/* Takes over c->plan, also on failure. Returns NOMEM. */
 int fab_repair_contingencies_add(struct fab_repair_contingencies *all,
                                  const struct fab_repair_contingency *c);
-/* The row of a cable (any port of it) or of a switch, or NULL. */
+/* The row of a link (either port) or of a switch, or NULL. */
 const struct fab_repair_contingency *
 fab_repair_contingencies_link(const struct fab_repair_contingencies *c, uint32_t port);
 const struct fab_repair_contingency *
 fab_repair_contingencies_switch(const struct fab_repair_contingencies *c, uint32_t sw);
-/* As fab_repair_plan, proved and ordered, where it is at hand: change[] is then as the writes have
- * it. NOT_FOUND: it is not, or what it was made for is no more. NOMEM. */
+/* Like fab_repair_plan, fab_repair_prove and fab_repair_order, if a plan for exactly these dead
+ * links is stored; change[] is then in the order of the writes. Returns NOT_FOUND (no such plan,
+ * or its state has passed) or NOMEM. */
 int fab_repair_contingencies_find(const struct fab_repair_contingencies *c, struct fab_repair *r,
                                   const struct fab_lft *lft, const uint32_t *dead, size_t count,
                                   struct fab_repair_delta *ret);
 
-/* ---- private to the room: pack.c, squeeze.c, load.c
- * -------------------------------------------------------
- */
+/* ---- private to the room --------------------------------------------------------------------- */
 
-/* Numbers of 7 bits a byte. */
+/* Variable-length numbers: 7 bits a byte, the lowest first; a set top bit means that more follow.
+ */
 static inline uint8_t *fab_repair_put_number(uint8_t *at, uint64_t n)
 {
     for (; n >= 0x80; n >>= 7)
@@ -104,29 +110,31 @@ static inline uint64_t fab_repair_get_number(const uint8_t **at)
     return n | (uint64_t) * (*at)++ << shift;
 }
 int fab_repair_compress(const uint8_t *raw, uint32_t len, uint8_t **ret, uint32_t *ret_len);
-uint8_t *fab_repair_decompress(const uint8_t *squeezed); /* the caller's; NULL: no memory */
+/* for the caller to free; NULL: no memory */
+uint8_t *fab_repair_decompress(const uint8_t *squeezed);
 
 int fab_repair_encode(const struct fab_repair_delta *d, uint8_t **ret, uint32_t *ret_len);
-/* All but dead[] and the figures of the cut. r: for weights and entries. Packed bytes are ours. */
+/* Fills everything but dead[] and relabel[]. The encoded bytes were written by fab_repair_encode
+ * and are not checked. Returns NOMEM. */
 int fab_repair_decode(struct fab_repair *r, const struct fab_lft *lft, const uint8_t *packed,
                       struct fab_repair_delta *ret);
 
-/* Paths by channel. */
+/* Paths on each channel. */
 struct fab_repair_load {
     uint64_t *load;   /* [ports] */
-    uint64_t *change; /* [ports] of the case at hand, as a difference */
-    uint32_t *order;  /* [ports] channels, the busiest first */
-    uint32_t *marked; /* [ports] channels with a change, some twice */
+    uint64_t *change; /* [ports] difference in the case at hand */
+    uint32_t *order;  /* [ports] channels, the most paths first */
+    uint32_t *marked; /* channels with a change, some of them twice */
     size_t marks, mark_room, channels;
     uint32_t *index; /* [n] */
     uint32_t *stack; /* [n] */
-    uint32_t next;   /* LID to count next */
+    uint32_t next;   /* the LID to count next */
 };
 int fab_repair_load_init(struct fab_repair_load *l, const struct fab_repair *r);
 void fab_repair_load_fini(struct fab_repair_load *l);
 bool fab_repair_load_count(struct fab_repair_load *l, const struct fab_repair *r,
                            const struct fab_lft *lft);
-/* The busiest channel after a delta. NOMEM. */
+/* The channel with the most paths after a delta. Returns NOMEM. */
 int fab_repair_load_after(struct fab_repair_load *l, struct fab_repair *r,
                           const struct fab_lft *lft, const struct fab_repair_delta *d,
                           uint64_t *ret_load, uint32_t *ret_channel);

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Deltas in few bytes. Numbers are of 7 bits a byte, the least first, and signed ones zigzag. A
- * delta is: changes, blocks, steps, cut, lost, labels, writes; then the writes as they are to be
- * sent, each a byte of flags, and how far its switch, step and block are from those of the write
- * before. The first write of a block brings the changes: how many, and for each its place in the
- * block and the new port, a byte each, less those of the change before. A second part of a block
- * says instead where these changes are and how many are its own. What comes of that is squeezed
- * (squeeze.c): a leaf's cable of a tree of 11,664 hosts 1,764 entries, 895 writes, 1 kB.
+ * Deltas encoded in few bytes. Numbers have 7 bits a byte, the lowest first; signed ones are
+ * zigzag coded. A delta consists of the numbers of changes, blocks, steps, cut and lost entries,
+ * its set of labels, and the number of writes; then come the writes in sending order. A write is a
+ * byte of flags and the distances of its switch, step and block from those of the write before.
+ * The first write of a block contains the changes: their number, and for each one its position in
+ * the block and the new port, a byte each, as differences from the change before. A second part of
+ * a block instead names where these changes are, and how many of them are its own. The result is
+ * compressed (compress.c). For a leaf switch's link in a tree of 11,664 endports, 1,764 entries in
+ * 895 writes take 1 kB.
  *
- * What the entries were is not in it: they are read when it is unpacked, which brings the blocks
- * into the caches in time for the writes.
+ * The old entries are not stored. Decoding reads them from the tables, which brings the blocks
+ * into the cache in time for the writes.
  */
 #include <string.h>
 
@@ -18,10 +20,12 @@
 #include "libfabmgr/repair/contingency/contingency.h"
 #include "libfabmgr/repair/internal.h"
 
-#define AGAIN 1 /* its changes have come */
+#define SHARES 1 /* its changes are those of an earlier write */
 #define KEEPS 2
 #define DRAINS 4
-#define MOST 64 /* bytes of a write without its changes: 3 * 5 + 3 * 10 + 1 and some */
+#define WRITE_BYTES                                                                                \
+    64 /* raw bytes of a write without its changes: a flag, three 5-byte and three                 \
+   10-byte numbers, and spare */
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
@@ -37,7 +41,7 @@ static uint32_t get_step(const uint8_t **at, uint32_t from)
     return far & 1 ? from - (uint32_t)((far + 1) >> 1) : from + (uint32_t)(far >> 1);
 }
 
-/* ---- packing --------------------------------------------------------------------------------- */
+/* ---- encoding -------------------------------------------------------------------------------- */
 
 static uint8_t *put_changes(uint8_t *at, const struct fab_repair_delta *d,
                             const struct fab_repair_write *w)
@@ -54,7 +58,7 @@ static uint8_t *put_changes(uint8_t *at, const struct fab_repair_delta *d,
     return at;
 }
 
-/* moved: [changes] where the changes of the write that begins there are when unpacked, or NONE. */
+/* moved: [changes] where decoding puts the changes of the write that begins there, or FAB_NONE. */
 static uint8_t *put_write(uint8_t *at, const struct fab_repair_delta *d,
                           const struct fab_repair_write *w, uint32_t *moved, uint32_t *placed)
 {
@@ -62,7 +66,7 @@ static uint8_t *put_write(uint8_t *at, const struct fab_repair_delta *d,
     const struct fab_repair_write *last = w > d->write ? w - 1 : &none;
     bool again = moved[w->first] != FAB_NONE;
     *at++ =
-        (uint8_t)((again ? AGAIN : 0) | (w->keep != 0 ? KEEPS : 0) | (w->drain != 0 ? DRAINS : 0));
+        (uint8_t)((again ? SHARES : 0) | (w->keep != 0 ? KEEPS : 0) | (w->drain != 0 ? DRAINS : 0));
     at = put_step(at, last->sw, w->sw);
     at = put_step(at, last->step, w->step);
     at = put_step(at, last->block, w->block);
@@ -83,10 +87,10 @@ static uint8_t *put_write(uint8_t *at, const struct fab_repair_delta *d,
 int fab_repair_encode(const struct fab_repair_delta *d, uint8_t **ret, uint32_t *ret_len)
 {
     uint32_t *moved = fab_base_alloc_array(d->changes, sizeof(*moved)), placed = 0;
-    uint8_t *most = malloc((d->writes + 1) * MOST + d->changes * 2), *at = most;
-    if (moved == NULL || most == NULL) {
+    uint8_t *raw = malloc((d->writes + 1) * WRITE_BYTES + d->changes * 2), *at = raw;
+    if (moved == NULL || raw == NULL) {
         free(moved);
-        free(most);
+        free(raw);
         return FAB_E_NOMEM;
     }
     memset(moved, 0xff, d->changes * sizeof(*moved));
@@ -95,27 +99,26 @@ int fab_repair_encode(const struct fab_repair_delta *d, uint8_t **ret, uint32_t 
     at = fab_repair_put_number(at, d->steps);
     at = fab_repair_put_number(at, d->cut);
     at = fab_repair_put_number(at, d->lost);
-    at = fab_repair_put_number(at, d->set);
+    at = fab_repair_put_number(at, d->label_set);
     at = fab_repair_put_number(at, d->writes);
     for (size_t i = 0; i < d->writes; i++)
         at = put_write(at, d, &d->write[i], moved, &placed);
     free(moved);
-    int status = fab_repair_compress(most, (uint32_t)(at - most), ret, ret_len);
-    free(most);
+    int status = fab_repair_compress(raw, (uint32_t)(at - raw), ret, ret_len);
+    free(raw);
     return status;
 }
 
-/* ---- unpacking ------------------------------------------------------------------------------- */
+/* ---- decoding -------------------------------------------------------------------------------- */
 
-struct unpacking {
+struct decoding {
     const struct fab_repair *r;
     const struct fab_lft *lft;
     struct fab_repair_delta *d;
     uint32_t placed;
 };
 
-static const uint8_t *get_changes(struct unpacking *u, const uint8_t *at,
-                                  struct fab_repair_write *w)
+static const uint8_t *get_changes(struct decoding *u, const uint8_t *at, struct fab_repair_write *w)
 {
     uint32_t first = u->placed;
     w->first = first;
@@ -133,7 +136,7 @@ static const uint8_t *get_changes(struct unpacking *u, const uint8_t *at,
     return at;
 }
 
-static const uint8_t *get_write(struct unpacking *u, const uint8_t *at,
+static const uint8_t *get_write(struct decoding *u, const uint8_t *at,
                                 const struct fab_repair_write *last, struct fab_repair_write *w)
 {
     uint8_t flags = *at++;
@@ -142,7 +145,7 @@ static const uint8_t *get_write(struct unpacking *u, const uint8_t *at,
     w->block = get_step(&at, last->block);
     w->keep = flags & KEEPS ? fab_repair_get_number(&at) : 0;
     w->drain = flags & DRAINS ? fab_repair_get_number(&at) : 0;
-    if (flags & AGAIN) {
+    if (flags & SHARES) {
         w->first = (uint32_t)fab_repair_get_number(&at);
         w->changes = (uint32_t)fab_repair_get_number(&at);
         w->entries = (uint32_t)fab_repair_get_number(&at);
@@ -150,7 +153,7 @@ static const uint8_t *get_write(struct unpacking *u, const uint8_t *at,
         at = get_changes(u, at, w);
         w->entries = w->changes - (uint32_t)__builtin_popcountll(w->keep);
     }
-    w->weight = (uint64_t)u->r->base->hosts[w->sw] * w->entries;
+    w->weight = (uint64_t)u->r->network->attached[w->sw] * w->entries;
     if (w->drain != 0)
         u->d->drained += w->entries;
     return at;
@@ -162,15 +165,15 @@ static void read_was(const struct fab_lft *lft, struct fab_repair_delta *d)
         d->change[i].was = fab_target_lft_row(lft, d->change[i].sw)[d->change[i].lid];
 }
 
-/* ---- the overlay that comes of it ------------------------------------------------------------ */
+/* ---- the overlay after the delta ------------------------------------------------------------- */
 
 static struct fab_repair_entry entry_of(const struct fab_repair_change *c)
 {
-    return (struct fab_repair_entry){.lid = c->lid, .sw = c->sw, .base = c->was, .now = c->now};
+    return (struct fab_repair_entry){.lid = c->lid, .sw = c->sw, .baseline = c->was, .now = c->now};
 }
 
-/* The entries of one LID: those of the overlay, as changed, then the new ones. index: [n], in
- * whatever state. */
+/* Merges the overlay's entries of one LID, as changed, with the new ones. index: [n], in any
+ * state. */
 static size_t merge_column(const struct fab_repair_entry *known, size_t knowns,
                            const struct fab_repair_change *change, const uint64_t *key,
                            size_t changes, uint32_t *index, struct fab_repair_entry *to)
@@ -189,13 +192,13 @@ static size_t merge_column(const struct fab_repair_entry *known, size_t knowns,
             to[count++] = entry_of(c);
     }
     for (size_t i = 0; i < count; i++) {
-        if (to[i].base != to[i].now)
+        if (to[i].baseline != to[i].now)
             to[kept++] = to[i];
     }
     return kept;
 }
 
-/* key: the changes by LID, in the low half their index. */
+/* key: the changes by LID; the low half is their index. */
 static void merge(struct fab_repair *r, struct fab_repair_delta *d, const uint64_t *key)
 {
     for (; r->entries == 0 && d->entries < d->changes; d->entries++) /* the usual case */
@@ -212,7 +215,7 @@ static void merge(struct fab_repair *r, struct fab_repair_delta *d, const uint64
         while (e_end < r->entries && r->entry[e_end].lid == lid)
             e_end++;
         d->entries += merge_column(r->entry + e, e_end - e, d->change, key + c, c_end - c,
-                                   r->island, d->entry + d->entries);
+                                   r->component, d->entry + d->entries);
         c = c_end;
         e = e_end;
     }
@@ -220,7 +223,7 @@ static void merge(struct fab_repair *r, struct fab_repair_delta *d, const uint64
 
 static int make_entries(struct fab_repair *r, struct fab_repair_delta *d)
 {
-    unsigned bits = 32 - (unsigned)__builtin_clz(r->base->top | 1);
+    unsigned bits = 32 - (unsigned)__builtin_clz(r->network->top | 1);
     uint64_t *key = fab_base_alloc_array(d->changes, sizeof(*key));
     uint64_t *room = fab_base_alloc_array(d->changes, sizeof(*room));
     d->entry = fab_base_alloc_array(d->changes + r->entries, sizeof(*d->entry));
@@ -245,11 +248,11 @@ int fab_repair_decode(struct fab_repair *r, const struct fab_lft *lft, const uin
         return FAB_E_NOMEM;
     struct fab_repair_delta d = {.changes = fab_repair_get_number(&at),
                                  .blocks = fab_repair_get_number(&at)};
-    struct unpacking u = {.r = r, .lft = lft, .d = &d};
+    struct decoding u = {.r = r, .lft = lft, .d = &d};
     d.steps = (uint32_t)fab_repair_get_number(&at);
     d.cut = fab_repair_get_number(&at);
     d.lost = fab_repair_get_number(&at);
-    d.set = (uint32_t)fab_repair_get_number(&at);
+    d.label_set = (uint32_t)fab_repair_get_number(&at);
     d.writes = fab_repair_get_number(&at);
     d.change = fab_base_alloc_array(d.changes, sizeof(*d.change));
     d.by_write = fab_base_alloc_array(d.changes, sizeof(*d.by_write));

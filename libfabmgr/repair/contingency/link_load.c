@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which cable carries most paths, before and after a delta. All are counted once, block of columns
- * by block; a delta then moves the paths that come to a changed entry first there: those of one
- * column are the ends behind it (the tree of entries that lead here, up to other changed ones), and
- * they leave the old way to the destination and take the new one. Nothing else moves.
+ * Which link carries the most paths, before and after a delta. First all paths are counted, one
+ * block of LIDs after the other. A delta then moves the paths that meet a changed entry first
+ * there. For one LID these come from the endports behind that entry (the tree of entries that lead
+ * to it, up to other changed entries). They leave the old path to the destination and take the new
+ * one; all other paths stay.
  */
 #include <string.h>
 
@@ -14,7 +15,7 @@
 
 int fab_repair_load_init(struct fab_repair_load *l, const struct fab_repair *r)
 {
-    const struct fab_repair_network *b = r->base;
+    const struct fab_repair_network *b = r->network;
     *l = (struct fab_repair_load){
         .load = calloc((size_t)b->ports + 1, sizeof(*l->load)),
         .change = calloc((size_t)b->ports + 1, sizeof(*l->change)),
@@ -41,7 +42,7 @@ void fab_repair_load_fini(struct fab_repair_load *l)
     *l = (struct fab_repair_load){0};
 }
 
-/* ---- all of them ----------------------------------------------------------------------------- */
+/* ---- counting all paths ---------------------------------------------------------------------- */
 
 static void count_from(struct fab_repair_load *l, const struct fab_repair_network *b,
                        const struct fab_lft *lft, uint32_t from, uint32_t lid)
@@ -51,51 +52,51 @@ static void count_from(struct fab_repair_load *l, const struct fab_repair_networ
         uint32_t channel = fab_repair_channel(b, sw, fab_target_lft_row(lft, sw)[lid]);
         if (channel == FAB_NONE)
             return;
-        l->load[channel] += b->hosts[from];
-        sw = b->hop[channel];
+        l->load[channel] += b->attached[from];
+        sw = b->peer_sw[channel];
     }
 }
 
-struct busy {
+struct channel_load {
     uint64_t load;
     uint32_t channel;
 };
 
-static int busier(const void *a, const void *b)
+static int by_load(const void *a, const void *b)
 {
-    const struct busy *x = a, *y = b;
+    const struct channel_load *x = a, *y = b;
     if (x->load != y->load)
         return x->load > y->load ? -1 : 1;
     return x->channel < y->channel ? -1 : x->channel > y->channel;
 }
 
-/* Without memory there is no order: then nothing that did not change is looked at. */
+/* Without memory the order stays empty: then unchanged channels are not considered. */
 static void sort_channels(struct fab_repair_load *l, const struct fab_repair_network *b)
 {
-    struct busy *busy = fab_base_alloc_array(b->ports, sizeof(*busy));
+    struct channel_load *channel_load = fab_base_alloc_array(b->ports, sizeof(*channel_load));
     l->channels = 0;
-    for (uint32_t port = 0; busy != NULL && port < b->ports; port++) {
-        if (b->hop[port] != FAB_NONE)
-            busy[l->channels++] = (struct busy){l->load[port], port};
+    for (uint32_t port = 0; channel_load != NULL && port < b->ports; port++) {
+        if (b->peer_sw[port] != FAB_NONE)
+            channel_load[l->channels++] = (struct channel_load){l->load[port], port};
     }
-    if (busy != NULL)
-        qsort(busy, l->channels, sizeof(*busy), busier);
+    if (channel_load != NULL)
+        qsort(channel_load, l->channels, sizeof(*channel_load), by_load);
     for (size_t i = 0; i < l->channels; i++)
-        l->order[i] = busy[i].channel;
-    free(busy);
+        l->order[i] = channel_load[i].channel;
+    free(channel_load);
 }
 
 bool fab_repair_load_count(struct fab_repair_load *l, const struct fab_repair *r,
                            const struct fab_lft *lft)
 {
-    const struct fab_repair_network *b = r->base;
+    const struct fab_repair_network *b = r->network;
     uint32_t end = l->next + FAB_LFT_BLOCK - l->next % FAB_LFT_BLOCK;
     if (l->next > b->top)
         return false;
     end = end < b->top + 1 ? end : b->top + 1;
     for (uint32_t sw = 0; sw < b->n; sw++) {
-        for (uint32_t lid = l->next; b->hosts[sw] > 0 && lid < end; lid++) {
-            if (fab_base_bits_get(b->ends, lid) && b->home[lid] != FAB_NONE)
+        for (uint32_t lid = l->next; b->attached[sw] > 0 && lid < end; lid++) {
+            if (fab_base_bits_get(b->is_endport, lid) && b->home[lid] != FAB_NONE)
                 count_from(l, b, lft, sw, lid);
         }
     }
@@ -105,7 +106,7 @@ bool fab_repair_load_count(struct fab_repair_load *l, const struct fab_repair *r
     return end <= b->top;
 }
 
-/* ---- what a delta moves ---------------------------------------------------------------------- */
+/* ---- paths that a delta moves ---------------------------------------------------------------- */
 
 struct moving {
     struct fab_repair_load *l;
@@ -115,19 +116,19 @@ struct moving {
     uint32_t lid, home;
 };
 
-/* Ends whose packets come to no changed entry before this one. */
-static uint32_t ends_behind(const struct moving *m, uint32_t sw)
+/* The number of endports whose packets meet no changed entry before this one. */
+static uint32_t endports_behind(const struct moving *m, uint32_t sw)
 {
-    const struct fab_repair_network *b = m->r->base;
+    const struct fab_repair_network *b = m->r->network;
     uint32_t count = 0, ends = 0;
     m->l->stack[count++] = sw;
     for (uint32_t seen = 0; count > 0 && seen <= b->n; seen++) {
         uint32_t at = m->l->stack[--count];
-        ends += b->hosts[at];
+        ends += b->attached[at];
         for (uint32_t port = b->first[at] + 1; port < b->first[at + 1]; port++) {
-            uint32_t from = b->hop[port];
+            uint32_t from = b->peer_sw[port];
             if (from == FAB_NONE || from == m->home || m->l->index[from] != FAB_NONE ||
-                fab_target_lft_row(m->lft, from)[m->lid] != b->back[port] || count >= b->n)
+                fab_target_lft_row(m->lft, from)[m->lid] != b->peer_num[port] || count >= b->n)
                 continue;
             m->l->stack[count++] = from;
         }
@@ -135,23 +136,23 @@ static uint32_t ends_behind(const struct moving *m, uint32_t sw)
     return ends;
 }
 
-/* The same for all changed entries of the column at once, by walking every way: into stack[]. */
-static void find_ends_behind(const struct moving *m, size_t changes)
+/* The same for all changed entries of the LID at once, by following every path. Fills stack[]. */
+static void find_endports_behind(const struct moving *m, size_t changes)
 {
-    const struct fab_repair_network *b = m->r->base;
+    const struct fab_repair_network *b = m->r->network;
     memset(m->l->stack, 0, changes * sizeof(*m->l->stack));
     for (uint32_t from = 0; from < b->n; from++) {
         uint32_t sw = from;
-        if (b->hosts[from] == 0)
+        if (b->attached[from] == 0)
             continue;
         for (uint32_t hops = 0; hops <= b->n && m->l->index[sw] == FAB_NONE; hops++) {
             uint32_t channel = fab_repair_channel(b, sw, fab_target_lft_row(m->lft, sw)[m->lid]);
             if (sw == m->home || channel == FAB_NONE)
                 break;
-            sw = b->hop[channel];
+            sw = b->peer_sw[channel];
         }
         if (m->l->index[sw] != FAB_NONE)
-            m->l->stack[m->l->index[sw]] += b->hosts[from];
+            m->l->stack[m->l->index[sw]] += b->attached[from];
     }
 }
 
@@ -168,10 +169,10 @@ static int move(struct fab_repair_load *l, uint32_t channel, uint64_t paths)
     return FAB_OK;
 }
 
-/* paths: to add, or their complement to take them away. */
+/* paths: the number to add, or its two's complement to subtract it. */
 static int move_along(const struct moving *m, uint32_t sw, bool now, uint64_t paths)
 {
-    const struct fab_repair_network *b = m->r->base;
+    const struct fab_repair_network *b = m->r->network;
     int status = FAB_OK;
     for (uint32_t hops = 0; status == FAB_OK && hops <= b->n && sw != m->home; hops++) {
         uint32_t i = m->l->index[sw];
@@ -181,7 +182,7 @@ static int move_along(const struct moving *m, uint32_t sw, bool now, uint64_t pa
         if (channel == FAB_NONE)
             break;
         status = move(m->l, channel, paths);
-        sw = b->hop[channel];
+        sw = b->peer_sw[channel];
     }
     return status;
 }
@@ -192,9 +193,9 @@ static int move_column(struct moving *m, size_t changes)
     for (size_t i = 0; i < changes; i++)
         m->l->index[m->change[i].sw] = (uint32_t)i;
     if (changes > 1)
-        find_ends_behind(m, changes);
+        find_endports_behind(m, changes);
     else
-        m->l->stack[0] = ends_behind(m, m->change[0].sw);
+        m->l->stack[0] = endports_behind(m, m->change[0].sw);
     for (size_t i = 0; status == FAB_OK && i < changes; i++) {
         uint64_t ends = m->l->stack[i];
         if (ends > 0)
@@ -209,7 +210,7 @@ static int move_column(struct moving *m, size_t changes)
 
 static int move_all(struct moving *m, const struct fab_repair_delta *d)
 {
-    const struct fab_repair_network *b = m->r->base;
+    const struct fab_repair_network *b = m->r->network;
     int status = FAB_OK;
     for (size_t i = 0, end; status == FAB_OK && i < d->changes; i = end) {
         m->lid = d->change[i].lid;
@@ -217,7 +218,7 @@ static int move_all(struct moving *m, const struct fab_repair_delta *d)
         m->change = d->change + i;
         for (end = i; end < d->changes && d->change[end].lid == m->lid;)
             end++;
-        if (fab_base_bits_get(b->ends, m->lid) && m->home != FAB_NONE)
+        if (fab_base_bits_get(b->is_endport, m->lid) && m->home != FAB_NONE)
             status = move_column(m, end - i);
     }
     return status;
@@ -226,17 +227,17 @@ static int move_all(struct moving *m, const struct fab_repair_delta *d)
 static void busiest(const struct fab_repair_load *l, const struct fab_repair *r, uint64_t *ret_load,
                     uint32_t *ret_channel)
 {
-    struct busy most = {0, FAB_NONE};
+    struct channel_load most = {0, FAB_NONE};
     for (size_t i = 0; i < l->marks; i++) {
-        struct busy one = {l->load[l->marked[i]] + l->change[l->marked[i]], l->marked[i]};
-        if (!fab_base_bits_get(r->dark, one.channel) && busier(&one, &most) < 0)
+        struct channel_load one = {l->load[l->marked[i]] + l->change[l->marked[i]], l->marked[i]};
+        if (!fab_base_bits_get(r->is_dead, one.channel) && by_load(&one, &most) < 0)
             most = one;
     }
     for (size_t i = 0; i < l->channels; i++) {
-        struct busy one = {l->load[l->order[i]], l->order[i]};
-        if (fab_base_bits_get(r->dark, one.channel) || l->change[one.channel] != 0)
+        struct channel_load one = {l->load[l->order[i]], l->order[i]};
+        if (fab_base_bits_get(r->is_dead, one.channel) || l->change[one.channel] != 0)
             continue;
-        if (busier(&one, &most) < 0)
+        if (by_load(&one, &most) < 0)
             most = one;
         break;
     }

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lifting: labels by an order of the switches need one switch that all others can climb to. In a
- * tree that is a leaf, the summit, over which spines of one plane come to those of another; a spine
- * climbs there by a single cable, and a core switch by a single spine. When that cable dies, what
- * is behind it (s, and all that climb no higher than to s) would have no legal way to the other
- * planes, and back, though ends do not notice.
+ * Relabelling. Labels that follow an order of the switches need one switch that all others can go
+ * up to. In a tree that is the root switch, a leaf over which spines of one plane reach those of
+ * another. A spine goes up to it by a single link, and a core switch goes up by a single spine.
+ * When that link dies, the switch below it (s), and all switches that go no higher than s, would
+ * have no legal path to the other planes and back, although endports would not notice.
  *
- * Then s gets a place as low as its neighbours allow, and one of these, y, a place just above it,
- * where y still is below all that it can climb to: s climbs by way of y. Of all cables only those
- * between s and y have turned round. Turns at y with such a cable are legal whatever the other one
- * is, and all others of s lead down; so each turn between living cables that the order allowed is
- * allowed still. (The dead cable is what makes it possible: over it s would come to y from above.)
- * Hence the tables in force ascend by the new labels, too, and nothing has to move but what was
- * lost. When the cable is back, so is the order, and entries that went s-y-up drop for the time of
- * the change.
+ * Then s gets a place as low as its living neighbours allow. One of these neighbours, y, gets a
+ * place just above s, where y is still below all switches that it goes up to, so that s goes up by
+ * way of y. Of all living links only those between s and y change their direction. A turn at y
+ * onto or from such a link is legal whatever the turn's other link is, and all other links of s
+ * lead down. So each turn between living links that the order allowed is still allowed. (That
+ * depends on the dead link: over it s would come to y from above.) Hence the active tables ascend
+ * by the new labels, too, and only lost entries have to change. When the link comes back, so does
+ * the old order; entries that went s - y - up drop packets during that change.
  *
- * A dead cable may join y, or s, with a switch that is on its other side now. It does not turn
- * round: its label says what may have come there before it died, and whoever has to find another
- * way begins with that (column.c).
+ * A dead link may connect y or s with a switch that is now on the other side of it. The label of
+ * such a link does not change: it says which packets may have arrived there before the link died,
+ * and a switch that must find another path starts with it (column/column.c).
  *
- * Which switches are lifted is a function of the order and the dead cables alone.
+ * Which switches are relabelled is a function of the order and the dead links alone.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -28,31 +28,31 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/repair/internal.h"
 
-/* ---- places ---------------------------------------------------------------------------------- */
+/* ---- places in the order --------------------------------------------------------------------- */
 
-/* place: [n], in r->island, which nobody needs at the beginning of a call. */
+/* Returns place[n] in r->component, which is free at the beginning of a call. */
 static uint32_t *places_of(struct fab_repair *r, const struct fab_repair_relabel *lift,
                            size_t lifts)
 {
-    uint32_t *place = r->island;
-    memcpy(place, r->base->order, r->base->n * sizeof(*place));
+    uint32_t *place = r->component;
+    memcpy(place, r->network->order, r->network->n * sizeof(*place));
     for (size_t i = 0; i < lifts; i++)
         place[lift[i].sw] = lift[i].place;
     return place;
 }
 
-/* The switch at the other end of a living cable, or FAB_NONE. */
+/* The switch at the other end of a living link, or FAB_NONE. */
 static uint32_t neighbour(const struct fab_repair *r, uint32_t port)
 {
-    return fab_base_bits_get(r->dark, port) ? FAB_NONE : r->base->hop[port];
+    return fab_base_bits_get(r->is_dead, port) ? FAB_NONE : r->network->peer_sw[port];
 }
 
-/* The highest place of living neighbours, but for one; 0: there is none. */
+/* The highest place among living neighbours except `but`; 0: there are none. */
 static uint32_t highest(const struct fab_repair *r, const uint32_t *place, uint32_t sw,
                         uint32_t but)
 {
     uint32_t most = 0;
-    for (uint32_t port = r->base->first[sw] + 1; port < r->base->first[sw + 1]; port++) {
+    for (uint32_t port = r->network->first[sw] + 1; port < r->network->first[sw + 1]; port++) {
         uint32_t to = neighbour(r, port);
         if (to != FAB_NONE && to != but && place[to] > most)
             most = place[to];
@@ -60,49 +60,50 @@ static uint32_t highest(const struct fab_repair *r, const uint32_t *place, uint3
     return most;
 }
 
-/* ---- who is lifted --------------------------------------------------------------------------- */
+/* ---- which switches move --------------------------------------------------------------------- */
 
-/* Could y be where it is above s, and climb further, with no cable but theirs turned round? */
-static bool fits(const struct fab_repair *r, const uint32_t *place, uint32_t y, uint32_t s,
-                 uint32_t to)
+/* True if y, at place `to`, is above s and goes up further, and only its links with s change
+ * direction. */
+static bool would_fit(const struct fab_repair *r, const uint32_t *place, uint32_t y, uint32_t s,
+                      uint32_t to)
 {
-    bool climbs = false;
-    for (uint32_t port = r->base->first[y] + 1; port < r->base->first[y + 1]; port++) {
+    bool goes_up = false;
+    for (uint32_t port = r->network->first[y] + 1; port < r->network->first[y + 1]; port++) {
         uint32_t v = neighbour(r, port);
         if (v == FAB_NONE || v == s)
             continue;
         if ((place[v] > place[y]) != (place[v] > to) || place[v] == to)
             return false;
-        climbs = climbs || place[v] > to;
+        goes_up = goes_up || place[v] > to;
     }
-    return climbs;
+    return goes_up;
 }
 
 static int add(struct fab_repair_delta *d, size_t *room, uint32_t *place, uint32_t sw, uint32_t to)
 {
-    if (d->lifts == *room) {
-        void *more = fab_base_grow(d->lift, sizeof(*d->lift), d->lifts + 1, room);
+    if (d->relabels == *room) {
+        void *more = fab_base_grow(d->relabel, sizeof(*d->relabel), d->relabels + 1, room);
         if (more == NULL)
             return FAB_E_NOMEM;
-        d->lift = more;
+        d->relabel = more;
     }
-    d->lift[d->lifts++] = (struct fab_repair_relabel){.sw = sw, .place = to};
+    d->relabel[d->relabels++] = (struct fab_repair_relabel){.sw = sw, .place = to};
     place[sw] = to;
     return FAB_OK;
 }
 
-/* Puts a neighbour above s, if one fits. */
-static int lift_above(struct fab_repair *r, struct fab_repair_delta *d, size_t *room,
-                      uint32_t *place, uint32_t s)
+/* Puts a neighbour above s, if one fits there. */
+static int place_above(struct fab_repair *r, struct fab_repair_delta *d, size_t *room,
+                       uint32_t *place, uint32_t s)
 {
-    const struct fab_repair_network *b = r->base;
+    const struct fab_repair_network *b = r->network;
     for (uint32_t port = b->first[s] + 1; port < b->first[s + 1]; port++) {
         uint32_t y = neighbour(r, port);
         if (y == FAB_NONE)
             continue;
         uint32_t low = highest(r, place, s, y) + 1;
         uint32_t to = place[y] > low ? place[y] : low + 1;
-        if (!fits(r, place, y, s, to))
+        if (!would_fit(r, place, y, s, to))
             continue;
         int status = add(d, room, place, s, low);
         return status == FAB_OK ? add(d, room, place, y, to) : status;
@@ -112,55 +113,55 @@ static int lift_above(struct fab_repair *r, struct fab_repair_delta *d, size_t *
 
 static int own_labels(struct fab_repair *r)
 {
-    size_t count = (size_t)r->base->lanes * r->base->ports + 1;
+    size_t count = (size_t)r->network->vl_count * r->network->ports + 1;
     if (r->own_label != NULL)
         return FAB_OK;
     r->own_label = fab_base_alloc_array(count, sizeof(*r->own_label));
     if (r->own_label == NULL)
         return FAB_E_NOMEM;
-    memcpy(r->own_label, r->base->label, count * sizeof(*r->own_label));
+    memcpy(r->own_label, r->network->label, count * sizeof(*r->own_label));
     return FAB_OK;
 }
 
 int fab_repair_relabel_find(struct fab_repair *r, struct fab_repair_delta *d)
 {
-    const struct fab_repair_network *b = r->base;
+    const struct fab_repair_network *b = r->network;
     uint32_t *place = NULL, last = FAB_NONE;
     size_t room = 0;
     int status = FAB_OK;
     for (size_t i = 0; b->order != NULL && status == FAB_OK && i < d->deads; i++) {
-        uint32_t up = b->hop[d->dead[i]], s = b->hop[fab_repair_peer_port(b, d->dead[i])];
+        uint32_t up = b->peer_sw[d->dead[i]], s = fab_repair_switch_of(b, d->dead[i]);
         if (s == last || b->order[up] < b->order[s] || r->alive[s] == 0)
             continue;
         if (place == NULL)
             place = places_of(r, NULL, 0);
         if (highest(r, place, s, FAB_NONE) < place[s])
-            status = lift_above(r, d, &room, place, s);
+            status = place_above(r, d, &room, place, s);
         last = s;
     }
-    return status == FAB_OK && d->lifts > 0 ? own_labels(r) : status;
+    return status == FAB_OK && d->relabels > 0 ? own_labels(r) : status;
 }
 
 /* ---- labels ---------------------------------------------------------------------------------- */
 
 static void relabel(struct fab_repair *r, const uint32_t *place, uint32_t channel)
 {
-    const struct fab_repair_network *b = r->base;
-    uint32_t from = b->hop[fab_repair_peer_port(b, channel)], to = b->hop[channel];
-    const uint32_t *order = fab_base_bits_get(r->dark, channel) ? b->order : place;
+    const struct fab_repair_network *b = r->network;
+    uint32_t from = fab_repair_switch_of(b, channel), to = b->peer_sw[channel];
+    const uint32_t *order = fab_base_bits_get(r->is_dead, channel) ? b->order : place;
     uint32_t label = fab_repair_label(b, place[from], order[to] > order[from]);
-    for (uint32_t lane = 0; lane < b->lanes; lane++)
+    for (uint32_t lane = 0; lane < b->vl_count; lane++)
         r->own_label[(size_t)lane * b->ports + channel] = label;
 }
 
-static void relabel_all(struct fab_repair *r, const struct fab_repair_delta *d,
-                        const uint32_t *place)
+static void set_labels(struct fab_repair *r, const struct fab_repair_delta *d,
+                       const uint32_t *place)
 {
-    const struct fab_repair_network *b = r->base;
-    for (size_t i = 0; i < d->lifts; i++) {
-        uint32_t sw = d->lift[i].sw;
+    const struct fab_repair_network *b = r->network;
+    for (size_t i = 0; i < d->relabels; i++) {
+        uint32_t sw = d->relabel[i].sw;
         for (uint32_t port = b->first[sw] + 1; port < b->first[sw + 1]; port++) {
-            if (b->hop[port] == FAB_NONE)
+            if (b->peer_sw[port] == FAB_NONE)
                 continue;
             relabel(r, place, port);
             relabel(r, place, fab_repair_peer_port(b, port));
@@ -172,40 +173,41 @@ static void relabel_all(struct fab_repair *r, const struct fab_repair_delta *d,
 
 void fab_repair_relabel_apply(struct fab_repair *r, const struct fab_repair_delta *d)
 {
-    r->label = fab_repair_label_set(r->base, d->set);
-    if (d->lifts == 0)
+    r->label = fab_repair_label_set(r->network, d->label_set);
+    if (d->relabels == 0)
         return;
-    relabel_all(r, d, places_of(r, d->lift, d->lifts));
+    set_labels(r, d, places_of(r, d->relabel, d->relabels));
     r->label = r->own_label;
 }
 
 void fab_repair_relabel_undo(struct fab_repair *r, const struct fab_repair_delta *d)
 {
-    r->label = r->base->label;
-    if (d->lifts > 0)
-        relabel_all(r, d, r->base->order);
+    r->label = r->network->label;
+    if (d->relabels > 0)
+        set_labels(r, d, r->network->order);
 }
 
-/* ---- looking at them ------------------------------------------------------------------------- */
+/* ---- checks ---------------------------------------------------------------------------------- */
 
 bool fab_repair_labels_differ(const struct fab_repair *r, const struct fab_repair_delta *d)
 {
-    return r->set != d->set || r->lifts != d->lifts ||
-           (d->lifts > 0 && memcmp(r->lift, d->lift, d->lifts * sizeof(*d->lift)) != 0);
+    return r->label_set != d->label_set || r->relabels != d->relabels ||
+           (d->relabels > 0 &&
+            memcmp(r->relabel, d->relabel, d->relabels * sizeof(*d->relabel)) != 0);
 }
 
-/* Is the end of the channel above its beginning, by its label? */
-static bool climbs(const struct fab_repair_network *b, const uint32_t *label, uint32_t channel)
+/* True if the channel goes up, by its label. */
+static bool goes_up(const struct fab_repair_network *b, const uint32_t *label, uint32_t channel)
 {
     return label[channel] < label[fab_repair_peer_port(b, channel)];
 }
 
-/* All living cables of a switch but those to `but` lead down. */
+/* True if all living links of a switch, except those to `but`, lead down. */
 static bool is_above_all(const struct fab_repair *r, uint32_t sw, uint32_t but)
 {
-    for (uint32_t port = r->base->first[sw] + 1; port < r->base->first[sw + 1]; port++) {
+    for (uint32_t port = r->network->first[sw] + 1; port < r->network->first[sw + 1]; port++) {
         uint32_t to = neighbour(r, port);
-        if (to != FAB_NONE && to != but && climbs(r->base, r->label, port))
+        if (to != FAB_NONE && to != but && goes_up(r->network, r->label, port))
             return false;
     }
     return true;
@@ -213,14 +215,15 @@ static bool is_above_all(const struct fab_repair *r, uint32_t sw, uint32_t but)
 
 bool fab_repair_relabel_sound(const struct fab_repair *r, const struct fab_repair_delta *d)
 {
-    const struct fab_repair_network *b = r->base;
-    for (size_t i = 0; i < d->lifts; i++) {
-        uint32_t sw = d->lift[i].sw;
+    const struct fab_repair_network *b = r->network;
+    for (size_t i = 0; i < d->relabels; i++) {
+        uint32_t sw = d->relabel[i].sw;
         for (uint32_t port = b->first[sw] + 1; port < b->first[sw + 1]; port++) {
             uint32_t to = neighbour(r, port);
-            if (to == FAB_NONE || climbs(b, b->label, port) == climbs(b, r->label, port))
+            if (to == FAB_NONE || goes_up(b, b->label, port) == goes_up(b, r->label, port))
                 continue;
-            bool ok = climbs(b, r->label, port) ? is_above_all(r, sw, to) : is_above_all(r, to, sw);
+            bool ok =
+                goes_up(b, r->label, port) ? is_above_all(r, sw, to) : is_above_all(r, to, sw);
             if (!ok)
                 return false;
         }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Ids are by kind, then GUID, so that two walks side by side find who is who. Cables of the
- * baseline are those that were up; one that is known but not up is as good as none.
+ * Ids are ordered by kind of node, then GUID, so two parallel walks find which node is which.
+ * Links of the baseline are those that were up; a link that exists but is not up counts as none.
  */
 #include "libfabmgr/repair/session/idmap.h"
 
@@ -15,7 +15,7 @@ struct fab_repair_baseline {
     uint32_t nodes, switches, ports;
     uint64_t *guid;  /* [nodes] */
     uint32_t *first; /* [nodes + 1] port ids */
-    uint32_t *peer;  /* [ports] over a cable that was up, or FAB_NONE */
+    uint32_t *peer;  /* [ports] at the other end of a link that was up, or FAB_NONE */
     uint32_t *lid;   /* [ports] */
     uint8_t *lmc;    /* [ports] */
 };
@@ -71,7 +71,7 @@ void fab_repair_baseline_free(struct fab_repair_baseline *g)
     free(g);
 }
 
-/* ---- who is who ------------------------------------------------------------------------------ */
+/* ---- matching nodes -------------------------------------------------------------------------- */
 
 static bool same_node(const struct fab_repair_baseline *g, uint32_t n, const struct fab_fabric *f,
                       uint32_t node)
@@ -80,7 +80,7 @@ static bool same_node(const struct fab_repair_baseline *g, uint32_t n, const str
            g->first[n + 1] - g->first[n] == f->nodes[node].num_ports + 1u;
 }
 
-/* Nodes [from, to) of f among [at, end) of the baseline, in order. */
+/* Finds the nodes range[0..1) of f among range[2..3) of the baseline, both in order of GUID. */
 static bool match(const struct fab_repair_baseline *g, const struct fab_fabric *f,
                   struct fab_repair_idmap *c, const uint32_t range[4])
 {
@@ -111,7 +111,7 @@ uint32_t fab_repair_idmap_to_baseline(const struct fab_repair_idmap *c,
                             : g->first[c->to_baseline[f->ports[port].node]] + f->ports[port].num;
 }
 
-/* No cable and no LID that the baseline does not have. */
+/* True if no link and no LID exists that the baseline does not have. */
 static bool nothing_new(const struct fab_repair_baseline *g, const struct fab_fabric *f,
                         const struct fab_lids *lids, const struct fab_repair_idmap *c)
 {
@@ -125,7 +125,7 @@ static bool nothing_new(const struct fab_repair_baseline *g, const struct fab_fa
     return true;
 }
 
-/* ---- what is missing ------------------------------------------------------------------------- */
+/* ---- dead links ------------------------------------------------------------------------------ */
 
 static uint32_t node_of(const struct fab_repair_baseline *g, uint32_t port)
 {
@@ -156,7 +156,7 @@ static bool is_dead(const struct fab_repair_baseline *g, const struct fab_fabric
            live_peer(f, f->nodes[now].first_port + (port - g->first[node])) == FAB_NONE;
 }
 
-/* Lists each dead cable once; with dead == NULL it counts them. */
+/* Lists each dead ISL once; with dead == NULL it only counts them. */
 static uint32_t list_dead(const struct fab_repair_baseline *g, const struct fab_fabric *f,
                           const struct fab_repair_idmap *c, uint32_t *dead)
 {

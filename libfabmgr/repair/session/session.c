@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What stands, and what follows from it: see stand.h. */
+/* A session of repairs: see session.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,7 +31,7 @@ int fab_repair_session_new(const struct fab_repair_input *in, struct fab_repair_
     return r;
 }
 
-/* The tables by the ids of the baseline, as a copy if they were those of `former`. */
+/* Makes the session's own tables, a copy of those of `former`, if it has none. */
 static int own_tables(struct fab_repair_session *t, const struct fab_target *former)
 {
     if (!t->idmap.same)
@@ -58,7 +58,7 @@ static int repair(struct fab_repair_session *t, const struct fab_repair_idmap *i
     return r;
 }
 
-/* The rows of the switches that are there. */
+/* Gives the target the rows of the switches that are present. */
 static int hand_out(struct fab_repair_session *t, uint32_t switches, struct fab_target *target)
 {
     if (t->idmap.same) {
@@ -83,7 +83,7 @@ int fab_repair_session_update(struct fab_repair_session *t, const struct fab_tar
         return r;
     const struct fab_vls *v = &former->vls;
     if (!idmap.same && fab_target_vls_multiple(v) && (v->of_lid || v->of_pair || v->port_class))
-        r = FAB_E_NOT_FOUND; /* lanes go by ids */
+        r = FAB_E_NOT_FOUND; /* VLs are by ids, which differ */
     if (r == FAB_OK)
         r = own_tables(t, former);
     if (r == FAB_OK)

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A delta: what changes in the tables for a new set of dead links.
+ *
+ * The active tables are the baseline except for the entries of the overlay, which are kept
+ * together with the baseline's value. So there is one copy of the tables, the caller's, and the
+ * cost of a plan depends on how much is broken. It finds the entries that lead into dead links
+ * (affected.c), and decides those and the entries of the overlay column by column
+ * (column/column.c).
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/repair/internal.h"
+
+#define TILE_PAYS                                                                                  \
+    6 /* affected entries of a tile's LIDs, from which on a pass over all switches pays */
+
+/* ---- columns --------------------------------------------------------------------------------- */
+
+struct job {
+    struct fab_repair *r;
+    const struct fab_lft *lft;
+    struct fab_repair_delta *d;
+    size_t change_room, entry_room;
+    uint32_t *revived; /* channels that were dead and live again */
+    uint32_t *stale;   /* switches with a stale entry in the column at hand */
+    size_t revivals, stales;
+    bool components_known, relabelled;
+    char *why;
+    size_t why_len;
+};
+
+static int note_change(struct job *j, uint32_t lid, uint32_t sw, uint8_t now)
+{
+    struct fab_repair_delta *d = j->d;
+    bool stale = j->r->column.stale[sw];
+    uint8_t was = stale && now != FAB_LFT_NO_ROUTE ? FAB_LFT_NO_ROUTE
+                                                   : fab_repair_table_entry(&j->r->column, sw);
+    if (was == now)
+        return FAB_OK;
+    if (d->changes == j->change_room) {
+        void *more = fab_base_grow(d->change, sizeof(*d->change), d->changes + 1, &j->change_room);
+        if (more == NULL)
+            return FAB_E_NOMEM;
+        d->change = more;
+    }
+    d->change[d->changes++] =
+        (struct fab_repair_change){.lid = lid, .sw = sw, .was = was, .now = now, .stale = stale};
+    return FAB_OK;
+}
+
+static int note_entry(struct job *j, uint32_t lid, uint32_t sw, uint8_t base, uint8_t now)
+{
+    struct fab_repair_delta *d = j->d;
+    if (base == now)
+        return FAB_OK;
+    if (d->entries == j->entry_room) {
+        void *more = fab_base_grow(d->entry, sizeof(*d->entry), d->entries + 1, &j->entry_room);
+        if (more == NULL)
+            return FAB_E_NOMEM;
+        d->entry = more;
+    }
+    d->entry[d->entries++] =
+        (struct fab_repair_entry){.lid = lid, .sw = sw, .baseline = base, .now = now};
+    return FAB_OK;
+}
+
+static bool is_connected(struct job *j, uint32_t sw)
+{
+    struct fab_repair *r = j->r;
+    if (!j->components_known)
+        fab_repair_find_components(r);
+    j->components_known = true;
+    return r->component[sw] == r->component[r->column.home];
+}
+
+/* Counts an entry without a path. Only a switch that no living link connects with the destination
+ * may have none, and, for a while, one that only switches use. (Whatever would send to a switch
+ * without a path has no path either.) */
+static int note_cut(struct job *j, uint32_t lid, uint32_t sw)
+{
+    struct fab_repair *r = j->r;
+    bool connected = is_connected(j, sw);
+    if (connected && r->network->attached[sw] > 0 &&
+        fab_base_bits_get(r->network->is_endport, lid)) {
+        snprintf(j->why, j->why_len,
+                 "not supported: the labels allow no path from switch %u to LID %u", sw, lid);
+        return FAB_E_UNSUPPORTED;
+    }
+    j->d->cut += !connected;
+    j->d->lost += connected;
+    return FAB_OK;
+}
+
+/* An entry without a path keeps its value, unless it would send where the labels now forbid it. */
+static uint8_t entry_of_cut(struct fab_repair *r, uint32_t sw)
+{
+    struct fab_repair_column *c = &r->column;
+    uint32_t channel = fab_repair_channel(r->network, sw, c->entry[sw]);
+    uint32_t next = channel != FAB_NONE ? r->network->peer_sw[channel] : FAB_NONE;
+    if (next == FAB_NONE || fab_base_bits_get(r->is_dead, channel) ||
+        c->mark[next] != FAB_MARK_SETTLED)
+        return c->entry[sw];
+    uint32_t onward = fab_repair_channel(r->network, next, c->entry[next]);
+    return c->label[channel] < c->label[onward] ? c->entry[sw] : FAB_LFT_NO_ROUTE;
+}
+
+/* ---- links that come back -------------------------------------------------------------------- */
+
+static int list_revived(struct job *j)
+{
+    const struct fab_repair *r = j->r;
+    j->revived = fab_base_alloc_array(r->deads, sizeof(*j->revived));
+    j->stale =
+        fab_base_alloc_array(r->deads + (j->relabelled ? r->network->n : 0), sizeof(*j->stale));
+    if (j->revived == NULL || j->stale == NULL)
+        return FAB_E_NOMEM;
+    for (size_t i = 0; i < r->deads; i++) {
+        if (!fab_base_bits_get(r->is_dead, r->dead[i]))
+            j->revived[j->revivals++] = r->dead[i];
+    }
+    return FAB_OK;
+}
+
+/* The channel by the active tables; FAB_NONE: none, or a dead one. */
+static uint32_t old_channel(const struct job *j, uint32_t sw, uint32_t lid)
+{
+    uint32_t channel = fab_repair_channel(j->r->network, sw, fab_target_lft_row(j->lft, sw)[lid]);
+    return channel != FAB_NONE && !fab_base_bits_get(j->r->is_dead, channel) ? channel : FAB_NONE;
+}
+
+/* Entries that still lead into a link that comes back belong to switches that were cut off. If the
+ * switch at the link's other end, which is in the overlay, now forwards by a label that is not
+ * greater, the entry must not carry traffic. */
+static void find_stale(struct job *j, uint32_t lid)
+{
+    const struct fab_repair_network *b = j->r->network;
+    struct fab_repair_column *c = &j->r->column;
+    for (size_t i = 0; i < j->revivals; i++) {
+        uint32_t channel = j->revived[i], to = b->peer_sw[channel],
+                 from = fab_repair_switch_of(b, channel);
+        if (c->mark[to] == FAB_MARK_NONE || to == c->home || from == c->home ||
+            fab_target_lft_row(j->lft, from)[lid] != channel - b->first[from])
+            continue;
+        uint32_t onward = fab_repair_channel(b, to, fab_target_lft_row(j->lft, to)[lid]);
+        if (onward == FAB_NONE || c->label[channel] < c->label[onward])
+            continue;
+        c->stale[from] = true;
+        j->stale[j->stales++] = from;
+    }
+}
+
+/* True if the active tables make packets turn, where `channel` ends, in a way that does not ascend
+ * by the new labels. */
+static bool turn_descends(const struct job *j, uint32_t channel, uint32_t lid)
+{
+    const struct fab_repair *r = j->r;
+    uint32_t at = r->network->peer_sw[channel];
+    uint32_t next = at != r->column.home ? old_channel(j, at, lid) : FAB_NONE;
+    return next != FAB_NONE && r->column.label[channel] >= r->column.label[next];
+}
+
+/* Finds entries of the overlay that are part of such a turn. */
+static void find_descending(struct job *j, uint32_t lid, uint32_t sw)
+{
+    const struct fab_repair_network *b = j->r->network;
+    struct fab_repair_column *c = &j->r->column;
+    uint32_t out = sw != c->home ? old_channel(j, sw, lid) : FAB_NONE;
+    bool descends = out != FAB_NONE && turn_descends(j, out, lid);
+    for (uint32_t port = b->first[sw] + 1; out != FAB_NONE && port < b->first[sw + 1]; port++) {
+        uint32_t from = b->peer_sw[port];
+        if (!descends && from != FAB_NONE && from != c->home &&
+            !fab_base_bits_get(j->r->is_dead, port) &&
+            fab_target_lft_row(j->lft, from)[lid] == b->peer_num[port])
+            descends = turn_descends(j, fab_repair_peer_port(b, port), lid);
+    }
+    if (descends && !c->stale[sw]) {
+        c->stale[sw] = true;
+        j->stale[j->stales++] = sw;
+    }
+}
+
+static int add_stale(struct job *j)
+{
+    struct fab_repair_column *c = &j->r->column;
+    int status = FAB_OK;
+    for (size_t i = 0; i < j->stales; i++) {
+        uint32_t sw = j->stale[i];
+        if (status == FAB_OK && c->mark[sw] == FAB_MARK_NONE)
+            status = note_change(j, c->lid, sw, fab_target_lft_row(j->lft, sw)[c->lid]);
+        c->stale[sw] = false;
+    }
+    j->stales = 0;
+    return status;
+}
+
+/* Adds the column's decisions to the delta. known: the overlay's entries of this column. */
+static int add_column(struct job *j, const struct fab_repair_entry *known, size_t knowns)
+{
+    const struct fab_repair_column *c = &j->r->column;
+    int status = FAB_OK;
+    for (uint32_t i = 0; status == FAB_OK && i < c->touches; i++) {
+        uint32_t sw = c->touched[i];
+        /* The baseline's value is in the overlay, whose entries come first in touched[], or in the
+         * tables. */
+        uint8_t base = i < knowns ? known[i].baseline : fab_repair_table_entry(c, sw);
+        uint8_t now = c->entry[sw];
+        if (c->mark[sw] == FAB_MARK_CUT) {
+            now = entry_of_cut(j->r, sw);
+            status = note_cut(j, c->lid, sw);
+        }
+        if (status == FAB_OK)
+            status = note_change(j, c->lid, sw, now);
+        if (status == FAB_OK)
+            status = note_entry(j, c->lid, sw, base, now);
+    }
+    return status;
+}
+
+static int relax_cut(struct job *j)
+{
+    const struct fab_repair_column *c = &j->r->column;
+    for (uint32_t i = 0; i < c->touches; i++) {
+        if (c->mark[c->touched[i]] == FAB_MARK_CUT && is_connected(j, c->touched[i]))
+            return fab_repair_column_relax(j->r);
+    }
+    return FAB_OK;
+}
+
+static int decide_column(struct job *j, uint32_t lid, const uint64_t *affected,
+                         size_t affected_count, const struct fab_repair_entry *known, size_t knowns)
+{
+    struct fab_repair *r = j->r;
+    uint32_t home = r->network->home[lid];
+    int status = FAB_OK;
+    fab_repair_column_begin(r, j->lft, lid);
+    for (size_t i = 0; i < knowns; i++)
+        fab_repair_column_set(r, known[i].sw, known[i].baseline);
+    find_stale(j, lid);
+    for (size_t i = 0; j->relabelled && i < knowns; i++)
+        find_descending(j, lid, known[i].sw);
+    /* No packet reaches a switch without a living link; then nothing changes. */
+    if (home != FAB_NONE && (r->alive[home] > 0 || r->network->degree[home] == 0)) {
+        for (size_t i = 0; i < knowns; i++)
+            fab_repair_column_mark_pending(r, known[i].sw);
+        for (size_t i = 0; i < affected_count; i++)
+            fab_repair_column_mark_pending(r, (uint32_t)affected[i]);
+        fab_repair_column_solve(r);
+        status = relax_cut(j);
+    }
+    if (status == FAB_OK)
+        status = add_column(j, known, knowns);
+    int stale = add_stale(j);
+    fab_repair_column_end(r);
+    return status == FAB_OK ? stale : status;
+}
+
+/* Loads a tile with the LIDs of a destination switch that has lost a link, if many affected
+ * entries of those LIDs are to come. */
+static void load_tile(struct fab_repair *r, const struct fab_lft *lft, const uint64_t *affected,
+                      size_t affected_count)
+{
+    uint32_t first = affected_count > 0 ? (uint32_t)(affected[0] >> 32) : 0;
+    uint32_t last =
+        affected_count >= TILE_PAYS ? (uint32_t)(affected[TILE_PAYS - 1] >> 32) : FAB_NONE;
+    if (last == FAB_NONE || last - first >= FAB_REPAIR_TILE_LIDS)
+        return;
+    uint32_t siblings = fab_repair_tile_width(r, first), home = r->network->home[first];
+    if (home == FAB_NONE || r->alive[home] == r->network->degree[home])
+        return;
+    if (last - first < siblings)
+        fab_repair_tile_load(r, lft, first, siblings);
+}
+
+static int decide_columns(struct job *j, const uint64_t *affected, size_t affected_count)
+{
+    struct fab_repair *r = j->r;
+    size_t prefetched = 0;
+    int status = FAB_OK;
+    for (size_t p = 0, e = 0; status == FAB_OK && (p < affected_count || e < r->entries);) {
+        uint32_t of_affected = p < affected_count ? (uint32_t)(affected[p] >> 32) : FAB_NONE;
+        uint32_t of_entry = e < r->entries ? r->entry[e].lid : FAB_NONE;
+        uint32_t lid = of_affected < of_entry ? of_affected : of_entry;
+        size_t p_end = p, e_end = e;
+        if (p >= prefetched && p < affected_count) {
+            prefetched = affected_count - p < FAB_REPAIR_PREFETCH_MAX ? affected_count
+                                                                      : p + FAB_REPAIR_PREFETCH_MAX;
+            fab_repair_prefetch(r, j->lft, affected + p, prefetched - p);
+        }
+        while (p_end < affected_count && (uint32_t)(affected[p_end] >> 32) == lid)
+            p_end++;
+        if (lid - r->tile.first >= r->tile.count)
+            load_tile(r, j->lft, affected + p, affected_count - p);
+        while (e_end < r->entries && r->entry[e_end].lid == lid)
+            e_end++;
+        status = decide_column(j, lid, affected + p, p_end - p, r->entry + e, e_end - e);
+        p = p_end;
+        e = e_end;
+    }
+    return status;
+}
+
+static int find_labels(struct job *j)
+{
+    int status = fab_repair_relabel_find(j->r, j->d);
+    if (status != FAB_OK) /* so that fab_repair_undo_dead undoes no relabelling */
+        j->d->relabels = 0;
+    fab_repair_relabel_apply(j->r, j->d);
+    j->relabelled = fab_repair_labels_differ(j->r, j->d);
+    return status;
+}
+
+int fab_repair_delta_make(struct fab_repair *r, uint32_t set, const struct fab_lft *lft,
+                          const uint32_t *dead, size_t count, struct fab_repair_delta *ret,
+                          char *why, size_t why_len)
+{
+    struct fab_repair_delta d = {.label_set = set};
+    struct job j = {.r = r, .lft = lft, .d = &d, .why = why, .why_len = why_len};
+    uint64_t *affected = NULL;
+    size_t affected_count = 0;
+    int status = fab_repair_list_dead(r->network, dead, count, &d);
+    fab_repair_apply_dead(r, &d);
+    if (status == FAB_OK)
+        status = find_labels(&j);
+    if (status == FAB_OK)
+        status = list_revived(&j);
+    if (status == FAB_OK)
+        status = fab_repair_find_affected(r, lft, &d, &affected, &affected_count);
+    if (status == FAB_OK)
+        status = decide_columns(&j, affected, affected_count);
+    fab_repair_undo_dead(r, &d);
+    free(affected);
+    free(j.revived);
+    free(j.stale);
+    if (status == FAB_OK)
+        *ret = d;
+    else
+        fab_repair_delta_fini(&d);
+    return status;
+}
