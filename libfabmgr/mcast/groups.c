@@ -15,8 +15,7 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/mcast/group_store.h"
 
-/* ---- which components there are --------------------------------------------------------------
- */
+/* ---- which components there are -------------------------------------------------------------- */
 
 enum component { /* bits of the component mask, 15.2.5.17 */
                  C_MGID = 1 << 0,
@@ -45,8 +44,7 @@ static bool has(const struct fab_mcast_request *ask, uint64_t components)
     return (ask->comp_mask & components) == components;
 }
 
-/* ---- values with selectors -------------------------------------------------------------------
- */
+/* ---- values with selectors ------------------------------------------------------------------- */
 
 /* Rates have numbers that are in no order; by these they are. */
 static unsigned rate_rank(uint8_t rate)
@@ -302,8 +300,7 @@ void fab_mcast_groups_drop_member(struct fab_mcast_groups *g, uint64_t guid)
     }
 }
 
-/* ---- from before a restart --------------------------------------------------------------------
- */
+/* ---- from before a restart ------------------------------------------------------------------- */
 
 int fab_mcast_groups_restore(struct fab_mcast_groups *g, const struct fab_wire_mc_member_record *is)
 {
@@ -322,8 +319,7 @@ int fab_mcast_groups_restore_member(struct fab_mcast_groups *g, const uint64_t m
     return group != NULL ? fab_mcast_store_set_member(g, group, member) : FAB_E_NOT_FOUND;
 }
 
-/* ---- from the configuration ------------------------------------------------------------------
- */
+/* ---- from the configuration ------------------------------------------------------------------ */
 
 static struct fab_wire_mc_member_record
 record_of(const struct fab_partitions *p, const struct fab_partition_mgroup *m, uint8_t life)

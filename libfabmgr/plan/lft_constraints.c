@@ -28,7 +28,7 @@
 
 #define HOPS_MOST 64u /* of a path; one that is longer does not arrive */
 
-/* ---- paths ---------------------------------------------------------------------------------- */
+/* ---- paths ----------------------------------------------------------------------------------- */
 
 static uint32_t lead(const struct fab_lft_ordering *o, uint32_t sw, uint8_t entry)
 {
@@ -97,7 +97,7 @@ static uint32_t next_changed(struct fab_lft_ordering *o, uint32_t sw,
     return FAB_NONE;
 }
 
-/* ---- circles: strongly connected components of old and new together (Tarjan, 1972) ---------- */
+/* ---- circles: strongly connected components of old and new together (Tarjan, 1972) ----------- */
 
 enum { FRESH, SAW_NEW, SAW_BOTH }; /* phase[] */
 
@@ -165,7 +165,7 @@ static bool in_circle(const struct fab_lft_ordering *o, uint32_t a, uint32_t b)
            o->group[a] == o->group[b];
 }
 
-/* ---- what waits for what -------------------------------------------------------------------- */
+/* ---- what waits for what --------------------------------------------------------------------- */
 
 static int add_edge(struct fab_lft_ordering *o, uint32_t before_sw, uint32_t after_sw, bool soft)
 {

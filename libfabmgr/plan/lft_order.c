@@ -15,7 +15,7 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/plan/lft_order_internal.h"
 
-/* ---- one block ------------------------------------------------------------------------------ */
+/* ---- one block ------------------------------------------------------------------------------- */
 
 /* What urgent writes wait for is urgent. */
 static void find_urgent(struct fab_lft_ordering *o, const uint32_t *items, uint32_t count)
@@ -76,7 +76,7 @@ static int order_block(struct fab_lft_ordering *o, uint32_t block)
     return ret;
 }
 
-/* ---- the order ------------------------------------------------------------------------------ */
+/* ---- the order ------------------------------------------------------------------------------- */
 
 struct key {
     const struct fab_lft_ordering_part *part;
@@ -129,7 +129,7 @@ static int hand_over(const struct fab_lft_ordering *o, struct fab_plan_op **ret_
     return FAB_OK;
 }
 
-/* ---- making and freeing --------------------------------------------------------------------- */
+/* ---- making and freeing ---------------------------------------------------------------------- */
 
 static void find_hops(struct fab_lft_ordering *o)
 {

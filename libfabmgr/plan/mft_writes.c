@@ -72,8 +72,7 @@ static int add_op(struct draft *d, enum fab_plan_mft_stage stage, uint32_t sw, u
     return FAB_OK;
 }
 
-/* ---- what is there, and what shall be ---------------------------------------------------------
- */
+/* ---- what is there, and what shall be -------------------------------------------------------- */
 
 static int add_cell(struct draft *d, uint32_t sw, uint32_t number, const uint16_t *was,
                     const uint16_t *will)
@@ -132,8 +131,7 @@ static int gather_switch(struct draft *d, uint32_t sw, uint32_t group)
     return r;
 }
 
-/* ---- branches ---------------------------------------------------------------------------------
- */
+/* ---- branches -------------------------------------------------------------------------------- */
 
 /* The switch behind the working cable of a port, or FAB_NONE. */
 static uint32_t behind(const struct fab_mcast_net *n, uint32_t sw, uint32_t num)
@@ -221,8 +219,7 @@ static bool makes_circle(struct draft *d, unsigned lid)
     return false;
 }
 
-/* ---- the steps --------------------------------------------------------------------------------
- */
+/* ---- the steps ------------------------------------------------------------------------------- */
 
 static int write_cell(struct draft *d, const struct cell *c, uint32_t circles)
 {

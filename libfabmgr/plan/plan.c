@@ -57,7 +57,7 @@ static int add_port(struct draft *d, uint32_t port, uint8_t state)
                                        .state = state});
 }
 
-/* ---- what a port needs ---------------------------------------------------------------------- */
+/* ---- what a port needs ----------------------------------------------------------------------- */
 
 /* How much of high priority goes before one packet of low priority does. */
 static void want_limit(const struct fab_plan_input *in, uint32_t port, struct fab_port_info *ret)
@@ -118,7 +118,7 @@ static bool can_be_written(const struct fab_fabric *f, uint32_t port)
     return fab_fabric_port_is_up(f, port) && f->ports[port].info.port_state >= FAB_STATE_INIT;
 }
 
-/* ---- the stages ----------------------------------------------------------------------------- */
+/* ---- the stages ------------------------------------------------------------------------------ */
 
 static int plan_switch(struct draft *d, uint32_t sw)
 {
@@ -333,7 +333,7 @@ void fab_plan_fini(struct fab_plan *p)
     memset(p, 0, sizeof(*p));
 }
 
-/* ---- payloads ------------------------------------------------------------------------------- */
+/* ---- payloads -------------------------------------------------------------------------------- */
 
 static int encode_port(const struct fab_plan_input *in, const struct fab_plan_op *op,
                        uint8_t data[FAB_SMP_DATA])

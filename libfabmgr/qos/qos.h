@@ -13,8 +13,7 @@
 #include "libfabmgr/policy/policy.h"
 #include "libfabmgr/target/target.h"
 
-/* ---- lanes ------------------------------------------------------------------------------------
- */
+/* ---- lanes ----------------------------------------------------------------------------------- */
 
 /* What an operator should know of it, with a number from 0 on. */
 enum fab_qos_kind {
@@ -50,8 +49,7 @@ void fab_qos_note_text(const struct fab_classes *c, const struct fab_qos_report 
 uint32_t fab_qos_guarantee(const struct fab_fabric *f, const struct fab_policy *p,
                            const struct fab_vls *v, uint32_t port, uint8_t level);
 
-/* ---- whose path ------------------------------------------------------------------------------
- */
+/* ---- whose path ------------------------------------------------------------------------------ */
 
 /* Who is in which group, of one fabric: for many questions. */
 struct fab_qos_matcher {

@@ -150,8 +150,7 @@ static int make_writes(struct ordering *o, bool parted)
     return status;
 }
 
-/* ---- what must come before what
- * -------------------------------------------------------------- */
+/* ---- what must come before what -------------------------------------------------------------- */
 
 /* The label that an entry forwards by. 0: nothing depends on the entry because it leads nowhere,
  * or into a dead link, whose label may be another one after a relabelling. */

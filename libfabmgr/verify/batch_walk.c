@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * LIDs of one destination switch together. Most of what the tables say of them is the same:
+ * The LIDs of one destination switch together. Most of what the tables say about them is the same:
  *
- *   - A switch sends all of them the same way ("plain"): one step, one dependency do for all.
- *   - Others spread them: these are looked at one by one. But siblings, whose ports lead to the
- *     same switches, mostly spread them alike: where 64 entries of a switch are those of its model
- *     (the first of its siblings), each of its channels waits for just what the model's channel of
- *     the same port waits for. The model's dependencies are collected by themselves, and given to
- *     all who were like it before a tile comes where somebody is not.
+ *   - A switch that forwards all of them by one port (a "uniform" switch) needs one step and one
+ *     dependency for all of them.
+ *   - Other switches spread them over several ports, LID by LID. But the switches of one
+ *     equivalence
+ *     class, whose ports lead to the same switches, mostly spread them alike. Where the 64 entries
+ * of a switch equal those of its class representative (the lowest id of the class), each of its
+ * channels depends on the same channels as the representative's channel of the same port. The
+ *     representative's dependencies are collected separately. They are given to all switches that
+ * were like it before a tile comes in which some switch is not.
  *
- * All arrive, when each switch has a depth, one for all the LIDs, and each of its next switches one
- * less. Where that is not so, though all may arrive by ways of different lengths, the caller looks
- * at each LID by itself. Every switch sends here, so that whatever is in the tables carries
- * traffic, and may be noted.
+ * All LIDs arrive if each switch has one depth for all of them, and each of its next switches has
+ * that depth less one. If that does not hold, although all may arrive by paths of different
+ * lengths, the caller walks each LID by itself. Every switch sends here, so every entry of the
+ * tables carries traffic and may be noted.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,141 +25,143 @@
 #include "libfabmgr/verify/walk.h"
 
 #define COLUMNS FAB_VERIFY_TILE_LIDS
-#define ON_WAY UINT16_MAX
-#define NESTING 64 /* longest chain of switches that is resolved here */
+#define ON_PATH UINT16_MAX
+#define NESTING 64 /* longest chain of switches that resolve() follows */
 #define PORTS 256  /* of a switch, port 0 included */
 
 struct fab_verify_batch_walk {
-    const struct fab_verify_graph *net;
+    const struct fab_verify_graph *graph;
     const uint8_t *tile;
-    uint32_t *model;     /* [n] the first switch whose ports lead where this one's lead */
-    uint32_t *family;    /* [n] switches by model, the model first */
-    uint32_t *followers; /* [n] models: how many others have it as theirs */
-    uint32_t *unlike;    /* [n] models: how many of these are not like it in this tile */
-    uint32_t *as;  /* [n] in this tile: the model where its entries are the same, else itself */
-    uint32_t *own; /* [owns] switches that are as themselves */
-    uint32_t owns;
-    bool *even;          /* [n] of own: all the entries at hand are the same */
-    uint8_t *entry;      /* [n] of own: the first of the entries at hand */
-    uint32_t *next;      /* [n] of own and even: the next switch, or as whom it is */
-    uint16_t *depth;     /* [n] of own, for the LIDs at hand; 0: not known */
-    uint32_t *place;     /* [n] models: where their collection begins */
-    uint64_t *collected; /* [models' ports][words] */
-    struct given *given; /* [ports of one switch * words] */
+    uint32_t *class_rep;    /* the class representative: the lowest switch whose ports lead to
+                               the same switches */
+    uint32_t *by_class;     /* switches by class, the representative first */
+    uint32_t *class_others; /* of representatives: how many other switches the class has */
+    uint32_t *unlike; /* of representatives: how many of these have other entries in this tile */
+    uint32_t *rep;    /* in this tile: the class representative if the entries are the same, else
+                         the switch itself */
+    uint32_t *reps;   /* switches that no other represents in this tile */
+    uint32_t rep_count;
+    bool *uniform;          /* of reps: all entries at hand are the same */
+    uint8_t *entry;         /* of reps: the first of the entries at hand */
+    uint32_t *next;         /* of uniform reps: the next switch, or its representative */
+    uint16_t *depth;        /* of reps, for the LIDs at hand; 0: not known */
+    uint32_t *collected_at; /* of class representatives: where their collection begins */
+    uint64_t *collected;    /* dependencies of class representatives: [their ports][words] */
+    struct word *word;      /* [ports of one switch * words] */
     uint32_t words;
 };
-struct given { /* bits of a collection */
+struct word { /* one word of a collection */
     uint32_t at;
     uint64_t bits;
 };
 
-/* ---- siblings ---------------------------------------------------------------------------------
- */
+/* ---- equivalence classes --------------------------------------------------------------------- */
 
-static bool every_switch_sends(const struct fab_verify_graph *net)
+static bool every_switch_sends(const struct fab_verify_graph *graph)
 {
-    for (uint32_t sw = 0; sw < net->n; sw++) {
-        if (net->owners[sw] == 0 || net->component[sw] != 0)
+    for (uint32_t sw = 0; sw < graph->n; sw++) {
+        if (graph->owners[sw] == 0 || graph->component[sw] != 0)
             return false;
     }
-    return net->n > 1;
+    return graph->n > 1;
 }
 
-static bool siblings(const struct fab_verify_graph *net, uint32_t a, uint32_t b)
+static bool same_class(const struct fab_verify_graph *graph, uint32_t a, uint32_t b)
 {
-    return net->port_room[a] == net->port_room[b] &&
-           memcmp(net->hop + net->first[a] + 1, net->hop + net->first[b] + 1,
-                  (net->port_room[a] - 1u) * sizeof(*net->hop)) == 0;
+    return graph->port_room[a] == graph->port_room[b] &&
+           memcmp(graph->hop + graph->first[a] + 1, graph->hop + graph->first[b] + 1,
+                  (graph->port_room[a] - 1u) * sizeof(*graph->hop)) == 0;
 }
 
-static uint64_t sign(const struct fab_verify_graph *net, uint32_t sw)
+static uint64_t signature(const struct fab_verify_graph *graph, uint32_t sw)
 {
-    uint64_t sum = net->port_room[sw];
-    for (uint32_t num = 1; num < net->port_room[sw]; num++)
-        sum = (sum ^ net->hop[net->first[sw] + num]) * UINT64_C(0x100000001b3);
+    uint64_t sum = graph->port_room[sw];
+    for (uint32_t num = 1; num < graph->port_room[sw]; num++)
+        sum = (sum ^ graph->hop[graph->first[sw] + num]) * UINT64_C(0x100000001b3);
     return sum;
 }
 
-struct signed_switch {
-    uint64_t sign;
+struct signature_of {
+    uint64_t signature;
     uint32_t sw;
 };
-static int by_sign(const void *a, const void *b)
+static int by_signature(const void *a, const void *b)
 {
-    const struct signed_switch *x = a, *y = b;
-    if (x->sign != y->sign)
-        return x->sign < y->sign ? -1 : 1;
+    const struct signature_of *x = a, *y = b;
+    if (x->signature != y->signature)
+        return x->signature < y->signature ? -1 : 1;
     return (x->sw > y->sw) - (x->sw < y->sw);
 }
 
-/* The lowest of its siblings; those that share a signature by chance stand by themselves. */
-static int find_models(struct fab_verify_batch_walk *s)
+/* Finds each switch's class representative. A switch that shares a signature by chance stands for
+ * itself. */
+static int find_classes(struct fab_verify_batch_walk *s)
 {
-    uint32_t n = s->net->n;
-    struct signed_switch *all = fab_base_alloc_array(n, sizeof(*all));
+    uint32_t n = s->graph->n;
+    struct signature_of *all = fab_base_alloc_array(n, sizeof(*all));
     if (all == NULL)
         return FAB_E_NOMEM;
     for (uint32_t sw = 0; sw < n; sw++)
-        all[sw] = (struct signed_switch){sign(s->net, sw), sw};
-    qsort(all, n, sizeof(*all), by_sign);
-    for (uint32_t i = 0, model = 0; i < n; i++) {
-        if (i == 0 || all[i].sign != all[i - 1].sign)
-            model = all[i].sw;
-        bool same = siblings(s->net, model, all[i].sw);
-        s->model[all[i].sw] = same ? model : all[i].sw;
-        s->followers[model] += same && all[i].sw != model;
+        all[sw] = (struct signature_of){signature(s->graph, sw), sw};
+    qsort(all, n, sizeof(*all), by_signature);
+    for (uint32_t i = 0, class_rep = 0; i < n; i++) {
+        if (i == 0 || all[i].signature != all[i - 1].signature)
+            class_rep = all[i].sw;
+        bool same = same_class(s->graph, class_rep, all[i].sw);
+        s->class_rep[all[i].sw] = same ? class_rep : all[i].sw;
+        s->class_others[class_rep] += same && all[i].sw != class_rep;
     }
     for (uint32_t sw = 0; sw < n; sw++)
-        all[sw] = (struct signed_switch){s->model[sw], sw};
-    qsort(all, n, sizeof(*all), by_sign);
+        all[sw] = (struct signature_of){s->class_rep[sw], sw};
+    qsort(all, n, sizeof(*all), by_signature);
     for (uint32_t i = 0; i < n; i++)
-        s->family[i] = all[i].sw;
+        s->by_class[i] = all[i].sw;
     free(all);
     return FAB_OK;
 }
 
-static int make_room(struct fab_verify_batch_walk *s)
+static int alloc_collections(struct fab_verify_batch_walk *s)
 {
     size_t ports = 0;
-    for (uint32_t sw = 0; sw < s->net->n; sw++) {
-        s->place[sw] = (uint32_t)ports;
-        ports += s->followers[sw] > 0 ? s->net->port_room[sw] : 0;
+    for (uint32_t sw = 0; sw < s->graph->n; sw++) {
+        s->collected_at[sw] = (uint32_t)ports;
+        ports += s->class_others[sw] > 0 ? s->graph->port_room[sw] : 0;
     }
     s->collected = calloc(ports + 1, s->words * sizeof(*s->collected));
-    s->given = calloc(PORTS * s->words, sizeof(*s->given));
-    return s->collected != NULL && s->given != NULL ? FAB_OK : FAB_E_NOMEM;
+    s->word = calloc(PORTS * s->words, sizeof(*s->word));
+    return s->collected != NULL && s->word != NULL ? FAB_OK : FAB_E_NOMEM;
 }
 
-int fab_verify_batch_walk_new(const struct fab_verify_deps *channels,
+int fab_verify_batch_walk_new(const struct fab_verify_deps *deps,
                               struct fab_verify_batch_walk **ret)
 {
-    const struct fab_verify_graph *net = channels->net;
+    const struct fab_verify_graph *graph = deps->graph;
     *ret = NULL;
-    if (!every_switch_sends(net))
+    if (!every_switch_sends(graph))
         return FAB_OK;
     struct fab_verify_batch_walk *s = calloc(1, sizeof(*s));
     if (s == NULL)
         return FAB_E_NOMEM;
-    size_t n = (size_t)net->n + 1;
-    s->net = net;
-    s->words = channels->words;
-    s->model = calloc(n, sizeof(*s->model));
-    s->family = calloc(n, sizeof(*s->family));
-    s->followers = calloc(n, sizeof(*s->followers));
+    size_t n = (size_t)graph->n + 1;
+    s->graph = graph;
+    s->words = deps->words;
+    s->class_rep = calloc(n, sizeof(*s->class_rep));
+    s->by_class = calloc(n, sizeof(*s->by_class));
+    s->class_others = calloc(n, sizeof(*s->class_others));
     s->unlike = calloc(n, sizeof(*s->unlike));
-    s->as = calloc(n, sizeof(*s->as));
-    s->own = calloc(n, sizeof(*s->own));
-    s->even = calloc(n, sizeof(*s->even));
+    s->rep = calloc(n, sizeof(*s->rep));
+    s->reps = calloc(n, sizeof(*s->reps));
+    s->uniform = calloc(n, sizeof(*s->uniform));
     s->entry = calloc(n, sizeof(*s->entry));
     s->next = calloc(n, sizeof(*s->next));
     s->depth = calloc(n, sizeof(*s->depth));
-    s->place = calloc(n, sizeof(*s->place));
+    s->collected_at = calloc(n, sizeof(*s->collected_at));
     int status = FAB_E_NOMEM;
-    if (s->model && s->family && s->followers && s->unlike && s->as && s->own && s->even &&
-        s->entry && s->next && s->depth && s->place)
-        status = find_models(s);
+    if (s->class_rep && s->by_class && s->class_others && s->unlike && s->rep && s->reps &&
+        s->uniform && s->entry && s->next && s->depth && s->collected_at)
+        status = find_classes(s);
     if (status == FAB_OK)
-        status = make_room(s);
+        status = alloc_collections(s);
     if (status == FAB_OK)
         *ret = s;
     else
@@ -168,115 +173,115 @@ void fab_verify_batch_walk_free(struct fab_verify_batch_walk *s)
 {
     if (s == NULL)
         return;
-    free(s->model);
-    free(s->family);
-    free(s->followers);
+    free(s->class_rep);
+    free(s->by_class);
+    free(s->class_others);
     free(s->unlike);
-    free(s->as);
-    free(s->own);
-    free(s->even);
+    free(s->rep);
+    free(s->reps);
+    free(s->uniform);
     free(s->entry);
     free(s->next);
     free(s->depth);
-    free(s->place);
+    free(s->collected_at);
     free(s->collected);
-    free(s->given);
+    free(s->word);
     free(s);
 }
 
-/* ---- a tile -----------------------------------------------------------------------------------
- */
+/* ---- a tile ---------------------------------------------------------------------------------- */
 
-static inline uint64_t *bits_of(const struct fab_verify_batch_walk *s,
-                                struct fab_verify_deps *channels, uint32_t sw)
+static inline uint64_t *bits_of(const struct fab_verify_batch_walk *s, struct fab_verify_deps *deps,
+                                uint32_t sw)
 {
-    return s->followers[sw] > 0 ? s->collected + (size_t)s->place[sw] * s->words
-                                : channels->bits + (size_t)s->net->first[sw] * s->words;
+    return s->class_others[sw] > 0 ? s->collected + (size_t)s->collected_at[sw] * s->words
+                                   : deps->bits + (size_t)s->graph->first[sw] * s->words;
 }
 
-/* Takes what was collected for the model. Returns how many words hold something. */
-static uint32_t take(struct fab_verify_batch_walk *s, uint32_t model)
+/* Takes what was collected for a class representative. Returns how many words are not zero. */
+static uint32_t take_collected(struct fab_verify_batch_walk *s, uint32_t class_rep)
 {
-    uint32_t count = s->net->port_room[model] * s->words, found = 0;
-    uint64_t *from = s->collected + (size_t)s->place[model] * s->words;
+    uint32_t count = s->graph->port_room[class_rep] * s->words, found = 0;
+    uint64_t *from = s->collected + (size_t)s->collected_at[class_rep] * s->words;
     for (uint32_t i = 0; i < count; i++) {
-        s->given[found] = (struct given){i, from[i]};
+        s->word[found] = (struct word){i, from[i]};
         found += from[i] != 0;
         from[i] = 0;
     }
     return found;
 }
 
-/* Gives the collection of family[k], a model, to itself and to its followers: to all, or to those
- * that are like it now. */
-static void give(struct fab_verify_batch_walk *s, uint32_t k, bool to_all,
-                 struct fab_verify_deps *channels)
+/* Gives the collection of by_class[k], a class representative, to itself and to its class: to all
+ * of it, or to the switches with the same entries in this tile. */
+static void distribute(struct fab_verify_batch_walk *s, uint32_t k, bool to_all,
+                       struct fab_verify_deps *deps)
 {
-    uint32_t model = s->family[k], found = take(s, model);
-    for (; found > 0 && k < s->net->n && s->model[s->family[k]] == model; k++) {
-        uint32_t sw = s->family[k];
-        uint64_t *bits = channels->bits + (size_t)s->net->first[sw] * s->words;
-        for (uint32_t i = 0; i < found && (to_all || s->as[sw] == model); i++)
-            bits[s->given[i].at] |= s->given[i].bits;
+    uint32_t class_rep = s->by_class[k], found = take_collected(s, class_rep);
+    for (; found > 0 && k < s->graph->n && s->class_rep[s->by_class[k]] == class_rep; k++) {
+        uint32_t sw = s->by_class[k];
+        uint64_t *bits = deps->bits + (size_t)s->graph->first[sw] * s->words;
+        for (uint32_t i = 0; i < found && (to_all || s->rep[sw] == class_rep); i++)
+            bits[s->word[i].at] |= s->word[i].bits;
     }
 }
 
-static void compare_with_models(struct fab_verify_batch_walk *s)
+static void find_reps(struct fab_verify_batch_walk *s)
 {
-    s->owns = 0;
-    for (uint32_t sw = 0; sw < s->net->n; sw++) {
-        uint32_t model = s->model[sw];
-        bool like = model != sw && memcmp(s->tile + (size_t)sw * COLUMNS,
-                                          s->tile + (size_t)model * COLUMNS, COLUMNS) == 0;
-        s->as[sw] = like ? model : sw;
-        s->own[s->owns] = sw;
-        s->owns += !like;
+    s->rep_count = 0;
+    for (uint32_t sw = 0; sw < s->graph->n; sw++) {
+        uint32_t class_rep = s->class_rep[sw];
+        bool like = class_rep != sw && memcmp(s->tile + (size_t)sw * COLUMNS,
+                                              s->tile + (size_t)class_rep * COLUMNS, COLUMNS) == 0;
+        s->rep[sw] = like ? class_rep : sw;
+        s->reps[s->rep_count] = sw;
+        s->rep_count += !like;
         s->unlike[sw] = 0;
-        s->unlike[model] += !like && model != sw; /* (a model comes before its followers) */
+        /* (a representative has the lowest id of its class) */
+        s->unlike[class_rep] += !like && class_rep != sw;
     }
 }
 
-/* A collection may wait as long as all followers are like the model: then it is theirs too. */
-static void give_where_unlike(struct fab_verify_batch_walk *s, bool to_all,
-                              struct fab_verify_deps *channels)
+/* A collection may wait as long as all switches of the class have the same entries: then it is
+ * theirs, too. */
+static void distribute_where_unlike(struct fab_verify_batch_walk *s, bool to_all,
+                                    struct fab_verify_deps *deps)
 {
-    for (uint32_t k = 0; k < s->net->n; k++) {
-        if (s->unlike[s->family[k]] > 0)
-            give(s, k, to_all, channels);
+    for (uint32_t k = 0; k < s->graph->n; k++) {
+        if (s->unlike[s->by_class[k]] > 0)
+            distribute(s, k, to_all, deps);
     }
 }
 
 void fab_verify_batch_walk_begin(struct fab_verify_batch_walk *s, const uint8_t *tile,
-                                 struct fab_verify_deps *channels)
+                                 struct fab_verify_deps *deps)
 {
     s->tile = tile;
-    compare_with_models(s);
-    give_where_unlike(s, true, channels); /* of the tiles before */
+    find_reps(s);
+    distribute_where_unlike(s, true, deps); /* what the tiles before collected */
 }
 
-void fab_verify_batch_walk_end(struct fab_verify_batch_walk *s, struct fab_verify_deps *channels)
+void fab_verify_batch_walk_end(struct fab_verify_batch_walk *s, struct fab_verify_deps *deps)
 {
-    give_where_unlike(s, false, channels);
+    distribute_where_unlike(s, false, deps);
 }
 
-void fab_verify_batch_walk_finish(struct fab_verify_batch_walk *s, struct fab_verify_deps *channels)
+void fab_verify_batch_walk_finish(struct fab_verify_batch_walk *s, struct fab_verify_deps *deps)
 {
-    for (uint32_t k = 0; k < s->net->n; k++) {
-        if (s->followers[s->family[k]] > 0)
-            give(s, k, true, channels);
+    for (uint32_t k = 0; k < s->graph->n; k++) {
+        if (s->class_others[s->by_class[k]] > 0)
+            distribute(s, k, true, deps);
     }
 }
 
-/* ---- a bundle ---------------------------------------------------------------------------------
- */
+/* ---- a batch --------------------------------------------------------------------------------- */
 
-static const uint8_t *entries(const struct fab_verify_batch_walk *s,
-                              const struct fab_verify_batch *b, uint32_t sw)
+static const uint8_t *entries_of(const struct fab_verify_batch_walk *s,
+                                 const struct fab_verify_batch *b, uint32_t sw)
 {
     return s->tile + (size_t)sw * COLUMNS + b->at;
 }
 
-/* Are all of the bytes the same? By words that overlap. */
+/* True if all bytes are the same; compares overlapping words. */
 static bool all_same(const uint8_t *byte, uint32_t count)
 {
     uint64_t want = byte[0] * UINT64_C(0x0101010101010101), word;
@@ -296,13 +301,13 @@ static bool all_same(const uint8_t *byte, uint32_t count)
     return word == want;
 }
 
-static void look_at(struct fab_verify_batch_walk *s, const struct fab_verify_batch *b)
+static void read_entries(struct fab_verify_batch_walk *s, const struct fab_verify_batch *b)
 {
     const uint8_t *tile = s->tile + b->at;
-    for (uint32_t k = 0; k < s->owns; k++) {
-        uint32_t sw = s->own[k];
+    for (uint32_t k = 0; k < s->rep_count; k++) {
+        uint32_t sw = s->reps[k];
         s->entry[sw] = tile[(size_t)sw * COLUMNS];
-        s->even[sw] = b->count == 1 || all_same(tile + (size_t)sw * COLUMNS, b->count);
+        s->uniform[sw] = b->count == 1 || all_same(tile + (size_t)sw * COLUMNS, b->count);
         s->depth[sw] = 0;
     }
 }
@@ -312,51 +317,52 @@ static inline void note(uint64_t *bits, uint32_t words, uint8_t num, uint8_t nex
     fab_verify_deps_set(bits + (size_t)num * words, next_num);
 }
 
-/* What the channel `num` waits for at `to`, which it leads to, for the LIDs from..from + count. */
-static bool wait_at(const struct fab_verify_batch_walk *s, const struct fab_verify_batch *b,
-                    uint64_t *bits, uint8_t num, uint32_t to, uint32_t from, uint32_t count)
+/* Notes what the channel by port `num` depends on at switch `to`, where it leads, for the LIDs
+ * [from, from + count) of the batch. Returns false if an entry names no port. */
+static bool note_next(const struct fab_verify_batch_walk *s, const struct fab_verify_batch *b,
+                      uint64_t *bits, uint8_t num, uint32_t to, uint32_t from, uint32_t count)
 {
-    const uint8_t *there = entries(s, b, to) + from;
+    const uint8_t *there = entries_of(s, b, to) + from;
     for (uint32_t i = 0; i < count; i++) {
-        if (there[i] >= s->net->port_room[to])
+        if (there[i] >= s->graph->port_room[to])
             return false;
         note(bits, s->words, num, there[i]);
     }
     return true;
 }
 
-/* The next switch by this entry, as whom it is; FAB_NONE: none, or one that takes itself for the
- * destination. */
-static inline uint32_t step(const struct fab_verify_batch_walk *s, const struct fab_verify_batch *b,
-                            uint32_t sw, uint8_t num)
+/* The representative of the next switch by this entry; FAB_NONE: there is none, or it would be the
+ * destination switch's class representative. */
+static inline uint32_t next_rep(const struct fab_verify_batch_walk *s,
+                                const struct fab_verify_batch *b, uint32_t sw, uint8_t num)
 {
-    const struct fab_verify_graph *net = s->net;
-    uint32_t to = num < net->port_room[sw] ? net->hop[net->first[sw] + num] : FAB_NONE;
-    if (to >= net->n || to == b->sw)
-        return to < net->n ? to : FAB_NONE;
-    return s->as[to] != b->sw ? s->as[to] : FAB_NONE;
+    const struct fab_verify_graph *graph = s->graph;
+    uint32_t to = num < graph->port_room[sw] ? graph->hop[graph->first[sw] + num] : FAB_NONE;
+    if (to >= graph->n || to == b->sw)
+        return to < graph->n ? to : FAB_NONE;
+    return s->rep[to] != b->sw ? s->rep[to] : FAB_NONE;
 }
 
-static bool step_even(struct fab_verify_batch_walk *s, const struct fab_verify_batch *b,
-                      struct fab_verify_deps *channels)
+static bool note_uniform(struct fab_verify_batch_walk *s, const struct fab_verify_batch *b,
+                         struct fab_verify_deps *deps)
 {
-    const uint32_t owns = s->owns, words = s->words;
-    for (uint32_t k = 0; k < owns; k++) {
-        uint32_t sw = s->own[k];
-        if (!s->even[sw] || sw == b->sw)
+    const uint32_t rep_count = s->rep_count, words = s->words;
+    for (uint32_t k = 0; k < rep_count; k++) {
+        uint32_t sw = s->reps[k];
+        if (!s->uniform[sw] || sw == b->sw)
             continue;
         uint8_t num = s->entry[sw];
-        uint32_t to = step(s, b, sw, num);
+        uint32_t to = next_rep(s, b, sw, num);
         if (to == FAB_NONE)
             return false;
         s->next[sw] = to;
         if (to == b->sw)
-            continue; /* it leaves there: no channel */
-        uint64_t *bits = bits_of(s, channels, sw);
-        if (!s->even[to]) {
-            if (!wait_at(s, b, bits, num, to, 0, b->count))
+            continue; /* the destination switch delivers it: no dependency */
+        uint64_t *bits = bits_of(s, deps, sw);
+        if (!s->uniform[to]) {
+            if (!note_next(s, b, bits, num, to, 0, b->count))
                 return false;
-        } else if (s->entry[to] < s->net->port_room[to]) {
+        } else if (s->entry[to] < s->graph->port_room[to]) {
             note(bits, words, num, s->entry[to]);
         } else {
             return false;
@@ -365,20 +371,20 @@ static bool step_even(struct fab_verify_batch_walk *s, const struct fab_verify_b
     return true;
 }
 
-/* Fills depth[sw]; false: there is none. */
+/* Fills depth[sw]. Returns false if there is none. */
 static bool resolve(struct fab_verify_batch_walk *s, const struct fab_verify_batch *b, uint32_t sw,
                     uint32_t nesting);
 
-/* The next switches of a switch that spreads must all be as deep. */
+/* All next switches of a switch that spreads the LIDs must have the same depth. */
 static bool resolve_spread(struct fab_verify_batch_walk *s, const struct fab_verify_batch *b,
                            uint32_t sw, uint32_t nesting, uint16_t *ret_depth)
 {
-    const uint8_t *entry = entries(s, b, sw);
+    const uint8_t *entry = entries_of(s, b, sw);
     uint16_t depth = 0;
     for (uint32_t i = 0; i < b->count; i++) {
-        uint32_t to = step(s, b, sw, entry[i]);
+        uint32_t to = next_rep(s, b, sw, entry[i]);
         if (to == FAB_NONE || (s->depth[to] == 0 && !resolve(s, b, to, nesting + 1)) ||
-            s->depth[to] == ON_WAY || (depth != 0 && s->depth[to] != depth))
+            s->depth[to] == ON_PATH || (depth != 0 && s->depth[to] != depth))
             return false;
         depth = s->depth[to];
     }
@@ -392,8 +398,8 @@ static bool resolve(struct fab_verify_batch_walk *s, const struct fab_verify_bat
     uint16_t depth = 0;
     if (nesting > NESTING)
         return false;
-    s->depth[sw] = ON_WAY;
-    if (s->even[sw]) {
+    s->depth[sw] = ON_PATH;
+    if (s->uniform[sw]) {
         uint32_t to = s->next[sw];
         if (s->depth[to] == 0 && !resolve(s, b, to, nesting + 1))
             return false;
@@ -401,7 +407,7 @@ static bool resolve(struct fab_verify_batch_walk *s, const struct fab_verify_bat
     } else if (!resolve_spread(s, b, sw, nesting, &depth)) {
         return false;
     }
-    if (depth == ON_WAY)
+    if (depth == ON_PATH)
         return false;
     s->depth[sw] = (uint16_t)(depth + 1);
     return true;
@@ -411,36 +417,36 @@ static bool find_depths(struct fab_verify_batch_walk *s, const struct fab_verify
                         uint32_t *ret_deepest)
 {
     uint32_t deepest = 1;
-    s->depth[b->sw] = 1; /* (between calls of resolve() nobody is ON_WAY) */
-    for (uint32_t k = 0; k < s->owns; k++) {
-        uint32_t sw = s->own[k];
+    s->depth[b->sw] = 1; /* (outside of resolve() no depth is ON_PATH) */
+    for (uint32_t k = 0; k < s->rep_count; k++) {
+        uint32_t sw = s->reps[k];
         if (s->depth[sw] != 0)
             continue;
-        uint16_t next = s->even[sw] ? s->depth[s->next[sw]] : 0;
+        uint16_t next = s->uniform[sw] ? s->depth[s->next[sw]] : 0;
         if (next != 0)
             s->depth[sw] = (uint16_t)(next + 1);
         else if (!resolve(s, b, sw, 0))
             return false;
     }
-    for (uint32_t k = 0; k < s->owns; k++)
-        deepest = s->depth[s->own[k]] > deepest ? s->depth[s->own[k]] : deepest;
+    for (uint32_t k = 0; k < s->rep_count; k++)
+        deepest = s->depth[s->reps[k]] > deepest ? s->depth[s->reps[k]] : deepest;
     *ret_deepest = deepest;
     return true;
 }
 
-/* After the depths are known, so that all entries are known to lead to switches. */
-static bool step_spread(struct fab_verify_batch_walk *s, const struct fab_verify_batch *b,
-                        struct fab_verify_deps *channels)
+/* To be called when the depths are known, so that all entries are known to lead to switches. */
+static bool note_spread(struct fab_verify_batch_walk *s, const struct fab_verify_batch *b,
+                        struct fab_verify_deps *deps)
 {
-    for (uint32_t k = 0; k < s->owns; k++) {
-        uint32_t sw = s->own[k];
-        const uint8_t *entry = entries(s, b, sw);
-        if (s->even[sw] || sw == b->sw)
+    for (uint32_t k = 0; k < s->rep_count; k++) {
+        uint32_t sw = s->reps[k];
+        const uint8_t *entry = entries_of(s, b, sw);
+        if (s->uniform[sw] || sw == b->sw)
             continue;
-        uint64_t *bits = bits_of(s, channels, sw);
+        uint64_t *bits = bits_of(s, deps, sw);
         for (uint32_t i = 0; i < b->count; i++) {
-            uint32_t to = step(s, b, sw, entry[i]);
-            if (to != b->sw && !wait_at(s, b, bits, entry[i], to, i, 1))
+            uint32_t to = next_rep(s, b, sw, entry[i]);
+            if (to != b->sw && !note_next(s, b, bits, entry[i], to, i, 1))
                 return false;
         }
     }
@@ -448,11 +454,10 @@ static bool step_spread(struct fab_verify_batch_walk *s, const struct fab_verify
 }
 
 bool fab_verify_batch_walk_try(struct fab_verify_batch_walk *s, const struct fab_verify_batch *b,
-                               struct fab_verify_deps *channels, uint32_t *ret_deepest)
+                               struct fab_verify_deps *deps, uint32_t *ret_deepest)
 {
-    if (memcmp(entries(s, b, b->sw), b->num, b->count) != 0)
+    if (memcmp(entries_of(s, b, b->sw), b->num, b->count) != 0)
         return false;
-    look_at(s, b);
-    return step_even(s, b, channels) && find_depths(s, b, ret_deepest) &&
-           step_spread(s, b, channels);
+    read_entries(s, b);
+    return note_uniform(s, b, deps) && find_depths(s, b, ret_deepest) && note_spread(s, b, deps);
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The channel dependency graph as bit sets. Routing is free of deadlock when the graph has no cycle
- * (Dally & Seitz, IEEE ToC C-36, 1987; with one VL and tables that look at the destination only,
- * also only then). Whether it has one: take away channels that nothing left depends on, until none
- * is left (acyclic) or all that remain are depended on (Kahn 1962). In the second case take away
- * those that depend on nothing, too; from anywhere in the rest any way leads into a cycle, and from
- * the channels of that cycle a breadth-first search finds one that is short enough to be read.
+ * The channel dependency graph, as bit sets. Routing is free of deadlock if the graph has no cycle
+ * (Dally & Seitz, IEEE ToC C-36, 1987; with one VL and tables that read the destination only, no
+ * deadlock also implies no cycle).
+ *
+ * To find a cycle, channels on which no other channel depends are removed, until no channel is
+ * left (acyclic) or all that remain are depended on (Kahn 1962). In the second case channels that
+ * depend on none are removed, too. From any channel left, every walk leads into a cycle. From the
+ * channels of that cycle, a breadth-first search finds one that is short enough to be read.
  */
 #include "libfabmgr/verify/dependencies.h"
 
@@ -14,18 +16,18 @@
 
 #include "libfabmgr/base/status.h"
 
-#define STARTS 64 /* channels from which a shorter cycle is looked for */
+#define STARTS 64 /* channels from which a shorter cycle is searched */
 
-int fab_verify_deps_init(struct fab_verify_deps *c, const struct fab_verify_graph *net,
-                         uint32_t lanes)
+int fab_verify_deps_init(struct fab_verify_deps *c, const struct fab_verify_graph *graph,
+                         uint32_t vl_count)
 {
-    struct fab_verify_deps made = {.net = net, .lanes = lanes, .words = 1};
-    for (uint32_t sw = 0; sw < net->n; sw++) {
-        uint32_t words = (net->port_room[sw] + 62u) / 64;
+    struct fab_verify_deps made = {.graph = graph, .vl_count = vl_count, .words = 1};
+    for (uint32_t sw = 0; sw < graph->n; sw++) {
+        uint32_t words = (graph->port_room[sw] + 62u) / 64;
         made.words = words > made.words ? words : made.words;
     }
-    made.bits =
-        calloc((size_t)net->ports + 1, (size_t)lanes * lanes * made.words * sizeof(*made.bits));
+    made.bits = calloc((size_t)graph->ports + 1,
+                       (size_t)vl_count * vl_count * made.words * sizeof(*made.bits));
     if (made.bits == NULL)
         return FAB_E_NOMEM;
     *c = made;
@@ -40,40 +42,40 @@ void fab_verify_deps_fini(struct fab_verify_deps *c)
 
 void fab_verify_deps_merge(struct fab_verify_deps *to, const struct fab_verify_deps *from)
 {
-    size_t words = (size_t)to->net->ports * to->lanes * to->lanes * to->words;
+    size_t words = (size_t)to->graph->ports * to->vl_count * to->vl_count * to->words;
     for (size_t i = 0; i < words; i++)
         to->bits[i] |= from->bits[i];
 }
 
-/* ---- walking the bits ----------------------------------------------------------------------- */
+/* ---- iterating over bits --------------------------------------------------------------------- */
 
 struct successors {
     const uint64_t *words;
     uint64_t left;
-    uint32_t at, count;     /* the current word */
-    uint32_t a_lane, lanes; /* words of one; lanes of a port */
-    uint32_t first;         /* port id of bit 0 */
+    uint32_t at, count;          /* the current word, of how many */
+    uint32_t vl_words, vl_count; /* words of one VL; VLs of a port */
+    uint32_t first;              /* port id of bit 0 */
 };
 
 static bool is_channel(const struct fab_verify_deps *c, uint32_t channel)
 {
-    return c->net->hop[channel / c->lanes] < c->net->n;
+    return c->graph->hop[channel / c->vl_count] < c->graph->n;
 }
 
 static uint32_t channel_count(const struct fab_verify_deps *c)
 {
-    return c->net->ports * c->lanes;
+    return c->graph->ports * c->vl_count;
 }
 
 static struct successors successors_of(const struct fab_verify_deps *c, uint32_t channel)
 {
-    uint32_t words = c->words * c->lanes;
-    struct successors s = {.words = c->bits + (size_t)channel * words, .lanes = c->lanes};
+    uint32_t words = c->words * c->vl_count;
+    struct successors s = {.words = c->bits + (size_t)channel * words, .vl_count = c->vl_count};
     if (is_channel(c, channel)) {
         s.count = words;
-        s.a_lane = c->words;
+        s.vl_words = c->words;
         s.left = *s.words;
-        s.first = c->net->first[c->net->hop[channel / c->lanes]] + 1;
+        s.first = c->graph->first[c->graph->hop[channel / c->vl_count]] + 1;
     }
     return s;
 }
@@ -86,34 +88,34 @@ static bool next_successor(struct successors *s, uint32_t *ret_channel)
     }
     if (s->at >= s->count)
         return false;
-    uint32_t port = s->first + s->at % s->a_lane * 64 + (uint32_t)__builtin_ctzll(s->left);
-    *ret_channel = port * s->lanes + s->at / s->a_lane;
+    uint32_t port = s->first + s->at % s->vl_words * 64 + (uint32_t)__builtin_ctzll(s->left);
+    *ret_channel = port * s->vl_count + s->at / s->vl_words;
     s->left &= s->left - 1;
     return true;
 }
 
-static uint64_t channel_bits(const struct fab_verify_graph *net, uint32_t sw, uint32_t word)
+static uint64_t channel_bits(const struct fab_verify_graph *graph, uint32_t sw, uint32_t word)
 {
     uint64_t bits = 0;
-    for (uint32_t i = 0; i < 64 && word * 64 + i + 1 < net->port_room[sw]; i++)
-        bits |= (uint64_t)(net->hop[net->first[sw] + word * 64 + i + 1] < net->n) << i;
+    for (uint32_t i = 0; i < 64 && word * 64 + i + 1 < graph->port_room[sw]; i++)
+        bits |= (uint64_t)(graph->hop[graph->first[sw] + word * 64 + i + 1] < graph->n) << i;
     return bits;
 }
 
 uint64_t fab_verify_deps_prune(struct fab_verify_deps *c)
 {
-    const struct fab_verify_graph *net = c->net;
+    const struct fab_verify_graph *graph = c->graph;
     uint64_t count = 0, mask[4];
     uint32_t masked = FAB_NONE;
-    for (uint32_t port = 0; port < net->ports; port++) {
-        uint32_t peer = net->hop[port];
-        if (peer >= net->n)
+    for (uint32_t port = 0; port < graph->ports; port++) {
+        uint32_t peer = graph->hop[port];
+        if (peer >= graph->n)
             continue;
         for (uint32_t w = 0; w < c->words && masked != peer; w++)
-            mask[w] = channel_bits(net, peer, w);
+            mask[w] = channel_bits(graph, peer, w);
         masked = peer;
-        uint64_t *bits = c->bits + (size_t)port * c->lanes * c->lanes * c->words;
-        for (uint32_t lane = 0; lane < c->lanes * c->lanes; lane++) {
+        uint64_t *bits = c->bits + (size_t)port * c->vl_count * c->vl_count * c->words;
+        for (uint32_t i = 0; i < c->vl_count * c->vl_count; i++) {
             for (uint32_t w = 0; w < c->words; w++, bits++) {
                 *bits &= mask[w];
                 count += (uint64_t)__builtin_popcountll(*bits);
@@ -123,30 +125,30 @@ uint64_t fab_verify_deps_prune(struct fab_verify_deps *c)
     return count;
 }
 
-/* ---- acyclic or not ------------------------------------------------------------------------- */
+/* ---- acyclic or not -------------------------------------------------------------------------- */
 
 struct search {
     const struct fab_verify_deps *c;
-    uint32_t count;   /* channels, and port ids that are none */
-    uint32_t *wanted; /* [count] channels that depend on it, of those that remain */
-    bool *remains;    /* [count] */
-    uint32_t *queue;  /* [count] */
-    uint32_t *from;   /* [count] */
+    uint32_t count;         /* channels, and port ids that are none */
+    uint32_t *predecessors; /* [count] channels that depend on it, of those that remain */
+    bool *remains;          /* [count] */
+    uint32_t *queue;        /* [count] */
+    uint32_t *from;         /* [count] */
 };
 
 /* Kahn: returns how many channels remain. */
-static uint32_t take_unwanted(struct search *s)
+static uint32_t remove_sources(struct search *s)
 {
     uint32_t head = 0, tail = 0, remain = 0, next;
     for (uint32_t ch = 0; ch < s->count; ch++) {
         struct successors it = successors_of(s->c, ch);
         while (next_successor(&it, &next))
-            s->wanted[next]++;
+            s->predecessors[next]++;
     }
     for (uint32_t ch = 0; ch < s->count; ch++) {
         s->remains[ch] = is_channel(s->c, ch);
         remain += s->remains[ch];
-        if (s->remains[ch] && s->wanted[ch] == 0)
+        if (s->remains[ch] && s->predecessors[ch] == 0)
             s->queue[tail++] = ch;
     }
     while (head < tail) {
@@ -155,7 +157,7 @@ static uint32_t take_unwanted(struct search *s)
         s->remains[ch] = false;
         remain--;
         while (next_successor(&it, &next)) {
-            if (--s->wanted[next] == 0)
+            if (--s->predecessors[next] == 0)
                 s->queue[tail++] = next;
         }
     }
@@ -173,7 +175,7 @@ static uint32_t first_remaining_successor(const struct search *s, uint32_t chann
     return FAB_NONE;
 }
 
-static void take_ends(struct search *s)
+static void remove_sinks(struct search *s)
 {
     bool taken = true;
     while (taken) {
@@ -187,7 +189,7 @@ static void take_ends(struct search *s)
     }
 }
 
-/* A channel on a cycle: go on until one is met again. */
+/* Finds a channel on a cycle: follows dependencies until a channel occurs again. */
 static uint32_t some_on_cycle(struct search *s)
 {
     uint32_t ch = 0;
@@ -201,8 +203,8 @@ static uint32_t some_on_cycle(struct search *s)
     return ch;
 }
 
-/* The length of the shortest cycle through `start` if it is less than `limit`, else 0. from[]
- * then leads back from start to start. */
+/* The length of the shortest cycle through `start` if it is less than `limit`, else 0. Then from[]
+ * leads backwards from start to start. */
 static uint32_t cycle_through(struct search *s, uint32_t start, uint32_t limit)
 {
     uint32_t head = 0, tail = 0, level_end = 1, length = 1, next;
@@ -238,7 +240,7 @@ static void copy_cycle(const struct search *s, uint32_t start, uint32_t length, 
 
 static int shortest_cycle(struct search *s, uint32_t **ret_cycle, uint32_t *ret_count)
 {
-    take_ends(s);
+    remove_sinks(s);
     uint32_t start = some_on_cycle(s);
     uint32_t best = cycle_through(s, start, FAB_NONE);
     uint32_t *cycle = malloc(best * sizeof(*cycle)), *starts = malloc(best * sizeof(*starts));
@@ -269,13 +271,13 @@ int fab_verify_deps_cycle(const struct fab_verify_deps *c, uint32_t **ret_cycle,
     size_t room = (size_t)channel_count(c) + 1;
     struct search s = {.c = c, .count = channel_count(c)};
     int ret = FAB_E_NOMEM;
-    s.wanted = calloc(room, sizeof(*s.wanted));
+    s.predecessors = calloc(room, sizeof(*s.predecessors));
     s.remains = calloc(room, sizeof(*s.remains));
     s.queue = calloc(room, sizeof(*s.queue));
     s.from = calloc(room, sizeof(*s.from));
-    if (s.wanted != NULL && s.remains != NULL && s.queue != NULL && s.from != NULL)
-        ret = take_unwanted(&s) == 0 ? FAB_OK : shortest_cycle(&s, ret_cycle, ret_count);
-    free(s.wanted);
+    if (s.predecessors != NULL && s.remains != NULL && s.queue != NULL && s.from != NULL)
+        ret = remove_sources(&s) == 0 ? FAB_OK : shortest_cycle(&s, ret_cycle, ret_count);
+    free(s.predecessors);
     free(s.remains);
     free(s.queue);
     free(s.from);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What devices can do: a linear forwarding table has LinearFDBCap entries (IBA 14.2.5.4; 0 is taken
- * as not known), and a cable between switches has the data VLs that both its ends and the policy
- * allow. Only VLs that packets go by are needed. On cables to ends the lanes are folded into those
- * that there are: nothing waits behind an end, so there is no limit.
+ * The limits of the devices. A linear forwarding table has LinearFDBCap entries (IBA 14.2.5.4; 0
+ * counts as unknown). An ISL has the data VLs that both its ports and the policy allow, and only
+ * the VLs that packets use are needed. On links to endports the VLs are mapped to those that
+ * exist; no packet waits behind an endport, so there is no limit.
  */
 #include "libfabmgr/verify/device_limits.h"
 
@@ -33,29 +33,30 @@ static int note(struct fab_verdict *v, uint32_t port, uint32_t need, uint32_t ha
     return FAB_OK;
 }
 
-static int judge_table(const struct fab_verify_graph *net, uint32_t sw, struct fab_verdict *v)
+static int judge_table(const struct fab_verify_graph *graph, uint32_t sw, struct fab_verdict *v)
 {
-    uint32_t cap = net->in->fabric->switches[sw].linear_fdb_cap;
-    return cap != 0 ? note(v, net->first[sw], net->in->lids->top + 1, cap) : FAB_OK;
+    uint32_t cap = graph->in->fabric->switches[sw].linear_fdb_cap;
+    return cap != 0 ? note(v, graph->first[sw], graph->in->lids->top + 1, cap) : FAB_OK;
 }
 
-/* VLs that packets may go out by; where they keep one all along, all that classes use. */
+/* Bits of the VLs that packets leave by; if they keep one VL from end to end, those of all traffic
+ * classes. */
 static uint32_t used_of(const struct fab_verify_walk *w, uint32_t port)
 {
-    const struct fab_vls *v = w->net->in->vls;
+    const struct fab_vls *v = w->graph->in->vls;
     uint32_t used = 0;
-    if (w->flow != NULL)
-        return w->flow->used[port];
-    if (w->net->hop[port] >= w->net->n || v == NULL || !fab_target_vls_multiple(v))
+    if (w->vl_walk != NULL)
+        return w->vl_walk->used[port];
+    if (w->graph->hop[port] >= w->graph->n || v == NULL || !fab_target_vls_multiple(v))
         return 0;
     for (uint8_t level = 0; level < fab_target_vls_levels(v); level++)
         used |= 1u << v->vl[0][0][v->sl[level][0]];
     return used;
 }
 
-static int judge_lanes(const struct fab_verify_walk *w, uint32_t port, struct fab_verdict *v)
+static int judge_vls(const struct fab_verify_walk *w, uint32_t port, struct fab_verdict *v)
 {
-    const struct fab_verify_input *in = w->net->in;
+    const struct fab_verify_input *in = w->graph->in;
     uint32_t used = used_of(w, port);
     if (used <= 1)
         return FAB_OK;
@@ -65,13 +66,13 @@ static int judge_lanes(const struct fab_verify_walk *w, uint32_t port, struct fa
 
 int fab_verify_device_limits(const struct fab_verify_walk *w, struct fab_verdict *v)
 {
-    const struct fab_verify_graph *net = w->net;
+    const struct fab_verify_graph *graph = w->graph;
     int status = FAB_OK;
-    if (net->in->policy == NULL)
+    if (graph->in->policy == NULL)
         return FAB_OK;
-    for (uint32_t sw = 0; sw < net->n && status == FAB_OK; sw++)
-        status = judge_table(net, sw, v);
-    for (uint32_t port = 0; port < net->ports && status == FAB_OK; port++)
-        status = judge_lanes(w, port, v);
+    for (uint32_t sw = 0; sw < graph->n && status == FAB_OK; sw++)
+        status = judge_table(graph, sw, v);
+    for (uint32_t port = 0; port < graph->ports && status == FAB_OK; port++)
+        status = judge_vls(w, port, v);
     return status;
 }

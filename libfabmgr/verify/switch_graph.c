@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The fabric as the proof sees it. This shares no code with the engines on purpose: a mistake in
- * how they see the fabric must not be repeated here.
+ * The switches as the proof sees them. This file shares no code with the engines on purpose: a
+ * mistake in the engines' view of the fabric must not be repeated here.
  */
 #include "libfabmgr/verify/switch_graph.h"
 
@@ -46,46 +46,47 @@ static uint32_t find(uint32_t *parent, uint32_t s)
 }
 
 /* Union-find; the lowest id is the root. */
-static void join_components(struct fab_verify_graph *net)
+static void join_components(struct fab_verify_graph *graph)
 {
-    for (uint32_t s = 0; s < net->n; s++)
-        net->component[s] = s;
-    for (uint32_t s = 0; s < net->n; s++) {
-        for (uint32_t num = 1; num < net->port_room[s]; num++) {
-            uint32_t peer = net->hop[net->first[s] + num];
-            if (peer >= net->n)
+    for (uint32_t s = 0; s < graph->n; s++)
+        graph->component[s] = s;
+    for (uint32_t s = 0; s < graph->n; s++) {
+        for (uint32_t num = 1; num < graph->port_room[s]; num++) {
+            uint32_t peer = graph->hop[graph->first[s] + num];
+            if (peer >= graph->n)
                 continue;
-            uint32_t a = find(net->component, s), b = find(net->component, peer);
-            net->component[a > b ? a : b] = a < b ? a : b;
+            uint32_t a = find(graph->component, s), b = find(graph->component, peer);
+            graph->component[a > b ? a : b] = a < b ? a : b;
         }
     }
-    for (uint32_t s = 0; s < net->n; s++)
-        net->component[s] = find(net->component, s);
+    for (uint32_t s = 0; s < graph->n; s++)
+        graph->component[s] = find(graph->component, s);
 }
 
-static void count_owners(struct fab_verify_graph *net)
+static void count_owners(struct fab_verify_graph *graph)
 {
-    const struct fab_fabric *f = net->in->fabric;
+    const struct fab_fabric *f = graph->in->fabric;
     for (uint32_t port = 0; port < f->port_count; port++) {
         uint32_t sw;
         uint8_t num;
-        if (net->in->lids->base[port] == 0 || !fab_verify_attachment(f, port, &sw, &num))
+        if (graph->in->lids->base[port] == 0 || !fab_verify_attachment(f, port, &sw, &num))
             continue;
-        net->owners[sw]++;
-        net->crowd[net->component[sw]]++;
+        graph->owners[sw]++;
+        graph->component_owners[graph->component[sw]]++;
     }
 }
 
-static int alloc_net(struct fab_verify_graph *net)
+static int alloc_graph(struct fab_verify_graph *graph)
 {
-    size_t n = (size_t)net->n + 1;
-    net->first = calloc(n, sizeof(*net->first));
-    net->port_room = calloc(n, sizeof(*net->port_room));
-    net->hop = calloc((size_t)net->ports + 1, sizeof(*net->hop));
-    net->component = calloc(n, sizeof(*net->component));
-    net->owners = calloc(n, sizeof(*net->owners));
-    net->crowd = calloc(n, sizeof(*net->crowd));
-    return net->first && net->port_room && net->hop && net->component && net->owners && net->crowd
+    size_t n = (size_t)graph->n + 1;
+    graph->first = calloc(n, sizeof(*graph->first));
+    graph->port_room = calloc(n, sizeof(*graph->port_room));
+    graph->hop = calloc((size_t)graph->ports + 1, sizeof(*graph->hop));
+    graph->component = calloc(n, sizeof(*graph->component));
+    graph->owners = calloc(n, sizeof(*graph->owners));
+    graph->component_owners = calloc(n, sizeof(*graph->component_owners));
+    return graph->first && graph->port_room && graph->hop && graph->component && graph->owners &&
+                   graph->component_owners
                ? FAB_OK
                : FAB_E_NOMEM;
 }
@@ -93,35 +94,35 @@ static int alloc_net(struct fab_verify_graph *net)
 int fab_verify_graph_make(const struct fab_verify_input *in, struct fab_verify_graph *ret)
 {
     const struct fab_fabric *f = in->fabric;
-    struct fab_verify_graph net = {.in = in, .n = f->switch_count};
-    for (uint32_t s = 0; s < net.n; s++) {
+    struct fab_verify_graph graph = {.in = in, .n = f->switch_count};
+    for (uint32_t s = 0; s < graph.n; s++) {
         uint32_t end = f->nodes[s].first_port + f->nodes[s].num_ports + 1;
-        net.ports = end > net.ports ? end : net.ports;
+        graph.ports = end > graph.ports ? end : graph.ports;
     }
-    if (alloc_net(&net) != FAB_OK) {
-        fab_verify_graph_fini(&net);
+    if (alloc_graph(&graph) != FAB_OK) {
+        fab_verify_graph_fini(&graph);
         return FAB_E_NOMEM;
     }
-    memset(net.hop, 0xff, net.ports * sizeof(*net.hop)); /* FAB_HOP_DEAD */
-    for (uint32_t s = 0; s < net.n; s++) {
-        net.first[s] = f->nodes[s].first_port;
-        net.port_room[s] = (uint16_t)(f->nodes[s].num_ports + 1);
-        for (uint32_t num = 0; num < net.port_room[s]; num++)
-            net.hop[net.first[s] + num] = leads_to(f, net.first[s] + num);
+    memset(graph.hop, 0xff, graph.ports * sizeof(*graph.hop)); /* FAB_HOP_DEAD */
+    for (uint32_t s = 0; s < graph.n; s++) {
+        graph.first[s] = f->nodes[s].first_port;
+        graph.port_room[s] = (uint16_t)(f->nodes[s].num_ports + 1);
+        for (uint32_t num = 0; num < graph.port_room[s]; num++)
+            graph.hop[graph.first[s] + num] = leads_to(f, graph.first[s] + num);
     }
-    join_components(&net);
-    count_owners(&net);
-    *ret = net;
+    join_components(&graph);
+    count_owners(&graph);
+    *ret = graph;
     return FAB_OK;
 }
 
-void fab_verify_graph_fini(struct fab_verify_graph *net)
+void fab_verify_graph_fini(struct fab_verify_graph *graph)
 {
-    free(net->first);
-    free(net->port_room);
-    free(net->hop);
-    free(net->component);
-    free(net->owners);
-    free(net->crowd);
-    memset(net, 0, sizeof(*net));
+    free(graph->first);
+    free(graph->port_room);
+    free(graph->hop);
+    free(graph->component);
+    free(graph->owners);
+    free(graph->component_owners);
+    memset(graph, 0, sizeof(*graph));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One path by the tables, hop by hop, as a packet goes.
+ * One path by the tables, hop by hop, as a packet takes it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,12 +17,12 @@ struct walker {
     uint64_t *seen; /* switches */
 };
 
-static void go(struct walker *w, uint32_t port)
+static void add_port(struct walker *w, uint32_t port)
 {
     w->ports[w->count++] = port;
 }
 
-/* Goes on from switch `sw` until the packet arrives or is lost. */
+/* Follows the tables from switch `sw` until the packet arrives or is lost. */
 static int forward(struct walker *w, uint32_t sw)
 {
     const struct fab_fabric *f = w->in->fabric;
@@ -37,7 +37,7 @@ static int forward(struct walker *w, uint32_t sw)
         uint32_t port = fab_fabric_port_id(f, sw, num);
         if (num == 0)
             return port == w->owner ? FAB_OK : FAB_E_UNREACHABLE;
-        go(w, port);
+        add_port(w, port);
         if (!fab_fabric_port_is_up(f, port))
             return FAB_E_INVAL;
         uint32_t peer = f->ports[port].peer;
@@ -47,10 +47,10 @@ static int forward(struct walker *w, uint32_t sw)
     }
 }
 
-static int leave(struct walker *w, uint32_t src)
+static int start(struct walker *w, uint32_t src)
 {
     const struct fab_fabric *f = w->in->fabric;
-    go(w, src);
+    add_port(w, src);
     if (fab_fabric_node_is_switch(f, f->ports[src].node))
         return forward(w, f->ports[src].node);
     if (!fab_fabric_port_is_up(f, src))
@@ -78,7 +78,7 @@ int fab_verify_trace_strict(const struct fab_verify_input *in, uint32_t src_port
         free(w.seen);
         return FAB_E_NOMEM;
     }
-    int status = src_port == w.owner ? FAB_OK : leave(&w, src_port);
+    int status = src_port == w.owner ? FAB_OK : start(&w, src_port);
     free(w.seen);
     *ret = (struct fab_verify_trace){.ports = w.ports, .count = w.count};
     return status;

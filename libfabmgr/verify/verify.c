@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The proof. First all ways of all LIDs (walk.c, flow.c), then the graph of what waits for what
- * (channels.c), then what devices can do (limits.c). A failed way is the witness when there is one:
- * it is easier to understand than a cycle, and often its cause. Every LID of an LMC range is
- * checked; the pairs that are counted are those of base LIDs, but a further LID that fails counts
- * as unreachable, too. A way that is longer than max_hops counts as none.
+ * The proof, in this order: all paths of all LIDs (walk.c, vl_walk.c), the channel dependency
+ * graph (dependencies.c), the limits of the devices (device_limits.c). If a path fails, it is the
+ * witness: it is easier to understand than a cycle, and often its cause. Every LID of an LMC range
+ * is checked. The pairs that are counted are those of base LIDs, but a further LID that fails
+ * counts as unreachable, too. A path longer than max_hops counts as none.
  */
 #include "libfabmgr/verify/verify.h"
 
@@ -29,9 +29,9 @@ static uint32_t some_source(const struct fab_verify_input *in, uint32_t sw, uint
     return FAB_NONE;
 }
 
-static int witness_way(const struct fab_verify_walk *w, struct fab_witness *ret)
+static int witness_path(const struct fab_verify_walk *w, struct fab_witness *ret)
 {
-    const struct fab_verify_input *in = w->net->in;
+    const struct fab_verify_input *in = w->graph->in;
     struct fab_verify_trace trace;
     uint32_t owner = in->lids->owner[w->bad_lid];
     uint32_t src = some_source(in, w->bad_switch, owner);
@@ -47,30 +47,30 @@ static int witness_way(const struct fab_verify_walk *w, struct fab_witness *ret)
     return FAB_OK;
 }
 
-/* From channels to ports and, where there are several lanes, VLs. */
-static int split(uint32_t *cycle, uint32_t count, uint32_t lanes, uint8_t **ret_vls)
+/* Turns channels into ports and, if there are several VLs, VLs. */
+static int split(uint32_t *cycle, uint32_t count, uint32_t vl_count, uint8_t **ret_vls)
 {
     uint8_t *vls = NULL;
-    if (lanes > 1 && (vls = malloc(count)) == NULL)
+    if (vl_count > 1 && (vls = malloc(count)) == NULL)
         return FAB_E_NOMEM;
-    for (uint32_t i = 0; i < count && lanes > 1; i++) {
-        vls[i] = (uint8_t)(cycle[i] % lanes);
-        cycle[i] /= lanes;
+    for (uint32_t i = 0; i < count && vl_count > 1; i++) {
+        vls[i] = (uint8_t)(cycle[i] % vl_count);
+        cycle[i] /= vl_count;
     }
     *ret_vls = vls;
     return FAB_OK;
 }
 
-static int judge_channels(struct fab_verify_deps *channels, struct fab_verdict *v)
+static int judge_dependencies(struct fab_verify_deps *deps, struct fab_verdict *v)
 {
     uint32_t *cycle = NULL, count = 0;
     uint8_t *vls = NULL;
-    v->dependencies = fab_verify_deps_prune(channels);
-    int status = fab_verify_deps_cycle(channels, &cycle, &count);
+    v->dependencies = fab_verify_deps_prune(deps);
+    int status = fab_verify_deps_cycle(deps, &cycle, &count);
     v->deadlock_free = status == FAB_OK;
     if (status != FAB_E_CYCLE)
         return status;
-    status = v->witness.kind == FAB_OK ? split(cycle, count, channels->lanes, &vls) : FAB_OK;
+    status = v->witness.kind == FAB_OK ? split(cycle, count, deps->vl_count, &vls) : FAB_OK;
     if (status == FAB_OK && v->witness.kind == FAB_OK)
         v->witness = (struct fab_witness){.kind = FAB_E_CYCLE,
                                           .src = FAB_NONE,
@@ -91,9 +91,9 @@ static int judge(struct fab_verify_walk *w, struct fab_verdict *ret)
     v.unreachable_pairs = w->unreachable;
     v.longest_path = w->longest;
     if (status == FAB_OK && w->bad_lid != 0)
-        status = witness_way(w, &v.witness);
+        status = witness_path(w, &v.witness);
     if (status == FAB_OK)
-        status = judge_channels(w->flow != NULL ? &w->flow->channels : &w->channels, &v);
+        status = judge_dependencies(w->vl_walk != NULL ? &w->vl_walk->deps : &w->deps, &v);
     if (status == FAB_OK)
         status = fab_verify_device_limits(w, &v);
     if (status == FAB_OK)
@@ -105,20 +105,20 @@ static int judge(struct fab_verify_walk *w, struct fab_verdict *ret)
 
 int fab_verify(const struct fab_verify_input *in, struct fab_verdict *ret)
 {
-    struct fab_verify_graph net;
+    struct fab_verify_graph graph;
     struct fab_verify_walk walk;
     if (in->lids->owner == NULL || in->lids->port_count != in->fabric->port_count ||
         in->lft->switch_count != in->fabric->switch_count || in->lft->stride <= in->lids->top)
         return FAB_E_INVAL;
-    int status = fab_verify_graph_make(in, &net);
+    int status = fab_verify_graph_make(in, &graph);
     if (status != FAB_OK)
         return status;
-    status = fab_verify_walk_init(&walk, &net);
+    status = fab_verify_walk_init(&walk, &graph);
     if (status == FAB_OK) {
         status = judge(&walk, ret);
         fab_verify_walk_fini(&walk);
     }
-    fab_verify_graph_fini(&net);
+    fab_verify_graph_fini(&graph);
     return status;
 }
 

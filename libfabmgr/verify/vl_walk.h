@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* By which lanes packets go: what waits for what, where there are several. Private to the room. */
+/* Channel dependencies with several VLs. Private to the room. */
 #ifndef LIBFABMGR_VERIFY_VL_WALK_H
 #define LIBFABMGR_VERIFY_VL_WALK_H
 
 #include "libfabmgr/verify/walk.h"
 
 struct fab_verify_vl_walk {
-    const struct fab_verify_graph *net;
+    const struct fab_verify_graph *graph;
     const struct fab_vls *vls;
-    struct fab_verify_deps channels;
-    uint8_t *out_class; /* [ports] of the port, */
-    uint8_t *in_class;  /* and of the one at the other end of its cable */
-    uint16_t *used;     /* [ports] VLs that packets go out by */
-    uint16_t *seen;     /* [n][classes] SLs that came in by them, of the LIDs at hand */
-    uint8_t *entry;     /* [n] of these LIDs */
+    struct fab_verify_deps deps;
+    uint8_t *out_class; /* [ports] class of the port, */
+    uint8_t *in_class;  /* [ports] and of the port at the other end of its link */
+    uint16_t *used;     /* [ports] bits of the VLs that packets leave by */
+    uint16_t *seen;     /* [n][classes] bits of the SLs that came in by ports of the class, for
+                           the LIDs at hand */
+    uint8_t *entry;     /* [n] the entries for these LIDs */
 };
-/* Whether the lanes fit the fabric, and nothing is out of range. */
-bool fab_verify_vls_valid(const struct fab_verify_graph *net, const struct fab_vls *v);
-/* INVAL: the lanes do not fit the fabric, or something is out of range: as bad as no tables. NOMEM.
- */
-int fab_verify_vl_walk_new(const struct fab_verify_graph *net, struct fab_verify_vl_walk **ret);
-void fab_verify_vl_walk_free(struct fab_verify_vl_walk *fl); /* NULL is fine */
-/* Adds what another one for the same net has noted. */
+/* True if the VL tables fit the fabric and no SL, VL or port class is out of range. */
+bool fab_verify_vls_valid(const struct fab_verify_graph *graph, const struct fab_vls *v);
+/* Returns INVAL (the VL tables do not fit the fabric, which is as bad as no tables) or NOMEM. */
+int fab_verify_vl_walk_new(const struct fab_verify_graph *graph, struct fab_verify_vl_walk **ret);
+void fab_verify_vl_walk_free(struct fab_verify_vl_walk *w); /* NULL is fine */
+/* Adds what another walk over the same network has noted. */
 void fab_verify_vl_walk_merge(struct fab_verify_vl_walk *to, const struct fab_verify_vl_walk *from);
-/* Notes what packets to the LIDs of a bundle wait for, wherever they get; column 0 of the tile is
- * first_lid. */
-void fab_verify_vl_walk_batch(struct fab_verify_vl_walk *fl, const uint8_t *tile,
-                              uint32_t first_lid, const struct fab_verify_batch *b);
+/* Notes the dependencies of packets to the LIDs of a batch, wherever they get to. Column 0 of the
+ * tile is first_lid. */
+void fab_verify_vl_walk_batch(struct fab_verify_vl_walk *w, const uint8_t *tile, uint32_t first_lid,
+                              const struct fab_verify_batch *b);
 
 #endif

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * For one destination LID the tables are a function from switch to next switch. Each switch that
- * a LID owner hangs on is a source: from each, the walk goes on until it arrives, fails, or meets a
- * switch whose depth is known; then all on the way back get theirs. So each switch is visited once
- * a LID, and each visit notes one dependency: the channel that the packet takes to the next switch
- * waits for the channel that it takes there. Only what carries traffic is noted.
+ * For one destination LID the tables are a function from switch to next switch. Each switch with a
+ * LID owner is a source. From each one, the walk goes on until it arrives, fails, or meets a
+ * switch whose depth is known; then all switches on the walk get their depth. So each switch is
+ * visited once for a LID, and each visit notes one dependency: the channel to the next switch
+ * depends on the channel that the packet takes there. Only channels that carry traffic are noted.
  *
- * That is the general way, which tables of any quality go. Where every switch sends, which is the
- * rule, and all is well, LIDs of one destination switch are looked at together first (sheaf.c).
- * With several lanes what waits for what is looked at apart (flow.c).
+ * That is the general method, for tables of any quality. If every switch has LID owners, which is
+ * usual, and the tables are good, the LIDs of one destination switch are walked together
+ * (batch_walk.c). With several VLs the dependencies are computed separately (vl_walk.c).
  *
- * The tables are rows by switch and are looked at by column; 64 columns at a time (a cache line of
- * each row) are put side by side first.
+ * The tables are stored by switch and read by LID. So 64 LIDs at a time (a cache line of each row)
+ * are copied side by side first.
  */
 #include "libfabmgr/verify/walk.h"
 
@@ -24,8 +24,8 @@
 
 #define COLUMNS FAB_VERIFY_TILE_LIDS
 #define TILES 4
-#define AHEAD 12u /* rows */
-#define ON_WAY 0xffff
+#define PREFETCH_ROWS 12u /* table rows */
+#define ON_PATH 0xffff
 #define LOST 0xfffe
 #define DEEPEST 0xfffd
 
@@ -33,28 +33,28 @@
 struct column {
     uint32_t lid;
     const uint8_t *entry; /* [n] by switch */
-    uint32_t sw;          /* it leaves the switches here, */
-    uint8_t num;          /* by this port */
+    uint32_t sw;          /* the switch that delivers it, */
+    uint8_t num;          /* and by which port */
 };
 
-int fab_verify_walk_init(struct fab_verify_walk *w, const struct fab_verify_graph *net)
+int fab_verify_walk_init(struct fab_verify_walk *w, const struct fab_verify_graph *graph)
 {
-    struct fab_verify_walk made = {.net = net};
-    size_t n = (size_t)net->n + 1;
+    struct fab_verify_walk made = {.graph = graph};
+    size_t n = (size_t)graph->n + 1;
     made.tiles = fab_base_alloc_array(n, TILES * COLUMNS);
     made.entry = fab_base_alloc_array(n, sizeof(*made.entry));
     made.depth = fab_base_alloc_array(n, sizeof(*made.depth));
     made.stack = fab_base_alloc_array(n, sizeof(*made.stack));
     int ret = FAB_E_NOMEM;
     if (made.tiles && made.entry && made.depth && made.stack)
-        ret = fab_verify_deps_init(&made.channels, net, 1);
+        ret = fab_verify_deps_init(&made.deps, graph, 1);
     if (ret == FAB_OK)
-        ret = fab_verify_batch_walk_new(&made.channels, &made.sheaf);
-    const struct fab_vls *vls = net->in->vls;
+        ret = fab_verify_batch_walk_new(&made.deps, &made.batch_walk);
+    const struct fab_vls *vls = graph->in->vls;
     if (ret == FAB_OK && vls != NULL && fab_target_vls_multiple(vls) && fab_target_vls_keep_vl(vls))
-        ret = fab_verify_vls_valid(net, vls) ? FAB_OK : FAB_E_INVAL;
+        ret = fab_verify_vls_valid(graph, vls) ? FAB_OK : FAB_E_INVAL;
     else if (ret == FAB_OK && vls != NULL && fab_target_vls_multiple(vls))
-        ret = fab_verify_vl_walk_new(net, &made.flow);
+        ret = fab_verify_vl_walk_new(graph, &made.vl_walk);
     if (ret != FAB_OK) {
         fab_verify_walk_fini(&made);
         return ret;
@@ -65,9 +65,9 @@ int fab_verify_walk_init(struct fab_verify_walk *w, const struct fab_verify_grap
 
 void fab_verify_walk_fini(struct fab_verify_walk *w)
 {
-    fab_verify_deps_fini(&w->channels);
-    fab_verify_batch_walk_free(w->sheaf);
-    fab_verify_vl_walk_free(w->flow);
+    fab_verify_deps_fini(&w->deps);
+    fab_verify_batch_walk_free(w->batch_walk);
+    fab_verify_vl_walk_free(w->vl_walk);
     free(w->tiles);
     free(w->entry);
     free(w->depth);
@@ -75,31 +75,31 @@ void fab_verify_walk_fini(struct fab_verify_walk *w)
     memset(w, 0, sizeof(*w));
 }
 
-/* ---- one column ------------------------------------------------------------------------------ */
+/* ---- one LID --------------------------------------------------------------------------------- */
 
-/* The next switch on the way of the packet from `sw`; FAB_NONE when it goes to none. */
+/* The next switch on the packet's path from `sw`, or FAB_NONE. */
 static uint32_t step(struct fab_verify_walk *w, const struct column *c, uint32_t sw)
 {
-    const struct fab_verify_graph *net = w->net;
+    const struct fab_verify_graph *graph = w->graph;
     uint8_t num = c->entry[sw];
-    if (num >= net->port_room[sw])
+    if (num >= graph->port_room[sw])
         return FAB_NONE;
-    uint32_t channel = net->first[sw] + num;
-    uint32_t next = net->hop[channel];
-    if (next >= net->n)
+    uint32_t channel = graph->first[sw] + num;
+    uint32_t next = graph->hop[channel];
+    if (next >= graph->n)
         return FAB_NONE;
     uint8_t next_num = c->entry[next];
-    if (next_num < net->port_room[next])
-        fab_verify_deps_add(&w->channels, channel, next_num);
+    if (next_num < graph->port_room[next])
+        fab_verify_deps_add(&w->deps, channel, next_num);
     return next;
 }
 
-/* Fills depth[] of all switches on the way from `sw`. */
+/* Fills depth[] of all switches on the path from `sw`. */
 static void walk_from(struct fab_verify_walk *w, const struct column *c, uint32_t sw)
 {
     uint32_t count = 0, depth = LOST, at = sw;
     while (at != FAB_NONE && w->depth[at] == 0) {
-        w->depth[at] = ON_WAY;
+        w->depth[at] = ON_PATH;
         w->stack[count++] = at;
         if (at == c->sw && c->entry[at] == c->num) {
             depth = 0;
@@ -115,15 +115,15 @@ static void walk_from(struct fab_verify_walk *w, const struct column *c, uint32_
     }
 }
 
-/* Who sends to the LID from here: all but its owner. */
+/* The number of LID owners here that send to the LID: all but its owner. */
 static uint32_t sources_at(const struct fab_verify_walk *w, const struct column *c, uint32_t sw)
 {
-    return w->net->owners[sw] - (sw == c->sw ? 1u : 0u);
+    return w->graph->owners[sw] - (sw == c->sw ? 1u : 0u);
 }
 
 static void judge(struct fab_verify_walk *w, const struct column *c, uint32_t sw)
 {
-    uint32_t limit = w->net->in->max_hops > 0 ? w->net->in->max_hops : DEEPEST;
+    uint32_t limit = w->graph->in->max_hops > 0 ? w->graph->in->max_hops : DEEPEST;
     if (w->depth[sw] <= DEEPEST && w->depth[sw] > w->longest)
         w->longest = w->depth[sw];
     if (w->depth[sw] <= limit)
@@ -137,11 +137,11 @@ static void judge(struct fab_verify_walk *w, const struct column *c, uint32_t sw
 
 static void walk_column(struct fab_verify_walk *w, const struct column *c)
 {
-    const struct fab_verify_graph *net = w->net;
-    uint32_t component = net->component[c->sw];
-    memset(w->depth, 0, net->n * sizeof(*w->depth));
-    for (uint32_t sw = component; sw < net->n; sw++) {
-        if (net->component[sw] != component || sources_at(w, c, sw) == 0)
+    const struct fab_verify_graph *graph = w->graph;
+    uint32_t component = graph->component[c->sw];
+    memset(w->depth, 0, graph->n * sizeof(*w->depth));
+    for (uint32_t sw = component; sw < graph->n; sw++) {
+        if (graph->component[sw] != component || sources_at(w, c, sw) == 0)
             continue;
         if (w->depth[sw] == 0)
             walk_from(w, c, sw);
@@ -153,7 +153,7 @@ static void walk_generally(struct fab_verify_walk *w, uint32_t first_lid,
                            const struct fab_verify_batch *b)
 {
     for (uint32_t i = 0; i < b->count; i++) {
-        for (uint32_t sw = 0; sw < w->net->n; sw++)
+        for (uint32_t sw = 0; sw < w->graph->n; sw++)
             w->entry[sw] = w->tile[(size_t)sw * COLUMNS + b->at + i];
         walk_column(
             w, &(struct column){
@@ -161,70 +161,71 @@ static void walk_generally(struct fab_verify_walk *w, uint32_t first_lid,
     }
 }
 
-static bool walk_easily(struct fab_verify_walk *w, const struct fab_verify_batch *b)
+static bool walk_together(struct fab_verify_walk *w, const struct fab_verify_batch *b)
 {
-    uint32_t deepest = 0, limit = w->net->in->max_hops;
-    if (w->sheaf == NULL || !fab_verify_batch_walk_try(w->sheaf, b, &w->channels, &deepest) ||
+    uint32_t deepest = 0, limit = w->graph->in->max_hops;
+    if (w->batch_walk == NULL || !fab_verify_batch_walk_try(w->batch_walk, b, &w->deps, &deepest) ||
         (limit != 0 && deepest > limit))
         return false;
     w->longest = deepest > w->longest ? deepest : w->longest;
     return true;
 }
 
-/* Together, else one by one, else in the general way. */
-static void walk_bundle(struct fab_verify_walk *w, uint32_t first_lid,
-                        const struct fab_verify_batch *b)
+/* Walks the LIDs together, else one by one, else by the general method. */
+static void walk_batch(struct fab_verify_walk *w, uint32_t first_lid,
+                       const struct fab_verify_batch *b)
 {
-    if (w->flow != NULL)
-        fab_verify_vl_walk_batch(w->flow, w->tile, first_lid, b);
-    if (walk_easily(w, b))
+    if (w->vl_walk != NULL)
+        fab_verify_vl_walk_batch(w->vl_walk, w->tile, first_lid, b);
+    if (walk_together(w, b))
         return;
     for (uint32_t i = 0; i < b->count; i++) {
         struct fab_verify_batch one = {.sw = b->sw, .at = b->at + i, .count = 1, .num = b->num + i};
-        if (b->count == 1 || !walk_easily(w, &one))
+        if (b->count == 1 || !walk_together(w, &one))
             walk_generally(w, first_lid, &one);
     }
 }
 
-/* Two ends on one cable need no table. */
+/* Two endports on one link need no table. */
 static void count_back_to_back(struct fab_verify_walk *w, uint32_t owner)
 {
-    const struct fab_verify_input *in = w->net->in;
+    const struct fab_verify_input *in = w->graph->in;
     if (fab_fabric_port_is_up(in->fabric, owner) &&
         in->lids->base[in->fabric->ports[owner].peer] != 0)
         w->pairs++;
 }
 
-/* ---- all of them ---------------------------------------------------------------------------- */
+/* ---- all LIDs -------------------------------------------------------------------------------- */
 
-/* Rows are far from each other in memory: each is visited for 256 entries at a time, and fetched
- * ahead. */
+/* Rows are far apart in memory: each is visited for 256 entries at a time, and prefetched. */
 static void load_tiles(struct fab_verify_walk *w, uint32_t first_lid)
 {
-    const struct fab_lft *lft = w->net->in->lft;
-    size_t left = (lft->stride - first_lid) / COLUMNS, n = w->net->n;
+    const struct fab_lft *lft = w->graph->in->lft;
+    size_t left = (lft->stride - first_lid) / COLUMNS, n = w->graph->n;
     uint32_t count = left < TILES ? (uint32_t)left : TILES;
     for (uint32_t sw = 0; sw < n; sw++) {
         const uint8_t *entries = fab_target_lft_row(lft, sw) + first_lid;
         for (uint32_t i = 0; i < count; i++) {
-            if (sw + AHEAD < n)
-                __builtin_prefetch(entries + AHEAD * lft->stride + i * COLUMNS);
+            if (sw + PREFETCH_ROWS < n)
+                __builtin_prefetch(entries + PREFETCH_ROWS * lft->stride + i * COLUMNS);
             memcpy(w->tiles + (i * n + sw) * COLUMNS, entries + i * COLUMNS, COLUMNS);
         }
     }
 }
 
-/* Where the LID leaves the switches; false: nobody has it, or no switch leads there. */
-static bool leaves_at(struct fab_verify_walk *w, uint32_t lid, uint32_t *ret_sw, uint8_t *ret_num)
+/* Gives the switch and port that deliver the LID. Returns false if no port owns the LID, or no
+ * switch leads there. */
+static bool delivered_at(struct fab_verify_walk *w, uint32_t lid, uint32_t *ret_sw,
+                         uint8_t *ret_num)
 {
-    const struct fab_verify_input *in = w->net->in;
+    const struct fab_verify_input *in = w->graph->in;
     if (lid > in->lids->top || in->lids->owner[lid] == FAB_NONE)
         return false;
     uint32_t owner = in->lids->owner[lid];
     bool base = in->lids->base[owner] == lid;
     bool attached = fab_verify_attachment(in->fabric, owner, ret_sw, ret_num);
     if (base && attached)
-        w->pairs += w->net->crowd[w->net->component[*ret_sw]] - 1;
+        w->pairs += w->graph->component_owners[w->graph->component[*ret_sw]] - 1;
     else if (base)
         count_back_to_back(w, owner);
     return attached;
@@ -236,40 +237,40 @@ static void walk_tile(struct fab_verify_walk *w, uint32_t first_lid)
     uint8_t num[COLUMNS];
     for (uint32_t i = 0; i < COLUMNS; i++) {
         uint32_t sw;
-        if (!leaves_at(w, first_lid + i, &sw, &num[i]))
+        if (!delivered_at(w, first_lid + i, &sw, &num[i]))
             continue;
         if (b.count > 0 && b.sw == sw && b.at + b.count == i) {
             b.count++;
             continue;
         }
         if (b.count > 0)
-            walk_bundle(w, first_lid, &b);
+            walk_batch(w, first_lid, &b);
         b = (struct fab_verify_batch){.sw = sw, .at = i, .count = 1, .num = num + i};
     }
     if (b.count > 0)
-        walk_bundle(w, first_lid, &b);
+        walk_batch(w, first_lid, &b);
 }
 
-/* ---- many hands ------------------------------------------------------------------------------ */
+/* ---- several threads ------------------------------------------------------------------------- */
 
-/* 256 LIDs are a piece of work. */
+/* One piece of work: 256 LIDs. */
 static void walk_piece(void *arg, uint32_t piece, uint32_t hand)
 {
     struct fab_verify_walk *w = (struct fab_verify_walk *)arg + hand;
-    uint32_t first = piece * TILES * COLUMNS, top = w->net->in->lids->top;
+    uint32_t first = piece * TILES * COLUMNS, top = w->graph->in->lids->top;
     load_tiles(w, first);
     for (uint32_t i = 0; i < TILES && first + i * COLUMNS <= top; i++) {
-        w->tile = w->tiles + (size_t)i * w->net->n * COLUMNS;
-        if (w->sheaf != NULL)
-            fab_verify_batch_walk_begin(w->sheaf, w->tile, &w->channels);
+        w->tile = w->tiles + (size_t)i * w->graph->n * COLUMNS;
+        if (w->batch_walk != NULL)
+            fab_verify_batch_walk_begin(w->batch_walk, w->tile, &w->deps);
         walk_tile(w, first + i * COLUMNS);
-        if (w->sheaf != NULL)
-            fab_verify_batch_walk_end(w->sheaf, &w->channels);
+        if (w->batch_walk != NULL)
+            fab_verify_batch_walk_end(w->batch_walk, &w->deps);
     }
 }
 
-/* Adds to w what another hand found. */
-static void gather(struct fab_verify_walk *w, const struct fab_verify_walk *other)
+/* Adds to w what another thread found. */
+static void merge(struct fab_verify_walk *w, const struct fab_verify_walk *other)
 {
     w->pairs += other->pairs;
     w->unreachable += other->unreachable;
@@ -278,43 +279,43 @@ static void gather(struct fab_verify_walk *w, const struct fab_verify_walk *othe
         w->bad_lid = other->bad_lid;
         w->bad_switch = other->bad_switch;
     }
-    fab_verify_deps_merge(&w->channels, &other->channels);
-    if (w->flow != NULL)
-        fab_verify_vl_walk_merge(w->flow, other->flow);
+    fab_verify_deps_merge(&w->deps, &other->deps);
+    if (w->vl_walk != NULL)
+        fab_verify_vl_walk_merge(w->vl_walk, other->vl_walk);
 }
 
-static void walk_with(struct fab_verify_walk *walks, uint32_t hands)
+static void walk_with(struct fab_verify_walk *walks, uint32_t threads)
 {
-    const struct fab_verify_input *in = walks[0].net->in;
-    fab_base_pool_run(hands > 1 ? in->pool : NULL, in->lids->top / (TILES * COLUMNS) + 1,
+    const struct fab_verify_input *in = walks[0].graph->in;
+    fab_base_pool_run(threads > 1 ? in->pool : NULL, in->lids->top / (TILES * COLUMNS) + 1,
                       walk_piece, walks);
-    for (uint32_t i = 0; i < hands; i++) {
-        if (walks[i].sheaf != NULL)
-            fab_verify_batch_walk_finish(walks[i].sheaf, &walks[i].channels);
+    for (uint32_t i = 0; i < threads; i++) {
+        if (walks[i].batch_walk != NULL)
+            fab_verify_batch_walk_finish(walks[i].batch_walk, &walks[i].deps);
         if (i > 0)
-            gather(&walks[0], &walks[i]);
+            merge(&walks[0], &walks[i]);
     }
 }
 
 int fab_verify_walk_all(struct fab_verify_walk *w)
 {
-    uint32_t hands = fab_base_pool_workers(w->net->in->pool);
-    if (hands == 1) {
+    uint32_t threads = fab_base_pool_workers(w->graph->in->pool);
+    if (threads == 1) {
         walk_with(w, 1);
         return FAB_OK;
     }
     int status = FAB_OK;
-    struct fab_verify_walk *walks = calloc(hands, sizeof(*walks));
+    struct fab_verify_walk *walks = calloc(threads, sizeof(*walks));
     if (walks == NULL)
         return FAB_E_NOMEM;
-    for (uint32_t i = 1; i < hands && status == FAB_OK; i++)
-        status = fab_verify_walk_init(&walks[i], w->net);
+    for (uint32_t i = 1; i < threads && status == FAB_OK; i++)
+        status = fab_verify_walk_init(&walks[i], w->graph);
     if (status == FAB_OK) {
         walks[0] = *w;
-        walk_with(walks, hands);
+        walk_with(walks, threads);
         *w = walks[0];
     }
-    for (uint32_t i = 1; i < hands; i++)
+    for (uint32_t i = 1; i < threads; i++)
         fab_verify_walk_fini(&walks[i]);
     free(walks);
     return status;

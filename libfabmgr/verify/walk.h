@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From all switches to one LID at a time, over the tables. Private to the room. */
+/* The walk from all switches to each LID, over the tables. Private to the room. */
 #ifndef LIBFABMGR_VERIFY_WALK_H
 #define LIBFABMGR_VERIFY_WALK_H
 
@@ -11,47 +11,48 @@ struct fab_verify_batch_walk;
 struct fab_verify_vl_walk;
 
 struct fab_verify_walk {
-    const struct fab_verify_graph *net;
-    struct fab_verify_deps channels; /* what all packets together depend on, on one lane */
+    const struct fab_verify_graph *graph;
+    struct fab_verify_deps deps; /* the dependencies of all packets together, on one VL */
     uint64_t pairs, unreachable;
     uint32_t longest;
     uint32_t bad_lid, bad_switch; /* the first failure: lowest LID, then lowest switch; or 0 */
-    uint8_t *tiles;               /* [4][n][64] entries of 256 LIDs, and */
-    uint8_t *tile;                /* those of the LIDs at hand */
-    uint8_t *entry;               /* [n] those of one LID */
-    uint16_t *depth;              /* [n] switches to pass on the way to the LID at hand */
+    uint8_t *tiles;               /* [4][n][64] the entries for 256 LIDs */
+    uint8_t *tile;                /* [n][64] the part of the LIDs at hand */
+    uint8_t *entry;               /* [n] the entries for one LID */
+    uint16_t *depth;              /* [n] switches on the path to the LID at hand, this one
+                                     included */
     uint32_t *stack;              /* [n] */
-    struct fab_verify_batch_walk *sheaf; /* NULL: each LID by itself */
-    struct fab_verify_vl_walk *flow;     /* NULL: one lane */
+    struct fab_verify_batch_walk *batch_walk; /* NULL: each LID is walked by itself */
+    struct fab_verify_vl_walk *vl_walk;       /* NULL: one VL */
 };
-/* INVAL: the lanes are unsound. */
-int fab_verify_walk_init(struct fab_verify_walk *w, const struct fab_verify_graph *net);
+/* Returns INVAL (the VL tables are not valid) or NOMEM. */
+int fab_verify_walk_init(struct fab_verify_walk *w, const struct fab_verify_graph *graph);
 void fab_verify_walk_fini(struct fab_verify_walk *w);
 int fab_verify_walk_all(struct fab_verify_walk *w); /* NOMEM */
 
-/* LIDs that leave the switches at one and the same. */
+/* A batch: consecutive LIDs that the same switch delivers. */
 struct fab_verify_batch {
-    uint32_t sw;        /* there; port num[i] leads to the owner of LID i */
-    uint32_t at, count; /* columns of the tile */
+    uint32_t sw;        /* that switch; its port num[i] leads to the owner of LID i */
+    uint32_t at, count; /* the columns of the tile */
     const uint8_t *num; /* [count] */
 };
 
-/* ---- sheaf.c: LIDs of one destination switch together -----------------------------------------
- */
+/* ---- batch_walk.c: the LIDs of one destination switch together ------------------------------- */
 
-/* *ret is NULL where that does not apply: some switch sends nothing, or cannot reach all others. */
-int fab_verify_batch_walk_new(const struct fab_verify_deps *channels,
+/* *ret is NULL if the method does not apply: some switch has no LID owner, or cannot reach all
+ * others. Returns NOMEM. */
+int fab_verify_batch_walk_new(const struct fab_verify_deps *deps,
                               struct fab_verify_batch_walk **ret);
 void fab_verify_batch_walk_free(struct fab_verify_batch_walk *s);
-/* Before and after the LIDs of a tile; after all of them. */
+/* To be called before and after the LIDs of a tile, and after all tiles. */
 void fab_verify_batch_walk_begin(struct fab_verify_batch_walk *s, const uint8_t *tile,
-                                 struct fab_verify_deps *channels);
-void fab_verify_batch_walk_end(struct fab_verify_batch_walk *s, struct fab_verify_deps *channels);
-void fab_verify_batch_walk_finish(struct fab_verify_batch_walk *s,
-                                  struct fab_verify_deps *channels);
-/* True: all arrive, all dependencies are noted (at fab_verify_batch_walk_finish), *ret_deepest is
- * the longest way. False: not seen at a glance; what was noted is true nevertheless. */
+                                 struct fab_verify_deps *deps);
+void fab_verify_batch_walk_end(struct fab_verify_batch_walk *s, struct fab_verify_deps *deps);
+void fab_verify_batch_walk_finish(struct fab_verify_batch_walk *s, struct fab_verify_deps *deps);
+/* True: all LIDs arrive, all dependencies are noted (at fab_verify_batch_walk_finish), and
+ * *ret_deepest is the longest path in switches. False: this method cannot tell; the dependencies
+ * that it noted are correct nevertheless. */
 bool fab_verify_batch_walk_try(struct fab_verify_batch_walk *s, const struct fab_verify_batch *b,
-                               struct fab_verify_deps *channels, uint32_t *ret_deepest);
+                               struct fab_verify_deps *deps, uint32_t *ret_deepest);
 
 #endif

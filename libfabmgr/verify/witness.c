@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A witness as text. Node descriptions are bytes from the wire: what is not printable is shown as
- * a dot, so that a name cannot break the line or the terminal.
+ * A witness as text. Node descriptions are bytes from the wire: each byte that is not printable is
+ * shown as a dot, so that a name can break neither the line nor the terminal.
  */
 #include <inttypes.h>
 
@@ -52,31 +52,31 @@ static const char *headline(int kind)
     case FAB_OK:
         return "no failure";
     case FAB_E_UNREACHABLE:
-        return "unreachable: the last switch has no route, or delivers elsewhere";
+        return "unreachable: the last switch has no route, or delivers to another port";
     case FAB_E_LOOP:
-        return "loop: the packet comes back to a switch where it was";
+        return "loop: the packet comes back to a switch that it passed before";
     case FAB_E_CYCLE:
-        return "cycle: each of these cables waits for the next one, the last for the first";
+        return "cycle: each of these links waits for the next one, the last for the first";
     case FAB_E_LIMIT:
         return "too long: the path has more switches than allowed";
     case FAB_E_INVAL:
-        return "dead port: a table entry leads where there is no working cable";
+        return "dead port: a table entry leads to a port without a working link";
     default:
         return "failure";
     }
 }
 
-/* What a device cannot do. */
+/* Says what a device cannot do. */
 static void add_limit(struct fab_text *t, const struct fab_fabric *f, const struct fab_witness *w)
 {
     if (f->ports[w->ports[0]].num == 0)
         fab_base_text_addf(
-            t, "table too small: there are LIDs up to %u, and the switch has entries below %u",
+            t, "table too small: LIDs up to %u are in use, and the switch has entries below %u",
             w->need - 1, w->have);
     else
         fab_base_text_addf(
             t,
-            "too few lanes: packets take VL %u, and both ends of the cable and the policy "
+            "too few VLs: packets take VL %u, and both ends of the link and the policy "
             "allow %u VL%s",
             w->need - 1, w->have, fab_base_plural_s(w->have));
 }

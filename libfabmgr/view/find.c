@@ -31,8 +31,7 @@ struct search {
 
 #define say(s, ...) snprintf((s)->why, (s)->why_len, __VA_ARGS__)
 
-/* ---- numbers ----------------------------------------------------------------------------------
- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 struct number {
     uint64_t value;
@@ -84,8 +83,7 @@ static uint32_t port_of_lid(const struct fab_view *v, uint64_t lid)
     return v->target->lids.owner[lid];
 }
 
-/* ---- names ------------------------------------------------------------------------------------
- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 struct names {
     uint32_t exact, begins; /* how many */
@@ -196,8 +194,7 @@ static int node_by_name(const struct search *s, uint32_t *ret_node)
     return FAB_OK;
 }
 
-/* ---- nodes ------------------------------------------------------------------------------------
- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 /* A port, when the text means one: by LID, by port GUID. Else FAB_NONE. */
 static uint32_t port_by_number(const struct search *s, const struct number *n)
@@ -231,8 +228,7 @@ int fab_view_find_node(const struct fab_view *v, const char *what, uint32_t *ret
     return find_node(&s, ret_node);
 }
 
-/* ---- ends --------------------------------------------------------------------------------------
- */
+/* ---- ends ------------------------------------------------------------------------------------ */
 
 /* Its LID is known, or may come. */
 static bool has_lid(const struct fab_view *v, uint32_t port)
