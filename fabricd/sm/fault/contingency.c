@@ -191,7 +191,7 @@ void sm_contingency_prepare(struct sm *s)
     struct sm_contingency_state *a = &s->fault->contingency;
     bool ready = sm_repair_ready(s),
          good = ready && fab_repair_contingencies_valid(&a->all, sm_repair_stand_of(s)->state);
-    if (!good && a->all.base)
+    if (!good && a->all.network)
         drop(a);
     if (budget(s) == 0 || !ready || sm_run_busy(s) || a->task)
         return;
