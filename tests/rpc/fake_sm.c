@@ -334,7 +334,7 @@ bool pm_counters(const struct pm *pm, uint64_t node_guid, uint8_t port, struct p
 void sm_get_contingencies(const struct sm *s, struct sm_contingencies *ret)
 {
     *ret = (struct sm_contingencies){.budget = 1 << 20, .rate = 2000, .load = 8};
-    ret->all = s->ahead.base != NULL ? &s->ahead : NULL;
+    ret->all = s->ahead.network != NULL ? &s->ahead : NULL;
     ret->cases = (uint32_t)s->ahead.count;
 }
 
