@@ -273,8 +273,8 @@ START_TEST(a_wrong_host_is_unreachable)
     struct fab_fabric *f = row_of_three();
     uint8_t num = f->ports[f->ports[host_at(f, 1)].peer].num;
     fab_fabric_unref(f);
-    check_broken_row(1, num, FAB_E_UNREACHABLE, 4, "delivers elsewhere");
-    check_broken_row(1, 0, FAB_E_UNREACHABLE, 4, "delivers elsewhere");
+    check_broken_row(1, num, FAB_E_UNREACHABLE, 4, "delivers to another port");
+    check_broken_row(1, 0, FAB_E_UNREACHABLE, 4, "delivers to another port");
 }
 END_TEST
 

@@ -90,7 +90,7 @@ static void assert_witness(const struct naive_lanes *n, const struct fab_verdict
         const uint32_t used = n->used[w->ports[0]];
         ck_assert_uint_eq(used >> w->need, 0);
         ck_assert_uint_ne(used >> (w->need - 1), 0);
-        ck_assert_ptr_nonnull(strstr(text, "too few lanes"));
+        ck_assert_ptr_nonnull(strstr(text, "too few VLs"));
     }
     free(text);
 }
