@@ -2,16 +2,16 @@
 /*
  * How a tree grows and shrinks.
  *
- * Each tree has a root, and all its branches lead towards it on shortest ways: a switch's branch
- * goes to one that is a hop nearer. So there is one way up from each switch, none leads in a
- * circle, and what is added meets the tree, at the latest at the root. The root itself, and what is
- * below it, belongs to the tree only if ways meet there: two members at one leaf have a tree of one
- * switch. A tree's highest switch is its top; where a branch misses it, the top grows up towards
- * the root until it meets the branch.
+ * Each tree has a root, and all its branches lead towards it on shortest paths: a switch's branch
+ * goes to a switch that is one hop nearer. So there is one path up from each switch, there is no
+ * cycle, and a new branch meets the tree at the root at the latest. The root itself, and the
+ * switches below it, belong to the tree only if branches meet there: two members at one leaf
+ * switch have a tree of one switch. A tree's highest switch is its top. If a new branch misses the
+ * tree, the top is extended towards the root until it meets the branch.
  *
- * Roots are the core switches in turn (ways.c), those of the fewest trees first; of several ways up
- * a branch takes the one that it had before, else the one with the fewest trees on it. The tables
- * follow with each branch that comes or goes.
+ * Roots are the core switches in turn (distances.c), those with the fewest trees first. Of several
+ * links up, a branch takes the one that it used before, else the one with the fewest trees. The
+ * tables follow each branch that is added or removed.
  */
 #include "libfabmgr/base/bitset.h"
 #include "libfabmgr/base/status.h"
@@ -19,7 +19,8 @@
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-static int put_bit(struct fab_mcast_trees *t, const struct tree *tree, uint32_t port, bool value)
+static int put_bit(struct fab_mcast_trees *t, const struct fab_mcast_tree *tree, uint32_t port,
+                   bool value)
 {
     uint8_t num = fab_mcast_net_num(t->net, port);
     uint16_t *entry =
@@ -33,9 +34,9 @@ static int put_bit(struct fab_mcast_trees *t, const struct tree *tree, uint32_t 
     return FAB_OK;
 }
 
-/* The port of a switch that a member's packets come out of: before it, or port 0 of its own.
- * FAB_NONE: it has no working cable to a switch, or is not there. */
-static uint32_t outlet(const struct fab_mcast_net *n, uint32_t port)
+/* The switch port through which a member's packets leave: the one in front of it, or port 0 of its
+ * own switch. FAB_NONE: the member has no working link to a switch, or does not exist. */
+static uint32_t delivery_port(const struct fab_mcast_net *n, uint32_t port)
 {
     if (port == FAB_NONE)
         return FAB_NONE;
@@ -44,52 +45,54 @@ static uint32_t outlet(const struct fab_mcast_net *n, uint32_t port)
     return n->peer[port];
 }
 
-int fab_mcast_tree_set_entry(struct fab_mcast_trees *t, const struct tree *tree,
-                             const struct member *m, bool receives)
+int fab_mcast_tree_set_entry(struct fab_mcast_trees *t, const struct fab_mcast_tree *tree,
+                             const struct fab_mcast_tree_member *m, bool receives)
 {
-    return put_bit(t, tree, outlet(t->net, m->port), receives);
+    return put_bit(t, tree, delivery_port(t->net, m->port), receives);
 }
 
 /* ---- branches -------------------------------------------------------------------------------- */
 
-/* The branch of a spot that has none; its upper end is a spot. */
-static int add_branch(struct fab_mcast_trees *t, struct tree *tree, struct spot *s, uint32_t port)
+/* Adds the branch of a vertex that has none; a vertex is at its upper end. */
+static int add_branch(struct fab_mcast_trees *t, struct fab_mcast_tree *tree,
+                      struct fab_mcast_vertex *s, uint32_t port)
 {
     uint32_t peer = t->net->peer[port];
-    struct spot *above = fab_mcast_tree_vertex(tree, t->net->node[peer]);
+    struct fab_mcast_vertex *above = fab_mcast_tree_vertex(tree, t->net->node[peer]);
     int r = put_bit(t, tree, port, true);
     if (r == FAB_OK)
         r = put_bit(t, tree, peer, true);
     if (r != FAB_OK)
         return r;
     s->up = port;
-    above->kids++;
-    above->kid_sum += s->sw;
+    above->children++;
+    above->child_sum += s->sw;
     t->load[port]++;
     t->load[peer]++;
     return FAB_OK;
 }
 
-/* (Clearing bits of blocks that are there needs no memory.) */
-static void remove_branch(struct fab_mcast_trees *t, struct tree *tree, struct spot *s)
+/* (Clearing bits of existing blocks needs no memory.) */
+static void remove_branch(struct fab_mcast_trees *t, struct fab_mcast_tree *tree,
+                          struct fab_mcast_vertex *s)
 {
     uint32_t port = s->up, peer = t->net->peer[port];
-    struct spot *above = fab_mcast_tree_vertex(tree, t->net->node[peer]);
+    struct fab_mcast_vertex *above = fab_mcast_tree_vertex(tree, t->net->node[peer]);
     (void)put_bit(t, tree, port, false);
     (void)put_bit(t, tree, peer, false);
     s->up = FAB_NONE;
-    above->kids--;
-    above->kid_sum -= s->sw;
+    above->children--;
+    above->child_sum -= s->sw;
     t->load[port]--;
     t->load[peer]--;
 }
 
-/* Takes away what leads to nobody, from a switch upwards. */
-static void prune(struct fab_mcast_trees *t, struct tree *tree, uint32_t sw)
+/* Removes vertices without members and branches, from a switch upwards. */
+static void prune(struct fab_mcast_trees *t, struct fab_mcast_tree *tree, uint32_t sw)
 {
     for (;;) {
-        struct spot *s = fab_mcast_tree_vertex(tree, sw);
-        if (s == NULL || s->kids > 0 || s->ends > 0)
+        struct fab_mcast_vertex *s = fab_mcast_tree_vertex(tree, sw);
+        if (s == NULL || s->children > 0 || s->members > 0)
             return;
         bool is_top = s->up == FAB_NONE;
         if (!is_top) {
@@ -104,23 +107,23 @@ static void prune(struct fab_mcast_trees *t, struct tree *tree, uint32_t sw)
     }
 }
 
-void fab_mcast_tree_trim(struct fab_mcast_trees *t, struct tree *tree)
+void fab_mcast_tree_trim(struct fab_mcast_trees *t, struct fab_mcast_tree *tree)
 {
     while (tree->top != FAB_NONE) {
-        struct spot *s = fab_mcast_tree_vertex(tree, tree->top);
-        if (s->kids != 1 || s->ends > 0)
+        struct fab_mcast_vertex *s = fab_mcast_tree_vertex(tree, tree->top);
+        if (s->children != 1 || s->members > 0)
             return;
-        uint32_t kid = (uint32_t)s->kid_sum;
-        remove_branch(t, tree, fab_mcast_tree_vertex(tree, kid));
+        uint32_t child = (uint32_t)s->child_sum;
+        remove_branch(t, tree, fab_mcast_tree_vertex(tree, child));
         fab_mcast_tree_remove_vertex(tree, fab_mcast_tree_vertex(tree, tree->top));
-        tree->top = kid;
+        tree->top = child;
     }
 }
 
-/* The port that leads a switch a hop nearer to the root: `hint`, where that does, else the one
- * with the fewest trees on it, by turns for different trees. FAB_NONE: none. */
-static uint32_t way_up(const struct fab_mcast_trees *t, const struct tree *tree,
-                       const uint16_t *dist, uint32_t sw, uint32_t hint)
+/* The port that leads a switch one hop nearer to the root: `hint` if it does, else the one with
+ * the fewest trees on its link, starting at another port for each LID. FAB_NONE: there is none. */
+static uint32_t link_up(const struct fab_mcast_trees *t, const struct fab_mcast_tree *tree,
+                        const uint16_t *dist, uint32_t sw, uint32_t hint)
 {
     const struct fab_mcast_net *n = t->net;
     uint32_t best = FAB_NONE, first = n->first_port[sw] + 1, count = n->first_port[sw + 1] - first;
@@ -136,16 +139,17 @@ static uint32_t way_up(const struct fab_mcast_trees *t, const struct tree *tree,
     return best;
 }
 
-/* From a spot without a branch up to a spot that is there already, or the root. What is passed
- * becomes part of the tree. *ret_end: where it ended. */
-static int climb(struct fab_mcast_trees *t, struct tree *tree, uint32_t sw, const uint32_t *before,
-                 uint32_t *ret_end)
+/* Extends the tree from a vertex without a branch up to an existing vertex, or to the root.
+ * *ret_end: where it ended. */
+static int extend_up(struct fab_mcast_trees *t, struct fab_mcast_tree *tree, uint32_t sw,
+                     const uint32_t *before, uint32_t *ret_end)
 {
-    const uint16_t *dist = fab_mcast_distances_to(&t->ways, tree->root, fab_mcast_tree_slot(tree));
+    const uint16_t *dist =
+        fab_mcast_distances_to(&t->distances, tree->root, fab_mcast_tree_slot(tree));
     if (dist == NULL)
         return FAB_E_NOMEM;
     while (sw != tree->root) {
-        uint32_t port = way_up(t, tree, dist, sw, before != NULL ? before[sw] : FAB_NONE);
+        uint32_t port = link_up(t, tree, dist, sw, before != NULL ? before[sw] : FAB_NONE);
         uint32_t above = fab_mcast_net_peer_node(t->net, port);
         bool meets = fab_mcast_tree_vertex(tree, above) != NULL;
         if (!meets && fab_mcast_tree_add_vertex(tree, above) == NULL)
@@ -161,8 +165,9 @@ static int climb(struct fab_mcast_trees *t, struct tree *tree, uint32_t sw, cons
     return FAB_OK;
 }
 
-/* The switch becomes a spot of the tree. */
-static int attach(struct fab_mcast_trees *t, struct tree *tree, uint32_t sw, const uint32_t *before)
+/* Makes the switch a vertex of the tree. */
+static int add_switch(struct fab_mcast_trees *t, struct fab_mcast_tree *tree, uint32_t sw,
+                      const uint32_t *before)
 {
     uint32_t end, top = tree->top;
     if (fab_mcast_tree_vertex(tree, sw) != NULL)
@@ -173,43 +178,46 @@ static int attach(struct fab_mcast_trees *t, struct tree *tree, uint32_t sw, con
         tree->top = sw;
         return FAB_OK;
     }
-    int r = climb(t, tree, sw, before, &end);
-    /* It met the tree, or else the root, which is the top of two trees then: the old one climbs. */
+    int r = extend_up(t, tree, sw, before, &end);
+    /* It met the tree, or else the root. Then there are two tops, and the old one is extended,
+     * too. */
     if (r == FAB_OK && end == tree->root && top != end &&
         fab_mcast_tree_vertex(tree, top)->up == FAB_NONE) {
         tree->top = end;
-        r = climb(t, tree, top, before, &end);
+        r = extend_up(t, tree, top, before, &end);
     }
     return r;
 }
 
-void fab_mcast_tree_clear(struct fab_mcast_trees *t, struct tree *tree)
+void fab_mcast_tree_clear(struct fab_mcast_trees *t, struct fab_mcast_tree *tree)
 {
-    for (size_t i = 0; i < tree->spots; i++)
-        if (tree->spot[i].up != FAB_NONE)
-            remove_branch(t, tree, &tree->spot[i]);
+    for (size_t i = 0; i < tree->vertices; i++)
+        if (tree->vertex[i].up != FAB_NONE)
+            remove_branch(t, tree, &tree->vertex[i]);
     for (size_t i = 0; i < tree->members; i++) {
-        struct member *m = &tree->member[i];
+        struct fab_mcast_tree_member *m = &tree->member[i];
         if (m->port != FAB_NONE)
             (void)fab_mcast_tree_set_entry(t, tree, m, false);
         m->port = FAB_NONE;
     }
-    tree->spots = tree->in = 0;
+    tree->vertices = tree->attached = 0;
     tree->top = FAB_NONE;
 }
 
 /* ---- roots ----------------------------------------------------------------------------------- */
 
-/* The core switch with the fewest trees that has a way to `sw`. */
-static int choose_root(struct fab_mcast_trees *t, struct tree *tree, uint32_t sw)
+/* The core switch with the fewest trees that has a path to `sw`. */
+static int choose_root(struct fab_mcast_trees *t, struct fab_mcast_tree *tree, uint32_t sw)
 {
     uint32_t best = sw;
     bool found = false;
     for (uint32_t i = 0; i < t->net->switches; i++) {
         uint32_t root = (i + tree->mlid) % t->net->switches;
-        if (!fab_base_bits_get(t->ways.core, root) || (found && t->roots[root] >= t->roots[best]))
+        if (!fab_base_bits_get(t->distances.core, root) ||
+            (found && t->roots[root] >= t->roots[best]))
             continue;
-        const uint16_t *dist = fab_mcast_distances_to(&t->ways, root, fab_mcast_tree_slot(tree));
+        const uint16_t *dist =
+            fab_mcast_distances_to(&t->distances, root, fab_mcast_tree_slot(tree));
         if (dist == NULL)
             return FAB_E_NOMEM;
         if (dist[sw] == FAB_MCAST_UNREACHED)
@@ -222,7 +230,7 @@ static int choose_root(struct fab_mcast_trees *t, struct tree *tree, uint32_t sw
     return FAB_OK;
 }
 
-void fab_mcast_tree_drop_root(struct fab_mcast_trees *t, struct tree *tree)
+void fab_mcast_tree_drop_root(struct fab_mcast_trees *t, struct fab_mcast_tree *tree)
 {
     if (tree->root != FAB_NONE)
         t->roots[tree->root]--;
@@ -231,22 +239,23 @@ void fab_mcast_tree_drop_root(struct fab_mcast_trees *t, struct tree *tree)
 
 /* ---- members --------------------------------------------------------------------------------- */
 
-int fab_mcast_tree_attach(struct fab_mcast_trees *t, struct tree *tree, struct member *m,
-                          const uint32_t *before)
+int fab_mcast_tree_attach(struct fab_mcast_trees *t, struct fab_mcast_tree *tree,
+                          struct fab_mcast_tree_member *m, const uint32_t *before)
 {
-    uint32_t port = fab_mcast_net_port(t->net, m->guid), out = outlet(t->net, port);
+    uint32_t port = fab_mcast_net_port(t->net, m->guid), out = delivery_port(t->net, port);
     if (out == FAB_NONE)
         return FAB_OK;
     uint32_t sw = t->net->node[out];
     int r = tree->root == FAB_NONE ? choose_root(t, tree, sw) : FAB_OK;
     if (r != FAB_OK)
         return r;
-    const uint16_t *dist = fab_mcast_distances_to(&t->ways, tree->root, fab_mcast_tree_slot(tree));
+    const uint16_t *dist =
+        fab_mcast_distances_to(&t->distances, tree->root, fab_mcast_tree_slot(tree));
     if (dist == NULL)
         return FAB_E_NOMEM;
     if (dist[sw] == FAB_MCAST_UNREACHED)
         return FAB_OK;
-    r = attach(t, tree, sw, before);
+    r = add_switch(t, tree, sw, before);
     if (r == FAB_OK && m->receives > 0)
         r = put_bit(t, tree, out, true);
     if (r != FAB_OK) {
@@ -254,32 +263,34 @@ int fab_mcast_tree_attach(struct fab_mcast_trees *t, struct tree *tree, struct m
         t->broken = true;
         return r;
     }
-    fab_mcast_tree_vertex(tree, sw)->ends++;
+    fab_mcast_tree_vertex(tree, sw)->members++;
     m->port = port;
-    tree->in++;
+    tree->attached++;
     return FAB_OK;
 }
 
-void fab_mcast_tree_detach(struct fab_mcast_trees *t, struct tree *tree, struct member *m)
+void fab_mcast_tree_detach(struct fab_mcast_trees *t, struct fab_mcast_tree *tree,
+                           struct fab_mcast_tree_member *m)
 {
     if (m->port == FAB_NONE)
         return;
-    uint32_t out = outlet(t->net, m->port), sw = t->net->node[out];
+    uint32_t out = delivery_port(t->net, m->port), sw = t->net->node[out];
     if (m->receives > 0)
         (void)put_bit(t, tree, out, false);
     m->port = FAB_NONE;
-    tree->in--;
-    fab_mcast_tree_vertex(tree, sw)->ends--;
+    tree->attached--;
+    fab_mcast_tree_vertex(tree, sw)->members--;
     prune(t, tree, sw);
 }
 
-/* A root that cannot be reached from where most are is none. */
-int fab_mcast_tree_attach_all(struct fab_mcast_trees *t, struct tree *tree, const uint32_t *before)
+/* If the root reaches no member, another one is chosen. */
+int fab_mcast_tree_attach_all(struct fab_mcast_trees *t, struct fab_mcast_tree *tree,
+                              const uint32_t *before)
 {
     int r = FAB_OK;
     for (size_t i = 0; r == FAB_OK && i < tree->members; i++)
         r = fab_mcast_tree_attach(t, tree, &tree->member[i], before);
-    if (r != FAB_OK || tree->in > 0 || tree->root == FAB_NONE)
+    if (r != FAB_OK || tree->attached > 0 || tree->root == FAB_NONE)
         return r;
     fab_mcast_tree_drop_root(t, tree);
     for (size_t i = 0; r == FAB_OK && i < tree->members; i++)

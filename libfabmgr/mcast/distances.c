@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Roots are the switches farthest from any end: the top of a fat tree, where ways to all leaves are
- * equally long; on a torus, where every switch has ends, all of them. Distances are searched for
- * when a root is first used.
+ * Roots are the switches farthest from all endports: the top of a fat tree, whose paths to all
+ * leaves are equally long; on a torus, where every switch has endports, all switches. Distances
+ * are computed when a root is first used.
  */
 #include "libfabmgr/mcast/distances.h"
 
@@ -15,8 +15,10 @@
 
 #define ROOTS_MAX 64
 
-/* From those in queue[count], which have distance 0, over switches that have that entry. */
-static void search(const struct ways *w, uint16_t *dist, uint32_t count, uint32_t slot)
+/* Breadth-first search from queue[count], which have distance 0, over switches with entry `slot`.
+ */
+static void search(const struct fab_mcast_distances *w, uint16_t *dist, uint32_t count,
+                   uint32_t slot)
 {
     const struct fab_mcast_net *n = w->net;
     for (uint32_t at = 0; at < count; at++) {
@@ -31,7 +33,7 @@ static void search(const struct ways *w, uint16_t *dist, uint32_t count, uint32_
     }
 }
 
-static uint16_t *new_row(const struct ways *w)
+static uint16_t *new_row(const struct fab_mcast_distances *w)
 {
     uint16_t *dist = fab_base_alloc_array(w->net->switches, sizeof(*dist));
     if (dist != NULL)
@@ -39,8 +41,8 @@ static uint16_t *new_row(const struct ways *w)
     return dist;
 }
 
-/* Some of the core do, evenly chosen: distances are kept for each. */
-static void thin_out(struct ways *w)
+/* A part of the core suffices, chosen evenly: distances are kept for each root. */
+static void thin_out(struct fab_mcast_distances *w)
 {
     size_t count = fab_base_bits_count(w->core, w->net->switches), seen = 0;
     for (uint32_t sw = 0; count > ROOTS_MAX && sw < w->net->switches; sw++) {
@@ -52,7 +54,7 @@ static void thin_out(struct ways *w)
     }
 }
 
-static int find_core(struct ways *w)
+static int find_core(struct fab_mcast_distances *w)
 {
     uint16_t *rank = new_row(w), most = 0;
     uint32_t count = 0;
@@ -74,9 +76,9 @@ static int find_core(struct ways *w)
     return FAB_OK;
 }
 
-int fab_mcast_distances_init(struct ways *w, const struct fab_mcast_net *n)
+int fab_mcast_distances_init(struct fab_mcast_distances *w, const struct fab_mcast_net *n)
 {
-    *w = (struct ways){.net = n, .least = UINT32_MAX, .few_root = FAB_NONE};
+    *w = (struct fab_mcast_distances){.net = n, .least = UINT32_MAX, .avoid_root = FAB_NONE};
     for (uint32_t sw = 0; sw < n->switches; sw++)
         if (n->cap[sw] > 0 && n->cap[sw] < w->least)
             w->least = n->cap[sw];
@@ -91,40 +93,40 @@ int fab_mcast_distances_init(struct ways *w, const struct fab_mcast_net *n)
     return r;
 }
 
-void fab_mcast_distances_fini(struct ways *w)
+void fab_mcast_distances_fini(struct fab_mcast_distances *w)
 {
     for (uint32_t sw = 0; w->dist != NULL && sw < w->net->switches; sw++)
         free(w->dist[sw]);
     free(w->dist);
     free(w->core);
     free(w->queue);
-    free(w->few);
+    free(w->avoid);
     memset(w, 0, sizeof(*w));
 }
 
-static const uint16_t *few_to(struct ways *w, uint32_t root, uint32_t slot)
+static const uint16_t *avoiding_to(struct fab_mcast_distances *w, uint32_t root, uint32_t slot)
 {
-    if (w->few_root == root && w->few_slot == slot)
-        return w->few;
-    if (w->few == NULL)
-        w->few = new_row(w);
-    if (w->few == NULL)
+    if (w->avoid_root == root && w->avoid_slot == slot)
+        return w->avoid;
+    if (w->avoid == NULL)
+        w->avoid = new_row(w);
+    if (w->avoid == NULL)
         return NULL;
-    memset(w->few, 0xff, w->net->switches * sizeof(*w->few));
-    w->few_root = root;
-    w->few_slot = slot;
+    memset(w->avoid, 0xff, w->net->switches * sizeof(*w->avoid));
+    w->avoid_root = root;
+    w->avoid_slot = slot;
     if (w->net->cap[root] <= slot)
-        return w->few;
-    w->few[root] = 0;
+        return w->avoid;
+    w->avoid[root] = 0;
     w->queue[0] = root;
-    search(w, w->few, 1, slot);
-    return w->few;
+    search(w, w->avoid, 1, slot);
+    return w->avoid;
 }
 
-const uint16_t *fab_mcast_distances_to(struct ways *w, uint32_t root, uint32_t slot)
+const uint16_t *fab_mcast_distances_to(struct fab_mcast_distances *w, uint32_t root, uint32_t slot)
 {
     if (slot >= w->least)
-        return few_to(w, root, slot);
+        return avoiding_to(w, root, slot);
     if (w->dist[root] != NULL)
         return w->dist[root];
     uint16_t *dist = new_row(w);
@@ -137,15 +139,16 @@ const uint16_t *fab_mcast_distances_to(struct ways *w, uint32_t root, uint32_t s
     return dist;
 }
 
-bool fab_mcast_distances_unchanged(const struct ways *w, uint32_t root, uint32_t slot)
+bool fab_mcast_distances_unchanged(const struct fab_mcast_distances *w, uint32_t root,
+                                   uint32_t slot)
 {
     return slot < w->least && w->dist[root] != NULL;
 }
 
-/* ---- other cables ---------------------------------------------------------------------------- */
+/* ---- changed links --------------------------------------------------------------------------- */
 
-/* A neighbour is a hop nearer, as before. */
-static bool has_way(const struct fab_mcast_net *n, const uint16_t *dist, uint32_t sw)
+/* True if a neighbour is one hop nearer, as before. */
+static bool has_path(const struct fab_mcast_net *n, const uint16_t *dist, uint32_t sw)
 {
     if (dist[sw] == 0 || dist[sw] == FAB_MCAST_UNREACHED)
         return true;
@@ -157,7 +160,7 @@ static bool has_way(const struct fab_mcast_net *n, const uint16_t *dist, uint32_
     return false;
 }
 
-/* A new cable from it makes no way shorter. */
+/* True if the port's new link makes no path shorter. */
 static bool is_no_shorter(const struct fab_mcast_net *n, const uint16_t *dist, uint32_t port)
 {
     uint32_t to = fab_mcast_net_peer_node(n, port);
@@ -168,26 +171,27 @@ static bool is_no_shorter(const struct fab_mcast_net *n, const uint16_t *dist, u
            (a != FAB_MCAST_UNREACHED && b != FAB_MCAST_UNREACHED && a <= b + 1 && b <= a + 1);
 }
 
-/* Each switch has a neighbour that is a hop nearer, and none has one that is more than that. */
-static bool stands(const struct fab_mcast_net *n, const uint16_t *dist,
-                   const struct fab_mcast_net_diff *was)
+/* True if the distances are still right: each switch has a neighbour that is one hop nearer, and
+ * none has a neighbour that is nearer by more. */
+static bool still_right(const struct fab_mcast_net *n, const uint16_t *dist,
+                        const struct fab_mcast_net_diff *was)
 {
     bool same = true;
     for (size_t i = 0; i < was->count && same; i++) {
         uint32_t port = was->change[i].port;
         if (n->node[port] < n->switches)
-            same = has_way(n, dist, n->node[port]) && is_no_shorter(n, dist, port);
+            same = has_path(n, dist, n->node[port]) && is_no_shorter(n, dist, port);
     }
     return same;
 }
 
-int fab_mcast_distances_update(struct ways *w, const struct fab_mcast_net_diff *was)
+int fab_mcast_distances_update(struct fab_mcast_distances *w, const struct fab_mcast_net_diff *was)
 {
     for (uint32_t sw = 0; sw < w->net->switches; sw++)
-        if (w->dist[sw] != NULL && !stands(w->net, w->dist[sw], was)) {
+        if (w->dist[sw] != NULL && !still_right(w->net, w->dist[sw], was)) {
             free(w->dist[sw]);
             w->dist[sw] = NULL;
         }
-    w->few_root = FAB_NONE;
+    w->avoid_root = FAB_NONE;
     return find_core(w);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which switches make roots, and how far all others are from them. */
+/* The switches that can be roots, and the distances of all others from them. */
 #ifndef LIBFABMGR_MCAST_DISTANCES_H
 #define LIBFABMGR_MCAST_DISTANCES_H
 
@@ -7,24 +7,27 @@
 
 #define FAB_MCAST_UNREACHED UINT16_MAX
 
-struct ways {
+struct fab_mcast_distances {
     const struct fab_mcast_net *net;
-    uint64_t *core;  /* bitset of switches: those farthest from ends */
-    uint16_t **dist; /* [switches] by root: hops to it by switch; NULL: not computed yet */
-    uint32_t *queue; /* [switches] for computing */
-    uint32_t least;  /* the smallest table, in multicast LIDs; for LIDs beyond: */
-    uint16_t *few;   /* [switches] hops to few_root over switches that have entry few_slot */
-    uint32_t few_root, few_slot;
+    uint64_t *core;  /* bitset of the core switches: those farthest from endports */
+    uint16_t **dist; /* [switches] by root: hops to it, by switch; NULL: not computed yet */
+    uint32_t *queue; /* [switches] scratch */
+    uint32_t least;  /* the smallest table, in multicast LIDs. LIDs beyond it have distances of
+                        their own: */
+    uint16_t *avoid; /* [switches] hops to avoid_root over switches that have entry avoid_slot */
+    uint32_t avoid_root, avoid_slot;
 };
-int fab_mcast_distances_init(struct ways *w, const struct fab_mcast_net *n); /* NOMEM */
-void fab_mcast_distances_fini(struct ways *w);
-/* The net had other cables, which the difference has now. Distances that are the same are kept.
- * NOMEM: those that are kept are right for both. */
-int fab_mcast_distances_update(struct ways *w, const struct fab_mcast_net_diff *was);
-/* Hops to a root by switch, over those whose tables have that entry; FAB_MCAST_UNREACHED: no way.
- * NULL: NOMEM. Valid until the next call. */
-const uint16_t *fab_mcast_distances_to(struct ways *w, uint32_t root, uint32_t slot);
-/* What fab_mcast_distances_to gives has been kept since it was computed, and is no news. */
-bool fab_mcast_distances_unchanged(const struct ways *w, uint32_t root, uint32_t slot);
+int fab_mcast_distances_init(struct fab_mcast_distances *w,
+                             const struct fab_mcast_net *n); /* NOMEM */
+void fab_mcast_distances_fini(struct fab_mcast_distances *w);
+/* The net has changed; `was` describes its former links. Distances that are the same are kept.
+ * Returns NOMEM: what is kept is right for both. */
+int fab_mcast_distances_update(struct fab_mcast_distances *w, const struct fab_mcast_net_diff *was);
+/* Hops to a root, by switch, over switches whose tables have entry `slot`; FAB_MCAST_UNREACHED: no
+ * path. Returns NULL without memory. Valid until the next call. */
+const uint16_t *fab_mcast_distances_to(struct fab_mcast_distances *w, uint32_t root, uint32_t slot);
+/* True if these distances were computed before the last change and are the same after it. */
+bool fab_mcast_distances_unchanged(const struct fab_mcast_distances *w, uint32_t root,
+                                   uint32_t slot);
 
 #endif

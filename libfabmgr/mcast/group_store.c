@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Groups by MGID, their members by GUID, and who has which multicast LID.
+ * Groups by MGID, their members by GUID, and their multicast LIDs.
  *
- * A new group gets the lowest LID that is free. When less than an eighth is left, groups for
- * solicited nodes of IPv6, of which there is one a host and a service, share the LIDs of others of
- * that kind and partition (IBA lets several groups have one: adapters look at the MGID); when none
- * is left, other groups of IP share likewise. What is not of IP never shares.
+ * A new group gets the lowest free LID. When less than an eighth is left, IPv6 solicited-node
+ * groups, of which there is one for each host and service, share the LIDs of other such groups of
+ * the same partition (IBA allows several groups with one LID: adapters compare the MGID). When
+ * none is left, other IP groups share in the same way. Groups of other protocols never share.
  */
 #include "libfabmgr/mcast/group_store.h"
 
@@ -65,10 +65,10 @@ bool fab_mcast_store_is_needed(const struct fab_mcast_group *group)
 
 /* ---- multicast LIDs -------------------------------------------------------------------------- */
 
-/* What a group is of: it shares with its like only. */
-enum likeness { OTHER, IP, SOLICITED };
+/* The kind of a group; groups share LIDs only with groups of the same kind. */
+enum kind_of { OTHER, IP, SOLICITED };
 
-static enum likeness likeness(const uint64_t mgid[2])
+static enum kind_of kind_of(const uint64_t mgid[2])
 {
     uint16_t signature = (uint16_t)(mgid[0] >> 32);
     if (signature == 0x601b && mgid[1] >> 24 == 0x1ff) /* RFC 4291, 2.7.1: ..:1:ffXX:XXXX */
@@ -77,14 +77,14 @@ static enum likeness likeness(const uint64_t mgid[2])
     return (signature == 0x401b || signature == 0x601b) && !broadcast ? IP : OTHER;
 }
 
-/* Of its like in the same partition, the LID with the fewest groups; 0: there is none. */
+/* The LID with the fewest groups among those of the same kind and partition; 0: there is none. */
 static uint16_t shared_mlid(const struct fab_mcast_groups *g,
                             const struct fab_wire_mc_member_record *is)
 {
     uint16_t best = 0;
     for (size_t i = 0; i < g->groups; i++) {
         const struct fab_wire_mc_member_record *other = &g->group[i]->is;
-        if (likeness(other->mgid) != likeness(is->mgid) || other->pkey != is->pkey)
+        if (kind_of(other->mgid) != kind_of(is->mgid) || other->pkey != is->pkey)
             continue;
         if (best == 0 || g->users[other->mlid - FAB_MLID_FIRST] < g->users[best - FAB_MLID_FIRST])
             best = other->mlid;
@@ -92,7 +92,7 @@ static uint16_t shared_mlid(const struct fab_mcast_groups *g,
     return best;
 }
 
-/* The lowest free one, and how many there are; 0: none is. */
+/* The lowest free LID, or 0; *ret_left: the number of free ones. */
 static uint16_t free_mlid(const struct fab_mcast_groups *g, uint32_t room, uint32_t *ret_left)
 {
     uint32_t left = room, first = room;
@@ -107,7 +107,7 @@ static uint16_t free_mlid(const struct fab_mcast_groups *g, uint32_t room, uint3
     return first < room ? (uint16_t)(FAB_MLID_FIRST + first) : 0;
 }
 
-/* Multicast LIDs that may be given out. */
+/* The number of multicast LIDs that may be used. */
 static uint32_t room_of(const struct fab_mcast_groups *g)
 {
     uint32_t room = fab_mcast_trees_room(g->trees, NULL);
@@ -119,7 +119,7 @@ static uint16_t choose_mlid(const struct fab_mcast_groups *g,
 {
     uint32_t left, room = room_of(g);
     uint16_t own = free_mlid(g, room, &left), shared = 0;
-    enum likeness like = likeness(is->mgid);
+    enum kind_of like = kind_of(is->mgid);
     bool shares = own == 0 || (like == SOLICITED && left < room / 8 + 1) ||
                   (like == SOLICITED && g->share == FAB_MCAST_SHARE_ALWAYS);
     if (like != OTHER && g->share != FAB_MCAST_SHARE_NEVER && shares)
@@ -154,7 +154,8 @@ static int insert(struct fab_mcast_groups *g, struct fab_mcast_group *group)
     return FAB_OK;
 }
 
-/* That which it had before, if nobody else has it, or its like has. */
+/* The LID that the group had before, if it is free or belongs to groups that it can share with;
+ * else 0. */
 static uint16_t same_mlid(const struct fab_mcast_groups *g,
                           const struct fab_wire_mc_member_record *is)
 {
@@ -164,8 +165,8 @@ static uint16_t same_mlid(const struct fab_mcast_groups *g,
     bool shares = slot < g->mlids && g->users[slot] > 0;
     for (size_t i = 0; i < g->groups && shares; i++) {
         const struct fab_wire_mc_member_record *other = &g->group[i]->is;
-        if (other->mlid == is->mlid && (likeness(is->mgid) == OTHER || other->pkey != is->pkey ||
-                                        likeness(other->mgid) != likeness(is->mgid)))
+        if (other->mlid == is->mlid && (kind_of(is->mgid) == OTHER || other->pkey != is->pkey ||
+                                        kind_of(other->mgid) != kind_of(is->mgid)))
             return 0;
     }
     return is->mlid;
@@ -226,7 +227,7 @@ static bool receives(uint8_t join_state)
     return (join_state & (FAB_JOIN_FULL | FAB_JOIN_NON_MEMBER)) != 0;
 }
 
-/* The tree has what a member was, and gets what it is: the new one first. */
+/* Moves a member in the tree from its old to its new state: joins the new one first. */
 static int move_member(struct fab_mcast_groups *g, const struct fab_mcast_group *group,
                        const struct fab_mcast_member *m, uint8_t is)
 {
@@ -257,7 +258,7 @@ static int insert_member(struct fab_mcast_group *group, const struct fab_mcast_m
     return FAB_OK;
 }
 
-static void tell_member(struct fab_mcast_groups *g, const struct fab_mcast_group *group,
+static void emit_member(struct fab_mcast_groups *g, const struct fab_mcast_group *group,
                         const struct fab_mcast_member *m)
 {
     if (g->listener.member != NULL)
@@ -277,7 +278,7 @@ int fab_mcast_store_set_member(struct fab_mcast_groups *g, struct fab_mcast_grou
     if (r == FAB_OK)
         m->join_state = as->join_state;
     if (r == FAB_OK && changes)
-        tell_member(g, group, m);
+        emit_member(g, group, m);
     if (m->join_state == 0) {
         size_t i = (size_t)(m - group->member);
         memmove(m, m + 1, (--group->members - i) * sizeof(*m));
@@ -291,7 +292,7 @@ void fab_mcast_store_remove(struct fab_mcast_groups *g, struct fab_mcast_group *
         struct fab_mcast_member m = group->member[--group->members];
         (void)fab_mcast_trees_leave(g->trees, group->is.mlid, m.port_guid, receives(m.join_state));
         m.join_state = 0;
-        tell_member(g, group, &m);
+        emit_member(g, group, &m);
     }
     g->users[group->is.mlid - FAB_MLID_FIRST]--;
     size_t i = index_of(g, group->is.mgid);
@@ -302,7 +303,7 @@ void fab_mcast_store_remove(struct fab_mcast_groups *g, struct fab_mcast_group *
     free(group);
 }
 
-/* ---- the whole ------------------------------------------------------------------------------- */
+/* ---- life cycle ------------------------------------------------------------------------------ */
 
 int fab_mcast_groups_new(const struct fab_fabric *f, struct fab_mcast_groups **ret)
 {

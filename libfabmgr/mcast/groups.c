@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Joins and leaves (IBA 15.2.5.17, with the rules o15-0.2.x of chapter 15; where these leave it
- * open, as OpenSM does it, which hosts are used to).
+ * open, as OpenSM does it, because hosts expect that).
  *
- * What a request names must fit the group; MTU, rate and lifetime with their selectors. A group
- * that is made has what was named, and for MTU and rate, where a range was, the most that the port
- * can.
+ * The components that a request names must match the group, MTU, rate and lifetime by their
+ * selectors. A new group has the values that were named; if the request gives a range of MTU or
+ * rate, it has the greatest that the port supports.
  */
 #include "libfabmgr/mcast/groups.h"
 
@@ -15,7 +15,7 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/mcast/group_store.h"
 
-/* ---- which components there are -------------------------------------------------------------- */
+/* ---- components ------------------------------------------------------------------------------ */
 
 enum component { /* bits of the component mask, 15.2.5.17 */
                  C_MGID = 1 << 0,
@@ -46,7 +46,7 @@ static bool has(const struct fab_mcast_request *ask, uint64_t components)
 
 /* ---- values with selectors ------------------------------------------------------------------- */
 
-/* Rates have numbers that are in no order; by these they are. */
+/* The numbers of rates are not in order of speed; this gives their order. */
 static unsigned rate_rank(uint8_t rate)
 {
     static const uint8_t rising[] = {2, 5,  3,  11, 6,  15, 19, 4,  7,  20, 12, 8,
@@ -74,7 +74,7 @@ static bool fits(uint8_t selector, unsigned asked, unsigned is)
                                          : selector == FAB_SELECT_BEST || is == asked;
 }
 
-/* Named with its selector, or not at all; a value alone counts for nothing. */
+/* A value counts only together with its selector. */
 static const struct ranged {
     uint64_t components;
     size_t selector, value;
@@ -94,10 +94,11 @@ static uint8_t member_at(const struct fab_wire_mc_member_record *r, size_t offse
     return ((const uint8_t *)r)[offset];
 }
 
-/* *ret: the value that a new group gets: the greatest that fits, up to `most` (0: not known, and
- * only an exact one will do); a lifetime as it is, or exactly as asked for. False: there is none.
- */
-static bool settle(const struct fab_mcast_request *ask, unsigned which, uint8_t most, uint8_t *ret)
+/* *ret: the value that a new group gets: the greatest that fits, up to `most` (0: unknown, then
+ * only an exact one is possible). For a lifetime: `most` itself, or exactly the requested one.
+ * Returns false if there is none. */
+static bool choose_value(const struct fab_mcast_request *ask, unsigned which, uint8_t most,
+                         uint8_t *ret)
 {
     const struct ranged *r = &ranged[which];
     uint8_t selector = member_at(ask->record, r->selector), best = most;
@@ -118,7 +119,7 @@ static bool settle(const struct fab_mcast_request *ask, unsigned which, uint8_t 
     return found;
 }
 
-/* ---- asked for, and is ----------------------------------------------------------------------- */
+/* ---- matching a request with a group --------------------------------------------------------- */
 
 static bool agrees(const struct fab_mcast_request *ask, const struct fab_wire_mc_member_record *is)
 {
@@ -159,9 +160,9 @@ bool fab_mcast_group_matches(const struct fab_mcast_group *group,
     return agrees(&ask, &group->is);
 }
 
-/* A member must be able to take packets of the group. */
-static bool can_take(const struct fab_mcast_request *ask,
-                     const struct fab_wire_mc_member_record *is)
+/* A member must be able to receive packets of the group. */
+static bool can_receive(const struct fab_mcast_request *ask,
+                        const struct fab_wire_mc_member_record *is)
 {
     return (ask->mtu == 0 || ask->mtu >= is->mtu) &&
            (ask->rate == 0 || rate_rank(ask->rate) >= rate_rank(is->rate));
@@ -179,8 +180,8 @@ static void answer(const struct fab_mcast_group *group, const struct fab_mcast_m
 
 /* ---- new groups ------------------------------------------------------------------------------ */
 
-/* ff1S:a01b:PPPP:: and a number: of ours, locally administered (the signature 0xa01b is OpenSM's
- * for the same). */
+/* ff1S:a01b:PPPP:: and a number, locally administered (OpenSM uses the signature 0xa01b for the
+ * same). */
 static void make_mgid(struct fab_mcast_groups *g, const struct fab_wire_mc_member_record *is,
                       uint64_t ret[2])
 {
@@ -191,7 +192,7 @@ static void make_mgid(struct fab_mcast_groups *g, const struct fab_wire_mc_membe
     } while (fab_mcast_store_find(g, ret) != NULL);
 }
 
-/* Multicast, of a scope that is one (IBA 4.1.1). */
+/* True if the MGID is a multicast GID with a valid scope (IBA 4.1.1). */
 static bool is_sound(const uint64_t mgid[2])
 {
     unsigned scope = mgid[0] >> 48 & 15;
@@ -209,13 +210,14 @@ static uint16_t create(struct fab_mcast_groups *g, const struct fab_mcast_reques
         return FAB_SA_REQ_INVALID;
     if (!unnamed && !is_sound(is.mgid))
         return FAB_SA_REQ_INVALID;
-    if (!settle(ask, MTU, ask->mtu, &is.mtu) || !settle(ask, RATE, ask->rate, &is.rate) ||
-        !settle(ask, LIFE, ask->life, &is.life))
+    if (!choose_value(ask, MTU, ask->mtu, &is.mtu) ||
+        !choose_value(ask, RATE, ask->rate, &is.rate) ||
+        !choose_value(ask, LIFE, ask->life, &is.life))
         return FAB_SA_REQ_INVALID;
     is.mtu_selector = is.rate_selector = is.life_selector = FAB_SELECT_EXACTLY;
     is.port_gid[0] = is.port_gid[1] = 0;
     is.join_state = is.proxy_join = 0;
-    is.mlid = 0; /* ours to choose */
+    is.mlid = 0; /* the manager chooses it */
     if (!has(ask, C_HOP_LIMIT))
         is.hop_limit = 0;
     is.scope = unnamed ? (has(ask, C_SCOPE) && is.scope != 0 ? is.scope : 2)
@@ -237,7 +239,7 @@ uint16_t fab_mcast_groups_join(struct fab_mcast_groups *g, const struct fab_mcas
         return FAB_SA_REQ_INVALID;
     if (group == NULL)
         status = create(g, ask, &group);
-    else if (!agrees(ask, &group->is) || !can_take(ask, &group->is))
+    else if (!agrees(ask, &group->is) || !can_receive(ask, &group->is))
         status = FAB_SA_REQ_INVALID;
     if (status != 0)
         return status;
@@ -337,12 +339,12 @@ record_of(const struct fab_partitions *p, const struct fab_partition_mgroup *m, 
         .life = life,
         .sl = m->sl,
         .flow_label = m->flow_label,
-        .hop_limit = m->scope == 2 ? 0 : UINT8_MAX, /* the link's scope */
+        .hop_limit = m->scope == 2 ? 0 : UINT8_MAX, /* link-local scope */
         .scope = m->scope,
     };
 }
 
-/* What was joined before stays as it is, and is fixed now. */
+/* A group that exists through joins keeps its values, and becomes fixed. */
 static int fix(struct fab_mcast_groups *g, const struct fab_wire_mc_member_record *is,
                size_t *left_out)
 {
@@ -354,7 +356,7 @@ static int fix(struct fab_mcast_groups *g, const struct fab_wire_mc_member_recor
     return r;
 }
 
-/* Those whom nobody keeps go: no full member came back. */
+/* Removes groups that nothing keeps: no full member came back. */
 static void prune(struct fab_mcast_groups *g)
 {
     for (size_t i = g->groups; i-- > 0;)

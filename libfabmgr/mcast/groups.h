@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Multicast groups: who is a member of which, and the multicast LID of each; joins and leaves as
- * subnet administration has them (IBA 15.2.5.17), and groups from the configuration. The trees and
- * tables follow with each change. A mutable value, for one owner.
+ * Multicast groups: their members and multicast LIDs; joins and leaves of subnet administration
+ * (IBA 15.2.5.17), and groups from the configuration. The trees and tables follow each change. A
+ * mutable value with one owner.
  */
 #ifndef LIBFABMGR_MCAST_GROUPS_H
 #define LIBFABMGR_MCAST_GROUPS_H
@@ -18,40 +18,41 @@
 
 enum fab_join { /* bits of JoinState */
                 FAB_JOIN_FULL = 1,
-                FAB_JOIN_NON_MEMBER = 2, /* receives and sends; the group does not live for it */
-                FAB_JOIN_SENDER = 4,     /* only sends */
-                FAB_JOIN_SENDER_FULL = 8 /* likewise, but the group lives for it */
+                FAB_JOIN_NON_MEMBER = 2, /* receives and sends; does not keep the group alive */
+                FAB_JOIN_SENDER = 4,     /* only sends; does not keep the group alive */
+                FAB_JOIN_SENDER_FULL = 8 /* only sends; keeps the group alive */
 };
 struct fab_mcast_member {
-    uint64_t gid[2];    /* prefix and GUID: that of the port, or an alias of it */
-    uint64_t port_guid; /* of the port; on its way in 0: as gid says */
+    uint64_t gid[2];    /* prefix and GUID: the port's own, or an alias of it */
+    uint64_t port_guid; /* GUID of the port; 0 in an argument: the one in gid */
     uint8_t join_state, proxy_join;
 };
 struct fab_mcast_group {
-    /* As all members see it; the selectors say "exactly". Port GID, JoinState, ProxyJoin: 0. */
+    /* The group as all members see it; the selectors are "exactly". Port GID, JoinState,
+     * ProxyJoin: 0. */
     struct fab_wire_mc_member_record is;
-    bool fixed;                      /* by the configuration: it stays without members */
+    bool fixed;                      /* from the configuration: it exists without members, too */
     struct fab_mcast_member *member; /* by GUID */
     size_t members, room;
 };
-/* When groups of solicited nodes of IPv6 share LIDs; other groups of IP do when none is left,
- * unless it is never. */
+/* When IPv6 solicited-node groups share LIDs: never, when LIDs are short, or always. Other IP
+ * groups share when no LID is left, unless it is NEVER. */
 enum fab_mcast_share { FAB_MCAST_SHARE_NEVER, FAB_MCAST_SHARE_SHORT, FAB_MCAST_SHARE_ALWAYS };
 struct fab_mcast_groups {
     struct fab_mcast_trees *trees;
     struct fab_mcast_group **group; /* by MGID */
     size_t groups, room;
-    uint32_t *users; /* [mlids] groups that have the LID */
+    uint32_t *users; /* [mlids] number of groups with the LID */
     uint32_t mlids;
-    uint64_t given; /* MGIDs that were made up */
-    uint32_t most;  /* multicast LIDs that are given out; 0: as many as there is room for */
-    enum fab_mcast_share share; /* SHORT at first */
+    uint64_t given; /* number of MGIDs that the manager has chosen */
+    uint32_t most;  /* limit for multicast LIDs; 0: as many as the switches have entries for */
+    enum fab_mcast_share share; /* initially SHORT */
     struct fab_mcast_listener {
         void *ctx;
-        /* A group was made, and has its LID; or it goes, and has no members any more. NULL: nobody
-         * listens. */
+        /* A group was made and has its LID, or a group without members is being removed. NULL: no
+         * listener. */
         void (*group)(void *ctx, const struct fab_mcast_group *group, bool made);
-        /* What a member is changed; join_state 0: it is none any more. */
+        /* A member's JoinState changed; 0: it is a member no more. */
         void (*member)(void *ctx, const struct fab_mcast_group *group,
                        const struct fab_mcast_member *member);
     } listener;
@@ -62,47 +63,48 @@ int fab_mcast_groups_update(struct fab_mcast_groups *g, const struct fab_fabric 
 const struct fab_mcast_group *fab_mcast_groups_find(const struct fab_mcast_groups *g,
                                                     const uint64_t mgid[2]);
 
-/* The first group whose MGID is not less, and the first member whose GUID is not; groups, members:
- * there is none. */
+/* Positions of the first group whose MGID is not below mgid, and of the first member whose GUID is
+ * not below guid; groups or members if there is none. */
 size_t fab_mcast_groups_lower_bound(const struct fab_mcast_groups *g, const uint64_t mgid[2]);
 size_t fab_mcast_group_lower_bound(const struct fab_mcast_group *group, uint64_t guid);
-/* Whether a group is what a record asks for in these components, MTU, rate and lifetime by their
- * selectors; those of members do not count. */
+/* True if a group matches a record in these components; MTU, rate and lifetime by their selectors.
+ * Components of members are ignored. */
 bool fab_mcast_group_matches(const struct fab_mcast_group *group,
                              const struct fab_wire_mc_member_record *asked, uint64_t comp_mask);
 
-/* What a port asks for: SubnAdmSet and SubnAdmDelete of an MCMemberRecord. Whether it may (that the
- * PortGID is its own, and that it is in the partition) is for the caller to say. */
+/* A request of a port: SubnAdmSet or SubnAdmDelete of an MCMemberRecord. The caller checks that
+ * the port may ask (PortGID is its own, and it is a member of the partition). */
 struct fab_mcast_request {
     const struct fab_wire_mc_member_record *record;
     uint64_t comp_mask;
-    uint64_t port_guid; /* of the port that PortGID names; 0: as it says */
-    uint8_t mtu, rate;  /* of the port, as MCMemberRecord numbers them */
-    uint8_t life;       /* PacketLifeTime of new groups that do not say it */
-    bool proxy;         /* another port asks for it */
+    uint64_t port_guid; /* GUID of the port that PortGID names; 0: the one in PortGID */
+    uint8_t mtu, rate;  /* MTU and rate of the port, in MCMemberRecord's numbers */
+    uint8_t life;       /* PacketLifeTime of new groups whose request does not name one */
+    bool proxy;         /* another port sent the request */
 };
-/* The status of the answer (0, enum fab_sa_status), and on 0 its record. Joins add to what the
- * member's JoinState was. A group that is not there is made for a full member that names Q_Key,
- * P_Key, SL, FlowLabel and TClass; an MGID of zeros asks for one. NO_RESOURCES: no multicast LID is
- * left, nor one that could be shared, or no memory. */
+/* Returns the status of the answer (0 or enum fab_sa_status), and with 0 its record. A join adds
+ * to the member's JoinState. A missing group is created for a full member that names Q_Key, P_Key,
+ * SL, FlowLabel and TClass; an MGID of zeros requests one of the manager's choice. NO_RESOURCES:
+ * no multicast LID is left, nor one that could be shared, or no memory. */
 uint16_t fab_mcast_groups_join(struct fab_mcast_groups *g, const struct fab_mcast_request *ask,
                                struct fab_wire_mc_member_record *ret);
-/* Takes bits away from JoinState. A group without full members goes, with all that are left. */
+/* Removes bits from JoinState. A group without full members is removed with all its other members.
+ */
 uint16_t fab_mcast_groups_leave(struct fab_mcast_groups *g, const struct fab_mcast_request *ask,
                                 struct fab_wire_mc_member_record *ret);
-/* What stood before a restart, and is not there yet: with its LID if that is free, else with
- * another one. LIMIT: none is. NOMEM. */
+/* Restores a group or member from before a restart, if it does not exist yet: with its LID if that
+ * is free, else with another one. Returns LIMIT (no LID is left) or NOMEM. */
 int fab_mcast_groups_restore(struct fab_mcast_groups *g,
                              const struct fab_wire_mc_member_record *is);
 int fab_mcast_groups_restore_member(struct fab_mcast_groups *g, const uint64_t mgid[2],
                                     const struct fab_mcast_member *member); /* NOT_FOUND, NOMEM */
-/* Who is a member by this GUID leaves all groups: its port has gone for good. */
+/* Removes members with this GUID from all groups: the port is gone for good. */
 void fab_mcast_groups_drop_member(struct fab_mcast_groups *g, uint64_t guid);
-/* Whether anyone is a member by this GUID. */
+/* True if some group has a member with this GUID. */
 bool fab_mcast_groups_has_member(const struct fab_mcast_groups *g, uint64_t guid);
 
-/* The groups that partitions have from the start, and no others, are fixed. LIMIT: for some there
- * is no multicast LID: *ret_left_out. NOMEM. NULL: none. */
+/* Makes the groups of the partitions fixed, and no others; p may be NULL. Returns LIMIT (for
+ * *ret_left_out groups there is no multicast LID) or NOMEM. */
 int fab_mcast_groups_configure(struct fab_mcast_groups *g, const struct fab_partitions *p,
                                uint8_t life, size_t *ret_left_out);
 

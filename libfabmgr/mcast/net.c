@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Cables and tables' sizes, read off a snapshot once. A switch without multicast tables (its
- * MulticastFDBCap is 0, IBA 14.2.5.4) is as good as none: no cable leads to it here.
+ * Links and sizes of multicast tables, copied from a snapshot. A switch without multicast tables
+ * (MulticastFDBCap is 0, IBA 14.2.5.4) is left out: no link leads to it here.
  */
 #include "libfabmgr/mcast/net.h"
 
@@ -51,7 +51,7 @@ static uint32_t peer_of(const struct fab_fabric *f, uint32_t port)
     return f->ports[port].peer;
 }
 
-/* The GUID by which a port may be a member, or 0. */
+/* The GUID with which a port may be a member, or 0. */
 static uint64_t member_guid(const struct fab_fabric *f, uint32_t port)
 {
     const struct fab_port *p = &f->ports[port];
@@ -60,11 +60,11 @@ static uint64_t member_guid(const struct fab_fabric *f, uint32_t port)
     return owns ? p->guid : 0;
 }
 
-static void note_end(const struct fab_fabric *f, uint32_t port, uint64_t *has_ends)
+static void note_endport(const struct fab_fabric *f, uint32_t port, uint64_t *has_ends)
 {
-    uint32_t node = f->ports[port].node, across = fab_fabric_peer_node(f, port);
-    if (fab_fabric_node_is_switch(f, node) && across != FAB_NONE &&
-        !fab_fabric_node_is_switch(f, across))
+    uint32_t node = f->ports[port].node, peer = fab_fabric_peer_node(f, port);
+    if (fab_fabric_node_is_switch(f, node) && peer != FAB_NONE &&
+        !fab_fabric_node_is_switch(f, peer))
         fab_base_bits_set(has_ends, node);
 }
 
@@ -74,7 +74,7 @@ static int read_port(struct fab_mcast_net *n, const struct fab_fabric *f, uint32
     n->node[port] = f->ports[port].node;
     n->peer[port] = peer_of(f, port);
     n->port_guid[port] = guid;
-    note_end(f, port, n->has_ends);
+    note_endport(f, port, n->has_ends);
     return guid != 0 ? fab_base_map_put(&n->by_guid, guid, port) : FAB_OK;
 }
 
@@ -126,7 +126,7 @@ bool fab_mcast_net_same_switches(const struct fab_mcast_net *n, const struct fab
     return same;
 }
 
-static bool keeps_sizes(const struct fab_mcast_net *n, const struct fab_fabric *now)
+static bool has_same_sizes(const struct fab_mcast_net *n, const struct fab_fabric *now)
 {
     bool same = fab_mcast_net_same_switches(n, now) && n->ports == now->port_count;
     for (uint32_t sw = 0; same && sw < n->switches; sw++)
@@ -153,7 +153,7 @@ static int compare_port(const struct fab_mcast_net *n, const struct fab_fabric *
     uint32_t peer = peer_of(now, port);
     if (n->node[port] != now->ports[port].node || n->port_guid[port] != member_guid(now, port))
         return FAB_E_EXISTS;
-    note_end(now, port, d->has_ends);
+    note_endport(now, port, d->has_ends);
     return peer != n->peer[port] ? add_change(d, port, peer) : FAB_OK;
 }
 
@@ -161,7 +161,7 @@ int fab_mcast_net_compare(const struct fab_mcast_net *n, const struct fab_fabric
                           struct fab_mcast_net_diff *ret)
 {
     struct fab_mcast_net_diff d = {0};
-    if (!keeps_sizes(n, now))
+    if (!has_same_sizes(n, now))
         return FAB_E_EXISTS;
     d.has_ends = fab_base_bits_new(n->switches);
     int r = d.has_ends != NULL ? FAB_OK : FAB_E_NOMEM;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What trees need of a fabric, as a value of their own: the snapshot itself may go, or be patched
- * in place, while trees stand. Ids are the snapshot's.
+ * The switches and links that trees use, as a value of its own: the snapshot may be freed or
+ * patched while trees exist. Ids are the snapshot's.
  */
 #ifndef LIBFABMGR_MCAST_NET_H
 #define LIBFABMGR_MCAST_NET_H
@@ -13,35 +13,35 @@
 #include "libfabmgr/fabric/fabric.h"
 
 struct fab_mcast_net {
-    uint32_t switches, ports; /* switches have the first ids, as ever */
+    uint32_t switches, ports; /* switches have the lowest node ids */
     uint64_t *guid;           /* [switches] */
-    uint16_t *cap;            /* [switches] multicast LIDs that it has entries for; 0: none, and no
-                                 tree leads over it */
+    uint16_t *cap;            /* [switches] multicast LIDs that the switch has entries for; 0:
+                                 none, and no tree uses the switch */
     uint64_t *has_ends;       /* bitset of switches */
     uint32_t *first_port;     /* [switches + 1] */
     uint32_t *node;           /* [ports] */
-    uint32_t *peer;         /* [ports] at the other end of a working cable, a port of a switch that
-                               trees lead over; FAB_NONE: there is none */
-    uint64_t *port_guid;    /* [ports] of those that may be members, else 0 */
-    struct fab_map by_guid; /* of these */
+    uint32_t *peer;           /* [ports] the port of a switch at the other end of a working link;
+                                 FAB_NONE: there is none, or trees do not use that switch */
+    uint64_t *port_guid;      /* [ports] GUID of ports that may be members, else 0 */
+    struct fab_map by_guid;   /* port ids by these GUIDs */
 };
 int fab_mcast_net_new(const struct fab_fabric *f, struct fab_mcast_net **ret); /* NOMEM */
 void fab_mcast_net_free(struct fab_mcast_net *n);                              /* NULL is fine */
 
-/* What a fabric with the same ids has else: cables. */
-struct fab_mcast_net_diff { /* all zero: nothing */
+/* The links that differ in a fabric with the same ids. */
+struct fab_mcast_net_diff { /* all zero: no difference */
     struct fab_mcast_net_change {
         uint32_t port, peer;
     } * change;
     size_t count, room;
     uint64_t *has_ends; /* bitset of switches */
 };
-/* Its switches have the same ids. */
+/* True if the switches have the same ids in both. */
 bool fab_mcast_net_same_switches(const struct fab_mcast_net *n, const struct fab_fabric *now);
-/* EXISTS: the two have other ids, sizes or GUIDs. NOMEM. */
+/* Returns EXISTS (ids, table sizes or GUIDs differ) or NOMEM. */
 int fab_mcast_net_compare(const struct fab_mcast_net *n, const struct fab_fabric *now,
                           struct fab_mcast_net_diff *ret);
-/* The net becomes what the difference says, and the difference what the net was. */
+/* Applies the difference; afterwards it describes the way back. */
 void fab_mcast_net_swap(struct fab_mcast_net *n, struct fab_mcast_net_diff *d);
 void fab_mcast_net_diff_fini(struct fab_mcast_net_diff *d);
 uint32_t fab_mcast_net_port(const struct fab_mcast_net *n, uint64_t port_guid); /* or FAB_NONE */
@@ -56,7 +56,7 @@ static inline uint8_t fab_mcast_net_num(const struct fab_mcast_net *n, uint32_t 
     return (uint8_t)(switch_port - n->first_port[n->node[switch_port]]);
 }
 static inline uint32_t fab_mcast_net_peer_node(const struct fab_mcast_net *n,
-                                               uint32_t port) /* the node there */
+                                               uint32_t port) /* the node at the other end */
 {
     return n->peer[port] != FAB_NONE ? n->node[n->peer[port]] : FAB_NONE;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Trees by multicast LID, and their members: what other rooms ask of trees. How a tree grows is in
- * branches.c, how all follow the fabric in follow.c.
+ * Trees by multicast LID, and their members: the interface of trees.h. How a tree grows is in
+ * branches.c; how all trees follow the fabric is in trees_update.c.
  */
 #include "libfabmgr/mcast/trees.h"
 
@@ -20,8 +20,8 @@ void fab_mcast_trees_free(struct fab_mcast_trees *t)
     for (uint32_t i = 0; i < t->slots; i++)
         fab_mcast_tree_free(t->tree[i]);
     free(t->tree);
-    if (t->ways.net != NULL)
-        fab_mcast_distances_fini(&t->ways);
+    if (t->distances.net != NULL)
+        fab_mcast_distances_fini(&t->distances);
     free(t->load);
     free(t->roots);
     fab_target_blocks_fini(&t->tables);
@@ -58,7 +58,7 @@ int fab_mcast_trees_new_over(struct fab_mcast_net *net, struct fab_mcast_trees *
     t->roots = calloc((size_t)net->switches + 1, sizeof(*t->roots));
     int r = t->load != NULL && t->roots != NULL ? FAB_OK : FAB_E_NOMEM;
     if (r == FAB_OK)
-        r = fab_mcast_distances_init(&t->ways, net);
+        r = fab_mcast_distances_init(&t->distances, net);
     if (r == FAB_OK)
         *ret = t;
     else
@@ -80,21 +80,21 @@ uint32_t fab_mcast_trees_room(const struct fab_mcast_trees *t, uint32_t *ret_swi
     return t->room;
 }
 
-/* ---- one by its LID -------------------------------------------------------------------------- */
+/* ---- the tree of a LID ----------------------------------------------------------------------- */
 
-static struct tree *tree_of(const struct fab_mcast_trees *t, uint16_t mlid)
+static struct fab_mcast_tree *tree_of(const struct fab_mcast_trees *t, uint16_t mlid)
 {
     uint32_t slot = (uint32_t)mlid - FAB_MLID_FIRST;
     return mlid >= FAB_MLID_FIRST && slot < t->slots ? t->tree[slot] : NULL;
 }
 
 /* Takes over the tree, on success. */
-static int place_tree(struct fab_mcast_trees *t, struct tree *tree)
+static int place_tree(struct fab_mcast_trees *t, struct fab_mcast_tree *tree)
 {
     uint32_t slot = fab_mcast_tree_slot(tree);
     if (slot >= t->slots) {
         uint32_t slots = slot / 64 * 64 + 64;
-        struct tree **more = reallocarray(t->tree, slots, sizeof(*more));
+        struct fab_mcast_tree **more = reallocarray(t->tree, slots, sizeof(*more));
         if (more == NULL)
             return FAB_E_NOMEM;
         memset(more + t->slots, 0, (slots - t->slots) * sizeof(*more));
@@ -106,9 +106,9 @@ static int place_tree(struct fab_mcast_trees *t, struct tree *tree)
     return FAB_OK;
 }
 
-int fab_mcast_trees_add(struct fab_mcast_trees *t, uint16_t mlid, struct tree **ret)
+int fab_mcast_trees_add(struct fab_mcast_trees *t, uint16_t mlid, struct fab_mcast_tree **ret)
 {
-    struct tree *tree = fab_mcast_tree_new(mlid);
+    struct fab_mcast_tree *tree = fab_mcast_tree_new(mlid);
     int r = tree != NULL ? place_tree(t, tree) : FAB_E_NOMEM;
     if (r == FAB_OK)
         *ret = tree;
@@ -117,7 +117,7 @@ int fab_mcast_trees_add(struct fab_mcast_trees *t, uint16_t mlid, struct tree **
     return r;
 }
 
-static int open_tree(struct fab_mcast_trees *t, uint16_t mlid, struct tree **ret)
+static int open_tree(struct fab_mcast_trees *t, uint16_t mlid, struct fab_mcast_tree **ret)
 {
     if (mlid < FAB_MLID_FIRST || mlid - FAB_MLID_FIRST >= fab_mcast_trees_room(t, NULL))
         return FAB_E_RANGE;
@@ -125,7 +125,7 @@ static int open_tree(struct fab_mcast_trees *t, uint16_t mlid, struct tree **ret
     return *ret != NULL ? FAB_OK : fab_mcast_trees_add(t, mlid, ret);
 }
 
-static void close_tree(struct fab_mcast_trees *t, struct tree *tree)
+static void close_tree(struct fab_mcast_trees *t, struct fab_mcast_tree *tree)
 {
     if (tree->members > 0)
         return;
@@ -137,10 +137,9 @@ static void close_tree(struct fab_mcast_trees *t, struct tree *tree)
 
 /* ---- members --------------------------------------------------------------------------------- */
 
-/* How often it is a member now: it becomes a part of the tree, ceases to be one, or has packets
- * come to it or no longer. */
-static int count_anew(struct fab_mcast_trees *t, struct tree *tree, struct member *m,
-                      uint32_t receives, uint32_t sends)
+/* Sets how often the port has joined: attaches it, detaches it, or changes whether it receives. */
+static int set_counts(struct fab_mcast_trees *t, struct fab_mcast_tree *tree,
+                      struct fab_mcast_tree_member *m, uint32_t receives, uint32_t sends)
 {
     bool stays = receives > 0 || sends > 0, received = m->receives > 0;
     int r = FAB_OK;
@@ -159,26 +158,27 @@ static int count_anew(struct fab_mcast_trees *t, struct tree *tree, struct membe
 int fab_mcast_trees_join(struct fab_mcast_trees *t, uint16_t mlid, uint64_t port_guid,
                          bool receives)
 {
-    struct tree *tree;
+    struct fab_mcast_tree *tree;
     int r = open_tree(t, mlid, &tree);
     if (r != FAB_OK)
         return r;
-    struct member *m = fab_mcast_tree_find_member(tree, port_guid);
+    struct fab_mcast_tree_member *m = fab_mcast_tree_find_member(tree, port_guid);
     if (m == NULL && (m = fab_mcast_tree_add_member(tree, port_guid)) == NULL) {
         close_tree(t, tree);
         return FAB_E_NOMEM;
     }
-    return count_anew(t, tree, m, m->receives + receives, m->sends + !receives);
+    return set_counts(t, tree, m, m->receives + receives, m->sends + !receives);
 }
 
 int fab_mcast_trees_leave(struct fab_mcast_trees *t, uint16_t mlid, uint64_t port_guid,
                           bool receives)
 {
-    struct tree *tree = tree_of(t, mlid);
-    struct member *m = tree != NULL ? fab_mcast_tree_find_member(tree, port_guid) : NULL;
+    struct fab_mcast_tree *tree = tree_of(t, mlid);
+    struct fab_mcast_tree_member *m =
+        tree != NULL ? fab_mcast_tree_find_member(tree, port_guid) : NULL;
     if (m == NULL || (receives ? m->receives : m->sends) == 0)
         return FAB_E_NOT_FOUND;
-    int r = count_anew(t, tree, m, m->receives - receives, m->sends - !receives);
+    int r = set_counts(t, tree, m, m->receives - receives, m->sends - !receives);
     if (m->receives == 0 && m->sends == 0) {
         fab_mcast_tree_remove_member(tree, m);
         close_tree(t, tree);
@@ -186,7 +186,7 @@ int fab_mcast_trees_leave(struct fab_mcast_trees *t, uint16_t mlid, uint64_t por
     return r;
 }
 
-/* ---- what stands ----------------------------------------------------------------------------- */
+/* ---- queries --------------------------------------------------------------------------------- */
 
 const struct fab_mcast_net *fab_mcast_trees_net(const struct fab_mcast_trees *t)
 {
@@ -214,14 +214,15 @@ uint32_t fab_mcast_trees_count(const struct fab_mcast_trees *t)
 
 bool fab_mcast_trees_reaches(const struct fab_mcast_trees *t, uint16_t mlid, uint64_t port_guid)
 {
-    const struct tree *tree = tree_of(t, mlid);
-    const struct member *m = tree != NULL ? fab_mcast_tree_find_member(tree, port_guid) : NULL;
+    const struct fab_mcast_tree *tree = tree_of(t, mlid);
+    const struct fab_mcast_tree_member *m =
+        tree != NULL ? fab_mcast_tree_find_member(tree, port_guid) : NULL;
     return m != NULL && m->port != FAB_NONE;
 }
 
 uint32_t fab_mcast_trees_missing(const struct fab_mcast_trees *t, uint16_t mlid)
 {
-    const struct tree *tree = tree_of(t, mlid);
+    const struct fab_mcast_tree *tree = tree_of(t, mlid);
     uint32_t missing = 0;
     for (size_t i = 0; tree != NULL && i < tree->members; i++)
         missing += tree->member[i].port == FAB_NONE;

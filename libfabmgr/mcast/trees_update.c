@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Trees follow the fabric: branches stay that are still there and still shortest; members that have
- * lost theirs are attached anew. Where switches and ports have the ids that they had, only trees
- * that the other cables touch are made again, in place; else all are, beside those that stand, and
- * take their place when they are complete.
+ * How trees follow the fabric. Branches that exist and are still shortest stay; members that have
+ * lost theirs are attached anew. If switches and ports keep their ids, only trees that the changed
+ * links affect are rebuilt, in place. Otherwise all trees are rebuilt beside the old ones, and
+ * replace them when they are complete.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,41 +13,42 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/mcast/tree.h"
 
-/* ---- other cables ---------------------------------------------------------------------------- */
+/* ---- changed links --------------------------------------------------------------------------- */
 
-/* A branch of the tree, or a member, is at that port. */
-static bool is_at(const struct fab_mcast_trees *t, const struct tree *tree, uint32_t port)
+/* True if a branch of the tree, or a member, uses the port. */
+static bool is_at(const struct fab_mcast_trees *t, const struct fab_mcast_tree *tree, uint32_t port)
 {
     const struct fab_mcast_net *n = t->net;
     uint32_t peer = n->peer[port];
     if (n->node[port] >= n->switches)
         return n->port_guid[port] != 0 &&
                fab_mcast_tree_find_member(tree, n->port_guid[port]) != NULL;
-    const struct spot *s = fab_mcast_tree_vertex(tree, n->node[port]);
-    const struct spot *above = peer != FAB_NONE ? fab_mcast_tree_vertex(tree, n->node[peer]) : NULL;
+    const struct fab_mcast_vertex *s = fab_mcast_tree_vertex(tree, n->node[port]);
+    const struct fab_mcast_vertex *above =
+        peer != FAB_NONE ? fab_mcast_tree_vertex(tree, n->node[peer]) : NULL;
     return (s != NULL && s->up == port) || (above != NULL && above->up == peer);
 }
 
-static bool uses(const struct fab_mcast_trees *t, const struct tree *tree,
+static bool uses(const struct fab_mcast_trees *t, const struct fab_mcast_tree *tree,
                  const struct fab_mcast_net_diff *d)
 {
-    bool found = tree->in < tree->members;
+    bool found = tree->attached < tree->members;
     for (size_t i = 0; i < d->count && !found; i++)
         found = is_at(t, tree, d->change[i].port);
     return found;
 }
 
-/* With the new cables: all its branches still lead a hop nearer to the root. */
-static int is_shortest(struct fab_mcast_trees *t, const struct tree *tree, bool *ret)
+/* *ret: with the new links, all branches still lead one hop nearer to the root. */
+static int is_shortest(struct fab_mcast_trees *t, const struct fab_mcast_tree *tree, bool *ret)
 {
     bool same = true;
-    if (!fab_mcast_distances_unchanged(&t->ways, tree->root, fab_mcast_tree_slot(tree))) {
+    if (!fab_mcast_distances_unchanged(&t->distances, tree->root, fab_mcast_tree_slot(tree))) {
         const uint16_t *dist =
-            fab_mcast_distances_to(&t->ways, tree->root, fab_mcast_tree_slot(tree));
+            fab_mcast_distances_to(&t->distances, tree->root, fab_mcast_tree_slot(tree));
         if (dist == NULL)
             return FAB_E_NOMEM;
-        for (size_t i = 0; i < tree->spots && same; i++) {
-            const struct spot *s = &tree->spot[i];
+        for (size_t i = 0; i < tree->vertices && same; i++) {
+            const struct fab_mcast_vertex *s = &tree->vertex[i];
             same = dist[s->sw] != FAB_MCAST_UNREACHED &&
                    (s->up == FAB_NONE ||
                     dist[fab_mcast_net_peer_node(t->net, s->up)] + 1 == dist[s->sw]);
@@ -57,31 +58,33 @@ static int is_shortest(struct fab_mcast_trees *t, const struct tree *tree, bool 
     return FAB_OK;
 }
 
-/* Trees that the difference touches: `d` as the fabric will be, then, in the end, as it was. */
-static int find_touched(struct fab_mcast_trees *t, struct fab_mcast_net_diff *d, uint64_t *touched)
+/* Finds the trees that the difference affects. `d` is the new state before the call, the old one
+ * afterwards. */
+static int find_affected(struct fab_mcast_trees *t, struct fab_mcast_net_diff *d,
+                         uint64_t *affected)
 {
     for (uint32_t i = 0; i < t->slots; i++)
         if (t->tree[i] != NULL && uses(t, t->tree[i], d))
-            fab_base_bits_set(touched, i);
+            fab_base_bits_set(affected, i);
     fab_mcast_net_swap(t->net, d);
-    int r = fab_mcast_distances_update(&t->ways, d);
+    int r = fab_mcast_distances_update(&t->distances, d);
     for (uint32_t i = 0; r == FAB_OK && i < t->slots; i++) {
         bool same = true;
-        if (t->tree[i] != NULL && !fab_base_bits_get(touched, i))
+        if (t->tree[i] != NULL && !fab_base_bits_get(affected, i))
             r = is_shortest(t, t->tree[i], &same);
         if (!same)
-            fab_base_bits_set(touched, i);
+            fab_base_bits_set(affected, i);
     }
     return r;
 }
 
-/* The tree anew, on the old branches where they will do. It is taken down by the old cables. */
-static int redo(struct fab_mcast_trees *t, struct tree *tree, struct fab_mcast_net_diff *d,
-                uint32_t *up)
+/* Rebuilds the tree, on the old branches where possible. It is cleared by the old links. */
+static int rebuild(struct fab_mcast_trees *t, struct fab_mcast_tree *tree,
+                   struct fab_mcast_net_diff *d, uint32_t *up)
 {
     memset(up, 0xff, t->net->switches * sizeof(*up));
-    for (size_t i = 0; i < tree->spots; i++)
-        up[tree->spot[i].sw] = tree->spot[i].up;
+    for (size_t i = 0; i < tree->vertices; i++)
+        up[tree->vertex[i].sw] = tree->vertex[i].up;
     fab_mcast_net_swap(t->net, d);
     fab_mcast_tree_clear(t, tree);
     fab_mcast_net_swap(t->net, d);
@@ -90,32 +93,33 @@ static int redo(struct fab_mcast_trees *t, struct tree *tree, struct fab_mcast_n
     return r;
 }
 
-static int follow_cables(struct fab_mcast_trees *t, struct fab_mcast_net_diff *d)
+static int follow_links(struct fab_mcast_trees *t, struct fab_mcast_net_diff *d)
 {
-    uint64_t *touched = fab_base_bits_new(t->slots);
+    uint64_t *affected = fab_base_bits_new(t->slots);
     uint32_t *up = fab_base_alloc_array(t->net->switches, sizeof(*up));
     int r = FAB_E_NOMEM;
-    if (touched != NULL && up != NULL && (r = find_touched(t, d, touched)) != FAB_OK) {
+    if (affected != NULL && up != NULL && (r = find_affected(t, d, affected)) != FAB_OK) {
         fab_mcast_net_swap(t->net, d);
         t->broken = true;
     }
     for (uint32_t i = 0; r == FAB_OK && i < t->slots; i++)
-        if (fab_base_bits_get(touched, i))
-            r = redo(t, t->tree[i], d, up);
+        if (fab_base_bits_get(affected, i))
+            r = rebuild(t, t->tree[i], d, up);
     t->broken |= r != FAB_OK;
-    free(touched);
+    free(affected);
     free(up);
     return r;
 }
 
 /* ---- another fabric -------------------------------------------------------------------------- */
 
-/* Ids of the old snapshot's switches and ports in the new one; FAB_NONE: not there. */
+/* Ids of the old snapshot's switches and ports in the new one; FAB_NONE: gone. */
 struct move {
     const struct fab_mcast_net *old;
     struct fab_mcast_trees *to;
     uint32_t *sw; /* [old switch_count] */
-    uint32_t *up; /* [new switch_count] for fab_mcast_tree_attach; all FAB_NONE between trees */
+    uint32_t *up; /* [new switch_count] `before` for fab_mcast_tree_attach; all FAB_NONE between
+                     trees */
 };
 
 static uint32_t moved_port(const struct move *m, uint32_t port)
@@ -127,18 +131,19 @@ static uint32_t moved_port(const struct move *m, uint32_t port)
                : FAB_NONE;
 }
 
-static void set_before(const struct move *m, const struct tree *was, bool set)
+static void set_before(const struct move *m, const struct fab_mcast_tree *was, bool set)
 {
-    for (size_t i = 0; i < was->spots; i++) {
-        uint32_t sw = m->sw[was->spot[i].sw];
+    for (size_t i = 0; i < was->vertices; i++) {
+        uint32_t sw = m->sw[was->vertex[i].sw];
         if (sw != FAB_NONE)
             m->up[sw] =
-                set && was->spot[i].up != FAB_NONE ? moved_port(m, was->spot[i].up) : FAB_NONE;
+                set && was->vertex[i].up != FAB_NONE ? moved_port(m, was->vertex[i].up) : FAB_NONE;
     }
 }
 
-/* The root stays where it is, if it still is one. */
-static void keep_root(const struct move *m, const struct tree *was, struct tree *tree)
+/* Keeps the root, if it still exists. */
+static void keep_root(const struct move *m, const struct fab_mcast_tree *was,
+                      struct fab_mcast_tree *tree)
 {
     uint32_t root = was->root != FAB_NONE ? m->sw[was->root] : FAB_NONE;
     if (root == FAB_NONE)
@@ -147,14 +152,14 @@ static void keep_root(const struct move *m, const struct tree *was, struct tree 
     m->to->roots[root]++;
 }
 
-static int move_tree(const struct move *m, const struct tree *was)
+static int move_tree(const struct move *m, const struct fab_mcast_tree *was)
 {
-    struct tree *tree;
+    struct fab_mcast_tree *tree;
     int r = fab_mcast_trees_add(m->to, was->mlid, &tree);
     if (r != FAB_OK)
         return r;
     for (size_t i = 0; i < was->members; i++) {
-        struct member *member = fab_mcast_tree_add_member(tree, was->member[i].guid);
+        struct fab_mcast_tree_member *member = fab_mcast_tree_add_member(tree, was->member[i].guid);
         if (member == NULL)
             return FAB_E_NOMEM;
         member->receives = was->member[i].receives;
@@ -218,7 +223,7 @@ int fab_mcast_trees_update(struct fab_mcast_trees *t, const struct fab_fabric *n
     if (r == FAB_E_EXISTS)
         return follow_all(t, now);
     if (r == FAB_OK && d.count > 0)
-        r = follow_cables(t, &d);
+        r = follow_links(t, &d);
     fab_mcast_net_diff_fini(&d);
     return r;
 }

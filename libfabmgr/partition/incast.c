@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Ends that have the same keys are one group, and are looked at once: 11,664 ends of 1,000 jobs are
- * about as many groups as jobs. Who can send to a group are the members of its partitions, all of
- * them where it is a full member, the full ones where it is a limited one; those that are in
- * several of them count once. Then each group may meet, at any end that it can send to, as many as
- * the most crowded of these has.
+ * Endports with the same keys form one group and are handled together: 11,664 endports of 1,000
+ * jobs form about as many groups as there are jobs. The endports that can send to a group are the
+ * members of its partitions: all members where the group is a full member, the full members where
+ * it is a limited one. An endport in several of these partitions counts once. The incast of a
+ * group is then the largest number of senders of any group that it can send to.
  *
- * The union over partitions is made group by group, within a bounded number of steps; beyond that
- * the sum stands for it, which is never less.
+ * The union over partitions is computed group by group within a bounded number of steps; beyond
+ * that the sum replaces it, which is never lower.
  */
 #include "libfabmgr/partition/incast.h"
 
@@ -26,46 +26,46 @@
 
 struct group {
     uint32_t first, count; /* its keys */
-    uint32_t ends;
-    uint32_t senders; /* that can send to one of them */
-    uint32_t seen;    /* by group + 1 */
+    uint32_t endports;
+    uint32_t senders; /* endports that can send to one of them */
+    uint32_t seen;    /* scratch: group + 1 */
 };
-struct best { /* of groups in a partition: the most senders, and the most of another group */
+struct best { /* of the groups in a partition: the most senders, and the most of any other group */
     uint32_t senders, group, other;
 };
 struct side { /* all members of a partition, or the full ones */
-    uint32_t ends;
+    uint32_t endports;
     uint32_t groups;
     struct best best;
 };
 struct partition {
-    uint32_t first; /* of its groups, the full ones first */
+    uint32_t first; /* its first group in member[]; the full members come first */
     struct side all, full;
 };
-struct crowds {
+struct incast {
     const struct fab_fabric *f;
     const struct fab_pkeys *pkeys;
     uint32_t *group_of; /* [port_count] or FAB_NONE */
     struct fab_map by_hash;
     struct group *group;
     size_t groups, group_room;
-    uint16_t *key; /* of groups, each sorted by partition, once in each */
+    uint16_t *key; /* keys of groups, each sorted by partition, one for each partition */
     size_t keys, key_room;
     struct partition *partition; /* [BASES] */
     uint32_t *member;            /* groups, by partition */
-    uint32_t ends;
+    uint32_t endports;
     uint64_t steps;
 };
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
-static bool is_end(const struct fab_fabric *f, uint32_t port)
+static bool is_endport(const struct fab_fabric *f, uint32_t port)
 {
     const struct fab_node *n = &f->nodes[f->ports[port].node];
     return n->type != FAB_NODE_SWITCH && !n->aggregation && fab_fabric_port_is_up(f, port);
 }
 
-/* By partition, full before limited. */
+/* By partition, full membership before limited. */
 static int compare_keys(const void *x, const void *y)
 {
     uint16_t a = *(const uint16_t *)x, b = *(const uint16_t *)y;
@@ -74,8 +74,8 @@ static int compare_keys(const void *x, const void *y)
     return fab_target_pkey_is_full(b) - fab_target_pkey_is_full(a);
 }
 
-/* Of a port, sorted, the better one of two of a partition; returns how many. */
-static uint32_t keys_of(const struct crowds *c, uint32_t port, uint16_t ret[KEYS_MOST])
+/* The keys of a port, sorted; of two for one partition, the full one. Returns their number. */
+static uint32_t keys_of(const struct incast *c, uint32_t port, uint16_t ret[KEYS_MOST])
 {
     uint32_t has, count = 0, kept = 0;
     const uint16_t *key = fab_target_pkeys_table_or_default(c->pkeys, port, &has);
@@ -91,7 +91,7 @@ static uint32_t keys_of(const struct crowds *c, uint32_t port, uint16_t ret[KEYS
     return kept;
 }
 
-static int add_group(struct crowds *c, const uint16_t *key, uint32_t count)
+static int add_group(struct incast *c, const uint16_t *key, uint32_t count)
 {
     struct group *groups = c->group;
     uint16_t *keys = c->key;
@@ -112,14 +112,14 @@ static int add_group(struct crowds *c, const uint16_t *key, uint32_t count)
     return FAB_OK;
 }
 
-static bool has_keys(const struct crowds *c, uint32_t group, const uint16_t *key, uint32_t count)
+static bool has_keys(const struct incast *c, uint32_t group, const uint16_t *key, uint32_t count)
 {
     const struct group *g = &c->group[group];
     return g->count == count &&
            (count == 0 || memcmp(c->key + g->first, key, count * sizeof *key) == 0);
 }
 
-static int find_group(struct crowds *c, const uint16_t *key, uint32_t count, uint32_t *ret)
+static int find_group(struct incast *c, const uint16_t *key, uint32_t count, uint32_t *ret)
 {
     uint64_t hash = count;
     uint32_t group;
@@ -135,18 +135,18 @@ static int find_group(struct crowds *c, const uint16_t *key, uint32_t count, uin
     return r == FAB_OK ? add_group(c, key, count) : r;
 }
 
-static int group_ends(struct crowds *c)
+static int group_endports(struct incast *c)
 {
     uint16_t *key = fab_base_alloc_array(KEYS_MOST, sizeof *key);
     int r = key != NULL ? FAB_OK : FAB_E_NOMEM;
     for (uint32_t port = 0; r == FAB_OK && port < c->f->port_count; port++) {
         c->group_of[port] = FAB_NONE;
-        if (!is_end(c->f, port))
+        if (!is_endport(c->f, port))
             continue;
         r = find_group(c, key, keys_of(c, port, key), &c->group_of[port]);
         if (r == FAB_OK)
-            c->group[c->group_of[port]].ends++;
-        c->ends++;
+            c->group[c->group_of[port]].endports++;
+        c->endports++;
     }
     free(key);
     return r;
@@ -154,27 +154,27 @@ static int group_ends(struct crowds *c)
 
 /* ---- partitions ------------------------------------------------------------------------------ */
 
-static struct partition *of_key(const struct crowds *c, uint16_t key)
+static struct partition *of_key(const struct incast *c, uint16_t key)
 {
     return &c->partition[fab_target_pkey_base(key)];
 }
 
-/* The side of its partition that the owner of this key reaches, and is reached by. */
-static struct side *reached(const struct crowds *c, uint16_t key)
+/* The members of the key's partition that its owner can talk to. */
+static struct side *reachable(const struct incast *c, uint16_t key)
 {
     return fab_target_pkey_is_full(key) ? &of_key(c, key)->all : &of_key(c, key)->full;
 }
 
-static void count_members(struct crowds *c)
+static void count_members(struct incast *c)
 {
     uint32_t at = 0;
     for (uint32_t g = 0; g < c->groups; g++)
         for (uint32_t i = 0; i < c->group[g].count; i++) {
             uint16_t key = c->key[c->group[g].first + i];
             struct partition *p = of_key(c, key);
-            p->all.ends += c->group[g].ends;
+            p->all.endports += c->group[g].endports;
             p->all.groups++;
-            p->full.ends += fab_target_pkey_is_full(key) ? c->group[g].ends : 0;
+            p->full.endports += fab_target_pkey_is_full(key) ? c->group[g].endports : 0;
             p->full.groups += fab_target_pkey_is_full(key);
         }
     for (uint32_t base = 0; base < BASES; base++) {
@@ -183,7 +183,7 @@ static void count_members(struct crowds *c)
     }
 }
 
-static int list_members(struct crowds *c)
+static int list_members(struct incast *c)
 {
     uint32_t *next = fab_base_alloc_array(2 * (size_t)BASES, sizeof *next);
     c->partition = calloc(BASES, sizeof *c->partition);
@@ -208,45 +208,45 @@ static int list_members(struct crowds *c)
 
 /* ---- senders --------------------------------------------------------------------------------- */
 
-/* Those that can send to an end of the group, with those of several partitions as often; bounded by
- * all there are. */
-static uint32_t sum_of(const struct crowds *c, const struct group *g)
+/* The endports that can send to an endport of the group, counted once for each partition; at most
+ * all others. */
+static uint32_t sum_of(const struct incast *c, const struct group *g)
 {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < g->count; i++) {
         uint16_t key = c->key[g->first + i];
-        sum += reached(c, key)->ends - fab_target_pkey_is_full(key);
+        sum += reachable(c, key)->endports - fab_target_pkey_is_full(key);
     }
-    return sum < c->ends ? (uint32_t)sum : c->ends - 1;
+    return sum < c->endports ? (uint32_t)sum : c->endports - 1;
 }
 
-static uint32_t union_of(struct crowds *c, uint32_t group)
+static uint32_t union_of(struct incast *c, uint32_t group)
 {
     const struct group *g = &c->group[group];
     uint32_t count = 0;
     for (uint32_t i = 0; i < g->count; i++) {
         uint16_t key = c->key[g->first + i];
-        const struct side *side = reached(c, key);
+        const struct side *side = reachable(c, key);
         const uint32_t *member = c->member + of_key(c, key)->first;
         c->steps += side->groups;
         for (uint32_t k = 0; k < side->groups; k++) {
             struct group *h = &c->group[member[k]];
-            count += h->seen != group + 1 ? h->ends : 0;
+            count += h->seen != group + 1 ? h->endports : 0;
             h->seen = group + 1;
         }
     }
     return count - (g->seen == group + 1);
 }
 
-static void find_senders(struct crowds *c)
+static void find_senders(struct incast *c)
 {
     for (uint32_t i = 0; i < c->groups; i++) {
         struct group *g = &c->group[i];
         uint32_t sum = sum_of(c, g);
         bool all = false;
         for (uint32_t k = 0; k < g->count; k++)
-            all |= reached(c, c->key[g->first + k])->ends == c->ends;
-        g->senders = all                                     ? c->ends - 1
+            all |= reachable(c, c->key[g->first + k])->endports == c->endports;
+        g->senders = all                                     ? c->endports - 1
                      : g->count > 1 && c->steps < STEPS_MOST ? union_of(c, i)
                                                              : sum;
     }
@@ -263,7 +263,7 @@ static void note_best(struct best *b, uint32_t group, uint32_t senders)
     }
 }
 
-static void find_best(struct crowds *c)
+static void find_best(struct incast *c)
 {
     for (uint32_t g = 0; g < c->groups; g++)
         for (uint32_t i = 0; i < c->group[g].count; i++) {
@@ -274,14 +274,15 @@ static void find_best(struct crowds *c)
         }
 }
 
-/* At any end that one of this group can send to; an end does not send to itself. */
-static uint32_t most_met(const struct crowds *c, uint32_t group)
+/* The most senders to any endport that the group can send to; an endport does not send to itself.
+ */
+static uint32_t greatest_incast(const struct incast *c, uint32_t group)
 {
     const struct group *g = &c->group[group];
     uint32_t most = 1;
     for (uint32_t i = 0; i < g->count; i++) {
-        const struct best *b = &reached(c, c->key[g->first + i])->best;
-        uint32_t senders = b->group == group && g->ends == 1 ? b->other : b->senders;
+        const struct best *b = &reachable(c, c->key[g->first + i])->best;
+        uint32_t senders = b->group == group && g->endports == 1 ? b->other : b->senders;
         most = senders > most ? senders : most;
     }
     return most;
@@ -289,16 +290,16 @@ static uint32_t most_met(const struct crowds *c, uint32_t group)
 
 int fab_partition_incast(const struct fab_fabric *f, const struct fab_pkeys *pkeys, uint32_t *ret)
 {
-    struct crowds c = {.f = f, .pkeys = pkeys};
+    struct incast c = {.f = f, .pkeys = pkeys};
     c.group_of = fab_base_alloc_array(f->port_count, sizeof *c.group_of);
-    int r = c.group_of != NULL ? group_ends(&c) : FAB_E_NOMEM;
+    int r = c.group_of != NULL ? group_endports(&c) : FAB_E_NOMEM;
     if (r == FAB_OK)
         r = list_members(&c);
     if (r == FAB_OK) {
         find_senders(&c);
         find_best(&c);
         for (uint32_t port = 0; port < f->port_count; port++)
-            ret[port] = c.group_of[port] != FAB_NONE ? most_met(&c, c.group_of[port]) : 0;
+            ret[port] = c.group_of[port] != FAB_NONE ? greatest_incast(&c, c.group_of[port]) : 0;
     }
     fab_base_map_fini(&c.by_hash);
     free(c.group_of);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * At which index of a table each key stands. Programs know a P_Key by its index (queue pairs are
- * made with it), so that one which a port has stays where it is for as long as the port has it, a
- * change from limited to full membership included. New ones take entries that nobody used first,
- * since one that is being vacated has to be emptied before it is filled.
+ * The index of each key. Programs refer to a P_Key by its index (queue pairs are created with it).
+ * So a key stays at its index as long as the port has it, even if its membership changes between
+ * limited and full. New keys get unused entries first, because an entry that becomes free must be
+ * cleared before it is filled.
  */
 #include "libfabmgr/partition/key_index.h"
 
@@ -24,8 +24,8 @@ static bool has(const uint16_t *key, uint32_t count, uint16_t one)
     return false;
 }
 
-/* Where the port holds this key, or with `loose` one of the same partition that it shall not hold
- * any more; room: nowhere that is free. */
+/* The free index where the port holds this key, or, with `loose`, a key of the same partition that
+ * it must lose; `room`: there is none. */
 static uint32_t find_held(const struct fab_blocks *held, uint32_t port, const uint16_t *table,
                           uint32_t room, uint16_t one, bool loose)
 {
@@ -47,15 +47,15 @@ static uint32_t find_free(const struct fab_blocks *held, uint32_t port, const ui
     return room;
 }
 
-/* One way of finding a place for those that have none. */
-static void settle(const struct fab_blocks *held, uint32_t port, const uint16_t *key,
-                   uint32_t count, uint16_t *table, uint32_t room, unsigned way)
+/* Assigns an index, by one of four methods, to each key that has none. */
+static void assign(const struct fab_blocks *held, uint32_t port, const uint16_t *key,
+                   uint32_t count, uint16_t *table, uint32_t room, unsigned method)
 {
     for (uint32_t i = 1; i < count; i++) {
         if (has(table, room, key[i]))
             continue;
-        uint32_t at = way < 2 ? find_held(held, port, table, room, key[i], way == 1)
-                              : find_free(held, port, table, room, way == 3);
+        uint32_t at = method < 2 ? find_held(held, port, table, room, key[i], method == 1)
+                                 : find_free(held, port, table, room, method == 3);
         if (at < room)
             table[at] = key[i];
     }
@@ -70,8 +70,8 @@ uint32_t fab_partition_assign_indexes(const struct fab_blocks *held, uint32_t po
     if (count == 0)
         return 0;
     table[0] = key[0];
-    for (unsigned way = 0; way < 4; way++)
-        settle(held, port, key, count, table, room, way);
+    for (unsigned method = 0; method < 4; method++)
+        assign(held, port, key, count, table, room, method);
     while (used > 0 && table[used - 1] == 0)
         used--;
     return used;

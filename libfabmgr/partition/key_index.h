@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* At which index of a table each key stands. Private to the room. */
+/* The index of each key in a port's table. Private to the room. */
 #ifndef LIBFABMGR_PARTITION_KEY_INDEX_H
 #define LIBFABMGR_PARTITION_KEY_INDEX_H
 
 #include "libfabmgr/partition/partition.h"
 
-/* Puts key[count], the first of which gets index 0, into table[room], count <= room; the others to
- * where the port holds them. Returns the entries up to the last one used. A port that holds none
- * has them in their order. */
+/* Puts key[count] into table[room], count <= room: the first key at index 0, the others where the
+ * port holds them already. Returns the number of entries up to the last used one. For a port that
+ * holds none the keys stay in their order. */
 uint32_t fab_partition_assign_indexes(const struct fab_blocks *held, uint32_t port,
                                       const uint16_t *key, uint32_t count, uint16_t *table,
                                       uint32_t room);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * P_Key tables of all ports. Partition by partition, the rules say who is a member and how; that
- * gives pairs of port and key, which are then sorted by port, and each port's keys put in their
- * places (place.c). Time is in proportion to members, and to ends for each rule that is not about
- * one port.
+ * The P_Key tables of all ports. Partition by partition, the rules say which ports are members and
+ * how. That gives pairs of port and key, which are sorted by port; then each port's keys get their
+ * indexes (key_index.c). The time is proportional to the members, and to the endports for each
+ * rule that does not name a port.
  *
- * A manager that were not a full member of the default partition could not be asked for paths by
- * limited ones: it always is. A switch port that checks holds what the port behind it holds; with
- * both memberships of a partition the full one, which lets everything pass that the limited one
- * does.
+ * The manager is always a full member of the default partition: otherwise limited members could
+ * not ask it for paths. A switch port that enforces P_Keys holds the keys of the endport behind
+ * it; of both memberships of a partition only the full one, which admits everything that the
+ * limited one admits.
  */
 #include "libfabmgr/partition/partition.h"
 
@@ -20,7 +20,7 @@
 #include "libfabmgr/partition/key_index.h"
 #include "libfabmgr/partition/port_selector.h"
 
-/* In this order keys come into a table that nobody held. */
+/* Keys get into an empty table in this order. */
 struct grant {
     uint32_t port;
     uint16_t key;
@@ -28,10 +28,10 @@ struct grant {
 };
 struct draft {
     const struct fab_partition_input *in;
-    uint8_t *member; /* [port_count] of the partition at hand: membership, and INDEX0 */
-    uint32_t *taken; /* those of them that are set */
-    uint32_t taken_count;
-    const struct fab_partition_rule *rule; /* at hand */
+    uint8_t *member;   /* [port_count] membership in the partition at hand, and INDEX0 */
+    uint32_t *touched; /* the ports whose member[] is set */
+    uint32_t touched_count;
+    const struct fab_partition_rule *rule; /* the rule at hand */
     struct grant *grant;
     size_t grants, room;
     struct fab_pkeys keys;
@@ -41,7 +41,7 @@ struct draft {
 };
 #define INDEX0 0x80
 
-/* ---- who is a member ------------------------------------------------------------------------- */
+/* ---- members --------------------------------------------------------------------------------- */
 
 static uint8_t merge(const struct draft *d, uint8_t was, uint8_t now)
 {
@@ -50,12 +50,12 @@ static uint8_t merge(const struct draft *d, uint8_t was, uint8_t now)
     return (was | now) & FAB_MEMBER_FULL ? FAB_MEMBER_FULL : FAB_MEMBER_LIMITED;
 }
 
-static void take_member(void *ctx, uint32_t port)
+static void add_member(void *ctx, uint32_t port)
 {
     struct draft *d = ctx;
     uint8_t was = d->member[port];
     if (was == 0)
-        d->taken[d->taken_count++] = port;
+        d->touched[d->touched_count++] = port;
     d->member[port] = merge(d, was & FAB_MEMBER_BOTH, (uint8_t)d->rule->membership);
     if (d->rule->index0)
         d->member[port] |= INDEX0;
@@ -73,12 +73,12 @@ static int add_grant(struct draft *d, uint32_t port, uint16_t key, bool index0)
     return FAB_OK;
 }
 
-/* What the members of the partition at hand get; it is nobody's afterwards. */
+/* Grants the members of the partition at hand their keys, and clears member[]. */
 static int grant_members(struct draft *d, uint16_t pkey)
 {
     int r = FAB_OK;
-    for (uint32_t i = 0; i < d->taken_count; i++) {
-        uint32_t port = d->taken[i];
+    for (uint32_t i = 0; i < d->touched_count; i++) {
+        uint32_t port = d->touched[i];
         uint8_t m = d->member[port];
         d->member[port] = 0;
         if (r == FAB_OK && m & FAB_MEMBER_FULL)
@@ -86,7 +86,7 @@ static int grant_members(struct draft *d, uint16_t pkey)
         if (r == FAB_OK && m & FAB_MEMBER_LIMITED)
             r = add_grant(d, port, pkey, m & INDEX0 && !(m & FAB_MEMBER_FULL));
     }
-    d->taken_count = 0;
+    d->touched_count = 0;
     return r;
 }
 
@@ -97,17 +97,17 @@ static int grant_partition(struct draft *d, uint32_t number, const uint32_t *nex
                                                       .who = {.kind = FAB_SELECT_SELF}};
     for (uint32_t i = next[number]; i < next[number + 1]; i++) {
         d->rule = &p->rule[next[p->partitions + 1 + i]];
-        fab_partition_select_ports(d->in->fabric, p, &d->rule->who, take_member, d);
+        fab_partition_select_ports(d->in->fabric, p, &d->rule->who, add_member, d);
     }
     if (number == 0) {
         d->rule = &manager;
-        fab_partition_select_ports(d->in->fabric, p, &manager.who, take_member, d);
+        fab_partition_select_ports(d->in->fabric, p, &manager.who, add_member, d);
     }
     return grant_members(d, p->partition[number].pkey);
 }
 
-/* Rules by partition, in their order: next[number] is where they begin, and behind these numbers
- * stand those of the rules. */
+/* Sorts the rules by partition, stably: next[number] is where the rules of a partition begin in
+ * the list that follows the numbers. */
 static uint32_t *sort_rules(const struct fab_partitions *p)
 {
     size_t heads = p->partitions + 1;
@@ -138,7 +138,8 @@ static int grant_all(struct draft *d)
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-/* By port; what wants index 0, the default partition, then by P_Key, full before limited. */
+/* By port; then keys that ask for index 0, the default partition, other P_Keys ascending, full
+ * before limited. */
 static int compare_grants(const void *x, const void *y)
 {
     const struct grant *a = x, *b = y;
@@ -157,10 +158,10 @@ static int compare_grants(const void *x, const void *y)
     return full_b - full_a;
 }
 
-static void complain(struct draft *d, uint32_t port, uint32_t wanted, uint32_t room)
+static void note_overflow(struct draft *d, uint32_t port, uint32_t wanted, uint32_t room)
 {
-    if (d->report.troubles++ < FAB_PARTITION_OVERFLOWS)
-        d->report.trouble[d->report.troubles - 1] =
+    if (d->report.overflows++ < FAB_PARTITION_OVERFLOWS)
+        d->report.overflow[d->report.overflows - 1] =
             (struct fab_partition_overflow){port, wanted, room};
 }
 
@@ -186,18 +187,19 @@ static uint32_t room_of(const struct draft *d, uint32_t port)
     return room < most ? room : most;
 }
 
-static int table_of_end(struct draft *d, uint32_t port, const uint16_t *key, uint32_t count)
+static int table_of_endport(struct draft *d, uint32_t port, const uint16_t *key, uint32_t count)
 {
     uint32_t room = room_of(d, port);
     if (room == 0)
         return FAB_OK;
     if (count > room)
-        complain(d, port, count, room);
+        note_overflow(d, port, count, room);
     return add_table(d, port, key, count < room ? count : room, room);
 }
 
-/* Of a switch port: as the end behind it, but for limited keys beside full ones. */
-static int table_of_guard(struct draft *d, uint32_t port, uint16_t *key, uint32_t count)
+/* The table of a switch port that enforces: the endport's keys, without limited ones beside full
+ * ones. */
+static int table_of_enforcing_port(struct draft *d, uint32_t port, uint16_t *key, uint32_t count)
 {
     uint32_t room = room_of(d, port), kept = 0;
     for (uint32_t i = 0; i < count; i++)
@@ -206,35 +208,36 @@ static int table_of_guard(struct draft *d, uint32_t port, uint16_t *key, uint32_
     if (room == 0)
         return FAB_OK;
     if (kept > room) {
-        complain(d, port, kept, room);
+        note_overflow(d, port, kept, room);
         return FAB_OK;
     }
     d->keys.enforce[port] = d->in->enforce;
     return add_table(d, port, key, kept, room);
 }
 
-/* The port whose grants are those of the port's table, or FAB_NONE: it has none. */
-static uint32_t whose(const struct draft *d, uint32_t port)
+/* The port whose grants make this port's table, or FAB_NONE: it has none. */
+static uint32_t owner_of(const struct draft *d, uint32_t port)
 {
     const struct fab_fabric *f = d->in->fabric;
     if (fab_fabric_port_has_lid(f, port))
         return port;
     uint32_t peer = f->ports[port].peer;
-    bool guards = d->in->enforce != 0 && fab_fabric_node_is_switch(f, f->ports[port].node) &&
-                  peer != FAB_NONE && !fab_fabric_node_is_switch(f, f->ports[peer].node);
-    return guards && fab_fabric_port_has_lid(f, peer) ? peer : FAB_NONE;
+    bool enforces = d->in->enforce != 0 && fab_fabric_node_is_switch(f, f->ports[port].node) &&
+                    peer != FAB_NONE && !fab_fabric_node_is_switch(f, f->ports[peer].node);
+    return enforces && fab_fabric_port_has_lid(f, peer) ? peer : FAB_NONE;
 }
 
-/* begin[port] is where its grants begin. Duplicates of a key (two P_Keys that are the same cannot
- * be) do not occur. */
+/* begin[port] is where the port's grants begin. No key occurs twice, since no two partitions have
+ * the same P_Key. */
 static int table_of(struct draft *d, uint32_t port, const size_t *begin, uint16_t *key)
 {
-    uint32_t owner = whose(d, port), count = 0;
+    uint32_t owner = owner_of(d, port), count = 0;
     if (owner == FAB_NONE)
         return FAB_OK;
     for (size_t i = begin[owner]; i < begin[owner + 1]; i++)
         key[count++] = d->grant[i].key;
-    return owner == port ? table_of_end(d, port, key, count) : table_of_guard(d, port, key, count);
+    return owner == port ? table_of_endport(d, port, key, count)
+                         : table_of_enforcing_port(d, port, key, count);
 }
 
 static int make_tables(struct draft *d)
@@ -265,11 +268,11 @@ static int prepare(struct draft *d)
     uint32_t ports = d->in->fabric->port_count;
     d->keys.ports = ports;
     d->member = calloc((size_t)ports + 1, sizeof(*d->member));
-    d->taken = fab_base_alloc_array((size_t)ports + 1, sizeof(*d->taken));
+    d->touched = fab_base_alloc_array((size_t)ports + 1, sizeof(*d->touched));
     d->keys.first = fab_base_alloc_array((size_t)ports + 1, sizeof(*d->keys.first));
     d->keys.enforce = calloc((size_t)ports + 1, sizeof(*d->keys.enforce));
     bool all =
-        d->member != NULL && d->taken != NULL && d->keys.first != NULL && d->keys.enforce != NULL;
+        d->member != NULL && d->touched != NULL && d->keys.first != NULL && d->keys.enforce != NULL;
     return all ? FAB_OK : FAB_E_NOMEM;
 }
 
@@ -291,7 +294,7 @@ int fab_partition_tables(const struct fab_partition_input *in, struct fab_pkeys 
         fab_target_pkeys_fini(&d.keys);
     }
     free(d.member);
-    free(d.taken);
+    free(d.touched);
     free(d.grant);
     return r;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From partitions, as an operator wants them, to the P_Key table of every port.
+ * Computes the P_Key table of every port from the partitions that an operator configured.
  *
- * Index 0 has the default partition, or one that asks for index 0. Keys that a port holds already
- * stay where they are; so a change touches the ports concerned, and entries of these that change.
+ * Index 0 has the default partition, or one that asks for index 0. Keys that a port already holds
+ * stay at their index, so a change touches only the ports concerned, and only their entries that
+ * change.
  */
 #ifndef LIBFABMGR_PARTITION_PARTITION_H
 #define LIBFABMGR_PARTITION_PARTITION_H
@@ -17,21 +18,22 @@
 struct fab_partition_input {
     const struct fab_fabric *fabric;
     const struct fab_partitions *partitions;
-    const struct fab_blocks *held; /* NULL: nothing is known */
-    uint8_t enforce; /* enum fab_enforce bits: what switches check before adapters and routers */
-    bool both;       /* members can be full and limited at once, and the later rule counts. Else
-                        "both" is full, and full counts */
+    const struct fab_blocks *held; /* NULL: no table is known */
+    uint8_t enforce; /* enum fab_enforce bits: what switches check at the ports of adapters and
+                        routers */
+    bool both;       /* a port can be a full and a limited member at once, and of several rules
+                        the last counts. Else "both" means full, and a full membership wins */
 };
 struct fab_partition_overflow {
     uint32_t port;
-    uint32_t wanted, room; /* keys. Of an end port those of the greatest P_Keys are left out; a
-                              switch port does not check */
+    uint32_t wanted, room; /* keys. An endport keeps the lowest P_Keys; a switch port does not
+                              check at all */
 };
 struct fab_partition_report {
-    struct fab_partition_overflow trouble[FAB_PARTITION_OVERFLOWS];
-    size_t troubles; /* of them all; the first ones are kept */
+    struct fab_partition_overflow overflow[FAB_PARTITION_OVERFLOWS];
+    size_t overflows; /* number of all of them; the first ones are kept */
 };
-/* NOMEM. */
+/* Returns NOMEM. */
 int fab_partition_tables(const struct fab_partition_input *in, struct fab_pkeys *ret,
                          struct fab_partition_report *ret_report);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which ports a rule is about. GUIDs are found by the fabric's index, all else by a walk over the
- * end ports.
+ * Which ports a rule selects. GUIDs are found through the fabric's index, everything else by a
+ * pass over all endports.
  */
 #include "libfabmgr/partition/port_selector.h"
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which differences are worth a write.
+ * Which differences justify a write.
  *
- * Devices (and ibsim) answer a Set with success and keep their own SubnetTimeout, error thresholds
- * or VLStallCount. If such a difference alone called for a write, every look at a quiet fabric
- * would write to every port again. So there are two kinds of fields: those that traffic depends on
- * are written whenever they differ; the tuning goes along with such a write and with bringing a
- * port up, and alone only when the caller asks for it (the policy changed).
+ * Some devices (and ibsim) answer a Set with success but keep their own SubnetTimeout, error
+ * thresholds or VLStallCount. If such a difference alone justified a write, every sweep of a quiet
+ * fabric would write to every port again. So there are two kinds of fields. Fields that traffic
+ * depends on are written whenever they differ. The tuning fields are written along with such a
+ * write, when a port is brought up, and alone only when the caller asks for it (the policy
+ * changed).
  */
 #include "libfabmgr/plan/attr_diff.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Does a device hold what it shall hold? Private to the room. */
+/* Whether a device holds the attributes that it should hold. Private to the room. */
 #ifndef LIBFABMGR_PLAN_ATTR_DIFF_H
 #define LIBFABMGR_PLAN_ATTR_DIFF_H
 
@@ -7,10 +7,10 @@
 
 #include "libfabmgr/wire/wire.h"
 
-/* Fields that traffic depends on: addresses, keys, prefix, MTU, VLs. */
+/* Compares fields that traffic depends on: addresses, keys, prefix, MTU, VLs. */
 bool fab_plan_port_differs(const struct fab_port_info *now, const struct fab_port_info *want,
                            bool is_port0);
-/* Timers and thresholds, which some devices accept and do not keep. */
+/* Compares timers and thresholds, which some devices accept and do not keep. */
 bool fab_plan_tuning_differs(const struct fab_port_info *now, const struct fab_port_info *want);
 bool fab_plan_switch_differs(const struct fab_switch_info *now, const struct fab_switch_info *want);
 

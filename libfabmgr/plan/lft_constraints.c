@@ -1,36 +1,38 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What waits for what, for one destination.
+ * Which writes must come before which, for one destination LID.
  *
- * While blocks are written one after another, a packet meets old tables here and new ones there.
- * For one destination the old entries make a forest and the new ones make another. Where their
- * union has no circle, no mixture has one, and the order is free. Where it has, this suffices: a
- * switch is written after the first changed one on its new path. Then whoever is new leads along
- * the new path, over new entries only, to the destination; whoever is old leads along old entries
- * until it meets a new one; neither closes a circle. (Destination first: Pang, Duato et al. for
- * dependencies, and consistent updates by Mahajan and Wattenhofer, HotNets 2013.)
+ * While blocks are written one after another, a packet meets old entries in some switches and new
+ * ones in others. For one destination the old entries form a forest, and the new ones form
+ * another. If their union has no cycle, no mixture has one, and the order is free. If it has one,
+ * this rule suffices: a switch is written after the first changed switch on its new path. Then a
+ * switch with its new entry leads along the new path, over new entries only, to the destination; a
+ * switch with its old entry leads along old entries until the packet meets a new one; neither
+ * closes a cycle. (Destination first: Pang, Duato et al. for dependencies, and consistent updates
+ * by Mahajan and Wattenhofer, HotNets 2013.)
  *
- * The same rule keeps what works working: an entry whose old path arrives is not led into a switch
- * whose old path does not, before that one is written; and an entry that will drop is written after
- * those whose old path goes through it.
+ * The same rule preserves working paths. An entry whose old path arrives is not changed to a
+ * switch whose old path does not, before that switch is written; and an entry that will drop
+ * packets is written after those whose old path goes through it.
  *
- * No mixed way turns up after it came down, either, by the ranks of the fabric as it is now: so
- * most mixtures of up-down tables have an acyclic channel dependency graph, but not all, since the
- * old tables may be of other ranks. Measured by tests/unit/test_plan_lft_order on trees, after each
- * write: with a lone cable 1 to 2 % of the mixtures have a cycle somewhere, with many faults at
- * once 6 to 15 % (without this rule 33 %); on random fabrics half. Loops and losses: none.
+ * No mixed path goes up after it came down, either, by the ranks of the present fabric. So most
+ * mixtures of up/down tables have an acyclic channel dependency graph, but not all of them, since
+ * the old tables may follow other ranks. Measured by tests/unit/test_plan_lft_order on trees,
+ * after each write: after the fault of one link 1 to 2 % of the mixtures have a cycle somewhere,
+ * after many faults at once 6 to 15 % (without this rule 33 %); on random fabrics half of them.
+ * Loops and losses: none.
  *
- * Tables that are not known (a switch that is new, or was told to forget) have no old paths.
+ * A switch whose table is unknown (it is new, or its table was forgotten) has no old paths.
  */
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/plan/lft_order_internal.h"
 
-#define HOPS_MOST 64u /* of a path; one that is longer does not arrive */
+#define HOPS_MOST 64u /* of a path; a longer path counts as not arriving */
 
 /* ---- paths ----------------------------------------------------------------------------------- */
 
-static uint32_t lead(const struct fab_lft_ordering *o, uint32_t sw, uint8_t entry)
+static uint32_t next_of(const struct fab_lft_ordering *o, uint32_t sw, uint8_t entry)
 {
     const struct fab_fabric *f = o->in->fabric;
     if (entry > f->nodes[sw].num_ports)
@@ -50,7 +52,7 @@ static uint8_t new_entry(const struct fab_lft_ordering *o, uint32_t sw)
 
 static uint32_t new_hop(const struct fab_lft_ordering *o, uint32_t sw)
 {
-    return lead(o, sw, new_entry(o, sw));
+    return next_of(o, sw, new_entry(o, sw));
 }
 
 static uint32_t old_hop(const struct fab_lft_ordering *o, uint32_t sw)
@@ -58,11 +60,11 @@ static uint32_t old_hop(const struct fab_lft_ordering *o, uint32_t sw)
     uint32_t i = o->slot[sw];
     if (i == FAB_NONE)
         return new_hop(o, sw);
-    return o->items[i].known ? lead(o, sw, fab_target_lft_row(&o->in->observed->lft, sw)[o->lid])
+    return o->items[i].known ? next_of(o, sw, fab_target_lft_row(&o->in->observed->lft, sw)[o->lid])
                              : FAB_LFT_ORDERING_DROPS;
 }
 
-/* Switches on the way to the end, or FAB_NONE: it does not arrive. */
+/* Switches on the path to the destination, or FAB_NONE: the path does not arrive. */
 static uint32_t length(struct fab_lft_ordering *o, uint32_t sw,
                        uint32_t (*next)(const struct fab_lft_ordering *, uint32_t))
 {
@@ -97,7 +99,7 @@ static uint32_t next_changed(struct fab_lft_ordering *o, uint32_t sw,
     return FAB_NONE;
 }
 
-/* ---- circles: strongly connected components of old and new together (Tarjan, 1972) ----------- */
+/* ---- cycles: strongly connected components of old and new together (Tarjan 1972) ------------- */
 
 enum { FRESH, SAW_NEW, SAW_BOTH }; /* phase[] */
 
@@ -150,8 +152,8 @@ static void search(struct fab_lft_ordering *o, uint32_t from)
     }
 }
 
-/* With a single change every mixture is old or new. */
-static void find_circles(struct fab_lft_ordering *o)
+/* Not needed for a single change: each mixture is then the old or the new state. */
+static void find_cycles(struct fab_lft_ordering *o)
 {
     o->base = o->counter;
     for (uint32_t i = 0; i < o->changed_count && o->changed_count > 1; i++)
@@ -159,13 +161,13 @@ static void find_circles(struct fab_lft_ordering *o)
             search(o, o->changed[i]);
 }
 
-static bool in_circle(const struct fab_lft_ordering *o, uint32_t a, uint32_t b)
+static bool on_cycle(const struct fab_lft_ordering *o, uint32_t a, uint32_t b)
 {
     return o->changed_count > 1 && o->index[a] > o->base && o->index[b] > o->base &&
            o->group[a] == o->group[b];
 }
 
-/* ---- what waits for what --------------------------------------------------------------------- */
+/* ---- precedences ----------------------------------------------------------------------------- */
 
 static int add_edge(struct fab_lft_ordering *o, uint32_t before_sw, uint32_t after_sw, bool soft)
 {
@@ -187,8 +189,9 @@ static int add_edge(struct fab_lft_ordering *o, uint32_t before_sw, uint32_t aft
     return FAB_OK;
 }
 
-/* Those whose old path arrives through switches that will drop are written before these. */
-static int keep_until_left(struct fab_lft_ordering *o, uint32_t sw)
+/* A switch whose old path arrives is written before the switches on that path that will drop
+ * packets. */
+static int keep_old_path(struct fab_lft_ordering *o, uint32_t sw)
 {
     int ret = FAB_OK;
     uint32_t at = next_changed(o, sw, old_hop);
@@ -205,15 +208,15 @@ static bool is_up(const struct fab_lft_ordering *o, uint32_t from, uint32_t to)
     return o->rank[to] != o->rank[from] ? o->rank[to] > o->rank[from] : to > from;
 }
 
-/* Down and then up again. */
+/* True if the path goes down and then up again. */
 static bool turns_up(const struct fab_lft_ordering *o, uint32_t from, uint32_t at, uint32_t to)
 {
     return to != FAB_LFT_ORDERING_ENDPORT && to != FAB_LFT_ORDERING_DROPS && is_up(o, at, from) &&
            is_up(o, at, to);
 }
 
-/* Neither of the mixed ways over sw and its next switch, old or new, turns up. */
-static int keep_turns(struct fab_lft_ordering *o, uint32_t sw)
+/* Neither mixed path over sw and its next switch, old or new, may go up after it came down. */
+static int avoid_mixed_turns(struct fab_lft_ordering *o, uint32_t sw)
 {
     uint32_t old = old_hop(o, sw), now = new_hop(o, sw);
     int ret = FAB_OK;
@@ -226,21 +229,22 @@ static int keep_turns(struct fab_lft_ordering *o, uint32_t sw)
     return ret;
 }
 
-/* In a circle: after the first one on the new path. */
-static int avoid_circle(struct fab_lft_ordering *o, uint32_t sw)
+/* If the two are on a cycle: write sw after the first changed switch on its new path. */
+static int avoid_cycle(struct fab_lft_ordering *o, uint32_t sw)
 {
     uint32_t first = next_changed(o, sw, new_hop);
-    return first != FAB_NONE && in_circle(o, first, sw) ? add_edge(o, first, sw, false) : FAB_OK;
+    return first != FAB_NONE && on_cycle(o, first, sw) ? add_edge(o, first, sw, false) : FAB_OK;
 }
 
-/* After all on the new path that do not work yet, up to one that does; and as above. */
-static int lead_where_it_works(struct fab_lft_ordering *o, uint32_t sw)
+/* Write sw after all changed switches on its new path that do not work yet, up to one that works;
+ * and as in avoid_cycle. */
+static int wait_for_new_path(struct fab_lft_ordering *o, uint32_t sw)
 {
     uint32_t first = next_changed(o, sw, new_hop);
     int ret = FAB_OK;
     for (uint32_t at = first; at != FAB_NONE && ret == FAB_OK; at = next_changed(o, at, new_hop)) {
         bool works = length(o, at, old_hop) != FAB_NONE;
-        if (!works || (at == first && in_circle(o, at, sw)))
+        if (!works || (at == first && on_cycle(o, at, sw)))
             ret = add_edge(o, at, sw, false);
         if (works)
             break;
@@ -252,15 +256,15 @@ static int order_switch(struct fab_lft_ordering *o, uint32_t sw)
 {
     struct fab_lft_ordering_item *item = &o->items[o->slot[sw]];
     bool works = length(o, sw, old_hop) != FAB_NONE;
-    uint32_t far = length(o, sw, new_hop);
-    int ret = works ? keep_until_left(o, sw) : FAB_OK;
+    uint32_t distance = length(o, sw, new_hop);
+    int ret = works ? keep_old_path(o, sw) : FAB_OK;
     if (ret == FAB_OK)
-        ret = keep_turns(o, sw);
-    if (far == FAB_NONE || ret != FAB_OK)
+        ret = avoid_mixed_turns(o, sw);
+    if (distance == FAB_NONE || ret != FAB_OK)
         return ret;
-    item->far = far > item->far ? far : item->far;
+    item->distance = distance > item->distance ? distance : item->distance;
     item->drops += !works && old_hop(o, sw) == FAB_LFT_ORDERING_DROPS;
-    return works ? lead_where_it_works(o, sw) : avoid_circle(o, sw);
+    return works ? wait_for_new_path(o, sw) : avoid_cycle(o, sw);
 }
 
 int fab_plan_lft_constrain(struct fab_lft_ordering *o, const uint32_t *items, uint32_t count)
@@ -273,7 +277,7 @@ int fab_plan_lft_constrain(struct fab_lft_ordering *o, const uint32_t *items, ui
         o->changed[o->changed_count++] = item->sw;
         item->changed |= UINT64_C(1) << o->lid % FAB_LFT_BLOCK;
     }
-    find_circles(o);
+    find_cycles(o);
     int ret = FAB_OK;
     for (uint32_t i = 0; i < o->changed_count && ret == FAB_OK; i++)
         ret = order_switch(o, o->changed[i]);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The order of table writes: first what ends a loss, and nothing that makes a loop on the way.
+ * The order of LFT writes: first the writes that end a loss, and none that creates a loop while
+ * the others are under way.
  *
- *   wishes.c  what waits for what, for one destination
- *   parts.c   a block's writes, in parts where it must be
+ *   lft_constraints.c  which writes must come before which, for one destination
+ *   lft_parts.c        the writes of one block, in parts where it is necessary
  *
- * The analysis is bounded by FAB_LFT_ORDERING_STEPS; what is beyond it is written in an order that
- * only prefers the dropping and the near (`unchecked`), which happens when all tables change at a
- * time.
+ * The analysis is bounded by FAB_LFT_ORDERING_STEPS. Blocks beyond that are written in an order
+ * that only prefers switches that drop packets and switches near the destination (`unchecked`),
+ * which happens when all tables change at once.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,7 @@
 
 /* ---- one block ------------------------------------------------------------------------------- */
 
-/* What urgent writes wait for is urgent. */
+/* Writes that urgent writes wait for are urgent, too. */
 static void find_urgent(struct fab_lft_ordering *o, const uint32_t *items, uint32_t count)
 {
     bool again = true;
@@ -34,7 +35,7 @@ static void find_urgent(struct fab_lft_ordering *o, const uint32_t *items, uint3
     }
 }
 
-/* Entries of an item that differ; all, where they are not known. */
+/* Bits of the entries of an item that differ; all of them if the block is unknown. */
 static uint64_t find_differing(const struct fab_lft_ordering *o,
                                const struct fab_lft_ordering_item *item, uint32_t block)
 {
@@ -92,14 +93,14 @@ static int compare(const void *x, const void *y)
         return a->part->wave < b->part->wave ? -1 : 1;
     if (a->item->drops != b->item->drops)
         return a->item->drops > b->item->drops ? -1 : 1;
-    if (a->item->far != b->item->far)
-        return a->item->far < b->item->far ? -1 : 1;
+    if (a->item->distance != b->item->distance)
+        return a->item->distance < b->item->distance ? -1 : 1;
     if (a->item->sw != b->item->sw)
         return a->item->sw < b->item->sw ? -1 : 1;
     return a->part->op.block < b->part->op.block ? -1 : 1;
 }
 
-static void say(const struct key *key, struct fab_plan_op *op)
+static void make_op(const struct key *key, struct fab_plan_op *op)
 {
     const struct key *before = key - 1;
     *op = key->part->op;
@@ -109,8 +110,8 @@ static void say(const struct key *key, struct fab_plan_op *op)
                                           before->item->urgent != key->item->urgent);
 }
 
-/* The writes, all in order, instead of those there were: *ops is allocated anew. */
-static int hand_over(const struct fab_lft_ordering *o, struct fab_plan_op **ret_ops)
+/* Gives all writes in order, in a new array *ret_ops. */
+static int sort_writes(const struct fab_lft_ordering *o, struct fab_plan_op **ret_ops)
 {
     struct key *keys = calloc(o->part_count, sizeof(*keys));
     struct fab_plan_op *ops = calloc(o->part_count, sizeof(*ops));
@@ -123,7 +124,7 @@ static int hand_over(const struct fab_lft_ordering *o, struct fab_plan_op **ret_
         keys[i] = (struct key){&o->parts[i], &o->items[o->parts[i].item]};
     qsort(keys, o->part_count, sizeof(*keys), compare);
     for (uint32_t i = 0; i < o->part_count; i++)
-        say(&keys[i], &ops[i]);
+        make_op(&keys[i], &ops[i]);
     free(keys);
     *ret_ops = ops;
     return FAB_OK;
@@ -144,28 +145,28 @@ static void find_hops(struct fab_lft_ordering *o)
     }
 }
 
-static uint32_t count_ends(const struct fab_lft_ordering *o, uint32_t sw)
+static uint32_t count_endports(const struct fab_lft_ordering *o, uint32_t sw)
 {
     const struct fab_node *n = &o->in->fabric->nodes[sw];
-    uint32_t ends = 0;
+    uint32_t endports = 0;
     for (uint32_t port = n->first_port + 1; port <= n->first_port + n->num_ports; port++)
-        ends += o->hop[port] == FAB_LFT_ORDERING_ENDPORT;
-    return ends;
+        endports += o->hop[port] == FAB_LFT_ORDERING_ENDPORT;
+    return endports;
 }
 
-/* Leaves are the switches with a quarter as many ends as the one with the most; a switch above them
- * with a server or two is none. Ranks of the engine would be better, and take longer than all else
- * here; on trees they are the same. */
+/* Leaf switches are those with at least a quarter as many endports as the switch with the most; a
+ * switch above them with a server or two is not a leaf. Ranks of the engine would be more exact,
+ * but computing them takes longer than everything else here; on trees they are the same. */
 static void find_ranks(struct fab_lft_ordering *o)
 {
     uint32_t count = o->in->fabric->switch_count, most = 0, queued = 0;
-    uint32_t *ends = o->low, *queue = o->open; /* (not in use yet) */
+    uint32_t *endports = o->low, *queue = o->open; /* (free at this time) */
     for (uint32_t sw = 0; sw < count; sw++) {
-        ends[sw] = count_ends(o, sw);
-        most = ends[sw] > most ? ends[sw] : most;
+        endports[sw] = count_endports(o, sw);
+        most = endports[sw] > most ? endports[sw] : most;
     }
     for (uint32_t sw = 0; sw < count; sw++) {
-        o->rank[sw] = ends[sw] * 4 >= most ? 0 : FAB_NONE;
+        o->rank[sw] = endports[sw] * 4 >= most ? 0 : FAB_NONE;
         if (o->rank[sw] == 0)
             queue[queued++] = sw;
     }
@@ -189,7 +190,7 @@ static void sort_by_block(struct fab_lft_ordering *o, uint32_t blocks)
         o->block_start[b + 1] += o->block_start[b];
     for (uint32_t i = o->count; i-- > 0;)
         o->by_block[--o->block_start[o->ops[i].block + 1]] = i;
-    /* (each start is now one place too far to the right) */
+    /* (each start is now one element too far to the right) */
     memmove(o->block_start, o->block_start + 1, blocks * sizeof(*o->block_start));
     o->block_start[blocks] = o->count;
 }
@@ -266,7 +267,7 @@ int fab_plan_lft_order(const struct fab_plan_input *in, const struct fab_plan_op
     for (uint32_t b = 0; b < blocks && status == FAB_OK; b++)
         status = order_block(&o, b);
     if (status == FAB_OK)
-        status = hand_over(&o, ret_ops);
+        status = sort_writes(&o, ret_ops);
     if (status == FAB_OK) {
         *ret_count = o.part_count;
         *ret_unordered = o.unordered;

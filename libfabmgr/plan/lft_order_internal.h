@@ -1,24 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of the order of table writes share. Private to order.c, wishes.c, parts.c. */
+/* What the files of the order of LFT writes share. Private to lft_order.c, lft_constraints.c and
+ * lft_parts.c. */
 #ifndef LIBFABMGR_PLAN_LFT_ORDER_INTERNAL_H
 #define LIBFABMGR_PLAN_LFT_ORDER_INTERNAL_H
 
 #include "libfabmgr/plan/lft_order.h"
 
-#define FAB_LFT_ORDERING_STEPS 4000000u /* entries looked at: some 40 ms */
-/* In hop[]: nowhere; an end, which is or is not the destination. */
+#define FAB_LFT_ORDERING_STEPS 4000000u /* entries read: some 40 ms */
+/* In hop[]: the port leads nowhere; the port leads to an endport. */
 #define FAB_LFT_ORDERING_DROPS (FAB_NONE - 1)
 #define FAB_LFT_ORDERING_ENDPORT (FAB_NONE - 2)
 
-struct fab_lft_ordering_item {                  /* a block to write */
-    uint32_t sw, drops, far, wave, waits, edge; /* edge: the first, or FAB_NONE */
-    uint64_t differs, changed, written;         /* entries; changed: that differ and are in use */
+struct fab_lft_ordering_item {                       /* a block to write */
+    uint32_t sw, drops, distance, wave, waits, edge; /* edge: the first, or FAB_NONE */
+    /* bits of entries; changed: those that differ and have a LID owner */
+    uint64_t differs, changed, written;
     bool known, urgent, awaited;
 };
-struct fab_lft_ordering_edge { /* the entry of one item is written before the same of another */
+struct fab_lft_ordering_edge { /* an entry of one item is written before the same entry of
+                                  another */
     uint32_t before, after, next;
     uint8_t entry;
-    bool soft, gone; /* soft: given up where nothing else goes on */
+    bool soft, gone; /* soft: given up if no other write is possible */
 };
 struct fab_lft_ordering_part { /* a write */
     struct fab_plan_op op;
@@ -28,31 +31,34 @@ struct fab_lft_ordering {
     const struct fab_plan_input *in;
     struct fab_lft_ordering_item *items;
     uint32_t count;
-    uint32_t *by_block, *block_start; /* items of each block */
-    uint32_t *hop;                    /* [port_count] where a port leads: a switch, ENDS, DROPS */
-    uint32_t *slot;                   /* [switch_count] item of this block, or FAB_NONE */
-    uint32_t *changed;                /* switches whose entry for this destination changes */
-    uint32_t *stack, *open, *index, *low, *group; /* of the search for circles, by switch */
+    uint32_t *by_block, *block_start; /* [count] item ids by block, and where each block starts */
+    uint32_t *hop;                    /* [port_count] where a port leads: a switch, ENDPORT,
+                                         DROPS */
+    uint32_t *slot;                   /* [switch_count] the switch's item of this block, or
+                                         FAB_NONE */
+    uint32_t *changed;                /* switches whose entry for this LID changes */
+    uint32_t *stack, *open, *index, *low, *group; /* by switch; for the search for cycles */
     uint8_t *phase;
-    uint32_t *rank; /* by switch: cables from the nearest leaf */
+    uint32_t *rank; /* by switch: hops from the nearest leaf switch */
     uint32_t counter, base, open_count, changed_count, steps;
-    uint64_t *blocked;                   /* by item: entries that must wait */
-    uint32_t *queue;                     /* items that wait for nothing */
+    uint64_t *blocked;                   /* by item: bits of entries that must wait */
+    uint32_t *queue;                     /* items that may be written */
     struct fab_lft_ordering_edge *edges; /* of this block */
     uint32_t edge_count, unordered;
     struct fab_lft_ordering_part *parts;
     uint32_t part_count;
     size_t edge_room, part_room;
     const struct fab_plan_op *ops; /* by item */
-    /* the destination at hand */
+    /* the LID at hand, and the port that owns it */
     uint32_t lid, owner;
 };
 
-/* wishes.c: which of items[count], all of one block, waits for which for the destination at hand:
- * edges, item.changed, far, drops. NOMEM. */
+/* lft_constraints.c: finds which of items[count], all of one block, must come before which for the
+ * LID at hand: adds edges, and fills item.changed, far and drops. Returns NOMEM. */
 int fab_plan_lft_constrain(struct fab_lft_ordering *o, const uint32_t *items, uint32_t count);
 
-/* parts.c: these items as parts, each with its wave, behind what it waits for. NOMEM. */
+/* lft_parts.c: adds the writes of these items, each in a wave after the writes that it waits for.
+ * Returns NOMEM, or INVAL if it is stuck, which would be a defect. */
 int fab_plan_lft_write_parts(struct fab_lft_ordering *o, const uint32_t *items, uint32_t count);
 
 #endif

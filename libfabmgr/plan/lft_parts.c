@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Writes of one block, in parts where it must be.
+ * The writes of one block, in parts where it is necessary.
  *
- * A block holds 64 destinations, which may want opposite orders. Then a switch's block is written
- * in parts: first the entries that may go, while the others stay as they are. For one destination
- * the wishes do not contradict each other, but for those about turns, which are given up for a
- * block where it gets stuck; so there is a part that may go. (Should there be none, one goes as it
- * is, and is counted in `unordered`.)
+ * A block holds 64 destinations, which may need opposite orders. Then a switch's block is written
+ * in parts: first the entries that may be written, while the others keep their value. For one
+ * destination the precedences do not contradict each other, except those about turns, which are
+ * given up for a block that gets stuck; so there is always a part that may be written. (Should
+ * there be none, one is written as it is, and counted in `unordered`.)
  */
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/plan/lft_order_internal.h"
 
-/* Writes these entries of an item, and what is not owned by anybody with the last of them. */
+/* Writes these entries of an item. The last part also contains the entries of LIDs without an
+ * owner. */
 static int write_part(struct fab_lft_ordering *o, uint32_t i, uint64_t entries, bool last)
 {
     struct fab_lft_ordering_item *item = &o->items[i];
@@ -26,13 +27,14 @@ static int write_part(struct fab_lft_ordering *o, uint32_t i, uint64_t entries, 
     p->op.keep = last ? 0 : ~(item->written | entries);
     item->written |= last ? UINT64_MAX : entries;
     if (!last)
-        item->wave++; /* the next part of it comes later */
+        item->wave++; /* the next part comes in a later wave */
     return FAB_OK;
 }
 
-/* Tells those that waited for these entries; gives those that wait no longer. */
-static void told(struct fab_lft_ordering *o, uint32_t i, uint64_t entries, uint32_t wave,
-                 uint32_t *queued)
+/* Releases the items that waited for these entries; appends those that wait for nothing more to
+ * queue. */
+static void release(struct fab_lft_ordering *o, uint32_t i, uint64_t entries, uint32_t wave,
+                    uint32_t *queued)
 {
     for (uint32_t e = o->items[i].edge; e != FAB_NONE; e = o->edges[e].next) {
         struct fab_lft_ordering_item *after = &o->items[o->edges[e].after];
@@ -45,7 +47,8 @@ static void told(struct fab_lft_ordering *o, uint32_t i, uint64_t entries, uint3
     }
 }
 
-/* Wishes that contradict each other: those for turns are given up in this block. False: none. */
+/* The precedences contradict each other: gives up those about turns in this block. Returns false
+ * if there are none. */
 static bool give_up_turns(struct fab_lft_ordering *o, uint32_t *queued)
 {
     bool any = false;
@@ -60,9 +63,9 @@ static bool give_up_turns(struct fab_lft_ordering *o, uint32_t *queued)
     return any;
 }
 
-/* Still (it should not be): the first item goes as it is. */
-static int break_knot(struct fab_lft_ordering *o, const uint32_t *items, uint32_t count,
-                      uint32_t *queued)
+/* Still stuck, which should not happen: releases the first waiting item. */
+static int release_any(struct fab_lft_ordering *o, const uint32_t *items, uint32_t count,
+                       uint32_t *queued)
 {
     for (uint32_t i = 0; i < count; i++) {
         struct fab_lft_ordering_item *item = &o->items[items[i]];
@@ -76,9 +79,9 @@ static int break_knot(struct fab_lft_ordering *o, const uint32_t *items, uint32_
     return FAB_E_INVAL;
 }
 
-/* Everything left waits for something: the largest part that does not is written. */
-static int write_some(struct fab_lft_ordering *o, const uint32_t *items, uint32_t count,
-                      uint32_t *queued)
+/* Every item left waits for something: writes the largest part that does not. */
+static int write_largest_part(struct fab_lft_ordering *o, const uint32_t *items, uint32_t count,
+                              uint32_t *queued)
 {
     uint32_t best = FAB_NONE;
     int most = 0;
@@ -99,16 +102,16 @@ static int write_some(struct fab_lft_ordering *o, const uint32_t *items, uint32_
     }
     o->steps += o->edge_count + count;
     if (best == FAB_NONE)
-        return give_up_turns(o, queued) ? FAB_OK : break_knot(o, items, count, queued);
+        return give_up_turns(o, queued) ? FAB_OK : release_any(o, items, count, queued);
     uint64_t entries = o->items[best].changed & ~o->blocked[best];
     uint32_t wave = o->items[best].wave;
     o->items[best].awaited = true;
     int ret = write_part(o, best, entries, false);
-    told(o, best, entries, wave, queued);
+    release(o, best, entries, wave, queued);
     return ret;
 }
 
-/* Waves: a write's is behind those of all that it waits for. */
+/* A write's wave comes after the waves of all writes that it waits for. */
 int fab_plan_lft_write_parts(struct fab_lft_ordering *o, const uint32_t *items, uint32_t count)
 {
     uint32_t queued = 0, at = 0;
@@ -118,13 +121,13 @@ int fab_plan_lft_write_parts(struct fab_lft_ordering *o, const uint32_t *items, 
             o->queue[queued++] = items[i];
     while (at < count && ret == FAB_OK) {
         if (at == queued) {
-            ret = write_some(o, items, count, &queued);
+            ret = write_largest_part(o, items, count, &queued);
             continue;
         }
         uint32_t i = o->queue[at++];
         uint64_t rest = ~o->items[i].written;
         ret = write_part(o, i, rest, true);
-        told(o, i, rest, o->items[i].wave, &queued);
+        release(o, i, rest, o->items[i].wave, &queued);
     }
     return ret;
 }

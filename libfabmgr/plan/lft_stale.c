@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Entries that lead into a cable which does not carry traffic yet, and will when it is up: left
- * over from before a switch was cut off. Those that shall change drop until their new value is
- * written, which is when the tables are: what was harmless with the cable dead could close a loop
- * between entries of different ages.
+ * Stale entries: they lead into a link that does not carry traffic yet and will when it is up, and
+ * are left over from before a switch was cut off. Those that will change drop packets until their
+ * new value is written with the other tables: an entry that was harmless while the link was dead
+ * could close a loop with entries of another age.
  *
- * Entries that lead there and shall stay are the target's own. A circle of old entries has one at
- * least that changes; it is missed here only if none of that kind leads into a cable that rises,
- * which takes two islands that were cut off at different times, and ends with the first write.
+ * Entries that lead there and stay are the target's own. A cycle of old entries contains at least
+ * one that changes. It is missed here only if no entry of the cycle that changes leads into a link
+ * that comes up. That takes two components that were cut off at different times, and it ends with
+ * the first write.
  */
 #include "libfabmgr/plan/lft_stale.h"
 
 #include "libfabmgr/base/bitset.h"
 #include "libfabmgr/base/status.h"
 
-static bool rises(const struct fab_fabric *f, uint32_t port)
+static bool comes_up(const struct fab_fabric *f, uint32_t port)
 {
     uint32_t peer = fab_fabric_peer_node(f, port);
     if (!fab_fabric_port_is_up(f, port) || peer == FAB_NONE || !fab_fabric_node_is_switch(f, peer))
@@ -24,13 +25,13 @@ static bool rises(const struct fab_fabric *f, uint32_t port)
 }
 
 static uint64_t stale_in(const struct fab_plan_input *in, uint32_t sw, uint32_t block,
-                         const uint64_t rising[4])
+                         const uint64_t coming_up_ports[4])
 {
     const uint8_t *was = fab_target_lft_row(&in->observed->lft, sw) + (size_t)block * FAB_LFT_BLOCK;
-    const uint8_t *shall = fab_target_lft_row(&in->target->lft, sw) + (size_t)block * FAB_LFT_BLOCK;
+    const uint8_t *want = fab_target_lft_row(&in->target->lft, sw) + (size_t)block * FAB_LFT_BLOCK;
     uint64_t stale = 0;
     for (unsigned i = 0; i < FAB_LFT_BLOCK; i++)
-        stale |= (uint64_t)(was[i] != shall[i] && fab_base_bits_get(rising, was[i])) << i;
+        stale |= (uint64_t)(was[i] != want[i] && fab_base_bits_get(coming_up_ports, was[i])) << i;
     return stale;
 }
 
@@ -38,19 +39,19 @@ int fab_plan_lft_stale(const struct fab_plan_input *in, uint32_t sw, fab_plan_ad
                        void *ctx)
 {
     const struct fab_fabric *f = in->fabric;
-    uint64_t rising[4] = {0};
+    uint64_t coming_up_ports[4] = {0};
     bool any = false;
     for (unsigned num = 1; num <= f->nodes[sw].num_ports; num++) {
-        bool rise = rises(f, fab_fabric_port_id(f, sw, (uint8_t)num));
-        fab_base_bits_put(rising, num, rise);
-        any |= rise;
+        bool coming_up = comes_up(f, fab_fabric_port_id(f, sw, (uint8_t)num));
+        fab_base_bits_put(coming_up_ports, num, coming_up);
+        any |= coming_up;
     }
     int ret = FAB_OK;
     uint32_t blocks = any && in->observed ? fab_target_lft_blocks(&in->target->lft) : 0;
     for (uint32_t block = 0; block < blocks && ret == FAB_OK; block++) {
         if (!fab_plan_observed_is_known(in->observed, sw, block))
             continue;
-        uint64_t stale = stale_in(in, sw, block, rising);
+        uint64_t stale = stale_in(in, sw, block, coming_up_ports);
         if (stale != 0)
             ret = add(ctx, (struct fab_plan_op){.node = sw,
                                                 .port = fab_fabric_port_id(f, sw, 0),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Table entries that must drop before cables come up. Private to the room. */
+/* Table entries that must drop packets before links come up. Private to the room. */
 #ifndef LIBFABMGR_PLAN_LFT_STALE_H
 #define LIBFABMGR_PLAN_LFT_STALE_H
 
@@ -7,7 +7,7 @@
 
 typedef int fab_plan_add_op(void *ctx, struct fab_plan_op op);
 
-/* The writes of a switch, what add() returns. */
+/* Adds the writes that a switch needs. Returns what add() returns. */
 int fab_plan_lft_stale(const struct fab_plan_input *in, uint32_t sw, fab_plan_add_op *add,
                        void *ctx);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The writes of multicast tables (IBA 14.2.5.12), group by group: 32 LIDs that share their blocks.
- * Of each switch that holds or gets an entry of a group all its blocks are looked at, one for 16
- * ports.
+ * The writes of multicast forwarding tables (IBA 14.2.5.12), group by group: a group is 32 LIDs
+ * that share their blocks. If a switch holds or gets an entry of a group, all its blocks of the
+ * group are compared, one for each 16 ports.
  *
- * Circles are looked for in the cables that old and new entries name together, at either end, by
- * union and find over the switches.
+ * Cycles are searched among the links that old and new entries name together, at either end, by
+ * union-find over the switches.
  */
 #include "libfabmgr/plan/mft_writes.h"
 
@@ -18,18 +18,18 @@
 
 #define PORTS_A_BLOCK 16
 
-struct cell { /* a block of a switch that can be written */
+struct cell { /* a block of a switch that takes writes */
     uint32_t sw, number;
     uint16_t was[FAB_BLOCK_ENTRIES], will[FAB_BLOCK_ENTRIES];
 };
 struct draft {
     const struct fab_plan_mft_input *in;
     struct fab_plan_mft plan;
-    struct cell *cell; /* of the group, by switch */
+    struct cell *cell; /* cells of the group, by switch */
     size_t cells, room;
-    uint32_t *root;    /* [switches] for circles */
-    uint32_t *pending; /* [switches] of silent ones: LIDs of the group that are not as they shall
-                          be; NULL: none is silent */
+    uint32_t *root;    /* [switches] for union-find */
+    uint32_t *pending; /* [switches] of unresponsive ones: the LIDs of the group whose entries
+                          differ from the target; NULL: all switches respond */
 };
 
 static uint32_t number_of(uint32_t group, uint32_t position)
@@ -42,9 +42,9 @@ static uint32_t positions(const struct fab_mcast_net *n, uint32_t sw)
     return fab_mcast_net_port_count(n, sw) / PORTS_A_BLOCK + 1;
 }
 
-static bool is_silent(const struct draft *d, uint32_t sw)
+static bool is_unresponsive(const struct draft *d, uint32_t sw)
 {
-    return d->in->silent != NULL && fab_base_bits_get(d->in->silent, sw);
+    return d->in->unresponsive != NULL && fab_base_bits_get(d->in->unresponsive, sw);
 }
 
 static bool is_zero(const uint16_t *entry)
@@ -72,7 +72,7 @@ static int add_op(struct draft *d, enum fab_plan_mft_stage stage, uint32_t sw, u
     return FAB_OK;
 }
 
-/* ---- what is there, and what shall be -------------------------------------------------------- */
+/* ---- known and wanted entries ---------------------------------------------------------------- */
 
 static int add_cell(struct draft *d, uint32_t sw, uint32_t number, const uint16_t *was,
                     const uint16_t *will)
@@ -91,7 +91,8 @@ static int add_cell(struct draft *d, uint32_t sw, uint32_t number, const uint16_
     return FAB_OK;
 }
 
-/* LIDs of which a silent switch does not hold what it shall, as far as anybody knows. */
+/* Bits of the LIDs for which the known entries differ from the wanted ones; all if they are
+ * unknown. */
 static uint32_t pending(const uint16_t *was, const uint16_t *will)
 {
     uint32_t lids = was == NULL ? UINT32_MAX : 0;
@@ -101,7 +102,7 @@ static uint32_t pending(const uint16_t *was, const uint16_t *will)
     return lids;
 }
 
-static bool concerns(const struct draft *d, uint32_t sw, uint32_t group)
+static bool has_entries(const struct draft *d, uint32_t sw, uint32_t group)
 {
     for (uint32_t p = 0; p < positions(d->in->net, sw); p++)
         if (!is_zero(fab_target_blocks_get(d->in->want, sw, number_of(group, p))) ||
@@ -110,18 +111,18 @@ static bool concerns(const struct draft *d, uint32_t sw, uint32_t group)
     return false;
 }
 
-static int gather_switch(struct draft *d, uint32_t sw, uint32_t group)
+static int collect_switch(struct draft *d, uint32_t sw, uint32_t group)
 {
     int r = FAB_OK;
     if (d->pending != NULL)
         d->pending[sw] = 0;
-    if (!concerns(d, sw, group))
+    if (!has_entries(d, sw, group))
         return r;
     for (uint32_t p = 0; p < positions(d->in->net, sw) && r == FAB_OK; p++) {
         uint32_t number = number_of(group, p);
         const uint16_t *will = fab_target_blocks_get(d->in->want, sw, number);
         const uint16_t *was = fab_target_blocks_get(d->in->held, sw, number);
-        if (is_silent(d, sw))
+        if (is_unresponsive(d, sw))
             d->pending[sw] |= pending(was, will);
         else if (was == NULL)
             r = add_op(d, FAB_MFT_READ, sw, number, NULL);
@@ -133,8 +134,8 @@ static int gather_switch(struct draft *d, uint32_t sw, uint32_t group)
 
 /* ---- branches -------------------------------------------------------------------------------- */
 
-/* The switch behind the working cable of a port, or FAB_NONE. */
-static uint32_t behind(const struct fab_mcast_net *n, uint32_t sw, uint32_t num)
+/* The switch at the other end of a port's working link, or FAB_NONE. */
+static uint32_t peer_switch(const struct fab_mcast_net *n, uint32_t sw, uint32_t num)
 {
     return num > 0 && num <= fab_mcast_net_port_count(n, sw)
                ? fab_mcast_net_peer_node(n, n->first_port[sw] + num)
@@ -146,12 +147,13 @@ static uint32_t port_of(const struct cell *c, unsigned bit)
     return (c->number >> 9) * PORTS_A_BLOCK + bit;
 }
 
-/* Nothing new leads into a silent switch that does not know what to do with it. */
-static void restrain(struct draft *d, struct cell *c)
+/* No new branch may lead into an unresponsive switch whose entries for that LID differ from the
+ * target. */
+static void prune_unresponsive(struct draft *d, struct cell *c)
 {
     for (unsigned bit = 0; bit < PORTS_A_BLOCK; bit++) {
-        uint32_t to = behind(d->in->net, c->sw, port_of(c, bit));
-        if (to == FAB_NONE || !is_silent(d, to))
+        uint32_t to = peer_switch(d->in->net, c->sw, port_of(c, bit));
+        if (to == FAB_NONE || !is_unresponsive(d, to))
             continue;
         for (unsigned i = 0; i < FAB_BLOCK_ENTRIES; i++)
             if (d->pending[to] >> i & 1)
@@ -173,7 +175,7 @@ static bool names(const struct cell *c, unsigned lid, unsigned bit)
     return ((c->was[lid] | c->will[lid]) >> bit & 1) != 0;
 }
 
-/* The cell of the other end names the cable, too: it is counted there, once. */
+/* True if the cell at the other end names the link, too: then it is counted there, once. */
 static bool is_counted_there(const struct draft *d, uint32_t to, uint32_t num, unsigned lid)
 {
     size_t low = 0, high = d->cells;
@@ -190,12 +192,13 @@ static bool is_counted_there(const struct draft *d, uint32_t to, uint32_t num, u
            names(&d->cell[low], lid, num % PORTS_A_BLOCK);
 }
 
-/* Joins the ends of all cables that this block names; true: two were joined already. */
-static bool join_ends(struct draft *d, const struct cell *c, unsigned lid)
+/* Joins the switches of all links that this block names. Returns true if two were joined already.
+ */
+static bool join_switches(struct draft *d, const struct cell *c, unsigned lid)
 {
     const struct fab_mcast_net *n = d->in->net;
     for (unsigned bit = 0; bit < PORTS_A_BLOCK; bit++) {
-        uint32_t to = names(c, lid, bit) ? behind(n, c->sw, port_of(c, bit)) : FAB_NONE;
+        uint32_t to = names(c, lid, bit) ? peer_switch(n, c->sw, port_of(c, bit)) : FAB_NONE;
         if (to == FAB_NONE)
             continue;
         uint32_t port = n->first_port[c->sw] + port_of(c, bit), peer = n->peer[port];
@@ -209,24 +212,24 @@ static bool join_ends(struct draft *d, const struct cell *c, unsigned lid)
     return false;
 }
 
-static bool makes_circle(struct draft *d, unsigned lid)
+static bool makes_cycle(struct draft *d, unsigned lid)
 {
     for (uint32_t sw = 0; sw < d->in->net->switches; sw++)
         d->root[sw] = sw;
     for (size_t i = 0; i < d->cells; i++)
-        if (join_ends(d, &d->cell[i], lid))
+        if (join_switches(d, &d->cell[i], lid))
             return true;
     return false;
 }
 
 /* ---- the steps ------------------------------------------------------------------------------- */
 
-static int write_cell(struct draft *d, const struct cell *c, uint32_t circles)
+static int write_cell(struct draft *d, const struct cell *c, uint32_t cycles)
 {
     uint16_t first[FAB_BLOCK_ENTRIES];
     int r = FAB_OK;
     for (unsigned i = 0; i < FAB_BLOCK_ENTRIES; i++)
-        first[i] = (uint16_t)(circles >> i & 1 ? c->was[i] & c->will[i] : c->was[i] | c->will[i]);
+        first[i] = (uint16_t)(cycles >> i & 1 ? c->was[i] & c->will[i] : c->was[i] | c->will[i]);
     if (memcmp(first, c->was, sizeof(first)) != 0)
         r = add_op(d, FAB_MFT_FIRST, c->sw, c->number, first);
     if (r == FAB_OK && memcmp(first, c->will, sizeof(first)) != 0)
@@ -236,18 +239,18 @@ static int write_cell(struct draft *d, const struct cell *c, uint32_t circles)
 
 static int write_group(struct draft *d)
 {
-    uint32_t changes = 0, circles = 0;
+    uint32_t changes = 0, cycles = 0;
     int r = FAB_OK;
     for (size_t i = 0; i < d->cells; i++) {
         if (d->pending != NULL)
-            restrain(d, &d->cell[i]);
+            prune_unresponsive(d, &d->cell[i]);
         changes |= pending(d->cell[i].was, d->cell[i].will);
     }
     for (unsigned i = 0; i < FAB_BLOCK_ENTRIES; i++)
-        if (changes >> i & 1 && makes_circle(d, i))
-            circles |= UINT32_C(1) << i;
+        if (changes >> i & 1 && makes_cycle(d, i))
+            cycles |= UINT32_C(1) << i;
     for (size_t i = 0; changes != 0 && i < d->cells && r == FAB_OK; i++)
-        r = write_cell(d, &d->cell[i], circles);
+        r = write_cell(d, &d->cell[i], cycles);
     return r;
 }
 
@@ -257,11 +260,11 @@ static int plan_group(struct draft *d, uint32_t group)
     int r = FAB_OK;
     d->cells = 0;
     for (uint32_t sw = 0; sw < d->in->net->switches && r == FAB_OK; sw++)
-        r = gather_switch(d, sw, group);
+        r = collect_switch(d, sw, group);
     return r == FAB_OK && d->plan.stage[FAB_MFT_READ].count == reads ? write_group(d) : r;
 }
 
-/* Groups that have an entry somewhere. */
+/* Adds the groups that have an entry in some switch. */
 static void add_used(const struct fab_blocks *b, uint64_t *set)
 {
     for (size_t i = 0; i < b->count; i++)
@@ -279,9 +282,9 @@ int fab_plan_mft_make(const struct fab_plan_mft_input *in, struct fab_plan_mft *
     }
     int r = FAB_E_NOMEM;
     d.root = fab_base_alloc_array(in->net->switches, sizeof(*d.root));
-    if (in->silent != NULL)
+    if (in->unresponsive != NULL)
         d.pending = calloc(in->net->switches + 1u, sizeof(*d.pending));
-    if (d.root != NULL && (in->silent == NULL || d.pending != NULL))
+    if (d.root != NULL && (in->unresponsive == NULL || d.pending != NULL))
         r = FAB_OK;
     for (uint32_t group = 0; group < FAB_MFT_GROUPS && r == FAB_OK; group++)
         if (fab_base_bits_get(in->groups, group) && fab_base_bits_get(used, group))

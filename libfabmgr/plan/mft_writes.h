@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which blocks of multicast forwarding tables are written, and in which order: from what switches
- * are known to hold to the trees that shall stand (libfabmgr/mcast). Blocks are by switch id and
- * fab_mft_number; a block that is not known is read first.
+ * The writes of multicast forwarding tables, and their order: from what switches are known to hold
+ * to the trees of libfabmgr/mcast. Blocks are identified by switch id and fab_mft_number; an
+ * unknown block is read first.
  *
- * In two steps, the second of which starts when all of the first is answered. A LID whose old and
- * new branches together make no circle gets the new ones first, and the old ones go then: nobody
- * who stays is cut off. Where they make one, what is in both stays first, and the new ones come
- * then: at any time on the way, in whatever order writes of a step take effect, the branches of a
- * LID are a part of one without circles, and nobody gets a packet twice.
+ * There are two steps; the second starts when the first is completely answered. If the old and new
+ * branches of a LID together form no cycle, the new ones are added first and the old ones removed
+ * then: no remaining member is cut off. If they form a cycle, the branches that are in both trees
+ * stay, the old ones are removed first and the new ones added then. At any time, whatever order
+ * the writes of a step take effect in, the branches of a LID are part of a graph without cycles,
+ * and no port receives a packet twice.
  */
 #ifndef LIBFABMGR_PLAN_MFT_WRITES_H
 #define LIBFABMGR_PLAN_MFT_WRITES_H
@@ -18,7 +19,7 @@
 #include "libfabmgr/mcast/net.h"
 #include "libfabmgr/target/blocks.h"
 
-#define FAB_MFT_GROUPS 512 /* of 32 LIDs: the number of a block without its position */
+#define FAB_MFT_GROUPS 512 /* groups of 32 LIDs: a block number without its position */
 
 enum fab_plan_mft_stage { FAB_MFT_READ, FAB_MFT_FIRST, FAB_MFT_SECOND, FAB_MFT_STAGES };
 struct fab_plan_mft_op {
@@ -27,25 +28,26 @@ struct fab_plan_mft_op {
 };
 struct fab_plan_mft {
     struct fab_plan_mft_ops {
-        struct fab_plan_mft_op *op; /* by group, switch and position */
+        struct fab_plan_mft_op *op; /* ordered by group, switch and position */
         size_t count, room;
     } stage[FAB_MFT_STAGES];
 };
 struct fab_plan_mft_input {
-    const struct fab_mcast_net *net; /* that the trees are of */
-    const struct fab_blocks *want;   /* what is not there is zeros */
-    const struct fab_blocks *held;   /* what is not there is not known */
-    /* Bitset of switches that take no writes. What they hold may be other than it shall be; so, for
-     * LIDs of which it is, no branch leads into them. NULL: none. */
-    const uint64_t *silent;
-    const uint64_t *groups; /* bitset [FAB_MFT_GROUPS] of those to look at */
+    const struct fab_mcast_net *net; /* the switches and links of the trees */
+    const struct fab_blocks *want;   /* missing blocks are zeros */
+    const struct fab_blocks *held;   /* missing blocks are unknown */
+    /* Bitset of switches that take no writes, or NULL. Their tables may differ from the target;
+     * for the LIDs for which they do, no branch leads into them. */
+    const uint64_t *unresponsive;
+    const uint64_t *groups; /* bitset [FAB_MFT_GROUPS] of the groups to plan */
 };
-/* A group for which something must be read has reads only: plan again after these. NOMEM. */
+/* A group with unknown blocks gets reads only: plan again when these are answered. Returns NOMEM.
+ */
 int fab_plan_mft_make(const struct fab_plan_mft_input *in, struct fab_plan_mft *ret);
 void fab_plan_mft_fini(struct fab_plan_mft *p);
 
-/* What switches hold, by the ids of another net. guid[switches] are the old ones.
- * Those that are gone are left out. NOMEM. */
+/* Carries what switches hold over to the ids of another snapshot. guid[switches] are those of the
+ * old ids. Switches that are gone are left out. Returns NOMEM. */
 int fab_plan_mft_remap(const struct fab_blocks *held, const uint64_t *guid, uint32_t switches,
                        const struct fab_fabric *now, struct fab_blocks *ret);
 void fab_plan_mft_forget(struct fab_blocks *held, uint32_t sw);

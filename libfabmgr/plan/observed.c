@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the switches are known to hold: their forwarding tables as read back or acknowledged, and
- * one bit a block that says whether we know it at all. A block that is not known is written. Lanes
- * are kept as what they come from (lanes.c), for adapters and routers as well.
+ * What the devices are known to hold: forwarding tables as read or acknowledged, with one bit a
+ * block that says whether it is known at all. A block that is unknown is written. VL tables are
+ * kept as the values that they follow from (vl_writes.c), for adapters and routers, too.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -51,8 +51,8 @@ void fab_plan_observed_fini(struct fab_observed *o)
 {
     fab_target_lft_fini(&o->lft);
     free(o->known);
-    free(o->lanes.port);
-    free(o->lanes.arb);
+    free(o->vls.port);
+    free(o->vls.arb);
     fab_target_blocks_fini(&o->pkeys);
     memset(o, 0, sizeof(*o));
 }
@@ -75,8 +75,8 @@ void fab_plan_observed_forget(struct fab_observed *o, uint32_t sw)
 void fab_plan_observed_forget_vls(struct fab_observed *o, const struct fab_fabric *f, uint32_t node)
 {
     const struct fab_node *n = &f->nodes[node];
-    if (o->lanes.port != NULL && n->first_port + n->num_ports < o->lanes.ports)
-        memset(o->lanes.port + n->first_port, 0, (n->num_ports + 1u) * sizeof(*o->lanes.port));
+    if (o->vls.port != NULL && n->first_port + n->num_ports < o->vls.ports)
+        memset(o->vls.port + n->first_port, 0, (n->num_ports + 1u) * sizeof(*o->vls.port));
 }
 
 bool fab_plan_observed_is_known(const struct fab_observed *o, uint32_t sw, uint32_t block)
@@ -87,8 +87,8 @@ bool fab_plan_observed_is_known(const struct fab_observed *o, uint32_t sw, uint3
     return (o->known[bit / 64] >> (bit % 64) & 1) != 0;
 }
 
-static void move_switch(const struct fab_observed *from, uint32_t old_sw, uint32_t new_sw,
-                        struct fab_observed *to)
+static void remap_switch(const struct fab_observed *from, uint32_t old_sw, uint32_t new_sw,
+                         struct fab_observed *to)
 {
     for (uint32_t block = 0; block < from->blocks && block < to->blocks; block++) {
         if (fab_plan_observed_is_known(from, old_sw, block))
@@ -110,8 +110,8 @@ static int copy_arbs(const struct fab_observed_vls *from, struct fab_observed_vl
     return FAB_OK;
 }
 
-static int move_lanes(const struct fab_observed_vls *from, const struct fab_fabric *old,
-                      const struct fab_fabric *now, struct fab_observed_vls *ret)
+static int remap_vls(const struct fab_observed_vls *from, const struct fab_fabric *old,
+                     const struct fab_fabric *now, struct fab_observed_vls *ret)
 {
     if (from->port == NULL || from->ports != old->port_count)
         return FAB_OK;
@@ -140,7 +140,7 @@ int fab_plan_observed_remap(const struct fab_observed *from, const struct fab_fa
     int status = fab_plan_observed_init(&to, now->switch_count, top);
     if (status != FAB_OK)
         return status;
-    status = move_lanes(&from->lanes, old, now, &to.lanes);
+    status = remap_vls(&from->vls, old, now, &to.vls);
     if (status == FAB_OK)
         status = fab_target_held_pkeys_remap(&from->pkeys, old, now, &to.pkeys);
     if (status != FAB_OK) {
@@ -150,7 +150,7 @@ int fab_plan_observed_remap(const struct fab_observed *from, const struct fab_fa
     for (uint32_t sw = 0; sw < from->lft.switch_count && sw < old->switch_count; sw++) {
         uint32_t new_sw = fab_fabric_node_by_guid(now, old->nodes[sw].guid);
         if (new_sw != FAB_NONE && fab_fabric_node_is_switch(now, new_sw))
-            move_switch(from, sw, new_sw, &to);
+            remap_switch(from, sw, new_sw, &to);
     }
     *ret = to;
     return FAB_OK;

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which blocks of P_Key tables are written, in two passes over all ports: first what is taken away
- * (keys that go, full memberships that become limited), then all that still differs. At any time
- * on the way a port holds a part of what it held before, or of what it shall hold: two ports that
- * talk then do so by the old tables or by the new ones. In one pass, a port that is a full member
- * for a moment longer could talk to one that has just come as a limited one.
+ * Which blocks of P_Key tables are written, in two passes over all ports. The first pass removes
+ * (keys that go, full memberships that become limited); the second writes everything that still
+ * differs. At any time a port holds a subset of its old table or a subset of its new one. So two
+ * ports that can talk can do so by the old tables or by the new ones. In a single pass, a port
+ * that is a full member for a moment longer could talk to one that has just become a limited
+ * member.
  *
- * A block that nobody knows is written once, in the second pass.
+ * An unknown block is written once, in the second pass.
  */
 #include "libfabmgr/plan/pkey_writes.h"
 
 #include <string.h>
 
-/* What is both in a table that was and in one that will be, at the same index. */
+/* The P_Key that both the old and the new table allow at this index. */
 static uint16_t common(uint16_t was, uint16_t will)
 {
     if (was == will)
@@ -33,7 +34,7 @@ void fab_plan_pkey_block(const struct fab_plan_input *in, const struct fab_plan_
                               ? fab_target_blocks_get(&in->observed->pkeys, op->port, op->block)
                               : NULL;
     fab_target_pkeys_block(&in->target->pkeys, op->port, op->block, ret);
-    if (op->takes && was != NULL)
+    if (op->removes && was != NULL)
         common_block(was, ret);
 }
 
@@ -45,30 +46,30 @@ static bool is_needed(const struct fab_plan_input *in, const struct fab_plan_op 
                               : NULL;
     uint16_t will[FAB_PKEY_BLOCK];
     if (was == NULL)
-        return !op->takes;
+        return !op->removes;
     fab_target_pkeys_block(&in->target->pkeys, op->port, op->block, will);
     if (memcmp(was, will, size) == 0)
         return false;
-    if (op->takes)
+    if (op->removes)
         common_block(was, will);
     else
         return true;
     return memcmp(was, will, size) != 0;
 }
 
-/* The first pass leaves a block as it shall be where nothing comes in its place. */
-static bool was_all_taken(const struct fab_plan_input *in, const struct fab_plan_op *op)
+/* True if the first pass already writes the final block, because no key is added to it. */
+static bool is_done_by_removal(const struct fab_plan_input *in, const struct fab_plan_op *op)
 {
-    const struct fab_plan_op takes = {.port = op->port, .block = op->block, .takes = true};
-    uint16_t taken[FAB_PKEY_BLOCK], will[FAB_PKEY_BLOCK];
-    if (!is_needed(in, &takes))
+    const struct fab_plan_op removes = {.port = op->port, .block = op->block, .removes = true};
+    uint16_t removed[FAB_PKEY_BLOCK], will[FAB_PKEY_BLOCK];
+    if (!is_needed(in, &removes))
         return false;
-    fab_plan_pkey_block(in, &takes, taken);
+    fab_plan_pkey_block(in, &removes, removed);
     fab_target_pkeys_block(&in->target->pkeys, op->port, op->block, will);
-    return memcmp(taken, will, sizeof(will)) == 0;
+    return memcmp(removed, will, sizeof(will)) == 0;
 }
 
-int fab_plan_pkey_writes(const struct fab_plan_input *in, uint32_t port, bool takes,
+int fab_plan_pkey_writes(const struct fab_plan_input *in, uint32_t port, bool removes,
                          fab_plan_add_op *add, void *ctx)
 {
     const struct fab_fabric *f = in->fabric;
@@ -83,10 +84,10 @@ int fab_plan_pkey_writes(const struct fab_plan_input *in, uint32_t port, bool ta
                                  .attr_id = FAB_ATTR_PKEY_TABLE,
                                  .block = (uint16_t)block,
                                  .mod = block,
-                                 .takes = takes};
+                                 .removes = removes};
         if (fab_fabric_node_is_switch(f, p->node))
             op.mod |= (uint32_t)p->num << 16;
-        if (is_needed(in, &op) && (takes || !was_all_taken(in, &op)))
+        if (is_needed(in, &op) && (removes || !is_done_by_removal(in, &op)))
             ret = add(ctx, op);
     }
     return ret;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Making the plan: a pass over the fabric for each stage, adding the writes that it needs.
+ * Making the plan: one pass over the fabric for each stage adds the writes that the stage needs.
  *
- * Nothing is written that the device holds already: a second plan on a fabric to which the first
- * was applied is empty. A port that is Init gets its attributes and Init -> Armed in one Set, then
- * Armed -> Active in a second one (IBA 7.2.7; both ends have left Init by then). Ports without a
- * working cable are left alone: nobody can use them, and they get everything when they come up.
- * The one exception is our own port, which is reached without a cable.
+ * Nothing is written that the device already holds: a second plan, on a fabric to which the first
+ * was applied, is empty. A port in state Init gets its attributes and Init -> Armed in one Set,
+ * then Armed -> Active in a second one (IBA 7.2.7; both ports have left Init by then). Ports
+ * without a working link are left alone: nobody can use them, and they get everything when they
+ * come up. The one exception is the manager's own port, which is reached without a link.
  *
- * Ops stand in the order of node ids, those of tables in the order of order.c, so that a plan
- * depends on nothing but its input.
+ * Ops are in the order of node ids, LFT writes in the order of lft_order.c, so that a plan depends
+ * on nothing but its input.
  */
 #include "libfabmgr/plan/plan.h"
 
@@ -59,7 +59,7 @@ static int add_port(struct draft *d, uint32_t port, uint8_t state)
 
 /* ---- what a port needs ----------------------------------------------------------------------- */
 
-/* How much of high priority goes before one packet of low priority does. */
+/* VLHighLimit: how much high-priority traffic goes before one low-priority packet. */
 static void want_limit(const struct fab_plan_input *in, uint32_t port, struct fab_port_info *ret)
 {
     struct fab_arb arb;
@@ -71,7 +71,7 @@ static void want_limit(const struct fab_plan_input *in, uint32_t port, struct fa
         ret->vl_high_limit = arb.limit;
 }
 
-/* What it shall say, where a switch checks P_Keys included. */
+/* The PortInfo that a port should have, P_Key enforcement by switches included. */
 static void want_port(const struct fab_plan_input *in, uint32_t port, struct fab_port_info *ret)
 {
     const struct fab_fabric *f = in->fabric;
@@ -102,8 +102,8 @@ static bool port_differs(const struct draft *d, uint32_t port)
     return d->in->tune && fab_plan_tuning_differs(&p->info, &want);
 }
 
-/* Bringing up means both ends: a peer that reports no state would refuse the second step. */
-static bool can_rise(const struct fab_fabric *f, uint32_t port)
+/* A link comes up at both ports: a peer that reports no state would refuse the second step. */
+static bool can_come_up(const struct fab_fabric *f, uint32_t port)
 {
     if (!fab_fabric_port_is_up(f, port))
         return false;
@@ -173,7 +173,7 @@ static int plan_port(struct draft *d, uint32_t port)
     const struct fab_port *p = &f->ports[port];
     if (p->num == 0 || !p->present || !can_be_written(f, port))
         return FAB_OK;
-    if (p->info.port_state == FAB_STATE_INIT && can_rise(f, port))
+    if (p->info.port_state == FAB_STATE_INIT && can_come_up(f, port))
         return add_port(d, port, FAB_STATE_ARMED);
     return port_differs(d, port) ? add_port(d, port, FAB_STATE_NOP) : FAB_OK;
 }
@@ -183,59 +183,59 @@ static int plan_up(struct draft *d, uint32_t port)
     const struct fab_port *p = &d->in->fabric->ports[port];
     if (p->num == 0 || !p->present || p->info.port_state == FAB_STATE_ACTIVE)
         return FAB_OK;
-    return can_rise(d->in->fabric, port) ? add_port(d, port, FAB_STATE_ACTIVE) : FAB_OK;
+    return can_come_up(d->in->fabric, port) ? add_port(d, port, FAB_STATE_ACTIVE) : FAB_OK;
 }
 
-static int plan_shares(struct draft *d, uint32_t sw)
+static int plan_vlarb(struct draft *d, uint32_t sw)
 {
     return fab_plan_vlarb_writes_of_switch(d->in, sw, add_op, d);
 }
 
-static int plan_lanes(struct draft *d, uint32_t sw)
+static int plan_sl2vl(struct draft *d, uint32_t sw)
 {
     return fab_plan_vl_writes_of_switch(d->in, sw, FAB_PLAN_VL_ALL, add_op, d);
 }
 
-static int plan_lanes_line(struct draft *d, uint32_t sw)
+static int plan_sl2vl_line(struct draft *d, uint32_t sw)
 {
     return fab_plan_vl_writes_of_switch(d->in, sw, FAB_PLAN_VL_LINE, add_op, d);
 }
 
-static int plan_lanes_pair(struct draft *d, uint32_t sw)
+static int plan_sl2vl_pair(struct draft *d, uint32_t sw)
 {
     return fab_plan_vl_writes_of_switch(d->in, sw, FAB_PLAN_VL_PAIR, add_op, d);
 }
 
-static int plan_pkeys(struct draft *d, uint32_t port, bool takes)
+static int plan_pkeys(struct draft *d, uint32_t port, bool removes)
 {
     const struct fab_fabric *f = d->in->fabric;
     const struct fab_port *p = &f->ports[port];
     if (!p->present || (p->num != 0 && !can_be_written(f, port)))
         return FAB_OK;
-    return fab_plan_pkey_writes(d->in, port, takes, add_op, d);
+    return fab_plan_pkey_writes(d->in, port, removes, add_op, d);
 }
 
-static int plan_pkeys_take(struct draft *d, uint32_t port)
+static int plan_pkeys_remove(struct draft *d, uint32_t port)
 {
     return plan_pkeys(d, port, true);
 }
 
-static int plan_pkeys_give(struct draft *d, uint32_t port)
+static int plan_pkeys_add(struct draft *d, uint32_t port)
 {
     return plan_pkeys(d, port, false);
 }
 
-static int plan_trunk(struct draft *d, uint32_t port)
+static int plan_isl(struct draft *d, uint32_t port)
 {
     return fab_fabric_port_is_isl(d->in->fabric, port) ? plan_port(d, port) : FAB_OK;
 }
 
-static int plan_trunk_up(struct draft *d, uint32_t port)
+static int plan_isl_up(struct draft *d, uint32_t port)
 {
     return fab_fabric_port_is_isl(d->in->fabric, port) ? plan_up(d, port) : FAB_OK;
 }
 
-static int plan_end(struct draft *d, uint32_t port)
+static int plan_endport(struct draft *d, uint32_t port)
 {
     const struct fab_fabric *f = d->in->fabric;
     int ret = fab_fabric_port_is_isl(f, port) ? FAB_OK : plan_port(d, port);
@@ -244,7 +244,7 @@ static int plan_end(struct draft *d, uint32_t port)
     return ret;
 }
 
-static int plan_end_up(struct draft *d, uint32_t port)
+static int plan_endport_up(struct draft *d, uint32_t port)
 {
     return fab_fabric_port_is_isl(d->in->fabric, port) ? FAB_OK : plan_up(d, port);
 }
@@ -257,7 +257,7 @@ static int each(struct draft *d, uint32_t count, int (*plan_one)(struct draft *,
     return ret;
 }
 
-/* What was drafted from `start` on, in order. */
+/* Puts the LFT writes from `start` on into their order. */
 static int order_routes(struct draft *d, size_t start, struct fab_plan *plan)
 {
     struct fab_plan_op *ops = NULL;
@@ -283,17 +283,17 @@ static int make(struct draft *d, struct fab_plan *ret)
     } stages[FAB_STAGE_COUNT] = {
         [FAB_STAGE_SWITCH] = {f->switch_count, plan_switch},
         [FAB_STAGE_STALE] = {f->switch_count, plan_stale},
-        [FAB_STAGE_ISLS] = {f->port_count, plan_trunk},
-        [FAB_STAGE_ISLS_UP] = {f->port_count, plan_trunk_up},
-        [FAB_STAGE_VLARB] = {f->switch_count, plan_shares},
-        [FAB_STAGE_SL2VL] = {f->switch_count, plan_lanes},
-        [FAB_STAGE_SL2VL_LINE] = {f->switch_count, plan_lanes_line},
-        [FAB_STAGE_SL2VL_PAIR] = {f->switch_count, plan_lanes_pair},
+        [FAB_STAGE_ISLS] = {f->port_count, plan_isl},
+        [FAB_STAGE_ISLS_UP] = {f->port_count, plan_isl_up},
+        [FAB_STAGE_VLARB] = {f->switch_count, plan_vlarb},
+        [FAB_STAGE_SL2VL] = {f->switch_count, plan_sl2vl},
+        [FAB_STAGE_SL2VL_LINE] = {f->switch_count, plan_sl2vl_line},
+        [FAB_STAGE_SL2VL_PAIR] = {f->switch_count, plan_sl2vl_pair},
         [FAB_STAGE_ROUTES] = {f->switch_count, plan_routes},
-        [FAB_STAGE_PKEYS_REMOVE] = {f->port_count, plan_pkeys_take},
-        [FAB_STAGE_PKEYS_ADD] = {f->port_count, plan_pkeys_give},
-        [FAB_STAGE_ENDPORTS] = {f->port_count, plan_end},
-        [FAB_STAGE_ENDPORTS_UP] = {f->port_count, plan_end_up},
+        [FAB_STAGE_PKEYS_REMOVE] = {f->port_count, plan_pkeys_remove},
+        [FAB_STAGE_PKEYS_ADD] = {f->port_count, plan_pkeys_add},
+        [FAB_STAGE_ENDPORTS] = {f->port_count, plan_endport},
+        [FAB_STAGE_ENDPORTS_UP] = {f->port_count, plan_endport_up},
     };
     struct fab_plan plan = {0};
     int status = FAB_OK;
@@ -342,7 +342,7 @@ static int encode_port(const struct fab_plan_input *in, const struct fab_plan_op
     want_port(in, op->port, &want);
     want.port_state = op->state;
     if (op->state == FAB_STATE_ACTIVE)
-        want.client_reregister = 0; /* asked for when the port was armed */
+        want.client_reregister = 0; /* requested when the port was armed */
     return fab_wire_attr_pack(&fab_wire_attr_port_info, &want, data, FAB_SMP_DATA);
 }
 

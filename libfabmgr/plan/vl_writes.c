@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lanes in the devices: SLtoVLMappingTables (IBA 14.2.5.8), one for each pair of an in port and an
- * out port of a switch and one for each port of an adapter, and VLArbitrationTables (14.2.5.9).
+ * The writes of VL tables: SLtoVLMappingTables (IBA 14.2.5.8), one for each pair of an in port and
+ * an out port of a switch and one for each port of an adapter, and VLArbitrationTables (14.2.5.9).
  *
- * 36 ports make 1,332 tables, most of them alike. A switch that offers it
- * (SwitchInfo:OptimizedSLtoVLMappingProgramming) takes one write for all pairs, then writes for all
- * pairs with a certain in port or out port, then those for single pairs; the commonest tables are
- * written first and widest, by in ports or by out ports, whichever takes fewer writes.
+ * A switch of 36 ports has 1,332 SL-to-VL tables, most of them alike. A switch that supports it
+ * (SwitchInfo:OptimizedSLtoVLMappingProgramming) accepts one write for all pairs, then writes for
+ * all pairs with a certain in port or out port, then those for single pairs. The most frequent
+ * table is written first and with the widest scope, by in ports or by out ports, whichever takes
+ * fewer writes.
  *
  * What devices hold is known from what was written to them (struct fab_observed_vls); after a
- * restart it is not. How lanes share a cable is kept as it was written, port by port, and only
- * blocks that differ are written again. With several lanes, what is not known is written. With one
- * lane any table will do: where one lane is free of deadlock, each mapping of it to lanes is, too.
- * So then nothing is written to devices of which nothing is known, and those that hold something of
- * ours are set to VL 0.
+ * restart it is unknown. VL arbitration is remembered as it was written, port by port, and only
+ * blocks that differ are written again. With several VLs, whatever is unknown is written. With one
+ * VL any table will do: if one VL is free of deadlock, every mapping of it to VLs is, too. Then
+ * nothing is written to devices of which nothing is known, and devices that hold tables of ours
+ * are set to VL 0.
  */
 #include "libfabmgr/plan/vl_writes.h"
 
@@ -23,18 +24,19 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
-#define PORTS 256 /* of a switch, port 0 included */
+#define PORTS 256 /* ports of a switch, port 0 included */
 #define CAP_SL_MAPPING (1u << 6)
 #define OPTIMIZED 1u
 #define MOD_ALL_OUT (1u << 16)
 #define MOD_ALL_IN (1u << 17)
-#define VLARB_BLOCK 16 /* its number stands above the port */
+/* position of the block number in the attribute modifier; the port is below it */
+#define VLARB_BLOCK 16
 #define ARBS_MANY 1000
-#define MAPS 64 /* different tables that are counted at a time */
+#define MAPS 64 /* different tables that are counted, at most */
 
 /* ---- one port -------------------------------------------------------------------------------- */
 
-/* In service: a port that is not gets its tables when it comes up. */
+/* True if the port is in service. Other ports get their tables when they come up. */
 static bool is_live(const struct fab_fabric *f, uint32_t port)
 {
     return f->ports[port].present &&
@@ -49,9 +51,9 @@ static struct fab_observed_vl_port wanted(const struct fab_plan_input *in, uint3
                                              fab_target_vls_port_class(&in->target->vls, port)};
 }
 
-static struct fab_observed_vl_port held_of(const struct fab_plan_input *in, uint32_t port)
+static struct fab_observed_vl_port observed_of(const struct fab_plan_input *in, uint32_t port)
 {
-    const struct fab_observed_vls *held = &in->observed->lanes;
+    const struct fab_observed_vls *held = &in->observed->vls;
     if (in->observed == NULL || held->port == NULL || held->ports != in->fabric->port_count)
         return (struct fab_observed_vl_port){0};
     return held->port[port];
@@ -60,14 +62,14 @@ static struct fab_observed_vl_port held_of(const struct fab_plan_input *in, uint
 static bool nothing_to_do(const struct fab_plan_input *in)
 {
     return !fab_target_vls_multiple(&in->target->vls) &&
-           (in->observed == NULL || in->observed->lanes.port == NULL);
+           (in->observed == NULL || in->observed->vls.port == NULL);
 }
 
-/* What its tables are known to be; all zero: nothing is. */
+/* The port's VL arbitration tables as far as known; all zero: unknown. */
 static struct fab_arb arb_held(const struct fab_plan_input *in,
                                const struct fab_observed_vl_port *now)
 {
-    const struct fab_observed_vls *held = &in->observed->lanes;
+    const struct fab_observed_vls *held = &in->observed->vls;
     return now->arbitrated > 0 && now->arbitrated <= held->arbs ? held->arb[now->arbitrated - 1]
                                                                 : (struct fab_arb){0};
 }
@@ -108,10 +110,10 @@ static int add_vlarb(const struct fab_plan_input *in, uint32_t port,
 struct pairs {
     const struct fab_plan_input *in;
     uint32_t sw, count;
-    uint8_t num[PORTS];                     /* [count] ports in service */
+    uint8_t num[PORTS];                     /* [count] numbers of ports in service */
     struct fab_observed_vl_port now[PORTS]; /* [count] */
     struct fab_observed_vl_port want[PORTS];
-    bool known, by_in; /* by_in: lines are in ports */
+    bool known, by_in; /* by_in: a line is an in port, else an out port */
 };
 
 static uint64_t map_of(const struct fab_vls *v, const struct pairs *s, uint32_t in, uint32_t out)
@@ -132,11 +134,11 @@ static bool differs(const struct pairs *s, uint32_t in, uint32_t out)
     const struct fab_observed_vl_port *x = &s->now[in], *y = &s->now[out];
     if (!s->known || x->vls == 0 || y->vls == 0)
         return fab_target_vls_multiple(&s->in->target->vls);
-    return fab_target_sl2vl_pack(s->in->observed->lanes.vl[x->class][y->class], y->vls) !=
+    return fab_target_sl2vl_pack(s->in->observed->vls.vl[x->class][y->class], y->vls) !=
            map_of(&s->in->target->vls, s, in, out);
 }
 
-/* False: the switch holds what it shall. */
+/* Fills *ret. Returns false if the switch holds what it should, or has no SL-to-VL tables. */
 static bool find_pairs(const struct fab_plan_input *in, uint32_t sw, struct pairs *ret)
 {
     const struct fab_fabric *f = in->fabric;
@@ -146,14 +148,14 @@ static bool find_pairs(const struct fab_plan_input *in, uint32_t sw, struct pair
     s->sw = sw;
     s->count = 0;
     s->by_in = false;
-    s->known = held_of(in, first).vls != 0;
+    s->known = observed_of(in, first).vls != 0;
     bool same = s->known &&
-                memcmp(in->observed->lanes.vl, in->target->vls.vl, sizeof(in->target->vls.vl)) == 0;
+                memcmp(in->observed->vls.vl, in->target->vls.vl, sizeof(in->target->vls.vl)) == 0;
     for (uint32_t num = 0; num <= f->nodes[sw].num_ports; num++) {
         if (!is_live(f, first + num))
             continue;
         s->num[s->count] = (uint8_t)num;
-        s->now[s->count] = held_of(in, first + num);
+        s->now[s->count] = observed_of(in, first + num);
         s->want[s->count] = wanted(in, first + num);
         same = same && s->now[s->count].vls == s->want[s->count].vls &&
                s->now[s->count].class == s->want[s->count].class;
@@ -166,7 +168,7 @@ static bool find_pairs(const struct fab_plan_input *in, uint32_t sw, struct pair
 
 static uint32_t first_out(const struct pairs *s)
 {
-    return s->count > 0 && s->num[0] == 0 ? 1 : 0; /* port 0 has no lanes of its own to send by */
+    return s->count > 0 && s->num[0] == 0 ? 1 : 0; /* port 0 is no out port of a table */
 }
 
 static uint32_t count_differing(const struct pairs *s)
@@ -204,7 +206,7 @@ static void tally_line(const struct pairs *s, uint32_t line, struct tally *t)
     }
 }
 
-static uint64_t commonest(const struct tally *t)
+static uint64_t most_frequent(const struct tally *t)
 {
     uint32_t best = 0;
     for (uint32_t k = 1; k < t->count; k++)
@@ -212,36 +214,36 @@ static uint64_t commonest(const struct tally *t)
     return t->count > 0 ? t->map[best] : 0;
 }
 
-static uint64_t commonest_of_line(const struct pairs *s, uint32_t line)
+static uint64_t most_frequent_in_line(const struct pairs *s, uint32_t line)
 {
     struct tally t = {.count = 0};
     tally_line(s, line, &t);
-    return commonest(&t);
+    return most_frequent(&t);
 }
 
-static uint64_t commonest_of_all(const struct pairs *s)
+static uint64_t most_frequent_of_all(const struct pairs *s)
 {
     struct tally t = {.count = 0};
     for (uint32_t line = first_out(s); line < s->count; line++)
         tally_line(s, line, &t);
-    return commonest(&t);
+    return most_frequent(&t);
 }
 
-static uint32_t odd_in_line(const struct pairs *s, uint32_t line, uint64_t usual)
+static uint32_t exceptions_in_line(const struct pairs *s, uint32_t line, uint64_t usual)
 {
-    uint32_t odd = 0;
+    uint32_t exceptions = 0;
     for (uint32_t i = s->by_in ? first_out(s) : 0; i < s->count; i++)
-        odd += want_of(s, line, i) != usual;
-    return odd;
+        exceptions += want_of(s, line, i) != usual;
+    return exceptions;
 }
 
-/* Writes after that for all pairs. */
+/* The number of writes after the one for all pairs. */
 static uint32_t cost(const struct pairs *s, uint64_t base)
 {
     uint32_t writes = 0;
     for (uint32_t line = s->by_in ? 0 : first_out(s); line < s->count; line++) {
-        uint64_t usual = commonest_of_line(s, line);
-        writes += (usual != base) + odd_in_line(s, line, usual);
+        uint64_t usual = most_frequent_in_line(s, line);
+        writes += (usual != base) + exceptions_in_line(s, line, usual);
     }
     return writes;
 }
@@ -282,14 +284,14 @@ static int add_differing(const struct pairs *s, const struct sink *to)
 
 static int add_line(const struct pairs *s, const struct sink *to, uint32_t line, uint64_t base)
 {
-    uint64_t usual = commonest_of_line(s, line);
+    uint64_t usual = most_frequent_in_line(s, line);
     uint32_t mod = s->by_in ? MOD_ALL_OUT | (uint32_t)s->num[line] << 8 : MOD_ALL_IN | s->num[line];
     return usual != base ? add_map(s, to, mod, usual) : FAB_OK;
 }
 
-static int add_odd(const struct pairs *s, const struct sink *to, uint32_t line)
+static int add_exceptions(const struct pairs *s, const struct sink *to, uint32_t line)
 {
-    uint64_t usual = commonest_of_line(s, line);
+    uint64_t usual = most_frequent_in_line(s, line);
     int ret = FAB_OK;
     for (uint32_t i = s->by_in ? first_out(s) : 0; i < s->count && ret == FAB_OK; i++) {
         uint64_t map = want_of(s, line, i);
@@ -300,33 +302,34 @@ static int add_odd(const struct pairs *s, const struct sink *to, uint32_t line)
 }
 
 static int add_lines(const struct pairs *s, const struct sink *to, uint64_t base,
-                     enum fab_plan_vl_scope reach)
+                     enum fab_plan_vl_scope scope)
 {
     int ret = FAB_OK;
-    if (reach == FAB_PLAN_VL_ALL)
+    if (scope == FAB_PLAN_VL_ALL)
         return add_map(s, to, MOD_ALL_IN | MOD_ALL_OUT, base);
     for (uint32_t line = s->by_in ? 0 : first_out(s); line < s->count && ret == FAB_OK; line++)
-        ret = reach == FAB_PLAN_VL_LINE ? add_line(s, to, line, base) : add_odd(s, to, line);
+        ret = scope == FAB_PLAN_VL_LINE ? add_line(s, to, line, base) : add_exceptions(s, to, line);
     return ret;
 }
 
-/* Pair by pair, or all anew, the widest first. */
-static int add_tables(struct pairs *s, const struct sink *to, enum fab_plan_vl_scope reach)
+/* Writes pair by pair, or everything anew with the widest scope first, whichever takes fewer
+ * writes. */
+static int add_tables(struct pairs *s, const struct sink *to, enum fab_plan_vl_scope scope)
 {
     bool optimized = (s->in->fabric->switches[s->sw].optimized_sl2vl & OPTIMIZED) != 0;
-    uint32_t few = count_differing(s);
-    if (few == 0)
+    uint32_t differing = count_differing(s);
+    if (differing == 0)
         return FAB_OK;
     if (!optimized)
-        return reach == FAB_PLAN_VL_PAIR ? add_differing(s, to) : FAB_OK;
-    uint64_t base = commonest_of_all(s);
+        return scope == FAB_PLAN_VL_PAIR ? add_differing(s, to) : FAB_OK;
+    uint64_t base = most_frequent_of_all(s);
     uint32_t by_out = cost(s, base);
     s->by_in = true;
     uint32_t by_in = cost(s, base);
     s->by_in = by_in < by_out;
-    if (few <= 1 + (s->by_in ? by_in : by_out))
-        return reach == FAB_PLAN_VL_PAIR ? add_differing(s, to) : FAB_OK;
-    return add_lines(s, to, base, reach);
+    if (differing <= 1 + (s->by_in ? by_in : by_out))
+        return scope == FAB_PLAN_VL_PAIR ? add_differing(s, to) : FAB_OK;
+    return add_lines(s, to, base, scope);
 }
 
 int fab_plan_vlarb_writes_of_switch(const struct fab_plan_input *in, uint32_t sw,
@@ -337,34 +340,35 @@ int fab_plan_vlarb_writes_of_switch(const struct fab_plan_input *in, uint32_t sw
     for (uint32_t num = 1; num <= node->num_ports && !nothing_to_do(in) && ret == FAB_OK; num++) {
         uint32_t port = node->first_port + num;
         if (is_live(in->fabric, port))
-            ret = add_vlarb(in, port, held_of(in, port), add, ctx);
+            ret = add_vlarb(in, port, observed_of(in, port), add, ctx);
     }
     return ret;
 }
 
 int fab_plan_vl_writes_of_switch(const struct fab_plan_input *in, uint32_t sw,
-                                 enum fab_plan_vl_scope reach, fab_plan_add_op *add, void *ctx)
+                                 enum fab_plan_vl_scope scope, fab_plan_add_op *add, void *ctx)
 {
     const struct sink to = {add, ctx};
     struct pairs s;
     if (nothing_to_do(in) || !find_pairs(in, sw, &s))
         return FAB_OK;
-    return add_tables(&s, &to, reach);
+    return add_tables(&s, &to, scope);
 }
 
-/* An adapter whose port is Init may have been reset: what it holds is not known. */
+/* A port in state Init may belong to an adapter that was reset: then its tables are unknown. */
 int fab_plan_vl_writes_of_endport(const struct fab_plan_input *in, uint32_t port,
                                   fab_plan_add_op *add, void *ctx)
 {
     const struct fab_port *p = &in->fabric->ports[port];
     const bool many = fab_target_vls_multiple(&in->target->vls),
-               fresh = p->info.port_state == FAB_STATE_INIT;
+               is_init = p->info.port_state == FAB_STATE_INIT;
     if (nothing_to_do(in) || !is_live(in->fabric, port))
         return FAB_OK;
-    struct fab_observed_vl_port now = fresh ? (struct fab_observed_vl_port){0} : held_of(in, port);
+    struct fab_observed_vl_port now =
+        is_init ? (struct fab_observed_vl_port){0} : observed_of(in, port);
     uint64_t map = fab_target_sl2vl(in->fabric, in->policy, &in->target->vls, port, port);
     bool wrong =
-        now.vls == 0 ? many : fab_target_sl2vl_pack(in->observed->lanes.vl[0][0], now.vls) != map;
+        now.vls == 0 ? many : fab_target_sl2vl_pack(in->observed->vls.vl[0][0], now.vls) != map;
     int ret = add_vlarb(in, port, now, add, ctx);
     if (ret == FAB_OK && wrong && (p->info.cap_mask & CAP_SL_MAPPING) != 0)
         ret = add(ctx, (struct fab_plan_op){
@@ -372,12 +376,12 @@ int fab_plan_vl_writes_of_endport(const struct fab_plan_input *in, uint32_t port
     return ret;
 }
 
-/* ---- what is known --------------------------------------------------------------------------- */
+/* ---- what devices are known to hold ---------------------------------------------------------- */
 
 void fab_plan_vls_begin(const struct fab_plan_input *in, const struct fab_plan *plan,
                         struct fab_observed *o)
 {
-    if (o->lanes.port == NULL)
+    if (o->vls.port == NULL)
         return;
     for (uint32_t i = 0; i < plan->stage_start[FAB_STAGE_COUNT]; i++) {
         const struct fab_plan_op *op = &plan->ops[i];
@@ -388,12 +392,12 @@ void fab_plan_vls_begin(const struct fab_plan_input *in, const struct fab_plan *
 
 static void forget_all(struct fab_observed *o)
 {
-    free(o->lanes.port);
-    free(o->lanes.arb);
-    o->lanes = (struct fab_observed_vls){0};
+    free(o->vls.port);
+    free(o->vls.arb);
+    o->vls = (struct fab_observed_vls){0};
 }
 
-/* *ret: its number + 1 among those that ports hold. NOMEM. */
+/* *ret: the position + 1 of `arb` among the known tables; 0: there are too many. Returns NOMEM. */
 static int number_of(struct fab_observed_vls *held, const struct fab_arb *arb, uint16_t *ret)
 {
     size_t i = 0;
@@ -411,7 +415,7 @@ static int number_of(struct fab_observed_vls *held, const struct fab_arb *arb, u
     return FAB_OK;
 }
 
-/* Those that nobody holds any more are forgotten when there are many. */
+/* Forgets all tables when there are very many: most belong to no port any more. */
 static void tidy_arbs(struct fab_observed_vls *held)
 {
     if (held->arbs < ARBS_MANY)
@@ -447,7 +451,7 @@ static int note_ports(const struct fab_plan_input *in, struct fab_observed_vls *
 int fab_plan_vls_done(const struct fab_plan_input *in, struct fab_observed *o)
 {
     const struct fab_fabric *f = in->fabric;
-    struct fab_observed_vls *held = &o->lanes;
+    struct fab_observed_vls *held = &o->vls;
     if (!fab_target_vls_multiple(&in->target->vls) || held->ports != f->port_count)
         forget_all(o);
     if (!fab_target_vls_multiple(&in->target->vls))

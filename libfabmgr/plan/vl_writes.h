@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which SLtoVLMappingTables are written, and how. Private to the room. */
+/* Which SLtoVLMappingTables and VLArbitrationTables are written. Private to the room. */
 #ifndef LIBFABMGR_PLAN_VL_WRITES_H
 #define LIBFABMGR_PLAN_VL_WRITES_H
 
 #include "libfabmgr/plan/plan.h"
 
-/* What a write is good for: all pairs of ports of a switch, a line of them (with one port as in or
- * as out port), one pair. Each is written over by the next. */
+/* How many tables one write sets: those of all pairs of ports of a switch, of all pairs with one
+ * in port or one out port (a line), or of one pair. Later writes override earlier ones. */
 enum fab_plan_vl_scope { FAB_PLAN_VL_ALL, FAB_PLAN_VL_LINE, FAB_PLAN_VL_PAIR };
 typedef int fab_plan_add_op(void *ctx, struct fab_plan_op op);
 
-/* VL arbitration of the ports of a switch. NOMEM, or what add() returns. */
+/* Adds the writes of VL arbitration of a switch's ports. Returns NOMEM, or what add() returns. */
 int fab_plan_vlarb_writes_of_switch(const struct fab_plan_input *in, uint32_t sw,
                                     fab_plan_add_op *add, void *ctx);
-/* The writes of this reach that a switch needs. NOMEM, or what add() returns. */
+/* Adds the SL-to-VL writes of this scope that a switch needs. Returns NOMEM, or what add()
+ * returns. */
 int fab_plan_vl_writes_of_switch(const struct fab_plan_input *in, uint32_t sw,
                                  enum fab_plan_vl_scope reach, fab_plan_add_op *add, void *ctx);
-/* Those of a port of an adapter or router. */
+/* The same, and VL arbitration, for a port of an adapter or router. */
 int fab_plan_vl_writes_of_endport(const struct fab_plan_input *in, uint32_t port,
                                   fab_plan_add_op *add, void *ctx);
 

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The lanes of all traffic classes. An engine that needs k lanes and n SLs for one kind of traffic
- * gets them once a class:
+ * The VLs of all traffic classes. An engine that needs k VLs and n SLs for one kind of traffic
+ * gets them once for each class:
  *
- *     SL = block * n + the engine's SL        VL = set * k + the engine's lane
+ *     SL = block * n + the engine's SL        VL = set * k + the engine's VL
  *
- * Blocks and sets are handed out in the order of the classes; a class that asks for an SL gets the
- * block that begins with it. Where there are not enough, later ones share: with too few VLs, lanes
- * (never those of the default class, as long as there are others); with too few SLs, everything.
- * SLs of no block go as those of the default class.
+ * Blocks and sets are assigned in the order of the classes; a class that asks for an SL gets the
+ * block that begins with it. If there are not enough, later classes share. With too few VLs they
+ * share VLs (those of the default class only if there are no others); with too few SLs they share
+ * everything. SLs of no block use the VLs of the default class.
  *
- * Whatever classes there are, a VL modulo k is the lane that the engine meant, and an SL modulo n
- * the engine's SL. So a cycle among the channels of all classes, or of old ones and new ones while
- * tables are being changed, would be a cycle among those of the engine, when VLs are read modulo
- * k. libfabmgr/verify proves each result nevertheless, from the tables alone.
+ * Whatever the classes are, a VL modulo k is the engine's VL, and an SL modulo n the engine's SL.
+ * So a cycle among the channels of all classes, or of old and new ones while tables change, would
+ * be a cycle of the engine's channels when VLs are taken modulo k. libfabmgr/verify proves each
+ * result nevertheless, from the tables alone.
  */
 #include <stdio.h>
 #include <string.h>
@@ -27,11 +27,11 @@ struct draft {
     const struct fab_classes *c;
     struct fab_vls *v;
     struct fab_qos_report *report;
-    uint8_t lanes, sls; /* of the engine */
+    uint8_t lanes, sls; /* VLs and SLs that the engine needs */
     uint8_t blocks, sets;
-    uint8_t block[FAB_SLS];  /* of each class */
-    uint8_t owner[FAB_SLS];  /* the class that a block was handed out to first, or NONE */
-    uint8_t set_of[FAB_SLS]; /* of each block */
+    uint8_t block[FAB_SLS];  /* the block of each class */
+    uint8_t owner[FAB_SLS];  /* the class that got a block first, or NONE */
+    uint8_t set_of[FAB_SLS]; /* the set of each block */
 };
 
 static void note(struct draft *d, enum fab_qos_kind kind, unsigned class, unsigned other)
@@ -46,7 +46,7 @@ static void note(struct draft *d, enum fab_qos_kind kind, unsigned class, unsign
 
 /* ---- SLs ------------------------------------------------------------------------------------- */
 
-static bool has_wish(const struct draft *d, unsigned class)
+static bool can_have_wish(const struct draft *d, unsigned class)
 {
     uint8_t sl = d->c->class[class].sl;
     return sl != FAB_CLASS_NO_SL && sl % d->sls == 0 && sl / d->sls < d->blocks;
@@ -59,8 +59,8 @@ static void take_block(struct draft *d, unsigned class, uint8_t block)
         d->owner[block] = (uint8_t) class;
 }
 
-/* The class that asked for the same SL before, or NONE. */
-static uint8_t twin_of(const struct draft *d, unsigned class)
+/* The earlier class that asks for the same SL, or NONE. */
+static uint8_t same_sl_class(const struct draft *d, unsigned class)
 {
     for (uint8_t i = 0; i < class; i++)
         if (d->c->class[class].sl != FAB_CLASS_NO_SL &&
@@ -79,9 +79,9 @@ static uint8_t free_block(const struct draft *d)
 
 static void find_block(struct draft *d, unsigned class)
 {
-    uint8_t twin = twin_of(d, class), block = free_block(d);
-    if (twin != NONE) {
-        take_block(d, class, d->block[twin]);
+    uint8_t same = same_sl_class(d, class), block = free_block(d);
+    if (same != NONE) {
+        take_block(d, class, d->block[same]);
     } else if (block != NONE) {
         take_block(d, class, block);
         if (d->c->class[class].sl != FAB_CLASS_NO_SL)
@@ -97,16 +97,16 @@ static void find_blocks(struct draft *d)
     memset(d->owner, NONE, sizeof(d->owner));
     take_block(d, 0, 0);
     for (unsigned i = 1; i < d->c->count; i++)
-        if (has_wish(d, i))
+        if (can_have_wish(d, i))
             take_block(d, i, (uint8_t)(d->c->class[i].sl / d->sls));
     for (unsigned i = 1; i < d->c->count; i++)
-        if (!has_wish(d, i))
+        if (!can_have_wish(d, i))
             find_block(d, i);
 }
 
-/* ---- lanes ----------------------------------------------------------------------------------- */
+/* ---- virtual lanes --------------------------------------------------------------------------- */
 
-/* Blocks in the order of the classes, that sets stay when a class is added behind others. */
+/* Goes by the order of classes, so that sets do not change when a class is added behind others. */
 static void find_sets(struct draft *d)
 {
     uint8_t next = 0, most = d->sets;
@@ -137,7 +137,7 @@ static void map_sl(struct draft *d, const struct fab_vls *engine, uint8_t sl)
             d->v->vl[in][out][sl] = (uint8_t)(set * d->lanes + engine->vl[in][out][meant]);
 }
 
-/* As the operator has it, where packets may go by any lane. */
+/* The operator's mapping, where packets may use any VL. */
 static void map_given(struct draft *d, uint8_t vls)
 {
     uint8_t most = 0;
@@ -154,7 +154,8 @@ static void map_given(struct draft *d, uint8_t vls)
         d->v->lane_set[i] = d->v->vl[0][0][d->v->sl[i][0]];
 }
 
-/* A class whose SL is dropped cannot be. */
+/* True if the operator's mapping can be used: it drops no class, and routing needs a single VL and
+ * SL. */
 static bool fits_given(const struct draft *d)
 {
     for (unsigned i = 0; i < d->c->count; i++)
@@ -217,28 +218,29 @@ void fab_qos_note_text(const struct fab_classes *c, const struct fab_qos_report 
     const char *name = c->class[n->class].name, *other = c->class[n->other].name;
     switch (n->kind) {
     case FAB_QOS_SHARED_VLS:
-        snprintf(text, len,
-                 "class %s goes by the lanes of class %s: routing needs %u, and there are VLs for "
-                 "%u classes. Have fewer classes, raise subnet.max_vls if the devices have more, "
-                 "or take an engine that needs fewer lanes",
-                 name, other, r->lanes, r->sets);
+        snprintf(
+            text, len,
+            "class %s shares the VLs of class %s: routing needs %u VLs for each class, and the "
+            "links have VLs for %u classes; use fewer classes, raise subnet.max_vls if the "
+            "devices have more VLs, or choose an engine that needs fewer",
+            name, other, r->lanes, r->sets);
         return;
     case FAB_QOS_SHARED_SLS:
         snprintf(text, len,
-                 "class %s is one with class %s: routing needs %u SLs for each of them, and there "
-                 "are 16. Have fewer classes, or take an engine that needs fewer SLs",
+                 "class %s shares the SLs of class %s: routing needs %u SLs for each class, and "
+                 "there are 16; use fewer classes, or choose an engine that needs fewer SLs",
                  name, other, r->sls);
         return;
     case FAB_QOS_OTHER_SL:
         snprintf(text, len,
-                 "class %s has SLs from %u on instead of %u: routing needs %u SLs for each, so it "
-                 "can have one that is a multiple of that",
+                 "class %s has SLs from %u on instead of %u: routing needs %u SLs for each class, "
+                 "so the first must be a multiple of that",
                  name, n->sl, c->class[n->class].sl, r->sls);
         return;
     case FAB_QOS_NO_MAP:
         snprintf(text, len,
-                 "qos.sl2vl is not used: routing needs %u lanes and %u SLs and lays them out "
-                 "itself, or an SL of a class would be dropped",
+                 "qos.sl2vl is not used: routing needs %u VLs and %u SLs and maps them itself, or "
+                 "qos.sl2vl would drop an SL of a class",
                  r->lanes, r->sls);
         return;
     }
@@ -254,6 +256,6 @@ uint32_t fab_qos_guarantee(const struct fab_fabric *f, const struct fab_policy *
     for (uint8_t i = 0; i < v->levels; i++)
         others |= fab_target_class_vls(f, p, v, port, i);
     if (!fab_target_arb(f, p, v, port, NULL, &arb))
-        return 0; /* one lane: nobody is told how to share it */
+        return 0; /* one VL: there is no arbitration */
     return fab_target_arb_guarantee(&arb, mine, others, fab_target_mtu(f, p, port));
 }

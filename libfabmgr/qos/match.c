@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which class a path belongs to: the first rule that fits it. Who is in which group of ports is
- * found once for a fabric, as one bit a group, so that a question costs a few comparisons a rule.
+ * The class of a path: that of the first rule that matches. The groups of all ports are computed
+ * once for a fabric, as one bit a group, so that a query costs a few comparisons a rule.
  *
- * Where no rule says anything, the SL of its partition does (sl= in partitions.conf), if there is a
- * class that asks for this SL.
+ * If no rule matches, the SL of the path's partition decides (sl= in partitions.conf), if a class
+ * asks for that SL.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,13 +15,13 @@
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
-struct crowd {
+struct membership {
     const struct fab_fabric *f;
     const struct fab_policy *p;
     const struct fab_pkeys *pkeys;
 };
 
-static bool is_member(const struct crowd *c, uint32_t port, uint64_t first, uint64_t last)
+static bool is_member(const struct membership *c, uint32_t port, uint64_t first, uint64_t last)
 {
     uint32_t count;
     const uint16_t *key = fab_target_pkeys_table_or_default(c->pkeys, port, &count);
@@ -33,7 +33,7 @@ static bool is_member(const struct crowd *c, uint32_t port, uint64_t first, uint
     return false;
 }
 
-static bool in_partition(const struct crowd *c, uint32_t port, const char *name)
+static bool in_partition(const struct membership *c, uint32_t port, const char *name)
 {
     const struct fab_partitions *all = c->p->partitions;
     for (size_t i = 0; all != NULL && i < all->partitions; i++)
@@ -42,7 +42,7 @@ static bool in_partition(const struct crowd *c, uint32_t port, const char *name)
     return false;
 }
 
-static bool in_other(const struct crowd *c, uint32_t port, const char *name)
+static bool in_other(const struct membership *c, uint32_t port, const char *name)
 {
     const struct fab_partitions *all = c->p->partitions;
     for (size_t i = 0; all != NULL && i < all->groups; i++) {
@@ -54,7 +54,7 @@ static bool in_other(const struct crowd *c, uint32_t port, const char *name)
     return false;
 }
 
-static bool is_in(const struct crowd *c, uint32_t port, const struct fab_class_member *m)
+static bool is_in(const struct membership *c, uint32_t port, const struct fab_class_member *m)
 {
     uint64_t guid = c->f->ports[port].guid;
     switch (m->kind) {
@@ -77,7 +77,7 @@ static bool is_in(const struct crowd *c, uint32_t port, const struct fab_class_m
     return false;
 }
 
-static uint64_t groups_of(const struct crowd *c, uint32_t port)
+static uint64_t groups_of(const struct membership *c, uint32_t port)
 {
     const struct fab_classes *classes = c->p->classes;
     uint64_t groups = 0;
@@ -90,7 +90,7 @@ static uint64_t groups_of(const struct crowd *c, uint32_t port)
 int fab_qos_matcher_init(struct fab_qos_matcher *m, const struct fab_fabric *f,
                          const struct fab_policy *p, const struct fab_pkeys *pkeys)
 {
-    const struct crowd crowd = {f, p, pkeys};
+    const struct membership membership = {f, p, pkeys};
     struct fab_qos_matcher made = {.classes = p->classes, .partitions = p->partitions};
     if (p->classes != NULL && p->classes->groups > 0) {
         made.groups = calloc((size_t)f->port_count + 1, sizeof(*made.groups));
@@ -99,7 +99,7 @@ int fab_qos_matcher_init(struct fab_qos_matcher *m, const struct fab_fabric *f,
         made.ports = f->port_count;
         for (uint32_t port = 0; port < f->port_count; port++)
             if (fab_fabric_port_has_lid(f, port))
-                made.groups[port] = groups_of(&crowd, port);
+                made.groups[port] = groups_of(&membership, port);
     }
     *m = made;
     return FAB_OK;

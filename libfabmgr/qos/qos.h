@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Traffic classes on a fabric: which SLs and lanes each has, beside those that routing needs; and
- * which class a path belongs to.
+ * Traffic classes on a fabric: the SLs and VLs that each has in addition to those that routing
+ * needs, and the class that a path belongs to.
  */
 #ifndef LIBFABMGR_QOS_QOS_H
 #define LIBFABMGR_QOS_QOS_H
@@ -13,48 +13,49 @@
 #include "libfabmgr/policy/policy.h"
 #include "libfabmgr/target/target.h"
 
-/* ---- lanes ----------------------------------------------------------------------------------- */
+/* ---- virtual lanes --------------------------------------------------------------------------- */
 
-/* What an operator should know of it, with a number from 0 on. */
+/* What an operator should know about the result. The report numbers its notes from 0. */
 enum fab_qos_kind {
-    FAB_QOS_SHARED_VLS, /* there are too few VLs: the class goes by the lanes of another */
-    FAB_QOS_SHARED_SLS, /* too few SLs: the class is one with another */
-    FAB_QOS_OTHER_SL,   /* it cannot have the SL that was asked for */
-    FAB_QOS_NO_MAP      /* the operator's mapping of SLs was not used: routing needs lanes */
+    FAB_QOS_SHARED_VLS, /* there are too few VLs: the class shares the VLs of another */
+    FAB_QOS_SHARED_SLS, /* there are too few SLs: the class shares the SLs of another */
+    FAB_QOS_OTHER_SL,   /* the class cannot have the SL that it asks for */
+    FAB_QOS_NO_MAP      /* the operator's mapping of SLs to VLs is not used, because routing
+                           needs VLs */
 };
 struct fab_qos_note {
     enum fab_qos_kind kind;
-    uint8_t class, other; /* numbers of classes */
-    uint8_t sl;           /* OTHER_SL: the first it has */
+    uint8_t class, other; /* class numbers */
+    uint8_t sl;           /* OTHER_SL: the first SL that it has */
 };
 struct fab_qos_report {
     struct fab_qos_note note[2 * FAB_CLASSES_MAX + 1];
     unsigned notes;
-    uint8_t lanes; /* the engine's, */
-    uint8_t sls;   /* its SLs, */
-    uint8_t sets;  /* and how many times its lanes are there */
+    uint8_t lanes; /* the VLs that the engine needs, */
+    uint8_t sls;   /* the SLs that it needs, */
+    uint8_t sets;  /* and how many sets of its VLs exist */
 };
-/* Makes of the lanes that an engine needs (`v`, as it returned them) those of all classes, where
- * there are `vls` data VLs on every cable between switches. Classes have lanes of their own as far
- * as there are any, in the order of the policy, and the default class always those that it would
- * have alone. With no more classes than the default one nothing happens. RANGE: more lanes than
- * `vls` are needed by the engine alone, or v is none of an engine; then nothing happens, too. */
+/* Extends the VLs that an engine needs (`v`, as it returned them) to those of all classes, if
+ * every ISL has `vls` data VLs. Classes get VLs of their own as far as there are any, in the order
+ * of the policy; the default class always keeps those that it would have alone. With the default
+ * class only, nothing changes. Returns RANGE if the engine alone needs more than `vls` VLs, or v
+ * is not an engine's; then nothing changes, either. */
 int fab_qos_compose(const struct fab_classes *c, uint8_t vls, struct fab_vls *v,
                     struct fab_qos_report *ret_report);
-/* A note as a sentence. */
+/* Writes a note as a sentence. */
 void fab_qos_note_text(const struct fab_classes *c, const struct fab_qos_report *r, unsigned note,
                        char *text, size_t len);
-/* What class `level` is guaranteed of the cable of a port by its tables, per mille, when all others
- * have packets of the cable's MTU to send; 1000 with no others. */
+/* The share of a port's bandwidth, in per mille, that its VL arbitration guarantees to class
+ * `level` if all other classes have packets of the link's MTU to send; 1000 with a single class. */
 uint32_t fab_qos_guarantee(const struct fab_fabric *f, const struct fab_policy *p,
                            const struct fab_vls *v, uint32_t port, uint8_t level);
 
-/* ---- whose path ------------------------------------------------------------------------------ */
+/* ---- the class of a path --------------------------------------------------------------------- */
 
-/* Who is in which group, of one fabric: for many questions. */
+/* The groups of all ports of one fabric, computed once for many queries. */
 struct fab_qos_matcher {
-    const struct fab_classes *classes; /* borrowed; NULL: all is class 0 */
-    uint64_t *groups;                  /* [ports] a bit each; NULL: no rule is about ends */
+    const struct fab_classes *classes; /* borrowed; NULL: every path is class 0 */
+    uint64_t *groups;                  /* [ports] one bit a group; NULL: no rule selects ports */
     uint32_t ports;
     const struct fab_partitions *partitions; /* borrowed */
 };
@@ -65,11 +66,11 @@ struct fab_qos_path {
     uint16_t qos_class;
     uint64_t service;
 };
-/* pkeys: who is in which partition. NOMEM. */
+/* pkeys: the members of each partition. Returns NOMEM. */
 int fab_qos_matcher_init(struct fab_qos_matcher *m, const struct fab_fabric *f,
                          const struct fab_policy *p, const struct fab_pkeys *pkeys);
 void fab_qos_matcher_fini(struct fab_qos_matcher *m);
-/* The number of the class; -1: nobody said anything about it (it is class 0 then). */
+/* The number of the class; -1: no rule applies (the path is then class 0). */
 int fab_qos_match(const struct fab_qos_matcher *m, const struct fab_qos_path *path);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Views: made by the loop thread when something new stands, held by readers for as long as they
- * like. All that a view points to is sealed, so that holding a reference is all the locking there
- * is.
+ * Views: the loop thread makes one when new state is complete, and readers hold it as long as they
+ * like. Everything that a view points to is sealed, so a reference is all the locking that is
+ * needed.
  */
 #include "libfabmgr/view/view.h"
 

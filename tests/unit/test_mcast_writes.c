@@ -123,13 +123,13 @@ START_TEST(nothing_goes_in_circles_on_the_way)
 END_TEST
 
 /* Of one that takes no writes nobody expects that it knows what is new; the rest goes on. */
-START_TEST(nothing_new_leads_into_a_silent_switch)
+START_TEST(nothing_new_leads_into_a_unresponsive_switch)
 {
-    uint64_t seed = test_seed("nothing_new_leads_into_a_silent_switch", 4);
+    uint64_t seed = test_seed("nothing_new_leads_into_a_unresponsive_switch", 4);
     struct world w;
     struct fab_blocks held = {0};
     world_init(&w, leaf_spine(4, 2, 2), seed);
-    uint64_t *silent = fab_base_bits_new(w.now->switch_count), groups[FAB_MFT_GROUPS / 64];
+    uint64_t *unresponsive = fab_base_bits_new(w.now->switch_count), groups[FAB_MFT_GROUPS / 64];
     memset(groups, 0xff, sizeof(groups));
     for (uint32_t end = 0; end < w.ends; end++)
         join(&w, end, 0, 1);
@@ -137,10 +137,10 @@ START_TEST(nothing_new_leads_into_a_silent_switch)
     const struct fab_plan_mft_input in = {.net = fab_mcast_trees_net(w.trees),
                                           .want = fab_mcast_trees_tables(w.trees),
                                           .held = &held,
-                                          .silent = silent,
+                                          .unresponsive = unresponsive,
                                           .groups = groups};
     struct fab_plan_mft plan;
-    fab_base_bits_set(silent, 0);
+    fab_base_bits_set(unresponsive, 0);
     ck_assert_int_eq(fab_plan_mft_make(&in, &plan), FAB_OK); /* it holds what it shall */
     ck_assert_uint_eq(plan.stage[FAB_MFT_FIRST].count + plan.stage[FAB_MFT_SECOND].count, 0);
     fab_plan_mft_fini(&plan);
@@ -163,7 +163,7 @@ START_TEST(nothing_new_leads_into_a_silent_switch)
                     1,
                 0);
     }
-    free(silent);
+    free(unresponsive);
     fab_target_blocks_fini(&held);
     world_fini(&w);
 }
@@ -175,7 +175,7 @@ int main(void)
     TCase *tcase = tcase_create("writes");
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, nothing_goes_in_circles_on_the_way);
-    tcase_add_test(tcase, nothing_new_leads_into_a_silent_switch);
+    tcase_add_test(tcase, nothing_new_leads_into_a_unresponsive_switch);
     suite_add_tcase(suite, tcase);
     return test_run(suite);
 }

@@ -239,10 +239,10 @@ START_TEST(a_full_table_is_reported)
         len += (size_t)sprintf(text + len, "%u: %s;", i, guid_of(&w, 1));
     struct fab_partition_report r = want(&w, text, false);
     apply(&w);
-    ck_assert_uint_eq(r.troubles, 2);
+    ck_assert_uint_eq(r.overflows, 2);
     uint32_t guard = w.f->ports[host(&w, 1)].peer;
     for (size_t i = 0; i < 2; i++) {
-        const struct fab_partition_overflow *t = &r.trouble[i];
+        const struct fab_partition_overflow *t = &r.overflow[i];
         ck_assert(t->port == guard || t->port == host(&w, 1));
         ck_assert_uint_eq(t->wanted, ROOM + 1);
         ck_assert_uint_eq(t->room, t->port == guard ? 32 : ROOM);

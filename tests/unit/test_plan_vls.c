@@ -226,7 +226,7 @@ START_TEST(one_lane_needs_no_write)
 {
     struct world w = world_of(fat_tree(8, 2, 1), 1);
     ck_assert_uint_eq(carry_out(&w), 0);
-    ck_assert_ptr_null(w.known.lanes.port);
+    ck_assert_ptr_null(w.known.vls.port);
     world_fini(&w);
 }
 END_TEST
@@ -254,7 +254,7 @@ START_TEST(engines_change)
         for (unsigned i = 0; i < 40; i++) {
             enum kind kind = (enum kind)fab_base_prng_below(&prng, 5);
             uint8_t count = (uint8_t)(kind == ONE_LANE ? 1 : 2 + fab_base_prng_below(&prng, 3));
-            bool was_known = w.known.lanes.port != NULL;
+            bool was_known = w.known.vls.port != NULL;
             set_lanes(&w, kind, count);
             uint32_t writes = carry_out(&w);
             if (count > 1 || was_known)
@@ -389,12 +389,12 @@ START_TEST(knowledge_moves_with_the_nodes)
     ck_assert_int_eq(fab_fabric_builder_remove_node(b, 1), FAB_OK);
     struct fab_fabric *now = sealed(b);
     ck_assert_int_eq(fab_plan_observed_remap(&w.known, w.f, now, w.t->lids.top, &moved), FAB_OK);
-    ck_assert_uint_eq(moved.lanes.ports, now->port_count);
+    ck_assert_uint_eq(moved.vls.ports, now->port_count);
     for (uint32_t node = 0; node < now->node_count; node++) {
         uint32_t was = fab_fabric_node_by_guid(w.f, now->nodes[node].guid);
-        ck_assert_int_eq(memcmp(moved.lanes.port + now->nodes[node].first_port,
-                                w.known.lanes.port + w.f->nodes[was].first_port,
-                                (now->nodes[node].num_ports + 1u) * sizeof(*moved.lanes.port)),
+        ck_assert_int_eq(memcmp(moved.vls.port + now->nodes[node].first_port,
+                                w.known.vls.port + w.f->nodes[was].first_port,
+                                (now->nodes[node].num_ports + 1u) * sizeof(*moved.vls.port)),
                          0);
     }
     fab_plan_observed_fini(&moved);

@@ -90,8 +90,8 @@ static bool finished(const struct sm *s)
 static void tell(struct sm *s, const struct fab_partition_report *r)
 {
     const struct fab_fabric *f = s->model.fabric;
-    for (size_t i = 0; i < r->troubles && i < FAB_PARTITION_OVERFLOWS; i++) {
-        const struct fab_partition_overflow *t = &r->trouble[i];
+    for (size_t i = 0; i < r->overflows && i < FAB_PARTITION_OVERFLOWS; i++) {
+        const struct fab_partition_overflow *t = &r->overflow[i];
         char name[SM_PLACE_LEN];
         sm_port_name(f, t->port, name);
         bool guards =
@@ -99,9 +99,9 @@ static void tell(struct sm *s, const struct fab_partition_report *r)
         event_emit(s->in.bus, pkey_table_full, .subject = name, .wanted = t->wanted,
                    .room = t->room, .enforces = guards);
     }
-    if (r->troubles > FAB_PARTITION_OVERFLOWS)
+    if (r->overflows > FAB_PARTITION_OVERFLOWS)
         event_emit(s->in.bus, pkey_tables_full, .subject = "fabric",
-                   .ports = r->troubles - FAB_PARTITION_OVERFLOWS);
+                   .ports = r->overflows - FAB_PARTITION_OVERFLOWS);
 }
 
 /* Of a switch that was told, and reads as before. */

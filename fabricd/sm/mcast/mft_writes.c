@@ -86,7 +86,7 @@ static int make_plan(struct sm_multicast *m)
     const struct fab_plan_mft_input in = {.net = net_of(m),
                                           .want = fab_mcast_trees_tables(m->groups->trees),
                                           .held = &m->held,
-                                          .silent = m->unresponsives ? m->unresponsive : NULL,
+                                          .unresponsive = m->unresponsives ? m->unresponsive : NULL,
                                           .groups = m->open};
     fab_mcast_trees_take_changed(m->groups->trees, m->open);
     int r = fab_plan_mft_make(&in, &m->plan);
