@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * CPU times of multicast following the fabric: `bench_mcast [radix] [groups]`, 36 (11,664 hosts)
- * and one group without arguments; with nobody joined, and with every host in every group. What
- * fabricd does on its loop after a look or a repair: what switches hold moves, the trees follow,
- * and the writes are planned. Not part of `make check`; prints, judges nothing.
+ * CPU times of adapting multicast to the fabric: `bench_mcast [radix] [groups]`, without arguments
+ * 36 (11,664 hosts) and one group; with no member, and with every host in every group. It does
+ * what fabricd does on its loop after a sweep or a repair: the knowledge of the switches' tables
+ * is carried over, the trees are updated, and the writes are planned. Not part of `make check`; it
+ * only prints.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,7 +69,7 @@ struct state {
     struct fab_blocks held;
 };
 
-/* All that is read or written is held afterwards. */
+/* Carries out a plan: the switches hold afterwards what was read or written. */
 static void carry_out(struct state *s, const struct fab_plan_mft *p)
 {
     static const uint16_t zeros[FAB_BLOCK_ENTRIES];
@@ -138,7 +139,7 @@ static void show(const char *what, const struct spent *w)
 
 static void changes(struct state *s, const struct fab_fabric *f)
 {
-    struct spent same = {0}, cable = {0}, mended = {0}, leaf = {0}, back = {0};
+    struct spent same = {0}, link = {0}, restored = {0}, leaf = {0}, back = {0};
     for (unsigned i = 0; i < RUNS; i++) {
         struct fab_fabric *one, *dead;
         uint32_t sw = a_leaf(f);
@@ -148,17 +149,17 @@ static void changes(struct state *s, const struct fab_fabric *f)
         for (uint32_t n = 1; n <= dead->nodes[sw].num_ports; n++)
             cut(dead, dead->nodes[sw].first_port + n);
         follow(s, f, &same);
-        follow(s, one, &cable);
-        follow(s, f, &mended);
+        follow(s, one, &link);
+        follow(s, f, &restored);
         follow(s, dead, &leaf);
         follow(s, f, &back);
         fab_fabric_unref(one);
         fab_fabric_unref(dead);
     }
     show("nothing changed", &same);
-    show("a cable pulled", &cable);
-    show("and back", &mended);
-    show("all cables of a leaf", &leaf);
+    show("a link down", &link);
+    show("and back", &restored);
+    show("all links of a leaf", &leaf);
     show("and back", &back);
 }
 

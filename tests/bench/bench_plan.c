@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * CPU time of the plan after a fault, and what it writes: `bench_plan [radix [levels]]`, without
- * arguments the fat tree of 11,664 hosts. A cable of a leaf, one of a summit, a whole switch of
- * each level, all of it mended again, and every table at a time. Not part of `make check`; prints,
- * judges nothing.
+ * CPU time of the plan after a fault, and what the plan writes: `bench_plan [radix [levels]]`,
+ * without arguments on the fat tree of 11,664 hosts. The faults are a link of a leaf, a link of a
+ * root switch, a whole switch of each level, and all of them restored; and every table at once.
+ * Not part of `make check`; it only prints.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -75,7 +75,7 @@ static void time_change(const char *what, const struct fab_fabric *f, const stru
     fab_plan_observed_fini(&at);
 }
 
-/* One cable (of `port`), or all of its switch. */
+/* One link (of `port`), or all links of its switch. */
 static void time_fault(const char *what, const struct fab_fabric *f, const struct fab_policy *p,
                        struct fab_target *whole, uint32_t port, bool all, const char *engine)
 {
@@ -90,14 +90,14 @@ static void time_fault(const char *what, const struct fab_fabric *f, const struc
     struct fab_target *during = tables_of(broken, p, engine);
     snprintf(name, sizeof(name), "%s lost", what);
     time_change(name, broken, p, whole, during);
-    snprintf(name, sizeof(name), "%s mended", what);
+    snprintf(name, sizeof(name), "%s restored", what);
     time_change(name, f, p, during, whole);
     fab_target_unref(during);
     fab_fabric_unref(broken);
     fab_fabric_builder_free(b);
 }
 
-/* A cable up from a switch of this rank, or (the highest) down. */
+/* The link up from a switch of this rank, or down from one of the highest. */
 static uint32_t port_of_rank(const struct fab_fabric *f, const struct fab_ranks *r, unsigned rank)
 {
     for (uint32_t port = 0; port < f->port_count; port++) {
@@ -130,7 +130,7 @@ int main(int argc, char **argv)
     for (unsigned rank = 0; rank + 1 < spec.levels; rank++) {
         char what[40];
         uint32_t port = port_of_rank(f, &ranks, rank);
-        snprintf(what, sizeof(what), "cable up from rank %u", rank);
+        snprintf(what, sizeof(what), "link up from rank %u", rank);
         time_fault(what, f, &p, whole, port, false, "fattree");
         snprintf(what, sizeof(what), "switch of rank %u", rank + 1);
         time_fault(what, f, &p, whole, f->ports[port].peer, true, "fattree");

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * CPU times of repairs: `bench_repair [-p | -a] [-e engine] [radix | radix,levels | file]..`,
- * without arguments on fat trees of 648 and 11,664 hosts; `bench_repair 64 80` for 65,536 and
- * 128,000; -p: plans at hand alone; -a: each cable alone (many, chosen by a fixed seed, where there
- * are more), and how many of them are repaired in place.
- * Faults are of one cable between the lowest ranks, one between the highest, and of all cables of a
- * switch on top; the median and the worst of some that are chosen by a fixed seed. Not part of
- * `make check`; prints, judges nothing but that mending restores the tables.
+ * CPU times of repairs: `bench_repair [-p | -a] [-e engine] [radix | radix,levels | file]..`.
+ * Without arguments it runs on fat trees of 648 and 11,664 hosts; `bench_repair 64 80` on 65,536
+ * and 128,000. -p: only stored plans; -a: each link alone (of many links a part, chosen by a fixed
+ * seed), and how many of them are repaired in place.
+ *
+ * The faults are one link between the lowest ranks, one between the highest, and all links of a
+ * top switch; it prints the median and the worst of some that are chosen by a fixed seed. Not part
+ * of `make check`; it only prints, and checks nothing but that the tables are restored when the
+ * links come back.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -73,7 +75,8 @@ static struct fab_fabric *made(const char *what)
     return f;
 }
 
-/* The address room stops at the last unicast LID of InfiniBand; the library inside does not. */
+/* libfabmgr/address stops at the last unicast LID of InfiniBand; the rest of the library does not.
+ */
 static void assign_beyond(const struct fab_fabric *f, struct fab_lids *lids)
 {
     uint32_t next = 1;
@@ -116,7 +119,7 @@ static void prepare(struct world *w, const char *what, const char *engine)
     double start = now_us();
     must(e->run(&in, &w->lft, &w->vls, why, sizeof(why)), engine, why);
     double routed = now_us();
-    printf("%s: %u switches, %u LIDs, %u cables; %s: %s\n", what, w->f->switch_count, w->lids.top,
+    printf("%s: %u switches, %u LIDs, %u links; %s: %s\n", what, w->f->switch_count, w->lids.top,
            w->f->link_count, engine, why);
     must(fab_route_ranks_of_tree(w->f, &w->policy, &w->ranks), "ranks", "");
     struct fab_repair_input base = {
@@ -188,7 +191,7 @@ static void print_times(const char *what, struct times *t, size_t count, size_t 
     qsort(t, count, sizeof(*t), by_total);
     for (size_t k = 0; k < 2 && count > 0; k++) {
         const struct times *m = &t[k == 0 ? count / 2 : count - 1];
-        printf("  %-12s %-6s %8.0f us = plan %.0f + prove %.0f + order %.0f + bytes %.0f; mend "
+        printf("  %-12s %-6s %8.0f us = plan %.0f + prove %.0f + order %.0f + bytes %.0f; restore "
                "%.0f; %zu entries, %zu blocks, %zu writes, %u steps\n",
                k == 0 ? what : "", k == 0 ? "median" : "worst", m->total, m->plan, m->prove,
                m->order, m->bytes, m->mend, m->changes, m->blocks, m->writes, m->steps);
@@ -197,8 +200,8 @@ static void print_times(const char *what, struct times *t, size_t count, size_t 
         printf("  %-12s refused %zu of %zu\n", what, refused, refused + count);
 }
 
-/* The cables of `fault`, which is a port, or (all) of its switch. */
-static size_t cables_of(const struct world *w, uint32_t fault, bool all, uint32_t ret[256])
+/* The link of the port `fault`, or all links of its switch. */
+static size_t links_of(const struct world *w, uint32_t fault, bool all, uint32_t ret[256])
 {
     uint32_t sw = w->f->ports[fault].node;
     size_t count = 0;
@@ -220,12 +223,12 @@ static void run_faults(struct world *w, const char *what, uint32_t *fault, size_
     fab_base_prng_shuffle(&prng, fault, count);
     for (size_t i = 0; i < count && done + refused < FAULTS; i++) {
         uint32_t dead[256];
-        size_t deads = cables_of(w, fault[i], all, dead);
+        size_t deads = links_of(w, fault[i], all, dead);
         if (step(w, dead, deads, &t[done]) != FAB_OK) {
             refused++;
             continue;
         }
-        must(step(w, NULL, 0, &back), "mend", "");
+        must(step(w, NULL, 0, &back), "restore", "");
         t[done++].mend = back.total;
     }
     print_times(what, t, done, refused);
@@ -233,7 +236,7 @@ static void run_faults(struct world *w, const char *what, uint32_t *fault, size_
 
 #define EACH 4000
 
-/* Each cable alone: how many are repaired with nothing lost, and what it takes. */
+/* Each link alone: how many are repaired with no entry lost, and how long it takes. */
 static void run_each(struct world *w, uint32_t *fault)
 {
     struct times *t = calloc(EACH, sizeof(*t)), back;
@@ -247,7 +250,7 @@ static void run_each(struct world *w, uint32_t *fault)
             fab_fabric_node_is_switch(f, f->ports[peer].node) && fab_fabric_port_is_up(f, port))
             fault[count++] = port;
     }
-    if (count > EACH) { /* the summit's are among the first of a tree */
+    if (count > EACH) { /* a tree's root switch has the first ones */
         fab_base_prng_shuffle(&prng, fault + 300, count - 300);
         count = EACH;
     }
@@ -257,20 +260,20 @@ static void run_each(struct world *w, uint32_t *fault)
             continue;
         }
         losses += t[done].lost > 0;
-        must(step(w, NULL, 0, &back), "mend", "");
+        must(step(w, NULL, 0, &back), "restore", "");
         drained += back.drained > 0;
         t[done++].mend = back.total;
     }
-    print_times("each cable", t, done, refused);
-    printf("  of %zu cables %zu repaired in place (%.1f %%), %zu with ways left out, %zu refused; "
-           "drained when mended: %zu\n",
+    print_times("each link", t, done, refused);
+    printf("  of %zu links %zu repaired in place (%.1f %%), %zu with paths left out, %zu refused; "
+           "drained when restored: %zu\n",
            count, done - losses, count > 0 ? 100.0 * (double)(done - losses) / (double)count : 0,
            losses, refused, drained);
     free(t);
 }
 
-/* Ports of cables up from a rank. */
-static size_t cables_up(const struct world *w, uint8_t rank, uint32_t *ret)
+/* Ports of the links that lead up from a rank. */
+static size_t links_up(const struct world *w, uint8_t rank, uint32_t *ret)
 {
     const struct fab_fabric *f = w->f;
     size_t count = 0;
@@ -296,24 +299,24 @@ static size_t switches_of(const struct world *w, uint8_t rank, uint32_t *ret)
     return count;
 }
 
-/* ---- with a plan at hand --------------------------------------------------------------------- */
+/* ---- with a stored plan ---------------------------------------------------------------------- */
 
-/* What a daemon that did something else in between finds: nothing in the caches. */
-static void chill(void)
+/* Evicts the caches, as a daemon that did something else in between would find them. */
+static void evict_caches(void)
 {
     static uint8_t other[48 << 20];
     for (size_t i = 0; i < sizeof(other); i += 64)
         other[i]++;
 }
 
-/* From the cause known to all writes with their bytes. */
+/* The time from the known cause to all writes with their bytes. */
 static double take_plan(struct world *w, const struct fab_repair_contingencies *all, uint32_t port)
 {
     struct fab_repair_delta d;
     uint8_t bytes[FAB_LFT_BLOCK];
     unsigned sum = 0;
     double start = now_us();
-    must(fab_repair_contingencies_find(all, w->repair, &w->lft, &port, 1, &d), "plan at hand", "");
+    must(fab_repair_contingencies_find(all, w->repair, &w->lft, &port, 1, &d), "stored plan", "");
     for (size_t i = 0; i < d.writes; i++) {
         fab_repair_write_bytes(&w->lft, &d, &d.write[i], bytes);
         sum += bytes[i % FAB_LFT_BLOCK];
@@ -330,7 +333,7 @@ static int by_number(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* So many, each alone: a commit makes the others worthless. */
+/* Plans to time, each alone, because a commit invalidates the others. */
 #define PLANS 32
 
 static void run_plans(struct world *w)
@@ -347,7 +350,7 @@ static void run_plans(struct world *w)
     while (plans < PLANS && fab_repair_contingency_next(m, true, &c) == FAB_OK && !c.is_switch) {
         struct fab_repair_contingencies one;
         struct times back;
-        /* The first leaf is the summit of a tree: its cables take twice as much. */
+        /* The first leaf is the root switch of a tree: its links take twice as long. */
         if (w->f->ports[c.id].node == 0 && cases++ > PLANS / 8) {
             free(c.plan);
             ready = now_us();
@@ -358,15 +361,15 @@ static void run_plans(struct world *w)
         must(fab_repair_contingencies_add(&one, &c), "contingency", "");
         bytes += c.plan_len;
         entries += c.entries;
-        chill();
+        evict_caches();
         took[plans++] = take_plan(w, &one, c.id);
-        must(step(w, NULL, 0, &back), "mend", "");
+        must(step(w, NULL, 0, &back), "restore", "");
         fab_repair_contingencies_fini(&one);
         ready = now_us();
     }
     if (plans > 0) {
         qsort(took, plans, sizeof(*took), by_number);
-        printf("  plan at hand median %8.0f us, 90th %.0f us, worst %.0f us of %zu cables; %zu "
+        printf("  stored plan median %8.0f us, 90th %.0f us, worst %.0f us of %zu links; %zu "
                "entries, %zu bytes "
                "a plan; made in %.1f ms each; %u cases; %.1f MB while they are made\n",
                took[plans / 2], took[plans * 9 / 10], took[plans - 1], plans, entries / plans,
@@ -393,10 +396,10 @@ static void run(const char *what, const char *engine, enum what_to_run mode)
         highest = w.ranks.rank[sw] > highest ? w.ranks.rank[sw] : highest;
     for (uint8_t rank = 0; faults && rank < highest; rank++)
         run_faults(&w,
-                   rank == 0             ? "leaf cable"
-                   : rank + 1 == highest ? "core cable"
-                                         : "mid cable",
-                   fault, cables_up(&w, rank, fault), false);
+                   rank == 0             ? "leaf link"
+                   : rank + 1 == highest ? "core link"
+                                         : "mid link",
+                   fault, links_up(&w, rank, fault), false);
     if (faults && highest > 1)
         run_faults(&w, "mid switch", fault, switches_of(&w, 1, fault), true);
     if (faults)
@@ -405,7 +408,7 @@ static void run(const char *what, const char *engine, enum what_to_run mode)
         run_each(&w, fault);
     else
         run_plans(&w);
-    printf("  mending %s the tables\n",
+    printf("  restoring the links %s the tables\n",
            memcmp(before, w.lft.entries, bytes) == 0 ? "restored" : "DID NOT RESTORE");
     free(before);
     free(fault);

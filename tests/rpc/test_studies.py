@@ -180,8 +180,8 @@ def classes_count_in_what_is_foretold():
         # Four lanes for four classes are more than there are: two classes share.
         assert reports["dfsssp"].virtual_lanes == 8
         notes = reports["dfsssp"].class_notes
-        assert [n.split(":")[0] for n in notes] == ["class b goes by the lanes of class a",
-                                                    "class c goes by the lanes of class a"], notes
+        assert [n.split(":")[0] for n in notes] == ["class b shares the VLs of class a",
+                                                    "class c shares the VLs of class a"], notes
         # Without a switch the torus takes three lanes, and another engine does with two.
         told = fabric.WhatIf(failures=["torus-1-1"]).report
         assert told.routed and told.engine == "nue" and told.virtual_lanes == 8, told

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Multicast trees on a fabric where members come and go and cables fail, and their judge: a walk
- * over the tables as switches do it. */
+/* Multicast trees on a fabric where members come and go and links fail, and their judge: a walk
+ * over the tables as switches forward packets. */
 #ifndef TESTS_UNIT_MCAST_WORLD_H
 #define TESTS_UNIT_MCAST_WORLD_H
 
@@ -27,7 +27,8 @@ struct walk {
     const struct fab_blocks *tables;
     uint16_t mlid;
     bool *named;    /* [port_count] by the entry of its switch */
-    uint16_t *came; /* [port_count] how often a packet came in by this port, or out to an end */
+    uint16_t *came; /* [port_count] how often a packet came in by this port, or went out to an
+                       endport */
     uint32_t steps;
 };
 
@@ -59,7 +60,7 @@ static inline void walk_take(struct walk *w, uint16_t mlid)
     }
 }
 
-/* A packet that came into a switch by `in` goes out of all ports of the entry but that one. */
+/* A packet that came in by `in` leaves by all other ports of the entry. */
 static inline void forward(struct walk *w, uint32_t sw, uint32_t in)
 {
     const struct fab_node *n = &w->f->nodes[sw];
@@ -95,15 +96,15 @@ static inline void send_from(struct walk *w, uint32_t port)
 
 /* ---- the world ------------------------------------------------------------------------------- */
 
-/* Members are ends, by number: adapters' ports, then switches' port 0. */
+/* Members are endports, by number: adapters' ports, then switches' port 0. */
 struct world {
     struct fab_fabric *whole, *now; /* without faults, and with them */
     struct fab_mcast_trees *trees;
     struct fab_prng r;
     uint32_t ends;
-    uint32_t *end;             /* port ids of the whole one */
+    uint32_t *end;             /* port ids in the fabric without faults */
     uint8_t (*member)[GROUPS]; /* [ends] 1 receives, 2 sends only */
-    uint64_t *dead;            /* bitset of ports of the whole one */
+    uint64_t *dead;            /* bitset of ports in the fabric without faults */
 };
 
 static inline void world_fini(struct world *w)
@@ -126,7 +127,7 @@ static inline uint64_t guid_of(const struct world *w, uint32_t end)
     return w->whole->ports[w->end[end]].guid;
 }
 
-/* Of the switch that an end hangs on, by the snapshot of now; FAB_NONE: on none. */
+/* The id, in the present snapshot, of the switch that the endport is attached to, or FAB_NONE. */
 static inline uint32_t switch_of(const struct world *w, uint32_t port)
 {
     if (port == FAB_NONE || fab_fabric_node_is_switch(w->now, w->now->ports[port].node))
@@ -135,8 +136,8 @@ static inline uint32_t switch_of(const struct world *w, uint32_t port)
     return peer < w->now->switch_count && fab_fabric_port_is_up(w->now, port) ? peer : FAB_NONE;
 }
 
-/* Which switches hold together. */
-static inline void find_islands(const struct world *w, uint32_t *island)
+/* The connected components of the switches. */
+static inline void find_components(const struct world *w, uint32_t *island)
 {
     const struct fab_fabric *f = w->now;
     for (uint32_t sw = 0; sw < f->switch_count; sw++)
@@ -155,8 +156,7 @@ static inline void find_islands(const struct world *w, uint32_t *island)
     }
 }
 
-/* A packet from one member comes to all receivers that the tree reaches, once, and to nobody else.
- */
+/* A packet from one member reaches all receivers that the tree reaches, once, and no other port. */
 static inline void judge_from(struct world *w, struct walk *walk, uint32_t group, uint32_t from)
 {
     uint32_t port = fab_fabric_port_by_guid(w->now, guid_of(w, from));
@@ -176,7 +176,7 @@ static inline void judge_from(struct world *w, struct walk *walk, uint32_t group
     }
 }
 
-/* It reaches all members of one island (adapters with two ports may look at several). */
+/* The tree reaches all members of one component (adapters with two ports may belong to several). */
 static inline void judge_reach(const struct world *w, uint32_t group, const uint32_t *island)
 {
     uint32_t reached = FAB_NONE, missing = 0, members = 0, lost[400];
@@ -214,7 +214,7 @@ static inline void judge(struct world *w, uint32_t changed)
     uint32_t *island = calloc(w->now->switch_count + 1, sizeof(*island));
     struct walk walk = walk_of(w->now, fab_mcast_trees_tables(w->trees));
     ck_assert_uint_lt(w->ends, 400);
-    find_islands(w, island);
+    find_components(w, island);
     for (uint32_t group = 0; group < GROUPS; group++)
         if (changed == GROUPS || changed == group)
             judge_group(w, &walk, island, group);
@@ -251,7 +251,7 @@ static inline uint32_t change_member(struct world *w)
     return group;
 }
 
-/* The fabric with the cables that are dead now, seen from the first adapter. */
+/* The fabric with the present dead links, discovered from the first adapter. */
 static inline void look(struct world *w)
 {
     struct fab_builder *b = fab_fabric_builder_from(w->whole);
@@ -282,7 +282,7 @@ static inline void world_init(struct world *w, struct fab_fabric *f, uint64_t se
     w->member = calloc(w->ends, sizeof(*w->member));
     w->dead = fab_base_bits_new(f->port_count);
     ck_assert_int_eq(fab_mcast_trees_new(f, &w->trees), FAB_OK);
-    look(w); /* random fabrics may have several islands */
+    look(w); /* random fabrics may have several components */
 }
 
 static inline void set_dead(struct world *w, uint32_t port, bool dead)
@@ -293,7 +293,7 @@ static inline void set_dead(struct world *w, uint32_t port, bool dead)
     fab_base_bits_put(w->dead, w->whole->ports[port].peer, dead);
 }
 
-/* A cable dies or returns, or all of a switch; more return than die. */
+/* A link, or all links of a switch, die or return; more return than die. */
 static inline uint32_t change_fabric(struct world *w)
 {
     bool dies =

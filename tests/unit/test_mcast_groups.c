@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Multicast groups: joins and leaves with their component masks and selectors, groups that come and
- * go, and multicast LIDs: none is lost, none is given twice, and they are shared when they run
- * short.
+ * Multicast groups: joins and leaves with their component masks and selectors; groups that are
+ * created and removed; and multicast LIDs: none is lost, none is used twice, and they are shared
+ * when they run short.
  */
 #include <string.h>
 
@@ -118,7 +118,7 @@ START_TEST(states_add_up_and_are_taken_away)
     ck_assert_uint_eq(leave(&w, &s, JOIN), FAB_SA_REQ_INVALID);
     s.join_state = 0;
     ck_assert_uint_eq(join(&w, &s, JOIN, &answer), FAB_SA_REQ_INVALID);
-    /* the last full member goes, and the group with it, its sender too */
+    /* the last full member leaves, and the group is removed with its sender */
     ck_assert_uint_eq(fab_mcast_groups_find(w.g, r.mgid)->members, 2);
     ck_assert_uint_eq(leave(&w, &r, JOIN), 0);
     ck_assert_ptr_null(fab_mcast_groups_find(w.g, r.mgid));
@@ -236,7 +236,7 @@ START_TEST(the_configuration_fixes_groups)
     ck_assert_ptr_nonnull(fab_mcast_groups_find(w.g, jobs));
     ck_assert_uint_eq(fab_mcast_groups_join(w.g, &ask, &answer), 0);
     ck_assert_int_eq(fab_mcast_groups_configure(w.g, NULL, 0x12, &left_out), FAB_OK);
-    ck_assert_uint_eq(w.g->groups, 1); /* somebody is in it */
+    ck_assert_uint_eq(w.g->groups, 1); /* it has a member */
     fab_mcast_groups_drop_member(w.g, host(&w, 1));
     ck_assert_uint_eq(w.g->groups, 0);
     fab_policy_partitions_unref(p);
@@ -299,7 +299,7 @@ START_TEST(lids_are_shared_when_they_run_short)
     }
     r.mgid[1]++;
     ck_assert_uint_eq(join(&w, &r, CREATE, &answer), FAB_SA_NO_RESOURCES);
-    /* who shares a LID is reached until the last of the groups is gone */
+    /* members of groups that share a LID are reached until the last of the groups is removed */
     ck_assert(fab_mcast_trees_reaches(w.g->trees, shared, host(&w, 2)));
     ck_assert(fab_mcast_trees_reaches(w.g->trees, shared, host(&w, 1)));
     r = record(&w, 2, IPV6, UINT64_C(0x1ff000101));
@@ -310,7 +310,7 @@ START_TEST(lids_are_shared_when_they_run_short)
 }
 END_TEST
 
-/* Who has a LID by the groups, by the counts, and by the trees. */
+/* Compares the use of LIDs by groups, by counts, and by trees. */
 static void judge_lids(const struct world *w)
 {
     uint32_t users[64] = {0};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Multicast trees: from each member every other is reached exactly once, nobody else is, and
- * nothing comes back; while members join and leave and cables and switches fail and return.
+ * Multicast trees: a packet from each member reaches every other member exactly once, reaches no
+ * other port, and does not come back; while members join and leave and links and switches fail and
+ * return.
  */
 #include "tests/unit/mcast_world.h"
 
@@ -18,7 +19,7 @@ static void live(struct fab_fabric *f, uint64_t seed, unsigned steps)
 }
 
 /* 10,000 steps in all. */
-START_TEST(whoever_joins_leaves_or_fails_each_reaches_each_once)
+START_TEST(every_member_is_reached_once_through_all_changes)
 {
     uint64_t seed = test_seed("whoever_joins_leaves_or_fails", 1);
     for (unsigned i = 0; i < 14; i++)
@@ -51,7 +52,7 @@ START_TEST(a_join_moves_its_branch_only)
     struct world w;
     struct fab_blocks before;
     world_init(&w, leaf_spine(6, 3, 4), 1);
-    /* ends are: port 0 of 9 switches, then hosts leaf by leaf */
+    /* endports: port 0 of 9 switches, then hosts leaf by leaf */
     uint32_t host = w.ends - 24;
     join(&w, host, 0, 1);
     join(&w, host + 4, 0, 1);
@@ -153,7 +154,7 @@ int main(void)
     Suite *suite = suite_create("trees");
     TCase *tcase = tcase_create("trees");
     tcase_set_timeout(tcase, 60);
-    tcase_add_test(tcase, whoever_joins_leaves_or_fails_each_reaches_each_once);
+    tcase_add_test(tcase, every_member_is_reached_once_through_all_changes);
     tcase_add_test(tcase, a_join_moves_its_branch_only);
     tcase_add_test(tcase, what_did_not_fail_stays);
     tcase_add_test(tcase, roots_are_used_alike);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * While tables of multicast trees are written, in whatever order, a packet never goes in a circle,
- * and what is new never leads into a switch that does not answer.
+ * While tables of multicast trees are written, in any order, a packet never goes in a loop, and no
+ * new branch leads into an unresponsive switch.
  */
 #include "libfabmgr/plan/mft_writes.h"
 #include "tests/unit/mcast_world.h"
 
-/* Nobody gets a packet twice, and nothing goes in a circle, whoever sends. With `before`: who was a
- * member and still is gets each, too. */
-static void judge_way(struct world *w, struct walk *walk, uint8_t (*before)[GROUPS])
+/* No port receives a packet twice, and no packet loops, whichever member sends. With `before`:
+ * every port that was a member and still is receives each packet, too. */
+static void judge_transition(struct world *w, struct walk *walk, uint8_t (*before)[GROUPS])
 {
     for (uint32_t group = 0; group < GROUPS; group++) {
         walk_take(walk, mlid_of(group));
@@ -34,7 +34,7 @@ static void judge_way(struct world *w, struct walk *walk, uint8_t (*before)[GROU
     }
 }
 
-/* One step of a plan, in a random order, and a walk after each write. */
+/* Applies one step of a plan in random order, and walks the tables after each write. */
 static void write_stage(struct world *w, struct fab_blocks *held,
                         const struct fab_plan_mft_ops *ops, uint8_t (*before)[GROUPS])
 {
@@ -46,13 +46,13 @@ static void write_stage(struct world *w, struct fab_blocks *held,
     for (uint32_t i = 0; i < ops->count; i++) {
         const struct fab_plan_mft_op *op = &ops->op[order[i]];
         ck_assert_int_eq(fab_target_blocks_put(held, op->sw, op->number, op->entry), FAB_OK);
-        judge_way(w, &walk, before);
+        judge_transition(w, &walk, before);
     }
     walk_fini(&walk);
     free(order);
 }
 
-/* Switches held nothing when they came. Returns how many writes it took. */
+/* Switches held nothing at first. Returns the number of writes. */
 static size_t write_all(struct world *w, struct fab_blocks *held, uint8_t (*before)[GROUPS])
 {
     uint64_t groups[FAB_MFT_GROUPS / 64] = {1};
@@ -91,8 +91,8 @@ static void assert_written(const struct world *w, const struct fab_blocks *held)
                               at(want, held->block[i].id, held->block[i].number, k));
 }
 
-/* What is written is a plan's; after it another one has nothing to do. */
-START_TEST(nothing_goes_in_circles_on_the_way)
+/* Everything is written by plans; after one, the next has nothing to do. */
+START_TEST(no_loops_while_writes_are_under_way)
 {
     uint64_t seed = test_seed("nothing_goes_in_circles_on_the_way", 3);
     struct world w;
@@ -122,8 +122,8 @@ START_TEST(nothing_goes_in_circles_on_the_way)
 }
 END_TEST
 
-/* Of one that takes no writes nobody expects that it knows what is new; the rest goes on. */
-START_TEST(nothing_new_leads_into_a_unresponsive_switch)
+/* Nothing new is expected of a switch that takes no writes; the others are written. */
+START_TEST(no_new_branch_leads_into_an_unresponsive_switch)
 {
     uint64_t seed = test_seed("nothing_new_leads_into_a_unresponsive_switch", 4);
     struct world w;
@@ -141,7 +141,7 @@ START_TEST(nothing_new_leads_into_a_unresponsive_switch)
                                           .groups = groups};
     struct fab_plan_mft plan;
     fab_base_bits_set(unresponsive, 0);
-    ck_assert_int_eq(fab_plan_mft_make(&in, &plan), FAB_OK); /* it holds what it shall */
+    ck_assert_int_eq(fab_plan_mft_make(&in, &plan), FAB_OK); /* it holds what it should */
     ck_assert_uint_eq(plan.stage[FAB_MFT_FIRST].count + plan.stage[FAB_MFT_SECOND].count, 0);
     fab_plan_mft_fini(&plan);
     fab_plan_mft_forget(&held, 0);
@@ -174,8 +174,8 @@ int main(void)
     Suite *suite = suite_create("trees writes");
     TCase *tcase = tcase_create("writes");
     tcase_set_timeout(tcase, 60);
-    tcase_add_test(tcase, nothing_goes_in_circles_on_the_way);
-    tcase_add_test(tcase, nothing_new_leads_into_a_unresponsive_switch);
+    tcase_add_test(tcase, no_loops_while_writes_are_under_way);
+    tcase_add_test(tcase, no_new_branch_leads_into_an_unresponsive_switch);
     suite_add_tcase(suite, tcase);
     return test_run(suite);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * P_Key tables: who has which key at which index; that a change reaches the ports concerned and no
- * other, writes each block once or twice and keeps apart, after each single write, whoever talks
- * neither before nor after. Devices are the tables that plans are written into.
+ * P_Key tables: which port has which key at which index. A change affects only the ports
+ * concerned, writes each block once or twice, and after each single write no two ports can talk
+ * that can talk neither before nor after. Devices are the tables that plans are written into.
  */
 #include <string.h>
 
@@ -155,7 +155,7 @@ START_TEST(nothing_but_the_default_is_limited)
 }
 END_TEST
 
-/* Full beats limited unless both are allowed, when the later rule counts. */
+/* Full membership wins unless both are allowed; then the later rule counts. */
 START_TEST(memberships_add_up)
 {
     struct world w = world_of(leaf_spine(2, 2, 2));
@@ -201,7 +201,7 @@ START_TEST(an_index_stays_while_its_key_does)
     want(&w, "b=2: ALL_CAS; c=3: ALL_CAS; d=4: ALL_CAS; e=5: ALL_CAS;", false);
     apply(&w);
     ASSERT_HOLDS(&w, host(&w, 1), 0x7fff, 4, 2, 3, 5);
-    /* what comes takes entries that nobody uses before those that are given up */
+    /* new keys take unused entries before those that are given up */
     want(&w, "b=2: ALL_CAS; d=4: ALL_CAS; e=5: ALL_CAS; f=6: ALL_CAS;", false);
     apply(&w);
     ASSERT_HOLDS(&w, host(&w, 1), 0x7fff, 4, 2, 0, 5, 6);
@@ -268,7 +268,7 @@ START_TEST(other_ports_see_no_write)
     struct fab_plan plan = plan_of(&w);
     uint32_t from = plan.stage_start[FAB_STAGE_PKEYS_REMOVE];
     uint32_t to = plan.stage_start[FAB_STAGE_PKEYS_ADD + 1];
-    ck_assert_uint_eq(to - from, 4); /* the host and the port before it, old key and new one */
+    ck_assert_uint_eq(to - from, 4); /* the host and the port in front of it, old key and new one */
     for (uint32_t i = from; i < to; i++)
         ck_assert(plan.ops[i].port == host(&w, 3) ||
                   plan.ops[i].port == w.f->ports[host(&w, 3)].peer);
@@ -289,7 +289,7 @@ START_TEST(unknown_tables_are_written_once)
 }
 END_TEST
 
-/* By the walk of two tables. */
+/* Compares two tables. */
 static bool talk(const struct world *w, uint32_t a, uint32_t b)
 {
     for (uint32_t i = 0; i < ROOM; i++)
@@ -307,8 +307,8 @@ static void pairs(const struct world *w, bool ret[HOSTS][HOSTS])
             ret[a][b] = talk(w, host(w, a), host(w, b));
 }
 
-/* Partitions 1 to 5 of random hosts; what[][] says who is what. Default: all but the manager are
- * limited members. */
+/* Partitions 1 to 5 of random hosts; what[][] holds the memberships. In the default partition all
+ * but the manager are limited members. */
 static void random_text(const struct world *w, struct fab_prng *r, char *text,
                         uint8_t what[HOSTS][6])
 {
@@ -338,7 +338,7 @@ static bool shall_talk(uint8_t what[HOSTS][6], uint32_t a, uint32_t b)
     return false;
 }
 
-/* The writes of a stage in any order, and after each one nobody talks who may not. */
+/* Applies the writes of a stage in any order; after each one no pair may talk that must not. */
 static void write_stage(struct world *w, struct fab_prng *r, const struct fab_plan *plan, int stage,
                         bool before[HOSTS][HOSTS], uint8_t what[HOSTS][6])
 {
@@ -389,8 +389,8 @@ START_TEST(two_limited_members_never_talk)
 }
 END_TEST
 
-/* What a switch checks is what the end behind it holds. */
-START_TEST(guards_hold_what_ends_hold)
+/* A switch port enforces the keys of the endport behind it. */
+START_TEST(enforcing_ports_hold_the_keys_of_endports)
 {
     uint64_t seed = test_seed("guards_hold_what_ends_hold", 2);
     struct fab_prng r;
@@ -419,7 +419,7 @@ START_TEST(guards_hold_what_ends_hold)
 }
 END_TEST
 
-/* The order of rules about different ports, and of discovery, does not matter; and another
+/* The order of rules about different ports, and the order of discovery, do not matter; and another
  * snapshot keeps what is known of ports. */
 START_TEST(what_is_known_moves_along)
 {
@@ -498,7 +498,7 @@ int main(void)
     tcase_add_test(changes, other_ports_see_no_write);
     tcase_add_test(changes, unknown_tables_are_written_once);
     tcase_add_test(changes, two_limited_members_never_talk);
-    tcase_add_test(changes, guards_hold_what_ends_hold);
+    tcase_add_test(changes, enforcing_ports_hold_the_keys_of_endports);
     tcase_add_test(changes, what_is_known_moves_along);
     tcase_add_test(changes, checking_is_switched_on_before_adapters_only);
     suite_add_tcase(suite, changes);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How many may crowd an end, as partitions allow: as what pairs of tables say, over random
- * partitions; the ways in which sites set them up; and what it takes at 11,664 ends of 1,000 jobs.
+ * The largest incast that partitions allow: compared with what pairs of tables allow, over random
+ * partitions; for the ways in which sites configure them; and the time at 11,664 endports of 1,000
+ * jobs.
  */
 #include <stdio.h>
 #include <string.h>
@@ -155,7 +156,7 @@ static struct world site(const char *text)
     return w;
 }
 
-/* By the numbers of hosts: "77733311" */
+/* One digit for each host: "77733311". */
 static void expect(const char *text, const char *crowds)
 {
     struct world w = site(text);
@@ -167,10 +168,10 @@ static void expect(const char *text, const char *crowds)
 
 START_TEST(as_sites_have_them)
 {
-    /* all full members of the default partition: jobs bound nothing, but the manager's own port
-     * counts for neither */
+    /* all are full members of the default partition: jobs limit nothing, but the manager's own
+     * port does not count */
     expect("Default=0x7fff: ALL=full; A=1: \"host-0002\", \"host-0003\"=full;", "16666666");
-    /* limited ones, and jobs: each its own */
+    /* limited members, and jobs: each only its own */
     expect("A=1: \"host-0002\"=full, \"host-0003\"=full, \"host-0004\"=full;"
            "B=2: \"host-0005\"=full, \"host-0006\"=full;",
            "12221111");
@@ -178,11 +179,12 @@ START_TEST(as_sites_have_them)
     expect("Default=0x7fff: ALL=limited, \"host-0008\"=full;"
            "A=1: \"host-0002\"=full, \"host-0003\"=full, \"host-0004\"=full;",
            "16666663");
-    /* storage: its clients do not talk to each other; they crowd it, it does not crowd them */
+    /* storage: its clients do not talk to each other; they send to it, and it does not send to
+     * them */
     expect("S=3: \"host-0002\"=full, \"host-0003\"=limited, \"host-0004\"=limited, "
            "\"host-0005\"=limited;",
            "11333111");
-    /* an end in two jobs: those of both, for whoever sends to it */
+    /* an endport in two jobs: the members of both, for all that send to it */
     expect("A=1: \"host-0002\"=full, \"host-0003\"=full, \"host-0004\"=full;"
            "B=2: \"host-0004\"=full, \"host-0005\"=full, \"host-0006\"=full;",
            "14424411");

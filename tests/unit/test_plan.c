@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is written, in which order, and that nothing is written twice: a small device model applies
- * plans the way devices do (ibsim, too: states move by one step, some fields do not stick).
+ * What a plan writes, in which order, and that nothing is written twice. A small model applies
+ * plans like devices do (like ibsim, too: states advance by one step, some fields are not kept).
  */
 #include "libfabmgr/plan/plan.h"
 #include "tests/unit/routing.h"
@@ -9,7 +9,7 @@
 #define SM_LID 5
 
 struct world {
-    struct fab_fabric *f; /* its attributes are those of the devices */
+    struct fab_fabric *f; /* its attributes are those that the devices hold */
     struct fab_policy policy;
     struct fab_target *target;
     struct fab_observed observed;
@@ -117,8 +117,8 @@ static void apply(struct world *w, const struct fab_plan_input *in, const struct
     }
 }
 
-/* A table that is written leads into no cable between switches that does not carry traffic yet. */
-static void assert_leads_into_active_trunks(const struct world *w, const struct fab_plan_op *op)
+/* No table that is written may lead into an ISL that does not carry traffic yet. */
+static void assert_leads_into_active_isls(const struct world *w, const struct fab_plan_op *op)
 {
     const uint8_t *block =
         fab_target_lft_row(&w->target->lft, op->node) + op->block * FAB_LFT_BLOCK;
@@ -156,7 +156,7 @@ static uint32_t carry_out(struct world *w)
             bool up = stage == FAB_STAGE_ISLS_UP || stage == FAB_STAGE_ENDPORTS_UP;
             ck_assert_int_eq(up, op->state == FAB_STATE_ACTIVE);
             if (stage == FAB_STAGE_ROUTES)
-                assert_leads_into_active_trunks(w, op);
+                assert_leads_into_active_isls(w, op);
             apply(w, &in, op);
         }
     }
@@ -263,8 +263,8 @@ START_TEST(only_blocks_that_differ_are_written)
 }
 END_TEST
 
-/* The LID of an end, and a cable up of leaf 0 that does not lead there. */
-static uint8_t another_way_up(const struct world *w, uint32_t lid)
+/* A port of leaf 0 that leads up, but not to this LID. */
+static uint8_t another_port_up(const struct world *w, uint32_t lid)
 {
     uint8_t way = fab_target_lft_row(&w->target->lft, 0)[lid];
     for (uint8_t num = 1; num <= w->f->nodes[0].num_ports; num++) {
@@ -275,23 +275,24 @@ static uint8_t another_way_up(const struct world *w, uint32_t lid)
     ck_abort_msg("a leaf with one cable up");
 }
 
-/* A switch that was cut off holds an entry that leads into the cable which is back, and shall not:
- * it drops before that carries traffic, what else is in the block stays. */
-START_TEST(stale_entries_drop_before_cables_rise)
+/* A switch that was cut off holds an entry that leads into the link that comes back, and must not.
+ * The entry drops packets before the link carries traffic; the rest of the block stays. */
+START_TEST(stale_entries_drop_before_links_come_up)
 {
     struct world w = world_of(fat_tree(8, 2, 1), 0);
     uint8_t block[FAB_LFT_BLOCK];
     struct fab_plan plan;
     const uint32_t lid = 30;
     carry_out(&w);
-    uint8_t num = another_way_up(&w, lid);
+    uint8_t num = another_port_up(&w, lid);
     uint32_t port = fab_fabric_port_id(w.f, 0, num), peer = w.f->ports[port].peer;
     memcpy(block, fab_target_lft_row(&w.observed.lft, 0), sizeof(block));
     block[lid] = num;
     fab_plan_observed_set_block(&w.observed, 0, 0, block);
     struct fab_plan_input in = input_of(&w);
     ck_assert_int_eq(fab_plan_make(&in, &plan), FAB_OK);
-    ck_assert_uint_eq(plan.stage_start[FAB_STAGE_STALE + 1], 0); /* it is Active: no rise */
+    /* it is Active: no link comes up */
+    ck_assert_uint_eq(plan.stage_start[FAB_STAGE_STALE + 1], 0);
     fab_plan_fini(&plan);
     w.f->ports[port].info.port_state = w.f->ports[peer].info.port_state = FAB_STATE_INIT;
     ck_assert_int_eq(fab_plan_make(&in, &plan), FAB_OK);
@@ -318,7 +319,7 @@ START_TEST(a_changed_policy_tunes_ports_that_are_up)
     fab_plan_fini(&plan);
     in.tune = true;
     ck_assert_int_eq(fab_plan_make(&in, &plan), FAB_OK);
-    ck_assert_uint_eq(plan.stage_start[FAB_STAGE_COUNT], 8 * 4 * 2); /* ends of spine cables */
+    ck_assert_uint_eq(plan.stage_start[FAB_STAGE_COUNT], 8 * 4 * 2); /* ports of spine links */
     fab_plan_fini(&plan);
     world_fini(&w);
 }
@@ -335,8 +336,9 @@ static struct fab_port_info written(const struct fab_plan_input *in, const struc
     return info;
 }
 
-/* Those that are up, when asked for; and always who comes up, once, when it is armed. */
-START_TEST(hosts_are_asked_to_register_again)
+/* Hosts that are up, if the caller asks for it; and every host that comes up, once, when it is
+ * armed. */
+START_TEST(hosts_are_told_to_register_again)
 {
     struct world w = world_of(fat_tree(8, 2, 1), 0);
     struct fab_plan plan;
@@ -360,7 +362,8 @@ START_TEST(hosts_are_asked_to_register_again)
     in = input_of(&w);
     in.ask = true;
     ck_assert_int_eq(fab_plan_make(&in, &plan), FAB_OK);
-    ck_assert_uint_eq(plan.stage_start[FAB_STAGE_COUNT], hosts - 1); /* not who cannot */
+    /* except hosts without the capability */
+    ck_assert_uint_eq(plan.stage_start[FAB_STAGE_COUNT], hosts - 1);
     for (uint32_t i = 0; i < hosts - 1; i++) {
         ck_assert_uint_eq(plan.ops[i].state, FAB_STATE_NOP);
         ck_assert_uint_eq(written(&in, &plan.ops[i]).client_reregister, 1);
@@ -395,8 +398,7 @@ START_TEST(knowledge_moves_by_guid)
 }
 END_TEST
 
-/* ---- what ports shall have --------------------------------------------------------------------
- */
+/* ---- wanted attributes of ports -------------------------------------------------------------- */
 
 START_TEST(fields_fit_the_kind_of_port)
 {
@@ -456,9 +458,9 @@ int main(void)
         a_port_that_went_down_and_came_back_is_brought_up_alone,
         dead_cables_are_left_alone,
         only_blocks_that_differ_are_written,
-        stale_entries_drop_before_cables_rise,
+        stale_entries_drop_before_links_come_up,
         a_changed_policy_tunes_ports_that_are_up,
-        hosts_are_asked_to_register_again,
+        hosts_are_told_to_register_again,
         knowledge_moves_by_guid,
         fields_fit_the_kind_of_port,
         references_are_counted,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The order of table writes: trees, rings and random fabrics lose cables and switches and get them
- * back; each time the writes are applied one by one, in any order that the plan allows, and the
- * mixture of old and new tables is looked at after every single one: no circle for any destination,
- * nobody cut off who was not, no cycle of channels.
+ * The order of LFT writes. Trees, rings and random fabrics lose links and switches and get them
+ * back. Each time the writes are applied one by one, in any order that the plan allows, and the
+ * mixture of old and new tables is checked after every single write: no loop for any destination,
+ * no pair cut off that was not, no cycle of channel dependencies.
  */
 #include "libfabmgr/plan/plan.h"
 #include "tests/unit/naive.h"
@@ -17,13 +17,13 @@ struct change {
     uint32_t from, to; /* table writes of the plan */
 };
 struct tally {
-    bool backwards; /* take no notice of what the plan says, and write the last first */
+    bool backwards; /* ignore the plan's order, and write the last first */
     uint32_t changes, writes, waits, parts, unordered, loops, losses, cycles, checked;
 };
 
 /* ---- paths through the mixture -------------------------------------------------------------- */
 
-enum { ARRIVES = 0, DROPPED = 1, CIRCLES = 2 };
+enum { ARRIVES = 0, DROPPED = 1, LOOPS = 2 };
 
 static int walk(const struct fab_fabric *f, const struct fab_lft *lft, uint32_t sw, uint32_t lid,
                 uint32_t owner)
@@ -41,10 +41,10 @@ static int walk(const struct fab_fabric *f, const struct fab_lft *lft, uint32_t 
         if (!fab_fabric_node_is_switch(f, sw))
             return DROPPED;
     }
-    return CIRCLES;
+    return LOOPS;
 }
 
-/* Destinations of one block (or of all): what becomes of a packet at each switch. */
+/* What happens to a packet at each switch, for the destinations of one block or of all. */
 static void look(const struct change *c, uint32_t first, uint32_t last, uint8_t *ret_fate)
 {
     const struct fab_lids *lids = &c->target->lids;
@@ -58,10 +58,10 @@ static void look(const struct change *c, uint32_t first, uint32_t last, uint8_t 
 
 /* ---- carrying a plan out -------------------------------------------------------------------- */
 
-/* May write i go out, or take effect, when those of done[] have? */
+/* True if write i may be sent, or take effect, when those of done[] have. */
 static bool may_go(const struct change *c, const bool *done, uint32_t i)
 {
-    bool behind = false; /* a barrier that i is behind */
+    bool behind = false; /* a barrier before i */
     for (uint32_t k = i + 1; k-- > c->from;) {
         if (behind && c->plan.ops[k].awaited && !done[k])
             return false;
@@ -105,7 +105,7 @@ static void judge(struct change *c, const struct fab_plan_op *op, const uint8_t 
         for (uint32_t sw = 0; sw < c->f->switch_count; sw++) {
             size_t i = (size_t)sw * c->at.lft.stride + lid;
             int now = fate[i];
-            loops += now == CIRCLES;
+            loops += now == LOOPS;
             losses += now != ARRIVES && before[i] == ARRIVES &&
                       walk(c->f, &c->target->lft, sw, lid, c->target->lids.owner[lid]) == ARRIVES;
         }
@@ -124,7 +124,7 @@ static void apply(struct change *c, const struct fab_plan_op *op)
     fab_plan_observed_set_block(&c->at, op->node, op->block, data);
 }
 
-/* Writes it all, as if devices answered in any order; in_order: one by one. */
+/* Applies all writes as if devices answered in any order; in_order: one by one. */
 static void carry_out(struct change *c, struct fab_prng *prng, bool in_order, struct tally *t)
 {
     size_t size = c->at.lft.stride * c->f->switch_count;
@@ -190,7 +190,7 @@ static uint32_t extra(const struct change *c)
     return parts;
 }
 
-/* From the tables of one fabric to those of the other, which has the same nodes. */
+/* Changes from the tables of one fabric to those of another with the same nodes. */
 static void go(const struct fab_fabric *old, const struct fab_fabric *now, const char *engine,
                struct fab_prng *prng, struct tally *t)
 {
@@ -216,7 +216,8 @@ static void go(const struct fab_fabric *old, const struct fab_fabric *now, const
     fab_target_unref(is);
 }
 
-/* One cable; or some, and all of those of a switch now and then: nodes stay, and so do LIDs. */
+/* The fabric without one link, or without some, sometimes without all links of a switch. Nodes and
+ * LIDs stay. */
 static struct fab_fabric *with_faults(const struct fab_fabric *f, struct fab_prng *prng, bool lone)
 {
     struct fab_builder *b = fab_fabric_builder_from(f);
@@ -239,7 +240,7 @@ static struct fab_fabric *with_faults(const struct fab_fabric *f, struct fab_prn
     return sealed(b);
 }
 
-/* Faults, more of them, and all mended. */
+/* Faults, more faults, and everything repaired. */
 static void there_and_back(struct fab_fabric *f, const char *engine, struct fab_prng *prng,
                            bool lone, struct tally *t)
 {
@@ -296,7 +297,7 @@ START_TEST(trees)
 }
 END_TEST
 
-/* The judge above is worth something: it sees what goes wrong in a bad order. */
+/* The judge above does report the faults of a bad order. */
 START_TEST(a_bad_order_is_seen)
 {
     struct fab_prng prng;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which lanes are written to devices: a model of devices with SLtoVLMappingTables and VL
- * arbitration takes what plans write, wide or pair by pair; after each plan it must hold what the
- * target says, and the next plan must have nothing to write.
+ * Which VL tables are written to devices. A model of devices with SLtoVLMappingTables and VL
+ * arbitration takes the writes of plans, wide ones and pair by pair. After each plan it must hold
+ * the target, and the next plan must have nothing to write.
  */
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/plan/plan.h"
@@ -66,9 +66,9 @@ static void world_fini(struct world *w)
     free(w->d.arb);
 }
 
-/* ---- lanes ----------------------------------------------------------------------------------- */
+/* ---- virtual lanes --------------------------------------------------------------------------- */
 
-/* Trunks by the parity of their number in two classes, which matter as `kind` has it. */
+/* ISLs in two classes by the parity of their port number; `kind` says what the VL depends on. */
 enum kind { ONE_LANE, BY_SL, BY_OUT, BY_IN, BY_BOTH };
 
 static bool is_trunk(const struct fab_fabric *f, uint32_t port)
@@ -101,7 +101,7 @@ static void set_lanes(struct world *w, enum kind kind, uint8_t count)
 
 /* ---- plans ----------------------------------------------------------------------------------- */
 
-static bool is_lanes(const struct fab_plan_op *op)
+static bool is_vl_write(const struct fab_plan_op *op)
 {
     return op->attr_id == FAB_ATTR_SL2VL || op->attr_id == FAB_ATTR_VLARB;
 }
@@ -155,7 +155,7 @@ static void assert_stage(const struct world *w, const struct fab_plan *p, uint32
         ck_assert_uint_eq(stage, op->mod >> 16 ? FAB_STAGE_SL2VL_LINE : FAB_STAGE_SL2VL_PAIR);
 }
 
-/* Returns how many writes of lanes there were. */
+/* Returns the number of writes of VL tables. */
 static uint32_t carry_out(struct world *w)
 {
     struct fab_plan_input in = {
@@ -167,7 +167,7 @@ static uint32_t carry_out(struct world *w)
     fab_plan_vls_begin(&in, &plan, &w->known);
     for (uint32_t i = 0; i < plan.stage_start[FAB_STAGE_COUNT]; i++) {
         const struct fab_plan_op *op = &plan.ops[i];
-        if (!is_lanes(op))
+        if (!is_vl_write(op))
             continue;
         assert_stage(w, &plan, i);
         writes++;
@@ -193,7 +193,7 @@ static void assert_arbitration(const struct world *w, uint32_t port)
     ck_assert_int_eq(memcmp(&want, &w->d.arb[port], sizeof(want)), 0);
 }
 
-/* What the devices hold is what the target says, wherever a packet may pass. */
+/* The devices hold the target's tables wherever a packet may pass. */
 static void assert_held(const struct world *w)
 {
     const struct fab_fabric *f = w->f;
@@ -244,7 +244,7 @@ START_TEST(all_kinds_reach_all_devices)
 }
 END_TEST
 
-/* From any lanes to any others, one lane included, and back. */
+/* From any VL tables to any others, a single VL included, and back. */
 START_TEST(engines_change)
 {
     struct fab_prng prng;
@@ -273,7 +273,8 @@ START_TEST(wide_writes_are_few)
 {
     static const struct {
         enum kind kind;
-        uint32_t most; /* SL2VL writes a switch: all, then odd lines, then odd pairs */
+        uint32_t most; /* SL2VL writes a switch: one for all, then differing lines, then
+                          differing pairs */
     } cases[] = {{BY_SL, 1}, {BY_OUT, 1 + 8}, {BY_IN, 1 + 8}, {BY_BOTH, 40}};
     for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct world w = world_of(fat_tree(8, 2, 1), 1);
@@ -281,7 +282,8 @@ START_TEST(wide_writes_are_few)
         uint32_t ends = w.f->node_count - w.f->switch_count, trunk_ports = 0;
         for (uint32_t port = 0; port < w.f->port_count; port++)
             trunk_ports += w.f->ports[port].num > 0 && fab_fabric_port_is_up(w.f, port);
-        uint32_t writes = settle(&w); /* VL arbitration of all ports, a table of each end */
+        uint32_t writes = settle(&w); /* VL arbitration of all ports, and a table for each
+                                         endport */
         ck_assert_uint_le(writes, trunk_ports + ends + cases[i].most * w.f->switch_count);
         printf("# kind %u: %u writes, %u ports, %u ends, %u switches\n", cases[i].kind, writes,
                trunk_ports, ends, w.f->switch_count);
@@ -305,12 +307,12 @@ START_TEST(a_port_that_comes_up_gets_its_pairs)
         uint32_t writes = settle(&w);
         ck_assert_uint_gt(writes, 0);
         ck_assert_uint_le(writes, 2 * (2 * 9 + 1)); /* of two switches: its pairs, arbitration */
-        /* Away and back again: it kept what it had. */
+        /* The port goes down and comes back: it kept its tables. */
         w.f->ports[port].info.phys_state = FAB_PHYS_POLLING;
         ck_assert_uint_eq(carry_out(&w), 0);
         w.f->ports[port].info.phys_state = FAB_PHYS_LINKUP;
         ck_assert_uint_eq(settle(&w), 0);
-        /* Away while the lanes change. */
+        /* The port is down while the VL tables change. */
         w.f->ports[port].info.phys_state = FAB_PHYS_POLLING;
         set_lanes(&w, BY_IN, 3);
         (void)settle(&w);
@@ -334,7 +336,7 @@ START_TEST(what_was_reset_is_written_anew)
     uint32_t host = w.f->switch_count, port = w.f->nodes[host].first_port + 1;
     power_on(&w, host);
     w.f->ports[port].info.port_state = FAB_STATE_INIT;
-    ck_assert_uint_eq(carry_out(&w), 2); /* what it holds is not asked for */
+    ck_assert_uint_eq(carry_out(&w), 2); /* its tables are not read */
     w.f->ports[port].info.port_state = FAB_STATE_ACTIVE;
     assert_held(&w);
     ck_assert_uint_eq(carry_out(&w), 0);
@@ -368,7 +370,7 @@ START_TEST(a_plan_that_breaks_off_leaves_doubts)
     ck_assert_int_eq(fab_plan_make(&in, &plan), FAB_OK);
     fab_plan_vls_begin(&in, &plan, &w.known);
     for (uint32_t i = 0; i < plan.stage_start[FAB_STAGE_COUNT]; i += 2) {
-        if (is_lanes(&plan.ops[i]))
+        if (is_vl_write(&plan.ops[i]))
             take(&w, &in, &plan.ops[i]);
     }
     fab_plan_fini(&plan);

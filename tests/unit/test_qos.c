@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Traffic classes on fabrics: what is composed is proven, by verify and by a slow judge that walks
- * every packet of every class; what is spoiled is refused; rules say whose path is whose.
+ * Traffic classes on fabrics. Composed VLs are proved by verify and by a slow judge that walks
+ * every packet of every class; damaged ones are refused; rules decide the class of a path.
  */
 #include "tests/unit/qos_world.h"
 
-/* A VL modulo the engine's lanes is the engine's. */
+/* A VL modulo the engine's number of VLs is the engine's VL. */
 static void assert_layout(const struct world *w)
 {
     const struct fab_vls *v = &w->t->vls;
@@ -22,7 +22,7 @@ static void assert_layout(const struct world *w)
         }
 }
 
-/* Both judges are for it. Consumes f. */
+/* Both judges accept it. Consumes f. */
 static void prove(struct fab_fabric *f, const char *engine, unsigned classes, unsigned sets)
 {
     struct world w = world_of(f, classes);
@@ -33,12 +33,12 @@ static void prove(struct fab_fabric *f, const char *engine, unsigned classes, un
     assert_layout(&w);
     struct fab_verdict v = judged(&w, &w.t->vls);
     assert_good(w.f, &v, engine);
-    struct naive_lanes n = naive_lanes(w.f, w.t, &w.p);
+    struct naive_vls n = naive_vls(w.f, w.t, &w.p);
     ck_assert(!n.cyclic);
     ck_assert_uint_eq(n.beyond, 0);
     if (!fab_target_vls_keep_vl(&w.t->vls))
         ck_assert_uint_eq(n.dependencies, v.dependencies);
-    naive_lanes_fini(&n);
+    naive_vls_fini(&n);
     fab_verify_verdict_fini(&v);
     world_fini(&w);
 }
@@ -74,7 +74,7 @@ END_TEST
 START_TEST(so_with_too_few_lanes_and_sls)
 {
     struct world w = world_of(grid((uint32_t[3]){6, 6, 1}, true, 1), 3);
-    w.p.max_op_vls = 3; /* 4 VLs: two sets of two lanes, for four classes */
+    w.p.max_op_vls = 3; /* 4 VLs: two sets of two VLs for four classes */
     ck_assert_int_eq(route(&w, "torus"), FAB_OK);
     ck_assert_uint_eq(w.report.sets, 2);
     ck_assert_uint_eq(w.report.notes, 2);
@@ -99,7 +99,7 @@ START_TEST(so_with_too_few_lanes_and_sls)
 }
 END_TEST
 
-/* Lanes of one class that close the ring are found, in whichever class they are. */
+/* VLs of one class that close the ring are found, in whichever class they are. */
 START_TEST(spoiled_classes_are_refused)
 {
     for (uint8_t level = 0; level < 3; level++) {
@@ -122,14 +122,14 @@ START_TEST(spoiled_classes_are_refused)
 }
 END_TEST
 
-/* Two classes that are sound alone, together on the same lanes in other order, are not. */
+/* Two classes that are valid alone are not valid together, on the same VLs in another order. */
 START_TEST(parts_do_not_prove_the_whole)
 {
     struct world w = world_of(grid((uint32_t[3]){6, 1, 1}, true, 1), 1);
     ck_assert_int_eq(route(&w, "torus"), FAB_OK);
     struct fab_vls bad;
     ck_assert_int_eq(fab_target_vls_copy(&w.t->vls, &bad), FAB_OK);
-    for (unsigned e = 0; e < bad.sls; e++) /* class 1: the engine's lanes, the other way round */
+    for (unsigned e = 0; e < bad.sls; e++) /* class 1: the engine's VLs, in reverse order */
         for (unsigned in = 0; in < bad.classes; in++)
             for (unsigned out = 0; out < bad.classes; out++)
                 bad.vl[in][out][bad.sl[1][e]] = 1 - bad.vl[in][out][e];
@@ -202,7 +202,7 @@ START_TEST(random_classes_on_random_fabrics)
         w.p.max_op_vls = (uint8_t)(1 + fab_base_prng_below(&r, 5));
         if (route(&w, engines[fab_base_prng_below(&r, 5)]) == FAB_OK) {
             struct fab_verdict v = judged(&w, &w.t->vls);
-            struct naive_lanes n = naive_lanes(w.f, w.t, &w.p);
+            struct naive_vls n = naive_vls(w.f, w.t, &w.p);
             ck_assert_msg(v.deadlock_free == !n.cyclic, "round %u", i);
             ck_assert_msg((v.beyond == 0) == (n.beyond == 0), "round %u", i);
             assert_layout(&w);
@@ -210,7 +210,7 @@ START_TEST(random_classes_on_random_fabrics)
                 ck_assert_msg(v.beyond == 0, "round %u", i);
             proven += v.deadlock_free;
             lanes += w.t->vls.lanes > 1;
-            naive_lanes_fini(&n);
+            naive_vls_fini(&n);
             fab_verify_verdict_fini(&v);
         }
         world_fini(&w);
@@ -221,7 +221,7 @@ START_TEST(random_classes_on_random_fabrics)
 }
 END_TEST
 
-/* ---- whose path ------------------------------------------------------------------------------ */
+/* ---- the class of a path --------------------------------------------------------------------- */
 
 static int class_of(const struct fab_qos_matcher *m, uint32_t src, uint32_t dst, uint16_t pkey,
                     int service, int qos_class)

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a traffic class gets: VL arbitration turn by turn as the tables say it, and on the model of
- * traffic, where a class at full load takes nothing from another.
+ * The bandwidth of a traffic class: VL arbitration turn by turn as the tables say, and in the
+ * traffic model, where a class at full load takes nothing from another.
  */
 #include "libfabmgr/traffic/traffic.h"
 #include "tests/unit/qos_world.h"
 
-/* One of both tables, and where it stands. */
+/* One of the two tables, and its current entry. */
 struct turn {
     const struct fab_arb_entry *entry;
     unsigned count, at;
-    int left; /* of the weight at hand */
+    int left; /* what is left of the current weight */
 };
 
 static bool waits(const struct turn *t, uint16_t busy)
@@ -31,8 +31,8 @@ static uint8_t send_one(struct turn *t, uint16_t busy, uint32_t packet)
     return t->entry[t->at].vl;
 }
 
-/* A port that sends by the tables, packet by packet (7.6.9): who has something to send always has.
- * Bytes of each VL. */
+/* A port that sends by the tables, packet by packet (IBA 7.6.9); busy VLs always have packets.
+ * Gives the bytes of each VL. */
 static void serve(const struct fab_arb *a, uint16_t busy, uint32_t packet, uint32_t packets,
                   uint64_t bytes[16])
 {
@@ -56,8 +56,8 @@ static uint64_t sum_of(const uint64_t bytes[16])
     return sum;
 }
 
-/* Each class gets what it is guaranteed while all send as much as they can, and the others get all
- * of the cable when it has nothing to send. */
+/* Each class gets its guaranteed share while all send as much as they can, and the others get the
+ * whole link when it has nothing to send. */
 static void assert_shares(struct world *w, uint32_t port, unsigned tolerance)
 {
     const struct fab_vls *v = &w->t->vls;
@@ -150,7 +150,7 @@ END_TEST
 
 /* ---- on the model of traffic ----------------------------------------------------------------- */
 
-/* Ends of a switch. */
+/* The endports of a switch. */
 static uint32_t ends_of(const struct fab_fabric *f, uint32_t sw, uint32_t *ends)
 {
     uint32_t count = 0;
@@ -176,8 +176,8 @@ static struct fab_traffic_arbitration as_model(const struct fab_arb *a)
     return to;
 }
 
-/* All ends of a switch send to ends of another, every one as fast as it can: one in the quiet
- * class, all others in the loud one. Returns what the quiet one has of all that arrives, per mille.
+/* All endports of a switch send to endports of another, each as fast as it can: one in the quiet
+ * class, all others in the loud one. Returns the quiet one's share of all that arrives, per mille.
  */
 static uint32_t quiet_part(struct world *w, uint32_t from, uint32_t to, uint8_t quiet, uint8_t loud)
 {
@@ -249,7 +249,7 @@ START_TEST(a_class_at_full_load_takes_nothing_from_another)
 }
 END_TEST
 
-/* Three switches on, with lanes of the engine beside those of the classes. */
+/* Three switches further, with VLs of the engine beside those of the classes. */
 START_TEST(so_on_a_torus)
 {
     struct world w = world_of(grid((uint32_t[3]){6, 1, 1}, true, 12), 0);
@@ -264,9 +264,9 @@ START_TEST(so_on_a_torus)
 }
 END_TEST
 
-/* With traffic classes every block that a port has is written, or entries of before would stay in
- * those that are empty now; without classes only the first one is, as ports are reset with the
- * others empty. */
+/* With traffic classes every block that a port has is written, because old entries would remain in
+ * blocks that are empty now. Without classes only the first one is written, since the others are
+ * empty after a reset. */
 START_TEST(all_blocks_of_a_table_are_written)
 {
     static const uint8_t caps[] = {0, 8, 32, 33, 64};
@@ -292,7 +292,7 @@ START_TEST(all_blocks_of_a_table_are_written)
 }
 END_TEST
 
-/* What the arithmetic does not allow is not promised. */
+/* Shares that the tables cannot guarantee are not promised. */
 START_TEST(high_priority_takes_half)
 {
     struct world w = world_of(leaf_spine(3, 2, 2), 0);

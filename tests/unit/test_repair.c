@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Repairs: random sequences of faults over every family of topology, judged by the proof of the
- * whole, which knows nothing of repairs; by a fresh repair from the baseline; and, write by write,
- * by walking every pair. REPAIR_STEPS=1000 in the environment makes the sequences longer.
+ * Repairs: random sequences of faults on every family of topology. Three independent judges check
+ * each repair: the proof of the complete tables (libfabmgr/verify), which knows nothing of
+ * repairs; a fresh repair from the baseline; and a walk of every pair of ports after every single
+ * write. REPAIR_STEPS=1000 in the environment makes the sequences longer.
  */
 #include "libfabmgr/repair/repair.h"
 #include "tests/unit/routing.h"
 
 struct world {
     const char *name;
-    struct fab_fabric *whole; /* as the baseline knew it */
+    struct fab_fabric *whole; /* the fabric of the baseline */
     struct fab_policy policy;
     struct fab_target *base; /* the baseline */
-    struct fab_lft lft;      /* in force */
+    struct fab_lft lft;      /* the active tables */
     struct fab_repair *repair;
-    uint32_t *cables; /* ports, one end of each cable between switches */
+    uint32_t *cables; /* [count] one port of each ISL */
     uint32_t count;
     bool *dead;     /* [count] */
-    bool looked_at; /* write by write */
-    bool lone;      /* all changes are from the baseline, and must be no more than need be */
-    bool spoiled;   /* deltas are, too, and must be found out */
+    bool looked_at; /* every single write is checked */
+    bool lone;      /* all changes start from the baseline, and must change no more than
+                       necessary */
+    bool spoiled;   /* deltas are damaged, which the proof must detect */
     unsigned unsafe, caught, harmless;
     unsigned done, refused, lost, parted, stepped, drained;
 };
@@ -78,7 +80,7 @@ static struct fab_verdict judged(const struct world *w, const struct fab_fabric 
     return v;
 }
 
-/* Some engines promise less than the proof wants. */
+/* Some engines promise less than the proof demands. */
 static bool is_good(const struct world *w)
 {
     struct fab_verdict v = judged(w, w->whole, &w->base->lft);
@@ -87,7 +89,7 @@ static bool is_good(const struct world *w)
     return good;
 }
 
-/* Consumes f. NULL: the engine does not take it, or its lanes have no labels. */
+/* Consumes f. NULL: the engine does not support the fabric, or there are no labels for its VLs. */
 static struct world *world_new(const char *name, struct fab_fabric *f, const char *engine)
 {
     struct world *w = calloc(1, sizeof(*w));
@@ -126,14 +128,14 @@ static uint32_t list_dead(const struct world *w, const bool *dead, uint32_t *ret
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < w->count; i++) {
-        if (dead[i]) /* either end will do */
+        if (dead[i]) /* either port will do */
             ret[count++] = i % 2 == 0 ? w->cables[i] : w->whole->ports[w->cables[i]].peer;
     }
     return count;
 }
 
-/* The fabric with the dead cables down. */
-static struct fab_fabric *wounded(const struct world *w, const bool *dead)
+/* The fabric with the dead links down. */
+static struct fab_fabric *with_dead_links(const struct world *w, const bool *dead)
 {
     struct fab_fabric *f = NULL;
     ck_assert_int_eq(fab_fabric_clone(w->whole, &f), FAB_OK);
@@ -186,7 +188,7 @@ static void put_write(const struct world *w, struct fab_lft *lft, const struct f
            FAB_LFT_BLOCK);
 }
 
-/* What is wrong with the tables at this moment, or NULL. before: what arrived when it began. */
+/* What is wrong with the tables at this moment, or NULL. before: what arrived at the start. */
 static const char *fault_of(const struct world *w, const struct fab_fabric *f,
                             const struct fab_lft *lft, const bool *before, bool *after)
 {
@@ -203,8 +205,9 @@ static const char *fault_of(const struct world *w, const struct fab_fabric *f,
     return free_of_cycles ? NULL : "a cycle";
 }
 
-/* Writes of one step in random order (all of them, if not in_steps); after each of them all that
- * worked before still does, there is no loop and no cycle: NULL. Otherwise what there is. */
+/* Applies the writes in random order within each step (in any order, if not in_steps). After each
+ * write, all that worked before must still work, and there must be no loop and no cycle. Returns
+ * NULL, or what went wrong. */
 static const char *watch_writes(const struct world *w, const struct fab_fabric *f,
                                 const struct fab_repair_delta *d, struct fab_prng *prng,
                                 bool in_steps)
@@ -215,7 +218,7 @@ static const char *watch_writes(const struct world *w, const struct fab_fabric *
     uint32_t *order = calloc(d->writes + 1, sizeof(*order));
     const char *fault = NULL;
     for (; early < d->writes && d->write[early].early; early++)
-        put_write(w, &lft, d, &d->write[early]); /* before cables come up */
+        put_write(w, &lft, d, &d->write[early]); /* before links come up */
     ck_assert(find_arrivals(w, f, &lft, before));
     for (size_t first = early, end; first < d->writes; first = end) {
         for (end = first; end < d->writes; end++) {
@@ -240,9 +243,9 @@ static const char *watch_writes(const struct world *w, const struct fab_fabric *
     return fault;
 }
 
-/* ---- one change of the set of dead cables ---------------------------------------------------- */
+/* ---- one change of the set of dead links ----------------------------------------------------- */
 
-/* Ends that cables join reach each other. */
+/* Endports that links connect must reach each other. */
 static void assert_good_for_ends(const struct world *w, const struct fab_fabric *f,
                                  const struct fab_verdict *v)
 {
@@ -299,7 +302,7 @@ static void assert_fresh(struct world *w, const uint32_t *dead, uint32_t count)
     fab_repair_free(fresh);
 }
 
-/* What a proof lets pass is good, however the delta came to be. */
+/* A damaged delta that passes the proof must be good nevertheless. */
 static void check_spoiled(struct world *w, const struct fab_fabric *f,
                           const struct fab_repair_delta *bad)
 {
@@ -319,7 +322,7 @@ static void check_spoiled(struct world *w, const struct fab_fabric *f,
     fab_target_lft_fini(&lft);
 }
 
-/* One entry gets another port, or is forgotten. */
+/* Gives one entry another port, or removes its change. */
 static void spoil(struct world *w, const struct fab_fabric *f, const struct fab_repair_delta *d,
                   struct fab_prng *prng)
 {
@@ -408,7 +411,7 @@ static bool change_to(struct world *w, const bool *dead, struct fab_prng *prng)
     w->parted += d.writes > d.blocks && d.drained == 0;
     w->stepped += d.steps > 1;
     w->drained += d.drained > 0;
-    struct fab_fabric *f = wounded(w, dead);
+    struct fab_fabric *f = with_dead_links(w, dead);
     if (w->looked_at) {
         const char *fault = watch_writes(w, f, &d, prng, true);
         ck_assert_msg(fault == NULL, "%s: %s on the way", w->name, fault);
@@ -478,7 +481,7 @@ static struct tally run_sequence(struct world *w, struct fab_prng *prng, unsigne
             toggle(w, next, prng, dead * 5 > w->count);
         if (change_to(w, next, prng))
             memcpy(w->dead, next, w->count * sizeof(*next));
-        else if (dead > 0) /* a new start */
+        else if (dead > 0) /* back to no dead link */
             memset(w->dead, 0, w->count * sizeof(*next));
     }
     memset(next, 0, w->count * sizeof(*next));
@@ -543,14 +546,13 @@ START_TEST(sequences_over_every_family)
         unsafe += t.unsafe;
         caught += t.caught;
     }
-    /* The eyes that saw nothing wrong do see it where there is no order, or a spoiled entry. */
+    /* The judges do report a wrong order of writes, and damaged entries. */
     ck_assert_uint_gt(unsafe, 20);
     ck_assert_uint_gt(caught, 500);
 }
 END_TEST
 
-/* No cable of a tree may be such that its loss waits for an engine, now or soon: nothing is lost.
- */
+/* Whichever link of a tree dies, no entry may be lost that only an engine could repair. */
 START_TEST(lone_faults_in_trees_are_repaired)
 {
     struct fab_prng prng;
@@ -588,8 +590,8 @@ static struct fab_fabric *hypercube(void)
     return sealed(b);
 }
 
-/* How many lone cables are repaired in place where labels go by chains of dependencies: a floor
- * under what was seen (before there were several sets of labels: 0 to 40 %). */
+/* The share of single faults that are repaired in place when the labels are longest chains of
+ * dependencies: a lower bound for what was measured (with a single set of labels 0 to 40 %). */
 START_TEST(lone_faults_by_chains)
 {
     static const uint32_t torus[3] = {4, 3, 1}, mesh[3] = {4, 4, 1};
@@ -622,7 +624,7 @@ START_TEST(lone_faults_by_chains)
 }
 END_TEST
 
-/* Whatever engine made the tables. */
+/* Tables of every engine. */
 START_TEST(every_engine)
 {
     static const uint32_t torus[3] = {4, 3, 1};
@@ -658,8 +660,8 @@ START_TEST(sequences_over_random_fabrics)
 }
 END_TEST
 
-/* Two cables at once, and then a third, wherever they are. In the random one a switch is lifted
- * over another to which its own cable is dead, too. */
+/* Two links at once, and then a third, anywhere. In the random fabric a switch is placed above
+ * another one to which its own link is dead, too. */
 START_TEST(pairs_of_faults)
 {
     struct fab_prng prng;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Contingencies over several families: each plan at hand is, write by write and byte by byte, what
- * a repair of that moment makes; the figures are what walking every path counts; and nothing is
- * given out for a state that is not any more.
+ * Contingencies on several families of fabrics. Each stored plan equals, write by write and byte
+ * by byte, what a repair computes at that moment; the figures equal those of walking every path;
+ * and no plan is returned for a state that has passed.
  */
 #include "libfabmgr/repair/contingency/contingency.h"
 #include "tests/unit/routing.h"
@@ -57,7 +57,7 @@ static void world_fini(struct world *w)
     fab_fabric_unref(w->f);
 }
 
-/* All cases; plans as long as they fit. */
+/* Computes all cases, and stores plans as long as they fit. */
 static void fill(struct world *w, size_t budget)
 {
     struct fab_repair_contingency_maker *m = NULL;
@@ -83,7 +83,7 @@ static bool is_trunk(const struct fab_fabric *f, uint32_t port)
            fab_fabric_node_is_switch(f, f->ports[peer].node);
 }
 
-/* ---- what it should be, the slow way --------------------------------------------------------- */
+/* ---- expected results, computed slowly ------------------------------------------------------- */
 
 static bool is_dead(const struct fab_repair_delta *d, uint32_t port)
 {
@@ -103,7 +103,7 @@ static uint32_t hosts_at(const struct fab_fabric *f, uint32_t sw)
     return hosts;
 }
 
-/* Paths on the busiest living cable when the delta is in force. */
+/* The most paths on a living channel after the delta. */
 static uint64_t worst_load(const struct world *w, const struct fab_repair_delta *d)
 {
     const struct fab_fabric *f = w->f;
@@ -196,7 +196,7 @@ static size_t list_dead(const struct world *w, const struct fab_repair_contingen
     if (before != FAB_NONE)
         ret[count++] = before;
     if (!c->is_switch)
-        ret[count++] = c->id % 2 == 0 ? c->id : c->peer; /* either end will do */
+        ret[count++] = c->id % 2 == 0 ? c->id : c->peer; /* either port will do */
     for (unsigned num = 1; c->is_switch && num <= w->f->nodes[c->id].num_ports; num++)
         ret[count++] = fab_fabric_port_id(w->f, c->id, (uint8_t)num);
     return count;
@@ -248,7 +248,7 @@ static void check_all(struct world *w, uint32_t before)
            w->all.plans, engines, w->all.memory);
 }
 
-/* The plan at hand carried out, and then mended: exactly what was. */
+/* Carries out a stored plan, then brings the links back: the result is what was before. */
 static void carry_out(struct world *w, size_t row)
 {
     struct fab_repair_delta d;
@@ -260,7 +260,7 @@ static void carry_out(struct world *w, size_t row)
     fab_repair_commit(w->repair, &w->lft, &d);
     fab_repair_delta_fini(&d);
     ck_assert_int_eq(fab_repair_contingencies_find(&w->all, w->repair, &w->lft, dead, count, &d),
-                     FAB_E_NOT_FOUND); /* what it was made for is no more */
+                     FAB_E_NOT_FOUND); /* its state has passed */
     fill(w, SIZE_MAX);
     check_all(w, dead[0]);
     ck_assert_int_eq(fab_repair_plan(w->repair, &w->lft, NULL, 0, &d, why, sizeof(why)), FAB_OK);
@@ -271,7 +271,7 @@ static void carry_out(struct world *w, size_t row)
                      (size_t)w->lft.switch_count * w->lft.stride);
 }
 
-/* Two more cables, one after the other, each with its plan; then all of it back at once. */
+/* Two more links die, one after the other, each with its plan; then all come back at once. */
 static void carry_out_in_a_row(struct world *w, struct fab_prng *prng)
 {
     struct fab_repair_delta d;

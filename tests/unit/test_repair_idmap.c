@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A fabric and what is left of it: who is who, what is dead, and what is something new. */
+/* The id map between a fabric and what is left of it: which node is which, which links are dead,
+ * and what is new. */
 #include "libfabmgr/base/prng.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/repair/session/idmap.h"
@@ -28,8 +29,8 @@ static struct fab_lids lids_of(const struct fab_fabric *f, const struct fab_fabr
     return lids;
 }
 
-/* Some nodes and cables less. */
-static struct fab_fabric *less(const struct fab_fabric *f, struct fab_prng *prng)
+/* The fabric without some nodes and links. */
+static struct fab_fabric *reduced(const struct fab_fabric *f, struct fab_prng *prng)
 {
     struct fab_builder *b = fab_fabric_builder_from(f);
     ck_assert_ptr_nonnull(b);
@@ -49,8 +50,8 @@ static bool trunk_is_up(const struct fab_fabric *f, uint64_t guid, uint8_t num)
     return node != FAB_NONE && fab_fabric_port_is_up(f, fab_fabric_port_id(f, node, num));
 }
 
-/* Counted the slow way: trunks of f that `left` does not have. */
-static uint32_t dead_trunks(const struct fab_fabric *f, const struct fab_fabric *left)
+/* Counted slowly: ISLs of f that `left` does not have. */
+static uint32_t dead_isls(const struct fab_fabric *f, const struct fab_fabric *left)
 {
     uint32_t count = 0;
     for (uint32_t p = 0; p < f->port_count; p++) {
@@ -81,21 +82,21 @@ static void check_ids(const struct fab_repair_idmap *c, const struct fab_fabric 
 START_TEST(what_is_left_is_covered)
 {
     struct fab_prng prng;
-    fab_base_prng_init(&prng, test_seed("cover", 1));
+    fab_base_prng_init(&prng, test_seed("idmap", 1));
     uint32_t deads = 0;
     for (unsigned i = 0; i < ROUNDS; i++) {
         struct fab_fabric *f = random_fabric(3 + draw(&prng, 20), 4, 12, fab_base_prng_next(&prng));
-        struct fab_fabric *left = less(f, &prng);
+        struct fab_fabric *left = reduced(f, &prng);
         struct fab_lids all = lids_of(f, NULL, NULL), some = lids_of(left, f, &all);
-        struct fab_repair_baseline *ground;
-        struct fab_repair_idmap cover;
-        ck_assert_int_eq(fab_repair_baseline_new(f, &all, &ground), FAB_OK);
-        ck_assert_int_eq(fab_repair_idmap_make(ground, left, &some, &cover), FAB_OK);
-        check_ids(&cover, f, left);
-        ck_assert_uint_eq(cover.deads, dead_trunks(f, left));
-        deads += cover.deads;
-        fab_repair_idmap_fini(&cover);
-        fab_repair_baseline_free(ground);
+        struct fab_repair_baseline *baseline;
+        struct fab_repair_idmap idmap;
+        ck_assert_int_eq(fab_repair_baseline_new(f, &all, &baseline), FAB_OK);
+        ck_assert_int_eq(fab_repair_idmap_make(baseline, left, &some, &idmap), FAB_OK);
+        check_ids(&idmap, f, left);
+        ck_assert_uint_eq(idmap.deads, dead_isls(f, left));
+        deads += idmap.deads;
+        fab_repair_idmap_fini(&idmap);
+        fab_repair_baseline_free(baseline);
         fab_target_lids_fini(&all);
         fab_target_lids_fini(&some);
         fab_fabric_unref(left);
@@ -105,27 +106,26 @@ START_TEST(what_is_left_is_covered)
 }
 END_TEST
 
-/* What there was before is the ground here, and what came is looked at: nothing of it is covered.
- */
+/* Here the smaller fabric is the baseline, and the larger one must not be covered by it. */
 START_TEST(what_is_new_is_not)
 {
     struct fab_prng prng;
-    fab_base_prng_init(&prng, test_seed("cover, new", 2));
+    fab_base_prng_init(&prng, test_seed("idmap, new", 2));
     unsigned refused = 0;
     for (unsigned i = 0; i < ROUNDS; i++) {
         struct fab_fabric *f = random_fabric(3 + draw(&prng, 20), 4, 12, fab_base_prng_next(&prng));
-        struct fab_fabric *was = less(f, &prng);
+        struct fab_fabric *was = reduced(f, &prng);
         struct fab_lids all = lids_of(f, NULL, NULL), some = lids_of(was, f, &all);
-        struct fab_repair_baseline *ground;
-        struct fab_repair_idmap cover;
-        ck_assert_int_eq(fab_repair_baseline_new(was, &some, &ground), FAB_OK);
-        int r = fab_repair_idmap_make(ground, f, &all, &cover);
+        struct fab_repair_baseline *baseline;
+        struct fab_repair_idmap idmap;
+        ck_assert_int_eq(fab_repair_baseline_new(was, &some, &baseline), FAB_OK);
+        int r = fab_repair_idmap_make(baseline, f, &all, &idmap);
         bool more = f->node_count > was->node_count || f->link_count > was->link_count;
         ck_assert_int_eq(r, more ? FAB_E_NOT_FOUND : FAB_OK);
         refused += more;
         if (r == FAB_OK)
-            fab_repair_idmap_fini(&cover);
-        fab_repair_baseline_free(ground);
+            fab_repair_idmap_fini(&idmap);
+        fab_repair_baseline_free(baseline);
         fab_target_lids_fini(&all);
         fab_target_lids_fini(&some);
         fab_fabric_unref(was);
@@ -139,21 +139,21 @@ START_TEST(another_lid_is_not)
 {
     struct fab_fabric *f = leaf_spine(4, 2, 3);
     struct fab_lids lids = lids_of(f, NULL, NULL);
-    struct fab_repair_baseline *ground;
-    struct fab_repair_idmap cover;
-    ck_assert_int_eq(fab_repair_baseline_new(f, &lids, &ground), FAB_OK);
+    struct fab_repair_baseline *baseline;
+    struct fab_repair_idmap idmap;
+    ck_assert_int_eq(fab_repair_baseline_new(f, &lids, &baseline), FAB_OK);
     uint32_t port = lids.owner[lids.top];
     lids.base[port] += 5;
-    ck_assert_int_eq(fab_repair_idmap_make(ground, f, &lids, &cover), FAB_E_NOT_FOUND);
+    ck_assert_int_eq(fab_repair_idmap_make(baseline, f, &lids, &idmap), FAB_E_NOT_FOUND);
     lids.base[port] -= 5;
     lids.lmc[port] = 1;
-    ck_assert_int_eq(fab_repair_idmap_make(ground, f, &lids, &cover), FAB_E_NOT_FOUND);
+    ck_assert_int_eq(fab_repair_idmap_make(baseline, f, &lids, &idmap), FAB_E_NOT_FOUND);
     lids.lmc[port] = 0;
-    ck_assert_int_eq(fab_repair_idmap_make(ground, f, &lids, &cover), FAB_OK);
-    ck_assert(cover.same);
-    ck_assert_uint_eq(cover.deads, 0);
-    fab_repair_idmap_fini(&cover);
-    fab_repair_baseline_free(ground);
+    ck_assert_int_eq(fab_repair_idmap_make(baseline, f, &lids, &idmap), FAB_OK);
+    ck_assert(idmap.same);
+    ck_assert_uint_eq(idmap.deads, 0);
+    fab_repair_idmap_fini(&idmap);
+    fab_repair_baseline_free(baseline);
     fab_target_lids_fini(&lids);
     fab_fabric_unref(f);
 }
@@ -161,8 +161,8 @@ END_TEST
 
 static Suite *suite(void)
 {
-    Suite *s = suite_create("cover");
-    TCase *t = tcase_create("cover");
+    Suite *s = suite_create("repair_idmap");
+    TCase *t = tcase_create("repair_idmap");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, what_is_left_is_covered);
     tcase_add_test(t, what_is_new_is_not);

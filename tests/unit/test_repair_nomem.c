@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Every allocation of a repair fails in turn: NOMEM each time, and nothing leaks (under the
- * sanitizers). */
+/* Every allocation of a repair fails in turn. Each time the result is NOMEM, and nothing leaks
+ * (under the sanitizers). */
 #include "libfabmgr/repair/repair.h"
 #include "tests/unit/routing.h"
 
@@ -39,7 +39,7 @@ static int change(struct fab_repair *r, uint32_t count)
     return status;
 }
 
-/* Leaves the tables as they were, whatever fails. */
+/* Whatever fails, the tables stay as they were. */
 static int all(void)
 {
     struct fab_repair *r = NULL, *twin = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The proof against a naive one, on good tables and on tables that were damaged at random; and each
- * kind of failure made by hand, with the witness it must give.
+ * The proof compared with a naive one, on good tables and on tables that were damaged at random;
+ * and each kind of failure made by hand, with the witness that it must give.
  */
 #include "tests/unit/naive.h"
 
@@ -118,8 +118,8 @@ START_TEST(agrees_with_the_naive_proof)
 }
 END_TEST
 
-/* Trees are full of switches whose ports lead to the same places and whose tables are the same,
- * which the proof makes use of. */
+/* In trees many switches have ports that lead to the same switches, and the same tables, which the
+ * proof makes use of. */
 START_TEST(agrees_on_trees_full_of_siblings)
 {
     static const uint32_t shapes[][3] = {{4, 2, 1}, {4, 3, 1}, {6, 2, 2}, {8, 2, 1}, {6, 2, 1}};
@@ -141,7 +141,7 @@ START_TEST(agrees_on_trees_full_of_siblings)
             fab_route_engine_by_name(engine)->run(&in, &t->lft, &t->vls, why, sizeof(why)), FAB_OK);
         if (i >= 20)
             damage_entries(f, t, &prng, 1 + (uint32_t)fab_base_prng_below(&prng, 8));
-        if (i % 3 == 0) { /* the same mistake at all siblings */
+        if (i % 3 == 0) { /* the same fault in all switches of a class */
             uint32_t lid = 1 + (uint32_t)fab_base_prng_below(&prng, t->lids.top);
             for (uint32_t sw = 1; sw < 3; sw++)
                 fab_target_lft_row(&t->lft, sw)[lid] = fab_target_lft_row(&t->lft, 0)[lid];
@@ -162,7 +162,8 @@ START_TEST(agrees_on_trees_full_of_siblings)
 }
 END_TEST
 
-/* Random spanning trees a destination: all arrive, and the graph is mostly cyclic. */
+/* A random spanning tree for each destination: all packets arrive, and most dependency graphs have
+ * cycles. */
 static void route_at_random(const struct fab_fabric *f, struct fab_target *t, struct fab_prng *prng)
 {
     uint32_t *queue = calloc(f->switch_count + 1, sizeof(*queue));
@@ -310,7 +311,7 @@ START_TEST(a_long_way_is_a_failure)
 }
 END_TEST
 
-/* Everything goes clockwise: all arrives, and all cables wait for each other. */
+/* All packets go clockwise: all arrive, and all links wait for each other. */
 START_TEST(a_ring_clockwise_is_a_cycle)
 {
     struct fab_fabric *f = grid((uint32_t[3]){6, 1, 1}, true, 1);
@@ -337,8 +338,8 @@ START_TEST(a_ring_clockwise_is_a_cycle)
 }
 END_TEST
 
-/* Node descriptions are bytes from the wire: each that is not printable ASCII is a dot in the text,
- * so that no device can break a line or send commands to a terminal. */
+/* Node descriptions are bytes from the wire. Each byte that is not printable ASCII becomes a dot
+ * in the text, so that no device can break a line or send commands to a terminal. */
 START_TEST(names_are_made_safe)
 {
     struct fab_fabric *f = row_of_three();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The proof with several lanes: against a naive one on random fabrics with random lanes, and each
- * kind of mistake made by hand, on rings, with the witness it must give.
+ * The proof with several VLs: compared with a naive one on random fabrics with random VL tables;
+ * and each kind of fault made by hand, on rings, with the witness that it must give.
  */
 #include "tests/unit/verify_vls.h"
 
@@ -62,7 +62,7 @@ static void random_lanes(const struct fab_fabric *f, struct fab_target *t, struc
         random_classes(f, v, prng);
 }
 
-/* Some cables with fewer VLs. */
+/* Gives some links fewer VLs. */
 static void weaken(struct fab_fabric *f, struct fab_prng *prng)
 {
     for (uint32_t port = 0; port < f->port_count; port++) {
@@ -71,7 +71,7 @@ static void weaken(struct fab_fabric *f, struct fab_prng *prng)
     }
 }
 
-static void assert_witness(const struct naive_lanes *n, const struct fab_verdict *v)
+static void assert_witness(const struct naive_vls *n, const struct fab_verdict *v)
 {
     const struct fab_witness *w = &v->witness;
     char *text = NULL;
@@ -124,7 +124,7 @@ START_TEST(agrees_with_the_naive_proof)
             weaken(f, &prng);
         if (i % 3 != 0)
             break_entries(f, t, &prng);
-        struct naive_lanes n = naive_lanes(f, t, &p);
+        struct naive_vls n = naive_vls(f, t, &p);
         struct fab_verdict v = proven_with(f, t, &p);
         ck_assert_int_eq(v.deadlock_free, !n.cyclic);
         ck_assert_uint_eq(v.dependencies, n.dependencies);
@@ -133,7 +133,7 @@ START_TEST(agrees_with_the_naive_proof)
         good += fab_verify_verdict_good(&v);
         cyclic += n.cyclic;
         beyond += n.beyond > 0;
-        naive_lanes_fini(&n);
+        naive_vls_fini(&n);
         fab_verify_verdict_fini(&v);
         fab_target_unref(t);
         fab_fabric_unref(f);
@@ -145,7 +145,7 @@ START_TEST(agrees_with_the_naive_proof)
 }
 END_TEST
 
-/* What engines make, on fabrics that they need several lanes for. */
+/* Tables of engines, on fabrics for which they need several VLs. */
 START_TEST(agrees_about_engines)
 {
     struct fab_prng prng;
@@ -165,12 +165,12 @@ START_TEST(agrees_about_engines)
             fab_route_engine_by_name(names[i % 3])->run(&in, &t->lft, &t->vls, why, sizeof(why));
         ck_assert(status == FAB_OK || status == FAB_E_UNSUPPORTED);
         if (status == FAB_OK && fab_target_vls_multiple(&t->vls)) {
-            struct naive_lanes n = naive_lanes(f, t, &p);
+            struct naive_vls n = naive_vls(f, t, &p);
             struct fab_verdict v = proven_with(f, t, &p);
             ck_assert(!n.cyclic);
             ck_assert_uint_eq(v.dependencies, n.dependencies);
             assert_good(f, &v, names[i % 3]);
-            naive_lanes_fini(&n);
+            naive_vls_fini(&n);
             fab_verify_verdict_fini(&v);
             many++;
         }
@@ -186,14 +186,14 @@ END_TEST
 
 #define RING 6
 #define RING_MOST 6
-/* Places round the ring, and of each the port that leads on and the one that leads back. */
+/* Positions on the ring, and for each one the ports that lead on and back. */
 struct ring {
     struct fab_fabric *f;
     struct fab_target *t;
     struct fab_policy p;
     uint32_t n;
     uint32_t on[RING_MOST], back[RING_MOST];  /* port ids */
-    uint32_t place[RING_MOST], at[RING_MOST]; /* of a switch id; switch id of a place */
+    uint32_t place[RING_MOST], at[RING_MOST]; /* position of a switch id; switch id of a position */
 };
 
 static uint32_t neighbour(const struct fab_fabric *f, uint32_t sw, uint32_t not, uint32_t *ret_port)
@@ -224,8 +224,8 @@ static void follow_ring(struct ring *r)
     ck_assert_uint_eq(sw, 0);
 }
 
-/* The shorter way, on where both are as long; SL 1 for those that pass from the last place to the
- * first or back. */
+/* Shortest paths, onwards if both are equally long; SL 1 for paths between the last position and
+ * the first. */
 static void route_ring(struct ring *r)
 {
     struct fab_vls *v = &r->t->vls;
@@ -262,7 +262,7 @@ static void ring_free(struct ring *r)
     fab_fabric_unref(r->f);
 }
 
-/* A cycle round the ring on this VL. */
+/* Expects a cycle round the ring on this VL. */
 static void assert_cycle(const struct ring *r, uint8_t vl)
 {
     struct fab_verdict v = proven_with(r->f, r->t, &r->p);
@@ -286,7 +286,7 @@ START_TEST(a_dateline_makes_a_ring_safe)
 {
     struct ring r = make_ring(RING);
     assert_ring_good(&r);
-    r.t->vls.count = 1; /* everything on one lane */
+    r.t->vls.count = 1; /* everything on one VL */
     struct fab_verdict v = proven_with(r.f, r.t, &r.p);
     ck_assert_int_eq(v.witness.kind, FAB_E_CYCLE);
     ck_assert_ptr_null(v.witness.vls);
@@ -309,22 +309,22 @@ END_TEST
 START_TEST(one_wrong_path_is_enough)
 {
     struct ring r = make_ring(RING);
-    /* The way RING/2 on from the last place but one crosses the line: back on the lane of others.
-     */
+    /* The path of RING/2 hops from the last position but one passes between last and first: put it
+     * on the VL of the others. */
     uint32_t from = r.at[RING - 2], to = r.at[(RING - 2 + RING / 2) % RING];
     r.t->vls.of_pair[to * RING + from] = 0;
     struct fab_verdict v = proven_with(r.f, r.t, &r.p);
-    struct naive_lanes n = naive_lanes(r.f, r.t, &r.p);
+    struct naive_vls n = naive_vls(r.f, r.t, &r.p);
     ck_assert_int_eq(v.deadlock_free, !n.cyclic);
     ck_assert_uint_eq(v.dependencies, n.dependencies);
-    naive_lanes_fini(&n);
+    naive_vls_fini(&n);
     fab_verify_verdict_fini(&v);
     ring_free(&r);
 }
 END_TEST
 
-/* Lanes by classes: what comes in by `port` goes on by VL 1. With ways of two cables at most that
- * is enough where it is the line's: nobody comes round to it again. */
+/* VLs by port classes: packets that come in by `port` continue on VL 1. With paths of at most two
+ * links that suffices if the port is the first's, because no path comes round to it again. */
 static void by_class(struct ring *r, uint32_t port)
 {
     struct fab_vls *v = &r->t->vls;
@@ -340,9 +340,9 @@ static void by_class(struct ring *r, uint32_t port)
 START_TEST(a_class_at_the_wrong_port_is_a_cycle)
 {
     struct ring r = make_ring(4);
-    by_class(&r, r.back[0]); /* by which comes what goes on */
+    by_class(&r, r.back[0]); /* the port by which packets come that go on */
     assert_ring_good(&r);
-    by_class(&r, r.on[3]); /* by which comes what goes back, which goes no further */
+    by_class(&r, r.on[3]); /* the port by which packets come that go back, and they go no further */
     assert_cycle(&r, 0);
     ring_free(&r);
 }
@@ -350,11 +350,11 @@ END_TEST
 
 /* ---- devices --------------------------------------------------------------------------------- */
 
-START_TEST(too_few_lanes_at_one_port_are_told)
+START_TEST(too_few_vls_at_one_port_are_reported)
 {
     struct ring r = make_ring(RING);
     char *text = NULL;
-    r.f->ports[r.back[0]].info.vl_cap = 1; /* the cable over the line */
+    r.f->ports[r.back[0]].info.vl_cap = 1; /* the link between last and first */
     struct fab_verdict v = proven_with(r.f, r.t, &r.p);
     ck_assert(v.deadlock_free && !fab_verify_verdict_good(&v));
     ck_assert_uint_eq(v.beyond, 2);
@@ -377,14 +377,14 @@ START_TEST(cables_that_nobody_takes_by_a_lane_need_it_not)
     struct ring r = make_ring(RING);
     for (uint32_t i = 0; i < r.f->port_count; i++) {
         if (!naive_is_channel(r.f, i))
-            r.f->ports[i].info.vl_cap = 1; /* of ends, too */
+            r.f->ports[i].info.vl_cap = 1; /* links to endports, too */
     }
-    /* Half way round from the line, where no way over it comes. */
+    /* Half way round, where no path that passed the link between last and first comes. */
     r.f->ports[r.on[RING / 2 - 1]].info.vl_cap = 1;
-    struct naive_lanes n = naive_lanes(r.f, r.t, &r.p);
+    struct naive_vls n = naive_vls(r.f, r.t, &r.p);
     struct fab_verdict v = proven_with(r.f, r.t, &r.p);
     ck_assert_uint_eq(v.beyond, n.beyond);
-    naive_lanes_fini(&n);
+    naive_vls_fini(&n);
     fab_verify_verdict_fini(&v);
     r.p.max_op_vls = 1;
     v = proven_with(r.f, r.t, &r.p);
@@ -419,7 +419,7 @@ START_TEST(a_table_that_is_too_small_is_told)
 }
 END_TEST
 
-/* ---- unsound lanes --------------------------------------------------------------------------- */
+/* ---- invalid VL tables ----------------------------------------------------------------------- */
 
 static void assert_refused(const struct ring *r)
 {
@@ -435,7 +435,7 @@ START_TEST(lanes_out_of_range_are_refused)
     struct fab_vls *v = &r.t->vls;
     v->vl[0][0][1] = 15;
     assert_refused(&r);
-    v->vl[0][0][1] = 2; /* of two lanes */
+    v->vl[0][0][1] = 2; /* there are two VLs */
     assert_refused(&r);
     v->vl[0][0][1] = 1;
     assert_ring_good(&r);
@@ -467,11 +467,16 @@ END_TEST
 int main(void)
 {
     const TTest *const tests[] = {
-        agrees_with_the_naive_proof,        agrees_about_engines,
-        a_dateline_makes_a_ring_safe,       a_wrong_mapping_is_a_cycle_on_its_lane,
-        one_wrong_path_is_enough,           a_class_at_the_wrong_port_is_a_cycle,
-        too_few_lanes_at_one_port_are_told, cables_that_nobody_takes_by_a_lane_need_it_not,
-        a_table_that_is_too_small_is_told,  lanes_out_of_range_are_refused,
+        agrees_with_the_naive_proof,
+        agrees_about_engines,
+        a_dateline_makes_a_ring_safe,
+        a_wrong_mapping_is_a_cycle_on_its_lane,
+        one_wrong_path_is_enough,
+        a_class_at_the_wrong_port_is_a_cycle,
+        too_few_vls_at_one_port_are_reported,
+        cables_that_nobody_takes_by_a_lane_need_it_not,
+        a_table_that_is_too_small_is_told,
+        lanes_out_of_range_are_refused,
     };
     Suite *suite = suite_create("verify_lanes");
     TCase *tcase = tcase_create("proof");

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The proof with several lanes done over again, slowly: each packet is walked by itself, with its
- * SL and the VL that it has on each cable; what waits for what is a matrix of (port, VL). For small
- * fabrics.
+ * The proof with several VLs, done slowly: each packet is walked by itself, with its SL and its VL
+ * on each link; the dependencies are a matrix of (port, VL). For small fabrics.
  */
 #ifndef TESTS_UNIT_VERIFY_VLS_H
 #define TESTS_UNIT_VERIFY_VLS_H
 
 #include "tests/unit/naive.h"
 
-struct naive_lanes {
+struct naive_vls {
     const struct fab_fabric *f;
     const struct fab_target *t;
     size_t size;     /* ports * VLs */
@@ -28,7 +27,7 @@ static inline uint32_t naive_switch_of(const struct fab_fabric *f, uint32_t port
 }
 
 /* A packet of a traffic class. */
-static inline void naive_send(struct naive_lanes *n, uint32_t src, uint32_t lid, uint8_t level)
+static inline void naive_send(struct naive_vls *n, uint32_t src, uint32_t lid, uint8_t level)
 {
     const struct fab_fabric *f = n->f;
     const struct fab_vls *v = &n->t->vls;
@@ -44,7 +43,7 @@ static inline void naive_send(struct naive_lanes *n, uint32_t src, uint32_t lid,
             uint32_t out = fab_fabric_port_id(f, at, num);
             if (num > f->nodes[at].num_ports || !naive_is_channel(f, out))
                 return;
-            /* what comes from an end or from port 0 is of class 0 */
+            /* packets from an endport or from port 0 are of class 0 */
             uint8_t from = i > 0 && v->port_class ? v->port_class[in] : 0;
             uint8_t to = v->port_class ? v->port_class[out] : 0;
             size_t channel = out * 16u + v->vl[from][to][sl];
@@ -58,7 +57,7 @@ static inline void naive_send(struct naive_lanes *n, uint32_t src, uint32_t lid,
     }
 }
 
-static inline void naive_lanes_visit(struct naive_lanes *n, size_t channel)
+static inline void naive_lanes_visit(struct naive_vls *n, size_t channel)
 {
     n->colour[channel] = 1;
     for (size_t next = 0; next < n->size; next++) {
@@ -72,7 +71,7 @@ static inline void naive_lanes_visit(struct naive_lanes *n, size_t channel)
     n->colour[channel] = 2;
 }
 
-static inline void naive_lanes_judge(struct naive_lanes *n, const struct fab_policy *p)
+static inline void naive_lanes_judge(struct naive_vls *n, const struct fab_policy *p)
 {
     for (size_t i = 0; i < n->size * n->size; i++)
         n->dependencies += n->depends[i];
@@ -84,12 +83,12 @@ static inline void naive_lanes_judge(struct naive_lanes *n, const struct fab_pol
         n->beyond += (n->used[port] >> fab_target_port_vls(n->f, p, port)) != 0;
 }
 
-/* Call naive_lanes_fini. */
-static inline struct naive_lanes naive_lanes(const struct fab_fabric *f, const struct fab_target *t,
-                                             const struct fab_policy *p)
+/* Call naive_vls_fini. */
+static inline struct naive_vls naive_vls(const struct fab_fabric *f, const struct fab_target *t,
+                                         const struct fab_policy *p)
 {
     struct naive pairs = {.f = f, .lids = &t->lids, .lft = &t->lft};
-    struct naive_lanes n = {.f = f, .t = t, .size = f->port_count * 16u};
+    struct naive_vls n = {.f = f, .t = t, .size = f->port_count * 16u};
     pairs.reached = calloc(f->node_count + 1, sizeof(bool));
     n.depends = calloc(n.size * n.size + 1, sizeof(bool));
     n.colour = calloc(n.size + 1, 1);
@@ -107,7 +106,7 @@ static inline struct naive_lanes naive_lanes(const struct fab_fabric *f, const s
     return n;
 }
 
-static inline void naive_lanes_fini(struct naive_lanes *n)
+static inline void naive_vls_fini(struct naive_vls *n)
 {
     free(n->depends);
     free(n->colour);
