@@ -96,8 +96,9 @@ uint16_t fab_mcast_groups_leave(struct fab_mcast_groups *g, const struct fab_mca
  * is free, else with another one. Returns LIMIT (no LID is left) or NOMEM. */
 int fab_mcast_groups_restore(struct fab_mcast_groups *g,
                              const struct fab_wire_mc_member_record *is);
+/* Returns NOT_FOUND (no such group) or NOMEM. */
 int fab_mcast_groups_restore_member(struct fab_mcast_groups *g, const uint64_t mgid[2],
-                                    const struct fab_mcast_member *member); /* NOT_FOUND, NOMEM */
+                                    const struct fab_mcast_member *member);
 /* Removes members with this GUID from all groups: the port is gone for good. */
 void fab_mcast_groups_drop_member(struct fab_mcast_groups *g, uint64_t guid);
 /* True if some group has a member with this GUID. */

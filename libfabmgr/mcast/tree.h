@@ -47,15 +47,13 @@ struct fab_mcast_tree *fab_mcast_tree_new(uint16_t mlid); /* NULL: no memory; th
 void fab_mcast_tree_free(struct fab_mcast_tree *tree);    /* NULL is fine */
 struct fab_mcast_vertex *fab_mcast_tree_vertex(const struct fab_mcast_tree *t,
                                                uint32_t sw); /* NULL: none */
-struct fab_mcast_vertex *
-fab_mcast_tree_add_vertex(struct fab_mcast_tree *t,
-                          uint32_t sw); /* pointers to others become invalid, here and on removal */
+/* Pointers to other vertices become invalid, here and on removal. */
+struct fab_mcast_vertex *fab_mcast_tree_add_vertex(struct fab_mcast_tree *t, uint32_t sw);
 void fab_mcast_tree_remove_vertex(struct fab_mcast_tree *t, struct fab_mcast_vertex *s);
 struct fab_mcast_tree_member *fab_mcast_tree_find_member(const struct fab_mcast_tree *t,
                                                          uint64_t guid); /* NULL: none */
-struct fab_mcast_tree_member *fab_mcast_tree_add_member(struct fab_mcast_tree *t,
-                                                        /* pointers to others become invalid */
-                                                        uint64_t guid);
+/* Pointers to other members become invalid. */
+struct fab_mcast_tree_member *fab_mcast_tree_add_member(struct fab_mcast_tree *t, uint64_t guid);
 void fab_mcast_tree_remove_member(struct fab_mcast_tree *t, struct fab_mcast_tree_member *m);
 static inline uint32_t fab_mcast_tree_slot(const struct fab_mcast_tree *tree)
 {
@@ -68,6 +66,7 @@ static inline uint32_t fab_mcast_tree_slot(const struct fab_mcast_tree *tree)
 /* Attaches the member, if it can be reached. Returns NOMEM: then the tree is cleared. */
 int fab_mcast_tree_attach(struct fab_mcast_trees *t, struct fab_mcast_tree *tree,
                           struct fab_mcast_tree_member *m, const uint32_t *before);
+/* The same for all members; chooses another root if none can be reached. Returns NOMEM. */
 int fab_mcast_tree_attach_all(struct fab_mcast_trees *t, struct fab_mcast_tree *tree,
                               const uint32_t *before);
 void fab_mcast_tree_detach(struct fab_mcast_trees *t, struct fab_mcast_tree *tree,
@@ -84,6 +83,7 @@ void fab_mcast_tree_drop_root(struct fab_mcast_trees *t, struct fab_mcast_tree *
 /* trees.c */
 /* Takes over the net, also on failure. Returns NOMEM. */
 int fab_mcast_trees_new_over(struct fab_mcast_net *net, struct fab_mcast_trees **ret);
+/* Adds an empty tree. Returns NOMEM. */
 int fab_mcast_trees_add(struct fab_mcast_trees *t, uint16_t mlid, struct fab_mcast_tree **ret);
 
 #endif

@@ -17,7 +17,8 @@ int fab_plan_vlarb_writes_of_switch(const struct fab_plan_input *in, uint32_t sw
  * returns. */
 int fab_plan_vl_writes_of_switch(const struct fab_plan_input *in, uint32_t sw,
                                  enum fab_plan_vl_scope reach, fab_plan_add_op *add, void *ctx);
-/* The same, and VL arbitration, for a port of an adapter or router. */
+/* The same, and VL arbitration, for a port of an adapter or router. Returns NOMEM, or what add()
+ * returns. */
 int fab_plan_vl_writes_of_endport(const struct fab_plan_input *in, uint32_t port,
                                   fab_plan_add_op *add, void *ctx);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which entries lead into dead links. Only the LFT rows of the switches at dead links are read; the
- * time does not depend on the size of the fabric.
+ * Which entries lead into dead links. Only the LFT rows of the switches at dead links are read, so
+ * the time is proportional to the number of these switches times the number of LIDs.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -160,9 +160,8 @@ struct fab_repair_relabel {
 
 struct fab_repair {
     struct fab_repair_network *network;
-    uint32_t *label; /* those of the call at work: a set of network->label, or own_label */
-    uint32_t
-        *own_label; /* [vl_count][ports] labels after a relabelling; NULL: there was none yet */
+    uint32_t *label;     /* those of the call at work: a set of network->label, or own_label */
+    uint32_t *own_label; /* [vl_count][ports] labels after a relabelling; NULL: none so far */
     /* What belongs to the active tables, as the last commit left them. */
     uint32_t label_set;
     struct fab_repair_relabel *relabel;
@@ -175,9 +174,8 @@ struct fab_repair {
     /* Scratch memory. The comment says what it holds between calls. */
     uint64_t *is_dead;   /* bitset [ports] of the dead ports of the call at work; all clear */
     uint32_t *alive;     /* [n] living ISLs; the same as network->degree */
-    uint32_t *component; /* [n] see fab_repair_find_components; anything */
-    struct fab_repair_candidates
-        *candidates; /* [FAB_REPAIR_CANDIDATES] a cache, by switch and key */
+    uint32_t *component; /* [n] see fab_repair_find_components; holds anything */
+    struct fab_repair_candidates *candidates; /* [FAB_REPAIR_CANDIDATES] cache by switch, key */
     struct fab_repair_column column;
     struct fab_repair_tile tile;
     uint64_t relax_work; /* channels that relaxations have read in the plan at work */

@@ -21,6 +21,7 @@ struct fab_verify_graph {
     uint32_t *owners;           /* LID owners at the switch: its endports and its own port 0 */
     uint64_t *component_owners; /* LID owners in the component, stored at its lowest switch id */
 };
+/* Returns NOMEM. */
 int fab_verify_graph_make(const struct fab_verify_input *in, struct fab_verify_graph *ret);
 void fab_verify_graph_fini(struct fab_verify_graph *graph);
 

@@ -196,7 +196,7 @@ static int node_by_name(const struct search *s, uint32_t *ret_node)
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-/* A port, when the text means one: by LID, by port GUID. Else FAB_NONE. */
+/* The port that the text names by LID or port GUID, else FAB_NONE. */
 static uint32_t port_by_number(const struct search *s, const struct number *n)
 {
     return n->guid ? fab_fabric_port_by_guid(s->v->fabric, n->value) : port_of_lid(s->v, n->value);
@@ -228,9 +228,9 @@ int fab_view_find_node(const struct fab_view *v, const char *what, uint32_t *ret
     return find_node(&s, ret_node);
 }
 
-/* ---- ends ------------------------------------------------------------------------------------ */
+/* ---- ports ----------------------------------------------------------------------------------- */
 
-/* Its LID is known, or may come. */
+/* True if the port has a LID, or may get one. */
 static bool has_lid(const struct fab_view *v, uint32_t port)
 {
     if (!fab_fabric_port_has_lid(v->fabric, port))
@@ -286,7 +286,7 @@ static int find_end(const struct search *s, uint32_t *ret_port)
     return status == FAB_OK ? end_of_node(s, node, ret_port) : status;
 }
 
-/* NODE/PORT. False: the text does not end so. */
+/* Splits NODE/PORT. Returns false if the text does not end like that. */
 static bool split(struct search *s, uint64_t *ret_num)
 {
     const char *slash = memrchr(s->what, '/', s->len);

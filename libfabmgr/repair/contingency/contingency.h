@@ -52,9 +52,8 @@ int fab_repair_contingency_set_tables(struct fab_repair_contingency_maker *m,
                                       const struct fab_lft *lft); /* NOMEM */
 bool fab_repair_contingency_prepare(
     struct fab_repair_contingency_maker *m); /* true: call it again */
-uint64_t fab_repair_contingency_load(
-    /* the most paths on a channel of the active tables */
-    const struct fab_repair_contingency_maker *m);
+/* The most paths on a channel, with the active tables. */
+uint64_t fab_repair_contingency_load(const struct fab_repair_contingency_maker *m);
 /* Computes the next case: all living links by port id, then all switches by id. keep: stores the
  * plan, which the caller owns as ret->plan. Returns NOT_FOUND (there are no more cases), NOMEM, or
  * the code of a repair that failed its proof. */
@@ -109,10 +108,12 @@ static inline uint64_t fab_repair_get_number(const uint8_t **at)
         n |= (uint64_t)(*(*at)++ & 0x7f) << shift;
     return n | (uint64_t) * (*at)++ << shift;
 }
+/* The caller frees *ret. Returns NOMEM. */
 int fab_repair_compress(const uint8_t *raw, uint32_t len, uint8_t **ret, uint32_t *ret_len);
 /* for the caller to free; NULL: no memory */
-uint8_t *fab_repair_decompress(const uint8_t *squeezed);
+uint8_t *fab_repair_decompress(const uint8_t *compressed);
 
+/* The caller frees *ret. Returns NOMEM. */
 int fab_repair_encode(const struct fab_repair_delta *d, uint8_t **ret, uint32_t *ret_len);
 /* Fills everything but dead[] and relabel[]. The encoded bytes were written by fab_repair_encode
  * and are not checked. Returns NOMEM. */
@@ -130,6 +131,7 @@ struct fab_repair_load {
     uint32_t *stack; /* [n] */
     uint32_t next;   /* the LID to count next */
 };
+/* Nothing is counted yet. Returns NOMEM. */
 int fab_repair_load_init(struct fab_repair_load *l, const struct fab_repair *r);
 void fab_repair_load_fini(struct fab_repair_load *l);
 bool fab_repair_load_count(struct fab_repair_load *l, const struct fab_repair *r,
