@@ -13,8 +13,8 @@
  * send to one of the endports that this one can send to, at least 1; 0 for other ports. It is
  * never too low; it may be too high where thousands of endports are each in dozens of partitions
  * with others. A port without a table is a full member of the default partition, as devices are
- * after a reset. The default partition as far as the manager's own port needs it (all others reach
- * the manager there) is for management and does not count. ret: [port_count]. Returns NOMEM. */
+ * after a reset. The manager's own membership in the default partition, through which all others
+ * reach it, is for management and does not count. ret: [port_count]. Returns NOMEM. */
 int fab_partition_incast(const struct fab_fabric *f, const struct fab_pkeys *pkeys, uint32_t *ret);
 
 #endif

@@ -26,8 +26,8 @@ struct fab_partition_input {
 };
 struct fab_partition_overflow {
     uint32_t port;
-    uint32_t wanted, room; /* keys. An endport keeps the lowest P_Keys; a switch port does not
-                              check at all */
+    uint32_t wanted, room; /* numbers of keys. An endport does not get the greatest P_Keys; a
+                              switch port does not check at all */
 };
 struct fab_partition_report {
     struct fab_partition_overflow overflow[FAB_PARTITION_OVERFLOWS];

@@ -331,8 +331,8 @@ static bool note_next(const struct fab_verify_batch_walk *s, const struct fab_ve
     return true;
 }
 
-/* The representative of the next switch by this entry; FAB_NONE: there is none, or it would be the
- * destination switch's class representative. */
+/* The representative of the next switch by this entry; FAB_NONE: there is none, or it is
+ * represented by the destination switch, which would count as arrival. */
 static inline uint32_t next_rep(const struct fab_verify_batch_walk *s,
                                 const struct fab_verify_batch *b, uint32_t sw, uint8_t num)
 {

@@ -14,7 +14,7 @@
 #include "libfabmgr/fabric/fabric.h"
 #include "libfabmgr/target/target.h"
 
-/* What is remembered of the fabric that tables were made for: 12 bytes a node, 13 a port. */
+/* What is remembered of the fabric that tables were made for: 12 bytes a node, 9 a port. */
 struct fab_repair_baseline;
 int fab_repair_baseline_new(const struct fab_fabric *f, const struct fab_lids *lids,
                             struct fab_repair_baseline **ret); /* NOMEM */
