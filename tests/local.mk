@@ -5,7 +5,7 @@
 # A fuzz target fuzz_thing: tests/fuzz/fuzz_thing.c with LLVMFuzzerTestOneInput and seeds in
 #                           tests/fuzz/seeds/fuzz_thing/; add it to FUZZ_TARGETS and likewise.
 
-EXTRA_DIST += tests/layers.sh tests/help.sh tests/events.sh tests/coverage.sh tests/static.sh tests/integration tests/unit/testing.h tests/fuzz/README.md tests/fuzz/seeds
+EXTRA_DIST += tests/layers.sh tests/calls.sh tests/help.sh tests/events.sh tests/coverage.sh tests/static.sh tests/integration tests/unit/testing.h tests/fuzz/README.md tests/fuzz/seeds
 
 LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
 SH_LOG_DRIVER = $(LOG_DRIVER)
@@ -35,7 +35,7 @@ include tests/sim.mk
 include tests/sa.mk
 
 # ---- which room may use which, and what the library may call
-TESTS += tests/layers.sh
+TESTS += tests/layers.sh tests/calls.sh
 
 # ---- help, man pages and completion say the same
 TESTS += tests/help.sh
@@ -301,6 +301,11 @@ tests_unit_test_agent_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_agent_LDADD = $(DAEMON_TEST_LIBS)
 
 # ---- loop
+UNIT_TESTS += tests/unit/test_next_round
+tests_unit_test_next_round_SOURCES = tests/unit/test_next_round.c tests/unit/next_round_table.h
+tests_unit_test_next_round_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_next_round_LDADD = $(DAEMON_TEST_LIBS)
+
 UNIT_TESTS += tests/unit/test_loop
 tests_unit_test_loop_SOURCES = tests/unit/test_loop.c
 tests_unit_test_loop_CFLAGS = $(TEST_CFLAGS)

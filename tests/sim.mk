@@ -71,7 +71,9 @@ SCENARIO_SOURCES = tests/sim/scenario.h tests/sim/scenario_expect.c tests/sim/sc
 	tests/sim/scenario_run.c tests/sim/scenario_verbs.c tests/sim/stage.h \
 	tests/sim/stage_judge.c tests/sim/stage_lanes.c tests/sim/verbs.h
 UNIT_TESTS += tests/sim/run_scenarios
-tests_sim_run_scenarios_SOURCES = tests/sim/run_scenarios.c $(SCENARIO_SOURCES)
+tests_sim_run_scenarios_SOURCES = tests/sim/run_scenarios.c tests/sim/next_round_seen.c tests/sim/next_round_seen.h \
+	tests/unit/next_round_table.h $(SCENARIO_SOURCES)
+tests_sim_run_scenarios_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=sm_next_round
 tests_sim_run_scenarios_LDADD = cli/libfabsim.la $(FABRICD_LIBS)
 # Not the folder: make dist would take the objects in the build's folder of that name, too.
 EXTRA_DIST += tests/sim/README.md $(wildcard $(srcdir)/tests/sim/*.scenario)

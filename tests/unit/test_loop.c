@@ -4,9 +4,11 @@
 
 #include <check.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "fabricd/base/clock.h"
+#include "fabricd/loop/task.h"
 #include "libfabmgr/base/status.h"
 #include "testing.h"
 
@@ -155,6 +157,141 @@ START_TEST(what_is_done_is_told_at_the_end)
 }
 END_TEST
 
+/* ---- background tasks ------------------------------------------------------------------------ */
+
+struct owner {
+    struct loop_tasks tasks;
+    struct loop_task *task;
+    uint64_t generation;
+    int done, dropped, dropped_without_owner;
+};
+struct sum { /* freed by done and drop */
+    int *dropped_without_owner;
+    int terms, result;
+    bool cancelled;
+};
+
+static void add_up(void *ctx, struct loop_task *t)
+{
+    struct sum *x = ctx;
+    for (int i = 1; i <= x->terms; i++)
+        x->result += i;
+    x->cancelled = loop_task_is_cancelled(t);
+}
+
+static void sum_done(void *owner, void *ctx)
+{
+    struct owner *o = owner;
+    struct sum *x = ctx;
+    ck_assert_int_eq(x->result, 55);
+    ck_assert(!x->cancelled);
+    o->done++;
+    free(x);
+}
+
+static void sum_drop(void *owner, void *ctx)
+{
+    struct owner *o = owner;
+    struct sum *x = ctx;
+    if (o)
+        o->dropped++;
+    else
+        ++*x->dropped_without_owner;
+    free(x);
+}
+
+static void start_sum(struct loop *l, struct owner *o, enum loop_task_place place)
+{
+    static const struct loop_task_ops ops = {"adding up", add_up, sum_done, sum_drop};
+    struct sum *x = calloc(1, sizeof(*x));
+    *x = (struct sum){.terms = 10, .dropped_without_owner = &o->dropped_without_owner};
+    const struct loop_task_config config = {.ops = &ops,
+                                            .tasks = &o->tasks,
+                                            .owner = o,
+                                            .ctx = x,
+                                            .place = place,
+                                            .generation = &o->generation};
+    ck_assert_int_eq(loop_task_start(l, &config, &o->task), FAB_OK);
+}
+
+START_TEST(a_task_gives_its_result_to_its_owner)
+{
+    struct loop *l = loop_new_virtual();
+    struct owner o = {.generation = 1};
+    start_sum(l, &o, LOOP_TASK_LONG);
+    start_sum(l, &o, LOOP_TASK_SHORT);
+    ck_assert(loop_tasks_any(&o.tasks));
+    ck_assert_int_eq(o.done, 0);
+    ck_assert_int_eq(loop_run(l), FAB_OK);
+    ck_assert_int_eq(o.done, 2);
+    ck_assert(!loop_tasks_any(&o.tasks));
+    start_sum(l, &o, LOOP_TASK_INLINE);
+    ck_assert_int_eq(o.done, 3);
+    ck_assert_ptr_null(o.task);
+    ck_assert_int_eq(o.dropped + o.dropped_without_owner, 0);
+    loop_free(l);
+}
+END_TEST
+
+START_TEST(a_cancelled_task_is_dropped)
+{
+    struct loop *l = loop_new_virtual();
+    struct owner o = {.generation = 1};
+    start_sum(l, &o, LOOP_TASK_LONG);
+    loop_task_cancel(o.task);
+    loop_task_cancel(NULL);
+    ck_assert(loop_task_is_cancelled(o.task));
+    ck_assert(loop_tasks_any(&o.tasks));
+    start_sum(l, &o, LOOP_TASK_LONG);
+    ck_assert_int_eq(loop_run(l), FAB_OK);
+    ck_assert_int_eq(o.done, 1);
+    ck_assert_int_eq(o.dropped, 1);
+    ck_assert(!loop_tasks_any(&o.tasks));
+    loop_free(l);
+}
+END_TEST
+
+START_TEST(a_result_of_another_generation_is_dropped)
+{
+    struct loop *l = loop_new_virtual();
+    struct owner o = {.generation = 1};
+    start_sum(l, &o, LOOP_TASK_LONG);
+    o.generation++;
+    start_sum(l, &o, LOOP_TASK_LONG);
+    ck_assert_int_eq(loop_run(l), FAB_OK);
+    ck_assert_int_eq(o.done, 1);
+    ck_assert_int_eq(o.dropped, 1);
+    loop_free(l);
+}
+END_TEST
+
+START_TEST(an_owner_may_go_before_its_tasks)
+{
+    struct loop *l = loop_new_virtual();
+    struct owner o = {.generation = 1};
+    for (int i = 0; i < 3; i++)
+        start_sum(l, &o, i == 0 ? LOOP_TASK_SHORT : LOOP_TASK_LONG);
+    loop_tasks_orphan(&o.tasks);
+    ck_assert(!loop_tasks_any(&o.tasks));
+    loop_free(l); /* which ends what it has */
+    ck_assert_int_eq(o.done + o.dropped, 0);
+    ck_assert_int_eq(o.dropped_without_owner, 3);
+}
+END_TEST
+
+/* On real workers, one of which is not begun when the loop goes. */
+START_TEST(every_task_ends_with_the_loop)
+{
+    struct loop *l = loop_new();
+    struct owner o = {.generation = 1};
+    for (int i = 0; i < 5; i++)
+        start_sum(l, &o, LOOP_TASK_LONG);
+    loop_tasks_orphan(&o.tasks);
+    loop_free(l);
+    ck_assert_int_eq(o.dropped_without_owner, 5);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("loop");
@@ -163,6 +300,11 @@ static Suite *suite(void)
     tcase_add_test(tcase, names_beyond_the_table_go_together);
     tcase_add_test(tcase, work_is_not_the_loops);
     tcase_add_test(tcase, what_is_done_is_told_at_the_end);
+    tcase_add_test(tcase, a_task_gives_its_result_to_its_owner);
+    tcase_add_test(tcase, a_cancelled_task_is_dropped);
+    tcase_add_test(tcase, a_result_of_another_generation_is_dropped);
+    tcase_add_test(tcase, an_owner_may_go_before_its_tasks);
+    tcase_add_test(tcase, every_task_ends_with_the_loop);
     suite_add_tcase(s, tcase);
     return s;
 }

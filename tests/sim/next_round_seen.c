@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Whether the table of tests/unit/next_round_table.h has every combination of facts by which the
+ * manager chose a round. run_scenarios is linked with --wrap=sm_next_round, so that each choice
+ * comes past here.
+ */
+#include "tests/sim/next_round_seen.h"
+
+#include <stdio.h>
+
+#include "tests/unit/next_round_table.h"
+
+struct sm_next __real_sm_next_round(const struct sm_facts *f);
+struct sm_next __wrap_sm_next_round(const struct sm_facts *f);
+
+static unsigned missing;
+static bool any_missing;
+
+static bool is_in_table(unsigned bits)
+{
+    for (size_t i = 0; i < NEXT_ROUND_ROWS; i++)
+        if (next_round_table[i].facts == bits)
+            return true;
+    return false;
+}
+
+struct sm_next __wrap_sm_next_round(const struct sm_facts *f)
+{
+    unsigned bits = facts_bits(f);
+    if (!is_in_table(bits)) {
+        missing = bits;
+        any_missing = true;
+    }
+    return __real_sm_next_round(f);
+}
+
+bool next_rounds_in_table(void)
+{
+    if (any_missing)
+        printf("# tests/unit/next_round_table.h has no row for the facts 0x%x\n", missing);
+    return !any_missing;
+}
