@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The account of the loop's iterations. A turn is all that is done between two waits for events;
- * whoever asks in the midst of it waits for its end. It is measured in processor time of the loop's
- * thread, so that the figures are ours and not those of a busy machine.
+ * The account of the loop's iterations. An iteration is all that is done between two waits for
+ * events; every other user of the loop waits for its end. It is measured in processor time of the
+ * loop's thread, so that other processes do not count.
  *
- * Within a turn, whoever begins something says what it is (loop_at); of each such thing the longest
- * time is kept, by its name. Names that come when the table is full go with "other".
+ * Within an iteration, loop_at names what begins; the longest time is kept for each name. Names
+ * that come when the table is full are counted as "other".
  */
 #include "fabricd/loop/iterations.h"
 
 #include <string.h>
 
-#define LONG_US 2000 /* a turn that is worth a line in the log */
+#define LONG_US 2000 /* an iteration that is worth a line in the log */
 
 const uint32_t loop_iteration_bounds_us[LOOP_ITERATION_BOUNDS] = {
     100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000, 100000, 200000};

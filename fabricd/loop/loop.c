@@ -2,9 +2,9 @@
 /*
  * The event loop, over libevent; or, in virtual time, over the timers of timeline.c alone.
  *
- * One thread owns the loop and everything the daemon can change. Two doors lead in from other
- * threads, loop_post and the worker's results; both end in one mailbox: a locked list and an
- * eventfd that wakes the loop once for however many letters wait.
+ * One thread owns the loop and all mutable state of the daemon. Other threads reach it by loop_post
+ * and by the results of workers; both end in one mailbox: a locked list, and an eventfd that wakes
+ * the loop once for all messages that wait.
  */
 #include "fabricd/loop/loop.h"
 
@@ -24,12 +24,12 @@
 #include "fabricd/loop/worker.h"
 #include "libfabmgr/base/status.h"
 
-#define VIRTUAL_START_US 1000000 /* times of 0 mean "none" here and there */
+#define VIRTUAL_START_US 1000000 /* in several rooms a time of 0 means "none" */
 
 struct letter {
     loop_fn *fn;
     void *ctx;
-    bool owed; /* to be called in any case */
+    bool owed; /* called in loop_free at the latest */
     struct letter *next;
 };
 
@@ -48,7 +48,7 @@ struct loop {
     struct letter *first, *last;
     struct signal_watch *signals;
     struct worker *worker, *soon;
-    cpu_set_t processors;      /* that we may run on, before anyone bound a thread */
+    cpu_set_t processors;      /* on which the process may run, before any thread was pinned */
     struct pool *pool;         /* helps the worker */
     struct timeline *timeline; /* NULL: real time */
     struct iterations iterations;
@@ -177,8 +177,7 @@ void loop_free(struct loop *l)
     if (l->mailbox_event)
         event_free(l->mailbox_event);
     if (l->base) {
-        /* libevent ends the connections that were freed in a turn of its loop; nothing else is
-         * left. */
+        /* libevent frees connections in an iteration of its loop; nothing else is left */
         event_base_loop(l->base, EVLOOP_NONBLOCK);
         event_base_free(l->base);
     }
@@ -208,7 +207,7 @@ static void end_turn(struct loop *l)
     uint64_t us, now = clock_cpu_ns();
     const char *what = iterations_end(&l->iterations, now, &us);
     if (what)
-        log_debug("loop", "a long turn ms=%.1f longest=\"%s\" of_it_ms=%.1f", (double)us / 1e3,
+        log_debug("loop", "a long iteration ms=%.1f longest=\"%s\" of_it_ms=%.1f", (double)us / 1e3,
                   what, (double)l->iterations.longest_ns / 1e6);
     iterations_begin(&l->iterations, now);
 }
@@ -409,8 +408,8 @@ int loop_post_done(struct loop *l, loop_fn *done, void *ctx)
     return post(l, done, ctx, true);
 }
 
-/* What computes may run anywhere, whatever this thread is bound to (transport/iterations.h): new
- * threads inherit. */
+/* Workers may run on any processor, whatever this thread is pinned to (transport/turns.h): new
+ * threads inherit the pinning. */
 static void unbind(const struct loop *l, cpu_set_t *ret_was)
 {
     CPU_ZERO(ret_was);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The event loop: the only includer of <event2/...> outside of rpc's TLS. One thread owns it;
- * loop_post and worker results come from others.
+ * The event loop. Only this room and rpc's TLS include <event2/...>. One thread owns the loop;
+ * other threads call loop_post only.
  */
 #ifndef FABRICD_LOOP_LOOP_H
 #define FABRICD_LOOP_LOOP_H
@@ -13,9 +13,9 @@ struct event_base;
 struct loop;
 struct loop *loop_new(void);
 /* A loop in virtual time, for simulations: time stands still while anything is to be done, and then
- * jumps to the next timer; clock_now_us() tells it to this thread until loop_free. Jobs of
- * loop_work run in line; sockets and signals are not to be had (loop_watch_read: NULL, loop_signal:
- * UNSUPPORTED, loop_base: NULL). loop_run also returns when nothing is left to happen. */
+ * jumps to the next timer; clock_now_us() gives that time to this thread until loop_free. Work runs
+ * at once on this thread. Sockets and signals are not available (loop_watch_read: NULL,
+ * loop_signal: UNSUPPORTED, loop_base: NULL). loop_run also returns when no timer is set. */
 struct loop *loop_new_virtual(void);
 void loop_free(struct loop *l);
 int loop_run(struct loop *l); /* until loop_stop */
@@ -37,37 +37,39 @@ void loop_watch_free(struct loop_watch *w);
 
 int loop_signal(struct loop *l, int signo, loop_fn *fn, void *ctx); /* until loop_free */
 
-/* Runs fn on the loop thread soon; callable from any thread. */
+/* Runs fn on the loop thread soon. From any thread. NOMEM, IO. */
 int loop_post(struct loop *l, loop_fn *fn, void *ctx);
 
-/* Runs work(ctx) on a worker thread, then done(ctx) on the loop thread. work gets sealed values
- * and gives values; it touches nothing of the loop. loop_free calls the done of what is left, also
- * of work that was not begun: then nobody shall want it any more. */
+/* Runs work(ctx) on a worker thread, then done(ctx) on the loop thread; task.h has more. work reads
+ * and writes ctx and sealed values only. loop_free calls the done of all that is left, also of work
+ * that was not begun. NOMEM (also: no thread). */
 int loop_work(struct loop *l, loop_fn *work, loop_fn *done, void *ctx);
-/* The same for what takes milliseconds and is waited for: it does not stand behind what takes
- * longer, on a thread of its own. */
+/* The same on a second thread, for work of some milliseconds, which would otherwise wait for longer
+ * work. */
 int loop_work_short(struct loop *l, loop_fn *work, loop_fn *done, void *ctx);
 
-/* ---- how long the loop is held; a turn is all that is done between two waits for events ---- */
+/* ---- how long iterations take: all that is done between two waits for events ---- */
 
 #define LOOP_ITERATION_BOUNDS 11
 #define LOOP_ITERATION_NAMES 64
 extern const uint32_t loop_iteration_bounds_us[LOOP_ITERATION_BOUNDS]; /* rising */
-struct loop_iterations { /* in processor time of the loop's thread; since loop_run */
+struct loop_iterations { /* in processor time of the loop's thread, since loop_run */
     uint64_t count, sum_us, longest_us;
-    uint64_t within[LOOP_ITERATION_BOUNDS]; /* took at most that, and more than the one before */
+    uint64_t within[LOOP_ITERATION_BOUNDS]; /* that took at most the bound, and more than the one
+                                               before */
     struct loop_held {
         const char *what;
         uint64_t times, longest_us;
-    } held[LOOP_ITERATION_NAMES]; /* what it was held by */
+    } held[LOOP_ITERATION_NAMES]; /* by what the time was taken */
     uint32_t names;
 };
-/* What is done from now on, until the next call or the end of the turn: a string that stays. */
+/* Names what is done from now on, until the next call or the end of the iteration. The string is
+ * not copied. */
 void loop_at(struct loop *l, const char *what);
 void loop_get_iterations(const struct loop *l, struct loop_iterations *ret);
 
-/* Hands for such work to divide itself among, one for each processor; to be asked for on the loop
- * thread, good until loop_free. NULL: none, as in virtual time. */
+/* The threads among which work divides itself, one for each processor. For the loop thread; valid
+ * until loop_free. NULL: none, as in virtual time. */
 struct fab_pool;
 const struct fab_pool *loop_thread_pool(struct loop *l);
 

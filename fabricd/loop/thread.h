@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <signal.h>
 
-/* Signals are for the loop thread: others start with all of them blocked. As pthread_create. */
+/* As pthread_create, with all signals blocked: they are for the loop thread. */
 static inline int thread_start(pthread_t *ret, void *(*fn)(void *ctx), void *ctx)
 {
     sigset_t all, old;

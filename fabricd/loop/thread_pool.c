@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Threads that sleep until there is work to divide. Each takes the next piece from a counter until
- * there is none left; the caller is one of them, and returns when the last one has put down its
- * piece. A thread that was asleep all the time finds a later round, or nothing to do.
+ * there is none left. The caller works too, and returns when the last piece is done. A thread that
+ * wakes up too late finds the next work, or none.
  */
 #include "fabricd/loop/thread_pool.h"
 
@@ -24,8 +24,8 @@ struct helper {
 
 struct pool {
     struct fab_pool lent;
-    struct helper helper[WORKERS_MAX]; /* [lent.workers]; the first is whoever calls */
-    pthread_mutex_t taken;             /* by who runs something */
+    struct helper helper[WORKERS_MAX]; /* [lent.workers]; the first is the caller */
+    pthread_mutex_t taken;             /* by the caller that runs something */
     pthread_mutex_t lock;              /* guards what follows */
     pthread_cond_t wake, idle;
     uint64_t round;
@@ -69,7 +69,7 @@ static void *help(void *ctx)
 static void run_together(struct pool *c, uint32_t count, fab_pool_task *body, void *arg)
 {
     pthread_mutex_lock(&c->lock);
-    while (c->busy > 0) /* somebody woke up late and is about to see that nothing is left */
+    while (c->busy > 0) /* a thread woke up late and is about to see that nothing is left */
         pthread_cond_wait(&c->idle, &c->lock);
     c->body = body;
     c->arg = arg;
@@ -82,7 +82,7 @@ static void run_together(struct pool *c, uint32_t count, fab_pool_task *body, vo
     pthread_mutex_lock(&c->lock);
     while (c->busy > 0)
         pthread_cond_wait(&c->idle, &c->lock);
-    c->count = 0; /* for who wakes up after this */
+    c->count = 0; /* for threads that wake up after this */
     pthread_mutex_unlock(&c->lock);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Virtual time: it stands still while something happens, and jumps to the next timer when nothing
- * does. Timers of the same moment ring in the order in which they were set, so that a run depends
- * on nothing but what its parts do.
+ * does. Timers of the same moment fire in the order in which they were set, so that a run depends
+ * on its input only.
  */
 #include "fabricd/loop/timeline.h"
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The timers of a loop in virtual time: a heap by time, and then by when they were set. */
+/*
+ * The timers of a loop in virtual time: a heap, by time and then by the order in which they were
+ * set.
+ */
 #ifndef FABRICD_LOOP_TIMELINE_H
 #define FABRICD_LOOP_TIMELINE_H
 
@@ -21,7 +24,7 @@ int timeline_reserve(struct timeline *t);
 void timeline_release(struct timeline *t, struct timeline_entry *e);
 void timeline_set(struct timeline *t, struct timeline_entry *e, uint64_t delay_us);
 void timeline_cancel(struct timeline *t, struct timeline_entry *e);
-/* Takes the first and lets time go on to it; NULL: none is set. */
+/* Takes the first entry and advances time to it; NULL: none is set. */
 struct timeline_entry *timeline_next(struct timeline *t);
 void timeline_fini(struct timeline *t);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * One thread and a queue of jobs. A job's work() runs here on sealed values; its done() is posted
- * to the loop. One thread is enough: jobs are whole computations (routes, proof) that follow each
- * other; an engine that wants more threads divides its own work.
+ * to the loop. One thread is enough, since jobs are whole computations (routes, proof); an engine
+ * that needs more threads divides its work among the thread pool.
  */
 #include "fabricd/loop/worker.h"
 
@@ -25,7 +25,7 @@ struct worker {
     pthread_cond_t wake;
     struct job *first, *last;
     bool stop;
-    bool owes; /* not guarded: from the beginning */
+    bool owes; /* not guarded: it never changes */
 };
 
 static struct job *next_job(struct worker *w)

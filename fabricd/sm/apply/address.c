@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Phase "addressing": who gets which LID. Leases go to the store before the first LID is written,
- * so that a restart at any later moment finds them. It is computed apart from the loop.
+ * Phase "addressing": assigns LIDs, on a worker. Leases go to the store before the first LID is
+ * written, so that a restart at any later moment finds them.
  *
- * When the look found the fabric in the shape that the tables in force were proved for, they are
- * kept and nothing is computed.
+ * When the sweep found the fabric for which the active tables were proved, these are kept and
+ * nothing is computed.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What changed between two snapshots, told as events. A removed node or cable has its name from the
- * snapshot that still had it.
+ * Emits events about what changed between two snapshots. A removed node or link has its name from
+ * the snapshot that still had it.
  *
- * A few changes of one kind are told one by one; where a row of racks loses power there is one
- * event for all of them, of the same type and about "fabric", that counts them and names some:
- * switches first, and the switch that all the cables have in common, if there is one.
+ * Up to SINGLY changes of one kind have an event each. For more, as when a row of racks loses
+ * power, there is one event of the same type about "fabric", which counts them and names some:
+ * switches first, and the switch that all the links have in common, if there is one.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include "fabricd/sm/apply/state.h"
 #include "libfabmgr/base/plural.h"
 
-#define SINGLY 8      /* as many of one kind are told one by one */
+#define SINGLY 8      /* so many changes of one kind have an event each */
 #define NAMES_LEN 160 /* of the names in a summary */
 
 static bool is_of_link(enum fab_change_kind kind)
@@ -114,7 +114,7 @@ static void emit_nodes(struct sm *s, const struct many *m)
         event_emit(s->in.bus, nodes_renamed, NODES(m, names));
 }
 
-/* The node that all of the cables end at; 0: none. */
+/* The node at which all of the links end; 0: none. */
 static uint64_t common_end(const struct many *m)
 {
     uint64_t a = m->change[0].guid_a, b = m->change[0].guid_b;
@@ -211,7 +211,8 @@ void sm_report_lost_links(struct sm *s, const struct sm_link *link, uint32_t cou
     free(changes);
 }
 
-/* Switches that went together with others: the fabric is split. Only what we reach is managed. */
+/* Switches disappeared together with other nodes: the fabric is partitioned. Only the part with the
+ * manager is managed. */
 static void tell_island(struct sm *s, const struct fab_fabric *old,
                         const struct fab_change *changes, size_t count)
 {
@@ -228,8 +229,8 @@ static void tell_island(struct sm *s, const struct fab_fabric *old,
                    .switches = switches);
 }
 
-/* Those that we took out ourselves were told of when that was decided. Returns how many are left.
- */
+/* Drops links that the manager isolated itself: an event told so. Returns how many changes are
+ * left. */
 static size_t drop_isolated(const struct sm *s, struct fab_change *changes, size_t count)
 {
     size_t kept = 0;
@@ -256,7 +257,7 @@ int sm_report_changes(struct sm *s, const struct fab_fabric *old, const struct f
     sm_flap_arm(s);
     *ret_count = count;
     count = drop_isolated(s, changes, count);
-    for (size_t from = 0, to = 0; from < count; from = to) { /* they come kind by kind */
+    for (size_t from = 0, to = 0; from < count; from = to) { /* they are sorted by kind */
         while (to < count && changes[to].kind == changes[from].kind)
             to++;
         tell_all(s, old, now, &changes[from], to - from);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Traffic classes: after routing, the lanes of the engine are spread over them (libfabmgr/qos), and
- * people are told where classes have to share, or get less of a cable than they were promised.
+ * Traffic classes: after routing, the engine's virtual lanes are spread over the classes
+ * (libfabmgr/qos). Events tell where classes have to share lanes, or get less of a link than they
+ * were promised.
  */
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +17,7 @@ bool sm_classes_fit(const struct fab_policy *p, const struct fab_vls *v)
     return fab_target_vls_levels(v) == fab_policy_classes_count(p->classes);
 }
 
-/* The least that a class is guaranteed of any cable, per mille. */
+/* The least share of any link that a class is guaranteed, per mille. */
 static void find_guarantees(const struct sm_sealed *of, struct sm_classes *ret)
 {
     const struct fab_fabric *f = of->fabric;
@@ -27,7 +28,7 @@ static void find_guarantees(const struct sm_sealed *of, struct sm_classes *ret)
     for (uint32_t port = 0; port < f->port_count && looked < PORTS_LOOKED_AT; port++) {
         if (f->ports[port].num == 0 || !fab_fabric_port_is_up(f, port) ||
             fab_target_port_vls(f, &of->policy, port) < v->count)
-            continue; /* (that of ends with fewer lanes is as few as there are) */
+            continue; /* endports with fewer lanes are not counted */
         looked++;
         for (uint8_t i = 0; i < v->levels; i++) {
             uint32_t has = fab_qos_guarantee(f, &of->policy, v, port, i);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* GUIDInfo of ports (IBA 14.2.5.5), for those who keep alias GUIDs: the manager has the session
- * that subnet management goes by. */
+/*
+ * Writes of GUIDInfo (IBA 14.2.5.5) for subnet administration, which keeps alias GUIDs but has no
+ * session of its own for SMPs.
+ */
 #include "fabricd/sm/apply/state.h"
 #include "libfabmgr/base/status.h"
 

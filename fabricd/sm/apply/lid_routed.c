@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Writes that go by LID. A switch hands on what is routed by LID in hardware, while a directed
- * route stops at the management processor of every switch on the way. So a write goes by LID where
- * the tables lead there and back, as they stand and as they shall stand: all entries of both ways
- * are known to be in the switches, and none of them is about to change. If no answer comes all the
- * same, the further tries take the directed route (libfabmgr/mads).
+ * LID-routed writes. A switch forwards a LID-routed SMP in hardware, while a directed route passes
+ * the management processor of every switch. So a write is LID routed if the tables lead to the
+ * switch and back, both as they are and as they will be: all entries in both directions are known,
+ * and none of them is about to change. If no answer comes all the same, the further tries take the
+ * directed route (libfabmgr/mads).
  */
 #include "fabricd/sm/apply/state.h"
 
@@ -19,7 +19,7 @@ static bool stays(const struct sm *s, uint32_t sw, uint32_t lid)
                fab_target_lft_row(&s->model.target->lft, sw)[lid];
 }
 
-/* The port by which a node sends to a LID, or FAB_NONE. Of adapters there is only our own. */
+/* The port by which a node sends to a LID, or FAB_NONE. The only adapter asked for is our own. */
 static uint32_t way_out(const struct sm *s, uint32_t node, uint32_t lid)
 {
     const struct fab_fabric *f = s->model.fabric;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Phase "reading P_Keys": what ports hold is read once, block by block, and known from then on by
- * what they acknowledged; an end that was reset (its port is Init again) is read anew.
+ * Phase "reading P_Keys": reads the P_Key tables of ports once, block by block. From then on they
+ * are known by what ports acknowledged. An endport that was reset (its port is in Init again) is
+ * read anew.
  *
- * Phase "partitioning": which P_Keys shall stand where, computed apart from the loop. The tables
- * become a part of the target, of new ones only: those that stay have theirs.
+ * Phase "partitioning": computes which P_Keys each port is to have, on a worker. They become a part
+ * of new tables; active tables that stay have theirs.
  *
- * Where nobody configured partitions nothing is read and nothing written: devices start as full
- * members of the default partition. Where somebody did and does not any more, ports that we know
- * the tables of go back to that.
+ * If no partitions are configured nothing is read and nothing written: devices start as full
+ * members of the default partition. If partitions were configured before, the ports whose tables
+ * are known go back to that.
  */
 #include "libfabmgr/partition/partition.h"
 
@@ -26,7 +27,7 @@ static uint8_t enforce_of(const struct sm *s)
     return s->policy.partitions ? s->policy.enforce : 0;
 }
 
-/* Blocks of this port that are ours to write. */
+/* Blocks of this port's P_Key table that the manager writes. */
 static uint32_t blocks_of(const struct sm *s, uint32_t port)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -72,7 +73,7 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
     return true;
 }
 
-/* What is not known is written whole. */
+/* A block that is not known is written whole. */
 static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
 {
     struct fab_pkey_block held;
@@ -104,7 +105,7 @@ static void tell(struct sm *s, const struct fab_partition_report *r)
                    .ports = r->overflows - FAB_PARTITION_OVERFLOWS);
 }
 
-/* Of a switch that was told, and reads as before. */
+/* Whether a switch still reports the enforcement that it had before the write. */
 static bool refuses(const struct sm *s, uint32_t node)
 {
     const struct fab_fabric *f = s->model.fabric;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Phase "planning": which writes lead from what stands to what shall stand, and in which order;
- * computed apart from the loop. Phase "programming" sends them.
+ * Phase "planning": which writes lead from what the switches hold to the active tables, and in
+ * which order; computed on a worker. Phase "programming" sends them.
  *
- * Readers may have the snapshot; acknowledged writes will change it, so it is copied first if so.
+ * Acknowledged writes will change the snapshot, so it is copied first if readers have it.
  */
 #include <stdlib.h>
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Phase "programming": the difference between what stands and what shall stand, written in the
- * stages of the plan, and within the tables behind its barriers. Payloads are made when a write is
- * sent; half a million writes need no queue.
+ * Phase "programming": sends the writes of the plan, stage by stage, and within the tables behind
+ * the barriers of the plan. A payload is made when its write is sent, so that half a million writes
+ * need no queue.
  *
- * Each acknowledged write changes the model: the answer to a Set carries the attribute as it is
- * now. A write that was refused or not answered makes its node a suspect of a later look, and for
- * a table also makes us forget what that switch holds. Of lanes that are written nothing is known
- * until all this is over, so that a round that breaks off leaves no false knowledge behind.
+ * Each acknowledged write changes the model: the response to a Set has the attribute as it is now.
+ * A write that was refused or not answered makes its node a suspect of a later sweep; after a
+ * failed table write nothing is known of that switch's tables. While virtual-lane tables are
+ * written, nothing is known of them, so that an interrupted round leaves no false knowledge behind.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -26,8 +26,8 @@ void sm_program_fini(struct sm_programming *p)
     *p = (struct sm_programming){0};
 }
 
-/* Tables wait for the switches' own settings only where LinearFDBTop changes: a switch that hangs
- * while it is told anything else shall not hold up the way round it. */
+/* Table writes wait for SwitchInfo only where LinearFDBTop changes: otherwise a switch that hangs
+ * would delay the routes around it. */
 static bool tables_wait(const struct sm *s)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -37,7 +37,8 @@ static bool tables_wait(const struct sm *s)
     return false;
 }
 
-/* Switches that did not know of us when they were looked at; recheck.c says why that matters. */
+/* Switches that did not know this manager when the sweep read them; readback.c says why that
+ * matters. */
 static void note_unsure(struct sm *s)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -106,7 +107,7 @@ int sm_program_begin(struct sm *s, struct fab_plan *plan)
     return FAB_OK;
 }
 
-/* A trap that came while the plan was made is heard now. */
+/* A trap that came while the plan was made ends a rebalance now. */
 static int enter(struct sm *s)
 {
     if (sm_fault_waits(s))
@@ -119,7 +120,8 @@ static bool all_sent(const struct sm_programming *p)
     return p->next == p->plan.stage_start[FAB_STAGE_COUNT];
 }
 
-/* A node that did not answer a write is not asked for the rest: it would only cost time. */
+/* A node that did not answer a write gets no further ones in this round: they would only cost time.
+ */
 static const struct fab_path *path_of(const struct sm *s, const struct fab_plan_op *op)
 {
     return s->apply->program.touched[op->node] & SM_UNRESPONSIVE
@@ -127,7 +129,7 @@ static const struct fab_path *path_of(const struct sm *s, const struct fab_plan_
                : sm_model_path(&s->model, op->port);
 }
 
-/* A stage with nothing in it holds up nobody. */
+/* A stage without writes delays nothing. */
 static bool stage_is_awaited(const struct sm_programming *p)
 {
     if (p->plan.stage_start[p->stage] == p->plan.stage_start[p->stage + 1])
@@ -135,7 +137,8 @@ static bool stage_is_awaited(const struct sm_programming *p)
     return p->stage != FAB_STAGE_SWITCH || p->tables_wait;
 }
 
-/* Steps over the border of a stage, if there is one here and all before it is answered. */
+/* Goes on to the next stage, if all writes of this one are answered. False: not yet, or none left.
+ */
 static bool may_go_on(struct sm *s)
 {
     struct sm_programming *p = &s->apply->program;
@@ -152,7 +155,8 @@ static bool is_torn(const struct sm_programming *p, const struct fab_plan_op *op
     return op->waits && (p->torn[op->block / 64 % 16] >> op->block % 64 & 1) != 0;
 }
 
-/* What waits for a write that failed would close a loop: that block is left for the next round. */
+/* A write that waits for one that failed could close a loop: that block is left to the next round.
+ */
 static void tear(struct sm *s, const struct fab_plan_op *op)
 {
     if (op->awaited)
@@ -166,7 +170,7 @@ static void note_lanes(struct sm_programming *p, const struct fab_plan_op *op)
         p->touched[op->node] |= SM_LANES_FAILED;
 }
 
-/* Tables go by LID where they can: decided once for each switch. */
+/* Table writes are LID routed where possible; this is decided once for each switch. */
 static void go_by_lid(struct sm *s, uint32_t sw, struct fab_mads_request *ret)
 {
     uint8_t *touched = &s->apply->program.touched[sw];
@@ -265,7 +269,7 @@ static bool is_of_an_end(const struct sm *s, uint32_t lid)
            !fab_fabric_node_is_switch(f, f->ports[lids->owner[lid]].node);
 }
 
-/* Of a block that was not known: all that lead somewhere. */
+/* Counts the entries that change; of a block that was not known, all that have a route. */
 static void count_changed(struct sm *s, const struct fab_plan_op *op, const uint8_t *data)
 {
     const struct fab_observed *o = &s->model.observed;
@@ -325,7 +329,8 @@ static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
         failed(s, op, a);
 }
 
-/* What does not answer may have as many tries as it takes, until somebody else waits for us. */
+/* A node that does not answer gets all its tries, until another fault waits for this round to end.
+ */
 static void stalled(struct sm *s, uint64_t stalled_us)
 {
     struct sm_programming *p = &s->apply->program;
@@ -337,7 +342,7 @@ static void stalled(struct sm *s, uint64_t stalled_us)
     sm_run_give_up(s);
 }
 
-/* All lanes that were to be written are, but for those that failed. */
+/* The virtual-lane tables that were written are known now, except those that failed. */
 static int keep_lanes(struct sm *s)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -366,7 +371,7 @@ static int leave(struct sm *s)
     return r == FAB_OK ? keep_lanes(s) : r;
 }
 
-/* The plan is there already (sm_program_take), and is of tables alone. */
+/* sm_program_repair has set the plan, which has table writes only. */
 const struct sm_phase sm_phase_program_repair = {.name = "programming",
                                                  .next = next,
                                                  .answer = answer,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Phase "publishing": what now stands becomes the view that readers get, changes become events, and
- * the store is given both (it writes them in its own time). A round that found and changed nothing
- * publishes nothing.
+ * Phase "publishing": what the switches hold now becomes the view that readers get; changes become
+ * events; the store is given both and writes them in its own time. A round that found and changed
+ * nothing publishes nothing.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -31,7 +31,7 @@ int sm_publish(struct sm *s)
     int r = fab_policy_copy(&s->policy, &policy);
     if (r != FAB_OK)
         return r;
-    struct fab_verdict verdict = s->apply->verdict; /* good, so without a witness to own */
+    struct fab_verdict verdict = s->apply->verdict; /* it is good, and so has no witness to own */
     verdict.witness = (struct fab_witness){.kind = FAB_OK};
     struct fab_view *view =
         fab_view_new(s->apply->generation + 1, fab_fabric_ref(s->model.fabric),
@@ -53,7 +53,7 @@ static int publish_and_tell(struct sm *s)
     return r;
 }
 
-/* The first start on a fabric that no engine takes: its operator wants to see what was found. */
+/* No engine takes the fabric at the first start: its operator wants to see what was found. */
 int sm_publish_fabric(struct sm *s)
 {
     const struct fab_view *old = s->model.view;
@@ -73,7 +73,7 @@ static int publish(struct sm *s)
     return r;
 }
 
-/* Someone asked for it, and waits to hear how long it took. */
+/* A caller requested the reroute and waits to hear how long it took. */
 static void tell_reroute_for_nothing(struct sm *s)
 {
     s->apply->last_reroute_us = clock_now_us() - s->run.started_us;
@@ -81,8 +81,8 @@ static void tell_reroute_for_nothing(struct sm *s)
                .duration_us = s->apply->last_reroute_us);
 }
 
-/* Someone waits for the repair, nobody for what comes after it: that has a record of its own, and
- * the repair stays the last reroute. */
+/* A refinement by the engine has a record of its own; the repair before it, for which traffic
+ * waited, stays the last reroute in the status. */
 static void tell_follow_up(struct sm *s)
 {
     const struct sm_programming *p = &s->apply->program;
@@ -136,7 +136,7 @@ static void tell_tables(struct sm *s)
                .longest_path = s->apply->verdict.longest_path, .reason = s->model.target->reason);
 }
 
-/* Ports that were not reached are not asked again before they come up again. */
+/* Ports that were not reached are asked when they come up again. */
 static void note_asked(struct sm *s)
 {
     if (s->apply->asking && s->in.store)
@@ -156,10 +156,12 @@ static int enter(struct sm *s)
 {
     size_t changes = 0;
     const struct fab_view *old = s->model.view;
-    bool old_tables = has_tables(old); /* it goes when the new one is published */
+    bool old_tables = has_tables(old); /* the old view may be freed when the new one is published */
     int r = old ? sm_report_changes(s, old->fabric, s->model.fabric, &changes) : FAB_OK;
     sm_report_reroute(s);
-    bool others = old && old->target != s->model.target; /* half written when a fault came */
+    bool others =
+        old && old->target !=
+                   s->model.target; /* the writes of the last round were interrupted by a fault */
     if (r == FAB_OK && (!old || others || changes || s->run.computed || s->apply->program.writes))
         r = publish(s);
     if (r != FAB_OK)

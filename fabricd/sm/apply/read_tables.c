@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Phase "reading": what do switches that we know nothing of hold already? After a restart this is
- * every switch, and reading the blocks up to LinearFDBTop lets the plan write nothing where nothing
- * has to change. A switch fresh from power-on has LinearFDBTop 0 and is not asked. What was not
- * answered stays unknown and is written.
+ * Phase "reading tables": reads the LFT blocks of switches of which nothing is known. After a
+ * restart these are all switches; reading the blocks up to LinearFDBTop lets the plan write only
+ * what has to change. A switch fresh from power-on has LinearFDBTop 0 and is not asked. A block
+ * that is not answered stays unknown and will be written.
  */
 #include "fabricd/sm/apply/state.h"
 

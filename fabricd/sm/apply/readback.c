@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Phase "checking": did something change unseen? A switch that did not know of us yet sent no trap
- * for what changed after it was looked at, and programming it cleared its PortStateChange, which
- * would have told. Ports whose state was just written told it themselves: a port that went down
- * refuses. The other ports of such switches, most of them without a cable, are read once more; one
- * that is not as it was makes its switch a suspect.
+ * Phase "reading back": finds what changed unseen. A switch that did not know this manager yet sent
+ * no trap for changes after the sweep had read it, and programming it has cleared PortStateChange,
+ * which would have shown them. Ports whose state was just written have answered for themselves: a
+ * port that went down refuses the write. The other ports of such switches, most of them without a
+ * cable, are read once more; if one is not as it was, its switch becomes a suspect.
  */
 #include "fabricd/sm/apply/state.h"
 

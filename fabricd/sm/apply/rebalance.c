@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rebalance: repairs keep traffic going at the price of tables that an engine would not have given.
- * When the fabric was quiet for routing.rebalance_after seconds, an engine is asked for the fabric
- * as it is. Its tables are taken only if they spread better, by the measure that "auto" compares
- * engines with: the most loaded cable of all-to-all traffic times the worst shift must be less than
- * with the tables in force. They are proved, ordered and written like any others.
+ * Rebalance: local repairs keep traffic going at the price of tables that no engine would have
+ * computed. When nothing happened for routing.rebalance_after seconds, an engine computes tables
+ * for the fabric as it is. They are taken only if they spread load better, by the measure with
+ * which "auto" compares engines: the worst link load of all-to-all traffic times that of the worst
+ * shift must be less than with the active tables. They are proved, ordered and written like any
+ * others.
  *
- * It never stands in the way: a trap ends it, whatever it is doing. Tables half written are a
- * mixture that the plan had proved safe; the look that the trap leads to finishes or replaces them.
- * Two that wrote tables are at least RATE times the quiet time apart, and what was found not to be
- * worth it is not looked at again until the tables change.
+ * A rebalance never delays the answer to a fault: a trap ends it in any phase. Half-written tables
+ * are a mixture that the plan has proved safe; the sweep that follows the trap completes or
+ * replaces them. Two rebalances that wrote tables are at least RATE times the quiet time apart.
+ * Tables that were found not to be worth it are not computed again until the active ones change.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -56,7 +57,7 @@ static void on_time(void *ctx)
     struct sm *s = ctx;
     uint64_t at = 0;
     if (sm_run_busy(s) || !sm_rebalance_due(s, &at))
-        return; /* the end of the round asks again */
+        return; /* the end of the round sets the timer again */
     if (clock_now_us() >= at)
         sm_request(s, SM_REQUEST_REBALANCE);
     else
@@ -104,7 +105,8 @@ int sm_rebalance(struct sm *s, sm_done *done, void *ctx)
     return FAB_OK;
 }
 
-/* Something happened: it is not quiet. */
+/* Something happened in the fabric: the quiet time starts again, and a running rebalance makes
+ * room. */
 void sm_rebalance_yield(struct sm *s)
 {
     s->apply->rebalance.stirred_us = clock_now_us();

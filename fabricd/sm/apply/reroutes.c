@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The record of each reroute: a round that wrote tables although some stood already, or one that
- * was asked for. The last SM_REROUTES are kept in memory, in a ring; the store gets all of them.
+ * Records of reroutes: rounds that wrote tables in place of others, or that were requested. The
+ * last SM_REROUTES are kept in memory, in a ring; the store gets all of them.
  *
- * Times begin with the trap, or with the round where there was none.
+ * Times are counted from the trap, or from the begin of the round if there was none.
  */
 #include <inttypes.h>
 #include <stdio.h>

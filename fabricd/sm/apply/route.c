@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Phase "routing": tables are computed and proved on the worker, from sealed values: a reference to
- * the snapshot, LIDs that nobody changes any more, and a copy of the policy. The result comes back
- * on the loop; when the round it belongs to is gone by then, it is dropped.
+ * Phase "routing": computes and proves tables on the worker, from sealed values: a reference to the
+ * snapshot, LIDs that do not change any more, and a copy of the policy. The result comes back on
+ * the loop; it is dropped if its round has been aborted meanwhile.
  *
- * Tables that fail their proof are thrown away: what stands in the fabric stays, and the alarm says
- * why, with a witness.
+ * Tables that fail their proof are dropped: the switches keep theirs, and the alarm says why, with
+ * a witness.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,28 +20,28 @@
 
 struct sm_route_job {
     struct loop_task *task;      /* on the worker; NULL: it is over */
-    struct sm_sealed of;         /* its target: in: lids; out: lft, engine */
+    struct sm_sealed of;         /* target: in: LIDs; out: tables, virtual lanes, engine */
     struct fab_target *former;   /* the tables before, or NULL */
-    struct fab_target *in_force; /* of a rebalance: to be compared with */
+    struct fab_target *in_force; /* of a rebalance: the active tables, to compare with */
     struct sm_gain gain;
-    struct fab_repair_session stand; /* of those, or empty */
+    struct fab_repair_session stand; /* repair session of `former`, or empty */
     const struct fab_pool *pool;
     struct fab_verdict verdict;
     char *witness;
     int status;
     char why[300];    /* of the engine that ran last, or was chosen */
-    char passed[800]; /* engines that were passed over, and why */
+    char passed[800]; /* engines that were passed over, with the reasons */
     uint64_t route_us, verify_us;
-    uint64_t computed_us, proved_us; /* when, by the engine that ran last */
+    uint64_t computed_us, proved_us; /* when the engine that ran last did */
     struct sm_classes classes;
-    bool composed; /* they are new */
-    bool flawed;   /* says the engine: others may be better */
+    bool composed; /* classes was set */
+    bool flawed;   /* the engine says so: others may be better */
     bool over;
 };
 
 /* ---- on the worker ---- */
 
-/* The words for a proof that failed. */
+/* What failed, for people. */
 static const char *failure(const struct fab_verdict *v)
 {
     return !v->deadlock_free      ? "the tables could deadlock"
@@ -49,7 +49,7 @@ static const char *failure(const struct fab_verdict *v)
                                   : "the tables ask too much of a device";
 }
 
-/* Adds to the sentence about those that were passed over. */
+/* Adds an engine to those that were passed over. */
 static void pass_over(struct sm_route_job *j, const char *engine, const char *why)
 {
     size_t used = strlen(j->passed);
@@ -97,7 +97,7 @@ static int run_engine(struct sm_route_job *j, const struct fab_route_engine *eng
     return r == FAB_OK ? prove(j) : r;
 }
 
-/* The best for what is damaged, in place of the first that proved itself. */
+/* On a damaged fabric: the best engine, in place of the first whose tables were proved. */
 static int choose(struct sm_route_job *j, const struct fab_route_chain *chain, uint32_t taken)
 {
     struct fab_target *t = j->of.target;
@@ -116,7 +116,7 @@ static int choose(struct sm_route_job *j, const struct fab_route_chain *chain, u
     return r;
 }
 
-/* Forgets what an engine made that is passed over. */
+/* Drops the tables of an engine that is passed over. */
 static void discard(struct sm_route_job *j)
 {
     fab_verify_verdict_fini(&j->verdict);
@@ -130,8 +130,8 @@ static void give_reason(struct sm_route_job *j)
              j->passed[0] ? "; passed over " : "", j->passed);
 }
 
-/* The first engine of the chain that takes this topology and proves itself, or for "auto" a better
- * one; if none does, the verdict is that of the last one. */
+/* Takes the first engine of the chain that supports this topology and whose tables are proved, or
+ * for "auto" a better one. If there is none, the verdict is that of the last engine. */
 static int route(struct sm_route_job *j)
 {
     struct fab_route_chain chain;
@@ -157,7 +157,7 @@ static int route(struct sm_route_job *j)
     return r;
 }
 
-/* What stands, repaired; false: it takes an engine. */
+/* Repairs the former tables for the new fabric; false: an engine has to compute new ones. */
 static bool follow(struct sm_route_job *j)
 {
     if (!j->stand.state || !sm_classes_fit(&j->of.policy, &j->former->vls))
@@ -175,7 +175,7 @@ static bool follow(struct sm_route_job *j)
     return false;
 }
 
-/* The lanes of all classes, and the proof of what they do together. */
+/* The virtual lanes of all classes, and the proof of all of them together. */
 static int compose(struct sm_route_job *j)
 {
     int r = sm_classes_compose(&j->of, &j->classes);
@@ -186,8 +186,8 @@ static int compose(struct sm_route_job *j)
     return prove(j);
 }
 
-/* With lanes for every class, if an engine can do with so few; else with as many sets of them as
- * leave one enough. */
+/* Computes with virtual lanes for every class, if an engine can do with what is left for it; else
+ * with fewer sets of lanes, that classes share. */
 static int route_classes(struct sm_route_job *j)
 {
     int r = FAB_OK;
@@ -240,7 +240,7 @@ static void done(void *owner, void *ctx)
 static void drop(void *owner, void *ctx)
 {
     (void)owner;
-    log_debug("sm", "dropping tables that came too late");
+    log_debug("sm", "tables of an aborted round dropped");
     job_free(ctx);
 }
 
@@ -299,7 +299,7 @@ static bool finished(const struct sm *s)
     return !s->apply->job || s->apply->job->over;
 }
 
-/* "cycle: ...; leaf-1 port 3 -> ...; ...": events are lines. */
+/* A witness has several lines, an event has one. */
 static void one_line(char *text)
 {
     size_t len = strlen(text);
@@ -331,7 +331,7 @@ static void tell_unsupported(struct sm *s, const struct sm_route_job *j)
                .have_tables = s->model.view && s->model.view->target);
 }
 
-/* Of a rebalance that does not come to better tables: nothing is wrong with those in force. */
+/* A rebalance that did not lead to better tables: the active ones are good and stay. */
 static bool keep(struct sm *s, const struct sm_route_job *j)
 {
     bool good = j->status == FAB_OK && fab_verify_verdict_good(&j->verdict);
@@ -390,7 +390,7 @@ static int leave(struct sm *s)
     } else {
         fab_target_unref(s->apply->fresh);
         if (sm_publish_fabric(s) != FAB_OK)
-            log_warning("sm", "the fabric that was found could not be published");
+            log_warning("sm", "no memory to publish the fabric that was found");
     }
     job_free(j);
     s->apply->fresh = NULL;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Ahead of time: what every single cable and every single switch would need if it failed next,
- * computed on the worker when nothing else is going on, a few milliseconds at a time with as long a
- * pause after each. mend.c asks for a plan at hand first.
+ * N-1 contingencies: what every single link and every single switch would need if it failed next.
+ * They are computed on the worker while no round runs, SLICE_US at a time with as long a pause
+ * after each slice. A local repair looks here first (sm_contingency_find).
  *
- * The worker has a copy of the tables for as long as it takes, so that a fault in the midst of it
- * finds those in force unshared. Plans hold for the very state they were made from; when a repair
- * or an engine makes another one they are not found any more, and dropped when the round is over.
+ * The worker has a copy of the tables for as long as it computes, so that a fault meanwhile finds
+ * the active tables unshared and can change them in place. The results hold for exactly the state
+ * they were computed from. After a repair or a new computation they are not found any more, and
+ * they are dropped when the round is over.
  */
 #include <sched.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@
 #include "fabricd/base/log.h"
 #include "fabricd/sm/fault/state.h"
 
-#define QUIET_US 1000000u /* how long nothing has happened before it begins */
+#define QUIET_US 1000000u /* from the end of a round until the computation begins */
 #define SLICE_US 4000u
 #define PAUSE_US 4000u
 #define SLICE_CASES 64
@@ -24,11 +25,11 @@
 
 struct sm_contingency_job {
     struct fab_repair_contingency_maker *maker;
-    struct fab_target *target; /* whose tables are still to be copied, or NULL */
+    struct fab_target *target; /* its tables are still to be copied; or NULL */
     size_t room;               /* bytes left for plans */
     struct fab_repair_contingency made[SLICE_CASES];
     uint32_t count;
-    int status; /* NOT_FOUND: that was all */
+    int status; /* NOT_FOUND: there are no more cases */
 };
 
 /* ---- on the worker --------------------------------------------------------------------------- */
@@ -58,7 +59,7 @@ static void work(void *ctx, struct loop_task *task)
     for (unsigned i = 0; j->status == FAB_OK && i < SLICE_CASES && clock_now_us() < end; i++) {
         if (!fab_repair_contingency_prepare(j->maker))
             make_one(j);
-        (void)sched_yield(); /* the loop may wait for this very processor, with a fault */
+        (void)sched_yield(); /* a fault may need this processor for the loop */
     }
 }
 
@@ -101,7 +102,7 @@ static void finish(struct sm *s, int status)
     fab_repair_contingency_end(a->maker);
     a->maker = NULL;
     if (status != FAB_E_NOT_FOUND)
-        log_debug("sm", "contingencies stop here: %s", fab_base_status_text(status));
+        log_debug("sm", "no more contingencies are computed: %s", fab_base_status_text(status));
     log_debug("sm", "contingencies cases=%zu of=%u plans=%zu memory=%zu", a->all.count, a->cases,
               a->all.plans, a->all.memory);
 }
@@ -146,7 +147,8 @@ static int go_on(struct sm *s, struct fab_target *target)
     return loop_task_start(s->in.loop, &config, &a->task);
 }
 
-/* Tables by the ids of the baseline, where those are others, belong to the loop: copied here. */
+/* If the ids of the repair state are not those of the fabric, its tables belong to the loop thread,
+ * and are copied here instead of on the worker. */
 static int begin(struct sm *s)
 {
     struct sm_contingency_state *a = &s->fault->contingency;
@@ -177,7 +179,7 @@ static void on_time(void *ctx)
     struct sm_contingency_state *a = &s->fault->contingency;
     loop_at(s->in.loop, "computing contingencies");
     if (sm_run_busy(s) || a->task || !sm_repair_ready(s))
-        return; /* the end of the round asks again */
+        return; /* sm_contingency_prepare sets the timer again when the round is over */
     bool good = fab_repair_contingencies_valid(&a->all, sm_repair_stand_of(s)->state);
     if (!good)
         drop(a);
@@ -244,7 +246,7 @@ void sm_get_contingencies(const struct sm *s, struct sm_contingencies *ret)
     ret->working = a->maker ? fab_repair_contingency_memory(a->maker) : 0;
 }
 
-/* Ids of the baseline as those of the fabric. */
+/* An id of the repair state as that of the fabric. */
 static uint32_t port_now(const struct sm *s, uint32_t port)
 {
     const struct fab_repair_session *t = sm_repair_stand_of(s);

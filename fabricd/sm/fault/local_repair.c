@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Mending: the way round cables that just died, in time that depends on what they carried and not
- * on the size of the fabric.
+ * Local repair: routes around links that just failed, in time that depends on what these links
+ * carried and not on the size of the fabric.
  *
- * For tables that stand, a state is made on the worker when there is time (libfabmgr/repair). With
- * it, phase "mending" computes, proves and orders the writes here on the loop, patches fabric and
- * tables in place and publishes them; phase "rewriting" (program.c) sends the writes. Patching in
- * place is possible as long as nobody else reads them; what is being read is copied first.
+ * Phase "repairing" takes a repair that was computed ahead of the fault (contingency.c), or
+ * computes, proves and orders one here on the loop, from the state that apply/repair_state.c made.
+ * It changes fabric and tables in place and publishes them; phase "programming" (apply/program.c)
+ * sends the writes. Changing in place is possible as long as no reader has the tables; those that
+ * are being read are copied first.
  *
- * What cannot be mended so is left to a look and an engine, and the tables stay as they are until
- * then.
+ * What cannot be repaired locally is left to a targeted sweep and an engine; until then the tables
+ * stay as they are.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -56,13 +57,13 @@ static int plan_of(struct sm *s, const struct fab_repair_delta *d, struct fab_pl
 
 /* ---- the phase ------------------------------------------------------------------------------- */
 
-struct dead {
-    uint32_t *port; /* by the ids of the baseline */
+struct failed {
+    uint32_t *port; /* by the ids of the repair state */
     uint32_t count;
 };
 
-/* All that is dead now. */
-static int all_dead(struct sm *s, struct dead *ret)
+/* All links that are down now: those of earlier repairs and those of this one. */
+static int all_failed(struct sm *s, struct failed *ret)
 {
     const struct fab_repair_session *t = sm_repair_stand(s);
     uint32_t before = t->idmap.deads;
@@ -73,7 +74,7 @@ static int all_dead(struct sm *s, struct dead *ret)
     for (uint32_t i = 0; i < s->fault->probe.count; i++)
         port[before + i] =
             fab_repair_session_port(t, s->model.fabric, s->fault->probe.link[i].port);
-    *ret = (struct dead){port, before + s->fault->probe.count};
+    *ret = (struct failed){port, before + s->fault->probe.count};
     return FAB_OK;
 }
 
@@ -82,7 +83,7 @@ static const struct fab_lft *tables(struct sm *s)
     return fab_repair_session_tables(sm_repair_stand(s), s->model.target);
 }
 
-static int compute(struct sm *s, const struct dead *dead, struct fab_repair_delta *ret, char *why,
+static int compute(struct sm *s, const struct failed *dead, struct fab_repair_delta *ret, char *why,
                    size_t why_len)
 {
     int r = fab_repair_plan(sm_repair_stand(s)->state, tables(s), dead->port, dead->count, ret, why,
@@ -102,7 +103,7 @@ static int prove(struct sm *s, const struct fab_repair_delta *d)
     return r;
 }
 
-/* True when the directed route to one end of the cable went over it. */
+/* True when the directed route to one end of the link uses the link. */
 static bool leads_over(const struct sm_model *m, uint32_t from, uint32_t to)
 {
     const struct fab_port *near = &m->fabric->ports[from];
@@ -132,16 +133,16 @@ static int cut_cables(struct sm *s)
     return sm_model_find_port_paths(m);
 }
 
-static void keep_dead(struct fab_repair_idmap *c, struct dead *dead)
+static void keep_failed(struct fab_repair_idmap *c, struct failed *dead)
 {
     free(c->dead);
     c->dead = dead->port;
     c->deads = dead->count;
-    *dead = (struct dead){0};
+    *dead = (struct failed){0};
 }
 
-/* From here on nothing is to be refused any more but for want of memory. */
-static int carry_out(struct sm *s, struct fab_repair_delta *d, struct dead *dead)
+/* From here on only a lack of memory can stop the repair. */
+static int carry_out(struct sm *s, struct fab_repair_delta *d, struct failed *dead)
 {
     struct fab_plan plan = {0};
     int r = plan_of(s, d, &plan);
@@ -153,7 +154,7 @@ static int carry_out(struct sm *s, struct fab_repair_delta *d, struct dead *dead
         r = cut_cables(s);
     if (r == FAB_OK) {
         fab_repair_session_commit(sm_repair_stand(s), s->model.target, d);
-        keep_dead(&sm_repair_stand(s)->idmap, dead);
+        keep_failed(&sm_repair_stand(s)->idmap, dead);
         r = sm_publish(s);
     }
     if (r == FAB_OK)
@@ -164,8 +165,8 @@ static int carry_out(struct sm *s, struct fab_repair_delta *d, struct dead *dead
     return r;
 }
 
-/* Computed and proved now, or before. */
-static int find_repair(struct sm *s, const struct dead *dead, struct fab_repair_delta *ret,
+/* Finds a repair that was computed ahead of the fault, or computes and proves one. */
+static int find_repair(struct sm *s, const struct failed *dead, struct fab_repair_delta *ret,
                        char *why, size_t why_len)
 {
     int r = sm_contingency_find(s, dead->port, dead->count, ret);
@@ -183,8 +184,8 @@ static int enter(struct sm *s)
 {
     struct fab_repair_delta d = {0};
     char why[200] = "";
-    struct dead dead = {0};
-    int r = all_dead(s, &dead);
+    struct failed dead = {0};
+    int r = all_failed(s, &dead);
     if (r == FAB_OK)
         r = find_repair(s, &dead, &d, why, sizeof(why));
     if (r == FAB_OK) {
@@ -194,7 +195,7 @@ static int enter(struct sm *s)
         r = carry_out(s, &d, &dead);
         sm_reroute_repaired(s, d.lost > 0);
     } else {
-        log_info("sm", "not mended in place, looking at all of it: %s",
+        log_info("sm", "no local repair, a targeted sweep follows: %s",
                  why[0] ? why : fab_base_status_text(r));
         s->fault->probe.more = true;
         r = SM_ROUND_OVER;
@@ -204,7 +205,7 @@ static int enter(struct sm *s)
     return r;
 }
 
-/* The view is published already; the store gets it after the sweep that follows. */
+/* The view is published already. The store gets it after the sweep that checks the repair. */
 static int report(struct sm *s)
 {
     const struct sm_probe *p = &s->fault->probe;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What comes in unasked: traps of devices (IBA 13.4.9, 14.2.5.1) and SMInfo of other managers.
+ * Traps of devices (IBA 13.4.9, 14.2.5.1).
  *
- * A trap is repressed at once with the same notice, so that the device stops repeating it. Traps
- * 128 (a link of a switch changed) and 144 (capabilities of a port changed) make their node a
- * suspect: a scoped look follows. All other traps are told and nothing more. Whoever listens (the
- * agent of subnet administration) hears all of them.
+ * The manager represses a trap at once with the same notice, so that the device stops repeating it.
+ * Traps 128 (a link of a switch changed) and 144 (capabilities of a port changed) lead to a port
+ * probe or a targeted sweep. Other traps lead to an event only. The listener of sm_on_notice
+ * (subnet administration) gets all of them.
  */
 #include <stdio.h>
 #include <string.h>
@@ -45,7 +45,7 @@ static void suspect(struct sm *s, uint64_t guid, uint32_t trap)
     sm_schedule(s);
 }
 
-static void tell(struct sm *s, const struct fab_notice *n, uint64_t guid)
+static void emit(struct sm *s, const struct fab_notice *n, uint64_t guid)
 {
     char name[SM_PLACE_LEN];
     name_of(s, guid, name);
@@ -66,7 +66,7 @@ void sm_on_trap(struct sm *s, const struct transport_mad *mad, const struct fab_
     uint64_t guid = node_of(s, &notice);
     if (notice.generic && (notice.trap == TRAP_LINK_STATE || notice.trap == TRAP_LOCAL_CHANGE))
         suspect(s, guid, notice.trap);
-    tell(s, &notice, guid);
+    emit(s, &notice, guid);
     if (s->fault->on_notice)
         s->fault->on_notice(s->fault->on_notice_ctx, &notice);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Phase "electing": asks every port that says it hosts a subnet manager (IsSM) for its SMInfo, and
- * lets the role machine decide (IBA 14.4.1).
+ * Phase "electing": asks every port that reports a subnet manager (IsSM) for its SMInfo; the state
+ * machine of libfabmgr/smstate decides who is master (IBA 14.4.1).
  */
 #include "fabricd/sm/ha/state.h"
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Other subnet managers: who is master, and what we tell of ourselves (IBA 14.4.1). The rules are
- * in libfabmgr/smstate; here are the messages and the clock.
+ * Other subnet managers: who is master, and what this manager reports of itself (IBA 14.4.1). The
+ * rules are in libfabmgr/smstate; here are the messages and the timers.
  *
- * In standby nothing is swept: the master is asked for its SMInfo every POLL_US. When it has been
- * silent often enough, or says that it is master no more, we look at the fabric again and decide
- * anew.
+ * A standby manager sweeps nothing: it asks the master for its SMInfo every POLL_US. When the
+ * master did not answer often enough, or is master no more, it sweeps and decides anew.
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Cables that bounce. Each fall that a round sees is noted here (libfabmgr/damping); a cable that
- * falls too often is held: for everything above the look it is not there, though it may be up. So
- * the tables that avoid it stay, its ports stay in the state Init, where they carry nothing, and
- * directed routes keep away from it. It comes back when it has been up long enough, or by command.
+ * Links that flap. Each time a link goes down it is noted here (libfabmgr/damping). A link that
+ * does so too often is held down: it is removed from every new snapshot, though it may be up. So
+ * the tables that avoid it stay, its ports stay in the state Init, in which they carry no data, and
+ * directed routes avoid it. It returns when it has been up for long enough, or by command.
  *
- * Held are only cables between switches, never so many of one switch that less than the configured
- * share is left, and never one without which a part of the fabric cannot be reached: that stays in
- * service, as bad as it is (libfabmgr/isolation). Cables of hosts are only told of. Cables that are
- * isolated (isolate.c) are in the same list, and keep out of the routes in the same way.
+ * Only links between switches are held down, never so many of one switch that more than
+ * flapping.max_excluded_percent are out, and never a link without which a part of the fabric cannot
+ * be reached (libfabmgr/isolation). A flapping link of a host leads to an event only. Isolated
+ * links (isolation.c) are in the same list and are removed in the same way.
  *
- * A cable that fell and rose between two looks is known by its port, which is in Init again. One
- * that is held and does so between two glances is not noticed.
+ * A link that went down and came up between two sweeps is recognised by its port, which is in Init
+ * again. A held link that does so between two port probes is not noticed.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,8 +22,10 @@
 #include "fabricd/sm/links/state.h"
 #include "libfabmgr/base/status.h"
 
-#define FLAPS_MOST 1024 /* cables whose falls are remembered */
-#define STEADY_S 10     /* where nothing is held: up for so long, it flaps no more */
+#define FLAPS_MOST 1024 /* links whose flaps are remembered */
+#define STEADY_S                                                                                   \
+    10 /* if no link is held down: after so long without a flap it counts as steady                \
+        */
 #define TOLD_AGAIN_US 1000000u
 
 static struct fab_damping_rule rule_of(const struct sm *s)
@@ -63,7 +65,7 @@ static void drop_quiet(struct sm *s)
     s->links->count = kept;
 }
 
-/* A place for one more, or NULL: too many bounce, or there is no memory. */
+/* An entry for one more link, or NULL: too many links flap, or there is no memory. */
 struct sm_flap *sm_flap_room(struct sm *s)
 {
     if (s->links->count == s->links->room)
@@ -181,7 +183,6 @@ static uint32_t end_of(const struct fab_fabric *f, const struct sm_flap *e, int 
                : FAB_NONE;
 }
 
-/* Its port in the snapshot where it is up, else FAB_NONE. */
 uint32_t sm_flap_up_at(const struct fab_fabric *f, const struct sm_flap *e)
 {
     uint32_t a = end_of(f, e, 0), b = end_of(f, e, 1);
@@ -197,8 +198,8 @@ static bool is_in_init_again(const struct fab_fabric *was, const struct fab_fabr
            now->ports[port].info.port_state == FAB_STATE_INIT;
 }
 
-/* Cables that were down between two looks: up as before, but not Active any more. */
-static void find_unseen(struct sm *s, const struct fab_fabric *now)
+/* Links that were down between two sweeps: up as before, but not Active any more. */
+static void note_unseen_flaps(struct sm *s, const struct fab_fabric *now)
 {
     const struct fab_fabric *was = s->model.fabric;
     if (!was || !s->model.view || was->port_count != now->port_count)
@@ -214,7 +215,7 @@ static void find_unseen(struct sm *s, const struct fab_fabric *now)
     }
 }
 
-/* Another cable is at one of its ends now: what fell is nobody's. */
+/* Another link is at one of its ports now: its flaps concern nobody any more. */
 static bool is_elsewhere(const struct fab_fabric *f, const struct sm_flap *e)
 {
     uint32_t a = end_of(f, e, 0), b = end_of(f, e, 1);
@@ -222,29 +223,30 @@ static bool is_elsewhere(const struct fab_fabric *f, const struct sm_flap *e)
            (b != FAB_NONE && f->ports[b].peer != FAB_NONE && f->ports[b].peer != a);
 }
 
-/* One that shall be out and is down comes back without being looked at: it counts as up. */
+/* A link that is down and to be excluded comes back without a sweep: it counts as excluded. */
 static bool stays_out(const struct sm_flap *e)
 {
     return e->damping.up_us == 0 && (e->isolated || (e->out && e->damping.held));
 }
 
-/* The port is as it was when its cable was taken out. */
-static bool is_lit(const struct fab_fabric *f, uint32_t port)
+/* The port is as it was when its link was excluded. */
+static bool is_as_excluded(const struct fab_fabric *f, uint32_t port)
 {
     return port != FAB_NONE && f->ports[port].peer == FAB_NONE &&
            f->ports[port].info.phys_state == FAB_PHYS_LINKUP;
 }
 
-/* It is out, and a look at something else did not come past it. (An end may be gone.) */
+/* It is excluded, and a sweep of other nodes did not see it. (One of its nodes may be gone.) */
 static bool unseen(const struct fab_fabric *f, const struct sm_flap *e)
 {
     uint32_t a = end_of(f, e, 0), b = end_of(f, e, 1);
-    return e->out && e->damping.up_us != 0 && (is_lit(f, a) || a == FAB_NONE) &&
-           (is_lit(f, b) || b == FAB_NONE);
+    return e->out && e->damping.up_us != 0 && (is_as_excluded(f, a) || a == FAB_NONE) &&
+           (is_as_excluded(f, b) || b == FAB_NONE);
 }
 
-/* What each entry is in the new snapshot. at[]: its port where it is up and to be out. */
-static void take_in(struct sm *s, const struct fab_fabric *f, uint32_t *at)
+/* Notes what each entry is in the new snapshot. at[]: its port if the link is up and to be
+ * excluded. */
+static void note_all(struct sm *s, const struct fab_fabric *f, uint32_t *at)
 {
     for (uint32_t i = 0; i < s->links->count; i++) {
         struct sm_flap *e = &s->links->list[i];
@@ -283,7 +285,7 @@ void sm_flap_candidates(const struct sm *s, const struct fab_fabric *f, const ui
     *ret_count = n;
 }
 
-/* at[]: those that may not be left out become FAB_NONE. */
+/* Sets at[] to FAB_NONE for links that may not be excluded. */
 static int choose(struct sm *s, const struct fab_fabric *f, uint32_t *at)
 {
     size_t count = 0, room = s->links->count + 1u;
@@ -320,8 +322,8 @@ static void suspect_ends(struct sm *s, const struct sm_flap *e)
     sm_request_target(s, e->guid[1]);
 }
 
-/* Where a part of the fabric is lost, what was out may lead to it. */
-static void look_for_ways(struct sm *s, const struct fab_fabric *now)
+/* If a part of the fabric is lost, excluded links may lead to it. */
+static void suspect_excluded(struct sm *s, const struct fab_fabric *now)
 {
     const struct fab_fabric *was = s->model.fabric;
     if (!was || now->node_count >= was->node_count)
@@ -331,7 +333,7 @@ static void look_for_ways(struct sm *s, const struct fab_fabric *now)
             suspect_ends(s, &s->links->list[i]);
 }
 
-static void put_out(struct sm *s, struct fab_fabric *f, struct sm_flap *e, uint32_t at)
+static void exclude(struct sm *s, struct fab_fabric *f, struct sm_flap *e, uint32_t at)
 {
     bool was = e->out;
     e->out = at != FAB_NONE || stays_out(e) || unseen(f, e);
@@ -343,18 +345,18 @@ static void put_out(struct sm *s, struct fab_fabric *f, struct sm_flap *e, uint3
 
 int sm_flap_exclude(struct sm *s, struct fab_fabric *f)
 {
-    find_unseen(s, f);
+    note_unseen_flaps(s, f);
     if (s->links->count == 0)
         return FAB_OK;
     uint32_t *at = calloc(s->links->count, sizeof(*at));
     if (!at)
         return FAB_E_NOMEM;
-    take_in(s, f, at);
+    note_all(s, f, at);
     int r = choose(s, f, at);
     if (r == FAB_OK)
-        look_for_ways(s, f);
+        suspect_excluded(s, f);
     for (uint32_t i = 0; r == FAB_OK && i < s->links->count; i++)
-        put_out(s, f, &s->links->list[i], at[i]);
+        exclude(s, f, &s->links->list[i], at[i]);
     free(at);
     sm_flap_arm(s);
     return r;

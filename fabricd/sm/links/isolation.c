@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Isolated cables: routes keep away from them until they are released by command, over restarts
- * too. They are in the list of flapping.c, and leave the fabric in the same way: first they are
- * routed around, which is safe and proven as any change; only then, where policy says so, one of
- * their ports is disabled.
+ * Isolated links are excluded from the routes until they are released by command, over restarts
+ * too. They are in the list of flapping.c and are removed from snapshots in the same way: first
+ * routes avoid them, which is proved like any other change; only then one of their ports is
+ * disabled, if counters.on_errors says so.
  *
- * Whether a cable may go is decided (libfabmgr/isolation) when it is asked for, with words for who
- * asked, and again at each look: if a part of the fabric can be reached over nothing else any more,
- * it is back in service, and goes again when it is not needed.
+ * Whether a link may be isolated is decided (libfabmgr/isolation) when it is requested, with a
+ * sentence for the caller, and again with each sweep: if a part of the fabric can be reached over
+ * no other link any more, the link is used again until it is not needed.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,13 +66,13 @@ int sm_isolate_load(struct sm *s)
 
 /* ---- deciding -------------------------------------------------------------------------------- */
 
-/* What is known: a look that is being computed may have the model's (apart.c). */
+/* What is known: a phase on the worker may have the model's snapshot (phase_task.c). */
 static const struct fab_fabric *known(const struct sm *s)
 {
     return s->model.fabric ? s->model.fabric : s->model.view->fabric;
 }
 
-/* The answer for one more cable beside all that are out, or are to be. */
+/* The answer for one more link besides all that are excluded, or are to be. */
 static int ask(const struct sm *s, uint32_t port, struct fab_isolation *ret)
 {
     const struct fab_fabric *f = known(s);
@@ -98,7 +98,8 @@ static int ask(const struct sm *s, uint32_t port, struct fab_isolation *ret)
     return r;
 }
 
-/* Who could not be reached any more without this cable, or without it and those that go as well. */
+/* Names the nodes that would be cut off without this link, or without it and those that are
+ * excluded as well. */
 static void say_needed(const struct fab_fabric *f, uint32_t port, char *why, size_t len)
 {
     uint32_t switches = 0, others = 0, first = FAB_NONE;
@@ -143,7 +144,7 @@ static int refusal(const struct sm *s, uint32_t port, const struct fab_isolation
     }
 }
 
-/* The port in the model where its cable is up; FAB_NONE: there is none. */
+/* The port in the model if its link is up there; FAB_NONE: there is none. */
 static uint32_t find_cable(const struct sm *s, uint64_t guid, uint8_t num)
 {
     const struct fab_fabric *f = known(s);

@@ -2,9 +2,10 @@
 /*
  * Ports that an operator disables and enables: phase "setting a port", one request a round.
  *
- * What would cut us off is refused before anything is sent: our own cable, a port that we could not
- * reach any more to enable it again, and the last cable to a switch. A disabled port stays so: it
- * is kept in the store, and disabled again whenever it is found up and still may be.
+ * What would cut the manager off is refused before anything is sent: its own link, a port that it
+ * could not reach any more to enable it again, and the last link to a switch. The store keeps
+ * disabled ports, and the manager disables them again whenever they are found up and may still be
+ * disabled.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,14 +19,14 @@ static const char disabled_before[] = ", as an operator had disabled it before";
 
 /* ---- what may be done ---- */
 
-/* What we disabled since we last looked is as good as pulled. */
+/* A link that was disabled after the last sweep counts as down. */
 static bool is_disabled(const struct fab_fabric *f, uint32_t port)
 {
     return f->ports[port].info.phys_state == FAB_PHYS_DISABLED;
 }
 
-/* From our node over every cable but one. came[]: the port over which a node was left for the one
- * found, FAB_NONE: not found (and for our own). False: no memory. */
+/* A breadth-first search from our node over every link but one. came[]: the port over which a node
+ * was found; FAB_NONE: not found (and for our own node). */
 static void spread(const struct fab_fabric *f, uint32_t node, uint32_t without, uint32_t *came,
                    uint32_t *queue, uint32_t *tail)
 {
@@ -54,14 +55,14 @@ static bool spread_all(const struct fab_fabric *f, uint32_t without, uint32_t *c
     queue[tail++] = self;
     while (head < tail) {
         uint32_t at = queue[head++];
-        /* an adapter forwards nothing: only our own one is gone through */
+        /* an adapter forwards nothing, except that our own requests leave ours */
         if (at == self || fab_fabric_node_is_switch(f, at))
             spread(f, at, without, came, queue, &tail);
     }
     return true;
 }
 
-/* The hops from us to a node that was found. */
+/* The directed route to a node that was found. False: too many hops. */
 static bool follow_back(const struct fab_fabric *f, uint32_t node, const uint32_t *came,
                         struct fab_path *ret)
 {
@@ -78,9 +79,9 @@ static bool follow_back(const struct fab_fabric *f, uint32_t node, const uint32_
     return true;
 }
 
-/* A way to the node that does not go over that cable; false: there is none. */
-static bool way_around(const struct fab_fabric *f, uint32_t node, uint32_t without,
-                       struct fab_path *ret)
+/* A directed route to the node that does not use that link; false: there is none. */
+static bool path_around(const struct fab_fabric *f, uint32_t node, uint32_t without,
+                        struct fab_path *ret)
 {
     uint32_t *came = calloc(f->node_count, sizeof(*came));
     uint32_t *queue = calloc(f->node_count, sizeof(*queue));
@@ -95,10 +96,10 @@ static bool way_around(const struct fab_fabric *f, uint32_t node, uint32_t witho
 static bool stays_reachable(const struct fab_fabric *f, uint32_t node, uint32_t without_port)
 {
     struct fab_path path;
-    return way_around(f, node, without_port, &path);
+    return path_around(f, node, without_port, &path);
 }
 
-/* NULL: it may be disabled; else the sentence that says why not. */
+/* NULL: the port may be disabled; else a sentence that says why not. */
 static const char *objection(const struct fab_fabric *f, uint32_t node, uint32_t port)
 {
     uint32_t peer = f->ports[port].peer;
@@ -191,7 +192,7 @@ void sm_port_recheck(struct sm *s)
 
 /* ---- the request and its phase ---- */
 
-static void say(const struct sm_port_op *op, int status, const char *text)
+static void tell(const struct sm_port_op *op, int status, const char *text)
 {
     if (op->done)
         op->done(op->ctx, status, text);
@@ -201,7 +202,7 @@ static void finish(struct sm *s, int status, const char *text)
 {
     struct sm_port_op *op = s->links->op;
     s->links->op = NULL;
-    say(op, status, text);
+    tell(op, status, text);
     free(op);
 }
 
@@ -247,20 +248,21 @@ static int enter(struct sm *s)
     return r;
 }
 
-/* An answer over the cable that falls with the port would be lost: a switch has other ports. */
+/* The answer would be lost if it came over the link that goes down: a switch is asked over another
+ * one if possible. */
 static bool find_path(struct sm *s)
 {
     const struct fab_fabric *f = s->model.fabric;
     uint32_t port = s->links->op_port, node = f->ports[port].node;
     const struct fab_path *usual = sm_model_path(&s->model, port);
-    if (fab_fabric_node_is_switch(f, node) && way_around(f, node, port, &s->links->op_path))
+    if (fab_fabric_node_is_switch(f, node) && path_around(f, node, port, &s->links->op_path))
         return true;
     if (usual)
         s->links->op_path = *usual;
     return usual != NULL;
 }
 
-/* The port's attribute as it shall be, with another physical state. */
+/* The port's PortInfo as it is to be, with another physical state. */
 static bool next(struct sm *s, struct fab_mads_request *ret)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -301,7 +303,7 @@ static bool finished(const struct sm *s)
     return s->links->op_sent;
 }
 
-/* The next request may come before the next look, and must know of this one. */
+/* The next request may come before the next sweep, and has to know of this one. */
 static int note_state(struct sm *s, bool enabled)
 {
     int r = sm_model_writable(&s->model, loop_tasks_any(&s->model.readers));

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The multicast tables of switches: what the trees want is compared with what switches are known to
- * hold, and written in two steps (libfabmgr/plan/mft_writes.h says which), beside the rounds: a
- * join waits for no sweep. A few requests go ahead of a round's, many behind them. Blocks that are
- * not known are read first: after a restart, those of switches that a tree leads over.
+ * The multicast tables of switches: what the trees need is compared with what switches are known to
+ * hold, and written in two steps (libfabmgr/plan/mft_writes.h) beside the rounds, so that a join
+ * waits for no sweep. If few requests are left they precede those of a round, otherwise they follow
+ * them. Blocks that are not known are read first: after a restart, those of switches that are in a
+ * tree.
  *
- * A switch that does not take a write is left alone for a while, and told of; trees keep away from
- * it where it matters. All ids are those of the trees' net; the ways to switches are looked up by
- * GUID, so that writes go on while a look gives the model another fabric.
+ * A switch that does not take a write is left alone for a while, and an event is emitted; trees
+ * avoid it where they can. All ids are those of the trees' net. Routes to switches are looked up by
+ * GUID, so that writes go on while a sweep gives the model another fabric.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,7 @@
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/base/size.h"
 
-#define FEW 64 /* requests that go ahead of a round's */
+#define FEW 64 /* requests that may precede those of a round */
 #define RETRY_US 1000000u
 
 static struct fab_plan_mft_ops *stage_ops(struct sm_multicast *m)
@@ -41,7 +42,7 @@ static void plan_fini(struct sm_multicast *m)
     m->next = m->outstanding = 0;
 }
 
-/* What was written and not answered is not known. */
+/* Blocks whose write was not answered are not known any more. */
 void sm_mfts_drop(struct sm *s)
 {
     struct sm_multicast *m = s->mcast;
@@ -223,7 +224,7 @@ bool sm_mfts_next(struct sm *s, bool few, struct fab_mads_request *ret)
 /* ---- switches ---------------------------------------------------------------------------------
  */
 
-/* Those that were silent may answer again. */
+/* Switches that did not answer may answer again. */
 static void on_retry(void *ctx)
 {
     struct sm *s = ctx;
@@ -257,7 +258,8 @@ static int move_held(struct sm_multicast *m, const struct fab_fabric *now)
     return FAB_OK;
 }
 
-/* The trees follow: what switches hold, by the ids that they will have. */
+/* Before the trees follow the new fabric: moves what switches hold to the ids that they will have.
+ */
 int sm_mfts_move(struct sm *s, const struct fab_fabric *now)
 {
     struct sm_multicast *m = s->mcast;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Multicast: groups follow joins, leaves, the configuration and the fabric (libfabmgr/mcast), and
- * the tables of switches follow the groups (mfts.c).
+ * the switches' tables follow the groups (mft_writes.c).
  *
- * Trees are of a fabric as it was published. When a round has ended, or a while after a repair was
- * written, they follow; what was under way is dropped, and the difference is looked for anew. In
- * between they are as they were: nobody is led over a cable that is not up yet.
+ * Trees belong to the published fabric. They follow it when a round has ended, or a while after a
+ * local repair was written; writes under way are dropped then, and the difference is determined
+ * anew. In between the trees stay as they are, so that no tree uses a link that is not up yet.
  *
- * A port that is gone keeps its memberships for `multicast.absent` seconds: a cable that falls and
- * comes back does not make every group anew. After that it leaves them.
+ * An absent port keeps its memberships for `multicast.absent` seconds, so that a link that goes
+ * down and comes up does not change every group. After that time the port leaves its groups.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +19,9 @@
 #include "libfabmgr/base/size.h"
 
 #define RETRY_US 1000000u
-#define SLICE_US 2000u   /* that dropping members may hold the loop */
-#define MENDED_US 20000u /* one fault may make several repairs: trees do not come in between */
+#define SLICE_US 2000u /* for which dropping members may occupy the loop */
+#define MENDED_US                                                                                  \
+    20000u /* one fault may lead to several repairs, between which trees do not change */
 
 static bool is_there(const struct fab_fabric *f, uint64_t guid)
 {
@@ -69,7 +70,7 @@ static void tell_full(struct sm *s, size_t left_out)
                    .groups = s->mcast->groups->groups, .refused = left_out);
 }
 
-/* Groups of the partitions; where nobody configured any, that of IP over InfiniBand. */
+/* Groups of the partitions; if none are configured, the group of IP over InfiniBand. */
 static int configure(struct sm *s)
 {
     struct fab_partitions *open = NULL;
@@ -91,7 +92,7 @@ static int configure(struct sm *s)
 /* ---- ports that are gone ----------------------------------------------------------------------
  */
 
-/* With `noted`: GUIDs of those that are. What there is no memory for is noted with the next look.
+/* noted: GUIDs of the absent members. What does not fit into memory is noted after the next sweep.
  */
 static int note_absent(struct sm_multicast *m, struct fab_map *noted,
                        const struct fab_mcast_member *member)
@@ -132,7 +133,7 @@ static void note_absents(struct sm *s)
     fab_base_map_fini(&noted);
 }
 
-/* Those whose time is over leave, some at a time; the timer is set for the next one. */
+/* Members whose time is over leave, some at a time; the timer is set for the next one. */
 static void drop_absents(struct sm *s)
 {
     struct sm_multicast *m = s->mcast;
@@ -177,7 +178,7 @@ static int note_tops(struct sm_multicast *m, const struct fab_fabric *f)
     return FAB_OK;
 }
 
-/* A switch whose LinearFDBTop is not what it was may have been reset: its tables are not known. */
+/* A switch whose LinearFDBTop changed may have been reset: its tables are not known. */
 void sm_multicast_swept(struct sm *s)
 {
     struct sm_multicast *m = s->mcast;
@@ -206,7 +207,7 @@ static int follow(struct sm *s)
 {
     struct sm_multicast *m = s->mcast;
     const struct fab_fabric *f = s->model.fabric;
-    bool follows = m->groups; /* new ones do from the start */
+    bool follows = m->groups; /* new groups are of this fabric from the start */
     sm_mfts_drop(s);
     int r = follows ? FAB_OK : make_groups(s);
     if (r == FAB_OK)
@@ -215,7 +216,8 @@ static int follow(struct sm *s)
         r = note_tops(m, f);
     if (r == FAB_OK && follows)
         r = fab_mcast_groups_update(m->groups, f);
-    if (r != FAB_OK) { /* some may go by the ids of the new fabric, and the trees by the old ones */
+    if (r !=
+        FAB_OK) { /* a part may have the ids of the new fabric, and the trees still the old ones */
         free(m->top);
         m->top = NULL;
         sm_mfts_reset(s);
@@ -244,7 +246,7 @@ static void run(void *ctx)
     if (r == FAB_OK)
         r = sm_mfts_go_on(s);
     if (r != FAB_OK) {
-        log_warning("sm", "multicast tables wait: %s", fab_base_status_text(r));
+        log_warning("sm", "multicast tables are written later: %s", fab_base_status_text(r));
         sm_mfts_drop(s);
         s->mcast->stale = true;
         loop_timer_set(s->mcast->timer, RETRY_US);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Multicast groups over restarts and crashes: each change of a group or a member goes to the store,
- * and a new life begins with what is there, with the same LIDs; so that what switches hold is right
- * and hosts need not join again. Groups of the configuration are kept, too, for their LIDs.
- * Members by alias GUIDs are of the ports that the store has for these.
+ * Multicast groups over restarts and crashes: each change of a group or a member goes to the store.
+ * A restarted manager begins with the groups of the store and their LIDs, so that what switches
+ * hold stays right and hosts need not join again. Groups of the configuration are stored, too, for
+ * the sake of their LIDs. A member with an alias GUID belongs to the port that the store has for
+ * the alias.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -44,7 +45,7 @@ static int load_groups(struct sm *s)
         r = r == FAB_E_LIMIT ? FAB_OK : r;
     }
     if (lost > 0)
-        log_warning("sm", "for %zu multicast groups of before no LID is left", lost);
+        log_warning("sm", "no LID is left for %zu stored multicast groups", lost);
     free(row);
     return r;
 }
@@ -77,7 +78,7 @@ static int load_members(struct sm *s)
         r = fab_mcast_groups_restore_member(s->mcast->groups, row[i].mgid, &member);
         r = r == FAB_E_NOT_FOUND ? FAB_OK : r;
     }
-    log_debug("sm", "multicast memberships of before: %zu", count);
+    log_debug("sm", "stored multicast memberships: %zu", count);
     free(row);
     fab_sa_aliases_fini(&aliases);
     return r;
@@ -89,8 +90,7 @@ int sm_multicast_load(struct sm *s)
     if (r == FAB_OK && s->in.store)
         r = load_members(s);
     if (r != FAB_OK && r != FAB_E_NOMEM) {
-        log_error("sm", "multicast groups of before could not be read: %s",
-                  fab_base_status_text(r));
+        log_error("sm", "stored multicast groups could not be read: %s", fab_base_status_text(r));
         r = FAB_OK;
     }
     s->mcast->groups->listener =

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The model: what is known of the fabric, and what is known to stand in it.
+ * The model: what is known of the fabric, and what its switches hold.
  *
- * The snapshot is owned here until it is published; from then on readers have it too, and the next
- * change clones it first (sm_model_writable). Knowledge of tables (observed) is indexed by switch
- * ids, and so moves whenever a new snapshot is taken over. Leases live for ever: they keep LIDs of
- * ports that are away.
+ * The snapshot belongs to the model until it is published. From then on readers have it too, and
+ * the next change clones it first (sm_model_writable). What switches hold (observed) is indexed by
+ * switch ids, and moves whenever a new snapshot is adopted. Leases are never deleted: they keep the
+ * LIDs of ports that are absent.
  */
 #include <stdlib.h>
 
@@ -22,8 +22,8 @@ static bool same_ids(const struct fab_fabric *a, const struct fab_fabric *b)
     return true;
 }
 
-/* The same cables, given the same ids: then proved tables stay good. */
-static bool same_cables(const struct fab_fabric *a, const struct fab_fabric *b)
+/* The same links, if the ids are the same: then proved tables stay valid. */
+static bool same_links(const struct fab_fabric *a, const struct fab_fabric *b)
 {
     if (a->self_port != b->self_port)
         return false;
@@ -41,7 +41,7 @@ static void forget_pkeys(struct fab_observed *o, const struct fab_fabric *f, uin
         fab_target_held_pkeys_forget(&o->pkeys, n->first_port + num);
 }
 
-/* A switch whose LinearFDBTop is not what it last told was reset: its tables are unknown. */
+/* A switch whose LinearFDBTop is not what it last reported was reset: its tables are unknown. */
 static void forget_rebooted(struct fab_observed *o, const struct fab_fabric *old,
                             const struct fab_fabric *now)
 {
@@ -56,8 +56,8 @@ static void forget_rebooted(struct fab_observed *o, const struct fab_fabric *old
     }
 }
 
-/* An end that is Init again may have lost its P_Keys. */
-static void forget_reset_ends(struct fab_observed *o, const struct fab_fabric *now)
+/* An endport that is in Init again may have lost its P_Keys. */
+static void forget_reset_endports(struct fab_observed *o, const struct fab_fabric *now)
 {
     for (uint32_t port = 0; o->pkeys.count && port < now->port_count; port++)
         if (!fab_fabric_node_is_switch(now, now->ports[port].node) &&
@@ -65,7 +65,7 @@ static void forget_reset_ends(struct fab_observed *o, const struct fab_fabric *n
             fab_target_held_pkeys_forget(&o->pkeys, port);
 }
 
-/* Tables by the ids of the new snapshot; nothing moves where ids stay. */
+/* Moves what switches hold to the ids of the new snapshot. */
 static int move_observed(struct sm_model *m, const struct fab_fabric *now)
 {
     struct fab_observed observed;
@@ -93,8 +93,8 @@ int sm_model_adopt(struct sm_model *m, struct fab_fabric *fabric, bool *ret_same
     }
     if (m->fabric)
         forget_rebooted(&m->observed, m->fabric, fabric);
-    forget_reset_ends(&m->observed, fabric);
-    *ret_same = same && same_cables(m->fabric, fabric);
+    forget_reset_endports(&m->observed, fabric);
+    *ret_same = same && same_links(m->fabric, fabric);
     if (!*ret_same)
         sm_model_take_target(m, NULL);
     free(m->paths);
@@ -224,7 +224,7 @@ static int by_guid(const void *a, const void *b)
     return x->port_guid < y->port_guid ? -1 : x->port_guid > y->port_guid;
 }
 
-/* True when the range of a lease is held by no port of the fabric. */
+/* True when no port of the fabric has a LID in the range of the lease. */
 static bool range_is_free(const struct fab_lease *lease, const struct fab_lids *lids)
 {
     uint32_t end = lease->lid + (1u << lease->lmc);

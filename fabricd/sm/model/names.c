@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Names of places, as people and logs see them. Descriptions come from the wire: what could not be
- * printed on one line is replaced. */
+/*
+ * Names of nodes and ports for people and logs. A NodeDescription comes from the wire: characters
+ * that cannot be printed on one line are replaced.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -51,7 +53,7 @@ const char *sm_attr_name(uint16_t attr_id)
     const struct fab_attr *attr = fab_wire_attr_by_id(attr_id);
     if (attr)
         return attr->name;
-    switch (attr_id) { /* those that need no table of fields */
+    switch (attr_id) { /* attributes without a table of fields */
     case FAB_ATTR_NODE_DESC:
         return "NodeDescription";
     case FAB_ATTR_SL2VL:

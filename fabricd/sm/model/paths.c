@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Directed routes to ports. A switch answers for all its ports wherever it is reached; an adapter
- * answers at each port for that port alone, so that a second port is reached by its own cable.
+ * Directed routes to ports. A switch answers for all its ports wherever it is reached. An adapter
+ * answers at each port for that port only, so that its second port is reached over its own link.
  */
 #include <stdlib.h>
 
 #include "fabricd/sm/model/model.h"
 
-/* The way over the cable that ends in `port`; false: there is none. */
-static bool over_its_cable(const struct sm_model *m, uint32_t port, struct fab_path *ret)
+/* The directed route over the link of `port`; false: there is none. */
+static bool over_its_link(const struct sm_model *m, uint32_t port, struct fab_path *ret)
 {
     const struct fab_fabric *f = m->fabric;
     uint32_t peer = f->ports[port].peer;
@@ -26,7 +26,7 @@ static bool over_its_cable(const struct sm_model *m, uint32_t port, struct fab_p
     return true;
 }
 
-static uint32_t cabled_ports(const struct fab_fabric *f, uint32_t node)
+static uint32_t linked_ports(const struct fab_fabric *f, uint32_t node)
 {
     uint32_t count = 0;
     for (unsigned i = 1; i <= f->nodes[node].num_ports; i++)
@@ -40,7 +40,7 @@ static void add_node(struct sm_model *m, uint32_t node)
     for (unsigned i = 1; i <= f->nodes[node].num_ports; i++) {
         uint32_t port = fab_fabric_port_id(f, node, (uint8_t)i);
         struct sm_port_path *to = &m->port_paths[m->port_path_count];
-        if (over_its_cable(m, port, &to->path)) {
+        if (over_its_link(m, port, &to->path)) {
             to->port = port;
             m->port_path_count++;
         }
@@ -52,7 +52,7 @@ int sm_model_find_port_paths(struct sm_model *m)
     const struct fab_fabric *f = m->fabric;
     uint32_t room = 0;
     for (uint32_t n = f->switch_count; n < f->node_count; n++)
-        if (cabled_ports(f, n) > 1)
+        if (linked_ports(f, n) > 1)
             room += f->nodes[n].num_ports;
     free(m->port_paths);
     m->port_path_count = 0;
@@ -60,7 +60,7 @@ int sm_model_find_port_paths(struct sm_model *m)
     if (!m->port_paths)
         return FAB_E_NOMEM;
     for (uint32_t n = f->switch_count; n < f->node_count; n++)
-        if (cabled_ports(f, n) > 1)
+        if (linked_ports(f, n) > 1)
             add_node(m, n);
     return FAB_OK;
 }
@@ -74,7 +74,7 @@ static int compare(const void *key, const void *element)
 const struct fab_path *sm_model_path(const struct sm_model *m, uint32_t port)
 {
     uint32_t node = m->fabric->ports[port].node;
-    if (!fab_fabric_node_is_switch(m->fabric, node) && cabled_ports(m->fabric, node) > 1) {
+    if (!fab_fabric_node_is_switch(m->fabric, node) && linked_ports(m->fabric, node) > 1) {
         const struct sm_port_path *found =
             bsearch(&port, m->port_paths, m->port_path_count, sizeof(*m->port_paths), compare);
         return found ? &found->path : NULL;

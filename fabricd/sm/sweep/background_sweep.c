@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The survey: the slow, thorough look at everything, beside all that the manager does meanwhile. It
- * asks with few requests at a time, and fewer still while a round runs; repairs and looks go on,
- * and each node that they touch is noted, since the survey may have seen it before or after. When
- * it has all answers it looks at those nodes once more, and again at those that were touched
- * meanwhile, until there are none. Then a full sweep begins with what it found, and goes on as any
- * look does. So a fabric in which something always happens is swept all the same: what is to be
- * quiet is as long as one look at what a fault touches, and not as long as a sweep; and if not even
- * that is to be had, the last look is a part of the sweep (take.c).
+ * The background heavy sweep: it asks the whole fabric beside all that the manager does meanwhile,
+ * with few requests at a time, and fewer still while a round runs. Each node that repairs and other
+ * sweeps touch meanwhile is noted, since this sweep may have seen it before or after.
  *
- * The first sweep, and one that is the answer to faults, is not done so: it is a round from its
- * beginning (rounds.c).
+ * When all is answered, a second pass asks those nodes once more, a third pass those that were
+ * touched during the second, and so on until there are none. Then a round begins with what was
+ * found, and goes on as any heavy sweep (heavy_sweep.c). So a fabric in which something always
+ * happens is swept all the same: only one pass over what a fault touches must be undisturbed, and
+ * not a whole sweep. If there is not even that much quiet, the last pass is a part of the round.
+ *
+ * The first sweep, and one that answers a fault, is a round from its beginning.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -50,21 +50,21 @@ void sm_background_touch(struct sm *s, uint64_t guid)
         v->touched[v->touched_count++] = guid;
         return;
     }
-    sm_background_drop(s); /* too much happened: begin anew */
+    sm_background_drop(s); /* too much happened: the sweep starts again */
     sm_request(s, SM_REQUEST_BACKGROUND);
 }
 
 /* ---- places that do not answer --------------------------------------------------------------- */
 
-/* Whether the look that just ended asked there again. */
+/* Whether the pass that just ended asked behind that port again. */
 static bool looked_at(const struct sm_background *v, const struct fab_unresponsive *p)
 {
     return is_among(v->asked, v->asked_count, p->near_guid) &&
            (!p->guid || is_among(v->asked, v->asked_count, p->guid));
 }
 
-/* Those of the look that just ended, and of what was known before those where it did not look. */
-static int keep_silent(struct sm_background *v)
+/* Keeps what the pass that just ended found, and what was known before where it did not ask. */
+static int keep_unresponsive(struct sm_background *v)
 {
     uint32_t count, kept;
     const struct fab_unresponsive *found = fab_discover_unresponsive(v->discover, &count);
@@ -86,9 +86,9 @@ static int keep_silent(struct sm_background *v)
 /* ---- from look to look, on the worker -------------------------------------------------------- */
 
 struct job {
-    struct fab_discover *discover; /* in: a look that ended, or NULL; out: one that begins */
+    struct fab_discover *discover; /* in: the pass that ended, or NULL; out: the next one */
     struct fab_fabric *fabric;     /* what was found */
-    uint64_t *suspects;            /* to be looked at again, or NULL */
+    uint64_t *suspects;            /* of the next pass, or NULL */
     uint32_t suspect_count;
     uint64_t m_key;
     int status;
@@ -125,7 +125,8 @@ static void job_free(struct job *j)
 
 static void failed(struct sm *s, int status)
 {
-    log_debug("sm", "survey failed: %s; sweeping", fab_base_status_text(status));
+    log_debug("sm", "background sweep failed: %s; a heavy sweep follows",
+              fab_base_status_text(status));
     sm_request_heavy(s);
     sm_schedule(s);
 }
@@ -162,7 +163,7 @@ static void drop_job(void *owner, void *ctx)
     job_free(ctx);
 }
 
-/* What was touched since the look began is looked at next, if there is anything. */
+/* The next pass looks at the nodes that were touched since this one began, if there are any. */
 static void set_suspects(struct sm_background *v, struct job *j)
 {
     if (v->touched_count == 0 || v->passes >= PASSES_MOST)
@@ -178,7 +179,7 @@ static void go_on(struct sm *s)
     static const struct loop_task_ops ops = {NULL, work, done, drop_job};
     struct sm_background *v = &s->sweep->background;
     struct job *j = calloc(1, sizeof(*j));
-    int r = j && v->discover ? keep_silent(v) : j ? FAB_OK : FAB_E_NOMEM;
+    int r = j && v->discover ? keep_unresponsive(v) : j ? FAB_OK : FAB_E_NOMEM;
     if (r != FAB_OK) {
         free(j);
         failed(s, r);
@@ -204,7 +205,7 @@ static void on_answer(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
     int status = good || a->status != FAB_OK ? a->status : FAB_E_FORMAT;
     v->outstanding--;
     if (fab_discover_answer(v->discover, tag, status, good ? a->data : NULL) != FAB_OK)
-        log_error("sm", "out of memory during a survey; a part of the fabric is missed");
+        log_error("sm", "out of memory during a background sweep; a part of the fabric is missed");
     if (v->outstanding == 0 && fab_discover_done(v->discover))
         go_on(v->s);
 }
@@ -276,7 +277,7 @@ static void begin(struct sm *s)
     v->started_us = clock_now_us();
     v->sent_before = stats.sent;
     sm_wait_for_background(s);
-    log_debug("sm", "survey begins");
+    log_debug("sm", "background sweep begins");
     sm_run_pump(s);
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Phase "discovering": asks what libfabmgr/discover wants asked, the whole fabric or the suspects.
- * What comes before and after it is in take.c.
+ * Phase "discovering": sends the requests of libfabmgr/discover, for the whole fabric or the
+ * suspects. snapshot.c has the phases before and after it.
  *
- * A scoped look that ends oddly (we ourselves are not in it, or it lost half of the fabric) is not
- * believed: the whole fabric is looked at instead.
+ * A targeted sweep with an implausible result (our own node is missing, or half of the fabric) is
+ * not believed; a heavy sweep follows.
  */
 #include "fabricd/base/log.h"
 #include "fabricd/sm/links/links.h"
@@ -35,13 +35,14 @@ static bool finished(const struct sm *s)
     return !s->sweep->discover || fab_discover_done(s->sweep->discover);
 }
 
-static bool odd(const struct sm *s, const struct fab_fabric *now)
+static bool is_implausible(const struct sm *s, const struct fab_fabric *now)
 {
     const struct fab_fabric *was = s->model.fabric;
     return now->self_port == FAB_NONE || (was && now->node_count < was->node_count / 2);
 }
 
-/* By a place of its list: a node is kept from before though it does not answer. */
+/* Whether the node behind a port of the unresponsive ones is kept from before though it does not
+ * answer. */
 static bool is_kept_silent(const struct sm *s, const struct fab_fabric *now,
                            const struct fab_unresponsive *place)
 {
@@ -54,8 +55,8 @@ static bool is_kept_silent(const struct sm *s, const struct fab_fabric *now,
     return node != FAB_NONE && fab_fabric_node_by_guid(now, was->nodes[node].guid) != FAB_NONE;
 }
 
-/* A scoped look met a known node which does not answer, and those around it say that its cables are
- * up: it hangs, and only a look at everything tells what the fabric is without it. */
+/* A targeted sweep met a known node that does not answer although its neighbours report the links
+ * to it as up: the node hangs, and only a heavy sweep tells what the fabric is without it. */
 static bool look_wider(struct sm *s, const struct fab_fabric *now)
 {
     uint32_t count, i = 0;
@@ -68,20 +69,20 @@ static bool look_wider(struct sm *s, const struct fab_fabric *now)
     return true;
 }
 
-/* True when the result of a scoped look is not to be taken as it is. */
+/* True when the result of a targeted sweep is not to be believed. */
 static bool dismiss(struct sm *s, const struct fab_fabric *now)
 {
     if (!s->run.round->scoped)
         return false;
-    if (!odd(s, now))
+    if (!is_implausible(s, now))
         return look_wider(s, now);
-    log_notice("sm", "the scoped look contradicts what was known; looking at everything");
+    log_notice("sm", "the targeted sweep contradicts what was known; a heavy sweep follows");
     sm_request_heavy(s);
     return true;
 }
 
-/* The snapshot that was found is judged before the model gets it; cables that are held go from it.
- */
+/* Judges the snapshot before the model adopts it, and removes the links that are held down or
+ * isolated from it. */
 int sm_sweep_judge(struct sm *s)
 {
     if (dismiss(s, s->sweep->found))

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The parts of a look that take time with the size of the fabric, computed apart from the loop:
- * phase "preparing", what a look starts from; "sealing", the snapshot of what was found;
- * "adopting", the ways to all nodes and the comparison with what was known, whereupon the model has
- * it.
+ * The parts of a sweep that take time with the size of the fabric, computed on a worker: phase
+ * "preparing", what a sweep starts from; "sealing", the snapshot of what was found; "adopting", the
+ * routes to all nodes and the comparison with what was known, after which the model has the
+ * snapshot.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -62,8 +62,8 @@ static void prepare(void *ctx)
     l->status = fab_discover_new(&config, &l->discover);
 }
 
-/* Where it starts from: what is known and who is suspect, what a survey found and who was touched
- * meanwhile, or nothing. */
+/* What a sweep starts from: the known fabric and the suspects; what a background sweep found and
+ * the nodes touched meanwhile; or nothing. */
 static int set_out(const struct sm *s, struct look *l)
 {
     const uint64_t *suspects = s->run.suspects.guid;
@@ -85,7 +85,7 @@ static int set_out(const struct sm *s, struct look *l)
     return FAB_OK;
 }
 
-/* True: nobody touched anything while the survey was made, nothing is to be asked again. */
+/* True: no node was touched during the background sweep, nothing is to be asked again. */
 static bool is_found(const struct sm *s)
 {
     return s->run.from_background && sm_background_ready(s) &&

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Places that do not answer. A place is told of once, when it is first found silent; it is looked
- * at again with every light look, and after a failed write sooner. A scoped look replaces what is
- * known of its suspects and leaves the rest of the list alone.
+ * Ports behind which nothing answers. An event is emitted once, when such a port is first found.
+ * Each light sweep makes the nodes at both ends suspects again, and a failed write does so earlier.
+ * A targeted sweep replaces what is known about its suspects and leaves the rest of the list as it
+ * is.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,7 +43,7 @@ static bool was_suspect(const struct sm *s, uint64_t guid)
                                   : sm_guids_have(&s->run.suspects, guid);
 }
 
-/* Whether the look that runs has asked there again. */
+/* Whether the running sweep has asked there again. */
 static bool looked_at(const struct sm *s, const struct fab_unresponsive *place)
 {
     return was_suspect(s, place->near_guid) && (!place->guid || was_suspect(s, place->guid));
@@ -80,8 +81,9 @@ void sm_unresponsive_suspect(struct sm *s)
 {
     for (uint32_t i = 0; i < s->model.unresponsive_count; i++) {
         sm_request_target(s, s->model.unresponsive[i].near_guid);
-        sm_request_target(s, s->model.unresponsive[i].guid); /* known, but not all of it: no cable
-                                                  leads there that is not known already */
+        sm_request_target(
+            s, s->model.unresponsive[i]
+                   .guid); /* known in part: no link leads there that is not known already */
     }
 }
 
