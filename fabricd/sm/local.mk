@@ -1,3 +1,4 @@
+EXTRA_DIST += %D%/README.md
 fabricd_libfabricd_la_SOURCES += \
 	%D%/apply/address.c \
 	%D%/apply/apply.h \
@@ -28,12 +29,12 @@ fabricd_libfabricd_la_SOURCES += \
 	%D%/core/rounds.c \
 	%D%/core/runner.c \
 	%D%/core/state.h \
+	%D%/core/trap.c \
 	%D%/fault/contingency.c \
 	%D%/fault/fault.h \
 	%D%/fault/local_repair.c \
 	%D%/fault/port_probe.c \
 	%D%/fault/state.h \
-	%D%/fault/trap.c \
 	%D%/ha/election.c \
 	%D%/ha/ha.h \
 	%D%/ha/mastership.c \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The core of the subnet manager, for the other folders of fabricd/sm: what is requested
- * (requests.c), which round comes next (next_round.c), how rounds begin and end (rounds.c) and how
- * one runs (runner.c).
+ * The core of the subnet manager, for the other folders of fabricd/sm: traps (trap.c), what is
+ * requested (requests.c), which round comes next (next_round.c), how rounds begin and end
+ * (rounds.c) and how one runs (runner.c).
  *
  * `struct sm` is what the folders share. The state of a folder is behind an opaque pointer; only
  * that folder includes the header that defines it (FOLDER/state.h). A folder calls folders of lower
@@ -46,6 +46,7 @@ struct sm_wiring {
     bool (*first_requests)(struct sm *s, struct fab_mads_request *ret);
     bool (*last_requests)(struct sm *s, struct fab_mads_request *ret);
     bool (*repair_ready)(const struct sm *s); /* a link that fails now is repaired locally */
+    void (*trap_came)(struct sm *s);
     /* Before the next round is chosen, and the facts that the core does not know. */
     void (*before_choice)(struct sm *s);
     void (*add_facts)(const struct sm *s, struct sm_facts *facts);
@@ -173,6 +174,9 @@ void sm_run_check(struct sm *s);                 /* go on soon if the phase is f
 void sm_run_give_up(struct sm *s);
 void sm_run_abort(struct sm *s); /* drops the round; no caller is told */
 
+/* A trap of a device (trap.c). */
+void sm_on_trap(struct sm *s, const struct transport_mad *mad, const struct fab_mad *head,
+                const uint8_t *data, size_t len);
 /* Answers a MAD. data: FAB_SMP_DATA bytes, or NULL: those of the request (reply.c). */
 void sm_reply(struct sm *s, const struct transport_mad *to, uint8_t method, uint16_t status,
               const uint8_t *data);

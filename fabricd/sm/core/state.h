@@ -30,6 +30,9 @@ struct sm_core {
     uint64_t retry_delay_us;
     bool heavy_later; /* when retry_timer rings */
 
+    sm_notice *on_notice; /* sm_on_notice, or NULL */
+    void *on_notice_ctx;
+
     /* rounds: rounds.c */
     struct loop_timer *settle_timer;
     uint32_t restarts;      /* of the running targeted sweep, because of further traps */

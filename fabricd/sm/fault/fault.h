@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Faults, from the trap to the writes that lead around a failed link, for the wiring: the trap, the
- * port probe, the local repair, and repairs computed ahead of the fault.
+ * Faults, for the wiring: the port probe that follows a trap, the local repair of routes, and repairs
+ * computed ahead of the fault.
  */
 #ifndef FABRICD_SM_FAULT_FAULT_H
 #define FABRICD_SM_FAULT_FAULT_H
@@ -10,8 +10,6 @@
 
 int sm_fault_init(struct sm *s); /* NOMEM */
 void sm_fault_fini(struct sm *s);
-void sm_on_trap(struct sm *s, const struct transport_mad *mad, const struct fab_mad *head,
-                const uint8_t *data, size_t len);
 void sm_probe_ended(struct sm *s, int status); /* a round of a port probe */
 bool sm_probe_unchecked(const struct sm *s);   /* a sweep is due that checks the last probes */
 /* Drops contingencies that do not hold any more, and begins anew. */

@@ -31,8 +31,6 @@ struct sm_fault {
     struct sm_contingency_state contingency;
     void (*on_patch)(void *ctx); /* sm_on_patch, or NULL */
     void *on_patch_ctx;
-    sm_notice *on_notice; /* sm_on_notice, or NULL */
-    void *on_notice_ctx;
 };
 
 /* port_probe.c */

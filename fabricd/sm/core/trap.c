@@ -12,7 +12,7 @@
 
 #include "fabricd/base/clock.h"
 #include "fabricd/base/log.h"
-#include "fabricd/sm/fault/state.h"
+#include "fabricd/sm/core/state.h"
 
 enum { TRAP_LINK_STATE = 128, TRAP_LOCAL_CHANGE = 144 };
 
@@ -38,7 +38,7 @@ static void suspect(struct sm *s, uint64_t guid, uint32_t trap)
         sm_request_heavy_later(s); /* whoever sends nonsense shall not make us sweep all the time */
         return;
     }
-    sm_rebalance_yield(s);
+    s->wiring->trap_came(s);
     name_of(s, guid, name);
     sm_cause_set(s, "trap %u from %.64s", trap, name);
     sm_request_after_trap(s, guid, trap == TRAP_LINK_STATE);
@@ -67,12 +67,12 @@ void sm_on_trap(struct sm *s, const struct transport_mad *mad, const struct fab_
     if (notice.generic && (notice.trap == TRAP_LINK_STATE || notice.trap == TRAP_LOCAL_CHANGE))
         suspect(s, guid, notice.trap);
     emit(s, &notice, guid);
-    if (s->fault->on_notice)
-        s->fault->on_notice(s->fault->on_notice_ctx, &notice);
+    if (s->core->on_notice)
+        s->core->on_notice(s->core->on_notice_ctx, &notice);
 }
 
 void sm_on_notice(struct sm *s, sm_notice *fn, void *ctx)
 {
-    s->fault->on_notice = fn;
-    s->fault->on_notice_ctx = ctx;
+    s->core->on_notice = fn;
+    s->core->on_notice_ctx = ctx;
 }
