@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The laboratory. What it asserts is read from the simulated devices, not from the manager. */
+/* The laboratory. Its assertions read the simulated devices, not the manager. */
 #include "tests/sim/lab.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@
 struct lab_tap {
     struct transport base;
     struct lab *lab;
-    struct transport_mad reply; /* of the other manager, on its way */
+    struct transport_mad reply; /* of the other manager, under way */
 };
 
 static void count(struct lab *lab, const struct fab_mad *mad)
@@ -87,7 +87,8 @@ static void tap_close(struct transport *base)
     free(base);
 }
 
-/* Some bytes of the attribute become others; the header stays, so that it is still our answer. */
+/* Changes some bytes of the attribute; the header stays, so that it is still the answer to our
+ * request. */
 static void spoil(struct lab *lab, struct transport_mad *mad)
 {
     for (uint64_t i = lab_random(lab) % 8; i < 8; i++)
@@ -210,7 +211,7 @@ void lab_stop(struct lab *lab)
 {
     sm_free(lab->sm);
     lab->sm = NULL;
-    lab_run_for(lab, 0); /* what a worker did for it finds nobody */
+    lab_run_for(lab, 0); /* results of workers are dropped, as their owner is gone */
     transport_close(&lab->tap->base);
     transport_close(lab->sim_transport);
     bus_free(lab->bus);
@@ -388,7 +389,8 @@ static void cut_off(struct fab_fabric *f, uint32_t node)
     }
 }
 
-/* The fabric as it is now: the cabling the sim was given, the port states of the devices. */
+/* The fabric as it is now: the links that the simulation was given, the port states of the devices.
+ */
 static struct fab_fabric *devices(struct lab *lab)
 {
     struct fab_fabric *f;
@@ -453,7 +455,8 @@ void lab_assert_good(struct lab *lab)
     read_tables(lab, f, lids.top, &lft);
     struct fab_verify_input in = {.fabric = f, .lids = &lids, .lft = &lft, .max_hops = 64};
     struct fab_view *view = sm_view(lab->sm);
-    in.vls = view != NULL ? &view->target->vls : NULL; /* the SLs that it tells the hosts */
+    in.vls =
+        view != NULL ? &view->target->vls : NULL; /* the SLs of the path records that hosts get */
     ck_assert_int_eq(fab_verify(&in, &verdict), FAB_OK);
     fab_view_unref(view);
     char *text = NULL;

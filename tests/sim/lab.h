@@ -43,31 +43,31 @@ struct lab {
     struct fab_sm_info other;           /* guid != 0: a manager that answers SubnGet(SMInfo) */
     uint32_t other_node;                /* sits here */
     bool other_answers;
-    uint32_t spoil;     /* one answer in so many has a spoiled payload; 0: none */
-    uint64_t prng;      /* of what is spoiled */
+    uint32_t spoil;     /* one answer in so many has a corrupted payload; 0: none */
+    uint64_t prng;      /* for the corruption */
     const char *silent; /* node that answers nothing, or NULL */
 };
 
-/* A fabric with a manager on its first adapter, which is not started yet. state: the folder of the
- * store, or NULL. */
+/* A fabric with a manager on its first adapter; sm_start is left to the caller. state: the folder
+ * of the store, or NULL. */
 void lab_open(struct lab *lab, struct fab_builder *builder, const char *state);
 void lab_open_virtual(struct lab *lab, struct fab_builder *builder,
                       const char *state); /* in virtual time */
-/* The manager and its store go; the fabric stays as it is. */
+/* Frees the manager and its store; the fabric stays as it is. */
 void lab_stop(struct lab *lab);
 void lab_begin(struct lab *lab, const char *state); /* again */
-void lab_power_cycle(struct lab *lab);              /* while it is stopped: all devices */
+void lab_power_cycle(struct lab *lab);              /* while the manager is stopped: all devices */
 void lab_close(struct lab *lab);
 
-/* As lab_open; then the manager starts, and is awaited until it is idle. */
+/* As lab_open; then starts the manager and waits until it is idle. */
 void lab_bring_up(struct lab *lab, struct fab_builder *builder, const char *state);
 
 /* Runs the loop until the condition holds; fails the test after `seconds`. */
 typedef bool lab_condition(struct lab *lab);
 void lab_run(struct lab *lab, double seconds, lab_condition *until, const char *what);
 void lab_run_for(struct lab *lab, double seconds);
-bool lab_is_idle(struct lab *lab);  /* a view is out and nothing is under way */
-bool lab_is_ready(struct lab *lab); /* idle, and has what repairs in place take */
+bool lab_is_idle(struct lab *lab);  /* a view is published and no round runs */
+bool lab_is_ready(struct lab *lab); /* idle, and ready for local repairs */
 /* Runs until there is an event of that type since the last lab_forget_events. */
 const struct lab_event *lab_await(struct lab *lab, double seconds, const char *type);
 const struct lab_event *lab_event(const struct lab *lab, const char *type); /* or NULL */
@@ -77,23 +77,23 @@ void lab_forget_writes(struct lab *lab);
 /* Faults, with the traps that follow. The link is named by one end: node description and port. */
 void lab_unlink(struct lab *lab, const char *node, uint8_t port);
 void lab_relink(struct lab *lab, const char *node, uint8_t port);
-/* Two cables change places at those ends, and nothing tells of it. */
+/* Two cables change places at those ports, without any trap. */
 void lab_exchange(struct lab *lab, const char *node, uint8_t port, const char *other,
                   uint8_t other_port);
 uint64_t lab_random(struct lab *lab);
-/* A MAD that comes in without having been asked for. */
+/* A MAD that the manager did not request. */
 void lab_receive(struct lab *lab, const uint8_t bytes[FAB_MAD_SIZE]);
 /* Devices repeat a trap until it is repressed: here for a third of a second. */
 void lab_repeat_traps(struct lab *lab);
 void lab_silence(struct lab *lab, const char *node); /* NULL: it answers again */
 uint32_t lab_node(struct lab *lab, const char *name);
 
-/* What stands in the devices: every up cable Active at both ends, every end with a LID of its own,
- * and tables that fab_verify proves. A silent node and its cables do not count. */
+/* Checks the devices: every link that is up is Active at both ends, every endport has a LID of its
+ * own, and fab_verify proves the tables. An unresponsive node and its links do not count. */
 void lab_assert_good(struct lab *lab);
 /* All tables in one malloc'd piece, to be compared. */
 uint8_t *lab_tables(struct lab *lab, size_t *ret_len);
-/* Are (or are not) the tables what they were? */
+/* Fails unless the tables are (are not) what they were. */
 void lab_assert_same_tables(struct lab *lab, const uint8_t *before, size_t len, bool same);
 
 struct fab_builder *lab_leaf_spine(uint32_t leaves, uint32_t spines, uint32_t hosts);

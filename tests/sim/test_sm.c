@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The manager on a simulated fabric, from power-on: bring-up, restarts, and devices that mean harm.
- * Faults: test_sm_faults.c; other managers, requests: test_sm_others.c. */
+/*
+ * The manager on a simulated fabric, from power-on: bring-up, restarts, hostile devices. Faults:
+ * test_sm_faults.c; other managers and requests: test_sm_others.c.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -48,7 +50,7 @@ START_TEST(brings_up_any_fabric)
 }
 END_TEST
 
-/* What was recognised, and who was passed over, is said. */
+/* The view says which topology was recognised, and which engines were passed over. */
 START_TEST(says_why_it_took_an_engine)
 {
     struct lab lab;
@@ -72,8 +74,8 @@ START_TEST(says_why_it_took_an_engine)
 }
 END_TEST
 
-/* An engine that does not take the fabric: no tables, and it is said; what was found can be seen.
- */
+/* No engine supports the fabric: there are no tables, the status says so, and the fabric is
+ * published. */
 START_TEST(refuses_in_words)
 {
     struct lab lab;
@@ -103,7 +105,7 @@ START_TEST(refuses_in_words)
 }
 END_TEST
 
-/* A proof that fails is told with the engines before it. */
+/* The event of a failed proof names the engines before it. */
 START_TEST(tells_the_whole_chain)
 {
     struct lab lab;
@@ -172,7 +174,8 @@ START_TEST(bears_hostile_mads)
     lab_run_for(&lab, 0.3);
     struct sm_status status;
     sm_get_status(lab.sm, &status);
-    if (status.role == FAB_SM_MASTER) /* else some of it was a control packet that it had to obey */
+    if (status.role ==
+        FAB_SM_MASTER) /* else one of the random packets was a control packet that it had to obey */
         lab_assert_good(&lab);
     lab_close(&lab);
 }
@@ -263,7 +266,7 @@ START_TEST(keeps_a_port_disabled_over_a_restart)
 }
 END_TEST
 
-/* Our own cable goes: nothing can tell us, and nothing answers. */
+/* Our own link fails: no trap reaches us, and nothing answers. */
 START_TEST(survives_isolation)
 {
     struct lab lab;

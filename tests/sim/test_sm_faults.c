@@ -80,7 +80,7 @@ static void count(void *ctx)
     ++*(unsigned *)ctx;
 }
 
-/* The second cable goes before the look that checks the first repair, unless the machine is busy.
+/* The second link fails before the sweep that checks the first repair, unless the machine is busy.
  */
 START_TEST(mends_tables_in_place)
 {
@@ -91,7 +91,7 @@ START_TEST(mends_tables_in_place)
     lab_bring_up(&lab, lab_leaf_spine(36, 18, 18), NULL);
     unsigned patches = 0;
     ck_assert_uint_eq(lab.sets_by_lid, 0); /* nothing was known of the tables */
-    sm_on_patch(lab.sm, count, &patches);  /* told to who keeps a view */
+    sm_on_patch(lab.sm, count, &patches);  /* the listener of sm_on_patch is called */
     uint8_t *before = lab_tables(&lab, &len);
     for (uint8_t port = 22; port < 24; port++) {
         lab_run(&lab, 3, lab_is_ready, "all that repairs take");
@@ -104,10 +104,10 @@ START_TEST(mends_tables_in_place)
         ck_assert_uint_eq(sm_reroutes(lab.sm, 0, &last, 1), 1);
         ck_assert_uint_gt(last.blocks, 0);
         ck_assert_uint_eq(last.links_lost, 1);
-        /* all but to those that the cable led to, or from */
+        /* to all but those to or from which the link led */
         ck_assert_uint_ge(lab.sets_by_lid, last.blocks - last.blocks / 4);
         ck_assert_uint_eq(patches, port - 21u);
-        /* a glance at one or both ends of the cable, and the writes: no sweep */
+        /* a port probe at one or both ends of the link, and the writes: no sweep */
         ck_assert_uint_le(e->smps_sent - before_it.smps_sent, 2 * 36 + last.blocks);
     }
     lab_run(&lab, 3, lab_is_idle, "the look that checks");
@@ -123,9 +123,9 @@ START_TEST(mends_tables_in_place)
 }
 END_TEST
 
-/* The root of the way up: a repair may leave ways between switches out, which an engine finds
- * afterwards. The repair stays what status tells of, and what comes after it says what it is for.
- */
+/* A root switch fails: a repair may have no routes between some switches, for which an engine
+ * computes tables afterwards. The status keeps the repair as the last reroute, and the record of
+ * the refinement names it. */
 START_TEST(a_follow_up_has_its_own_record)
 {
     struct lab lab;
@@ -161,7 +161,8 @@ static bool has_all_plans(struct lab *lab)
     return c.all && !c.under_way && c.all->count == c.cases;
 }
 
-/* A cable, one more, and the tables then; megabytes 0: without plans. */
+/* A link fails, another one, and then the tables are compared; megabytes 0: without contingencies.
+ */
 static uint8_t *tables_after_faults(uint32_t megabytes, size_t *ret_len)
 {
     struct lab lab;
@@ -243,7 +244,8 @@ START_TEST(loses_and_regains_a_host)
     ck_assert_str_eq(lab_await(&lab, 3, "node-added")->subject, "host-0010");
     lab_run_for(&lab, 0.05);
     lab_assert_good(&lab);
-    ck_assert_uint_eq(sm_reroutes(lab.sm, 0, &any, 1), 0); /* no table was written for that */
+    ck_assert_uint_eq(sm_reroutes(lab.sm, 0, &any, 1),
+                      0); /* no table was written for that generation */
     lab_close(&lab);
 }
 END_TEST
@@ -316,7 +318,7 @@ START_TEST(skips_a_silent_node_and_names_it)
 }
 END_TEST
 
-/* Only one of its neighbours has told of it, before a trap of another comes. */
+/* Only one of its neighbours has sent a trap before a trap of another node comes. */
 START_TEST(finds_out_that_a_switch_is_off)
 {
     struct lab lab;
@@ -349,7 +351,7 @@ START_TEST(finds_out_that_a_switch_is_off)
 }
 END_TEST
 
-/* Its cables are up, but it answers nothing: found by a trap of a neighbour. */
+/* The switch's links are up, but it answers nothing: found by a trap of a neighbour. */
 START_TEST(does_without_a_switch_that_hangs)
 {
     struct lab lab;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The manager on a simulated fabric, beside other managers, and asked to do things. */
+/* The manager on a simulated fabric, beside other managers, and with requests of operators. */
 #include <stdio.h>
 #include <string.h>
 
@@ -45,7 +45,7 @@ START_TEST(yields_to_a_better_manager_and_takes_over)
 }
 END_TEST
 
-/* It writes tables of its own meanwhile. */
+/* The other manager writes its own tables meanwhile. */
 START_TEST(takes_over_again_from_a_better_manager)
 {
     struct lab lab;
@@ -166,7 +166,7 @@ START_TEST(refuses_to_cut_itself_off)
         uint8_t port;
         int status;
     } cases[] = {
-        {"leaf-001", 1, FAB_E_DENIED}, /* our own cable */
+        {"leaf-001", 1, FAB_E_DENIED}, /* our own link */
         {"host-0001", 1, FAB_E_DENIED},
         {"host-0010", 1, FAB_E_DENIED}, /* it could not be reached to be enabled */
         {"leaf-001", 99, FAB_E_NOT_FOUND},
@@ -186,7 +186,7 @@ START_TEST(refuses_to_cut_itself_off)
 }
 END_TEST
 
-/* Requests on each other's heels: each knows of those before it, though nothing looked since. */
+/* Requests in quick succession: each knows of those before it, though no sweep came between. */
 START_TEST(refuses_to_cut_off_a_part_in_a_hurry)
 {
     struct lab lab;

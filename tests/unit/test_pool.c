@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Hands that help: each piece is done once, by nobody twice at a time; tables, lanes and verdicts
- * are the same for any number of workers.
+ * The thread pool: each piece of work is done once; tables, virtual lanes and verdicts are the same
+ * for any number of threads.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -114,7 +114,7 @@ static void assert_same_verdict(const struct fab_fabric *f, struct fab_verdict *
     fab_verify_verdict_fini(b);
 }
 
-/* Spoils some entries, so that there is something to be found. */
+/* Corrupts some entries, so that the proof finds something. */
 static void spoil(struct fab_target *t, struct fab_prng *prng)
 {
     for (unsigned i = 0; i < 3; i++) {
@@ -124,7 +124,7 @@ static void spoil(struct fab_target *t, struct fab_prng *prng)
     }
 }
 
-/* Alone, then together with the pool. */
+/* With one thread, then with the pool. */
 static void assert_same(const struct fab_route_engine *e, const struct fab_fabric *f,
                         const struct fab_pool *pool, struct fab_prng *prng)
 {
