@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Faults, for the wiring: the port probe that follows a trap, the local repair of routes, and repairs
- * computed ahead of the fault.
+ * Faults, for the wiring: the port probe that follows a trap, the local repair of routes, and
+ * repairs computed ahead of the fault.
  */
 #ifndef FABRICD_SM_FAULT_FAULT_H
 #define FABRICD_SM_FAULT_FAULT_H
