@@ -12,7 +12,7 @@
 
 #include "fabricd/sm/apply/state.h"
 
-static void tell(struct sm *s, const struct fab_address_note *n)
+static void emit(struct sm *s, const struct fab_address_note *n)
 {
     char name[SM_PLACE_LEN];
     uint32_t port = fab_fabric_port_by_guid(s->model.fabric, n->port_guid);
@@ -104,7 +104,7 @@ static int leave(struct sm *s)
     int r = a->status;
     sm_model_take_back(&s->model, &a->model);
     for (size_t i = 0; i < a->note_count && i < SM_EVENTS_A_ROUND; i++)
-        tell(s, &a->notes[i]);
+        emit(s, &a->notes[i]);
     if (r == FAB_OK) {
         s->apply->fresh = a->target;
         a->target = NULL;

@@ -18,8 +18,8 @@ void sm_apply_reload(struct sm *s); /* the policy is about to become that of the
 /* ---- what local repairs start from (repair_state.c) ---- */
 
 bool sm_repair_ready(const struct sm *s); /* a link that fails now can be repaired locally */
-struct fab_repair_session *sm_repair_stand(struct sm *s);
-const struct fab_repair_session *sm_repair_stand_of(const struct sm *s);
+struct fab_repair_session *sm_repair_session(struct sm *s);
+const struct fab_repair_session *sm_repair_session_of(const struct sm *s);
 void sm_repair_prepare(struct sm *s); /* for the active tables, on the worker */
 void sm_repair_forget(struct sm *s);  /* the next tables are an engine's */
 

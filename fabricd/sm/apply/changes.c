@@ -166,7 +166,7 @@ static void emit_many(struct sm *s, const struct many *m)
 }
 
 /* Changes of one kind. */
-static void tell_all(struct sm *s, const struct fab_fabric *old, const struct fab_fabric *now,
+static void emit_all(struct sm *s, const struct fab_fabric *old, const struct fab_fabric *now,
                      const struct fab_change *changes, size_t count)
 {
     if (count == 0 || changes->kind > FAB_CHANGE_LINK_REMOVED)
@@ -207,14 +207,14 @@ void sm_report_lost_links(struct sm *s, const struct sm_link *link, uint32_t cou
                                               .port_b = b->num};
     }
     if (changes)
-        tell_all(s, f, f, changes, lost);
+        emit_all(s, f, f, changes, lost);
     free(changes);
 }
 
 /* Switches disappeared together with other nodes: the fabric is partitioned. Only the part with the
  * manager is managed. */
-static void tell_island(struct sm *s, const struct fab_fabric *old,
-                        const struct fab_change *changes, size_t count)
+static void emit_partitioned(struct sm *s, const struct fab_fabric *old,
+                             const struct fab_change *changes, size_t count)
 {
     uint32_t nodes = 0, switches = 0;
     for (size_t i = 0; i < count; i++) {
@@ -260,9 +260,9 @@ int sm_report_changes(struct sm *s, const struct fab_fabric *old, const struct f
     for (size_t from = 0, to = 0; from < count; from = to) { /* they are sorted by kind */
         while (to < count && changes[to].kind == changes[from].kind)
             to++;
-        tell_all(s, old, now, &changes[from], to - from);
+        emit_all(s, old, now, &changes[from], to - from);
     }
-    tell_island(s, old, changes, count);
+    emit_partitioned(s, old, changes, count);
     sm_reroute_changes(s, changes, count);
     free(changes);
     return FAB_OK;

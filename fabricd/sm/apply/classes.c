@@ -53,7 +53,7 @@ int sm_classes_compose(const struct sm_sealed *of, struct sm_classes *ret)
     return r;
 }
 
-static void tell_guarantees(struct sm *s, const struct sm_classes *now)
+static void emit_guarantees(struct sm *s, const struct sm_classes *now)
 {
     const struct fab_classes *c = s->policy.classes;
     for (uint8_t i = 0; i < c->count; i++) {
@@ -86,5 +86,5 @@ void sm_classes_report(struct sm *s, const struct sm_classes *now)
         event_emit(s->in.bus, class_adjusted, .subject = c->class[note->class].name,
                    .kind = note_kinds[note->kind], .detail = text);
     }
-    tell_guarantees(s, now);
+    emit_guarantees(s, now);
 }

@@ -20,7 +20,7 @@ static bool stays(const struct sm *s, uint32_t sw, uint32_t lid)
 }
 
 /* The port by which a node sends to a LID, or FAB_NONE. The only adapter asked for is our own. */
-static uint32_t way_out(const struct sm *s, uint32_t node, uint32_t lid)
+static uint32_t port_towards(const struct sm *s, uint32_t node, uint32_t lid)
 {
     const struct fab_fabric *f = s->model.fabric;
     uint32_t port = f->self_port;
@@ -40,7 +40,7 @@ static bool leads(const struct sm *s, uint32_t from, uint32_t lid, uint32_t to)
 {
     const struct fab_fabric *f = s->model.fabric;
     for (unsigned hop = 0; from != to; hop++) {
-        uint32_t port = hop < MOST_HOPS ? way_out(s, from, lid) : FAB_NONE;
+        uint32_t port = hop < MOST_HOPS ? port_towards(s, from, lid) : FAB_NONE;
         if (port == FAB_NONE)
             return false;
         from = f->ports[f->ports[port].peer].node;

@@ -88,7 +88,7 @@ static bool finished(const struct sm *s)
     return s->apply->scan.index >= s->model.fabric->port_count;
 }
 
-static void tell(struct sm *s, const struct fab_partition_report *r)
+static void emit(struct sm *s, const struct fab_partition_report *r)
 {
     const struct fab_fabric *f = s->model.fabric;
     for (size_t i = 0; i < r->overflows && i < FAB_PARTITION_OVERFLOWS; i++) {
@@ -122,7 +122,7 @@ static bool refuses(const struct sm *s, uint32_t node)
     return false;
 }
 
-static void tell_refusals(struct sm *s)
+static void emit_not_enforced(struct sm *s)
 {
     const struct fab_fabric *f = s->model.fabric;
     char name[SM_PLACE_LEN] = "";
@@ -193,7 +193,7 @@ static int enter(struct sm *s)
 {
     const struct fab_pkeys *pkeys = &s->model.target->pkeys;
     if (pkeys->ports)
-        tell_refusals(s);
+        emit_not_enforced(s);
     return is_wanted(s) && !pkeys->ports ? begin(s) : FAB_OK;
 }
 
@@ -207,13 +207,13 @@ static int leave(struct sm *s)
     if (r == FAB_OK) {
         s->model.target->pkeys = m->pkeys;
         m->pkeys = (struct fab_pkeys){0};
-        tell(s, &m->report);
+        emit(s, &m->report);
     }
     members_free(m);
     return r;
 }
 
-void sm_partition_told(struct sm *s, uint32_t port)
+void sm_partition_acknowledged(struct sm *s, uint32_t port)
 {
     const struct fab_pkeys *pkeys = &s->model.target->pkeys;
     const struct fab_fabric *f = s->model.fabric;

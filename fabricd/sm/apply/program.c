@@ -224,7 +224,7 @@ void sm_program_stop(struct sm *s)
     sm_run_check(s);
 }
 
-static void tell_failed(struct sm *s, const struct fab_plan_op *op, const struct fab_mads_answer *a)
+static void emit_failed(struct sm *s, const struct fab_plan_op *op, const struct fab_mads_answer *a)
 {
     const struct fab_fabric *f = s->model.fabric;
     char name[SM_PLACE_LEN];
@@ -258,7 +258,7 @@ static void failed(struct sm *s, const struct fab_plan_op *op, const struct fab_
     if (a->status == FAB_E_TIMEOUT)
         p->touched[op->node] |= SM_UNRESPONSIVE;
     if (!known && p->reported++ < SM_EVENTS_A_ROUND)
-        tell_failed(s, op, a);
+        emit_failed(s, op, a);
 }
 
 static bool is_of_an_end(const struct sm *s, uint32_t lid)
@@ -306,7 +306,7 @@ static void acknowledged(struct sm *s, const struct fab_plan_op *op, const uint8
             return;
         f->ports[op->port].info = port;
         sm_node_touched(s, f->nodes[op->node].guid);
-        sm_partition_told(s, op->port);
+        sm_partition_acknowledged(s, op->port);
     } else if (op->attr_id == FAB_ATTR_SWITCH_INFO) {
         if (fab_wire_attr_unpack(&fab_wire_attr_switch_info, data, len, &sw) == FAB_OK)
             f->switches[op->node] = sw;

@@ -45,7 +45,7 @@ int sm_publish(struct sm *s)
     return FAB_OK;
 }
 
-static int publish_and_tell(struct sm *s)
+static int publish_to_listener(struct sm *s)
 {
     int r = sm_publish(s);
     if (r == FAB_OK && s->apply->on_publish)
@@ -61,12 +61,12 @@ int sm_publish_fabric(struct sm *s)
     if (has_tables(old) || (old && old->fabric == s->model.fabric))
         return FAB_OK;
     int r = old ? sm_report_changes(s, old->fabric, s->model.fabric, &changes) : FAB_OK;
-    return r == FAB_OK ? publish_and_tell(s) : r;
+    return r == FAB_OK ? publish_to_listener(s) : r;
 }
 
 static int publish(struct sm *s)
 {
-    int r = publish_and_tell(s);
+    int r = publish_to_listener(s);
     if (r == FAB_OK && s->in.store)
         store_put_view(s->in.store, s->model.view, s->run.round->name,
                        clock_now_us() - s->run.started_us);
@@ -74,7 +74,7 @@ static int publish(struct sm *s)
 }
 
 /* A caller requested the reroute and waits to hear how long it took. */
-static void tell_reroute_for_nothing(struct sm *s)
+static void report_unchanged_reroute(struct sm *s)
 {
     s->apply->last_reroute_us = clock_now_us() - s->run.started_us;
     event_emit(s->in.bus, reroute_unchanged, .subject = "fabric",
@@ -83,7 +83,7 @@ static void tell_reroute_for_nothing(struct sm *s)
 
 /* A refinement by the engine has a record of its own; the repair before it, for which traffic
  * waited, stays the last reroute in the status. */
-static void tell_follow_up(struct sm *s)
+static void report_refinement(struct sm *s)
 {
     const struct sm_programming *p = &s->apply->program;
     event_emit(s->in.bus, reroute_refined, .subject = "fabric", .reroute = s->run.follows,
@@ -97,12 +97,12 @@ void sm_report_reroute(struct sm *s)
     if (!has_tables(s->model.view) || !s->run.computed || s->run.round->whole)
         return;
     if (s->run.follows || s->run.round->engine == SM_ENGINE_IF_BETTER) {
-        s->run.follows ? tell_follow_up(s) : sm_rebalance_report(s);
+        s->run.follows ? report_refinement(s) : sm_rebalance_report(s);
         return;
     }
     if (p->blocks == 0) {
         if (s->run.round->engine == SM_ENGINE_ANEW)
-            tell_reroute_for_nothing(s);
+            report_unchanged_reroute(s);
         return;
     }
     uint64_t from = s->run.trap_us ? s->run.trap_us : s->run.started_us;
@@ -113,7 +113,7 @@ void sm_report_reroute(struct sm *s)
                .switches = p->switches, .precomputed = s->run.by_contingency);
 }
 
-static void tell_sweep(struct sm *s)
+static void emit_sweep_done(struct sm *s)
 {
     const struct fab_fabric *f = s->model.fabric;
     if (!s->run.round->whole)
@@ -127,7 +127,7 @@ static void tell_sweep(struct sm *s)
                .mads = sent_in_round(s));
 }
 
-static void tell_tables(struct sm *s)
+static void emit_tables_published(struct sm *s)
 {
     if (!s->run.computed)
         return;
@@ -168,8 +168,8 @@ static int enter(struct sm *s)
         return r;
     if (old_tables)
         sm_reroute_record(s);
-    tell_tables(s);
-    tell_sweep(s);
+    emit_tables_published(s);
+    emit_sweep_done(s);
     plan_retry(s);
     note_asked(s);
     sm_port_recheck(s);
@@ -237,7 +237,7 @@ void sm_apply_fini(struct sm *s)
     sm_route_fini(s);
     loop_tasks_orphan(&a->tasks);
     sm_program_fini(&a->program);
-    fab_repair_session_fini(&a->repair.stand);
+    fab_repair_session_fini(&a->repair.session);
     fab_target_unref(a->fresh);
     fab_verify_verdict_fini(&a->verdict);
     free(a->reroutes);

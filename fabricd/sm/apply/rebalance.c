@@ -31,7 +31,7 @@ static uint64_t quiet_us(const struct sm *s)
 
 uint64_t sm_rebalance_entries(const struct sm *s)
 {
-    return sm_repair_ready(s) ? fab_repair_overlay_size(s->apply->repair.stand.state) : 0;
+    return sm_repair_ready(s) ? fab_repair_overlay_size(s->apply->repair.session.state) : 0;
 }
 
 bool sm_rebalance_due(const struct sm *s, uint64_t *ret_at_us)

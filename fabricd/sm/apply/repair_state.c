@@ -17,14 +17,14 @@
 struct making { /* all owned */
     struct sm_sealed of;
     uint64_t tables;
-    struct fab_repair_session stand;
+    struct fab_repair_session session;
     char why[200];
     int status;
 };
 
 static void making_free(struct making *j)
 {
-    fab_repair_session_fini(&j->stand);
+    fab_repair_session_fini(&j->session);
     sm_sealed_fini(&j->of);
     free(j);
 }
@@ -38,7 +38,7 @@ static void work(void *ctx, struct loop_task *task)
                                         .lft = &j->of.target->lft,
                                         .vls = &j->of.target->vls};
     (void)task;
-    j->status = fab_repair_session_new(&in, &j->stand, j->why, sizeof(j->why));
+    j->status = fab_repair_session_new(&in, &j->session, j->why, sizeof(j->why));
 }
 
 static void take(struct sm *s, struct making *j)
@@ -49,12 +49,12 @@ static void take(struct sm *s, struct making *j)
                   j->why[0] ? j->why : fab_base_status_text(j->status));
         return;
     }
-    fab_repair_session_fini(&r->stand);
-    r->stand = j->stand;
+    fab_repair_session_fini(&r->session);
+    r->session = j->session;
     r->tables = j->tables;
-    j->stand = (struct fab_repair_session){0};
+    j->session = (struct fab_repair_session){0};
     log_debug("sm", "ready for local repairs labels=\"%s\" memory=%zu",
-              fab_repair_label_source(r->stand.state), fab_repair_memory(r->stand.state));
+              fab_repair_label_source(r->session.state), fab_repair_memory(r->session.state));
 }
 
 static void go_on(struct sm *s)
@@ -118,23 +118,23 @@ void sm_repair_prepare(struct sm *s)
 bool sm_repair_ready(const struct sm *s)
 {
     const struct sm_repair_state *r = &s->apply->repair;
-    return r->stand.state && r->tables == s->model.tables && !s->apply->program.stopped &&
+    return r->session.state && r->tables == s->model.tables && !s->apply->program.stopped &&
            s->model.view && s->model.target && sm_is_master(s);
 }
 
-struct fab_repair_session *sm_repair_stand(struct sm *s)
+struct fab_repair_session *sm_repair_session(struct sm *s)
 {
-    return &s->apply->repair.stand;
+    return &s->apply->repair.session;
 }
 
-const struct fab_repair_session *sm_repair_stand_of(const struct sm *s)
+const struct fab_repair_session *sm_repair_session_of(const struct sm *s)
 {
-    return &s->apply->repair.stand;
+    return &s->apply->repair.session;
 }
 
 void sm_repair_forget(struct sm *s)
 {
-    fab_repair_session_fini(&s->apply->repair.stand);
+    fab_repair_session_fini(&s->apply->repair.session);
     s->apply->repair.asked = 0;
 }
 
@@ -142,9 +142,9 @@ void sm_repair_lend(struct sm *s, struct fab_repair_session *ret)
 {
     struct sm_repair_state *r = &s->apply->repair;
     bool good = s->model.former && r->tables == s->model.tables;
-    *ret = good ? r->stand : (struct fab_repair_session){0};
+    *ret = good ? r->session : (struct fab_repair_session){0};
     if (good)
-        r->stand = (struct fab_repair_session){0};
+        r->session = (struct fab_repair_session){0};
 }
 
 void sm_repair_give_back(struct sm *s, struct fab_repair_session *t)
@@ -152,8 +152,8 @@ void sm_repair_give_back(struct sm *s, struct fab_repair_session *t)
     struct sm_repair_state *r = &s->apply->repair;
     if (!t->state)
         return;
-    fab_repair_session_fini(&r->stand);
-    r->stand = *t;
+    fab_repair_session_fini(&r->session);
+    r->session = *t;
     r->tables = r->asked = s->model.tables;
     *t = (struct fab_repair_session){0};
 }

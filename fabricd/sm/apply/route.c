@@ -19,12 +19,12 @@
 #include "libfabmgr/study/choose_engine.h"
 
 struct sm_route_job {
-    struct loop_task *task;      /* on the worker; NULL: it is over */
-    struct sm_sealed of;         /* target: in: LIDs; out: tables, virtual lanes, engine */
-    struct fab_target *former;   /* the tables before, or NULL */
-    struct fab_target *in_force; /* of a rebalance: the active tables, to compare with */
+    struct loop_task *task;    /* on the worker; NULL: it is over */
+    struct sm_sealed of;       /* target: in: LIDs; out: tables, virtual lanes, engine */
+    struct fab_target *former; /* the tables before, or NULL */
+    struct fab_target *active; /* of a rebalance: the active tables, to compare with */
     struct sm_gain gain;
-    struct fab_repair_session stand; /* repair session of `former`, or empty */
+    struct fab_repair_session session; /* repair session of `former`, or empty */
     const struct fab_pool *pool;
     struct fab_verdict verdict;
     char *witness;
@@ -160,17 +160,17 @@ static int route(struct sm_route_job *j)
 /* Repairs the former tables for the new fabric; false: an engine has to compute new ones. */
 static bool follow(struct sm_route_job *j)
 {
-    if (!j->stand.state || !sm_classes_fit(&j->of.policy, &j->former->vls))
+    if (!j->session.state || !sm_classes_fit(&j->of.policy, &j->former->vls))
         return false;
     uint64_t start = clock_now_us();
-    int r = fab_repair_session_update(&j->stand, j->former, j->of.fabric, j->of.target);
+    int r = fab_repair_session_update(&j->session, j->former, j->of.fabric, j->of.target);
     j->computed_us = clock_now_us();
     j->route_us += j->computed_us - start;
     if (r == FAB_OK)
         r = prove(j);
     if (r == FAB_OK && fab_verify_verdict_good(&j->verdict))
         return true;
-    fab_repair_session_fini(&j->stand);
+    fab_repair_session_fini(&j->session);
     discard(j);
     return false;
 }
@@ -208,8 +208,8 @@ static void work(void *ctx, struct loop_task *task)
 {
     struct sm_route_job *j = ctx;
     j->status = follow(j) ? FAB_OK : route_classes(j);
-    if (j->in_force && j->status == FAB_OK && fab_verify_verdict_good(&j->verdict))
-        j->status = sm_rebalance_weigh(j->of.fabric, j->in_force, j->of.target, task, &j->gain);
+    if (j->active && j->status == FAB_OK && fab_verify_verdict_good(&j->verdict))
+        j->status = sm_rebalance_weigh(j->of.fabric, j->active, j->of.target, task, &j->gain);
     if (j->status == FAB_OK && !fab_verify_verdict_good(&j->verdict))
         (void)fab_verify_witness_text(j->of.fabric, &j->verdict.witness, &j->witness);
 }
@@ -221,9 +221,9 @@ static void job_free(struct sm_route_job *j)
     if (!j)
         return;
     fab_verify_verdict_fini(&j->verdict);
-    fab_repair_session_fini(&j->stand);
+    fab_repair_session_fini(&j->session);
     fab_target_unref(j->former);
-    fab_target_unref(j->in_force);
+    fab_target_unref(j->active);
     sm_sealed_fini(&j->of);
     free(j->witness);
     free(j);
@@ -274,10 +274,10 @@ static int start(struct sm *s)
     }
     j->pool = loop_thread_pool(s->in.loop);
     if (s->run.round->engine == SM_ENGINE_IF_BETTER && s->model.target)
-        j->in_force = fab_target_ref(s->model.target);
+        j->active = fab_target_ref(s->model.target);
     if (s->model.former && s->run.round->engine != SM_ENGINE_ANEW) {
         j->former = fab_target_ref(s->model.former);
-        sm_repair_lend(s, &j->stand);
+        sm_repair_lend(s, &j->session);
     }
     const struct loop_task_config config = {
         .ops = &ops, .tasks = &s->model.readers, .owner = s, .ctx = j, .place = LOOP_TASK_LONG};
@@ -324,7 +324,7 @@ static void raise_alarm(struct sm *s, const struct sm_route_job *j)
                .witness = j->witness ? j->witness : "none");
 }
 
-static void tell_unsupported(struct sm *s, const struct sm_route_job *j)
+static void emit_refused(struct sm *s, const struct sm_route_job *j)
 {
     sm_alarm_set(s, "no engine takes this topology: %s", j->passed);
     event_emit(s->in.bus, routing_refused, .subject = j->of.policy.engine, .reason = sm_alarm(s),
@@ -335,7 +335,7 @@ static void tell_unsupported(struct sm *s, const struct sm_route_job *j)
 static bool keep(struct sm *s, const struct sm_route_job *j)
 {
     bool good = j->status == FAB_OK && fab_verify_verdict_good(&j->verdict);
-    if (!j->in_force || (j->status != FAB_OK && j->status != FAB_E_UNSUPPORTED) ||
+    if (!j->active || (j->status != FAB_OK && j->status != FAB_E_UNSUPPORTED) ||
         (good && sm_gains(&j->gain)))
         return false;
     sm_rebalance_skipped(s, &j->gain, good ? NULL : j->passed);
@@ -348,7 +348,7 @@ static int judge(struct sm *s, struct sm_route_job *j)
     if (keep(s, j))
         return SM_ROUND_OVER;
     if (j->status == FAB_E_UNSUPPORTED) {
-        tell_unsupported(s, j);
+        emit_refused(s, j);
         return SM_ROUND_OVER;
     }
     if (j->status != FAB_OK) {
@@ -386,7 +386,7 @@ static int leave(struct sm *s)
         s->apply->rebalance.gain = j->gain;
         sm_model_take_target(&s->model, s->apply->fresh);
         s->apply->left_out = 0;
-        sm_repair_give_back(s, &j->stand);
+        sm_repair_give_back(s, &j->session);
     } else {
         fab_target_unref(s->apply->fresh);
         if (sm_publish_fabric(s) != FAB_OK)

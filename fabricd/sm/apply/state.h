@@ -54,7 +54,7 @@ struct sm_rebalance { /* rebalance.c */
     char outcome[256];   /* of the last one, for people */
 };
 struct sm_repair_state { /* repair_state.c */
-    struct fab_repair_session stand;
+    struct fab_repair_session session;
     uint64_t tables;        /* model.tables that it is of */
     uint64_t asked;         /* tables that one was made for, or could not be */
     struct loop_task *task; /* making one on the worker, or NULL */
@@ -144,7 +144,7 @@ void sm_rebalance_skipped(struct sm *s, const struct sm_gain *gain, const char *
 void sm_rebalance_report(struct sm *s);
 
 /* partition.c: a port has acknowledged a PortInfo of ours. */
-void sm_partition_told(struct sm *s, uint32_t port);
+void sm_partition_acknowledged(struct sm *s, uint32_t port);
 
 /* classes.c */
 /* Whether the virtual lanes are those of the classes that the policy has. */

@@ -197,7 +197,7 @@ void sm_wait_for_background(struct sm *s)
 }
 
 /* Each is taken off the list before it is called, as it may wait anew. */
-void sm_waiters_tell(struct sm *s, int status, const char *text)
+void sm_waiters_call(struct sm *s, int status, const char *text)
 {
     struct sm_waiter **at = &s->core->waiters;
     while (*at) {

@@ -124,13 +124,13 @@ static void note_failure(struct sm *s, const char *text)
         sm_request_retry(s);
 }
 
-static void tell_waiters(struct sm *s, int status, const char *text)
+static void end_waiters(struct sm *s, int status, const char *text)
 {
     bool alarm = s->core->alarm[0] && s->run.round->engine != SM_ENGINE_IF_BETTER;
     if (s->role.state == FAB_SM_STANDBY)
-        sm_waiters_tell(s, FAB_E_DENIED, "another subnet manager is master");
+        sm_waiters_call(s, FAB_E_DENIED, "another subnet manager is master");
     else
-        sm_waiters_tell(s, status == FAB_OK && alarm ? FAB_E_CYCLE : status, text);
+        sm_waiters_call(s, status == FAB_OK && alarm ? FAB_E_CYCLE : status, text);
 }
 
 /* The end of a sweep or a repair: what a port probe could not find out may be known now. */
@@ -171,7 +171,7 @@ void sm_round_ended(struct sm *s, int status)
     log_debug("sm", "%s", text);
     if (status != FAB_OK)
         note_failure(s, text);
-    tell_waiters(s, status, text);
+    end_waiters(s, status, text);
     s->run.trap_us = 0;
     c->restarts = 0;
     note_progress(s);

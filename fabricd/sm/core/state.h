@@ -62,7 +62,7 @@ void sm_requests_begun(struct sm *s); /* the round that begins takes what it mee
 bool sm_sweep_overdue(const struct sm *s);
 void sm_probes_to_targets(struct sm *s);
 /* status and text are what the callers are told that wait for the running round. */
-void sm_waiters_tell(struct sm *s, int status, const char *text);
+void sm_waiters_call(struct sm *s, int status, const char *text);
 bool sm_waiters_any(const struct sm *s); /* for the running round */
 void sm_waiters_postpone(struct sm *s);
 

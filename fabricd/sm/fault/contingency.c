@@ -152,7 +152,7 @@ static int go_on(struct sm *s, struct fab_target *target)
 static int begin(struct sm *s)
 {
     struct sm_contingency_state *a = &s->fault->contingency;
-    const struct fab_repair_session *t = sm_repair_stand_of(s);
+    const struct fab_repair_session *t = sm_repair_session_of(s);
     int r = fab_repair_contingency_begin(t->state, &a->maker);
     if (r == FAB_OK && !t->idmap.same)
         r = fab_repair_contingency_set_tables(a->maker, &t->lft);
@@ -180,7 +180,7 @@ static void on_time(void *ctx)
     loop_at(s->in.loop, "computing contingencies");
     if (sm_run_busy(s) || a->task || !sm_repair_ready(s))
         return; /* sm_contingency_prepare sets the timer again when the round is over */
-    bool good = fab_repair_contingencies_valid(&a->all, sm_repair_stand_of(s)->state);
+    bool good = fab_repair_contingencies_valid(&a->all, sm_repair_session_of(s)->state);
     if (!good)
         drop(a);
     int r = good && a->maker ? go_on(s, NULL) : good ? FAB_OK : begin(s);
@@ -192,7 +192,7 @@ void sm_contingency_prepare(struct sm *s)
 {
     struct sm_contingency_state *a = &s->fault->contingency;
     bool ready = sm_repair_ready(s),
-         good = ready && fab_repair_contingencies_valid(&a->all, sm_repair_stand_of(s)->state);
+         good = ready && fab_repair_contingencies_valid(&a->all, sm_repair_session_of(s)->state);
     if (!good && a->all.network)
         drop(a);
     if (budget(s) == 0 || !ready || sm_run_busy(s) || a->task)
@@ -206,7 +206,7 @@ void sm_contingency_prepare(struct sm *s)
 int sm_contingency_find(struct sm *s, const uint32_t *dead, size_t count,
                         struct fab_repair_delta *ret)
 {
-    struct fab_repair_session *t = sm_repair_stand(s);
+    struct fab_repair_session *t = sm_repair_session(s);
     return fab_repair_contingencies_find(&s->fault->contingency.all, t->state,
                                          fab_repair_session_tables(t, s->model.target), dead, count,
                                          ret);
@@ -229,8 +229,8 @@ void sm_contingency_fini(struct sm *s)
 void sm_get_contingencies(const struct sm *s, struct sm_contingencies *ret)
 {
     const struct sm_contingency_state *a = &s->fault->contingency;
-    bool good =
-        sm_repair_ready(s) && fab_repair_contingencies_valid(&a->all, sm_repair_stand_of(s)->state);
+    bool good = sm_repair_ready(s) &&
+                fab_repair_contingencies_valid(&a->all, sm_repair_session_of(s)->state);
     uint32_t rate = sm_table_write_rate(s);
     *ret = (struct sm_contingencies){
         .budget = budget(s),
@@ -249,7 +249,7 @@ void sm_get_contingencies(const struct sm *s, struct sm_contingencies *ret)
 /* An id of the repair state as that of the fabric. */
 static uint32_t port_now(const struct sm *s, uint32_t port)
 {
-    const struct fab_repair_session *t = sm_repair_stand_of(s);
+    const struct fab_repair_session *t = sm_repair_session_of(s);
     return port != FAB_NONE
                ? fab_repair_idmap_to_current(&t->idmap, t->baseline, s->model.fabric, port)
                : FAB_NONE;
@@ -261,14 +261,14 @@ void sm_contingency_row(const struct sm *s, const struct fab_repair_contingency 
     *ret = *row;
     ret->busiest = port_now(s, row->busiest);
     ret->id =
-        row->is_switch ? sm_repair_stand_of(s)->idmap.to_current[row->id] : port_now(s, row->id);
+        row->is_switch ? sm_repair_session_of(s)->idmap.to_current[row->id] : port_now(s, row->id);
     ret->peer = port_now(s, row->peer);
 }
 
 const struct fab_repair_contingency *sm_contingency_of(const struct sm *s, bool is_switch,
                                                        uint32_t id)
 {
-    const struct fab_repair_session *t = sm_repair_stand_of(s);
+    const struct fab_repair_session *t = sm_repair_session_of(s);
     struct sm_contingencies all;
     sm_get_contingencies(s, &all);
     if (!all.all || (is_switch && id >= s->model.fabric->switch_count))

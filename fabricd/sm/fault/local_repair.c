@@ -26,7 +26,7 @@
 static struct fab_plan_op op_of(struct sm *s, const struct fab_repair_delta *d, size_t i)
 {
     const struct fab_repair_write *w = &d->write[i];
-    uint32_t sw = sm_repair_stand(s)->idmap.to_current[w->sw];
+    uint32_t sw = sm_repair_session(s)->idmap.to_current[w->sw];
     return (struct fab_plan_op){
         .node = sw,
         .port = fab_fabric_port_id(s->model.fabric, sw, 0),
@@ -47,7 +47,7 @@ static int plan_of(struct sm *s, const struct fab_repair_delta *d, struct fab_pl
         return FAB_E_NOMEM;
     uint32_t count = 0;
     for (size_t i = 0; i < d->writes; i++)
-        if (sm_repair_stand(s)->idmap.to_current[d->write[i].sw] != FAB_NONE)
+        if (sm_repair_session(s)->idmap.to_current[d->write[i].sw] != FAB_NONE)
             plan.ops[count++] = op_of(s, d, i);
     for (int stage = FAB_STAGE_ROUTES; stage < FAB_STAGE_COUNT; stage++)
         plan.stage_start[stage + 1] = count;
@@ -65,7 +65,7 @@ struct failed {
 /* All links that are down now: those of earlier repairs and those of this one. */
 static int all_failed(struct sm *s, struct failed *ret)
 {
-    const struct fab_repair_session *t = sm_repair_stand(s);
+    const struct fab_repair_session *t = sm_repair_session(s);
     uint32_t before = t->idmap.deads;
     uint32_t *port = calloc((size_t)before + s->fault->probe.count + 1, sizeof(*port));
     if (!port)
@@ -80,14 +80,14 @@ static int all_failed(struct sm *s, struct failed *ret)
 
 static const struct fab_lft *tables(struct sm *s)
 {
-    return fab_repair_session_tables(sm_repair_stand(s), s->model.target);
+    return fab_repair_session_tables(sm_repair_session(s), s->model.target);
 }
 
 static int compute(struct sm *s, const struct failed *dead, struct fab_repair_delta *ret, char *why,
                    size_t why_len)
 {
-    int r = fab_repair_plan(sm_repair_stand(s)->state, tables(s), dead->port, dead->count, ret, why,
-                            why_len);
+    int r = fab_repair_plan(sm_repair_session(s)->state, tables(s), dead->port, dead->count, ret,
+                            why, why_len);
     s->run.computed_us = clock_now_us();
     return r;
 }
@@ -95,7 +95,7 @@ static int compute(struct sm *s, const struct failed *dead, struct fab_repair_de
 static int prove(struct sm *s, const struct fab_repair_delta *d)
 {
     struct fab_repair_change at = {0};
-    int r = fab_repair_prove(sm_repair_stand(s)->state, tables(s), d, &at);
+    int r = fab_repair_prove(sm_repair_session(s)->state, tables(s), d, &at);
     s->run.proved_us = clock_now_us();
     if (r != FAB_OK && r != FAB_E_NOMEM)
         log_error("sm", "a repair failed its proof (%s, switch %u, LID %u): not written",
@@ -112,7 +112,7 @@ static bool leads_over(const struct sm_model *m, uint32_t from, uint32_t to)
            memcmp(a->port, b->port, (size_t)a->hops + 1) == 0;
 }
 
-static int cut_cables(struct sm *s)
+static int cut_links(struct sm *s)
 {
     struct sm_model *m = &s->model;
     struct fab_path *paths = NULL;
@@ -151,10 +151,10 @@ static int carry_out(struct sm *s, struct fab_repair_delta *d, struct failed *de
     if (r == FAB_OK)
         r = sm_model_own(&s->model);
     if (r == FAB_OK)
-        r = cut_cables(s);
+        r = cut_links(s);
     if (r == FAB_OK) {
-        fab_repair_session_commit(sm_repair_stand(s), s->model.target, d);
-        keep_failed(&sm_repair_stand(s)->idmap, dead);
+        fab_repair_session_commit(sm_repair_session(s), s->model.target, d);
+        keep_failed(&sm_repair_session(s)->idmap, dead);
         r = sm_publish(s);
     }
     if (r == FAB_OK)
@@ -177,7 +177,7 @@ static int find_repair(struct sm *s, const struct failed *dead, struct fab_repai
     r = compute(s, dead, ret, why, why_len);
     if (r == FAB_OK)
         r = prove(s, ret);
-    return r == FAB_OK ? fab_repair_order(sm_repair_stand(s)->state, tables(s), ret) : r;
+    return r == FAB_OK ? fab_repair_order(sm_repair_session(s)->state, tables(s), ret) : r;
 }
 
 static int enter(struct sm *s)

@@ -101,7 +101,7 @@ struct sm_flap *sm_flap_add(struct sm *s, const struct fab_fabric *f, const stru
 
 /* ---- falling --------------------------------------------------------------------------------- */
 
-static void tell_flapping(struct sm *s, const struct sm_flap *e)
+static void emit_flapping(struct sm *s, const struct sm_flap *e)
 {
     const struct config_flapping *c = &s->in.config->flapping;
     uint64_t now = clock_now_us(), seconds = e->damping.hold_us / 1000000;
@@ -121,7 +121,7 @@ static void fell(struct sm *s, struct sm_flap *e)
 {
     struct fab_damping_rule rule = rule_of(s);
     if (fab_health_damping_down(&e->damping, &rule, clock_now_us()))
-        tell_flapping(s, e);
+        emit_flapping(s, e);
 }
 
 void sm_flap_note_down(struct sm *s, const struct fab_fabric *f, const struct sm_link *c)
@@ -364,7 +364,7 @@ int sm_flap_exclude(struct sm *s, struct fab_fabric *f)
 
 /* ---- coming back ----------------------------------------------------------------------------- */
 
-static void look_again(struct sm *s, const struct sm_flap *e)
+static void sweep_ends_of(struct sm *s, const struct sm_flap *e)
 {
     if (!e->out)
         return;
@@ -372,7 +372,7 @@ static void look_again(struct sm *s, const struct sm_flap *e)
     suspect_ends(s, e);
 }
 
-static void tell_released(struct sm *s, const struct sm_flap *e, const char *why)
+static void emit_released(struct sm *s, const struct sm_flap *e, const char *why)
 {
     event_emit(s->in.bus, link_released, EVENT_LINK(e), .reason = why, .excluded = e->out,
                .flaps = e->damping.falls);
@@ -390,8 +390,8 @@ static void on_due(void *ctx)
         fab_health_damping_release(&e->damping, now);
         if (e->isolated)
             continue;
-        tell_released(s, e, "has been up for long enough");
-        look_again(s, e);
+        emit_released(s, e, "has been up for long enough");
+        sweep_ends_of(s, e);
         e->out = false;
     }
     sm_flap_arm(s);
@@ -422,8 +422,8 @@ int sm_link_release(struct sm *s, uint64_t node_guid, uint8_t port)
     fab_health_damping_reset(&e->damping);
     if (e->isolated)
         sm_isolate_end(s, e);
-    tell_released(s, e, "was released by an operator");
-    look_again(s, e);
+    emit_released(s, e, "was released by an operator");
+    sweep_ends_of(s, e);
     e->out = false;
     sm_flap_arm(s);
     sm_schedule(s);

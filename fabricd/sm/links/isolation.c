@@ -145,7 +145,7 @@ static int refusal(const struct sm *s, uint32_t port, const struct fab_isolation
 }
 
 /* The port in the model if its link is up there; FAB_NONE: there is none. */
-static uint32_t find_cable(const struct sm *s, uint64_t guid, uint8_t num)
+static uint32_t find_link(const struct sm *s, uint64_t guid, uint8_t num)
 {
     const struct fab_fabric *f = known(s);
     uint32_t node = fab_fabric_node_by_guid(f, guid);
@@ -222,7 +222,7 @@ int sm_link_isolate(struct sm *s, uint64_t node_guid, uint8_t port, bool operate
         snprintf(why, why_len, "it is isolated already");
         return FAB_E_EXISTS;
     }
-    uint32_t at = find_cable(s, node_guid, port);
+    uint32_t at = find_link(s, node_guid, port);
     if (at == FAB_NONE && !(e && e->out)) {
         snprintf(why, why_len, "there is no cable that is up");
         return FAB_E_NOT_FOUND;

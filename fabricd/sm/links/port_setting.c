@@ -192,7 +192,7 @@ void sm_port_recheck(struct sm *s)
 
 /* ---- the request and its phase ---- */
 
-static void tell(const struct sm_port_op *op, int status, const char *text)
+static void call_back(const struct sm_port_op *op, int status, const char *text)
 {
     if (op->done)
         op->done(op->ctx, status, text);
@@ -202,7 +202,7 @@ static void finish(struct sm *s, int status, const char *text)
 {
     struct sm_port_op *op = s->links->op;
     s->links->op = NULL;
-    tell(op, status, text);
+    call_back(op, status, text);
     free(op);
 }
 

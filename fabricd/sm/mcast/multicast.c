@@ -53,7 +53,7 @@ static int make_groups(struct sm *s)
     return r;
 }
 
-static void tell_full(struct sm *s, size_t left_out)
+static void emit_full(struct sm *s, size_t left_out)
 {
     const struct fab_fabric *f = s->model.fabric;
     uint32_t sw, room = fab_mcast_trees_room(s->mcast->groups->trees, &sw);
@@ -85,7 +85,7 @@ static int configure(struct sm *s)
     fab_policy_partitions_unref(open);
     s->mcast->configured = r == FAB_OK || r == FAB_E_LIMIT;
     if (r == FAB_E_LIMIT)
-        tell_full(s, left_out);
+        emit_full(s, left_out);
     return r == FAB_E_LIMIT ? FAB_OK : r;
 }
 
@@ -317,7 +317,7 @@ uint16_t sm_mgroup_join(struct sm *s, const struct fab_mcast_request *ask,
         return FAB_SMP_BUSY;
     uint16_t status = fab_mcast_groups_join(s->mcast->groups, ask, ret);
     if (status == FAB_SA_NO_RESOURCES)
-        tell_full(s, 0);
+        emit_full(s, 0);
     sm_multicast_kick(s);
     return status;
 }

@@ -57,7 +57,7 @@ void sm_background_touch(struct sm *s, uint64_t guid)
 /* ---- places that do not answer --------------------------------------------------------------- */
 
 /* Whether the pass that just ended asked behind that port again. */
-static bool looked_at(const struct sm_background *v, const struct fab_unresponsive *p)
+static bool was_asked(const struct sm_background *v, const struct fab_unresponsive *p)
 {
     return is_among(v->asked, v->asked_count, p->near_guid) &&
            (!p->guid || is_among(v->asked, v->asked_count, p->guid));
@@ -75,7 +75,7 @@ static int keep_unresponsive(struct sm_background *v)
     for (kept = 0; kept < count; kept++)
         list[kept] = found[kept];
     for (uint32_t i = 0; i < v->unresponsive_count; i++)
-        if (!looked_at(v, &v->unresponsive[i]))
+        if (!was_asked(v, &v->unresponsive[i]))
             list[kept++] = v->unresponsive[i];
     free(v->unresponsive);
     v->unresponsive = list;

@@ -43,8 +43,8 @@ static bool is_implausible(const struct sm *s, const struct fab_fabric *now)
 
 /* Whether the node behind a port of the unresponsive ones is kept from before though it does not
  * answer. */
-static bool is_kept_silent(const struct sm *s, const struct fab_fabric *now,
-                           const struct fab_unresponsive *place)
+static bool is_kept_unresponsive(const struct sm *s, const struct fab_fabric *now,
+                                 const struct fab_unresponsive *place)
 {
     const struct fab_fabric *was = s->model.fabric;
     uint32_t near = fab_fabric_node_by_guid(was, place->near_guid);
@@ -57,11 +57,11 @@ static bool is_kept_silent(const struct sm *s, const struct fab_fabric *now,
 
 /* A targeted sweep met a known node that does not answer although its neighbours report the links
  * to it as up: the node hangs, and only a heavy sweep tells what the fabric is without it. */
-static bool look_wider(struct sm *s, const struct fab_fabric *now)
+static bool needs_heavy_sweep(struct sm *s, const struct fab_fabric *now)
 {
     uint32_t count, i = 0;
     const struct fab_unresponsive *silent = fab_discover_unresponsive(s->sweep->discover, &count);
-    while (i < count && !is_kept_silent(s, now, &silent[i]))
+    while (i < count && !is_kept_unresponsive(s, now, &silent[i]))
         i++;
     if (i == count)
         return false;
@@ -75,7 +75,7 @@ static bool dismiss(struct sm *s, const struct fab_fabric *now)
     if (!s->run.round->scoped)
         return false;
     if (!is_implausible(s, now))
-        return look_wider(s, now);
+        return needs_heavy_sweep(s, now);
     log_notice("sm", "the targeted sweep contradicts what was known; a heavy sweep follows");
     sm_request_heavy(s);
     return true;

@@ -12,7 +12,7 @@
 #include "fabricd/sm/mcast/mcast.h"
 #include "fabricd/sm/sweep/state.h"
 
-struct look { /* all owned */
+struct step { /* all owned */
     struct fab_discover *discover;
     struct fab_fabric *base;
     uint64_t *suspects;
@@ -24,7 +24,7 @@ struct look { /* all owned */
     int status;
 };
 
-static void look_free(struct look *l)
+static void step_free(struct step *l)
 {
     fab_discover_free(l->discover);
     fab_fabric_unref(l->base);
@@ -37,7 +37,7 @@ static void look_free(struct look *l)
 
 static void drop(struct sm *s, void *ctx)
 {
-    struct look *l = ctx;
+    struct step *l = ctx;
     if (s && l->lent) {
         sm_model_take_back(&s->model, &l->model);
         sm_multicast_swept(s);
@@ -45,14 +45,14 @@ static void drop(struct sm *s, void *ctx)
         if (l->status == FAB_OK && !l->same)
             sm_model_take_target(&s->model, NULL);
     }
-    look_free(l);
+    step_free(l);
 }
 
 /* ---- preparing ------------------------------------------------------------------------------- */
 
 static void prepare(void *ctx)
 {
-    struct look *l = ctx;
+    struct step *l = ctx;
     const struct fab_discover_config config = {
         .base = l->base,
         .suspects = l->suspects,
@@ -64,7 +64,7 @@ static void prepare(void *ctx)
 
 /* What a sweep starts from: the known fabric and the suspects; what a background sweep found and
  * the nodes touched meanwhile; or nothing. */
-static int set_out(const struct sm *s, struct look *l)
+static int set_out(const struct sm *s, struct step *l)
 {
     const uint64_t *suspects = s->run.suspects.guid;
     l->suspect_count = s->run.suspects.count;
@@ -99,13 +99,13 @@ static int enter_prepare(struct sm *s)
     s->sweep->discover = NULL;
     if (is_found(s))
         return FAB_OK;
-    struct look *l = calloc(1, sizeof(*l));
+    struct step *l = calloc(1, sizeof(*l));
     if (!l)
         return FAB_E_NOMEM;
     l->m_key = s->policy.m_key;
     int r = set_out(s, l);
     if (r != FAB_OK) {
-        look_free(l);
+        step_free(l);
         return r;
     }
     return sm_phase_task_begin(s, &prepare_work, l);
@@ -113,13 +113,13 @@ static int enter_prepare(struct sm *s)
 
 static int leave_prepare(struct sm *s)
 {
-    struct look *l = sm_phase_task_take(s);
+    struct step *l = sm_phase_task_take(s);
     if (!l)
         return FAB_OK;
     int r = l->status;
     s->sweep->discover = l->discover;
     l->discover = NULL;
-    look_free(l);
+    step_free(l);
     return r;
 }
 
@@ -127,7 +127,7 @@ static int leave_prepare(struct sm *s)
 
 static void seal(void *ctx)
 {
-    struct look *l = ctx;
+    struct step *l = ctx;
     l->status = fab_discover_result(l->discover, &l->fabric);
 }
 
@@ -141,7 +141,7 @@ static int enter_seal(struct sm *s)
         s->sweep->background.fabric = NULL;
         return FAB_OK;
     }
-    struct look *l = calloc(1, sizeof(*l));
+    struct step *l = calloc(1, sizeof(*l));
     if (!l)
         return FAB_E_NOMEM;
     l->discover = s->sweep->discover;
@@ -152,7 +152,7 @@ static int enter_seal(struct sm *s)
 
 static int leave_seal(struct sm *s)
 {
-    struct look *l = sm_phase_task_take(s);
+    struct step *l = sm_phase_task_take(s);
     if (!l)
         return sm_sweep_judge(s);
     int r = l->status;
@@ -160,7 +160,7 @@ static int leave_seal(struct sm *s)
     l->discover = NULL;
     s->sweep->found = l->fabric;
     l->fabric = NULL;
-    look_free(l);
+    step_free(l);
     return r == FAB_OK ? sm_sweep_judge(s) : r;
 }
 
@@ -168,7 +168,7 @@ static int leave_seal(struct sm *s)
 
 static void adopt(void *ctx)
 {
-    struct look *l = ctx;
+    struct step *l = ctx;
     struct fab_fabric *fabric = l->fabric;
     l->fabric = NULL;
     l->status = sm_model_adopt(&l->model, fabric, &l->same);
@@ -193,7 +193,7 @@ static int note_unresponsive(struct sm *s)
 static int enter_adopt(struct sm *s)
 {
     static const struct sm_phase_work adopt_work = {adopt, drop};
-    struct look *l = calloc(1, sizeof(*l));
+    struct step *l = calloc(1, sizeof(*l));
     if (!l)
         return FAB_E_NOMEM;
     l->fabric = s->sweep->found;
@@ -205,7 +205,7 @@ static int enter_adopt(struct sm *s)
 
 static int leave_adopt(struct sm *s)
 {
-    struct look *l = sm_phase_task_take(s);
+    struct step *l = sm_phase_task_take(s);
     int r = l->status;
     sm_model_take_back(&s->model, &l->model);
     sm_multicast_swept(s);
@@ -213,7 +213,7 @@ static int leave_adopt(struct sm *s)
     s->run.same = l->same;
     if (r == FAB_OK && !l->same)
         sm_model_take_target(&s->model, NULL);
-    look_free(l);
+    step_free(l);
     if (r == FAB_OK)
         r = note_unresponsive(s);
     s->run.known_us = clock_now_us();

@@ -24,7 +24,7 @@ static bool listed(const struct fab_unresponsive *list, uint32_t count,
     return false;
 }
 
-static void tell(struct sm *s, const struct fab_unresponsive *place)
+static void emit(struct sm *s, const struct fab_unresponsive *place)
 {
     char name[SM_PLACE_LEN];
     sm_place_name(s->model.fabric, place->near_guid, place->near_port, name);
@@ -44,7 +44,7 @@ static bool was_suspect(const struct sm *s, uint64_t guid)
 }
 
 /* Whether the running sweep has asked there again. */
-static bool looked_at(const struct sm *s, const struct fab_unresponsive *place)
+static bool was_asked(const struct sm *s, const struct fab_unresponsive *place)
 {
     return was_suspect(s, place->near_guid) && (!place->guid || was_suspect(s, place->guid));
 }
@@ -63,13 +63,13 @@ int sm_unresponsive_update(struct sm *s, const struct fab_unresponsive *found, u
         list[n++] = found[i];
         if (!listed(s->model.unresponsive, s->model.unresponsive_count, &found[i]) &&
             told++ < SM_EVENTS_A_ROUND)
-            tell(s, &found[i]);
+            emit(s, &found[i]);
     }
     if (told > SM_EVENTS_A_ROUND)
         event_emit(s->in.bus, nodes_unresponsive, .subject = "fabric",
                    .ports = told - SM_EVENTS_A_ROUND);
     for (uint32_t i = 0; scoped && i < s->model.unresponsive_count; i++)
-        if (!looked_at(s, &s->model.unresponsive[i]) && !listed(list, n, &s->model.unresponsive[i]))
+        if (!was_asked(s, &s->model.unresponsive[i]) && !listed(list, n, &s->model.unresponsive[i]))
             list[n++] = s->model.unresponsive[i];
     free(s->model.unresponsive);
     s->model.unresponsive = list;
