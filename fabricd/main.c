@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabricd: arguments, wiring, service manager, and tear-down in reverse.
+ * fabricd: arguments, start-up of all parts, the service manager, and shutdown in reverse order.
  *
- *     config -> store -> bus -> transport (umad, or the embedded fabric) -> sm -> pm -> cc -> sa ->
+ * config -> store -> bus -> transport (umad or the simulated fabric) -> sm -> pm -> cc -> sa ->
  * rpc
  *
- * With --replay the transport is a recording, the loop is in virtual time, and nobody is served.
+ * With --replay the transport is a recording, the loop runs in virtual time, and no clients are
+ * served.
  *
- * struct daemon owns all of it. Whatever fails on the way up is told in one line, and what stands
- * is taken down again.
+ * struct daemon owns all parts. If one of them fails to start, one line says why, and the others
+ * are shut down again.
  */
 #include <errno.h>
 #include <signal.h>
@@ -42,7 +43,7 @@
 #define WHY_LEN 512
 #define SIM_FILE_MOST (512u << 20)
 #define SIM_SEED 1
-#define LETS_GO_S 5 /* for the port to let go of us; a driver, or a simulator, may hang */
+#define LETS_GO_S 5 /* limit for closing the port, since a driver or a simulator may hang */
 
 struct daemon {
     struct options options;
@@ -161,7 +162,7 @@ static void store_event(void *ctx, const struct event *e)
         store_put_event(ctx, e);
 }
 
-/* What `systemctl status` shows: the last thing worth telling of the whole. */
+/* The last important event, for `systemctl status`. */
 static void notify_event(void *ctx, const struct event *e)
 {
     static const enum event_id shown[] = {EVENT_sweep_done, EVENT_sm_standby, EVENT_sweep_failed,
@@ -227,7 +228,7 @@ static void note_restarts(const struct config *old, const struct config *now)
     note_restart(memcmp(&old->smp, &now->smp, sizeof(old->smp)) != 0, "smp");
 }
 
-/* Takes over what can change while we run; `now` gets the old policy to free. */
+/* Takes over settings that can change at run time; `now` gets the old policy to free. */
 static void apply(struct daemon *d, struct config *now)
 {
     struct fab_policy policy = d->config.policy;
@@ -451,8 +452,8 @@ static void give_up(int signo)
     _exit(EXIT_FAILURE);
 }
 
-/* What was to be written is written before anything is asked of the port, which has its time for
- * that, and once more for what its libraries do at exit. */
+/* Writes the store before the port is closed: closing may take the time limit, and libraries may
+ * take it once more at exit. */
 static void stop(struct daemon *d)
 {
     sd_notify(0, "STOPPING=1");
@@ -504,7 +505,8 @@ int main(int argc, char **argv)
     int status = options_read(&d.options, argc, argv);
     if (status >= 0)
         return status;
-    umask(077); /* the state is ours alone; rpc opens its sockets to their group by itself */
+    umask(077); /* files in the state directory are for this user only; rpc sets the group of its
+                   sockets itself */
     if ((d.options.replay && read_recording(&d, why) != FAB_OK) ||
         options_config(&d.options, &d.config, why, sizeof(why)) != FAB_OK) {
         fprintf(stderr, "fabricd: %s\n", why);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The command line: one row an option. What it says stands above the configuration file, which
- * stands above the defaults; a reload of the file keeps that order.
+ * The command line, as a table of options. Options override the configuration file, which
+ * overrides the defaults, also after a reload.
  */
 #include "fabricd/options.h"
 

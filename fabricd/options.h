@@ -12,7 +12,7 @@
 
 struct options {
     const char *config_file; /* NULL: defaults only */
-    const char *sim_file;    /* NULL: hardware */
+    const char *sim_file;    /* NULL: a real port */
     const char *sim_at;      /* NULL: the first adapter */
     const char *umad;        /* NULL: as the config says; "": the first port */
     const char *record;      /* file, or NULL */
@@ -27,11 +27,11 @@ struct options {
     bool has_log_level;
     enum log_level log_level;
 };
-/* Reads the arguments. Returns -1 to go on, else the exit status (--help, --version, mistakes,
- * which are told on stderr). Strings are argv's. */
+/* Reads the arguments. Returns -1 to go on, else the exit status (after --help, --version or an
+ * error, which is reported on stderr). Strings point into argv. */
 int options_read(struct options *o, int argc, char **argv);
-/* The configuration these options ask for: defaults, the file, then the options. why[] holds a
- * sentence on failure. */
+/* Makes the configuration: defaults, then the file, then the options. Errors as config_load;
+ * why[] holds a sentence. */
 int options_config(const struct options *o, struct config *ret, char *why, size_t why_len);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A run depends on more than the MADs that come in: on the leases of addresses, on the ports that
- * an operator disabled, on the settings. They are put into the recording when it begins, and into
- * a store in a folder of its own when it is replayed, so that a recording is all that a replay
- * needs. (What operators ask for over RPC while it runs, and settings that are read again, are not
- * recorded: what follows from them shows up as differences.)
+ * A run depends not only on incoming MADs but also on address leases, on ports that an operator
+ * disabled, and on the settings. These are written to the recording when it begins, and on
+ * replay into a store in a temporary directory, so that a recording is all that a replay needs.
+ * Commands over the RPC and reloads of the settings are not recorded; their effects show up as
+ * differences.
  */
 #include "fabricd/recording.h"
 
@@ -60,7 +60,7 @@ int recording_tell_state(struct transport *recorder, struct store *store, const 
 
 /* ---- reading ---- */
 
-/* Its entries before the first MAD. */
+/* Reads the entries before the first MAD. */
 struct state {
     struct fab_base_reader at;
     uint8_t mad[FAB_MAD_SIZE];
@@ -178,7 +178,8 @@ int recording_restore(const struct recording *r, struct store *store)
         if (e->kind == FAB_RECORDING_DISABLED)
             store_put_disabled(store, e->guid, e->small, true);
     }
-    if (count) { /* it was no new store, so hosts had been asked to register */
+    if (count) { /* the recorded run did not begin with a new store, so hosts had been asked to
+                    register */
         store_put_leases(store, leases, count);
         store_put_asked(store);
     }

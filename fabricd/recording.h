@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Runs that are recorded, and runs of a recording: what main.c does for --record and --replay. */
+/* Recording and replay of runs: what main.c does for --record and --replay. */
 #ifndef FABRICD_RECORDING_H
 #define FABRICD_RECORDING_H
 

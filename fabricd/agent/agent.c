@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The agent moves MADs between a session (libfabmgr/mads: who asked what, windows, retries) and a
- * transport. It owns the session, one timer, and at most one MAD that the transport could not take
- * at the moment ("held"). It allocates nothing while it runs.
+ * The agent moves MADs between a session (libfabmgr/mads: requests, windows, retries) and a
+ * transport. It owns the session, one timer, and at most one MAD that the transport could not
+ * take yet (`held`). It allocates no memory while it runs.
  *
- * What came in as one batch goes into the session MAD by MAD, and only then is the session asked
- * once for what may go out. The timer is lazy: it is moved only when it would ring too late; when
- * it rings too early, it is set again to the deadline of that moment.
+ * All MADs of an incoming batch go into the session before the session is asked for its next
+ * requests. The timer is moved only if it would fire too late; if it fires too early it is set
+ * to the current deadline.
  */
 #include "fabricd/agent/agent.h"
 
@@ -16,7 +16,7 @@
 #include "fabricd/base/log.h"
 #include "libfabmgr/base/status.h"
 
-/* A transport that is full is tried again after this time, if nothing came in before. */
+/* A busy transport is tried again after this time unless something arrives earlier. */
 #define BUSY_RETRY_US 1000
 
 struct agent {
@@ -24,14 +24,14 @@ struct agent {
     struct transport *transport;
     struct fab_mads *mads;
     struct loop_timer *timer;
-    uint64_t timer_at; /* when it rings, if it is pending */
+    uint64_t timer_at; /* when it fires, if it is pending */
     agent_unsolicited *unsolicited;
     void *ctx;
-    uint8_t mgmt_class;       /* of general services, or 0: SMPs */
-    struct transport_mad out; /* the MAD under way to the transport */
-    bool held;                /* out waits: the transport was busy */
+    uint8_t mgmt_class;       /* class of general services; 0: SMPs */
+    struct transport_mad out; /* the next MAD for the transport */
+    bool held;                /* `out` is waiting because the transport was busy */
     bool pumping;
-    bool io_failed; /* said once until a send works again */
+    bool io_failed; /* logged once until a send succeeds */
 };
 
 static void arm_at(struct agent *a, uint64_t now, uint64_t at)
@@ -42,7 +42,7 @@ static void arm_at(struct agent *a, uint64_t now, uint64_t at)
     loop_timer_set(a->timer, at > now ? at - now : 0);
 }
 
-/* Gives a->out to the transport; false: keep it and stop sending. */
+/* Passes a->out to the transport; false: it could not be sent, stop sending. */
 static bool send_out(struct agent *a)
 {
     int r = transport_send(a->transport, &a->out);

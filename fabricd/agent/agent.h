@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An agent: a mads session bound to a transport, a queue pair and the loop's timers. */
+/* An agent: a MAD session (libfabmgr/mads) bound to a transport, a queue pair and the loop's
+ * timers. SMPs (directed route and LID routed, IBA 14.2) use QP0; general services (IBA chapter
+ * 16) use QP1. Timeouts and retries follow IBA 13.4.6. */
 #ifndef FABRICD_AGENT_AGENT_H
 #define FABRICD_AGENT_AGENT_H
 
@@ -8,20 +10,20 @@
 #include "libfabmgr/mads/mads.h"
 
 struct agent;
-/* Requests, traps and reports that are not answers to us. */
+/* Receives requests, traps and reports, which answer no request of ours. */
 typedef void agent_unsolicited(void *ctx, const struct transport_mad *mad);
 
 int agent_new(struct loop *l, struct transport *t, const struct fab_mads_config *config,
               agent_unsolicited *fn, void *ctx, struct agent **ret);
-/* Likewise for one class of general services, at QP1. */
+/* An agent for one class of general services, at QP1. NOMEM, LIMIT (too many classes). */
 int agent_new_class(struct loop *l, struct transport *t, uint8_t mgmt_class,
                     const struct fab_mads_config *config, agent_unsolicited *fn, void *ctx,
                     struct agent **ret);
 void agent_free(struct agent *a);
 struct fab_mads *agent_mads(struct agent *a);
-/* After submitting or setting a source: put on the wire what may go now. */
+/* Sends what the session allows; call it after submitting requests to the session. */
 void agent_pump(struct agent *a);
-/* An answer to a request that came in: bytes are sent as they are. */
+/* Sends an answer to a request; the bytes are sent unchanged. Errors as transport_send. */
 int agent_reply(struct agent *a, const struct transport_mad *to, const uint8_t mad[FAB_MAD_SIZE]);
 
 #endif

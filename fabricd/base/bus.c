@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The bus: a list of handlers that every event is handed to, in the order of their subscription.
+ * The bus hands every event to all subscribers, in the order of their subscription.
  *
- * A handler may publish in its turn. Such an event gets its number at once but waits until the
- * running one has reached every handler, so that all of them see events in rising order.
+ * A subscriber may publish an event itself. That event gets its number at once, but waits until
+ * all subscribers have got the current one, so that all of them see events in ascending order.
  */
 #include "fabricd/base/bus.h"
 
@@ -21,7 +21,7 @@ struct subscriber {
     void *ctx;
 };
 
-/* An event that waits, with all that it points to behind it in the same allocation. */
+/* An event that waits, followed by all that it points to in the same allocation. */
 struct waiting {
     STAILQ_ENTRY(waiting) next;
     struct event event;
@@ -75,7 +75,7 @@ static void ignore(void *ctx, const struct event *e)
     (void)ctx, (void)e;
 }
 
-/* The place stays, since an event may be on its way through the list. */
+/* The entry stays, because an event may be on its way through the list. */
 void bus_unsubscribe(struct bus *b, bus_handler *handler, void *ctx)
 {
     for (size_t i = 0; i < b->count; i++)
@@ -83,7 +83,7 @@ void bus_unsubscribe(struct bus *b, bus_handler *handler, void *ctx)
             b->subscribers[i] = (struct subscriber){ignore, NULL};
 }
 
-/* False: no memory; the caller hands it out at once instead. */
+/* False: out of memory; the caller then hands the event out at once. */
 static bool put_aside(struct bus *b, const struct event *e)
 {
     struct waiting *w = malloc(sizeof(*w) + event_room(e));
@@ -96,7 +96,7 @@ static bool put_aside(struct bus *b, const struct event *e)
 
 static void hand_out(struct bus *b, const struct event *e)
 {
-    size_t count = b->count; /* who subscribes meanwhile starts with the next */
+    size_t count = b->count; /* new subscribers start with the next event */
     for (size_t i = 0; i < count; i++)
         b->subscribers[i].handler(b->subscribers[i].ctx, e);
 }

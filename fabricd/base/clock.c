@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Time, asked from one place: nothing else of the daemon calls clock_gettime, so that a simulation
- * which needs virtual time has one door to stand in. It is the one mutable variable of the program
- * that belongs to nobody: whoever asks for the time need not know in which kind of time it runs.
+ * The clocks of the daemon. Only this file calls clock_gettime, so that a simulation can run in
+ * virtual time. The virtual time is a variable of the thread, because code that needs the time
+ * need not know which kind it is.
  */
 #include "fabricd/base/clock.h"
 
@@ -15,7 +15,7 @@ static _Thread_local uint64_t virtual_now; /* 0: real time */
 static int64_t microseconds(clockid_t clock)
 {
     struct timespec now = {0};
-    clock_gettime(clock, &now); /* cannot fail for the two clocks that are asked */
+    clock_gettime(clock, &now); /* cannot fail for these clocks */
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The log: one line a call, written with one write(2), so that lines of two threads never mix.
+ * The log: each call writes one line with a single write(2), so that lines of different threads
+ * do not mix.
  *
- * Under systemd (JOURNAL_STREAM names our stderr) a line starts with "<N>", the priority that
- * journald takes off it (sd-daemon(3)); else with the time in UTC. Then "subject: message".
+ * Under systemd (JOURNAL_STREAM names our stderr) a line starts with the priority "<N>", which
+ * journald removes (sd-daemon(3)); otherwise with the time in UTC. Then follows "subject:
+ * message".
  *
- * Names come from the wire: a node description is any 64 bytes that someone typed into a device.
- * They are shown as text and cannot act: control characters, bytes that are not UTF-8, and the
- * characters that reorder or break lines are written as \xNN.
+ * Names come from the fabric: a NodeDescription is any 64 bytes. To make them harmless, control
+ * characters, bytes that are not UTF-8, and characters that reorder or break lines are written
+ * as \xNN.
  *
- * `state` below is the one mutable static of the daemon: every room may log, and to hand a log to
- * every function would cost more than it explains. It is set once, before threads start.
+ * `state` below is mutable static data because every room may log, and passing a log to every
+ * function would cost more than it explains. It is set once, before threads start.
  */
 #include "fabricd/base/log.h"
 

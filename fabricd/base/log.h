@@ -17,12 +17,13 @@ enum log_level {
  * else a time stamp. */
 void log_init(enum log_level max);
 enum log_level log_level(void);
-/* subject: what it is about ("sm", "port leaf-1/12"); thread-safe, one line a call. */
+/* subject: what the line is about ("sm", "port leaf-1/12"). Thread-safe; one line per call. */
 void log_line(enum log_level level, const char *subject, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* Copies text without anything that acts on a terminal or ends a line: such bytes become \xNN.
- * log_line does it by itself; this is for other places that show names of the wire. Returns the
- * bytes in ret (always NUL-terminated, whole characters only); a longer text is cut. */
+/* Copies text with every byte that could control a terminal or end a line replaced by \xNN.
+ * log_line does this itself; other code that shows names from the fabric calls this function.
+ * Returns the number of bytes in ret, which is NUL-terminated; longer text is cut between
+ * characters. */
 size_t log_clean(const char *text, char *ret, size_t len);
 #define log_error(...) log_line(LOG_LEVEL_ERROR, __VA_ARGS__)
 #define log_warning(...) log_line(LOG_LEVEL_WARNING, __VA_ARGS__)

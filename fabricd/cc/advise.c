@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Advice: what is counted, what logs say and what was found in devices, held against what the
- * settings assume. Looked at once an interval of the counters; a kind of advice is told as an event
- * at most once an hour.
+ * Advice compares what counters, congestion logs and devices report with what the settings
+ * assume. It is computed once a counter interval. Each kind of advice is emitted as an event at
+ * most once an hour.
  */
 #include <stdlib.h>
 
@@ -50,7 +50,7 @@ unsigned cc_advise(const struct cc *cc, char ret[][FAB_CONGESTION_ADVICE_LEN])
     return advise(cc, ret, NULL);
 }
 
-/* The n-th text is of the n-th kind that is there. */
+/* text[n] belongs to the n-th bit that is set in kinds. */
 void cc_tell_advice(struct cc *cc, uint64_t now)
 {
     char text[FAB_CONGESTION_ADVICES][FAB_CONGESTION_ADVICE_LEN];

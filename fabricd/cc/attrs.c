@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a device shall have, attribute by attribute (A10.4.3.6 - A10.4.3.9). What was read is the
- * base: fields that are not ours (credit starvation, ports without a cable, entries beyond the
- * table's end) stay as they are, and what a device keeps of maps that only tell what a Set is about
- * does not count as a difference.
+ * Computes each congestion control attribute of a device (IBA A10.4.3.6 - A10.4.3.9).
+ *
+ * The attribute that was read is the base: fields that the manager does not set (credit
+ * starvation, ports without a link, table entries beyond the table's end) keep their values.
+ * Fields that only select what a Set addresses are not compared.
  */
 #include <string.h>
 
@@ -26,7 +27,8 @@ static const struct fab_congestion_adapter *adapter_of(const struct cc *cc,
     return &cc->settings.adapter[cc->settings.of_port[d->port]];
 }
 
-/* For the whole switch, which counts where a port has none of its own: that of ports to ends. */
+/* The values of the switch apply to ports without values of their own: use those of ports that
+ * lead to hosts. */
 static const struct fab_congestion_port *switch_wide(const struct cc *cc, const struct cc_device *d)
 {
     const struct fab_congestion_port *any = NULL;
@@ -77,7 +79,7 @@ static bool merge_ports(const struct cc *cc, const struct cc_device *d, uint8_t 
         if (s == NULL)
             continue;
         now.port[i].valid = 1;
-        now.port[i].control_type = 0; /* of congestion, not of credit starvation */
+        now.port[i].control_type = 0; /* congestion only, not credit starvation */
         now.port[i].threshold = s->threshold;
         now.port[i].packet_size = s->packet_size;
         now.port[i].marking_rate = s->marking_rate;
@@ -105,14 +107,14 @@ static bool merge_table(const struct cc *cc, const struct cc_device *d, uint8_t 
     return fab_wire_attr_diff(&fab_wire_attr_cc_table, &was, &now) != NULL;
 }
 
-/* An SL that is not controlled raises no index. */
+/* An SL without congestion control never increases the CCT index. */
 static bool merge_ca(const struct cc *cc, const struct cc_device *d, uint8_t *data)
 {
     const struct fab_congestion_adapter *a = adapter_of(cc, d);
     struct fab_cc_ca_setting was, now;
     (void)fab_wire_attr_unpack(&fab_wire_attr_cc_ca_setting, data, FAB_GS_DATA, &was);
     now = was;
-    now.port_control = 0; /* an index for each queue pair, not for each SL */
+    now.port_control = 0; /* per queue pair, not per SL */
     for (int sl = 0; sl < FAB_CONGESTION_SLS; sl++) {
         bool on = a->sls >> sl & 1;
         now.sl[sl].timer = on ? a->sl[sl].timer : 0;

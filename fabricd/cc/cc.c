@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Congestion control from outside: making it, its turns, and asking it. Settings are made in
- * compute.c, taken back in devices.c, and go into devices in program.c.
+ * The public functions of congestion control, and its timer. compute.c computes the settings,
+ * devices.c compares them with the known devices, and program.c writes them.
  *
- * A view is never held from turn to turn, since a repair would have to copy what readers hold. A
- * new one is looked at when all is quiet, and not before a while has gone since the last one.
+ * The timer never holds a view between two ticks, because a repair would have to copy what
+ * readers hold. A new view is used only when the subnet manager is idle, and at least
+ * COMPUTE_LEAST_US after the last computation.
  */
 #include "fabricd/cc/cc.h"
 
@@ -17,9 +18,9 @@
 
 #define TICK_BUSY_US 10000u
 #define TICK_IDLE_US 250000u
-#define COMPUTE_LEAST_US 1000000u /* between two computations */
+#define COMPUTE_LEAST_US 1000000u /* least time between two computations */
 #define OF_LATE_US UINT64_C(3600000000)
-#define SETTLE_US 3000000u /* while cables come and go nothing is computed */
+#define SETTLE_US 3000000u /* nothing is computed while links go up and down */
 
 static const char *const state_names[CC_STATES] = {"pending", "programmed", "unsupported",
                                                    "foreign-key", "failed"};
@@ -100,7 +101,7 @@ bool cc_applies(const struct cc *cc)
     .unsupported = count[CC_UNSUPPORTED], .foreign_key = count[CC_FOREIGN_KEY],                    \
     .failed = count[CC_FAILED]
 
-/* When nobody waits any more: what came of it, where that is news. */
+/* Emits the result once no device is pending, if it differs from the last one. */
 static void tell_outcome(struct cc *cc)
 {
     uint32_t count[CC_STATES] = {0}, troubled;
@@ -119,8 +120,8 @@ static void tell_outcome(struct cc *cc)
     cc->troubled = troubled;
 }
 
-/* A new view, once it has been there for a while: the first one, and what was made stale, at once.
- */
+/* Starts a computation for a new view after it has been published for a while; for the first
+ * view, and after cc_reload, at once. */
 static bool is_due(struct cc *cc, const struct fab_view *v, uint64_t now)
 {
     if (cc->seen != v->generation) {

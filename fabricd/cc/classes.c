@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How many may crowd one end in each traffic class: those that its rules let send. A class of which
- * a rule takes anybody, or that has no rule, is one of all ends. The default class, too, is one of
- * all: what a rule takes from it may still meet in it by other paths.
+ * The largest incast that each traffic class allows: the number of endports whose paths may
+ * belong to the class. If a rule of the class matches any endport, or the class has no rule,
+ * that is all endports. The default class counts all endports too, since a sender of another
+ * class may use it on other paths.
  */
 #include "fabricd/cc/compute.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/qos/qos.h"
 
-/* The groups whose members send in a class; 0: anybody. */
+/* The groups whose members send in a class; 0: any endport sends in it. */
 static uint64_t sending_groups(const struct fab_classes *c, uint8_t class)
 {
     uint64_t groups = 0;
@@ -22,7 +23,7 @@ static uint64_t sending_groups(const struct fab_classes *c, uint8_t class)
     return groups;
 }
 
-/* 0: all of them. */
+/* 0: all endports */
 static uint32_t senders(const struct fab_fabric *f, const struct fab_qos_matcher *m, uint8_t class)
 {
     uint64_t groups = sending_groups(m->classes, class);
@@ -45,7 +46,7 @@ void cc_note_classes(const struct fab_vls *vls, struct cc_work *w)
 int cc_class_fan_in(const struct cc_work *w, uint32_t ret[FAB_CONGESTION_SLS])
 {
     const struct fab_classes *c = w->policy.classes;
-    uint16_t open = 0; /* SLs that a class of all ends goes by */
+    uint16_t open = 0; /* SLs of classes that any endport may use */
     struct fab_qos_matcher m;
     for (int sl = 0; sl < FAB_CONGESTION_SLS; sl++)
         ret[sl] = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From a view to what devices shall have: computed on the worker, from copies of what little it
- * takes of the view beside the fabric, so that a fault meanwhile finds the tables unshared. It
- * stands behind what routing wants of the worker. What comes of it are settings, and for each
- * device a digest of what it shall have.
+ * Computes the settings of all devices for a view, as a worker task. The task copies the little
+ * that it needs of the view beside the fabric, so that a repair meanwhile need not copy the
+ * tables. Routing tasks go first. The result is the list of settings, and a digest of the wanted
+ * settings for each device.
  */
 #include "fabricd/cc/compute.h"
 
@@ -54,7 +54,7 @@ static int digest_all(struct cc_work *w)
     return FAB_OK;
 }
 
-/* Of all that a device shall have, and the key; never 0. */
+/* A digest of all wanted settings of a device and the CC_Key; never 0. */
 static uint64_t digest_device(const struct cc_work *w, const struct cc_wanted *d)
 {
     const uint16_t *of_port = w->settings.of_port + d->port;
@@ -69,7 +69,7 @@ static uint64_t digest_device(const struct cc_work *w, const struct cc_wanted *d
 
 /* ---- settings -------------------------------------------------------------------------------- */
 
-/* As far as devices told; malloc'd. */
+/* What devices reported about their tables; malloc'd. */
 static uint8_t *table_blocks(const struct cc_work *w)
 {
     const struct fab_fabric *f = w->fabric;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Computations begun and taken back, and the devices that they are for. A device is known by the
- * GUID of the port that owns its LID; what it shall have is remembered as a digest, so that a new
- * view of thousands of ports leads to requests only to the few devices for which it makes a
- * difference.
+ * Starts computations, takes their results, and keeps the list of devices. A device is
+ * identified by the GUID of the port that owns its LID. Of its wanted settings the list keeps a
+ * digest, so that a new view of thousands of ports causes requests only to the devices whose
+ * settings change.
  *
- * One computation is under way at a time. While it is, devices get what the last one said; what
- * they tell meanwhile that matters to it makes another one due. Whoever waits for settings is told
- * when it is over, and looks whether they are those that he wants.
+ * At most one computation runs. Meanwhile devices are programmed with the earlier result; if a
+ * device reports something that changes the computation, another one becomes due. Callers that
+ * wait for settings are called when the computation ends, and check whether the settings fit
+ * their view.
  */
 #include <stdlib.h>
 
@@ -38,8 +39,8 @@ static struct cc_device *device_of(struct cc *cc, uint64_t port_guid)
     return d;
 }
 
-/* What it shall have is other than before: it is looked at, however that went before, but not where
- * it cannot at all. */
+/* The wanted settings changed: the device is read again, whatever happened before, unless it
+ * does not support congestion control. */
 static void want(struct cc_device *d, uint64_t digest)
 {
     if (d->want == digest)
@@ -68,7 +69,8 @@ static int see_device(struct cc *cc, const struct cc_wanted *w)
     return FAB_OK;
 }
 
-/* Those that are away are forgotten: when they come back they may have been off. */
+/* Forgets devices that left the fabric: they may have been switched off, and come back without
+ * settings. */
 static void forget_devices(struct cc *cc)
 {
     for (uint32_t i = 0; i < cc->device_count;) {
@@ -81,7 +83,8 @@ static void forget_devices(struct cc *cc)
         free(d->log);
         *d = cc->devices[--cc->device_count];
         if (i < cc->device_count)
-            (void)fab_base_map_put(&cc->index, d->port_guid, i); /* it is there: needs no room */
+            (void)fab_base_map_put(&cc->index, d->port_guid,
+                                   i); /* the key exists, so this cannot fail */
     }
 }
 
@@ -114,7 +117,7 @@ static int take(struct cc *cc, struct cc_work *w)
     return FAB_OK;
 }
 
-/* Of those that wait, some of whom may begin to wait again. */
+/* Calls the callers that wait for settings; some of them may start to wait again. */
 static void tell_waiters(struct cc *cc)
 {
     struct cc_waiter *waiters = cc->waiters;
@@ -141,7 +144,7 @@ static void done(void *ctx)
         if (take(cc, w) != FAB_OK) {
             log_error("congestion", "no settings were computed: %s",
                       fab_base_status_text(w->status));
-            cc->generation = 0; /* devices may be those of another view */
+            cc->generation = 0; /* the list may belong to another view */
             cc->stale = true;
         }
     }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The congestion logs of devices: once an interval of the counters each device that takes part is
- * asked for its log, evenly over that time and a few at a time, only while nothing else goes on and
- * where devices are set at all. The latest reading of each is kept, if it says anything.
+ * Reads the congestion logs of devices (IBA annex A10). Once a counter interval, each device
+ * with settings is asked for its log, evenly spread over the interval, a few at a time, and only
+ * while the subnet manager is idle. The latest reading with entries is kept.
  *
- * Who says that it has no log, or does not answer three times, is not asked again before it comes
- * anew.
+ * A device that reports no log, or does not answer three times, is not asked again until it
+ * leaves the fabric and comes back.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,14 +15,15 @@
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/base/status.h"
 
-#define AT_LOG (FAB_CC_LOG_DATA - 24) /* in what follows the common header */
+#define AT_LOG (FAB_CC_LOG_DATA - 24) /* offset in the data behind the common MAD header */
 #define AT_KEY (FAB_CC_KEY - 24)
-#define TICK_DEVICES 4 /* that a tick is for, where all goes evenly */
+#define TICK_DEVICES 4 /* devices a tick, if they are spread evenly */
 #define TICK_MOST 8    /* requests a tick */
 #define WAITING_MOST 16
 #define TICK_LEAST_US 5000u
 #define TICK_MOST_US 1000000u
-#define OF_LATE_US UINT64_C(60000000) /* at least, and two readings */
+#define OF_LATE_US                                                                                 \
+    UINT64_C(60000000) /* the least age, beside two readings, after which an entry is dropped */
 
 static uint64_t interval_us(const struct cc *cc)
 {
@@ -31,7 +32,7 @@ static uint64_t interval_us(const struct cc *cc)
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-/* Of the first reading that says anything: where it is kept. */
+/* Allocates the log with the first reading that has entries. */
 static void keep(struct cc_device *d, const struct fab_congestion_log *log)
 {
     if (d->log == NULL && log->count == 0 && log->counter == 0)

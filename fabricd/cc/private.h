@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The inside of congestion control, shared by the files of this room only. */
+/* Internals of congestion control, for the files of this room only. */
 #ifndef FABRICD_CC_PRIVATE_H
 #define FABRICD_CC_PRIVATE_H
 
@@ -16,20 +16,21 @@
 
 struct cc_device { /* a switch, or a port of an adapter */
     uint64_t port_guid, node_guid;
-    uint64_t want;       /* digest of what it shall have; 0: nothing */
-    uint64_t stands;     /* digest of what it has; 0: not known */
-    uint64_t pass;       /* the computation that saw it last */
-    uint64_t due_us;     /* not before */
-    uint64_t changed_us; /* when it was found to be other than it was set; 0: never */
-    uint32_t port;       /* id in the fabric of the settings; of a switch: of its port 0 */
-    uint8_t ports;       /* of a switch */
+    uint64_t want;   /* digest of the wanted settings; 0: none */
+    uint64_t stands; /* digest of the settings that it has; 0: unknown */
+    uint64_t pass;   /* number of the last computation that included it */
+    uint64_t due_us; /* next try, not before */
+    uint64_t
+        changed_us; /* when it was last found with other settings than were written; 0: never */
+    uint32_t port;  /* port id in the fabric of the settings; of a switch, its port 0 */
+    uint8_t ports;  /* of a switch */
     uint16_t lid;
     uint8_t num; /* of the port; 0: a switch */
     uint8_t table_blocks;
     uint8_t state; /* enum cc_state */
     uint8_t tries;
     bool silent, busy;
-    bool no_log; /* it is not asked for its log any more */
+    bool no_log; /* its log is not read any more */
     uint8_t log_tries;
     uint64_t logged_us;             /* when its log was read last; 0: not yet */
     struct fab_congestion_log *log; /* owned; NULL: nothing was logged */
@@ -42,7 +43,7 @@ struct cc_logs {
     uint64_t reads, events;
 };
 
-/* What is done to a device, one request after the other. */
+/* The attributes that a job handles, in this order. */
 enum cc_step {
     CC_STEP_KEY,
     CC_STEP_INFO,
@@ -58,7 +59,7 @@ struct cc_job {
     uint8_t block; /* of that attribute */
     bool set;      /* the request under way is a Set */
     bool active;
-    bool parked; /* the request waits for quiet */
+    bool parked; /* the job waits until the subnet manager is idle */
     uint8_t gmp[FAB_GMP_DATA];
 };
 
@@ -75,55 +76,56 @@ struct cc {
     struct cc_device *devices;
     uint32_t device_count;
     size_t device_room;
-    uint32_t cursor;  /* device to be looked at next */
-    uint32_t waiting; /* devices of state WAITS */
+    uint32_t cursor;  /* next device to check */
+    uint32_t waiting; /* devices of state CC_PENDING */
     struct cc_job jobs[CC_JOBS];
     struct cc_logs logs;
     struct fab_congestion settings;
-    struct cc_work *work;      /* that is under way; NULL: none */
-    struct cc_waiter *waiters; /* for it to be over */
+    struct cc_work *work;      /* the running computation, or NULL */
+    struct cc_waiter *waiters; /* callers that wait for it to end */
     size_t waiter_count, waiter_room;
     uint64_t generation, pass, computed_us, compute_us;
-    uint64_t seen, seen_us; /* generation of the last view that was looked at, and since when */
+    uint64_t seen, seen_us; /* generation of the last view that was seen, and since when */
     bool stale;             /* compute again, though the view is the same */
     uint64_t reads, writes;
-    uint32_t written;  /* devices, since the last time that was told */
-    uint32_t troubled; /* devices, when that was told last */
-    uint64_t changed;  /* times that a device was found to be other than it was set */
-    uint64_t advised_us, told_us[FAB_CONGESTION_ADVICES]; /* looked at; told, by kind */
+    uint32_t written;  /* devices programmed since the last event */
+    uint32_t troubled; /* devices without settings at the last event */
+    uint64_t changed;  /* how often a device had other settings than were written */
+    uint64_t advised_us,
+        told_us[FAB_CONGESTION_ADVICES]; /* last computation of advice, and last event by kind */
 };
 
 /* ---- cc.c ---- */
 void cc_tick(void *ctx);
-bool cc_applies(const struct cc *cc); /* devices are set */
+bool cc_applies(const struct cc *cc); /* congestion.apply is set */
 
 /* ---- advise.c ---- */
-/* What does not fit is told as an event, if it is time to look. */
+/* Emits advice as events, once a counter interval. */
 void cc_tell_advice(struct cc *cc, uint64_t now);
 
 /* ---- devices.c ---- */
-/* Begins to compute settings for this view, if it is not under way. NOMEM. */
+/* Starts a computation of settings for this view unless it is running. NOMEM. */
 int cc_begin(struct cc *cc, const struct fab_view *v);
 void cc_devices_fini(struct cc *cc);
 
 /* ---- program.c ---- */
-/* Begins with some of the devices that are due, goes on with those that are parked. */
+/* Starts jobs for some devices that are due, and continues parked jobs. */
 void cc_program(struct cc *cc, uint64_t now);
-/* What is under way is dropped, readings of logs too. */
+/* Drops all jobs and log readings. */
 void cc_program_stop(struct cc *cc);
-/* Of a status: the class, the method or the attribute is not known there (IBA 13.4.7). */
+/* Whether a MAD status says that the device does not know the class, method or attribute (IBA
+ * 13.4.7). */
 bool cc_says_unknown(uint16_t status);
 
 /* ---- log.c ---- */
 void cc_log_tick(void *ctx);
-void cc_log_stop(struct cc *cc); /* the requests are gone */
+void cc_log_stop(struct cc *cc); /* call after the requests were cancelled */
 
 /* ---- attrs.c: what a device shall have, attribute by attribute ---- */
-/* Puts what shall stand into `data` (FAB_GS_DATA bytes), which holds what was read. True: that
- * changed it. */
+/* Changes `data` (FAB_GS_DATA bytes, as read) to the wanted attribute. True if that changed it. */
 bool cc_merge(const struct cc *cc, const struct cc_device *d, enum cc_step step, uint8_t block,
               uint8_t *data);
-/* Blocks of the attribute of that step. */
+/* How many blocks the attribute of that step has. */
 uint8_t cc_blocks(const struct cc *cc, const struct cc_device *d, enum cc_step step);
 
 #endif

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Devices get their settings (class 0x21, version 2, A10.4). A job takes one device from attribute
- * to attribute, with one request under way: it reads, and writes where that differs. A table is
- * written before the values that make use of it.
+ * Programs devices (management class 0x21, version 2, IBA A10.4). A job handles the attributes
+ * of one device in sequence, with one request in flight: it reads each attribute, and writes it
+ * if it differs. A congestion control table is written before the values that refer to it.
  *
- * The CC_Key of the settings goes with each request. A device without a key gets it and protects
- * itself by it; one with another key does not answer a Set, and is left alone. Who does not answer
- * at all, or says that it does not know the class, is listed; the silent ones are tried again a few
- * times, ever more rarely.
+ * Each request carries the configured CC_Key. A device without a key gets that key, which then
+ * protects it. A device with another key does not answer a Set, and is left alone. A device that
+ * does not answer, or does not know the class, is listed as unsupported; unresponsive ones are
+ * tried again a few times, at growing intervals.
  *
- * What stands is looked at again now and then: somebody else may have set it, or the device was
- * restarted. Then it is set again, and counted.
+ * Programmed devices are read again from time to time, because another program may have changed
+ * them or they may have restarted. They are then programmed again, and counted as changed.
  *
- * Between two requests a job waits while the subnet manager has something to do.
+ * Between two requests a job pauses while the subnet manager is busy.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -26,9 +26,9 @@
 #define AT_KEY (FAB_CC_KEY - 24) /* in what follows the common header */
 #define AT_ATTR (FAB_CC_DATA - 24)
 #define BEGIN_MOST 4    /* devices a tick */
-#define SCAN_MOST 4096u /* devices looked at a tick */
+#define SCAN_MOST 4096u /* devices checked a tick */
 #define RETRY_US 60000000u
-#define LOOK_INTERVALS 5 /* of the counters, until what stands is looked at again */
+#define LOOK_INTERVALS 5 /* counter intervals until a programmed device is read again */
 
 static const uint16_t attr_of_step[] = {
     [CC_STEP_KEY] = FAB_CC_KEY_INFO,          [CC_STEP_INFO] = FAB_CC_CONGESTION_INFO,
@@ -135,7 +135,7 @@ static void go_on(struct cc_job *j)
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-/* A device without a key gets ours. */
+/* Writes the configured CC_Key into a device without a key. */
 static void learn_key(struct cc_job *j, uint8_t *attr)
 {
     struct fab_cc_key_info info;
@@ -151,7 +151,7 @@ static void learn_key(struct cc_job *j, uint8_t *attr)
     }
 }
 
-/* A table that is shorter than was counted on makes other settings. */
+/* A table that is shorter than assumed changes the settings: compute again. */
 static void learn_ability(struct cc_job *j, const uint8_t *attr)
 {
     struct cc *cc = j->cc;
@@ -171,7 +171,7 @@ static void learn_ability(struct cc_job *j, const uint8_t *attr)
     }
 }
 
-/* attr: what the device has, which is what it was told if it was. */
+/* attr: what the device has, after a Set what it was set to. */
 static void learn_values(struct cc_job *j, uint8_t *attr)
 {
     struct cc_device *d = device_of(j);
@@ -195,8 +195,8 @@ bool cc_says_unknown(uint16_t status)
     return (status >> 2 & 7) >= 1 && (status >> 2 & 7) <= 3;
 }
 
-/* A switch may have no settings for single ports. A Set that is not answered was one with the wrong
- * key: the device did answer before. */
+/* A switch may not support settings of single ports. If a Set is not answered although the
+ * device answered before, its CC_Key differs. */
 static void fail(struct cc_job *j, const struct fab_mads_answer *a)
 {
     bool silent = a->status == FAB_E_TIMEOUT;
@@ -219,7 +219,7 @@ static void on_answer(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
         return;
     }
     if (j->set && device_of(j)->stands != 1) {
-        device_of(j)->stands = 1; /* no digest: it is counted once */
+        device_of(j)->stands = 1; /* forget the digest, so that the change is counted once */
         cc->written++;
     }
     cc->writes += j->set;

@@ -66,8 +66,9 @@ static void reroutes(struct fab_text *to, const struct sm_reroute_times *t)
 {
     const struct times times = {sm_reroute_bounds_us, t->within, SM_REROUTE_BOUNDS, t->count,
                                 t->sum_us};
-    histogram(to, "reroute_seconds", &times,
-              "From the trap, or from the start, to the last table write acknowledged.");
+    histogram(
+        to, "reroute_seconds", &times,
+        "Time from the trap (or the start of the work) to the last acknowledged table write.");
 }
 
 static void turns(struct fab_text *to, const struct loop_iterations *t)
@@ -75,8 +76,9 @@ static void turns(struct fab_text *to, const struct loop_iterations *t)
     const struct times times = {loop_iteration_bounds_us, t->within, LOOP_ITERATION_BOUNDS,
                                 t->count, t->sum_us};
     histogram(to, "loop_turn_seconds", &times,
-              "Processor time between two waits for events: so long does an answer wait.");
-    family(to, "loop_longest_seconds", "gauge", "The longest that one thing held the loop.");
+              "Processor time of one iteration of the event loop; requests wait that long.");
+    family(to, "loop_longest_seconds", "gauge",
+           "Longest processor time of one kind of work in the event loop.");
     for (uint32_t i = 0; i < t->names; i++)
         fab_base_text_addf(to, "fabricd_loop_longest_seconds{what=\"%s\"} %.6f\n", t->held[i].what,
                            (double)t->held[i].longest_us / 1e6);
@@ -84,24 +86,27 @@ static void turns(struct fab_text *to, const struct loop_iterations *t)
 
 static void management(struct fab_text *to, const struct sm_status *s)
 {
-    counter(to, "smps_sent", s->smps_sent, "Management packets sent, retries included.");
-    counter(to, "smps_retried", s->smps_retried, "Management packets sent again.");
-    counter(to, "smps_timed_out", s->smps_timed_out, "Requests that were given up.");
-    gauge(to, "smps_in_flight", s->in_flight, "Requests without an answer yet.");
-    gauge(to, "smps_window", s->window, "Most requests in flight just now.");
+    counter(to, "smps_sent", s->smps_sent, "Management packets (SMPs) sent, retries included.");
+    counter(to, "smps_retried", s->smps_retried, "SMPs that were sent again.");
+    counter(to, "smps_timed_out", s->smps_timed_out,
+            "SMP requests that got no answer after all retries.");
+    gauge(to, "smps_in_flight", s->in_flight, "SMP requests in flight.");
+    gauge(to, "smps_window", s->window, "Current limit of SMP requests in flight.");
 }
 
 static void manager(struct fab_text *to, const struct sm_status *s)
 {
     family(to, "build", "info", "The version of fabricd.");
     fab_base_text_addf(to, "fabricd_build_info{version=\"%s\"} 1\n", fab_base_version());
-    seconds(to, "uptime_seconds", s->uptime_us, "Since the manager was started.");
+    seconds(to, "uptime_seconds", s->uptime_us, "Time since the manager started.");
     gauge(to, "master", s->role == FAB_SM_MASTER, "1: this subnet manager is master.");
-    gauge(to, "alarm", s->alarm[0] != '\0', "1: new tables were refused, the old ones stay.");
-    gauge(to, "generation", s->generation, "Of the published view; 0: none yet.");
+    gauge(to, "alarm", s->alarm[0] != '\0',
+          "1: new tables failed their proof or no engine supports the topology; the earlier tables "
+          "stay active.");
+    gauge(to, "generation", s->generation, "Generation of the published view; 0: none yet.");
     gauge(to, "unresponsive_ports", s->silent, "Ports behind which no device answers.");
-    counter(to, "sweeps", s->sweeps, "Full sweeps.");
-    seconds(to, "last_sweep_seconds", s->last_sweep_us, "Duration of the last full sweep.");
+    counter(to, "sweeps", s->sweeps, "Heavy sweeps.");
+    seconds(to, "last_sweep_seconds", s->last_sweep_us, "Duration of the last heavy sweep.");
     seconds(to, "last_reroute_seconds", s->last_reroute_us, "Duration of the last reroute.");
 }
 
@@ -111,16 +116,17 @@ static void fabric(struct fab_text *to, const struct sm_status *s, const struct 
     gauge(to, "switches", f ? f->switch_count : 0, "Switches in the fabric.");
     gauge(to, "other_nodes", f ? f->node_count - f->switch_count : 0, "Adapters and routers.");
     gauge(to, "endports", c->ends, "Ports of adapters and routers that are up.");
-    gauge(to, "links", f ? f->link_count : 0, "Cables in service.");
-    gauge(to, "links_active", c->active_links, "Cables of which both ends are Active.");
+    gauge(to, "links", f ? f->link_count : 0, "Links in service.");
+    gauge(to, "links_active", c->active_links, "Links with both ports in state Active.");
     gauge(to, "links_held_down", s->links_held,
           "Links excluded from the routes because they flap.");
-    gauge(to, "links_isolated", s->links_isolated, "Cables that were isolated.");
-    counter(to, "links_lost", s->links_lost, "Cables that went down, or out of reach.");
-    counter(to, "links_gained", s->links_gained, "Cables that came up, or into reach.");
+    gauge(to, "links_isolated", s->links_isolated, "Isolated links.");
+    counter(to, "links_lost", s->links_lost,
+            "Links that went down or could not be reached any more.");
+    counter(to, "links_gained", s->links_gained, "Links that came up or could be reached again.");
 }
 
-/* Label values, with what may not stand in them as it is. */
+/* A label; quotes and backslashes in its value are escaped. */
 static void add_label(struct fab_text *to, const char *name, const char *value)
 {
     fab_base_text_addf(to, "%s=\"", name);
@@ -147,20 +153,20 @@ static void port_errors(struct fab_text *to, const struct pm_link_end *e)
     }
 }
 
-/* Rows only of ports that are watched, which are bounded. */
+/* Only links with recent errors have rows, so that their number is bounded. */
 static void errors(struct fab_text *to, const struct pm *pm)
 {
     struct pm_status s;
     pm_get_status(pm, &s);
-    counter(to, "counter_reads", s.reads, "Readings of the error counters of a port.");
-    counter(to, "counter_reads_failed", s.failed, "Readings without a good answer.");
+    counter(to, "counter_reads", s.reads, "Reads of the error counters of a port.");
+    counter(to, "counter_reads_failed", s.failed, "Reads that failed.");
     gauge(to, "links_unhealthy", s.sick, "Links with an error counter above its threshold.");
     struct pm_link *link = calloc(s.watched + 1u, sizeof(*link));
     if (!link)
         return;
     pm_links(pm, link, s.watched);
     family(to, "port_errors", "counter",
-           "Rises of error counters since the cable is watched; cables of late only.");
+           "Increases of error counters; only links whose counters rose recently.");
     for (uint32_t i = 0; i < s.watched; i++) {
         port_errors(to, &link[i].end[0]);
         port_errors(to, &link[i].end[1]);
@@ -171,15 +177,16 @@ static void errors(struct fab_text *to, const struct pm *pm)
 static void multicast(struct fab_text *to, const struct sm_multicast_status *m)
 {
     gauge(to, "multicast_groups", m->groups, "Multicast groups.");
-    gauge(to, "multicast_members", m->members, "Memberships in them.");
+    gauge(to, "multicast_members", m->members, "Members of multicast groups.");
     gauge(to, "multicast_lids", m->mlids, "Multicast LIDs in use.");
     gauge(to, "multicast_lids_max", m->room,
-          "Multicast LIDs that the smallest table has room for.");
-    gauge(to, "multicast_absent", m->absent, "Ports that are members, and not there.");
+          "Multicast LIDs for which the smallest forwarding table has entries.");
+    gauge(to, "multicast_absent", m->absent, "Members whose port is not in the fabric.");
     gauge(to, "multicast_unresponsive", m->silent,
           "Switches that did not accept their multicast tables.");
-    gauge(to, "multicast_pending", m->pending, "1: tables are being written, or will be.");
-    counter(to, "multicast_writes", m->writes, "Blocks of multicast tables that were written.");
+    gauge(to, "multicast_pending", m->pending,
+          "1: multicast tables are being written or wait to be.");
+    counter(to, "multicast_writes", m->writes, "Blocks of multicast forwarding tables written.");
 }
 
 static void congestion(struct fab_text *to, const struct pm *pm, const struct cc *cc)
@@ -188,14 +195,14 @@ static void congestion(struct fab_text *to, const struct pm *pm, const struct cc
     struct cc_status s;
     cc_get_status(cc, &s);
     pm_congestion_seen(pm, &seen);
-    family(to, "congestion_devices", "gauge", "Devices by what they are to congestion control.");
+    family(to, "congestion_devices", "gauge", "Devices by their state in congestion control.");
     for (int i = 0; i < CC_STATES; i++)
         fab_base_text_addf(to, "fabricd_congestion_devices{state=\"%s\"} %u\n",
                            cc_state_name((enum cc_state)i), s.devices[i]);
-    counter(to, "congestion_writes", s.writes, "Settings written into devices.");
-    counter(to, "congestion_log_events", s.log_events, "Events that congestion logs told of.");
+    counter(to, "congestion_writes", s.writes, "Congestion settings written into devices.");
+    counter(to, "congestion_log_events", s.log_events, "Events found in congestion logs.");
     counter(to, "congestion_changed", s.changed,
-            "Times that a device had other settings than it was given.");
+            "How often a device had other settings than the manager wrote.");
     gauge(to, "congestion_endports_marked", seen.congested_endports,
           "Endports that receive marked packets (FECN).");
     gauge(to, "congestion_endports_throttled", seen.slowed,
@@ -213,15 +220,17 @@ static void administration(struct fab_text *to, const struct sa *sa)
     sa_get_stats(sa, &s);
     counter(to, "sa_requests", s.requests, "Requests to the subnet administrator.");
     counter(to, "sa_refused", s.refused, "Answers with an error status, BUSY among them.");
-    counter(to, "sa_busy", s.busy, "Answers that said to come again.");
-    counter(to, "sa_dropped", s.dropped, "Requests that were not answered.");
-    gauge(to, "sa_services", sa_services(sa)->count, "Services that hosts registered.");
-    gauge(to, "sa_subscriptions", sa_subscriptions(sa)->count, "Subscriptions to reports.");
-    counter(to, "sa_notices", s.notices, "Notices to be reported.");
-    counter(to, "sa_reports", s.reports, "Reports sent, again too.");
+    counter(to, "sa_busy", s.busy, "Answers with status BUSY.");
+    counter(to, "sa_dropped", s.dropped, "Requests dropped without an answer.");
+    gauge(to, "sa_services", sa_services(sa)->count, "Registered services.");
+    gauge(to, "sa_subscriptions", sa_subscriptions(sa)->count, "Subscriptions to notices.");
+    counter(to, "sa_notices", s.notices, "Notices that had to be reported.");
+    counter(to, "sa_reports", s.reports, "Reports sent, repetitions included.");
     counter(to, "sa_reports_answered", s.reports_answered, "Reports that were answered.");
-    counter(to, "sa_reports_lost", s.reports_lost, "Notices that a slow subscriber missed.");
-    counter(to, "sa_subscriptions_ended", s.subscribers_gone, "Subscriptions that were dropped.");
+    counter(to, "sa_reports_lost", s.reports_lost,
+            "Notices that a subscriber missed because it was too slow.");
+    counter(to, "sa_subscriptions_ended", s.subscribers_gone,
+            "Subscriptions that the manager ended.");
 }
 
 /* Whether an earlier row has the type and severity of row i, which then counts for both. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Alias GUIDs (IBA 15.2.5.18): a host asks for names of its virtual functions by Set
- * (GUIDInfoRecord) of a block, for those places that the ComponentMask names; 0 asks us to choose.
- * The answer has the block as it stands, in which a name that somebody else has is not. They are
- * kept in the store, and written to the port: at once, again while that fails, and when a port that
- * was away is back, for what it held may be gone.
+ * Alias GUIDs (IBA 15.2.5.18). A host asks for alias GUIDs of its virtual functions by a Set of
+ * one block of GUIDInfoRecord; the ComponentMask selects the entries, and the value 0 asks the
+ * manager to choose. The answer holds the resulting block, without GUIDs that another port has.
+ * Alias GUIDs are kept in the store and written to the port: at once, again after a failed
+ * write, and when the port comes back, because it may have lost them.
  *
- * A port's names are changed from its own node, or by who knows our SM_Key.
+ * Only the port's own node, or a host that gives the SM_Key, may change them.
  */
 #include <stddef.h>
 #include <stdlib.h>
@@ -17,10 +17,13 @@
 #include "fabricd/store/store.h"
 #include "libfabmgr/base/status.h"
 
-#define LOOK_US 1000000 /* for ports that are back, and for writes that failed */
+#define LOOK_US 1000000 /* how often ports that came back, and failed writes, are handled */
 #define UNDER_WAY 32    /* writes */
 
-enum { FIRST_GUID = 4 }; /* its component; LID, BlockNum and two reserved fields are before it */
+enum {
+    FIRST_GUID = 4
+}; /* bit of the first GUID in the ComponentMask: LID, BlockNum and two reserved fields come first
+    */
 
 /* ---- writing ----------------------------------------------------------------------------------
  */
@@ -44,7 +47,7 @@ static void write_block(struct sa *s, const struct fab_view *v, uint32_t row)
     uint32_t port = fab_fabric_port_by_guid(v->fabric, b->port_guid);
     struct fab_guid_block block;
     if (port == FAB_NONE || v->target->lids.base[port] == 0) {
-        b->dirty = true; /* when it is back */
+        b->dirty = true; /* write its blocks when it comes back */
         return;
     }
     if (!b->dirty || s->aliases_written >= UNDER_WAY)
@@ -105,9 +108,9 @@ struct change {
     struct sa *s;
     const struct fab_view *v;
     struct fab_wire_guid_info_record record;
-    uint32_t port, first, end; /* the block's places: first..end-1 */
+    uint32_t port, first, end; /* entries of the block: first to end - 1 */
     uint64_t own;              /* the port's GUID */
-    uint8_t places;            /* bit i: first + i is meant */
+    uint8_t places;            /* bit i: entry first + i is selected */
 };
 
 static bool is_owner(const struct fab_view *v, uint32_t from, uint32_t port)
@@ -155,7 +158,8 @@ static uint64_t guid_at(const struct change *c, uint32_t place)
     return b != NULL ? b->guid[place % FAB_SA_ALIAS_BLOCK] : 0;
 }
 
-/* guid 0: nothing. A name that is somebody's leaves the place as it was. NOMEM. */
+/* Sets an entry (guid 0: clears it). If another port has that GUID the entry stays as it is.
+ * NOMEM. */
 static int put(const struct change *c, uint32_t place, uint64_t guid)
 {
     uint64_t old = guid_at(c, place);
@@ -171,7 +175,7 @@ static int put(const struct change *c, uint32_t place, uint64_t guid)
     return FAB_OK;
 }
 
-/* A name by which a port is a member of a multicast group stays. */
+/* An alias GUID by which the port is a member of a multicast group cannot be removed. */
 static uint16_t may_rename(const struct change *c, bool set)
 {
     const struct fab_mcast_groups *groups = sm_mgroups(c->s->in.sm);
@@ -189,7 +193,7 @@ static uint16_t may_rename(const struct change *c, bool set)
     return status;
 }
 
-/* What is wanted at a place: what is asked for, or what is there, or something new. */
+/* The GUID for an entry: the requested one, else the present one, else a new one. */
 static uint64_t wanted_at(const struct change *c, uint32_t place)
 {
     uint64_t guid = c->record.table.guid[place % FAB_SA_ALIAS_BLOCK];

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What there is to report (IBA 14.4.10-12, 14.2.5.1): ends that came into the fabric (notice 64) or
- * left it (65), from the difference of what is published to what was before; multicast groups that
- * were made (66) or went (67); and what devices said, with who said it.
+ * Detects what is to be reported (IBA 14.4.10-12, 14.2.5.1): endports that came into service
+ * (notice 64) or went out of service (65), multicast groups that were created (66) or deleted
+ * (67), and notices that devices sent by trap.
  *
- * The ends that are in service are kept as a list by GUID: a view is not, as repairs would have to
- * copy it. Two lists are compared in one go, whatever happened.
+ * Endports in service are kept as a list sorted by GUID and compared with the list of the next
+ * view. The view itself is not kept, because a repair would have to copy it.
  *
- * A subscription of a port that has been away for long is dropped. It is not at once: who only
- * lost its link is asked to subscribe again when it comes back (ClientReregister), but who was
- * merely silent for a while is not.
+ * The subscription of a port that is out of the fabric for five minutes is dropped. It is not
+ * dropped at once, because a port that was only unresponsive for a while would not be asked to
+ * subscribe again: ClientReregister is set only for a port whose link came up.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@
 #define LOOK_EVERY_US 60000000
 #define LOOK_A_TURN 4096 /* subscriptions */
 #define FULL_MEMBER 0x8000
-#define REPEAT_US 200000 /* a device says the same again until it hears from us */
+#define REPEAT_US 200000 /* a device repeats a trap until it gets TrapRepress */
 
 enum { GID_IN_SERVICE = 64, GID_OUT_OF_SERVICE = 65, GROUP_MADE = 66, GROUP_GONE = 67 };
 
@@ -163,7 +163,7 @@ void sa_arrivals_group(void *ctx, const struct fab_wire_mc_member_record *group,
     struct fab_view *v = sm_view(s->in.sm);
     if (v != NULL && v->target != NULL && sa_is_master(s)) {
         struct fab_event_notice n = notice_of(v, made ? GROUP_MADE : GROUP_GONE, group->mgid);
-        n.key[n.keys++] = group->pkey | FULL_MEMBER; /* limited members may be in it, too */
+        n.key[n.keys++] = group->pkey | FULL_MEMBER; /* the group may have limited members too */
         sa_report(s, &n);
     }
     fab_view_unref(v);

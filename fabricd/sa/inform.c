@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * InformInfo (IBA 13.4.8.3): hosts subscribe to reports, and end that. InformInfoRecord
- * (15.2.5.12): who has subscribed to what.
+ * InformInfo (IBA 13.4.8.3): hosts subscribe to reports, and unsubscribe. InformInfoRecord
+ * (15.2.5.12) lists the subscriptions.
  *
- * The subscriber is the port that the request came from, and the queue pair is the one it came
- * from, whatever QPN says; to end a subscription QPN names the queue pair (0: this one). The ports
- * that it names must share a partition with it (o13-14.1.1). Notices 256-259 tell of keys: who asks
- * for one of them must know our SM_Key (C15-0.2-1.16), and who asks for all gets the others. An
- * answer with an error has Subscribe 0 (o13-13.1.1). QPNs of records are told to the trusted only.
+ * The subscriber is the port and queue pair that sent the request, whatever its QPN field says;
+ * in an unsubscribe request, QPN names the queue pair (0: the sender's). The subscriber must
+ * share a partition with the ports that it subscribes to (o13-14.1.1). Notices 256-259 disclose
+ * keys: a host must give the SM_Key to subscribe to one of them (C15-0.2-1.16), and a
+ * subscription to all notices does not include them. An answer with an error has Subscribe 0
+ * (o13-13.1.1). Records show QPNs only to requesters that gave the SM_Key.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,9 +19,11 @@
 #include "libfabmgr/base/status.h"
 
 #define ALL_LIDS 0xffff
-#define LIDS_MOST 4096 /* of a range in a fabric with partitions, each of which is looked at */
+#define LIDS_MOST                                                                                  \
+    4096 /* most LIDs of a range if there are partitions, since each LID is checked                \
+          */
 
-enum { AT_SUBSCRIBE = 23 }; /* byte of InformInfo */
+enum { AT_SUBSCRIBE = 23 }; /* offset in InformInfo */
 
 /* ---- who may subscribe -------------------------------------------------------------------------
  */

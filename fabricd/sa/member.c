@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MCMemberRecord (IBA 15.2.5.17): hosts join multicast groups (Set), leave them (Delete) and ask
- * for them. Here is who may: a port for itself, or for another one that it shares a partition with
- * (a proxy); the port must be in the partition of the group; memberships are changed by the port
- * itself, those by proxy by anyone in the group's partition (o15-0.1.2, o15-0.2.1). Who knows our
- * SM_Key may do all that for any port. A port may be a member also by its alias GUIDs, each of them
- * apart. What the components mean is libfabmgr/mcast's.
+ * MCMemberRecord (IBA 15.2.5.17): hosts join multicast groups (Set), leave them (Delete) and
+ * query them.
  *
- * In queries only trusted ones see ports and what they are; others see the groups of their
- * partitions, without (15.2.5.17).
+ * This file decides who may do that. A port may join itself, or another port with which it
+ * shares a partition (a proxy join); the port that joins must be in the partition of the group.
+ * A membership is changed by the port itself; a proxy membership by any port in the partition of
+ * the group (o15-0.1.2, o15-0.2.1). A requester that gives the SM_Key may change any membership.
+ * A port may also join by each of its alias GUIDs. libfabmgr/mcast interprets the components.
+ *
+ * Only requesters that gave the SM_Key see the ports and join states in queries; others see the
+ * groups of their partitions without them (15.2.5.17).
  */
 #include <string.h>
 
@@ -28,10 +30,11 @@ struct change {
     const struct fab_sa *sa;
     const struct fab_view *view;
     const struct fab_sa_request *req;
-    struct fab_wire_mc_member_record record; /* its PortGID with the subnet's prefix */
-    uint64_t prefix;                         /* that it came with */
-    uint32_t port;                           /* that joins or leaves; FAB_NONE: it is not there */
-    const struct fab_mcast_group *group;     /* or NULL */
+    struct fab_wire_mc_member_record
+        record;      /* the requester's PortGID with the prefix of the subnet */
+    uint64_t prefix; /* the PortGID of the request */
+    uint32_t port;   /* the port that joins or leaves; FAB_NONE: it is not in the fabric */
+    const struct fab_mcast_group *group; /* or NULL */
     const struct fab_mcast_member *member;
 };
 
@@ -68,7 +71,7 @@ static bool is_end(const struct fab_view *v, uint32_t port)
     return port != FAB_NONE && fab_fabric_port_has_lid(v->fabric, port);
 }
 
-/* What is a member already is changed by itself, or as a proxy by who is in the partition. */
+/* An existing member is changed by itself; a proxy membership by any port in the partition. */
 static bool may_modify(const struct change *c)
 {
     if (c->req->trusted || c->member == NULL)
@@ -144,9 +147,9 @@ uint16_t sa_member_delete(struct sa *s, const struct fab_sa_request *req,
 /* ---- queries -----------------------------------------------------------------------------------
  */
 
-struct place { /* of a list: what it was at last */
+struct place { /* of a query: the group of the last record */
     uint64_t mgid[2], guid;
-    uint64_t in_group; /* 1: at this member of it; 2: at its end */
+    uint64_t in_group; /* 1: at this member of the group; 2: past its members */
 };
 
 static bool sees(const struct fab_sa_query *q, const struct fab_mcast_group *group)
@@ -183,7 +186,7 @@ static bool next_member(const struct fab_sa_query *q, const struct fab_wire_mc_m
     return true;
 }
 
-/* To who is not trusted the group alone. */
+/* A requester without the SM_Key sees the group only. */
 static bool group_alone(const struct fab_sa_query *q, const struct fab_wire_mc_member_record *want,
                         const struct fab_mcast_group *group, struct fab_wire_mc_member_record *ret)
 {

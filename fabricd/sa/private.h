@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The agent's parts. For the files of this room. */
+/* Internals of the agent, for the files of this room only. */
 #ifndef FABRICD_SA_PRIVATE_H
 #define FABRICD_SA_PRIVATE_H
 
@@ -8,18 +8,19 @@
 #include "libfabmgr/mads/rmpp.h"
 #include "libfabmgr/sa/sa.h"
 
-#define SA_JOBS 256 /* tables under way, and not more than this many for one host: */
+#define SA_JOBS 256 /* tables in progress, and the most for one host: */
 #define SA_JOBS_EACH 8
-#define SA_TABLE_MOST (256u << 20) /* bytes, of all tables under way together */
+#define SA_TABLE_MOST (256u << 20) /* bytes of all tables in progress */
 #define SA_OUT 512                 /* answers that wait for the transport */
 
-/* A view, prepared; tables under way keep theirs when another is published. */
+/* A view, prepared for queries. A table in progress keeps its view when another one is
+ * published. */
 struct sa_view {
     struct fab_sa *sa;
     unsigned refs;
 };
 
-/* A table: first it is made, then it is sent. */
+/* A response of many records: first it is collected, then it is sent. */
 struct sa_job {
     struct sa_job *next;
     struct transport_mad request;
@@ -42,7 +43,7 @@ struct sa {
     struct fab_sa_source list[SA_LISTS];
     struct sa_registry *registry;  /* registry.h */
     struct fab_sa_aliases aliases; /* alias.c */
-    uint32_t aliases_written;      /* blocks under way */
+    uint32_t aliases_written;      /* writes in flight */
     struct loop_timer *alias_timer;
     struct sa_view *view; /* of the last request; NULL: none yet */
     uint64_t generation;
@@ -50,21 +51,21 @@ struct sa {
     struct sa_jobs making, sending;
     uint32_t job_count;
     size_t table_bytes;
-    uint16_t last_host; /* whose turn was last */
+    uint16_t last_host; /* LID of the host that was served last */
     struct loop_timer *work, *patience, *retry;
     struct transport_mad out[SA_OUT]; /* a ring */
     uint32_t out_first, out_count;
     struct sa_stats stats;
 };
 
-bool sa_is_master(const struct sa *s); /* just now */
+bool sa_is_master(const struct sa *s); /* whether this manager is master now */
 
 /* reply.c */
-void sa_put(struct sa *s, const struct transport_mad *out); /* as it is */
+void sa_put(struct sa *s, const struct transport_mad *out); /* queues a MAD without changing it */
 void sa_send(struct sa *s, const struct transport_mad *to, const uint8_t mad[FAB_MAD_SIZE]);
 void sa_send_len(struct sa *s, const struct transport_mad *to, const uint8_t *mad, size_t len);
 void sa_refuse(struct sa *s, const struct transport_mad *request, uint16_t status);
-void sa_flush(void *ctx); /* what waits for the transport */
+void sa_flush(void *ctx); /* sends the queued MADs */
 
 /* table.c */
 void sa_table_begin(struct sa *s, const struct transport_mad *request,
@@ -80,7 +81,7 @@ void sa_transfer_input(struct sa *s, const struct transport_mad *mad);
 void sa_transfer_tick(void *ctx);
 
 /* alias.c */
-int sa_alias_start(struct sa *s); /* with what the store has */
+int sa_alias_start(struct sa *s); /* loads from the store */
 void sa_alias_stop(struct sa *s);
 
 void sa_view_unref(struct sa_view *v); /* NULL is fine */

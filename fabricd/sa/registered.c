@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What hosts register, by attribute: who changes it, and who lists it. An attribute that nothing
- * can be registered of is refused as such.
+ * Registered attributes: for each one the functions that change it and list it. Sets and Deletes
+ * of other attributes are refused with the status for an unsupported attribute.
  */
 #include "fabricd/sa/registry.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The registry's life: it is read from the store when the agent starts, and kept over the change of
- * masters. And the promise of an answer: what it says is registered is in the database, so that no
- * crash takes it away. Answers wait for that, in order, for some tenths of a millisecond.
+ * The registry's life cycle: it is read from the store when the agent starts, and kept while
+ * another manager is master. An answer to a registration is sent only after the registration is
+ * committed to the database, so that no crash loses what a host was told. Answers are queued in
+ * order until then, for some tenths of a millisecond.
  */
 #include "fabricd/sa/registry.h"
 
@@ -14,7 +15,7 @@
 #include "libfabmgr/base/plural.h"
 #include "libfabmgr/base/status.h"
 
-#define LOOK_US 200 /* whether it is written */
+#define LOOK_US 200 /* how often to check whether records are committed */
 #define ABSENT_FIRST_US 60000000
 
 /* ---- answers that wait -------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Services and subscriptions, and the reports that go to subscribers. For the files of this room.
+ * Services, subscriptions, and reports to subscribers. For the files of this room only.
  */
 #ifndef FABRICD_SA_REGISTRY_H
 #define FABRICD_SA_REGISTRY_H
@@ -11,7 +11,7 @@
 
 #define SA_HELD 1024 /* answers that wait for the database */
 
-/* An end that is in service. */
+/* An endport in service. */
 struct sa_end {
     uint64_t guid;
     uint16_t key[FAB_NOTICE_KEYS]; /* the first of its P_Keys; 0: no more */
@@ -21,7 +21,7 @@ struct sa_ends {
     size_t count;
 };
 struct sa_held {
-    struct transport_mad to; /* as it came in, and the answer */
+    struct transport_mad to; /* the request, and its answer */
     uint8_t answer[FAB_MAD_SIZE];
     uint64_t mark; /* store_mark */
 };
@@ -29,13 +29,13 @@ struct sa_held {
 struct sa_registry {
     struct fab_services services;
     struct fab_subscriptions *subscriptions;
-    struct sa_ends ends; /* of the view that was looked at last */
-    bool knows_ends;     /* there was one */
-    uint32_t absent_at;  /* slot: of the walk over those whose port is away */
-    uint32_t told, gone; /* subscribers that went, since told_us: told, all */
+    struct sa_ends ends; /* endports of the last view */
+    bool knows_ends;     /* there was such a view */
+    uint32_t absent_at;  /* next slot to check for ports out of the fabric */
+    uint32_t told, gone; /* subscriptions that ended since told_us: reported one by one, and all */
     uint64_t told_us;
     struct fab_notice
-        last; /* that a device sent, and when: it may send it again before it hears us */
+        last; /* the last notice and its time: a device repeats a trap until it gets TrapRepress */
     uint64_t last_us;
     struct sa_held *held; /* [SA_HELD] a ring */
     uint32_t held_first, held_count;
@@ -43,10 +43,10 @@ struct sa_registry {
 };
 
 /* registry.c */
-int sa_registry_start(struct sa *s); /* with what the store has */
+int sa_registry_start(struct sa *s); /* loads from the store */
 void sa_registry_stop(struct sa *s);
-/* The answer to a request that registers something goes when that is in the database. BUSY, before
- * it is carried out: too many wait, or the database is behind. */
+/* The answer to a registration is sent when the registration is committed. BUSY, checked before
+ * the request is carried out: too many answers are waiting, or the database is behind. */
 int sa_keep_ready(struct sa *s);
 void sa_keep_answer(struct sa *s, const struct transport_mad *mad,
                     const uint8_t answer[FAB_MAD_SIZE]);
@@ -54,11 +54,11 @@ void sa_keep_answer(struct sa *s, const struct transport_mad *mad,
 /* service.c */
 int sa_services_load(struct sa *s);
 void sa_services_expire(void *ctx);
-void sa_services_arm(struct sa *s); /* the timer of the lease that ends first */
+void sa_services_arm(struct sa *s); /* sets the timer for the lease that ends first */
 
 /* inform.c */
 int sa_subscriptions_load(struct sa *s);
-/* It goes; why: the end of a sentence, or NULL where nothing is told. */
+/* Drops a subscription. why: the reason for the event; NULL: no event is emitted. */
 void sa_subscription_drop(struct sa *s, uint32_t slot, const char *why);
 
 /* report.c */

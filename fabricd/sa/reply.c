@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Answers on their way out. When the transport has no room they wait in a ring, in order; when that
- * is full, too, they are dropped, and whoever asked asks again.
+ * Outgoing answers. If the transport is busy they are queued in a ring, in order; if the ring is
+ * full they are dropped, and the requester asks again.
  */
 #include <string.h>
 

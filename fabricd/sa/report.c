@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reports to subscribers (IBA 13.4.11, 15.4.3): what libfabmgr/registry says is next goes out, a
- * piece a turn of the loop, to where the subscriber is by the view of the moment. Who has no
- * partition in common with what a notice is about does not hear of it (o13-17.1.1); a subscription
- * to ports by their LIDs or GID, of one of which that is so, ends (o13-17.1.2). Where the kernel
- * matches answers with what was sent it is told how long to wait; on a simulated port it is not, so
- * that those who do not answer leave no trace in its count of MADs under way.
+ * Reports to subscribers (IBA 13.4.11, 15.4.3). libfabmgr/registry decides which report is sent
+ * next; this file sends some in each iteration of the loop, to the LID that the subscriber has
+ * in the current view.
+ *
+ * A subscriber gets no report about a port with which it shares no partition (o13-17.1.1). If it
+ * subscribed to ports by LID range or GID, and shares no partition with one of them any more,
+ * the subscription ends (o13-17.1.2).
+ *
+ * On real adapters the kernel matches responses to reports and is told how long to wait. On a
+ * simulated port it is not told, so that subscribers that do not answer do not count as requests
+ * in flight.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -47,7 +52,7 @@ static bool shares(const struct fab_view *v, uint32_t port, const struct fab_eve
     return false;
 }
 
-/* It names ports: of those it must be able to hear. */
+/* The subscription names ports, and the subscriber must share a partition with each of them. */
 static bool names_ports(const struct fab_inform_info *info)
 {
     return info->gid[0] != 0 || info->gid[1] != 0 || info->lid_begin != ALL_LIDS;
@@ -69,7 +74,7 @@ static enum fab_report_verdict judge(void *ctx, const struct fab_subscription *x
 /* ---- sending -----------------------------------------------------------------------------------
  */
 
-/* The SL by which our port sends to another. */
+/* The SL of the path from the manager's port to another port. */
 static uint8_t sl_to(const struct fab_view *v, uint32_t port)
 {
     const struct fab_fabric *f = v->fabric;
@@ -91,7 +96,7 @@ static void send_report(struct sa *s, const struct fab_view *v, const struct fab
 {
     uint32_t port = port_of(v, x);
     if (port == FAB_NONE)
-        return; /* (left between two tries: the next one may find it) */
+        return; /* the port is away between two tries; the next try may find it */
     struct transport_mad out = {.addr = {.dlid = (uint16_t)v->target->lids.base[port],
                                          .sl = sl_to(v, port),
                                          .qpn = x->record.info.qpn,
@@ -104,7 +109,7 @@ static void send_report(struct sa *s, const struct fab_view *v, const struct fab
     sa_put(s, &out);
 }
 
-/* One turn. BUSY: there is more. */
+/* Sends some reports. BUSY: more are waiting. */
 static int send_some(struct sa *s, const struct fab_view *v)
 {
     struct fab_subscriptions *all = s->registry->subscriptions;
@@ -153,7 +158,7 @@ void sa_report(struct sa *s, const struct fab_event_notice *notice)
 /* ---- answers, and none -------------------------------------------------------------------------
  */
 
-/* Only from the port that it was sent to. */
+/* A response counts only if the port that got the report sent it. */
 void sa_report_answer(struct sa *s, const struct transport_mad *mad)
 {
     struct fab_subscriptions *all = s->registry->subscriptions;
@@ -186,7 +191,8 @@ void sa_report_tick(void *ctx)
     sa_report_work(s);
 }
 
-/* Where many go at once a few are told one by one, and then how many there were. */
+/* If many subscriptions end at once, the first ones are reported one by one, and then their
+ * number. */
 void sa_report_gone(struct sa *s, const struct fab_subscription *x, const char *why)
 {
     struct sa_registry *r = s->registry;

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Requests of hosts to the subnet administrator, IBA chapter 15.
+ * Requests of hosts to the subnet administrator (IBA chapter 15). A Get is answered at once from
+ * the published view (libfabmgr/sa). Responses of many records are collected in slices, the
+ * hosts taking turns (table.c), and then sent by RMPP (transfer.c). Sets and Deletes change what
+ * hosts register (registered.c).
  *
- *      Get                 answered at once, from the view that is published (libfabmgr/sa)
- *      tables              made a piece at a time, the hosts taking turns (table.c), then sent by
- *                          RMPP (transfer.c)
- *      Set, Delete         of what can be registered (registered.c)
- *
- * A sweep never holds an answer up: views are sealed, and the next one is taken when it is there.
- * Before the first there is BUSY. A manager that is not master says nothing, since who asks it asks
- * the wrong one; so it does when the SM_Key is neither 0 nor ours (15.2.1.1, C15-0.1.5).
+ * A sweep does not delay answers: they come from the latest published view, which does not
+ * change. Before the first view the status is BUSY. A manager that is not master does not
+ * answer, nor is a request answered whose SM_Key is neither 0 nor the configured one (15.2.1.1,
+ * C15-0.1.5).
  */
 #include "fabricd/sa/sa.h"
 
@@ -19,7 +18,7 @@
 #include "fabricd/sa/registry.h"
 #include "libfabmgr/base/status.h"
 
-#define GET_BUDGET 64 /* records that are looked at for a Get before it waits its turn */
+#define GET_BUDGET 64 /* records that a Get may examine before it is queued with the tables */
 
 enum { AT_METHOD = 3, AT_RMPP_TYPE = FAB_RMPP_AT + 1, AT_RMPP_FLAGS = FAB_RMPP_AT + 2 };
 
@@ -38,7 +37,7 @@ static void tell_managers(const struct sa *s, struct fab_sa *sa)
     (void)fab_sa_set_managers(sa, others, count < FAB_SA_MANAGERS ? count : FAB_SA_MANAGERS);
 }
 
-/* Prepares what was published since. */
+/* Prepares the published view for queries if it is a new one. */
 static void take_view(struct sa *s)
 {
     struct fab_view *published = sm_view(s->in.sm);
@@ -61,7 +60,7 @@ out:
     fab_view_unref(published);
 }
 
-/* It is taken again with the next request. */
+/* Releases the view; the next request takes it again. */
 static void let_go(void *ctx)
 {
     struct sa *s = ctx;
@@ -76,7 +75,7 @@ bool sa_is_master(const struct sa *s)
     return status.role == FAB_SM_MASTER;
 }
 
-/* Once a batch: who we are, and what stands. */
+/* Once a batch of MADs: whether this manager is master, and the current view. */
 static void look_around(struct sa *s)
 {
     s->master = sa_is_master(s);
@@ -99,7 +98,7 @@ static void get(struct sa *s, const struct transport_mad *mad, const struct fab_
     sa_send(s, mad, answer);
 }
 
-/* FAB_NONE: a LID that nobody has, or that someone has since the view was published. */
+/* FAB_NONE: no port has the LID in the published view. */
 static uint32_t port_of(const struct sa *s, uint16_t lid)
 {
     const struct fab_lids *lids = &fab_sa_view(s->view->sa)->target->lids;
@@ -137,7 +136,7 @@ static void take_request(struct sa *s, const struct transport_mad *mad)
         sa_refuse(s, mad, FAB_SMP_BAD_METHOD);
 }
 
-/* ACK, STOP and ABORT of a table that we send carry its method. */
+/* The requester's ACK, STOP and ABORT MADs carry the response method. */
 static bool is_response(const struct transport_mad *mad)
 {
     return (mad->bytes[AT_METHOD] & FAB_METHOD_RESPONSE) != 0;

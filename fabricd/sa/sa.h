@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The agent of subnet administration: requests of class 3 at QP1 come in, answers over the
- * published view go out, also while a sweep is under way. Loop thread only.
+ * The subnet administration agent (IBA chapter 15): answers requests of management class 3 at
+ * QP1 from the published view, also during a sweep. Loop thread only.
  */
 #ifndef FABRICD_SA_SA_H
 #define FABRICD_SA_SA_H
@@ -15,28 +15,29 @@
 struct sa;
 struct sa_input {
     struct loop *loop;
-    struct transport *transport; /* of the port itself: what a recorder writes down is the sm's */
+    struct transport *transport; /* the port's transport without the recorder, which records the
+                                    subnet manager's MADs only */
     struct sm *sm;
     struct bus *bus;
-    struct store *store; /* may be NULL: what is registered is not kept */
+    struct store *store; /* may be NULL: registrations are then lost at the end */
 };
 struct sa_stats { /* since the start */
     uint64_t requests;
-    uint64_t answered; /* well or badly */
+    uint64_t answered; /* with success or an error */
     uint64_t refused;  /* of them: with an error status */
-    uint64_t busy;     /* of them: told to come again */
-    uint64_t dropped;  /* not answered: malformed, of a wrong key, not for us, no room */
-    uint64_t tables;   /* answers that were tables, and their records */
+    uint64_t busy;     /* of them: with status BUSY */
+    uint64_t dropped;  /* not answered: malformed, wrong key, not for this manager, or no room */
+    uint64_t tables;   /* answers of many records, and those records */
     uint64_t records;
-    uint64_t notices; /* to be reported; and reports that were sent, again too, and answered */
+    uint64_t notices; /* notices to report; reports sent, repetitions included, and answered */
     uint64_t reports, reports_answered;
-    uint64_t reports_lost; /* notices that a subscriber missed as it was too far behind */
+    uint64_t reports_lost; /* notices that a subscriber missed because it was too slow */
     uint64_t subscribers_gone;
 };
 int sa_start(const struct sa_input *in, struct sa **ret); /* NOMEM, LIMIT */
 void sa_stop(struct sa *s);                               /* NULL is fine */
 void sa_get_stats(const struct sa *s, struct sa_stats *ret);
-/* What hosts registered; until the caller returns to the loop. */
+/* What hosts registered; valid until the caller returns to the loop. */
 const struct fab_services *sa_services(const struct sa *s);
 const struct fab_subscriptions *sa_subscriptions(const struct sa *s);
 

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ServiceRecord (IBA 15.2.5.14): hosts register services (Set), with a lease, take them back
- * (Delete), and ask for them.
+ * ServiceRecord (IBA 15.2.5.14): hosts register services with a lease (Set), withdraw them
+ * (Delete), and query them.
  *
- * Who registers must be in the partition of the service, and so must be the port of its ServiceGID.
- * A ServiceKey is told to the trusted only. A service that was registered with a key is changed and
- * taken back with that key; one without, by the port that registered it or by that of its
- * ServiceGID. Who knows our SM_Key may do all that. (OpenSM lets anybody do it.) Who asks sees the
- * services of its partitions.
+ * The requester and the port of the ServiceGID must be in the partition of the service. A
+ * service that was registered with a ServiceKey is changed or withdrawn only with that key; one
+ * without a key, only by the port that registered it or by the port of its ServiceGID. A
+ * requester that gives the SM_Key may change any service. (OpenSM lets every host do that.)
+ * Requesters see the services of their partitions; only those that gave the SM_Key see
+ * ServiceKeys.
  *
- * A service without ServiceP_Key is one of the default partition, one without ServiceLease ends
- * never; components that are not given are 0.
+ * A service without ServiceP_Key belongs to the default partition; one without ServiceLease does
+ * not expire. Other components that are not given are 0.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +29,7 @@
 #define SECOND_US 1000000
 #define ARM_MOST_US (3600ull * SECOND_US)
 
-/* Bytes of the record. */
+/* Offsets in the record. */
 enum { AT_PKEY = 24, AT_LEASE = 28, AT_KEY = 32, KEY_LEN = 16 };
 
 static uint64_t component(const char *name)
@@ -50,8 +51,8 @@ struct change {
     const struct fab_sa_request *req;
     struct fab_service service;
     struct fab_wire_service_record record;
-    const struct fab_service *old; /* of the same key, or NULL */
-    uint64_t from;                 /* GUID of the port that asks */
+    const struct fab_service *old; /* the service with the same key, or NULL */
+    uint64_t from;                 /* GUID of the requesting port */
 };
 
 static void read_service(const struct fab_sa_request *req, struct fab_service *x,
@@ -71,7 +72,7 @@ static void read_service(const struct fab_sa_request *req, struct fab_service *x
                                       .pkey = ret_record->pkey};
 }
 
-/* False: the port of the ServiceGID is not here, or not in the partition. */
+/* False: the port of the ServiceGID is not in the fabric, or not in the partition. */
 static bool is_served(const struct change *c)
 {
     uint16_t pkey = c->record.pkey;
@@ -224,7 +225,7 @@ static bool sees(const struct fab_sa_query *q, uint16_t pkey)
            fab_target_pkeys_has(&fab_sa_view(q->sa)->target->pkeys, q->asker, pkey);
 }
 
-/* With what is left of its lease. */
+/* Copies the record with the remaining time of its lease. */
 static void show(const struct fab_sa_query *q, const struct fab_service *x,
                  struct fab_wire_service_record *ret)
 {
@@ -250,7 +251,8 @@ bool sa_service_next(void *ctx, const struct fab_sa_query *q, uint64_t at[4], vo
     at[0] = x->key.id;
     at[1] = x->key.gid[0];
     at[2] = x->key.gid[1];
-    at[3] = x->key.pkey | UINT64_C(1) << 32; /* (one with zeros only is not the start) */
+    at[3] = x->key.pkey |
+            UINT64_C(1) << 32; /* a key of zeros at the start would mean "from the beginning" */
     show(q, x, ret_struct);
     return true;
 }

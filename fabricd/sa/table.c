@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tables: made a slice at a time, so that nothing else waits for a long one, and the hosts that
- * asked take turns: the next slice is of the host with the next LID. A host has a few at a time and
- * all together have bounded memory; beyond there is BUSY. A Get that needs a long search comes
- * here, too.
+ * Responses of many records. They are collected in slices, so that a long one does not delay
+ * other work, and the hosts take turns: the next slice belongs to the host with the next LID.
+ * The number of responses per host and the memory of all of them are bounded; requests beyond
+ * that get BUSY. A Get that needs a long search is handled here too.
  *
- * A request that comes again while its table is under way is the same request.
+ * A request that is repeated while its response is being collected is ignored.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
-#define SLICE 4096 /* records that are looked at in one turn: a millisecond at most */
+#define SLICE 4096 /* records examined in one slice: at most a millisecond */
 
 enum { AT_TID = 8 };
 
@@ -110,7 +110,7 @@ void sa_table_begin(struct sa *s, const struct transport_mad *request,
 /* ---- making -----------------------------------------------------------------------------------
  */
 
-/* Room for one record more. BUSY: others have it all. */
+/* Makes room for one more record. BUSY: the memory of all tables is used up. */
 static int make_room(struct sa *s, struct sa_job *job, size_t need)
 {
     size_t room = job->room;
@@ -127,7 +127,7 @@ static int make_room(struct sa *s, struct sa_job *job, size_t need)
     return FAB_OK;
 }
 
-/* Where nobody does RMPP only the first MAD arrives: what is behind it need not be made. */
+/* Without RMPP only the first MAD arrives, so records beyond it are not collected. */
 static bool is_enough(const struct sa *s, const struct sa_job *job)
 {
     return job->query.method == FAB_METHOD_GET
@@ -135,7 +135,7 @@ static bool is_enough(const struct sa *s, const struct sa_job *job)
                : s->in.transport->rmpp == TRANSPORT_RMPP_NONE && job->len >= FAB_MAD_SIZE;
 }
 
-/* OK: the table is ready. BUSY: it is not yet. Else it cannot be made. */
+/* OK: the response is complete. BUSY: it is not yet. Other errors: it cannot be made. */
 static int go_on(struct sa *s, struct sa_job *job)
 {
     uint32_t budget = SLICE;
@@ -152,7 +152,7 @@ static int go_on(struct sa *s, struct sa_job *job)
     return r == FAB_E_BUSY ? FAB_E_LIMIT : r;
 }
 
-/* A Get that took its time. */
+/* Finishes a Get that needed a long search. */
 static void finish_get(struct sa *s, struct sa_job *job)
 {
     uint8_t answer[FAB_MAD_SIZE];
@@ -189,7 +189,7 @@ static void finish(struct sa *s, struct sa_job *job, int result)
     sa_transfer_begin(s, job);
 }
 
-/* The oldest of the host with the next LID after the last one's. */
+/* The oldest job of the host with the next LID after the host served last. */
 static struct sa_job *next_turn(struct sa *s)
 {
     struct sa_job *best = NULL;

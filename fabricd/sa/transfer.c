@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sending a table that is made. The kernel does RMPP for an agent that asks for it, on the
- * simulated fabric in process we do it (libfabmgr/mads), and on a simulated port of libibumad
- * nobody does: the first MAD is all that arrives.
+ * Sends a complete response of many records. On real adapters the kernel does RMPP; on the
+ * simulated fabric in process libfabmgr/mads does; on a simulated port of libibumad (ibsim)
+ * nobody does, and only the first MAD arrives.
  */
 #include <string.h>
 
@@ -49,7 +49,7 @@ static void send_by_kernel(struct sa *s, struct sa_job *job)
     sa_job_free(s, job);
 }
 
-/* All that may go now; a transfer that is over goes away. */
+/* Sends all segments that the window allows, and frees a transfer that has ended. */
 static void pump(struct sa *s, struct sa_job *job, uint64_t now)
 {
     uint8_t mad[FAB_MAD_SIZE];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The fields of an event as a JSON object, {"peer": "spine-1/3", "errors": 812}, which operators
- * can query by SQLite's JSON functions. GUIDs are text; numbers have the units of events.def.
+ * Stores the fields of an event as a JSON object, {"peer": "spine-1/3", "errors": 812}, which
+ * operators can query with SQLite's JSON functions. GUIDs are text; numbers have the units of
+ * events.def.
  */
 #include "fabricd/store/fields.h"
 

@@ -14,13 +14,13 @@ void fields_write(const struct event *e, struct fab_text *to);
 #define FIELDS_MAX 24
 struct fields {
     struct event_field field[FIELDS_MAX];
-    char text[8192]; /* what they point to */
+    char text[8192]; /* texts that the fields point to */
     size_t used;
 };
 /* The statement that fields_read uses; the caller finalizes it. A result code of SQLite. */
 int fields_reader_new(sqlite3 *db, sqlite3_stmt **ret);
-/* Returns how many fields the object has: none if somebody spoilt it by hand, and none that does
- * not fit. */
+/* Returns the number of fields. It is 0 if the object was damaged by hand; fields that do not
+ * fit are left out. */
 uint32_t fields_read(sqlite3_stmt *reader, const char *json, struct fields *to);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What hosts registered at the subnet administrator (IBA chapter 15): services, subscriptions,
- * multicast groups, their members, alias GUIDs. A row has the key in columns of its own, for people
- * and for the primary key, and the rest as the record was on the wire.
+ * Tables of what hosts registered at the subnet administrator (IBA chapter 15): services,
+ * subscriptions, multicast groups, their members, and alias GUIDs. A row has the fields of its
+ * key in columns, for people and for the primary key, and the whole record in wire format.
  *
- * No table refers to another: one row that broke such a rule would take the whole transaction with
- * it, and members may also be of groups that the configuration makes.
+ * There are no foreign keys: one row that violated such a key would make the whole transaction
+ * fail, and members may belong to groups that only the configuration defines.
  */
 #include "fabricd/store/hosts.h"
 
@@ -166,7 +166,7 @@ struct rows {
     size_t count, room;
 };
 
-/* Room for one row more, cleared. */
+/* Appends a zeroed row. */
 static void *next_row(struct rows *r, size_t size)
 {
     if (r->count == r->room) {

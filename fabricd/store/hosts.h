@@ -6,12 +6,12 @@
 #include "fabricd/store/record.h"
 #include "fabricd/store/sql.h"
 
-/* Into the open transaction. */
+/* Writes into the open transaction. */
 int hosts_write(struct sql *q, const struct record_hosts *r);
 
-/* All rows of a kind, in the order of their keys: an array of the kind's struct (see the union of
- * struct record_hosts), malloc'd; NULL where there is none. `ret` points to the pointer to these.
- */
+/* Loads all rows of a kind, in the order of their keys, as a malloc'd array of the kind's struct
+ * (a member of the union in struct record_hosts); NULL if there are none. `ret` points to the
+ * pointer that gets the array. */
 int hosts_load(sqlite3 *db, enum hosts_kind kind, void *ret, size_t *ret_count);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The table of leases: which LID each port has, or had. The set that comes is compared with what
- * stands in the database, and the difference is written.
+ * The table of leases: which LID each port has, or had. A new set of leases is compared with the
+ * database, and only the differences are written.
  *
- * A port that is not in the set is away, not forgotten: its lease stays reserved. Only when
- * addresses ran out and its LIDs were given to another port does it go.
+ * A port that is not in the set has left the fabric, but its lease stays reserved. The row is
+ * deleted only if its LIDs were given to another port because addresses ran out.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static int append(struct lease_table *t, size_t *room, const struct lease_row *r
     return FAB_OK;
 }
 
-/* People may have edited the table. */
+/* Rows may have been edited by hand: skip those that are not valid. */
 static bool read_row(sqlite3_stmt *stmt, struct lease_row *row)
 {
     const char *guid = (const char *)sqlite3_column_text(stmt, 0);
@@ -59,7 +59,7 @@ static int read_rows(sqlite3_stmt *stmt, struct lease_table *t)
     return status != FAB_OK ? status : sql_status(code);
 }
 
-/* Text of equal length sorts as its number does, so the rows come sorted by GUID. */
+/* Texts of equal length sort as their numbers do, so that the rows come sorted by GUID. */
 int lease_table_load(sqlite3 *db, struct lease_table *ret)
 {
     struct lease_table t = {0};
@@ -124,7 +124,7 @@ static int put(struct sql *q, const struct fab_lease *l, int64_t now)
     return sql_run(q, SQL_LEASE_PUT, "giii", l->port_guid, (int64_t)l->lid, (int64_t)l->lmc, now);
 }
 
-/* A row whose port is not in the new set. *ret_keep: it stays in the table. */
+/* Handles a row whose port is not in the new set. ret_keep: the row stays. */
 static int put_absent(struct sql *q, struct lease_row *row, const struct taken *taken, int64_t now,
                       bool *ret_keep)
 {
@@ -141,7 +141,7 @@ static bool same(const struct lease_row *row, const struct fab_lease *l)
     return row->current && row->lease.lid == l->lid && row->lease.lmc == l->lmc;
 }
 
-/* Both sides are sorted: one walk over the two. */
+/* Both lists are sorted, so that one pass compares them. */
 static int merge(const struct lease_table *t, struct sql *q, const struct fab_lease *leases,
                  size_t count, const struct taken *taken, int64_t now, struct lease_table *out)
 {

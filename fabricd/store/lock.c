@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The lock of the state directory: flock(2) on DIR/lock, which the kernel gives up when the process
- * ends, however it ends. The file holds the pid, for people and for the sentence; it is never
- * removed, since a second process could then lock a file that has no name any more.
+ * The lock of the state directory: flock(2) on DIR/lock, which the kernel releases when the
+ * process ends. The file holds the process id, for people and for the error message. It is never
+ * removed: otherwise one process could hold the lock of the removed file while another one locks
+ * a new file.
  */
 #include "fabricd/store/lock.h"
 

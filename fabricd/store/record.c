@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What waits to be written: records with their texts in one allocation, and batches of them.
+ * Records that wait for the writer thread, each in one allocation with its texts, and batches of
+ * them.
  */
 #include "fabricd/store/record.h"
 
@@ -12,7 +13,7 @@
 #include "fabricd/base/clock.h"
 #include "libfabmgr/wire/wire.h"
 
-#define LID_MAX 0xffffff /* beyond every address that hardware has */
+#define LID_MAX 0xffffff /* above the range of every LID */
 
 static struct record *record_new(enum record_kind kind, size_t texts)
 {
@@ -52,7 +53,7 @@ struct record *record_of_view(const struct fab_view *v, const char *reason, uint
         .duration_us = duration_us,
         .unreachable_pairs = v->verdict.unreachable_pairs,
         .time_us = v->published_us != 0 ? (int64_t)v->published_us : clock_unix_us(),
-        .engine = memcpy(r->texts, engine, engine_len), /* (calloc ended it) */
+        .engine = memcpy(r->texts, engine, engine_len), /* calloc wrote the final NUL */
         .reason = strcpy(r->texts + engine_len + 1, reason),
         .deadlock_free = v->verdict.deadlock_free,
         .switches = v->fabric->switch_count,

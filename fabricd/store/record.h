@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Private to the room: what waits to be written, as values.
+ * Private to the room: records that wait for the writer thread.
  */
 #ifndef FABRICD_STORE_RECORD_H
 #define FABRICD_STORE_RECORD_H
@@ -90,7 +90,7 @@ struct record *record_of_isolated(const struct store_isolated *link, bool isolat
 struct record *record_of_reroute(const struct reroute *reroute);
 struct record *record_of_hosts(const struct record_hosts *hosts);
 
-/* Everything that goes into one transaction. Of leases and views only the latest counts. */
+/* The content of one transaction. Only the latest set of leases and the latest view are kept. */
 struct batch {
     struct fab_lease *leases; /* owned; sorted by GUID once the writer has it */
     size_t lease_count;
@@ -103,11 +103,12 @@ struct batch {
 void batch_init(struct batch *b);
 void batch_clear(struct batch *b);
 bool batch_is_empty(const struct batch *b);
-void batch_put_leases(struct batch *b, struct fab_lease *leases, size_t count); /* takes them */
-void batch_put_record(struct batch *b, struct record *r);                       /* takes it */
+void batch_put_leases(struct batch *b, struct fab_lease *leases,
+                      size_t count);                      /* takes ownership */
+void batch_put_record(struct batch *b, struct record *r); /* takes ownership */
 /* Moves everything of `from` to the end of `to`. */
 void batch_move(struct batch *to, struct batch *from);
-/* Makes leases sorted by GUID, each GUID once, without those that name nothing. */
+/* Sorts the leases by GUID, keeps the last one of each GUID, and drops invalid ones. */
 void batch_tidy_leases(struct batch *b);
 
 #endif

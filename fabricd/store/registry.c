@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The registry: nodes, ports with a LID, and cables, with the times they were first and last seen.
+ * The registry: nodes, ports with a LID, and links, each with the times when it was first and
+ * last seen.
  *
- * Most views show the fabric that the last one showed, so a hash over all that the tables hold is
- * kept with them: the same hash, nothing to write. It is stored too (meta, registry_hash), so that
- * a restart on an unchanged fabric writes nothing either. Else the difference of the two snapshots
- * is written; and everything, where the last one is not known (after a start).
+ * Most views show the same fabric as the view before. A hash over all that the tables hold
+ * tells: if it is the same, nothing is written. The hash is stored too (meta, registry_hash), so
+ * that a restart on an unchanged fabric writes nothing. Otherwise the difference between the two
+ * snapshots is written, or everything if the earlier snapshot is not known (after a start).
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -194,7 +195,7 @@ static uint32_t old_lid(const struct registry *r, const struct fab_fabric *f, ui
     return r->lids[fab_fabric_port_id(r->fabric, node, p->num)];
 }
 
-/* Ports that came, or whose LID is another. */
+/* Ports that were added, or have another LID. */
 static int put_changed_ports(const struct registry *r, struct sql *q, const struct fab_view *v,
                              int64_t now)
 {
@@ -236,7 +237,8 @@ static int put_hash(struct sql *q, uint64_t hash)
     return sql_run(q, SQL_META_PUT, "tt", "registry_hash", text);
 }
 
-/* A copy: as long as somebody refers to the fabric in force, a repair cannot patch it in place. */
+/* Keep a copy: while the store held a reference to the active fabric, a repair could not change
+ * it in place. */
 static int take_snapshot(struct registry *r, const struct fab_view *v)
 {
     size_t size = v->fabric->port_count * sizeof(*r->lids);

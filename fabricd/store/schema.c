@@ -2,13 +2,14 @@
 /*
  * The database file.
  *
- * A new one is made under another name, complete with its schema, and then renamed: whatever kills
- * us, DIR/fabricd.db is there whole or not at all. So an existing file that is empty, cut, or of
- * another program is not ours to mend: it is refused. The first look at it is a plain read of the
- * header, since SQLite would already write (a recovery, a checkpoint) when it opens a file.
+ * A new file is created under another name, gets its whole schema, and is then renamed, so that
+ * DIR/fabricd.db is complete or missing even if the process is killed. Hence an existing file
+ * that is empty, truncated or of another program was not left by fabricd, and is refused. The
+ * header is read directly first, because SQLite would already write (recovery, checkpoint) when
+ * it opens the file.
  *
- * The schema has a version (PRAGMA user_version): the number of steps that were applied. Each step
- * runs in a transaction of its own, after a copy of the file was put aside.
+ * The schema version (PRAGMA user_version) is the number of migration steps that were applied.
+ * Each step runs in a transaction of its own, after a backup of the file was made.
  */
 #include "fabricd/store/schema.h"
 
@@ -27,15 +28,15 @@
 #include "fabricd/store/sql.h"
 #include "libfabmgr/base/status.h"
 
-/* Times are Unix seconds, where a name does not end in _us. GUIDs are text, 0x and 16 hex digits,
- * so that people can search for what other tools print. current: it is there now, and last_seen is
- * renewed when tables are published (every five minutes at most) and when fabricd stops. */
+/* Times are Unix seconds unless the name ends in _us. GUIDs are text, 0x and 16 hex digits, so
+ * that people can search for what other tools print. current: part of the fabric now. last_seen
+ * is renewed when tables are published (at most every five minutes) and when fabricd stops. */
 static const char step_1[] =
     "CREATE TABLE meta ("
     "  key TEXT PRIMARY KEY,"
     "  value TEXT NOT NULL"
     ") WITHOUT ROWID;"
-    /* Which LID a port has, or had: it gets the same one when it comes back. */
+    /* The LID of each port, kept while the port is away so that it gets the same LID again. */
     "CREATE TABLE lease ("
     "  port_guid TEXT PRIMARY KEY,"
     "  lid INTEGER NOT NULL CHECK (lid > 0)," /* base LID */
@@ -68,7 +69,7 @@ static const char step_1[] =
     "  current INTEGER NOT NULL DEFAULT 1,"
     "  PRIMARY KEY (node_guid, port)"
     ") WITHOUT ROWID;"
-    /* Cables; end a is the one with the lesser (node GUID, port). */
+    /* Links; end a has the lower (node GUID, port). */
     "CREATE TABLE link ("
     "  node_a TEXT NOT NULL REFERENCES node(guid),"
     "  port_a INTEGER NOT NULL,"
@@ -120,7 +121,7 @@ static const char step_1[] =
     "  datetime(link.last_seen, 'unixepoch') AS last_seen, link.current AS current"
     "  FROM link JOIN node a ON a.guid = node_a JOIN node b ON b.guid = node_b;";
 
-/* Why tables were written again, and how long it took: *_us are after time_us, 0 is "not done". */
+/* Why tables were changed, and how long it took: *_us count from time_us; 0: not done. */
 static const char step_2[] = "CREATE TABLE reroute ("
                              "  generation INTEGER PRIMARY KEY,"
                              "  time_us INTEGER NOT NULL,"
@@ -141,7 +142,7 @@ static const char step_2[] = "CREATE TABLE reroute ("
                              "  nodes_gained INTEGER NOT NULL"
                              ");";
 
-/* Cables that routes keep away from until they are released. */
+/* Isolated links, until they are released. */
 static const char step_3[] = "CREATE TABLE isolated_link ("
                              "  node_a TEXT NOT NULL,"
                              "  port_a INTEGER NOT NULL,"
@@ -169,7 +170,7 @@ static const char step_4[] = "CREATE TABLE service ("
                              "CREATE TABLE subscription ("
                              "  gid TEXT NOT NULL,"
                              "  number INTEGER NOT NULL,"
-                             "  trusted INTEGER NOT NULL," /* by one who knew the SM_Key */
+                             "  trusted INTEGER NOT NULL," /* the subscriber gave the SM_Key */
                              "  record BLOB NOT NULL,"     /* InformInfoRecord */
                              "  PRIMARY KEY (gid, number)"
                              ") WITHOUT ROWID;"
@@ -178,7 +179,8 @@ static const char step_4[] = "CREATE TABLE service ("
                              "  mlid INTEGER NOT NULL,"
                              "  record BLOB NOT NULL" /* MCMemberRecord, of no member */
                              ") WITHOUT ROWID;"
-                             /* Also of groups of the configuration, which have no row above. */
+                             /* Members also of groups that only the configuration defines, which
+                              * have no row above. */
                              "CREATE TABLE multicast_member ("
                              "  mgid TEXT NOT NULL,"
                              "  gid TEXT NOT NULL,"
@@ -193,7 +195,7 @@ static const char step_4[] = "CREATE TABLE service ("
                              "  PRIMARY KEY (port_guid, place)"
                              ") WITHOUT ROWID;";
 
-/* An end of each sick cable that an operator released, and that is not isolated again. */
+/* Links that are exempt from isolation because an operator released them, by one of their ends. */
 static const char step_5[] = "CREATE TABLE spared_link ("
                              "  node_guid TEXT NOT NULL,"
                              "  port INTEGER NOT NULL,"
@@ -201,7 +203,7 @@ static const char step_5[] = "CREATE TABLE spared_link ("
                              "  PRIMARY KEY (node_guid, port)"
                              ") WITHOUT ROWID;";
 
-/* What an event says beside its message: a JSON object, named as in fabricd-events(7). */
+/* The fields of an event: a JSON object, described in fabricd-events(7). */
 static const char step_6[] = "ALTER TABLE event ADD COLUMN fields TEXT NOT NULL DEFAULT '{}';"
                              "DROP VIEW journal;"
                              "CREATE VIEW journal AS SELECT seq,"
@@ -258,7 +260,7 @@ static int open_connection(const char *path, int flags, sqlite3 **ret)
 
 /* ---- refusals ---- */
 
-/* SQLite's finding, which may have several lines, in one. */
+/* Joins the lines of SQLite's message. */
 static char *one_line(char *text)
 {
     for (char *at = strchr(text, '\n'); at != NULL; at = strchr(at, '\n'))
@@ -294,7 +296,7 @@ static int refuse_foreign(const char *path, int64_t id, char *why, size_t why_le
     return FAB_E_FORMAT;
 }
 
-/* For failures without a sentence of their own. */
+/* For errors that have no message of their own. */
 static int refuse(int status, sqlite3 *db, const char *path, char *why, size_t why_len)
 {
     if (status == FAB_E_FORMAT)
@@ -359,7 +361,7 @@ static int apply_steps(sqlite3 *db, const struct schema_steps *steps, int from)
     return status;
 }
 
-/* A copy of the database as it is, beside it: fabricd.db.v1-20261120T110709Z. */
+/* Makes a backup beside the database: fabricd.db.v1-20261120T110709Z. */
 static int back_up(sqlite3 *db, const char *path, int version)
 {
     char stamp[32], copy[PATH_MAX];
@@ -398,7 +400,8 @@ static int upgrade(sqlite3 *db, const char *path, const struct schema_steps *ste
 
 /* ---- making, opening ---- */
 
-/* A journal that belongs to a file which somebody moved away would be played into the new one. */
+/* If somebody moved a database away but left its WAL file, SQLite would apply that WAL to the
+ * new database. */
 static int put_orphan_aside(const char *path, const char *suffix)
 {
     char from[PATH_MAX], to[PATH_MAX];
@@ -428,7 +431,7 @@ static int make_file(const char *path)
     char journal[PATH_MAX];
     if ((size_t)snprintf(journal, sizeof(journal), "%s-journal", path) >= sizeof(journal))
         return FAB_E_LIMIT;
-    unlink(journal); /* left by one that was killed here */
+    unlink(journal); /* left by a process that was killed here */
     unlink(path);
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
     if (fd < 0)
@@ -443,7 +446,7 @@ static int make_schema(sqlite3 *db, const struct schema_steps *steps)
     return status == FAB_OK ? apply_steps(db, steps, 0) : status;
 }
 
-/* The name is there for good, also when the power goes. */
+/* Makes the rename durable, also if power fails. */
 static int publish_file(const char *fresh, const char *path)
 {
     char dir[PATH_MAX];
@@ -492,7 +495,7 @@ static int check_integrity(sqlite3 *db, const char *path, char *why, size_t why_
     return status;
 }
 
-/* SQLite opens a file that we may only read, and would tell at the first write. */
+/* SQLite opens a read-only file without an error and fails at the first write, so check first. */
 static int check_writable(sqlite3 *db, const char *path, char *why, size_t why_len)
 {
     if (sqlite3_db_readonly(db, "main") == 0)
@@ -521,7 +524,8 @@ static int open_existing(const char *path, const struct schema_steps *steps, sql
     status = open_connection(path, SQLITE_OPEN_READWRITE, &db);
     if (status != FAB_OK)
         return refuse(status, NULL, path, why, why_len);
-    /* A file that is refused below must not even see its own log checkpointed. */
+    /* A file that is refused below must not be changed at all, not even by a checkpoint of its
+     * WAL. */
     sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     status = check_integrity(db, path, why, why_len);
     if (status == FAB_OK)

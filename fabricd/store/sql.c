@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The statements of the writer. *_PUT writes a row that is there now; *_ABSENT marks one that went
- * away, and keeps it; *_SEEN renews last_seen of everything that is there. Times are Unix seconds.
+ * The SQL statements of the writer thread. _PUT writes a row that is part of the fabric; _ABSENT
+ * marks a row as no longer part of it; _SEEN renews last_seen of all rows that are. Times are
+ * Unix seconds.
  */
 #include "fabricd/store/sql.h"
 
@@ -156,7 +157,7 @@ static int bind_text(sqlite3_stmt *stmt, int at, const char *text)
                         : sqlite3_bind_text(stmt, at, text, -1, SQLITE_STATIC);
 }
 
-struct words { /* what bound texts point to, until the statement has run */
+struct words { /* texts that must exist until the statement has run */
     char text[4][SQL_GID_SIZE];
     unsigned used;
 };
@@ -195,7 +196,7 @@ static void bind_gid(sqlite3_stmt *stmt, int at, const uint64_t *gid, struct wor
     sqlite3_bind_text(stmt, at, w->text[w->used++], SQL_GID_SIZE - 1, SQLITE_STATIC);
 }
 
-/* (Bytes take two arguments: the second is read behind the first.) */
+/* Type b takes two arguments; the second one is read here. */
 static void bind_next(sqlite3_stmt *stmt, int at, char type, va_list *args, struct words *w)
 {
     uint64_t guid;

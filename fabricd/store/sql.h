@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Private to the room: the statements that the writer uses, prepared once, and how to run them.
+ * Private to the room: the writer's prepared statements.
  */
 #ifndef FABRICD_STORE_SQL_H
 #define FABRICD_STORE_SQL_H
@@ -63,13 +63,15 @@ struct sql {
 int sql_init(struct sql *q, sqlite3 *db);
 void sql_fini(struct sql *q); /* the statements; the connection stays the caller's */
 
-/* Runs a statement that returns no rows. types has one letter a parameter: i int64_t, t text (NULL
- * is NULL), g uint64_t as a GUID (0 is NULL), x likewise, but 0 is 0, G const uint64_t[2] as a GID,
- * b const void * and int, bytes. See sql_status for the result. */
+/* Runs a statement that returns no rows. types has one letter per parameter: i int64_t; t text
+ * (NULL is stored as NULL); g uint64_t as a GUID (0 is stored as NULL); x the same, but 0 is
+ * stored as 0; G const uint64_t[2] as a GID; b const void * and int, bytes. Errors as
+ * sql_status. */
 int sql_run(struct sql *q, enum sql_id id, const char *types, ...);
 
-/* What a result code of SQLite means to us: OK; BUSY, IO, NOMEM, DENIED: may go away; FORMAT: the
- * database is damaged or none; INVAL: the statement broke a rule of the schema (our mistake). */
+/* Converts a result code of SQLite. BUSY, IO, NOMEM, DENIED: worth another try; FORMAT: the file
+ * is damaged or not a database; INVAL: the statement violates the schema, which is a fault of
+ * this program. */
 int sql_status(int sqlite_code);
 
 /* GUIDs are text in the database: "0x" and 16 hex digits, as people and other tools write them. */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The store: opening and closing, what is put, what is read.
+ * The store: opening, closing, writing and reading.
  *
- * Three owners: the lock of the directory (lock.c), the writer thread with the connection that
- * writes (writer.c), and here a read-only connection for the thread that calls. WAL lets both work
- * at a time; a reader sees what was committed, that is all but the last fraction of a second.
+ * It has three parts: the lock of the directory (lock.c), the writer thread with its read-write
+ * connection (writer.c), and here a read-only connection for the loop thread. In WAL mode both
+ * connections work concurrently; a reader sees what is committed, which is everything but the
+ * last 50 ms.
  */
 #include "fabricd/store/store.h"
 
@@ -67,8 +68,8 @@ int store_open(const char *dir, struct store **ret, char *why, size_t why_len)
     return status;
 }
 
-/* The reader first: the last connection to close brings the log into the database, and a read-only
- * one could not. The lock last. */
+/* Close the reader first: the last connection to close checkpoints the WAL, which a read-only
+ * one cannot do. Release the lock last. */
 void store_close(struct store *s)
 {
     if (s == NULL)
@@ -272,7 +273,7 @@ static int read_ports(sqlite3_stmt *stmt, struct store_port **ret, size_t *ret_c
         int64_t port = sqlite3_column_int64(stmt, 1);
         const char *guid = (const char *)sqlite3_column_text(stmt, 0);
         if (sql_guid_parse(guid, &row.node_guid) != FAB_OK || port < 1 || port > 254)
-            continue; /* (edited by hand) */
+            continue; /* the row was edited by hand */
         struct store_port *more = reallocarray(*ret, *ret_count + 1, sizeof(*more));
         if (more == NULL)
             return FAB_E_NOMEM;
@@ -319,7 +320,7 @@ static void read_text(sqlite3_stmt *stmt, int column, char *to, size_t len)
     snprintf(to, len, "%s", text != NULL ? text : "");
 }
 
-/* False: edited by hand. */
+/* False: the row is not valid, because it was edited by hand. */
 static bool read_isolated_row(sqlite3_stmt *stmt, struct store_isolated *ret)
 {
     *ret = (struct store_isolated){.since_us = sqlite3_column_int64(stmt, 6),

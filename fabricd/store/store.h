@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The store: SQLite (WAL, foreign keys, migrations), one writer thread with batches. Writes are
- * enqueued as values and never wait; reads for start-up and for the RPC go through their own
- * connection. Nothing on the path of a sweep waits for it.
+ * The store: a SQLite database (WAL, migrations) and a writer thread. Writes are queued as
+ * values and never block. Reads, for start-up and for the RPC, use a connection of their own. No
+ * sweep and no repair waits for the database.
  */
 #ifndef FABRICD_STORE_STORE_H
 #define FABRICD_STORE_STORE_H
@@ -18,9 +18,9 @@
 #include "libfabmgr/wire/sa.h"
 
 struct store;
-/* Opens or creates DIR/fabricd.db and takes the lock of the directory (two managers on one state
- * directory: BUSY). Refuses, and changes nothing: corrupt or not ours (FORMAT), newer schema
- * (UNSUPPORTED), not writable (DENIED, NOT_FOUND, IO); why[] says what to do. */
+/* Opens or creates DIR/fabricd.db and locks the directory. BUSY: another manager uses it.
+ * Refused without any change: FORMAT (damaged, or of another program), UNSUPPORTED (newer
+ * schema), DENIED, NOT_FOUND, IO (not writable). why[] says what to do. */
 int store_open(const char *dir, struct store **ret, char *why, size_t why_len);
 void store_close(struct store *s); /* writes what is queued, then closes; NULL is fine */
 
@@ -28,32 +28,32 @@ int store_load_leases(struct store *s, struct fab_lease **ret, size_t *ret_count
 uint64_t store_last_event_seq(struct store *s);
 uint64_t store_last_generation(struct store *s);
 
-/* Enqueue; they copy or take a reference. Loss of memory is logged and drops the record. A set of
- * leases replaces the earlier one: ports that are not in it are away, and their leases stay until
- * their LIDs go to another port. A view of a fabric that did not change costs a hash (1-2 ms of the
- * writer at 13,000 nodes). */
+/* The functions below queue a copy or a reference. If memory runs out, the record is dropped and
+ * that is logged. A set of leases replaces the earlier set: the leases of ports that are not in
+ * it stay reserved until their LIDs are given to other ports. A view of an unchanged fabric
+ * costs the writer one hash (1-2 ms at 13,000 nodes). */
 void store_put_leases(struct store *s, const struct fab_lease *leases, size_t count);
 void store_put_view(struct store *s, const struct fab_view *view, const char *reason,
-                    uint64_t duration_us); /* registry of nodes/ports/links, table set record */
+                    uint64_t duration_us); /* updates the registry and adds a row to table_set */
 void store_put_event(struct store *s, const struct event *e);
-void store_put_reroute(struct store *s,
-                       const struct reroute *r); /* those of the last 10,000 generations are kept */
+void store_put_reroute(struct store *s, const struct reroute *r); /* the last 10,000 are kept */
 void store_journal_keep(struct store *s, uint32_t events);
-/* Ports that an operator disabled: kept over restarts. */
+/* Ports that an operator disabled stay disabled over restarts. */
 void store_put_disabled(struct store *s, uint64_t node_guid, uint8_t port, bool disabled);
 struct store_port {
     uint64_t node_guid;
     uint8_t port;
 };
 int store_load_disabled(struct store *s, struct store_port **ret, size_t *ret_count);
-/* Likewise an end of each sick cable that is not isolated again, as an operator released it. */
+/* Links that are exempt from isolation because an operator released them, by one of their ends;
+ * kept over restarts too. */
 void store_put_spared(struct store *s, uint64_t node_guid, uint8_t port, bool spared);
 int store_load_spared(struct store *s, struct store_port **ret, size_t *ret_count);
-/* Cables that routes keep away from: kept over restarts, by the end that is named first. */
+/* Isolated links, by the end that is named first; kept over restarts. */
 struct store_isolated {
     uint64_t guid[2]; /* node GUIDs of both ends */
     uint8_t port[2];
-    bool operated; /* by an operator */
+    bool operated; /* an operator isolated it */
     int64_t since_us;
     char name[2][128], cause[160];
 };
@@ -63,10 +63,10 @@ int store_load_isolated(struct store *s, struct store_isolated **ret, size_t *re
 /* ---- what hosts registered at the subnet administrator ---------------------------------------
  */
 
-/* Kept over restarts and crashes, and written at once, not gathered: see store_is_written. Each put
- * replaces what has the same key, or takes it away (`there` false: only the key counts). Loads give
- * malloc'd arrays, in the order of keys; rows that somebody spoilt by hand are left out. NOMEM, IO,
- * FORMAT. */
+/* Registrations survive restarts and crashes: they are committed at once, not in batches (see
+ * store_is_written). Each put replaces the row with the same key, or deletes it (`there` false:
+ * only the key counts). Loads return malloc'd arrays in the order of keys, without rows that
+ * were damaged by hand. NOMEM, IO, FORMAT. */
 struct store_service { /* key: record.id, gid, pkey */
     struct fab_wire_service_record record;
     int64_t ends_us; /* Unix; 0: never */
@@ -77,13 +77,13 @@ int store_load_services(struct store *s, struct store_service **ret, size_t *ret
 
 struct store_subscription { /* key: record.subscriber_gid, number */
     struct fab_wire_inform_info_record record;
-    bool trusted; /* by one who knew the SM_Key */
+    bool trusted; /* the subscriber gave the SM_Key */
 };
 void store_put_subscription(struct store *s, const struct store_subscription *subscription,
                             bool there);
 int store_load_subscriptions(struct store *s, struct store_subscription **ret, size_t *ret_count);
 
-/* A group that a join made; key: mgid. Members go with it, and are not written here. */
+/* A multicast group that a join created; key: mgid. Deleting it deletes its members too. */
 void store_put_group(struct store *s, const struct fab_wire_mc_member_record *group, bool there);
 int store_load_groups(struct store *s, struct fab_wire_mc_member_record **ret, size_t *ret_count);
 struct store_member { /* key: mgid, port_gid */
@@ -100,28 +100,31 @@ struct store_alias { /* key: port_guid, place */
 void store_put_alias(struct store *s, const struct store_alias *alias, bool there);
 int store_load_aliases(struct store *s, struct store_alias **ret, size_t *ret_count);
 
-/* Whether all hosts were asked to register, since the database was made or had no such tables: if
- * not, what they registered before is not here. */
+/* Whether all hosts were asked to register again (ClientReregister) since this database was
+ * created. If not, registrations from before are missing here. */
 void store_put_asked(struct store *s);
 bool store_was_asked(struct store *s);
 
-/* How many records were put until now; and whether so many are in the database, so that a crash
- * takes none away. An answer to a host that registers waits for that. While the database cannot be
- * written all count as written: who waits would wait for long. */
+/* The number of records that were put so far, and whether that many are committed, so that a
+ * crash does not lose them. The answer to a host that registers waits for this. While the
+ * database cannot be written, all records count as written: otherwise hosts would wait for as
+ * long as that lasts. */
 uint64_t store_mark(struct store *s);
 bool store_is_written(struct store *s, uint64_t mark);
-/* The database is so far behind that no more should be put that can be refused. */
+/* The writer is so far behind that requests that can be refused should be. */
 bool store_is_behind(struct store *s);
 
-/* Records (events, table sets) that were lost because the database was behind. */
+/* Records (events, table sets) that were dropped because the writer was behind. */
 uint64_t store_dropped(struct store *s);
-void store_flush(struct store *s); /* waits until all is written; tests and shutdown only */
+void store_flush(
+    struct store *s); /* waits until everything is written; only for tests and shutdown */
 
-/* Events with after < seq < before (0: no bound), at most limit, oldest or newest first; fn gets
- * each, and may not call the store. Events of the last 50 ms may not be there yet. */
+/* Events with after < seq < before (0: no bound), at most `limit`, oldest or newest first. fn
+ * must not call the store. Events of the last 50 ms may be missing. NOMEM, IO, FORMAT. */
 int store_events(struct store *s, uint64_t after, uint64_t before, bool newest_first,
                  uint32_t limit, bus_handler *fn, void *ctx);
-/* Reroutes of generations before `before` (0: no bound), newest first; likewise. */
+/* Reroutes of generations below `before` (0: no bound), newest first, at most `limit`. NOMEM,
+ * IO, FORMAT. */
 int store_reroutes(struct store *s, uint64_t before, uint32_t limit, reroute_handler *fn,
                    void *ctx);
 

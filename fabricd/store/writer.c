@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The writer thread. Others put values into `pending`, under a mutex that is held for a few
- * instructions; the thread gathers for GATHER_US, takes all of it into `work`, and writes it in one
- * transaction. Nobody waits for it but flush and stop.
+ * The writer thread. Callers put values into `pending` under a mutex that is held for a few
+ * instructions. The thread collects them for GATHER_US, moves all of them into `work`, and
+ * writes that in one transaction. Only store_flush and store_close wait for it.
  *
- * When a transaction fails (the disk is full, somebody holds the database) `work` stays and is
- * tried again, later each time. Meanwhile the queue fills: beyond QUEUE_MAX, events and table sets
- * are dropped and counted. Leases and the registry are not: only their latest state waits. Disabled
- * ports are not: there are few, and each is an operator's word. What hosts register is not, either:
- * whoever puts it looks first whether we are behind. It does not wait for more, as somebody waits
- * for it to be written; what comes during a transaction is in the next.
+ * If a transaction fails (the disk is full, another program locks the database), `work` is kept
+ * and tried again at growing intervals. Meanwhile the queue fills up: above QUEUE_MAX records,
+ * events and table sets are dropped and counted. Leases and the registry are not dropped, since
+ * only their latest state waits; nor are disabled ports, which are few and an operator's
+ * decision; nor are registrations of hosts, because the caller checks store_is_behind first.
+ *
+ * A registration is committed at once, because a host waits for its answer; whatever arrives
+ * during a transaction is part of the next one.
  */
 #include "fabricd/store/writer.h"
 
@@ -30,7 +32,7 @@
 #include "libfabmgr/base/status.h"
 
 #define QUEUE_MAX 8192   /* records */
-#define QUEUE_HURRY 1024 /* so many do not wait for more */
+#define QUEUE_HURRY 1024 /* above this many records, write at once */
 #define GATHER_US 50000
 #define RETRY_MIN_US 500000
 #define RETRY_MAX_US 30000000
@@ -44,7 +46,7 @@ struct writer {
     pthread_mutex_t mutex;
     pthread_cond_t wake, idle;
 
-    /* under the mutex */
+    /* guarded by the mutex */
     struct batch pending;
     size_t queued; /* records in pending and work */
     uint64_t dropped, dropped_told;
@@ -52,20 +54,20 @@ struct writer {
     uint32_t keep;     /* events */
     unsigned flushing;
     bool stop;
-    bool unwritten;        /* work holds something */
+    bool unwritten;        /* work is not empty */
     bool failing;          /* the last transaction failed */
-    bool urgent;           /* pending holds what somebody waits for */
-    uint64_t put, written; /* records, ever */
+    bool urgent;           /* somebody waits for a record in pending */
+    uint64_t put, written; /* records since the start */
 
-    /* of the thread */
+    /* used by the thread only */
     struct sql sql;
     char *path;
     struct batch work;
     struct lease_table leases;
     struct registry registry;
     uint64_t retry_us;
-    uint64_t trimmed;  /* events up to here are gone */
-    char failure[200]; /* what SQLite said to the last one */
+    uint64_t trimmed;  /* events up to this one were deleted */
+    char failure[200]; /* SQLite's message of the last failure */
 };
 
 /* ---- one transaction ---- */
@@ -274,12 +276,12 @@ static void note_success(struct writer *w)
     w->retry_us = 0;
 }
 
-/* A batch that breaks a rule of the schema would do so for ever. */
+/* A batch that violates the schema would fail again and again: drop it. */
 static void give_up_batch(struct writer *w)
 {
     log_error("store", "%zu records break the schema and are dropped, a mistake of fabricd: %s",
               w->work.record_count, w->failure);
-    registry_fini(&w->registry); /* from now on the registry is written as a whole */
+    registry_fini(&w->registry); /* so that the registry is next written as a whole */
 }
 
 static void write_and_settle(struct writer *w, uint32_t keep)
@@ -315,13 +317,13 @@ static struct timespec in(uint64_t us)
     return t;
 }
 
-/* Nothing is gained by waiting for more. */
+/* Whether to write at once instead of collecting more. */
 static bool is_hurried(const struct writer *w)
 {
     return w->stop || w->flushing > 0 || (!w->failing && (w->urgent || w->queued >= QUEUE_HURRY));
 }
 
-/* Waits until there is something to do (mutex held). False: it is over. */
+/* Waits until there is work (mutex held). False: the thread shall end. */
 static bool wait_for_work(struct writer *w)
 {
     while (batch_is_empty(&w->pending) && !w->unwritten) {
@@ -337,7 +339,7 @@ static bool wait_for_work(struct writer *w)
     return true;
 }
 
-/* Everything that is there was seen until now. */
+/* Renews last_seen when the manager stops. */
 static void write_last_seen(struct writer *w)
 {
     if (w->registry.fabric == NULL || sql_run(&w->sql, SQL_BEGIN, "") != FAB_OK)
@@ -387,7 +389,7 @@ static void init_threading(struct writer *w)
     pthread_condattr_destroy(&monotonic);
 }
 
-/* Signals are the loop's. */
+/* Signals are handled by the loop thread. */
 static int start_thread(struct writer *w)
 {
     sigset_t all, before;
@@ -467,7 +469,7 @@ void writer_flush(struct writer *w)
 
 /* ---- what others put in ---- */
 
-/* The thread sleeps only while there is nothing: the first thing wakes it, and a full house. */
+/* Wakes the thread for the first record, and when the queue is long. */
 static void begin_put(struct writer *w, bool *ret_was_empty)
 {
     pthread_mutex_lock(&w->mutex);
@@ -489,7 +491,7 @@ static void put_in(struct writer *w, struct record *r)
     w->put++;
 }
 
-/* (mutex held) Takes r in any case. */
+/* (mutex held) Takes ownership of r in any case. */
 static void put_bounded(struct writer *w, struct record *r)
 {
     if (w->queued < QUEUE_MAX) {
@@ -518,7 +520,7 @@ void writer_put_view(struct writer *w, struct fab_view *view, struct record *set
     if (set != NULL)
         put_bounded(w, set);
     end_put(w, was_empty);
-    fab_view_unref(replaced); /* it may be large: not under the mutex */
+    fab_view_unref(replaced); /* it may be large, so free it without the mutex */
 }
 
 void writer_put_event(struct writer *w, struct record *r)

@@ -10,16 +10,17 @@
 #include "fabricd/store/record.h"
 
 struct writer;
-/* Takes the connection, also on failure. */
+/* Takes ownership of the connection, also if it fails. */
 int writer_start(sqlite3 *db, const char *path, struct writer **ret);
-void writer_stop(struct writer *w); /* writes what waits; NULL is fine */
+void writer_stop(struct writer *w); /* writes what is queued; NULL is fine */
 
-/* Each takes what it is given. */
+/* Each of these takes ownership of its argument. */
 void writer_put_leases(struct writer *w, struct fab_lease *leases, size_t count);
 void writer_put_view(struct writer *w, struct fab_view *view, struct record *set);
 void writer_put_event(struct writer *w, struct record *r);
 void writer_put_lasting(struct writer *w, struct record *r); /* is never dropped */
-void writer_put_urgent(struct writer *w, struct record *r);  /* nor does it wait for more */
+void writer_put_urgent(struct writer *w,
+                       struct record *r); /* never dropped, and committed at once */
 uint64_t writer_mark(struct writer *w);
 bool writer_is_written(struct writer *w, uint64_t mark);
 bool writer_is_behind(struct writer *w);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The recorder. What goes on the tape is in libfabmgr/recording; here is when.
+ * The recorder. libfabmgr/recording defines the format of the file; this file decides when
+ * entries are written.
  *
- * A MAD that the transport could not take at the moment comes again and is written then; one that
- * it refused is written as failed. What comes in is written before it is handed up, a batch with
- * one time. The last entry tells how the recording ended; room for it is kept below the limit.
+ * A MAD that the transport cannot take yet is sent again later and recorded then; a MAD that it
+ * refuses is recorded as failed. Incoming MADs are recorded before they are handed to the
+ * receivers, a batch with one time stamp. The last entry says how the recording ended; space for
+ * it is reserved below the limit.
  */
 #include "fabricd/transport/record.h"
 
@@ -31,8 +33,8 @@ struct recorder {
     char *path;
     uint64_t began_us, written, limit;
     bool flush_set;
-    bool in_batch;      /* what came in is being handed up */
-    unsigned batch_out; /* MADs sent meanwhile */
+    bool in_batch;      /* incoming MADs are being handed to the receivers */
+    unsigned batch_out; /* MADs sent during that time */
     uint64_t now_us;
 };
 
@@ -44,7 +46,7 @@ static void emit_stopped(struct recorder *r, const char *reason)
                .bytes = r->written, .reason = reason);
 }
 
-/* Ends the recording; what it holds so far is good. */
+/* Ends the recording; what was written so far can be replayed. */
 static void stop(struct recorder *r, enum fab_recording_end end, const char *reason)
 {
     struct tape *tape = r->tape;
@@ -59,7 +61,7 @@ static void stop(struct recorder *r, enum fab_recording_end end, const char *rea
         emit_stopped(r, error ? strerror(error) : reason);
 }
 
-/* Room for an entry of that size, or NULL: the recording has stopped, maybe just now. */
+/* Room for an entry of that size; NULL: the recording has stopped, maybe in this call. */
 static uint8_t *room_for(struct recorder *r, size_t size)
 {
     uint8_t *room = NULL;
@@ -117,8 +119,8 @@ static void append_mad(struct recorder *r, uint8_t kind, uint64_t now,
     append(r, &e);
 }
 
-/* Inside of a batch the clock is looked at for one MAD in CLOCK_EVERY: it is the largest part of
- * what recording costs. */
+/* Within a batch only one MAD in CLOCK_EVERY reads the clock, which is the largest cost of
+ * recording. */
 static uint64_t sent_at(struct recorder *r)
 {
     if (!r->in_batch || r->batch_out++ % CLOCK_EVERY == 0)

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A recorder: a transport around another one that writes down every MAD, out and in. */
+/* A recorder: a transport that wraps another one and records every MAD in both directions. */
 #ifndef FABRICD_TRANSPORT_RECORD_H
 #define FABRICD_TRANSPORT_RECORD_H
 
 #include "fabricd/base/bus.h"
 #include "fabricd/transport/transport.h"
 
-/* `to` stays the caller's and must live longer; its receive callback is taken. limit: most bytes of
- * the file, 0: none. When the file is full, or the disk refuses or falls behind, recording stops
- * with the event recording-stopped, and the MADs go on. */
+/* `to` stays the caller's and must outlive the recorder, which takes over its receive callback.
+ * limit: most bytes of the file, 0: no limit. When the file is full, or the disk fails or is too
+ * slow, recording stops with the event recording-stopped; MADs are not affected. NOMEM, IO,
+ * DENIED, NOT_FOUND; why[] says which. */
 int transport_record_open(struct loop *l, struct transport *to, struct bus *bus, const char *path,
                           uint64_t limit, struct transport **ret, char *why, size_t why_len);
-/* What else a run depends on, to be told before the first MAD: an address lease, a port that is
- * disabled, the settings file (of at most 64 KiB; a longer one is left out). */
+/* Other input of a run, to be recorded before the first MAD: an address lease, a port that is
+ * disabled, the settings file (at most 64 KiB; a longer one is left out). */
 void transport_record_lease(struct transport *t, uint64_t guid, uint16_t lid, uint8_t lmc);
 void transport_record_disabled(struct transport *t, uint64_t node_guid, uint8_t port);
 void transport_record_settings(struct transport *t, const char *text, size_t len);

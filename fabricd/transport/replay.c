@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The replay. What comes when is the player's business (libfabmgr/recording/player.h); here it gets
- * the loop's time and a timer. What came as a batch is handed up as a batch, and the loop goes
- * round before the next one.
+ * The replay transport. libfabmgr/recording/player.h decides which MAD arrives when; this file
+ * gives it the loop's time and a timer. MADs that were received as one batch are handed up as
+ * one batch, and the loop runs once between two batches.
  */
 #include "fabricd/transport/replay.h"
 
@@ -16,14 +16,14 @@
 
 #define SHOWN 10 /* differences that are logged, of each kind */
 #define WINDOW 64
-#define BATCH 2048 /* larger ones are handed up in parts */
+#define BATCH 2048 /* larger batches are handed up in parts */
 
 struct replay {
     struct transport base;
     struct loop_timer *timer;
     uint64_t timer_at;
     struct fab_recording_player *player;
-    loop_fn *done; /* NULL: called */
+    loop_fn *done; /* NULL: it was called */
     void *done_ctx;
     uint32_t shown;
     struct transport_mad *batch; /* [BATCH] */
@@ -33,7 +33,7 @@ static void arm(struct replay *r)
 {
     uint64_t now = clock_now_us(), at = fab_recording_player_deadline(r->player, now);
     if (at == UINT64_MAX)
-        at = now; /* the end, which is told by the timer */
+        at = now; /* the end was reached; the timer calls `done` */
     if (loop_timer_pending(r->timer) && r->timer_at <= at)
         return;
     r->timer_at = at;
@@ -49,7 +49,7 @@ static void keep(struct transport_mad *to, const struct fab_recording_entry *e)
     memcpy(to->bytes, e->bytes, FAB_MAD_SIZE);
 }
 
-/* What is due and came together. */
+/* Collects the MADs that are due and belong to one batch. */
 static size_t receive(struct replay *r)
 {
     uint8_t bytes[FAB_MAD_SIZE];

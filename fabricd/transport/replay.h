@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A recording as a transport: it answers what the fabric answered then. */
+/* A recording as a transport: it gives the answers that the fabric gave when it was recorded. */
 #ifndef FABRICD_TRANSPORT_REPLAY_H
 #define FABRICD_TRANSPORT_REPLAY_H
 
 #include "fabricd/transport/transport.h"
 #include "libfabmgr/recording/player.h"
 
-/* To be used on a loop in virtual time (loop_new_virtual). done: on the loop thread, once, when the
- * recording is used up. bytes stay the caller's. why[]: what is wrong with them. */
+/* Use it on a loop in virtual time (loop_new_virtual). done: called once, on the loop thread,
+ * when the recording ends. bytes stay the caller's. FORMAT, UNSUPPORTED, NOMEM; why[] says what
+ * is wrong. */
 int transport_replay_open(struct loop *l, const uint8_t *bytes, size_t len, loop_fn *done,
                           void *ctx, struct transport **ret, char *why, size_t why_len);
 void transport_replay_stats(struct transport *t, struct fab_recording_player_stats *ret);
-/* Logs a first few of what was sent then and not now; what was sent now and not then was logged as
- * it happened. */
+/* Logs the first few MADs that were sent in the recorded run but not in this one. MADs sent only
+ * in this run were logged when they were sent. */
 void transport_replay_log_missing(struct transport *t);
 
 #endif

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The simulated fabric as a transport. The sim answers at once; here the answer waits until the
- * loop comes round, as it would with a device, so that nothing is called back from inside of send.
+ * The simulated fabric as a transport. The simulator answers at once; the transport delivers the
+ * answer in the next iteration of the loop, as a device would, so that send never calls back.
  *
- * There are two batches. Answers and mail gather in one; a timer of no delay swaps them and hands
- * the full one up in a single call, during which new answers gather in the other. A MAD that the
- * fabric lost gives nothing: the session's timeout finds out.
+ * There are two batches. Answers and traps are collected in one; a timer without delay swaps the
+ * batches and hands the full one up in a single call, while new answers go into the other. If
+ * the fabric loses a MAD nothing is delivered, and the session's timeout expires.
  *
- * The sim's time is the loop's, real or virtual: it is told before each MAD, and a timer rings when
- * the sim has something due (answers under way, links in training, traps to repeat).
+ * The simulator's time is the loop's, real or virtual. It is set before each MAD, and a timer
+ * runs when the simulator has something due (delayed answers, links in training, traps to
+ * repeat).
  *
- * A sim has one outbox: only one transport at a time can be open on it.
+ * A simulator has one outbox, so that only one transport at a time can be open on it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +34,7 @@ struct sim_transport {
     struct transport base;
     struct fab_sim *sim;
     struct loop_timer *timer;
-    uint64_t timer_at; /* when it rings, if it is pending */
+    uint64_t timer_at; /* when it fires, if it is pending */
     uint64_t epoch;    /* the loop's time when the sim's was 0 */
     uint32_t node;
     uint8_t port;
@@ -45,7 +46,7 @@ static bool is_subnet_management(const uint8_t *mad)
     return mad[1] == FAB_CLASS_SMP_LID || mad[1] == FAB_CLASS_SMP_DIRECTED;
 }
 
-/* Rings at that time of the loop, unless it rings before. */
+/* Sets the timer to that time unless it fires earlier. */
 static void ring_at(struct sim_transport *t, uint64_t at)
 {
     uint64_t now = clock_now_us();
@@ -80,7 +81,7 @@ static struct transport_mad *gather(struct sim_transport *t)
     return m;
 }
 
-/* Mail for us is taken as long as there is room; mail for others goes nowhere. */
+/* Takes MADs for our port while there is room; MADs for other ports are discarded. */
 static void take_mail(struct sim_transport *t)
 {
     struct fab_sim_delivery mail;
@@ -108,7 +109,7 @@ static void deliver(void *ctx)
     transport_hand_up(&t->base, full.mads, full.count);
     t->leaving.count = 0;
     if (full.count == BATCH)
-        ring_at(t, 0); /* mail may be left */
+        ring_at(t, 0); /* the outbox may not be empty */
     ring_when_due(t);
 }
 
@@ -136,7 +137,7 @@ static int sim_set_is_sm(struct transport *base, bool is_sm)
 {
     struct sim_transport *t = (struct sim_transport *)base;
     int status = fab_sim_attach(t->sim, t->node, t->port, is_sm);
-    ring_at(t, 0); /* a trap may have come of it */
+    ring_at(t, 0); /* it may have caused a trap */
     return status;
 }
 
@@ -222,7 +223,7 @@ static void describe(struct sim_transport *t)
              (unsigned)t->port);
 }
 
-/* How many nodes a manager on this one reaches: only switches are gone through. */
+/* How many nodes a manager at this node reaches; only switches forward. */
 static uint32_t count_reached(const struct fab_fabric *f, uint32_t self, bool *seen,
                               uint32_t *queue)
 {
@@ -243,7 +244,8 @@ static uint32_t count_reached(const struct fab_fabric *f, uint32_t self, bool *s
     return tail;
 }
 
-/* Who gave us two islands in one file may wonder where the other one is. */
+/* If the file has two fabrics that are not connected, the operator should know that only one is
+ * managed. */
 static void tell_islands(const struct sim_transport *t)
 {
     const struct fab_fabric *f = fab_sim_fabric(t->sim);

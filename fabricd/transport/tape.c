@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Pieces of memory go round: the owner fills one, hands it to the thread in a queue, and gets it
- * back empty. More pieces are made as the thread falls behind, up to a limit. After a write that
- * failed the thread only empties the queue.
+ * Buffers circulate: the caller fills one, passes it to the writer thread, and gets it back
+ * empty. If the thread falls behind more buffers are allocated, up to a limit. After a failed
+ * write the thread only empties its queue.
  */
 #include "fabricd/transport/tape.h"
 
@@ -27,7 +27,7 @@ struct piece {
 };
 struct tape {
     int fd;
-    struct piece *filling; /* the owner's, or NULL */
+    struct piece *filling; /* the buffer that the caller fills, or NULL */
     unsigned made;
     pthread_t thread;
     pthread_mutex_t lock; /* guards what follows */
@@ -49,7 +49,7 @@ static int write_all(int fd, const uint8_t *bytes, size_t len)
     return 0;
 }
 
-/* The next piece to write, or NULL: there will be none. Called and returns with the lock. */
+/* The next buffer to write; NULL: the thread shall end. Called, and returns, with the lock held. */
 static struct piece *await_piece(struct tape *t)
 {
     while (!t->first && !t->end)
@@ -81,7 +81,7 @@ static void *write_pieces(void *ctx)
     return NULL;
 }
 
-/* Signals are for the loop's thread. */
+/* Signals are handled by the loop thread. */
 static int start_thread(struct tape *t)
 {
     sigset_t all, old;
@@ -123,7 +123,7 @@ int tape_open(const char *path, struct tape **ret, char *why, size_t why_len)
     return FAB_OK;
 }
 
-/* An empty piece, made if need be; NULL: not to be had. */
+/* An empty buffer, allocated if need be; NULL: none can be had. */
 static struct piece *take_empty(struct tape *t)
 {
     pthread_mutex_lock(&t->lock);

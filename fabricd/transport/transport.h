@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Transports: how MADs leave and enter. Loop thread only, except where an implementation hides a
- * thread of its own. `umad`: libibumad, real adapters and ibsim's preload library. `sim`: the
- * embedded simulated fabric.
+ * Transports send and receive MADs. `umad`: libibumad, for real adapters and for ibsim's preload
+ * library. `sim`: the simulated fabric in process. Loop thread only; an implementation may hide
+ * a thread of its own.
  */
 #ifndef FABRICD_TRANSPORT_TRANSPORT_H
 #define FABRICD_TRANSPORT_TRANSPORT_H
@@ -18,39 +18,39 @@
 struct transport_mad {
     struct fab_mad_addr addr;
     uint8_t qp;  /* 0 or 1 */
-    bool failed; /* one of ours that came back undelivered */
+    bool failed; /* a request of ours that could not be delivered, or was not answered */
     uint16_t len;
     uint8_t bytes[FAB_MAD_SIZE];
 };
-/* A batch of what came in. `down`: the device went away; the transport is useless from now on. */
+/* Receives a batch of MADs. */
 typedef void transport_receive(void *ctx, const struct transport_mad *mads, size_t count);
 
 struct transport;
-/* Who takes what comes of a class of general services. */
+/* The receiver of one class of general services. */
 #define TRANSPORT_TAKERS 4
 struct transport_taker {
     uint8_t mgmt_class;
-    transport_receive *receive; /* NULL: this place is free */
+    transport_receive *receive; /* NULL: unused */
     void *ctx;
 };
-/* Who cuts long answers of general services into MADs (RMPP): whoever sends them; the kernel, by
- * send_long; or nobody, and only their first MAD arrives. */
+/* Who does RMPP for long answers of general services: the sender in this process; the kernel,
+ * through send_long; or nobody, so that only the first MAD arrives. */
 enum transport_rmpp { TRANSPORT_RMPP_OURS, TRANSPORT_RMPP_KERNEL, TRANSPORT_RMPP_NONE };
 struct transport_ops {
-    /* OK, BUSY (try again after the next receive or in a millisecond), IO. */
+    /* Returns OK, BUSY (try again after the next receive, or in a millisecond), or IO. */
     int (*send)(struct transport *t, const struct transport_mad *mad);
     int (*set_is_sm)(struct transport *t, bool is_sm);
     void (*close)(struct transport *t);
-    /* One header of a MAD and all that follows it, at QP1; as send, or NOMEM. NULL unless the
-     * kernel does RMPP. */
+    /* Sends a MAD header and all data behind it, at QP1. Errors as send, or NOMEM. NULL unless
+     * the kernel does RMPP. */
     int (*send_long)(struct transport *t, const struct fab_mad_addr *to, const uint8_t *bytes,
                      size_t len);
 };
 struct transport {
     const struct transport_ops *ops;
     char name[64];       /* "mlx5_0:1", "sim:demo.net" */
-    uint64_t port_guid;  /* of the port we sit on */
-    uint32_t window_max; /* MADs in flight that it bears */
+    uint64_t port_guid;  /* GUID of the port */
+    uint32_t window_max; /* most MADs in flight */
     uint8_t rmpp;        /* enum transport_rmpp */
     transport_receive *receive;
     void *receive_ctx;
@@ -60,26 +60,26 @@ static inline int transport_send(struct transport *t, const struct transport_mad
 {
     return t->ops->send(t, m);
 }
-/* Takes all that comes but the classes that others take. */
+/* fn receives all MADs except those of classes that have a receiver of their own. */
 void transport_on_receive(struct transport *t, transport_receive *fn, void *ctx);
-/* What comes of one class (not of SMPs), requests and answers, goes there; fn NULL: not any more.
+/* fn receives all MADs, requests and answers, of one class (not SMPs); fn NULL: no longer.
  * LIMIT: too many classes. */
 int transport_on_class(struct transport *t, uint8_t mgmt_class, transport_receive *fn, void *ctx);
-/* For implementations: a batch goes to those who take it, in its order. */
+/* For implementations: hands a batch to the receivers of its MADs, in order. */
 void transport_hand_up(struct transport *t, const struct transport_mad *mads, size_t count);
 void transport_close(struct transport *t); /* NULL is fine */
 
-/* where: NULL or "" (first active or linked-up InfiniBand port), "CA", "CA:PORT". why[]: a
- * sentence for the operator. NOT_FOUND, DENIED, IO. */
+/* where: NULL or "" (the first InfiniBand port that is active or has its link up), "CA" or
+ * "CA:PORT". NOT_FOUND, DENIED, INVAL, IO, NOMEM; why[]: a sentence for the operator. */
 int transport_umad_open(struct loop *l, const char *where, struct transport **ret, char *why,
                         size_t why_len);
-/* The simulated fabric in process; `at`: GUID or description of the adapter we sit on, NULL: the
- * first. The sim stays the caller's. */
+/* The simulated fabric in process. `at`: GUID or description of the adapter whose port is used;
+ * NULL: the first one. The sim stays the caller's. NOT_FOUND, NOMEM; why[] says which. */
 int transport_sim_open(struct loop *l, struct fab_sim *sim, const char *at, struct transport **ret,
                        char *why, size_t why_len);
-/* Before a fault is put into the sim: it learns what time it is. */
+/* Call before a fault is injected into the sim: sets the sim's time. */
 void transport_sim_tell_time(struct transport *t);
-/* After a fault was put into the sim: delivers traps that wait in its outbox. */
+/* Call after a fault was injected into the sim: delivers the traps in its outbox. */
 void transport_sim_kick(struct transport *t);
 
 #endif

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Threads that share a lock for every MAD, made to take turns of many. */
+/* Pins the threads of the process to one processor. */
 #ifndef FABRICD_TRANSPORT_TURNS_H
 #define FABRICD_TRANSPORT_TURNS_H
 
 /*
- * The preload library of ibsim reads in a thread of its own and takes one lock with each MAD that
- * comes or goes. On two processors that thread and ours stumble over the lock all the time, and
- * each time one wakes the other. On one processor, where they do not preempt each other, one reads
- * what there is, and then the other sends what may go. (Bring-up of 11,664 hosts on ibsim with two
- * processors: 1.9 s instead of 3.8, at 1.8 s of CPU time instead of 3.2.)
- *
- * Puts all threads of the process, and those they start later, on the processor we run on. Where
- * the system does not allow it nothing is lost but time.
+ * The preload library of ibsim receives in a thread of its own and takes one lock for each MAD
+ * that is sent or received. On two processors that thread and the loop thread contend for the
+ * lock and wake each other for every MAD. On one processor, without preemption on waking, one
+ * thread receives all that is there, and then the other one sends. (Bring-up of 11,664 hosts on
+ * ibsim with two processors: 1.9 s instead of 3.8 s, with 1.8 s of CPU time instead of 3.2 s.)
+ * Pins all threads of the process, and those that they start later, to the current processor. If
+ * the system refuses, only speed is lost.
  */
 void turns_take(void);
 

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The umad transport: libibumad, for real adapters and, under its preload library, for ibsim.
+ * The umad transport: libibumad, for real adapters and, with its preload library, for ibsim.
  *
- * Sending and receiving happen on the loop thread. The preload library hands out descriptor numbers
- * that the kernel does not know and epoll cannot watch: there a waiter (waiter.h) tells when to
+ * MADs are sent and received on the loop thread. The preload library returns descriptor numbers
+ * that the kernel does not know and epoll cannot watch: there a waiter (waiter.h) says when to
  * read. Requests carry a timeout, since the kernel passes on only answers that it waits for; a
- * request that got no answer comes back with status ETIMEDOUT and is handed up as failed. The
+ * request without an answer comes back with status ETIMEDOUT and is handed up as failed. The
  * kernel overwrites the high 32 bits of the transaction ID.
  *
- * The preload library waits in a full socket with a lock held that its reader needs, and ibsim
- * waits in the other socket meanwhile: with some 330 MADs under way (a socket's buffer holds 166 of
- * them, each way) neither ever goes on. On a busy machine requests are sent again while they still
- * wait in a socket, so that there are more of them than the session has in flight; so on a
- * simulated port we count what has not come back, and stop in time, early enough that our thread
- * never waits in the socket, either.
+ * With too many MADs in flight, the preload library and ibsim block each other: the library
+ * waits in a full socket while it holds a lock that its reader needs, and ibsim waits in the
+ * other socket. That happens at about 330 MADs (a socket buffer holds 166 of them, each way).
+ * Requests that are repeated while the first copy waits in a socket add to that number. So on a
+ * simulated port the transport counts the requests that have not come back and stops early
+ * enough that neither side blocks.
  *
- * On a simulated port any class that nobody registered makes the preload library crash its client
- * when a MAD of that class arrives; there we register the classes that diagnostics use and drop
- * what comes.
+ * On a simulated port, a MAD of a class that nobody registered makes the preload library crash
+ * its client: there the transport registers the classes that diagnostic tools use and drops what
+ * arrives.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,9 +37,9 @@
 #include "libfabmgr/wire/sa.h"
 
 #define WINDOW_HARDWARE 128    /* the kernel's default depth of a MAD send queue */
-#define WINDOW_SIM_SMALL 64    /* what ibsim bears with short datagram queues */
+#define WINDOW_SIM_SMALL 64    /* most requests that ibsim can queue with short datagram queues */
 #define WINDOW_SIM 160         /* fewer than a socket's buffer holds */
-#define SWALLOWED_US 10000000u /* no answer for so long: the simulator lost some */
+#define SWALLOWED_US 10000000u /* if no answer comes for so long, the simulator has lost some */
 #define BATCH 64               /* MADs handed up at a time */
 #define QP1_QKEY 0x80010000u
 #define LONG_RETRIES 10
@@ -63,8 +63,8 @@ struct umad_transport {
     int issm_fd;
     struct loop_watch *watch;
     struct waiter *waiter; /* simulated ports only */
-    uint32_t owed;         /* there: requests that have not come back */
-    uint64_t heard_us;     /* and when the last one did, or the first of them went */
+    uint32_t owed;         /* on simulated ports: requests that have not come back */
+    uint64_t heard_us;     /* when the last one came back, or the first one was sent */
     struct transport_mad batch[BATCH];
 };
 
@@ -84,7 +84,7 @@ static bool try_again(void)
     return errno == EAGAIN || errno == ENOMEM || errno == ENOBUFS;
 }
 
-/* Whether the simulator has as much to answer as it bears. */
+/* Whether the simulator has as many requests as it can queue. */
 static bool is_full(struct umad_transport *t)
 {
     if (!t->simulated || t->owed < t->base.window_max)
@@ -113,7 +113,8 @@ static int umad_transport_send(struct transport *base, const struct transport_ma
 {
     struct umad_transport *t = (struct umad_transport *)base;
     bool answer_due = mad->addr.timeout_us != 0;
-    if (answer_due && is_full(t)) /* answers to others do not wait for our own questions */
+    if (answer_due &&
+        is_full(t)) /* answers to others are sent at once, whatever our own requests do */
         return FAB_E_BUSY;
     _Alignas(16) uint8_t umad[UMAD_BYTES];
     memset(umad, 0, umad_size());
@@ -128,7 +129,7 @@ static int umad_transport_send(struct transport *base, const struct transport_ma
     return try_again() ? FAB_E_BUSY : FAB_E_IO;
 }
 
-/* The kernel cuts it into segments, and sends those again that are lost. */
+/* The kernel sends it in segments and repeats lost ones (RMPP). */
 static int umad_transport_send_long(struct transport *base, const struct fab_mad_addr *to,
                                     const uint8_t *bytes, size_t len)
 {
@@ -169,7 +170,7 @@ static bool nothing_came(const struct umad_transport *t)
            errno == ENOSPC;
 }
 
-/* Classes that are registered only to be dropped come to other agents. */
+/* Drops MADs of classes that are registered only to be dropped. */
 static bool is_ours(const struct umad_transport *t, int agent)
 {
     for (int i = 0; i < AGENTS; i++)
@@ -178,7 +179,7 @@ static bool is_ours(const struct umad_transport *t, int agent)
     return false;
 }
 
-/* A request of several MADs, which the kernel put together: nobody here answers such a one. */
+/* A request of several MADs that the kernel reassembled: no service here takes such requests. */
 static void drop_long(struct umad_transport *t, int len)
 {
     void *umad = len > 0 ? calloc(1, umad_size() + (size_t)len) : NULL;
@@ -212,7 +213,7 @@ static int read_mad(struct umad_transport *t, struct transport_mad *slot)
     return 1;
 }
 
-/* Hands up what is there, a batch at a time, and lets the loop's other work in between. */
+/* Hands up the MADs that are there, a batch at a time, with other work of the loop in between. */
 static void on_readable(void *ctx)
 {
     struct umad_transport *t = ctx;

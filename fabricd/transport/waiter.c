@@ -14,7 +14,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define POLL_MS 200 /* how often the thread looks whether it shall stop */
+#define POLL_MS 200 /* how often the thread checks whether it shall stop */
 
 struct waiter {
     int umad_port;
