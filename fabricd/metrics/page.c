@@ -75,7 +75,7 @@ static void turns(struct fab_text *to, const struct loop_iterations *t)
 {
     const struct times times = {loop_iteration_bounds_us, t->within, LOOP_ITERATION_BOUNDS,
                                 t->count, t->sum_us};
-    histogram(to, "loop_turn_seconds", &times,
+    histogram(to, "loop_iteration_seconds", &times,
               "Processor time of one iteration of the event loop; requests wait that long.");
     family(to, "loop_longest_seconds", "gauge",
            "Longest processor time of one kind of work in the event loop.");

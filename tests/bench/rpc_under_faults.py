@@ -152,7 +152,7 @@ def turns():
     page = urllib.request.urlopen('http://127.0.0.1:%d/metrics' % PORT, timeout=10).read().decode()
     held = {m[1]: float(m[2]) * 1000
             for m in re.finditer(r'fabricd_loop_longest_seconds\{what="([^"]*)"\} (\S+)', page)}
-    within = {m[1]: int(m[2]) for m in re.finditer(r'fabricd_loop_turn_seconds_bucket\{le="([^"]*)"\} (\d+)', page)}
+    within = {m[1]: int(m[2]) for m in re.finditer(r'fabricd_loop_iteration_seconds_bucket\{le="([^"]*)"\} (\d+)', page)}
     return held, [within['+Inf'] - within[le] for le in ('0.002', '0.005', '0.01')], within['+Inf']
 
 

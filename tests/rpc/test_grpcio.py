@@ -824,9 +824,9 @@ def metrics_are_served():
             assert m['fabricd_reroute_seconds_bucket{le="+Inf"}'] == m[count], m
             assert 0 < float(m["fabricd_reroute_seconds_sum"]) < 5
             assert float(m["fabricd_last_reroute_seconds"]) > 0
-            turns = "fabricd_loop_turn_seconds_count"
-            assert m['fabricd_loop_turn_seconds_bucket{le="+Inf"}'] == m[turns], m
-            assert int(m[turns]) > 10 and float(m["fabricd_loop_turn_seconds_sum"]) > 0
+            turns = "fabricd_loop_iteration_seconds_count"
+            assert m['fabricd_loop_iteration_seconds_bucket{le="+Inf"}'] == m[turns], m
+            assert int(m[turns]) > 10 and float(m["fabricd_loop_iteration_seconds_sum"]) > 0
             assert 'fabricd_loop_longest_seconds{what="discovering"}' in m, m
             for path, method, code in (("/", "GET", 404), ("/metrics", "DELETE", 501),
                                        ("/metrics?" + "x" * 20000, "GET", 400)):
