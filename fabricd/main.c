@@ -138,7 +138,7 @@ static int open_sim(struct daemon *d, char *why)
     r = fab_sim_new(fabric, SIM_SEED, &d->sim);
     fab_fabric_unref(fabric);
     if (r != FAB_OK)
-        return fail(why, "the simulated fabric could not be made: out of memory");
+        return fail(why, "out of memory for the simulated fabric");
     return transport_sim_open(d->loop, d->sim, d->options.sim_at, &d->transport, why, WHY_LEN);
 }
 
@@ -192,7 +192,7 @@ static int start_bus(struct daemon *d)
 static void on_stop(void *ctx)
 {
     struct daemon *d = ctx;
-    log_notice("fabricd", "stopping on request");
+    log_notice("fabricd", "stopping on a signal");
     loop_stop(d->loop);
 }
 
@@ -250,21 +250,21 @@ static void on_reload(void *ctx)
     struct config now;
     char why[WHY_LEN];
     if (!d->options.config_file) {
-        log_notice("config", "SIGHUP: there is no settings file (-f) to read again");
+        log_notice("config", "SIGHUP ignored: fabricd was started without a settings file (-f)");
         return;
     }
     sd_notify(0, "RELOADING=1");
     if (options_config(&d->options, &now, why, sizeof(why)) != FAB_OK) {
-        log_error("config", "%s; the settings stay as they were", why);
+        log_error("config", "%s; the old settings stay active", why);
     } else {
         note_restarts(&d->config, &now);
         apply(d, &now);
         config_fini(&now);
         if (sm_reload(d->sm) != FAB_OK)
-            log_error("config", "out of memory: the policy stays as it was");
+            log_error("config", "out of memory: the old settings stay active");
         pm_reload(d->pm);
         cc_reload(d->cc);
-        log_notice("config", "read %s again", d->options.config_file);
+        log_notice("config", "reloaded %s", d->options.config_file);
     }
     sd_notify(0, "READY=1");
 }

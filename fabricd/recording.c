@@ -124,7 +124,7 @@ int recording_open(struct recording *r, const char *path, char *why, size_t why_
     char name[sizeof(r->state_dir)];
     int len = snprintf(name, sizeof(name), "%s/fabricd-replay.XXXXXX", folder ? folder : "/tmp");
     if (len < 0 || (size_t)len >= sizeof(name) || !mkdtemp(name)) {
-        snprintf(why, why_len, "a folder for the replay cannot be made in %s",
+        snprintf(why, why_len, "cannot make a directory for the replay in %s",
                  folder ? folder : "/tmp");
         recording_close(r);
         return FAB_E_IO;

@@ -141,7 +141,7 @@ void cc_tick(void *ctx)
     struct fab_view *v = sm_is_quiet(cc->in.sm) ? sm_view(cc->in.sm) : NULL;
     if (v && v->target) {
         if (is_due(cc, v, now) && cc_begin(cc, v) != FAB_OK)
-            log_error("congestion", "out of memory: no settings were computed");
+            log_error("congestion", "out of memory: no congestion settings were computed");
         if (cc_applies(cc) && cc->generation == v->generation) {
             cc_program(cc, now);
             tell_outcome(cc);

@@ -142,7 +142,7 @@ static void done(void *ctx)
         loop_at(cc->in.loop, "congestion");
         cc->work = NULL;
         if (take(cc, w) != FAB_OK) {
-            log_error("congestion", "no settings were computed: %s",
+            log_error("congestion", "the congestion settings could not be computed: %s",
                       fab_base_status_text(w->status));
             cc->generation = 0; /* the list may belong to another view */
             cc->stale = true;

@@ -177,7 +177,9 @@ static void learn_values(struct cc_job *j, uint8_t *attr)
     struct cc_device *d = device_of(j);
     bool differs = cc_merge(j->cc, d, (enum cc_step)j->step, j->block, attr);
     if (differs && d->state == CC_PROGRAMMED && d->stands == d->want) {
-        log_debug("congestion", "node 0x%016" PRIx64 " has other settings than it was given",
+        log_debug("congestion",
+                  "node 0x%016" PRIx64
+                  " has other settings than the manager wrote; programming it again",
                   d->node_guid);
         d->changed_us = clock_now_us();
         j->cc->changed++;

@@ -53,7 +53,8 @@ static int listen_at(struct metrics *m, const struct config_listen *at, char *wh
     const char *host = at->host[0] == '*' ? "::" : at->host;
     if (evhttp_bind_socket_with_handle(m->http, host, at->port))
         return FAB_OK;
-    snprintf(why, why_len, "metrics: %.200s cannot be listened at; is the address ours, and free?",
+    snprintf(why, why_len,
+             "metrics: cannot listen at %.200s; is it an address of this host, and free?",
              at->text);
     return FAB_E_IO;
 }

@@ -111,7 +111,7 @@ static void submit(struct pm *pm, const struct pm_node *n, uint8_t port, enum as
     if (fab_mads_submit(pm->mads, &r) == FAB_OK)
         pm->waiting++;
     else
-        log_debug("pm", "a request could not be made");
+        log_debug("pm", "out of memory: a request was not sent");
 }
 
 static void ask_ability(struct pm *pm, struct pm_node *n)

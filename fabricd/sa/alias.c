@@ -36,7 +36,7 @@ static void on_written(void *ctx, uint64_t tag, const struct fab_mads_answer *an
     if (answer->status == FAB_OK)
         return;
     if (!b->dirty)
-        log_warning("sa", "port 0x%016llx does not take its alias GUIDs, block %u",
+        log_warning("sa", "port 0x%016llx does not accept block %u of its alias GUIDs",
                     (unsigned long long)b->port_guid, b->block);
     b->dirty = true;
 }

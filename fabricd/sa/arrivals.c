@@ -135,7 +135,8 @@ void sa_arrivals_work(void *ctx)
     if (v == NULL || v->target == NULL || !sa_is_master(s))
         goto out;
     if (list_ends(v, &now) != FAB_OK) {
-        log_warning("sa", "out of memory: who came and went is not reported");
+        log_warning("sa",
+                    "out of memory: endports that came or left are not reported to subscribers");
         goto out;
     }
     if (r->knows_ends)

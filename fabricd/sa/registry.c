@@ -90,8 +90,8 @@ static int load(struct sa *s)
     if (status == FAB_OK)
         status = sa_subscriptions_load(s);
     if (status == FAB_OK && r->services.count + r->subscriptions->count > 0)
-        log_notice("sa", "%zu service%s and %u subscription%s of before", r->services.count,
-                   fab_base_plural_s(r->services.count), r->subscriptions->count,
+        log_notice("sa", "loaded %zu service%s and %u subscription%s from the database",
+                   r->services.count, fab_base_plural_s(r->services.count), r->subscriptions->count,
                    fab_base_plural_s(r->subscriptions->count));
     return status;
 }

@@ -151,7 +151,7 @@ static void work_soon(struct sa *s)
 void sa_report(struct sa *s, const struct fab_event_notice *notice)
 {
     if (fab_registry_reports_add(s->registry->subscriptions, notice) != FAB_OK)
-        log_warning("sa", "out of memory: a notice is not reported");
+        log_warning("sa", "out of memory: a notice is not reported to subscribers");
     work_soon(s);
 }
 

@@ -46,7 +46,7 @@ static void take_view(struct sa *s)
         goto out;
     v = calloc(1, sizeof(*v));
     if (!v || fab_sa_new(published, &v->sa) != FAB_OK) {
-        log_warning("sa", "out of memory: answers are those of generation before");
+        log_warning("sa", "out of memory: queries are answered from the previous view");
         free(v);
         goto out;
     }

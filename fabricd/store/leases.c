@@ -55,7 +55,7 @@ static int read_rows(sqlite3_stmt *stmt, struct lease_table *t)
             strange++;
     }
     if (strange > 0)
-        log_warning("store", "%zu leases of the database make no sense and are left out", strange);
+        log_warning("store", "%zu leases in the database are not valid and are ignored", strange);
     return status != FAB_OK ? status : sql_status(code);
 }
 

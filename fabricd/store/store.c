@@ -84,7 +84,7 @@ void store_close(struct store *s)
 
 static void tell_no_memory(const char *what)
 {
-    log_error("store", "%s is not written: %s", what, fab_base_status_text(FAB_E_NOMEM));
+    log_error("store", "%s is not stored: %s", what, fab_base_status_text(FAB_E_NOMEM));
 }
 
 void store_put_leases(struct store *s, const struct fab_lease *leases, size_t count)

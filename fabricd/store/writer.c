@@ -254,8 +254,8 @@ static int write_work(struct writer *w, uint32_t keep)
 static void note_failure(struct writer *w)
 {
     if (!w->failing)
-        log_error("store", "%s cannot be written: %s; what waits is kept and tried again", w->path,
-                  w->failure);
+        log_error("store", "%s cannot be written: %s; records are kept in memory and tried again",
+                  w->path, w->failure);
     w->failing = true;
     w->failures++;
     w->retry_us = w->retry_us == 0 ? RETRY_MIN_US : w->retry_us * 2;
@@ -267,7 +267,7 @@ static void note_failure(struct writer *w)
 static void note_success(struct writer *w)
 {
     if (w->failing)
-        log_notice("store", "%s is written again", w->path);
+        log_notice("store", "%s can be written again", w->path);
     if (w->dropped != w->dropped_told)
         log_warning("store", "%llu records were dropped while the database was behind",
                     (unsigned long long)(w->dropped - w->dropped_told));
@@ -279,8 +279,10 @@ static void note_success(struct writer *w)
 /* A batch that violates the schema would fail again and again: drop it. */
 static void give_up_batch(struct writer *w)
 {
-    log_error("store", "%zu records break the schema and are dropped, a mistake of fabricd: %s",
-              w->work.record_count, w->failure);
+    log_error(
+        "store",
+        "dropped %zu records that violate the schema; please report this fault of fabricd: %s",
+        w->work.record_count, w->failure);
     registry_fini(&w->registry); /* so that the registry is next written as a whole */
 }
 
@@ -499,7 +501,9 @@ static void put_bounded(struct writer *w, struct record *r)
         return;
     }
     if (w->dropped++ == w->dropped_told)
-        log_warning("store", "the database is behind: events are dropped from now on");
+        log_warning(
+            "store",
+            "the database is too slow or cannot be written: events are dropped from now on");
     free(r);
 }
 

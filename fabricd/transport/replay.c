@@ -132,9 +132,9 @@ static void tell_tail(const struct replay *r)
 {
     int tail = fab_recording_player_tail(r->player);
     if (tail == FAB_E_TRUNCATED)
-        log_warning("replay", "the recording was cut short: it is replayed up to there");
+        log_warning("replay", "the recording is incomplete; its beginning is replayed");
     else if (tail != FAB_OK)
-        log_warning("replay", "the recording is damaged: it is replayed up to there");
+        log_warning("replay", "the recording is damaged; it is replayed up to the damage");
 }
 
 int transport_replay_open(struct loop *l, const uint8_t *bytes, size_t len, loop_fn *done,

@@ -200,12 +200,12 @@ static int find_place(const struct fab_sim *sim, const char *at, uint32_t *ret_n
     if (at == NULL || *at == '\0') {
         if (find_first(f, ret_node, ret_port))
             return FAB_OK;
-        snprintf(why, why_len, "the simulated fabric has no cabled node to sit on");
+        snprintf(why, why_len, "the simulated fabric has no node with a link for the manager");
         return FAB_E_NOT_FOUND;
     }
     if (fab_sim_find(sim, at, ret_node) == FAB_OK && find_port(f, *ret_node, ret_port))
         return FAB_OK;
-    snprintf(why, why_len, "the simulated fabric has no cabled node \"%s\"", at);
+    snprintf(why, why_len, "the simulated fabric has no node \"%s\" with a link", at);
     return FAB_E_NOT_FOUND;
 }
 
@@ -254,8 +254,8 @@ static void tell_islands(const struct sim_transport *t)
     uint32_t reached = seen && queue ? count_reached(f, t->node, seen, queue) : f->node_count;
     if (reached < f->node_count)
         log_notice("sim",
-                   "%u of the %u nodes are on other islands, which are not managed: no cable leads "
-                   "there from %s (--sim-at sits elsewhere)",
+                   "%u of the %u nodes are not managed: no link leads to them from %s (--sim-at "
+                   "chooses another node)",
                    f->node_count - reached, f->node_count, t->base.name);
     free(seen);
     free(queue);
@@ -289,7 +289,7 @@ int transport_sim_open(struct loop *l, struct fab_sim *sim, const char *at, stru
     return FAB_OK;
 out:
     if (status == FAB_E_NOMEM)
-        snprintf(why, why_len, "no memory");
+        snprintf(why, why_len, "out of memory");
     if (t != NULL) {
         loop_timer_free(t->timer);
         free(t->gathering.mads);
