@@ -17,7 +17,7 @@ static uint32_t logged_fan_in(const struct cc *cc)
     uint16_t *senders = calloc(lids, sizeof *senders);
     if (!senders)
         return 0;
-    cc_crowds(cc, senders, lids);
+    cc_count_senders(cc, senders, lids);
     for (uint32_t lid = 0; lid < lids; lid++)
         most = senders[lid] > most ? senders[lid] : most;
     free(senders);
@@ -38,7 +38,7 @@ static unsigned advise(const struct cc *cc, char ret[][FAB_CONGESTION_ADVICE_LEN
         .off = s.profile == FAB_CONGESTION_OFF,
         .fan_in = s.fan_in,
         .unsupported = s.devices[CC_UNSUPPORTED],
-        .changed = s.changed_of_late,
+        .changed = s.changed_recently,
     };
     for (int i = 0; i < CC_STATES; i++)
         assumed.devices += s.devices[i];
@@ -51,7 +51,7 @@ unsigned cc_advise(const struct cc *cc, char ret[][FAB_CONGESTION_ADVICE_LEN])
 }
 
 /* text[n] belongs to the n-th bit that is set in kinds. */
-void cc_tell_advice(struct cc *cc, uint64_t now)
+void cc_report_advice(struct cc *cc, uint64_t now)
 {
     char text[FAB_CONGESTION_ADVICES][FAB_CONGESTION_ADVICE_LEN];
     uint64_t interval = cc->in.config->counters.interval_s * UINT64_C(1000000);

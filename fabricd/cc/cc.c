@@ -149,7 +149,7 @@ void cc_tick(void *ctx)
     }
     loop_timer_set(cc->timer, cc_applies(cc) && cc->waiting > 0 ? TICK_BUSY_US : TICK_IDLE_US);
     fab_view_unref(v);
-    cc_tell_advice(cc, now);
+    cc_report_advice(cc, now);
     agent_pump(cc->agent);
 }
 
@@ -179,7 +179,7 @@ void cc_get_status(const struct cc *cc, struct cc_status *ret)
         ret->without_log += cc->devices[i].no_log;
     uint64_t now = clock_now_us();
     for (uint32_t i = 0; i < cc->device_count; i++)
-        ret->changed_of_late +=
+        ret->changed_recently +=
             cc->devices[i].changed_us > 0 && now - cc->devices[i].changed_us < OF_LATE_US;
 }
 
@@ -195,7 +195,7 @@ static struct cc_device_status status_of(const struct cc_device *d)
     };
 }
 
-uint32_t cc_troubled(const struct cc *cc, struct cc_device_status *ret, uint32_t max)
+uint32_t cc_not_programmed(const struct cc *cc, struct cc_device_status *ret, uint32_t max)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < cc->device_count; i++) {

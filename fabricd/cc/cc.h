@@ -53,9 +53,9 @@ struct cc_status {
     uint64_t compute_us;         /* of the last computation */
     uint64_t reads, writes;      /* answered, since the start */
     uint64_t log_reads, log_events; /* congestion logs read, and events in them */
-    uint32_t without_log;     /* devices without a congestion log, UNSUPPORTED ones not counted */
-    uint64_t changed;         /* how often a device had other settings than were written */
-    uint32_t changed_of_late; /* devices that had other settings within the last hour */
+    uint32_t without_log;      /* devices without a congestion log, UNSUPPORTED ones not counted */
+    uint64_t changed;          /* how often a device had other settings than were written */
+    uint32_t changed_recently; /* devices that had other settings within the last hour */
 };
 void cc_get_status(const struct cc *cc, struct cc_status *ret);
 
@@ -69,7 +69,7 @@ struct cc_device_status {
     uint8_t tries;
     bool gives_up; /* not retried until it leaves the fabric and comes back */
 };
-uint32_t cc_troubled(const struct cc *cc, struct cc_device_status *ret, uint32_t max);
+uint32_t cc_not_programmed(const struct cc *cc, struct cc_device_status *ret, uint32_t max);
 /* The state of the device that owns a port; false if the device is not known. */
 bool cc_device_of(const struct cc *cc, const struct fab_fabric *f, uint32_t port,
                   struct cc_device_status *ret);
@@ -87,7 +87,7 @@ struct cc_log_status {
 uint32_t cc_logs(const struct cc *cc, uint64_t node_guid, struct cc_log_status *ret, uint32_t max);
 /* Adds, for each LID below `lids`, the number of adapters that were throttled on their way to
  * it, according to congestion logs of the last two readings or of the last minute. */
-void cc_crowds(const struct cc *cc, uint16_t *senders, uint32_t lids);
+void cc_count_senders(const struct cc *cc, uint16_t *senders, uint32_t lids);
 
 /* Advice as sentences, at most FAB_CONGESTION_ADVICES; returns how many. */
 unsigned cc_advise(const struct cc *cc, char ret[][FAB_CONGESTION_ADVICE_LEN]);

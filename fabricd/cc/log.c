@@ -160,7 +160,7 @@ uint32_t cc_logs(const struct cc *cc, uint64_t node_guid, struct cc_log_status *
     return count;
 }
 
-void cc_crowds(const struct cc *cc, uint16_t *senders, uint32_t lids)
+void cc_count_senders(const struct cc *cc, uint16_t *senders, uint32_t lids)
 {
     uint64_t now = clock_now_us(), span = 2 * interval_us(cc);
     span = span > OF_LATE_US ? span : OF_LATE_US;

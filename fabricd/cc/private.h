@@ -101,7 +101,7 @@ bool cc_applies(const struct cc *cc); /* congestion.apply is set */
 
 /* ---- advise.c ---- */
 /* Emits advice as events, once a counter interval. */
-void cc_tell_advice(struct cc *cc, uint64_t now);
+void cc_report_advice(struct cc *cc, uint64_t now);
 
 /* ---- devices.c ---- */
 /* Starts a computation of settings for this view unless it is running. NOMEM. */

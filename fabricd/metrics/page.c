@@ -160,7 +160,7 @@ static void errors(struct fab_text *to, const struct pm *pm)
     pm_get_status(pm, &s);
     counter(to, "counter_reads", s.reads, "Reads of the error counters of a port.");
     counter(to, "counter_reads_failed", s.failed, "Reads that failed.");
-    gauge(to, "links_unhealthy", s.sick, "Links with an error counter above its threshold.");
+    gauge(to, "links_unhealthy", s.unhealthy, "Links with an error counter above its threshold.");
     struct pm_link *link = calloc(s.watched + 1u, sizeof(*link));
     if (!link)
         return;
@@ -229,7 +229,7 @@ static void administration(struct fab_text *to, const struct sa *sa)
     counter(to, "sa_reports_answered", s.reports_answered, "Reports that were answered.");
     counter(to, "sa_reports_lost", s.reports_lost,
             "Notices that a subscriber missed because it was too slow.");
-    counter(to, "sa_subscriptions_ended", s.subscribers_gone,
+    counter(to, "sa_subscriptions_ended", s.subscriptions_ended,
             "Subscriptions that the manager ended.");
 }
 

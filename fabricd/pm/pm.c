@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The performance manager from outside: making it, and asking it. What is read when is in poll.c,
- * what follows from it in sick.c.
+ * what follows from it in unhealthy.c.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +37,7 @@ int pm_new(const struct pm_input *in, struct pm **ret)
     pm->in = *in;
     int r = new_agent(pm);
     if (r == FAB_OK)
-        r = pm_spares_load(pm);
+        r = pm_exempt_load(pm);
     pm->timer = r == FAB_OK ? loop_timer_new(in->loop, pm_tick, pm) : NULL;
     if (r == FAB_OK && !pm->timer)
         r = FAB_E_NOMEM;
@@ -45,7 +45,7 @@ int pm_new(const struct pm_input *in, struct pm **ret)
         pm_free(pm);
         return r;
     }
-    pm_spares_look(pm);
+    pm_isolations_update(pm);
     pm_reload(pm);
     *ret = pm;
     return FAB_OK;
@@ -59,7 +59,7 @@ void pm_free(struct pm *pm)
     agent_free(pm->agent);
     pm_nodes_fini(pm);
     free(pm->watch);
-    free(pm->spare);
+    free(pm->exempt);
     free(pm->isolation);
     free(pm);
 }
@@ -84,7 +84,7 @@ void pm_get_status(const struct pm *pm, struct pm_status *ret)
     *ret = (struct pm_status){
         .reads = pm->reads, .failed = pm->failed, .passes = pm->pass, .watched = pm->watch_count};
     for (uint32_t i = 0; i < pm->watch_count; i++)
-        ret->sick += pm->watch[i].sick;
+        ret->unhealthy += pm->watch[i].unhealthy;
 }
 
 bool pm_counters(const struct pm *pm, uint64_t node_guid, uint8_t port, struct pm_counters *ret)
@@ -124,14 +124,14 @@ uint32_t pm_links(const struct pm *pm, struct pm_link *ret, uint32_t max)
 {
     for (uint32_t i = 0; i < pm->watch_count && i < max; i++) {
         const struct pm_watch *w = &pm->watch[i];
-        ret[i] = (struct pm_link){.sick = w->sick,
+        ret[i] = (struct pm_link){.unhealthy = w->unhealthy,
                                   .of_cable = w->of_cable,
                                   .at = w->at,
                                   .counter = w->counter,
                                   .rise = w->rise,
                                   .span_us = w->span_us,
                                   .since_us = w->since_us};
-        memcpy(ret[i].kept, w->kept, sizeof(ret[i].kept));
+        memcpy(ret[i].skipped, w->skipped, sizeof(ret[i].skipped));
         for (int end = 0; end < 2; end++)
             describe_end(pm, w, end, &ret[i].end[end]);
     }

@@ -30,9 +30,9 @@ void pm_free(struct pm *pm);
 void pm_reload(struct pm *pm); /* the config changed */
 
 struct pm_status {
-    uint64_t reads, failed; /* readings of ports, and those that got no good answer */
-    uint64_t passes;        /* over the whole fabric */
-    uint32_t watched, sick; /* cables */
+    uint64_t reads, failed;      /* readings of ports, and those that got no good answer */
+    uint64_t passes;             /* over the whole fabric */
+    uint32_t watched, unhealthy; /* cables */
 };
 void pm_get_status(const struct pm *pm, struct pm_status *ret);
 
@@ -44,25 +44,25 @@ struct pm_counters {
 bool pm_counters(const struct pm *pm, uint64_t node_guid, uint8_t port, struct pm_counters *ret);
 
 /* Ports where traffic is crowded, by their two last readings. */
-enum pm_hot_kind {
-    PM_CROWDED, /* a switch port that became congested, or an end that marked packets come to */
-    PM_SLOWED,  /* an end that is told to send more slowly */
-    PM_WAITS,   /* has data and no credits, more than a hundredth of its time */
+enum pm_congestion_kind {
+    PM_CONGESTED, /* a switch port that became congested, or an end that marked packets come to */
+    PM_THROTTLED, /* an end that is told to send more slowly */
+    PM_WAITING,   /* has data and no credits, more than a hundredth of its time */
 };
-struct pm_hot {
+struct pm_congested {
     uint64_t guid; /* of the node */
     uint8_t port;
-    enum pm_hot_kind kind;
+    enum pm_congestion_kind kind;
     uint32_t waits_permille, mbps;
     uint32_t fecn, becn, events; /* in span_ms; of a switch's lanes: became congested */
     uint32_t span_ms;
-    bool lasts;       /* marks came in several readings on end */
+    bool persistent;  /* marks came in several readings on end */
     uint32_t senders; /* 0; whoever knows of logs may set it, and sort again */
 };
 /* The first `max` that there are, sorted: by kind, then the hottest first. Returns how many there
  * are. */
-uint32_t pm_hot_ports(const struct pm *pm, struct pm_hot *ret, uint32_t max);
-void pm_hot_sort(struct pm_hot *all, uint32_t count);
+uint32_t pm_congested_ports(const struct pm *pm, struct pm_congested *ret, uint32_t max);
+void pm_congested_sort(struct pm_congested *all, uint32_t count);
 void pm_congestion_seen(const struct pm *pm, struct fab_congestion_observed *ret);
 
 /* Cables whose counters rose of late. The times are Unix time. */
@@ -81,13 +81,13 @@ struct pm_link_end {
 };
 struct pm_link {
     struct pm_link_end end[2];
-    bool sick;                /* a counter crossed its threshold, not long ago */
+    bool unhealthy;           /* a counter crossed its threshold, not long ago */
     bool of_cable;            /* one that tells against the cable */
     uint8_t at;               /* the end whose counter it is */
     enum fab_counter counter; /* the last that crossed; FAB_COUNTERS: none did */
     uint64_t rise, span_us;   /* of it, and in which time */
-    int64_t since_us;         /* sick since then */
-    char kept[256];           /* why it is not isolated; "": nobody asked, or it is */
+    int64_t since_us;         /* unhealthy since then */
+    char skipped[256];        /* why it is not isolated; "": nobody asked, or it is */
 };
 /* Returns how many there are, at most `max` of which are in ret. */
 uint32_t pm_links(const struct pm *pm, struct pm_link *ret, uint32_t max);

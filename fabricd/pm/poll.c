@@ -209,14 +209,14 @@ static bool unpack(const struct pm_node *n, uint8_t port, const uint8_t *attr, s
             wide.port_select != port)
             return false;
         fab_health_counters_from_ext(&wide, &ret->last);
-        pm_signs_of_data(ret, ret->at_us, wide.xmit_data, wide.xmit_wait);
+        pm_note_data(ret, ret->at_us, wide.xmit_data, wide.xmit_wait);
         return true;
     }
     if (fab_wire_attr_unpack(&fab_wire_attr_port_counters, attr, len, &narrow) != FAB_OK ||
         narrow.port_select != port)
         return false;
     fab_health_counters_from(&narrow, &ret->last);
-    pm_signs_of_data(ret, ret->at_us, narrow.xmit_data, narrow.xmit_wait);
+    pm_note_data(ret, ret->at_us, narrow.xmit_data, narrow.xmit_wait);
     return true;
 }
 
@@ -245,7 +245,7 @@ static void take_marks(struct pm_node *n, uint8_t port, const uint8_t *attr, siz
                                        attr, len, &values) != FAB_OK ||
                   values.port_select != port;
     if (!n->no_marks)
-        pm_signs_of_marks(&n->port[port], clock_now_us(), n->is_switch, &values);
+        pm_note_marks(&n->port[port], clock_now_us(), n->is_switch, &values);
 }
 
 static void take_cleared(struct pm_node *n, uint8_t port)

@@ -10,25 +10,25 @@
 
 #define PM_PLACE_LEN 128
 
-enum pm_sign {               /* of congestion */
-               PM_XMIT_DATA, /* words of 4 bytes */
-               PM_XMIT_WAIT, /* ticks with data to send and no credits */
-               PM_FECN,      /* adapters: packets that came marked */
-               PM_BECN,      /* adapters: notifications that came */
-               PM_EVENTS,    /* switches: a lane of the port became congested */
-               PM_SIGNS
+enum pm_congestion_counter {               /* of congestion */
+                             PM_XMIT_DATA, /* words of 4 bytes */
+                             PM_XMIT_WAIT, /* ticks with data to send and no credits */
+                             PM_FECN,      /* adapters: packets that came marked */
+                             PM_BECN,      /* adapters: notifications that came */
+                             PM_EVENTS,    /* switches: a lane of the port became congested */
+                             PM_CONGESTION_COUNTERS
 };
-struct pm_signs {
-    uint64_t last[PM_SIGNS];
-    uint32_t rise[PM_SIGNS];  /* between the two last readings */
-    uint32_t span_ms;         /* of the first two; 0: not yet */
-    uint32_t marked;          /* readings on end between which marks rose */
-    uint64_t at_us, marks_us; /* when read: the first two, the others; 0: never */
+struct pm_congestion_counters {
+    uint64_t last[PM_CONGESTION_COUNTERS];
+    uint32_t rise[PM_CONGESTION_COUNTERS]; /* between the two last readings */
+    uint32_t span_ms;                      /* of the first two; 0: not yet */
+    uint32_t marked;                       /* readings on end between which marks rose */
+    uint64_t at_us, marks_us;              /* when read: the first two, the others; 0: never */
 };
 struct pm_port {
     struct fab_counters last;
     uint64_t at_us; /* when that was read; 0: never */
-    struct pm_signs signs;
+    struct pm_congestion_counters signs;
 };
 struct pm_node {
     uint64_t guid;
@@ -48,16 +48,16 @@ struct pm_watch { /* a cable */
     uint8_t port[2];
     char place[2][PM_PLACE_LEN];
     struct fab_health_history end[2];
-    bool sick, of_cable;
+    bool unhealthy, of_cable;
     bool isolated; /* by us */
     bool wanted;   /* to be isolated, as soon as may be */
     uint8_t at;
     enum fab_counter counter;
     uint64_t rise, span_us, crossed_us; /* of the last crossing */
     int64_t since_us;
-    char kept[256];
+    char skipped[256];
 };
-struct pm_spare { /* a cable, by one of its ends */
+struct pm_exempt { /* a cable, by one of its ends */
     uint64_t guid;
     uint64_t until_us; /* at least */
     uint8_t port;
@@ -74,8 +74,8 @@ struct pm {
     uint32_t cursor;         /* port id of the view */
     struct pm_watch *watch;
     uint32_t watch_count, watch_room;
-    struct pm_spare *spare; /* cables that are left alone */
-    uint32_t spares, isolations;
+    struct pm_exempt *exempt; /* cables that are left alone */
+    uint32_t exempt_count, isolation_count;
     struct sm_isolation *isolation; /* as of the last look */
     uint64_t reads, failed;
     uint32_t waiting; /* requests that were not answered yet */
@@ -87,16 +87,16 @@ void pm_nodes_fini(struct pm *pm);
 
 /* ---- hot.c ---- */
 /* What is counted of congestion beside the errors: data and wait. */
-void pm_signs_of_data(struct pm_port *p, uint64_t now, uint64_t xmit_data, uint64_t xmit_wait);
+void pm_note_data(struct pm_port *p, uint64_t now, uint64_t xmit_data, uint64_t xmit_wait);
 /* values: PortRcvConCtrl of an adapter, SwPortVLCongestion of a switch. */
-void pm_signs_of_marks(struct pm_port *p, uint64_t now, bool is_switch,
-                       const struct fab_perf_details *values);
+void pm_note_marks(struct pm_port *p, uint64_t now, bool is_switch,
+                   const struct fab_perf_details *values);
 /* Marks are worth being asked for. */
 bool pm_wants_marks(const struct pm *pm);
 
-/* ---- sick.c ---- */
+/* ---- unhealthy.c ---- */
 struct fab_counter_rule pm_rule(const struct pm *pm);
-uint64_t pm_well_us(const struct pm *pm); /* how long without a crossing makes a cable well */
+uint64_t pm_recovery_us(const struct pm *pm); /* how long without a crossing makes a cable well */
 struct pm_watch *pm_watch_of(struct pm *pm, uint64_t guid, uint8_t port); /* NULL: not watched */
 /* A port was read, and before: at these times. */
 void pm_read(struct pm *pm, uint64_t guid, uint8_t port, const struct pm_port *was,
@@ -104,11 +104,13 @@ void pm_read(struct pm *pm, uint64_t guid, uint8_t port, const struct pm_port *w
 /* Some of those that are to be isolated are; and who is well again is told of. */
 void pm_act(struct pm *pm);
 
-/* ---- spare.c ---- */
-int pm_spares_load(struct pm *pm);
-bool pm_is_spared(const struct pm *pm, const struct pm_watch *w);
-void pm_spare_on(struct pm *pm, const struct pm_watch *w); /* it is sick still, if it is one */
-void pm_spares_look(struct pm *pm); /* what is isolated, and who was released since the last look */
-void pm_spares_drop(struct pm *pm); /* those that were well */
+/* ---- exempt.c ---- */
+int pm_exempt_load(struct pm *pm);
+bool pm_is_exempt(const struct pm *pm, const struct pm_watch *w);
+void pm_exempt_extend(struct pm *pm,
+                      const struct pm_watch *w); /* it is unhealthy still, if it is one */
+void pm_isolations_update(
+    struct pm *pm); /* what is isolated, and who was released since the last look */
+void pm_exempt_expire(struct pm *pm); /* those that were well */
 
 #endif

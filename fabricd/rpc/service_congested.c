@@ -17,10 +17,10 @@
 #define CONGESTED_DEFAULT 100
 
 static Fabric__V1__CongestedPort *convert_congested(struct answer *a, const struct fab_view *v,
-                                                    const struct pm_hot *h)
+                                                    const struct pm_congested *h)
 {
     static const char *const kinds[] = {
-        [PM_CROWDED] = "congested", [PM_SLOWED] = "throttled", [PM_WAITS] = "waiting"};
+        [PM_CONGESTED] = "congested", [PM_THROTTLED] = "throttled", [PM_WAITING] = "waiting"};
     Fabric__V1__CongestedPort *m =
         ANSWER_NEW(a, Fabric__V1__CongestedPort, fabric__v1__congested_port);
     uint32_t node = fab_fabric_node_by_guid(v->fabric, h->guid);
@@ -45,11 +45,11 @@ static uint16_t *count_senders(struct answer *a, const struct cc *cc, const stru
 {
     uint16_t *senders = answer_alloc(a, v->target->lids.top + 1u, sizeof *senders);
     if (senders != NULL)
-        cc_crowds(cc, senders, v->target->lids.top + 1);
+        cc_count_senders(cc, senders, v->target->lids.top + 1);
     return senders;
 }
 
-static uint32_t lid_of_congested(const struct fab_view *v, const struct pm_hot *h)
+static uint32_t lid_of_congested(const struct fab_view *v, const struct pm_congested *h)
 {
     uint32_t node = fab_fabric_node_by_guid(v->fabric, h->guid);
     if (node == FAB_NONE || h->port > v->fabric->nodes[node].num_ports)
@@ -60,41 +60,41 @@ static uint32_t lid_of_congested(const struct fab_view *v, const struct pm_hot *
 
 /* Endports that the logs name as destinations are congested, whatever their counters say. `all` has
  * room for one more row for each LID. */
-static uint32_t add_named(const struct fab_view *v, uint16_t *senders, struct pm_hot *all,
+static uint32_t add_named(const struct fab_view *v, uint16_t *senders, struct pm_congested *all,
                           uint32_t count)
 {
     const struct fab_lids *lids = &v->target->lids;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t lid = lid_of_congested(v, &all[i]);
         all[i].senders = senders[lid];
-        all[i].kind = senders[lid] > 0 ? PM_CROWDED : all[i].kind;
+        all[i].kind = senders[lid] > 0 ? PM_CONGESTED : all[i].kind;
         senders[lid] = 0;
     }
     for (uint32_t lid = 1; lid <= lids->top; lid++) {
         uint32_t port = lids->owner[lid];
         if (senders[lid] > 0 && port != FAB_NONE)
             all[count++] =
-                (struct pm_hot){.guid = v->fabric->nodes[v->fabric->ports[port].node].guid,
-                                .port = v->fabric->ports[port].num,
-                                .kind = PM_CROWDED,
-                                .senders = senders[lid]};
+                (struct pm_congested){.guid = v->fabric->nodes[v->fabric->ports[port].node].guid,
+                                      .port = v->fabric->ports[port].num,
+                                      .kind = PM_CONGESTED,
+                                      .senders = senders[lid]};
     }
-    pm_hot_sort(all, count);
+    pm_congested_sort(all, count);
     return count;
 }
 
 /* All congested ports, sorted; NULL: out of memory. */
-static struct pm_hot *find_congested(struct answer *a, const struct rpc *r,
-                                     const struct fab_view *v, uint32_t *ret_count)
+static struct pm_congested *find_congested(struct answer *a, const struct rpc *r,
+                                           const struct fab_view *v, uint32_t *ret_count)
 {
     uint16_t *senders = count_senders(a, r->in.cc, v);
-    uint32_t count = pm_hot_ports(r->in.pm, NULL, 0), named = 0;
+    uint32_t count = pm_congested_ports(r->in.pm, NULL, 0), named = 0;
     for (uint32_t lid = 1; senders != NULL && lid <= v->target->lids.top; lid++)
         named += senders[lid] > 0;
-    struct pm_hot *all = answer_alloc(a, count + named, sizeof *all);
+    struct pm_congested *all = answer_alloc(a, count + named, sizeof *all);
     if (all == NULL || senders == NULL)
         return NULL;
-    *ret_count = add_named(v, senders, all, pm_hot_ports(r->in.pm, all, count));
+    *ret_count = add_named(v, senders, all, pm_congested_ports(r->in.pm, all, count));
     return all;
 }
 
@@ -111,7 +111,7 @@ void list_congested_ports(struct call *c, const void *request)
         return;
     if (need_congestion(c)) {
         struct rpc *r = call_rpc(c);
-        const struct pm_hot *all = find_congested(&a, r, v, &m.total);
+        const struct pm_congested *all = find_congested(&a, r, v, &m.total);
         m.ports = answer_alloc(&a, want, sizeof *m.ports);
         for (uint32_t i = 0; all != NULL && m.ports != NULL && i < m.total && i < want; i++)
             m.ports[m.n_ports++] = convert_congested(&a, v, &all[i]);

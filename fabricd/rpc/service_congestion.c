@@ -118,7 +118,7 @@ static void fill_not_programmed(struct answer *a, const struct cc *cc, const str
                                 Fabric__V1__GetCongestionResponse *m)
 {
     struct cc_device_status *all = answer_alloc(a, NOT_PROGRAMMED_MAX, sizeof *all);
-    uint32_t count = all != NULL ? cc_troubled(cc, all, NOT_PROGRAMMED_MAX) : 0;
+    uint32_t count = all != NULL ? cc_not_programmed(cc, all, NOT_PROGRAMMED_MAX) : 0;
     count = count < NOT_PROGRAMMED_MAX ? count : NOT_PROGRAMMED_MAX;
     m->not_programmed = answer_alloc(a, count, sizeof *m->not_programmed);
     for (uint32_t i = 0; m->not_programmed != NULL && i < count; i++)

@@ -82,10 +82,10 @@ static Fabric__V1__UnhealthyLink *convert_link_watched(struct answer *a, const s
         return NULL;
     m->a = convert_place(a, l->end[0].guid, l->end[0].port, l->end[0].place);
     m->b = convert_place(a, l->end[1].guid, l->end[1].port, l->end[1].place);
-    m->unhealthy = l->sick;
+    m->unhealthy = l->unhealthy;
     m->link_error = l->of_cable;
     m->in_routes = true;
-    m->isolation_skipped = answer_text(a, l->kept);
+    m->isolation_skipped = answer_text(a, l->skipped);
     m->errors_a = convert_errors(a, &l->end[0]);
     m->errors_b = convert_errors(a, &l->end[1]);
     if (l->counter == FAB_COUNTERS)
@@ -94,7 +94,7 @@ static Fabric__V1__UnhealthyLink *convert_link_watched(struct answer *a, const s
     m->at = convert_place(a, at->guid, at->port, at->place);
     m->increase = l->rise;
     m->interval = convert_duration(a, l->span_us);
-    if (l->sick)
+    if (l->unhealthy)
         m->since = convert_time(a, l->since_us);
     return m;
 }
@@ -164,7 +164,7 @@ static void fill_unhealthy(struct answer *a, const struct unhealthy *s, bool wat
 {
     for (uint32_t i = 0; i < s->count; i++) {
         const struct sm_isolation *out = isolation_of(&s->links[i], s->isolated, s->isolated_count);
-        if (!s->links[i].sick && out == NULL && !watched)
+        if (!s->links[i].unhealthy && out == NULL && !watched)
             continue;
         Fabric__V1__UnhealthyLink *link = convert_link_watched(a, &s->links[i]);
         m->links[m->n_links++] = link;

@@ -197,7 +197,7 @@ void sa_report_gone(struct sa *s, const struct fab_subscription *x, const char *
 {
     struct sa_registry *r = s->registry;
     uint64_t now = clock_now_us();
-    s->stats.subscribers_gone++;
+    s->stats.subscriptions_ended++;
     if (now >= r->told_us + TELL_AGAIN_US || r->told_us == 0) {
         if (r->gone > r->told)
             event_emit(s->in.bus, subscriptions_ended, .subject = "fabric",

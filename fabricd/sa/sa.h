@@ -32,7 +32,7 @@ struct sa_stats { /* since the start */
     uint64_t notices; /* notices to report; reports sent, repetitions included, and answered */
     uint64_t reports, reports_answered;
     uint64_t reports_lost; /* notices that a subscriber missed because it was too slow */
-    uint64_t subscribers_gone;
+    uint64_t subscriptions_ended;
 };
 int sa_start(const struct sa_input *in, struct sa **ret); /* NOMEM, LIMIT */
 void sa_stop(struct sa *s);                               /* NULL is fine */

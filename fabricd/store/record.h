@@ -22,7 +22,7 @@ enum record_kind {
     RECORD_DISABLED,
     RECORD_REROUTE,
     RECORD_ISOLATED,
-    RECORD_SPARED,
+    RECORD_EXEMPT,
     RECORD_HOSTS
 };
 
@@ -74,7 +74,7 @@ struct record {
     union {
         struct event event;
         struct record_set set;
-        struct record_port port; /* RECORD_DISABLED, RECORD_SPARED */
+        struct record_port port; /* RECORD_DISABLED, RECORD_EXEMPT */
         struct record_isolated isolated;
         struct reroute reroute;
         struct record_hosts hosts;

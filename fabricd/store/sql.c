@@ -74,9 +74,9 @@ static const char *const texts[SQL_COUNT] = {
                         "?13, ?14, ?15, ?16, ?17)",
     [SQL_REROUTE_TRIM] = "DELETE FROM reroute WHERE generation <= ?1",
     [SQL_DISABLED_DELETE] = "DELETE FROM disabled_port WHERE node_guid = ?1 AND port = ?2",
-    [SQL_SPARED_PUT] =
+    [SQL_EXEMPT_PUT] =
         "INSERT OR IGNORE INTO spared_link(node_guid, port, since) VALUES (?1, ?2, ?3)",
-    [SQL_SPARED_DELETE] = "DELETE FROM spared_link WHERE node_guid = ?1 AND port = ?2",
+    [SQL_EXEMPT_DELETE] = "DELETE FROM spared_link WHERE node_guid = ?1 AND port = ?2",
     [SQL_ISOLATED_PUT] = "INSERT OR REPLACE INTO isolated_link(node_a, port_a, node_b, port_b, "
                          "name_a, name_b, since_us, operated, cause) "
                          "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",

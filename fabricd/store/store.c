@@ -128,9 +128,9 @@ void store_put_disabled(struct store *s, uint64_t node_guid, uint8_t port, bool 
         tell_no_memory("a disabled port");
 }
 
-void store_put_spared(struct store *s, uint64_t node_guid, uint8_t port, bool spared)
+void store_put_exempt(struct store *s, uint64_t node_guid, uint8_t port, bool spared)
 {
-    struct record *r = record_of_port(RECORD_SPARED, node_guid, port, spared);
+    struct record *r = record_of_port(RECORD_EXEMPT, node_guid, port, spared);
     if (r != NULL)
         writer_put_lasting(s->writer, r);
     else
@@ -308,7 +308,7 @@ int store_load_disabled(struct store *s, struct store_port **ret, size_t *ret_co
                       ret_count);
 }
 
-int store_load_spared(struct store *s, struct store_port **ret, size_t *ret_count)
+int store_load_exempt(struct store *s, struct store_port **ret, size_t *ret_count)
 {
     return load_ports(s, "SELECT node_guid, port FROM spared_link ORDER BY node_guid, port", ret,
                       ret_count);

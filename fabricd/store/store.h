@@ -47,8 +47,8 @@ struct store_port {
 int store_load_disabled(struct store *s, struct store_port **ret, size_t *ret_count);
 /* Links that are exempt from isolation because an operator released them, by one of their ends;
  * kept over restarts too. */
-void store_put_spared(struct store *s, uint64_t node_guid, uint8_t port, bool spared);
-int store_load_spared(struct store *s, struct store_port **ret, size_t *ret_count);
+void store_put_exempt(struct store *s, uint64_t node_guid, uint8_t port, bool spared);
+int store_load_exempt(struct store *s, struct store_port **ret, size_t *ret_count);
 /* Isolated links, by the end that is named first; kept over restarts. */
 struct store_isolated {
     uint64_t guid[2]; /* node GUIDs of both ends */

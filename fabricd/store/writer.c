@@ -142,8 +142,8 @@ static int put_record(struct writer *w, const struct record *r)
         return put_set(w, &r->set);
     case RECORD_DISABLED:
         return put_port(w, &r->port, SQL_DISABLED_PUT, SQL_DISABLED_DELETE);
-    case RECORD_SPARED:
-        return put_port(w, &r->port, SQL_SPARED_PUT, SQL_SPARED_DELETE);
+    case RECORD_EXEMPT:
+        return put_port(w, &r->port, SQL_EXEMPT_PUT, SQL_EXEMPT_DELETE);
     case RECORD_ISOLATED:
         return put_isolated(w, &r->isolated);
     case RECORD_REROUTE:

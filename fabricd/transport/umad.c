@@ -30,8 +30,8 @@
 
 #include "fabricd/base/clock.h"
 #include "fabricd/base/log.h"
+#include "fabricd/transport/thread_pinning.h"
 #include "fabricd/transport/transport.h"
-#include "fabricd/transport/turns.h"
 #include "fabricd/transport/waiter.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/wire/sa.h"
@@ -411,7 +411,7 @@ static int open_port(struct umad_transport *t, const umad_port_t *port, char *wh
     t->base.window_max = window_for(t);
     t->base.rmpp = t->simulated ? TRANSPORT_RMPP_NONE : TRANSPORT_RMPP_KERNEL;
     if (t->simulated)
-        turns_take();
+        pin_threads();
     return FAB_OK;
 }
 

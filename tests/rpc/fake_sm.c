@@ -299,7 +299,7 @@ uint32_t pm_links(const struct pm *pm, struct pm_link *ret, uint32_t max)
     ret[0] =
         (struct pm_link){.end = {{.guid = 0x0002c90100000001, .port = 3, .place = "leaf-001/3"},
                                  {.guid = 0x0002c90100000005, .port = 1, .place = "spine-001/1"}},
-                         .sick = true,
+                         .unhealthy = true,
                          .of_cable = true,
                          .counter = FAB_SYMBOL_ERRORS,
                          .rise = 120,

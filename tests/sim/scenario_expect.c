@@ -144,8 +144,8 @@ CONDITION(has_sick)
     uint32_t count = s->pm && list ? pm_links(s->pm, list, 64) : 0, found = 0;
     bool it = false;
     for (uint32_t i = 0; i < count && i < 64; i++) {
-        found += list[i].sick;
-        it |= list[i].sick && named(line, list[i].end[0].place, list[i].end[1].place);
+        found += list[i].unhealthy;
+        it |= list[i].unhealthy && named(line, list[i].end[0].place, list[i].end[1].place);
     }
     free(list);
     snprintf(why, 512, "%u are watched, %u of them sick", count, found);

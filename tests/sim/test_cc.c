@@ -162,7 +162,7 @@ START_TEST(logs_are_read_evenly_and_counted_once)
     congest("host-0003", lid_of("host-0006", 1));
     congest("host-0004", lid_of("host-0006", 1));
     lab_run_for(&lab, 12);
-    cc_crowds(cc, senders, LIDS);
+    cc_count_senders(cc, senders, LIDS);
     ck_assert_uint_eq(senders[lid_of("host-0006", 1)], 2); /* the others were too long ago */
     struct cc_log_status logs[DEVICES];
     ck_assert_uint_eq(cc_logs(cc, 0, logs, DEVICES), 4);
@@ -221,14 +221,14 @@ START_TEST(what_somebody_else_set_is_found)
     ck_assert_uint_eq(fab_base_get_be16(reply + 4), 0);
     lab_run_for(&lab, 60);
     ck_assert_uint_eq(status().changed, 1);
-    ck_assert_uint_eq(status().changed_of_late, 1);
+    ck_assert_uint_eq(status().changed_recently, 1);
     ck_assert_uint_eq(status().writes, writes + 1);
     const struct lab_event *e = lab_event(&lab, "congestion-advice");
     ck_assert_ptr_nonnull(e);
     ck_assert_ptr_nonnull(strstr(e->message, "1 devices had other settings"));
     lab_run_for(&lab, 3600);
     ck_assert_uint_eq(status().changed, 1);
-    ck_assert_uint_eq(status().changed_of_late, 0);
+    ck_assert_uint_eq(status().changed_recently, 0);
     end();
 }
 END_TEST
@@ -277,7 +277,7 @@ START_TEST(devices_with_a_foreign_key_are_left_alone)
     lab_run(&lab, 20, all_but_two_stand, "all devices but two are set");
     uint16_t shown = lid_of("host-0002", 1), hidden = lid_of("host-0003", 1);
     struct cc_device_status troubled[DEVICES];
-    ck_assert_uint_eq(cc_troubled(cc, troubled, DEVICES), 2);
+    ck_assert_uint_eq(cc_not_programmed(cc, troubled, DEVICES), 2);
     for (unsigned i = 0; i < 2; i++)
         ck_assert_int_eq(troubled[i].state, CC_FOREIGN_KEY);
     ck_assert_uint_eq(wire.sets[shown] + wire.sets[hidden], 0);

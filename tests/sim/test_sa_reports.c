@@ -121,7 +121,7 @@ START_TEST(who_does_not_answer_is_dropped)
             ck_assert_uint_lt(scene.got[i].at, from + 500000);
     struct sa_stats stats;
     sa_get_stats(scene.sa, &stats);
-    ck_assert_uint_eq(stats.subscribers_gone, 1);
+    ck_assert_uint_eq(stats.subscriptions_ended, 1);
     close_scene();
 }
 END_TEST

@@ -252,13 +252,13 @@ START_TEST(spared_links_come_back)
     struct store *s = open_store();
     struct store_port *rows = NULL;
     size_t count = 7;
-    store_put_spared(s, GUID(2), 36, true);
-    store_put_spared(s, GUID(1), 7, true);
+    store_put_exempt(s, GUID(2), 36, true);
+    store_put_exempt(s, GUID(1), 7, true);
     store_put_disabled(s, GUID(1), 8, true); /* of another kind */
     s = reopen(s);
-    store_put_spared(s, GUID(1), 7, false);
+    store_put_exempt(s, GUID(1), 7, false);
     s = reopen(s);
-    ck_assert_int_eq(store_load_spared(s, &rows, &count), FAB_OK);
+    ck_assert_int_eq(store_load_exempt(s, &rows, &count), FAB_OK);
     ck_assert_uint_eq(count, 1);
     ck_assert_uint_eq(rows[0].node_guid, GUID(2));
     ck_assert_uint_eq(rows[0].port, 36);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What follows from readings. A cable one of whose counters rose is watched from then on, both its
- * ends; one that crosses a threshold is told of, and is sick until nothing crossed for a while. A
- * counter that is full tells nothing: with one that had crossed, the cable stays sick.
+ * ends; one that crosses a threshold is told of, and is unhealthy until nothing crossed for a
+ * while. A counter that is full tells nothing: with one that had crossed, the cable stays
+ * unhealthy.
  *
  * Where policy says so, cables whose own errors crossed (not those of congestion, or of somebody
  * far away) are isolated, the worst first, as the subnet manager lets it, but for those that are
@@ -62,7 +63,7 @@ static void drop_resting(struct pm *pm)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < pm->watch_count; i++)
-        if (pm->watch[i].sick || pm->watch[i].isolated || !rests(&pm->watch[i].end[0]) ||
+        if (pm->watch[i].unhealthy || pm->watch[i].isolated || !rests(&pm->watch[i].end[0]) ||
             !rests(&pm->watch[i].end[1]))
             pm->watch[kept++] = pm->watch[i];
     pm->watch_count = kept;
@@ -119,7 +120,8 @@ static struct pm_watch *add(struct pm *pm, uint64_t guid, uint8_t port)
     return w;
 }
 
-/* ---- sick, and well -------------------------------------------------------------------------- */
+/* ---- unhealthy, and well
+ * -------------------------------------------------------------------------- */
 
 /* The values of both events. */
 #define RISE(w, config)                                                                            \
@@ -141,18 +143,18 @@ static void cross(struct pm *pm, struct pm_watch *w, int end, enum fab_counter c
                   bool of_cable)
 {
     struct fab_counter_rule rule = pm_rule(pm);
-    bool fresh = !w->sick || (of_cable && !w->of_cable);
-    w->of_cable = of_cable || (w->sick && w->of_cable);
+    bool fresh = !w->unhealthy || (of_cable && !w->of_cable);
+    w->of_cable = of_cable || (w->unhealthy && w->of_cable);
     w->at = (uint8_t)end;
     w->counter = counter;
     w->rise = fab_health_recent_increase(&w->end[end], &rule, counter, &w->span_us);
     w->crossed_us = clock_now_us();
-    if (!w->sick)
+    if (!w->unhealthy)
         w->since_us = clock_unix_us();
-    w->sick = true;
+    w->unhealthy = true;
     if (fresh)
         tell_sick(pm, w);
-    pm_spare_on(pm, w);
+    pm_exempt_extend(pm, w);
     w->wanted = of_cable && pm->in.config->counters.on_errors != CONFIG_ON_ERRORS_REPORT;
 }
 
@@ -167,7 +169,7 @@ static void judge(struct pm *pm, struct pm_watch *w, int end)
         cross(pm, w, end, any, false);
 }
 
-uint64_t pm_well_us(const struct pm *pm)
+uint64_t pm_recovery_us(const struct pm *pm)
 {
     const struct config_counters *c = &pm->in.config->counters;
     return WELL_AFTER * UINT64_C(1000000) *
@@ -176,13 +178,13 @@ uint64_t pm_well_us(const struct pm *pm)
 
 static bool is_well(const struct pm *pm, const struct pm_watch *w)
 {
-    return clock_now_us() - w->crossed_us > pm_well_us(pm) && !w->end[w->at].full[w->counter];
+    return clock_now_us() - w->crossed_us > pm_recovery_us(pm) && !w->end[w->at].full[w->counter];
 }
 
 static void recover(struct pm *pm, struct pm_watch *w)
 {
-    w->sick = w->of_cable = w->wanted = false;
-    w->kept[0] = '\0';
+    w->unhealthy = w->of_cable = w->wanted = false;
+    w->skipped[0] = '\0';
     event_emit(pm->in.bus, link_recovered, EVENT_LINK(w));
 }
 
@@ -199,7 +201,7 @@ void pm_read(struct pm *pm, uint64_t guid, uint8_t port, const struct pm_port *w
         return;
     fab_health_history_add(&w->end[end], was->at_us, now->at_us, &was->last, &now->last);
     judge(pm, w, end);
-    if (w->sick && is_well(pm, w))
+    if (w->unhealthy && is_well(pm, w))
         recover(pm, w);
 }
 
@@ -207,9 +209,9 @@ void pm_read(struct pm *pm, uint64_t guid, uint8_t port, const struct pm_port *w
 
 static void tell_kept(struct pm *pm, struct pm_watch *w, const char *why)
 {
-    if (strcmp(w->kept, why) == 0)
+    if (strcmp(w->skipped, why) == 0)
         return;
-    snprintf(w->kept, sizeof(w->kept), "%s", why);
+    snprintf(w->skipped, sizeof(w->skipped), "%s", why);
     event_emit(pm->in.bus, isolation_skipped, EVENT_LINK(w), .reason = why);
 }
 
@@ -223,7 +225,7 @@ static void isolate(struct pm *pm, struct pm_watch *w)
     w->wanted = false; /* until its next reading */
     if (r == FAB_OK || r == FAB_E_EXISTS) {
         w->isolated = true;
-        w->kept[0] = '\0';
+        w->skipped[0] = '\0';
     } else if (why[0]) {
         tell_kept(pm, w, why);
     }
@@ -242,8 +244,8 @@ static void mark_isolated(struct pm *pm)
 {
     for (uint32_t i = 0; i < pm->watch_count; i++) {
         struct pm_watch *w = &pm->watch[i];
-        w->isolated = is_isolated(pm->isolation, pm->isolations, w);
-        w->wanted &= !w->isolated && !pm_is_spared(pm, w);
+        w->isolated = is_isolated(pm->isolation, pm->isolation_count, w);
+        w->wanted &= !w->isolated && !pm_is_exempt(pm, w);
     }
 }
 
@@ -256,8 +258,8 @@ static uint64_t severity(const struct pm *pm, const struct pm_watch *w)
 
 void pm_act(struct pm *pm)
 {
-    pm_spares_look(pm);
-    pm_spares_drop(pm);
+    pm_isolations_update(pm);
+    pm_exempt_expire(pm);
     mark_isolated(pm);
     for (int n = 0; n < ACTS; n++) {
         struct pm_watch *worst = NULL;
@@ -269,5 +271,5 @@ void pm_act(struct pm *pm)
             break;
         isolate(pm, worst);
     }
-    pm_spares_look(pm);
+    pm_isolations_update(pm);
 }

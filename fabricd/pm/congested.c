@@ -18,16 +18,16 @@
 #define WAITS_PERMILLE 10 /* less is not worth being told of */
 #define LASTS 3           /* readings on end with marks: no burst that passes */
 
-static void note(struct pm_signs *s, enum pm_sign which, uint64_t now)
+static void note(struct pm_congestion_counters *s, enum pm_congestion_counter which, uint64_t now)
 {
     uint64_t rise = now >= s->last[which] ? now - s->last[which] : now;
     s->rise[which] = rise < UINT32_MAX ? (uint32_t)rise : UINT32_MAX;
     s->last[which] = now;
 }
 
-void pm_signs_of_data(struct pm_port *p, uint64_t now, uint64_t xmit_data, uint64_t xmit_wait)
+void pm_note_data(struct pm_port *p, uint64_t now, uint64_t xmit_data, uint64_t xmit_wait)
 {
-    struct pm_signs *s = &p->signs;
+    struct pm_congestion_counters *s = &p->signs;
     bool first = s->at_us == 0;
     note(s, PM_XMIT_DATA, xmit_data);
     note(s, PM_XMIT_WAIT, xmit_wait);
@@ -35,10 +35,10 @@ void pm_signs_of_data(struct pm_port *p, uint64_t now, uint64_t xmit_data, uint6
     s->at_us = now;
 }
 
-void pm_signs_of_marks(struct pm_port *p, uint64_t now, bool is_switch,
-                       const struct fab_perf_details *values)
+void pm_note_marks(struct pm_port *p, uint64_t now, bool is_switch,
+                   const struct fab_perf_details *values)
 {
-    struct pm_signs *s = &p->signs;
+    struct pm_congestion_counters *s = &p->signs;
     bool first = s->marks_us == 0;
     uint64_t events = 0;
     for (int vl = 0; is_switch && vl < 16; vl++)
@@ -60,13 +60,13 @@ bool pm_wants_marks(const struct pm *pm)
 
 /* ---- asking ---- */
 
-static bool describe(const struct pm_node *n, uint8_t port, struct pm_hot *ret)
+static bool describe(const struct pm_node *n, uint8_t port, struct pm_congested *ret)
 {
-    const struct pm_signs *s = &n->port[port].signs;
+    const struct pm_congestion_counters *s = &n->port[port].signs;
     uint64_t all = (uint64_t)s->rise[PM_XMIT_DATA] + s->rise[PM_XMIT_WAIT];
     if (s->span_ms == 0)
         return false;
-    *ret = (struct pm_hot){
+    *ret = (struct pm_congested){
         .guid = n->guid,
         .port = port,
         .waits_permille = all > 0 ? (uint32_t)(s->rise[PM_XMIT_WAIT] * UINT64_C(1000) / all) : 0,
@@ -75,15 +75,15 @@ static bool describe(const struct pm_node *n, uint8_t port, struct pm_hot *ret)
         .becn = s->rise[PM_BECN],
         .events = s->rise[PM_EVENTS],
         .span_ms = s->span_ms,
-        .lasts = s->marked >= LASTS,
+        .persistent = s->marked >= LASTS,
     };
-    ret->kind = ret->fecn || ret->events ? PM_CROWDED : ret->becn ? PM_SLOWED : PM_WAITS;
-    return ret->kind != PM_WAITS || ret->waits_permille >= WAITS_PERMILLE;
+    ret->kind = ret->fecn || ret->events ? PM_CONGESTED : ret->becn ? PM_THROTTLED : PM_WAITING;
+    return ret->kind != PM_WAITING || ret->waits_permille >= WAITS_PERMILLE;
 }
 
 static int by_heat(const void *x, const void *y)
 {
-    const struct pm_hot *a = x, *b = y;
+    const struct pm_congested *a = x, *b = y;
     uint64_t marks_a = (uint64_t)a->fecn + a->becn + a->events + a->senders;
     uint64_t marks_b = (uint64_t)b->fecn + b->becn + b->events + b->senders;
     if (a->kind != b->kind)
@@ -98,9 +98,10 @@ static int by_heat(const void *x, const void *y)
 }
 
 /* Calls fn for each hot port. */
-static void each_hot(const struct pm *pm, void (*fn)(void *ctx, const struct pm_hot *), void *ctx)
+static void each_hot(const struct pm *pm, void (*fn)(void *ctx, const struct pm_congested *),
+                     void *ctx)
 {
-    struct pm_hot hot;
+    struct pm_congested hot;
     for (size_t i = 0; i < pm->node_count; i++)
         for (uint32_t p = 0; pm->nodes[i].port && p <= pm->nodes[i].ports; p++)
             if (describe(&pm->nodes[i], (uint8_t)p, &hot))
@@ -108,11 +109,11 @@ static void each_hot(const struct pm *pm, void (*fn)(void *ctx, const struct pm_
 }
 
 struct gathering {
-    struct pm_hot *to;
+    struct pm_congested *to;
     uint32_t count, max;
 };
 
-static void gather(void *ctx, const struct pm_hot *hot)
+static void gather(void *ctx, const struct pm_congested *hot)
 {
     struct gathering *g = ctx;
     if (g->count < g->max)
@@ -120,25 +121,25 @@ static void gather(void *ctx, const struct pm_hot *hot)
     g->count++;
 }
 
-uint32_t pm_hot_ports(const struct pm *pm, struct pm_hot *ret, uint32_t max)
+uint32_t pm_congested_ports(const struct pm *pm, struct pm_congested *ret, uint32_t max)
 {
     struct gathering g = {.to = ret, .max = max};
     each_hot(pm, gather, &g);
-    pm_hot_sort(ret, g.count < max ? g.count : max);
+    pm_congested_sort(ret, g.count < max ? g.count : max);
     return g.count;
 }
 
-void pm_hot_sort(struct pm_hot *all, uint32_t count)
+void pm_congested_sort(struct pm_congested *all, uint32_t count)
 {
     if (count > 1)
         qsort(all, count, sizeof(*all), by_heat);
 }
 
-static void count(void *ctx, const struct pm_hot *hot)
+static void count(void *ctx, const struct pm_congested *hot)
 {
     struct fab_congestion_observed *seen = ctx;
     seen->congested_endports += hot->fecn > 0;
-    seen->persistent_endports += hot->fecn > 0 && hot->lasts;
+    seen->persistent_endports += hot->fecn > 0 && hot->persistent;
     seen->slowed += hot->becn > 0;
     seen->congested_ports += hot->events > 0;
     seen->waiting += hot->waits_permille >= WAITS_PERMILLE;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Pins the threads of the process to one processor. */
-#ifndef FABRICD_TRANSPORT_TURNS_H
-#define FABRICD_TRANSPORT_TURNS_H
+#ifndef FABRICD_TRANSPORT_THREAD_PINNING_H
+#define FABRICD_TRANSPORT_THREAD_PINNING_H
 
 /*
  * The preload library of ibsim receives in a thread of its own and takes one lock for each MAD
@@ -12,6 +12,6 @@
  * Pins all threads of the process, and those that they start later, to the current processor. If
  * the system refuses, only speed is lost.
  */
-void turns_take(void);
+void pin_threads(void);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See turns.h. */
-#include "fabricd/transport/turns.h"
+#include "fabricd/transport/thread_pinning.h"
 
 #include <dirent.h>
 #include <sched.h>
@@ -14,7 +14,7 @@ static void bind_thread(pid_t tid, const cpu_set_t *one)
         (void)sched_setscheduler(tid, SCHED_BATCH, &none); /* no preemption on waking */
 }
 
-void turns_take(void)
+void pin_threads(void)
 {
     cpu_set_t one;
     int here = sched_getcpu();
