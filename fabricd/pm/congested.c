@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where traffic is crowded. PortXmitWait comes with the reading of errors; where congestion control
- * is in use, adapters are asked how many marked packets and notifications came (PortRcvConCtrl,
- * A10.4.4) and switches how often lanes became congested (SwPortVLCongestion). An end that gets
- * marked packets is one that others crowd; a sender that gets notifications is slowed down; a port
- * that only waits is likely a victim.
+ * Finds congested ports. PortXmitWait comes with the error counters. If congestion control is in
+ * use, endports are also asked how many marked packets and notifications they received
+ * (PortRcvConCtrl, IBA A10.4.4), and switches how often VLs became congested
+ * (SwPortVLCongestion). An endport that receives marked packets is the target of an incast; an
+ * endport that receives notifications is throttled; a port that only waits is probably a victim.
  *
- * PortXmitWait counts ticks as PortXmitData counts words: the share of its time that a port with
- * data waits is about wait / (wait + data).
+ * PortXmitWait counts ticks as PortXmitData counts words, so that a port with data waits for
+ * about wait / (wait + data) of its time.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +15,8 @@
 #include "fabricd/pm/private.h"
 #include "libfabmgr/congestion/advise.h"
 
-#define WAITS_PERMILLE 10 /* less is not worth being told of */
-#define LASTS 3           /* readings on end with marks: no burst that passes */
+#define WAITS_PERMILLE 10 /* ports below this share are not listed */
+#define LASTS 3           /* consecutive reads with marks, so that a short burst does not count */
 
 static void note(struct pm_congestion_counters *s, enum pm_congestion_counter which, uint64_t now)
 {
@@ -81,7 +81,7 @@ static bool describe(const struct pm_node *n, uint8_t port, struct pm_congested 
     return ret->kind != PM_WAITING || ret->waits_permille >= WAITS_PERMILLE;
 }
 
-static int by_heat(const void *x, const void *y)
+static int by_congestion(const void *x, const void *y)
 {
     const struct pm_congested *a = x, *b = y;
     uint64_t marks_a = (uint64_t)a->fecn + a->becn + a->events + a->senders;
@@ -97,34 +97,34 @@ static int by_heat(const void *x, const void *y)
     return a->port - b->port;
 }
 
-/* Calls fn for each hot port. */
-static void each_hot(const struct pm *pm, void (*fn)(void *ctx, const struct pm_congested *),
-                     void *ctx)
+/* Calls fn for each congested port. */
+static void each_congested(const struct pm *pm, void (*fn)(void *ctx, const struct pm_congested *),
+                           void *ctx)
 {
-    struct pm_congested hot;
+    struct pm_congested port;
     for (size_t i = 0; i < pm->node_count; i++)
         for (uint32_t p = 0; pm->nodes[i].port && p <= pm->nodes[i].ports; p++)
-            if (describe(&pm->nodes[i], (uint8_t)p, &hot))
-                fn(ctx, &hot);
+            if (describe(&pm->nodes[i], (uint8_t)p, &port))
+                fn(ctx, &port);
 }
 
-struct gathering {
+struct collection {
     struct pm_congested *to;
     uint32_t count, max;
 };
 
-static void gather(void *ctx, const struct pm_congested *hot)
+static void collect(void *ctx, const struct pm_congested *port)
 {
-    struct gathering *g = ctx;
+    struct collection *g = ctx;
     if (g->count < g->max)
-        g->to[g->count] = *hot;
+        g->to[g->count] = *port;
     g->count++;
 }
 
 uint32_t pm_congested_ports(const struct pm *pm, struct pm_congested *ret, uint32_t max)
 {
-    struct gathering g = {.to = ret, .max = max};
-    each_hot(pm, gather, &g);
+    struct collection g = {.to = ret, .max = max};
+    each_congested(pm, collect, &g);
     pm_congested_sort(ret, g.count < max ? g.count : max);
     return g.count;
 }
@@ -132,23 +132,23 @@ uint32_t pm_congested_ports(const struct pm *pm, struct pm_congested *ret, uint3
 void pm_congested_sort(struct pm_congested *all, uint32_t count)
 {
     if (count > 1)
-        qsort(all, count, sizeof(*all), by_heat);
+        qsort(all, count, sizeof(*all), by_congestion);
 }
 
-static void count(void *ctx, const struct pm_congested *hot)
+static void count(void *ctx, const struct pm_congested *port)
 {
     struct fab_congestion_observed *seen = ctx;
-    seen->congested_endports += hot->fecn > 0;
-    seen->persistent_endports += hot->fecn > 0 && hot->persistent;
-    seen->slowed += hot->becn > 0;
-    seen->congested_ports += hot->events > 0;
-    seen->waiting += hot->waits_permille >= WAITS_PERMILLE;
-    if (hot->waits_permille > seen->max_wait_permille)
-        seen->max_wait_permille = hot->waits_permille;
+    seen->congested_endports += port->fecn > 0;
+    seen->persistent_endports += port->fecn > 0 && port->persistent;
+    seen->slowed += port->becn > 0;
+    seen->congested_ports += port->events > 0;
+    seen->waiting += port->waits_permille >= WAITS_PERMILLE;
+    if (port->waits_permille > seen->max_wait_permille)
+        seen->max_wait_permille = port->waits_permille;
 }
 
 void pm_congestion_seen(const struct pm *pm, struct fab_congestion_observed *ret)
 {
     *ret = (struct fab_congestion_observed){0};
-    each_hot(pm, count, ret);
+    each_congested(pm, count, ret);
 }

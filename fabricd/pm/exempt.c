@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Cables that are left alone: those that an operator released from isolation while they were
- * unhealthy. They are told of as others are, and isolated no more until they were well. That is
- * kept over restarts. A cable that was isolated before a restart, and of which nothing is known
- * since, counts as unhealthy when it is released: nobody has seen it well.
+ * Links that are exempt from isolation: an operator released them while they were unhealthy.
+ * They are reported as others are, but not isolated again until they have recovered. Exemptions
+ * are kept over restarts. If a link was isolated before a restart and its counters are not known
+ * since, it counts as unhealthy when it is released.
  *
- * A cable is known by the end that its isolation names first.
+ * A link is identified by the end that its isolation names first.
  */
 #include <stdlib.h>
 
@@ -68,7 +68,7 @@ static void keep(struct pm *pm, uint64_t guid, uint8_t port, bool spared)
         store_put_exempt(pm->in.store, guid, port, spared);
 }
 
-/* ---- who was released ------------------------------------------------------------------------ */
+/* ---- released links ------------------------------------------------------------------------- */
 
 static bool is_among(const struct sm_isolation *list, uint32_t count,
                      const struct sm_isolation *one)
@@ -87,7 +87,7 @@ static void released(struct pm *pm, const struct sm_isolation *one)
     if (add(pm, one->guid[0], one->port[0]) == FAB_OK)
         keep(pm, one->guid[0], one->port[0], true);
     else
-        log_error("pm", "out of memory: %s is not left alone", one->place[0]);
+        log_error("pm", "out of memory: %s is not exempt from isolation", one->place[0]);
 }
 
 void pm_isolations_update(struct pm *pm)
@@ -105,7 +105,8 @@ void pm_isolations_update(struct pm *pm)
     pm->isolation_count = count;
 }
 
-/* ---- who was well ---------------------------------------------------------------------------- */
+/* ---- recovered links ----------------------------------------------------------------------------
+ */
 
 static bool is_over(struct pm *pm, const struct pm_exempt *s)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The performance manager from outside: making it, and asking it. What is read when is in poll.c,
- * what follows from it in unhealthy.c.
+ * The public functions of the performance manager: creating it and querying it. poll.c reads the
+ * counters, unhealthy.c acts on them.
  */
 #include <stdlib.h>
 #include <string.h>

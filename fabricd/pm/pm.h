@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The performance manager: reads the error counters of every port once an interval, tells of
- * cables whose errors rise too fast, and asks the subnet manager to isolate them where policy says
- * so. It works only while the subnet manager is quiet. Loop thread only.
+ * The performance manager. It reads the error counters of every port once an interval
+ * (counters.interval), reports links whose errors rise too fast, and asks the subnet manager to
+ * isolate them if counters.on_errors says so. It sends requests only while the subnet manager is
+ * idle. Loop thread only.
  */
 #ifndef FABRICD_PM_PM_H
 #define FABRICD_PM_PM_H
@@ -22,58 +23,60 @@ struct pm_input {
     struct transport *transport;
     struct sm *sm;
     struct bus *bus;
-    struct store *store;         /* may be NULL: nothing is kept */
-    const struct config *config; /* lives as long as the pm */
+    struct store *store;         /* may be NULL: exemptions are then lost at the end */
+    const struct config *config; /* must outlive the pm */
 };
 int pm_new(const struct pm_input *in, struct pm **ret);
 void pm_free(struct pm *pm);
-void pm_reload(struct pm *pm); /* the config changed */
+void pm_reload(struct pm *pm); /* call after the configuration changed */
 
 struct pm_status {
-    uint64_t reads, failed;      /* readings of ports, and those that got no good answer */
-    uint64_t passes;             /* over the whole fabric */
-    uint32_t watched, unhealthy; /* cables */
+    uint64_t reads, failed;      /* reads of ports, and failed ones */
+    uint64_t passes;             /* complete passes over the fabric */
+    uint32_t watched, unhealthy; /* links with recent errors, and unhealthy ones */
 };
 void pm_get_status(const struct pm *pm, struct pm_status *ret);
 
-/* What was read of a port last. False: nothing yet. */
+/* The counters of a port as they were read last. False: they have not been read yet. */
 struct pm_counters {
     struct fab_counters counters;
     int64_t time_us; /* Unix time */
 };
 bool pm_counters(const struct pm *pm, uint64_t node_guid, uint8_t port, struct pm_counters *ret);
 
-/* Ports where traffic is crowded, by their two last readings. */
+/* Congested ports, according to their last two reads. */
 enum pm_congestion_kind {
-    PM_CONGESTED, /* a switch port that became congested, or an end that marked packets come to */
-    PM_THROTTLED, /* an end that is told to send more slowly */
-    PM_WAITING,   /* has data and no credits, more than a hundredth of its time */
+    PM_CONGESTED, /* a switch port that became congested, or an endport that receives marked packets
+                     (FECN) */
+    PM_THROTTLED, /* an endport that receives notifications (BECN) and sends more slowly */
+    PM_WAITING,   /* a port that has data but no credits for more than 1 % of its time */
 };
 struct pm_congested {
     uint64_t guid; /* of the node */
     uint8_t port;
     enum pm_congestion_kind kind;
     uint32_t waits_permille, mbps;
-    uint32_t fecn, becn, events; /* in span_ms; of a switch's lanes: became congested */
-    uint32_t span_ms;
-    bool persistent;  /* marks came in several readings on end */
-    uint32_t senders; /* 0; whoever knows of logs may set it, and sort again */
+    uint32_t fecn, becn;
+    uint32_t events;  /* a VL of the switch port became congested */
+    uint32_t span_ms; /* the time in which fecn, becn and events were counted */
+    bool persistent;  /* marks rose in several consecutive reads */
+    uint32_t senders; /* 0; a caller that has congestion logs may set it and sort again */
 };
-/* The first `max` that there are, sorted: by kind, then the hottest first. Returns how many there
- * are. */
+/* Fills in at most `max` ports, sorted by kind and then by how congested they are. Returns how
+ * many there are. */
 uint32_t pm_congested_ports(const struct pm *pm, struct pm_congested *ret, uint32_t max);
 void pm_congested_sort(struct pm_congested *all, uint32_t count);
 void pm_congestion_seen(const struct pm *pm, struct fab_congestion_observed *ret);
 
-/* Cables whose counters rose of late. The times are Unix time. */
+/* Links with a counter that rose recently. Times are Unix time. */
 struct pm_link_end {
     uint64_t guid; /* of the node */
     uint8_t port;
     char place[128];
-    uint64_t total[FAB_COUNTERS];    /* rises since it is watched */
-    uint64_t recent[FAB_COUNTERS];   /* within the window of the settings */
-    uint64_t per_hour[FAB_COUNTERS]; /* at that rate */
-    struct pm_rise {                 /* each reading, the newest first */
+    uint64_t total[FAB_COUNTERS];    /* increases since the link is watched */
+    uint64_t recent[FAB_COUNTERS];   /* increases within counters.within */
+    uint64_t per_hour[FAB_COUNTERS]; /* the same, per hour */
+    struct pm_rise {                 /* each read, newest first */
         int64_t time_us;
         uint64_t rise[FAB_COUNTERS];
     } history[FAB_COUNTERS_KEPT];
@@ -81,15 +84,15 @@ struct pm_link_end {
 };
 struct pm_link {
     struct pm_link_end end[2];
-    bool unhealthy;           /* a counter crossed its threshold, not long ago */
-    bool of_cable;            /* one that tells against the cable */
-    uint8_t at;               /* the end whose counter it is */
-    enum fab_counter counter; /* the last that crossed; FAB_COUNTERS: none did */
-    uint64_t rise, span_us;   /* of it, and in which time */
+    bool unhealthy;           /* a counter crossed its threshold recently */
+    bool of_cable;            /* that counter shows a fault of the link itself */
+    uint8_t at;               /* the end whose counter crossed */
+    enum fab_counter counter; /* the counter that crossed last; FAB_COUNTERS: none */
+    uint64_t rise, span_us;   /* its increase, and the time in which it rose */
     int64_t since_us;         /* unhealthy since then */
-    char skipped[256];        /* why it is not isolated; "": nobody asked, or it is */
+    char skipped[256];        /* why it is not isolated; "" if it is, or nobody asked */
 };
-/* Returns how many there are, at most `max` of which are in ret. */
+/* Fills in at most `max` links; returns how many there are. */
 uint32_t pm_links(const struct pm *pm, struct pm_link *ret, uint32_t max);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reading counters (IBA 16.1): a pass over all ports of the view takes an interval, evenly, a few
- * ports a tick. While the subnet manager does anything, nothing is sent; what was missed is made
- * up for afterwards, at a bounded rate. A view is never held from tick to tick, since a repair
- * would have to copy what readers hold; the place in the pass is a port id, and if the fabric
- * changes meanwhile a few ports are read twice or not at all in that pass.
+ * Reads counters (IBA 16.1). A pass reads all ports of the view within one interval, evenly, a
+ * few ports a tick. While the subnet manager is busy nothing is sent; afterwards the pass
+ * catches up at a bounded rate. A view is never held between two ticks, since a repair would
+ * have to copy what readers hold. The position in the pass is a port id; if the fabric changes
+ * meanwhile, a few ports are read twice or not at all in that pass.
  *
- * A node is first asked what it can do (ClassPortInfo): one that has its errors in
- * PortCountersExtended is read there, in 64 bits, else in PortCounters.
+ * A node is first asked for ClassPortInfo. If PortCountersExtended has its error counters, they
+ * are read there, with 64 bits; else from PortCounters.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,10 +19,10 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
-#define TICK_PORTS 16    /* of the fabric, a tick, where all goes evenly */
+#define TICK_PORTS 16    /* ports a tick, if reads are spread evenly */
 #define TICK_MOST 32     /* requests a tick */
-#define TICK_SCAN 4096u  /* ports looked at a tick */
-#define WAITING_MOST 256 /* requests without an answer yet: devices that are silent hold it up */
+#define TICK_SCAN 4096u  /* ports examined a tick */
+#define WAITING_MOST 256 /* requests in flight: unresponsive devices slow the pass down */
 #define TICK_LEAST_US 2000u
 #define TICK_MOST_US 1000000u
 #define AT_ATTR                                                                                    \
@@ -69,7 +69,7 @@ static struct pm_node *node_of(struct pm *pm, const struct fab_node *from)
     return n;
 }
 
-/* Nodes that are away for two passes are forgotten. */
+/* Forgets nodes that were not seen for two passes. */
 static void forget_nodes(struct pm *pm)
 {
     for (size_t i = 0; i < pm->node_count; i++) {
@@ -152,7 +152,7 @@ static void ask_marks(struct pm *pm, const struct pm_node *n, uint8_t port)
     submit(pm, n, port, ASK_MARKS, &r);
 }
 
-/* Those that are full count again from zero, the others stay as they are. */
+/* Clears the counters that have reached their maximum; the others are not changed. */
 static void clear_full(struct pm *pm, const struct pm_node *n, uint8_t port)
 {
     struct fab_mads_request r = {.method = FAB_METHOD_SET, .attr_id = FAB_PERF_PORT_COUNTERS};
@@ -185,7 +185,7 @@ static void learn_ability(struct pm *pm, struct pm_node *n, const uint8_t *attr,
     struct fab_class_port_info info;
     n->asked = false;
     if (!attr || fab_wire_attr_unpack(&fab_wire_attr_class_port_info, attr, len, &info) != FAB_OK) {
-        pm->failed++; /* it is asked again in the next pass */
+        pm->failed++; /* the next pass asks again */
         return;
     }
     n->known = true;
@@ -196,7 +196,7 @@ static void learn_ability(struct pm *pm, struct pm_node *n, const uint8_t *attr,
     memset(n->wanted, 0, sizeof(n->wanted));
 }
 
-/* False: this is not what was asked for. */
+/* False: this is not the answer to the request. */
 static bool unpack(const struct pm_node *n, uint8_t port, const uint8_t *attr, size_t len,
                    struct pm_port *ret)
 {
@@ -225,7 +225,7 @@ static void take_counters(struct pm *pm, struct pm_node *n, uint8_t port, const 
 {
     struct pm_port was = n->port[port], now = {.at_us = clock_now_us(), .signs = was.signs};
     if (!unpack(n, port, attr, len, &now)) {
-        n->known = false; /* its firmware may be another by now */
+        n->known = false; /* its firmware may have changed */
         pm->failed++;
         return;
     }
@@ -290,8 +290,8 @@ static uint64_t interval_us(const struct pm *pm)
     return pm->in.config->counters.interval_s * UINT64_C(1000000);
 }
 
-/* The LID at which the counters of a port are read; 0: they are not. Cables that are isolated have
- * no peer in the view, and are read all the same. */
+/* The LID for reading the counters of a port; 0: they are not read. Isolated links have no peer
+ * in the view, and are read all the same. */
 static uint32_t lid_for(const struct fab_view *v, uint32_t port)
 {
     const struct fab_fabric *f = v->fabric;
@@ -315,7 +315,7 @@ static bool poll_port(struct pm *pm, const struct fab_view *v, uint32_t port)
     return true;
 }
 
-/* As far as the pass should be by now, but not too much at a time. */
+/* Reads ports up to the position that the pass should have reached, but not too many at once. */
 static void poll_some(struct pm *pm, const struct fab_view *v)
 {
     uint64_t all = v->fabric->port_count, gone = clock_now_us() - pm->began_us;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What follows from readings. A cable one of whose counters rose is watched from then on, both its
- * ends; one that crosses a threshold is told of, and is unhealthy until nothing crossed for a
- * while. A counter that is full tells nothing: with one that had crossed, the cable stays
- * unhealthy.
+ * Judges links by their error counters. A link is watched, at both ends, from the first increase
+ * of a counter. If a counter rises by its threshold, the link becomes unhealthy, and an event is
+ * emitted. It has recovered when no counter crossed its threshold for RECOVERED_AFTER windows. A
+ * counter at its maximum says nothing: if it had crossed, the link stays unhealthy.
  *
- * Where policy says so, cables whose own errors crossed (not those of congestion, or of somebody
- * far away) are isolated, the worst first, as the subnet manager lets it, but for those that are
- * left alone (spare.c).
+ * If counters.on_errors says so, links with errors of their own (not those of congestion or of
+ * distant ports) are isolated, the worst first, as far as the subnet manager allows, except for
+ * exempt ones (exempt.c).
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,8 +20,8 @@
 #include "libfabmgr/base/status.h"
 
 #define WATCH_MOST 1024
-#define WELL_AFTER 5 /* windows without a crossing */
-#define ACTS 8       /* isolations asked for at a time */
+#define RECOVERED_AFTER 5 /* windows without a crossing until a link has recovered */
+#define ACTS 8            /* most isolations requested at a time */
 
 struct fab_counter_rule pm_rule(const struct pm *pm)
 {
@@ -50,7 +50,7 @@ struct pm_watch *pm_watch_of(struct pm *pm, uint64_t guid, uint8_t port)
     return find(pm, guid, port, &end);
 }
 
-static bool rests(const struct fab_health_history *h)
+static bool is_quiet(const struct fab_health_history *h)
 {
     for (uint32_t i = 0; i < fab_health_sample_count(h); i++)
         for (int c = 0; c < FAB_COUNTERS; c++)
@@ -59,12 +59,12 @@ static bool rests(const struct fab_health_history *h)
     return true;
 }
 
-static void drop_resting(struct pm *pm)
+static void drop_quiet(struct pm *pm)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < pm->watch_count; i++)
-        if (pm->watch[i].unhealthy || pm->watch[i].isolated || !rests(&pm->watch[i].end[0]) ||
-            !rests(&pm->watch[i].end[1]))
+        if (pm->watch[i].unhealthy || pm->watch[i].isolated || !is_quiet(&pm->watch[i].end[0]) ||
+            !is_quiet(&pm->watch[i].end[1]))
             pm->watch[kept++] = pm->watch[i];
     pm->watch_count = kept;
 }
@@ -72,7 +72,7 @@ static void drop_resting(struct pm *pm)
 static struct pm_watch *room(struct pm *pm)
 {
     if (pm->watch_count == pm->watch_room)
-        drop_resting(pm);
+        drop_quiet(pm);
     if (pm->watch_count < pm->watch_room)
         return &pm->watch[pm->watch_count++];
     uint32_t more = pm->watch_room ? pm->watch_room * 2 : 16;
@@ -95,7 +95,7 @@ static void name_place(const struct fab_fabric *f, uint32_t port, char place[PM_
         snprintf(place, PM_PLACE_LEN, "0x%016" PRIx64 "/%u", n->guid, (unsigned)p->num);
 }
 
-/* The cable at that port as the view has it; NULL: it has none there (any more). */
+/* Starts to watch the link at that port; NULL: the view has no link there, or no memory. */
 static struct pm_watch *add(struct pm *pm, uint64_t guid, uint8_t port)
 {
     struct fab_view *v = sm_view(pm->in.sm);
@@ -120,17 +120,17 @@ static struct pm_watch *add(struct pm *pm, uint64_t guid, uint8_t port)
     return w;
 }
 
-/* ---- unhealthy, and well
+/* ---- unhealthy, and recovered
  * -------------------------------------------------------------------------- */
 
-/* The values of both events. */
+/* Fields of both events. */
 #define RISE(w, config)                                                                            \
     EVENT_LINK_FROM(w, (w)->at), .counter = fab_health_counter_kinds[(w)->counter].name,           \
                                  .errors = (w)->rise, .span_us = (w)->span_us,                     \
                                  .threshold = (config)->most[(w)->counter],                        \
                                  .within_s = (config)->within_s
 
-static void tell_sick(struct pm *pm, const struct pm_watch *w)
+static void report_unhealthy(struct pm *pm, const struct pm_watch *w)
 {
     const struct config_counters *config = &pm->in.config->counters;
     if (w->of_cable)
@@ -153,7 +153,7 @@ static void cross(struct pm *pm, struct pm_watch *w, int end, enum fab_counter c
         w->since_us = clock_unix_us();
     w->unhealthy = true;
     if (fresh)
-        tell_sick(pm, w);
+        report_unhealthy(pm, w);
     pm_exempt_extend(pm, w);
     w->wanted = of_cable && pm->in.config->counters.on_errors != CONFIG_ON_ERRORS_REPORT;
 }
@@ -172,11 +172,11 @@ static void judge(struct pm *pm, struct pm_watch *w, int end)
 uint64_t pm_recovery_us(const struct pm *pm)
 {
     const struct config_counters *c = &pm->in.config->counters;
-    return WELL_AFTER * UINT64_C(1000000) *
+    return RECOVERED_AFTER * UINT64_C(1000000) *
            (c->within_s > c->interval_s ? c->within_s : c->interval_s);
 }
 
-static bool is_well(const struct pm *pm, const struct pm_watch *w)
+static bool has_recovered(const struct pm *pm, const struct pm_watch *w)
 {
     return clock_now_us() - w->crossed_us > pm_recovery_us(pm) && !w->end[w->at].full[w->counter];
 }
@@ -201,13 +201,13 @@ void pm_read(struct pm *pm, uint64_t guid, uint8_t port, const struct pm_port *w
         return;
     fab_health_history_add(&w->end[end], was->at_us, now->at_us, &was->last, &now->last);
     judge(pm, w, end);
-    if (w->unhealthy && is_well(pm, w))
+    if (w->unhealthy && has_recovered(pm, w))
         recover(pm, w);
 }
 
 /* ---- isolating ------------------------------------------------------------------------------- */
 
-static void tell_kept(struct pm *pm, struct pm_watch *w, const char *why)
+static void report_skipped(struct pm *pm, struct pm_watch *w, const char *why)
 {
     if (strcmp(w->skipped, why) == 0)
         return;
@@ -222,12 +222,12 @@ static void isolate(struct pm *pm, struct pm_watch *w)
              fab_health_counter_kinds[w->counter].name, w->place[w->at], w->rise,
              (double)w->span_us / 1e6);
     int r = sm_link_isolate(pm->in.sm, w->guid[0], w->port[0], false, cause, why, sizeof(why));
-    w->wanted = false; /* until its next reading */
+    w->wanted = false; /* until its counters are read again */
     if (r == FAB_OK || r == FAB_E_EXISTS) {
         w->isolated = true;
         w->skipped[0] = '\0';
     } else if (why[0]) {
-        tell_kept(pm, w, why);
+        report_skipped(pm, w, why);
     }
 }
 
@@ -249,7 +249,7 @@ static void mark_isolated(struct pm *pm)
     }
 }
 
-/* How many times its threshold. */
+/* How many times the threshold it rose by. */
 static uint64_t severity(const struct pm *pm, const struct pm_watch *w)
 {
     uint32_t most = pm->in.config->counters.most[w->counter];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See turns.h. */
+/* See thread_pinning.h. */
 #include "fabricd/transport/thread_pinning.h"
 
 #include <dirent.h>
