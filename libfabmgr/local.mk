@@ -14,8 +14,6 @@ include libfabmgr/target/local.mk
 include libfabmgr/mads/local.mk
 include libfabmgr/discover/local.mk
 include libfabmgr/smstate/local.mk
-include libfabmgr/health/damping.mk
-include libfabmgr/health/counters.mk
 include libfabmgr/health/local.mk
 include libfabmgr/address/local.mk
 include libfabmgr/congestion/local.mk

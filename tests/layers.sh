@@ -33,7 +33,6 @@ library_floors='
 0 base
 1 wire
 1 grpc
-1 damping
 2 fabric
 2 policy
 2 registry
@@ -41,7 +40,6 @@ library_floors='
 3 mads
 3 discover
 3 smstate
-3 counters
 3 health
 4 address
 4 route

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Union-find with paths that are halved on the way (Tarjan and van Leeuwen 1984). The lowest number
- * is the root of its set, so that results do not depend on the order of joining.
+ * Union-find with path halving (Tarjan and van Leeuwen 1984). The lowest number is the root of its
+ * set, so that results do not depend on the order of joining.
  */
 #include "libfabmgr/base/sets.h"
 
@@ -20,9 +20,10 @@ uint32_t fab_base_sets_find(uint32_t *sets, uint32_t i)
     return i;
 }
 
-void fab_base_sets_join(uint32_t *sets, uint32_t a, uint32_t b)
+bool fab_base_sets_join(uint32_t *sets, uint32_t a, uint32_t b)
 {
     a = fab_base_sets_find(sets, a);
     b = fab_base_sets_find(sets, b);
     sets[a < b ? b : a] = a < b ? a : b;
+    return a != b;
 }

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Disjoint sets of the numbers 0..n-1, that are joined (union-find). Room is the caller's. */
+/* Union-find: disjoint sets of the numbers 0..n-1, in an array that the caller allocates. */
 #ifndef LIBFABMGR_BASE_SETS_H
 #define LIBFABMGR_BASE_SETS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-/* sets[n]: each number alone. */
+/* sets[n]: each number becomes a set of its own. */
 void fab_base_sets_init(uint32_t *sets, uint32_t n);
-/* The lowest number of the set that i is in. */
+/* The lowest number of the set that contains i. */
 uint32_t fab_base_sets_find(uint32_t *sets, uint32_t i);
-void fab_base_sets_join(uint32_t *sets, uint32_t a, uint32_t b);
+/* Joins the sets that contain a and b. False: they were the same set. */
+bool fab_base_sets_join(uint32_t *sets, uint32_t a, uint32_t b);
 
 #endif

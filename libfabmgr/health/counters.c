@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Counters of PortCounters are 4 to 16 bits wide and stop at their end; those of
- * PortCountersExtended have 64 bits and, in devices that do not stop them, wrap. Nobody may clear
- * them but the operator (and we, where policy says so), so only rises are judged, never what
- * stands there. A narrow one that is full tells nothing any more: the port is neither sick nor
- * well by it.
+ * Error counters in PortCounters are 4 to 16 bits wide and stop at their largest value; those in
+ * PortCountersExtended have 64 bits and wrap in devices that do not stop them. The manager clears
+ * counters only where the policy says so, hence it judges only how much they rise, never their
+ * values. A narrow counter that is full shows nothing: the link counts neither as unhealthy nor as
+ * recovered by it.
  *
- * The usual thresholds are those of ibqueryerrors' file of thresholds, which are meant for counters
- * since the last clearing; here they are a minute's. Ten symbol errors a minute at 100 Gb/s are a
- * bit error rate of 1.7e-12, a little more than the standard lets a cable have (IBA volume 2,
- * 1e-12).
+ * The default thresholds are those of the threshold file of ibqueryerrors. There they are meant for
+ * counters since the last clearing; here they are meant per minute. Ten symbol errors per minute at
+ * 100 Gb/s are a bit error rate of 1.7e-12, slightly above what IBA volume 2 allows (1e-12).
  */
 #include "libfabmgr/health/counters.h"
 
@@ -29,48 +28,31 @@ const struct fab_counter_kind fab_health_counter_kinds[FAB_COUNTERS] = {
     [FAB_VL15_DROPPED] = {"VL15Dropped", 0xffff, 100, false, 1u << 11},
 };
 
+/* The members of PortCounters and PortCountersExtended have the same names, but other widths. */
+#define VALUES(from)                                                                               \
+    {                                                                                              \
+        [FAB_SYMBOL_ERRORS] = (from)->symbol_errors,                                               \
+        [FAB_LINK_ERROR_RECOVERY] = (from)->link_error_recovery,                                   \
+        [FAB_LINK_DOWNED] = (from)->link_downed, [FAB_RCV_ERRORS] = (from)->rcv_errors,            \
+        [FAB_RCV_REMOTE_PHYSICAL_ERRORS] = (from)->rcv_remote_physical_errors,                     \
+        [FAB_RCV_SWITCH_RELAY_ERRORS] = (from)->rcv_switch_relay_errors,                           \
+        [FAB_XMIT_DISCARDS] = (from)->xmit_discards,                                               \
+        [FAB_XMIT_CONSTRAINT_ERRORS] = (from)->xmit_constraint_errors,                             \
+        [FAB_RCV_CONSTRAINT_ERRORS] = (from)->rcv_constraint_errors,                               \
+        [FAB_LOCAL_LINK_INTEGRITY_ERRORS] = (from)->local_link_integrity_errors,                   \
+        [FAB_EXCESSIVE_BUFFER_OVERRUN_ERRORS] = (from)->excessive_buffer_overrun_errors,           \
+        [FAB_VL15_DROPPED] = (from)->vl15_dropped,                                                 \
+    }
+
 void fab_health_counters_from(const struct fab_port_counters *from, struct fab_counters *ret)
 {
-    *ret = (struct fab_counters){
-        .value =
-            {
-                [FAB_SYMBOL_ERRORS] = from->symbol_errors,
-                [FAB_LINK_ERROR_RECOVERY] = from->link_error_recovery,
-                [FAB_LINK_DOWNED] = from->link_downed,
-                [FAB_RCV_ERRORS] = from->rcv_errors,
-                [FAB_RCV_REMOTE_PHYSICAL_ERRORS] = from->rcv_remote_physical_errors,
-                [FAB_RCV_SWITCH_RELAY_ERRORS] = from->rcv_switch_relay_errors,
-                [FAB_XMIT_DISCARDS] = from->xmit_discards,
-                [FAB_XMIT_CONSTRAINT_ERRORS] = from->xmit_constraint_errors,
-                [FAB_RCV_CONSTRAINT_ERRORS] = from->rcv_constraint_errors,
-                [FAB_LOCAL_LINK_INTEGRITY_ERRORS] = from->local_link_integrity_errors,
-                [FAB_EXCESSIVE_BUFFER_OVERRUN_ERRORS] = from->excessive_buffer_overrun_errors,
-                [FAB_VL15_DROPPED] = from->vl15_dropped,
-            },
-    };
+    *ret = (struct fab_counters){.value = VALUES(from)};
 }
 
 void fab_health_counters_from_ext(const struct fab_port_counters_ext *from,
                                   struct fab_counters *ret)
 {
-    *ret = (struct fab_counters){
-        .value =
-            {
-                [FAB_SYMBOL_ERRORS] = from->symbol_errors,
-                [FAB_LINK_ERROR_RECOVERY] = from->link_error_recovery,
-                [FAB_LINK_DOWNED] = from->link_downed,
-                [FAB_RCV_ERRORS] = from->rcv_errors,
-                [FAB_RCV_REMOTE_PHYSICAL_ERRORS] = from->rcv_remote_physical_errors,
-                [FAB_RCV_SWITCH_RELAY_ERRORS] = from->rcv_switch_relay_errors,
-                [FAB_XMIT_DISCARDS] = from->xmit_discards,
-                [FAB_XMIT_CONSTRAINT_ERRORS] = from->xmit_constraint_errors,
-                [FAB_RCV_CONSTRAINT_ERRORS] = from->rcv_constraint_errors,
-                [FAB_LOCAL_LINK_INTEGRITY_ERRORS] = from->local_link_integrity_errors,
-                [FAB_EXCESSIVE_BUFFER_OVERRUN_ERRORS] = from->excessive_buffer_overrun_errors,
-                [FAB_VL15_DROPPED] = from->vl15_dropped,
-            },
-        .wide = true,
-    };
+    *ret = (struct fab_counters){.value = VALUES(from), .wide = true};
 }
 
 bool fab_health_counters_full(const struct fab_counters *c, enum fab_counter which)
@@ -104,7 +86,8 @@ bool fab_health_counters_increased(const struct fab_counters *was, const struct 
     return false;
 }
 
-/* ---- what of late ---------------------------------------------------------------------------- */
+/* ---- recent readings --------------------------------------------------------------------------
+ */
 
 static uint64_t sum_up(uint64_t a, uint64_t b)
 {
@@ -135,7 +118,8 @@ const struct fab_health_sample *fab_health_sample(const struct fab_health_histor
     return &h->sample[(h->count - 1 - back) % FAB_COUNTERS_KEPT];
 }
 
-/* A sample counts when the middle of its time is within: readings are never quite punctual. */
+/* A sample counts when the middle of its time span is within the time. The exact times of readings
+ * vary, so a comparison with their ends would include a sample or not by chance. */
 static bool is_recent(const struct fab_health_history *h, uint32_t back, uint64_t within_us)
 {
     const struct fab_health_sample *s = fab_health_sample(h, back);

@@ -1,56 +1,57 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Holding down what flaps, as the ports of routers have it since RFC 2439, but with plain doubling
- * in place of a penalty that decays: operators can foretell it. Who falls too often is held; who
- * falls again after a hold, before it was up and free as long as the longest hold, is held at once
- * and for twice as long; who was up and free that long begins anew.
+ * Flap damping as routers do it (RFC 2439), but the hold-down time doubles instead of following a
+ * decaying penalty, so that operators can predict it. A link that flaps too often is held down. A
+ * link that flaps again after its release is held down at once and for twice as long, unless it was
+ * up and released for max_hold_down_us before: then it is judged like a new link.
  */
 #include "libfabmgr/health/damping.h"
 
 uint32_t fab_health_damping_flap_count(const struct fab_damping *d)
 {
-    return d->falls < FAB_DAMPING_FLAPS ? (uint32_t)d->falls : FAB_DAMPING_FLAPS;
+    return d->flaps < FAB_DAMPING_FLAPS ? (uint32_t)d->flaps : FAB_DAMPING_FLAPS;
 }
 
 uint64_t fab_health_damping_flap_time(const struct fab_damping *d, uint32_t back)
 {
-    return d->fall_us[(d->falls - 1 - back) % FAB_DAMPING_FLAPS];
+    return d->flap_us[(d->flaps - 1 - back) % FAB_DAMPING_FLAPS];
 }
 
-/* Falls of late that count. */
+/* How many of the last flaps are within the time and not discounted. */
 static uint32_t recent(const struct fab_damping *d, uint64_t within_us, uint64_t now_us)
 {
     uint32_t count = fab_health_damping_flap_count(d), n = 0;
-    while (n < count && n < d->falls - d->forgiven &&
+    while (n < count && n < d->flaps - d->discounted &&
            now_us - fab_health_damping_flap_time(d, n) <= within_us)
         n++;
     return n;
 }
 
-/* Up for long enough that former holds count no more. */
+/* The link was never held down, or has been up for so long that earlier hold-downs do not count. */
 static bool is_good_again(const struct fab_damping *d, const struct fab_damping_rule *rule,
                           uint64_t now_us)
 {
-    uint64_t since = d->up_us > d->free_us ? d->up_us : d->free_us;
-    return d->free_us == 0 || (d->up_us != 0 && now_us - since >= rule->most_us);
+    uint64_t since = d->up_us > d->released_us ? d->up_us : d->released_us;
+    return d->released_us == 0 || (d->up_us != 0 && now_us - since >= rule->max_hold_down_us);
 }
 
 static void hold(struct fab_damping *d, const struct fab_damping_rule *rule, bool again)
 {
-    uint64_t twice = d->hold_us > rule->most_us / 2 ? rule->most_us : d->hold_us * 2;
-    d->hold_us = again && twice > rule->hold_us ? twice : rule->hold_us;
+    uint64_t twice =
+        d->hold_down_us > rule->max_hold_down_us / 2 ? rule->max_hold_down_us : d->hold_down_us * 2;
+    d->hold_down_us = again && twice > rule->hold_down_us ? twice : rule->hold_down_us;
     d->held = true;
 }
 
 bool fab_health_damping_down(struct fab_damping *d, const struct fab_damping_rule *rule,
                              uint64_t now_us)
 {
-    if (d->up_us == 0 && d->falls > 0)
+    if (d->up_us == 0 && d->flaps > 0)
         return false;
     bool again = !is_good_again(d, rule, now_us);
-    d->fall_us[d->falls++ % FAB_DAMPING_FLAPS] = now_us;
+    d->flap_us[d->flaps++ % FAB_DAMPING_FLAPS] = now_us;
     d->up_us = 0;
-    if (d->held || (!again && recent(d, rule->within_us, now_us) < rule->falls))
+    if (d->held || (!again && recent(d, rule->within_us, now_us) < rule->flaps))
         return false;
     hold(d, rule, again);
     return true;
@@ -64,21 +65,21 @@ void fab_health_damping_up(struct fab_damping *d, uint64_t now_us)
 
 uint64_t fab_health_damping_due(const struct fab_damping *d)
 {
-    return d->held && d->up_us != 0 ? d->up_us + d->hold_us : 0;
+    return d->held && d->up_us != 0 ? d->up_us + d->hold_down_us : 0;
 }
 
 void fab_health_damping_release(struct fab_damping *d, uint64_t now_us)
 {
     d->held = false;
-    d->free_us = now_us;
-    d->forgiven = d->falls;
+    d->released_us = now_us;
+    d->discounted = d->flaps;
 }
 
 void fab_health_damping_reset(struct fab_damping *d)
 {
     d->held = false;
-    d->free_us = d->hold_us = 0;
-    d->forgiven = d->falls;
+    d->released_us = d->hold_down_us = 0;
+    d->discounted = d->flaps;
 }
 
 bool fab_health_damping_is_clear(const struct fab_damping *d, const struct fab_damping_rule *rule,

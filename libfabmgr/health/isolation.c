@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Two rules, one after the other. Shares: the cables of a switch are told apart by where they lead,
- * away from the hosts (uplinks), towards them, or neither, by the distance of both ends from the
- * nearest switch with hosts; of each direction only so many may go. Cables are taken in the order
- * of the caller. Then reach: what is left joins switches; of the cables that are to go, the last of
- * the order first, each that joins what is not joined without it stays.
+ * Two rules, applied one after the other.
+ *
+ * The limit: the links of a switch have one of three directions, away from the hosts (uplinks),
+ * towards them, or neither. The direction follows from the distances of both switches to the
+ * nearest switch with hosts. Only max_percent of the links of a direction may be excluded. Links
+ * are considered in the caller's order.
+ *
+ * Connectivity: union-find joins the switches over all links that stay. Then the links that the
+ * first rule allowed are considered in reverse order: a link that connects two sets is needed, and
+ * stays.
  */
 #include "libfabmgr/health/isolation.h"
 
@@ -16,16 +21,16 @@
 
 enum { UP, DOWN, LEVEL, DIRECTIONS };
 struct share {
-    uint32_t cables, out;
+    uint32_t links, out;
 };
 struct chooser {
     const struct fab_fabric *f;
-    uint32_t percent;
-    uint32_t *level;                   /* [switch_count] */
-    uint32_t *queue;                   /* likewise */
-    uint32_t *sets;                    /* likewise */
-    struct share (*share)[DIRECTIONS]; /* likewise */
-    uint64_t *out;                     /* bit of each port whose cable is to go */
+    uint32_t max_percent;
+    uint32_t *level; /* [switch_count], like the next three: links to the nearest hosts */
+    uint32_t *queue;
+    uint32_t *sets;
+    struct share (*share)[DIRECTIONS];
+    uint64_t *out; /* bit of each port whose link is excluded */
 };
 
 /* ---- directions ------------------------------------------------------------------------------ */
@@ -62,7 +67,7 @@ static void find_levels(struct chooser *c)
     }
 }
 
-/* The share of `from` that a cable to `to` is of. */
+/* The links of switch `from` in the direction of switch `to`. */
 static struct share *share_of(const struct chooser *c, uint32_t from, uint32_t to)
 {
     uint32_t a = c->level[from], b = c->level[to];
@@ -71,19 +76,19 @@ static struct share *share_of(const struct chooser *c, uint32_t from, uint32_t t
 
 /* ---- the two rules --------------------------------------------------------------------------- */
 
-static void count_cables(struct chooser *c, const struct fab_isolation_link *cable, size_t count)
+static void count_links(struct chooser *c, const struct fab_isolation_link *link, size_t count)
 {
     const struct fab_fabric *f = c->f;
     for (uint32_t p = 0; p < f->port_count; p++)
         if (fab_fabric_isl_is_up(f, p))
-            share_of(c, f->ports[p].node, fab_fabric_peer_node(f, p))->cables++;
+            share_of(c, f->ports[p].node, fab_fabric_peer_node(f, p))->links++;
     for (size_t i = 0; i < count; i++) {
-        uint32_t a = cable[i].node[0], b = cable[i].node[1];
-        if (cable[i].port != FAB_NONE || a >= f->switch_count || b >= f->switch_count)
+        uint32_t a = link[i].node[0], b = link[i].node[1];
+        if (link[i].port != FAB_NONE || a >= f->switch_count || b >= f->switch_count)
             continue;
         struct share *ends[2] = {share_of(c, a, b), share_of(c, b, a)};
         for (int e = 0; e < 2; e++) {
-            ends[e]->cables++;
+            ends[e]->links++;
             ends[e]->out++;
         }
     }
@@ -91,16 +96,16 @@ static void count_cables(struct chooser *c, const struct fab_isolation_link *cab
 
 static bool may_lose(const struct chooser *c, const struct share *s)
 {
-    return (uint64_t)(s->out + 1) * 100 <= (uint64_t)c->percent * s->cables;
+    return (uint64_t)(s->out + 1) * 100 <= (uint64_t)c->max_percent * s->links;
 }
 
 static struct fab_isolation refuse(enum fab_isolation_verdict verdict, uint32_t node,
                                    const struct share *s)
 {
-    return (struct fab_isolation){verdict, node, s ? s->cables : 0, s ? s->out : 0};
+    return (struct fab_isolation){verdict, node, s ? s->links : 0, s ? s->out : 0};
 }
 
-static struct fab_isolation keep_share(struct chooser *c, uint32_t port)
+static struct fab_isolation apply_limit(struct chooser *c, uint32_t port)
 {
     const struct fab_fabric *f = c->f;
     uint32_t near = f->ports[port].node, far = fab_fabric_peer_node(f, port);
@@ -120,42 +125,39 @@ static struct fab_isolation keep_share(struct chooser *c, uint32_t port)
 
 static bool joins(struct chooser *c, uint32_t port)
 {
-    uint32_t a = fab_base_sets_find(c->sets, c->f->ports[port].node);
-    uint32_t b = fab_base_sets_find(c->sets, fab_fabric_peer_node(c->f, port));
-    fab_base_sets_join(c->sets, a, b);
-    return a != b;
+    return fab_base_sets_join(c->sets, c->f->ports[port].node, fab_fabric_peer_node(c->f, port));
 }
 
-static void keep_whole(struct chooser *c, const struct fab_isolation_link *cable, size_t count,
-                       struct fab_isolation *ret)
+static void apply_connectivity(struct chooser *c, const struct fab_isolation_link *link,
+                               size_t count, struct fab_isolation *ret)
 {
     fab_base_sets_init(c->sets, c->f->switch_count);
     for (uint32_t p = 0; p < c->f->port_count; p++)
         if (!fab_base_bits_get(c->out, p) && fab_fabric_isl_is_up(c->f, p))
             (void)joins(c, p);
     for (size_t i = count; i-- > 0;)
-        if (cable[i].port != FAB_NONE && ret[i].verdict == FAB_ISOLATION_ALLOWED &&
-            joins(c, cable[i].port))
+        if (link[i].port != FAB_NONE && ret[i].verdict == FAB_ISOLATION_ALLOWED &&
+            joins(c, link[i].port))
             ret[i] = refuse(FAB_ISOLATION_NEEDED, FAB_NONE, NULL);
 }
 
-static void choose(struct chooser *c, const struct fab_isolation_link *cable, size_t count,
+static void choose(struct chooser *c, const struct fab_isolation_link *link, size_t count,
                    struct fab_isolation *ret)
 {
     find_levels(c);
-    count_cables(c, cable, count);
+    count_links(c, link, count);
     for (size_t i = 0; i < count; i++)
-        ret[i] = cable[i].port != FAB_NONE ? keep_share(c, cable[i].port)
-                                           : refuse(FAB_ISOLATION_ALLOWED, FAB_NONE, NULL);
-    keep_whole(c, cable, count, ret);
+        ret[i] = link[i].port != FAB_NONE ? apply_limit(c, link[i].port)
+                                          : refuse(FAB_ISOLATION_ALLOWED, FAB_NONE, NULL);
+    apply_connectivity(c, link, count, ret);
 }
 
-int fab_health_isolation_choose(const struct fab_fabric *f, uint32_t share,
-                                const struct fab_isolation_link *cable, size_t count,
+int fab_health_isolation_choose(const struct fab_fabric *f, uint32_t max_percent,
+                                const struct fab_isolation_link *link, size_t count,
                                 struct fab_isolation *ret)
 {
     size_t n = f->switch_count + 1u;
-    struct chooser c = {.f = f, .percent = share};
+    struct chooser c = {.f = f, .max_percent = max_percent};
     c.level = calloc(n, sizeof(*c.level));
     c.queue = calloc(n, sizeof(*c.queue));
     c.sets = calloc(n, sizeof(*c.sets));
@@ -163,7 +165,7 @@ int fab_health_isolation_choose(const struct fab_fabric *f, uint32_t share,
     c.out = fab_base_bits_new(f->port_count);
     bool good = c.level && c.queue && c.sets && c.share && c.out;
     if (good)
-        choose(&c, cable, count, ret);
+        choose(&c, link, count, ret);
     free(c.level);
     free(c.queue);
     free(c.sets);
@@ -172,9 +174,9 @@ int fab_health_isolation_choose(const struct fab_fabric *f, uint32_t share,
     return good ? FAB_OK : FAB_E_NOMEM;
 }
 
-/* ---- who would be cut off -------------------------------------------------------------------- */
+/* ---- what would be cut off ------------------------------------------------------------------- */
 
-/* From our own node over all cables that are not out. */
+/* Marks what the manager's node reaches over links that are not excluded. Only switches forward. */
 static void reach(const struct fab_fabric *f, const uint64_t *out, uint64_t *seen, uint32_t *queue)
 {
     uint32_t self = f->ports[f->self_port].node, head = 0, tail = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which cables between switches may be left out of the routes, of those that somebody would rather
- * do without (they flap, they are sick, an operator says so): none without which a part of the
- * fabric cannot be reached, and of no switch more than a share of its cables in one direction, so
- * that a leaf keeps enough of its uplinks. Each answer says why.
+ * Which ISLs may be excluded from the routes. The candidates flap, are unhealthy, or an operator
+ * wants to exclude them. A link stays if a part of the fabric could not be reached without it, or
+ * if a switch would lose more than max_percent of its links in one direction, so that a leaf keeps
+ * enough uplinks. Each result gives the reason.
  */
 #ifndef LIBFABMGR_HEALTH_ISOLATION_H
 #define LIBFABMGR_HEALTH_ISOLATION_H
@@ -13,29 +13,29 @@
 #include "libfabmgr/fabric/fabric.h"
 
 enum fab_isolation_verdict {
-    FAB_ISOLATION_ALLOWED, /* it may go */
-    FAB_ISOLATION_HOST,    /* one of its ends is no switch, which it would cut off */
-    FAB_ISOLATION_LIMIT,   /* too many of one switch would go */
-    FAB_ISOLATION_NEEDED,  /* a part of the fabric would be cut off */
+    FAB_ISOLATION_ALLOWED, /* the link may be excluded */
+    FAB_ISOLATION_HOST,    /* refused: it connects a node that is no switch */
+    FAB_ISOLATION_LIMIT,   /* refused: a switch would lose too many links in one direction */
+    FAB_ISOLATION_NEEDED,  /* refused: a part of the fabric would be cut off */
 };
 struct fab_isolation_link {
-    uint32_t port;    /* one end, up and with a peer; or FAB_NONE: it is out, and down just now */
-    uint32_t node[2]; /* with FAB_NONE: the switches at its ends, or FAB_NONE */
+    uint32_t port; /* either port of a link that is up; FAB_NONE: excluded before, and now down */
+    uint32_t node[2]; /* if port is FAB_NONE: both switches, or FAB_NONE if they are gone */
 };
 struct fab_isolation {
     enum fab_isolation_verdict verdict;
-    uint32_t node;        /* HOST: it; SHARE: the switch; else FAB_NONE */
-    uint32_t cables, out; /* SHARE: of the switch in that direction; so many of them are out */
+    uint32_t node;       /* HOST: the node that is no switch; LIMIT: the switch; else FAB_NONE */
+    uint32_t links, out; /* LIMIT: the switch's links in that direction; so many are excluded */
 };
 
-/* cable[count], those first that are to be left out rather than others. A cable that is out and
- * down counts as one that is lost to its switches. share: percent. NOMEM. */
-int fab_health_isolation_choose(const struct fab_fabric *f, uint32_t share,
-                                const struct fab_isolation_link *cable, size_t count,
+/* Decides on link[count], in order of preference: the first links are excluded rather than the
+ * last. A link that is excluded and down counts against the limit of its switches. max_percent: of
+ * the links of a switch in one direction. NOMEM. */
+int fab_health_isolation_choose(const struct fab_fabric *f, uint32_t max_percent,
+                                const struct fab_isolation_link *link, size_t count,
                                 struct fab_isolation *ret);
-/* What a part of the fabric that is cut off without these cables (ports, each once) consists of:
- * all that is not reached from self_port. ret_first: the lowest id of it, or FAB_NONE. NOMEM, INVAL
- * (no self_port). */
+/* Counts the nodes that self_port could not reach without the links of these ports (one port of
+ * each link). ret_first: the lowest id of these nodes, or FAB_NONE. NOMEM; INVAL: no self_port. */
 int fab_health_isolation_cut_off(const struct fab_fabric *f, const uint32_t *port, size_t count,
                                  uint32_t *ret_switches, uint32_t *ret_others, uint32_t *ret_first);
 

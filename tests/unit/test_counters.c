@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Error counters: rises at every width, full ones, cleared ones, and thresholds. */
+/* Error counters: rises at every width, full counters, cleared counters, and thresholds. */
 #include "libfabmgr/base/prng.h"
 #include "libfabmgr/health/counters.h"
 #include "tests/unit/testing.h"
@@ -61,7 +61,7 @@ START_TEST(narrow_ones_fill_up)
 }
 END_TEST
 
-/* Bits of the tables of wire, so that what is taken is what stands on the wire. */
+/* Sets the bits of one counter by the table of room wire: only that counter must be read. */
 START_TEST(each_counter_has_its_own_place)
 {
     for (int i = 0; i < FAB_COUNTERS; i++) {
@@ -98,7 +98,7 @@ static struct fab_counter_rule usual(void)
 static void note(struct fab_health_history *h, uint64_t minute, uint64_t was, uint64_t now)
 {
     struct fab_counters a = wide(was), b = wide(now);
-    /* readings are never quite punctual */
+    /* the times of readings vary slightly */
     fab_health_history_add(h, minute * MINUTE + minute % 7,
                            (minute + 1) * MINUTE + (minute + 1) % 7, &a, &b);
 }
@@ -118,7 +118,7 @@ START_TEST(a_threshold_is_of_a_while)
     ck_assert_int_eq(fab_health_worst_counter(&h, &rule, true), FAB_SYMBOL_ERRORS);
     rule.within_us = 3 * MINUTE;
     ck_assert_uint_eq(fab_health_recent_increase(&h, &rule, FAB_SYMBOL_ERRORS, NULL), 28);
-    rule.within_us = 1; /* the last one counts always */
+    rule.within_us = 1; /* the newest sample always counts */
     ck_assert_uint_eq(fab_health_recent_increase(&h, &rule, FAB_SYMBOL_ERRORS, NULL), 10);
     rule.threshold[FAB_SYMBOL_ERRORS] = 0;
     ck_assert_int_eq(fab_health_worst_counter(&h, &rule, false), FAB_COUNTERS);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Damping: thresholds, doubling, forgiveness, against a naive account of random falls. */
+/* Flap damping: thresholds, doubling, reset, and invariants under random flaps. */
 #include "libfabmgr/base/prng.h"
 #include "libfabmgr/health/damping.h"
 #include "tests/unit/testing.h"
 
 static const struct fab_damping_rule rule = {
-    .falls = 3, .within_us = 60, .hold_us = 10, .most_us = 70};
+    .flaps = 3, .within_us = 60, .hold_down_us = 10, .max_hold_down_us = 70};
 
-/* A fall that is up again `later`. */
+/* The link goes down, and is up again `later`. */
 static bool bounce(struct fab_damping *d, uint64_t at, uint64_t later)
 {
     bool held = fab_health_damping_down(d, &rule, at);
@@ -15,7 +15,7 @@ static bool bounce(struct fab_damping *d, uint64_t at, uint64_t later)
     return held;
 }
 
-START_TEST(too_many_falls_within_the_while_hold)
+START_TEST(too_many_flaps_hold_the_link_down)
 {
     struct fab_damping d = {0};
     ck_assert(!bounce(&d, 100, 1));
@@ -27,34 +27,34 @@ START_TEST(too_many_falls_within_the_while_hold)
 }
 END_TEST
 
-START_TEST(seldom_falls_do_not)
+START_TEST(rare_flaps_do_not)
 {
     struct fab_damping d = {0};
     for (uint64_t t = 100; t < 10000; t += 31)
         ck_assert_msg(!bounce(&d, t, 1), "at %llu", (unsigned long long)t);
-    ck_assert_uint_eq(d.falls, 320);
+    ck_assert_uint_eq(d.flaps, 320);
     ck_assert_uint_eq(fab_health_damping_flap_count(&d), FAB_DAMPING_FLAPS);
     ck_assert_uint_eq(fab_health_damping_flap_time(&d, 0) - fab_health_damping_flap_time(&d, 15),
                       15 * 31);
 }
 END_TEST
 
-START_TEST(a_fall_while_held_starts_the_wait_again)
+START_TEST(a_flap_while_held_down_restarts_the_time)
 {
     struct fab_damping d = {0};
     for (uint64_t t = 100; t < 103; t++)
         (void)bounce(&d, t, 0);
     ck_assert_uint_eq(fab_health_damping_due(&d), 112);
     ck_assert(!fab_health_damping_down(&d, &rule, 111));
-    ck_assert_uint_eq(fab_health_damping_due(&d), 0); /* it is down: nobody knows */
+    ck_assert_uint_eq(fab_health_damping_due(&d), 0); /* the link is down: no end is known */
     fab_health_damping_up(&d, 120);
     fab_health_damping_up(&d, 125); /* known */
     ck_assert_uint_eq(fab_health_damping_due(&d), 130);
-    ck_assert_uint_eq(d.hold_us, 10);
+    ck_assert_uint_eq(d.hold_down_us, 10);
 }
 END_TEST
 
-START_TEST(holds_double_up_to_the_most)
+START_TEST(hold_downs_double_up_to_the_maximum)
 {
     static const uint64_t holds[] = {10, 20, 40, 70, 70};
     struct fab_damping d = {0};
@@ -63,16 +63,17 @@ START_TEST(holds_double_up_to_the_most)
     (void)bounce(&d, t, 0);
     for (unsigned i = 0; i < 5; i++) {
         ck_assert(bounce(&d, t, 1));
-        ck_assert_uint_eq(d.hold_us, holds[i]);
+        ck_assert_uint_eq(d.hold_down_us, holds[i]);
         fab_health_damping_release(&d, fab_health_damping_due(&d));
         ck_assert(!d.held);
-        t = d.free_us + rule.most_us - 1; /* just before it is forgiven */
+        t = d.released_us + rule.max_hold_down_us -
+            1; /* just before the earlier hold-downs stop counting */
         ck_assert(!fab_health_damping_is_clear(&d, &rule, t));
     }
 }
 END_TEST
 
-START_TEST(who_stays_up_begins_anew)
+START_TEST(a_link_that_stays_up_counts_as_new)
 {
     struct fab_damping d = {0};
     for (uint64_t t = 100; t < 103; t++)
@@ -84,7 +85,7 @@ START_TEST(who_stays_up_begins_anew)
 }
 END_TEST
 
-START_TEST(forgiven_falls_count_no_more)
+START_TEST(flaps_before_a_reset_do_not_count)
 {
     struct fab_damping d = {0};
     for (uint64_t t = 100; t < 103; t++)
@@ -95,14 +96,14 @@ START_TEST(forgiven_falls_count_no_more)
     ck_assert(!bounce(&d, 105, 0));
     ck_assert(!bounce(&d, 106, 0));
     ck_assert(bounce(&d, 107, 0));
-    ck_assert_uint_eq(d.hold_us, 10);
-    ck_assert_uint_eq(d.falls, 6); /* not forgotten */
+    ck_assert_uint_eq(d.hold_down_us, 10);
+    ck_assert_uint_eq(d.flaps, 6); /* the total still has them */
 }
 END_TEST
 
-/* Whatever happens: never held with fewer falls than the rule says, never free while too many are
- * recent and none was forgiven, holds within their bounds and a due time after it rose. */
-START_TEST(random_falls_keep_to_the_rule)
+/* Invariants: a link is never held down with fewer flaps than the rule says, hold-downs are within
+ * their limits, and end hold_down_us after the link came up. */
+START_TEST(random_flaps_keep_the_invariants)
 {
     struct fab_prng prng;
     fab_base_prng_init(&prng, test_seed("damping", 20));
@@ -110,7 +111,7 @@ START_TEST(random_falls_keep_to_the_rule)
         struct fab_damping d = {0};
         uint64_t now = 1, step = 1 + fab_base_prng_below(&prng, 60);
         for (unsigned i = 0; i < 200; i++, now += 1 + fab_base_prng_below(&prng, step)) {
-            uint64_t before = d.falls, due = fab_health_damping_due(&d);
+            uint64_t before = d.flaps, due = fab_health_damping_due(&d);
             bool was = d.held, held = false;
             if (due != 0 && now >= due)
                 fab_health_damping_release(&d, now);
@@ -118,14 +119,15 @@ START_TEST(random_falls_keep_to_the_rule)
                 held = fab_health_damping_down(&d, &rule, now);
             else
                 fab_health_damping_up(&d, now);
-            ck_assert(!held || (!was && d.held && d.falls == before + 1));
-            ck_assert(!d.held || d.falls >= rule.falls);
-            ck_assert(!d.held || (d.hold_us >= rule.hold_us && d.hold_us <= rule.most_us));
-            if (held && d.free_us == 0)
-                ck_assert_uint_le(now - fab_health_damping_flap_time(&d, rule.falls - 1),
+            ck_assert(!held || (!was && d.held && d.flaps == before + 1));
+            ck_assert(!d.held || d.flaps >= rule.flaps);
+            ck_assert(!d.held || (d.hold_down_us >= rule.hold_down_us &&
+                                  d.hold_down_us <= rule.max_hold_down_us));
+            if (held && d.released_us == 0)
+                ck_assert_uint_le(now - fab_health_damping_flap_time(&d, rule.flaps - 1),
                                   rule.within_us);
             if (fab_health_damping_due(&d) != 0)
-                ck_assert_uint_eq(fab_health_damping_due(&d), d.up_us + d.hold_us);
+                ck_assert_uint_eq(fab_health_damping_due(&d), d.up_us + d.hold_down_us);
         }
     }
 }
@@ -135,13 +137,13 @@ int main(void)
 {
     Suite *suite = suite_create("damping");
     TCase *tcase = tcase_create("damping");
-    tcase_add_test(tcase, too_many_falls_within_the_while_hold);
-    tcase_add_test(tcase, seldom_falls_do_not);
-    tcase_add_test(tcase, a_fall_while_held_starts_the_wait_again);
-    tcase_add_test(tcase, holds_double_up_to_the_most);
-    tcase_add_test(tcase, who_stays_up_begins_anew);
-    tcase_add_test(tcase, forgiven_falls_count_no_more);
-    tcase_add_test(tcase, random_falls_keep_to_the_rule);
+    tcase_add_test(tcase, too_many_flaps_hold_the_link_down);
+    tcase_add_test(tcase, rare_flaps_do_not);
+    tcase_add_test(tcase, a_flap_while_held_down_restarts_the_time);
+    tcase_add_test(tcase, hold_downs_double_up_to_the_maximum);
+    tcase_add_test(tcase, a_link_that_stays_up_counts_as_new);
+    tcase_add_test(tcase, flaps_before_a_reset_do_not_count);
+    tcase_add_test(tcase, random_flaps_keep_the_invariants);
     suite_add_tcase(suite, tcase);
     return test_run(suite);
 }

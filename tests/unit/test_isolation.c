@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What may be left out: floors and reach, over crowds of fabrics and random wishes. */
+/* Isolation of links: limits and connectivity, over many fabrics and random candidates. */
 #include "libfabmgr/base/bitset.h"
 #include "libfabmgr/base/sets.h"
 #include "libfabmgr/health/isolation.h"
@@ -8,23 +8,23 @@
 
 #define MOST 64
 
-static bool is_trunk(const struct fab_fabric *f, uint32_t p)
+static bool is_isl(const struct fab_fabric *f, uint32_t p)
 {
     uint32_t peer = f->ports[p].peer;
     return peer != FAB_NONE && f->ports[p].node < f->switch_count &&
            f->ports[peer].node < f->switch_count && fab_fabric_port_is_up(f, p);
 }
 
-/* Which switches are joined without the cables in `out`. */
+/* Joins the switches that are connected without the links in `out`. */
 static void parts(const struct fab_fabric *f, const uint64_t *out, uint32_t *sets)
 {
     fab_base_sets_init(sets, f->switch_count);
     for (uint32_t p = 0; p < f->port_count; p++)
-        if (is_trunk(f, p) && !fab_base_bits_get(out, p))
+        if (is_isl(f, p) && !fab_base_bits_get(out, p))
             fab_base_sets_join(sets, f->ports[p].node, f->ports[f->ports[p].peer].node);
 }
 
-/* Distances from hosts, by going over all cables again and again. */
+/* Distances to the nearest hosts, by repeated passes over all links. */
 static void naive_levels(const struct fab_fabric *f, uint32_t *level)
 {
     bool more = true;
@@ -38,7 +38,7 @@ static void naive_levels(const struct fab_fabric *f, uint32_t *level)
         more = false;
         for (uint32_t p = 0; p < f->port_count; p++) {
             uint32_t a = f->ports[p].node;
-            if (!is_trunk(f, p) || level[a] == FAB_NONE)
+            if (!is_isl(f, p) || level[a] == FAB_NONE)
                 continue;
             uint32_t b = f->ports[f->ports[p].peer].node;
             if (level[b] > level[a] + 1) {
@@ -54,7 +54,7 @@ static int sign(uint32_t a, uint32_t b)
     return a < b ? -1 : a > b;
 }
 
-/* Of no switch more than its share in any direction is out. */
+/* No switch has lost more than the limit of its links in any direction. */
 static void check_floor(const struct fab_fabric *f, const uint64_t *out, uint32_t share,
                         const uint32_t *level, const char *what)
 {
@@ -63,8 +63,7 @@ static void check_floor(const struct fab_fabric *f, const uint64_t *out, uint32_
             uint32_t cables = 0, gone = 0;
             for (uint32_t i = 1; i <= f->nodes[s].num_ports; i++) {
                 uint32_t p = fab_fabric_port_id(f, s, (uint8_t)i);
-                if (!is_trunk(f, p) ||
-                    sign(level[s], level[f->ports[f->ports[p].peer].node]) != way)
+                if (!is_isl(f, p) || sign(level[s], level[f->ports[f->ports[p].peer].node]) != way)
                     continue;
                 cables++;
                 gone += fab_base_bits_get(out, p);
@@ -127,7 +126,7 @@ static void check(struct fab_fabric *f, uint8_t lmc, const char *what, void *ctx
         t->host += got[i].verdict == FAB_ISOLATION_HOST;
         t->share += got[i].verdict == FAB_ISOLATION_LIMIT;
         t->needed += got[i].verdict == FAB_ISOLATION_NEEDED;
-        ck_assert(is_trunk(f, port) == (got[i].verdict != FAB_ISOLATION_HOST));
+        ck_assert(is_isl(f, port) == (got[i].verdict != FAB_ISOLATION_HOST));
         if (got[i].verdict != FAB_ISOLATION_ALLOWED)
             continue;
         t->out++;
@@ -137,7 +136,8 @@ static void check(struct fab_fabric *f, uint8_t lmc, const char *what, void *ctx
     naive_levels(f, level);
     check_floor(f, out, share, level, what);
     check_reach(f, none, out, what);
-    for (size_t i = 0; i < count; i++) /* and one that is needed really is */
+    for (size_t i = 0; i < count;
+         i++) /* a link is only needed if its removal disconnects switches */
         if (got[i].verdict == FAB_ISOLATION_NEEDED) {
             uint32_t *sets = calloc(f->switch_count + 1u, sizeof(*sets));
             fab_base_bits_set(out, cable[i].port);
@@ -170,7 +170,7 @@ START_TEST(never_parts_a_fabric_nor_breaks_the_floor)
 }
 END_TEST
 
-/* Uplinks and downlinks of a switch between levels are counted apart. */
+/* Uplinks and downlinks of a switch have separate limits. */
 START_TEST(a_switch_keeps_its_uplinks)
 {
     struct fab_fabric *f = fat_tree(8, 3, 1);
@@ -184,7 +184,7 @@ START_TEST(a_switch_keeps_its_uplinks)
         sw++;
     for (uint32_t i = 1; i <= f->nodes[sw].num_ports; i++) {
         uint32_t p = fab_fabric_port_id(f, sw, (uint8_t)i);
-        if (is_trunk(f, p) && level[fab_fabric_peer_node(f, p)] == 2 && count < 8)
+        if (is_isl(f, p) && level[fab_fabric_peer_node(f, p)] == 2 && count < 8)
             cable[count++] = (struct fab_isolation_link){.port = p};
     }
     ck_assert_uint_eq(count, 4);
@@ -195,13 +195,13 @@ START_TEST(a_switch_keeps_its_uplinks)
     }
     ck_assert_uint_eq(out, 2);
     ck_assert_uint_eq(got[2].node, sw);
-    ck_assert_uint_eq(got[2].cables, 4);
+    ck_assert_uint_eq(got[2].links, 4);
     ck_assert_uint_eq(got[2].out, 2);
     fab_fabric_unref(f);
 }
 END_TEST
 
-/* One that is out and down just now takes the place of another. */
+/* A link that is excluded and down counts against the limit. */
 START_TEST(what_is_down_counts)
 {
     struct fab_fabric *f = fat_tree(8, 2, 1); /* leaves with 4 uplinks */
@@ -213,7 +213,7 @@ START_TEST(what_is_down_counts)
         leaf++;
     for (uint32_t i = 1; i <= f->nodes[leaf].num_ports && n < 3; i++) {
         uint32_t p = fab_fabric_port_id(f, leaf, (uint8_t)i);
-        if (is_trunk(f, p))
+        if (is_isl(f, p))
             cable[n++].port = p;
     }
     uint32_t down = cable[0].port;
@@ -222,7 +222,7 @@ START_TEST(what_is_down_counts)
     ck_assert_int_eq(fab_health_isolation_choose(f, 50, cable, 3, got), FAB_OK);
     ck_assert_int_eq(got[1].verdict, FAB_ISOLATION_ALLOWED);
     ck_assert_int_eq(got[2].verdict, FAB_ISOLATION_LIMIT);
-    ck_assert_uint_eq(got[2].cables, 4);
+    ck_assert_uint_eq(got[2].links, 4);
     fab_fabric_unref(f);
 }
 END_TEST
@@ -238,7 +238,7 @@ START_TEST(tells_who_would_be_cut_off)
         ;
     for (uint32_t i = 1; i <= f->nodes[leaf].num_ports; i++) {
         uint32_t p = fab_fabric_port_id(f, leaf, (uint8_t)i);
-        if (is_trunk(f, p))
+        if (is_isl(f, p))
             ports[count++] = p;
     }
     ck_assert_int_eq(fab_health_isolation_cut_off(f, ports, count - 1, &switches, &others, &first),

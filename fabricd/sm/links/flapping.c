@@ -33,10 +33,10 @@ static struct fab_damping_rule rule_of(const struct sm *s)
     const struct config_flapping *c = &s->in.config->flapping;
     uint64_t hold_down_s = c->hold_down_s ? c->hold_down_s : STEADY_S;
     uint64_t max_hold_down_s = c->max_hold_down_s > hold_down_s ? c->max_hold_down_s : hold_down_s;
-    return (struct fab_damping_rule){.falls = c->flaps,
+    return (struct fab_damping_rule){.flaps = c->flaps,
                                      .within_us = c->within_s * UINT64_C(1000000),
-                                     .hold_us = hold_down_s * 1000000,
-                                     .most_us = max_hold_down_s * 1000000};
+                                     .hold_down_us = hold_down_s * 1000000,
+                                     .max_hold_down_us = max_hold_down_s * 1000000};
 }
 
 /* ---- the list -------------------------------------------------------------------------------- */
@@ -104,7 +104,7 @@ struct sm_flap *sm_flap_add(struct sm *s, const struct fab_fabric *f, const stru
 static void emit_flapping(struct sm *s, const struct sm_flap *e)
 {
     const struct config_flapping *c = &s->in.config->flapping;
-    uint64_t now = clock_now_us(), seconds = e->damping.hold_us / 1000000;
+    uint64_t now = clock_now_us(), seconds = e->damping.hold_down_us / 1000000;
     if (now - s->links->reported_us > TOLD_AGAIN_US) {
         s->links->reported = 0;
         s->links->reported_us = now;
@@ -113,7 +113,7 @@ static void emit_flapping(struct sm *s, const struct sm_flap *e)
         event_emit(s->in.bus, links_flapping, .subject = "fabric");
     if (s->links->reported > SM_EVENTS_A_ROUND)
         return;
-    event_emit(s->in.bus, link_flapping, EVENT_LINK(e), .flaps = e->damping.falls,
+    event_emit(s->in.bus, link_flapping, EVENT_LINK(e), .flaps = e->damping.flaps,
                .held_down = e->isl && c->hold_down_s, .seconds = seconds);
 }
 
@@ -375,7 +375,7 @@ static void sweep_ends_of(struct sm *s, const struct sm_flap *e)
 static void emit_released(struct sm *s, const struct sm_flap *e, const char *why)
 {
     event_emit(s->in.bus, link_released, EVENT_LINK(e), .reason = why, .excluded = e->out,
-               .flaps = e->damping.falls);
+               .flaps = e->damping.flaps);
 }
 
 static void on_due(void *ctx)
@@ -442,11 +442,11 @@ static struct sm_flapping describe(const struct sm_flap *e)
     const struct fab_damping *d = &e->damping;
     struct sm_flapping f = {.guid = {e->guid[0], e->guid[1]},
                             .port = {e->port[0], e->port[1]},
-                            .falls = d->falls,
+                            .falls = d->flaps,
                             .flapping = d->held,
                             .held = e->out,
                             .up = d->up_us != 0,
-                            .hold_us = d->held ? d->hold_us : 0,
+                            .hold_us = d->held ? d->hold_down_us : 0,
                             .due_us =
                                 fab_health_damping_due(d) ? unix_of(fab_health_damping_due(d)) : 0};
     memcpy(f.place, e->place, sizeof(f.place));
@@ -460,7 +460,7 @@ uint32_t sm_flapping(const struct sm *s, struct sm_flapping *ret, uint32_t max)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < s->links->count; i++) {
-        if (s->links->list[i].damping.falls == 0)
+        if (s->links->list[i].damping.flaps == 0)
             continue; /* isolated for another reason */
         if (n < max)
             ret[n] = describe(&s->links->list[i]);

@@ -134,7 +134,7 @@ static int refusal(const struct sm *s, uint32_t port, const struct fab_isolation
         snprintf(why, len,
                  "%s would lose more than %u percent of its cables in that direction: it has %u, "
                  "of which %u %s out already",
-                 name, s->in.config->flapping.max_excluded_percent, a->cables, a->out,
+                 name, s->in.config->flapping.max_excluded_percent, a->links, a->out,
                  a->out == 1 ? "is" : "are");
         return FAB_E_LIMIT;
     case FAB_ISOLATION_NEEDED:

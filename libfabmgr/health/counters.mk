@@ -1,3 +1,0 @@
-libfabmgr_libfabmgr_la_SOURCES += \
-	%D%/counters.c \
-	%D%/counters.h

@@ -1,3 +1,0 @@
-libfabmgr_libfabmgr_la_SOURCES += \
-	%D%/damping.c \
-	%D%/damping.h
