@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The arena: a list of blocks, each twice the last up to a limit; what does not fit the standard
- * block gets one of its size. Blocks come zeroed from calloc and are handed out once.
+ * The arena is a list of blocks. Each block is twice as large as the one before it, up to
+ * LARGEST_BLOCK; a larger request gets a block of its own size. calloc zeroes the blocks, and no
+ * byte is handed out twice.
  */
 #include "libfabmgr/base/arena.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An arena: memory that is freed all at once. Everything that lives as long as one sweep, snapshot
- * or parse comes from one.
+ * An arena: memory that is freed all at once. Callers use one arena for everything that lives as
+ * long as one snapshot, one policy file or one parse.
  */
 #ifndef LIBFABMGR_BASE_ARENA_H
 #define LIBFABMGR_BASE_ARENA_H
@@ -12,14 +12,14 @@
 struct fab_arena_block;
 struct fab_arena {
     struct fab_arena_block *blocks; /* newest first */
-    size_t used, room;              /* in the newest */
+    size_t used, room;              /* bytes of the newest block: handed out, and in all */
 };
-void fab_base_arena_init(struct fab_arena *a); /* all zeros is as good */
-void fab_base_arena_fini(struct fab_arena *a); /* frees everything; the arena is empty and usable */
-/* Zeroed room for count items, aligned for any type. NULL: no memory, or count * item overflows.
- * Count 0 gives a valid pointer to nothing. */
+void fab_base_arena_init(struct fab_arena *a); /* an all-zero arena is valid, too */
+void fab_base_arena_fini(struct fab_arena *a); /* frees everything; the arena can be used again */
+/* Zeroed memory for `count` items of `item` bytes, aligned for any type. NULL: no memory, or
+ * count * item overflows. Count 0 gives a valid pointer that must not be read. */
 void *fab_base_arena_alloc(struct fab_arena *a, size_t count, size_t item);
-/* A copy of len bytes of text, NUL-terminated. */
+/* A copy of `len` bytes of text, NUL-terminated. NULL: no memory. */
 char *fab_base_arena_text(struct fab_arena *a, const char *text, size_t len);
 
 #endif

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The two bit set operations that are more than a line: counting and finding the next.
- */
+/* The bit set operations that are too long for the header. */
 #include "libfabmgr/base/bitset.h"
 
 size_t fab_base_bits_count(const uint64_t *set, size_t bits)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bit sets as plain arrays of 64-bit words; the caller knows how many bits there are. */
+/* Bit sets as plain arrays of 64-bit words. The caller knows how many bits a set has. */
 #ifndef LIBFABMGR_BASE_BITSET_H
 #define LIBFABMGR_BASE_BITSET_H
 
@@ -13,7 +13,7 @@ static inline size_t fab_base_bits_words(size_t bits)
 {
     return bits / 64 + (bits % 64 != 0);
 }
-/* All clear; free() it. NULL: no memory. */
+/* A new set, all bits clear; the caller frees it with free(). NULL: no memory. */
 static inline uint64_t *fab_base_bits_new(size_t bits)
 {
     size_t words = fab_base_bits_words(bits);
@@ -38,7 +38,7 @@ static inline void fab_base_bits_put(uint64_t *set, size_t i, bool value)
     else
         fab_base_bits_clear(set, i);
 }
-/* Sets the bit; true when it was clear. */
+/* Sets the bit. True: it was clear before. */
 static inline bool fab_base_bits_add(uint64_t *set, size_t i)
 {
     bool was = fab_base_bits_get(set, i);
@@ -49,9 +49,9 @@ static inline void fab_base_bits_zero(uint64_t *set, size_t bits)
 {
     memset(set, 0, fab_base_bits_words(bits) * sizeof(uint64_t));
 }
-/* How many of the first `bits` are set. Bits beyond must be clear. */
+/* How many of the first `bits` bits are set. The unused bits of the last word must be clear. */
 size_t fab_base_bits_count(const uint64_t *set, size_t bits);
-/* First set bit at or after `from`, or `bits` when there is none. */
+/* The first set bit at or after `from`, or `bits` when there is none. */
 size_t fab_base_bits_next(const uint64_t *set, size_t bits, size_t from);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Bounded big-endian cursors with a sticky error: after the first overrun every read gives zero
- * and every write does nothing, so that only the end needs a check. And the loads and stores they
- * are made of, for code that has checked its bounds already.
+ * Bounded big-endian cursors with a sticky error: after the first overrun every read returns zero
+ * and every write does nothing, so that the caller checks the status only once, at the end. The
+ * loads and stores below are for code that has already checked its bounds.
  */
 #ifndef LIBFABMGR_BASE_BUF_H
 #define LIBFABMGR_BASE_BUF_H
@@ -53,7 +53,7 @@ static inline void fab_base_put_be64(uint8_t *p, uint64_t v)
 
 struct fab_base_reader {
     const uint8_t *at, *end;
-    int status; /* OK, or TRUNCATED from the first overrun on */
+    int status; /* FAB_OK, or FAB_E_TRUNCATED from the first overrun on */
 };
 static inline struct fab_base_reader fab_base_reader(const uint8_t *bytes, size_t len)
 {
@@ -64,7 +64,7 @@ static inline size_t fab_base_read_left(const struct fab_base_reader *r)
 {
     return (size_t)(r->end - r->at);
 }
-/* The next n bytes in place, or NULL. */
+/* A pointer to the next n bytes in the buffer, or NULL on overrun. */
 static inline const uint8_t *fab_base_read_bytes(struct fab_base_reader *r, size_t n)
 {
     const uint8_t *p = r->at;
@@ -101,14 +101,14 @@ static inline uint64_t fab_base_read_u64(struct fab_base_reader *r)
 
 struct fab_base_writer {
     uint8_t *at, *end;
-    int status; /* OK, or TRUNCATED: the room ended before the value did */
+    int status; /* FAB_OK, or FAB_E_TRUNCATED from the first write that did not fit */
 };
 static inline struct fab_base_writer fab_base_writer(uint8_t *bytes, size_t len)
 {
     return (struct fab_base_writer){
         .at = bytes, .end = len > 0 ? bytes + len : bytes, .status = FAB_OK};
 }
-/* Room for the next n bytes, or NULL. */
+/* A pointer to which the caller writes the next n bytes, or NULL on overrun. */
 static inline uint8_t *fab_base_write_room(struct fab_base_writer *w, size_t n)
 {
     uint8_t *p = w->at;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Digits, without a locale and without overflow. */
+/* Unlike strtoul, these functions do not depend on the locale and cannot overflow. */
 #include "libfabmgr/base/digits.h"
 
 unsigned fab_base_digit_value(char c)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Open addressing with linear probing over a mixed key; removal shifts the followers back, so
- * there are no tombstones and lookups stay short for ever. Keys come from the fabric, so a hostile
- * device could choose GUIDs that collide; it can place only as many keys as it has ports, which
- * bounds the harm.
+ * Open addressing with linear probing over a mixed key. Removal shifts the following entries back
+ * instead of leaving tombstones, so that lookups do not become slower. A hostile device could
+ * choose GUIDs that collide, but it adds only one key for each of its ports, which bounds the harm.
  */
 #include "libfabmgr/base/map.h"
 
@@ -26,7 +25,7 @@ void fab_base_map_fini(struct fab_map *m)
     fab_base_map_init(m);
 }
 
-/* Where key is, or the free slot where it belongs. The map has slots. */
+/* The slot of the key, or the free slot where it belongs. m->slots must not be NULL. */
 static size_t find(const struct fab_map *m, uint64_t key)
 {
     size_t mask = m->capacity - 1, i = (size_t)fab_base_mix64(key) & mask;
@@ -108,7 +107,8 @@ bool fab_base_map_remove(struct fab_map *m, uint64_t key)
         return false;
     for (size_t i = (hole + 1) & mask; m->slots[i].used; i = (i + 1) & mask) {
         size_t home = (size_t)fab_base_mix64(m->slots[i].key) & mask;
-        if (((i - home) & mask) >= ((i - hole) & mask)) { /* it may live as early as the hole */
+        if (((i - home) & mask) >=
+            ((i - hole) & mask)) { /* a lookup that starts at its home slot passes the hole */
             m->slots[hole] = m->slots[i];
             hole = i;
         }

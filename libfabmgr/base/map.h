@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A hash map from 64-bit keys (GUIDs, mostly) to 32-bit values (dense ids). Any key and any value.
+ * A hash map from 64-bit keys (mostly GUIDs) to 32-bit values (dense ids). No key and no value is
+ * reserved.
  */
 #ifndef LIBFABMGR_BASE_MAP_H
 #define LIBFABMGR_BASE_MAP_H
@@ -18,19 +19,20 @@ struct fab_map {
     struct fab_map_slot *slots; /* a power of two of them, at most 3/4 used */
     size_t capacity, count;
 };
-void fab_base_map_init(struct fab_map *m); /* all zeros is as good */
+void fab_base_map_init(struct fab_map *m); /* an all-zero map is valid, too */
 void fab_base_map_fini(struct fab_map *m);
-int fab_base_map_reserve(struct fab_map *m, size_t count); /* NOMEM; put cannot fail up to count */
-/* Sets or replaces. NOMEM. */
+/* Allocates for `count` entries: put and add cannot run out of memory below that. NOMEM. */
+int fab_base_map_reserve(struct fab_map *m, size_t count);
+/* Sets the value of the key, or replaces it. NOMEM. */
 int fab_base_map_put(struct fab_map *m, uint64_t key, uint32_t value);
-/* Sets, unless the key is there. NOMEM, EXISTS. */
+/* Sets the value of a new key. NOMEM; EXISTS: the key has a value, which is not changed. */
 int fab_base_map_add(struct fab_map *m, uint64_t key, uint32_t value);
-bool fab_base_map_get(const struct fab_map *m, uint64_t key,
-                      uint32_t *ret_value); /* false: not there */
+/* False: the map does not have the key. */
+bool fab_base_map_get(const struct fab_map *m, uint64_t key, uint32_t *ret_value);
 bool fab_base_map_has(const struct fab_map *m, uint64_t key);
-bool fab_base_map_remove(struct fab_map *m, uint64_t key); /* false: was not there */
-/* Visits all: start with *cursor = 0; false at the end. The order depends on history: it must not
- * reach any result. The map must not change meanwhile. */
+bool fab_base_map_remove(struct fab_map *m, uint64_t key);
+/* Visits all entries: start with *cursor = 0; false at the end. The map must not change during the
+ * visit. The order depends on earlier insertions and removals, so no result may depend on it. */
 bool fab_base_map_next(const struct fab_map *m, size_t *cursor, uint64_t *ret_key,
                        uint32_t *ret_value);
 

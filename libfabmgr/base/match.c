@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Patterns: after a star that did not lead on, one character more belongs to it. */
+/*
+ * Greedy matching with one point of return: when the pattern after the last star does not match,
+ * that star takes one character more and the rest is tried again.
+ */
 #include "libfabmgr/base/match.h"
 
 bool fab_base_pattern_matches(const char *pattern, const char *text, size_t len)

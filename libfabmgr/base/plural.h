@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Words that go with a number: "1 switch", "2 switches". */
+/* Singular and plural in messages: "1 switch", "2 switches". */
 #ifndef LIBFABMGR_BASE_PLURAL_H
 #define LIBFABMGR_BASE_PLURAL_H
 
 #include <stdint.h>
 
-/* The form that n wants: fab_base_plural(n, "is", "are"), "%u switch%s" with fab_base_plural(n, "",
- * "es"). */
+/* Examples: fab_base_plural(n, "is", "are"); "%u switch%s" with n and fab_base_plural_es(n). */
 static inline const char *fab_base_plural(uint64_t n, const char *one, const char *many)
 {
     return n == 1 ? one : many;

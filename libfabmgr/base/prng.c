@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * xoshiro256** by Blackman and Vigna, seeded with splitmix64 as they advise; bounded numbers by
- * Lemire's multiplication with rejection.
+ * xoshiro256** by Blackman and Vigna, seeded with splitmix64 as they advise. Bounded numbers are
+ * made by Lemire's method: multiplication with rejection.
  */
 #include "libfabmgr/base/prng.h"
 

@@ -15,13 +15,14 @@ struct fab_prng {
 };
 void fab_base_prng_init(struct fab_prng *p, uint64_t seed);
 uint64_t fab_base_prng_next(struct fab_prng *p);
-/* Uniform in 0..bound-1, without bias. bound > 0. */
+/* A number that is uniformly distributed over 0..bound-1. bound > 0. */
 uint64_t fab_base_prng_below(struct fab_prng *p, uint64_t bound);
 /* True with probability `rate` (0..1). */
 bool fab_base_prng_chance(struct fab_prng *p, double rate);
 void fab_base_prng_shuffle(struct fab_prng *p, uint32_t *items, size_t count);
 
-/* Mixes all bits of x into all bits of the result, one to one: a hash for integers. */
+/* A hash for integers: a bijection in which each bit of x affects all bits of the result. This is
+ * the finalizer of splitmix64. */
 static inline uint64_t fab_base_mix64(uint64_t x)
 {
     x ^= x >> 30;

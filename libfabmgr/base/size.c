@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Growing arrays. The caller owns the array and frees it with free(); growth is geometric, so that
- * n appends cost O(n) copies.
- */
+/* Growth is geometric, so that n appends copy O(n) items in all. */
 #include "libfabmgr/base/size.h"
 
 #include <assert.h>

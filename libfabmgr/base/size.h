@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sizes by checked arithmetic, and arrays that grow. */
+/* Checked arithmetic for sizes, and arrays that grow. */
 #ifndef LIBFABMGR_BASE_SIZE_H
 #define LIBFABMGR_BASE_SIZE_H
 
@@ -18,8 +18,8 @@ static inline bool fab_base_size_add(size_t a, size_t b, size_t *ret)
     return !__builtin_add_overflow(a, b, ret);
 }
 
-/* Uninitialised room for `count` items, or NULL (overflow, or no memory). Count 0 gives a pointer
- * that may be freed. For zeroed room use calloc, which checks too. */
+/* Uninitialised memory for `count` items, or NULL (overflow, or no memory). Count 0 gives a pointer
+ * that can be freed. For zeroed memory use calloc, which checks for overflow, too. */
 static inline void *fab_base_alloc_array(size_t count, size_t item)
 {
     size_t size;
@@ -28,9 +28,9 @@ static inline void *fab_base_alloc_array(size_t count, size_t item)
     return malloc(size > 0 ? size : 1);
 }
 
-/* Makes room for `need` items of `item` bytes in a malloc'd array that holds *capacity: as realloc,
- * the new place or NULL (no memory; the old array is still good). Grows by half at least. New room
- * is not initialised. need > 0. */
+/* Grows a malloc'd array of *capacity items to at least `need` items of `item` bytes. Like realloc,
+ * it returns the new address, or NULL (no memory; the old array is still valid). The capacity grows
+ * by at least half. New items are not initialised. need > 0. */
 void *fab_base_grow(void *items, size_t item, size_t need, size_t *capacity);
 
 #endif

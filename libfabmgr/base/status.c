@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * A sentence for every status code, in one table.
- */
+/* The text of every status code, in one table. */
 #include "libfabmgr/base/status.h"
 
 #include <stddef.h>
@@ -13,13 +11,13 @@ static const char *const sentences[] = {
     [-FAB_E_RANGE] = "a number is out of range",
     [-FAB_E_TRUNCATED] = "the data ends too early",
     [-FAB_E_FORMAT] = "the data is malformed",
-    [-FAB_E_NOT_FOUND] = "there is no such thing",
+    [-FAB_E_NOT_FOUND] = "not found",
     [-FAB_E_EXISTS] = "it exists already",
     [-FAB_E_LIMIT] = "a limit is reached",
-    [-FAB_E_TIMEOUT] = "no answer in time",
+    [-FAB_E_TIMEOUT] = "no response in time",
     [-FAB_E_REFUSED] = "the other side refused",
-    [-FAB_E_UNREACHABLE] = "no way leads there",
-    [-FAB_E_LOOP] = "the tables forward in a circle",
+    [-FAB_E_UNREACHABLE] = "no path leads there",
+    [-FAB_E_LOOP] = "the forwarding tables contain a loop",
     [-FAB_E_CYCLE] = "the channel dependency graph has a cycle",
     [-FAB_E_BUSY] = "busy, try again later",
     [-FAB_E_UNSUPPORTED] = "not supported",

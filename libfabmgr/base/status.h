@@ -1,25 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Status codes of the whole library: 0 is success, errors are negative. */
+/*
+ * Status codes of the whole library: 0 is success, errors are negative. Headers name the errors of
+ * a function without the prefix: "NOMEM" is FAB_E_NOMEM.
+ */
 #ifndef LIBFABMGR_BASE_STATUS_H
 #define LIBFABMGR_BASE_STATUS_H
 
 enum fab_status {
     FAB_OK = 0,
-    FAB_E_NOMEM = -1,        /* memory could not be had */
+    FAB_E_NOMEM = -1,        /* out of memory */
     FAB_E_INVAL = -2,        /* an argument is outside its domain */
-    FAB_E_RANGE = -3,        /* a number is outside what the field or device holds */
+    FAB_E_RANGE = -3,        /* a number is outside what the field or device can hold */
     FAB_E_TRUNCATED = -4,    /* the bytes end before the value does */
-    FAB_E_FORMAT = -5,       /* the bytes or text are not of the form they should be */
-    FAB_E_NOT_FOUND = -6,    /* there is no such thing */
-    FAB_E_EXISTS = -7,       /* there is one already */
+    FAB_E_FORMAT = -5,       /* the bytes or text are malformed */
+    FAB_E_NOT_FOUND = -6,    /* what was asked for does not exist */
+    FAB_E_EXISTS = -7,       /* it exists already */
     FAB_E_LIMIT = -8,        /* a limit (of a device, of the standard, of the policy) is reached */
-    FAB_E_TIMEOUT = -9,      /* no answer in time */
-    FAB_E_REFUSED = -10,     /* the other side answered with an error status */
-    FAB_E_UNREACHABLE = -11, /* no way leads there */
-    FAB_E_LOOP = -12,        /* tables forward in a circle */
+    FAB_E_TIMEOUT = -9,      /* no response in time */
+    FAB_E_REFUSED = -10,     /* the other side responded with an error status */
+    FAB_E_UNREACHABLE = -11, /* no path leads there */
+    FAB_E_LOOP = -12,        /* the forwarding tables contain a loop */
     FAB_E_CYCLE = -13,       /* the channel dependency graph has a cycle */
     FAB_E_BUSY = -14,        /* not now; the same call may succeed later */
-    FAB_E_UNSUPPORTED = -15, /* valid, but not done by this program or device */
+    FAB_E_UNSUPPORTED = -15, /* valid, but this program or device cannot do it */
     FAB_E_IO = -16,          /* the operating system refused (daemon only) */
     FAB_E_DENIED = -17,      /* not permitted */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The growing text. Formatted pieces are first tried in the room that is left, and once more after
- * growing when they do not fit.
+ * Formatted text is first written into the free rest of the buffer. If it does not fit, the buffer
+ * grows and the text is formatted again.
  */
 #include "libfabmgr/base/text.h"
 
@@ -24,7 +24,7 @@ void fab_base_text_fini(struct fab_text *t)
     fab_base_text_init(t);
 }
 
-/* Room for `more` bytes and the NUL. */
+/* Grows the buffer for `more` bytes and the NUL. */
 static int make_room(struct fab_text *t, size_t more)
 {
     size_t need;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Text (or bytes) that grows as it is written. The first failure sticks: later writes do nothing,
- * and only the end needs a check.
+ * Text (or bytes) that grows as it is written. After the first failure later writes do nothing, so
+ * that the caller checks the status only once, at the end.
  */
 #ifndef LIBFABMGR_BASE_TEXT_H
 #define LIBFABMGR_BASE_TEXT_H
@@ -9,19 +9,20 @@
 #include <stddef.h>
 
 struct fab_text {
-    char *s; /* NUL-terminated; NULL before the first write. Use fab_base_text_get to read it */
+    char *s; /* NUL-terminated; NULL before the first write: read it by fab_base_text_get */
     size_t len, room;
-    int status; /* OK, or NOMEM */
+    int status; /* FAB_OK or FAB_E_NOMEM */
 };
-void fab_base_text_init(struct fab_text *t); /* all zeros is as good */
+void fab_base_text_init(struct fab_text *t); /* an all-zero text is valid, too */
 void fab_base_text_fini(struct fab_text *t);
 void fab_base_text_add(struct fab_text *t, const char *s);
 void fab_base_text_bytes(struct fab_text *t, const void *bytes, size_t len);
 void fab_base_text_addf(struct fab_text *t, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-/* What is there so far, "" when empty; valid until the next write. */
+/* The text so far, "" when nothing was written; valid until the next write. */
 const char *fab_base_text_get(const struct fab_text *t);
-/* Hands over the malloc'd text (never NULL on OK) and leaves t empty. NOMEM: t is empty too. */
+/* Gives the malloc'd text (never NULL) to the caller and leaves t empty; ret_len may be NULL. NOMEM
+ * if this or an earlier write failed; t is empty then, too. */
 int fab_base_text_take(struct fab_text *t, char **ret, size_t *ret_len);
 
 #endif

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The one place that turns configure's version into a value of the program.
- */
+/* The version comes from configure.ac. */
 #include "libfabmgr/base/version.h"
 
 #include "config.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef FAB_BASE_VERSION_H
-#define FAB_BASE_VERSION_H
+#ifndef LIBFABMGR_BASE_VERSION_H
+#define LIBFABMGR_BASE_VERSION_H
 
 /* The version of this library and of the programs built with it, as "0.1.0". */
 const char *fab_base_version(void);

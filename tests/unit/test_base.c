@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The ground floor: every container against a plain model of it, cursors at their ends.
+ * Room base: every container against a simple model of it, and cursors at the ends of their
+ * buffers.
  */
 #include <string.h>
 
@@ -48,7 +49,7 @@ START_TEST(reader_error_sticks)
     struct fab_base_reader r = fab_base_reader(bytes, sizeof bytes);
     ck_assert_uint_eq(fab_base_read_u32(&r), 0);
     ck_assert_int_eq(r.status, FAB_E_TRUNCATED);
-    ck_assert_uint_eq(fab_base_read_u8(&r), 0); /* though a byte would be there */
+    ck_assert_uint_eq(fab_base_read_u8(&r), 0); /* the error is kept, although one byte is left */
     ck_assert_ptr_null(fab_base_read_bytes(&r, 0));
     ck_assert_int_eq(r.status, FAB_E_TRUNCATED);
 }
@@ -384,7 +385,7 @@ START_TEST(text_grows_as_it_is_written)
     ck_assert_mem_eq(taken + len - 9, "999,end\0x", 10);
     free(taken);
     ck_assert_uint_eq(t.len, 0);
-    ck_assert_int_eq(fab_base_text_take(&t, &taken, NULL), FAB_OK); /* empty is text too */
+    ck_assert_int_eq(fab_base_text_take(&t, &taken, NULL), FAB_OK); /* an empty text is valid */
     ck_assert_str_eq(taken, "");
     free(taken);
 }
@@ -413,7 +414,7 @@ START_TEST(digits_say_numbers)
         const char *text;
         unsigned base;
         uint64_t most, value;
-        int used; /* characters; -1: too much */
+        int used; /* characters read; -1: the number is too large */
     } cases[] = {
         {"1079 ", 10, 1079, 1079, 4},
         {"1079", 10, 1078, 0, -1},
