@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The codec of attributes: walks a table (tables.c) to take bytes apart, to put them together, and
- * to compare. A field is at most 64 bits, and either starts on a byte or fits in eight bytes from
- * the byte it starts in (a test holds the tables to that), so that one big-endian load and two
- * shifts read it. Both ways go through a copy with room to spare, never past the caller's bytes.
+ * The codec of attributes walks a table (tables.c) to unpack, pack or compare. A field has at most
+ * 64 bits, and either starts at a byte or lies within eight bytes from the byte where it starts (a
+ * test checks the tables for that), so that one big-endian load and two shifts read it. Packing and
+ * unpacking use a copy that is longer than the attribute, so that they never access memory beyond
+ * the caller's bytes.
  *
- * This is the hottest code of a bring-up: it must stay free of branches that the same attribute
- * does not take the same way each time.
+ * This code takes most of the time of a bring-up. For one attribute every branch must go the same
+ * way each time, so that the processor predicts it.
  */
 #include <assert.h>
 #include <string.h>
@@ -66,7 +67,7 @@ int fab_wire_attr_unpack(const struct fab_attr *a, const uint8_t *bytes, size_t 
     if (len < a->wire_size)
         return FAB_E_TRUNCATED;
     memcpy(copy, bytes, a->wire_size);
-    memset(copy + a->wire_size, 0, 8); /* what the last field's load may touch */
+    memset(copy + a->wire_size, 0, 8); /* the load of the last field may reach these bytes */
     memset(ret_struct, 0, a->struct_size);
     for (const struct fab_field *f = a->fields, *end = f + a->field_count; f < end; f++) {
         uint8_t *member = (uint8_t *)ret_struct + f->member;
@@ -81,7 +82,7 @@ int fab_wire_attr_unpack(const struct fab_attr *a, const uint8_t *bytes, size_t 
     return FAB_OK;
 }
 
-/* Puts a value into words, which hold the attribute as big numbers of 64 bits. */
+/* Puts a value into words[], which hold the attribute as 64-bit numbers in host order. */
 static void put_bits(uint64_t *words, unsigned bit, unsigned bits, uint64_t value)
 {
     unsigned word = bit / 64, end = bit % 64 + bits;

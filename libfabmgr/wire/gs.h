@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * General services: attributes of performance management (IBA chapter 16.1) and of congestion
- * control (annex A10) as host-order structs. Their ids overlap with those of subnet management:
- * fab_wire_attr_of_class tells which is meant.
+ * General services: the attributes of performance management (IBA 16.1) and congestion control
+ * (annex A10) as host-order structs. Their ids overlap with those of subnet management, so that
+ * fab_wire_attr_of_class needs the class, too.
  */
 #ifndef LIBFABMGR_WIRE_GS_H
 #define LIBFABMGR_WIRE_GS_H
 
 #include "libfabmgr/wire/wire.h"
 
-/* Where attributes begin in a MAD of these classes. */
+/* Byte offsets in a MAD of these classes: where the attribute begins, and the CC_Key. */
 #define FAB_PERF_DATA 64
 #define FAB_CC_KEY 24
 #define FAB_CC_DATA 64
 #define FAB_CC_LOG_DATA 32
-#define FAB_GS_DATA 192 /* bytes of an attribute at 64 */
+#define FAB_GS_DATA 192 /* length of an attribute that begins at byte 64 */
 
 enum fab_gs_attr_id {
     FAB_PERF_SAMPLES_CONTROL = 0x0010,
@@ -95,11 +95,11 @@ struct fab_port_counters_ext { /* 16.1.4.11 */
     uint64_t excessive_buffer_overrun_errors, vl15_dropped, xmit_wait, qp1_dropped;
 };
 
-/* The counters of details, 16.1.4.1-10, A10.4.4, A13.6: all attributes of this form. How many
- * values there are, and what bits of CounterSelect choose, is that of the attribute: one each VL or
- * SL, or one each kind of error. */
+/* The attributes that count by VL, by SL, or by kind of error (16.1.4.1-10, A10.4.4, A13.6). All
+ * have this form; the attribute decides how many values there are and which bit of CounterSelect
+ * stands for which value. */
 struct fab_perf_details {
-    uint8_t op_code, port_select; /* op_code: of 0x17, 0x19, 0x1a */
+    uint8_t op_code, port_select; /* op_code: in attributes 0x17, 0x19 and 0x1a only */
     uint16_t counter_select;
     uint32_t value[16];
 };
@@ -113,9 +113,9 @@ struct fab_perf_ext_speeds { /* 16.1.4.13 */
 enum fab_sample_status { FAB_SAMPLE_DONE = 0, FAB_SAMPLE_STARTS = 1, FAB_SAMPLE_RUNS = 2 };
 struct fab_samples_control { /* 16.1.3.2 */
     uint8_t op_code, port_select;
-    uint8_t tick;                      /* n: 4 ns * (n + 1) */
+    uint8_t tick;                      /* a tick is 4 ns * (tick + 1) */
     uint8_t counter_width;             /* 4: 32 bits */
-    uint8_t counter_mask[FAB_SAMPLES]; /* 1: counts what is mandatory, 2: optional, 4: vendors' */
+    uint8_t counter_mask[FAB_SAMPLES]; /* bits: 1 mandatory, 2 optional, 4 vendor counters */
     uint8_t mechanisms, status;        /* status: enum fab_sample_status */
     uint64_t option_mask, vendor_mask;
     uint32_t start, interval; /* in ticks */
@@ -125,7 +125,7 @@ struct fab_samples_control { /* 16.1.3.2 */
 struct fab_samples_result { /* 16.1.3.4, 16.1.4.12 */
     uint16_t tag;
     uint8_t status;
-    uint8_t width; /* ExtendedWidth, 2: 64 bits; only in the extended one */
+    uint8_t width; /* ExtendedWidth, 2: 64 bits; only in PortSamplesResultExtended */
     uint64_t counter[FAB_SAMPLES];
 };
 
@@ -196,11 +196,11 @@ extern const struct fab_attr fab_wire_attr_class_port_info, fab_wire_attr_port_c
     fab_wire_attr_cc_key_info, fab_wire_attr_cc_log, fab_wire_attr_cc_log_ca,
     fab_wire_attr_cc_switch_setting, fab_wire_attr_cc_switch_port_setting,
     fab_wire_attr_cc_ca_setting, fab_wire_attr_cc_table, fab_wire_attr_cc_time_stamp;
-/* Of struct fab_perf_details, in the order of their ids. */
+/* The attributes whose struct is fab_perf_details, in ascending order of their ids. */
 #define FAB_PERF_DETAILS 16
 extern const struct fab_attr fab_wire_attr_perf_details[FAB_PERF_DETAILS];
-/* The table of an attribute of a class (FAB_CLASS_PERF, FAB_CLASS_CC, those of subnet management);
- * NULL: none. CongestionLog: that of switches. */
+/* The table of an attribute of a class: FAB_CLASS_PERF, FAB_CLASS_CC, or a class of subnet
+ * management. NULL: none. For CongestionLog, the table of switches. */
 const struct fab_attr *fab_wire_attr_of_class(uint8_t mgmt_class, uint16_t id);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the numbers of a link mean: width, speed, rate, states, MTU, VLs (IBA 14.2.5.6). Three
- * generations of fields say how fast a lane is: LinkSpeedActive (SDR, DDR, QDR),
- * LinkSpeedExtActive (FDR to NDR) and LinkSpeedExtActive2 (XDR); the youngest that is not zero
- * holds. Only the active values are read here, which have one bit each.
+ * The meaning of the link's codes in PortInfo (IBA 14.2.5.6): width, speed, states, MTU, VLs. Three
+ * generations of fields give the speed of a lane: LinkSpeedActive (SDR, DDR, QDR),
+ * LinkSpeedExtActive (FDR to NDR) and LinkSpeedExtActive2 (XDR); the newest one that is not zero is
+ * valid. Active values have exactly one bit set.
  */
 #include "libfabmgr/wire/wire.h"
 
@@ -31,7 +31,7 @@ unsigned fab_wire_link_width(const struct fab_port_info *info)
     }
 }
 
-/* The lane of a value with one bit, out of `count` lanes by bit number. */
+/* The lane speed for a value with one bit set; lanes[] is indexed by the number of that bit. */
 static const struct lane *lane_of_bit(const struct lane *lanes, unsigned count, unsigned value)
 {
     for (unsigned i = 0; i < count; i++)

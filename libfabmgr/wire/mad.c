@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Headers of management datagrams: the common one (IBA 13.4.3), and those of subnet management,
- * LID-routed (14.2.1.1) and directed (14.2.1.2). The layout of an SMP, in bytes:
+ * The headers of MADs: the common header (IBA 13.4.3), and those of LID-routed (14.2.1.1) and
+ * directed-route SMPs (14.2.1.2). The layout of an SMP, in bytes:
  *
  *      0  base version, class, class version, method
- *      4  status; in directed ones its highest bit is the direction
+ *      4  status; in directed-route SMPs its highest bit is the D bit
  *      6  hop pointer, hop count (directed only)
  *      8  transaction id (8)      16  attribute id (2), reserved (2)      20  modifier (4)
  *     24  M_Key (8)               32  DrSLID (2), DrDLID (2) (directed only), reserved (28)
  *     64  attribute (64)         128  initial path (64)                  192  return path (64)
  *
- * Entry 0 of both paths is reserved. Nothing is kept here: bytes belong to the caller.
+ * Entry 0 of both paths is reserved.
  */
 #include <string.h>
 
@@ -105,7 +105,7 @@ int fab_wire_gmp_pack(const struct fab_mad *mad, const uint8_t *data, size_t len
     return FAB_OK;
 }
 
-/* The method that answers a method; 0: it is not a request that is answered. */
+/* The method of the response; 0: the method has none. */
 static uint8_t answer_method(uint8_t method)
 {
     switch (method) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What traps say in their details (IBA 14.2.5.1). Only generic ones have a known layout.
+ * The data details of traps (IBA 14.2.5.1). Only generic traps have a known layout.
  */
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/wire/wire.h"
@@ -10,7 +10,7 @@ uint16_t fab_wire_notice_lid(const struct fab_notice *n)
     if (!n->generic)
         return 0;
     switch (n->trap) {
-    case 128: /* a link of this switch changed its state */
+    case 128: /* link state change of a switch */
         return fab_base_get_be16(n->details);
     case 129: /* local link integrity */
     case 130: /* excessive buffer overruns */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Attributes as text, for people: a line a field, with words where the standard has words. Every
- * piece goes through one bounded sink that keeps counting where the room has ended.
+ * Attributes as text, a line for each field, with the words of the standard. All output goes to one
+ * bounded sink, which counts the length of what does not fit, too.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -15,8 +15,8 @@ struct sink {
     size_t room, len; /* len may exceed room */
 };
 
-static void say(struct sink *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void say(struct sink *s, const char *fmt, ...)
+static void append(struct sink *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void append(struct sink *s, const char *fmt, ...)
 {
     va_list args;
     size_t left = s->len < s->room ? s->room - s->len : 0;
@@ -39,36 +39,36 @@ static uint64_t member_value(const uint8_t *p, uint8_t size)
 }
 
 /* A set of bits as their names: "1x|4x"; the number itself when a bit has no name. */
-static void say_set(struct sink *s, uint64_t value, const char *const *names, unsigned count)
+static void append_set(struct sink *s, uint64_t value, const char *const *names, unsigned count)
 {
     const char *between = "";
     if (value == 0 || value >> count != 0) {
-        say(s, "%" PRIu64, value);
+        append(s, "%" PRIu64, value);
         return;
     }
     for (unsigned i = 0; i < count; i++) {
         if (((value >> i) & 1) == 0)
             continue;
-        say(s, "%s%s", between, names[i]);
+        append(s, "%s%s", between, names[i]);
         between = "|";
     }
 }
 
 /* The word for a value, or the number when there is none. */
-static void say_word(struct sink *s, uint64_t value, const char *const *words, unsigned count)
+static void append_word(struct sink *s, uint64_t value, const char *const *words, unsigned count)
 {
     if (value < count && words[value] != NULL)
-        say(s, "%s", words[value]);
+        append(s, "%s", words[value]);
     else
-        say(s, "%" PRIu64, value);
+        append(s, "%" PRIu64, value);
 }
 
-static void say_count(struct sink *s, uint64_t value, unsigned meaning)
+static void append_count(struct sink *s, uint64_t value, unsigned meaning)
 {
-    say(s, "%" PRIu64, meaning != 0 ? meaning : value);
+    append(s, "%" PRIu64, meaning != 0 ? meaning : value);
 }
 
-static void say_value(struct sink *s, const struct fab_field *f, uint64_t value)
+static void append_value(struct sink *s, const struct fab_field *f, uint64_t value)
 {
     static const char *const node_types[] = {NULL, "CA", "Switch", "Router"};
     static const char *const sm_states[] = {"NotActive", "Discovering", "Standby", "Master"};
@@ -78,40 +78,40 @@ static void say_value(struct sink *s, const struct fab_field *f, uint64_t value)
     static const char *const speeds_ext2[] = {"XDR"};
     switch ((enum fab_print)f->print) {
     case FAB_PRINT_DEC:
-        say(s, "%" PRIu64, value);
+        append(s, "%" PRIu64, value);
         break;
     case FAB_PRINT_HEX:
-        say(s, "0x%0*" PRIx64, (f->bits + 3) / 4, value);
+        append(s, "0x%0*" PRIx64, (f->bits + 3) / 4, value);
         break;
     case FAB_PRINT_NODE_TYPE:
-        say_word(s, value, node_types, 4);
+        append_word(s, value, node_types, 4);
         break;
     case FAB_PRINT_SM_STATE:
-        say_word(s, value, sm_states, 4);
+        append_word(s, value, sm_states, 4);
         break;
     case FAB_PRINT_PORT_STATE:
-        say(s, "%s", fab_wire_port_state_name((uint8_t)value));
+        append(s, "%s", fab_wire_port_state_name((uint8_t)value));
         break;
     case FAB_PRINT_PHYS_STATE:
-        say(s, "%s", fab_wire_phys_state_name((uint8_t)value));
+        append(s, "%s", fab_wire_phys_state_name((uint8_t)value));
         break;
     case FAB_PRINT_MTU:
-        say_count(s, value, fab_wire_mtu_bytes((uint8_t)value));
+        append_count(s, value, fab_wire_mtu_bytes((uint8_t)value));
         break;
     case FAB_PRINT_VLS:
-        say_count(s, value, fab_wire_op_vls_count((uint8_t)value));
+        append_count(s, value, fab_wire_op_vls_count((uint8_t)value));
         break;
     case FAB_PRINT_WIDTHS:
-        say_set(s, value, widths, 5);
+        append_set(s, value, widths, 5);
         break;
     case FAB_PRINT_SPEEDS:
-        say_set(s, value, speeds, 3);
+        append_set(s, value, speeds, 3);
         break;
     case FAB_PRINT_SPEEDS_EXT:
-        say_set(s, value, speeds_ext, 4);
+        append_set(s, value, speeds_ext, 4);
         break;
     case FAB_PRINT_SPEEDS_EXT2:
-        say_set(s, value, speeds_ext2, 1);
+        append_set(s, value, speeds_ext2, 1);
         break;
     }
 }
@@ -123,12 +123,12 @@ size_t fab_wire_attr_print(const struct fab_attr *a, const void *from, char *tex
         text[0] = '\0';
     for (const struct fab_field *f = a->fields, *end = f + a->field_count; f < end; f++) {
         const uint8_t *member = (const uint8_t *)from + f->member;
-        say(&s, "%s:", f->name);
+        append(&s, "%s:", f->name);
         for (size_t i = 0; i < f->repeat; i++) {
-            say(&s, " ");
-            say_value(&s, f, member_value(member + i * f->stride, f->member_size));
+            append(&s, " ");
+            append_value(&s, f, member_value(member + i * f->stride, f->member_size));
         }
-        say(&s, "\n");
+        append(&s, "\n");
     }
     return s.len;
 }

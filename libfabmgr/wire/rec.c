@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The codec of records, which is that of their parts, and what the bits of a ComponentMask mean.
+ * The codec of records, part by part, and the meaning of the bits of a ComponentMask.
  *
- * IBA 15.2.1.2 numbers the components of a record from 0 in the order of the table that defines it,
- * reserved fields included. So they are enumerated by walking the fields from the first bit on: a
- * gap before a field is a component, the field is one, and of some arrays each element. What became
- * of reserved bits after the numbers were given stays reserved here (fab_field.component).
+ * IBA 15.2.1.2 numbers the components of a record from 0, in the order of the record's table,
+ * reserved fields included. Hence walking the fields in wire order enumerates them: a gap before a
+ * field is a component, a field is one, and of some arrays each element. Some fields use bits that
+ * were reserved when the components were numbered; they count as part of a gap
+ * (fab_field.component).
  */
 #include <string.h>
 
@@ -59,7 +60,7 @@ struct walk {
     const struct fab_rec *record;
     size_t part, field;
     unsigned element;
-    unsigned bit; /* up to here all is told */
+    unsigned bit; /* the next component begins here */
 };
 
 static struct component reserved(struct walk *w, unsigned upto)
@@ -81,7 +82,7 @@ static struct component whole_part(struct walk *w, const struct fab_part *p)
     return c;
 }
 
-/* An element of the array, or all there is of the field. */
+/* The next element of an array whose elements are components, or the whole field. */
 static struct component of_field(struct walk *w, const struct fab_part *p,
                                  const struct fab_field *f)
 {

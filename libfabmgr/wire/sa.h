@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Subnet administration (IBA chapter 15): the headers of its MADs, and its records as host-order
- * structs. A record is made of parts, each of which is a table of fields (struct fab_attr): the
- * key, and often an attribute of subnet management as it is. What the bits of a ComponentMask mean
+ * structs. A record consists of parts, each with a table of fields (struct fab_attr): the key, and
+ * often an unchanged attribute of subnet management. The meaning of the bits of a ComponentMask
  * follows from the tables.
  */
 #ifndef LIBFABMGR_WIRE_SA_H
@@ -56,19 +56,20 @@ enum fab_sa_status { /* the high byte of Status, 15.2.2 */
 #define FAB_SA_CAP2_FULL_PORT_INFO 0x0040
 #define FAB_SA_CAP2_EXTENDED_SPEEDS 0x0080
 #define FAB_SA_CAP2_CAP_MASK2_MATCH 0x0400
-#define FAB_SA_CAP2_SEND_ONLY_FULL 0x1000 /* MCMemberRecord: this JoinState */
-#define FAB_SA_CAP2_WIDTH_2X 0x2000       /* PathRecord: rates of these */
+#define FAB_SA_CAP2_SEND_ONLY_FULL 0x1000 /* JoinState SendOnlyFullMember */
+#define FAB_SA_CAP2_WIDTH_2X 0x2000       /* PathRecord has rates of 2x links */
 #define FAB_SA_CAP2_SPEED_HDR 0x8000
 #define FAB_SA_CAP2_SPEED_NDR 0x20000
 
 /* ---- headers ---------------------------------------------------------------------------------
  */
 
-#define FAB_RMPP_AT 24   /* bytes: the RMPP header in a MAD, behind the common one */
-#define FAB_RMPP_DATA 36 /* what it carries, FAB_RMPP_SEGMENT bytes of it a MAD */
+/* Byte offsets in a MAD, and lengths. */
+#define FAB_RMPP_AT 24   /* the RMPP header, after the common header */
+#define FAB_RMPP_DATA 36 /* the payload of RMPP, FAB_RMPP_SEGMENT bytes */
 #define FAB_RMPP_SEGMENT 220
-#define FAB_SA_HEADER 36 /* the SA's own header, repeated in each segment */
-#define FAB_SA_DATA 56   /* the attribute */
+#define FAB_SA_HEADER 36 /* the SA header, repeated in each segment */
+#define FAB_SA_DATA 56   /* the attribute, FAB_SA_DATA_LEN bytes */
 #define FAB_SA_DATA_LEN 200
 
 enum fab_rmpp_type { FAB_RMPP_DATA_TYPE = 1, FAB_RMPP_ACK, FAB_RMPP_STOP, FAB_RMPP_ABORT };
@@ -76,7 +77,7 @@ enum fab_rmpp_flag { FAB_RMPP_ACTIVE = 1, FAB_RMPP_FIRST = 2, FAB_RMPP_LAST = 4 
 enum fab_rmpp_status { /* 13.6.2.1 */
                        FAB_RMPP_OK = 0,
                        FAB_RMPP_NO_RESOURCES = 1,
-                       FAB_RMPP_TOO_LONG = 118, /* the whole took too much time */
+                       FAB_RMPP_TOO_LONG = 118, /* the transfer took too much time */
                        FAB_RMPP_BAD_LENGTH = 119,
                        FAB_RMPP_BAD_FIRST = 120,
                        FAB_RMPP_BAD_TYPE = 121,
@@ -89,10 +90,10 @@ enum fab_rmpp_status { /* 13.6.2.1 */
 };
 struct fab_rmpp { /* 13.6.2.1 */
     uint8_t version, type;
-    uint8_t resp_time; /* 5 bits, 4.096 us * 2^n; 31: none given */
+    uint8_t resp_time; /* 5 bits, 4.096 us * 2^resp_time; 31: not given */
     uint8_t flags, status;
-    uint32_t segment; /* or of an ACK: the last one that came */
-    uint32_t length;  /* PayloadLength; or of an ACK: NewWindowLast */
+    uint32_t segment; /* SegmentNumber; in an ACK, the last segment received */
+    uint32_t length;  /* PayloadLength; in an ACK, NewWindowLast */
 };
 struct fab_sa_header { /* 15.2.1.1 */
     uint64_t sm_key;
@@ -172,7 +173,7 @@ struct fab_wire_link_record { /* 15.2.5.13 */
 struct fab_wire_service_record { /* 15.2.5.14 */
     uint64_t id, gid[2];
     uint16_t pkey;
-    uint32_t lease; /* seconds; all ones: for ever */
+    uint32_t lease; /* seconds; all ones: no end */
     uint64_t key[2];
     uint8_t name[64];
     uint8_t data8[16];
@@ -190,7 +191,8 @@ struct fab_wire_path_record { /* 15.2.5.16 */
     uint8_t hop_limit, tclass, reversible, paths;
     uint16_t pkey, qos_class;
     uint8_t sl;
-    uint8_t mtu_selector, mtu; /* 2 bits (enum fab_selector), 6 bits; likewise: */
+    uint8_t mtu_selector,
+        mtu; /* 2 bits (enum fab_selector) and 6 bits, as are the next two pairs */
     uint8_t rate_selector, rate;
     uint8_t life_selector, life;
     uint8_t preference;
@@ -223,7 +225,7 @@ struct fab_wire_trace_record { /* 15.2.5.19 */
     uint64_t node, chassis, entry_guid, exit_guid;
     uint8_t entry_port, exit_port;
 };
-#define FAB_MULTI_PATH_GIDS 11      /* that fit into one MAD */
+#define FAB_MULTI_PATH_GIDS 11      /* so many fit into one MAD */
 struct fab_wire_multi_path_record { /* 15.2.5.20 */
     uint8_t raw;
     uint32_t flow_label;
@@ -239,7 +241,7 @@ struct fab_part {
     const struct fab_attr *attr;
     uint16_t at;     /* bytes from the start of the record on the wire */
     uint16_t member; /* offset of its struct in the record's */
-    bool whole;      /* one component, whatever its fields */
+    bool whole;      /* it is one component, whatever its fields */
 };
 struct fab_rec {
     const char *name;
@@ -248,43 +250,44 @@ struct fab_rec {
     const struct fab_part *parts;
     size_t part_count;
 };
-#define FAB_REC_MAX 200 /* bytes on the wire, of any */
+#define FAB_REC_MAX 200 /* bytes of the longest record on the wire */
 extern const struct fab_rec fab_wire_node_record, fab_wire_port_info_record, fab_wire_sl2vl_record,
     fab_wire_switch_info_record, fab_wire_lft_record, fab_wire_mft_record, fab_wire_vlarb_record,
     fab_wire_sm_info_record, fab_wire_pkey_record, fab_wire_inform_info_record,
     fab_wire_link_record, fab_wire_service_record, fab_wire_path_record, fab_wire_mc_member_record,
     fab_wire_guid_info_record, fab_wire_trace_record, fab_wire_multi_path_record;
 extern const struct fab_attr fab_wire_attr_inform_info;
-/* The records there are, in the order of their ids. */
+/* All records, in ascending order of their ids. */
 #define FAB_RECS 17
 extern const struct fab_rec *const fab_wire_recs[FAB_RECS];
 const struct fab_rec *fab_wire_rec_by_id(uint16_t attr_id); /* NULL: none */
 
-/* As fab_wire_attr_unpack and fab_wire_attr_pack; pack writes wire_size bytes and zeros behind
- * them. */
+/* Like fab_wire_attr_unpack and fab_wire_attr_pack, with the same errors. */
 int fab_wire_rec_unpack(const struct fab_rec *r, const uint8_t *bytes, size_t len,
                         void *ret_struct);
 int fab_wire_rec_pack(const struct fab_rec *r, const void *from, uint8_t *bytes, size_t len);
-/* The same for the record that is asked for most; excess bits are cut off. */
+/* The same for PathRecord, faster. Bits that do not fit their field are cut off. */
 #define FAB_PATH_RECORD_LEN 64
 void fab_wire_path_record_unpack(const uint8_t bytes[FAB_PATH_RECORD_LEN],
                                  struct fab_wire_path_record *ret);
 void fab_wire_path_record_pack(const struct fab_wire_path_record *r,
                                uint8_t ret[FAB_PATH_RECORD_LEN]);
-/* From one record to the next in a table, in bytes: a multiple of 8. */
+/* Bytes from one record to the next in a response: a multiple of 8 (AttributeOffset, 15.2.1.1). */
 static inline uint16_t fab_wire_rec_stride(const struct fab_rec *r)
 {
     return (uint16_t)((r->wire_size + 7u) & ~7u);
 }
 
-/* Components (15.2.1.2) are the fields in their order, and the gaps between them. The mask of those
- * of that name; 0: none. An array whose elements are components of their own gives all of them. */
+/* The ComponentMask bits of the components with that name; 0: none. Components (15.2.1.2) are the
+ * fields in wire order, and the gaps between them. For an array whose elements are components, the
+ * mask has the bits of all elements. */
 uint64_t fab_wire_rec_component(const struct fab_rec *r, const char *field);
-/* Sets the bits of wire_size bytes that the components of comp_mask take; reserved ones are left
- * out. Two records agree in these components when their bytes do in these bits. */
+/* Sets in ret_bytes[wire_size] the bits that the components of comp_mask occupy on the wire, and
+ * clears all others; reserved components have none. Two records agree in these components when
+ * their bytes agree in these bits. */
 void fab_wire_rec_mask_bytes(const struct fab_rec *r, uint64_t comp_mask, uint8_t *ret_bytes);
-/* Sets all bits of those members (of a struct of the record) that comp_mask names, clears others.
- */
+/* Sets all bits of those members of the record's struct that comp_mask names, and clears the
+ * others. */
 void fab_wire_rec_mask_struct(const struct fab_rec *r, uint64_t comp_mask, void *ret_struct);
 
 #endif

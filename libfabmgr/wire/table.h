@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How the tables of attributes are written down. For the files of this room that do so. */
+/* Macros for the tables of attributes. Private to the room. */
 #ifndef LIBFABMGR_WIRE_TABLE_H
 #define LIBFABMGR_WIRE_TABLE_H
 
@@ -11,21 +11,21 @@
         .name = spec_name, .bit = at, .bits = n, .member_size = SIZE_OF(type, m),                  \
         .member = offsetof(type, m), .repeat = 1, .print = how                                     \
     }
-/* An array of scalars (or of structs: m names the first element's member). */
+/* An array of scalars, or of structs; then m names the member of the first element. */
 #define ARRAY(type, m, spec_name, at, n, count, wire_stride, member_stride, how)                   \
     {                                                                                              \
         .name = spec_name, .bit = at, .bits = n, .member_size = SIZE_OF(type, m),                  \
         .member = offsetof(type, m), .repeat = count, .bit_stride = wire_stride,                   \
         .stride = member_stride, .print = how                                                      \
     }
-/* ... each element of which is a component of its own. */
+/* An array each element of which is a component. */
 #define ARRAY_EACH(type, m, spec_name, at, n, count, wire_stride, member_stride, how)              \
     {                                                                                              \
         .name = spec_name, .bit = at, .bits = n, .member_size = SIZE_OF(type, m),                  \
         .member = offsetof(type, m), .repeat = count, .bit_stride = wire_stride,                   \
         .stride = member_stride, .print = how, .component = FAB_COMPONENT_EACH                     \
     }
-/* A scalar in what was reserved when components were numbered. */
+/* A scalar whose bits were reserved when components were numbered. */
 #define SCALAR_LATE(type, m, spec_name, at, n, how)                                                \
     {                                                                                              \
         .name = spec_name, .bit = at, .bits = n, .member_size = SIZE_OF(type, m),                  \

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The attributes of general services as tables (see tables.c): ClassPortInfo (IBA 13.4.8.1), port
- * counters (16.1.3.5, 16.1.4.11), congestion control (A10.4.3). Samples and details of counters:
- * tables_perf.c.
+ * The tables (see tables.c) of ClassPortInfo (IBA 13.4.8.1), port counters (16.1.3.5, 16.1.4.11)
+ * and congestion control (A10.4.3). tables_perf.c has those of samples and detailed counters.
  */
 #include "libfabmgr/wire/gs.h"
 #include "libfabmgr/wire/table.h"
@@ -213,7 +212,7 @@ static const struct fab_field cc_time_stamp[] = {
 const struct fab_attr fab_wire_attr_cc_time_stamp =
     ATTR("TimeStamp", FAB_CC_TIME_STAMP, 4, struct fab_cc_time_stamp, cc_time_stamp);
 
-/* ---- which of them ----------------------------------------------------------------------------
+/* ---- look-up ----------------------------------------------------------------------------------
  */
 
 static const struct fab_attr *find(const struct fab_attr *const *all, size_t count, uint16_t id)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The headers and records of subnet administration as tables (see tables.c). A record has a key,
- * which is a table here, and often an attribute of subnet management (tables.c) behind it. IBA
- * 13.6.2.1 (RMPP), 15.2.1.1, 15.2.5; InformInfo: 13.4.8.3.
+ * The tables (see tables.c) of the headers and records of subnet administration: IBA 13.6.2.1
+ * (RMPP), 15.2.1.1, 15.2.5, and 13.4.8.3 (InformInfo). A record has a key, whose table is here, and
+ * often an attribute of subnet management after it, whose table is in tables.c.
  */
 #include "libfabmgr/wire/sa.h"
 #include "libfabmgr/wire/table.h"
@@ -33,7 +33,7 @@ const struct fab_attr fab_wire_attr_sa_header = ATTR("SA", 0, 20, struct fab_sa_
 /* ---- keys before attributes -------------------------------------------------------------------
  */
 
-/* The LID of a record stands first in its struct, too. */
+/* The LID is the first member of these structs, too. */
 static const struct fab_field lid_key[] = {
     SCALAR(struct fab_wire_switch_info_record, lid, "LID", 0, 16, DEC),
 };
@@ -225,10 +225,10 @@ static const struct fab_field multi_path[] = {
           HEX),
 };
 
-/* ---- what they are made of --------------------------------------------------------------------
+/* ---- records and their parts ------------------------------------------------------------------
  */
 
-/* A key; or all there is of a record: then it is the only part. */
+/* The table of a record's key, or of a whole record that has only one part. */
 #define KEY(name, bytes, type, table)                                                              \
     static const struct fab_attr name = ATTR("", 0, bytes, type, table)
 KEY(port_info_attr, 4, struct fab_wire_port_info_record, port_info_key);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The wire: management datagrams and attributes, bytes <-> host-order structs (IBA 1.4+, chapters
- * 13-16). One table per attribute (struct fab_attr) yields codec, printer, comparison, SA component
- * mask and the fuzz round trip. All bytes go through the bounded cursor; nothing is cast.
+ * Management datagrams (MADs) and their attributes: bytes <-> host-order structs (IBA volume 1,
+ * release 1.4 and later, chapters 13 to 16). One table per attribute (struct fab_attr) yields the
+ * codec, the printer, the comparison and the ComponentMask of subnet administration. Lengths are
+ * checked before bytes are read, and no buffer is cast to a struct.
  */
 #ifndef LIBFABMGR_WIRE_WIRE_H
 #define LIBFABMGR_WIRE_WIRE_H
@@ -14,7 +15,7 @@
 #define FAB_MAD_SIZE 256
 #define FAB_SMP_DATA 64 /* attribute bytes in an SMP */
 #define FAB_NODE_DESC_LEN 64
-#define FAB_MAX_HOPS 63 /* of a directed route */
+#define FAB_MAX_HOPS 63 /* of a directed route (IBA 14.2.2) */
 
 /* ---- constants of the standard --------------------------------------------------------------- */
 
@@ -34,7 +35,7 @@ enum fab_method {
     FAB_METHOD_TRAP_REPRESS = 0x07,
     FAB_METHOD_GET_RESP = 0x81,
     FAB_METHOD_REPORT_RESP = 0x86,
-    FAB_METHOD_RESPONSE = 0x80, /* the bit */
+    FAB_METHOD_RESPONSE = 0x80, /* the bit that marks responses */
 };
 enum fab_attr_id {
     FAB_ATTR_CLASS_PORT_INFO = 0x0001,
@@ -74,7 +75,7 @@ enum fab_phys_state {
     FAB_PHYS_RECOVERY = 6,
     FAB_PHYS_TEST = 7,
 };
-enum fab_smp_status { /* the low byte of Status, invalid-field code << 2 */
+enum fab_smp_status { /* Status (IBA 13.4.7): BUSY, or the code of the invalid field << 2 */
                       FAB_SMP_BUSY = 0x0001,
                       FAB_SMP_BAD_VERSION = 0x0004,
                       FAB_SMP_BAD_METHOD = 0x0008,
@@ -82,17 +83,17 @@ enum fab_smp_status { /* the low byte of Status, invalid-field code << 2 */
                       FAB_SMP_BAD_VALUE = 0x001c,
 };
 #define FAB_LID_PERMISSIVE 0xffff
-#define FAB_SMP_STATUS_MASK 0x7fff /* without the direction bit of directed routes */
+#define FAB_SMP_STATUS_MASK 0x7fff /* without the D bit of directed-route SMPs (14.2.1.2) */
 
 /* ---- MADs ------------------------------------------------------------------------------------ */
 
-/* A directed route: out port of each hop, port[1..hops]; hops 0 is the local port. */
+/* A directed route: port[1..hops] are the output ports of the hops; hops 0 is the local node. */
 struct fab_path {
     uint8_t hops;
     uint8_t port[FAB_MAX_HOPS + 1];
 };
 
-/* Header and, for SMPs, the class fields. IBA 13.4.3, 14.2.1. */
+/* The common header and, for SMPs, the fields of the class (IBA 13.4.3, 14.2.1). */
 struct fab_mad {
     uint8_t mgmt_class, class_version, method;
     uint16_t status;
@@ -100,31 +101,31 @@ struct fab_mad {
     uint16_t attr_id;
     uint32_t attr_mod;
     uint64_t m_key;           /* SMPs */
-    bool directed, returning; /* class 0x81; the D bit */
+    bool directed, returning; /* the class is 0x81; the D bit */
     uint8_t hop_pointer;
-    struct fab_path path; /* class 0x81: initial path (requests and answers) */
+    struct fab_path path; /* class 0x81: the initial path, in requests and responses */
     uint16_t dr_slid, dr_dlid;
 };
 /* Writes a whole 256-byte SMP. data: FAB_SMP_DATA bytes, or NULL for zeros. class_version 0 is
- * written as 1, and in directed ones dr_slid and dr_dlid 0 (no LID at all) as 0xffff, the
- * permissive LID. The return path is zero: it is filled on the way. INVAL: hops > 63, not a class
- * of SMPs. */
+ * written as 1. In directed-route SMPs, dr_slid and dr_dlid 0 are written as 0xffff, the permissive
+ * LID, and the return path is zero: the nodes on the route fill it. INVAL: more than 63 hops, or no
+ * SMP class. */
 int fab_wire_smp_pack(const struct fab_mad *mad, const uint8_t *data, uint8_t bytes[FAB_MAD_SIZE]);
-/* Writes a whole 256-byte GMP: the common header and then data, of at most FAB_GMP_DATA bytes
- * (class headers included), zeros after it. class_version 0 is written as 2 for the SA and
- * congestion control and 1 for others. INVAL: too much data, or a class of SMPs. */
+/* Writes a whole 256-byte GMP: the common header, at most FAB_GMP_DATA bytes of data (class headers
+ * included), and zeros. class_version 0 is written as 2 for subnet administration and congestion
+ * control, as 1 for other classes. INVAL: too much data, or an SMP class. */
 #define FAB_GMP_DATA 232
 int fab_wire_gmp_pack(const struct fab_mad *mad, const uint8_t *data, size_t len,
                       uint8_t bytes[FAB_MAD_SIZE]);
-/* The answer to a request that came in, LID-routed or directed: its header and, in a directed one,
- * both its paths as they are (the SMI walks them back), with the method of the answer (Get and Set:
- * GetResp; Trap: TrapRepress; Report: ReportResp), the status, and data (as above; NULL: as in the
+/* Writes the response to a received SMP: its header and, in a directed-route SMP, both paths
+ * unchanged (the SMI follows them back), with the method of the response (Get and Set: GetResp;
+ * Trap: TrapRepress; Report: ReportResp), the status, and data (FAB_SMP_DATA bytes; NULL: as in the
  * request). request and answer may be the same bytes. INVAL: it is not a request, or no SMP. */
 int fab_wire_smp_answer(const uint8_t request[FAB_MAD_SIZE], uint16_t status, const uint8_t *data,
                         uint8_t answer[FAB_MAD_SIZE]);
-/* Reads the header; ret_data points into bytes at the attribute (SMPs: 64 bytes, else the bytes
- * after the common header). TRUNCATED, FORMAT (base version, class version, hop count or pointer
- * out of range). */
+/* Reads the header. *ret_data points into bytes: in SMPs to the 64 bytes of the attribute, else to
+ * the bytes after the common header. TRUNCATED; FORMAT: an unknown base or class version, or a hop
+ * count or hop pointer out of range. */
 int fab_wire_mad_unpack(const uint8_t *bytes, size_t len, struct fab_mad *ret_mad,
                         const uint8_t **ret_data, size_t *ret_data_len);
 
@@ -181,27 +182,27 @@ enum fab_sm_state {
     FAB_SM_STANDBY = 2,
     FAB_SM_MASTER = 3
 };
-struct fab_notice { /* IBA 13.4.8.2; the data details of the traps that are decoded */
+struct fab_notice { /* IBA 13.4.8.2 */
     uint8_t generic, type;
     uint32_t producer_type; /* 24 bits; or vendor id */
     uint16_t trap;          /* trap number; or device id */
     uint16_t issuer_lid;
     uint8_t toggle;
-    uint16_t count; /* 15 bits */
-    uint8_t details[54];
+    uint16_t count;      /* 15 bits */
+    uint8_t details[54]; /* DataDetails of the trap, 14.2.5.1 */
 };
-/* LID named in the details of traps 128-131 and 144-145; 0 for others. */
+/* The LID in the details of traps 128-131 and 144-145 (14.2.5.1); 0 for other traps. */
 uint16_t fab_wire_notice_lid(const struct fab_notice *n);
 
-struct fab_sl2vl {
+struct fab_sl2vl { /* IBA 14.2.5.8 */
     uint8_t vl[16];
 };
-struct fab_vlarb {
+struct fab_vlarb { /* IBA 14.2.5.9, one block */
     struct {
         uint8_t vl, weight;
     } entry[32];
 };
-struct fab_pkey_block {
+struct fab_pkey_block { /* IBA 14.2.5.7 */
     uint16_t pkey[32];
 };
 struct fab_guid_block {
@@ -213,20 +214,21 @@ struct fab_guid_block {
 
 struct fab_field {
     const char *name;    /* the standard's name, e.g. "NeighborMTU" */
-    uint16_t bit;        /* offset of its most significant bit in the attribute */
+    uint16_t bit;        /* offset of its most significant bit from the attribute's first bit */
     uint8_t bits;        /* 1..64 */
     uint8_t member_size; /* 1, 2, 4, 8 */
     uint16_t member;     /* offsetof in the struct */
     uint16_t repeat;     /* array length, 1 for scalars */
-    uint16_t bit_stride; /* arrays: from one element to the next, in the attribute (bits) */
-    uint8_t stride;      /* ... and in the struct (bytes) */
+    uint16_t bit_stride; /* arrays: bits from one element to the next, in the attribute */
+    uint8_t stride;      /* arrays: bytes from one element to the next, in the struct */
     uint8_t print;       /* enum fab_print */
     uint8_t component;   /* enum fab_component */
 };
-enum fab_component { /* what the field is to a ComponentMask (sa.h) */
-                     FAB_COMPONENT_ONE,
-                     FAB_COMPONENT_EACH, /* each element of the array is one */
-                     FAB_COMPONENT_NONE, /* none: reserved when components were numbered */
+enum fab_component {                     /* how a ComponentMask (sa.h) counts the field */
+                     FAB_COMPONENT_ONE,  /* it is one component */
+                     FAB_COMPONENT_EACH, /* each element of the array is one component */
+                     FAB_COMPONENT_NONE, /* not at all: its bits were reserved when components were
+                                            numbered */
 };
 enum fab_print {
     FAB_PRINT_DEC,
@@ -237,7 +239,7 @@ enum fab_print {
     FAB_PRINT_MTU,
     FAB_PRINT_VLS,
     FAB_PRINT_SM_STATE,
-    FAB_PRINT_WIDTHS, /* sets of enabled, supported ones */
+    FAB_PRINT_WIDTHS, /* sets of values, a bit each */
     FAB_PRINT_SPEEDS,
     FAB_PRINT_SPEEDS_EXT,
     FAB_PRINT_SPEEDS_EXT2,
@@ -252,33 +254,34 @@ struct fab_attr {
 extern const struct fab_attr fab_wire_attr_node_info, fab_wire_attr_switch_info,
     fab_wire_attr_port_info, fab_wire_attr_sm_info, fab_wire_attr_notice, fab_wire_attr_sl2vl,
     fab_wire_attr_vlarb, fab_wire_attr_pkey_block, fab_wire_attr_guid_block;
-const struct fab_attr *fab_wire_attr_by_id(uint16_t id); /* NULL: no table */
+const struct fab_attr *fab_wire_attr_by_id(uint16_t id); /* of subnet management; NULL: no table */
 
-/* TRUNCATED when len < wire_size. Reserved bits are ignored when read, zero when written. */
+/* Reads an attribute; reserved bits are ignored. TRUNCATED: len < wire_size. */
 int fab_wire_attr_unpack(const struct fab_attr *a, const uint8_t *bytes, size_t len,
                          void *ret_struct);
-/* Writes all of len: zeros after the attribute. RANGE when a value does not fit its field,
- * TRUNCATED when len < wire_size (nothing is written then). */
+/* Writes len bytes: the attribute, with reserved bits zero, and zeros after it. On failure nothing
+ * is written. RANGE: a value does not fit its field. TRUNCATED: len < wire_size. */
 int fab_wire_attr_pack(const struct fab_attr *a, const void *from, uint8_t *bytes, size_t len);
-/* "Name: value\n" lines into text[], always NUL-terminated when len > 0; returns the length it
- * needs without the NUL. Arrays are one line: "Name: value value ...". */
+/* Prints lines "Name: value\n" into text[], always NUL-terminated when len > 0. An array is one
+ * line: "Name: value value ...". Returns the length of the whole text without the NUL, as snprintf
+ * does. */
 size_t fab_wire_attr_print(const struct fab_attr *a, const void *from, char *text, size_t len);
-/* First field (in the order of the wire) that differs, or NULL. */
+/* The first field, in wire order, that differs between x and y, or NULL. */
 const struct fab_field *fab_wire_attr_diff(const struct fab_attr *a, const void *x, const void *y);
 
 /* ---- links ------------------------------------------------------------------------------------
  */
 
-/* Width in lanes (1, 2, 4, 8, 12; 0: unknown), speed a lane as a name ("EDR"; "?": unknown) and the
- * link's nominal rate in Mb/s (4x EDR: 100000; 0: unknown), of the active values of a port. FDR10
- * is a vendor's: such a link reports itself as QDR here, and as FDR10 in MLNX_EXT_PORT_INFO only.
- */
+/* From the active values of a port: the width in lanes (1, 2, 4, 8, 12; 0: unknown), the speed of a
+ * lane as a name ("EDR"; "?": unknown), and the link's nominal rate in Mb/s (4x EDR: 100000; 0:
+ * unknown). FDR10 is a vendor extension: such a link appears as QDR here, and as FDR10 in
+ * MLNX_EXT_PORT_INFO. */
 unsigned fab_wire_link_width(const struct fab_port_info *info);
 const char *fab_wire_link_speed(const struct fab_port_info *info);
 uint32_t fab_wire_link_rate(const struct fab_port_info *info);
 const char *fab_wire_port_state_name(uint8_t state); /* "Active" */
 const char *fab_wire_phys_state_name(uint8_t state); /* "LinkUp" */
-unsigned fab_wire_mtu_bytes(uint8_t mtu_enum);       /* 4096; 0: not a value */
-unsigned fab_wire_op_vls_count(uint8_t op_vls);      /* 1 2 4 8 15 */
+unsigned fab_wire_mtu_bytes(uint8_t mtu_enum);       /* 256 to 4096; 0: not a valid code */
+unsigned fab_wire_op_vls_count(uint8_t op_vls);      /* 1, 2, 4, 8 or 15; 0: not a valid code */
 
 #endif

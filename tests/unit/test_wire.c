@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Attributes: bytes written by hand from the standard's layout, against the tables; round trips of
- * every attribute with random values; what must be refused. Headers: test_wire_mad.c.
+ * every attribute with random values; what must be refused. test_wire_mad.c tests the headers.
  */
 #include <string.h>
 
@@ -465,7 +465,7 @@ START_TEST(printing_speaks_the_words_of_the_standard)
     ck_assert_str_eq(text, "SLtoVL: 15 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n");
     struct fab_node_info n = {.node_type = 9};
     fab_wire_attr_print(&fab_wire_attr_node_info, &n, text, sizeof text);
-    ck_assert_ptr_nonnull(strstr(text, "NodeType: 9\n")); /* no word for it */
+    ck_assert_ptr_nonnull(strstr(text, "NodeType: 9\n")); /* there is no word for this value */
 }
 END_TEST
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Headers of MADs: bytes written by hand from the standard's layout, what must be refused, and
- * answers.
+ * responses.
  */
 #include <string.h>
 
@@ -205,7 +205,7 @@ START_TEST(answers_keep_what_finds_the_way_back)
 {
     uint8_t request[FAB_MAD_SIZE], answer[FAB_MAD_SIZE], data[FAB_SMP_DATA];
     memcpy(request, directed_get, sizeof request);
-    request[6] = 3;                       /* as it arrives: the hop pointer behind the path */
+    request[6] = 3;                       /* as received: the hop pointer is beyond the path */
     memcpy(request + 193, "\x09\x08", 2); /* and the return path filled */
     memset(data, 0x33, sizeof data);
     ck_assert_int_eq(fab_wire_smp_answer(request, 0x0004, data, answer), FAB_OK);
@@ -219,7 +219,7 @@ START_TEST(answers_keep_what_finds_the_way_back)
     ck_assert_uint_eq(request[4], 0);
     ck_assert_uint_eq(request[64], 0xd0);
     ck_assert_int_eq(fab_wire_smp_answer(request, 0, NULL, answer),
-                     FAB_E_INVAL); /* it is an answer */
+                     FAB_E_INVAL); /* it is a response */
 }
 END_TEST
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Records of subnet administration: bytes written by hand from the standard's layout, round trips
- * of all of them with random bytes, and the numbers of their components, which here are written
- * down by hand and there follow from the tables.
+ * of all of them with random bytes, and the numbers of their components, which the library derives
+ * from its tables and this test has as constants.
  */
 #include <string.h>
 
@@ -46,7 +46,7 @@ START_TEST(node_record_by_hand)
     bytes[23] = 0xbb;
     bytes[44] = 'x';
     bytes[107] = 'y';
-    bytes[108] = 7; /* behind it */
+    bytes[108] = 7; /* after the record */
     ck_assert_int_eq(fab_wire_rec_unpack(&fab_wire_node_record, bytes, sizeof bytes, &r), FAB_OK);
     ck_assert_uint_eq(r.lid, 0x1234);
     ck_assert_uint_eq(r.info.base_version, 1);
@@ -122,7 +122,7 @@ START_TEST(sizes_are_those_of_the_standard)
 }
 END_TEST
 
-/* Fields within their part, in the order of the wire, parts one behind the other. */
+/* Fields are within their part and in wire order, and parts follow one another. */
 START_TEST(tables_are_well_formed)
 {
     for (size_t i = 0; i < FAB_RECS; i++) {
@@ -145,7 +145,7 @@ START_TEST(tables_are_well_formed)
 }
 END_TEST
 
-/* What all components cover is what is read and written; the rest is reserved. */
+/* All components together cover the bits that are read and written; the others are reserved. */
 START_TEST(random_bytes_make_the_round_trip)
 {
     struct fab_prng prng;
