@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What an answer means. All of it is hostile: numbers are checked against the standard's ranges
- * before they index anything, and every way to grow is bounded (hops, nodes, ports). What depends
- * on the way a device was reached (LocalPortNum) is made uniform when the snapshot is sealed.
+ * Interprets responses, which may be hostile: numbers are checked against the ranges of the
+ * standard before they index anything, and hops, nodes and ports are limited. LocalPortNum depends
+ * on the port by which a node was reached; sealing the snapshot makes it uniform.
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/discover/machine.h"
@@ -18,9 +18,9 @@ uint16_t fab_discover_query_attr(uint8_t kind)
     return attr[kind];
 }
 
-int fab_discover_query_failed(struct fab_discover *d, const struct question *q, int status)
+int fab_discover_query_failed(struct fab_discover *d, const struct query *q, int status)
 {
-    struct place *p = fab_discover_node_get(d, q->item.place);
+    struct known_node *p = fab_discover_node_get(d, q->item.ref);
     if (status == FAB_OK)
         status = FAB_E_FORMAT;
     if (q->kind == ASK_NODE_INFO)
@@ -32,8 +32,8 @@ int fab_discover_query_failed(struct fab_discover *d, const struct question *q, 
     bool fails = status == FAB_E_TIMEOUT && p->failures < UINT8_MAX;
     p->failures += fails;
     int result = fab_discover_node_unresponsive(d, p, q->kind, status);
-    bool gives_up = fails && p->failures == FAILURES_MUTE && fab_discover_node_is_unresponsive(p) &&
-                    d->base != NULL;
+    bool gives_up = fails && p->failures == FAILURES_UNRESPONSIVE &&
+                    fab_discover_node_is_unresponsive(p) && d->base != NULL;
     return result == FAB_OK && gives_up ? fab_discover_targeted_node_lost(d, p) : result;
 }
 
@@ -49,57 +49,57 @@ static bool node_info_valid(const struct fab_node_info *info, bool root)
            info->port_guid != 0;
 }
 
-static int queue_walk(struct fab_discover *d, struct place *p)
+static int queue_walk(struct fab_discover *d, struct known_node *p)
 {
     if (p->walked)
         return FAB_OK;
     p->walked = true;
-    return fab_discover_queue_push(&d->walks, (struct item){.place = p->ref});
+    return fab_discover_queue_push(&d->walks, (struct item){.ref = p->ref});
 }
 
-/* Our own first node: `near` is NULL. */
-static int node_found(struct fab_discover *d, const struct question *q, const struct place *near,
-                      const struct fab_node_info *info, struct place **ret)
+/* near: the node it was reached from; NULL: it is the manager's own node. */
+static int node_found(struct fab_discover *d, const struct query *q, const struct known_node *near,
+                      const struct fab_node_info *info, struct known_node **ret)
 {
     uint32_t ref;
-    if (d->nodes >= d->node_limit || d->ports + info->num_ports + 1u > d->port_limit)
+    if (d->node_count >= d->node_limit || d->port_count + info->num_ports + 1u > d->port_limit)
         return FAB_E_LIMIT;
     int status = fab_fabric_builder_add_node(d->builder, info, &ref);
     if (status == FAB_OK)
         status = fab_discover_node_add(d, ref, info, ret);
     if (status != FAB_OK)
         return status;
-    struct place *p = *ret;
+    struct known_node *p = *ret;
     p->path = q->path;
     p->near_guid = near != NULL ? near->guid : 0;
     p->near_port = q->item.port;
     return queue_walk(d, p);
 }
 
-/* A node that is known already, reached over another cable. */
-static int node_again(struct fab_discover *d, const struct question *q,
-                      const struct fab_node_info *info, struct place *p)
+/* A known node was reached over another link. EXISTS: it differs, so its GUID is a duplicate. */
+static int node_again(struct fab_discover *d, const struct query *q,
+                      const struct fab_node_info *info, struct known_node *p)
 {
     uint32_t ref;
     if (p->type != info->node_type || p->num_ports != info->num_ports)
         return FAB_E_EXISTS;
     if (!p->walked)
-        p->path = q->path; /* the one it has may lead over a cable that went */
+        p->path = q->path; /* its route from base may use a link that is gone */
     return p->type == FAB_NODE_SWITCH ? FAB_OK
                                       : fab_fabric_builder_add_node(d->builder, info, &ref);
 }
 
-static int read_port(struct fab_discover *d, struct place *p, uint8_t port)
+static int read_port(struct fab_discover *d, struct known_node *p, uint8_t port)
 {
     if (!fab_base_bits_add(p->asked, port))
         return FAB_OK;
-    return fab_discover_queue_push(&d->reads, (struct item){.place = p->ref, .port = port});
+    return fab_discover_queue_push(&d->reads, (struct item){.ref = p->ref, .port = port});
 }
 
-static int take_root(struct fab_discover *d, const struct question *q,
+static int take_root(struct fab_discover *d, const struct query *q,
                      const struct fab_node_info *info)
 {
-    struct place *p;
+    struct known_node *p;
     int status = node_found(d, q, NULL, info, &p);
     if (status != FAB_OK)
         return status;
@@ -109,11 +109,11 @@ static int take_root(struct fab_discover *d, const struct question *q,
     return p->type == FAB_NODE_SWITCH ? FAB_OK : read_port(d, p, info->local_port);
 }
 
-static int take_neighbour(struct fab_discover *d, const struct question *q, struct place *near,
+static int take_neighbour(struct fab_discover *d, const struct query *q, struct known_node *near,
                           const struct fab_node_info *info)
 {
     uint32_t ref;
-    struct place *p = NULL;
+    struct known_node *p = NULL;
     int status;
     if (fab_fabric_builder_find_node(d->builder, info->node_guid, &ref) == FAB_OK) {
         p = fab_discover_node_get(d, ref);
@@ -128,10 +128,10 @@ static int take_neighbour(struct fab_discover *d, const struct question *q, stru
     return p->type == FAB_NODE_SWITCH ? queue_walk(d, p) : read_port(d, p, info->local_port);
 }
 
-static int take_node_info(struct fab_discover *d, const struct question *q, const uint8_t *data)
+static int take_node_info(struct fab_discover *d, const struct query *q, const uint8_t *data)
 {
     struct fab_node_info info;
-    struct place *near = fab_discover_node_get(d, q->item.place);
+    struct known_node *near = fab_discover_node_get(d, q->item.ref);
     int status = fab_wire_attr_unpack(&fab_wire_attr_node_info, data, FAB_SMP_DATA, &info);
     if (status == FAB_OK && !node_info_valid(&info, near == NULL))
         status = FAB_E_FORMAT;
@@ -141,16 +141,16 @@ static int take_node_info(struct fab_discover *d, const struct question *q, cons
                                                      : fab_discover_query_failed(d, q, status);
 }
 
-/* ---- the rest ---------------------------------------------------------------------------------
+/* ---- other attributes -------------------------------------------------------------------------
  */
 
-static int take_node_desc(struct fab_discover *d, const struct place *p, const uint8_t *data)
+static int take_node_desc(struct fab_discover *d, const struct known_node *p, const uint8_t *data)
 {
     const char *text = (const char *)data;
     return fab_fabric_builder_set_desc(d->builder, p->ref, text, strnlen(text, FAB_NODE_DESC_LEN));
 }
 
-static int take_switch_info(struct fab_discover *d, const struct place *p, const uint8_t *data)
+static int take_switch_info(struct fab_discover *d, const struct known_node *p, const uint8_t *data)
 {
     struct fab_switch_info info;
     int status = fab_wire_attr_unpack(&fab_wire_attr_switch_info, data, FAB_SMP_DATA, &info);
@@ -158,17 +158,17 @@ static int take_switch_info(struct fab_discover *d, const struct place *p, const
                             : status;
 }
 
-/* Whether a NodeInfo can be sent down that port at all. */
-static bool leads_on(const struct fab_discover *d, const struct place *p, uint8_t port)
+/* Whether a directed route can leave by that port: adapters other than our own do not forward. */
+static bool leads_on(const struct fab_discover *d, const struct known_node *p, uint8_t port)
 {
     if (p->type == FAB_NODE_SWITCH)
         return port > 0;
     return p->ref == d->self && port == d->self_port;
 }
 
-/* A cable is asked for its far end when that is not known, or known from the base only and the
- * link was trained anew since. */
-static int port_seen(struct fab_discover *d, struct place *p, uint8_t port,
+/* The far end of a link is probed when it is unknown, or when it is known from base only and the
+ * link is in state Init, so that it was trained again and may lead elsewhere. */
+static int port_seen(struct fab_discover *d, struct known_node *p, uint8_t port,
                      const struct fab_port_info *info)
 {
     bool linked = port > 0 && fab_discover_port_has_link(d, p, port);
@@ -183,10 +183,10 @@ static int port_seen(struct fab_discover *d, struct place *p, uint8_t port,
                                          .near_port = port,
                                          .attr_id = FAB_ATTR_NODE_INFO,
                                          .status = FAB_E_LIMIT});
-    return fab_discover_queue_push(&d->probes, (struct item){.place = p->ref, .port = port});
+    return fab_discover_queue_push(&d->probes, (struct item){.ref = p->ref, .port = port});
 }
 
-static int take_port_info(struct fab_discover *d, const struct question *q, struct place *p,
+static int take_port_info(struct fab_discover *d, const struct query *q, struct known_node *p,
                           const uint8_t *data)
 {
     struct fab_port_info info;
@@ -198,10 +198,9 @@ static int take_port_info(struct fab_discover *d, const struct question *q, stru
     return status == FAB_OK ? port_seen(d, p, port, &info) : status;
 }
 
-int fab_discover_query_answered(struct fab_discover *d, const struct question *q,
-                                const uint8_t *data)
+int fab_discover_query_answered(struct fab_discover *d, const struct query *q, const uint8_t *data)
 {
-    struct place *p = fab_discover_node_get(d, q->item.place);
+    struct known_node *p = fab_discover_node_get(d, q->item.ref);
     int status = FAB_OK;
     if (q->kind == ASK_NODE_INFO)
         return take_node_info(d, q, data);

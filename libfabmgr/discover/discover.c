@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The machine that says what to ask next.
+ * Decides which query is next.
  *
- * Its work is in three queues. A *probe* is NodeInfo down a port: it finds a node, or the other
- * end of a cable between known ones. A *walk* is everything there is to ask of one node: of a
- * switch SwitchInfo, PortInfo of port 0..N and NodeDescription; of an adapter NodeDescription
- * alone. A *read* is one PortInfo, that of an adapter's port over the cable it was reached by.
+ * The work is in three queues. A *probe* is a NodeInfo sent out of a port: it finds a node, or the
+ * far end of a link between known nodes. A *walk* is all queries of one node: of a switch
+ * SwitchInfo, PortInfo of ports 0..N and NodeDescription; of an adapter NodeDescription alone. A
+ * *read* is one PortInfo, for example of the adapter port by which the adapter was reached.
  *
- * Probes go first. So all probes of the switches of one level are on the wire before the switches
- * they find are walked, and a cable between them has been answered for from one side when the
- * other side learns that the cable is there: then its probe is dropped when its turn comes. What is
- * measured by tests/bench/bench_discover is one NodeInfo a cable.
+ * Probes have priority over walks. Hence all probes of the switches of one level are in flight
+ * before the switches that they find are walked. A link between two of these has been probed from
+ * one side when the walk of the other side finds it, and the second probe is dropped.
+ * tests/bench/bench_discover measures one NodeInfo per link.
  *
- * A question owns the directed route it travels on until it is answered; a node's route is that
- * of the probe which found it first. Numbers from the wire are bounded in answer.c; places, cables
- * and silent places are in places.c, the scoped look in scoped.c, the result in result.c.
+ * A query owns its directed route until it is answered; a node's route is that of the probe which
+ * found it first. answer.c checks the numbers of responses; model.c has the nodes, the links and
+ * what is unresponsive; targeted.c has the targeted sweep, result.c the result.
  *
- * IBA 14.2.2 (directed routes), 14.2.5 (attributes). Known gaps: two switches with one GUID are
- * seen only when their cables contradict each other.
+ * IBA 14.2.2 (directed routes), 14.2.5 (attributes). Known gap: two switches with the same GUID are
+ * detected only when their links contradict each other.
  */
 #include "libfabmgr/discover/discover.h"
 
@@ -33,8 +33,8 @@ int fab_discover_new(const struct fab_discover_config *config, struct fab_discov
     int status = FAB_E_NOMEM;
     if (d == NULL)
         goto out;
-    d->self = NO_PLACE;
-    d->free_question = NO_PLACE;
+    d->self = NO_REF;
+    d->free_query = NO_REF;
     d->node_limit = config->node_limit ? config->node_limit : FAB_DISCOVER_NODE_LIMIT;
     d->port_limit = config->port_limit ? config->port_limit : FAB_DISCOVER_PORT_LIMIT;
     d->root_pending = config->base == NULL;
@@ -60,46 +60,46 @@ void fab_discover_free(struct fab_discover *d)
     free(d->reads.items);
     free(d->walks.items);
     free(d->suspects.items);
-    free(d->places);
-    free(d->questions);
-    free(d->silent);
+    free(d->known);
+    free(d->queries);
+    free(d->unresponsive);
     fab_base_arena_fini(&d->arena);
     free(d);
 }
 
-/* ---- questions --------------------------------------------------------------------------------
+/* ---- queries ----------------------------------------------------------------------------------
  */
 
-static struct question *question_create(struct fab_discover *d)
+static struct query *query_create(struct fab_discover *d)
 {
-    if (d->question_count == d->question_capacity) {
-        void *grown = fab_base_grow(d->questions, sizeof(struct question *),
-                                    (size_t)d->question_count + 1, &d->question_capacity);
+    if (d->query_count == d->query_capacity) {
+        void *grown = fab_base_grow(d->queries, sizeof(struct query *), (size_t)d->query_count + 1,
+                                    &d->query_capacity);
         if (grown == NULL)
             return NULL;
-        d->questions = grown;
+        d->queries = grown;
     }
-    struct question *q = fab_base_arena_alloc(&d->arena, 1, sizeof *q);
+    struct query *q = fab_base_arena_alloc(&d->arena, 1, sizeof *q);
     if (q == NULL)
         return NULL;
-    q->next_free = d->question_count; /* its own index while it is live */
-    d->questions[d->question_count++] = q;
+    q->next_free = d->query_count; /* its own index while it is in flight */
+    d->queries[d->query_count++] = q;
     return q;
 }
 
-static struct question *question_new(struct fab_discover *d, uint8_t kind, struct item item,
-                                     uint32_t *ret_tag)
+static struct query *query_new(struct fab_discover *d, uint8_t kind, struct item item,
+                               uint32_t *ret_tag)
 {
-    struct question *q;
-    uint32_t tag = d->free_question;
-    if (tag != NO_PLACE) {
-        q = d->questions[tag];
-        d->free_question = q->next_free;
+    struct query *q;
+    uint32_t tag = d->free_query;
+    if (tag != NO_REF) {
+        q = d->queries[tag];
+        d->free_query = q->next_free;
     } else {
-        q = question_create(d);
+        q = query_create(d);
         if (q == NULL)
             return NULL;
-        tag = d->question_count - 1;
+        tag = d->query_count - 1;
     }
     q->kind = kind;
     q->item = item;
@@ -109,32 +109,32 @@ static struct question *question_new(struct fab_discover *d, uint8_t kind, struc
     return q;
 }
 
-static void question_free(struct fab_discover *d, uint32_t tag)
+static void query_free(struct fab_discover *d, uint32_t tag)
 {
-    struct question *q = d->questions[tag];
+    struct query *q = d->queries[tag];
     q->live = false;
-    q->next_free = d->free_question;
-    d->free_question = tag;
+    q->next_free = d->free_query;
+    d->free_query = tag;
     d->in_flight--;
 }
 
-/* ---- what comes next --------------------------------------------------------------------------
+/* ---- the next query ---------------------------------------------------------------------------
  */
 
-/* Whether the question still makes sense: a cable may have been seen from its other end, a node
- * that never answers is not asked all there is, a way may have been lost. */
+/* False when the query has become useless: the link was seen from its other end, the node is
+ * unresponsive, or there is no route to it any more. */
 static bool worth_asking(const struct fab_discover *d, uint8_t kind, const struct item *item)
 {
-    const struct place *p = fab_discover_node_get(d, item->place);
+    const struct known_node *p = fab_discover_node_get(d, item->ref);
     if (p->path.hops == FAB_PATH_UNKNOWN || fab_discover_node_is_unresponsive(p))
         return false;
     return kind != ASK_NODE_INFO || !fab_discover_port_has_link(d, p, item->port) ||
            !fab_base_bits_get(p->fresh, item->port);
 }
 
-/* Steps of a switch: SwitchInfo, PortInfo 0..N, NodeDescription; of others: NodeDescription.
- * False: the walk is over. */
-static bool walk_step(struct place *p, struct item *item, uint8_t *ret_kind)
+/* The next query of a walk. Of a switch: SwitchInfo, PortInfo 0..N, NodeDescription; of other
+ * nodes: NodeDescription. False: the walk has ended. */
+static bool walk_step(struct known_node *p, struct item *item, uint8_t *ret_kind)
 {
     bool is_switch = p->type == FAB_NODE_SWITCH;
     uint16_t last = is_switch ? (uint16_t)(p->num_ports + 2) : 0;
@@ -160,7 +160,7 @@ static bool take_walk(struct fab_discover *d, struct item *ret_item, uint8_t *re
 {
     while (!fab_discover_queue_empty(&d->walks)) {
         struct item item = d->walks.items[d->walks.head];
-        if (walk_step(fab_discover_node_get(d, item.place), &item, ret_kind)) {
+        if (walk_step(fab_discover_node_get(d, item.ref), &item, ret_kind)) {
             *ret_item = item;
             return true;
         }
@@ -190,7 +190,7 @@ static bool take_work(struct fab_discover *d, struct item *ret_item, uint8_t *re
 }
 
 /* The next piece of work that is worth asking; starts waves when nothing else is left. */
-static bool take_question(struct fab_discover *d, struct item *ret_item, uint8_t *ret_kind)
+static bool take_query(struct fab_discover *d, struct item *ret_item, uint8_t *ret_kind)
 {
     if (d->status != FAB_OK)
         return false;
@@ -203,15 +203,16 @@ static bool take_question(struct fab_discover *d, struct item *ret_item, uint8_t
     return false;
 }
 
-/* Drops what is no longer worth asking, so that fab_discover_done needs no more than a look. */
+/* Looks for the next useful query when none is in flight, so that fab_discover_done need not
+ * search. */
 static void settle(struct fab_discover *d)
 {
     if (d->in_flight == 0 && !d->root_pending)
-        d->is_staged = take_question(d, &d->staged, &d->staged_kind);
+        d->is_staged = take_query(d, &d->staged, &d->staged_kind);
 }
 
-/* The way to an adapter's port is the cable that ends there: an adapter does not forward. */
-static const struct fab_path *port_path(const struct fab_discover *d, const struct place *p,
+/* A port of an adapter is asked over its own link, since an adapter does not forward. */
+static const struct fab_path *port_path(const struct fab_discover *d, const struct known_node *p,
                                         uint8_t port, struct fab_path *scratch)
 {
     uint32_t ref;
@@ -220,7 +221,7 @@ static const struct fab_path *port_path(const struct fab_discover *d, const stru
     if (p->type == FAB_NODE_SWITCH || own ||
         fab_fabric_builder_peer(d->builder, p->ref, port, &ref, &far_port) != FAB_OK)
         return &p->path;
-    const struct place *far = fab_discover_node_get(d, ref);
+    const struct known_node *far = fab_discover_node_get(d, ref);
     if (far == NULL || far->path.hops >= FAB_MAX_HOPS)
         return &p->path;
     *scratch = far->path;
@@ -228,9 +229,9 @@ static const struct fab_path *port_path(const struct fab_discover *d, const stru
     return scratch;
 }
 
-static const struct fab_path *question_path(const struct fab_discover *d, struct question *q)
+static const struct fab_path *query_path(const struct fab_discover *d, struct query *q)
 {
-    const struct place *p = fab_discover_node_get(d, q->item.place);
+    const struct known_node *p = fab_discover_node_get(d, q->item.ref);
     if (q->kind == ASK_PORT_INFO)
         return port_path(d, p, q->item.port, &q->path);
     if (q->kind != ASK_NODE_INFO)
@@ -243,7 +244,7 @@ static const struct fab_path *question_path(const struct fab_discover *d, struct
 static bool ask_root(struct fab_discover *d, struct fab_discover_ask *ret_ask)
 {
     uint32_t tag;
-    struct question *q = question_new(d, ASK_NODE_INFO, (struct item){.place = NO_PLACE}, &tag);
+    struct query *q = query_new(d, ASK_NODE_INFO, (struct item){.ref = NO_REF}, &tag);
     if (q == NULL) {
         d->status = FAB_E_NOMEM;
         return false;
@@ -262,15 +263,15 @@ bool fab_discover_next(struct fab_discover *d, struct fab_discover_ask *ret_ask)
     uint32_t tag;
     if (d->root_pending)
         return ask_root(d, ret_ask);
-    if (!take_question(d, &item, &kind))
+    if (!take_query(d, &item, &kind))
         return false;
-    struct question *q = question_new(d, kind, item, &tag);
+    struct query *q = query_new(d, kind, item, &tag);
     if (q == NULL) {
         d->status = FAB_E_NOMEM;
         return false;
     }
     *ret_ask = (struct fab_discover_ask){
-        .path = question_path(d, q),
+        .path = query_path(d, q),
         .attr_id = fab_discover_query_attr(kind),
         .attr_mod = kind == ASK_PORT_INFO ? item.port : 0,
         .tag = tag,
@@ -280,12 +281,12 @@ bool fab_discover_next(struct fab_discover *d, struct fab_discover_ask *ret_ask)
 
 int fab_discover_answer(struct fab_discover *d, uint64_t tag, int status, const uint8_t *data)
 {
-    if (tag >= d->question_count || !d->questions[tag]->live)
+    if (tag >= d->query_count || !d->queries[tag]->live)
         return d->status; /* answered before */
-    const struct question *q = d->questions[tag];
+    const struct query *q = d->queries[tag];
     int result = status == FAB_OK && data != NULL ? fab_discover_query_answered(d, q, data)
                                                   : fab_discover_query_failed(d, q, status);
-    question_free(d, (uint32_t)tag);
+    query_free(d, (uint32_t)tag);
     if (result != FAB_OK)
         d->status = result;
     settle(d);

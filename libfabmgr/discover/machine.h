@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of discover share. Not for other rooms. */
+/* The state of a discovery. Private to the room. */
 #ifndef LIBFABMGR_DISCOVER_MACHINE_H
 #define LIBFABMGR_DISCOVER_MACHINE_H
 
@@ -8,51 +8,51 @@
 #include "libfabmgr/discover/discover.h"
 
 #define ALL_PORTS 0xff /* as the port of a suspect */
-#define NO_PLACE UINT32_MAX
+#define NO_REF UINT32_MAX
 
-/* A node as the machine knows it; indexed by the builder's ref. */
-struct place {
-    struct fab_path path; /* hops FAB_PATH_UNKNOWN: no way there */
+/* What discovery knows of a node beyond the builder; indexed by the builder's reference. */
+struct known_node {
+    struct fab_path path; /* hops FAB_PATH_UNKNOWN: no directed route */
     uint32_t ref;
     uint8_t type, num_ports;
-    uint8_t near_port; /* where it was first reached from */
-    uint8_t failures;  /* questions that timed out */
-    bool answered;     /* at least one question */
-    bool walked;       /* its walk was queued: nothing of it is from the base any more */
-    uint8_t reported;  /* bit of question_kind: a silent entry exists */
+    uint8_t near_port; /* the port of near_guid from which it was first reached */
+    uint8_t failures;  /* queries that timed out */
+    bool answered;     /* at least one query was answered */
+    bool walked;       /* its walk was queued: all its data are read again, not taken from base */
+    uint8_t reported;  /* bits 1 << query_kind: it has an unresponsive entry for that kind */
     uint16_t cursor;   /* next step of the walk */
     uint64_t guid, near_guid;
-    uint64_t asked[4]; /* ports whose PortInfo was asked */
-    uint64_t fresh[4]; /* ports whose cable was confirmed by this discovery */
+    uint64_t asked[4]; /* bitset of ports whose PortInfo was asked for */
+    uint64_t fresh[4]; /* bitset of ports whose link was seen by this discovery */
 };
 
-#define FAILURES_MUTE 2
-static inline bool fab_discover_node_is_unresponsive(const struct place *p)
+#define FAILURES_UNRESPONSIVE 2
+static inline bool fab_discover_node_is_unresponsive(const struct known_node *p)
 {
-    return p->failures >= FAILURES_MUTE && !p->answered;
+    return p->failures >= FAILURES_UNRESPONSIVE && !p->answered;
 }
 
-enum question_kind { ASK_NODE_INFO, ASK_NODE_DESC, ASK_SWITCH_INFO, ASK_PORT_INFO };
+enum query_kind { ASK_NODE_INFO, ASK_NODE_DESC, ASK_SWITCH_INFO, ASK_PORT_INFO };
 
-/* Work: a NodeInfo down a port (probe), a PortInfo (read), or all of a node (walk). */
+/* A piece of work: a probe of a port (NodeInfo), a read (PortInfo), or a walk (all of a node). */
 struct item {
-    uint32_t place;
+    uint32_t ref;
     uint8_t port;
 };
 struct queue {
     struct item *items;
     size_t head, tail, capacity;
 };
-int fab_discover_queue_push(struct queue *q, struct item item);
+int fab_discover_queue_push(struct queue *q, struct item item); /* NOMEM */
 static inline bool fab_discover_queue_empty(const struct queue *q)
 {
     return q->head == q->tail;
 }
 bool fab_discover_queue_pop(struct queue *q, struct item *ret);
 
-/* A question on its way; its tag is its index. */
-struct question {
-    struct fab_path path; /* where it goes over a cable that has no place yet */
+/* A query in flight; its tag is its index. */
+struct query {
+    struct fab_path path; /* its route, if that is not the route of a known node */
     struct item item;
     uint8_t kind;
     bool live;
@@ -61,65 +61,66 @@ struct question {
 
 struct fab_discover {
     struct fab_builder *builder;
-    struct fab_arena arena; /* places and questions: they do not move */
-    struct place **places;  /* [place_capacity] by ref, NULL: not known */
-    size_t place_capacity;
-    struct question **questions;
-    size_t question_capacity;
-    uint32_t question_count, free_question, in_flight;
+    struct fab_arena arena;    /* of nodes and queries: they do not move */
+    struct known_node **known; /* [known_capacity] by ref, NULL: not known */
+    size_t known_capacity;
+    struct query **queries;
+    size_t query_capacity;
+    uint32_t query_count, free_query, in_flight;
     struct queue probes, reads, walks;
-    struct item staged; /* found by settle(), not yet asked */
+    struct item staged; /* found by settle(), not yet returned by fab_discover_next */
     uint8_t staged_kind;
     bool is_staged;
-    int status; /* NOMEM sticks */
+    int status; /* FAB_E_NOMEM is kept */
 
-    uint32_t node_limit, port_limit, nodes, ports;
-    uint32_t self; /* place, NO_PLACE: not known */
+    uint32_t node_limit, port_limit, node_count, port_count;
+    uint32_t self; /* the manager's node; NO_REF: not known */
     uint8_t self_port;
-    bool root_pending; /* the first question is still to be asked */
+    bool root_pending; /* the first query was not returned yet */
 
     const struct fab_fabric *base;
-    struct queue suspects; /* scoped: waiting for their wave */
+    struct queue suspects; /* targeted sweep: nodes that wait for their wave */
     bool paths_stale;
-    bool cut; /* a cable went: something may be unreachable */
+    bool cut; /* a link was lost: nodes may be unreachable */
 
-    struct fab_unresponsive *silent;
-    size_t silent_count, silent_capacity;
+    struct fab_unresponsive *unresponsive;
+    size_t unresponsive_count, unresponsive_capacity;
 };
 
-/* model.c: the model */
-struct place *fab_discover_node_get(const struct fab_discover *d,
-                                    uint32_t ref); /* NULL: not known */
+/* model.c. Errors of its functions: NOMEM. */
+struct known_node *fab_discover_node_get(const struct fab_discover *d,
+                                         uint32_t ref); /* NULL: not known */
 int fab_discover_node_add(struct fab_discover *d, uint32_t ref, const struct fab_node_info *info,
-                          struct place **ret);
+                          struct known_node **ret);
 int fab_discover_unresponsive_add(struct fab_discover *d, struct fab_unresponsive entry);
-/* A question about a node failed: one entry for each kind of question. */
-int fab_discover_node_unresponsive(struct fab_discover *d, struct place *p, uint8_t kind,
+/* A query of a node failed; each kind of query adds one entry for a node. */
+int fab_discover_node_unresponsive(struct fab_discover *d, struct known_node *p, uint8_t kind,
                                    int status);
-bool fab_discover_port_has_link(const struct fab_discover *d, const struct place *p, uint8_t port);
-/* The cable is gone: forgets it, and has the far end looked at. */
-int fab_discover_link_lost(struct fab_discover *d, struct place *p, uint8_t port);
-/* A cable was seen. EXISTS: it contradicts another one that was seen. */
-int fab_discover_link_seen(struct fab_discover *d, struct place *a, uint8_t port_a, struct place *b,
-                           uint8_t port_b);
+bool fab_discover_port_has_link(const struct fab_discover *d, const struct known_node *p,
+                                uint8_t port);
+/* Removes the link of the port, if there is one; the far end becomes a suspect. */
+int fab_discover_link_lost(struct fab_discover *d, struct known_node *p, uint8_t port);
+/* Adds a link, or confirms it. EXISTS: it contradicts a link that this discovery has seen. NOMEM.
+ */
+int fab_discover_link_seen(struct fab_discover *d, struct known_node *a, uint8_t port_a,
+                           struct known_node *b, uint8_t port_b);
 
-/* answer.c */
+/* answer.c. Errors of its functions: NOMEM. */
 uint16_t fab_discover_query_attr(uint8_t kind);
-int fab_discover_query_failed(struct fab_discover *d, const struct question *q, int status);
-int fab_discover_query_answered(struct fab_discover *d, const struct question *q,
-                                const uint8_t *data);
+int fab_discover_query_failed(struct fab_discover *d, const struct query *q, int status);
+int fab_discover_query_answered(struct fab_discover *d, const struct query *q, const uint8_t *data);
 
-/* targeted.c */
+/* targeted.c. Errors of its functions: NOMEM. */
 int fab_discover_targeted_start(struct fab_discover *d, const struct fab_discover_config *config);
-/* Starts the next wave of suspects; false: there is none. */
+/* Queues the work of the next wave of suspects; false: there is none. */
 bool fab_discover_targeted_wave(struct fab_discover *d);
-/* Takes out what no way leads to any more. Adapters pass nothing on, so this is less than what
- * cables connect. */
+/* Removes the nodes without a directed route. Adapters do not forward, so nodes can remain
+ * connected by links and have none. */
 int fab_discover_targeted_prune(struct fab_discover *d);
-/* A cable went: ways are to be found anew, and the far end is looked at. */
-int fab_discover_targeted_link_lost(struct fab_discover *d, const struct place *far,
+/* A link was lost: routes are searched again, and the far end becomes a suspect. */
+int fab_discover_targeted_link_lost(struct fab_discover *d, const struct known_node *far,
                                     uint8_t far_port);
-/* A node does not answer: ways lead round it, and its neighbours are looked at. */
-int fab_discover_targeted_node_lost(struct fab_discover *d, const struct place *p);
+/* A node is unresponsive: routes avoid it, and its neighbours become suspects. */
+int fab_discover_targeted_node_lost(struct fab_discover *d, const struct known_node *p);
 
 #endif

@@ -1,42 +1,42 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is known so far: places (nodes), cables between them, and places that are silent. The model
- * itself is the fabric's builder; here stands what only the discovery needs.
+ * What is known so far: nodes, links, and what is unresponsive. The fabric itself is in the
+ * builder; this file keeps only what discovery needs in addition.
  *
- * A cable is *fresh* when this discovery has seen it. A fresh cable that contradicts another fresh
- * one is an error of the fabric (a GUID that exists twice, or a cable moved meanwhile) and
- * reported; one that contradicts the base replaces what the base said.
+ * A link is *fresh* when this discovery has seen it. Two fresh links that contradict each other are
+ * reported: a GUID exists twice, or a cable was moved during the sweep. A fresh link that
+ * contradicts base replaces the link of base.
  */
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/discover/machine.h"
 
-struct place *fab_discover_node_get(const struct fab_discover *d, uint32_t ref)
+struct known_node *fab_discover_node_get(const struct fab_discover *d, uint32_t ref)
 {
-    return ref < d->place_capacity ? d->places[ref] : NULL;
+    return ref < d->known_capacity ? d->known[ref] : NULL;
 }
 
 static int room_for(struct fab_discover *d, uint32_t ref)
 {
-    size_t had = d->place_capacity;
+    size_t had = d->known_capacity;
     if (ref < had)
         return FAB_OK;
     void *grown =
-        fab_base_grow(d->places, sizeof(struct place *), (size_t)ref + 1, &d->place_capacity);
+        fab_base_grow(d->known, sizeof(struct known_node *), (size_t)ref + 1, &d->known_capacity);
     if (grown == NULL)
         return FAB_E_NOMEM;
-    d->places = grown;
-    memset(d->places + had, 0, (d->place_capacity - had) * sizeof(struct place *));
+    d->known = grown;
+    memset(d->known + had, 0, (d->known_capacity - had) * sizeof(struct known_node *));
     return FAB_OK;
 }
 
 int fab_discover_node_add(struct fab_discover *d, uint32_t ref, const struct fab_node_info *info,
-                          struct place **ret)
+                          struct known_node **ret)
 {
     int status = room_for(d, ref);
     if (status != FAB_OK)
         return status;
-    struct place *p = fab_base_arena_alloc(&d->arena, 1, sizeof *p);
+    struct known_node *p = fab_base_arena_alloc(&d->arena, 1, sizeof *p);
     if (p == NULL)
         return FAB_E_NOMEM;
     p->path.hops = FAB_PATH_UNKNOWN;
@@ -44,30 +44,30 @@ int fab_discover_node_add(struct fab_discover *d, uint32_t ref, const struct fab
     p->type = info->node_type;
     p->num_ports = info->num_ports;
     p->guid = info->node_guid;
-    d->places[ref] = p;
-    d->nodes++;
-    d->ports += info->num_ports + 1u;
+    d->known[ref] = p;
+    d->node_count++;
+    d->port_count += info->num_ports + 1u;
     *ret = p;
     return FAB_OK;
 }
 
-/* ---- silent places ----------------------------------------------------------------------------
+/* ---- unresponsive nodes -----------------------------------------------------------------------
  */
 
 int fab_discover_unresponsive_add(struct fab_discover *d, struct fab_unresponsive entry)
 {
-    if (d->silent_count == d->silent_capacity) {
-        void *grown =
-            fab_base_grow(d->silent, sizeof entry, d->silent_count + 1, &d->silent_capacity);
+    if (d->unresponsive_count == d->unresponsive_capacity) {
+        void *grown = fab_base_grow(d->unresponsive, sizeof entry, d->unresponsive_count + 1,
+                                    &d->unresponsive_capacity);
         if (grown == NULL)
             return FAB_E_NOMEM;
-        d->silent = grown;
+        d->unresponsive = grown;
     }
-    d->silent[d->silent_count++] = entry;
+    d->unresponsive[d->unresponsive_count++] = entry;
     return FAB_OK;
 }
 
-int fab_discover_node_unresponsive(struct fab_discover *d, struct place *p, uint8_t kind,
+int fab_discover_node_unresponsive(struct fab_discover *d, struct known_node *p, uint8_t kind,
                                    int status)
 {
     uint8_t bit = (uint8_t)(1u << kind);
@@ -82,23 +82,24 @@ int fab_discover_node_unresponsive(struct fab_discover *d, struct place *p, uint
                                      .status = status});
 }
 
-/* ---- cables -----------------------------------------------------------------------------------
+/* ---- links ------------------------------------------------------------------------------------
  */
 
-bool fab_discover_port_has_link(const struct fab_discover *d, const struct place *p, uint8_t port)
+bool fab_discover_port_has_link(const struct fab_discover *d, const struct known_node *p,
+                                uint8_t port)
 {
     uint32_t ref;
     uint8_t far_port;
     return fab_fabric_builder_peer(d->builder, p->ref, port, &ref, &far_port) == FAB_OK;
 }
 
-int fab_discover_link_lost(struct fab_discover *d, struct place *p, uint8_t port)
+int fab_discover_link_lost(struct fab_discover *d, struct known_node *p, uint8_t port)
 {
     uint32_t ref;
     uint8_t far_port;
     if (fab_fabric_builder_peer(d->builder, p->ref, port, &ref, &far_port) != FAB_OK)
         return FAB_OK;
-    struct place *far = fab_discover_node_get(d, ref);
+    struct known_node *far = fab_discover_node_get(d, ref);
     fab_fabric_builder_unlink(d->builder, p->ref, port);
     fab_base_bits_clear(p->fresh, port);
     fab_base_bits_clear(far->fresh, far_port);
@@ -106,8 +107,8 @@ int fab_discover_link_lost(struct fab_discover *d, struct place *p, uint8_t port
     return fab_discover_targeted_link_lost(d, far, far_port);
 }
 
-static bool same_cable(const struct fab_discover *d, const struct place *a, uint8_t port_a,
-                       const struct place *b, uint8_t port_b)
+static bool same_link(const struct fab_discover *d, const struct known_node *a, uint8_t port_a,
+                      const struct known_node *b, uint8_t port_b)
 {
     uint32_t ref;
     uint8_t far_port;
@@ -115,13 +116,13 @@ static bool same_cable(const struct fab_discover *d, const struct place *a, uint
            ref == b->ref && far_port == port_b;
 }
 
-int fab_discover_link_seen(struct fab_discover *d, struct place *a, uint8_t port_a, struct place *b,
-                           uint8_t port_b)
+int fab_discover_link_seen(struct fab_discover *d, struct known_node *a, uint8_t port_a,
+                           struct known_node *b, uint8_t port_b)
 {
     int status = FAB_OK;
     if (a == b && port_a == port_b)
-        return FAB_E_EXISTS; /* a plug that loops back */
-    if (!same_cable(d, a, port_a, b, port_b)) {
+        return FAB_E_EXISTS; /* a loopback plug */
+    if (!same_link(d, a, port_a, b, port_b)) {
         if (fab_base_bits_get(a->fresh, port_a) || fab_base_bits_get(b->fresh, port_b))
             return FAB_E_EXISTS;
         status = fab_discover_link_lost(d, a, port_a);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Directed routes to all nodes of a snapshot, by breadth-first search from our own port over live
- * cables. Only switches pass directed routes on; an adapter begins or ends one (IBA 14.2.2).
+ * Directed routes to all nodes of a snapshot, by breadth-first search from the manager's port over
+ * links that are up. Only switches forward directed routes; an adapter begins or ends one
+ * (IBA 14.2.2).
  */
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* First in, first out, in one array that starts over whenever it runs empty. */
+/* A FIFO queue in one array, which is reused from its beginning whenever the queue is empty. */
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/discover/machine.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a discovery gives: the snapshot, the silent places, and directed routes in a snapshot.
+ * The results of a discovery: the snapshot, and what was unresponsive.
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/discover/machine.h"
@@ -9,13 +9,13 @@ int fab_discover_result(struct fab_discover *d, struct fab_fabric **ret_fabric)
 {
     if (d->status != FAB_OK)
         return d->status;
-    if (d->self == NO_PLACE)
+    if (d->self == NO_REF)
         return FAB_E_NOT_FOUND;
     int status = d->cut ? fab_discover_targeted_prune(d) : FAB_OK;
     return status == FAB_OK ? fab_fabric_builder_seal(d->builder, ret_fabric) : status;
 }
 
-static int compare_silent(const void *x, const void *y)
+static int compare_unresponsive(const void *x, const void *y)
 {
     const struct fab_unresponsive *a = x, *b = y;
     if (a->near_guid != b->near_guid)
@@ -30,8 +30,9 @@ static int compare_silent(const void *x, const void *y)
 const struct fab_unresponsive *fab_discover_unresponsive(const struct fab_discover *d,
                                                          uint32_t *ret_count)
 {
-    if (d->silent_count > 1)
-        qsort(d->silent, d->silent_count, sizeof *d->silent, compare_silent);
-    *ret_count = (uint32_t)d->silent_count;
-    return d->silent;
+    if (d->unresponsive_count > 1)
+        qsort(d->unresponsive, d->unresponsive_count, sizeof *d->unresponsive,
+              compare_unresponsive);
+    *ret_count = (uint32_t)d->unresponsive_count;
+    return d->unresponsive;
 }

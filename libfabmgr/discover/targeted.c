@@ -1,33 +1,34 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The scoped look: a snapshot is the start, and only the suspects are looked at again, with what
- * hangs new on them.
+ * The targeted sweep: it starts from a snapshot and asks only the suspects again, and the nodes
+ * that are new behind them.
  *
- * The way to a suspect may lead over the very cable that went. So suspects are taken in waves, the
- * nearest first; what a wave learns (cables cut, cables new, who does not answer) is in the ways of
- * the next. The look ends when there are no suspects, or no way to any of them; the result leaves
- * out what is not reached, but not what only lies behind somebody who does not answer.
+ * The route to a suspect may use the very link that failed. Therefore suspects are asked in waves,
+ * the nearest first, and the routes of a wave take into account what the earlier waves found: lost
+ * links, new links, unresponsive nodes. The sweep ends when there are no suspects, or no route to
+ * any of them. The result leaves out nodes that links do not reach any more, but not nodes that are
+ * merely behind an unresponsive one.
  *
- * The far end of a cable that went has that one port read, if it is a switch (its trap may have
- * been lost); an adapter's port is forgotten, as a whole look would not find it. A switch that is
- * found at the end of a cable trained anew is walked whole, because it may have been restarted and
- * lost its tables.
+ * When a link is lost and its far end is a switch, that port is read, too, since its trap may have
+ * been lost. An adapter's port is removed, as a heavy sweep would not find it. A switch found
+ * behind a link that was trained again is walked completely, because it may have restarted and lost
+ * its tables.
  *
- * Of a node that does not answer, the switches around it are asked for the ports that face it: they
- * know whether it is off.
+ * When a node is unresponsive, the ports of its neighbours that face it are read: they show whether
+ * the node is off.
  */
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/discover/machine.h"
 
-/* Any node of the base is a place from the start; references of the builder are its ids. */
-static int add_places(struct fab_discover *d)
+/* All nodes of base are known from the start; the builder's references are their ids in base. */
+static int add_base_nodes(struct fab_discover *d)
 {
     for (uint32_t n = 0; n < d->base->node_count; n++) {
         const struct fab_node *node = &d->base->nodes[n];
         struct fab_node_info info = {
             .node_type = node->type, .num_ports = node->num_ports, .node_guid = node->guid};
-        struct place *p;
+        struct known_node *p;
         int status = fab_discover_node_add(d, n, &info, &p);
         if (status != FAB_OK)
             return status;
@@ -41,7 +42,7 @@ static int add_suspects(struct fab_discover *d, const struct fab_discover_config
         uint32_t ref = fab_fabric_node_by_guid(d->base, config->suspects[i]);
         if (ref == FAB_NONE)
             continue;
-        struct item item = {.place = ref, .port = ALL_PORTS};
+        struct item item = {.ref = ref, .port = ALL_PORTS};
         int status = fab_discover_queue_push(&d->suspects, item);
         if (status != FAB_OK)
             return status;
@@ -52,7 +53,7 @@ static int add_suspects(struct fab_discover *d, const struct fab_discover_config
 int fab_discover_targeted_start(struct fab_discover *d, const struct fab_discover_config *config)
 {
     d->base = config->base;
-    int status = add_places(d);
+    int status = add_base_nodes(d);
     if (status == FAB_OK)
         status = add_suspects(d, config);
     if (status != FAB_OK)
@@ -60,38 +61,39 @@ int fab_discover_targeted_start(struct fab_discover *d, const struct fab_discove
     d->self = d->base->ports[d->base->self_port].node;
     d->self_port = d->base->ports[d->base->self_port].num;
     d->paths_stale = true;
-    d->cut = true; /* the base may have lost cables since it was looked at */
+    d->cut = true; /* links of base may have been removed since it was sealed */
     (void)fab_discover_targeted_wave(d);
     return d->status;
 }
 
-/* ---- ways -------------------------------------------------------------------------------------
+/* ---- routes -----------------------------------------------------------------------------------
  */
 
 static void forget_paths(struct fab_discover *d)
 {
-    for (size_t i = 0; i < d->place_capacity; i++) {
-        if (d->places[i] != NULL)
-            d->places[i]->path.hops = FAB_PATH_UNKNOWN;
+    for (size_t i = 0; i < d->known_capacity; i++) {
+        if (d->known[i] != NULL)
+            d->known[i]->path.hops = FAB_PATH_UNKNOWN;
     }
 }
 
-/* A cable carries SMPs unless its port says that it is not up. */
-static bool usable(const struct fab_discover *d, const struct place *p, uint8_t port)
+/* A link carries SMPs unless PortInfo says that it is not up. */
+static bool usable(const struct fab_discover *d, const struct known_node *p, uint8_t port)
 {
     const struct fab_port_info *info = fab_fabric_builder_get_port_info(d->builder, p->ref, port);
     return info == NULL || info->phys_state == FAB_PHYS_LINKUP;
 }
 
-/* The place behind a port when it was not reached before, with its path set. */
-static struct place *step(const struct fab_discover *d, const struct place *p, uint8_t port)
+/* The node behind a port, with its route set; NULL: none, or it was reached before. */
+static struct known_node *step(const struct fab_discover *d, const struct known_node *p,
+                               uint8_t port)
 {
     uint32_t ref;
     uint8_t far_port;
     if (fab_fabric_builder_peer(d->builder, p->ref, port, &ref, &far_port) != FAB_OK ||
         !usable(d, p, port) || p->path.hops >= FAB_MAX_HOPS)
         return NULL;
-    struct place *far = fab_discover_node_get(d, ref);
+    struct known_node *far = fab_discover_node_get(d, ref);
     if (far->path.hops != FAB_PATH_UNKNOWN)
         return NULL;
     far->path = p->path;
@@ -103,32 +105,33 @@ static struct place *step(const struct fab_discover *d, const struct place *p, u
     return far;
 }
 
-/* Adapters pass nothing on, nor does, when that counts, who does not answer. */
-static bool leads_on(const struct fab_discover *d, const struct place *p, bool around)
+/* Whether routes continue behind the node: adapters do not forward, and unresponsive switches are
+ * avoided on request. */
+static bool leads_on(const struct fab_discover *d, const struct known_node *p, bool around)
 {
     return p->ref == d->self ||
            (p->type == FAB_NODE_SWITCH && !(around && fab_discover_node_is_unresponsive(p)));
 }
 
-/* Ways to all places by breadth-first search over the cables that are known now; around: those who
- * do not answer. */
+/* Routes to all nodes by breadth-first search over the links known now; around: avoiding
+ * unresponsive nodes. */
 static int find_paths(struct fab_discover *d, bool around)
 {
     struct queue queue = {0};
-    struct item item = {.place = d->self};
+    struct item item = {.ref = d->self};
     forget_paths(d);
     fab_discover_node_get(d, d->self)->path.hops = 0;
     int status = fab_discover_queue_push(&queue, item);
     while (status == FAB_OK && fab_discover_queue_pop(&queue, &item)) {
-        const struct place *p = fab_discover_node_get(d, item.place);
+        const struct known_node *p = fab_discover_node_get(d, item.ref);
         bool is_switch = p->type == FAB_NODE_SWITCH;
         unsigned first = is_switch ? 1 : d->self_port, last = is_switch ? p->num_ports : first;
         if (!leads_on(d, p, around))
             continue;
         for (unsigned port = first; port <= last && status == FAB_OK; port++) {
-            const struct place *far = step(d, p, (uint8_t)port);
+            const struct known_node *far = step(d, p, (uint8_t)port);
             if (far != NULL)
-                status = fab_discover_queue_push(&queue, (struct item){.place = far->ref});
+                status = fab_discover_queue_push(&queue, (struct item){.ref = far->ref});
         }
     }
     free(queue.items);
@@ -136,8 +139,9 @@ static int find_paths(struct fab_discover *d, bool around)
     return status;
 }
 
-/* Adapters keep only the ports over which they are reached. */
-static void remove_place(struct fab_discover *d, const struct place *p)
+/* Removes the node. An adapter at the far end of one of its links forgets that port, as an adapter
+ * has only the ports by which it is reached. */
+static void remove_node(struct fab_discover *d, const struct known_node *p)
 {
     uint32_t ref;
     uint8_t far_port;
@@ -152,10 +156,10 @@ static void remove_place(struct fab_discover *d, const struct place *p)
 int fab_discover_targeted_prune(struct fab_discover *d)
 {
     int status = find_paths(d, false);
-    for (size_t i = 0; i < d->place_capacity && status == FAB_OK; i++) {
-        const struct place *p = d->places[i];
+    for (size_t i = 0; i < d->known_capacity && status == FAB_OK; i++) {
+        const struct known_node *p = d->known[i];
         if (p != NULL && p->path.hops == FAB_PATH_UNKNOWN)
-            remove_place(d, p);
+            remove_node(d, p);
     }
     d->cut = false;
     return status;
@@ -164,52 +168,52 @@ int fab_discover_targeted_prune(struct fab_discover *d)
 /* ---- waves ------------------------------------------------------------------------------------
  */
 
-static int release_ports(struct fab_discover *d, struct place *p)
+static int queue_node(struct fab_discover *d, struct known_node *p)
 {
-    int status = fab_discover_queue_push(&d->walks, (struct item){.place = p->ref});
+    int status = fab_discover_queue_push(&d->walks, (struct item){.ref = p->ref});
     if (p->type == FAB_NODE_SWITCH)
         return status;
     for (unsigned port = 1; port <= p->num_ports && status == FAB_OK; port++) {
         if (fab_discover_port_has_link(d, p, (uint8_t)port) && fab_base_bits_add(p->asked, port))
             status = fab_discover_queue_push(&d->reads,
-                                             (struct item){.place = p->ref, .port = (uint8_t)port});
+                                             (struct item){.ref = p->ref, .port = (uint8_t)port});
     }
     return status;
 }
 
-static int release(struct fab_discover *d, struct item item)
+static int queue_suspect(struct fab_discover *d, struct item item)
 {
-    struct place *p = fab_discover_node_get(d, item.place);
+    struct known_node *p = fab_discover_node_get(d, item.ref);
     if (item.port != ALL_PORTS)
         return fab_base_bits_add(p->asked, item.port) ? fab_discover_queue_push(&d->reads, item)
                                                       : FAB_OK;
     if (p->walked)
         return FAB_OK;
     p->walked = true;
-    return release_ports(d, p);
+    return queue_node(d, p);
 }
 
 static uint8_t nearest(const struct fab_discover *d)
 {
     uint8_t hops = FAB_PATH_UNKNOWN;
     for (size_t i = d->suspects.head; i < d->suspects.tail; i++) {
-        const struct place *p = fab_discover_node_get(d, d->suspects.items[i].place);
+        const struct known_node *p = fab_discover_node_get(d, d->suspects.items[i].ref);
         if (p->path.hops < hops)
             hops = p->path.hops;
     }
     return hops;
 }
 
-/* Moves the suspects at that distance to the queues of work. */
-static int release_wave(struct fab_discover *d, uint8_t hops)
+/* Queues the work of the suspects at that distance. */
+static int queue_wave(struct fab_discover *d, uint8_t hops)
 {
     struct queue waiting = d->suspects;
     struct item item;
     int status = FAB_OK;
     d->suspects = (struct queue){0};
     while (status == FAB_OK && fab_discover_queue_pop(&waiting, &item)) {
-        uint8_t far = fab_discover_node_get(d, item.place)->path.hops;
-        status = far == hops ? release(d, item) : fab_discover_queue_push(&d->suspects, item);
+        uint8_t far = fab_discover_node_get(d, item.ref)->path.hops;
+        status = far == hops ? queue_suspect(d, item) : fab_discover_queue_push(&d->suspects, item);
     }
     free(waiting.items);
     return status;
@@ -222,12 +226,12 @@ bool fab_discover_targeted_wave(struct fab_discover *d)
     int status = d->paths_stale ? find_paths(d, true) : FAB_OK;
     uint8_t hops = nearest(d);
     if (status == FAB_OK && hops != FAB_PATH_UNKNOWN)
-        status = release_wave(d, hops);
+        status = queue_wave(d, hops);
     d->status = status;
     return status == FAB_OK && hops != FAB_PATH_UNKNOWN;
 }
 
-int fab_discover_targeted_link_lost(struct fab_discover *d, const struct place *far,
+int fab_discover_targeted_link_lost(struct fab_discover *d, const struct known_node *far,
                                     uint8_t far_port)
 {
     d->paths_stale = true;
@@ -235,11 +239,10 @@ int fab_discover_targeted_link_lost(struct fab_discover *d, const struct place *
         return FAB_OK;
     if (far->type != FAB_NODE_SWITCH)
         return fab_fabric_builder_forget_port(d->builder, far->ref, far_port);
-    return fab_discover_queue_push(&d->suspects,
-                                   (struct item){.place = far->ref, .port = far_port});
+    return fab_discover_queue_push(&d->suspects, (struct item){.ref = far->ref, .port = far_port});
 }
 
-int fab_discover_targeted_node_lost(struct fab_discover *d, const struct place *p)
+int fab_discover_targeted_node_lost(struct fab_discover *d, const struct known_node *p)
 {
     uint32_t ref;
     uint8_t far_port;
@@ -248,8 +251,8 @@ int fab_discover_targeted_node_lost(struct fab_discover *d, const struct place *
     for (unsigned port = 1; port <= p->num_ports && status == FAB_OK; port++) {
         if (fab_fabric_builder_peer(d->builder, p->ref, (uint8_t)port, &ref, &far_port) == FAB_OK &&
             fab_discover_node_get(d, ref)->type == FAB_NODE_SWITCH)
-            status = fab_discover_queue_push(&d->suspects,
-                                             (struct item){.place = ref, .port = far_port});
+            status =
+                fab_discover_queue_push(&d->suspects, (struct item){.ref = ref, .port = far_port});
     }
     return status;
 }

@@ -1,25 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The session. A request lives in a slot (slots.h), which moves through lists:
+ * A request is held in a slot (slots.h), which moves through lists:
  *
- *     free -> ready (submitted) -> flying[try] -> free (answered, given up)
+ *     free -> ready (submitted) -> outstanding[try] -> free (response, or last time-out)
  *                 source ----------^   |  |
- *                          again <-----+  |       lost: sent again as soon as the window lets it
- *                          resting <------+       BUSY: sent again after a rest
+ *                          retry <-----+  |       lost: sent again as soon as the window allows
+ *                          backoff <------+       BUSY: sent again after config.timeout_us
  *
- * There is a flying list for each try, since the timeout doubles with each: within a list all
- * deadlines lie the same time after sending, so that it is ordered by itself and the next deadline
- * of the session is the least of a few heads. No step depends on how many are in flight.
+ * Each try has an outstanding list of its own, since the time-out doubles with each try: within a
+ * list all requests have the same time-out, so that it is sorted by deadline, and the next deadline
+ * of the session is the least of the list heads. The cost of a step does not depend on how many
+ * requests are in flight.
  *
- * All tries of a request carry the same TID: a late answer to the first is as good as one to the
- * second, and when both come, the second finds the slot's serial advanced. Only the low 32 bits of
- * a TID are ours; the kernel and simulators write the others (IBA 13.4.6.4 lets them).
+ * All tries of a request carry the same TID, so that a late response to the first try ends the
+ * request, too. If both responses arrive, the second one finds another serial in the slot and is
+ * ignored. Only the low 32 bits of a TID are ours; the kernel and simulators use the others
+ * (allowed by IBA 13.4.6.4).
  *
- * Long before its deadline, after a few round trips, a request is late: most likely lost. It goes
- * on waiting, but no longer counts against the window, so that loss and silent devices do not stall
- * the others. In all, late ones too, no more than window_max are in flight.
+ * After a few round trips, long before its deadline, a request is late: it is most likely lost. A
+ * late request still waits for its response, but does not count against the window, so that loss
+ * and unresponsive devices do not delay the others. Late ones included, at most window_max requests
+ * are in flight.
  *
- * Status BUSY (IBA 13.4.7) is a request to come again: it uses up a try, but is no loss.
+ * Status BUSY (IBA 13.4.7) asks for a repetition: it uses up a try, but does not count as loss.
  */
 #include "libfabmgr/mads/mads.h"
 
@@ -37,13 +40,13 @@
 struct fab_mads {
     struct fab_mads_config config;
     struct fab_slots slots;
-    struct fab_slot_list ready, again, resting, flying[TIMEOUT_CLASSES], late[TIMEOUT_CLASSES];
+    struct fab_slot_list ready, retry, backoff, outstanding[TIMEOUT_CLASSES], late[TIMEOUT_CLASSES];
     struct fab_window window;
-    uint32_t in_flight, late_count; /* late ones are in flight too */
-    uint64_t round_trip;            /* smoothed, 0: not known yet */
+    uint32_t in_flight, late_count; /* in_flight includes the late requests */
+    uint64_t round_trip;            /* smoothed; 0: not known yet */
     fab_mads_next *next;
     void *next_ctx;
-    bool source_dry; /* it had nothing when last asked */
+    bool source_dry; /* the source had no request when it was last called */
     struct fab_mads_stats stats;
 };
 
@@ -70,8 +73,7 @@ void fab_mads_free(struct fab_mads *m)
     free(m);
 }
 
-/* ---- getting requests -------------------------------------------------------------------------
- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 static bool is_valid(const struct fab_mads_request *req)
 {
@@ -100,7 +102,7 @@ void fab_mads_source(struct fab_mads *m, fab_mads_next *next, void *ctx)
     m->source_dry = false;
 }
 
-/* Ends the request of a slot that is in no list. done may do anything but free the session. */
+/* Ends the request of a slot that is in no list. done may call any function but fab_mads_free. */
 static void finish(struct fab_mads *m, struct fab_slot *s, const struct fab_mads_answer *answer)
 {
     fab_mads_done *done = s->req.done;
@@ -112,7 +114,7 @@ static void finish(struct fab_mads *m, struct fab_slot *s, const struct fab_mads
         done(ctx, tag, answer);
 }
 
-/* The next request of the source, or NULL. Lack of memory is like a source that has none now. */
+/* The next request of the source; NULL: it has none now, or no memory. */
 static struct fab_slot *take_from_source(struct fab_mads *m)
 {
     struct fab_slot *s;
@@ -129,8 +131,7 @@ static struct fab_slot *take_from_source(struct fab_mads *m)
     return NULL;
 }
 
-/* ---- out --------------------------------------------------------------------------------------
- */
+/* ---- sending --------------------------------------------------------------------------------- */
 
 static uint32_t timeout_class(const struct fab_slot *s)
 {
@@ -157,7 +158,7 @@ static void encode(const struct fab_slot *s, uint8_t bytes[FAB_MAD_SIZE])
     if (req->mgmt_class == FAB_CLASS_SMP_DIRECTED)
         mad.path = *req->path;
     if (is_smp(req))
-        (void)fab_wire_smp_pack(&mad, req->data, bytes); /* is_valid saw to it */
+        (void)fab_wire_smp_pack(&mad, req->data, bytes); /* cannot fail after is_valid */
     else if (req->gmp != NULL)
         (void)fab_wire_gmp_pack(&mad, req->gmp, FAB_GMP_DATA, bytes);
     else
@@ -174,8 +175,8 @@ static struct fab_mad_addr address(const struct fab_mads_request *req)
     };
 }
 
-/* What got lost on its way by LID goes along its path. */
-static void direct(struct fab_slot *s)
+/* A LID-routed SMP that was lost is retried by its directed route. */
+static void use_directed_route(struct fab_slot *s)
 {
     if (s->req.mgmt_class == FAB_CLASS_SMP_LID && s->req.path != NULL)
         s->req.mgmt_class = FAB_CLASS_SMP_DIRECTED;
@@ -183,29 +184,30 @@ static void direct(struct fab_slot *s)
 
 static struct fab_slot *take_next(struct fab_mads *m)
 {
-    struct fab_slot *s = fab_mads_slot_list_pop(&m->again);
+    struct fab_slot *s = fab_mads_slot_list_pop(&m->retry);
     if (s != NULL)
-        direct(s);
+        use_directed_route(s);
     else
         s = fab_mads_slot_list_pop(&m->ready);
     return s != NULL ? s : take_from_source(m);
 }
 
-/* How long a try waits for its answer. */
-static uint64_t patience(const struct fab_mads *m, const struct fab_slot *s)
+/* The time-out of the current try. */
+static uint64_t try_timeout(const struct fab_mads *m, const struct fab_slot *s)
 {
     return m->config.timeout_us << timeout_class(s);
 }
 
-/* The transport gives up before we do: the kernel refuses a second request of the same TID while it
- * still waits for the answer to the first. */
-static uint32_t transport_patience(const struct fab_mads *m, const struct fab_slot *s)
+/* Three quarters of our time-out: the kernel refuses a request while it still waits for the
+ * response to an earlier one with the same TID. */
+static uint32_t transport_timeout(const struct fab_mads *m, const struct fab_slot *s)
 {
-    uint64_t us = patience(m, s) - patience(m, s) / 4;
+    uint64_t us = try_timeout(m, s) - try_timeout(m, s) / 4;
     return us > UINT32_MAX ? UINT32_MAX : (uint32_t)us;
 }
 
-/* How many the window shall see: not the late ones, as long as there is room for more at all. */
+/* The requests that count against the window: those in flight but not late, unless the ceiling is
+ * reached. */
 static uint32_t counted(const struct fab_mads *m)
 {
     return m->in_flight < m->window.ceiling ? m->in_flight - m->late_count : m->in_flight;
@@ -224,28 +226,27 @@ bool fab_mads_output(struct fab_mads *m, uint64_t now, uint8_t mad[FAB_MAD_SIZE]
     m->stats.retried += s->tries > 0;
     s->tries++;
     s->sent_at = now;
-    s->deadline = now + patience(m, s);
-    s->state = FAB_SLOT_FLYING;
+    s->deadline = now + try_timeout(m, s);
+    s->state = FAB_SLOT_OUTSTANDING;
     m->in_flight++;
-    fab_mads_slot_list_append(&m->flying[timeout_class(s)], s);
+    fab_mads_slot_list_append(&m->outstanding[timeout_class(s)], s);
     *ret_to = address(&s->req);
-    ret_to->timeout_us = transport_patience(m, s);
+    ret_to->timeout_us = transport_timeout(m, s);
     return true;
 }
 
-/* ---- in ---------------------------------------------------------------------------------------
- */
+/* ---- receiving ------------------------------------------------------------------------------- */
 
-static void land(struct fab_mads *m, struct fab_slot *s)
+static void remove_outstanding(struct fab_mads *m, struct fab_slot *s)
 {
-    fab_mads_slot_list_remove(s->late ? &m->late[timeout_class(s)] : &m->flying[timeout_class(s)],
-                              s);
+    fab_mads_slot_list_remove(
+        s->late ? &m->late[timeout_class(s)] : &m->outstanding[timeout_class(s)], s);
     m->in_flight--;
     m->late_count -= s->late;
     s->late = false;
 }
 
-/* Only of first tries: who answered to a later one is not known. */
+/* Measured on first tries only: with retries, the response may be to any of the tries. */
 static void learn_round_trip(struct fab_mads *m, const struct fab_slot *s, uint64_t now)
 {
     uint64_t took = now - s->sent_at;
@@ -258,45 +259,45 @@ static bool may_try_again(const struct fab_mads *m, const struct fab_slot *s)
     return s->tries <= m->config.retries;
 }
 
-/* No answer came to the last try of a flying slot, and none is expected any more. */
-static void lose(struct fab_mads *m, struct fab_slot *s, uint64_t now)
+/* The last try of an outstanding request got no response. */
+static void lost(struct fab_mads *m, struct fab_slot *s, uint64_t now)
 {
-    land(m, s);
+    remove_outstanding(m, s);
     fab_mads_window_loss(&m->window, s->sent_at, now);
     if (may_try_again(m, s)) {
-        s->state = FAB_SLOT_AGAIN;
-        fab_mads_slot_list_append(&m->again, s);
+        s->state = FAB_SLOT_RETRY;
+        fab_mads_slot_list_append(&m->retry, s);
         return;
     }
     m->stats.timed_out++;
     finish(m, s, &(struct fab_mads_answer){.status = FAB_E_TIMEOUT, .rtt_us = now - s->sent_at});
 }
 
-static void rest(struct fab_mads *m, struct fab_slot *s, uint64_t now)
+static void back_off(struct fab_mads *m, struct fab_slot *s, uint64_t now)
 {
-    s->state = FAB_SLOT_RESTING;
+    s->state = FAB_SLOT_BACKOFF;
     s->deadline = now + m->config.timeout_us;
-    fab_mads_slot_list_append(&m->resting, s);
+    fab_mads_slot_list_append(&m->backoff, s);
 }
 
-/* Takes the slot of an answer out of its list: it flies, or was taken for lost too early. */
-static void retrieve(struct fab_mads *m, struct fab_slot *s)
+/* Removes an answered slot from its list: outstanding, or retry if its time-out came too early. */
+static void remove_answered(struct fab_mads *m, struct fab_slot *s)
 {
-    if (s->state == FAB_SLOT_AGAIN) {
-        fab_mads_slot_list_remove(&m->again, s);
+    if (s->state == FAB_SLOT_RETRY) {
+        fab_mads_slot_list_remove(&m->retry, s);
         return;
     }
     fab_mads_window_answer(&m->window);
-    land(m, s);
+    remove_outstanding(m, s);
 }
 
 static void answered(struct fab_mads *m, struct fab_slot *s, uint64_t now,
                      struct fab_mads_answer *answer)
 {
     learn_round_trip(m, s, now);
-    retrieve(m, s);
+    remove_answered(m, s);
     if ((answer->smp_status & FAB_SMP_BUSY) && may_try_again(m, s)) {
-        rest(m, s, now);
+        back_off(m, s, now);
         return;
     }
     m->stats.answered++;
@@ -308,15 +309,15 @@ static void answered(struct fab_mads *m, struct fab_slot *s, uint64_t now,
     finish(m, s, answer);
 }
 
-/* The request that this MAD answers, or that it is (failed); or NULL. */
+/* The request that this MAD responds to, or that it is (failed); NULL: none. */
 static struct fab_slot *match(const struct fab_mads *m, const struct fab_mad *mad, bool failed)
 {
     struct fab_slot *s = fab_mads_slots_find(&m->slots, (uint32_t)mad->tid);
     if (s == NULL || s->req.attr_id != mad->attr_id || s->req.mgmt_class != mad->mgmt_class)
         return NULL;
     if (failed)
-        return s->state == FAB_SLOT_FLYING && s->req.method == mad->method ? s : NULL;
-    return s->state == FAB_SLOT_FLYING || s->state == FAB_SLOT_AGAIN ? s : NULL;
+        return s->state == FAB_SLOT_OUTSTANDING && s->req.method == mad->method ? s : NULL;
+    return s->state == FAB_SLOT_OUTSTANDING || s->state == FAB_SLOT_RETRY ? s : NULL;
 }
 
 bool fab_mads_input(struct fab_mads *m, uint64_t now, const uint8_t *bytes, size_t len, bool failed)
@@ -330,7 +331,7 @@ bool fab_mads_input(struct fab_mads *m, uint64_t now, const uint8_t *bytes, size
     if (s == NULL) {
         m->stats.unmatched++;
     } else if (failed) {
-        lose(m, s, now);
+        lost(m, s, now);
     } else {
         answer.smp_status = mad.status;
         answered(m, s, now, &answer);
@@ -338,8 +339,7 @@ bool fab_mads_input(struct fab_mads *m, uint64_t now, const uint8_t *bytes, size
     return true;
 }
 
-/* ---- time -------------------------------------------------------------------------------------
- */
+/* ---- time-outs ------------------------------------------------------------------------------- */
 
 static bool is_due(const struct fab_slot_list *l, uint64_t now)
 {
@@ -357,8 +357,8 @@ static uint64_t late_after(const struct fab_mads *m)
 static void find_late(struct fab_mads *m, size_t class, uint64_t now)
 {
     struct fab_slot *s;
-    while ((s = m->flying[class].head) != NULL && s->sent_at + late_after(m) <= now) {
-        fab_mads_slot_list_remove(&m->flying[class], s);
+    while ((s = m->outstanding[class].head) != NULL && s->sent_at + late_after(m) <= now) {
+        fab_mads_slot_list_remove(&m->outstanding[class], s);
         fab_mads_slot_list_append(&m->late[class], s);
         s->late = true;
         m->late_count++;
@@ -367,15 +367,15 @@ static void find_late(struct fab_mads *m, size_t class, uint64_t now)
 
 void fab_mads_expire(struct fab_mads *m, uint64_t now)
 {
-    while (is_due(&m->resting, now)) {
-        struct fab_slot *s = fab_mads_slot_list_pop(&m->resting);
-        s->state = FAB_SLOT_AGAIN;
-        fab_mads_slot_list_append(&m->again, s);
+    while (is_due(&m->backoff, now)) {
+        struct fab_slot *s = fab_mads_slot_list_pop(&m->backoff);
+        s->state = FAB_SLOT_RETRY;
+        fab_mads_slot_list_append(&m->retry, s);
     }
     for (size_t i = 0; i < TIMEOUT_CLASSES; i++) {
         find_late(m, i, now);
         while (is_due(&m->late[i], now))
-            lose(m, m->late[i].head, now);
+            lost(m, m->late[i].head, now);
     }
 }
 
@@ -386,11 +386,11 @@ static uint64_t earlier(uint64_t deadline, const struct fab_slot_list *l)
 
 uint64_t fab_mads_deadline(const struct fab_mads *m)
 {
-    uint64_t deadline = earlier(UINT64_MAX, &m->resting), after = late_after(m);
+    uint64_t deadline = earlier(UINT64_MAX, &m->backoff), after = late_after(m);
     bool held_back = m->window.full && m->in_flight < m->window.ceiling;
     for (size_t i = 0; i < TIMEOUT_CLASSES; i++) {
-        const struct fab_slot *s = m->flying[i].head;
-        deadline = earlier(earlier(deadline, &m->late[i]), &m->flying[i]);
+        const struct fab_slot *s = m->outstanding[i].head;
+        deadline = earlier(earlier(deadline, &m->late[i]), &m->outstanding[i]);
         if (held_back && s != NULL && s->sent_at + after < deadline)
             deadline = s->sent_at + after;
     }
@@ -399,8 +399,8 @@ uint64_t fab_mads_deadline(const struct fab_mads *m)
 
 bool fab_mads_idle(const struct fab_mads *m)
 {
-    return m->in_flight == 0 && m->ready.head == NULL && m->again.head == NULL &&
-           m->resting.head == NULL && (m->next == NULL || m->source_dry);
+    return m->in_flight == 0 && m->ready.head == NULL && m->retry.head == NULL &&
+           m->backoff.head == NULL && (m->next == NULL || m->source_dry);
 }
 
 static void drop_all(struct fab_mads *m, struct fab_slot_list *l)
@@ -413,17 +413,17 @@ static void drop_all(struct fab_mads *m, struct fab_slot_list *l)
 void fab_mads_cancel_all(struct fab_mads *m)
 {
     drop_all(m, &m->ready);
-    drop_all(m, &m->again);
-    drop_all(m, &m->resting);
+    drop_all(m, &m->retry);
+    drop_all(m, &m->backoff);
     for (size_t i = 0; i < TIMEOUT_CLASSES; i++) {
-        drop_all(m, &m->flying[i]);
+        drop_all(m, &m->outstanding[i]);
         drop_all(m, &m->late[i]);
     }
     m->in_flight = m->late_count = 0;
 }
 
-/* How many of the list are dropped. */
-static uint32_t drop_of(struct fab_mads *m, struct fab_slot_list *l, const void *ctx)
+/* Drops the requests of the list with this ctx, and returns how many they were. */
+static uint32_t drop_matching(struct fab_mads *m, struct fab_slot_list *l, const void *ctx)
 {
     uint32_t count = 0;
     for (struct fab_slot *s = l->head, *next; s != NULL; s = next) {
@@ -439,12 +439,12 @@ static uint32_t drop_of(struct fab_mads *m, struct fab_slot_list *l, const void 
 
 void fab_mads_cancel(struct fab_mads *m, const void *ctx)
 {
-    drop_of(m, &m->ready, ctx);
-    drop_of(m, &m->again, ctx);
-    drop_of(m, &m->resting, ctx);
+    drop_matching(m, &m->ready, ctx);
+    drop_matching(m, &m->retry, ctx);
+    drop_matching(m, &m->backoff, ctx);
     for (size_t i = 0; i < TIMEOUT_CLASSES; i++) {
-        uint32_t late = drop_of(m, &m->late[i], ctx);
-        m->in_flight -= drop_of(m, &m->flying[i], ctx) + late;
+        uint32_t late = drop_matching(m, &m->late[i], ctx);
+        m->in_flight -= drop_matching(m, &m->outstanding[i], ctx) + late;
         m->late_count -= late;
     }
 }

@@ -11,13 +11,13 @@
  *      ... DATA n, Last                    -->
  *                                          <--   ACK n
  *
- * The receiver takes segments in order only: when one is missing, those behind it are dropped, and
- * what is there so far is acknowledged again once the end of the window comes. The sender goes back
- * to the first that is not acknowledged when nothing comes for a while (13.6.3.2). What breaks the
- * rules ends the transfer with ABORT, what is too large with STOP, each with the reason of
- * 13.6.2.1. Every step is bounded by what was sent and by the limit of the receiver.
+ * The receiver accepts segments in order only. When one is missing, it drops those behind it, and
+ * acknowledges the last one in order again when the end of the window arrives. The sender returns
+ * to the first unacknowledged segment when no ACK comes in time (13.6.3.2). A violation of the
+ * protocol ends the transfer with ABORT, too much data with STOP, each with a status of 13.6.2.1.
+ * The receiver allocates no more than it received, and no more than its limit.
  *
- * Not done: transfers of which both directions are long (13.6.6.4).
+ * Not supported: transfers with more than one segment in both directions (13.6.6.4).
  */
 #include "libfabmgr/mads/rmpp.h"
 
@@ -29,7 +29,7 @@
 #include "libfabmgr/base/status.h"
 
 #define CLASS_HEADER (FAB_SA_DATA - FAB_RMPP_DATA) /* counted as payload in each segment */
-#define SEGMENTS_MOST (UINT32_C(1) << 31)
+#define MAX_SEGMENTS (UINT32_C(1) << 31)
 #define NO_RESP_TIME 31
 
 static void put_rmpp(uint8_t *mad, const struct fab_rmpp *h)
@@ -53,7 +53,7 @@ int fab_mads_rmpp_sender_init(struct fab_rmpp_sender *s, const uint8_t *head, co
                               size_t len, const struct fab_rmpp_config *config, uint64_t now)
 {
     size_t segments = len > 0 ? (len - 1) / FAB_SA_DATA_LEN + 1 : 1;
-    if (segments > SEGMENTS_MOST / 128) /* the payload's length has 32 bits */
+    if (segments > MAX_SEGMENTS / 128) /* PayloadLength has 32 bits */
         return FAB_E_LIMIT;
     *s = (struct fab_rmpp_sender){.data = data,
                                   .len = len,
@@ -122,21 +122,21 @@ bool fab_mads_rmpp_sender_output(struct fab_rmpp_sender *s, uint64_t now, uint8_
     return true;
 }
 
-static void sender_fails(struct fab_rmpp_sender *s, uint8_t status)
+static void sender_abort(struct fab_rmpp_sender *s, uint8_t status)
 {
     s->state = FAB_RMPP_FAILED;
     s->abort_status = status;
 }
 
-/* An ACK of less than was acknowledged is an old one. */
+/* An ACK of a segment below the last acknowledged one is a delayed one, and ignored. */
 static void acknowledged(struct fab_rmpp_sender *s, uint64_t now, const struct fab_rmpp *h)
 {
     if (h->segment > s->sent) {
-        sender_fails(s, FAB_RMPP_SEGMENT_TOO_BIG);
+        sender_abort(s, FAB_RMPP_SEGMENT_TOO_BIG);
         return;
     }
     if (h->length < h->segment) {
-        sender_fails(s, FAB_RMPP_WINDOW_TOO_SMALL);
+        sender_abort(s, FAB_RMPP_WINDOW_TOO_SMALL);
         return;
     }
     if (h->segment < s->acked)
@@ -162,11 +162,11 @@ void fab_mads_rmpp_sender_input(struct fab_rmpp_sender *s, uint64_t now,
     if (h.type == FAB_RMPP_STOP || h.type == FAB_RMPP_ABORT)
         s->state = FAB_RMPP_FAILED;
     else if (h.version != 1)
-        sender_fails(s, FAB_RMPP_BAD_VERSION);
+        sender_abort(s, FAB_RMPP_BAD_VERSION);
     else if (h.type != FAB_RMPP_ACK)
-        sender_fails(s, FAB_RMPP_BAD_TYPE);
+        sender_abort(s, FAB_RMPP_BAD_TYPE);
     else if (h.status != FAB_RMPP_OK)
-        sender_fails(s, FAB_RMPP_BAD_STATUS);
+        sender_abort(s, FAB_RMPP_BAD_STATUS);
     else
         acknowledged(s, now, &h);
 }
@@ -177,7 +177,7 @@ void fab_mads_rmpp_sender_expire(struct fab_rmpp_sender *s, uint64_t now)
         return;
     s->deadline = now + s->timeout_us;
     if (s->left-- == 0)
-        sender_fails(s, FAB_RMPP_TOO_MANY_RETRIES);
+        sender_abort(s, FAB_RMPP_TOO_MANY_RETRIES);
     else
         s->next = s->acked + 1;
 }
@@ -185,8 +185,8 @@ void fab_mads_rmpp_sender_expire(struct fab_rmpp_sender *s, uint64_t now)
 /* ---- receiving --------------------------------------------------------------------------------
  */
 
-/* As long as a sender of the same patience would try. */
-static uint64_t patience(const struct fab_rmpp_config *config, uint64_t now)
+/* A sender with the same configuration would give up by then. */
+static uint64_t receiver_deadline(const struct fab_rmpp_config *config, uint64_t now)
 {
     return now + config->timeout_us * ((uint64_t)config->retries + 1);
 }
@@ -195,7 +195,7 @@ void fab_mads_rmpp_receiver_init(struct fab_rmpp_receiver *r, const struct fab_r
                                  uint64_t now)
 {
     *r = (struct fab_rmpp_receiver){
-        .config = *config, .window_last = 1, .deadline = patience(config, now)};
+        .config = *config, .window_last = 1, .deadline = receiver_deadline(config, now)};
 }
 
 void fab_mads_rmpp_receiver_fini(struct fab_rmpp_receiver *r)
@@ -204,8 +204,8 @@ void fab_mads_rmpp_receiver_fini(struct fab_rmpp_receiver *r)
     r->data = NULL;
 }
 
-/* What the segment breaks; OK: nothing. */
-static uint8_t fault_of(const struct fab_rmpp_receiver *r, const struct fab_rmpp *h)
+/* The status of 13.6.2.1 for a segment that violates the protocol; FAB_RMPP_OK: it does not. */
+static uint8_t error_of(const struct fab_rmpp_receiver *r, const struct fab_rmpp *h)
 {
     bool last = (h->flags & FAB_RMPP_LAST) != 0;
     if (h->version != 1)
@@ -223,7 +223,7 @@ static uint8_t fault_of(const struct fab_rmpp_receiver *r, const struct fab_rmpp
     return FAB_RMPP_OK;
 }
 
-/* Adds the data of a segment that is next in order. OK, or what to stop with. */
+/* Appends the data of the next segment in order. Returns FAB_RMPP_OK, or the status for a STOP. */
 static uint8_t take(struct fab_rmpp_receiver *r, const struct fab_rmpp *h, const uint8_t *mad)
 {
     size_t n = h->flags & FAB_RMPP_LAST ? h->length - CLASS_HEADER : FAB_SA_DATA_LEN;
@@ -264,7 +264,7 @@ static void write_ack(struct fab_rmpp_receiver *r, const uint8_t *mad, uint8_t *
     put_rmpp(reply, &h);
 }
 
-/* The sender broke a rule, or asks too much. */
+/* Ends the transfer with STOP or ABORT. False: it had ended before. */
 static bool end_transfer(struct fab_rmpp_receiver *r, uint8_t fault, const uint8_t *mad,
                          uint8_t *reply)
 {
@@ -275,7 +275,7 @@ static bool end_transfer(struct fab_rmpp_receiver *r, uint8_t fault, const uint8
     return true;
 }
 
-/* What came already came again because the ACK was lost: it is told again, to the end. */
+/* When a segment arrives again, its ACK was lost: it is acknowledged again, even after the end. */
 bool fab_mads_rmpp_receiver_input(struct fab_rmpp_receiver *r, uint64_t now,
                                   const uint8_t mad[FAB_MAD_SIZE], uint8_t reply[FAB_MAD_SIZE])
 {
@@ -285,10 +285,10 @@ bool fab_mads_rmpp_receiver_input(struct fab_rmpp_receiver *r, uint64_t now,
             r->state = FAB_RMPP_FAILED;
         return false;
     }
-    uint8_t fault = fault_of(r, &h);
+    uint8_t fault = error_of(r, &h);
     bool again = h.segment <= r->got;
     if (fault == FAB_RMPP_OK && r->state == FAB_RMPP_GOING && h.segment == r->got + 1) {
-        r->deadline = patience(&r->config, now);
+        r->deadline = receiver_deadline(&r->config, now);
         fault = take(r, &h, mad);
     }
     if (fault != FAB_RMPP_OK)

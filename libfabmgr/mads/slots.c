@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Slots come in chunks that are allocated as they are needed and freed with the session, so that a
- * steady stream of requests allocates nothing and pointers to slots hold. The low 20 bits of a TID
- * name the slot, which makes matching an array access; the 12 above are a serial that advances with
- * each use of the slot, so that an answer to an earlier request is recognised as stale. Free slots
- * are reused oldest first, to make the same TID as rare as can be.
+ * Slots are allocated in chunks as needed and freed with the session, so that a steady stream of
+ * requests allocates nothing and pointers to slots stay valid. The low 20 bits of a TID are the
+ * index of the slot, so that matching is an array access. The 12 bits above are a serial that
+ * advances with each use of the slot, so that a response to an earlier request is recognised as
+ * stale. The slot that was released first is reused first, so that a TID repeats as late as
+ * possible.
  */
 #include "libfabmgr/mads/slots.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The table of transactions: a slot for each request that waits or is in flight. Slots never move.
- * Every slot is in exactly one list at a time.
+ * The table of transactions: a slot for each request that is queued or in flight. Slots do not move
+ * in memory. Every slot is in exactly one list at a time.
  */
 #ifndef LIBFABMGR_MADS_SLOTS_H
 #define LIBFABMGR_MADS_SLOTS_H
@@ -18,17 +18,17 @@
 enum fab_slot_state {
     FAB_SLOT_UNUSED,
     FAB_SLOT_READY,
-    FAB_SLOT_FLYING,
-    FAB_SLOT_AGAIN,
-    FAB_SLOT_RESTING
+    FAB_SLOT_OUTSTANDING,
+    FAB_SLOT_RETRY,
+    FAB_SLOT_BACKOFF
 };
 struct fab_slot {
     struct fab_slot *prev, *next;
     uint64_t sent_at, deadline;
-    uint32_t tid; /* of the request it holds, or will hold next */
+    uint32_t tid; /* of its request, or of its next one */
     uint32_t tries;
     uint8_t state; /* enum fab_slot_state */
-    bool late;     /* flying so long that it is likely lost */
+    bool late;     /* outstanding for so long that it is most likely lost */
     struct fab_mads_request req;
 };
 struct fab_slot_list { /* first in, first out */
@@ -50,7 +50,8 @@ void fab_mads_slots_fini(struct fab_slots *t);
 int fab_mads_slots_reserve(struct fab_slots *t, uint32_t count); /* NOMEM, LIMIT */
 /* A slot out of the free list, its request zeroed. NOMEM, LIMIT. */
 int fab_mads_slots_take(struct fab_slots *t, struct fab_slot **ret);
-/* Back to the free list. release: its TID is used up; give_back: it was never used. */
+/* Both put a slot into the free list. After release it gets a new TID; return_unused keeps the TID,
+ * which was never sent. */
 void fab_mads_slots_release(struct fab_slots *t, struct fab_slot *s);
 void fab_mads_slots_return_unused(struct fab_slots *t, struct fab_slot *s);
 /* The slot that holds the request with this TID, or NULL. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The window, as TCP does it: doubles every round trip until the first loss, then grows by one a
- * round trip. A loss halves it, once a round trip: what was sent before the last cut was sent into
- * the old window and says nothing new. It grows only while it is what holds us
- * back: answers that come in one batch all count, since it was full when the last request went.
+ * The window of TCP: it doubles every round trip until the first loss (slow start), then grows by
+ * one a round trip. A loss halves it, but at most once a round trip: a request sent before the last
+ * halving was sent under the old window. The window grows only while it is the limit, that is, if
+ * it was full when the last request was to be sent.
  */
 #include "libfabmgr/mads/window.h"
 

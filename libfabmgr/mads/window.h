@@ -9,15 +9,15 @@
 struct fab_window {
     uint32_t size, floor, ceiling;
     uint32_t answers;  /* since it last grew */
-    bool full;         /* it held us back when last asked */
-    bool lost_once;    /* no more doubling */
+    bool full;         /* no request was allowed at the last call of fab_mads_window_room */
+    bool lost_once;    /* the slow start has ended */
     uint64_t last_cut; /* when it was last halved */
 };
 void fab_mads_window_init(struct fab_window *w, uint32_t start, uint32_t max);
-/* Whether one more may go while in_flight are out. */
+/* Whether one more request may be sent while in_flight of them are outstanding. */
 bool fab_mads_window_room(struct fab_window *w, uint32_t in_flight);
-void fab_mads_window_answer(struct fab_window *w); /* an answer came in time */
-/* A request that was sent at sent_at is lost; we learn it now. */
+void fab_mads_window_answer(struct fab_window *w); /* a response came in time */
+/* At `now`, a request that was sent at sent_at was found to be lost. */
 void fab_mads_window_loss(struct fab_window *w, uint64_t sent_at, uint64_t now);
 
 #endif

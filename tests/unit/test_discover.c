@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Discovery against the simulated fabric: what is found is what was built, whatever the order of
- * answers, with as few questions as there can be; what is silent is named and stalls nothing; what
- * is hostile ends; a scoped look sees what a whole one sees.
+ * Discovery of the simulated fabric: it finds what was built, whatever the order of responses, with
+ * the fewest possible queries; unresponsive nodes are reported and delay nothing; hostile devices
+ * do not prevent its end; a targeted sweep finds the same as a heavy sweep.
  */
 #include <string.h>
 
@@ -22,7 +22,7 @@ struct bench {
     struct drive r;
 };
 
-/* What discovery can know of what was built: an adapter's port without a cable is not found. */
+/* The expected result: discovery cannot find an adapter's port without a link. */
 static struct fab_fabric *expect(struct fab_builder *b, const struct fab_fabric *built,
                                  const struct drive *r)
 {
@@ -163,7 +163,7 @@ static void finds_all(struct fab_builder *b, uint64_t seed, bool shuffle)
 START_TEST(generated_fabrics)
 {
     finds_all(leaf_spine(4, 2, 6, 1), 1, false);
-    finds_all(leaf_spine(3, 2, 4, 3), 2, true); /* parallel cables */
+    finds_all(leaf_spine(3, 2, 4, 3), 2, true); /* parallel links */
     finds_all(leaf_spine(1, 0, 2, 1), 3, false);
     finds_all(fat_tree(8, 2), 4, true);
     finds_all(fat_tree(8, 3), 5, false);
@@ -242,7 +242,7 @@ END_TEST
 
 START_TEST(eleven_thousand_hosts)
 {
-    counts(36, 256, 350); /* 1 % of the cables */
+    counts(36, 256, 350); /* 1 % of the links */
 }
 END_TEST
 
@@ -282,7 +282,7 @@ static void silent_node(uint8_t type)
         uint32_t port = fab_fabric_port_id(x.built, near, silent[i].near_port);
         ck_assert_uint_eq(fab_fabric_peer_node(x.built, port), node);
         ck_assert_uint_eq(silent[i].attr_id, FAB_ATTR_NODE_INFO);
-        ck_assert_uint_eq(silent[i].guid, 0); /* it did not say who it is */
+        ck_assert_uint_eq(silent[i].guid, 0); /* it did not respond to NodeInfo */
         ck_assert_int_eq(silent[i].status, FAB_E_TIMEOUT);
     }
     ck_assert_int_eq(fab_discover_result(d, &x.found), FAB_OK);
@@ -307,7 +307,7 @@ START_TEST(we_are_silent)
 }
 END_TEST
 
-/* Everything but NodeInfo is lost on the way to one switch. */
+/* All SMPs to one switch are lost, except NodeInfo. */
 static void half_dead(void *ctx, struct drive_answer *a)
 {
     const uint8_t *port = ctx;
@@ -373,7 +373,7 @@ static void random_bytes(struct fab_prng *p, uint8_t *data)
         data[i] = (uint8_t)fab_base_prng_next(p);
 }
 
-/* NodeInfo of a device that does not exist, valid as far as it goes. */
+/* A valid NodeInfo of a device that does not exist. */
 static void invented_node(struct fab_prng *p, uint8_t *data, bool few)
 {
     uint64_t guid = few ? 1 + fab_base_prng_below(p, 6) : fab_base_prng_next(p) | 1;
@@ -492,7 +492,7 @@ static void move_port(struct drive *r, const struct fab_path *path, uint8_t num,
     ck_assert_int_eq(drive_smp(r, path, FAB_METHOD_SET, FAB_ATTR_PORT_INFO, num, data), 0);
 }
 
-/* All links to Active, as a manager does. */
+/* Sets all links to Active, as a manager does. */
 static void activate(struct drive *r, const struct fab_fabric *f)
 {
     struct fab_path *paths = NULL, path;
@@ -612,7 +612,7 @@ START_TEST(scoped_sees_what_whole_sees)
 }
 END_TEST
 
-/* Cables are pulled in pairs and put back crosswise: p-q and r-s become p-s and r-q. */
+/* Pairs of cables are swapped: p-q and r-s become p-s and r-q. */
 static struct fab_fabric *swap_cables(const struct bench *x, struct fab_prng *prng,
                                       struct faults *faults, uint32_t moved[2])
 {
@@ -654,7 +654,7 @@ static void moved_by_seed(uint64_t seed)
     struct fab_fabric *swapped = swap_cables(&x, &prng, &faults, moved);
     ck_assert_int_eq(fab_sim_new(swapped, seed, &after.sim), FAB_OK);
     fab_fabric_unref(activate_and_look(&after, look(&after)));
-    for (unsigned i = 0; i < 2; i++) { /* the new cables were trained just now */
+    for (unsigned i = 0; i < 2; i++) { /* the new links were trained just now */
         const struct fab_port *port = &swapped->ports[moved[i]];
         fab_sim_unlink(after.sim, port->node, port->num);
         fab_sim_relink(after.sim, port->node, port->num);
@@ -677,7 +677,7 @@ START_TEST(scoped_sees_cables_that_moved)
 }
 END_TEST
 
-/* One lost cable in a fat tree: two switches are asked, and nobody else. */
+/* After one link of a fat tree is lost, only its two switches are asked. */
 START_TEST(scoped_asks_little)
 {
     struct bench x = bench_new(fat_tree(8, 3), 1);
@@ -693,7 +693,7 @@ START_TEST(scoped_asks_little)
     ck_assert_uint_eq(scoped->link_count, base->link_count - 1);
     fab_fabric_unref(scoped);
 
-    /* only one of the two told us: the far end has that one port read */
+    /* only one of the two switches is a suspect: at the far end, that one port is read */
     scoped = look_scoped(&x.r, base, faults.suspects, 1);
     ck_assert_uint_eq(x.r.asked, (8 + 1 + 2) + 1);
     x.found = look(&x.r);
@@ -704,7 +704,7 @@ START_TEST(scoped_asks_little)
 }
 END_TEST
 
-/* A cable of a switch, by which the way to it comes: its port there. */
+/* The port of a switch by which the route to it enters. */
 static uint32_t last_cable(const struct fab_fabric *f, uint8_t hops)
 {
     struct fab_path *paths = NULL;
@@ -723,7 +723,8 @@ static uint32_t last_cable(const struct fab_fabric *f, uint8_t hops)
     return found;
 }
 
-/* The way to a leaf leads through a spine that hangs; its cable to that spine went, too. */
+/* The route to a leaf uses an unresponsive spine, and the leaf's link to that spine is lost, too.
+ */
 START_TEST(scoped_goes_round_who_is_silent)
 {
     struct bench x = bench_new(leaf_spine(4, 2, 2, 1), 1);
@@ -744,7 +745,7 @@ START_TEST(scoped_goes_round_who_is_silent)
 }
 END_TEST
 
-/* A switch is off, and nobody else is suspect: those around it know. */
+/* A switch is off, and it is the only suspect: its neighbours show that it is off. */
 START_TEST(scoped_asks_around_who_is_silent)
 {
     struct bench x = bench_new(leaf_spine(4, 2, 2, 1), 1);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lack of memory: every allocation of a discovery and of a simulated fabric fails in turn. */
+/* Every allocation of a discovery and of a simulated fabric fails in turn. */
 #include "libfabmgr/base/status.h"
 #include "tests/support/drive.h"
 #include "tests/unit/fabrics.h"
 
 #include "tests/unit/failing_alloc.h"
 
-/* What the scenarios look at; made while all allocations are good. */
+/* The fabrics of the scenarios; made before allocations fail. */
 static struct {
     struct fab_fabric *built, *base;
     struct drive r;
@@ -83,7 +83,7 @@ START_TEST(each_allocation_fails)
 }
 END_TEST
 
-/* The device has no room for that table, then it has. */
+/* The device cannot allocate that table at first, then it can. */
 static void table_without_room(const struct fab_path *path, uint16_t attr_id)
 {
     uint8_t data[FAB_SMP_DATA] = {0};

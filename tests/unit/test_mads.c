@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The session, step by step. Its window and whole conversations: test_mads_window.c.
+ * The session, step by step. test_mads_window.c tests its window and whole conversations.
  */
 #include "tests/unit/mads_session.h"
 
 /* ---- single steps -----------------------------------------------------------------------------
  */
 
-/* The kernel refuses a second request of the same TID while it waits for the answer to the first.
- */
+/* The kernel refuses a second request with the same TID while it waits for the response to the
+ * first. */
 START_TEST(the_transport_gives_up_before_the_next_try)
 {
     struct fab_mads *m = session(4, 3);
@@ -57,7 +57,7 @@ START_TEST(a_request_goes_out_and_is_answered)
     ck_assert_uint_eq(o.rtt, 50);
     ck_assert(fab_mads_idle(m));
     ck_assert_uint_eq(fab_mads_deadline(m), UINT64_MAX);
-    ck_assert(fab_mads_input(m, 160, mad, sizeof mad, false)); /* doubled */
+    ck_assert(fab_mads_input(m, 160, mad, sizeof mad, false)); /* a duplicate */
     ck_assert_uint_eq(o.calls, 1);
     ck_assert_uint_eq(stats_of(m).unmatched, 1);
     ck_assert_uint_eq(stats_of(m).answered, 1);
@@ -75,7 +75,8 @@ START_TEST(requests_that_are_no_answers_are_the_callers)
         uint8_t bytes[FAB_MAD_SIZE];
         fab_wire_smp_pack(&mad, NULL, bytes);
         ck_assert(!fab_mads_input(m, 1, bytes, sizeof bytes, false));
-        ck_assert(fab_mads_input(m, 1, bytes, sizeof bytes, true)); /* failed: not a request in */
+        ck_assert(fab_mads_input(m, 1, bytes, sizeof bytes,
+                                 true)); /* a request that failed is not a received request */
     }
     ck_assert(fab_mads_input(m, 1, (const uint8_t *)"", 0, false)); /* malformed: swallowed */
     ck_assert_uint_eq(stats_of(m).unmatched, sizeof methods + 1);
@@ -113,7 +114,7 @@ START_TEST(answers_that_do_not_fit_are_ignored)
         memcpy(wrong, mad, sizeof wrong);
         wrong[spoil[i]] ^= 0x80;
         ck_assert(fab_mads_input(m, 5, wrong, sizeof wrong, false));
-        ck_assert(fab_mads_input(m, 5, mad, i * 60, false)); /* cut */
+        ck_assert(fab_mads_input(m, 5, mad, i * 60, false)); /* truncated */
     }
     ck_assert_uint_eq(o.calls, 0);
     ck_assert(fab_mads_input(m, 5, mad, sizeof mad, false));
@@ -288,7 +289,7 @@ START_TEST(cancel_forgets_everything_quietly)
     }
     fab_mads_output(m, 0, mads[0], &to);
     answer(mads[0], FAB_SMP_BUSY, 0);
-    fab_mads_input(m, 0, mads[0], FAB_MAD_SIZE, false); /* rests */
+    fab_mads_input(m, 0, mads[0], FAB_MAD_SIZE, false); /* BUSY: waits before the retry */
     fab_mads_output(m, 0, mads[1], &to);
     fab_mads_input(m, 0, mads[1], FAB_MAD_SIZE, true); /* lost */
     fab_mads_output(m, 0, mads[1], &to);
@@ -309,8 +310,8 @@ START_TEST(cancel_forgets_everything_quietly)
 }
 END_TEST
 
-/* Of two who ask, one gives up in every state that a request can be in; the other gets all its
- * answers, and places that are used again are as good as new. */
+/* Two callers have requests in every state; the requests of one are cancelled. The other gets all
+ * its responses, and slots can be used again. */
 START_TEST(cancels_those_of_one)
 {
     struct fab_mads *m = session(8, 8);
@@ -327,7 +328,7 @@ START_TEST(cancels_those_of_one)
         answer(mads[i], FAB_SMP_BUSY, 0);
         fab_mads_input(m, 0, mads[i], FAB_MAD_SIZE, false);
     }
-    for (int i = 2; i < 4; i++) /* lost, to be sent again */
+    for (int i = 2; i < 4; i++) /* lost, will be sent again */
         fab_mads_input(m, 0, mads[i], FAB_MAD_SIZE, true);
     fab_mads_expire(m, TIMEOUT / 2); /* some are late */
     fab_mads_cancel(m, &o[1]);
@@ -382,7 +383,8 @@ START_TEST(gmps_and_lid_routed_smps_have_their_addresses)
 }
 END_TEST
 
-/* It goes by LID once, and then along the path; the answer to either will do. */
+/* The first try is LID-routed, retries take the directed route; a response to either is accepted.
+ */
 START_TEST(what_is_lost_by_lid_goes_along_its_path)
 {
     struct fab_mads *m = session(4, 2);
@@ -439,7 +441,7 @@ START_TEST(a_bad_request_of_the_source_is_done_at_once)
     ck_assert(!fab_mads_output(m, 0, mad, &to));
     answer(mad, 0, 0);
     fab_mads_input(m, 1, mad, sizeof mad, false);
-    ck_assert(!fab_mads_idle(m)); /* not before the source was asked again */
+    ck_assert(!fab_mads_idle(m)); /* idle only after the source was called again */
     ck_assert(!fab_mads_output(m, 0, mad, &to));
     ck_assert(fab_mads_idle(m));
     fab_mads_free(m);

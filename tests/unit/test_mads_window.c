@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The session's window, and whole conversations over a simulated wire that delays, reorders, loses,
- * doubles, refuses and gives back, in virtual time, by seed. Whatever the wire does, every request
- * is done exactly once, with its own answer.
+ * duplicates, refuses and returns MADs, in virtual time, at random by seed. Whatever the wire does,
+ * every request ends exactly once, with its own response.
  */
 #include "libfabmgr/base/prng.h"
 #include "tests/unit/mads_session.h"
@@ -10,7 +10,7 @@
 /* ---- the window -------------------------------------------------------------------------------
  */
 
-/* Puts out what may go; returns how many, the MADs in wire[]. */
+/* Sends all MADs that the session allows into wire[]; returns how many they are. */
 static uint32_t pump(struct fab_mads *m, uint64_t now, uint8_t wire[][FAB_MAD_SIZE])
 {
     struct fab_mad_addr to;
@@ -43,13 +43,14 @@ START_TEST(window_doubles_then_halves_then_creeps)
     ck_assert_uint_eq(pump(m, now, wire), 128); /* and not beyond */
     for (uint32_t i = 0; i < 128; i++)
         fab_mads_input(m, now + 1, wire[i], FAB_MAD_SIZE, true);
-    ck_assert_uint_eq(stats_of(m).window, 64); /* 128 losses of one round trip: one cut */
+    ck_assert_uint_eq(stats_of(m).window,
+                      64); /* 128 losses within one round trip halve the window once */
     now += 2;
     for (uint32_t expected = 64; expected < 70; expected++) {
         ck_assert_uint_eq(pump(m, now, wire), expected);
         answer_all(m, ++now, wire, expected);
     }
-    for (uint32_t i = 0; i < 10; i++) { /* loss upon loss: down to the floor */
+    for (uint32_t i = 0; i < 10; i++) { /* repeated losses: down to the floor */
         uint32_t n = pump(m, ++now, wire);
         for (uint32_t k = 0; k < n; k++)
             fab_mads_input(m, now + 1, wire[k], FAB_MAD_SIZE, true);
@@ -59,7 +60,8 @@ START_TEST(window_doubles_then_halves_then_creeps)
 }
 END_TEST
 
-/* Devices that are silent hold up nobody: long before its timeout, what is late makes room. */
+/* Unresponsive devices do not delay others: long before its time-out, a late request stops
+ * counting. */
 START_TEST(late_ones_make_room)
 {
     static uint8_t wire[64][FAB_MAD_SIZE], lost[64][FAB_MAD_SIZE];
@@ -80,7 +82,7 @@ START_TEST(late_ones_make_room)
     ck_assert_uint_eq(stats_of(m).in_flight, 10);
     ck_assert_uint_eq(stats_of(m).retried, 0);
     answer_all(m, late + 100, wire, 2);
-    answer_all(m, late + 100, lost, n); /* late, and right all the same */
+    answer_all(m, late + 100, lost, n); /* a late response is accepted */
     ck_assert_uint_eq(stats_of(m).in_flight, 0);
     ck_assert_uint_eq(stats_of(m).answered, 14);
     ck_assert_uint_eq(stats_of(m).unmatched, 0);
@@ -125,7 +127,7 @@ END_TEST
 #define CROWD 150
 #define FLIGHTS 2048
 
-/* What is on its way to us: an answer, a doubled one, or one of ours given back. */
+/* A MAD in flight to us: a response, a duplicate, or a request of ours that is returned. */
 struct flight {
     uint64_t arrives;
     bool failed, used;
@@ -149,7 +151,7 @@ static void crowd_done(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
     w->ok += a->status == FAB_OK;
     w->timeouts += a->status == FAB_E_TIMEOUT;
     w->refused += a->status == FAB_E_REFUSED;
-    if (a->data != NULL) /* the world wrote the request's own number into its answer */
+    if (a->data != NULL) /* the simulated device wrote the request's number into its response */
         w->bad |= a->data[0] != (uint8_t)tag;
     else
         w->bad |= a->status != FAB_E_TIMEOUT;
@@ -184,7 +186,7 @@ static void fly(struct world *w, const uint8_t mad[FAB_MAD_SIZE], bool failed)
     }
 }
 
-/* What the fabric makes of a request. */
+/* Decides what happens to a request. */
 static void carry(struct world *w, uint8_t mad[FAB_MAD_SIZE])
 {
     if (fab_base_prng_chance(&w->prng, w->loss))
@@ -211,8 +213,8 @@ static struct flight *first_to_arrive(struct world *w)
     return first;
 }
 
-/* One event: put out what may go, then the next arrival or the next deadline. False: all is over.
- */
+/* One event: sends what is allowed, then handles the next arrival or deadline. False: everything
+ * has ended. */
 static bool step(struct world *w)
 {
     uint8_t mad[FAB_MAD_SIZE];

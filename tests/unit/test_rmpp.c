@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * RMPP: transfers of all sizes over a wire that loses, doubles and delays; the layout of segments;
- * rules broken by either side end the transfer with the reason of the standard.
+ * RMPP: transfers of all sizes over a wire that loses, duplicates and delays MADs; the layout of
+ * segments; a violation by either side ends the transfer with the status of the standard.
  */
 #include "libfabmgr/mads/rmpp.h"
 
@@ -80,7 +80,7 @@ START_TEST(windows_are_kept)
     ck_assert(!fab_mads_rmpp_sender_output(&s, 0, mad));
     fab_mads_rmpp_sender_expire(&s, 99);
     ck_assert(!fab_mads_rmpp_sender_output(&s, 0, mad));
-    fab_mads_rmpp_sender_expire(&s, 100); /* from the first that is not acknowledged */
+    fab_mads_rmpp_sender_expire(&s, 100); /* from the first unacknowledged segment */
     ck_assert(fab_mads_rmpp_sender_output(&s, 100, mad));
     ck_assert_uint_eq(rmpp_of(mad).segment, 2);
     free(data);
@@ -94,7 +94,7 @@ struct wire {
     uint32_t mads;
 };
 
-/* To the other side and what it says to it, back. */
+/* Delivers a MAD to the receiver, and its reply to the sender. */
 static void carry(struct wire *w, struct fab_rmpp_sender *s, struct fab_rmpp_receiver *r,
                   const uint8_t *mad)
 {
@@ -143,7 +143,7 @@ START_TEST(all_of_it_arrives_whatever_is_lost)
         w.loss = w.twice = 0;
         w.mads = 0;
         transfer(&w, sizes[i], 8);
-        ck_assert_uint_eq(w.mads, segments); /* nothing twice for nothing */
+        ck_assert_uint_eq(w.mads, segments); /* nothing is repeated without a loss */
         w.loss = 0.1;
         w.twice = 0.05;
         transfer(&w, sizes[i], (uint32_t)(1 + fab_base_prng_next(&w.prng) % 64));
@@ -163,7 +163,7 @@ START_TEST(patience_ends)
         sent += s.state == FAB_RMPP_GOING && fab_mads_rmpp_sender_output(&s, now, mad);
     }
     ck_assert_uint_eq(sent, 21);
-    ck_assert(fab_mads_rmpp_sender_output(&s, 9999, mad)); /* it says so, once */
+    ck_assert(fab_mads_rmpp_sender_output(&s, 9999, mad)); /* it sends one ABORT */
     ck_assert_uint_eq(rmpp_of(mad).type, FAB_RMPP_ABORT);
     ck_assert_uint_eq(rmpp_of(mad).status, FAB_RMPP_TOO_MANY_RETRIES);
     ck_assert(!fab_mads_rmpp_sender_output(&s, 9999, mad));
@@ -241,13 +241,14 @@ START_TEST(receivers_refuse_nonsense)
         ck_assert_uint_eq(rmpp_of(reply).type, cases[i].type);
         ck_assert_uint_eq(rmpp_of(reply).status, cases[i].status);
         ck_assert_int_eq(r.state, FAB_RMPP_FAILED);
-        ck_assert(!fab_mads_rmpp_receiver_input(&r, 0, mad, reply)); /* it has said all it has to */
+        ck_assert(
+            !fab_mads_rmpp_receiver_input(&r, 0, mad, reply)); /* it has nothing more to send */
         fab_mads_rmpp_receiver_fini(&r);
     }
 }
 END_TEST
 
-/* A sender that never comes to an end. */
+/* A sender that never sends a last segment. */
 START_TEST(receivers_have_a_limit)
 {
     struct fab_rmpp_receiver r;
