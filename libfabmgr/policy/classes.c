@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Traffic classes as a value: made piece by piece while texts are read, then shared and never
- * changed. Numbers, ranges and tables as OpenSM's options write them are read here, too.
+ * Traffic classes: built while the texts are read, then shared and not changed any more. This file
+ * also parses numbers, ranges, and the tables of OpenSM's options.
  */
 #include "libfabmgr/policy/classes.h"
 
@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "libfabmgr/base/digits.h"
-#include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/policy/append.h"
 #include "libfabmgr/policy/classes_make.h"
 
 #define NAME_MOST 63
@@ -21,33 +21,14 @@
 /* ---- building --------------------------------------------------------------------------------
  */
 
-/* Room for one more in an array that grows by powers of two; NULL: no memory. */
-static void *room_for_one(void *items, size_t item, size_t count)
-{
-    size_t size;
-    if (count != 0 && (count & (count - 1)) != 0)
-        return items;
-    return fab_base_size_mul(count > 0 ? count * 2 : 1, item, &size) ? realloc(items, size) : NULL;
-}
-
 int fab_policy_classes_add_range(struct fab_ranges *r, struct fab_range range)
 {
-    struct fab_range *more = room_for_one(r->range, sizeof(*more), r->count);
-    if (more == NULL)
-        return FAB_E_NOMEM;
-    r->range = more;
-    more[r->count++] = range;
-    return FAB_OK;
+    return APPEND(r->range, r->count, &range);
 }
 
 int fab_policy_classes_add_member(struct fab_class_group *g, const struct fab_class_member *m)
 {
-    struct fab_class_member *more = room_for_one(g->member, sizeof(*more), g->count);
-    if (more == NULL)
-        return FAB_E_NOMEM;
-    g->member = more;
-    more[g->count++] = *m;
-    return FAB_OK;
+    return APPEND(g->member, g->count, m);
 }
 
 int fab_policy_classes_add_group(struct fab_classes *c, const char *name, size_t len,
@@ -65,14 +46,7 @@ int fab_policy_classes_add_group(struct fab_classes *c, const char *name, size_t
 
 int fab_policy_classes_append_rule(struct fab_classes *c, const struct fab_class_rule *rule)
 {
-    if (c->rules == FAB_CLASS_RULES_MAX)
-        return FAB_E_LIMIT;
-    struct fab_class_rule *more = room_for_one(c->rule, sizeof(*more), c->rules);
-    if (more == NULL)
-        return FAB_E_NOMEM;
-    c->rule = more;
-    more[c->rules++] = *rule;
-    return FAB_OK;
+    return c->rules < FAB_CLASS_RULES_MAX ? APPEND(c->rule, c->rules, rule) : FAB_E_LIMIT;
 }
 
 void fab_policy_classes_rule_fini(struct fab_class_rule *rule)
@@ -164,21 +138,22 @@ __attribute__((format(printf, 3, 4))) static int wrong(struct fab_classes_error 
 static int check_class(const struct fab_class *k, struct fab_classes_error *e)
 {
     if (k->name[0] == '\0' || strlen(k->name) > NAME_MOST)
-        return wrong(e, FAB_E_RANGE, "a class has no name, or one of more than %d bytes",
+        return wrong(e, FAB_E_RANGE, "a class has no name, or a name of more than %d bytes",
                      NAME_MOST);
     if (k->share > 100)
-        return wrong(e, FAB_E_RANGE, "the share of class %s is %u percent, it can be 1 to 100",
+        return wrong(e, FAB_E_RANGE, "the share of class %s is %u percent, expected 1 to 100",
                      k->name, k->share);
     if (k->sl > 15 && k->sl != FAB_CLASS_NO_SL)
-        return wrong(e, FAB_E_RANGE, "the SL of class %s is %u, it can be 0 to 15", k->name, k->sl);
+        return wrong(e, FAB_E_RANGE, "the SL of class %s is %u, expected 0 to 15", k->name, k->sl);
     if (k->mtu > 5)
-        return wrong(e, FAB_E_RANGE, "the MTU of class %s is number %u, it can be 1 to 5", k->name,
+        return wrong(e, FAB_E_RANGE, "the MTU of class %s has code %u, expected 1 to 5", k->name,
                      k->mtu);
     if (k->life > 63 || k->rate > 63)
-        return wrong(e, FAB_E_RANGE, "the lifetime or rate of class %s is beyond 63", k->name);
+        return wrong(e, FAB_E_RANGE, "the lifetime or rate of class %s has a code above 63",
+                     k->name);
     if (k->pkey > 0x7fff)
-        return wrong(e, FAB_E_RANGE, "the P_Key of class %s is 0x%x, it can be 1 to 0x7fff",
-                     k->name, k->pkey);
+        return wrong(e, FAB_E_RANGE, "the P_Key of class %s is 0x%x, expected 1 to 0x7fff", k->name,
+                     k->pkey);
     return FAB_OK;
 }
 
@@ -191,12 +166,12 @@ int fab_policy_classes_add(struct fab_classes *c, const struct fab_class *class,
         return r;
     if (is_default && class->sl != FAB_CLASS_NO_SL && class->sl != 0)
         return wrong(ret_error, FAB_E_RANGE,
-                     "the SL of class default is %u, it is 0: what nobody classified uses that",
+                     "the SL of class default is %u, expected 0: unclassified traffic uses SL 0",
                      class->sl);
     if (!is_default && fab_policy_classes_find(c, class->name) >= 0)
-        return wrong(ret_error, FAB_E_EXISTS, "class %s is there a second time", class->name);
+        return wrong(ret_error, FAB_E_EXISTS, "class %s is defined twice", class->name);
     if (!is_default && c->count == FAB_CLASSES_MAX)
-        return wrong(ret_error, FAB_E_LIMIT, "more than %d classes with the default one",
+        return wrong(ret_error, FAB_E_LIMIT, "more than %d classes, including the default class",
                      FAB_CLASSES_MAX);
     const char *name = fab_base_arena_text(&c->arena, class->name, strlen(class->name));
     if (name == NULL)
@@ -217,10 +192,10 @@ int fab_policy_classes_check(const struct fab_classes *c, struct fab_classes_err
     }
     if (sum > 100 || (sum == 100 && open > 0))
         return wrong(ret_error, FAB_E_RANGE,
-                     "the shares of all classes come to %u percent%s, expected %s", sum,
-                     open > 0 ? " and some class has none" : "",
-                     open > 0 ? "less than 100, so that something is left for it (the class "
-                                "default has what is left, unless it is given a share)"
+                     "the shares of all classes add up to %u percent%s, expected %s", sum,
+                     open > 0 ? ", and a class has no share" : "",
+                     open > 0 ? "less than 100, so that something is left for that class (without "
+                                "a share, the class default gets what is left)"
                               : "at most 100");
     return FAB_OK;
 }
@@ -282,7 +257,8 @@ int fab_policy_classes_read_ranges(const char *text, size_t len, uint64_t most, 
     return r;
 }
 
-/* The number at *at, which ends with one of `ends` or the text; -1: there is none up to most. */
+/* Reads the number at *at, which ends before one of `ends` or at the end of the text; -1: there is
+ * no number, or it exceeds `most`. */
 static int take_number(const char **at, const char *ends, unsigned most)
 {
     uint64_t value;

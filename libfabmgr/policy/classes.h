@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Traffic classes as an operator wants them: a name, a guaranteed share of every cable, high or low
- * priority, limits of paths; and rules that say which paths belong to which class. From our own
- * words (fabricd.yaml), from OpenSM's qos-policy.conf, or from both. A sealed, shared value.
+ * Traffic classes: a name, a guaranteed share of the bandwidth of every link, high or low priority,
+ * limits of paths; and rules that assign paths to classes. They come from fabricd.yaml, from
+ * OpenSM's qos-policy.conf, or from both. A sealed, shared value.
  *
- * Which SLs and VLs a class gets is found for a fabric and its routing by libfabmgr/qos.
+ * libfabmgr/qos assigns SLs and VLs to the classes, for a fabric and its routing.
  */
 #ifndef LIBFABMGR_POLICY_CLASSES_H
 #define LIBFABMGR_POLICY_CLASSES_H
@@ -15,7 +15,7 @@
 
 #include "libfabmgr/base/arena.h"
 
-#define FAB_CLASSES_MAX 16 /* as there are SLs; number 0 is what no rule takes */
+#define FAB_CLASSES_MAX 16 /* one for each SL; class 0 is for paths that no rule matches */
 #define FAB_CLASS_GROUPS_MAX 64
 #define FAB_CLASS_RULES_MAX 4096
 #define FAB_CLASS_NOTES 16
@@ -25,30 +25,30 @@
 
 struct fab_class {
     const char *name;
-    uint8_t share;      /* percent of a cable that it is guaranteed, 1..100; 0: what is left */
-    bool high;          /* its packets go before those of low priority (IBA 7.6.9) */
-    uint8_t sl;         /* that it shall have, or FAB_CLASS_NO_SL: any. Classes of one SL are one */
-    uint8_t mtu;        /* at most, as PathRecord numbers it; 0: as the way has it */
-    uint8_t rate;       /* likewise */
-    uint32_t rate_mbps; /* the same as Mb/s; 0: `rate` says it */
+    uint8_t share;      /* guaranteed percentage of a link, 1..100; 0: a part of what is left */
+    bool high;          /* its packets have precedence over low priority (IBA 7.6.9) */
+    uint8_t sl;         /* FAB_CLASS_NO_SL: any. Classes with the same SL share their VLs */
+    uint8_t mtu;        /* the highest MTU, as a code of PathRecord; 0: not limited */
+    uint8_t rate;       /* the highest rate, as a code of PathRecord; 0: not limited */
+    uint32_t rate_mbps; /* the highest rate in Mb/s; 0: `rate` applies */
     bool has_life;
-    uint8_t life;  /* packet lifetime, if has_life */
-    uint16_t pkey; /* of its paths, 1..0x7fff; 0: any */
+    uint8_t life;  /* PacketLifeTime of its paths, if has_life */
+    uint16_t pkey; /* P_Key of its paths, 1..0x7fff; 0: any */
 };
 enum fab_class_member_kind {
     FAB_CLASS_GUIDS, /* ports first..last by GUID */
     FAB_CLASS_PKEYS, /* members of partitions first..last */
     FAB_CLASS_PARTITION,
-    FAB_CLASS_NODES,     /* description, or its first word, by a pattern of * and ? */
+    FAB_CLASS_NODES,     /* by a pattern for the node description, or for its first word */
     FAB_CLASS_OF_OTHERS, /* a named group of partitions.conf */
-    FAB_CLASS_TYPES,     /* nodes of these types, bits */
+    FAB_CLASS_TYPES,     /* nodes of these types */
     FAB_CLASS_SELF       /* the manager's own port */
 };
 struct fab_class_member {
     enum fab_class_member_kind kind;
-    uint64_t first, last; /* GUIDS, PKEYS; TYPES: first has a bit 1 << enum fab_node_type */
+    uint64_t first, last; /* GUIDS, PKEYS; TYPES: first has bits 1 << enum fab_node_type */
     const char *name;     /* PARTITION, NODES, OF_OTHERS */
-    uint8_t port;         /* NODES: of the adapter; 0: any */
+    uint8_t port;         /* NODES: port number of the adapter; 0: any */
 };
 struct fab_class_group {
     const char *name;
@@ -60,13 +60,13 @@ struct fab_range {
 };
 struct fab_ranges {
     struct fab_range *range;
-    size_t count; /* 0: it does not matter */
+    size_t count; /* 0: matches everything */
 };
-/* All that it names must be so. A path that is not asked for with a service id, QoS class or
- * P_Key meets no rule that names one. */
+/* A rule matches a path when all its conditions match. A path that was requested without a service
+ * ID, QoS class or P_Key matches no rule with a condition on it. */
 struct fab_class_rule {
     uint8_t class;
-    uint64_t from, to, either; /* groups, a bit each; 0: any. either: source or destination */
+    uint64_t from, to, either; /* bitsets of groups; 0: any. either: source or destination */
     struct fab_ranges service, qos_class, pkey;
 };
 struct fab_class_note {
@@ -81,50 +81,54 @@ struct fab_classes {
     uint8_t count; /* 1.. */
     struct fab_class_group group[FAB_CLASS_GROUPS_MAX];
     size_t groups;
-    struct fab_class_rule *rule; /* the first that fits */
+    struct fab_class_rule *rule; /* the first rule that matches applies */
     size_t rules;
-    /* Tables as the operator wants them instead of computed ones, as OpenSM's options have them. */
+    /* Tables that the operator configured instead of computed ones, as OpenSM's options do. */
     bool has_map;
     uint8_t map[16]; /* VL by SL, 15: dropped */
     struct fab_arb_entry high[FAB_ARB_ENTRIES], low[FAB_ARB_ENTRIES];
-    uint8_t highs, lows; /* 0 both: computed */
+    uint8_t highs, lows; /* both 0: the tables are computed */
     bool has_limit;
     uint8_t limit; /* LimitOfHighPriority */
     struct fab_class_note note[FAB_CLASS_NOTES];
-    size_t notes; /* of them all; what was passed over */
+    size_t notes; /* lines that were ignored; note[] has the first of them */
     struct fab_arena arena;
     int refs; /* private, atomic */
 };
 struct fab_classes_error {
-    uint32_t line;     /* from 1; 0: of the whole */
+    uint32_t line;     /* from 1; 0: not of one line */
     char message[200]; /* what was found, and what was expected */
 };
 
-/* Only class 0, named "default". NOMEM. refs == 1. Until it is shared it may be added to: */
+/* Makes classes with class 0 only, named "default". NOMEM. refs == 1. The functions below may
+ * change it until it is shared. */
 int fab_policy_classes_new(struct fab_classes **ret);
-/* A class; the name is copied. "default" changes class 0. EXISTS: the name is there; LIMIT: too
- * many; RANGE: a value is out of its domain. ret_error says so. NOMEM. */
+/* Adds a class, whose name is copied; "default" replaces class 0. With a text in ret_error: EXISTS:
+ * the name is used; LIMIT: too many classes; RANGE: a value is out of its domain. Without: NOMEM.
+ */
 int fab_policy_classes_add(struct fab_classes *c, const struct fab_class *class,
                            uint8_t *ret_number, struct fab_classes_error *ret_error);
-/* A rule for a class in our own words: KEY=VALUE with blanks between; from, to (@GROUP of
+/* Adds a rule for a class: KEY=VALUE separated by blanks. Keys: from, to (@GROUP of
  * partitions.conf, a GUID, or a pattern of node descriptions), partition (a name), pkey, service,
- * qos_class (numbers and ranges with commas between). FORMAT, LIMIT: ret_error. NOMEM. */
+ * qos_class (numbers and ranges separated by commas). FORMAT and LIMIT with a text in ret_error;
+ * NOMEM. */
 int fab_policy_classes_add_rule(struct fab_classes *c, uint8_t class, const char *text,
                                 struct fab_classes_error *ret_error);
-/* Adds what a qos-policy.conf says: its levels are classes, its rules come after those there are.
- * FORMAT, LIMIT: ret_error. NOMEM. */
+/* Adds the classes and rules of a qos-policy.conf: its levels become classes, its rules follow the
+ * existing ones. FORMAT and LIMIT with a text in ret_error; NOMEM. */
 int fab_policy_classes_read(struct fab_classes *c, const char *text, size_t len,
                             struct fab_classes_error *ret_error);
-/* OpenSM's qos_sl2vl, qos_vlarb_high, qos_vlarb_low: "0,1,2" and "0:64,1:192". FORMAT. */
+/* Set tables from OpenSM's options qos_sl2vl ("0,1,2"), qos_vlarb_high and qos_vlarb_low
+ * ("0:64,1:192"). FORMAT. */
 int fab_policy_classes_set_map(struct fab_classes *c, const char *text);
 int fab_policy_classes_set_arb(struct fab_classes *c, bool high, const char *text);
-/* What only the whole can show: shares of no more than 100 percent. RANGE: ret_error. */
+/* Checks all classes together. RANGE, with a text in ret_error: the shares exceed 100 percent. */
 int fab_policy_classes_check(const struct fab_classes *c, struct fab_classes_error *ret_error);
 struct fab_classes *fab_policy_classes_ref(struct fab_classes *c); /* NULL is fine */
 void fab_policy_classes_unref(struct fab_classes *c);
-/* LimitOfHighPriority of ports is the same by both. NULL is fine. */
+/* Both lead to the same LimitOfHighPriority of ports. NULL is fine. */
 bool fab_policy_classes_same_limit(const struct fab_classes *a, const struct fab_classes *b);
-/* By name; -1: none. */
+/* The number of the class with that name; -1: none. */
 int fab_policy_classes_find(const struct fab_classes *c, const char *name);
 
 static inline uint8_t fab_policy_classes_count(const struct fab_classes *c) /* NULL: 1 */

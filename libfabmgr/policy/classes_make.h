@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Building classes piece by piece. Private to the room. */
+/* Functions that build classes. Private to the room. */
 #ifndef LIBFABMGR_POLICY_CLASSES_MAKE_H
 #define LIBFABMGR_POLICY_CLASSES_MAKE_H
 
 #include "libfabmgr/policy/classes.h"
 
-/* All of these: NOMEM. LIMIT: too many. */
+/* NOMEM; LIMIT: too many groups or rules. */
 int fab_policy_classes_add_group(struct fab_classes *c, const char *name, size_t len,
                                  uint32_t *ret_number);
 int fab_policy_classes_add_member(struct fab_class_group *g, const struct fab_class_member *m);
@@ -13,10 +13,12 @@ int fab_policy_classes_append_rule(struct fab_classes *c, const struct fab_class
 int fab_policy_classes_add_range(struct fab_ranges *r, struct fab_range range);
 void fab_policy_classes_rule_fini(struct fab_class_rule *rule);
 
-/* "1-3, 0x10" added to ret, each number `offset` further on, none beyond `most`. FORMAT, NOMEM. */
+/* Adds the ranges of a text like "1-3, 0x10" to ret, with `offset` added to each number. FORMAT: it
+ * is not of that form, or a number exceeds `most`. NOMEM. */
 int fab_policy_classes_read_ranges(const char *text, size_t len, uint64_t most, uint64_t offset,
                                    struct fab_ranges *ret);
-/* Decimal, or hexadecimal after 0x; the whole of the text but blanks around it. */
+/* Reads a number, decimal or hexadecimal after 0x, which is the whole text except for blanks
+ * around. */
 bool fab_policy_classes_read_number(const char *text, size_t len, uint64_t *ret);
 
 #endif

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reading OpenSM's qos-policy.conf as it is found in the field: sections between a key word and
- * the same with "end-" before it, lines of "key: value" in them, # begins a comment.
+ * Reads OpenSM's qos-policy.conf. A section begins with a key word and ends with "end-" and the
+ * same word; it has lines "key: value"; # begins a comment.
  *
  *     port-groups        groups of ports: port-guid, port-name, pkey, partition, node-type
- *     qos-setup          passed over, as OpenSM does
+ *     qos-setup          ignored, as OpenSM does
  *     qos-levels         become classes: sl, mtu-limit, rate-limit, packet-life, pkey
  *     qos-match-rules    source, destination, service-id, qos-class, pkey -> qos-level-name
- *     qos-ulps           "ULP [, what numbers] : SL", after the rules above
+ *     qos-ulps           "ULP [, what numbers] : SL", which become rules after those above
  *
- * A level of SL 0 whose name is DEFAULT is our class "default"; with another SL it is a class for
- * whatever no rule took. Groups and levels may stand behind the rules that name them: the text is
- * read twice, for the one and for the other. The service ids of well-known programs are those of
- * OpenSM's documentation (doc/QoS_management_in_OpenSM.txt).
+ * A level named DEFAULT with SL 0 is our class "default"; with another SL it is a class for the
+ * paths that no rule matches. Rules may refer to groups and levels that follow: the text is read
+ * twice, first for groups and levels, then for rules. The service IDs of upper layer protocols are
+ * those of OpenSM's documentation (doc/QoS_management_in_OpenSM.txt).
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -41,14 +41,14 @@ struct reader {
     struct fab_classes *c;
     struct fab_classes_error *error;
     uint32_t line;
-    bool rules; /* the second time */
+    bool rules; /* the second pass */
     enum place place;
     char name[WORD_MOST + 1];
     struct fab_class class;
-    uint32_t group; /* at hand */
+    uint32_t group; /* the current one */
     struct fab_class_rule rule;
-    bool has_level; /* the rule names one */
-    int other;      /* the class of what no rule takes, or -1 */
+    bool has_level; /* the rule has a qos-level-name */
+    int other;      /* the class of paths that no rule matches, or -1 */
 };
 
 __attribute__((format(printf, 2, 3))) static int wrong(struct reader *r, const char *fmt, ...)
@@ -66,7 +66,7 @@ static int note(struct reader *r, const char *what)
     if (r->c->notes++ < FAB_CLASS_NOTES) {
         struct fab_class_note *n = &r->c->note[r->c->notes - 1];
         n->line = r->line;
-        snprintf(n->message, sizeof(n->message), "'%.60s' is not known and passed over", what);
+        snprintf(n->message, sizeof(n->message), "'%.60s' is unknown and ignored", what);
     }
     return FAB_OK;
 }
@@ -151,7 +151,7 @@ static int add_type(struct reader *r, char *word)
     return wrong(r, "node-type '%.60s', expected CA, SWITCH, ROUTER, ALL or SELF", word);
 }
 
-/* Each of the words with commas between. */
+/* Calls add for each word of a list separated by commas. */
 static int each(struct reader *r, char *value, int (*add)(struct reader *r, char *word))
 {
     int status = FAB_OK;
@@ -267,7 +267,7 @@ static int take_group(struct reader *r, const char *name, uint64_t *mask)
             *mask |= UINT64_C(1) << i;
             return FAB_OK;
         }
-    return wrong(r, "port group '%.60s' is nowhere", name);
+    return wrong(r, "port group '%.60s' is not defined", name);
 }
 
 static int take_level(struct reader *r, const char *name)
@@ -276,7 +276,7 @@ static int take_level(struct reader *r, const char *name)
     if (class < 0 && is_default_name(name))
         class = r->other > 0 ? r->other : 0;
     if (class < 0)
-        return wrong(r, "qos-level '%.60s' is nowhere", name);
+        return wrong(r, "qos-level '%.60s' is not defined", name);
     r->rule.class = (uint8_t) class;
     r->has_level = true;
     return FAB_OK;
@@ -315,7 +315,7 @@ static int end_rule(struct reader *r)
 /* ---- programs --------------------------------------------------------------------------------
  */
 
-/* The class of an SL that a ULP shall have. */
+/* The class for an SL that the file assigns to a ULP. */
 static int class_of_sl(struct reader *r, uint8_t sl, uint8_t *ret)
 {
     char name[16];
@@ -332,12 +332,12 @@ static int class_of_sl(struct reader *r, uint8_t sl, uint8_t *ret)
     return add_class(r, &(struct fab_class){.name = name, .sl = sl}, ret);
 }
 
-/* A group for the ports of a rule. */
+/* Adds a group for the port GUIDs of a rule. */
 static int guids(struct reader *r, const char *value, uint64_t *mask)
 {
     int status = fab_policy_classes_add_group(r->c, value, strlen(value), &r->group);
     if (status == FAB_E_LIMIT)
-        return wrong(r, "more than %d groups of ports", FAB_CLASS_GROUPS_MAX);
+        return wrong(r, "more than %d port groups", FAB_CLASS_GROUPS_MAX);
     if (status == FAB_OK)
         status = add_spans(r, value, FAB_CLASS_GUIDS);
     if (status == FAB_OK)
@@ -357,7 +357,8 @@ static int plain_ulp(struct reader *r, const char *ulp)
         return ranges(r, "0x0cbc", 0xffff, SERVICE_TCP, &rule->service);
     if (is(ulp, "ipoib"))
         return ranges(r, "0x7fff", 0xffff, 0, &rule->pkey);
-    return wrong(r, "'%.60s' does not say which paths", ulp);
+    return wrong(
+        r, "'%.60s' selects no paths, expected sdp, rds, iser, ipoib, or a ULP with numbers", ulp);
 }
 
 static int narrow_ulp(struct reader *r, const char *ulp, const char *what, const char *value)
@@ -375,10 +376,14 @@ static int narrow_ulp(struct reader *r, const char *ulp, const char *what, const
         return guids(r, value, &rule->from);
     if (is(what, "source-target-port-guid"))
         return guids(r, value, &rule->either);
-    return wrong(r, "'%.40s, %.40s' is not known", ulp, what);
+    return wrong(
+        r,
+        "'%.40s, %.40s' is unknown, expected port-num, service-id, pkey, target-port-guid, "
+        "source-port-guid or source-target-port-guid",
+        ulp, what);
 }
 
-/* "iser, port-num 900" of a line whose value is the SL. */
+/* A line like "iser, port-num 900 : 3", whose value is the SL. */
 static int ulp_line(struct reader *r, char *ulp, const char *value)
 {
     char *what = strchr(ulp, ','), *of = NULL;
@@ -433,7 +438,7 @@ static int end(struct reader *r)
     return was == RULE && r->rules ? end_rule(r) : FAB_OK;
 }
 
-/* True: the line is the beginning or the end of a section. */
+/* True: the line begins or ends a section, and *ret_status is the result. */
 static bool is_section(struct reader *r, const char *line, int *ret_status)
 {
     for (enum place p = GROUPS; p < PLACES; p++) {
@@ -487,7 +492,7 @@ static int take_line(struct reader *r, char *line)
     return take_pair(r, trimmed(line), trimmed(colon + 1));
 }
 
-/* Once through the text. */
+/* One pass over the text. */
 static int pass(struct reader *r, const char *text, size_t len, bool rules)
 {
     const char *end_of_text = text + len;
@@ -499,10 +504,9 @@ static int pass(struct reader *r, const char *text, size_t len, bool rules)
         const char *stop = memchr(text, '\n', (size_t)(end_of_text - text));
         size_t size = (size_t)((stop != NULL ? stop : end_of_text) - text);
         if (size >= sizeof(line) || memchr(text, '\0', size) != NULL)
-            return wrong(r,
-                         "a line of %zu bytes or with a zero byte, expected text of less than "
-                         "%zu",
-                         size, sizeof(line));
+            return wrong(
+                r, "a line of %zu bytes, or with a zero byte, expected text of less than %zu bytes",
+                size, sizeof(line));
         memcpy(line, text, size);
         line[size] = '\0';
         status = take_line(r, line);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rules of traffic classes in our own words, one line each:
+ * Rules of traffic classes in fabricd.yaml, one line each:
  *
  *     from=@compute to="stor-*" partition=jobs pkey=0x11-0x1f service=0x1000-0x1fff qos_class=7,9
  *
- * A path belongs to the class when all of it is so. Ends are a group of partitions.conf, a port
- * GUID, or a pattern of node descriptions, in quotes where it has blanks.
+ * A path belongs to the class when all conditions match. from and to are a group of
+ * partitions.conf, a port GUID, or a pattern of node descriptions, in quotes if it has blanks.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -35,7 +35,8 @@ struct value {
     size_t len;
 };
 
-/* The group that consists of one member; of the same text there is one group. */
+/* Sets the bit of the group with that one member in *mask; the same text uses the same group again.
+ */
 static int group_of(struct reader *r, const struct value *v, enum fab_class_member_kind kind,
                     uint64_t guid, uint64_t *mask)
 {
@@ -50,7 +51,8 @@ static int group_of(struct reader *r, const struct value *v, enum fab_class_memb
         }
     int status = fab_policy_classes_add_group(c, v->s, v->len, &number);
     if (status == FAB_E_LIMIT)
-        return wrong(r, "more than %d different ends in the rules", FAB_CLASS_GROUPS_MAX);
+        return wrong(r, "more than %d different values of from, to and partition in the rules",
+                     FAB_CLASS_GROUPS_MAX);
     if (status != FAB_OK)
         return status;
     struct fab_class_member m = {.kind = kind, .first = guid, .last = guid};
@@ -59,7 +61,7 @@ static int group_of(struct reader *r, const struct value *v, enum fab_class_memb
     return fab_policy_classes_add_member(&c->group[number], &m);
 }
 
-static int take_end(struct reader *r, const struct value *v, uint64_t *mask)
+static int take_endpoint(struct reader *r, const struct value *v, uint64_t *mask)
 {
     uint64_t guid;
     if (v->s[0] == '@' && v->len > 1)
@@ -74,15 +76,15 @@ static int take_end(struct reader *r, const struct value *v, uint64_t *mask)
 
 static int take_from(struct reader *r, const struct value *v)
 {
-    return take_end(r, v, &r->rule.from);
+    return take_endpoint(r, v, &r->rule.from);
 }
 
 static int take_to(struct reader *r, const struct value *v)
 {
-    return take_end(r, v, &r->rule.to);
+    return take_endpoint(r, v, &r->rule.to);
 }
 
-/* Both ends are in it; which P_Key the path has is as the ends agree. */
+/* Both endports are members; they agree on the P_Key of the path. */
 static int take_partition(struct reader *r, const struct value *v)
 {
     int status = group_of(r, v, FAB_CLASS_PARTITION, 0, &r->rule.from);
@@ -94,8 +96,7 @@ static int take_ranges(struct reader *r, const struct value *v, uint64_t most,
 {
     int status = fab_policy_classes_read_ranges(v->s, v->len, most, 0, ranges);
     return status == FAB_E_FORMAT
-               ? wrong(r, "'%.*s' is no list of numbers and ranges such as 1,4-7", (int)v->len,
-                       v->s)
+               ? wrong(r, "'%.*s', expected numbers and ranges such as 1,4-7", (int)v->len, v->s)
                : status;
 }
 
@@ -127,10 +128,9 @@ static int take_word(struct reader *r, const char *key, size_t len, const struct
     for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
         if (strlen(keys[i].name) == len && strncmp(keys[i].name, key, len) == 0)
             return v->len > 0 ? keys[i].take(r, v) : wrong(r, "%s= has no value", keys[i].name);
-    return wrong(r,
-                 "'%.*s' is not known, expected from=, to=, partition=, pkey=, service= or "
-                 "qos_class=",
-                 (int)(len < 60 ? len : 60), key);
+    return wrong(
+        r, "'%.*s' is unknown, expected from=, to=, partition=, pkey=, service= or qos_class=",
+        (int)(len < 60 ? len : 60), key);
 }
 
 static int read_words(struct reader *r, const char *at)
@@ -148,7 +148,7 @@ static int read_words(struct reader *r, const char *at)
         struct value v = {at, strcspn(at, quoted ? "\"" : " \t")};
         at += v.len;
         if (quoted && *at++ != '"')
-            return wrong(r, "a quotation mark is not closed");
+            return wrong(r, "unterminated quotation mark");
         status = take_word(r, key, len, &v);
     }
     return status;
@@ -159,7 +159,7 @@ int fab_policy_classes_add_rule(struct fab_classes *c, uint8_t class, const char
 {
     struct reader r = {.c = c, .rule = {.class = class}, .error = ret_error};
     int status = text[strspn(text, " \t")] != '\0' ? read_words(&r, text)
-                                                   : wrong(&r, "a rule that says nothing");
+                                                   : wrong(&r, "an empty rule, expected KEY=VALUE");
     if (status == FAB_OK)
         status = fab_policy_classes_append_rule(c, &r.rule);
     if (status == FAB_E_LIMIT)

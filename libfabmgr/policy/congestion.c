@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is wanted of congestion control: defaults and domains (IBA A10.4.3). The defaults of times
- * are those of today's switches and adapters: a switch takes 0.25 us, an adapter 0.6 us, light 5 ns
- * a metre of cable.
+ * Defaults and domains of the policy of congestion control (IBA A10.4.3). The default latencies are
+ * those of current hardware: 0.25 us for a switch, 0.6 us for an adapter.
  */
 #include "libfabmgr/policy/congestion.h"
 
@@ -43,24 +42,26 @@ void fab_policy_congestion_defaults(struct fab_policy_congestion *p)
         p->value[i] = FAB_CONGESTION_AUTO;
 }
 
-/* The table must not fall: a sender that is told of congestion would speed up. */
+/* Delays in the table must not decrease with the index: else congestion would make a sender faster.
+ */
 static int check_rest(const struct fab_policy_congestion *p, char *why, size_t why_len)
 {
     uint32_t last = 0;
     if (p->fan_in > FAB_CONGESTION_FAN_IN_MOST) {
-        snprintf(why, why_len, "fan_in is %u, it can be at most %u", p->fan_in,
+        snprintf(why, why_len, "fan_in is %u, expected at most %u", p->fan_in,
                  FAB_CONGESTION_FAN_IN_MOST);
         return FAB_E_RANGE;
     }
     if (p->table_count > FAB_CONGESTION_TABLE_MOST) {
-        snprintf(why, why_len, "table has %u entries, it can have at most %u", p->table_count,
+        snprintf(why, why_len, "table has %u entries, expected at most %u", p->table_count,
                  FAB_CONGESTION_TABLE_MOST);
         return FAB_E_RANGE;
     }
     for (uint32_t i = 0; i < p->table_count; i++) {
         uint32_t delay = (uint32_t)(p->table[i] & 0x3fff) << (3 - (p->table[i] >> 14));
         if (delay < last) {
-            snprintf(why, why_len, "table has a shorter delay at index %u than before", i);
+            snprintf(why, why_len, "table has a shorter delay at index %u than at the index before",
+                     i);
             return FAB_E_RANGE;
         }
         last = delay;
@@ -71,7 +72,7 @@ static int check_rest(const struct fab_policy_congestion *p, char *why, size_t w
 int fab_policy_congestion_validate(const struct fab_policy_congestion *p, char *why, size_t why_len)
 {
     if (p->profile >= FAB_CONGESTION_PROFILES) {
-        snprintf(why, why_len, "profile is %u, it can be 0 to %u", p->profile,
+        snprintf(why, why_len, "profile is %u, expected 0 to %u", p->profile,
                  FAB_CONGESTION_PROFILES - 1);
         return FAB_E_RANGE;
     }
@@ -80,7 +81,7 @@ int fab_policy_congestion_validate(const struct fab_policy_congestion *p, char *
         if (p->value[i] == FAB_CONGESTION_AUTO ||
             (p->value[i] >= d->least && p->value[i] <= d->most))
             continue;
-        snprintf(why, why_len, "%s is %d, it can be %u to %u", d->name, p->value[i], d->least,
+        snprintf(why, why_len, "%s is %d, expected %u to %u", d->name, p->value[i], d->least,
                  d->most);
         return FAB_E_RANGE;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reading GIDs: up to eight groups of up to four hex digits with colons between; once, "::" stands
- * for the groups of zeros that are missing.
+ * A GID has up to eight groups of up to four hexadecimal digits, separated by colons; "::" can
+ * replace groups of zeros once.
  */
 #include "libfabmgr/policy/gid.h"
 
@@ -13,7 +13,7 @@
 
 #define GROUPS 8
 
-/* The characters of the group, 0: there is none. */
+/* The number of characters of the group at s; 0: there is none. */
 static size_t read_group(const char *s, uint16_t *ret)
 {
     uint64_t value = 0;
@@ -47,7 +47,7 @@ int fab_policy_gid_parse(const char *text, uint8_t ret_gid[16])
     if (gap > GROUPS ? count != GROUPS : count == GROUPS)
         return FAB_E_FORMAT;
     for (unsigned i = 0; i < GROUPS; i++) {
-        unsigned tail = GROUPS - (count - gap); /* where the groups behind the gap begin */
+        unsigned tail = GROUPS - (count - gap); /* where the groups after the gap begin */
         unsigned value = gap > GROUPS || i < gap ? group[i] : i >= tail ? group[i - tail + gap] : 0;
         ret_gid[2 * i] = (uint8_t)(value >> 8);
         ret_gid[2 * i + 1] = (uint8_t)value;

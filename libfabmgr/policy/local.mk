@@ -1,4 +1,6 @@
 libfabmgr_libfabmgr_la_SOURCES += \
+	%D%/append.c \
+	%D%/append.h \
 	%D%/classes.c \
 	%D%/classes.h \
 	%D%/classes_make.h \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Partitions as a value: made piece by piece while a text is read, then shared and never changed.
+ * Partitions: built while the text is read, then shared and not changed any more.
  */
 #include "libfabmgr/policy/partitions.h"
 
@@ -8,32 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/policy/append.h"
 #include "libfabmgr/policy/partitions_make.h"
-
-/* One item more at the end of an array that grows by halves of powers of two; NULL: no memory. */
-static void *append(void *items, size_t item, size_t count, const void *value)
-{
-    char *more = items;
-    if (count == 0 || (count & (count - 1)) == 0) {
-        size_t room = count > 0 ? count * 2 : 1, size;
-        if (!fab_base_size_mul(room, item, &size) || (more = realloc(items, size)) == NULL)
-            return NULL;
-    }
-    memcpy(more + count * item, value, item);
-    return more;
-}
-
-#define APPEND(list, count, value)                                                                 \
-    ({                                                                                             \
-        void *more = append((list), sizeof(*(list)), (count), (value));                            \
-        if (more != NULL) {                                                                        \
-            (list) = more;                                                                         \
-            (count)++;                                                                             \
-        }                                                                                          \
-        more != NULL ? FAB_OK : FAB_E_NOMEM;                                                       \
-    })
 
 int fab_policy_partitions_add(struct fab_partitions *p, const struct fab_partition *partition)
 {

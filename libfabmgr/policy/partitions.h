@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which ports may talk to each other: partitions, who is in them, and the multicast groups that
- * they have from the start. Read from the text of OpenSM's partitions.conf, with two additions:
- * ports by patterns of node descriptions, and named groups of ports. A sealed, shared value.
+ * Partitions, their members, and their preconfigured multicast groups. They are read from OpenSM's
+ * partitions.conf, with two extensions: members by patterns of node descriptions, and named groups
+ * of ports. A sealed, shared value.
  *
- * Members are rules in the order of the text, for one fabric or the next: libfabmgr/partition
- * applies them.
+ * Members are kept as rules, in the order of the text; libfabmgr/partition applies them to a
+ * fabric.
  */
 #ifndef LIBFABMGR_POLICY_PARTITIONS_H
 #define LIBFABMGR_POLICY_PARTITIONS_H
@@ -17,26 +17,26 @@
 #include "libfabmgr/base/arena.h"
 
 #define FAB_PARTITIONS_TEXT_MAX (UINT32_C(1) << 20) /* bytes */
-#define FAB_PARTITION_MGROUPS_MAX 16384             /* as there are multicast LIDs */
-#define FAB_PKEY_DEFAULT 0x7fff                     /* the partition that everybody knows */
-#define FAB_PKEY_FULL 0x8000                        /* of a P_Key: full membership, IBA 10.9.1 */
+#define FAB_PARTITION_MGROUPS_MAX 16384             /* there are so many multicast LIDs */
+#define FAB_PKEY_DEFAULT 0x7fff                     /* the default partition */
+#define FAB_PKEY_FULL 0x8000                        /* the bit for full membership, IBA 10.9.1 */
 #define FAB_PARTITION_NOTES 32
 
 enum fab_membership { FAB_MEMBER_LIMITED = 1, FAB_MEMBER_FULL = 2, FAB_MEMBER_BOTH = 3 };
 
 enum fab_port_select {
-    FAB_SELECT_ALL,      /* every end port: of adapters and routers, and port 0 of switches */
+    FAB_SELECT_ALL,      /* every port of adapters and routers, and port 0 of switches */
     FAB_SELECT_ADAPTERS, /* ALL_CAS */
     FAB_SELECT_SWITCHES,
     FAB_SELECT_ROUTERS,
     FAB_SELECT_SELF, /* the manager's own port */
-    FAB_SELECT_GUID, /* of the port */
-    FAB_SELECT_NAME, /* the node description, or its first word, by a pattern of * and ? */
+    FAB_SELECT_GUID, /* by port GUID */
+    FAB_SELECT_NAME, /* by a pattern for the node description, or for its first word */
     FAB_SELECT_GROUP,
 };
 struct fab_port_selector {
     enum fab_port_select kind;
-    uint32_t group; /* GROUP: number of it */
+    uint32_t group; /* GROUP: its number */
     uint64_t guid;  /* GUID */
     const char *name;
 };
@@ -46,20 +46,20 @@ struct fab_port_group {
     size_t count;
 };
 struct fab_partition {
-    const char *name; /* "" if it has none */
+    const char *name; /* "" if it has no name */
     uint16_t pkey;    /* 1..0x7fff */
     bool ipoib;
-    uint8_t rate, mtu, sl; /* as in PortInfo; for IP over InfiniBand, and sl for paths */
-    uint32_t line;         /* of its first definition, 0: it is there without one */
+    uint8_t rate, mtu, sl; /* codes as in PathRecord, for IP over InfiniBand; sl also for paths */
+    uint32_t line;         /* of its first definition; 0: it has none in the text */
 };
-/* Says who is a member of what. */
+/* Makes ports members of a partition. */
 struct fab_partition_rule {
-    uint32_t partition; /* number of it */
+    uint32_t partition; /* its number */
     enum fab_membership membership;
-    bool index0; /* this P_Key at index 0 instead of the default one */
+    bool index0; /* put this P_Key at index 0, instead of that of the default partition */
     struct fab_port_selector who;
 };
-/* A multicast group that is there without anyone who joined. */
+/* A multicast group that exists even if no port has joined it. */
 struct fab_partition_mgroup {
     uint32_t partition;
     uint8_t mgid[16];
@@ -71,32 +71,33 @@ struct fab_partitions_note {
     char message[160];
 };
 struct fab_partitions {
-    struct fab_partition *partition; /* in the order of the text; the first is the default one */
+    struct fab_partition
+        *partition; /* in the order of the text; the first is the default partition */
     struct fab_partition_rule *rule;
     struct fab_partition_mgroup *mgroup;
     struct fab_port_group *group;
     size_t partitions, rules, mgroups, groups;
-    struct fab_partitions_note note[FAB_PARTITION_NOTES]; /* what was passed over */
-    size_t notes;                                         /* of them all; the first ones are kept */
+    struct fab_partitions_note note[FAB_PARTITION_NOTES]; /* what was ignored: the first notes */
+    size_t notes;                                         /* how many notes there were in all */
     struct fab_arena arena;                               /* of the names */
-    uint16_t by_pkey[FAB_PKEY_FULL];                      /* number + 1 */
+    uint16_t by_pkey[FAB_PKEY_FULL];                      /* number of the partition + 1; 0: none */
     int refs;                                             /* private, atomic */
 };
 struct fab_partitions_error {
     uint32_t line, column; /* from 1 */
     char message[200];     /* what was found, and what was expected */
 };
-/* FORMAT: ret_error says where and why. LIMIT: longer than FAB_PARTITIONS_TEXT_MAX, or too many
- * partitions (ret_error too). NOMEM. refs == 1. Rules for the default partition stand first: all
- * ports limited, the manager full. */
+/* FORMAT: ret_error has the place and the reason. LIMIT, with ret_error: the text is longer than
+ * FAB_PARTITIONS_TEXT_MAX, or has too many partitions. NOMEM. refs == 1. The first rules are those
+ * of the default partition: all ports are limited members, the manager is a full member. */
 int fab_policy_partitions_read(const char *text, size_t len, struct fab_partitions **ret,
                                struct fab_partitions_error *ret_error);
-/* What stands where nothing is configured: all ports full members of the default partition, which
+/* The default without a configuration: all ports are full members of the default partition, which
  * has IP over InfiniBand. NOMEM. */
 int fab_policy_partitions_unrestricted(struct fab_partitions **ret);
 struct fab_partitions *fab_policy_partitions_ref(struct fab_partitions *p); /* NULL is fine */
 void fab_policy_partitions_unref(struct fab_partitions *p);
-/* By P_Key (the membership bit does not count); NULL: none. */
+/* The partition of a P_Key, whose membership bit is ignored; NULL: none. */
 const struct fab_partition *fab_policy_partitions_find(const struct fab_partitions *p,
                                                        uint16_t pkey);
 

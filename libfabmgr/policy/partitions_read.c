@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reading OpenSM's partitions.conf as it is found in the field:
+ * Reads OpenSM's partitions.conf:
  *
  *     Default=0x7fff, ipoib : ALL=limited, SELF=full ;
  *     jobs=0x11, ipoib, rate=7, mtu=5, defmember=full : 0x0002c90300000011, "node-0*", @storage;
  *     @storage : "stor-*", 0x0002c90300000021 ;
  *
- * Names, P_Keys, flags and members mean what they mean there (doc/partition-config.txt of OpenSM,
- * and its behaviour where that is silent):
- *   - # begins a comment; a semicolon, or the end of the text, ends a definition; its part before
- *     the colon stands on one line, members follow with commas or ends of lines between;
- *   - a P_Key that is not told is that of the partition of the same name, else the lowest that is
- *     free; definitions of one P_Key add to each other, and the first gives the name;
- *   - key words may be cut short, "limi" for limited; a membership that is none is limited;
- *   - flags that are not known, and multicast groups that cannot be, are passed over with a note.
- *     What OpenSM refuses is an error here, too.
- * Ours are members in quotation marks, which are patterns of node descriptions, and definitions
- * whose name begins with @: groups of ports, that other definitions take as members.
+ * Names, P_Keys, flags and members have the same meaning as in OpenSM (its
+ * doc/partition-config.txt, and its behaviour where that document says nothing):
+ *   - # begins a comment; a semicolon, or the end of the text, ends a definition; the part before
+ * the colon is on one line, and members after it are separated by commas or line ends;
+ *   - without a P_Key, a definition has that of the partition with the same name, else the lowest
+ * free one; several definitions with the same P_Key are combined, and the first gives the name;
+ *   - key words may be abbreviated, "limi" for limited; an unknown membership means limited;
+ *   - unknown flags and invalid multicast groups are ignored with a note. What OpenSM rejects is an
+ * error here, too. Our extensions are members in quotation marks, which are patterns of node
+ * descriptions, and definitions whose name begins with @: groups of ports that later definitions
+ * can use as members.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -29,7 +29,7 @@
 #include "libfabmgr/policy/partitions_make.h"
 
 #define WORD_MAX 255
-#define PKEY_LAST 0x7ffe /* that is given out */
+#define PKEY_LAST 0x7ffe /* the last one that is assigned automatically */
 
 struct word {
     char s[WORD_MAX + 1];
@@ -51,7 +51,7 @@ struct definition {
 struct reader {
     const char *at, *end, *line_start;
     uint32_t line;
-    uint16_t last_pkey; /* that was given out */
+    uint16_t last_pkey; /* the last one that was assigned automatically */
     struct fab_partitions *p;
     struct fab_partitions_error *error;
 };
@@ -97,7 +97,7 @@ static char peek(const struct reader *r)
     return r->at < r->end ? *r->at : '\0';
 }
 
-/* To the next character that counts; ends of lines are such. */
+/* Skips blanks and a comment up to the next significant character; line ends are significant. */
 static void skip_blanks(struct reader *r)
 {
     while (r->at < r->end && is_blank(*r->at))
@@ -132,7 +132,7 @@ static bool take(struct reader *r, char c)
 static int keep(struct reader *r, struct word *w, const char *s, size_t len)
 {
     if (len > WORD_MAX)
-        return wrong(r, w, "a word of %zu bytes, expected at most %d", len, WORD_MAX);
+        return wrong(r, w, "a word of %zu bytes, expected at most %d bytes", len, WORD_MAX);
     if (memchr(s, '\0', len) != NULL)
         return wrong(r, w, "a zero byte, expected text");
     memcpy(w->s, s, len);
@@ -146,13 +146,13 @@ static int read_quoted(struct reader *r, struct word *w)
     while (r->at < r->end && *r->at != '"' && *r->at != '\n')
         r->at++;
     if (peek(r) != '"')
-        return wrong(r, w, "a quotation mark that nothing closes on this line");
+        return wrong(r, w, "unterminated quotation mark on this line");
     w->quoted = true;
     return keep(r, w, start, (size_t)(r->at++ - start));
 }
 
-/* What is there up to one of the characters in `until` (or the end of the line, or a comment),
- * without blanks around; may be empty. */
+/* Reads up to one of the characters in `until`, the end of the line, or a comment, without blanks
+ * around; the word may be empty. */
 static int read_word(struct reader *r, const char *until, struct word *w)
 {
     skip_blanks(r);
@@ -171,7 +171,7 @@ static int read_word(struct reader *r, const char *until, struct word *w)
     return keep(r, w, start, (size_t)(end - start));
 }
 
-/* NAME or NAME=VALUE; *ret_valued says which. No value is an empty one, at the name's place. */
+/* Reads NAME (*ret_valued is false, value is empty and has the name's place) or NAME=VALUE. */
 static int read_pair(struct reader *r, const char *until, struct word *name, struct word *value,
                      bool *ret_valued)
 {
@@ -188,7 +188,7 @@ static int read_pair(struct reader *r, const char *until, struct word *name, str
     return read_word(r, until, value);
 }
 
-/* A number as C writes it: 12, 0x1f, 017; nothing else may follow. */
+/* Reads a number as in C: 12, 0x1f, 017; nothing else may follow. */
 static bool number(const char *s, uint64_t most, uint64_t *ret)
 {
     unsigned base = s[0] != '0' ? 10 : s[1] == 'x' || s[1] == 'X' ? 16 : 8;
@@ -196,7 +196,7 @@ static bool number(const char *s, uint64_t most, uint64_t *ret)
     return fab_base_digits_parse(s, strlen(s), base, most, ret);
 }
 
-/* Key words may be cut short. */
+/* Whether s is the key word or an abbreviation of it. */
 static bool is_short_for(const char *s, const char *word)
 {
     return s[0] != '\0' && strncmp(s, word, strlen(s)) == 0;
@@ -239,7 +239,7 @@ static void set_group_flag(struct flags *f, size_t which, uint32_t value)
     }
 }
 
-/* False: it is none of these. */
+/* False: the name is no flag of multicast groups. */
 static bool take_group_flag(struct reader *r, struct flags *f, const struct word *name,
                             const struct word *value)
 {
@@ -253,12 +253,12 @@ static bool take_group_flag(struct reader *r, struct flags *f, const struct word
     if (number(value->s, group_flags[i].most, &n) && n >= group_flags[i].least)
         set_group_flag(f, i, (uint32_t)n);
     else
-        note(r, name, "%s is \"%.40s\", it can be %u to %u; passed over", group_flags[i].name,
-             value->s, group_flags[i].least, group_flags[i].most);
+        note(r, name, "%s is \"%.40s\", expected %u to %u; ignored", group_flags[i].name, value->s,
+             group_flags[i].least, group_flags[i].most);
     return true;
 }
 
-/* A membership that is none is limited. */
+/* An unknown membership means limited. */
 static enum fab_membership membership(struct reader *r, const struct word *value)
 {
     if (is_short_for(value->s, "full"))
@@ -267,8 +267,7 @@ static enum fab_membership membership(struct reader *r, const struct word *value
         return FAB_MEMBER_BOTH;
     if (!is_short_for(value->s, "limited"))
         note(r, value,
-             "the membership is \"%.40s\", it can be full, limited or both; taken for "
-             "limited",
+             "the membership is \"%.40s\", expected full, limited or both; limited is assumed",
              value->s);
     return FAB_MEMBER_LIMITED;
 }
@@ -285,13 +284,13 @@ static void take_flag(struct reader *r, struct definition *d, const struct word 
     else if (strcmp(name->s, "indx0") == 0)
         d->index0 = true;
     else
-        note(r, name, "the flag \"%.40s\" is not known; passed over", name->s);
+        note(r, name, "the flag \"%.40s\" is unknown; ignored", name->s);
 }
 
 /* ---- the part before the colon ---------------------------------------------------------------
  */
 
-/* By its name, or the lowest P_Key that is free; 0: none is. */
+/* The P_Key of the partition with that name, else the lowest free one; 0: none is free. */
 static uint16_t find_pkey(struct reader *r, const char *name)
 {
     for (size_t i = 0; name[0] != '\0' && i < r->p->partitions; i++)
@@ -317,13 +316,13 @@ static int told_pkey(struct reader *r, struct definition *d, uint64_t *ret)
     return FAB_OK;
 }
 
-/* The partition that the definition is of, or adds to. */
+/* Finds the partition that the definition belongs to, or adds it. */
 static int open_partition(struct reader *r, struct definition *d)
 {
     uint64_t pkey;
     int status = told_pkey(r, d, &pkey);
     if (status == FAB_OK && pkey == 0 && (pkey = find_pkey(r, d->name.s)) == 0) {
-        wrong(r, &d->name, "no P_Key is left for this partition");
+        wrong(r, &d->name, "no P_Key is free for this partition");
         return FAB_E_LIMIT;
     }
     if (status != FAB_OK)
@@ -339,7 +338,7 @@ static int open_partition(struct reader *r, struct definition *d)
     return one.name != NULL ? fab_policy_partitions_add(r->p, &one) : FAB_E_NOMEM;
 }
 
-/* One for each scope. */
+/* Adds a multicast group for each scope; without an MGID, the broadcast group. */
 static int add_groups(struct reader *r, const struct definition *d, const struct flags *f,
                       const uint8_t *mgid)
 {
@@ -406,9 +405,9 @@ static int begin_group(struct reader *r, struct definition *d)
 {
     const char *name = d->name.s + 1;
     if (name[0] == '\0')
-        return wrong(r, &d->name, "a group of ports without a name, expected @NAME");
+        return wrong(r, &d->name, "a port group without a name, expected @NAME");
     if (find_group(r, name, &d->number) == FAB_OK)
-        return wrong(r, &d->name, "the group of ports \"%.40s\" is there already", name);
+        return wrong(r, &d->name, "the port group \"%.40s\" is defined twice", name);
     struct fab_port_group g = {.name = fab_base_arena_text(&r->p->arena, name, strlen(name))};
     d->number = (uint32_t)r->p->groups;
     return g.name != NULL ? fab_policy_partitions_add_group(r->p, &g) : FAB_E_NOMEM;
@@ -472,9 +471,10 @@ static int select_ports(struct reader *r, const struct definition *d, const stru
     if (w->s[0] == '@') {
         ret->kind = FAB_SELECT_GROUP;
         if (d->is_group)
-            return wrong(r, w, "a group of ports in another one");
+            return wrong(r, w, "a port group within a port group, expected ports");
         if (find_group(r, w->s + 1, &ret->group) != FAB_OK)
-            return wrong(r, w, "there is no group of ports \"%.40s\" further up", w->s + 1);
+            return wrong(r, w, "the port group \"%.40s\" is not defined before this line",
+                         w->s + 1);
         return FAB_OK;
     }
     if (select_key_word(w->s, ret) == FAB_OK)
@@ -513,8 +513,8 @@ static bool is_ip(const uint8_t *mgid)
     return (mgid[2] == 0x40 || mgid[2] == 0x60) && mgid[3] == 0x1b;
 }
 
-/* Groups of IP have the P_Key in them, and the rate and MTU of the broadcast group (RFC 4391, 5).
- * Fills the P_Key in; false: it cannot be. */
+/* MGIDs of IP contain the P_Key, and these groups have the rate and MTU of the broadcast group (RFC
+ * 4391, 5). Sets the P_Key; false: the group is not valid. */
 static bool fit_ip(struct reader *r, const struct definition *d, const struct word *w,
                    struct flags *f, uint8_t *mgid)
 {
@@ -522,9 +522,9 @@ static bool fit_ip(struct reader *r, const struct definition *d, const struct wo
     uint16_t told = (uint16_t)(mgid[4] << 8 | mgid[5]);
     bool all = told == UINT16_MAX && memcmp(mgid + 6, "\0\0\0\0\0\0\xff\xff\xff\xff", 10) == 0;
     if (told != 0 && told != pkey && !all)
-        note(r, w, "the group has P_Key 0x%04x, its partition 0x%04x; passed over", told, pkey);
+        note(r, w, "the group has P_Key 0x%04x, its partition 0x%04x; ignored", told, pkey);
     else if (f->rate != d->flags.rate || f->mtu != d->flags.mtu)
-        note(r, w, "rate or mtu are not those of the partition, %u and %u; passed over",
+        note(r, w, "rate or mtu differ from those of the partition, %u and %u; ignored",
              d->flags.rate, d->flags.mtu);
     else {
         mgid[4] = (uint8_t)(pkey >> 8);
@@ -536,7 +536,7 @@ static bool fit_ip(struct reader *r, const struct definition *d, const struct wo
     return false;
 }
 
-/* The rest of the line: mgid=GID, which was read, and flags. */
+/* The rest of a line that begins with mgid=GID: flags of the multicast group. */
 static int read_mgroup(struct reader *r, const struct definition *d, const struct word *gid)
 {
     struct flags f = d->flags;
@@ -547,14 +547,14 @@ static int read_mgroup(struct reader *r, const struct definition *d, const struc
     while (status == FAB_OK && take(r, ',')) {
         status = read_pair(r, ",;", &name, &value, &valued);
         if (status == FAB_OK && name.s[0] != '\0' && !take_group_flag(r, &f, &name, &value))
-            note(r, &name, "the flag \"%.40s\" is not known; passed over", name.s);
+            note(r, &name, "the flag \"%.40s\" is unknown; ignored", name.s);
     }
     if (status != FAB_OK)
         return status;
     if (d->is_group)
-        return wrong(r, gid, "a multicast group in a group of ports");
+        return wrong(r, gid, "a multicast group within a port group, expected ports");
     if (fab_policy_gid_parse(gid->s, mgid) != FAB_OK || mgid[0] != 0xff) {
-        note(r, gid, "\"%.60s\" is no multicast GID; passed over", gid->s);
+        note(r, gid, "\"%.60s\" is no multicast GID; ignored", gid->s);
         return FAB_OK;
     }
     if (is_ip(mgid) && !fit_ip(r, d, gid, &f, mgid))
@@ -562,7 +562,7 @@ static int read_mgroup(struct reader *r, const struct definition *d, const struc
     return add_groups(r, d, &f, mgid);
 }
 
-/* One member, or a multicast group, and the comma behind it. */
+/* Reads one member, or a multicast group, and the comma after it. */
 static int read_property(struct reader *r, const struct definition *d)
 {
     struct word name, value;

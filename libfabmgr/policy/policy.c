@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The policy: defaults, the domain of every field, copies.
+ * The defaults of the policy, the domain of every field, and copies.
  *
- * The domains are the widths of the fields they end up in (PortInfo, IBA 14.2.5.6; SwitchInfo,
- * 14.2.5.4; SMInfo, 14.2.5.13) and live in one table. The defaults of timers and thresholds are
- * those that operators know from OpenSM, so that a fabric behaves the same when they change over;
- * so is sm_key 1, without which an OpenSM would not hand over to us.
+ * One table has the domains, which follow from the widths of the fields in PortInfo (IBA 14.2.5.6),
+ * SwitchInfo (14.2.5.4) and SMInfo (14.2.5.13). The defaults of timers and thresholds are those of
+ * OpenSM, so that a fabric behaves the same after a change from OpenSM. So is sm_key 1: an OpenSM
+ * does not hand over to a manager with another SM_Key.
  */
 #include "libfabmgr/policy/policy.h"
 
@@ -49,8 +49,9 @@ static const struct domain {
     uint8_t min, max;
     const char *meaning;
 } domains[] = {
-    {"sm_priority", offsetof(struct fab_policy, sm_priority), 0, 15, "the greatest is master"},
-    {"lmc", offsetof(struct fab_policy, lmc), 0, 7, "2^lmc LIDs a port"},
+    {"sm_priority", offsetof(struct fab_policy, sm_priority), 0, 15,
+     "the highest priority becomes master"},
+    {"lmc", offsetof(struct fab_policy, lmc), 0, 7, "2^lmc LIDs for each port"},
     {"max_op_vls", offsetof(struct fab_policy, max_op_vls), 1, 5,
      "1 VL0, 2 VL0-1, 3 VL0-3, 4 VL0-7, 5 VL0-14"},
     {"max_mtu", offsetof(struct fab_policy, max_mtu), 1, 5, "1 256, 2 512, 3 1024, 4 2048, 5 4096"},
@@ -76,7 +77,7 @@ static int check_domains(const struct fab_policy *p, char *why, size_t why_len)
         uint8_t value = ((const uint8_t *)p)[d->offset];
         if (value >= d->min && value <= d->max)
             continue;
-        snprintf(why, why_len, "%s is %u, it can be %u to %u (%s)", d->name, value, d->min, d->max,
+        snprintf(why, why_len, "%s is %u, expected %u to %u (%s)", d->name, value, d->min, d->max,
                  d->meaning);
         return FAB_E_RANGE;
     }
@@ -93,7 +94,7 @@ bool fab_policy_same_port_settings(const struct fab_policy *a, const struct fab_
 
 #define ENGINE_NAME 31
 
-/* Names with commas between. */
+/* Whether the text is a list of engine names separated by commas. */
 static bool is_chain(const char *text, size_t len)
 {
     const char *at = text, *end = text + len;
@@ -111,15 +112,15 @@ static bool is_chain(const char *text, size_t len)
     }
 }
 
-/* Which engines there are is the router's business; here they are only names. */
+/* Checks only the form of the names; libfabmgr/route knows which engines exist. */
 static int check_engine(const struct fab_policy *p, char *why, size_t why_len)
 {
     size_t len = strnlen(p->engine, sizeof p->engine);
     if (len > 0 && len < sizeof p->engine && is_chain(p->engine, len))
         return FAB_OK;
     snprintf(why, why_len,
-             "engine is \"%.*s\", it can be \"auto\" or the name of an engine: 1 to %d of a-z, "
-             "0-9, -, + and _; or several with commas between",
+             "engine is \"%.*s\", expected \"auto\" or names of engines separated by commas, each "
+             "of 1 to %d characters of a-z, 0-9, -, + and _",
              (int)len, p->engine, ENGINE_NAME);
     return FAB_E_RANGE;
 }
@@ -133,12 +134,12 @@ static int compare_guids(const void *x, const void *y)
 static int check_sorted_roots(const uint64_t *roots, size_t count, char *why, size_t why_len)
 {
     if (roots[0] == 0) {
-        snprintf(why, why_len, "roots holds the GUID 0, it can hold GUIDs of switches");
+        snprintf(why, why_len, "roots contains the GUID 0, expected GUIDs of switches");
         return FAB_E_RANGE;
     }
     for (size_t i = 1; i < count; i++)
         if (roots[i] == roots[i - 1]) {
-            snprintf(why, why_len, "roots holds 0x%016" PRIx64 " twice, it can hold a GUID once",
+            snprintf(why, why_len, "roots contains 0x%016" PRIx64 " twice, expected each GUID once",
                      roots[i]);
             return FAB_E_RANGE;
         }
@@ -164,12 +165,12 @@ static int check_rest(const struct fab_policy *p, char *why, size_t why_len)
 {
     if (p->subnet_prefix == 0 || p->subnet_prefix >> 56 == 0xff) {
         snprintf(why, why_len,
-                 "subnet_prefix is 0x%016" PRIx64 ", it can be any but 0 and 0xff... (multicast)",
+                 "subnet_prefix is 0x%016" PRIx64 ", expected any but 0 and 0xff... (multicast)",
                  p->subnet_prefix);
         return FAB_E_RANGE;
     }
     if (p->max_hops == 0 || p->max_hops > 1024) {
-        snprintf(why, why_len, "max_hops is %u, it can be 1 to 1024 (switches on a path)",
+        snprintf(why, why_len, "max_hops is %u, expected 1 to 1024 (switches on a path)",
                  p->max_hops);
         return FAB_E_RANGE;
     }

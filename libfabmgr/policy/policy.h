@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The policy: what is wanted. Plain values with defaults; sealed once validated.
+ * The policy: how the operator wants the fabric to be managed. Plain values with defaults; a policy
+ * does not change after its validation.
  */
 #ifndef LIBFABMGR_POLICY_POLICY_H
 #define LIBFABMGR_POLICY_POLICY_H
@@ -26,28 +27,28 @@ struct fab_policy {
     uint8_t packet_life_time; /* SwitchInfo LifeTimeValue */
     uint8_t hoq_life, leaf_hoq_life;
     uint8_t vl_stall_count, leaf_vl_stall_count;
-    uint8_t subnet_timeout;             /* 4.096 us * 2^n */
-    uint8_t phy_errors, overrun_errors; /* thresholds */
-    char engine[128]; /* routing engines to try in order, as "fattree, updn"; or "auto" */
-    uint64_t *roots;  /* node GUIDs of root switches; none: found from the topology */
+    uint8_t subnet_timeout;             /* SubnetTimeOut n means 4.096 us * 2^n */
+    uint8_t phy_errors, overrun_errors; /* error thresholds of PortInfo */
+    char engine[128]; /* routing engines in order of preference, as "fattree, updn"; or "auto" */
+    uint64_t *roots;  /* node GUIDs of root switches; none: derived from the topology */
     size_t root_count;
     struct fab_tables *tables;         /* for the engine "file": shared, or NULL */
-    struct fab_partitions *partitions; /* shared; NULL: P_Keys are left as they are */
+    struct fab_partitions *partitions; /* shared; NULL: P_Keys are not managed */
     struct fab_routers *routers;       /* shared; NULL: there are no other subnets */
-    bool both_pkeys;                   /* members can be full and limited at once */
-    uint8_t enforce;   /* where switches check P_Keys: 1 inbound, 2 outbound, 3 both, 0 not */
-    uint16_t max_hops; /* proof: longest accepted path in switches, default 64 */
+    bool both_pkeys;                   /* a port can be full and limited member of a partition */
+    uint8_t enforce;   /* switches enforce P_Keys: 1 inbound, 2 outbound, 3 both, 0 not at all */
+    uint16_t max_hops; /* verification: the longest accepted path, in switches; default 64 */
     struct fab_policy_congestion congestion;
     struct fab_classes *classes; /* shared; NULL: all traffic is one class */
-    uint8_t lane_sets;           /* an engine may take so much less lanes: 0 is as 1 */
+    uint8_t lane_sets;           /* an engine may use the VLs divided by this number; 0 means 1 */
 };
 
 void fab_policy_defaults(struct fab_policy *p);
-/* FAB_E_RANGE and a sentence naming the field and its domain in why[]. */
+/* RANGE: a value is out of its domain; why[] has a sentence with the field's name. NOMEM. */
 int fab_policy_validate(const struct fab_policy *p, char *why, size_t why_len);
-/* The same timers, thresholds and limits for ports. */
+/* Both policies lead to the same timers, thresholds and limits in PortInfo. */
 bool fab_policy_same_port_settings(const struct fab_policy *a, const struct fab_policy *b);
-int fab_policy_copy(const struct fab_policy *p, struct fab_policy *ret_copy);
+int fab_policy_copy(const struct fab_policy *p, struct fab_policy *ret_copy); /* NOMEM */
 void fab_policy_fini(struct fab_policy *p);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Routes to other subnets, read from text. See routers.h. */
+/* Reads prefix-routes.conf; routers.h has its format. */
 #include "libfabmgr/policy/routers.h"
 
 #include <stdio.h>
@@ -20,7 +20,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\0';
 }
 
-/* The next word of a line, and moves past it; of no length at the end or a comment. */
+/* Reads the next word of a line; its length is 0 at the end of the line or a comment. */
 static struct word next_word(const char **at, const char *end)
 {
     while (*at < end && is_blank(**at))
@@ -34,7 +34,7 @@ static struct word next_word(const char **at, const char *end)
     return w;
 }
 
-/* 1 to 16 hexadecimal digits, 0x before them or not; or *, which is 0. */
+/* Reads 1 to 16 hexadecimal digits, with or without 0x; or an asterisk, which is 0. */
 static bool read_number(struct word w, uint64_t *ret)
 {
     *ret = 0;
@@ -45,7 +45,7 @@ static bool read_number(struct word w, uint64_t *ret)
     return w.len <= 16 && fab_base_digits_parse(w.at, w.len, 16, UINT64_MAX, ret);
 }
 
-/* A line; *any: it has a route. */
+/* Reads a line; *any: it has a route. Returns an error text, or NULL. */
 static const char *read_line(const char *at, const char *end, struct fab_prefix_route *route,
                              bool *any)
 {
@@ -54,10 +54,10 @@ static const char *read_line(const char *at, const char *end, struct fab_prefix_
     if (!*any)
         return NULL;
     if (!read_number(prefix, &route->prefix))
-        return "expected the prefix of a subnet, hexadecimal, or *";
+        return "expected a subnet prefix in hexadecimal digits, or *";
     if (guid.len == 0 || !read_number(guid, &route->port_guid))
-        return "expected the GUID of a router's port, hexadecimal, or *";
-    return next_word(&at, end).len > 0 ? "expected nothing behind prefix and GUID" : NULL;
+        return "expected the GUID of a router port in hexadecimal digits, or *";
+    return next_word(&at, end).len > 0 ? "expected nothing after prefix and GUID" : NULL;
 }
 
 static int add(struct fab_routers *r, size_t *room, const struct fab_prefix_route *route)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which router leads to which other subnet: OpenSM's prefix-routes.conf as it is. A line has the
- * prefix of a subnet and the GUID of a router's port, both hexadecimal; * is any of them. The first
- * line that fits counts; # begins a comment.
+ * The routers to other subnets, from OpenSM's prefix-routes.conf. A line has the prefix of a subnet
+ * and the GUID of a router's port, both hexadecimal; an asterisk means any. The first line that
+ * matches applies; # begins a comment.
  */
 #ifndef LIBFABMGR_POLICY_ROUTERS_H
 #define LIBFABMGR_POLICY_ROUTERS_H
@@ -25,12 +25,12 @@ struct fab_routers_error {
     unsigned line; /* from 1 */
     char message[80];
 };
-/* FORMAT: *ret_error says where and why. NOMEM; LIMIT: too long. */
+/* FORMAT: *ret_error has the line and the reason. LIMIT: the text is too long. NOMEM. */
 int fab_policy_routers_read(const char *text, size_t len, struct fab_routers **ret,
                             struct fab_routers_error *ret_error);
 struct fab_routers *fab_policy_routers_ref(struct fab_routers *r); /* NULL is fine */
 void fab_policy_routers_unref(struct fab_routers *r);
-/* The rule for a prefix; NULL: there is none, or r is NULL. */
+/* The route for a prefix; NULL: there is none, or r is NULL. */
 const struct fab_prefix_route *fab_policy_routers_find(const struct fab_routers *r,
                                                        uint64_t prefix);
 

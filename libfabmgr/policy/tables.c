@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reading dumped forwarding tables, line by line:
+ * Reads dumped forwarding tables, line by line:
  *
  *     Unicast lids [0x0-0x2e] of switch Lid 2 guid 0x0002c90300000001 ('leaf-001'):
  *     0x0001 005 : (Channel Adapter portguid 0x0002c90300000010: 'host-0001')
  *
- * A paragraph a switch, a line a LID: the LID, the port, and what is there, of which only the port
- * GUID counts. Headings, the count at a paragraph's end and lines that begin with # are passed
- * over; anything else is an error, as are a switch or a LID that comes twice, and a LID that
- * belongs to one port here and to another there. Memory is in proportion to the text.
+ * Each switch has a paragraph, and each LID a line: the LID, the output port, and the destination,
+ * of which only the port GUID is read. Headings, the count at the end of a paragraph and lines that
+ * begin with # are ignored. Anything else is an error; so are a switch or a LID that occurs twice,
+ * and a LID with different owners. Memory is proportional to the text.
  */
 #include "libfabmgr/policy/tables.h"
 
@@ -23,7 +23,7 @@
 #include "libfabmgr/base/status.h"
 
 struct reader {
-    const char *at, *end; /* what is left of the line */
+    const char *at, *end; /* the rest of the line */
     const char *line_start;
     uint32_t line;
     struct fab_tables *t;
@@ -59,7 +59,7 @@ static bool skip(struct reader *r, const char *word)
     return true;
 }
 
-/* To behind the next `word` of the line; false: there is none, and nothing moves. */
+/* Moves after the next `word` of the line; false: there is none, and the cursor stays. */
 static bool seek(struct reader *r, const char *word)
 {
     const char *found = memmem(r->at, (size_t)(r->end - r->at), word, strlen(word));
@@ -69,7 +69,7 @@ static bool seek(struct reader *r, const char *word)
     return true;
 }
 
-/* Digits of a number that is no greater than `most`; false, and nothing moves: it is not. */
+/* Reads a number of at most `most`; false: there is none, and the cursor stays. */
 static bool number(struct reader *r, unsigned base, uint64_t most, uint64_t *ret)
 {
     const char *stop = fab_base_digits_read(r->at, r->end, base, most, ret);
@@ -97,7 +97,7 @@ static int read_switch(struct reader *r)
     return FAB_OK;
 }
 
-/* Room for what is known of the LID. */
+/* Grows guid[] for the LID. */
 static int reach_lid(struct reader *r, uint32_t lid)
 {
     struct fab_tables *t = r->t;
@@ -121,9 +121,10 @@ static int read_owner(struct reader *r, uint32_t lid)
     if (!number(r, 16, UINT64_MAX, &guid))
         return wrong(r, "expected the GUID of a port in hexadecimal digits");
     if (guid != 0 && r->t->guid[lid] != 0 && r->t->guid[lid] != guid)
-        return wrong(
-            r, "LID %u belongs to port 0x%016" PRIx64 " here, and further up to port 0x%016" PRIx64,
-            lid, guid, r->t->guid[lid]);
+        return wrong(r,
+                     "LID %u belongs to port 0x%016" PRIx64 " here, and to port 0x%016" PRIx64
+                     " in an earlier line",
+                     lid, guid, r->t->guid[lid]);
     if (guid != 0)
         r->t->guid[lid] = guid;
     return FAB_OK;
@@ -136,12 +137,12 @@ static int read_entry(struct reader *r)
     if (t->switches == 0)
         return wrong(r, "an entry before the first switch, expected: Unicast lids ... guid 0x...");
     if (!number(r, 16, FAB_TABLES_LID_MAX, &lid))
-        return wrong(r, "expected a LID of 0x0000 to 0x%x", FAB_TABLES_LID_MAX);
+        return wrong(r, "expected a LID from 0x0000 to 0x%x", FAB_TABLES_LID_MAX);
     skip_blanks(r);
     if (!number(r, 10, 255, &port))
-        return wrong(r, "expected a port of 0 to 255 behind the LID");
+        return wrong(r, "expected a port from 0 to 255 after the LID");
     if (r->at < r->end && *r->at != ' ' && *r->at != '\t' && *r->at != '\r')
-        return wrong(r, "expected a blank behind the port");
+        return wrong(r, "expected a blank after the port");
     if (lid == 0)
         return FAB_OK;
     int status = reach_lid(r, (uint32_t)lid);
@@ -163,8 +164,8 @@ static int read_entry(struct reader *r)
     return FAB_OK;
 }
 
-/* Headings, and "22 valid lids dumped". */
-static bool is_passed_over(struct reader *r)
+/* Empty lines, comments, headings, and "22 valid lids dumped". */
+static bool is_ignored(struct reader *r)
 {
     uint64_t count;
     if (r->at == r->end || *r->at == '#' || skip(r, "Lid ") || skip(r, "Port "))
@@ -187,7 +188,7 @@ static int read_line(struct reader *r)
         return read_switch(r);
     if (skip(r, "0x"))
         return read_entry(r);
-    if (is_passed_over(r))
+    if (is_ignored(r))
         return FAB_OK;
     if (skip(r, "Multicast mlids"))
         return wrong(r, "multicast tables, expected unicast tables");
@@ -210,7 +211,7 @@ static int read_lines(struct reader *r, const char *text, size_t len)
     return status;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------- */
+/* ---- all lines ------------------------------------------------------------------------------- */
 
 static int by_guid(const void *a, const void *b)
 {
@@ -234,7 +235,7 @@ static int sort_switches(struct reader *r)
             continue;
         r->line = t->sw[i].line;
         r->at = r->line_start;
-        return wrong(r, "switch 0x%016" PRIx64 " comes twice, first in line %u", t->sw[i].guid,
+        return wrong(r, "switch 0x%016" PRIx64 " occurs twice, first in line %u", t->sw[i].guid,
                      t->sw[i - 1].line);
     }
     return FAB_OK;

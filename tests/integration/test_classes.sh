@@ -138,7 +138,7 @@ print(*(round(sums[i] * 100 / sum(sums)) for i in (1, 0, 2)))')"
     same "$name: one lane is left" '0|0|0|0|0|0|0|0' "$(sls leaf-001)"
     printf 'qos:\n    classes: [{name: a, share: 60}, {name: b, share: 50}]\n' >fabricd.yaml
     kill -HUP "$manager"
-    check "$name: what cannot be is refused with the place" await 10 grep -q 'fabricd.yaml:1:1: the shares of all classes come to 110 percent' fabricd.log
+    check "$name: what cannot be is refused with the place" await 10 grep -q 'fabricd.yaml:1:1: the shares of all classes add up to 110 percent' fabricd.log
     stop "$manager"
     sim_stop
 }

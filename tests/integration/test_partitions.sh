@@ -86,8 +86,8 @@ print(*(m["node"] for m in json.load(sys.stdin)["members"] if m["membership"] ==
     check 'a file with a mistake is refused with its place' \
         await 10 grep -Eq 'partitions.conf:1:13: the member is "host-0004"' fabricd.log
     printf 'jobs=0x11, bogus : "host-0004" ;\n' >partitions.conf
-    check 'what OpenSM passes over' reload
-    check 'is told' grep -Eq 'partitions.conf:1:12: the flag "bogus" is not known' fabricd.log
+    check 'what OpenSM ignores' reload
+    check 'is told' grep -Eq 'partitions.conf:1:12: the flag "bogus" is unknown' fabricd.log
     same 'and the rest is taken' '0x7fff 0x0011' "$(keys host-0004 1)"
 
     check 'sweeps' ctl sweep

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Every allocation of reading classes, finding who is in which group, and planning their tables
- * fails in turn: NOMEM each time, and nothing leaks (under the sanitizers).
+ * Every allocation fails in turn while classes are read, members of groups are found, and tables
+ * are planned: each time the call returns NOMEM and (under the sanitizers) leaks nothing.
  */
 #include <string.h>
 

@@ -229,9 +229,9 @@ static const struct {
      "f.yaml:1:37: qos.classes[0].priority is 'medium', expected high or low"},
     {"qos: {classes: [{name: a, mtu_limit: 1000}]}\n",
      "f.yaml:1:38: qos.classes[0].mtu_limit is '1000', expected 256, 512, 1024, 2048 or 4096"},
-    {"qos: {classes: [{name: a}, {name: a}]}\n", "f.yaml:1:28: class a is there a second time"},
+    {"qos: {classes: [{name: a}, {name: a}]}\n", "f.yaml:1:28: class a is defined twice"},
     {"qos: {classes: [{name: a, match: [x=1]}]}\n",
-     "f.yaml:1:35: 'x' is not known, expected from=, to=, partition=, pkey=, service= or "
+     "f.yaml:1:35: 'x' is unknown, expected from=, to=, partition=, pkey=, service= or "
      "qos_class="},
     {"qos: {classes: [{name: a, match: [to=@x]}]}\n",
      "f.yaml:1:35: there is no group 'x' in partitions.file"},
@@ -242,9 +242,10 @@ static const struct {
     {"qos: {file: /nowhere/qos-policy.conf}\n",
      "f.yaml:1:7: /nowhere/qos-policy.conf: cannot be read: No such file or directory"},
     {"qos: {classes: [{name: a, share: 60}, {name: b, share: 50}]}\n",
-     "f.yaml:1:1: the shares of all classes come to 110 percent and some class has none, expected "
-     "less than 100, so that something is left for it (the class default has what is left, unless "
-     "it is given a share)"},
+     "f.yaml:1:1: the shares of all classes add up to 110 percent, and a class has no share, "
+     "expected "
+     "less than 100, so that something is left for that class (without a share, the class default "
+     "gets what is left)"},
     {"counters: {on_errors: isol}\n",
      "f.yaml:1:23: counters.on_errors is 'isol', expected report, isolate or disable"},
     {"counters: {clear: or}\n", "f.yaml:1:19: counters.clear is 'or', expected no or yes"},
@@ -304,15 +305,15 @@ static const struct {
      "f.yaml:1:19: routing.roots[0] is '0x00000000000000000', expected a switch GUID of 16 hex "
      "digits, such as 0x0002c90300000001"},
     {"routing: {engine: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa}\n",
-     "f.yaml:1:11: engine is \"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\", it can be "
-     "\"auto\" "
-     "or the name of an engine: 1 to 31 of a-z, 0-9, -, + and _; or several with commas between"},
+     "f.yaml:1:11: engine is \"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\", expected \"auto\" "
+     "or names of "
+     "engines separated by commas, each of 1 to 31 characters of a-z, 0-9, -, + and _"},
     {"routing:\n  engine: A B\n",
-     "f.yaml:2:3: engine is \"A B\", it can be \"auto\" or the name of "
-     "an engine: 1 to 31 of a-z, 0-9, -, + and _; or several with commas between"},
+     "f.yaml:2:3: engine is \"A B\", expected \"auto\" or names of "
+     "engines separated by commas, each of 1 to 31 characters of a-z, 0-9, -, + and _"},
     {"routing:\n  engine: fattree, , updn\n",
-     "f.yaml:2:3: engine is \"fattree, , updn\", it can be \"auto\" or the name of "
-     "an engine: 1 to 31 of a-z, 0-9, -, + and _; or several with commas between"},
+     "f.yaml:2:3: engine is \"fattree, , updn\", expected \"auto\" or names of "
+     "engines separated by commas, each of 1 to 31 characters of a-z, 0-9, -, + and _"},
     {"routing:\n  engine: fattree, minhopp, updn\n",
      "f.yaml:2:3: engine is 'minhopp', expected auto, fattree, ..."},
     {"routing:\n  engine: updn, auto\n",
@@ -327,9 +328,9 @@ static const struct {
      "f.yaml:2:3: /dev/null:1:1: no tables, expected at least one switch: Unicast lids ... guid "
      "0x..."},
     {"routing:\n  roots: [0002c90300000001, 0002c90300000001]\n",
-     "f.yaml:2:3: roots holds 0x0002c90300000001 twice, it can hold a GUID once"},
+     "f.yaml:2:3: roots contains 0x0002c90300000001 twice, expected each GUID once"},
     {"subnet: {lmc: 1, prefix: ff00000000000000}\n",
-     "f.yaml:1:18: subnet_prefix is 0xff00000000000000, it can be any but 0 and 0xff... "
+     "f.yaml:1:18: subnet_prefix is 0xff00000000000000, expected any but 0 and 0xff... "
      "(multicast)"},
     /* addresses */
     {"listen: [tcp:0.0.0.0:80]\n",

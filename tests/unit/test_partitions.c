@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * partitions.conf: what OpenSM's manual gives as examples means the same here, each mistake has its
- * line and column, and what OpenSM passes over is passed over with a note.
+ * partitions.conf: the examples of OpenSM's manual have the same meaning here, each mistake has its
+ * line and column, and what OpenSM ignores is ignored with a note.
  */
 #include <string.h>
 
@@ -66,7 +66,7 @@ START_TEST(members_are_rules_in_their_order)
                   " YetAnotherOne = 0x300 : ALL=limited ;");
     ck_assert_uint_eq(p->partitions, 3);
     ck_assert_str_eq(p->partition[1].name, "NewPartition");
-    ck_assert_uint_eq(p->partition[1].pkey, 1); /* the lowest that is free */
+    ck_assert_uint_eq(p->partition[1].pkey, 1); /* the lowest free P_Key */
     ck_assert(p->partition[1].ipoib);
     ck_assert_uint_eq(p->partition[2].pkey, 0x300);
     ck_assert_uint_eq(p->partition[2].line, 2);
@@ -174,7 +174,7 @@ END_TEST
 static const struct {
     const char *text;
     uint32_t line, column;
-    const char *message; /* what it begins with */
+    const char *message; /* the beginning of the text */
 } mistakes[] = {
     {"jobs=0x11", 1, 10, "expected ':' and members"},
     {"\n jobs=0x11\n: ALL;", 2, 11, "expected ':' and members"},
@@ -183,14 +183,14 @@ static const struct {
     {"x=1: 0x12, host;", 1, 12, "the member is \"host\""},
     {"x=1: 0;", 1, 6, "the member is \"0\""},
     {"x=1: 0x10000000000000000;", 1, 6, "the member is"},
-    {"x=1: \"a;\n", 1, 6, "a quotation mark"},
+    {"x=1: \"a;\n", 1, 6, "unterminated quotation mark"},
     {"x=1: \"a\" 5;", 1, 10, "expected ',' or ';'"},
-    {"x=1: @g;\n@g: ALL;", 1, 6, "there is no group of ports \"g\""},
-    {"@g: ALL;\n@g: ALL;", 2, 1, "the group of ports \"g\" is there already"},
-    {"@a: ALL;\n@b: 1, @a;", 2, 8, "a group of ports in another one"},
-    {"@: ALL;", 1, 1, "a group of ports without a name"},
-    {"@a: mgid=ff12::1;", 1, 10, "a multicast group in a group of ports"},
-    {"@a: mgid;", 1, 5, "a multicast group in a group of ports"},
+    {"x=1: @g;\n@g: ALL;", 1, 6, "the port group \"g\" is not defined before"},
+    {"@g: ALL;\n@g: ALL;", 2, 1, "the port group \"g\" is defined twice"},
+    {"@a: ALL;\n@b: 1, @a;", 2, 8, "a port group within a port group"},
+    {"@: ALL;", 1, 1, "a port group without a name"},
+    {"@a: mgid=ff12::1;", 1, 10, "a multicast group within a port group"},
+    {"@a: mgid;", 1, 5, "a multicast group within a port group"},
 };
 
 START_TEST(mistakes_have_their_place)
@@ -213,17 +213,17 @@ static const struct {
     uint32_t line, column;
     const char *message;
 } notes[] = {
-    {"x=1, whatever: ALL;", 1, 6, "the flag \"whatever\" is not known"},
-    {"x=1, sl=16: ALL;", 1, 6, "sl is \"16\", it can be 0 to 15"},
+    {"x=1, whatever: ALL;", 1, 6, "the flag \"whatever\" is unknown"},
+    {"x=1, sl=16: ALL;", 1, 6, "sl is \"16\", expected 0 to 15"},
     {"x=1, ipoib, mtu=big: ALL;", 1, 13, "mtu is \"big\""},
     {"x=1:\n ALL=none;", 2, 6, "the membership is \"none\""},
     {"x=1: mgid=fe80::1;", 1, 11, "\"fe80::1\" is no multicast GID"},
     {"x=1: mgid=ff12:401b:8002::1;", 1, 11, "the group has P_Key 0x8002, its partition 0x8001"},
-    {"x=1: mgid=ff12:601b::1, rate=7;", 1, 11, "rate or mtu are not those of the partition"},
-    {"x=1: mgid=ff12::1, nonsense=3;", 1, 20, "the flag \"nonsense\" is not known"},
+    {"x=1: mgid=ff12:601b::1, rate=7;", 1, 11, "rate or mtu differ from those of the partition"},
+    {"x=1: mgid=ff12::1, nonsense=3;", 1, 20, "the flag \"nonsense\" is unknown"},
 };
 
-START_TEST(what_is_passed_over_is_noted)
+START_TEST(what_is_ignored_is_noted)
 {
     for (size_t i = 0; i < sizeof(notes) / sizeof(*notes); i++) {
         struct fab_partitions *p = read_text(notes[i].text);
@@ -246,7 +246,7 @@ START_TEST(limits)
     ck_assert_int_eq(fab_policy_partitions_read(text, FAB_PARTITIONS_TEXT_MAX + 1, &p, &e),
                      FAB_E_LIMIT);
     size_t len = 0;
-    for (unsigned i = 0; i < 0x7fff; i++) /* one more than there are P_Keys to give */
+    for (unsigned i = 0; i < 0x7fff; i++) /* one more than there are P_Keys */
         len += (size_t)sprintf(text + len, ":ALL;\n");
     ck_assert_int_eq(fab_policy_partitions_read(text, len, &p, &e), FAB_E_LIMIT);
     ck_assert_uint_eq(e.line, 0x7fff);
@@ -295,7 +295,7 @@ int main(void)
     tcase_add_test(c, each_scope_is_a_group);
     tcase_add_test(c, ours_are_patterns_and_groups);
     tcase_add_test(c, mistakes_have_their_place);
-    tcase_add_test(c, what_is_passed_over_is_noted);
+    tcase_add_test(c, what_is_ignored_is_noted);
     tcase_add_test(c, limits);
     tcase_add_test(c, gids_are_read);
     suite_add_tcase(suite, c);

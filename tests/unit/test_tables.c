@@ -65,17 +65,18 @@ static const struct {
     {"Unicast lids of switch guid 0xz\n", 1, 31, "expected the switch's GUID"},
     {"Unicast lids of switch guid 0x0 \n", 1, 32, "expected the switch's GUID"},
     {"Unicast lids of switch guid 0x12345678123456789\n", 1, 31, "expected the switch's GUID"},
-    {SWITCH "0xz 001 x\n", 2, 3, "expected a LID of 0x0000 to 0xfffff"},
-    {SWITCH "0x100000 001 x\n", 2, 3, "expected a LID of 0x0000 to 0xfffff"},
-    {SWITCH "0x0001\n", 2, 7, "expected a port of 0 to 255"},
-    {SWITCH "0x0001 256\n", 2, 8, "expected a port of 0 to 255"},
-    {SWITCH "0x0001 1x\n", 2, 9, "expected a blank behind the port"},
+    {SWITCH "0xz 001 x\n", 2, 3, "expected a LID from 0x0000 to 0xfffff"},
+    {SWITCH "0x100000 001 x\n", 2, 3, "expected a LID from 0x0000 to 0xfffff"},
+    {SWITCH "0x0001\n", 2, 7, "expected a port from 0 to 255"},
+    {SWITCH "0x0001 256\n", 2, 8, "expected a port from 0 to 255"},
+    {SWITCH "0x0001 1x\n", 2, 9, "expected a blank after the port"},
     {SWITCH "0x0002 1\n0x0001 1\n", 3, 9, "LID 1 after LID 2, expected each LID once"},
     {SWITCH "0x0002 1\n0x0002 1\n", 3, 9, "LID 2 after LID 2, expected each LID once"},
     {SWITCH "0x0002 1 portguid 0xx\n", 2, 21, "expected the GUID of a port"},
     {SWITCH "0x0002 1 portguid 0x5:\nUnicast lids guid 0x2\n0x0002 1 portguid 0x6:\n", 4, 22,
-     "LID 2 belongs to port 0x0000000000000006 here, and further up to port 0x0000000000000005"},
-    {SWITCH "0x0002 1\n" SWITCH, 3, 1, "switch 0x0002c90300000001 comes twice, first in line 1"},
+     "LID 2 belongs to port 0x0000000000000006 here, and to port 0x0000000000000005 in an earlier "
+     "line"},
+    {SWITCH "0x0002 1\n" SWITCH, 3, 1, "switch 0x0002c90300000001 occurs twice, first in line 1"},
     {SWITCH "  nonsense\n", 2, 3, "expected a line as in opensm-lfts.dump"},
     {SWITCH "22 things\n", 2, 1, "expected a line as in opensm-lfts.dump"},
     {"Multicast mlids [0xc000-0xc001] of switch guid 0x1\n", 1, 16, "multicast tables"},
@@ -308,7 +309,7 @@ START_TEST(unused_entries_may_be_missing)
 }
 END_TEST
 
-/* A policy's copies share the tables. */
+/* Copies of a policy share the tables. */
 START_TEST(copies_share_them)
 {
     struct fab_policy p, copy;

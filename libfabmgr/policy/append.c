@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The array is reallocated only when its length is a power of two, so that appends copy O(n) items.
+ */
+#include "libfabmgr/policy/append.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+
+int fab_policy_append(void *items, size_t item, size_t *count, const void *value)
+{
+    char *array;
+    memcpy(&array, items, sizeof(array)); /* items points to a pointer of any type */
+    if ((*count & (*count - 1)) == 0) {
+        size_t size;
+        if (!fab_base_size_mul(*count > 0 ? *count * 2 : 1, item, &size) ||
+            (array = realloc(array, size)) == NULL)
+            return FAB_E_NOMEM;
+        memcpy(items, &array, sizeof(array));
+    }
+    memcpy(array + *count * item, value, item);
+    ++*count;
+    return FAB_OK;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Arrays whose capacity is not stored: it is the next power of two of their length. Private to the
+ * room.
+ */
+#ifndef LIBFABMGR_POLICY_APPEND_H
+#define LIBFABMGR_POLICY_APPEND_H
+
+#include <stddef.h>
+
+/* Appends *value, of `item` bytes, to the array *items of *count items, and increments *count.
+ * NOMEM: nothing has changed. */
+int fab_policy_append(void *items, size_t item, size_t *count, const void *value);
+
+#define APPEND(list, count, value) fab_policy_append(&(list), sizeof(*(list)), &(count), (value))
+
+#endif
