@@ -115,7 +115,7 @@ static void fabric(struct fab_text *to, const struct sm_status *s, const struct 
 {
     gauge(to, "switches", f ? f->switch_count : 0, "Switches in the fabric.");
     gauge(to, "other_nodes", f ? f->node_count - f->switch_count : 0, "Adapters and routers.");
-    gauge(to, "endports", c->ends, "Ports of adapters and routers that are up.");
+    gauge(to, "endports", c->endports, "Ports of adapters and routers that are up.");
     gauge(to, "links", f ? f->link_count : 0, "Links in service.");
     gauge(to, "links_active", c->active_links, "Links with both ports in state Active.");
     gauge(to, "links_held_down", s->links_held,

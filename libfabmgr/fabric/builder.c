@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The builder: a fabric that may still change.
+ * The builder: a fabric that can be changed.
  *
- * Nodes and ports stand in two growing arrays, in the order in which they came; the ports of a
- * node are one run, index 0 first, so that sealing is mostly copying (see seal.c). References stay
- * what they are until the builder is freed: a removed node leaves its place empty.
+ * Nodes and ports are in two growing arrays, in the order of their insertion. The ports of a node
+ * are contiguous, beginning with port 0, so that sealing is mostly copying (see seal.c). References
+ * do not change until the builder is freed: the index of a removed node is not reused.
  */
 #include "libfabmgr/fabric/builder.h"
 
@@ -51,7 +51,7 @@ static bool room_for(struct fab_builder *b, size_t nodes, size_t ports)
     return true;
 }
 
-/* Sealed ids become references and indexes as they are. */
+/* Node ids of the snapshot become references, port ids become indexes of b->ports. */
 static int copy_sealed(struct fab_builder *b, const struct fab_fabric *f)
 {
     if (!room_for(b, f->node_count, f->port_count) ||
@@ -81,7 +81,7 @@ struct fab_builder *fab_fabric_builder_from(const struct fab_fabric *fabric)
     return b;
 }
 
-/* ---- places ------------------------------------------------------------------------------------
+/* ---- look-up -----------------------------------------------------------------------------------
  */
 
 static struct builder_node *node_at(const struct fab_builder *b, uint32_t ref)
@@ -89,7 +89,7 @@ static struct builder_node *node_at(const struct fab_builder *b, uint32_t ref)
     return ref < b->node_count && !b->nodes[ref].removed ? &b->nodes[ref] : NULL;
 }
 
-/* The port, or NULL. Port 0 is one of switches only. */
+/* The port, or NULL. Only switches have a port 0. */
 static struct fab_port *port_at(const struct fab_builder *b, uint32_t ref, uint8_t num)
 {
     const struct builder_node *n = node_at(b, ref);
@@ -101,7 +101,8 @@ static struct fab_port *port_at(const struct fab_builder *b, uint32_t ref, uint8
 /* ---- nodes ------------------------------------------------------------------------------------
  */
 
-/* NodeInfo names the GUID of one port: port 0 of a switch, else the port that was asked. */
+/* NodeInfo contains the GUID of one port: of port 0 of a switch, else of the port that was asked.
+ */
 static void learn_port_guid(struct fab_builder *b, uint32_t ref, const struct fab_node_info *info)
 {
     uint8_t num = info->node_type == FAB_NODE_SWITCH ? 0 : info->local_port;
@@ -199,7 +200,7 @@ uint32_t fab_fabric_builder_node_count(const struct fab_builder *b)
     return b->live_count;
 }
 
-/* ---- ports and cables -------------------------------------------------------------------------
+/* ---- ports and links --------------------------------------------------------------------------
  */
 
 int fab_fabric_builder_set_port(struct fab_builder *b, uint32_t ref, uint8_t port,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How many there are of what in a snapshot: one walk over all nodes and ports. */
+/* Counts hosts, endports and links of a snapshot in one pass over nodes and ports. */
 #include "libfabmgr/fabric/fabric.h"
 
 static void count_node(const struct fab_node *n, struct fab_census *c)
@@ -12,7 +12,7 @@ static void count_node(const struct fab_node *n, struct fab_census *c)
 static void count_port(const struct fab_fabric *f, uint32_t port, struct fab_census *c)
 {
     const struct fab_port *p = &f->ports[port];
-    c->ends += p->num > 0 && fab_fabric_port_has_lid(f, port) && fab_fabric_port_is_up(f, port);
+    c->endports += p->num > 0 && fab_fabric_port_has_lid(f, port) && fab_fabric_port_is_up(f, port);
     c->active_links += p->peer != FAB_NONE && port < p->peer &&
                        p->info.port_state == FAB_STATE_ACTIVE &&
                        f->ports[p->peer].info.port_state == FAB_STATE_ACTIVE;

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Aggregation nodes (NVIDIA SHARP). Each switch ASIC that can reduce has an adapter of its own
- * inside, on the port after the last cage (41st on a 40-port switch, 65th on a 64-port one). The
- * rules, from ibnetdiscover output of Switch-IB 2 and Quantum fabrics:
+ * Aggregation nodes (NVIDIA SHARP). A switch ASIC that can aggregate contains an adapter, connected
+ * to the port after the last external one (port 41 of a 40-port switch, port 65 of a 64-port
+ * switch). The rules were derived from ibnetdiscover output of Switch-IB 2 and Quantum fabrics:
  *
- *   - VendorID 0x0002c9 and DeviceID 0xcf09; the list of ids that answer Mellanox' extended
- *     PortInfo in infiniband-diags and OpenSM has the same id among the switches';
- *   - or a description that ends in "Aggregation Node": "Mellanox Technologies Aggregation Node",
- *     "Quantum Aggregation Node". It helps with other device ids, and stays with the device unless
- *     somebody renames it, in which case the id is what is left.
+ *   - VendorID 0x0002c9 and DeviceID 0xcf09, which infiniband-diags and OpenSM list among the
+ * devices with Mellanox' extended PortInfo;
+ *   - or a description that ends with "Aggregation Node": "Mellanox Technologies Aggregation Node",
+ *     "Quantum Aggregation Node". It recognises other device ids, unless the node was renamed.
  */
 #include "libfabmgr/fabric/classify.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a device shows when it was just switched on. The values are those of common hardware where
- * the standard leaves a choice (IBA 14.2.5.3, 14.2.5.4, 14.2.5.6): 8 data VLs, tables for all
- * unicast LIDs, MTU 4096, which is in use from the start: OpenSM takes a link down, which is
- * counted at both its ends, to change that.
+ * The attributes of a device after power-on. Where the standard leaves a choice
+ * (IBA 14.2.5.3, 14.2.5.4, 14.2.5.6), the values are those of common hardware: 8 data VLs, tables
+ * for all unicast LIDs, MTU 4096. NeighborMTU is 4096 from the start, since OpenSM takes a link
+ * down to change it, and both ports count that.
  */
 #include "libfabmgr/fabric/device.h"
 
@@ -41,7 +41,8 @@ static const struct fab_port_info any_port = {
     .overrun_errors = 8,
 };
 
-/* What only a port with a LID has: port 0 of a switch, and ports of adapters and routers. */
+/* Attributes that only ports with a LID have: port 0 of switches, and ports of adapters and
+ * routers. */
 static void make_endport(struct fab_port_info *info, uint8_t type)
 {
     info->gid_prefix = UINT64_C(0xfe80000000000000);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Devices as they answer after power-on, before any manager has been there: what the reader of
- * text and the generators put into a builder. */
+/*
+ * Devices in the state after power-on, before a manager has configured them. The reader of topology
+ * files and the generators add such devices to a builder.
+ */
 #ifndef LIBFABMGR_FABRIC_DEVICE_H
 #define LIBFABMGR_FABRIC_DEVICE_H
 
@@ -16,12 +18,12 @@ struct fab_device {
     const char *desc; /* need not be NUL-terminated */
     size_t desc_len;
 };
-/* Adds the node with all its ports, Down and Polling (port 0 of a switch: Active). EXISTS: the GUID
- * is taken, by whatever node. */
+/* Adds the node with all its ports, in state Down and Polling (port 0 of a switch: Active). EXISTS:
+ * a node has that GUID. Other errors as fab_fabric_builder_add_node. */
 int fab_fabric_device_add(struct fab_builder *b, const struct fab_device *d, uint32_t *ret_ref);
 
-/* The port has a cable: LinkUp and Init, at the rate of *rate (its width and speed fields).
- * port_guid 0: as it was. */
+/* Brings the port to LinkUp and Init, with the width and speed fields of *rate; port_guid 0 keeps
+ * its GUID. RANGE: no such port. */
 int fab_fabric_device_plug(struct fab_builder *b, uint32_t ref, uint8_t port, uint64_t port_guid,
                            const struct fab_port_info *rate);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What changed between two snapshots. GUIDs name things across snapshots: each node is looked up in
- * the other one, each cable by its two ends. A node of the same GUID and another type or number of
- * ports is another node: one removed, one added.
+ * The difference of two snapshots. GUIDs identify nodes across snapshots, and the two ports
+ * identify a link. A node with the same GUID, but another type or number of ports, counts as one
+ * removed and one added node.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 struct changes {
     struct fab_change *items;
     size_t count, room;
-    int status; /* the first failure sticks */
+    int status; /* of the first failure */
 };
 
 static void add(struct changes *c, struct fab_change change)
@@ -32,7 +32,7 @@ static void add(struct changes *c, struct fab_change change)
     c->items[c->count++] = change;
 }
 
-/* The same node in the other snapshot, or FAB_NONE. Most often it has the same id. */
+/* The same node in the other snapshot, or FAB_NONE. It usually has the same id. */
 static uint32_t counterpart(const struct fab_fabric *f, uint32_t node,
                             const struct fab_fabric *other)
 {
@@ -45,9 +45,9 @@ static uint32_t counterpart(const struct fab_fabric *f, uint32_t node,
     return o;
 }
 
-/* The port at the far end of the other snapshot's cable is that of ours. */
-static bool same_cable(const struct fab_fabric *f, const struct fab_port *p,
-                       const struct fab_fabric *other, const struct fab_port *q)
+/* Both links lead to the same port. */
+static bool same_link(const struct fab_fabric *f, const struct fab_port *p,
+                      const struct fab_fabric *other, const struct fab_port *q)
 {
     if (q->peer == FAB_NONE)
         return false;
@@ -55,8 +55,8 @@ static bool same_cable(const struct fab_fabric *f, const struct fab_port *p,
     return x->num == y->num && f->nodes[x->node].guid == other->nodes[y->node].guid;
 }
 
-static struct fab_change cable(const struct fab_fabric *f, const struct fab_port *p,
-                               enum fab_change_kind kind)
+static struct fab_change link_change(const struct fab_fabric *f, const struct fab_port *p,
+                                     enum fab_change_kind kind)
 {
     const struct fab_port *x = &f->ports[p->peer];
     uint64_t guid_p = f->nodes[p->node].guid, guid_x = f->nodes[x->node].guid;
@@ -68,9 +68,9 @@ static struct fab_change cable(const struct fab_fabric *f, const struct fab_port
                                .port_b = turn ? p->num : x->num};
 }
 
-/* Cables of `node` that the other snapshot does not have, each from its lower end. */
-static void compare_cables(struct changes *c, const struct fab_fabric *f, uint32_t node,
-                           const struct fab_fabric *other, uint32_t o, enum fab_change_kind kind)
+/* Links of `node` that the other snapshot does not have, each considered at its lower port id. */
+static void compare_links(struct changes *c, const struct fab_fabric *f, uint32_t node,
+                          const struct fab_fabric *other, uint32_t o, enum fab_change_kind kind)
 {
     for (unsigned i = 1; i <= f->nodes[node].num_ports; i++) {
         uint32_t id = fab_fabric_port_id(f, node, (uint8_t)i);
@@ -78,8 +78,8 @@ static void compare_cables(struct changes *c, const struct fab_fabric *f, uint32
         if (p->peer == FAB_NONE || p->peer < id)
             continue;
         if (o == FAB_NONE ||
-            !same_cable(f, p, other, &other->ports[fab_fabric_port_id(other, o, (uint8_t)i)]))
-            add(c, cable(f, p, kind));
+            !same_link(f, p, other, &other->ports[fab_fabric_port_id(other, o, (uint8_t)i)]))
+            add(c, link_change(f, p, kind));
     }
 }
 
@@ -129,14 +129,14 @@ int fab_fabric_diff(const struct fab_fabric *old, const struct fab_fabric *now,
                 (struct fab_change){.kind = FAB_CHANGE_NODE_REMOVED, .guid_a = old->nodes[n].guid});
         else
             compare_node(&c, old, n, now, o);
-        compare_cables(&c, old, n, now, o, FAB_CHANGE_LINK_REMOVED);
+        compare_links(&c, old, n, now, o, FAB_CHANGE_LINK_REMOVED);
     }
     for (uint32_t n = 0; n < now->node_count; n++) {
         uint32_t o = counterpart(now, n, old);
         if (o == FAB_NONE)
             add(&c,
                 (struct fab_change){.kind = FAB_CHANGE_NODE_ADDED, .guid_a = now->nodes[n].guid});
-        compare_cables(&c, now, n, old, o, FAB_CHANGE_LINK_ADDED);
+        compare_links(&c, now, n, old, o, FAB_CHANGE_LINK_ADDED);
     }
     if (c.status != FAB_OK) {
         free(c.items);

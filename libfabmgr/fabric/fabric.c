@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The sealed snapshot: who holds it, copies of it, and what is asked of it. A node is found by its
- * GUID with two binary searches, since switches and ends are each sorted; a port by the index.
+ * The sealed snapshot: references, copies, and queries. Nodes are found by GUID with two binary
+ * searches, since switches and other nodes are each sorted by GUID; ports are found by the index.
  */
 #include "libfabmgr/fabric/fabric.h"
 
@@ -14,7 +14,8 @@
 
 struct fab_fabric *fab_fabric_ref(const struct fab_fabric *f)
 {
-    struct fab_fabric *held = (struct fab_fabric *)(uintptr_t)f; /* the count is no part of it */
+    struct fab_fabric *held =
+        (struct fab_fabric *)(uintptr_t)f; /* the count is not part of the value */
     __atomic_add_fetch(&held->refs, 1, __ATOMIC_RELAXED);
     return held;
 }
@@ -95,7 +96,7 @@ bool fab_fabric_is_shared(const struct fab_fabric *f)
     return __atomic_load_n(&f->refs, __ATOMIC_ACQUIRE) > 1;
 }
 
-/* Looks for a GUID among the nodes [from, to), which are sorted by it. */
+/* Finds a GUID among the nodes [from, to), which are sorted by GUID. */
 static uint32_t search(const struct fab_fabric *f, uint32_t from, uint32_t to, uint64_t guid)
 {
     while (from < to) {

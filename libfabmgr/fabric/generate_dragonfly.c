@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Dragonflies: switch i of group g is reference g * group_size + i. Its ports: hosts, then
- * `parallel` cables to each other switch of the group in their order, then those to other groups
+ * Dragonflies: switch i of group g has reference g * group_size + i. Its ports: hosts, then
+ * `parallel` links to each other switch of the group in ascending order, then links to other groups
  * (groups.c).
  */
 #include <stdio.h>
@@ -44,7 +44,7 @@ static void make_switches(struct dragonfly *t)
     }
 }
 
-/* The hosts of one switch, and its cables to those further on in its group. */
+/* The hosts of one switch, and its links to the switches after it in the group. */
 static void connect(struct dragonfly *t, uint32_t sw)
 {
     const struct fab_dragonfly_spec *s = t->spec;

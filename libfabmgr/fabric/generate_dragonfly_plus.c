@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Dragonfly+: references are leaf after leaf, group by group, and then the spines. A leaf has its
- * hosts first, then `parallel` cables to each spine of its group; a spine has the leaves of its
- * group first, then the cables to other groups (groups.c).
+ * Dragonfly+: references are first the leaves, group by group, then the spines. The ports of a
+ * leaf: hosts, then `parallel` links to each spine of its group. The ports of a spine: the leaves
+ * of its group, then links to other groups (groups.c).
  */
 #include <stdio.h>
 

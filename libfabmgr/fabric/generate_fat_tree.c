@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * k-level fat trees of switches with one radix, as PGFTs. With half = radix / 2, w1 = 1 and k
- * cables in parallel:
+ * Fat trees of switches with the same radix, as PGFTs. With half = radix / 2, w1 = 1 and k parallel
+ * links:
  *
- *     hosts a leaf        m1 = radix - up              leaves' uplinks  w2 = up / k
+ *     hosts of a leaf     m1 = radix - up              leaves' uplinks  w2 = up / k
  *     children elsewhere  m2.. = half / k, mh = radix / k   uplinks     w3.. = half / k
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/fabric/generate.h"
 
-/* Cables up of a leaf: half of the ports, or fewer with a taper; each parent gets as many. */
+/* Uplinks of a leaf: half of the ports, or fewer with a taper. */
 static uint32_t leaf_up(const struct fab_fat_tree_spec *s, uint32_t parallel)
 {
     uint32_t up = s->taper > 1 ? s->radix / (s->taper + 1) : s->radix / 2;

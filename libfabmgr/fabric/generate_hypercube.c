@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Hypercubes: switch i, named by its bits ("cube-0110"), has after its hosts `parallel` ports for
- * each bit, the lowest first, to the switch where that bit differs.
+ * Hypercubes: switch i is named by its bits ("cube-0110"). After its hosts it has `parallel` ports
+ * for each bit, the lowest bit first, to the switch that differs in that bit.
  */
 #include <stdio.h>
 

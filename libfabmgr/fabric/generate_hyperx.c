@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * HyperX. After the hosts, a switch has `parallel` ports for each other one in its row of the first
- * dimension, in the order of coordinates, then for those of the second, and so on.
+ * HyperX. After its hosts, a switch has `parallel` ports to each other switch in its row of the
+ * first dimension, in the order of coordinates, then to those of the second dimension, and so on.
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/fabric/lattice.h"
@@ -32,7 +32,8 @@ static int check(struct hyperx *x)
     return x->ports > 0 && x->ports <= 254 ? FAB_OK : FAB_E_RANGE;
 }
 
-/* To those further on in one dimension: there this switch, lower than they, is at its own place. */
+/* Links to the switches with a higher coordinate in one dimension. At their side, the port follows
+ * from this switch's coordinate. */
 static void connect(struct hyperx *x, uint32_t sw, uint32_t d)
 {
     uint32_t at = fab_fabric_lattice_at(&x->l, sw, d), parallel = x->spec->parallel;

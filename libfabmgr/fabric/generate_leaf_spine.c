@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Leaf and spine: each leaf has its hosts on its first ports and then, for each spine in turn,
- * `parallel` cables up; port i * parallel + k of a spine leads to leaf i.
+ * Leaf-spine fabrics: each leaf has its hosts at its first ports, then `parallel` uplinks to each
+ * spine in ascending order; port i * parallel + k of a spine leads to leaf i.
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/fabric/make.h"
@@ -30,7 +30,7 @@ static int check(struct leaf_spine *t)
     return FAB_OK;
 }
 
-/* Leaves are references 0.. and spines follow. */
+/* References 0.. are the leaves, followed by the spines. */
 static void make_switches(struct leaf_spine *t)
 {
     const struct fab_leaf_spine_spec *s = t->spec;

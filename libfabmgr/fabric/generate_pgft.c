@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * PGFT(h; m1..mh; w1..wh; p1..ph), see generate.h. A node of level l is (A, B): A counts the
- * subtrees of that level, B its twins within the subtree, B < W(l) = w1 * .. * wl. Its parents are
- * (A / m, b * W(l) + B) for b < w(l+1), where it is child number A % m. Nodes of a level are
- * numbered A * W(l) + B, so that what hangs together stands together.
+ * PGFT(h; m1..mh; w1..wh; p1..ph), see generate.h. A node of level l is (A, B): A is the number of
+ * its subtree among the subtrees of that level, B < W(l) = w1 * .. * wl its number among the roots
+ * of that subtree. Its parents are (A / m, b * W(l) + B) for b < w(l+1), where it is child number A
+ * % m. Nodes of a level are numbered A * W(l) + B, so that the nodes of a subtree have consecutive
+ * numbers.
  *
- * Ports: the cables of child c come first, on ports c * p + 1 .. c * p + p, those to parent b after
- * all children's, in the same way. One level is a single switch with hosts on all its ports.
+ * Ports: the links of child c are at ports c * p + 1 .. c * p + p; the links to the parents follow
+ * those of all children in the same way. With one level there is a single switch, with hosts at all
+ * its ports.
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/fabric/make.h"
@@ -21,7 +23,7 @@ struct pgft {
     uint32_t first[MAX_LEVELS + 1]; /* reference of its first node */
 };
 
-/* Ports down and up of a node of that level. */
+/* The numbers of ports down and up of a node of that level. */
 static uint32_t down(const struct pgft *t, uint32_t level)
 {
     return level > 0 ? t->spec->m[level - 1] * t->spec->p[level - 1] : 0;
@@ -67,7 +69,7 @@ static int count_nodes(struct pgft *t)
     return FAB_E_RANGE;
 }
 
-/* What people call the switches of a level. */
+/* The usual names of the switches of a level. */
 static const char *stem(const struct pgft *t, uint32_t level)
 {
     static const char *const few[] = {"leaf", "spine", "core"}, *const more[] = {
@@ -92,7 +94,7 @@ static void make_level(struct pgft *t, uint32_t level)
     }
 }
 
-/* All cables from one node up. */
+/* Adds all uplinks of one node. */
 static void connect_up(struct pgft *t, uint32_t level, uint32_t i)
 {
     uint32_t twins = (uint32_t)t->twins[level], above = (uint32_t)t->twins[level + 1];

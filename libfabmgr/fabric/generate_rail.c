@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Rail-optimised clusters, as built for machine learning: all adapters r of a group of servers (a
- * "scalable unit") share one leaf, so that traffic between equal adapters crosses one switch within
- * a group. References: leaves, group by group and rail by rail in it; spines, rail by rail; cores.
- * A leaf's ports: servers first, then spines. A spine's: its leaves in their order (of all rails,
- * or with cores of its own: one a group), then cores. A core's: the spines of its position by rail.
+ * "scalable unit") share one leaf, so that traffic within a group and a rail crosses one switch.
+ * References: leaves, group by group, and rail by rail within a group; spines, rail by rail; cores.
+ * The ports of a leaf: servers, then spines. Of a spine: its leaves (those of all rails; with
+ * cores, one leaf of each group), then cores. Of a core: the spines of its position, by rail.
  */
 #include <stdio.h>
 
@@ -14,8 +14,9 @@
 struct rail {
     struct maker m;
     const struct fab_rail_spec *spec;
-    uint32_t groups, leaves, spines, cores;                 /* of the whole cluster */
-    uint32_t leaf_ports, children, spine_ports, core_ports; /* children: ports of a spine down */
+    uint32_t groups, leaves, spines, cores; /* of the whole cluster */
+    uint32_t leaf_ports, children, spine_ports,
+        core_ports; /* children: ports of a spine to leaves */
 };
 
 static bool in_range(const struct fab_rail_spec *s)

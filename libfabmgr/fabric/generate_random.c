@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Random fabrics for property tests, connected and otherwise as awkward as real ones: a random tree
- * keeps the switches together, further cables join any two switches (the same two again, now and
- * then: parallel cables), some hosts have two ports, on one switch or on two, some have a port
- * without a cable; in a quarter of the fabrics each switch has an aggregation node, and in a
- * quarter there is a router. Cables are drawn first and shuffled, then ports are given out in that
- * order, so that port numbers tell nothing.
+ * Random fabrics for property tests: connected, but irregular. A random tree connects the switches;
+ * further links join random pairs of switches, some of them in parallel. Some hosts have two ports,
+ * at one switch or at two; some have a port without a link. In a quarter of the fabrics each switch
+ * has an aggregation node, and a quarter has a router. The links are shuffled before they get their
+ * ports, so that port numbers are random.
  */
 #include <stdlib.h>
 
@@ -18,10 +17,10 @@
 #define SPARE_PORTS 3
 
 struct pair {
-    uint32_t a, b; /* switches; b may be an end: see random_fabric.ends */
+    uint32_t a, b; /* switches; b may be another node: see random_fabric.ends */
     uint32_t end_port;
 };
-/* An end: its first port is on the pair that names it. */
+/* A node that is no switch. Its first port is that of the link that refers to it. */
 enum end_kind { HOST, HOST_TWO_PORTS, ROUTER, AGGREGATION };
 
 struct random_fabric {
@@ -33,7 +32,7 @@ struct random_fabric {
     size_t cable_count, cable_room;
     enum end_kind *ends;
     size_t end_count, end_room;
-    uint32_t *used; /* [switches] ports */
+    uint32_t *used; /* [switches] ports used so far */
 };
 
 static uint32_t any(struct random_fabric *f, uint32_t below)
@@ -41,7 +40,7 @@ static uint32_t any(struct random_fabric *f, uint32_t below)
     return (uint32_t)fab_base_prng_below(&f->prng, below);
 }
 
-static void draw_cable(struct random_fabric *f, uint32_t a, uint32_t b, uint32_t end_port)
+static void draw_link(struct random_fabric *f, uint32_t a, uint32_t b, uint32_t end_port)
 {
     void *bigger = f->cables;
     if (f->cable_count == f->cable_room)
@@ -57,25 +56,25 @@ static void draw_cable(struct random_fabric *f, uint32_t a, uint32_t b, uint32_t
         f->used[b]++;
 }
 
-/* A switch with few cables among two drawn: keeps degrees near the one asked for. */
+/* The switch with fewer links of two random ones: keeps degrees near the requested degree. */
 static uint32_t draw_switch(struct random_fabric *f, uint32_t below)
 {
     uint32_t a = any(f, below), b = any(f, below);
     return f->used[b] < f->used[a] ? b : a;
 }
 
-static void draw_switch_cables(struct random_fabric *f)
+static void draw_switch_links(struct random_fabric *f)
 {
     uint32_t n = f->spec->switches;
     uint64_t wanted = (uint64_t)n * f->spec->degree / 2;
     for (uint32_t i = 1; i < n && f->m.status == FAB_OK; i++)
-        draw_cable(f, i, draw_switch(f, i), 0);
+        draw_link(f, i, draw_switch(f, i), 0);
     while (n > 1 && f->cable_count < wanted && f->m.status == FAB_OK) {
         uint32_t a = draw_switch(f, n), b = draw_switch(f, n);
         if (a != b)
-            draw_cable(f, a, b, 0);
+            draw_link(f, a, b, 0);
         if (a != b && any(f, 8) == 0)
-            draw_cable(f, a, b, 0); /* in parallel */
+            draw_link(f, a, b, 0); /* a parallel link */
     }
 }
 
@@ -90,9 +89,9 @@ static void draw_end(struct random_fabric *f, enum end_kind kind, uint32_t sw)
     }
     f->ends = bigger;
     f->ends[f->end_count] = kind;
-    draw_cable(f, sw, (uint32_t)f->end_count, 1);
+    draw_link(f, sw, (uint32_t)f->end_count, 1);
     if (kind == HOST_TWO_PORTS && any(f, 4) != 0)
-        draw_cable(f, any(f, 2) == 0 ? sw : any(f, f->spec->switches), (uint32_t)f->end_count, 2);
+        draw_link(f, any(f, 2) == 0 ? sw : any(f, f->spec->switches), (uint32_t)f->end_count, 2);
     f->end_count++;
 }
 
@@ -108,7 +107,7 @@ static void draw_ends(struct random_fabric *f)
         draw_end(f, ROUTER, any(f, f->spec->switches));
 }
 
-/* Switches become references 0.., ends follow in the order in which they were drawn. */
+/* References 0.. are the switches; the other nodes follow in the order in which they were drawn. */
 static void make_nodes(struct random_fabric *f)
 {
     uint32_t n = f->spec->switches, width = fab_fabric_make_width(f->end_count, 4);
@@ -126,7 +125,7 @@ static void make_nodes(struct random_fabric *f)
     }
 }
 
-static void shuffle_cables(struct random_fabric *f)
+static void shuffle_links(struct random_fabric *f)
 {
     for (size_t i = f->cable_count; i > 1; i--) {
         size_t j = (size_t)fab_base_prng_below(&f->prng, i);
@@ -139,7 +138,7 @@ static void shuffle_cables(struct random_fabric *f)
 static void connect(struct random_fabric *f)
 {
     uint32_t n = f->spec->switches;
-    shuffle_cables(f);
+    shuffle_links(f);
     for (uint32_t i = 0; i < n; i++)
         f->used[i] = 0;
     for (size_t i = 0; i < f->cable_count; i++) {
@@ -174,7 +173,7 @@ int fab_fabric_generate_random(const struct fab_random_spec *spec, struct fab_bu
     if (f.used == NULL)
         f.m.status = FAB_E_NOMEM;
     if (f.m.status == FAB_OK) {
-        draw_switch_cables(&f);
+        draw_switch_links(&f);
         draw_ends(&f);
         make_nodes(&f);
         connect(&f);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tori and meshes. After the hosts, each dimension has `parallel` ports to the next switch and as
- * many to the one before, at the same place on all switches (at the rim of a mesh they are empty);
- * a dimension of 2 has only one such block, of 1 none.
+ * Tori and meshes. After its hosts, a switch has for each dimension `parallel` ports to the next
+ * switch and as many to the previous one, at the same port numbers on all switches (unused at the
+ * rim of a mesh). A dimension of size 2 has only one such block of ports, of size 1 none.
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/fabric/lattice.h"
@@ -15,7 +15,7 @@ struct torus {
     uint32_t ports;
 };
 
-/* Blocks of ports of a dimension. */
+/* How many blocks of ports a dimension has. */
 static uint32_t blocks(uint32_t size)
 {
     return size > 2 ? 2 : size - 1;
@@ -37,7 +37,7 @@ static int check(struct torus *t)
     return t->ports > 0 && t->ports <= 254 ? FAB_OK : FAB_E_RANGE;
 }
 
-/* From a switch to the next in one dimension. */
+/* Adds the links from a switch to the next one in one dimension. */
 static void connect(struct torus *t, uint32_t sw, uint32_t d)
 {
     const struct fab_torus_spec *s = t->spec;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Cables between groups. A group numbers its global cables j = 0, 1, ..; in each round of
- * count - 1 cables the o-th, o = 1.., leads o groups on, and so comes back as the (count - o)-th of
- * the same round there. Cable j is on member j % members, so that all members get the same number
- * within one; where a round would end on the last member, each round starts one member later, so
- * that the cables between two groups are not all between the same two switches.
+ * Links between groups. A group numbers its global links j = 0, 1, .., in rounds of count - 1
+ * links, one to each other group. Link o = 1.. of a round leads from group g to group g + o (modulo
+ * count), where it is link count - o of the same round. Link j is at member j % members, so that
+ * the members' numbers of links differ by at most one. If count - 1 is a multiple of members, each
+ * round begins one member later; otherwise all links between two groups would connect the same two
+ * switches.
  */
 #include "libfabmgr/fabric/groups.h"
 
@@ -24,7 +25,7 @@ int fab_fabric_groups_init(struct groups *g)
 }
 
 struct end {
-    uint32_t member, port; /* port: from 0 */
+    uint32_t member, port; /* port: counted from 0 */
 };
 
 static struct end end_of(const struct groups *g, uint32_t round, uint32_t offset)

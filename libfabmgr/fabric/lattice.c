@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A lattice: switches are numbered so that the last coordinate runs fastest, from 0. Their hosts
- * are on the first ports.
+ * A lattice: switches are numbered from 0, and the last coordinate changes fastest. Their hosts are
+ * on the first ports.
  */
 #include "libfabmgr/fabric/lattice.h"
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Switches on a lattice of up to 6 dimensions, for the generators of tori and HyperX. */
+/*
+ * Switches on a lattice of up to 6 dimensions, for the generators of tori and HyperX. Private to
+ * the room.
+ */
 #ifndef LIBFABMGR_FABRIC_LATTICE_H
 #define LIBFABMGR_FABRIC_LATTICE_H
 
@@ -7,8 +10,9 @@
 
 struct lattice {
     uint32_t dimensions, size[FAB_GENERATE_DIMENSIONS];
-    uint32_t step[FAB_GENERATE_DIMENSIONS]; /* from a switch to its next in that dimension */
-    uint32_t count;                         /* switches */
+    uint32_t
+        step[FAB_GENERATE_DIMENSIONS]; /* from a switch's number to the next in that dimension */
+    uint32_t count;                    /* switches */
 };
 /* RANGE: not 1..6 dimensions, a size 0, or with `hosts` a switch more than 2^20 nodes. */
 int fab_fabric_lattice_init(struct lattice *l, uint32_t dimensions, const uint32_t *size,
@@ -20,7 +24,7 @@ static inline uint32_t fab_fabric_lattice_at(const struct lattice *l, uint32_t s
     return sw / l->step[dimension] % l->size[dimension];
 }
 
-/* The switches, references 0.., named by their coordinates ("torus-0-12"), each with its hosts. */
+/* Adds the switches, references 0.., named by their coordinates ("torus-0-12"), and their hosts. */
 void fab_fabric_lattice_switches(const struct lattice *l, struct maker *m, const char *stem,
                                  uint32_t ports, uint32_t hosts);
 

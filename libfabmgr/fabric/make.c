@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Making devices. GUIDs run in the order of making: switches from 0x0002c90100000001 in steps of 1,
- * adapters and routers from 0x0002c90200000000 in steps of 4 with the port number added for their
- * ports (at most MAKE_END_PORTS), which is also what ibsim gives them.
+ * Adds devices. GUIDs ascend in the order of insertion: switches from 0x0002c90100000001 in steps
+ * of 1, adapters and routers from 0x0002c90200000000 in steps of 4. The GUID of an adapter's port
+ * is the node's plus the port number (at most MAKE_END_PORTS), as in ibsim.
  */
 #include "libfabmgr/fabric/make.h"
 

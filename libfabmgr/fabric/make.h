@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the generators share: devices with GUIDs and names in order of making. For this room. */
+/*
+ * What the generators share: adding devices with GUIDs and names, and links. Private to the room.
+ */
 #ifndef LIBFABMGR_FABRIC_MAKE_H
 #define LIBFABMGR_FABRIC_MAKE_H
 
@@ -7,23 +9,23 @@
 #include "libfabmgr/fabric/generate.h"
 
 #define MAKE_NODE_LIMIT (1u << 20) /* nodes of one fabric */
-#define MAKE_END_PORTS 3           /* ports of an adapter: their GUIDs follow the node's */
-#define MAKE_END_STEP 4            /* from one end's GUID to the next */
+#define MAKE_END_PORTS 3           /* most ports of an adapter: their GUIDs follow the node's */
+#define MAKE_END_STEP 4            /* from one adapter's GUID to the next */
 
 struct maker {
     struct fab_builder *b;
-    uint32_t switches, ends;   /* made so far */
-    struct fab_port_info rate; /* of all cables: 4x EDR */
-    int status;                /* the first failure sticks: later calls do nothing */
+    uint32_t switches, ends;   /* added so far: switches, and other nodes */
+    struct fab_port_info rate; /* of all links: 4x EDR */
+    int status;                /* of the first failure: later calls do nothing */
 };
 void fab_fabric_make_init(struct maker *m);
 
-/* A name: "leaf-007". width: digits, so that names sort as numbers do. */
+/* A name like "leaf-007". width: digits, so that names sort like numbers. */
 struct make_name {
     const char *stem;
     uint32_t number, width;
 };
-/* How many digits the numbers 1..count need, and at least `least`. */
+/* How many digits the numbers 1..count need, but at least `least`. */
 uint32_t fab_fabric_make_width(uint64_t count, uint32_t least);
 
 /* References of the builder; FAB_NONE after a failure. */
@@ -31,22 +33,23 @@ uint32_t fab_fabric_make_switch(struct maker *m, uint32_t ports, struct make_nam
 uint32_t fab_fabric_make_host(struct maker *m, uint32_t ports, struct make_name name);
 uint32_t fab_fabric_make_router(struct maker *m, uint32_t ports, struct make_name name);
 uint32_t fab_fabric_make_aggregation(struct maker *m);
-/* With a GUID of one's own; and any device. They do not count in m->switches and m->ends. */
+/* With a given GUID, and any device; not counted in m->switches and m->ends. */
 uint32_t fab_fabric_make_aggregation_with_guid(struct maker *m, uint64_t guid);
 uint32_t fab_fabric_make_device(struct maker *m, const struct fab_device *d);
 void fab_fabric_make_link(struct maker *m, uint32_t ref_a, uint32_t port_a, uint32_t ref_b,
                           uint32_t port_b);
 
-/* The same with free names: "torus-0-3". */
+/* The same with any name: "torus-0-3". */
 uint32_t fab_fabric_make_switch_named(struct maker *m, uint32_t ports, const char *desc);
 uint32_t fab_fabric_make_host_named(struct maker *m, uint32_t ports, const char *desc);
-/* `count` hosts on the switch's ports 1.., numbered on; `total`: of the whole fabric. */
+/* Adds `count` hosts at ports 1.. of the switch, numbered consecutively; total: hosts of the
+ * fabric. */
 void fab_fabric_make_hosts(struct maker *m, uint32_t sw, uint32_t count, uint64_t total);
-/* `count` cables in parallel, on ports from port_a and from port_b on. */
+/* Adds `count` parallel links, at ports from port_a and from port_b on. */
 void fab_fabric_make_links(struct maker *m, uint32_t ref_a, uint32_t port_a, uint32_t ref_b,
                            uint32_t port_b, uint32_t count);
 
-/* Gives the builder to the caller, or frees it and returns the failure. */
+/* Gives the builder to the caller, or frees it and returns the first failure: NOMEM, RANGE. */
 int fab_fabric_make_finish(struct maker *m, struct fab_builder **ret);
 
 #endif

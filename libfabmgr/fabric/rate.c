@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rates: "4x EDR" to and from bits of PortInfo (IBA 14.2.5.6: LinkWidth*, LinkSpeed*,
- * LinkSpeedExt*). A port that runs at a rate is taken to support and enable it and all below. With
- * an extended speed the plain speed field shows QDR, as devices do. FDR10, a vendor's speed that
- * PortInfo does not show, reads as QDR.
+ * Converts "4x EDR" to and from bits of PortInfo (IBA 14.2.5.6: LinkWidth*, LinkSpeed*,
+ * LinkSpeedExt*). A port with a rate is assumed to support and enable that rate and all lower ones.
+ * With an extended speed, LinkSpeedActive is QDR, as in real devices. FDR10, a vendor's speed that
+ * PortInfo cannot represent, becomes QDR.
  */
 #include "libfabmgr/fabric/rate.h"
 
@@ -15,8 +15,8 @@
 
 static const struct width {
     const char *name;
-    uint8_t bit, upto; /* upto: with all that a port of this width supports */
-} widths[] = {         /* best first */
+    uint8_t bit, upto; /* upto: this width and all that a port with it supports */
+} widths[] = {         /* widest first */
               {"12x", 8, 1 | 2 | 8},
               {"8x", 4, 1 | 2 | 4},
               {"4x", 2, 1 | 2},
@@ -25,7 +25,7 @@ static const struct width {
 
 static const struct speed {
     const char *name;
-    uint8_t plain, ext, ext2; /* active bits */
+    uint8_t plain, ext, ext2; /* bits of the three Active fields */
 } speeds[] = {{"XDR", 4, 0, 1}, {"NDR", 4, 8, 0}, {"HDR", 4, 4, 0},
               {"EDR", 4, 2, 0}, {"FDR", 4, 1, 0}, {"QDR", 4, 0, 0},
               {"DDR", 2, 0, 0}, {"SDR", 1, 0, 0}, {"FDR10", 4, 0, 0}};
@@ -58,7 +58,7 @@ static bool is(const char *s, size_t len, const char *name)
     return strlen(name) == len && memcmp(s, name, len) == 0;
 }
 
-/* The name of a width ends at the x. */
+/* The length of the width's name in "4x EDR", which ends with the x. */
 static const struct width *find_width(const char *s, size_t len, size_t *ret_used)
 {
     const char *x = memchr(s, 'x', len);
@@ -106,7 +106,7 @@ int fab_fabric_rate_width_mask(struct fab_port_info *info, uint64_t mask)
     return FAB_OK;
 }
 
-/* The highest bit of a mask that is not 0. */
+/* The highest bit set in a mask other than 0. */
 static uint8_t highest(uint64_t mask)
 {
     return (uint8_t)(1u << (63 - __builtin_clzll(mask)));

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Width and speed of a link, as text and as bits of PortInfo. For this room's files only; the face
- * is fab_fabric_text_parse_rate in text.h. */
+/*
+ * Width and speed of a link, as text and as bits of PortInfo. Private to the room; other rooms use
+ * fab_fabric_text_parse_rate of text.h.
+ */
 #ifndef LIBFABMGR_FABRIC_RATE_H
 #define LIBFABMGR_FABRIC_RATE_H
 
 #include "libfabmgr/wire/wire.h"
 
-/* Masks as ibsim's options w=, s= and e= give them: enabled are these, active is the best. RANGE:
- * a bit has no meaning, or none is set. */
+/* Apply a mask of ibsim's options w=, s= and e=: all bits become enabled, the highest becomes
+ * active. RANGE: a bit has no meaning, or no bit is set. */
 int fab_fabric_rate_width_mask(struct fab_port_info *info, uint64_t mask);
 int fab_fabric_rate_speed_mask(struct fab_port_info *info, uint64_t mask);
 int fab_fabric_rate_extended_mask(struct fab_port_info *info,
-                                  uint64_t mask); /* 0: none, plain speeds */
+                                  uint64_t mask); /* 0: no extended speed */
 
-/* "4x" and "EDR" of the active values, "" where unknown. */
+/* "4x" and "EDR" for the active values, "" if unknown. */
 const char *fab_fabric_rate_width_name(const struct fab_port_info *info);
 const char *fab_fabric_rate_speed_name(const struct fab_port_info *info);
 

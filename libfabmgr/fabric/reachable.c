@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The island around our own port: what cables reach. A breadth-first search marks it; when nothing
- * is left out, the island is the snapshot itself, else a builder drops the rest.
+ * The part of the fabric that links connect to the manager's port. A breadth-first search marks its
+ * nodes; a builder drops the others, if there are any.
  */
 #include <stdlib.h>
 
@@ -10,7 +10,8 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/fabric/fabric.h"
 
-/* Marks what is reached from `start`; queue has room for every node. Returns how many. */
+/* Marks the nodes that are reached from `start`, and returns how many they are. queue:
+ * [node_count]. */
 static uint32_t mark(const struct fab_fabric *f, uint32_t start, uint64_t *reached, uint32_t *queue)
 {
     uint32_t head = 0, tail = 0;
@@ -28,7 +29,7 @@ static uint32_t mark(const struct fab_fabric *f, uint32_t start, uint64_t *reach
 }
 
 static int drop_others(const struct fab_fabric *f, const uint64_t *reached,
-                       struct fab_fabric **ret_island)
+                       struct fab_fabric **ret_reachable)
 {
     struct fab_builder *b = fab_fabric_builder_from(f);
     if (b == NULL)
@@ -36,12 +37,12 @@ static int drop_others(const struct fab_fabric *f, const uint64_t *reached,
     for (uint32_t n = 0; n < f->node_count; n++)
         if (!fab_base_bits_get(reached, n))
             fab_fabric_builder_remove_node(b, n);
-    int status = fab_fabric_builder_seal(b, ret_island);
+    int status = fab_fabric_builder_seal(b, ret_reachable);
     fab_fabric_builder_free(b);
     return status;
 }
 
-int fab_fabric_reachable(const struct fab_fabric *f, struct fab_fabric **ret_island,
+int fab_fabric_reachable(const struct fab_fabric *f, struct fab_fabric **ret_reachable,
                          uint32_t *ret_dropped)
 {
     int status = FAB_E_NOMEM;
@@ -53,9 +54,9 @@ int fab_fabric_reachable(const struct fab_fabric *f, struct fab_fabric **ret_isl
         count = mark(f, f->ports[f->self_port].node, reached, queue);
     status = FAB_OK;
     if (count == f->node_count)
-        *ret_island = fab_fabric_ref(f);
+        *ret_reachable = fab_fabric_ref(f);
     else
-        status = drop_others(f, reached, ret_island);
+        status = drop_others(f, reached, ret_reachable);
     if (status == FAB_OK)
         *ret_dropped = f->node_count - count;
 out:

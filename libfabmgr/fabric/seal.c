@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sealing: a builder becomes a snapshot whose ids and bytes say nothing about the order in which
- * the fabric was found.
+ * Sealing makes a snapshot from a builder. Its ids and bytes do not depend on the order of
+ * discovery.
  *
- * Nodes are sorted (switches first, then by GUID) and copied with their run of ports; a table from
- * the builder's port indexes to port ids turns the cables over. What a device answers depends in
- * two places on the way by which it was asked, and is made the same for all ways: NodeInfo's
- * LocalPortNum and PortGUID (here: port 0 of switches, the first port with a known GUID of others)
- * and PortInfo's LocalPortNum (here: the port itself).
+ * Nodes are sorted (switches first, then by GUID) and copied with their ports; a table from the
+ * builder's port indexes to port ids translates the links. Two values depend on the port by which a
+ * device was asked, and are made uniform: LocalPortNum and PortGUID of NodeInfo become those of
+ * port 0 (switches) or of the first port with a known GUID (others), and LocalPortNum of PortInfo
+ * becomes the port's number.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@
 struct place {
     uint64_t guid;
     uint32_t ref;
-    bool end; /* not a switch */
+    bool end; /* it is no switch */
 };
 
 struct sealing {
@@ -38,8 +38,8 @@ static int compare_places(const void *x, const void *y)
     return (a->guid > b->guid) - (a->guid < b->guid);
 }
 
-/* Collects the nodes in order; sorting is skipped where they stand in order already, as they do
- * after fab_fabric_builder_from. */
+/* Collects the nodes in order. They are only sorted if needed: after fab_fabric_builder_from they
+ * are in order. */
 static void sort_nodes(struct sealing *s)
 {
     bool sorted = true;
@@ -100,7 +100,7 @@ static void copy_nodes(struct sealing *s)
     }
 }
 
-static void turn_cables(struct sealing *s)
+static void translate_links(struct sealing *s)
 {
     struct fab_fabric *f = s->f;
     for (uint32_t i = 0; i < f->port_count; i++) {
@@ -112,7 +112,7 @@ static void turn_cables(struct sealing *s)
     f->self_port = s->b->self == FAB_NONE ? FAB_NONE : s->port_id[s->b->self];
 }
 
-/* Where two ports claim one GUID the first one has it. */
+/* If two ports have the same GUID, the index has the first one. */
 static int index_ports(struct fab_fabric *f)
 {
     uint32_t count = 0;
@@ -144,7 +144,7 @@ static int fill(struct sealing *s)
     if (status != FAB_OK)
         return status;
     copy_nodes(s);
-    turn_cables(s);
+    translate_links(s);
     return index_ports(s->f);
 }
 

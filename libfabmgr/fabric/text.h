@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fabrics as text: what ibnetdiscover prints and ibsim loads, in and out. */
+/* Reads and writes topology files: the format that ibnetdiscover prints and ibsim loads. */
 #ifndef LIBFABMGR_FABRIC_TEXT_H
 #define LIBFABMGR_FABRIC_TEXT_H
 
@@ -13,24 +13,25 @@ struct fab_text_error {
     char message[200];     /* what was found, and what was expected */
 };
 
-/* Reads `len` bytes (need not be NUL-terminated). Accepts what is found in the field: tabs or
- * blanks, Ca/Hca/Rt/Switch, `[ext n]`, LID 65535, quotes and colons in names, comments, 65th
- * ports, a shell prompt at the end. Speeds and widths from the comments (default 4x EDR).
- * Ports come up as a device after power-on: LinkUp, Init, LID 0, whatever the text says, since
- * the text describes cabling. FORMAT: ret_error says where and why, nothing is built. */
+/* Reads `len` bytes, which need not be NUL-terminated. Accepts the variants found in practice: tabs
+ * or blanks, Ca/Hca/Rt/Switch, `[ext n]`, LID 65535, quotes and colons in names, comments, 65th
+ * ports, a shell prompt at the end. Speeds and widths are taken from the comments (default 4x EDR).
+ * Ports are in the state after power-on with a link: LinkUp, Init, LID 0. FORMAT: ret_error has the
+ * place and the reason. NOMEM. */
 int fab_fabric_text_read(const char *text, size_t len, struct fab_builder **ret_builder,
                          struct fab_text_error *ret_error);
 
-/* Writes the fabric so that fab_fabric_text_read and ibsim load it again; *ret_text is malloc'd,
- * NUL-terminated. */
+/* Writes the fabric so that fab_fabric_text_read and ibsim can load it; *ret_text is malloc'd and
+ * NUL-terminated. NOMEM. */
 int fab_fabric_text_write(const struct fab_fabric *f, char **ret_text, size_t *ret_len);
-/* The same piece by piece: parts 0 to fab_fabric_text_parts() - 1, in order, appended to t. A part
- * is a node with its cables at most. */
+/* The same in parts: part 0 to fab_fabric_text_parts() - 1, in order, each appended to t. A part
+ * has at most one node with its links. */
 struct fab_text;
 uint32_t fab_fabric_text_parts(const struct fab_fabric *f);
 void fab_fabric_text_write_part(const struct fab_fabric *f, uint32_t part, struct fab_text *t);
 
-/* "4x EDR" -> bits of PortInfo, and back. FORMAT where unknown. See fab_wire_link_rate in wire. */
+/* Sets the width and speed fields of PortInfo for a rate like "4x EDR". FORMAT: unknown. The
+ * reverse is fab_wire_link_width and fab_wire_link_speed. */
 int fab_fabric_text_parse_rate(const char *s, size_t len, struct fab_port_info *info);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The port lines of topology text:
+ * The port lines of topology files:
  *
  *     [port][ext n](guid) "id"[port][ext n](guid) w=MASK s=MASK e=MASK # "name" lid 0 4xEDR
  *
- * of which only the first port and the id must be there; without a second port it is 1, as in
- * ibsim. The rate is taken from the comment's words after the last quote, or from ibsim's options,
- * which are masks of the Enabled fields of PortInfo; where both stand, the name of the rate holds.
+ * Only the first port and the id are required; a missing second port is 1, as in ibsim. The rate is
+ * taken from the words of the comment after the last quote, or from ibsim's options, which are
+ * masks of the Enabled fields of PortInfo. If there are both, the comment applies.
  */
 #include <string.h>
 
@@ -30,7 +30,7 @@ static int read_port_number(struct text_reader *r, uint64_t max, uint8_t *ret)
     return status;
 }
 
-/* "[ext 5]", a port number as the chassis has it, says nothing new. */
+/* "[ext 5]", the port number printed on the chassis, is ignored. */
 static int skip_ext(struct text_reader *r)
 {
     if (!fab_fabric_scan_is(&r->scan, "[ext"))
@@ -62,7 +62,7 @@ static int read_peer(struct text_reader *r, struct text_cable *c)
     return status != FAB_OK ? status : read_port_guid(r, &c->peer_guid);
 }
 
-/* What a port line says of its rate: as a name, which settles it, or as options. */
+/* The rate of a port line: by name, which takes precedence, or by options. */
 struct rate_words {
     struct fab_port_info *rate;
     bool named, masked;
@@ -81,7 +81,7 @@ static int apply_option(struct rate_words *w, char option, uint64_t mask)
     return fab_fabric_rate_speed_mask(w->rate, mask);
 }
 
-/* "w=2". False: it is no option, or a bad one. */
+/* Reads an option like "w=2". False: it is no option, or not valid. */
 static bool read_option(struct rate_words *w, struct span token)
 {
     struct fab_text_error ignored;
@@ -95,7 +95,7 @@ static bool read_option(struct rate_words *w, struct span token)
         !fab_fabric_scan_at_end(&s))
         return false;
     if (w->named)
-        return true; /* it says nothing new */
+        return true; /* the name of the rate takes precedence */
     if (apply_option(w, token.s[0], mask) != FAB_OK)
         return false;
     w->masked |= token.s[0] != 'w';
@@ -112,7 +112,7 @@ static bool read_rate_word(struct rate_words *w, struct span token)
 
 static struct span next_token(struct text_scan *s)
 {
-    fab_fabric_scan_at_end(s); /* for the blanks */
+    fab_fabric_scan_at_end(s); /* skips blanks */
     struct span token = {.s = s->at};
     while (s->at < s->eol && *s->at != ' ' && *s->at != '\t')
         s->at++;
@@ -120,7 +120,7 @@ static struct span next_token(struct text_scan *s)
     return token;
 }
 
-/* What follows the far end: options, then a comment whose words after the last quote may name the
+/* Reads the rest of the line: options, then a comment whose words after the last quote may be the
  * rate. */
 static int read_rate(struct text_reader *r, struct fab_port_info *rate, bool *ret_rated)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Joining the cables of a topology text. Each cable stands in the text twice, once at each end, and
- * the two must say the same; else the text was cut, mixed or mistyped, and half of a fabric would
- * be worse than none. Where only one end says how fast the link is, it holds for both.
+ * Adds the links of a topology file. The file has each cable twice, once for each end, and both
+ * lines must agree; otherwise the file is truncated or has a mistake, and is rejected. A rate that
+ * is given at only one end applies to both.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,13 +15,13 @@
 
 #define NO_CABLE UINT32_MAX
 
-/* Which cable line is of a port: by the builder's port index. */
+/* Finds the line of a port. */
 struct lines {
     struct text_reader *r;
     uint32_t *of_port;
 };
 
-/* The error stands at the port number of the cable's line. */
+/* Sets the error at the port number in the cable's line. */
 #define fail(r, c, ...)                                                                            \
     ((r)->scan.error->line = (c)->line, (r)->scan.error->column = (c)->column,                     \
      snprintf((r)->scan.error->message, sizeof(r)->scan.error->message, __VA_ARGS__),              \
@@ -40,20 +40,20 @@ static int note_lines(struct lines *l)
         const struct text_cable *c = &l->r->cables[i];
         uint32_t *line = &l->of_port[port_index(l->r, c->ref, c->port)];
         if (*line != NO_CABLE)
-            return fail(l->r, c, "port %u stands already on line %u", c->port,
+            return fail(l->r, c, "port %u is already on line %u", c->port,
                         l->r->cables[*line].line);
         *line = i;
     }
     return FAB_OK;
 }
 
-/* The cable line of the other end, which must lead back here. */
+/* The line of the other end, which must refer to this one. */
 static int find_other(struct lines *l, const struct text_cable *c, const struct text_cable **ret)
 {
     const struct text_node *peer;
     uint64_t key;
     if (!fab_fabric_text_find_node(l->r, c->peer, &key, &peer))
-        return fail(l->r, c, "the other end is \"%.*s\", expected a node that is in this text",
+        return fail(l->r, c, "the other end is \"%.*s\", expected a node of this file",
                     (int)c->peer.len, c->peer.s);
     if (c->peer_port > l->r->b->nodes[peer->ref].node.num_ports)
         return fail(l->r, c, "the other end is port %u of \"%.*s\", expected at most %u",
@@ -73,7 +73,7 @@ static int find_other(struct lines *l, const struct text_cable *c, const struct 
     return FAB_OK;
 }
 
-/* Takes up what only the other end says of this port: its rate, its GUID. */
+/* Copies what only the other end's line has of this port: its rate, its GUID. */
 static int complete(struct text_reader *r, const struct text_cable *c,
                     const struct text_cable *other)
 {
@@ -104,7 +104,7 @@ static int join(struct lines *l)
     return FAB_OK;
 }
 
-/* "Initiated from": the port our manager would sit on, where the text has it. */
+/* Sets the manager's port from "Initiated from", if the file has it. */
 static void set_self(struct text_reader *r)
 {
     uint32_t ref;

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reading topology text: what ibnetdiscover prints and what ibsim loads.
+ * Reads topology files, as ibnetdiscover prints and ibsim loads them.
  *
  * A line is one of
  *
- *     vendid=0x2c9  devid=..  sysimgguid=..              of the next block
- *     switchguid=0x..(portguid)  caguid=..  rtguid=..    of the next block of that type
- *     width=MASK  speed=MASK  extspeed=MASK              of ports that do not say more (ibsim)
+ *     vendid=0x2c9  devid=..  sysimgguid=..              for the next block
+ *     switchguid=0x..(portguid)  caguid=..  rtguid=..    for the next block of that type
+ *     width=MASK  speed=MASK  extspeed=MASK              for ports without a rate (ibsim)
  *     Switch|Ca|Hca|Rt N "id"  # "description" ...       begins a block
  *     [port](guid) "id"[port](guid)  # ... 4xEDR         a cable, in a block (text_cable.c)
  *
- * or a comment, or blank, or what a terminal left there (headings, prompts), which is passed over.
- * A node without a GUID line gets the one that ibsim would give it: the next after the last of its
- * type. A text that was cut off is an error wherever that can be told: a line of the above without
- * a line end, a GUID line without a block, a cable whose other end does not say the same.
+ * or a comment, or blank, or text from a terminal (headings, prompts), which is ignored. A node
+ * without a GUID line gets the GUID that ibsim would assign: the next one after the last of its
+ * type. A truncated file is an error wherever that can be detected: such a line without a line end,
+ * a GUID line without a block, a cable whose ends disagree.
  *
- * Not done: ibsim's include, module and do, and port aliases (@); they are errors.
+ * Not supported: ibsim's include, module and do, and port aliases (@); they are errors.
  */
 #include "libfabmgr/fabric/text_read.h"
 
@@ -29,8 +29,8 @@
 #include "libfabmgr/fabric/rate.h"
 #include "libfabmgr/fabric/text.h"
 
-/* A header line of a dozen bytes makes 255 ports: without a limit a small text would fill memory.
- * Four million are 110,000 nodes with room to spare. */
+/* A header line of a dozen bytes allocates 255 ports: without a limit a small file could use up the
+ * memory. Four million ports suffice for 110,000 nodes. */
 #define PORT_LIMIT (4u << 20)
 
 /* ---- ids ---------------------------------------------------------------------------------------
@@ -64,7 +64,7 @@ static int add_id(struct text_reader *r, struct span id)
     const struct text_node *other;
     uint64_t key;
     if (fab_fabric_text_find_node(r, id, &key, &other))
-        return fab_fabric_scan_fail(&r->scan, id.s, "node \"%.*s\" stands already on line %u",
+        return fab_fabric_scan_fail(&r->scan, id.s, "node \"%.*s\" is already on line %u",
                                     (int)id.len, id.s, other->line);
     if (r->node_count == r->node_room) {
         void *bigger = fab_base_grow(r->nodes, sizeof *r->nodes, r->node_count + 1, &r->node_room);
@@ -125,8 +125,7 @@ static int apply_mask(struct text_reader *r, int (*apply)(struct fab_port_info *
     uint64_t mask;
     int status = read_value(r, UINT64_MAX, &mask);
     if (status == FAB_OK && apply(&r->rate, mask) != FAB_OK)
-        return fab_fabric_scan_fail(&r->scan, r->scan.line,
-                                    "the mask has bits without a meaning, or none");
+        return fab_fabric_scan_fail(&r->scan, r->scan.line, "the mask has unknown bits, or none");
     return status;
 }
 
@@ -164,7 +163,7 @@ static const char *find(struct span in, const char *what)
     return memmem(in.s, in.len, what, strlen(what));
 }
 
-/* A description without quotes ends where what follows it begins. */
+/* The length of a description without quotes, which ends where the next field begins. */
 static void cut_at_marks(struct span *desc)
 {
     static const char *const marks[] = {" enhanced port ", " base port ", " lid ", " lmc "};
@@ -177,8 +176,8 @@ static void cut_at_marks(struct span *desc)
         desc->len--;
 }
 
-/* The description in the comment of a header; *desc stays as it is where there is no comment. It
- * reaches to the last quote of the line, since there may be quotes in it. */
+/* The description in the comment of a header; without a comment *desc is not changed. It ends at
+ * the last quote of the line, since it may contain quotes. */
 static int read_desc(struct text_reader *r, struct span *desc)
 {
     struct text_scan *s = &r->scan;
@@ -213,7 +212,7 @@ static int add_device(struct text_reader *r, uint8_t type, struct span desc)
     int status = fab_fabric_device_add(r->b, &d, &r->ref);
     if (status == FAB_E_EXISTS || status == FAB_E_INVAL)
         return fab_fabric_scan_fail(&r->scan, r->scan.line,
-                                    "the GUID 0x%016llx of this node is another's",
+                                    "the GUID 0x%016llx of this node belongs to another node",
                                     (unsigned long long)d.guid);
     r->guid[type] += type == FAB_NODE_SWITCH ? 1 : r->num_ports + 1u;
     r->guid_line[type] = 0;
@@ -280,7 +279,7 @@ static const struct word {
 };
 #define WORD_COUNT (sizeof words / sizeof *words)
 
-/* The letters at the cursor. */
+/* The word of letters at the cursor. */
 static struct span letters(struct text_scan *s)
 {
     fab_fabric_scan_at_end(s);
@@ -290,7 +289,8 @@ static struct span letters(struct text_scan *s)
     return w;
 }
 
-/* The word that the line begins with, if what follows makes it ours and not part of a prompt. */
+/* The key word at the beginning of the line, if what follows shows that it is not part of a prompt.
+ */
 static const struct word *find_word(struct text_scan *s)
 {
     struct span w = letters(s);
@@ -305,7 +305,7 @@ static const struct word *find_word(struct text_scan *s)
     return NULL;
 }
 
-/* The text ends within what may have become one of our words. */
+/* The file ends within a word that may be the beginning of a key word. */
 static bool cut_word(struct text_scan *s)
 {
     struct span w = letters(s);
@@ -320,7 +320,7 @@ static bool cut_word(struct text_scan *s)
 static int fail_cut(struct text_reader *r)
 {
     return fab_fabric_scan_fail(&r->scan, r->scan.eol,
-                                "the text ends within this line, expected a line end");
+                                "the file ends within this line, expected a line end");
 }
 
 static int read_word(struct text_reader *r, const struct word *word)
@@ -353,7 +353,7 @@ static void read_comment(struct text_reader *r)
     r->self_port_guid = port_guid;
 }
 
-/* "[12]", and not the prompt "[root@host ~]#". */
+/* Whether the line begins like "[12]", and not like the prompt "[root@host ~]#". */
 static bool begins_cable(const struct text_scan *at)
 {
     struct text_scan s = *at;
@@ -381,7 +381,7 @@ static int read_line(struct text_reader *r)
     return status == FAB_OK && !s->ended ? fail_cut(r) : status;
 }
 
-/* What was announced must have come. */
+/* Checks at the end of the file that each GUID line was followed by its block. */
 static int check_end(struct text_reader *r)
 {
     for (uint8_t type = FAB_NODE_CA; type <= FAB_NODE_ROUTER; type++)
@@ -389,7 +389,7 @@ static int check_end(struct text_reader *r)
             r->scan.number = r->guid_line[type];
             return fab_fabric_scan_fail(&r->scan, r->scan.line, "no node follows this GUID");
         }
-    r->scan.number += r->scan.number == 0; /* an empty text */
+    r->scan.number += r->scan.number == 0; /* an empty file */
     if (r->node_count == 0)
         return fab_fabric_scan_fail(&r->scan, r->scan.line,
                                     "expected a Switch, Ca or Rt line, found none");
@@ -406,8 +406,8 @@ static int read_all(struct text_reader *r)
             return status;
         ports += r->node_count > nodes ? r->num_ports + 1u : 0;
         if (ports > PORT_LIMIT)
-            return fab_fabric_scan_fail(&r->scan, r->scan.line,
-                                        "the nodes so far have more than %u ports", PORT_LIMIT);
+            return fab_fabric_scan_fail(&r->scan, r->scan.line, "more than %u ports in all",
+                                        PORT_LIMIT);
     }
     int status = check_end(r);
     return status != FAB_OK ? status : fab_fabric_text_join(r);
@@ -420,9 +420,9 @@ int fab_fabric_text_read(const char *text, size_t len, struct fab_builder **ret_
     *ret_error = (struct fab_text_error){.line = 1, .column = 1};
     fab_fabric_scan_init(&r.scan, text, len, ret_error);
     r.scan.line = r.scan.at = r.scan.eol = text;
-    r.guid[FAB_NODE_CA] = 0x100000; /* where ibsim begins to count */
+    r.guid[FAB_NODE_CA] = 0x100000; /* the first GUID that ibsim assigns */
     r.guid[FAB_NODE_SWITCH] = 0x200000;
-    r.guid[FAB_NODE_ROUTER] = 0x300000; /* here ibsim would give 0 */
+    r.guid[FAB_NODE_ROUTER] = 0x300000; /* ibsim would assign 0 */
     fab_fabric_text_parse_rate("4xEDR", 5, &r.rate);
     int status = r.b != NULL ? read_all(&r) : FAB_E_NOMEM;
     if (status == FAB_OK) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The tokens of topology text. Lines end with \n or \r\n; blanks are spaces and tabs, and may be
- * missing or too many anywhere between tokens.
+ * The tokens of topology files. Lines end with \n or \r\n; any number of spaces and tabs may be
+ * between tokens.
  */
 #include "libfabmgr/fabric/text_scan.h"
 
@@ -120,7 +120,7 @@ int fab_fabric_scan_quoted(struct text_scan *s, const char *what, struct span *r
     return FAB_OK;
 }
 
-/* The digits of a number that began at `number`, at least one. */
+/* Reads the digits of a number that began at `number`; at least one is required. */
 static int digits(struct text_scan *s, const char *number, const char *what, unsigned base,
                   uint64_t max, uint64_t *ret)
 {
@@ -134,7 +134,7 @@ static int digits(struct text_scan *s, const char *number, const char *what, uns
     return FAB_OK;
 }
 
-/* Blanks and "0x"; *ret_start is where the number begins. */
+/* Skips blanks and "0x"; *ret_start is where the number begins. */
 static bool hex_prefix(struct text_scan *s, const char **ret_start)
 {
     bool there = fab_fabric_scan_is(s, "0x") || fab_fabric_scan_is(s, "0X");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A bounded cursor over the lines of a text, and errors that name the place. For this room only. */
+/* A bounded cursor over the lines of a text, and errors with their place. Private to the room. */
 #ifndef LIBFABMGR_FABRIC_TEXT_SCAN_H
 #define LIBFABMGR_FABRIC_TEXT_SCAN_H
 
@@ -18,22 +18,22 @@ struct text_scan {
     const char *next, *end;      /* what follows the current line */
     const char *line, *at, *eol; /* the current line: its start, the cursor, its end */
     uint32_t number;             /* of the current line, from 1 */
-    bool ended;                  /* the current line had a line end */
+    bool ended;                  /* the current line has a line end */
     struct fab_text_error *error;
 };
 
 void fab_fabric_scan_init(struct text_scan *s, const char *text, size_t len,
                           struct fab_text_error *error);
-bool fab_fabric_scan_line(struct text_scan *s); /* to the next line; false: there is none */
+bool fab_fabric_scan_line(struct text_scan *s); /* moves to the next line; false: there is none */
 
-/* All of these skip blanks first. */
+/* All functions below skip blanks first. */
 bool fab_fabric_scan_is(struct text_scan *s,
-                        const char *word);              /* the rest begins with word; stays there */
-bool fab_fabric_scan_take(struct text_scan *s, char c); /* takes c, if it is there */
-bool fab_fabric_scan_at_end(struct text_scan *s);       /* nothing is left, or a comment */
+                        const char *word); /* the rest begins with word; does not move */
+bool fab_fabric_scan_take(struct text_scan *s, char c); /* consumes c if it comes next */
+bool fab_fabric_scan_at_end(struct text_scan *s);       /* only a comment or nothing is left */
 bool fab_fabric_scan_digit(struct text_scan *s);        /* a decimal digit comes next */
 
-/* FORMAT with the error set, unless what they are named for comes next. */
+/* These consume what their names say. FORMAT, with the error set: something else comes next. */
 int fab_fabric_scan_expect(struct text_scan *s, char c);
 int fab_fabric_scan_quoted(struct text_scan *s, const char *what, struct span *ret);
 int fab_fabric_scan_number(struct text_scan *s, const char *what, uint64_t max,
@@ -41,7 +41,7 @@ int fab_fabric_scan_number(struct text_scan *s, const char *what, uint64_t max,
 int fab_fabric_scan_hex(struct text_scan *s, const char *what, uint64_t *ret); /* 1f, 0x1f */
 int fab_fabric_scan_end(struct text_scan *s); /* a comment or the end of the line */
 
-/* Sets the error at a place of the current line; always FORMAT. */
+/* Sets the error at a place of the current line, and returns FORMAT. */
 int fab_fabric_scan_fail(struct text_scan *s, const char *at, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* "expected WHAT, found ..." at the cursor. */

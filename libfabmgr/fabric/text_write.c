@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Writing topology text as ibnetdiscover prints it, so that ibsim and fab_fabric_text_read load it.
+ * Writes topology files as ibnetdiscover prints them, so that ibsim and fab_fabric_text_read can
+ * load them.
  *
- * ibsim attaches a manager to the first node of the file: this is our own node, or else the first
- * adapter. It takes the rate from the comments, and gives adapters' ports the node GUID plus the
- * port number whatever stands in parentheses. Control characters of descriptions become blanks.
+ * ibsim attaches a manager to the first node of the file; this is our own node, or else the first
+ * adapter. ibsim takes rates from the comments, and gives adapter ports the node GUID plus the port
+ * number, whatever the file has in parentheses. Control characters of descriptions become blanks.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -33,7 +34,7 @@ static void write_desc(struct fab_text *t, const struct fab_node *n)
     fab_base_text_addf(t, "\"%s\"", clean);
 }
 
-/* The LID of a node's port, as ibnetdiscover sees it: of a switch, that of port 0. */
+/* The LID of a node's port, as ibnetdiscover prints it; for switches, that of port 0. */
 static unsigned lid_of(const struct fab_fabric *f, const struct fab_port *p)
 {
     const struct fab_node *n = &f->nodes[p->node];
@@ -109,7 +110,7 @@ void fab_fabric_text_write_part(const struct fab_fabric *f, uint32_t part, struc
     uint32_t first = f->self_port != FAB_NONE ? f->ports[f->self_port].node : f->switch_count;
     if (part == 0)
         write_top(t, f);
-    else if (first >= f->node_count) /* nothing but switches */
+    else if (first >= f->node_count) /* there are only switches */
         write_node(t, f, part - 1);
     else if (part == 1)
         write_node(t, f, first);

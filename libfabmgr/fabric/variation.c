@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Dressing a generated fabric: the same devices and cables again, with what was asked for.
+ * Makes a variation of a generated fabric: the same devices and links again, with the requested
+ * changes.
  *
- * Missing cables are taken in a random order, each unless what is left would fall apart. Those that
- * would be refused are known beforehand: they are the forest that Kruskal's algorithm finds in the
- * opposite order (the last cable first).
+ * Links are removed in a random order, except those whose removal would partition the fabric. These
+ * are found in advance: they are the spanning forest that Kruskal's algorithm finds in the reverse
+ * order.
  *
  * GUIDs follow make.c; planes are 2^24 apart, which is more than a fabric of 2^20 nodes needs.
  */
@@ -13,6 +14,7 @@
 
 #include "libfabmgr/base/bitset.h"
 #include "libfabmgr/base/prng.h"
+#include "libfabmgr/base/sets.h"
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/fabric/make.h"
@@ -21,15 +23,15 @@
 #define MAX_PLANE 255
 #define MILLION 1000000
 
-struct dressing {
+struct varying {
     struct maker m;
     const struct fab_fabric *plain;
     const struct fab_variation *variation;
     struct fab_prng prng;
     uint64_t *guids;   /* [nodes + switches]: of the nodes, then of new aggregation nodes */
-    uint64_t *missing; /* bitset of ports: the cable of this port, which is the lower end */
-    uint32_t *cables;  /* lower end's port of each cable between switches */
-    uint32_t cable_count;
+    uint64_t *missing; /* bitset of ports: the link whose lower port id this is */
+    uint32_t *links;   /* the lower port id of each ISL */
+    uint32_t link_count;
 };
 
 /* ---- GUIDs -------------------------------------------------------------------------------------
@@ -45,7 +47,7 @@ static void shuffle(struct fab_prng *prng, uint64_t *guids, size_t count)
     }
 }
 
-static void give_guids(struct dressing *d)
+static void assign_guids(struct varying *d)
 {
     const struct fab_fabric *f = d->plain;
     uint32_t switches = f->switch_count, fresh = d->variation->aggregation ? switches : 0;
@@ -64,85 +66,72 @@ static void give_guids(struct dressing *d)
         d->guids[n] += (uint64_t)d->variation->plane << PLANE_SHIFT;
 }
 
-/* ---- missing cables ----------------------------------------------------------------------------
+/* ---- missing links -----------------------------------------------------------------------------
  */
 
-/* The lower end of a cable between switches: port ids of switches are below all others. */
-static bool is_trunk(const struct fab_fabric *f, uint32_t port)
+/* Whether the port is the lower port id of an ISL; port ids of switches are below all others. */
+static bool is_lower_isl_port(const struct fab_fabric *f, uint32_t port)
 {
     uint32_t peer = f->ports[port].peer;
     return peer != FAB_NONE && peer > port && fab_fabric_node_is_switch(f, f->ports[peer].node);
 }
 
-static int list_cables(struct dressing *d)
+static int list_links(struct varying *d)
 {
     const struct fab_fabric *f = d->plain;
     for (uint32_t p = 0; p < f->port_count; p++)
-        d->cable_count += is_trunk(f, p);
-    d->cables = fab_base_alloc_array(d->cable_count, sizeof *d->cables);
-    if (d->cables == NULL)
+        d->link_count += is_lower_isl_port(f, p);
+    d->links = fab_base_alloc_array(d->link_count, sizeof *d->links);
+    if (d->links == NULL)
         return FAB_E_NOMEM;
     uint32_t count = 0;
     for (uint32_t p = 0; p < f->port_count; p++)
-        if (is_trunk(f, p))
-            d->cables[count++] = p;
-    fab_base_prng_shuffle(&d->prng, d->cables, count);
+        if (is_lower_isl_port(f, p))
+            d->links[count++] = p;
+    fab_base_prng_shuffle(&d->prng, d->links, count);
     return FAB_OK;
 }
 
-/* The representative of a switch's part of the forest; the way to it is shortened. */
-static uint32_t root_of(uint32_t *of, uint32_t n)
-{
-    while (of[n] != n) {
-        of[n] = of[of[n]];
-        n = of[n];
-    }
-    return n;
-}
-
-/* Moves the cables that must stay behind the others, which keep their order; *ret_free counts
- * these. `of`: scratch, [switches]. */
-static void set_aside(struct dressing *d, uint32_t *of, uint32_t *ret_free)
+/* Keeps only the links that can be removed, in their order; *ret_free counts them. sets: scratch
+ * memory, [switches]. */
+static void keep_removable(struct varying *d, uint32_t *sets, uint32_t *ret_free)
 {
     const struct fab_fabric *f = d->plain;
-    uint32_t to = d->cable_count;
-    for (uint32_t n = 0; n < f->switch_count; n++)
-        of[n] = n;
-    for (uint32_t i = d->cable_count; i-- > 0;) {
-        uint32_t p = d->cables[i], x = root_of(of, f->ports[p].node);
-        uint32_t y = root_of(of, fab_fabric_peer_node(f, p));
-        of[x] = y;
-        if (x != y)
-            fab_base_bits_set(d->missing, p); /* for now: it must stay */
+    uint32_t to = d->link_count;
+    fab_base_sets_init(sets, f->switch_count);
+    for (uint32_t i = d->link_count; i-- > 0;) {
+        uint32_t p = d->links[i];
+        if (fab_base_sets_join(sets, f->ports[p].node, fab_fabric_peer_node(f, p)))
+            fab_base_bits_set(d->missing, p); /* marks, in this function, that it must stay */
     }
-    for (uint32_t i = d->cable_count; i-- > 0;)
-        if (!fab_base_bits_get(d->missing, d->cables[i]))
-            d->cables[--to] = d->cables[i];
-    memmove(d->cables, d->cables + to, (d->cable_count - to) * sizeof *d->cables);
+    for (uint32_t i = d->link_count; i-- > 0;)
+        if (!fab_base_bits_get(d->missing, d->links[i]))
+            d->links[--to] = d->links[i];
+    memmove(d->links, d->links + to, (d->link_count - to) * sizeof *d->links);
     fab_base_bits_zero(d->missing, f->port_count);
-    *ret_free = d->cable_count - to;
+    *ret_free = d->link_count - to;
 }
 
-static int choose_missing(struct dressing *d)
+static int choose_missing(struct varying *d)
 {
     uint64_t wanted = d->variation->missing;
-    uint32_t free_cables = d->cable_count;
-    wanted += ((uint64_t)d->cable_count * d->variation->missing_ppm + MILLION / 2) / MILLION;
+    uint32_t removable = d->link_count;
+    wanted += ((uint64_t)d->link_count * d->variation->missing_ppm + MILLION / 2) / MILLION;
     if (wanted > 0 && !d->variation->allow_partitioned) {
-        uint32_t *of = fab_base_alloc_array(d->plain->switch_count, sizeof *of);
-        if (of == NULL)
+        uint32_t *sets = fab_base_alloc_array(d->plain->switch_count, sizeof *sets);
+        if (sets == NULL)
             return FAB_E_NOMEM;
-        set_aside(d, of, &free_cables);
-        free(of);
+        keep_removable(d, sets, &removable);
+        free(sets);
     }
-    if (wanted > free_cables)
+    if (wanted > removable)
         return FAB_E_LIMIT;
     for (uint32_t i = 0; i < wanted; i++)
-        fab_base_bits_set(d->missing, d->cables[i]);
+        fab_base_bits_set(d->missing, d->links[i]);
     return FAB_OK;
 }
 
-/* ---- devices and cables ------------------------------------------------------------------------
+/* ---- devices and links -------------------------------------------------------------------------
  */
 
 static bool has_aggregation(const struct fab_fabric *f, uint32_t sw)
@@ -155,13 +144,13 @@ static bool has_aggregation(const struct fab_fabric *f, uint32_t sw)
     return false;
 }
 
-static bool needs_aggregation(const struct dressing *d, uint32_t sw)
+static bool needs_aggregation(const struct varying *d, uint32_t sw)
 {
     return d->variation->aggregation && !has_aggregation(d->plain, sw);
 }
 
-/* Ports of a switch, without that of a new aggregation node. */
-static uint32_t ports_of(struct dressing *d, uint32_t node)
+/* The number of ports of a switch, without that for a new aggregation node. */
+static uint32_t ports_of(struct varying *d, uint32_t node)
 {
     const struct fab_node *n = &d->plain->nodes[node];
     uint32_t radix = d->variation->radix;
@@ -172,7 +161,7 @@ static uint32_t ports_of(struct dressing *d, uint32_t node)
     return radix;
 }
 
-static void dress_node(struct dressing *d, uint32_t node)
+static void vary_node(struct varying *d, uint32_t node)
 {
     const struct fab_node *n = &d->plain->nodes[node];
     bool sw = n->type == FAB_NODE_SWITCH;
@@ -197,7 +186,7 @@ static void dress_node(struct dressing *d, uint32_t node)
     fab_fabric_make_device(&d->m, &device);
 }
 
-static void dress_cable(struct dressing *d, uint32_t port)
+static void vary_link(struct varying *d, uint32_t port)
 {
     const struct fab_port *p = &d->plain->ports[port];
     if (p->peer == FAB_NONE || p->peer < port || fab_base_bits_get(d->missing, port))
@@ -207,8 +196,8 @@ static void dress_cable(struct dressing *d, uint32_t port)
     fab_fabric_make_link(&d->m, p->node, p->num, q->node, q->num);
 }
 
-/* After the nodes, whose references are their ids. */
-static void add_aggregation(struct dressing *d)
+/* Adds aggregation nodes after the other nodes, whose references are their ids. */
+static void add_aggregation(struct varying *d)
 {
     const struct fab_fabric *f = d->plain;
     const struct fab_port_info usual = d->m.rate;
@@ -221,25 +210,25 @@ static void add_aggregation(struct dressing *d)
     }
 }
 
-static void put_on(struct dressing *d)
+static void add_to_switch(struct varying *d)
 {
     const struct fab_fabric *f = d->plain;
     for (uint32_t n = 0; n < f->node_count && d->m.status == FAB_OK; n++)
-        dress_node(d, n);
+        vary_node(d, n);
     add_aggregation(d);
     for (uint32_t p = 0; p < f->port_count && d->m.status == FAB_OK; p++)
-        dress_cable(d, p);
+        vary_link(d, p);
 }
 
-static void dressing_fini(struct dressing *d)
+static void varying_fini(struct varying *d)
 {
     free(d->guids);
     free(d->missing);
-    free(d->cables);
+    free(d->links);
 }
 
-/* FAB_OK: everything that is drawn is drawn. */
-static int draw(struct dressing *d)
+/* Makes all random choices. */
+static int draw(struct varying *d)
 {
     const struct fab_fabric *f = d->plain;
     if (d->variation->plane > MAX_PLANE || d->variation->radix > 254 ||
@@ -250,21 +239,21 @@ static int draw(struct dressing *d)
     if (d->guids == NULL || d->missing == NULL)
         return FAB_E_NOMEM;
     fab_base_prng_init(&d->prng, d->variation->seed + d->variation->plane);
-    give_guids(d);
-    int status = list_cables(d);
+    assign_guids(d);
+    int status = list_links(d);
     return status == FAB_OK ? choose_missing(d) : status;
 }
 
 int fab_fabric_generate_variation(const struct fab_fabric *plain,
                                   const struct fab_variation *variation, struct fab_builder **ret)
 {
-    struct dressing d = {.plain = plain, .variation = variation};
+    struct varying d = {.plain = plain, .variation = variation};
     int status = draw(&d);
     if (status == FAB_OK) {
         fab_fabric_make_init(&d.m);
-        put_on(&d);
+        add_to_switch(&d);
         status = fab_fabric_make_finish(&d.m, ret);
     }
-    dressing_fini(&d);
+    varying_fini(&d);
     return status;
 }

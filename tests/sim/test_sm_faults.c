@@ -16,7 +16,7 @@ START_TEST(goes_round_a_pulled_cable_and_back)
     lab_bring_up(&lab, lab_leaf_spine(36, 18, 18), NULL);
     uint8_t *before = lab_tables(&lab, &len);
     struct fab_census all = sm_census(lab.sm);
-    ck_assert_uint_eq(all.ends, 36 * 18);
+    ck_assert_uint_eq(all.endports, 36 * 18);
     ck_assert_uint_eq(all.active_links, 36 * 18 * 2);
     lab_forget_events(&lab);
     lab_unlink(&lab, "leaf-001", 20);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The fabric: what the builder takes and refuses, that a snapshot says nothing of the order in
- * which it was built, copies, islands, differences, and which adapters count as aggregation nodes.
+ * The fabric: what the builder accepts and refuses, that a snapshot does not depend on the order in
+ * which it was built, copies, partitioned fabrics, differences, and which adapters count as
+ * aggregation nodes.
  */
 #include "libfabmgr/fabric/fabric.h"
 
@@ -101,7 +102,7 @@ START_TEST(builder_joins_and_parts_cables)
     ck_assert_int_eq(fab_fabric_builder_link(b, x, 0, y, 3), FAB_E_INVAL);
     ck_assert_int_eq(fab_fabric_builder_link(b, x, 3, x, 3), FAB_E_INVAL);
     ck_assert_int_eq(fab_fabric_builder_link(b, x, 3, x, 4),
-                     FAB_OK); /* a cable from a switch to itself */
+                     FAB_OK); /* a link from a switch to itself */
     ck_assert_int_eq(fab_fabric_builder_link(b, x, 5, y, 3), FAB_E_RANGE);
     ck_assert_int_eq(fab_fabric_builder_peer(b, x, 1, &ref, &port), FAB_OK);
     ck_assert_uint_eq(ref, y);
@@ -186,7 +187,7 @@ static void add_port(struct fab_builder *b, uint32_t ref, const struct fab_port 
         ck_assert_int_eq(fab_fabric_builder_set_port(b, ref, p->num, p->guid, &p->info), FAB_OK);
 }
 
-/* The node as a discovery would see it that came in through a random port. */
+/* NodeInfo as a discovery receives it that reached the node by a random port. */
 static void add_as_found(struct fab_builder *b, const struct fab_fabric *f, uint32_t id,
                          struct fab_prng *prng)
 {
@@ -363,7 +364,7 @@ static void assert_changes(const struct fab_fabric *old, const struct fab_fabric
     free(got);
 }
 
-/* Two switches with a cable, and a host on the second one. */
+/* Two connected switches, and a host at the second one. */
 static struct fab_builder *small(void)
 {
     struct fab_builder *b = fab_fabric_builder_new();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Every allocation of the fabric, policy and view rooms fails once, in turn: each call then says
- * NOMEM, keeps its results untouched and (under the sanitizers) loses no memory.
+ * Every allocation of the fabric, policy and view rooms fails once, in turn: each call then returns
+ * NOMEM, does not touch its results and (under the sanitizers) loses no memory.
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/view/view.h"
@@ -19,7 +19,7 @@ static int agree(int status, bool result)
 /* ---- what is run ------------------------------------------------------------------------------
  */
 
-static struct fab_fabric *before; /* made while memory lasts */
+static struct fab_fabric *before; /* allocated before the failures begin */
 
 static void make_before(void)
 {
@@ -118,7 +118,7 @@ static int run_clone(void)
     return agree(status, clone != NULL);
 }
 
-/* Our own port on a switch whose cables are gone. */
+/* The manager's port is at a switch without links. */
 static int run_island(void)
 {
     struct fab_fabric *f = NULL, *island = NULL;

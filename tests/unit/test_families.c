@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Families of generated fabrics: the closed counts that generate.h promises (nodes, cables,
- * degrees, diameter), names, limits, and that our engine routes about 500 hosts of each with a good
+ * Families of generated fabrics: the counts that generate.h documents (nodes, links, degrees,
+ * diameter), names, limits, and that an engine routes about 500 hosts of each with a positive
  * verdict.
  */
 #include "tests/unit/routing.h"
@@ -13,8 +13,8 @@
 
 struct measure {
     uint32_t hosts, switches, trunks;
-    uint32_t least, most; /* cables of a switch to switches */
-    uint32_t diameter;    /* cables between switches from host to host, at most */
+    uint32_t least, most; /* ISLs of a switch */
+    uint32_t diameter;    /* the most ISLs on a shortest path between hosts */
 };
 
 static uint32_t trunks_of(const struct fab_fabric *f, uint32_t sw)
@@ -37,7 +37,7 @@ static bool has_host(const struct fab_fabric *f, uint32_t sw)
     return false;
 }
 
-/* How far it is from one switch to the farthest with a host; all must be reached. */
+/* The distance from one switch to the farthest switch with a host; all must be reachable. */
 static uint32_t eccentricity(const struct fab_fabric *f, uint32_t from, uint32_t *far,
                              uint32_t *queue)
 {
@@ -122,7 +122,7 @@ static void assert_cable(const struct fab_fabric *f, const char *a, uint8_t port
         ck_assert_msg(status == FAB_OK, "%s", fab_base_status_text(status));                       \
         return sealed(b);                                                                          \
     }
-/* The tests of one family: its counts, and what there cannot be. */
+/* The tests of one family: its counts, and its limits. */
 #define FAMILY(name)                                                                               \
     NEW(name)                                                                                      \
     START_TEST(name##_has_its_counts)                                                              \
@@ -190,7 +190,7 @@ START_TEST(pgft_is_cabled_as_it_says)
 }
 END_TEST
 
-/* A host with two parents is on two leaves. */
+/* A host with two parents is connected to two leaves. */
 START_TEST(pgft_hosts_may_have_more_ports)
 {
     struct fab_pgft_spec spec = {2, {2, 2}, {2, 1}, {1, 1}, 0};
@@ -276,7 +276,7 @@ static const struct fab_dragonfly_spec no_dragonfly[] = {
 
 FAMILY(dragonfly)
 
-/* Each two groups have the same number of cables, over as many switches as can be. */
+/* Any two groups have the same number of links, at as many different switches as possible. */
 START_TEST(groups_are_connected_evenly)
 {
     struct fab_dragonfly_spec spec = {9, 4, 4, 1, 1};

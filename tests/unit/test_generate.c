@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Generated fabrics: the counts and the cabling of trees, names that sort, limits, and what random
- * fabrics promise: connected, repeatable, awkward.
+ * Generated fabrics: the counts and the links of trees, names that sort, limits, and the properties
+ * of random fabrics: connected, reproducible, irregular.
  */
 #include "libfabmgr/fabric/generate.h"
 
@@ -145,7 +145,7 @@ START_TEST(fat_trees_have_their_counts)
 }
 END_TEST
 
-/* Each leaf of one subtree sees the same switches above it, once each. */
+/* All leaves of a subtree have the same parents, once each. */
 START_TEST(fat_tree_ranks_are_what_they_seem)
 {
     struct fab_fat_tree_spec spec = {4, 3, 1, 1};
@@ -163,7 +163,7 @@ START_TEST(fat_tree_ranks_are_what_they_seem)
     ck_assert_str_eq(peer_desc(f, 8, 3), "core-001");
     ck_assert_str_eq(peer_desc(f, 8, 4), "core-003");
     ck_assert_str_eq(peer_desc(f, 9, 3), "core-002");
-    for (uint8_t port = 1; port <= 4; port++) /* a core has one cable to each pod */
+    for (uint8_t port = 1; port <= 4; port++) /* a core has one link to each pod */
         ck_assert_uint_eq((fab_fabric_peer_node(f, fab_fabric_port_id(f, 16, port)) - 8) / 2,
                           port - 1u);
     fab_fabric_unref(f);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Topology text: what of the field's files is read, where mistakes are told, that a text which was
- * cut anywhere never gives half a fabric, and that what is written reads back the same.
+ * Topology files: which variants are read, the places of mistakes, that a file truncated anywhere
+ * never gives a part of a fabric, and that reading a written file gives the same fabric.
  */
 #include "libfabmgr/fabric/text.h"
 
@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-/* As ibnetdiscover prints it, with what terminals and people leave in such files. */
+/* As ibnetdiscover prints it, with text that terminals and people leave in such files. */
 static const char field[] =
     "admin@host:~$ ibnetdiscover -g\n"
     "[root@host ~]# cat topo\n"
@@ -108,13 +108,13 @@ START_TEST(reads_ends_of_every_kind)
 }
 END_TEST
 
-/* One way of writing a switch with one adapter each, as found in the field. */
+/* Each case is a variant of a file with one switch and one adapter. */
 #define H(text)                                                                                    \
     "Ca\t1 \"H-2\"\t# \"host\"\n[1](2) \t\"S-1\"[" text "]\t# lid 2 lmc 0 \"s\" lid 1 4xEDR\n"
 
 static const struct {
     const char *what, *text;
-    uint8_t ports, port; /* of the switch: how many, and that of the adapter */
+    uint8_t ports, port; /* number of ports of the switch, and its port to the adapter */
     const char *desc;    /* of the adapter */
 } ways[] = {
     {"tabs",
@@ -202,8 +202,8 @@ START_TEST(guids_that_are_not_said_are_those_of_ibsim)
     const struct fab_port *slow = port_of(f, 0x100000, 1), *fast = port_of(f, 0x100003, 1);
     ck_assert_uint_eq(slow->guid, 0x100001);
     ck_assert_uint_eq(fab_wire_link_rate(&slow->info), 10000);
-    ck_assert_uint_eq(fab_wire_link_rate(&f->ports[slow->peer].info), 10000); /* said at one end */
-    ck_assert_uint_eq(fab_wire_link_rate(&fast->info), 100000);               /* said at none */
+    ck_assert_uint_eq(fab_wire_link_rate(&f->ports[slow->peer].info), 10000); /* given at one end */
+    ck_assert_uint_eq(fab_wire_link_rate(&fast->info), 100000); /* given at neither end */
     fab_fabric_unref(f);
 }
 END_TEST
@@ -239,7 +239,7 @@ static const struct {
     {"Switch 8 \"s\" x\n", 1, 14, "a comment or the end"},
     {"Switch 8 \"s\" # \"x\n", 1, 16, "closing quote"},
     {S S, 2, 11, "already on line 1"},
-    {"caguid=0x1\nCa 1 \"a\"\ncaguid=0x1\nCa 1 \"b\"\n", 4, 1, "is another's"},
+    {"caguid=0x1\nCa 1 \"a\"\ncaguid=0x1\nCa 1 \"b\"\n", 4, 1, "belongs to another node"},
     {"[1] \"h\"[1]\n", 1, 1, "a Switch, Ca or Rt line before"},
     {S "[0] \"h\"[1]\n", 2, 2, "port 0"},
     {S "[9] \"h\"[1]\n", 2, 2, "at most 8"},
@@ -251,7 +251,7 @@ static const struct {
     {S "[1] \"h\"[1] junk\n", 2, 12, "a comment or the end"},
     {S "[1] \"h\"[1] w=99\n", 2, 12, "w="},
     {S "[1][ext 5 \"h\"\n", 2, 4, "']'"},
-    {S "[1] \"h\"[1]\n", 2, 2, "a node that is in this text"},
+    {S "[1] \"h\"[1]\n", 2, 2, "a node of this file"},
     {PAIR, 2, 2, "a line for the other end"},
     {PAIR "[1] \"s\"[2]\n", 2, 2, "leads elsewhere on line 4"},
     {S "[1] \"h\"[2]\nCa 1 \"h\"\n", 2, 2, "expected at most 1"},
@@ -268,10 +268,10 @@ static const struct {
     {"speed=9\n" S, 1, 1, "the mask"},
     {"include \"x\"\n", 1, 1, "not supported"},
     {S "@[1] \"alias\"\n", 2, 1, "alias"},
-    {"Switch 8 \"s\"", 1, 13, "the text ends within this line"},
-    {S "[1] \"h\"[1] # 4xE", 2, 17, "the text ends within this line"},
-    {S "swi", 2, 4, "the text ends within this line"},
-    {S "\xff\xfe[1]\n", 0, 0, NULL}, /* garbage lines are passed over */
+    {"Switch 8 \"s\"", 1, 13, "the file ends within this line"},
+    {S "[1] \"h\"[1] # 4xE", 2, 17, "the file ends within this line"},
+    {S "swi", 2, 4, "the file ends within this line"},
+    {S "\xff\xfe[1]\n", 0, 0, NULL}, /* garbage lines are ignored */
     {S "[root@host ~]# \n", 0, 0, NULL},
     {S "Cable plan:\nSwitches\nSwitch-1>\ndo-it$\n", 0, 0, NULL},
 };
@@ -400,7 +400,7 @@ END_TEST
 /* ---- damage ------------------------------------------------------------------------------------
  */
 
-/* What comes of len bytes in a buffer of exactly that size, so that a sanitizer sees an overrun. */
+/* Reads len bytes from a buffer of exactly that size, so that a sanitizer detects an overrun. */
 static struct fab_fabric *try_read(const char *text, size_t len)
 {
     struct fab_builder *b = NULL;
@@ -413,7 +413,7 @@ static struct fab_fabric *try_read(const char *text, size_t len)
     return status == FAB_OK ? sealed(b) : NULL;
 }
 
-/* A single node without a cable may be all there ever was: that cannot be told. */
+/* A file of a single node without a cable may be complete: truncation cannot be detected. */
 static void assert_whole(const struct fab_fabric *f, const struct fab_fabric *g)
 {
     if (g != NULL && (g->node_count != 1 || g->link_count != 0))

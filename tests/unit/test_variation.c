@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What generated fabrics may be dressed with: aggregation nodes, missing cables that leave the
- * fabric in one piece, other ports, GUIDs and rates, planes; nothing asked for, nothing changed.
+ * Variations of generated fabrics: aggregation nodes, missing links that leave the fabric
+ * connected, other ports, GUIDs and rates, planes; without a request nothing changes.
  */
 #include "tests/unit/routing.h"
 
@@ -104,7 +104,8 @@ START_TEST(missing_cables_leave_it_in_one_piece)
 }
 END_TEST
 
-/* All but a tree may go; one more would make an island, which must be allowed. */
+/* All links but a spanning tree can be removed; one more would partition the fabric, which must be
+ * allowed. */
 START_TEST(missing_cables_have_an_end)
 {
     struct fab_fabric *plain = leaf_spine(6, 4, 2), *f;
@@ -137,7 +138,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Names and cables are the same, GUIDs the same set in another order. */
+/* Names and links are the same, the GUIDs are the same set in another order. */
 START_TEST(guids_are_shuffled)
 {
     struct fab_fabric *plain = leaf_spine(10, 4, 3);
@@ -207,7 +208,7 @@ START_TEST(switches_have_limits)
 }
 END_TEST
 
-/* As a cluster is: aggregation nodes on all switches, cables missing, GUIDs of any order. */
+/* Like a real cluster: aggregation nodes at all switches, missing links, GUIDs in any order. */
 START_TEST(what_is_dressed_is_routed)
 {
     struct fab_policy policy;
