@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Assigning LIDs. In this order, each step in the order of GUIDs or of the fabric's ids, so that
- * the result depends on nothing else:
+ * LIDs are assigned in four steps. Each step follows the order of GUIDs or of the fabric's ids, so
+ * that the result depends on nothing else:
  *
- *   1. leases of ports that are here;
- *   2. LIDs of absent ports are marked, so that nobody moves in while they are away;
- *   3. LIDs that devices carry (another manager gave them, or we did and lost the store);
- *   4. new LIDs: the ends of each leaf in one run, leaves in the order of their GUIDs, then all
- *      switches in one run. Ends of a leaf are mostly routed alike, so neighbours share blocks of
- *      the forwarding tables, and a fault touches few of them.
+ *   1. Ports of the fabric get the LIDs of their leases.
+ *   2. LIDs leased to absent ports are reserved, so that no other port gets them meanwhile.
+ *   3. Ports keep the LIDs in the devices. Another manager assigned them, or this one did and lost
+ *      its store.
+ *   4. The other ports get new LIDs: the endports of each leaf one contiguous range, leaves in the
+ *      order of their GUIDs, then all switches one range. Endports of a leaf are mostly routed
+ *      alike; as they share LFT blocks, a fault changes few blocks.
  *
- * If that does not fit, the marks of step 2 are given up and all is done again.
+ * If the LIDs do not suffice, all is done again without step 2.
  */
 #include "libfabmgr/address/address.h"
 
@@ -20,20 +21,21 @@
 #include "libfabmgr/address/claims.h"
 #include "libfabmgr/base/status.h"
 
-#define PERMISSIVE_LID 0xffffu /* what some devices say for "none" */
+#define PERMISSIVE_LID 0xffffu /* some devices report it when they have no LID */
 
 struct ledger {
     const struct fab_address_input *in;
     uint32_t max_lid;
     uint8_t *taken;  /* [max_lid + 1] */
-    uint32_t next;   /* where the search for runs goes on */
-    uint32_t low[8]; /* by LMC: no single range below is free */
+    uint32_t next;   /* where the search for the next contiguous range begins */
+    uint32_t low[8]; /* by LMC: no range below this LID is free */
     struct fab_lids lids;
     struct fab_address_note *notes; /* [2 * claims] */
     size_t note_count;
 };
 
-/* LinearFDBCap counts entries from LID 0 (IBA 14.2.5.4); 0 says that it is not known. */
+/* The highest LID that all switches can forward. LinearFDBCap counts entries from LID 0 (IBA
+ * 14.2.5.4); 0 means that it is unknown. */
 static uint32_t highest_allowed(const struct fab_fabric *f)
 {
     uint32_t max = FAB_LID_UNICAST_MAX;
@@ -112,7 +114,8 @@ static void keep_carried(struct ledger *g, const struct fab_claims *claims)
 
 /* ---- step 4 --------------------------------------------------------------------------------- */
 
-/* The lowest base from `from` on where `count` ranges of `size` LIDs are free side by side. */
+/* The lowest LID at or above `from` that begins `count` adjacent free ranges of `size` LIDs each;
+ * 0: there is none. */
 static uint32_t find_run(const struct ledger *g, uint32_t from, uint32_t count, uint32_t size)
 {
     uint32_t start = (from + size - 1) & ~(size - 1), have = 0;
@@ -135,7 +138,7 @@ static uint32_t find_single(struct ledger *g, uint8_t lmc)
     return lid;
 }
 
-/* Gives LIDs to those of `ports` that have none. */
+/* Assigns LIDs to `ports`: contiguous ones if possible, else wherever a range is free. */
 static int place(struct ledger *g, const uint32_t *ports, uint32_t count, uint8_t lmc)
 {
     uint32_t size = 1u << lmc;
@@ -151,20 +154,21 @@ static int place(struct ledger *g, const uint32_t *ports, uint32_t count, uint8_
     return FAB_OK;
 }
 
-static int place_ends_of(struct ledger *g, uint32_t sw, const bool *wanted)
+static int place_endports_of(struct ledger *g, uint32_t sw, const bool *wanted)
 {
     const struct fab_fabric *f = g->in->fabric;
-    uint32_t ends[256], count = 0;
+    uint32_t endports[256], count = 0;
     for (unsigned num = 1; num <= f->nodes[sw].num_ports; num++) {
         uint32_t peer = f->ports[fab_fabric_port_id(f, sw, (uint8_t)num)].peer;
         if (peer != FAB_NONE && wanted[peer] && g->lids.base[peer] == 0 &&
             !fab_fabric_node_is_switch(f, f->ports[peer].node))
-            ends[count++] = peer;
+            endports[count++] = peer;
     }
-    return count > 0 ? place(g, ends, count, g->in->policy->lmc) : FAB_OK;
+    return count > 0 ? place(g, endports, count, g->in->policy->lmc) : FAB_OK;
 }
 
-/* What is left: ends without a switch, one by one; switches in one run. */
+/* Assigns LIDs to the remaining ports: endports that are not on a switch one by one, then all
+ * switches one contiguous range. */
 static int place_rest(struct ledger *g, const bool *wanted)
 {
     const struct fab_fabric *f = g->in->fabric;
@@ -198,14 +202,14 @@ static int place_new(struct ledger *g, const struct fab_claims *claims)
         wanted[claims->by_guid[i].port] = true;
     g->next = 1;
     for (uint32_t sw = 0; sw < f->switch_count && ret == FAB_OK; sw++)
-        ret = place_ends_of(g, sw, wanted);
+        ret = place_endports_of(g, sw, wanted);
     if (ret == FAB_OK)
         ret = place_rest(g, wanted);
     free(wanted);
     return ret;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------ */
+/* ---- all steps ------------------------------------------------------------------------------- */
 
 static void ledger_fini(struct ledger *g)
 {

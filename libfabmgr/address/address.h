@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Addresses: who gets which LID. Keeps what a port has when that is valid, else what it was leased
- * before, else places new ones contiguous per leaf switch (ports of one leaf share LFT blocks).
- * Deterministic: same fabric and leases, same LIDs.
+ * LID assignment. A port gets the LID of its lease; without a lease it keeps the LID in the device
+ * if that is valid and free; otherwise it gets a new one. New LIDs are contiguous for each leaf
+ * switch, so that the endports of a leaf share LFT blocks. The same fabric and leases give the same
+ * LIDs.
  */
 #ifndef LIBFABMGR_ADDRESS_ADDRESS_H
 #define LIBFABMGR_ADDRESS_ADDRESS_H
@@ -17,8 +18,8 @@ struct fab_lease {
     uint8_t lmc;
 };
 enum fab_address_note_kind {
-    FAB_NOTE_DUPLICATE_LID, /* two ports carry it: the lease or the lower GUID keeps it */
-    FAB_NOTE_INVALID_LID,   /* outside unicast, or misaligned for the LMC */
+    FAB_NOTE_DUPLICATE_LID, /* the LID belongs to another port, by its lease or its lower GUID */
+    FAB_NOTE_INVALID_LID,   /* the LID in the device is not unicast, or misaligned for the LMC */
 };
 struct fab_address_note {
     enum fab_address_note_kind kind;
@@ -28,12 +29,12 @@ struct fab_address_note {
 struct fab_address_input {
     const struct fab_fabric *fabric;
     const struct fab_policy *policy;
-    const struct fab_lease *leases; /* any order; leases of absent ports stay reserved */
+    const struct fab_lease *leases; /* in any order; leases of absent ports stay reserved */
     size_t lease_count;
 };
-/* LIMIT: more LIDs needed than 16-bit unicast has, or than the smallest LinearFDBCap allows: the
- * leases of absent ports are given up first. ret_notes malloc'd (may be NULL when none).
- * LID priority: lease > LID in the device > new. */
+/* Assigns a LID range to every port that needs one. ret_notes: malloc'd, NULL when there are none.
+ * LIMIT: the fabric needs more LIDs than the unicast range or the smallest LinearFDBCap has, even
+ * after the leases of absent ports were given up. INVAL: LMC above 7. NOMEM. */
 int fab_address_assign(const struct fab_address_input *in, struct fab_lids *ret_lids,
                        struct fab_address_note **ret_notes, size_t *ret_note_count);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Claims: for each LID owner of the fabric what it was leased and what it carries, and the leases
- * whose ports are not here. Leases come from a store and LIDs from devices; neither is trusted.
+ * Collects the claims: for each port that needs a LID its lease and the LID in the device, and the
+ * leases of absent ports. Leases come from a store and LIDs from devices; both are validated here.
  */
 #include "libfabmgr/address/claims.h"
 
@@ -26,7 +26,7 @@ static int by_lease(const void *a, const void *b)
     return (x->lid > y->lid) - (x->lid < y->lid);
 }
 
-/* Ports that a packet can be sent to: those with a cable, port 0 of switches, and our own. */
+/* Ports that can be a destination: port 0 of switches, endports with a link, and the manager's. */
 static bool needs_lid(const struct fab_fabric *f, uint32_t port)
 {
     if (!fab_fabric_port_has_lid(f, port))
@@ -42,7 +42,7 @@ static struct fab_claim claim_of(const struct fab_address_input *in, uint32_t po
     bool is_switch = fab_fabric_node_is_switch(in->fabric, p->node);
     struct fab_claim c = {.port = port, .guid = p->guid, .lmc = in->policy->lmc};
     if (is_switch) {
-        c.lmc = 0; /* a base port 0 has no more than one LID (IBA 14.2.5.6, LMC) */
+        c.lmc = 0; /* a base switch port 0 has one LID (IBA 14.2.5.6, LMC) */
         c.guid = p->guid != 0 ? p->guid : in->fabric->nodes[p->node].guid;
     }
     if (fab_address_lid_valid(p->info.lid, c.lmc, max_lid))
@@ -50,7 +50,8 @@ static struct fab_claim claim_of(const struct fab_address_input *in, uint32_t po
     return c;
 }
 
-/* Both sides are sorted by GUID: one walk matches them. The first lease of a GUID counts. */
+/* Claims and leases are sorted by GUID, so one pass matches them. Of several leases of a GUID the
+ * first counts. */
 static void match_leases(struct fab_claims *c, const struct fab_lease *leases, size_t count,
                          uint32_t max_lid)
 {

@@ -1,23 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who asks for which LID. Private to the room. */
+/*
+ * Which port claims which LID, by its lease or by what the device reports. Private to the room.
+ */
 #ifndef LIBFABMGR_ADDRESS_CLAIMS_H
 #define LIBFABMGR_ADDRESS_CLAIMS_H
 
 #include "libfabmgr/address/address.h"
 
-/* One LID owner of the fabric. */
+/* A port that needs a LID. */
 struct fab_claim {
     uint32_t port; /* port id */
     uint64_t guid;
-    uint32_t leased, carried; /* base LIDs by lease and in the device, 0: none (or not valid) */
+    uint32_t leased, carried; /* base LIDs by lease and in the device; 0: none, or not valid */
     uint8_t lmc;
 };
 struct fab_claims {
     struct fab_claim *by_guid; /* [count] sorted by (guid, port) */
     uint32_t count;
-    struct fab_lease *absent; /* [absent_count] leases of ports that are not here, sorted */
+    struct fab_lease
+        *absent; /* [absent_count] leases of ports that are not in the fabric, sorted */
     uint32_t absent_count;
 };
+/* NOMEM. */
 int fab_address_claims_make(const struct fab_address_input *in, uint32_t max_lid,
                             struct fab_claims *ret);
 void fab_address_claims_fini(struct fab_claims *c);

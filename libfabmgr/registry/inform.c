@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which notices a subscription asks for (IBA 13.4.8.3): by issuer, which is a GID or a range of
- * LIDs, by kind, number and producer, each of which may be "any".
+ * Which notices a subscription selects (IBA 13.4.8.3): by issuer, which is a GID or a range of
+ * LIDs, by type, trap number and producer. Each of these can have the value "any".
  */
 #include <string.h>
 
@@ -13,7 +13,7 @@
 #define CLASS_MANAGER 4
 #define SUBNET_MANAGEMENT 3 /* Notice.Type */
 
-enum { AT_GID = 6 }; /* in the details of notices 64-67, 14.2.5.1 */
+enum { AT_GID = 6 }; /* offset in the details of traps 64-67, 14.2.5.1 */
 
 static bool issuer_matches(const struct fab_inform_info *info, const struct fab_event_notice *n)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reports on their way. A slot is in one of two lists or in none: `ready`, those that may go on
- * (they were answered, or have to send again), and `waiting`, those with a report under way. A new
- * notice starts a walk over all slots, which goes on from where it stopped; it is not copied to
- * anyone.
+ * Sends reports. A slot is in one of two lists or in none: in `ready` after a response, or when a
+ * report has to be repeated; in `waiting` while its report is in flight. A new notice starts a walk
+ * over all slots, which continues where the last walk stopped; notices are not copied for
+ * subscriptions.
  *
- * A transaction id is the slot and, above it, a count of its reports: an answer that comes late is
- * not taken for that of the next report.
+ * A transaction ID has the slot in its low bits and a count of the slot's reports above, so that a
+ * late response is not taken for that of the next report.
  */
 #include "libfabmgr/registry/reports.h"
 
@@ -18,7 +18,7 @@
 
 #define NONE FAB_SUBSCRIPTION_NONE
 #define SLOT_BITS 20
-#define RESP_UNIT_NS 4096 /* RespTimeValue: 4.096 us * 2^n */
+#define RESP_UNIT_NS 4096 /* the unit of RespTimeValue n is 4.096 us * 2^n */
 #define RESP_MOST 20      /* 4.3 s */
 
 _Static_assert(FAB_SUBSCRIPTIONS_MOST <= 1u << SLOT_BITS, "slots in transaction ids");
@@ -28,11 +28,11 @@ struct list {
 };
 struct fab_report_ring {
     struct fab_reports_config config;
-    struct fab_event_notice *notice; /* [FAB_REPORT_RING], by number; NULL: there was none */
-    uint64_t head;                   /* number of the next */
+    struct fab_event_notice *notice; /* [FAB_REPORT_RING], by number; NULL: none yet */
+    uint64_t head;                   /* number of the next notice */
     struct list ready, waiting;
-    uint32_t walk_at, walk_left; /* slots */
-    uint32_t fresh;              /* reports under way that count */
+    uint32_t walk_at, walk_left; /* the next slot of the walk, and how many are left */
+    uint32_t fresh;              /* reports in flight that count against the window */
     struct fab_registry_reports_stats stats;
 };
 
@@ -108,7 +108,7 @@ static void not_fresh(struct fab_subscriptions *s, struct fab_subscription *x)
     x->fresh = false;
 }
 
-/* It is neither under way nor to be sent again. */
+/* Ends the current report of the slot. */
 static void settle(struct fab_subscriptions *s, uint32_t slot)
 {
     struct fab_subscription *x = &s->slot[slot];
@@ -118,7 +118,7 @@ static void settle(struct fab_subscriptions *s, uint32_t slot)
     x->wait = FAB_REPORT_IDLE;
 }
 
-/* ---- coming and going -------------------------------------------------------------------------
+/* ---- subscriptions and notices ----------------------------------------------------------------
  */
 
 void fab_registry_reports_join(struct fab_subscriptions *s, uint32_t slot)
@@ -156,7 +156,8 @@ static uint64_t oldest(const struct fab_report_ring *r)
 /* ---- sending ----------------------------------------------------------------------------------
  */
 
-static uint64_t patience(const struct fab_reports_config *c, const struct fab_inform_info *info)
+static uint64_t report_timeout(const struct fab_reports_config *c,
+                               const struct fab_inform_info *info)
 {
     unsigned n = info->resp_time < RESP_MOST ? info->resp_time : RESP_MOST;
     uint64_t us = c->wait_least_us + ((uint64_t)RESP_UNIT_NS << n) / 1000;
@@ -182,21 +183,21 @@ static void make_mad(const struct fab_subscription *x, uint32_t slot,
     fab_base_put_be64(mad + FAB_SA_DATA + FAB_NOTICE_BYTES - 8, n->issuer[1]);
 }
 
-static void put_out(struct fab_subscriptions *s, uint32_t slot, uint64_t now,
-                    uint8_t mad[FAB_MAD_SIZE])
+static void send_report(struct fab_subscriptions *s, uint32_t slot, uint64_t now,
+                        uint8_t mad[FAB_MAD_SIZE])
 {
     struct fab_report_ring *r = s->ring;
     struct fab_subscription *x = &s->slot[slot];
     x->wait = FAB_REPORT_ANSWER;
     x->sent_us = now;
-    x->deadline = now + patience(&r->config, &x->record.info);
+    x->deadline = now + report_timeout(&r->config, &x->record.info);
     append(s, &r->waiting, slot);
     r->stats.sent++;
     make_mad(x, slot, &r->notice[x->awaited % FAB_REPORT_RING], mad);
 }
 
-/* Goes on in the ring to the next notice for it. As fab_registry_reports_output; NOT_FOUND: it has
- * all. */
+/* Advances the subscription to the next notice that it receives. Errors as in
+ * fab_registry_reports_output; NOT_FOUND: there is none for it. */
 static int advance(struct fab_subscriptions *s, uint32_t slot, uint32_t *budget,
                    fab_report_judge *judge, void *ctx)
 {
@@ -226,7 +227,7 @@ static int advance(struct fab_subscriptions *s, uint32_t slot, uint32_t *budget,
     return FAB_E_NOT_FOUND;
 }
 
-/* What was not answered, once more, if it is still in the ring. */
+/* Whether the report must be repeated, and its notice is still in the ring. */
 static bool again(struct fab_subscriptions *s, uint32_t slot)
 {
     struct fab_subscription *x = &s->slot[slot];
@@ -244,7 +245,7 @@ static bool is_full(const struct fab_report_ring *r)
     return r->fresh >= r->config.window;
 }
 
-/* Of those that may go on. */
+/* The next report of the slots in `ready`. */
 static int output_ready(struct fab_subscriptions *s, uint32_t *budget, fab_report_judge *judge,
                         void *ctx, uint32_t *ret_slot)
 {
@@ -254,7 +255,7 @@ static int output_ready(struct fab_subscriptions *s, uint32_t *budget, fab_repor
         next = s->slot[slot].after;
         bool repeat = again(s, slot);
         if (!repeat && is_full(s->ring))
-            continue; /* those that repeat need no room */
+            continue; /* repetitions do not count against the window */
         if (*budget == 0)
             return FAB_E_BUSY;
         (*budget)--;
@@ -266,7 +267,7 @@ static int output_ready(struct fab_subscriptions *s, uint32_t *budget, fab_repor
     return r;
 }
 
-/* Of the others. */
+/* The next report of the other slots. */
 static int output_walk(struct fab_subscriptions *s, uint32_t *budget, fab_report_judge *judge,
                        void *ctx, uint32_t *ret_slot)
 {
@@ -300,13 +301,13 @@ int fab_registry_reports_output(struct fab_subscriptions *s, uint64_t now, uint3
     if (r == FAB_E_NOT_FOUND)
         r = output_walk(s, budget, judge, ctx, &slot);
     if (r == FAB_OK)
-        put_out(s, slot, now, mad);
+        send_report(s, slot, now, mad);
     if (r == FAB_OK || r == FAB_E_DENIED)
         *ret_slot = slot;
     return r;
 }
 
-/* ---- answers ----------------------------------------------------------------------------------
+/* ---- responses --------------------------------------------------------------------------------
  */
 
 uint32_t fab_registry_reports_find(const struct fab_subscriptions *s, uint64_t tid)

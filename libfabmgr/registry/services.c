@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Services, in one array sorted by key: a query goes over it, and goes on behind the key where it
- * stopped, whatever came and went meanwhile. Rows hold the bytes of the record, with which queries
- * compare.
+ * Services are in one array sorted by key, so that a query can continue after the last key it
+ * returned, even if services were added or removed meanwhile. Each row has the bytes of the record
+ * on the wire, which queries compare.
  */
 #include "libfabmgr/registry/services.h"
 
@@ -33,7 +33,7 @@ static int compare(const struct fab_service_key *a, const struct fab_service_key
     return by_id ? by_id : by_prefix ? by_prefix : by_guid ? by_guid : order(a->pkey, b->pkey);
 }
 
-/* Where a key stands, or would. */
+/* The index of the key, or of the place where it belongs. */
 static size_t place(const struct fab_services *s, const struct fab_service_key *key,
                     bool *ret_there)
 {
@@ -80,7 +80,7 @@ static void disown(struct fab_services *s, uint64_t owner)
 {
     uint32_t count = owned(s, owner);
     if (count > 1)
-        (void)fab_base_map_put(&s->owners, owner, count - 1); /* (it is there) */
+        (void)fab_base_map_put(&s->owners, owner, count - 1); /* cannot fail: the key exists */
     else
         (void)fab_base_map_remove(&s->owners, owner);
 }
@@ -112,7 +112,7 @@ static int insert(struct fab_services *s, size_t at, const struct fab_service *s
     return FAB_OK;
 }
 
-/* Who registers it again owns it. */
+/* The port that registers a service again becomes its owner. */
 static int replace(struct fab_services *s, struct fab_service *row,
                    const struct fab_service *service)
 {

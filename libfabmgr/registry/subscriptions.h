@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Subscriptions to reports (InformInfo, IBA 13.4.8.3, 15.2.5.12), and the reports that go to them
- * (reports.h). A mutable value, for one owner.
+ * Subscriptions to event reports (InformInfo, IBA 13.4.8.3, 15.2.5.12), and the reports sent to
+ * them (reports.h). A mutable value of one owner.
  */
 #ifndef LIBFABMGR_REGISTRY_SUBSCRIPTIONS_H
 #define LIBFABMGR_REGISTRY_SUBSCRIPTIONS_H
@@ -12,76 +12,76 @@
 
 #include "libfabmgr/wire/sa.h"
 
-#define FAB_SUBSCRIPTIONS_MOST 524288 /* and not more than this many of one port: */
-#define FAB_SUBSCRIPTIONS_EACH 64
+#define FAB_SUBSCRIPTIONS_MOST 524288 /* in all */
+#define FAB_SUBSCRIPTIONS_EACH 64     /* of one subscriber */
 #define FAB_SUBSCRIPTION_NONE UINT32_MAX
 
-/* What it waits for. */
+/* The state of its current report: none, to be sent again, or waiting for its ReportResp. */
 enum fab_report_wait { FAB_REPORT_IDLE, FAB_REPORT_AGAIN, FAB_REPORT_ANSWER };
 struct fab_subscription {
     bool used;
-    bool trusted; /* by one who knew the SM_Key */
+    bool trusted; /* the subscriber presented the SM_Key */
     struct fab_wire_inform_info_record record;
-    uint64_t away_us; /* the caller's; 0 at first */
-    /* of reports.c: */
-    uint64_t next;    /* the number of the notice that is looked at next */
-    uint64_t awaited; /* that of the report without an answer */
+    uint64_t away_us; /* for the caller; 0 at first */
+    /* For reports.c: */
+    uint64_t next;    /* the number of the next notice to consider */
+    uint64_t awaited; /* the number of the notice in the current report */
     uint64_t deadline, sent_us;
-    uint32_t before, after; /* in the list of its kind */
-    uint32_t turn;          /* counts reports: a part of their transaction id */
+    uint32_t before, after; /* in one of the lists of reports.c */
+    uint32_t turn;          /* counts its reports; a part of the transaction ID */
     uint8_t wait;           /* enum fab_report_wait */
-    bool queued;            /* in the list of those that may go on */
-    bool fresh;             /* it counts as one under way */
-    uint8_t tries;          /* in vain, in a row */
+    bool queued;            /* it is in the list `ready` */
+    bool fresh;             /* its current report counts against the window */
+    uint8_t tries;          /* reports in a row without a response */
 };
 
 struct fab_report_ring;
 struct fab_subscriptions {
-    struct fab_subscription *slot;     /* they stay where they are */
-    uint32_t slots, room, count, free; /* free: a list by `after` */
-    uint32_t *order;                   /* [count] slots, by subscriber and number */
+    struct fab_subscription *slot;     /* a subscription keeps its index */
+    uint32_t slots, room, count, free; /* free: head of a list linked by `after` */
+    uint32_t *order;                   /* [count] slots, sorted by subscriber GID and number */
     size_t order_room;
-    struct fab_report_ring *ring; /* reports.c */
+    struct fab_report_ring *ring; /* of reports.c */
 };
 int fab_registry_subscriptions_new(struct fab_subscriptions **ret); /* NOMEM */
 void fab_registry_subscriptions_free(struct fab_subscriptions *s);  /* NULL is fine */
 
-/* The slot of the next one in the order of subscribers and their numbers; gid NULL: of the first.
- * NONE: there is no more. */
+/* The slot of the next subscription in the order of subscribers and their numbers; gid NULL: of the
+ * first one. FAB_SUBSCRIPTION_NONE: there is none. */
 uint32_t fab_registry_subscriptions_next(const struct fab_subscriptions *s, const uint64_t gid[2],
                                          uint16_t number);
-/* That of this subscriber which is for the same (all but Subscribe and RespTimeValue), or NONE. */
+/* The slot of the subscriber's subscription to the same events (all fields but Subscribe and
+ * RespTimeValue are equal), or FAB_SUBSCRIPTION_NONE. */
 uint32_t fab_registry_subscriptions_find(const struct fab_subscriptions *s, const uint64_t gid[2],
                                          const struct fab_inform_info *info);
-/* Subscribes: the one for the same is renewed, or there is a new one with the least number that is
- * free; or, number >= 0, with that one, which is free. LIMIT: too many, of this subscriber or
- * together. NOMEM. */
+/* Renews the subscription to the same events, or adds one. number: its number, which must be free;
+ * negative: the lowest free number. LIMIT: too many, of this subscriber or in all. NOMEM. */
 int fab_registry_subscriptions_put(struct fab_subscriptions *s, const uint64_t gid[2],
                                    const struct fab_inform_info *info, bool trusted, int number,
                                    uint32_t *ret_slot);
 void fab_registry_subscriptions_remove(struct fab_subscriptions *s, uint32_t slot);
 
-/* ---- what matches ----------------------------------------------------------------------------
- */
+/* ---- notices --------------------------------------------------------------------------------- */
 
-/* A notice, and who it is for. */
+/* A notice, and the data that decide which subscribers may receive it. */
 #define FAB_NOTICE_KEYS 16
 struct fab_event_notice {
     struct fab_notice is;
     uint64_t issuer[2];            /* GID */
-    uint16_t key[FAB_NOTICE_KEYS]; /* P_Keys of what it is about: subscribers need a common one */
+    uint16_t key[FAB_NOTICE_KEYS]; /* P_Keys of its subject; subscribers must share one */
     uint8_t keys;
 };
-#define FAB_NOTICE_BYTES 80 /* in a report: the notice, and IssuerGID behind it */
-/* Whether a subscription asks for it (13.4.8.3, table of InformInfo). */
+#define FAB_NOTICE_BYTES 80 /* in a report: the notice, followed by IssuerGID */
+/* Whether the subscription selects the notice (13.4.8.3, table of InformInfo). */
 bool fab_registry_inform_matches(const struct fab_inform_info *info,
                                  const struct fab_event_notice *n);
-/* Notices 256-259, which tell of keys: for the trusted only (15.2.5.12). */
+/* Traps 256-259 reveal keys: only trusted subscribers may receive them (15.2.5.12). */
 static inline bool fab_registry_notice_needs_trust(const struct fab_notice *n)
 {
     return n->generic && n->trap >= 256 && n->trap <= 259;
 }
-/* Notice 64-67: a GID (or multicast GID) is, or is no more, in service; issued by the manager. */
+/* A notice of trap 64-67, issued by the manager: a GID came into or went out of service, or a
+ * multicast group was created or deleted. */
 struct fab_notice fab_registry_gid_notice(uint16_t trap, const uint64_t gid[2], uint16_t sm_lid);
 
 #endif

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Arbitration between lanes (IBA 7.6.9). A port goes round its low-priority table; at each entry it
- * sends packets of that VL until `weight` times 64 bytes are gone, always whole packets. Before
- * that it looks at the high-priority table, in the same way, until LimitOfHighPriority times 4096
- * bytes are gone; then one packet of low priority may go.
+ * VL arbitration (IBA 7.6.9). A port cycles through its low-priority table; at each entry it sends
+ * packets of that VL until `weight` times 64 bytes are sent, always whole packets. The
+ * high-priority table has precedence, and works in the same way, until LimitOfHighPriority times
+ * 4096 bytes are sent; then one packet of low priority may follow.
  *
- * Weights are whole packets of 4096 bytes, at most three an entry (192), for as a packet goes as
- * long as there is any weight left, other weights mean other shares than they say. How many
- * packets each lane has in one round is found by trying all rounds of up to a hundred: the
- * shortest of those that come closest to the shares, as far as the table has room. The entries of
- * a lane are spread over the round.
+ * A port sends a whole packet as long as any weight is left. Hence only weights that are whole
+ * packets of 4096 bytes give exact shares; an entry has at most three of them (192). To find the
+ * number of packets of each VL in one cycle of the table, all cycles of up to 100 packets are
+ * tried; the shortest of those closest to the shares that fits the table is chosen. The entries of
+ * a VL are spread over the cycle.
  *
- * Lanes that no class uses get a packet, too, where there is room: nothing that is still on its way
- * while SLtoVLMappingTables change may wait for ever.
+ * VLs without a class get an entry, too, if the table has room: packets that were sent before a
+ * change of SLtoVLMappingTables must not wait for ever.
  *
- * With high priority the limit is the greatest that leaves low priority its shares, if packets are
- * as large as the cable takes. A limit of 0 leaves it one packet in two: so low priority cannot be
- * guaranteed more than half of a cable. fab_target_arb_guarantee() tells what tables come to.
+ * LimitOfHighPriority is the largest that leaves low priority its share if all packets have the MTU
+ * of the link. With limit 0, low priority still gets only every second packet, so that no more than
+ * half of a link can be guaranteed to it. fab_target_arb_guarantee() computes what tables
+ * guarantee.
  */
 #include "libfabmgr/target/arb.h"
 
@@ -27,19 +28,20 @@
 #include "libfabmgr/target/target.h"
 
 #define PACKET 64        /* weight of a packet of 4096 bytes */
-#define ENTRY_PACKETS 3u /* 4 would be 256 */
+#define ENTRY_PACKETS 3u /* a weight has 8 bits */
 #define ROUND_MOST 100u
-#define WHOLE 100000u /* thousandths of a percent */
+#define WHOLE 100000u /* 100 percent, in thousandths */
 #define BLOCK 32
 #define UNBOUNDED 255
 
 void fab_target_arb_cache_fini(struct fab_arb_cache *b)
 {
-    free(b->page);
+    free(b->entry);
     *b = (struct fab_arb_cache){0};
 }
 
-/* ---- what each lane shall have --------------------------------------------------------------- */
+/* ---- the share of each VL ---------------------------------------------------------------------
+ */
 
 uint32_t fab_target_class_share(const struct fab_classes *c, uint8_t class)
 {
@@ -91,7 +93,7 @@ static void add_lane(struct lanes *to, uint8_t vl, uint32_t share)
     to->share += share > 0 ? share : 1;
 }
 
-/* Lanes of both priorities; *ret_idle: those of no class. */
+/* The VLs of each priority, with their shares; *ret_idle: the VLs without a class. */
 static void find_lanes(const struct fab_fabric *f, const struct fab_policy *p,
                        const struct fab_vls *v, uint32_t port, struct lanes *high,
                        struct lanes *low, uint16_t *ret_idle)
@@ -110,7 +112,7 @@ static void find_lanes(const struct fab_fabric *f, const struct fab_policy *p,
             share[vl] += lanes >> vl & 1 ? fab_target_class_share(c, level) / each : 0;
     }
     if (urgent == used || f->ports[port].info.vlarb_high_cap == 0)
-        urgent = 0; /* none has priority over the others */
+        urgent = 0; /* no VL can have precedence over the others */
     for (uint8_t vl = 0; vl < vls; vl++)
         if (used >> vl & 1)
             add_lane(urgent >> vl & 1 ? high : low, vl, share[vl]);
@@ -124,8 +126,8 @@ static uint32_t entries_of(uint32_t packets)
     return (packets + ENTRY_PACKETS - 1) / ENTRY_PACKETS;
 }
 
-/* A round of about so many packets: how far the worst off is from its share, in millionths of it;
- * UINT32_MAX: there is no room for it. */
+/* Distributes about `round` packets. Returns how much the VL that gets least lacks of its share, in
+ * millionths; UINT32_MAX: the table has too few entries. */
 static uint32_t try_round(struct lanes *l, uint32_t round, uint32_t room)
 {
     uint32_t sum = 0, entries = 0, worst = 0;
@@ -147,7 +149,7 @@ static uint32_t try_round(struct lanes *l, uint32_t round, uint32_t room)
     return worst;
 }
 
-/* False: not even one entry each. */
+/* False: the table has fewer entries than there are VLs. */
 static bool find_round(struct lanes *l, uint32_t room)
 {
     uint32_t best = UINT32_MAX, at = 0;
@@ -161,7 +163,8 @@ static bool find_round(struct lanes *l, uint32_t room)
     return best != UINT32_MAX && try_round(l, at, room) != UINT32_MAX;
 }
 
-/* Of the next entry of each lane that which is due first; -1: there are no more. */
+/* The VL whose next entry is due first when the entries of each VL are spread evenly; -1: all
+ * entries are placed. */
 static int next_lane(const struct lanes *l, const uint32_t done[FAB_VLS_MAX])
 {
     int next = -1;
@@ -214,7 +217,7 @@ static uint8_t find_limit(const struct lanes *high, const struct lanes *low, uin
     return limit < UNBOUNDED ? (uint8_t)limit : UNBOUNDED - 1;
 }
 
-/* As the operator has them; VLs that the port has not are left out. */
+/* Copies a table that the operator configured, without the VLs that the port does not have. */
 static uint8_t take_given(const struct fab_arb_entry *given, uint8_t count, uint8_t cap,
                           uint8_t vls, struct fab_arb_entry *entry)
 {
@@ -255,7 +258,7 @@ static bool compute(const struct fab_fabric *f, const struct fab_policy *p, cons
     return true;
 }
 
-/* Without traffic classes: all lanes alike. */
+/* Without traffic classes all VLs get the same share. */
 static bool compute_even(const struct fab_port_info *info, uint8_t vls, struct fab_arb *a)
 {
     if (info->vlarb_low_cap < vls)
@@ -265,7 +268,7 @@ static bool compute_even(const struct fab_port_info *info, uint8_t vls, struct f
     return true;
 }
 
-/* All that tables hang on, but for the fabric, policy and lanes. */
+/* All that the tables of a port depend on besides the fabric, policy and vls. */
 static uint64_t key_of(const struct fab_fabric *f, const struct fab_policy *p,
                        const struct fab_vls *v, uint32_t port)
 {
@@ -277,17 +280,17 @@ static uint64_t key_of(const struct fab_fabric *f, const struct fab_policy *p,
 
 static void remember(struct fab_arb_cache *b, uint64_t key, const struct fab_arb *a)
 {
-    struct fab_arb_cache_entry *more = b->page;
+    struct fab_arb_cache_entry *more = b->entry;
     if (b->count == b->room)
-        more = fab_base_grow(b->page, sizeof(*more), b->count + 1, &b->room);
+        more = fab_base_grow(b->entry, sizeof(*more), b->count + 1, &b->room);
     if (more == NULL)
-        return; /* it is computed anew */
-    b->page = more;
+        return; /* the next port computes it again */
+    b->entry = more;
     more[b->count++] = (struct fab_arb_cache_entry){key, *a};
 }
 
 bool fab_target_arb(const struct fab_fabric *f, const struct fab_policy *p, const struct fab_vls *v,
-                    uint32_t port, struct fab_arb_cache *book, struct fab_arb *ret)
+                    uint32_t port, struct fab_arb_cache *cache, struct fab_arb *ret)
 {
     uint8_t vls = fab_target_port_vls(f, p, port);
     *ret = (struct fab_arb){0};
@@ -297,15 +300,15 @@ bool fab_target_arb(const struct fab_fabric *f, const struct fab_policy *p, cons
     if (p->classes == NULL || v->levels < 2)
         return compute_even(&f->ports[port].info, vls, ret);
     uint64_t key = key_of(f, p, v, port);
-    for (size_t i = 0; book != NULL && i < book->count; i++)
-        if (book->page[i].key == key) {
-            *ret = book->page[i].arb;
+    for (size_t i = 0; cache != NULL && i < cache->count; i++)
+        if (cache->entry[i].key == key) {
+            *ret = cache->entry[i].arb;
             return ret->lows + ret->highs > 0;
         }
     if (!compute(f, p, v, port, ret))
         *ret = (struct fab_arb){0};
-    if (book != NULL)
-        remember(book, key, ret);
+    if (cache != NULL)
+        remember(cache, key, ret);
     return ret->lows + ret->highs > 0;
 }
 
@@ -327,9 +330,11 @@ bool fab_target_arb_has_block(const struct fab_arb *a, const struct fab_port_inf
     return cap > (block % 2 ? 0u : BLOCK) && (a->whole || block == 1);
 }
 
-/* ---- what it comes to ------------------------------------------------------------------------ */
+/* ---- guarantees -------------------------------------------------------------------------------
+ */
 
-/* Packets of one round: those of `lanes`, and of the least of these alone. */
+/* Packets of the VLs `lanes` in one cycle of the table; *ret_least: those of the VL with the
+ * fewest. */
 static uint32_t packets_of(const struct fab_arb_entry *entry, uint8_t count, uint16_t lanes,
                            uint32_t mtu, uint32_t *ret_least)
 {

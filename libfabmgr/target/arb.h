@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How the lanes of a cable share it: VLArbitrationTables (IBA 7.6.9, 14.2.5.9) and
- * PortInfo:LimitOfHighPriority of a port, from the shares of the traffic classes; and what these
- * tables guarantee.
+ * How the VLs of a link share its bandwidth: a port's VLArbitrationTables (IBA 7.6.9, 14.2.5.9) and
+ * LimitOfHighPriority, computed from the shares of the traffic classes; and what these tables
+ * guarantee.
  */
 #ifndef LIBFABMGR_TARGET_ARB_H
 #define LIBFABMGR_TARGET_ARB_H
@@ -15,46 +15,45 @@
 #include "libfabmgr/policy/policy.h"
 #include "libfabmgr/target/vls.h"
 
-#define FAB_ARB_BLOCKS 4 /* 1 and 2 of low priority, 3 and 4 of high, 32 entries each */
+#define FAB_ARB_BLOCKS 4 /* 1 and 2: low priority, 3 and 4: high priority; 32 entries each */
 
-/* Entries behind the last are of weight 0. All zero: nothing is known, or to be set. */
+/* Entries after the last have weight 0. All zero: the tables are unknown, or need not be set. */
 struct fab_arb {
     uint8_t lows, highs;
-    uint8_t limit; /* bytes of high priority / 4096 until a packet of low may go; with highs */
-    bool whole;    /* both tables are ours; else only the first block of low priority is */
+    uint8_t limit; /* LimitOfHighPriority, in 4096 bytes; meaningful if highs > 0 */
+    bool whole;    /* both tables are set completely; else only block 1 is set */
     struct fab_arb_entry low[FAB_ARB_ENTRIES], high[FAB_ARB_ENTRIES];
 };
-/* Those that many ports have in common, so that they are computed once. All zero: none. */
+/* Caches tables, as many ports have the same. An all-zero cache is empty. */
 struct fab_arb_cache_entry {
     uint64_t key;
     struct fab_arb arb;
 };
 struct fab_arb_cache {
-    struct fab_arb_cache_entry *page;
+    struct fab_arb_cache_entry *entry;
     size_t count, room;
 };
 void fab_target_arb_cache_fini(struct fab_arb_cache *b);
 
-/* The tables of a port; false: there is nothing to be set (one lane, or tables of too few entries)
- * and *ret is all zero. book: NULL, or what was computed before for this fabric, policy and lanes.
- */
+/* The tables of a port. False: nothing is to be set (the port has one VL, or too few entries), and
+ * *ret is all zero. cache: NULL, or of earlier calls with the same fabric, policy and vls. */
 bool fab_target_arb(const struct fab_fabric *f, const struct fab_policy *p, const struct fab_vls *v,
-                    uint32_t port, struct fab_arb_cache *book, struct fab_arb *ret);
-/* A block of them, 1..FAB_ARB_BLOCKS, as it is written; and whether the port has it. */
+                    uint32_t port, struct fab_arb_cache *cache, struct fab_arb *ret);
+/* A block of the tables, 1..FAB_ARB_BLOCKS, and whether the port has that block and it is set. */
 void fab_target_arb_block(const struct fab_arb *a, unsigned block, struct fab_vlarb *ret);
 bool fab_target_arb_has_block(const struct fab_arb *a, const struct fab_port_info *info,
                               unsigned block);
 
-/* The VLs of a traffic class at a port, a bit each. */
+/* The VLs of a traffic class (level) at a port, a bit each. */
 uint16_t fab_target_class_vls(const struct fab_fabric *f, const struct fab_policy *p,
                               const struct fab_vls *v, uint32_t port, uint8_t level);
-/* What the lanes `mine` get of a cable when all of `others` have packets of `mtu` bytes to send,
- * too: per mille, by the arithmetic of 7.6.9; the least of all its lanes, should only one have
- * packets. */
+/* The part of a link's bandwidth, per mille, that the VLs `mine` get by the rules of 7.6.9 when all
+ * VLs `others` have packets of `mtu` bytes to send, too. Only one VL of `mine` has packets: that
+ * which gets least. */
 uint32_t fab_target_arb_guarantee(const struct fab_arb *a, uint16_t mine, uint16_t others,
                                   uint32_t mtu);
-/* The share that a class shall have, in thousandths of a percent: its own, or its part of what the
- * others leave. */
+/* The share of a class in thousandths of a percent: the configured one, or an equal part of what
+ * the classes with configured shares leave. */
 uint32_t fab_target_class_share(const struct fab_classes *c, uint8_t class);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Blocks in the order in which they came, found by a map. A block that is forgotten keeps its room
- * for the next time.
+ * Blocks are in an array in the order of their insertion; a map finds them. A forgotten block keeps
+ * its place for a later insertion.
  */
 #include "libfabmgr/target/blocks.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What ports are told of lanes: SLtoVLMappingTable (IBA 14.2.5.8), from struct fab_vls.
+ * SLtoVLMappingTables (IBA 14.2.5.8), computed from struct fab_vls.
  *
- * A VL that a port does not have would mean that the packet is dropped (7.6.6). Between switches
- * there are enough: the proof sees to that. On cables to ends there may be fewer; these VLs are
- * folded into those that there are, which is harmless, as nothing waits behind an end.
+ * A port drops packets that are mapped to a VL it does not have (7.6.6). Between switches all VLs
+ * exist, which libfabmgr/verify checks. A link to an endport may have fewer; there, VLs are taken
+ * modulo their number. That cannot cause a deadlock, since an endport forwards nothing.
  */
 #include "libfabmgr/target/target.h"
 
@@ -24,7 +24,7 @@ uint8_t fab_target_vl(const struct fab_fabric *f, const struct fab_policy *p,
     return fab_target_sl2vl(f, p, v, in, out) >> (FAB_SLS - 1 - sl) * 4 & 15;
 }
 
-/* The switch where an end is, or the one whose port 0 it is; FAB_NONE: it has none. */
+/* The switch that an endport is connected to, or whose port 0 the port is; FAB_NONE: none. */
 static uint32_t switch_of(const struct fab_fabric *f, uint32_t port)
 {
     uint32_t node = f->ports[port].node;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * P_Key tables as values. Most ports have a handful of keys, so that tables stand one behind the
- * other; what ports hold stands in blocks of 64 bytes, for those that were read or written.
+ * P_Key tables. Most ports have a few keys, so the wanted tables are concatenated in one array.
+ * What ports hold is kept in blocks of 64 bytes, for the blocks that were read or written.
  */
 #include "libfabmgr/target/pkeys.h"
 
@@ -99,8 +99,8 @@ void fab_target_pkeys_block(const struct fab_pkeys *p, uint32_t port, uint32_t b
                (count - at < FAB_PKEY_BLOCK ? count - at : FAB_PKEY_BLOCK) * sizeof(*ret));
 }
 
-/* PartitionCap of NodeInfo, but for external ports of switches, which have PartitionEnforcementCap
- * of SwitchInfo. */
+/* External ports of switches have PartitionEnforcementCap of SwitchInfo, other ports PartitionCap
+ * of NodeInfo. */
 uint32_t fab_target_pkeys_capacity(const struct fab_fabric *f, uint32_t port)
 {
     const struct fab_port *p = &f->ports[port];
@@ -112,25 +112,26 @@ uint32_t fab_target_pkeys_capacity(const struct fab_fabric *f, uint32_t port)
 
 /* ---- what ports hold ------------------------------------------------------------------------- */
 
-#define TOLD FAB_PKEY_BLOCKS_MAX /* a block that no port has: what it was told to check */
+#define ENFORCE_BLOCK FAB_PKEY_BLOCKS_MAX /* no port has this block: it keeps the enforcement set  \
+                                           */
 
 void fab_target_held_pkeys_forget(struct fab_blocks *h, uint32_t port)
 {
-    for (uint32_t block = 0; h->count > 0 && block <= TOLD; block++)
+    for (uint32_t block = 0; h->count > 0 && block <= ENFORCE_BLOCK; block++)
         fab_target_blocks_forget(h, port, block);
 }
 
 int fab_target_held_pkeys_set_enforce(struct fab_blocks *h, uint32_t port, uint8_t enforce)
 {
-    const uint16_t told[FAB_PKEY_BLOCK] = {enforce};
-    return fab_target_blocks_put(h, port, TOLD, told);
+    const uint16_t set[FAB_PKEY_BLOCK] = {enforce};
+    return fab_target_blocks_put(h, port, ENFORCE_BLOCK, set);
 }
 
 bool fab_target_held_pkeys_refused_enforce(const struct fab_blocks *h, uint32_t port,
                                            uint8_t enforce)
 {
-    const uint16_t *told = fab_target_blocks_get(h, port, TOLD);
-    return told != NULL && told[0] == enforce;
+    const uint16_t *set = fab_target_blocks_get(h, port, ENFORCE_BLOCK);
+    return set != NULL && set[0] == enforce;
 }
 
 /* The port of the same number at the node of the same GUID, or FAB_NONE. */

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What PortInfo and SwitchInfo shall say, derived from what was read of the device and its peer.
+ * The PortInfo and SwitchInfo to write, computed from what was read of the device and its peer.
  *
- * A SubnSet carries the whole attribute, so every field needs a value that does no harm:
- *   - fields that we have no opinion on go back as they were read (some devices refuse a Set that
- *     names other capabilities than theirs);
+ * A SubnSet contains the whole attribute, so every field needs a value without side effects:
+ *   - fields that the manager does not control are written as they were read (some devices refuse a
+ *     Set that contains other capabilities than theirs);
  *   - LinkWidthEnabled, LinkSpeedEnabled, LinkSpeedExtEnabled, PortState and PortPhysicalState are
  *     0, "no state change", so that no write retrains a link;
  *   - which fields have a meaning depends on the kind of port (IBA 14.2.5.6, column "used by"):
- *     addresses, M_Key, prefix and SubnetTimeout belong to ends and to port 0 of switches; HOQLife
- *     and VLStallCount to external ports of switches (HOQLife to routers too); MTU, VLs and error
- *     thresholds to every port that has a link. A base port 0 has no link, an enhanced one has an
- *     MTU and thresholds.
+ *     LIDs, M_Key, GID prefix and SubnetTimeout belong to endports and to port 0 of switches;
+ * HOQLife and VLStallCount to external ports of switches (HOQLife to routers, too); MTU, VLs and
+ * error thresholds to every port with a link. A base port 0 has no link; an enhanced port 0 has an
+ * MTU and thresholds.
  */
 #include "libfabmgr/target/target.h"
 
@@ -23,7 +23,7 @@ static uint8_t lesser(uint8_t a, uint8_t b)
     return a < b ? a : b;
 }
 
-/* The common value of two capabilities, within the policy; `now` when one is unknown. */
+/* The lowest of two capabilities and the policy; `now` if a capability is unknown. */
 static uint8_t agree(uint8_t now, uint8_t ours, uint8_t theirs, uint8_t policy)
 {
     if (ours == 0 || theirs == 0)
@@ -49,8 +49,8 @@ bool fab_target_can_reregister(const struct fab_port_info *info)
     return (info->cap_mask & CAP_CLIENT_REREGISTER) != 0;
 }
 
-/* Ends and port 0: who it is, who its manager is. What its host registered is with another manager,
- * or, as its link was down, with none: it shall do so again (14.4.11). */
+/* The fields of endports and port 0. If the port had another manager, or its link was down, the
+ * registrations of its host are lost: ClientReregister asks the host to repeat them (14.4.11). */
 static void address_fields(const struct fab_policy *p, const struct fab_lids *lids, uint32_t port,
                            uint32_t sm_lid, bool was_down, struct fab_port_info *want)
 {
@@ -93,17 +93,17 @@ static void link_fields(const struct fab_fabric *f, const struct fab_policy *p, 
     want->op_vls = op_vls(f, p, port);
 }
 
-/* How long a packet may wait at the head of a queue; shorter towards ends, so that a stuck adapter
- * frees the fabric first. */
+/* HOQLife limits how long a packet waits at the head of a queue. It is shorter towards endports, so
+ * that packets for a stuck adapter are dropped before they block the fabric. */
 static void queue_fields(const struct fab_fabric *f, const struct fab_policy *p, uint32_t port,
                          struct fab_port_info *want)
 {
     uint32_t peer_node = fab_fabric_peer_node(f, port);
     if (peer_node == FAB_NONE)
         return;
-    bool towards_end = !fab_fabric_node_is_switch(f, peer_node);
-    want->hoq_life = towards_end ? p->leaf_hoq_life : p->hoq_life;
-    want->vl_stall_count = towards_end ? p->leaf_vl_stall_count : p->vl_stall_count;
+    bool towards_endport = !fab_fabric_node_is_switch(f, peer_node);
+    want->hoq_life = towards_endport ? p->leaf_hoq_life : p->hoq_life;
+    want->vl_stall_count = towards_endport ? p->leaf_vl_stall_count : p->vl_stall_count;
 }
 
 static void port0_fields(const struct fab_fabric *f, const struct fab_policy *p, uint32_t node,
@@ -152,7 +152,8 @@ uint8_t fab_target_port_vls(const struct fab_fabric *f, const struct fab_policy 
 #define MLID_FIRST 0xc000u
 #define MLID_LAST 0xfffeu
 
-/* All entries that the table has are valid; another manager may have left fewer. */
+/* MulticastFDBTop makes all entries of the table valid: another manager may have set a lower one.
+ */
 static uint16_t multicast_fdb_top(const struct fab_fabric *f, uint32_t sw)
 {
     const struct fab_switch_info *is = &f->switches[sw];
@@ -163,7 +164,8 @@ static uint16_t multicast_fdb_top(const struct fab_fabric *f, uint32_t sw)
     return (uint16_t)(last < MLID_LAST ? last : MLID_LAST);
 }
 
-/* PortStateChange is cleared by writing 1 (IBA 14.2.5.4), so what was read goes back. */
+/* Writing 1 clears PortStateChange (IBA 14.2.5.4), hence the value that was read is written back.
+ */
 void fab_target_switch_info(const struct fab_fabric *f, const struct fab_policy *p,
                             const struct fab_lids *lids, uint32_t sw,
                             struct fab_switch_info *ret_want)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One port against one selector, without an index: for walks over all ports. */
+/* Matches one port against one selector, without an index. */
 #include "libfabmgr/target/selector.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Ports as rules of partitions and traffic classes name them. */
+/* The port selectors in rules of partitions and traffic classes. */
 #ifndef LIBFABMGR_TARGET_SELECTOR_H
 #define LIBFABMGR_TARGET_SELECTOR_H
 
@@ -9,10 +9,11 @@
 #include "libfabmgr/fabric/fabric.h"
 #include "libfabmgr/policy/partitions.h"
 
-/* The pattern is for the node's description, or for its first word: that is the host's name in what
- * drivers write ("node-0001 mlx5_0"). */
+/* Whether the pattern matches the node description, or its first word: drivers write descriptions
+ * like "node-0001 mlx5_0", which begin with the host's name. */
 bool fab_target_node_matches(const struct fab_node *n, const char *pattern);
-/* An end port is meant, on its own account: a GROUP means none. */
+/* Whether the selector matches a port that owns a LID. A selector of kind FAB_SELECT_GROUP matches
+ * none: the caller resolves groups. */
 bool fab_target_selector_matches(const struct fab_fabric *f, const struct fab_port_selector *who,
                                  uint32_t port);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The target as a value: LIDs, linear forwarding tables, and the counted reference around them.
+ * LIDs, linear forwarding tables, and the reference-counted target around them.
  *
- * The three tables own their memory; an _init'ed table that was zeroed may be _fini'ed at any time.
- * Rows of the forwarding table are padded to whole blocks of 64 entries (IBA 14.2.5.7), so that a
- * block can be read and compared without a look at where the table ends.
+ * Each table owns its memory; _fini of an all-zero table is allowed. Rows of the forwarding table
+ * are padded to whole blocks of 64 entries (IBA 14.2.5.10), so that a block can be read and
+ * compared without checking where the table ends.
  */
 #include "libfabmgr/target/target.h"
 
@@ -88,7 +88,8 @@ void fab_target_lids_fini(struct fab_lids *l)
 
 #define LARGE_PAGE ((size_t)2 << 20)
 
-/* Large tables stand on large pages, where there are such: filling them takes half the time. */
+/* Large tables are placed on huge pages if the system has them: that halves the time to fill them.
+ */
 static void *alloc_entries(size_t size)
 {
     if (size < 2 * LARGE_PAGE)
@@ -96,7 +97,7 @@ static void *alloc_entries(size_t size)
     size_t room = (size + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
     void *entries = aligned_alloc(LARGE_PAGE, room);
     if (entries != NULL)
-        madvise(entries, room, MADV_HUGEPAGE); /* an advice: it may fail */
+        madvise(entries, room, MADV_HUGEPAGE); /* may fail without harm */
     return entries;
 }
 
@@ -121,7 +122,8 @@ void fab_target_lft_fini(struct fab_lft *t)
     memset(t, 0, sizeof(*t));
 }
 
-/* ---- the counted value ---------------------------------------------------------------------- */
+/* ---- references -------------------------------------------------------------------------------
+ */
 
 struct fab_target *fab_target_new(void)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Service levels and virtual lanes: which SL a path takes, and which VL a packet of that SL goes on
- * by at each switch. All of it is small beside the forwarding tables: SLs hang on the destination,
- * or on the pair of switches at the two ends; VLs hang on classes of ports (a dimension, "from
- * another group"), not on ports. Tables for the hardware (SLtoVLMappingTable, IBA 14.2.5.8) follow
- * from it.
+ * Service levels and virtual lanes: which SL a path uses, and on which VL each switch forwards
+ * packets of that SL. This takes little memory compared with the forwarding tables: the SL depends
+ * on the destination LID, or on the pair of source and destination switch; the VL depends on
+ * classes of ports (for example, the ports of one dimension), not on single ports. The
+ * SLtoVLMappingTables (IBA 14.2.5.8) follow from it.
  */
 #ifndef LIBFABMGR_TARGET_VLS_H
 #define LIBFABMGR_TARGET_VLS_H
@@ -14,44 +14,45 @@
 #include <stdint.h>
 
 #define FAB_SLS 16
-#define FAB_VLS_MAX 15 /* data VLs; 15 is for management */
+#define FAB_VLS_MAX 15 /* data VLs; VL 15 is for management */
 #define FAB_VL_CLASSES 16
 
-/* All zero: one lane, SL 0 and VL 0 everywhere. An engine says what it needs, for SLs 0 to sls - 1;
- * then libfabmgr/qos spreads that over the traffic classes of the policy. */
+/* All zero: one VL, and SL 0 and VL 0 everywhere. An engine fills in what it needs, for SLs 0 to
+ * sls - 1; then libfabmgr/qos multiplies that for the traffic classes of the policy. */
 struct fab_vls {
-    uint8_t count; /* data VLs in use, 1..; 0 is as 1. With 1 nothing else here has a meaning */
-    uint8_t sls;   /* SLs that paths take: below this */
-    /* The SL of a path, by what it hangs on; both NULL: 0. */
+    uint8_t count; /* data VLs in use; 0 means 1. With 1 all other members are meaningless */
+    uint8_t sls;   /* paths use SLs below this */
+    /* The SL of a path; if both arrays are NULL, it is 0. */
     uint32_t top;    /* highest LID */
     uint8_t *of_lid; /* [top + 1] by destination LID, or NULL */
     uint32_t switches;
-    uint8_t *of_pair; /* [switches to][switches from] by the switches of both ends, or NULL */
-    /* The VL of SL `sl` from a port of class i to one of class o is vl[i][o][sl]. Ports to ends and
-     * port 0 are of class 0, and adapters send SL `sl` on vl[0][0][sl]. */
+    uint8_t *of_pair; /* [destination switch][source switch], or NULL */
+    /* Packets of SL `sl` from a port of class i to a port of class o use VL vl[i][o][sl]. Ports to
+     * endports and port 0 have class 0; adapters send SL `sl` on VL vl[0][0][sl]. */
     uint32_t ports;
     uint8_t *port_class; /* [ports] by port id, or NULL: all 0 */
-    uint8_t classes;     /* in use, 1.. */
+    uint8_t classes;     /* of ports, in use: 1.. */
     uint8_t vl[FAB_VL_CLASSES][FAB_VL_CLASSES][FAB_SLS];
-    /* Traffic classes ("levels", as classes are of ports here): where above it says SL e, packets
-     * of level c have SL sl[c][e]; sl[0][e] is e. Level c goes by lanes lane_set[c] * lanes on: a
-     * VL modulo lanes is the lane that the engine meant. */
-    uint8_t levels; /* 0 is as 1: then sl[][] and lane_set[] have no meaning */
-    uint8_t lanes;  /* of the engine */
+    /* Traffic classes, called levels here because classes are of ports. For a path with SL e above,
+     * packets of level c use SL sl[c][e]; sl[0][e] is e. Level c uses the VLs from lane_set[c] *
+     * lanes on, and VL modulo lanes is the VL that the engine chose. */
+    uint8_t levels; /* 0 means 1: then sl[][] and lane_set[] are meaningless */
+    uint8_t lanes;  /* VLs of the engine */
     uint8_t sl[FAB_SLS][FAB_SLS];
     uint8_t lane_set[FAB_SLS];
 };
-/* Set up for `count` VLs (0: none, 1..FAB_VLS_MAX), SL s on VL s mod count for all classes. */
+/* Initialises for `count` VLs, 0..FAB_VLS_MAX: SL s uses VL s mod count for all classes of ports.
+ */
 void fab_target_vls_init(struct fab_vls *v, uint8_t count);
-/* NOMEM: nothing changed. All paths SL 0. */
+/* Allocate of_lid, of_pair or port_class, all zero. On NOMEM nothing has changed. */
 int fab_target_vls_by_lid(struct fab_vls *v, uint32_t top);
 int fab_target_vls_by_pair(struct fab_vls *v, uint32_t switches);
 int fab_target_vls_by_class(struct fab_vls *v, uint32_t ports);
-int fab_target_vls_copy(const struct fab_vls *v, struct fab_vls *ret_copy);
+int fab_target_vls_copy(const struct fab_vls *v, struct fab_vls *ret_copy); /* NOMEM */
 void fab_target_vls_fini(struct fab_vls *v);
 
-/* The 8 bytes of an SLtoVLMappingTable as one number, SL 0 in the highest four bits. vl: by SL;
- * `vls` (1..) data VLs there are, the others are folded into them; 15: packets are dropped. */
+/* The 8 bytes of an SLtoVLMappingTable as one number, SL 0 in the highest four bits. vl[]: by SL,
+ * where 15 drops packets; other VLs are taken modulo `vls`, the number of data VLs of the port. */
 uint64_t fab_target_sl2vl_pack(const uint8_t vl[FAB_SLS], uint8_t vls);
 
 static inline bool fab_target_vls_multiple(const struct fab_vls *v)
@@ -62,7 +63,7 @@ static inline uint8_t fab_target_vls_count(const struct fab_vls *v)
 {
     return fab_target_vls_multiple(v) ? v->count : 1;
 }
-/* The SL from an end at switch `from` to LID `lid`, whose switch is `to`. */
+/* The SL of a path from an endport at switch `from` to LID `lid` at switch `to`. */
 static inline uint8_t fab_target_vls_sl(const struct fab_vls *v, uint32_t from, uint32_t to,
                                         uint32_t lid)
 {
@@ -72,7 +73,7 @@ static inline uint8_t fab_target_vls_sl(const struct fab_vls *v, uint32_t from, 
         return v->of_pair[(size_t)to * v->switches + from];
     return v->of_lid ? v->of_lid[lid] : 0;
 }
-/* The same for packets of a level. */
+/* The SL of packets of a level, for a path with SL `sl`. */
 static inline uint8_t fab_target_vls_level_sl(const struct fab_vls *v, uint8_t level, uint8_t sl)
 {
     return v->levels > 1 ? v->sl[level][sl] : sl;
@@ -81,8 +82,8 @@ static inline uint8_t fab_target_vls_levels(const struct fab_vls *v)
 {
     return v->levels > 1 ? v->levels : 1;
 }
-/* Packets keep their VL on all of their way, whatever it is: then what waits for what is the same
- * on each as if all were one. */
+/* Packets keep their VL on the whole path. Then the channel dependencies are the same on each VL,
+ * and proving one of them is sufficient. */
 static inline bool fab_target_vls_keep_vl(const struct fab_vls *v)
 {
     return v->levels > 1 && v->of_lid == NULL && v->of_pair == NULL && v->classes <= 1;
@@ -91,7 +92,7 @@ static inline uint8_t fab_target_vls_port_class(const struct fab_vls *v, uint32_
 {
     return v->port_class ? v->port_class[port] : 0;
 }
-/* The VL by which a switch sends on what came in by port id `in` and goes out by port id `out`. */
+/* The VL on which a switch forwards packets from port id `in` to port id `out`. */
 static inline uint8_t fab_target_vls_vl(const struct fab_vls *v, uint32_t in, uint32_t out,
                                         uint8_t sl)
 {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * LIDs: kept, leased, placed, never twice.
- */
+/* LID assignment: LIDs are kept, leased or new, and never assigned twice. */
 #include "tests/unit/routing.h"
 
 struct result {
@@ -115,7 +113,7 @@ START_TEST(lids_of_devices_are_kept)
 }
 END_TEST
 
-/* Four ends on one switch, for cases by hand: ends[] are their ports, by GUID. */
+/* Four endports at one switch, for cases made by hand: ends[] are their ports, by GUID. */
 static struct fab_fabric *four_ends(uint32_t ends[4], const uint16_t carry[4])
 {
     struct drawing *d = draw_new();
@@ -158,7 +156,7 @@ START_TEST(invalid_lids_are_replaced)
     uint32_t ends[4];
     struct fab_fabric *f = four_ends(ends, (uint16_t[4]){0xc000, 0xffff, 5, 6});
     struct result r = assign(f, 1, NULL, 0);
-    ck_assert_uint_eq(r.note_count, 2); /* 0xffff is what some say for none; 5 is not aligned */
+    ck_assert_uint_eq(r.note_count, 2); /* some devices report 0xffff for none; 5 is not aligned */
     ck_assert_int_eq(r.notes[0].kind, FAB_NOTE_INVALID_LID);
     ck_assert_uint_eq(r.notes[0].lid, 0xc000);
     ck_assert_uint_eq(r.notes[1].lid, 5);
@@ -176,7 +174,7 @@ START_TEST(leases_hold_while_ports_are_away)
         {.port_guid = 0xdead, .lid = 1},
         {.port_guid = 0xbeef, .lid = 3},
         {.port_guid = f->ports[ends[0]].guid, .lid = 40},
-        {.port_guid = 0xf00d, .lid = 0xffffffff}, /* hostile ones change nothing */
+        {.port_guid = 0xf00d, .lid = 0xffffffff}, /* invalid leases change nothing */
         {.port_guid = 0xf00e, .lid = 0xbfff, .lmc = 255},
         {.port_guid = f->ports[ends[1]].guid, .lid = 0xc000},
     };
@@ -197,7 +195,7 @@ START_TEST(absent_leases_give_way_when_it_gets_tight)
     struct fab_lease leases[] = {{.port_guid = 0xdead, .lid = 1}, {.port_guid = 0xbeef, .lid = 2}};
     struct fab_fabric *f = four_ends(ends, (uint16_t[4]){0, 0, 0, 0});
     struct result r;
-    f->switches[0].linear_fdb_cap = 6; /* LIDs 1..5 for four ends and a switch */
+    f->switches[0].linear_fdb_cap = 6; /* LIDs 1..5 for four endports and a switch */
     ck_assert_int_eq(try_assign(f, 0, leases, 2, &r), FAB_OK);
     ck_assert_uint_eq(r.lids.top, 5);
     result_fini(&r);
@@ -220,8 +218,9 @@ START_TEST(the_order_of_leases_changes_nothing)
         for (uint32_t k = 0; k < 64; k++) {
             uint32_t port = (uint32_t)fab_base_prng_below(&prng, f->port_count);
             uint64_t guid = k % 3 == 0 ? k + 1 : f->ports[port].guid;
-            leases[k] = (struct fab_lease){.port_guid = guid, /* some twice, some the same LID */
-                                           .lid = (uint32_t)fab_base_prng_below(&prng, 80)};
+            leases[k] = (struct fab_lease){
+                .port_guid = guid, /* some leases are duplicates, some have the same LID */
+                .lid = (uint32_t)fab_base_prng_below(&prng, 80)};
             order[k] = k;
         }
         fab_base_prng_shuffle(&prng, order, 64);

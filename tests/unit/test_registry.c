@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Services against a naive list under random changes; subscriptions, their numbers and bounds; what
- * matches; reports: in order, with a window, again when they are not answered, and what happens to
- * those who are slow, silent or far behind.
+ * Services against a naive list under random changes; subscriptions, their numbers and limits;
+ * matching of notices; reports: their order, window and repetition, and what happens to subscribers
+ * that are slow, unresponsive or far behind.
  */
 #include <string.h>
 
@@ -70,11 +70,12 @@ START_TEST(one_port_has_so_many_services)
     for (uint64_t id = 0; id < FAB_SERVICES_EACH; id++) {
         struct fab_service x = service(id, 5, 1);
         ck_assert_int_eq(fab_registry_services_put(&s, &x), FAB_OK);
-        ck_assert_int_eq(fab_registry_services_put(&s, &x), FAB_OK); /* again is not more */
+        ck_assert_int_eq(fab_registry_services_put(&s, &x),
+                         FAB_OK); /* a repetition does not count */
     }
     struct fab_service more = service(999, 5, 1), other = service(0, 5, 1);
     ck_assert_int_eq(fab_registry_services_put(&s, &more), FAB_E_LIMIT);
-    other.owner = 6; /* takes it over: there is room for one again */
+    other.owner = 6; /* another owner takes it over: the first one can add a service again */
     ck_assert_int_eq(fab_registry_services_put(&s, &other), FAB_OK);
     ck_assert_int_eq(fab_registry_services_put(&s, &more), FAB_OK);
     ck_assert_uint_eq(s.count, FAB_SERVICES_EACH + 1);
@@ -156,10 +157,10 @@ START_TEST(each_part_of_a_subscription_counts)
     i.lid_begin = 20;
     ck_assert(fab_registry_inform_matches(&i, &n));
     i.lid_begin = 19;
-    ck_assert(!fab_registry_inform_matches(&i, &n)); /* of one LID, and another */
+    ck_assert(!fab_registry_inform_matches(&i, &n)); /* issued by one LID, and by another */
     i.lid_end = 20;
     ck_assert(fab_registry_inform_matches(&i, &n));
-    i.gid[1] = 3; /* counts instead of LIDs */
+    i.gid[1] = 3; /* the GID applies instead of LIDs */
     ck_assert(!fab_registry_inform_matches(&i, &n));
     i.gid[0] = 1;
     i.gid[1] = 2;
@@ -173,7 +174,7 @@ END_TEST
  */
 
 #define PEOPLE 200
-static uint16_t heard[PEOPLE]; /* the last notice of each, by its toggle count */
+static uint16_t heard[PEOPLE]; /* the last notice that each received, by its count */
 static unsigned gone_count;
 
 static enum fab_report_verdict yes(void *ctx, const struct fab_subscription *x,
@@ -203,7 +204,7 @@ static struct fab_notice read_report(const uint8_t *mad)
     return n;
 }
 
-/* Some answer at once, every fifth never does, all at random; notices go on meanwhile. */
+/* Subscribers respond at random times, every fifth never; new notices arrive meanwhile. */
 START_TEST(all_who_answer_hear_all_in_order)
 {
     struct fab_subscriptions *s = NULL;
@@ -248,7 +249,8 @@ START_TEST(all_who_answer_hear_all_in_order)
 }
 END_TEST
 
-/* With a window of 8, twenty who say nothing are asked first: the others wait for 50 ms at most. */
+/* With a window of 8, twenty unresponsive subscribers are first: the others are delayed by 50 ms at
+ * most. */
 START_TEST(who_is_silent_holds_nobody_up)
 {
     struct fab_subscriptions *s = NULL;

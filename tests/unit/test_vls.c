@@ -25,7 +25,7 @@ START_TEST(the_weakest_isl_counts)
     ck_assert_uint_eq(fab_route_vls_available(f, &p, &port), 2);
     ck_assert(port == trunk || f->ports[port].peer == trunk);
     ck_assert_uint_eq(fab_target_port_vls(f, &p, trunk), 2);
-    f->ports[trunk].info.phys_state = FAB_PHYS_POLLING; /* out of service: any path goes round it */
+    f->ports[trunk].info.phys_state = FAB_PHYS_POLLING; /* out of service: all paths avoid it */
     ck_assert_uint_eq(fab_route_vls_available(f, &p, &port), 8);
     p.max_op_vls = 3;
     ck_assert_uint_eq(fab_route_vls_available(f, &p, &port), 4);
