@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The client: calls over one HTTP/2 connection, by nghttp2, one at a time and waiting.
+ * Blocking calls over one HTTP/2 connection, by nghttp2, one at a time.
  *
- * A call is an `exchange` on the caller's stack: what was asked, and what came back so far. The
- * HTTP/2 callbacks fill it; the loop in run() moves bytes until the stream is closed, the
- * connection is lost, or time is up.
+ * A call is a `struct exchange` on the stack: the request, and what was received so far. The
+ * callbacks of nghttp2 fill it; the loop in run() sends and receives until the stream is closed,
+ * the connection is lost, or the deadline has passed.
  *
- * The server is trusted no further than a file is: messages have a greatest size, and header values
- * are kept only as far as there is room.
+ * The server is not trusted: the size of messages is limited, and header values are truncated to
+ * their buffers.
  */
 #include "libfabmgr/client/client.h"
 
@@ -20,7 +20,7 @@
 #include "libfabmgr/client/socket.h"
 
 #define MAX_REPLY (16u << 20)
-#define GRACE_MS 500 /* after the deadline, for the server to say so */
+#define GRACE_MS 500 /* the server gets so much longer to report DEADLINE_EXCEEDED itself */
 
 struct fab_client {
     struct client_socket *socket;
@@ -33,21 +33,21 @@ struct fab_client {
 struct exchange {
     struct fab_client *client;
     const ProtobufCMessageDescriptor *reply;
-    fab_client_each *each; /* NULL: a call with one answer, which is kept */
+    fab_client_each *each; /* NULL: a call with one reply, which is kept */
     void *ctx;
     ProtobufCMessage *kept;
     uint8_t *request; /* prefix and message */
     size_t request_len, request_sent;
     struct fab_grpc_reader reader;
     int32_t stream;
-    int http_status, code; /* -1: not there yet */
+    int http_status, code; /* code: -1 until grpc-status was received */
     char message[sizeof((struct fab_client_error *)0)->message];
     uint32_t reset; /* HTTP/2 error of the stream */
     bool closed, enough;
-    int failed; /* a status of reading messages */
+    int failed; /* enum fab_status: why a received message could not be read */
 };
 
-/* ---- what comes in --------------------------------------------------------------------------- */
+/* ---- receiving ------------------------------------------------------------------------------- */
 
 static struct exchange *exchange_of(nghttp2_session *session, int32_t id)
 {
@@ -129,7 +129,7 @@ static int on_close(nghttp2_session *session, int32_t id, uint32_t error, void *
     return 0;
 }
 
-/* ---- what goes out --------------------------------------------------------------------------- */
+/* ---- sending --------------------------------------------------------------------------------- */
 
 static ssize_t read_request(nghttp2_session *session, int32_t id, uint8_t *buf, size_t room,
                             uint32_t *flags, nghttp2_data_source *source, void *user)
@@ -184,8 +184,7 @@ static int pack(struct exchange *x, const ProtobufCMessage *request)
     return FAB_OK;
 }
 
-/* ---- moving bytes ------------------------------------------------------------------------------
- */
+/* ---- the loop of a call ---------------------------------------------------------------------- */
 
 static int flush(struct fab_client *c, uint64_t deadline)
 {
@@ -219,7 +218,7 @@ static int run(struct exchange *x, uint64_t deadline)
     }
     if (x->closed)
         return FAB_OK;
-    /* Leave the connection usable for the next call. */
+    /* The call was cancelled or failed: the connection stays usable for the next call. */
     nghttp2_session_set_stream_user_data(x->client->session, x->stream, NULL);
     nghttp2_submit_rst_stream(x->client->session, NGHTTP2_FLAG_NONE, x->stream, NGHTTP2_CANCEL);
     if (rc == FAB_OK)
@@ -228,8 +227,7 @@ static int run(struct exchange *x, uint64_t deadline)
     return rc;
 }
 
-/* ---- how it ended ------------------------------------------------------------------------------
- */
+/* ---- the result of a call -------------------------------------------------------------------- */
 
 static enum fab_grpc_code fail(struct fab_client_error *e, enum fab_grpc_code code,
                                const char *message)
@@ -244,8 +242,8 @@ static enum fab_grpc_code no_connection(const struct fab_client *c, int rc,
 {
     e->code = rc == FAB_E_TIMEOUT ? FAB_GRPC_DEADLINE_EXCEEDED : FAB_GRPC_UNAVAILABLE;
     snprintf(e->message, sizeof e->message, "%s: %s", c->address,
-             rc == FAB_E_TIMEOUT  ? "no answer in time"
-             : rc == FAB_E_FORMAT ? "this is no fabricd: it does not speak HTTP/2"
+             rc == FAB_E_TIMEOUT  ? "no response in time"
+             : rc == FAB_E_FORMAT ? "the server is not fabricd: it does not speak HTTP/2"
                                   : "the connection was lost");
     return e->code;
 }
@@ -255,7 +253,7 @@ static enum fab_grpc_code outcome(const struct exchange *x, int rc, struct fab_c
     if (x->failed == FAB_E_NOMEM)
         return fail(e, FAB_GRPC_RESOURCE_EXHAUSTED, "out of memory");
     if (x->failed < 0)
-        return fail(e, FAB_GRPC_INTERNAL, "the server's answer cannot be read");
+        return fail(e, FAB_GRPC_INTERNAL, "the server's reply is malformed or too long");
     if (x->enough)
         return fail(e, FAB_GRPC_OK, "");
     if (rc < 0)
@@ -267,12 +265,12 @@ static enum fab_grpc_code outcome(const struct exchange *x, int rc, struct fab_c
     }
     if (x->http_status > 0 && x->http_status != 200) {
         e->code = FAB_GRPC_UNAVAILABLE;
-        snprintf(e->message, sizeof e->message, "%s: this is no fabricd: HTTP status %d",
+        snprintf(e->message, sizeof e->message, "%s: the server is not fabricd: HTTP status %d",
                  x->client->address, x->http_status);
         return e->code;
     }
     return fail(e, x->reset == NGHTTP2_REFUSED_STREAM ? FAB_GRPC_UNAVAILABLE : FAB_GRPC_INTERNAL,
-                "the server ended the call without an answer");
+                "the server ended the call without a reply");
 }
 
 static enum fab_grpc_code call(struct exchange *x, const char *method,
@@ -299,8 +297,7 @@ static enum fab_grpc_code call(struct exchange *x, const char *method,
     return e->code;
 }
 
-/* ---- the public face ---------------------------------------------------------------------------
- */
+/* ---- public functions ------------------------------------------------------------------------ */
 
 enum fab_grpc_code fab_client_call(struct fab_client *c, const char *method,
                                    const ProtobufCMessage *request,
@@ -310,7 +307,7 @@ enum fab_grpc_code fab_client_call(struct fab_client *c, const char *method,
     struct exchange x = {.client = c, .reply = reply};
     enum fab_grpc_code code = call(&x, method, request, c->timeout_ms, ret_error);
     if (code == FAB_GRPC_OK && x.kept == NULL)
-        return fail(ret_error, FAB_GRPC_INTERNAL, "the server sent no answer");
+        return fail(ret_error, FAB_GRPC_INTERNAL, "the server sent no reply");
     if (code == FAB_GRPC_OK)
         *ret_reply = x.kept;
     else if (x.kept != NULL)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A client of fabricd's RPC, for programs that wait for their answers. One connection, one call at
- * a time, one thread. Messages are those that protoc-c makes of proto/fabric/v1.
+ * A blocking client of fabricd's RPC: one connection, one call at a time, one thread. Messages are
+ * the structs that protoc-c generates from proto/fabric/v1.
  *
  *     struct fab_client_error error;
  *     struct fab_client *client;
@@ -24,22 +24,23 @@ struct fab_client;
 struct fab_client_options {
     const char *address;         /* "unix:PATH" or "tls:HOST:PORT" */
     const char *ca, *cert, *key; /* PEM files, for tls: */
-    const char *server_name;     /* in its certificate; NULL: the HOST of the address */
-    unsigned timeout_ms;         /* for connecting, and for each call; 0: none */
+    const char *server_name;     /* expected in its certificate; NULL: the HOST of the address */
+    unsigned timeout_ms;         /* for connecting, and for each call; 0: no time-out */
 };
 
-/* Everything that goes wrong is a gRPC status: UNAVAILABLE when there is no connection. */
+/* Every failure is a gRPC status; UNAVAILABLE: the connection could not be made or was lost. */
 struct fab_client_error {
     enum fab_grpc_code code;
     char message[1024];
 };
 
-/* All return the code that is in *ret_error too. */
+/* The functions below return the code that is in *ret_error, too. INVALID_ARGUMENT: the address is
+ * malformed. */
 enum fab_grpc_code fab_client_open(const struct fab_client_options *options,
                                    struct fab_client **ret, struct fab_client_error *ret_error);
 void fab_client_close(struct fab_client *c); /* NULL is fine */
 
-/* Calls "package.Service/Method". On OK the reply is the caller's: free it with
+/* Calls "package.Service/Method". On OK the caller owns the reply and frees it by
  * protobuf_c_message_free_unpacked. */
 enum fab_grpc_code fab_client_call(struct fab_client *c, const char *method,
                                    const ProtobufCMessage *request,
@@ -47,10 +48,10 @@ enum fab_grpc_code fab_client_call(struct fab_client *c, const char *method,
                                    ProtobufCMessage **ret_reply,
                                    struct fab_client_error *ret_error);
 
-/* Gets each message (freed when it returns); false: enough, the call is cancelled. */
+/* Receives each message of a stream; the message is freed afterwards. False cancels the call. */
 typedef bool fab_client_each(void *ctx, const ProtobufCMessage *message);
-/* A call with many answers. No time-out applies but that of the connection's being lost. OK: the
- * server has ended it, or `each` wanted no more. */
+/* A call with a stream of replies, without a time-out. OK: the server has ended the stream, or
+ * `each` returned false. */
 enum fab_grpc_code fab_client_stream(struct fab_client *c, const char *method,
                                      const ProtobufCMessage *request,
                                      const ProtobufCMessageDescriptor *reply, fab_client_each *each,

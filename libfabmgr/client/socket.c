@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The client's socket. It is non-blocking, and every wait is a poll with what is left until the
- * deadline. TLS is 1.3 with HTTP/2 by ALPN; the server's certificate must be signed by the given
- * authority and carry the name (or address) that was asked for.
+ * The client's socket. It is non-blocking; the functions wait in poll() until the deadline. TLS
+ * is 1.3 with HTTP/2 by ALPN. The server's certificate must be signed by the given authority and
+ * contain the expected name or IP address.
  */
 #include "libfabmgr/client/socket.h"
 
@@ -63,7 +63,7 @@ static int connect_unix(struct client_socket *s, const char *path, char *why, si
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
     if (path[0] == '\0' || strlen(path) >= sizeof at.sun_path) {
-        snprintf(why, why_len, "unix:%s: a path of 1 to %zu bytes is expected", path,
+        snprintf(why, why_len, "address 'unix:%s': expected a path of 1 to %zu bytes", path,
                  sizeof at.sun_path - 1);
         return FAB_E_INVAL;
     }
@@ -128,7 +128,7 @@ static int connect_tcp(struct client_socket *s, const char *host, const char *po
 
 static int tls_complain(const char *what, char *why, size_t why_len)
 {
-    unsigned long e = ERR_peek_error(); /* the first is the cause, of files that of the system */
+    unsigned long e = ERR_peek_error(); /* the oldest error is the cause */
     const char *reason =
         ERR_SYSTEM_ERROR(e) ? strerror(ERR_GET_REASON(e)) : ERR_reason_error_string(e);
     snprintf(why, why_len, "%s: %s", what, reason != NULL ? reason : "failed");
@@ -140,7 +140,7 @@ static int load_files(SSL_CTX *ctx, const struct fab_client_options *o, char *wh
 {
     if (o->ca == NULL || o->cert == NULL || o->key == NULL) {
         snprintf(why, why_len,
-                 "a tls: address needs three files: the authority, our certificate and its key");
+                 "a tls: address needs three files: the CA, the client certificate and its key");
         return FAB_E_INVAL;
     }
     if (SSL_CTX_load_verify_locations(ctx, o->ca, NULL) != 1)
@@ -179,7 +179,8 @@ static SSL *tls_new(const struct fab_client_options *o, const char *name, char *
     return ssl;
 }
 
-/* After an SSL call that returned rc: OK to try again, else why not. */
+/* After an SSL call returned rc: waits until it can be repeated (OK). TRUNCATED: the server closed
+ * the connection. TIMEOUT, IO. */
 static int tls_wait(const struct client_socket *s, int rc, uint64_t deadline)
 {
     switch (SSL_get_error(s->ssl, rc)) {
@@ -208,7 +209,7 @@ static int handshake(struct client_socket *s, uint64_t deadline, char *why, size
         snprintf(why, why_len, "the server's certificate is not accepted: %s",
                  X509_verify_cert_error_string(verified));
     else if (status == FAB_E_TIMEOUT)
-        snprintf(why, why_len, "TLS: no answer in time");
+        snprintf(why, why_len, "TLS: no response in time");
     else
         tls_complain("TLS", why, why_len);
     return FAB_E_IO;
@@ -236,7 +237,7 @@ static int connect_tls(struct client_socket *s, const struct fab_client_options 
     char *host, *port, *text = strdup(address);
     int rc = text == NULL ? FAB_E_NOMEM : split_address(text, &host, &port);
     if (rc < 0) {
-        snprintf(why, why_len, "tls:%s: tls:HOST:PORT is expected", address);
+        snprintf(why, why_len, "address 'tls:%s': expected tls:HOST:PORT", address);
         goto out;
     }
     s->ssl = tls_new(o, o->server_name != NULL ? o->server_name : host, why, why_len);
@@ -259,8 +260,7 @@ int fab_client_socket_open(const struct fab_client_options *o, uint64_t deadline
         return FAB_E_NOMEM;
     s->fd = -1;
     int rc = FAB_E_INVAL;
-    snprintf(why, why_len, "'%s' is no address: unix:PATH or tls:HOST:PORT is expected",
-             o->address);
+    snprintf(why, why_len, "address '%s': expected unix:PATH or tls:HOST:PORT", o->address);
     if (strncmp(o->address, "unix:", 5) == 0)
         rc = connect_unix(s, o->address + 5, why, why_len);
     else if (strncmp(o->address, "tls:", 4) == 0)

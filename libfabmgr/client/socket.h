@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The client's socket: Unix, or TCP with TLS; waits no longer than a deadline. */
+/* The client's socket: Unix, or TCP with TLS. Every operation has a deadline. */
 #ifndef LIBFABMGR_CLIENT_SOCKET_H
 #define LIBFABMGR_CLIENT_SOCKET_H
 
@@ -13,14 +13,16 @@ uint64_t fab_client_now_ms(void);
 #define CLIENT_NEVER UINT64_MAX
 
 struct client_socket;
-/* INVAL: the address is none; IO, TIMEOUT. why[]: a sentence. */
+/* INVAL: the address or its TLS files are not valid. IO: the connection was not made in time, or
+ * not at all. NOMEM. why[]: a sentence for the user. */
 int fab_client_socket_open(const struct fab_client_options *o, uint64_t deadline_ms,
                            struct client_socket **ret, char *why, size_t why_len);
 void fab_client_socket_close(struct client_socket *s); /* NULL is fine */
-/* All of it, or IO, TIMEOUT. */
+/* Writes all bytes. IO; TIMEOUT: the deadline has passed; TRUNCATED: the server closed the TLS
+ * connection. */
 int fab_client_socket_write(struct client_socket *s, const uint8_t *data, size_t len,
                             uint64_t deadline_ms);
-/* At least one byte; 0: the other side has hung up. IO, TIMEOUT. */
+/* Reads at least one byte; 0: the server has closed the connection. IO, TIMEOUT. */
 ssize_t fab_client_socket_read(struct client_socket *s, uint8_t *data, size_t len,
                                uint64_t deadline_ms);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * gRPC's own words (the protocol over HTTP/2), shared by the server and the client: status codes,
- * message framing, time-outs and the coding of messages in trailers. Bytes in, bytes out.
+ * The parts of the gRPC protocol over HTTP/2 that the server and the client share: status codes,
+ * message framing, time-outs and the encoding of error texts in trailers. No I/O.
  *
  * Source: grpc/doc/PROTOCOL-HTTP2.md, "gRPC over HTTP2".
  */
@@ -31,18 +31,19 @@ enum fab_grpc_code {
     FAB_GRPC_DATA_LOSS = 15,
     FAB_GRPC_UNAUTHENTICATED = 16,
 };
-/* "NOT_FOUND"; "UNKNOWN" for what is no code. */
+/* "NOT_FOUND"; "UNKNOWN" for a number that is no gRPC code. */
 const char *fab_grpc_code_name(int code);
-/* The gRPC code that fits an enum fab_status. */
+/* The gRPC code that corresponds to an enum fab_status. */
 enum fab_grpc_code fab_grpc_code_of(int status);
 
-/* ---- messages: one byte "compressed", four bytes of length, the bytes ----------------------- */
+/* ---- messages: one byte "compressed", four bytes of length, the message --------------------- */
 
 #define FAB_GRPC_PREFIX 5
 
 void fab_grpc_prefix(uint8_t prefix[FAB_GRPC_PREFIX], uint32_t len);
 
-/* Puts messages together from pieces. Takes memory as bytes arrive, not as they are announced. */
+/* Assembles messages from pieces. Memory is allocated for the bytes that arrived, never for a
+ * length that was only announced. */
 struct fab_grpc_reader {
     uint32_t max; /* longest message accepted */
     uint8_t prefix[FAB_GRPC_PREFIX];
@@ -50,35 +51,35 @@ struct fab_grpc_reader {
     uint32_t need; /* announced length */
     uint8_t *body; /* [len] */
     size_t len, cap;
-    bool complete; /* the message in body was given out */
+    bool complete; /* body holds a message that feed has returned */
 };
 void fab_grpc_reader_init(struct fab_grpc_reader *r, uint32_t max);
 void fab_grpc_reader_fini(struct fab_grpc_reader *r);
-/* Eats from data and len. 1: body[len] holds a whole message until the next call. 0: all was eaten,
- * none is complete. UNSUPPORTED: compressed. LIMIT: longer than max. NOMEM. */
+/* Consumes bytes: advances *data and reduces *len. Returns 1 when body[len] holds a complete
+ * message, which is valid until the next call; 0 when all bytes are consumed and no message is
+ * complete. UNSUPPORTED: the message is compressed. LIMIT: it is longer than max. NOMEM. */
 int fab_grpc_reader_feed(struct fab_grpc_reader *r, const uint8_t **data, size_t *len);
-/* True between two messages: where a stream may end. */
+/* True between two messages, where a stream may end. */
 bool fab_grpc_reader_idle(const struct fab_grpc_reader *r);
 
 /* ---- header values -------------------------------------------------------------------------- */
 
-/* "100m" -> 100000 us. FORMAT. Longer than a year counts as a year. */
+/* "100m" -> 100000 us. More than a year counts as a year. FORMAT: not a gRPC time-out. */
 int fab_grpc_timeout_parse(const char *text, uint64_t *ret_us);
-/* Writes the time-out in at most 8 digits and a unit, rounded up. */
+/* Writes the time-out as at most 8 digits and a unit, rounded up. */
 void fab_grpc_timeout_format(uint64_t us, char text[16]);
 
-/* grpc-message: everything but printable ASCII, and '%', as %XX. Always NUL-terminated, cut at a
- * whole character where ret is too small; returns the length. */
+/* Encodes a grpc-message: '%' and everything but printable ASCII becomes %XX. Always
+ * NUL-terminated; cut after a whole character if ret is too small. Returns the length. */
 size_t fab_grpc_percent_encode(const char *text, char *ret, size_t ret_len);
-/* The reverse, forgiving: what is no %XX stays as it is. */
+/* The reverse. A '%' that does not begin a valid %XX is kept as it is. */
 size_t fab_grpc_percent_decode(const char *text, size_t len, char *ret, size_t ret_len);
 
-/* ---- text of others ---------------------------------------------------------------------------
- */
+/* ---- text from devices and clients ----------------------------------------------------------- */
 
-/* Copies text as valid UTF-8: bytes that are none, and control characters, become U+FFFD. Always
- * NUL-terminated, cut at a whole character where ret is too small; returns the length. A byte
- * becomes at most three. */
+/* Copies text as valid UTF-8: invalid bytes and control characters become U+FFFD. Always
+ * NUL-terminated; cut after a whole character if ret is too small. Returns the length. The copy is
+ * at most three times as long as the text. */
 size_t fab_grpc_utf8_clean(const char *text, size_t len, char *ret, size_t ret_len);
 
 #endif

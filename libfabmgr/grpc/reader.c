@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages out of a stream of bytes: the length-prefixed framing of gRPC.
+ * The length-prefixed framing of gRPC: finds the messages in a stream of bytes.
  *
- * The pieces come as HTTP/2 DATA frames cut them, which has nothing to do with where messages
- * begin. The announced length is believed only as a limit; the buffer grows with what arrives.
+ * A piece is the content of an HTTP/2 DATA frame, which may begin and end anywhere in a message.
+ * The announced length is checked against the limit only; the buffer grows with the bytes that
+ * arrive.
  */
 #include "libfabmgr/grpc/grpc.h"
 
@@ -68,7 +69,7 @@ static int read_prefix(struct fab_grpc_reader *r, const uint8_t **data, size_t *
     return r->need > r->max ? FAB_E_LIMIT : 0;
 }
 
-/* Room for `more` bytes and one: an empty message has a body too. */
+/* Grows the body for `more` bytes and one, so that an empty message has a body, too. */
 static int grow(struct fab_grpc_reader *r, size_t more)
 {
     size_t want = r->len + more + 1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Text of gRPC: the grpc-timeout header, the percent coding of grpc-message, and UTF-8 that others
- * may rely on. Names in a fabric are whatever bytes a device holds; protobuf strings must be UTF-8,
- * and terminals should not be sent control characters.
+ * The grpc-timeout header, the percent encoding of grpc-message, and the cleaning of UTF-8 text. A
+ * node description can hold any bytes, but protobuf strings must be UTF-8, and control characters
+ * could disturb an operator's terminal.
  */
 #include "libfabmgr/grpc/grpc.h"
 
@@ -18,7 +18,7 @@ struct unit {
     char letter;
     uint64_t ns;
 };
-/* From fine to coarse. */
+/* In ascending order. */
 static const struct unit units[] = {
     {'n', 1},          {'u', 1000},        {'m', 1000000},
     {'S', 1000000000}, {'M', 60000000000}, {'H', 3600000000000},
@@ -57,7 +57,7 @@ void fab_grpc_timeout_format(uint64_t us, char text[16])
     }
 }
 
-/* Length of the valid UTF-8 character at text, 0: there is none. Unicode table 3-7. */
+/* The length of the valid UTF-8 character at t (Unicode Standard, table 3-7); 0: it is invalid. */
 static size_t utf8_char(const unsigned char *t, size_t len)
 {
     if (t[0] < 0x80)
@@ -77,7 +77,7 @@ static size_t utf8_char(const unsigned char *t, size_t len)
     return overlong || surrogate || beyond ? 0 : n;
 }
 
-/* C0, DEL and C1: nothing that a name needs. */
+/* The control characters C0, DEL and C1. */
 static bool is_control(const unsigned char *t, size_t n)
 {
     return (n == 1 && (t[0] < 0x20 || t[0] == 0x7f)) || (n == 2 && t[0] == 0xc2 && t[1] < 0xa0);

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The role machine of subnet managers (IBA 14.4.1, figure "SMInfo state transitions"), without its
- * messages: the caller sweeps, polls and answers.
+ * The state machine of subnet managers (IBA 14.4.1, figure "SMInfo state transitions"):
  *
- *     DISCOVERING --no better one found--> MASTER --a better master appears--> STANDBY
- *     DISCOVERING --a master, or a better one--> STANDBY --it is gone--> DISCOVERING
+ *     DISCOVERING --no better manager found--> MASTER --a better master appears--> STANDBY
+ *     DISCOVERING --a master, or a better manager--> STANDBY --it is gone--> DISCOVERING
  *     STANDBY --HANDOVER--> MASTER, --DISABLE--> NOT_ACTIVE --STANDBY--> STANDBY
  *
- * A master that is found is respected whatever its priority: it will find us, and hand over if we
- * are better. Not here yet: handing over ourselves to a better one in standby (we stay master).
+ * In discovering, any master is accepted, whatever its priority: it will find us, and hand over if
+ * we are better. Known to be missing: as master we do not hand over to a better manager in standby.
  */
 #include "libfabmgr/smstate/smstate.h"
 
@@ -34,7 +33,8 @@ static bool beats_us(const struct fab_smstate *s, const struct fab_sm_info *othe
     return fab_smstate_beats(other->priority, other->guid, s->priority, s->guid);
 }
 
-/* The best of the others that is a master (masters), or that is awake and no master; or NULL. */
+/* The best of the other managers that are masters (masters), or of those that are discovering or in
+ * standby (!masters). NULL: there is none. */
 static const struct fab_sm_info *
 best_of(const struct fab_smstate *s, const struct fab_sm_info *others, uint32_t count, bool masters)
 {
@@ -91,13 +91,13 @@ void fab_smstate_discovered(struct fab_smstate *s, const struct fab_sm_info *oth
     }
 }
 
-/* Whether the answer shows that somebody better than us is at it. */
+/* Whether the response shows that a better manager than us is, or will become, master. */
 static bool is_alive(const struct fab_smstate *s, const struct fab_sm_info *answer)
 {
     switch (answer->state) {
     case FAB_SM_MASTER:
         return answer->guid != s->guid;
-    case FAB_SM_STANDBY: /* we found it better than us, and it takes over in its time */
+    case FAB_SM_STANDBY: /* it beat us, and is about to become master */
     case FAB_SM_DISCOVERING:
         return answer->guid == s->master_guid && beats_us(s, answer);
     default:
@@ -119,7 +119,7 @@ bool fab_smstate_poll(struct fab_smstate *s, const struct fab_sm_info *answer)
     return true;
 }
 
-/* Every control packet that is legal: who may send it, to whom, and what becomes of us. */
+/* The legal control packets: the sender's state, our state, and our state afterwards. */
 static const struct transition {
     uint8_t control, sender, ours, then;
     bool rediscover;

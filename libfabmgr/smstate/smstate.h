@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The SM role machine (IBA 14.4.1): who is master. Pure: facts in, role and actions out. */
+/*
+ * The role of this subnet manager among others (IBA 14.4.1): the state machine alone, without I/O.
+ * The caller sweeps, polls the master and answers control packets.
+ */
 #ifndef LIBFABMGR_SMSTATE_SMSTATE_H
 #define LIBFABMGR_SMSTATE_SMSTATE_H
 
@@ -10,29 +13,29 @@
 
 struct fab_smstate {
     uint8_t state; /* enum fab_sm_state */
-    uint64_t guid; /* of our port */
+    uint64_t guid; /* of the manager's port */
     uint8_t priority;
-    uint64_t master_guid; /* in standby: whom we watch; 0: none */
-    uint32_t missed;      /* polls of the master in a row without an answer */
+    uint64_t master_guid; /* in standby: the manager that is polled; 0: none */
+    uint32_t missed;      /* polls in a row without a response */
     uint32_t polls_allowed;
 };
 #define FAB_SMSTATE_POLLS 4 /* the default of polls_allowed */
-/* Discovering; polls_allowed may be changed then. */
+/* Begins in state discovering. The caller may set polls_allowed afterwards. */
 void fab_smstate_init(struct fab_smstate *s, uint64_t guid, uint8_t priority);
 
 /* True when a beats b: higher priority, then lower GUID (IBA 14.4.1.2). */
 bool fab_smstate_beats(uint8_t prio_a, uint64_t guid_a, uint8_t prio_b, uint64_t guid_b);
 
-/* What the other SMs told of themselves during a sweep (any order; entries with our own GUID are
- * skipped). Called at its end, decides: in discovering, whether we become master or watch another
- * in standby; in master, whether another master beats us, to whom we yield. */
+/* To be called at the end of each heavy sweep with the SMInfo of the other managers, in any order;
+ * entries with our own GUID are skipped. In discovering we become master, or standby of another
+ * manager. As master we become standby if another master beats us. */
 void fab_smstate_discovered(struct fab_smstate *s, const struct fab_sm_info *others,
                             uint32_t count);
-/* In standby: the watched one's SMInfo came (or did not: NULL). True: it is gone, we are in
- * discovering now: sweep, and take over if nobody better is found. */
+/* In standby: the polled manager responded with its SMInfo, or did not respond (NULL). True: it is
+ * gone, and we are in discovering: the caller begins a heavy sweep. */
 bool fab_smstate_poll(struct fab_smstate *s, const struct fab_sm_info *answer);
-/* SubnSet(SMInfo) control packets. `from` is what the sender said of itself. Returns the SMP status
- * to answer with (0: taken); *ret_rediscover: begin a full sweep. */
+/* The control packets, SubnSet(SMInfo). `from`: the sender's SMInfo. Returns the SMP status of the
+ * response, 0 if the packet was accepted. *ret_rediscover: the caller begins a heavy sweep. */
 enum fab_sm_control { /* attribute modifiers, IBA 14.4.1 */
                       FAB_SM_HANDOVER = 1,
                       FAB_SM_ACKNOWLEDGE = 2,

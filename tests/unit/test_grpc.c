@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * gRPC's words: framing however the bytes are cut, time-outs, percent coding, and text of others.
+ * gRPC: framing of a stream cut at any byte, time-outs, percent encoding, and cleaning of UTF-8.
  */
 #include <string.h>
 

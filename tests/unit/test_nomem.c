@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lack of memory: every allocation of the containers and of the session fails in turn. And none is
- * needed once a stream of requests runs.
+ * Every allocation of the containers and of the session fails in turn. A steady stream of requests
+ * needs no allocation.
  */
 #include "libfabmgr/base/arena.h"
 #include "libfabmgr/base/map.h"
@@ -22,7 +22,7 @@ static int fill_a_map(void)
         status = fab_base_map_put(&m, key, (uint32_t)key);
         key += status == FAB_OK;
     }
-    for (uint64_t i = 0; i < 1000; i++) /* what was there before is still there */
+    for (uint64_t i = 0; i < 1000; i++) /* the earlier content is still there */
         if (fab_base_map_get(&m, i, &value) != (i < key))
             status = FAB_E_NOT_FOUND;
     fab_base_map_fini(&m);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The role machine: each rule of the election and of the control packets, and that any two or more
- * managers that see each other end with exactly one master, the best.
+ * The state machine of subnet managers: each rule of the election and of the control packets, and
+ * that managers that see each other end with exactly one master, the best one.
  */
 #include <string.h>
 
@@ -119,7 +119,8 @@ START_TEST(standby_does_not_wait_for_one_that_gave_up)
 }
 END_TEST
 
-/* All of: 8 modifiers x 4 states of the sender x 4 of ours, against the list of the legal ones. */
+/* All combinations of 8 modifiers, 4 states of the sender and 4 of ours, against the list of legal
+ * ones. */
 START_TEST(control_packets_do_what_the_standard_says)
 {
     static const struct {
@@ -155,7 +156,7 @@ static struct fab_sm_info info_of(const struct fab_smstate *s)
     return other(s->guid, s->priority, s->state);
 }
 
-/* One manager's turn: what it sees of the others, it sees now. */
+/* One step of one manager, with the current states of the others. */
 static void take_turn(struct fab_smstate *all, const bool *alive, uint32_t count, uint32_t who)
 {
     struct fab_sm_info seen[8];
