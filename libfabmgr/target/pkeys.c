@@ -112,8 +112,7 @@ uint32_t fab_target_pkeys_capacity(const struct fab_fabric *f, uint32_t port)
 
 /* ---- what ports hold ------------------------------------------------------------------------- */
 
-#define ENFORCE_BLOCK FAB_PKEY_BLOCKS_MAX /* no port has this block: it keeps the enforcement set  \
-                                           */
+#define ENFORCE_BLOCK FAB_PKEY_BLOCKS_MAX /* has the enforcement set: no port has this block */
 
 void fab_target_held_pkeys_forget(struct fab_blocks *h, uint32_t port)
 {
