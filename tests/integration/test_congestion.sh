@@ -143,10 +143,10 @@ check 'devices are set on request' await 20 stand 10
 check 'ibccquery reads back what is shown' agree
 writes=$(cc writes)
 
-sim_do rise leaf-001/4 PortXmitWait rate=1000000
-sim_do rise leaf-001/4 PortXmitData rate=3000000
-sim_do rise host-0004/1 PortPktRcvFECN rate=1000
-for host in 1 2 3; do sim_do rise host-000$host/1 PortPktRcvBECN rate=300; done
+sim_do increment leaf-001/4 PortXmitWait rate=1000000
+sim_do increment leaf-001/4 PortXmitData rate=3000000
+sim_do increment host-0004/1 PortPktRcvFECN rate=1000
+for host in 1 2 3; do sim_do increment host-000$host/1 PortPktRcvBECN rate=300; done
 congested() { ctl cc congested | grep -Eq "^$1 +$2 "; }
 check 'an end that marked packets come to' await 10 congested host-0004/1 congested
 check 'a sender that is told of it' await 10 congested host-0002/1 throttled

@@ -64,7 +64,7 @@ check 'and out of the routes' await 10 links_are 23
 like 'the journal says why' "$(ctl event list -n 20)" 'link-isolated .*SymbolErrorCounter'
 like 'so does the list' "$(ctl link unhealthy)" 'leaf-002/3 .*isolated.*SymbolErrorCounter'
 like 'its history is told' "$(ctl link unhealthy leaf-002/3)" 'INCREASE'
-sim_do mend leaf-002/3
+sim_do repair leaf-002/3
 
 lid=$(ctl node show leaf-002 -o json | field lid)
 value=
@@ -77,11 +77,11 @@ print([p["SymbolErrorCounter"] for p in json.load(sys.stdin)["ports"] if p["port
     [ "$value" -gt 10 ] && [ "$value" = "$there" ]
 }
 check 'perfquery shows the same counter' await 20 same_value
-sim_do rise host-0004/1 PortRcvErrors rate=3
-sim_do rise spine-002/4 PortXmitDiscards rate=2
+sim_do increment host-0004/1 PortRcvErrors rate=3
+sim_do increment spine-002/4 PortXmitDiscards rate=2
 sleep 3
-sim_do rise host-0004/1 PortRcvErrors rate=0
-sim_do rise spine-002/4 PortXmitDiscards rate=0
+sim_do increment host-0004/1 PortRcvErrors rate=0
+sim_do increment spine-002/4 PortXmitDiscards rate=0
 check 'ibqueryerrors shows the very same errors' await 30 agree || diff ours theirs | sed 's/^/# /'
 same 'of four ports' 4 "$(cut -d' ' -f1,2 ours | sort -u | wc -l)"
 
