@@ -28,7 +28,7 @@ static unsigned number_of(const Fabric__V1__RoceSetting *r, const char *name)
 
 static const char *to(const Fabric__V1__RoceSetting *r)
 {
-    return r->edge ? "ends" : "switches";
+    return r->edge ? "endports" : "switches";
 }
 
 /* ---- tables ------------------------------------------------------------------------------------

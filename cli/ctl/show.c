@@ -158,8 +158,7 @@ void show_lines(struct out *o, const char *text)
     }
 }
 
-/* The length up to "; " before the next "ENGINE: ", or to the end. Reasons can contain semicolons.
- */
+/* The length up to "; " before the next "ENGINE: ", or to the end; reasons can have semicolons. */
 static size_t reason_length(const char *text)
 {
     static const char name[] = "abcdefghijklmnopqrstuvwxyz+";

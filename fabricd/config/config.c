@@ -24,8 +24,7 @@
 
 /* ---- defaults ---- */
 
-/* The first directory that systemd gives in the environment variable, or `otherwise`; plus `rest`.
- */
+/* The first directory that the environment variable of systemd has, or `otherwise`; plus `rest`. */
 static char *folder(const char *variable, const char *otherwise, const char *rest)
 {
     const char *given = getenv(variable);

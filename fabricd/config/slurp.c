@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads files piece by piece, so that memory is allocated for the actual size, not for the limit.
- */
+/* Reads files piece by piece, so that memory is allocated for the actual size, not the limit. */
 #include "fabricd/config/slurp.h"
 
 #include <errno.h>

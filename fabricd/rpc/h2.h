@@ -51,8 +51,7 @@ void h2_free(struct h2 *h); /* closes every stream first; accepts NULL */
 
 /* FORMAT: protocol error; send what h2_produce still returns, then close the connection. */
 int h2_receive(struct h2 *h, const uint8_t *data, size_t len);
-/* The next bytes to send, valid until the next call; 0: none now. Negative: close the connection.
- */
+/* The next bytes to send, valid until the next call; 0: none now. NOMEM: close the connection. */
 ssize_t h2_produce(struct h2 *h, const uint8_t **ret_data);
 bool h2_done(const struct h2 *h); /* no more bytes will follow: close the connection */
 void h2_shut(struct h2 *h);       /* no new streams; h2_done when the others have ended */

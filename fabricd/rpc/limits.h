@@ -12,9 +12,8 @@
 #define RPC_MAX_REPLY (4u << 20)    /* bytes; the default limit of gRPC clients */
 #define RPC_MAX_HEADERS (16u << 10) /* bytes of a request's header list */
 #define RPC_MAX_QUEUED (8u << 20)   /* bytes of answers that a connection has not read */
-#define RPC_MAX_SOCKET_QUEUE                                                                       \
-    (256u << 10)                     /* bytes of these in the socket's buffer                      \
-                                      */
+/* Of these, bytes in the socket's buffer. */
+#define RPC_MAX_SOCKET_QUEUE (256u << 10)
 #define RPC_TURN_US 2000ull          /* then other connections get their turn */
 #define RPC_SLICE 128u               /* bytes of requests handled at once: about two calls */
 #define RPC_HANDSHAKE_US 10000000ull /* from accept to the end of the TLS and HTTP/2 handshakes */

@@ -82,7 +82,7 @@ static int add_end(struct resolving *r, const char *name, uint32_t port)
     if (fab_fabric_node_is_switch(f, f->ports[port].node))
         return refuse(r->s, FAB_GRPC_INVALID_ARGUMENT, name, "is a switch, and no end of a job");
     if (!fab_fabric_port_is_up(f, port) || fab_fabric_peer_node(f, port) >= f->switch_count)
-        return refuse(r->s, FAB_GRPC_INVALID_ARGUMENT, name, "has no working cable to a switch");
+        return refuse(r->s, FAB_GRPC_INVALID_ARGUMENT, name, "has no active link to a switch");
     if (!fab_base_bits_add(r->seen, port))
         return refuse(r->s, FAB_GRPC_INVALID_ARGUMENT, name, "comes twice");
     if (m->end_count == RPC_JOB_ENDS)

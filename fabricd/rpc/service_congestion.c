@@ -59,8 +59,7 @@ static void forget_inquiry(struct call *c, void *data)
     ((struct inquiry *)data)->call = NULL;
 }
 
-/* A worker thread computes the settings: answers if those for the view exist, else waits for them.
- */
+/* Answers if a worker thread has computed the settings for the view, else waits for them. */
 static void go_on(void *ctx)
 {
     struct inquiry *q = ctx;

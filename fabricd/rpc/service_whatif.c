@@ -172,7 +172,7 @@ static bool try_repair(struct whatif_study *w)
     target->lids = (struct fab_lids){0};
     if (done) {
         r->engine = fab_route_engine_by_name(target->engine);
-        snprintf(r->why, sizeof r->why, "the tables in force, repaired");
+        snprintf(r->why, sizeof r->why, "the active tables, repaired locally");
         r->route_us = clock_now_us() - start;
         r->lft = target->lft;
         r->vls = target->vls;

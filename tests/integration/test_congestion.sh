@@ -1,8 +1,8 @@
 #!/bin/bash
-# test_congestion.sh: congestion control. ibccquery reads back from switches and adapters what
-# fabricctl shows, tables included; nothing is written twice, over kill -9 too; profiles, values set by
-# hand and CC_Keys reach the devices; the reading of hot spots. On fabsim; on ibsim, whose devices do
-# not know the class, they are listed and left alone.
+# test_congestion.sh: congestion control on fabsim. ibccquery reads from switches and adapters what
+# fabricctl shows, tables included. The manager writes nothing twice, also after kill -9. Profiles,
+# configured values and CC_Keys reach the devices, and congested ports are listed. The devices of
+# ibsim do not support the class: the manager lists them and leaves them alone.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 need ibccquery ibccconfig ibsim
@@ -19,7 +19,7 @@ settings() {
     } >conf.yaml
 }
 
-# cc NAME: a field of what congestion control does.
+# cc NAME: a field of `cc status`.
 cc() { ctl cc status -o json 2>/dev/null | field "$1"; }
 stand() { [ "$(cc programmed)" = "$1" ] && [ "$(cc pending)" = 0 ]; }
 written() { [ "$(cc writes)" -gt "$1" ] && stand 10; }
@@ -27,7 +27,7 @@ written() { [ "$(cc writes)" -gt "$1" ] && stand 10; }
 lid() { ctl port show "$1" -o json | field lid; }
 query() { at host-0002 ibccquery "$@"; }
 
-# agree: what ibccquery reads, of every port of every device, is what fabricctl shows.
+# agree: ibccquery reads from every port of every device what fabricctl shows.
 agree() {
     cat >agree.py <<'PY'
 import json, re, subprocess, sys
@@ -90,8 +90,8 @@ PY
 }
 
 # agree_log NODE PORT LID: ibccquery reads the log that fabricctl shows, as far as entries are about
-# packets to that LID. (libumad2sim loses what is beyond the first 224 bytes of a MAD, the last
-# entries of a log: what stands there instead is any bytes.)
+# packets to that LID. (libumad2sim loses all but the first 224 bytes of a MAD: the last entries of a
+# log contain random bytes.)
 agree_log() {
     cat >agree_log.py <<'PY'
 import json, re, subprocess, sys
@@ -133,14 +133,14 @@ check 'serves a fabric' sim_start small.net
 settings 'profile: balanced'
 manager_start host-0001 -f "$scratch/conf.yaml"
 check 'the fabric comes up' await 20 settled 0
-same 'nothing is written where that is not asked for' 0 "$(cc writes)"
-like 'yet it is computed' "$(ctl cc show leaf-001/1 --explain)" 'threshold .* leads to an end'
+same 'nothing is written unless congestion.apply is on' 0 "$(cc writes)"
+like 'the settings are computed' "$(ctl cc show leaf-001/1 --explain)" 'threshold .* leads to an end'
 
 settings 'apply: yes' 'fan_in: 2'
 echo 'counters: {interval: 1, within: 1}' >>conf.yaml
 kill -HUP "$manager"
-check 'devices are set on request' await 20 stand 10
-check 'ibccquery reads back what is shown' agree
+check 'devices are programmed with congestion.apply' await 20 stand 10
+check 'ibccquery reads what fabricctl shows' agree
 writes=$(cc writes)
 
 sim_do increment leaf-001/4 PortXmitWait rate=1000000
@@ -148,16 +148,16 @@ sim_do increment leaf-001/4 PortXmitData rate=3000000
 sim_do increment host-0004/1 PortPktRcvFECN rate=1000
 for host in 1 2 3; do sim_do increment host-000$host/1 PortPktRcvBECN rate=300; done
 congested() { ctl cc congested | grep -Eq "^$1 +$2 "; }
-check 'an end that marked packets come to' await 10 congested host-0004/1 congested
-check 'a sender that is told of it' await 10 congested host-0002/1 throttled
-check 'and a port that waits' await 10 congested leaf-001/4 waiting
-like 'a fan-in beyond what is counted on is told of' "$(ctl cc congested)" 'congestion.fan_in to 3'
+check 'an endport that receives marked packets' await 10 congested host-0004/1 congested
+check 'a sender that receives notifications' await 10 congested host-0002/1 throttled
+check 'a port that waits for credits' await 10 congested leaf-001/4 waiting
+like 'advice reports a fan-in above the configured one' "$(ctl cc congested)" 'congestion.fan_in to 3'
 told() { ctl event list -n 100 | grep -q 'congestion-advice.*fan_in to 3'; }
-check 'as an event, too' await 5 told
-like 'and by the status' "$(ctl cc status)" 'congestion.fan_in to 3'
+check 'an event reports it, too' await 5 told
+like 'cc status reports it, too' "$(ctl cc status)" 'congestion.fan_in to 3'
 
-# Congestion logs: three senders slowed down on the way to host-0005, as each of them says, and the
-# port that marked.
+# Congestion logs: three senders to host-0005 are throttled, as the log of each says, and one switch
+# port marked packets.
 incast=$(lid host-0005/1)
 for host in 1 2 3; do
     sim_do congest host-000$host/1 "$incast" from="$(lid host-000$host/1)" sl=3 qp=$((70 + host)) to=9
@@ -165,35 +165,35 @@ done
 sim_do congest leaf-002/2 "$incast" from="$(lid host-0001/1)" sl=3
 logged() { [ "$(cc log_events)" = "$1" ]; }
 check 'logs are read, and events counted once' await 10 logged 4
-like 'of a switch: which ports marked' "$(ctl cc log leaf-002)" '^leaf-002/0 +1 +2 '
-like 'of an adapter: who was slowed down on the way to whom' \
+like 'log of a switch: the ports that marked packets' "$(ctl cc log leaf-002)" '^leaf-002/0 +1 +2 '
+like 'log of an adapter: the flow that was throttled' \
     "$(ctl cc log host-0002)" ' host-0002/1 +3 +host-0002/1 +host-0005/1 +0x48'
-check 'ibccquery reads the same of a switch' agree_log leaf-002 0 "$incast"
-check 'and of an adapter' agree_log host-0002 1 "$incast"
-check 'and of one that logged nothing' agree_log host-0006 1 "$incast"
+check 'ibccquery reads the same from a switch' agree_log leaf-002 0 "$incast"
+check 'and from an adapter' agree_log host-0002 1 "$incast"
+check 'and from an adapter with an empty log' agree_log host-0006 1 "$incast"
 congested_senders() { ctl cc congested -o json | "$python" -c 'import json, sys
 sys.exit(not any(p["node"] == sys.argv[1] and p["senders"] == int(sys.argv[2])
                  for p in json.load(sys.stdin)["ports"]))' "$@"; }
-check 'an end that logs name is congested, whatever counters say' await 5 congested_senders host-0005 3
+check 'an endport that logs name is congested, whatever its counters say' await 5 congested_senders host-0005 3
 same 'nothing is written twice' "$writes" "$(cc writes)"
 stop "$manager" KILL
 manager_start host-0001 -f "$scratch/conf.yaml"
-check 'after kill -9 all devices are looked at' await 20 stand 10
+check 'after kill -9 all devices are read' await 20 stand 10
 same 'and nothing is written' 0 "$(cc writes)"
 
 lid=$(lid host-0003/1)
 check 'ibccconfig changes a device' at host-0002 ibccconfig CACongestionSetting "$lid" 0 0xffff 7 7 7 7
 stop "$manager" KILL
 manager_start host-0001 -f "$scratch/conf.yaml"
-check 'which is looked at' await 20 stand 10
-same 'and only that is written' 1 "$(cc writes)"
+check 'the manager reads it' await 20 stand 10
+same 'and writes only that device' 1 "$(cc writes)"
 check 'ibccquery reads it back' agree
-check 'and once more, behind the back of the manager' \
+check 'ibccconfig changes it again while the manager runs' \
     at host-0002 ibccconfig CACongestionSetting "$lid" 0 0xffff 8 8 8 8
 wrote() { [ "$(cc writes)" = "$1" ]; }
-check 'which is found' await 25 wrote 2
-check 'and set again' agree
-like 'and told' "$(ctl cc status)" '1 devices had other settings than they were given'
+check 'the manager finds it' await 25 wrote 2
+check 'and programs it again' agree
+like 'and reports it' "$(ctl cc status)" '1 devices had other settings than they were given'
 
 settings 'apply: yes' 'profile: incast' 'marking_rate: 3' 'timer: 99' 'limit: 70' 'cc_key: 0x1234'
 kill -HUP "$manager"
@@ -204,7 +204,7 @@ settings 'apply: yes' 'profile: off' 'cc_key: 0x1234'
 writes=$(cc writes)
 kill -HUP "$manager"
 check 'the profile off' await 20 written "$writes"
-like 'ports mark no more' "$(query -c 0x1234 SP "$(lid leaf-001/0)")" 'Threshold:\.*0x00'
+like 'ports no longer mark packets' "$(query -c 0x1234 SP "$(lid leaf-001/0)")" 'Threshold:\.*0x00'
 like 'and adapters do not react' "$(query -c 0x1234 CS "$lid")" 'CCTI_Increase:\.*0$'
 like 'and there is nothing for RoCE' "$(ctl cc export --roce)" 'profile is off'
 
@@ -213,7 +213,7 @@ settings 'apply: yes' 'cc_key: 0x9999'
 kill -HUP "$manager"
 check 'devices with another key are left alone' await 30 foreign
 like 'and listed' "$(ctl cc status)" 'leaf-001/0 +foreign-key'
-like 'RoCE settings are there' "$(ctl cc export --roce)" '^ *100G +6 +ends'
+like 'RoCE settings are there' "$(ctl cc export --roce)" '^ *100G +6 +endports'
 like 'with reasons' "$(ctl cc export --roce --explain)" 'headroom_bytes +[0-9]+ .*394 quanta'
 check 'as SONiC takes them' "$python" -c 'import json, sys
 for p in json.loads(sys.argv[1])["WRED_PROFILE"].values():

@@ -1,12 +1,12 @@
 #!/bin/bash
-# test_daemon.sh: fabricd as a service, on the embedded fabric: readiness and watchdog, one manager
-# a state folder, and a clear error with nothing lost for everything that can be given wrongly.
+# test_daemon.sh: fabricd as a service, on the embedded fabric: readiness and watchdog, only one
+# manager for a state directory, and for every wrong input a clear error that loses nothing.
 . "$(dirname "$0")/lib.sh"
 need sqlite3
 
 "$fabsim" generate leaf-spine --leaves 4 --spines 2 --hosts 4 >fabric.net
 
-# refused NAME REGEX COMMAND...: ends by itself, not with 0, and says why on standard error.
+# refused NAME REGEX COMMAND...: the command fails by itself, with a message that matches REGEX.
 refused() {
     local name=$1 regex=$2 text code
     shift 2

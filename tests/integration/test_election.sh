@@ -1,6 +1,7 @@
 #!/bin/bash
-# test_election.sh: two managers on one fabric (ibsim), by the standard's rule: the higher priority
-# is master, then the lower GUID; the other stands by, and takes over when the master is gone.
+# test_election.sh: two managers on one fabric (ibsim). By the rule of the specification, the manager
+# with the higher priority, then with the lower GUID, is master. The other one is standby, and takes
+# over when the master is gone.
 . "$(dirname "$0")/lib.sh"
 need ibsim ibnetdiscover sminfo dump_fts
 [ -n "$umad2sim" ] || need libumad2sim.so
@@ -22,8 +23,8 @@ role_is() {
     [ "$(timeout 10 "$fabricctl" -s "unix:$scratch/$1.sock" status -o json 2>/dev/null | field role 2>/dev/null)" = "$2" ]
 }
 
-# master_at HOST: whom sminfo, from a third node, finds as the master. Hosts have one port, whose
-# GUID is the node's plus one.
+# master_at HOST: sminfo, from a third node, finds the master at HOST. Hosts have one port, whose GUID
+# is the node's plus one.
 master_at() {
     local guid
     guid=$(printf 'sm guid 0x%x,' $((16#${1#H-} + 1)))
@@ -35,10 +36,10 @@ manager_named first "${hosts[0]}"
 first=$started
 check 'alone it becomes the master' await 20 role_is first master
 manager_named second "${hosts[9]}"
-check 'a second one stands by' await 20 role_is second standby
-like 'and says so to who asks it for new routes' \
+check 'a second one is standby' await 20 role_is second standby
+like 'the standby manager refuses a reroute, and names the master' \
     "$(timeout 10 "$fabricctl" -s "unix:$scratch/second.sock" reroute 2>&1)" 'standby.* LID [0-9]+'
-like 'and when it is asked for nodes' \
+like 'and so it does for a list of nodes' \
     "$(timeout 10 "$fabricctl" -s "unix:$scratch/second.sock" node list 2>&1)" 'standby.* LID [0-9]+'
 check 'and leaves the first master' role_is first master
 check 'as sminfo sees' await 5 master_at "${hosts[0]}"
@@ -49,7 +50,8 @@ check 'as sminfo sees' await 10 master_at "${hosts[9]}"
 at "${hosts[5]}" ibnetdiscover >nd && at "${hosts[5]}" dump_fts -n >fts
 check 'with tables that are right' "$python" "$here/judge.py" nd fts
 
-# The master would have to hand over, which it does not do yet: no two masters meanwhile.
+# By the specification the master would hand over, which fabricd does not do yet. There must never be
+# two masters.
 printf 'subnet:\n    sm_priority: 5\n' >prior.yaml
 manager_named first "${hosts[0]}" -f "$scratch/prior.yaml"
 check 'one with a higher priority finds a master, and stands by' await 20 role_is first standby

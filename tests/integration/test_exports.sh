@@ -1,6 +1,6 @@
 #!/bin/bash
-# test_exports.sh: other programs read what we export: ibdmchk (ibutils) judges our routes, ibsim
-# loads our fabrics, OpenSM programs our tables, Graphviz and a JSON parser take the rest.
+# test_exports.sh: other programs read the exports of fabricd: ibdmchk (ibutils) checks the routes, ibsim
+# loads the fabrics, OpenSM programs the tables, Graphviz and a JSON parser read the rest.
 # With FABRICD_TOPOLOGIES=FOLDER also the real fabrics that it holds.
 . "$(dirname "$0")/lib.sh"
 need ibdmchk ibsim ibnetdiscover

@@ -1,7 +1,7 @@
 #!/bin/bash
-# test_unhealthy.sh: cables whose errors rise. What fabricctl shows is what perfquery and ibqueryerrors
-# show; an unhealthy link is isolated, so is one by hand, over kill -9 of the manager, until released.
-# Runs on fabsim, whose cables have bit error rates.
+# test_unhealthy.sh: links whose error counters increase. fabricctl shows the same counters as
+# perfquery and ibqueryerrors. An unhealthy link is isolated, and so is one by command; both stay
+# isolated after kill -9 of the manager, until released. Runs on fabsim, which simulates bit errors.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 need perfquery ibqueryerrors
@@ -15,13 +15,13 @@ metrics: 127.0.0.1:$port
 counters: {interval: 1, within: 1, on_errors: isolate}
 EOF
 
-# links: how many cables are in service.
+# links: the number of links in service.
 links() {
     ctl link list -o json | "$python" -c 'import json, sys; print(len(json.load(sys.stdin)["links"]))'
 }
 links_are() { [ "$(links)" = "$1" ]; }
 
-# state PORT: of an unhealthy link; empty if it is not listed.
+# state PORT: the state of the link in `link unhealthy`; empty if it is not listed.
 state() {
     ctl link unhealthy "$1" -o json 2>/dev/null | field state
 }
@@ -56,14 +56,14 @@ agree() {
 check 'serves a fabric' sim_start small.net
 manager_start host-0001 -f "$scratch/conf.yaml"
 check 'the fabric comes up' await 20 settled 0
-same 'all cables are in service' 24 "$(links)"
+same 'all links are in service' 24 "$(links)"
 
 sim_do noise leaf-002/3 ber=2e-10
 check 'an unhealthy link is isolated' await 20 state_is leaf-002/3 isolated
 check 'and out of the routes' await 10 links_are 23
 like 'the journal says why' "$(ctl event list -n 20)" 'link-isolated .*SymbolErrorCounter'
 like 'so does the list' "$(ctl link unhealthy)" 'leaf-002/3 .*isolated.*SymbolErrorCounter'
-like 'its history is told' "$(ctl link unhealthy leaf-002/3)" 'INCREASE'
+like 'its history is shown' "$(ctl link unhealthy leaf-002/3)" 'INCREASE'
 sim_do repair leaf-002/3
 
 lid=$(ctl node show leaf-002 -o json | field lid)
@@ -85,7 +85,7 @@ sim_do increment spine-002/4 PortXmitDiscards rate=0
 check 'ibqueryerrors shows the very same errors' await 30 agree || diff ours theirs | sed 's/^/# /'
 same 'of four ports' 4 "$(cut -d' ' -f1,2 ours | sort -u | wc -l)"
 
-check 'a cable is isolated by hand' ctl link isolate spine-003/4
+check 'a link is isolated by command' ctl link isolate spine-003/4
 check 'and out of the routes, too' await 10 links_are 22
 ctl link isolate host-0003/1 2>why && not_ok 'a host would be cut off' || like 'a host would be cut off' "$(cat why)" 'host-0003 would be cut off'
 ctl link isolate leaf-002/4
@@ -100,7 +100,7 @@ like 'and the errors' "$page" '^fabricd_port_errors_total\{node="leaf-002",guid=
 stop "$manager" KILL
 manager_start host-0001 -f "$scratch/conf.yaml"
 check 'another manager comes up' await 20 settled 0
-same 'what was isolated is so still' 22 "$(links)"
+same 'isolated links stay isolated' 22 "$(links)"
 like 'the unhealthy one' "$(ctl link unhealthy)" 'leaf-002/3 .*isolated.*SymbolErrorCounter'
 like 'and the other one' "$(ctl link unhealthy)" '(spine-003/4|leaf-004/5) .*isolated'
 check 'releases one' ctl link release leaf-002/3

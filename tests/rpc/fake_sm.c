@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A subnet manager that manages nothing: what sm.h promises, on a generated fabric and with a delay
- * that the test chooses. It lets the RPC be tested alone, and with what a real one seldom does:
- * floods of events, requests that never end, a fabric that is not there yet.
+ * A fake of the subnet manager: it implements the interface of sm.h on a generated fabric, with a
+ * delay that the test chooses. It allows testing the RPC server alone, and in situations that are
+ * rare with a real manager: floods of events, requests that never end, no view yet.
  */
 #include "tests/rpc/fake_sm.h"
 
@@ -23,7 +23,7 @@ struct waiting {
     struct sm *sm;
     struct loop_timer *timer;
     sm_done *done;
-    void *ctx; /* NULL: the place is free */
+    void *ctx; /* NULL: the slot is free */
 };
 
 struct sm {
@@ -100,7 +100,7 @@ static struct fab_view *make_view(const struct fake_sm *how)
     return fab_view_new(1, f, t, &p, &verdict);
 }
 
-/* All of them, but a plan for the first half only. */
+/* All contingencies, but plans only for the first half. */
 static int look_ahead(struct sm *s)
 {
     const struct fab_target *t = s->view->target;
@@ -212,7 +212,7 @@ struct fab_view *sm_view(const struct sm *s)
     return s->view != NULL ? fab_view_ref(s->view) : NULL;
 }
 
-/* Generations 300 to 3, all alike. */
+/* Generations 300 to 3, which are equal. */
 uint32_t sm_reroutes(const struct sm *s, uint64_t before, struct reroute *ret, uint32_t max)
 {
     uint32_t count = 0;
@@ -237,7 +237,7 @@ uint32_t sm_reroutes(const struct sm *s, uint64_t before, struct reroute *ret, u
     return count;
 }
 
-/* One cable, whose end at port 3 may be released. */
+/* One link, which can be released at its port 3. */
 uint32_t sm_flapping(const struct sm *s, struct sm_flapping *ret, uint32_t max)
 {
     (void)s;
@@ -262,7 +262,7 @@ int sm_link_release(struct sm *s, uint64_t node_guid, uint8_t port)
     return port == 3 ? FAB_OK : FAB_E_NOT_FOUND;
 }
 
-/* One cable, isolated; port 4 may be isolated, port 5 not. */
+/* One isolated link. IsolateLink succeeds at port 4 and fails at port 5. */
 uint32_t sm_isolations(const struct sm *s, struct sm_isolation *ret, uint32_t max)
 {
     (void)s;
@@ -290,7 +290,7 @@ bool sm_is_quiet(const struct sm *s)
     return s != NULL;
 }
 
-/* The same cable, and why; and one whose discards rose, but not too fast. */
+/* The isolated link with its counter; and a link whose discards increased below the threshold. */
 uint32_t pm_links(const struct pm *pm, struct pm_link *ret, uint32_t max)
 {
     (void)pm;

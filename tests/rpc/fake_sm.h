@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A subnet manager for tests of the RPC; see fake_sm.c. */
+/* The fake subnet manager for tests of the RPC server. */
 #ifndef TESTS_RPC_FAKE_SM_H
 #define TESTS_RPC_FAKE_SM_H
 

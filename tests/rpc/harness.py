@@ -1,4 +1,4 @@
-"""What the tests of the RPC share: stubs, servers, and results as TAP."""
+"""Shared by the tests of the RPC server: stubs, servers, and results as TAP."""
 
 import contextlib
 import importlib
@@ -25,12 +25,12 @@ def sanitized():
         return b"__asan_init" in f.read()
 
 
-# What bounds of memory and time are multiplied by.
+# Factor for the limits of memory and time.
 SLACK = 16 if sanitized() else 1
 
 
 def make_stubs():
-    """Compiles the contract as any user would: protoc, and nothing of gRPC's own generator."""
+    """Compiles the API as any user would: with protoc, without the code generator of gRPC."""
     proto = os.path.join(SOURCE, "proto")
     out = os.path.join(WORK, "stubs")
     os.mkdir(out)
@@ -90,7 +90,7 @@ class Fabric:
 
 @contextlib.contextmanager
 def running(command, address_ready, env=None):
-    """A program that ends when its standard input does; stopped and checked at the end."""
+    """A program that ends when its standard input is closed; stopped and checked at the end."""
     errors = open(os.path.join(WORK, "stderr"), "ab+")
     start = errors.seek(0, os.SEEK_END)
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -121,7 +121,7 @@ def said_ready(process):
 
 @contextlib.contextmanager
 def fake(leaves=4, spines=2, hosts=4, delay_ms=20, events=0, address=None, env=None):
-    """The RPC over a manager that manages nothing; gives its address."""
+    """The RPC server over the fake manager; returns its address."""
     address = address or "unix:" + socket_path()
     command = [os.path.join(BUILD, "tests/rpc/rpc_server"), address] + [
         str(n) for n in (leaves, spines, hosts, delay_ms, events)]
@@ -137,7 +137,7 @@ def memory_kb(process):
 
 
 def descriptors(process):
-    """How many files and sockets a program has open."""
+    """The number of files and sockets that a program has open."""
     return len(os.listdir(f"/proc/{process.pid}/fd"))
 
 
@@ -167,7 +167,7 @@ def wait_until(what, seconds=PATIENCE):
 
 
 def fails(code, call, **arguments):
-    """The call must fail with that code; gives the message."""
+    """The call must fail with this code; returns the message."""
     try:
         call(**arguments)
     except grpc.RpcError as error:

@@ -1,4 +1,4 @@
-"""HTTP/2 by hand, for clients that no library would be: frames out, frames in."""
+"""HTTP/2 frames by hand, for clients that misbehave as no library would."""
 
 import socket
 import struct
@@ -44,7 +44,7 @@ def request(stream, path, message=b"", **headers):
 
 
 class Raw:
-    """A connection; says its preface at once."""
+    """A connection; sends the preface at once."""
 
     def __init__(self, address, hello=PREFACE + settings()):
         self.socket = socket.socket(socket.AF_UNIX)
@@ -56,7 +56,7 @@ class Raw:
         self.socket.sendall(data)
 
     def frames(self):
-        """Frames as (kind, flags, stream, payload), until the other side hangs up."""
+        """Frames as (kind, flags, stream, payload), until the server closes the connection."""
         data = b""
         while True:
             while len(data) >= 9 and len(data) >= 9 + (length := int.from_bytes(data[:3], "big")):
@@ -72,7 +72,7 @@ class Raw:
             data += more
 
     def is_closed(self):
-        """Reads to the end; True when the server hung up."""
+        """Reads to the end; True if the server closed the connection."""
         for _ in self.frames():
             pass
         return True

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * rpc_server ADDRESS [LEAVES SPINES HOSTS-PER-LEAF [DELAY-MS [EVENTS-PER-TICK]]]: the RPC over a
- * manager that manages nothing, for tests. TLS files come from TLS_CERT, TLS_KEY and TLS_CA.
+ * rpc_server ADDRESS [LEAVES SPINES HOSTS-PER-LEAF [DELAY-MS [EVENTS-PER-TICK]]]: the RPC server
+ * over the fake manager, for tests. TLS files come from TLS_CERT, TLS_KEY and TLS_CA.
  * It prints "ready" when it listens, and ends on SIGTERM or when its standard input is closed.
  */
 #include <signal.h>

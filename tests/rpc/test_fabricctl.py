@@ -1,4 +1,4 @@
-"""fabricctl as people and scripts use it: what it prints, and its exit codes."""
+"""fabricctl as users and scripts run it: its output and its exit codes."""
 
 import contextlib
 import json
@@ -211,7 +211,7 @@ def exit_codes():
         assert succeeds(a, "--version").startswith("fabricctl ")
 
 
-def addresses_that_are_none():
+def wrong_addresses_are_refused():
     for address in ("tcp:localhost:7471", "nowhere", "unix:", "unix:" + "x" * 200, "tls:nowhere",
                     "tls:localhost:7471"):
         fails(2, address, "status")
@@ -226,7 +226,7 @@ def a_full_disk_is_an_error():
         assert done.returncode == 1 and "written" in done.stderr, done
 
 
-def nothing_is_said_where_nothing_is_to_say():
+def commands_that_only_act_print_nothing():
     with fake() as s:
         for line in ("sweep", "reroute", "port disable leaf-001/2", "port enable leaf-001/2",
                      "-o json sweep"):
@@ -240,7 +240,7 @@ def the_environment_names_the_server():
         assert done.returncode == 0 and "fabric.v1" in done.stdout
 
 
-def a_mute_server_is_given_up():
+def a_server_without_answer_times_out():
     path = socket_path()
     mute = socket.socket(socket.AF_UNIX)
     mute.bind(path)
@@ -273,7 +273,7 @@ def colour_is_for_terminals():
         assert b"\033" not in run(s.address, "status").stdout.encode()
 
 
-def a_reader_that_has_enough():
+def a_closed_pipe_is_no_error():
     with fake(leaves=30, spines=4, hosts=50) as s:
         done = subprocess.run(f"{CTL} -s {s.address} port list | head -1", shell=True,
                               capture_output=True, text=True, timeout=60)
@@ -302,12 +302,12 @@ main([
     tables_are_aligned_and_whole,
     a_path_names_every_hop,
     exit_codes,
-    addresses_that_are_none,
+    wrong_addresses_are_refused,
     a_full_disk_is_an_error,
-    nothing_is_said_where_nothing_is_to_say,
+    commands_that_only_act_print_nothing,
     the_environment_names_the_server,
-    a_mute_server_is_given_up,
+    a_server_without_answer_times_out,
     colour_is_for_terminals,
-    a_reader_that_has_enough,
+    a_closed_pipe_is_no_error,
     the_daemon_ends_while_it_is_watched,
 ])

@@ -1,5 +1,5 @@
-"""The RPC as any program sees it: through Debian's unmodified Python gRPC library, and through
-connections that no library would make."""
+"""The RPC server as programs see it: through Debian's unmodified Python gRPC library, and through
+connections that misbehave as no library would."""
 
 import os
 import random
@@ -25,7 +25,7 @@ SERVICE = "/fabric.v1.FabricService/"
 
 # ---- every method ------------------------------------------------------------------------------
 
-def status_tells_of_the_fabric():
+def status_describes_the_fabric():
     with fake_fabric() as f:
         s = f.GetStatus().status
         assert s.role == status_pb2.MANAGER_ROLE_MASTER and s.state == "idle"
@@ -132,7 +132,7 @@ def paths_and_tables_agree():
         assert verdict.passed and verdict == f.GetVerdict().verdict
 
 
-def work_is_asked_for_and_awaited():
+def requests_answer_when_the_work_is_done():
     with fake_fabric(delay_ms=200) as f:
         start = time.monotonic()
         assert f.Sweep().message == "done" and f.Reroute().message == "done"
@@ -191,7 +191,7 @@ def contingencies_come_in_pages():
         fails(Code.FAILED_PRECONDITION, f.GetContingency, failure="x")
 
 
-def reroutes_are_told_newest_first():
+def reroutes_are_listed_newest_first():
     with fake_fabric() as f:
         whole = f.ListReroutes().reroutes
         assert [r.generation for r in whole] == list(range(300, 2, -1))
@@ -262,7 +262,7 @@ def requests_have_limits():
         assert f.GetStatus().status.state == "idle"
 
 
-# ---- many, late, gone --------------------------------------------------------------------------
+# ---- concurrency, deadlines, cancellation --------------------------------------------------------------------------
 
 def many_calls_at_once():
     with fake_fabric(delay_ms=100) as f:
@@ -283,7 +283,7 @@ def deadlines_end_calls():
 
 
 def the_server_keeps_deadlines_too():
-    """A client that sets one and then does not end the call itself."""
+    """A client that sets a deadline, but does not end the call itself."""
     with fake(delay_ms=100000) as server:
         raw = http2.Raw(server.address)
         raw.send(http2.request(1, SERVICE + "Sweep", grpc_timeout="200m"))
@@ -308,7 +308,7 @@ def cancelled_calls_are_forgotten():
 
 
 def connections_break_in_the_middle():
-    """Whatever was under way on a connection that breaks ends with it, and leaves nothing behind."""
+    """When a connection breaks, its calls end and leave nothing behind."""
     with fake(delay_ms=200, events=5) as server:
         before = descriptors(server)
         for _ in range(30):
@@ -377,7 +377,7 @@ def many_followers():
         assert len(counts) == 20
 
 
-def who_falls_behind_is_told_where_to_resume():
+def followers_that_fall_behind_learn_where_to_resume():
     with fake_fabric(events=2000) as f:
         stream = f.WatchEvents()
         first = next(stream).event.sequence
@@ -395,8 +395,8 @@ def who_falls_behind_is_told_where_to_resume():
 
 
 def followers_resume_at_the_edge_of_the_ring():
-    """4096 events are kept. Who resumes within them misses none; who resumes before them begins with the
-    oldest; who resumes at the newest waits for the next."""
+    """4096 events are kept. A follower that resumes within them misses none; one that resumes before them
+    begins with the oldest; one that resumes at the newest waits for the next."""
     kept = 4096
     with fake_fabric(delay_ms=0) as f:
         for _ in range(kept // 8 + 5):
@@ -459,7 +459,7 @@ def is_alive(server):
         assert Fabric(c).GetStatus().status.state == "idle"
 
 
-def garbage_is_answered_by_hanging_up():
+def garbage_closes_the_connection():
     seed = int(os.environ.get("TEST_SEED", "20261120"))
     print(f"# TEST_SEED={seed}")
     rng = random.Random(seed)
@@ -490,7 +490,7 @@ def garbage_is_answered_by_hanging_up():
 
 
 def answer_of(server, path, body, **headers):
-    """Sends one request with any body; gives the HTTP status line's presence, frames, and data."""
+    """Sends one request with any body; returns the presence of the HTTP status, the frames, and the data."""
     raw = http2.Raw(server.address)
     raw.send(http2.frame(http2.HEADERS, http2.END_HEADERS, 1, http2.request_headers(
         path, **headers)) + http2.frame(http2.DATA, http2.END_STREAM, 1, body))
@@ -519,7 +519,7 @@ def wrong_framing_is_an_error_and_no_more():
 
 
 def floods_are_bounded():
-    """A client that floods costs memory within bounds, nobody else waits, and all of it is given back."""
+    """A client that floods costs bounded memory, which is freed later; other clients do not wait."""
     def flood(server, pieces):
         raw = http2.Raw(server.address)
         try:
@@ -575,7 +575,7 @@ def idle_connections_make_way():
             raw.close()
 
 
-def slow_handshakes_are_cut():
+def slow_handshakes_are_closed():
     with fake() as server:
         mute = socket.socket(socket.AF_UNIX)
         mute.settimeout(30)
@@ -621,7 +621,7 @@ def free_port():
         return s.getsockname()[1]
 
 
-def tls_needs_a_client_certificate_of_ours():
+def tls_needs_a_client_certificate_of_the_authority():
     ours, others = make_authority("ours"), make_authority("others")
     server_cert, client_cert = make_certificate(ours, "server"), make_certificate(ours, "client")
     stranger = make_certificate(others, "stranger")
@@ -701,8 +701,8 @@ def a_stale_socket_is_replaced_and_a_live_one_is_not():
 # ---- generic tools -----------------------------------------------------------------------------
 
 def dynamic(file, message):
-    """A message class from the contract, without its Python module: grpc's own names would hide
-    behind the installed package grpc."""
+    """A message class from the API without its Python module, since the installed package grpc hides the
+    names of grpc/health and grpc/reflection."""
     out = os.path.join(WORK, "set.pb")
     if not os.path.exists(out):
         proto = os.path.join(os.environ.get("abs_top_srcdir", "."), "proto")
@@ -739,7 +739,7 @@ def health_is_served():
         assert next(watch(request(service="x"), timeout=PATIENCE)).status == 3
 
 
-def reflection_teaches_the_contract():
+def reflection_gives_the_api():
     for version in ("v1alpha", "v1"):
         package = f"grpc.reflection.{version}"
         request = dynamic("reflection", package + ".ServerReflectionRequest")
@@ -882,16 +882,16 @@ def the_daemon_on_its_simulated_fabric():
 
 
 main([
-    status_tells_of_the_fabric,
+    status_describes_the_fabric,
     nodes_ports_and_links_are_listed,
     paths_and_tables_agree,
-    work_is_asked_for_and_awaited,
+    requests_answer_when_the_work_is_done,
     pages_add_up_to_the_whole,
     flapping_links_are_listed_and_released,
     unhealthy_links_are_listed_and_isolated,
     counters_are_listed_in_pages,
     contingencies_come_in_pages,
-    reroutes_are_told_newest_first,
+    reroutes_are_listed_newest_first,
     large_fabrics_come_in_pages_of_a_thousand,
     page_tokens_are_checked,
     errors_have_codes_and_help,
@@ -905,21 +905,21 @@ main([
     followers_see_every_event_in_order,
     followers_choose_severity,
     many_followers,
-    who_falls_behind_is_told_where_to_resume,
+    followers_that_fall_behind_learn_where_to_resume,
     followers_resume_at_the_edge_of_the_ring,
     clients_that_never_read_disturb_nobody,
-    garbage_is_answered_by_hanging_up,
+    garbage_closes_the_connection,
     wrong_framing_is_an_error_and_no_more,
     floods_are_bounded,
     connections_are_counted,
     idle_connections_make_way,
-    slow_handshakes_are_cut,
-    tls_needs_a_client_certificate_of_ours,
+    slow_handshakes_are_closed,
+    tls_needs_a_client_certificate_of_the_authority,
     tls_without_files_is_refused,
     the_socket_is_for_its_group_only,
     a_stale_socket_is_replaced_and_a_live_one_is_not,
     health_is_served,
-    reflection_teaches_the_contract,
+    reflection_gives_the_api,
     metrics_are_served,
     the_daemon_on_its_simulated_fabric,
 ])

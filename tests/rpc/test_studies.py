@@ -1,4 +1,4 @@
-"""Exports and studies of routes, by a stock gRPC client."""
+"""Exports and studies of routes, through an unmodified gRPC client."""
 
 import contextlib
 import json
@@ -38,7 +38,7 @@ def each_format_is_exported():
             assert [(e.lid, e.out_port) for e in table] == [(int(l, 16), int(p)) for l, p in rows]
 
 
-def large_exports_come_in_pieces_and_can_be_left():
+def large_exports_come_in_pieces_and_can_be_cancelled():
     with fake(leaves=36, spines=18, hosts=30) as s, channel(s.address) as c:
         fabric = Fabric(c)
         assert sum(1 for _ in fabric.Export(format=export_pb2.EXPORT_FORMAT_OPENSM_FDBS)) > 20
@@ -95,7 +95,7 @@ def jobs_are_lists_of_hosts():
                 ("NOT_FOUND", "[", ["host-[0003-0001]"])):
             why = fails(grpc.StatusCode[code], fabric.GetQuality, options=options(endports=names))
             assert text in why, why
-        # As many as there are numbers: it must end soon, at the first that is not there.
+        # A range of all numbers: it must fail soon, at the first name that does not exist.
         fails(grpc.StatusCode.NOT_FOUND, fabric.GetQuality,
               options=options(endports=["x[0-999999999][0-999999999]"]))
         assert "100000" in fails(grpc.StatusCode.INVALID_ARGUMENT, fabric.GetQuality,
@@ -119,7 +119,7 @@ def engines_are_compared():
         fails(grpc.StatusCode.NOT_FOUND, lambda: list(fabric.CompareEngines(engines=["no"])))
 
 
-def what_would_fail_is_checked():
+def whatif_arguments_are_checked():
     with fake_fabric(leaves=4, spines=2, hosts=4) as fabric:
         for code, failures in (("NOT_FOUND", ["nobody"]), ("NOT_FOUND", ["leaf-001/99"]),
                                ("INVALID_ARGUMENT", []), ("INVALID_ARGUMENT", ["leaf-001/0"])):
@@ -145,7 +145,7 @@ def daemon(family="leaf-spine", settings="", **size):
         yield fabric, Fabric(c, "fabric.v1.SimService")
 
 
-def what_is_foretold_happens():
+def whatif_predicts_what_happens():
     with daemon(leaves=6, spines=3, hosts=4) as (fabric, sim):
         told = fabric.WhatIf(failures=["leaf-002/5"])
         assert told.links == 1 and told.lost_endport_count == told.lost_switches == 0
@@ -158,7 +158,7 @@ def what_is_foretold_happens():
         done = next(e.message for e in events if e.type == "reroute-done")
         assert f"{told.blocks_changed} blocks on {told.switches_changed} switches" in done, done
         assert fabric.GetQuality().quality == told.report.quality
-        # Another one, of more: a leaf, and a job that loses hosts with it.
+        # A failure of more: a leaf, with a job that loses hosts.
         told = fabric.WhatIf(failures=["leaf-003", "host-0002/1"],
                              options=options(endports=["host-[0005-0012]"]))
         assert told.lost_switches == 1 and told.lost_endport_count == 5
@@ -169,7 +169,7 @@ def what_is_foretold_happens():
                                   failures=["host-0001"])
 
 
-def classes_count_in_what_is_foretold():
+def whatif_respects_traffic_classes():
     classes = "qos:\n  classes: [{name: a, share: 20}, {name: b, share: 20}, {name: c}]\n"
     with daemon("torus", classes, size="5,5", hosts=1) as (fabric, sim):
         status = fabric.GetStatus().status
@@ -177,12 +177,12 @@ def classes_count_in_what_is_foretold():
         reports = {m.report.engine: m.report for m in fabric.CompareEngines()}
         assert reports["torus"].virtual_lanes == 8 and not reports["torus"].class_notes
         assert reports["torus"].active and reports["updn"].virtual_lanes == 4
-        # Four lanes for four classes are more than there are: two classes share.
+        # There are too few lanes for four classes with four lanes each: two classes share.
         assert reports["dfsssp"].virtual_lanes == 8
         notes = reports["dfsssp"].class_notes
         assert [n.split(":")[0] for n in notes] == ["class b shares the VLs of class a",
                                                     "class c shares the VLs of class a"], notes
-        # Without a switch the torus takes three lanes, and another engine does with two.
+        # Without one switch the torus needs three lanes, and another engine needs two.
         told = fabric.WhatIf(failures=["torus-1-1"]).report
         assert told.routed and told.engine == "nue" and told.virtual_lanes == 8, told
         for port in range(1, 6):
@@ -193,33 +193,33 @@ def classes_count_in_what_is_foretold():
         assert fabric.GetQuality().quality == told.quality
 
 
-def studies_are_bounded_and_can_be_left():
+def studies_are_bounded_and_can_be_cancelled():
     with fake(leaves=36, spines=18, hosts=30) as s, channel(s.address) as c:
         fabric = Fabric(c)
         calls = [fabric.GetQuality(future=True, options=options(samples=100000))
                  for _ in range(20)]
-        # They arrive in any order: eight are accepted, whichever.
+        # They arrive in any order; any eight of them are accepted.
         wait_until(lambda: sum(call.done() for call in calls) >= 12)
         codes = [call.exception(1).code() for call in calls if call.done()]
         assert set(codes) == {grpc.StatusCode.RESOURCE_EXHAUSTED} and len(codes) == 12, codes
         assert fabric.GetStatus(timeout=5).status.generation == 1
         for call in calls:
             call.cancel()
-        # Those that were cancelled make way for others, long before they would be done.
+        # Cancelled studies make room for others long before they would be complete.
         wait_until(lambda: fabric.GetQuality(options=options(samples=1)).quality.endports == 1080)
         calls = [fabric.GetQuality(future=True, options=options(samples=100000)) for _ in range(3)]
-    # And the manager ends while some are under way.
+    # The manager ends while some are running.
 
 
 main([
     quality_adds_up,
     jobs_are_lists_of_hosts,
     engines_are_compared,
-    what_would_fail_is_checked,
-    what_is_foretold_happens,
-    classes_count_in_what_is_foretold,
-    studies_are_bounded_and_can_be_left,
+    whatif_arguments_are_checked,
+    whatif_predicts_what_happens,
+    whatif_respects_traffic_classes,
+    studies_are_bounded_and_can_be_cancelled,
     each_format_is_exported,
-    large_exports_come_in_pieces_and_can_be_left,
+    large_exports_come_in_pieces_and_can_be_cancelled,
     exports_are_checked,
 ])
