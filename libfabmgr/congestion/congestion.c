@@ -125,6 +125,8 @@ static void set_common(struct work *w)
 static int find(struct bases *all, const struct fab_congestion_basis *b, uint16_t *ret)
 {
     size_t i = 0;
+    /* If only padding differed, the same basis would be kept twice. */
+    /* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison) */
     while (i < all->count && memcmp(&all->items[i], b, sizeof *b) != 0)
         i++;
     if (i == FAB_CONGESTION_NONE)

@@ -384,7 +384,7 @@ static int read_line(struct text_reader *r)
 /* Checks at the end of the file that each GUID line was followed by its block. */
 static int check_end(struct text_reader *r)
 {
-    for (uint8_t type = FAB_NODE_CA; type <= FAB_NODE_ROUTER; type++)
+    for (unsigned type = FAB_NODE_CA; type <= FAB_NODE_ROUTER; type++)
         if (r->guid_line[type] != 0) {
             r->scan.number = r->guid_line[type];
             return fab_fabric_scan_fail(&r->scan, r->scan.line, "no node follows this GUID");

@@ -62,10 +62,10 @@ static void take_block(struct draft *d, unsigned class, uint8_t block)
 /* The earlier class that asks for the same SL, or NONE. */
 static uint8_t same_sl_class(const struct draft *d, unsigned class)
 {
-    for (uint8_t i = 0; i < class; i++)
+    for (unsigned i = 0; i < class; i++)
         if (d->c->class[class].sl != FAB_CLASS_NO_SL &&
             (d->c->class[i].sl == d->c->class[class].sl || (i == 0 && d->c->class[class].sl == 0)))
-            return i;
+            return (uint8_t)i;
     return NONE;
 }
 

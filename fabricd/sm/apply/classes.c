@@ -76,6 +76,8 @@ void sm_classes_report(struct sm *s, const struct sm_classes *now)
 {
     const struct fab_classes *c = s->policy.classes;
     char text[400];
+    /* If only padding differed, the same would be reported twice. */
+    /* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison) */
     bool same = memcmp(now, &s->apply->classes, sizeof(*now)) == 0;
     s->apply->classes = *now;
     if (same || fab_policy_classes_count(c) < 2)
