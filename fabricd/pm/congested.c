@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds congested ports. PortXmitWait comes with the error counters. If congestion control is in
- * use, endports are also asked how many marked packets and notifications they received
- * (PortRcvConCtrl, IBA A10.4.4), and switches how often VLs became congested
- * (SwPortVLCongestion). An endport that receives marked packets is the target of an incast; an
- * endport that receives notifications is throttled; a port that only waits is probably a victim.
+ * Finds congested ports. The manager reads PortXmitWait along with the error counters. If
+ * congestion control is in use, it also reads how many packets with FECN and BECN each endport
+ * received (PortRcvConCtrl, IBA A10.4.4), and how often VLs of each switch port became congested
+ * (SwPortVLCongestion). An endport that receives FECN is the target of an incast. An endport that
+ * receives BECN is throttled. A port that only waits is probably a victim.
  *
- * PortXmitWait counts ticks as PortXmitData counts words, so that a port with data waits for
- * about wait / (wait + data) of its time.
+ * A tick of PortXmitWait is taken to be the time to send one word of PortXmitData. A port with data
+ * to send therefore waits for about wait / (wait + data) of the time.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +15,8 @@
 #include "fabricd/pm/private.h"
 #include "libfabmgr/congestion/advise.h"
 
-#define WAITS_PERMILLE 10 /* ports below this share are not listed */
-#define LASTS 3           /* consecutive reads with marks, so that a short burst does not count */
+#define WAITS_PERMILLE 10 /* a port without FECN, BECN or events is listed from this share on */
+#define LASTS 3           /* congestion is persistent after so many consecutive reads */
 
 static void note(struct pm_congestion_counters *s, enum pm_congestion_counter which, uint64_t now)
 {
@@ -58,7 +58,7 @@ bool pm_wants_marks(const struct pm *pm)
     return pm->in.config->policy.congestion.apply;
 }
 
-/* ---- asking ---- */
+/* ---- queries ---- */
 
 static bool describe(const struct pm_node *n, uint8_t port, struct pm_congested *ret)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Links that are exempt from isolation: an operator released them while they were unhealthy.
- * They are reported as others are, but not isolated again until they have recovered. Exemptions
- * are kept over restarts. If a link was isolated before a restart and its counters are not known
- * since, it counts as unhealthy when it is released.
+ * Links that are exempt from isolation because an operator released them while they were unhealthy.
+ * The manager still reports their errors, but does not isolate them again until they have
+ * recovered. Exemptions survive restarts. If an operator releases a link whose counters the manager
+ * does not watch, for example after a restart, the link is taken to be unhealthy.
  *
- * A link is identified by the end that its isolation names first.
+ * A link is identified by the port that its isolation names first.
  */
 #include <stdlib.h>
 
@@ -105,8 +105,7 @@ void pm_isolations_update(struct pm *pm)
     pm->isolation_count = count;
 }
 
-/* ---- recovered links ----------------------------------------------------------------------------
- */
+/* ---- recovered links ------------------------------------------------------------------------- */
 
 static bool is_over(struct pm *pm, const struct pm_exempt *s)
 {

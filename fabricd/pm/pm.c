@@ -72,7 +72,7 @@ void pm_reload(struct pm *pm)
         loop_timer_set(pm->timer, 0);
 }
 
-/* ---- asking ---- */
+/* ---- queries ---- */
 
 static int64_t unix_of(uint64_t us)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reads counters (IBA 16.1). A pass reads all ports of the view within one interval, evenly, a
- * few ports a tick. While the subnet manager is busy nothing is sent; afterwards the pass
- * catches up at a bounded rate. A view is never held between two ticks, since a repair would
- * have to copy what readers hold. The position in the pass is a port id; if the fabric changes
- * meanwhile, a few ports are read twice or not at all in that pass.
+ * Reads counters (IBA 16.1). A pass reads all ports of the view, a few in each timer tick, spread
+ * evenly over one interval. While the subnet manager is busy, the pass sends no requests;
+ * afterwards it catches up at a bounded rate. The pass never holds a view between two ticks,
+ * because a repair must copy tables that readers hold. The position of the pass is a port id. If
+ * the fabric changes during a pass, the pass may read a few ports twice or not at all.
  *
- * A node is first asked for ClassPortInfo. If PortCountersExtended has its error counters, they
- * are read there, with 64 bits; else from PortCounters.
+ * The pass first requests ClassPortInfo from each node. If the node has error counters in
+ * PortCountersExtended (64 bits), the pass reads these, otherwise PortCounters.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,15 +19,14 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
-#define TICK_PORTS 16    /* ports a tick, if reads are spread evenly */
-#define TICK_MOST 32     /* requests a tick */
-#define TICK_SCAN 4096u  /* ports examined a tick */
-#define WAITING_MOST 256 /* requests in flight: unresponsive devices slow the pass down */
+#define TICK_PORTS 16    /* ports read in a tick if the pass is on time */
+#define TICK_MOST 32     /* most ports read in a tick, while the pass catches up */
+#define TICK_SCAN 4096u  /* most ports examined in a tick */
+#define WAITING_MOST 256 /* most requests in flight, so that unresponsive devices slow the pass */
 #define TICK_LEAST_US 2000u
 #define TICK_MOST_US 1000000u
 #define AT_ATTR                                                                                    \
-    (FAB_PERF_DATA - 24) /* in a request's data, which begins after the common header              \
-                          */
+    (FAB_PERF_DATA - 24) /* offset of the attribute in the data after the common MAD header */
 
 enum ask { ASK_ABILITY, ASK_COUNTERS, ASK_CLEAR, ASK_MARKS };
 
@@ -49,7 +48,7 @@ static struct pm_node *free_place(struct pm *pm)
     return &pm->nodes[pm->node_count++];
 }
 
-/* NULL: no memory. */
+/* Finds or adds the entry of a node. NULL: out of memory. */
 static struct pm_node *node_of(struct pm *pm, const struct fab_node *from)
 {
     uint32_t i;
@@ -69,7 +68,7 @@ static struct pm_node *node_of(struct pm *pm, const struct fab_node *from)
     return n;
 }
 
-/* Forgets nodes that were not seen for two passes. */
+/* Removes nodes that were not read in the last two passes. */
 static void forget_nodes(struct pm *pm)
 {
     for (size_t i = 0; i < pm->node_count; i++) {
@@ -90,7 +89,7 @@ void pm_nodes_fini(struct pm *pm)
     fab_base_map_fini(&pm->index);
 }
 
-/* ---- asking ---------------------------------------------------------------------------------- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 static void on_answer(void *ctx, uint64_t tag, const struct fab_mads_answer *a);
 
@@ -152,7 +151,7 @@ static void ask_marks(struct pm *pm, const struct pm_node *n, uint8_t port)
     submit(pm, n, port, ASK_MARKS, &r);
 }
 
-/* Clears the counters that have reached their maximum; the others are not changed. */
+/* Clears only the counters that have reached their maximum. */
 static void clear_full(struct pm *pm, const struct pm_node *n, uint8_t port)
 {
     struct fab_mads_request r = {.method = FAB_METHOD_SET, .attr_id = FAB_PERF_PORT_COUNTERS};
@@ -185,7 +184,7 @@ static void learn_ability(struct pm *pm, struct pm_node *n, const uint8_t *attr,
     struct fab_class_port_info info;
     n->asked = false;
     if (!attr || fab_wire_attr_unpack(&fab_wire_attr_class_port_info, attr, len, &info) != FAB_OK) {
-        pm->failed++; /* the next pass asks again */
+        pm->failed++; /* the next pass requests ClassPortInfo again */
         return;
     }
     n->known = true;
@@ -196,7 +195,7 @@ static void learn_ability(struct pm *pm, struct pm_node *n, const uint8_t *attr,
     memset(n->wanted, 0, sizeof(n->wanted));
 }
 
-/* False: this is not the answer to the request. */
+/* Copies counters from an answer. False: the node did not answer, or for another port. */
 static bool unpack(const struct pm_node *n, uint8_t port, const uint8_t *attr, size_t len,
                    struct pm_port *ret)
 {
@@ -225,7 +224,7 @@ static void take_counters(struct pm *pm, struct pm_node *n, uint8_t port, const 
 {
     struct pm_port was = n->port[port], now = {.at_us = clock_now_us(), .signs = was.signs};
     if (!unpack(n, port, attr, len, &now)) {
-        n->known = false; /* its firmware may have changed */
+        n->known = false; /* request ClassPortInfo again, since the firmware may have changed */
         pm->failed++;
         return;
     }
@@ -290,8 +289,8 @@ static uint64_t interval_us(const struct pm *pm)
     return pm->in.config->counters.interval_s * UINT64_C(1000000);
 }
 
-/* The LID for reading the counters of a port; 0: they are not read. Isolated links have no peer
- * in the view, and are read all the same. */
+/* The LID for reading the counters of a port. 0: the port is not read, because it is down or is
+ * port 0. Ports of isolated links have no peer in the view, but are read. */
 static uint32_t lid_for(const struct fab_view *v, uint32_t port)
 {
     const struct fab_fabric *f = v->fabric;
@@ -315,7 +314,8 @@ static bool poll_port(struct pm *pm, const struct fab_view *v, uint32_t port)
     return true;
 }
 
-/* Reads ports up to the position that the pass should have reached, but not too many at once. */
+/* Reads ports up to the position that the pass should have reached by now, within the limits of a
+ * tick. */
 static void poll_some(struct pm *pm, const struct fab_view *v)
 {
     uint64_t all = v->fabric->port_count, gone = clock_now_us() - pm->began_us;

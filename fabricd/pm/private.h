@@ -10,38 +10,40 @@
 
 #define PM_PLACE_LEN 128
 
-/* Counters of congestion. */
 enum pm_congestion_counter {
     PM_XMIT_DATA, /* words of 4 bytes */
     PM_XMIT_WAIT, /* ticks with data to send and no credits */
-    PM_FECN,      /* endports: marked packets received */
-    PM_BECN,      /* endports: notifications received */
+    PM_FECN,      /* endports: packets received with FECN */
+    PM_BECN,      /* endports: packets received with BECN */
     PM_EVENTS,    /* switches: times that a VL of the port became congested */
     PM_CONGESTION_COUNTERS
 };
 struct pm_congestion_counters {
     uint64_t last[PM_CONGESTION_COUNTERS];
     uint32_t rise[PM_CONGESTION_COUNTERS]; /* increase between the last two reads */
-    uint32_t span_ms;  /* between the last two reads of data and wait; 0: not read twice */
-    uint32_t marked;   /* consecutive reads in which marks rose */
-    uint64_t at_us;    /* time of the last read of data and wait; 0: never */
-    uint64_t marks_us; /* time of the last read of the others; 0: never */
+    uint32_t span_ms;  /* between the last two reads of the data and wait counters; 0: only one
+                          read */
+    uint32_t marked;   /* consecutive reads in which FECN or events rose */
+    uint64_t at_us;    /* time of the last read of the data and wait counters; 0: never */
+    uint64_t marks_us; /* time of the last read of FECN, BECN and events; 0: never */
 };
 struct pm_port {
     struct fab_counters last;
-    uint64_t at_us; /* when that was read; 0: never */
+    uint64_t at_us; /* when `last` was read; 0: never */
     struct pm_congestion_counters signs;
 };
 struct pm_node {
     uint64_t guid;
     struct pm_port *port; /* [ports + 1]; NULL: this entry is free */
-    uint64_t pass;        /* the last pass that included it */
-    uint16_t life; /* counts the nodes that used this entry, so that late answers are recognised */
-    uint16_t lid;  /* at its last read */
+    uint64_t pass;        /* the last pass that included the node */
+    uint16_t life; /* changes when another node takes this entry, so that the manager recognises
+                      late answers */
+    uint16_t lid;  /* where the next request goes */
     uint8_t ports;
-    bool asked; /* ClassPortInfo was requested */
-    bool known, wide;
-    bool no_marks; /* does not support counters of congestion */
+    bool asked;    /* ClassPortInfo was requested */
+    bool known;    /* ClassPortInfo was received */
+    bool wide;     /* PortCountersExtended has the node's error counters */
+    bool no_marks; /* the node does not support the FECN, BECN and event counters */
     bool is_switch;
     uint64_t wanted[4]; /* set of ports to read once ClassPortInfo is known */
 };
@@ -51,17 +53,17 @@ struct pm_watch { /* a link with recent errors */
     char place[2][PM_PLACE_LEN];
     struct fab_health_history end[2];
     bool unhealthy, of_cable;
-    bool isolated; /* isolated by the performance manager */
-    bool wanted;   /* to be isolated as soon as possible */
+    bool isolated; /* excluded from routes, by this manager or an operator */
+    bool wanted;   /* pm_act shall isolate the link */
     uint8_t at;
     enum fab_counter counter;
     uint64_t rise, span_us, crossed_us; /* the last crossing of a threshold */
     int64_t since_us;
     char skipped[256];
 };
-struct pm_exempt { /* a link that is exempt from isolation, by one of its ends */
+struct pm_exempt { /* a link that is exempt from isolation, named by one of its ports */
     uint64_t guid;
-    uint64_t until_us; /* exempt at least until then */
+    uint64_t until_us; /* the exemption does not end earlier */
     uint8_t port;
 };
 struct pm {
@@ -73,7 +75,7 @@ struct pm {
     struct pm_node *nodes;
     size_t node_count, node_capacity;
     uint64_t pass, began_us; /* of the running pass */
-    uint32_t cursor;         /* port id of the view */
+    uint32_t cursor;         /* port id that the running pass reads next */
     struct pm_watch *watch;
     uint32_t watch_count, watch_room;
     struct pm_exempt *exempt; /* links that are exempt from isolation */
@@ -88,31 +90,34 @@ void pm_tick(void *ctx);
 void pm_nodes_fini(struct pm *pm);
 
 /* ---- congested.c ---- */
-/* Counters of congestion that come with the error counters: data and wait. */
+/* Records PortXmitData and PortXmitWait, which are read along with the error counters. */
 void pm_note_data(struct pm_port *p, uint64_t now, uint64_t xmit_data, uint64_t xmit_wait);
-/* values: PortRcvConCtrl of an adapter, SwPortVLCongestion of a switch. */
+/* Records FECN and BECN of an adapter (values: PortRcvConCtrl), or the congestion events of a
+ * switch port (values: SwPortVLCongestion). */
 void pm_note_marks(struct pm_port *p, uint64_t now, bool is_switch,
                    const struct fab_perf_details *values);
-/* Whether congestion control is in use, so that marks should be read. */
+/* Whether the manager programs congestion control. Only then does it read FECN, BECN and events. */
 bool pm_wants_marks(const struct pm *pm);
 
 /* ---- unhealthy.c ---- */
 struct fab_counter_rule pm_rule(const struct pm *pm);
-/* A link has recovered after this time without a crossing. */
+/* A link has recovered if no counter crossed its threshold for this time. */
 uint64_t pm_recovery_us(const struct pm *pm);
 struct pm_watch *pm_watch_of(struct pm *pm, uint64_t guid, uint8_t port); /* NULL: not watched */
-/* Judges a port after a read: `was` and `now` are the last two. */
+/* Checks the counters of a port against the thresholds after a read. `was` and `now` are its last
+ * two reads. */
 void pm_read(struct pm *pm, uint64_t guid, uint8_t port, const struct pm_port *was,
              const struct pm_port *now);
-/* Isolates some of the links that should be. */
+/* Isolates the worst of the links that wait for isolation. */
 void pm_act(struct pm *pm);
 
 /* ---- exempt.c ---- */
 int pm_exempt_load(struct pm *pm); /* from the store; NOMEM, IO, FORMAT */
 bool pm_is_exempt(const struct pm *pm, const struct pm_watch *w);
-/* For an unhealthy link: extends its exemption, if it has one. */
+/* Extends the exemption of an unhealthy link, if the link has one. */
 void pm_exempt_extend(struct pm *pm, const struct pm_watch *w);
-/* Updates the list of isolated links, and exempts those that were released since. */
+/* Updates the list of isolated links. Links that were released since the last update while they
+ * were unhealthy become exempt. */
 void pm_isolations_update(struct pm *pm);
 /* Ends the exemption of links that have recovered. */
 void pm_exempt_expire(struct pm *pm);

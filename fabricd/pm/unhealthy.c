@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Judges links by their error counters. A link is watched, at both ends, from the first increase
- * of a counter. If a counter rises by its threshold, the link becomes unhealthy, and an event is
- * emitted. It has recovered when no counter crossed its threshold for RECOVERED_AFTER windows. A
- * counter at its maximum says nothing: if it had crossed, the link stays unhealthy.
+ * Finds unhealthy links. The manager watches a link, at both ends, from the first increase of an
+ * error counter. If a counter rises by its threshold, the link becomes unhealthy, and the manager
+ * emits an event. The link has recovered when no counter crossed its threshold for RECOVERED_AFTER
+ * windows. A counter at its maximum cannot rise: if it had crossed its threshold, the link stays
+ * unhealthy.
  *
- * If counters.on_errors says so, links with errors of their own (not those of congestion or of
- * distant ports) are isolated, the worst first, as far as the subnet manager allows, except for
- * exempt ones (exempt.c).
+ * Depending on counters.on_errors, the manager isolates links with errors of their own (not those
+ * that congestion or distant ports cause), the worst first. It skips exempt links (exempt.c) and
+ * links that the subnet manager refuses to isolate.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,7 +22,7 @@
 
 #define WATCH_MOST 1024
 #define RECOVERED_AFTER 5 /* windows without a crossing until a link has recovered */
-#define ACTS 8            /* most isolations requested at a time */
+#define ACTS 8            /* most isolations requested in one tick */
 
 struct fab_counter_rule pm_rule(const struct pm *pm)
 {
@@ -31,7 +32,7 @@ struct fab_counter_rule pm_rule(const struct pm *pm)
     return rule;
 }
 
-/* ---- the list -------------------------------------------------------------------------------- */
+/* ---- watched links --------------------------------------------------------------------------- */
 
 static struct pm_watch *find(struct pm *pm, uint64_t guid, uint8_t port, int *ret_end)
 {
@@ -95,7 +96,8 @@ static void name_place(const struct fab_fabric *f, uint32_t port, char place[PM_
         snprintf(place, PM_PLACE_LEN, "0x%016" PRIx64 "/%u", n->guid, (unsigned)p->num);
 }
 
-/* Starts to watch the link at that port; NULL: the view has no link there, or no memory. */
+/* Starts to watch the link of a port. NULL: the port has no link in the view, too many links are
+ * watched, or out of memory. */
 static struct pm_watch *add(struct pm *pm, uint64_t guid, uint8_t port)
 {
     struct fab_view *v = sm_view(pm->in.sm);
@@ -120,10 +122,9 @@ static struct pm_watch *add(struct pm *pm, uint64_t guid, uint8_t port)
     return w;
 }
 
-/* ---- unhealthy, and recovered
- * -------------------------------------------------------------------------- */
+/* ---- unhealthy and recovered links ----------------------------------------------------------- */
 
-/* Fields of both events. */
+/* Fields of the events link-unhealthy and port-errors. */
 #define RISE(w, config)                                                                            \
     EVENT_LINK_FROM(w, (w)->at), .counter = fab_health_counter_kinds[(w)->counter].name,           \
                                  .errors = (w)->rise, .span_us = (w)->span_us,                     \
@@ -249,7 +250,7 @@ static void mark_isolated(struct pm *pm)
     }
 }
 
-/* How many times the threshold it rose by. */
+/* The increase of the counter that crossed, as a multiple of its threshold. */
 static uint64_t severity(const struct pm *pm, const struct pm_watch *w)
 {
     uint32_t most = pm->in.config->counters.most[w->counter];
