@@ -56,14 +56,13 @@ struct pm_congested {
     uint64_t guid; /* of the node */
     uint8_t port;
     enum pm_congestion_kind kind;
-    uint32_t waits_permille; /* share of the time with data to send but without credits */
-    uint32_t mbps;           /* data sent, in Mb/s */
-    uint32_t fecn, becn;     /* packets received with these marks */
-    uint32_t events;         /* how often a VL of the switch port became congested */
-    uint32_t span_ms;        /* time between the two reads */
-    bool persistent;         /* FECN or events rose in several consecutive reads */
-    uint32_t senders;        /* set to 0; callers may fill it in from congestion logs and call
-                                pm_congested_sort */
+    uint32_t waits_permille, mbps; /* share of the time with data but no credits; data sent */
+    uint32_t fecn, becn;           /* packets received with these marks */
+    uint32_t events;               /* how often a VL of the switch port became congested */
+    uint32_t span_ms;              /* time between the two reads */
+    bool persistent;               /* FECN or events rose in several consecutive reads */
+    uint32_t senders;              /* set to 0; callers may fill it in from congestion logs and call
+                                      pm_congested_sort */
 };
 /* Fills in at most `max` congested ports, sorted by kind and then by how congested they are.
  * Returns the number of all congested ports. */

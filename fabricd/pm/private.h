@@ -40,10 +40,9 @@ struct pm_node {
                       late answers */
     uint16_t lid;  /* where the next request goes */
     uint8_t ports;
-    bool asked;    /* ClassPortInfo was requested */
-    bool known;    /* ClassPortInfo was received */
-    bool wide;     /* PortCountersExtended has the node's error counters */
-    bool no_marks; /* the node does not support the FECN, BECN and event counters */
+    bool asked;       /* ClassPortInfo was requested */
+    bool known, wide; /* ClassPortInfo was received; PortCountersExtended has error counters */
+    bool no_marks;    /* the node does not support the FECN, BECN and event counters */
     bool is_switch;
     uint64_t wanted[4]; /* set of ports to read once ClassPortInfo is known */
 };
