@@ -2,9 +2,9 @@
 /*
  * Computes each congestion control attribute of a device (IBA A10.4.3.6 - A10.4.3.9).
  *
- * The attribute that was read is the base: fields that the manager does not set (credit
- * starvation, ports without a link, table entries beyond the table's end) keep their values.
- * Fields that only select what a Set addresses are not compared.
+ * The manager changes the attribute that it read from the device. Fields that the manager does not
+ * set (credit starvation, ports without a link, table entries beyond the table's end) keep their
+ * values. Fields that only select what a Set addresses are not compared.
  */
 #include <string.h>
 
@@ -27,8 +27,8 @@ static const struct fab_congestion_adapter *adapter_of(const struct cc *cc,
     return &cc->settings.adapter[cc->settings.of_port[d->port]];
 }
 
-/* The values of the switch apply to ports without values of their own: use those of ports that
- * lead to hosts. */
+/* The settings to write as the values of the whole switch, which apply to ports without values of
+ * their own: those of a port that leads to a host, or else of any port. */
 static const struct fab_congestion_port *switch_wide(const struct cc *cc, const struct cc_device *d)
 {
     const struct fab_congestion_port *any = NULL;
@@ -79,7 +79,7 @@ static bool merge_ports(const struct cc *cc, const struct cc_device *d, uint8_t 
         if (s == NULL)
             continue;
         now.port[i].valid = 1;
-        now.port[i].control_type = 0; /* congestion only, not credit starvation */
+        now.port[i].control_type = 0; /* the values are for congestion, not credit starvation */
         now.port[i].threshold = s->threshold;
         now.port[i].packet_size = s->packet_size;
         now.port[i].marking_rate = s->marking_rate;
@@ -107,14 +107,14 @@ static bool merge_table(const struct cc *cc, const struct cc_device *d, uint8_t 
     return fab_wire_attr_diff(&fab_wire_attr_cc_table, &was, &now) != NULL;
 }
 
-/* An SL without congestion control never increases the CCT index. */
+/* An SL without congestion control gets an increase of 0, so that its CCT index stays 0. */
 static bool merge_ca(const struct cc *cc, const struct cc_device *d, uint8_t *data)
 {
     const struct fab_congestion_adapter *a = adapter_of(cc, d);
     struct fab_cc_ca_setting was, now;
     (void)fab_wire_attr_unpack(&fab_wire_attr_cc_ca_setting, data, FAB_GS_DATA, &was);
     now = was;
-    now.port_control = 0; /* per queue pair, not per SL */
+    now.port_control = 0; /* control each queue pair, not each SL */
     for (int sl = 0; sl < FAB_CONGESTION_SLS; sl++) {
         bool on = a->sls >> sl & 1;
         now.sl[sl].timer = on ? a->sl[sl].timer : 0;

@@ -3,9 +3,9 @@
  * The public functions of congestion control, and its timer. compute.c computes the settings,
  * devices.c compares them with the known devices, and program.c writes them.
  *
- * The timer never holds a view between two ticks, because a repair would have to copy what
- * readers hold. A new view is used only when the subnet manager is idle, and at least
- * COMPUTE_LEAST_US after the last computation.
+ * The timer never holds a view between two ticks, because a repair must copy tables that readers
+ * hold. It computes settings for a new view only while the subnet manager is idle, and at the
+ * earliest SETTLE_US after the view was published.
  */
 #include "fabricd/cc/cc.h"
 
@@ -18,9 +18,10 @@
 
 #define TICK_BUSY_US 10000u
 #define TICK_IDLE_US 250000u
-#define COMPUTE_LEAST_US 1000000u /* least time between two computations */
+#define COMPUTE_LEAST_US 1000000u /* least time between computations if the settings are stale */
 #define OF_LATE_US UINT64_C(3600000000)
-#define SETTLE_US 3000000u /* nothing is computed while links go up and down */
+#define SETTLE_US 3000000u /* age of a view before a computation: links may still go up and down   \
+                            */
 
 static const char *const state_names[CC_STATES] = {"pending", "programmed", "unsupported",
                                                    "foreign-key", "failed"};
@@ -84,7 +85,7 @@ void cc_reload(struct cc *cc)
     cc->stale = true;
 }
 
-/* ---- turns ----------------------------------------------------------------------------------- */
+/* ---- the timer ------------------------------------------------------------------------------- */
 
 static bool is_troubled(const struct cc_device *d)
 {
@@ -101,7 +102,8 @@ bool cc_applies(const struct cc *cc)
     .unsupported = count[CC_UNSUPPORTED], .foreign_key = count[CC_FOREIGN_KEY],                    \
     .failed = count[CC_FAILED]
 
-/* Emits the result once no device is pending, if it differs from the last one. */
+/* Emits an event with the number of devices in each state, once no device is pending and if the
+ * manager programmed devices or the number of devices without settings changed. */
 static void tell_outcome(struct cc *cc)
 {
     uint32_t count[CC_STATES] = {0}, troubled;
@@ -120,8 +122,8 @@ static void tell_outcome(struct cc *cc)
     cc->troubled = troubled;
 }
 
-/* Starts a computation for a new view after it has been published for a while; for the first
- * view, and after cc_reload, at once. */
+/* Whether to start a computation: for the first view at once, for stale settings COMPUTE_LEAST_US
+ * after the last computation, for a later view SETTLE_US after the timer first saw it. */
 static bool is_due(struct cc *cc, const struct fab_view *v, uint64_t now)
 {
     if (cc->seen != v->generation) {
@@ -153,7 +155,7 @@ void cc_tick(void *ctx)
     agent_pump(cc->agent);
 }
 
-/* ---- asking ---------------------------------------------------------------------------------- */
+/* ---- queries --------------------------------------------------------------------------------- */
 
 void cc_get_status(const struct cc *cc, struct cc_status *ret)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The largest incast that each traffic class allows: the number of endports whose paths may
- * belong to the class. If a rule of the class matches any endport, or the class has no rule,
- * that is all endports. The default class counts all endports too, since a sender of another
- * class may use it on other paths.
+ * Computes the largest incast that each traffic class allows: the number of endports that may send
+ * in the class. All endports may send in a class if the class has no rule, or a rule that does not
+ * restrict the sender. All endports may send in the default class, because it takes every path
+ * that no rule matches.
  */
 #include "fabricd/cc/compute.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/qos/qos.h"
 
-/* The groups whose members send in a class; 0: any endport sends in it. */
+/* The groups whose members may send in a class; 0: any endport may. */
 static uint64_t sending_groups(const struct fab_classes *c, uint8_t class)
 {
     uint64_t groups = 0;
@@ -23,7 +23,7 @@ static uint64_t sending_groups(const struct fab_classes *c, uint8_t class)
     return groups;
 }
 
-/* 0: all endports */
+/* The number of endports that may send in a class; 0: all. */
 static uint32_t senders(const struct fab_fabric *f, const struct fab_qos_matcher *m, uint8_t class)
 {
     uint64_t groups = sending_groups(m->classes, class);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Computes the settings of all devices for a view, as a worker task. The task copies the little
- * that it needs of the view beside the fabric, so that a repair meanwhile need not copy the
- * tables. Routing tasks go first. The result is the list of settings, and a digest of the wanted
- * settings for each device.
+ * Computes the settings of all devices for a view, as a worker task. The task refers to the fabric
+ * of the view and copies the LIDs, P_Keys and policy. It does not hold the view, so that a repair
+ * need not copy the tables. The result is the list of distinct settings, and for each device a
+ * digest of its wanted settings.
  */
 #include "fabricd/cc/compute.h"
 
@@ -69,7 +69,7 @@ static uint64_t digest_device(const struct cc_work *w, const struct cc_wanted *d
 
 /* ---- settings -------------------------------------------------------------------------------- */
 
-/* What devices reported about their tables; malloc'd. */
+/* The size of each node's congestion control table in blocks, 0 if unknown; malloc'd. */
 static uint8_t *table_blocks(const struct cc_work *w)
 {
     const struct fab_fabric *f = w->fabric;
@@ -149,7 +149,7 @@ static int want_devices(struct cc_work *w)
     return FAB_OK;
 }
 
-/* ---- the work -------------------------------------------------------------------------------- */
+/* ---- the worker task ------------------------------------------------------------------------- */
 
 void cc_work_do(struct cc_work *w)
 {

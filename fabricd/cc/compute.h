@@ -9,49 +9,50 @@
 #include "libfabmgr/view/view.h"
 
 struct cc;
-struct cc_told { /* reported by a device */
+struct cc_told { /* what a device reported about its congestion control table */
     uint64_t node_guid;
     uint8_t table_blocks;
 };
-struct cc_wanted { /* of a device */
+struct cc_wanted { /* a device and its wanted settings */
     uint64_t port_guid, node_guid;
-    uint64_t digest; /* digest of the wanted settings; never 0 */
-    uint32_t port;   /* that owns its LID */
+    uint64_t digest; /* of the wanted settings; never 0 */
+    uint32_t port;   /* id of the port that owns the device's LID */
     uint16_t lid;
-    uint8_t num;   /* of the port; 0: a switch */
+    uint8_t num;   /* number of an adapter's port; 0: a switch */
     uint8_t ports; /* of the node */
 };
 struct cc_work {
     struct cc *cc; /* NULL: cancelled */
-    /* the input; all of it is owned */
-    struct fab_fabric *fabric; /* a reference, until it is done */
+    /* The input, owned by the work. */
+    struct fab_fabric *fabric; /* a reference; released when the computation ends */
     struct fab_policy policy;
     uint32_t *lid; /* [ports] */
     struct fab_pkeys pkeys;
     struct cc_told *told; /* of devices with tables */
     uint32_t told_count;
-    uint16_t sls[FAB_CLASSES_MAX]; /* SLs of each traffic class */
-    uint8_t levels;                /* classes that have SLs of their own */
-    uint32_t hops;
-    uint64_t generation; /* of the view */
-    /* the result */
+    uint16_t sls[FAB_CLASSES_MAX]; /* set of the SLs of each traffic class */
+    uint8_t levels;                /* traffic classes with SLs of their own; 0: only one class */
+    uint32_t hops;                 /* of the longest path */
+    uint64_t generation;           /* of the view */
+    /* The result. */
     int status;
     struct fab_congestion settings;
-    uint64_t *port_digest, *adapter_digest; /* of each different setting */
+    uint64_t *port_digest, *adapter_digest; /* of each distinct setting */
     struct cc_wanted *wanted;
     uint32_t wanted_count;
-    uint64_t us; /* the time that it took */
+    uint64_t us; /* duration of the computation */
 };
 
-/* wanted: the policy whose congestion settings apply; all other settings come from the view.
+/* Congestion settings and max_mtu come from the policy `wanted`, everything else from the view.
  * NOMEM. */
 int cc_work_new(const struct fab_view *v, const struct fab_policy *wanted, struct cc_work **ret);
-void cc_work_do(struct cc_work *w);   /* Runs on any thread. w->status: NOMEM, LIMIT. */
-void cc_work_free(struct cc_work *w); /* NULL is fine */
+void cc_work_do(struct cc_work *w);   /* runs on any thread; w->status: NOMEM, LIMIT */
+void cc_work_free(struct cc_work *w); /* accepts NULL */
 
 /* ---- classes.c ---- */
+/* Copies the SLs of each traffic class from the view. */
 void cc_note_classes(const struct fab_vls *vls, struct cc_work *w);
-/* The largest incast to one endport, by SL; 0: all senders. NOMEM. */
+/* The largest number of senders to one endport, by SL; 0: all endports may send. NOMEM. */
 int cc_class_fan_in(const struct cc_work *w, uint32_t ret[FAB_CONGESTION_SLS]);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Starts computations, takes their results, and keeps the list of devices. A device is
- * identified by the GUID of the port that owns its LID. Of its wanted settings the list keeps a
- * digest, so that a new view of thousands of ports causes requests only to the devices whose
+ * Starts computations, takes over their results, and keeps the list of devices. A device is
+ * identified by the GUID of the port that owns its LID. The list keeps a digest of each device's
+ * wanted settings, so that after a new view the manager sends requests only to devices whose
  * settings change.
  *
- * At most one computation runs. Meanwhile devices are programmed with the earlier result; if a
- * device reports something that changes the computation, another one becomes due. Callers that
- * wait for settings are called when the computation ends, and check whether the settings fit
+ * At most one computation runs at a time. If a device reports a table size that changes the
+ * settings, the settings become stale and the timer starts another computation. Callers that wait
+ * for settings are called when the computation ends, and must check whether the settings belong to
  * their view.
  */
 #include <stdlib.h>
@@ -39,8 +39,8 @@ static struct cc_device *device_of(struct cc *cc, uint64_t port_guid)
     return d;
 }
 
-/* The wanted settings changed: the device is read again, whatever happened before, unless it
- * does not support congestion control. */
+/* Records the wanted settings. If they changed, the manager reads the device again, also after
+ * failures, unless the device does not support congestion control. */
 static void want(struct cc_device *d, uint64_t digest)
 {
     if (d->want == digest)
@@ -69,8 +69,8 @@ static int see_device(struct cc *cc, const struct cc_wanted *w)
     return FAB_OK;
 }
 
-/* Forgets devices that left the fabric: they may have been switched off, and come back without
- * settings. */
+/* Removes devices that left the fabric. When they come back, they are read again, because they may
+ * have lost their settings in a restart. */
 static void forget_devices(struct cc *cc)
 {
     for (uint32_t i = 0; i < cc->device_count;) {
@@ -95,7 +95,7 @@ static void count_waiting(struct cc *cc)
         cc->waiting += cc->devices[i].state == CC_PENDING;
 }
 
-/* ---- what came of a computation -------------------------------------------------------------- */
+/* ---- results of a computation ---------------------------------------------------------------- */
 
 static int take(struct cc *cc, struct cc_work *w)
 {
@@ -117,7 +117,7 @@ static int take(struct cc *cc, struct cc_work *w)
     return FAB_OK;
 }
 
-/* Calls the callers that wait for settings; some of them may start to wait again. */
+/* Calls the callers that wait for settings. A callback may call cc_await again. */
 static void tell_waiters(struct cc *cc)
 {
     struct cc_waiter *waiters = cc->waiters;
@@ -144,7 +144,7 @@ static void done(void *ctx)
         if (take(cc, w) != FAB_OK) {
             log_error("congestion", "the congestion settings could not be computed: %s",
                       fab_base_status_text(w->status));
-            cc->generation = 0; /* the list may belong to another view */
+            cc->generation = 0; /* the devices may already belong to the new view */
             cc->stale = true;
         }
     }
@@ -153,7 +153,7 @@ static void done(void *ctx)
         tell_waiters(cc);
 }
 
-/* ---- beginning one --------------------------------------------------------------------------- */
+/* ---- starting a computation ------------------------------------------------------------------ */
 
 static int note_told(const struct cc *cc, struct cc_work *w)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reads the congestion logs of devices (IBA annex A10). Once a counter interval, each device
- * with settings is asked for its log, evenly spread over the interval, a few at a time, and only
- * while the subnet manager is idle. The latest reading with entries is kept.
+ * Reads the congestion logs of devices (IBA annex A10). In each counter interval the manager reads
+ * the log of every device that is neither pending nor unsupported. It spreads the requests evenly
+ * over the interval, and sends them only while the subnet manager is idle.
  *
- * A device that reports no log, or does not answer three times, is not asked again until it
- * leaves the fabric and comes back.
+ * If a device does not support logs, or CC_TRIES reads in sequence fail, the manager does not read
+ * its log again until the device leaves the fabric and comes back.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,15 +15,15 @@
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/base/status.h"
 
-#define AT_LOG (FAB_CC_LOG_DATA - 24) /* offset in the data behind the common MAD header */
+#define AT_LOG (FAB_CC_LOG_DATA - 24) /* offset in the data after the common MAD header */
 #define AT_KEY (FAB_CC_KEY - 24)
-#define TICK_DEVICES 4 /* devices a tick, if they are spread evenly */
-#define TICK_MOST 8    /* requests a tick */
+#define TICK_DEVICES 4 /* devices in a tick if the pass is on time */
+#define TICK_MOST 8    /* most requests in a tick, while the pass catches up */
 #define WAITING_MOST 16
 #define TICK_LEAST_US 5000u
 #define TICK_MOST_US 1000000u
 #define OF_LATE_US                                                                                 \
-    UINT64_C(60000000) /* the least age, beside two readings, after which an entry is dropped */
+    UINT64_C(60000000) /* entries count for this time, or two counter intervals if longer */
 
 static uint64_t interval_us(const struct cc *cc)
 {
@@ -32,7 +32,7 @@ static uint64_t interval_us(const struct cc *cc)
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-/* Allocates the log with the first reading that has entries. */
+/* Keeps a log that was read. The device's log is allocated at the first read with entries. */
 static void keep(struct cc_device *d, const struct fab_congestion_log *log)
 {
     if (d->log == NULL && log->count == 0 && log->counter == 0)
@@ -72,7 +72,7 @@ static void on_log(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
     d->no_log = unknown || ++d->log_tries >= CC_TRIES;
 }
 
-/* ---- asking ---------------------------------------------------------------------------------- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 static bool ask(struct cc *cc, uint32_t device)
 {
@@ -134,7 +134,7 @@ void cc_log_stop(struct cc *cc)
     cc->logs.waiting = 0;
 }
 
-/* ---- being asked ----------------------------------------------------------------------------- */
+/* ---- queries --------------------------------------------------------------------------------- */
 
 static struct cc_log_status status_of(const struct cc_device *d)
 {

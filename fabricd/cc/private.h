@@ -11,35 +11,35 @@
 #include "libfabmgr/congestion/log.h"
 #include "libfabmgr/wire/gs.h"
 
-#define CC_JOBS 32 /* devices at a time, each with one request under way */
+#define CC_JOBS 32 /* devices handled at a time, each with one request in flight */
 #define CC_TRIES 3
 
 struct cc_device { /* a switch, or a port of an adapter */
     uint64_t port_guid, node_guid;
     uint64_t want;   /* digest of the wanted settings; 0: none */
-    uint64_t stands; /* digest of the settings that it has; 0: unknown */
-    uint64_t pass;   /* number of the last computation that included it */
-    uint64_t due_us; /* next try, not before */
-    uint64_t
-        changed_us; /* when it was last found with other settings than were written; 0: never */
-    uint32_t port;  /* port id in the fabric of the settings; of a switch, its port 0 */
-    uint8_t ports;  /* of a switch */
+    uint64_t stands; /* digest of the settings that the device has; 0: unknown; 1: being written */
+    uint64_t pass;   /* number of the last computation that included the device */
+    uint64_t due_us; /* when the manager may read the device next; UINT64_MAX: never */
+    uint64_t changed_us; /* when the manager last read settings that differed from those it had
+                            written; 0: never */
+    uint32_t port;       /* port id in the fabric of the settings; port 0 of a switch */
+    uint8_t ports;       /* of the node */
     uint16_t lid;
-    uint8_t num; /* of the port; 0: a switch */
+    uint8_t num; /* number of an adapter's port; 0: a switch */
     uint8_t table_blocks;
     uint8_t state; /* enum cc_state */
     uint8_t tries;
     bool silent, busy;
-    bool no_log; /* its log is not read any more */
+    bool no_log; /* the manager does not read the device's log any more */
     uint8_t log_tries;
-    uint64_t logged_us;             /* when its log was read last; 0: not yet */
+    uint64_t logged_us;             /* when the log was read last; 0: not yet */
     struct fab_congestion_log *log; /* owned; NULL: nothing was logged */
 };
 struct cc_logs {
     struct loop_timer *timer;
-    uint64_t began_us; /* the pass */
-    uint32_t cursor;   /* device */
-    uint32_t waiting;  /* requests that were not answered yet */
+    uint64_t began_us; /* when the running pass began */
+    uint32_t cursor;   /* the device that the pass reads next */
+    uint32_t waiting;  /* requests in flight */
     uint64_t reads, events;
 };
 
@@ -56,8 +56,8 @@ struct cc_job {
     struct cc *cc;
     uint32_t device;
     uint8_t step;  /* enum cc_step */
-    uint8_t block; /* of that attribute */
-    bool set;      /* the request under way is a Set */
+    uint8_t block; /* block of the attribute that the step handles */
+    bool set;      /* the request in flight is a Set */
     bool active;
     bool parked; /* the job waits until the subnet manager is idle */
     uint8_t gmp[FAB_GMP_DATA];
@@ -82,17 +82,17 @@ struct cc {
     struct cc_logs logs;
     struct fab_congestion settings;
     struct cc_work *work;      /* the running computation, or NULL */
-    struct cc_waiter *waiters; /* callers that wait for it to end */
+    struct cc_waiter *waiters; /* callers that wait for its end */
     size_t waiter_count, waiter_room;
     uint64_t generation, pass, computed_us, compute_us;
-    uint64_t seen, seen_us; /* generation of the last view that was seen, and since when */
-    bool stale;             /* compute again, though the view is the same */
+    uint64_t seen, seen_us; /* generation of the last view, and when the timer first saw it */
+    bool stale;             /* the settings must be computed again, even for the same view */
     uint64_t reads, writes;
     uint32_t written;  /* devices programmed since the last event */
-    uint32_t troubled; /* devices without settings at the last event */
+    uint32_t troubled; /* devices without the computed settings at the last event */
     uint64_t changed;  /* how often a device had other settings than were written */
     uint64_t advised_us,
-        told_us[FAB_CONGESTION_ADVICES]; /* last computation of advice, and last event by kind */
+        told_us[FAB_CONGESTION_ADVICES]; /* when advice was last computed; last event by kind */
 };
 
 /* ---- cc.c ---- */
@@ -104,16 +104,16 @@ bool cc_applies(const struct cc *cc); /* congestion.apply is set */
 void cc_report_advice(struct cc *cc, uint64_t now);
 
 /* ---- devices.c ---- */
-/* Starts a computation of settings for this view unless it is running. NOMEM. */
+/* Starts a computation of settings for this view unless one is running. NOMEM. */
 int cc_begin(struct cc *cc, const struct fab_view *v);
 void cc_devices_fini(struct cc *cc);
 
 /* ---- program.c ---- */
 /* Starts jobs for some devices that are due, and continues parked jobs. */
 void cc_program(struct cc *cc, uint64_t now);
-/* Drops all jobs and log readings. */
+/* Cancels all requests and jobs, and the reading of logs. */
 void cc_program_stop(struct cc *cc);
-/* Whether a MAD status says that the device does not know the class, method or attribute (IBA
+/* Whether a MAD status means that the device does not support the class, method or attribute (IBA
  * 13.4.7). */
 bool cc_says_unknown(uint16_t status);
 
@@ -121,11 +121,12 @@ bool cc_says_unknown(uint16_t status);
 void cc_log_tick(void *ctx);
 void cc_log_stop(struct cc *cc); /* call after the requests were cancelled */
 
-/* ---- attrs.c: what a device shall have, attribute by attribute ---- */
-/* Changes `data` (FAB_GS_DATA bytes, as read) to the wanted attribute. True if that changed it. */
+/* ---- attrs.c: the wanted value of each attribute of a device ---- */
+/* Changes the attribute in `data` (FAB_GS_DATA bytes, as read) to the wanted value. True: the
+ * value differed. */
 bool cc_merge(const struct cc *cc, const struct cc_device *d, enum cc_step step, uint8_t block,
               uint8_t *data);
-/* How many blocks the attribute of that step has. */
+/* The number of blocks of the attribute of this step. */
 uint8_t cc_blocks(const struct cc *cc, const struct cc_device *d, enum cc_step step);
 
 #endif

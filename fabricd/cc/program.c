@@ -2,17 +2,18 @@
 /*
  * Programs devices (management class 0x21, version 2, IBA A10.4). A job handles the attributes
  * of one device in sequence, with one request in flight: it reads each attribute, and writes it
- * if it differs. A congestion control table is written before the values that refer to it.
+ * if it differs. The job writes a congestion control table before the values that refer to it. It
+ * sends no request while the subnet manager is busy.
  *
- * Each request carries the configured CC_Key. A device without a key gets that key, which then
- * protects it. A device with another key does not answer a Set, and is left alone. A device that
- * does not answer, or does not know the class, is listed as unsupported; unresponsive ones are
- * tried again a few times, at growing intervals.
+ * Each request carries the configured CC_Key. The job sets this key in a device without a key,
+ * which then accepts only requests with the key. A device with another key does not answer a Set,
+ * and the manager does not program it. A device that does not support the class or does not answer
+ * is listed as unsupported. The manager retries unresponsive devices up to CC_TRIES times in all,
+ * at growing intervals.
  *
- * Programmed devices are read again from time to time, because another program may have changed
- * them or they may have restarted. They are then programmed again, and counted as changed.
- *
- * Between two requests a job pauses while the subnet manager is busy.
+ * The manager reads programmed devices again every LOOK_INTERVALS counter intervals, because
+ * another program may have changed their settings or the devices may have restarted. If the
+ * settings differ, it programs the device again and counts it as changed.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -23,10 +24,10 @@
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/base/status.h"
 
-#define AT_KEY (FAB_CC_KEY - 24) /* in what follows the common header */
+#define AT_KEY (FAB_CC_KEY - 24) /* offset in the data after the common MAD header */
 #define AT_ATTR (FAB_CC_DATA - 24)
-#define BEGIN_MOST 4    /* devices a tick */
-#define SCAN_MOST 4096u /* devices checked a tick */
+#define BEGIN_MOST 4    /* most jobs started in a tick */
+#define SCAN_MOST 4096u /* most devices examined in a tick */
 #define RETRY_US 60000000u
 #define LOOK_INTERVALS 5 /* counter intervals until a programmed device is read again */
 
@@ -50,7 +51,7 @@ static uint64_t key_of(const struct cc *cc)
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
-/* 0: never. */
+/* Time until a programmed device is read again; 0: never. */
 static uint64_t look_again_us(const struct cc *cc)
 {
     return cc->in.config->counters.interval_s * UINT64_C(1000000) * LOOK_INTERVALS;
@@ -135,7 +136,7 @@ static void go_on(struct cc_job *j)
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-/* Writes the configured CC_Key into a device without a key. */
+/* Compares the device's CC_Key with the configured one, and sets it in a device without a key. */
 static void learn_key(struct cc_job *j, uint8_t *attr)
 {
     struct fab_cc_key_info info;
@@ -151,7 +152,8 @@ static void learn_key(struct cc_job *j, uint8_t *attr)
     }
 }
 
-/* A table that is shorter than assumed changes the settings: compute again. */
+/* If the device's table is shorter than the settings assume, the settings must be computed again.
+ */
 static void learn_ability(struct cc_job *j, const uint8_t *attr)
 {
     struct cc *cc = j->cc;
@@ -171,7 +173,7 @@ static void learn_ability(struct cc_job *j, const uint8_t *attr)
     }
 }
 
-/* attr: what the device has, after a Set what it was set to. */
+/* attr: the values that the device reports, in answer to a Get or a Set. */
 static void learn_values(struct cc_job *j, uint8_t *attr)
 {
     struct cc_device *d = device_of(j);
@@ -197,8 +199,8 @@ bool cc_says_unknown(uint16_t status)
     return (status >> 2 & 7) >= 1 && (status >> 2 & 7) <= 3;
 }
 
-/* A switch may not support settings of single ports. If a Set is not answered although the
- * device answered before, its CC_Key differs. */
+/* A switch that refuses to read settings of single ports counts as programmed: its other settings
+ * are. If a device answered Gets but does not answer a Set, its CC_Key differs. */
 static void fail(struct cc_job *j, const struct fab_mads_answer *a)
 {
     bool silent = a->status == FAB_E_TIMEOUT;
@@ -221,7 +223,7 @@ static void on_answer(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
         return;
     }
     if (j->set && device_of(j)->stands != 1) {
-        device_of(j)->stands = 1; /* forget the digest, so that the change is counted once */
+        device_of(j)->stands = 1; /* no digest, so that one change is not counted twice */
         cc->written++;
     }
     cc->writes += j->set;
@@ -235,7 +237,7 @@ static void on_answer(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
         learn_values(j, attr);
 }
 
-/* ---- which device next ----------------------------------------------------------------------- */
+/* ---- choice of the next devices -------------------------------------------------------------- */
 
 static struct cc_job *free_job(struct cc *cc)
 {
