@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Phase "addressing": assigns LIDs, on a worker. Leases go to the store before the first LID is
+ * Phase "addressing" assigns LIDs on a worker. The store gets the leases before the first LID is
  * written, so that a restart at any later moment finds them.
  *
- * When the sweep found the fabric for which the active tables were proved, these are kept and
- * nothing is computed.
+ * If the sweep found the very fabric for which the active tables were proved, the manager keeps the
+ * LIDs and tables and computes nothing.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -32,7 +32,7 @@ static void save_leases(struct sm *s)
         store_put_leases(s->in.store, s->model.leases, s->model.lease_count);
 }
 
-struct assignment {        /* all owned */
+struct assignment {        /* the task owns all of this */
     struct sm_model model; /* lent */
     struct fab_policy policy;
     struct fab_target *target;
@@ -100,7 +100,7 @@ static int leave(struct sm *s)
 {
     struct assignment *a = sm_phase_task_take(s);
     if (!a)
-        return FAB_OK; /* nothing was to be assigned */
+        return FAB_OK; /* enter kept the active LIDs */
     int r = a->status;
     sm_model_take_back(&s->model, &a->model);
     for (size_t i = 0; i < a->note_count && i < SM_EVENTS_A_ROUND; i++)

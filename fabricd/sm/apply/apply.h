@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From a fabric that is known to tables in the switches, for the other folders of fabricd/sm:
- * addresses, routes, partitions, the plan of writes, the writes, the readback, the published view
- * and the report. Every cause of a change goes this way; a local repair joins it with a plan of its
- * own (sm_program_repair).
+ * Interface of fabricd/sm/apply for the other folders of fabricd/sm. Its phases bring a known
+ * fabric into service: they assign addresses, compute routes and partitions, plan the writes, send
+ * them, read back, publish the view and emit the report. All rounds that change tables use these
+ * phases; a local repair brings a plan of its own (sm_program_repair).
  */
 #ifndef FABRICD_SM_APPLY_APPLY_H
 #define FABRICD_SM_APPLY_APPLY_H
@@ -13,44 +13,46 @@
 
 int sm_apply_init(struct sm *s); /* NOMEM, IO */
 void sm_apply_fini(struct sm *s);
-void sm_apply_reload(struct sm *s); /* the policy is about to become that of the config */
+void sm_apply_reload(struct sm *s); /* call it before s->policy becomes that of the configuration */
 
 /* ---- what local repairs start from (repair_state.c) ---- */
 
 bool sm_repair_ready(const struct sm *s); /* a link that fails now can be repaired locally */
 struct fab_repair_session *sm_repair_session(struct sm *s);
 const struct fab_repair_session *sm_repair_session_of(const struct sm *s);
-void sm_repair_prepare(struct sm *s); /* for the active tables, on the worker */
-void sm_repair_forget(struct sm *s);  /* the next tables are an engine's */
+void sm_repair_prepare(struct sm *s); /* starts a worker task for the active tables */
+void sm_repair_forget(struct sm *s);  /* an engine computes the next tables */
 
 /* ---- writes (program.c) ---- */
 
-/* The writes of a local repair, for the phase "programming repair". Takes the plan. NOMEM. */
+/* Sets the writes of a local repair, which sm_phase_program_repair sends. Takes over the plan.
+ * NOMEM. */
 int sm_program_repair(struct sm *s, struct fab_plan *plan);
-uint32_t sm_program_failed(const struct sm *s); /* writes of the last round */
-/* After a round: half a million writes are not freed while the next repair is under way. */
+uint32_t sm_program_failed(const struct sm *s); /* failed writes of the last round */
+/* Frees the plan after a round: it may have half a million writes, which must not be freed while a
+ * later repair runs. */
 void sm_program_tidy(struct sm *s);
 
 /* ---- the view and the report (publish.c, changes.c, reroutes.c) ---- */
 
-int sm_publish(struct sm *s);                     /* readers get what the model has. NOMEM */
-uint32_t sm_table_write_rate(const struct sm *s); /* blocks a second, measured; 0: not known */
+int sm_publish(struct sm *s); /* makes the model's state the published view. NOMEM */
+uint32_t sm_table_write_rate(const struct sm *s); /* blocks per second, measured; 0: not known */
 /* Emits events about links that a port probe found down. */
 void sm_report_lost_links(struct sm *s, const struct sm_link *link, uint32_t count);
 void sm_report_reroute(struct sm *s); /* emits the event of a round that wrote tables */
-void sm_reroute_record(struct sm *s); /* after its view was published */
-/* A repair was published. lost: it has no routes between some switches, so that an engine has to
- * follow. */
+void sm_reroute_record(struct sm *s); /* keeps a record; after the view was published */
+/* Call it after a local repair was published. lost: some switches have no route to each other, so
+ * that an engine must compute new tables. */
 void sm_reroute_repaired(struct sm *s, bool lost);
-void sm_reroute_begun(struct sm *s); /* the round */
+void sm_reroute_begun(struct sm *s); /* when the reroute round begins */
 void sm_apply_get_status(const struct sm *s, struct sm_status *ret);
 
 /* ---- rebalance (rebalance.c) ---- */
 
 void sm_rebalance_begun(struct sm *s);
-void sm_rebalance_ended(struct sm *s, int status); /* any round */
+void sm_rebalance_ended(struct sm *s, int status); /* after every kind of round */
 void sm_rebalance_postponed(struct sm *s, bool awaited);
-void sm_rebalance_yield(struct sm *s); /* a trap came: a rebalance makes room */
+void sm_rebalance_yield(struct sm *s); /* after a trap: a running rebalance gives way */
 const char *sm_rebalance_outcome(const struct sm *s);
 
 extern const struct sm_phase sm_phase_read_tables, sm_phase_address, sm_phase_route, sm_phase_pkeys,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Emits events about what changed between two snapshots. A removed node or link has its name from
- * the snapshot that still had it.
+ * Emits events about what changed between two snapshots. The name of a removed node or link is
+ * taken from the old snapshot.
  *
- * Up to SINGLY changes of one kind have an event each. For more, as when a row of racks loses
- * power, there is one event of the same type about "fabric", which counts them and names some:
- * switches first, and the switch that all the links have in common, if there is one.
+ * Up to SINGLY changes of one kind get one event each. If there are more, for example because a row
+ * of racks lost power, one summary event counts the changes and names some of the nodes, switches
+ * first. If all the links end at one node, the summary names that node.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,8 +15,8 @@
 #include "fabricd/sm/apply/state.h"
 #include "libfabmgr/base/plural.h"
 
-#define SINGLY 8      /* so many changes of one kind have an event each */
-#define NAMES_LEN 160 /* of the names in a summary */
+#define SINGLY 8      /* up to this many changes of one kind get one event each */
+#define NAMES_LEN 160 /* bytes for the names in a summary */
 
 static bool is_of_link(enum fab_change_kind kind)
 {
@@ -56,12 +56,12 @@ static void emit_node(struct sm *s, const struct fab_fabric *f, const struct fab
 /* ---- many at once ---------------------------------------------------------------------------- */
 
 struct many {
-    const struct fab_fabric *f;      /* the fabric that has their names */
+    const struct fab_fabric *f;      /* the snapshot that has the names */
     const struct fab_change *change; /* [count], all of one kind */
     size_t count;
 };
 
-/* Adds a name, or dots where there is no room for more. */
+/* Adds a name, or "..." if it does not fit. */
 static void add_name(char names[NAMES_LEN + 8], size_t *used, const char *name)
 {
     if (*used >= NAMES_LEN)
@@ -114,7 +114,7 @@ static void emit_nodes(struct sm *s, const struct many *m)
         event_emit(s->in.bus, nodes_renamed, NODES(m, names));
 }
 
-/* The node at which all of the links end; 0: none. */
+/* GUID of the node at which all the links end; 0: there is no such node. */
 static uint64_t common_end(const struct many *m)
 {
     uint64_t a = m->change[0].guid_a, b = m->change[0].guid_b;
@@ -165,7 +165,7 @@ static void emit_many(struct sm *s, const struct many *m)
         emit_nodes(s, m);
 }
 
-/* Changes of one kind. */
+/* Emits the events for changes that are all of one kind. */
 static void emit_all(struct sm *s, const struct fab_fabric *old, const struct fab_fabric *now,
                      const struct fab_change *changes, size_t count)
 {
@@ -198,7 +198,7 @@ void sm_report_lost_links(struct sm *s, const struct sm_link *link, uint32_t cou
     size_t lost = 0;
     for (uint32_t i = 0; changes && i < count; i++) {
         if (link[i].isolated)
-            continue; /* reported when that was decided */
+            continue; /* link-isolated was emitted when it was requested */
         const struct fab_port *a = &f->ports[link[i].port], *b = &f->ports[link[i].peer];
         changes[lost++] = (struct fab_change){.kind = FAB_CHANGE_LINK_REMOVED,
                                               .guid_a = f->nodes[a->node].guid,
@@ -211,8 +211,8 @@ void sm_report_lost_links(struct sm *s, const struct sm_link *link, uint32_t cou
     free(changes);
 }
 
-/* Switches disappeared together with other nodes: the fabric is partitioned. Only the part with the
- * manager is managed. */
+/* If switches disappeared together with other nodes, the fabric is partitioned: the manager only
+ * manages the part to which it is connected. */
 static void emit_partitioned(struct sm *s, const struct fab_fabric *old,
                              const struct fab_change *changes, size_t count)
 {
@@ -224,13 +224,13 @@ static void emit_partitioned(struct sm *s, const struct fab_fabric *old,
         nodes += node != FAB_NONE;
         switches += node != FAB_NONE && fab_fabric_node_is_switch(old, node);
     }
-    if (switches > 0 && nodes > 1 && nodes <= SINGLY) /* else it was said with their names */
+    if (switches > 0 && nodes > 1 && nodes <= SINGLY) /* else the summary event has counted them */
         event_emit(s->in.bus, fabric_partitioned, .subject = "fabric", .nodes = nodes,
                    .switches = switches);
 }
 
-/* Drops links that the manager isolated itself: an event told so. Returns how many changes are
- * left. */
+/* Drops the removal of isolated links, for which link-isolated was emitted. Returns how many
+ * changes are left. */
 static size_t drop_isolated(const struct sm *s, struct fab_change *changes, size_t count)
 {
     size_t kept = 0;

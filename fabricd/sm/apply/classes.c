@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Traffic classes: after routing, the engine's virtual lanes are spread over the classes
- * (libfabmgr/qos). Events tell where classes have to share lanes, or get less of a link than they
- * were promised.
+ * Traffic classes: after routing, the VLs of the engine are assigned to the classes
+ * (libfabmgr/qos). Events report classes that must share VLs, and classes that are guaranteed less
+ * of a link than their configured share.
  */
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +17,7 @@ bool sm_classes_fit(const struct fab_policy *p, const struct fab_vls *v)
     return fab_target_vls_levels(v) == fab_policy_classes_count(p->classes);
 }
 
-/* The least share of any link that a class is guaranteed, per mille. */
+/* Finds, for each class, the lowest share that any of the links examined guarantees, per mille. */
 static void find_guarantees(const struct sm_sealed *of, struct sm_classes *ret)
 {
     const struct fab_fabric *f = of->fabric;
@@ -28,7 +28,7 @@ static void find_guarantees(const struct sm_sealed *of, struct sm_classes *ret)
     for (uint32_t port = 0; port < f->port_count && looked < PORTS_LOOKED_AT; port++) {
         if (f->ports[port].num == 0 || !fab_fabric_port_is_up(f, port) ||
             fab_target_port_vls(f, &of->policy, port) < v->count)
-            continue; /* endports with fewer lanes are not counted */
+            continue; /* ports with fewer VLs are not counted */
         looked++;
         for (uint8_t i = 0; i < v->levels; i++) {
             uint32_t has = fab_qos_guarantee(f, &of->policy, v, port, i);
@@ -40,7 +40,7 @@ static void find_guarantees(const struct sm_sealed *of, struct sm_classes *ret)
 
 int sm_classes_compose(const struct sm_sealed *of, struct sm_classes *ret)
 {
-    struct fab_policy whole = of->policy; /* (borrowed: nothing is freed) */
+    struct fab_policy whole = of->policy; /* a shallow copy; of->policy owns the memory */
     uint32_t weakest;
     *ret = (struct sm_classes){.report = {.notes = 0}};
     if (fab_policy_classes_count(of->policy.classes) < 2)
@@ -59,7 +59,7 @@ static void emit_guarantees(struct sm *s, const struct sm_classes *now)
     for (uint8_t i = 0; i < c->count; i++) {
         uint32_t due = fab_target_class_share(c, i) / 100;
         if (c->class[i].share == 0 || now->guaranteed[i] + 10u >= due)
-            continue; /* within one percent, as tables are of whole packets */
+            continue; /* one percent less is tolerated: VLArbitration weights are coarse */
         event_emit(s->in.bus, class_share_missed, .subject = c->class[i].name,
                    .guaranteed = now->guaranteed[i], .share = c->class[i].share);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Writes of GUIDInfo (IBA 14.2.5.5) for subnet administration, which keeps alias GUIDs but has no
- * session of its own for SMPs.
+ * Writes GUIDInfo (IBA 14.2.5.5) for subnet administration, which keeps the alias GUIDs but cannot
+ * send SMPs itself.
  */
 #include "fabricd/sm/apply/state.h"
 #include "libfabmgr/base/status.h"

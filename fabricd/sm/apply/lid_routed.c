@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * LID-routed writes. A switch forwards a LID-routed SMP in hardware, while a directed route passes
- * the management processor of every switch. So a write is LID routed if the tables lead to the
- * switch and back, both as they are and as they will be: all entries in both directions are known,
- * and none of them is about to change. If no answer comes all the same, the further tries take the
- * directed route (libfabmgr/mads).
+ * LID-routed writes. A switch forwards a LID-routed SMP in hardware, while a directed-route SMP
+ * passes the management processor of every switch on its path. So a write is LID routed if every
+ * entry on the path to the switch and back is known and stays the same in the new tables. If no
+ * answer comes, retries use the directed route (libfabmgr/mads).
  */
 #include "fabricd/sm/apply/state.h"
 
@@ -19,7 +18,8 @@ static bool stays(const struct sm *s, uint32_t sw, uint32_t lid)
                fab_target_lft_row(&s->model.target->lft, sw)[lid];
 }
 
-/* The port by which a node sends to a LID, or FAB_NONE. The only adapter asked for is our own. */
+/* The port by which a node sends to a LID, or FAB_NONE. A node that is no switch is our own
+ * adapter. */
 static uint32_t port_towards(const struct sm *s, uint32_t node, uint32_t lid)
 {
     const struct fab_fabric *f = s->model.fabric;

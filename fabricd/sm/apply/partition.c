@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Phase "reading P_Keys": reads the P_Key tables of ports once, block by block. From then on they
- * are known by what ports acknowledged. An endport that was reset (its port is in Init again) is
- * read anew.
+ * Phase "reading P_Keys" reads the P_Key table of each port once, block by block. After that the
+ * manager knows it from the writes that the port acknowledged. The table of an endport that was
+ * reset (its port is in Init again) is read anew.
  *
- * Phase "partitioning": computes which P_Keys each port is to have, on a worker. They become a part
- * of new tables; active tables that stay have theirs.
+ * Phase "partitioning" computes on a worker which P_Keys each port is to have, and stores them in
+ * the new tables. If the active tables are kept, it computes nothing.
  *
- * If no partitions are configured nothing is read and nothing written: devices start as full
- * members of the default partition. If partitions were configured before, the ports whose tables
- * are known go back to that.
+ * If no partitions are configured, the manager neither reads nor writes P_Keys: devices start as
+ * full members of the default partition. If partitions were configured before, ports whose tables
+ * are known get the default partition back.
  */
 #include "libfabmgr/partition/partition.h"
 
@@ -46,7 +46,7 @@ static int enter_reading(struct sm *s)
     return FAB_OK;
 }
 
-/* The next block that is not known; false: none. */
+/* Finds the next block that is not known; false: there is none. */
 static bool find_block(struct sm *s)
 {
     struct sm_scan *at = &s->apply->scan;
@@ -73,7 +73,7 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
     return true;
 }
 
-/* A block that is not known is written whole. */
+/* A block whose read fails stays unknown, and the plan writes all of it. */
 static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
 {
     struct fab_pkey_block held;
@@ -105,7 +105,8 @@ static void emit(struct sm *s, const struct fab_partition_report *r)
                    .ports = r->overflows - FAB_PARTITION_OVERFLOWS);
 }
 
-/* Whether a switch still reports the enforcement that it had before the write. */
+/* Whether a switch acknowledged a write of partition enforcement but still reports another value.
+ */
 static bool refuses(const struct sm *s, uint32_t node)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -135,7 +136,7 @@ static void emit_not_enforced(struct sm *s)
     s->apply->unchecked = count;
 }
 
-struct members {           /* all owned */
+struct members {           /* the task owns all of this */
     struct sm_model model; /* lent */
     struct fab_partition_input in;
     struct fab_partitions *partitions;
@@ -201,7 +202,7 @@ static int leave(struct sm *s)
 {
     struct members *m = sm_phase_task_take(s);
     if (!m)
-        return FAB_OK; /* nothing was to be found */
+        return FAB_OK; /* no P_Keys had to be computed */
     int r = m->status;
     sm_model_take_back(&s->model, &m->model);
     if (r == FAB_OK) {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Phase "planning": which writes lead from what the switches hold to the active tables, and in
- * which order; computed on a worker. Phase "programming" sends them.
+ * Phase "planning" computes on a worker which writes, and in which order, lead from the tables that
+ * the switches hold to the new ones. Phase "programming" sends them.
  *
- * Acknowledged writes will change the snapshot, so it is copied first if readers have it.
+ * Acknowledged writes change the snapshot, so the worker copies it first if readers use it.
  */
 #include <stdlib.h>
 
 #include "fabricd/sm/apply/state.h"
 
-struct planning { /* all owned */
+struct planning { /* the task owns all of this */
     struct sm_model model;
     struct fab_target *target;
     struct fab_policy policy;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Phase "programming": sends the writes of the plan, stage by stage, and within the tables behind
- * the barriers of the plan. A payload is made when its write is sent, so that half a million writes
- * need no queue.
+ * Phase "programming" sends the writes of the plan stage by stage; LFT writes also wait at the
+ * plan's barriers. A payload is encoded when its write is sent, so that half a million payloads
+ * need not be stored.
  *
- * Each acknowledged write changes the model: the response to a Set has the attribute as it is now.
- * A write that was refused or not answered makes its node a suspect of a later sweep; after a
- * failed table write nothing is known of that switch's tables. While virtual-lane tables are
- * written, nothing is known of them, so that an interrupted round leaves no false knowledge behind.
+ * Each acknowledged write updates the model, as the response to a Set has the new attribute. A node
+ * that refuses or does not answer a write becomes a suspect of a later sweep; if it was an LFT
+ * write, the LFT of that switch counts as unknown. SL2VL and VLArbitration tables count as unknown
+ * while they are written, so that an interrupted round leaves no false knowledge behind.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -26,8 +26,8 @@ void sm_program_fini(struct sm_programming *p)
     *p = (struct sm_programming){0};
 }
 
-/* Table writes wait for SwitchInfo only where LinearFDBTop changes: otherwise a switch that hangs
- * would delay the routes around it. */
+/* LFT writes wait for the SwitchInfo writes only if LinearFDBTop changes. Otherwise a switch that
+ * hangs would delay the routes around it. */
 static bool tables_wait(const struct sm *s)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -37,8 +37,8 @@ static bool tables_wait(const struct sm *s)
     return false;
 }
 
-/* Switches that did not know this manager when the sweep read them; readback.c says why that
- * matters. */
+/* Marks switches that did not have this manager's LID as their master's when the sweep read them;
+ * readback.c says why that matters. */
 static void note_unsure(struct sm *s)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -107,7 +107,7 @@ int sm_program_begin(struct sm *s, struct fab_plan *plan)
     return FAB_OK;
 }
 
-/* A trap that came while the plan was made ends a rebalance now. */
+/* If a trap came while the plan was computed, a rebalance gives way to it now. */
 static int enter(struct sm *s)
 {
     if (sm_fault_waits(s))
@@ -120,8 +120,8 @@ static bool all_sent(const struct sm_programming *p)
     return p->next == p->plan.stage_start[FAB_STAGE_COUNT];
 }
 
-/* A node that did not answer a write gets no further ones in this round: they would only cost time.
- */
+/* NULL: no route is known, or the node did not answer a write of this round; more writes to it
+ * would only cost time. */
 static const struct fab_path *path_of(const struct sm *s, const struct fab_plan_op *op)
 {
     return s->apply->program.touched[op->node] & SM_UNRESPONSIVE
@@ -137,8 +137,8 @@ static bool stage_is_awaited(const struct sm_programming *p)
     return p->stage != FAB_STAGE_SWITCH || p->tables_wait;
 }
 
-/* Goes on to the next stage, if all writes of this one are answered. False: not yet, or none left.
- */
+/* Enters the next stage when all writes of this one are answered. False: no write may be sent yet,
+ * or none is left. */
 static bool may_go_on(struct sm *s)
 {
     struct sm_programming *p = &s->apply->program;
@@ -155,8 +155,8 @@ static bool is_torn(const struct sm_programming *p, const struct fab_plan_op *op
     return op->waits && (p->torn[op->block / 64 % 16] >> op->block % 64 & 1) != 0;
 }
 
-/* A write that waits for one that failed could close a loop: that block is left to the next round.
- */
+/* A later write of a block that depends on a failed write could close a forwarding loop, so the
+ * next round writes that block. */
 static void tear(struct sm *s, const struct fab_plan_op *op)
 {
     if (op->awaited)
@@ -170,7 +170,7 @@ static void note_lanes(struct sm_programming *p, const struct fab_plan_op *op)
         p->touched[op->node] |= SM_LANES_FAILED;
 }
 
-/* Table writes are LID routed where possible; this is decided once for each switch. */
+/* LFT writes are LID routed where possible; this is decided once per switch and round. */
 static void go_by_lid(struct sm *s, uint32_t sw, struct fab_mads_request *ret)
 {
     uint8_t *touched = &s->apply->program.touched[sw];
@@ -269,7 +269,7 @@ static bool is_of_an_end(const struct sm *s, uint32_t lid)
            !fab_fabric_node_is_switch(f, f->ports[lids->owner[lid]].node);
 }
 
-/* Counts the entries that change; of a block that was not known, all that have a route. */
+/* Counts the entries that change. In a block that was not known, all entries with a route count. */
 static void count_changed(struct sm *s, const struct fab_plan_op *op, const uint8_t *data)
 {
     const struct fab_observed *o = &s->model.observed;
@@ -329,8 +329,8 @@ static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
         failed(s, op, a);
 }
 
-/* A node that does not answer gets all its tries, until another fault waits for this round to end.
- */
+/* A write is retried as usual, unless another fault waits for this round: then unanswered writes
+ * count as failed after the time of one try. */
 static void stalled(struct sm *s, uint64_t stalled_us)
 {
     struct sm_programming *p = &s->apply->program;
@@ -342,7 +342,8 @@ static void stalled(struct sm *s, uint64_t stalled_us)
     sm_run_give_up(s);
 }
 
-/* The virtual-lane tables that were written are known now, except those that failed. */
+/* Notes the SL2VL and VLArbitration tables that were written as known, except those of nodes where
+ * a write failed. */
 static int keep_lanes(struct sm *s)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -371,7 +372,7 @@ static int leave(struct sm *s)
     return r == FAB_OK ? keep_lanes(s) : r;
 }
 
-/* sm_program_repair has set the plan, which has table writes only. */
+/* sm_program_repair has set the plan, which has LFT writes only. */
 const struct sm_phase sm_phase_program_repair = {.name = "programming",
                                                  .next = next,
                                                  .answer = answer,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Phase "publishing": what the switches hold now becomes the view that readers get; changes become
- * events; the store is given both and writes them in its own time. A round that found and changed
- * nothing publishes nothing.
+ * Phase "publishing" makes the fabric and the tables that the switches now hold the view that
+ * readers get, emits events about changes, and gives the view to the store, which writes it later.
+ * A round that found and changed nothing publishes nothing.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -31,7 +31,8 @@ int sm_publish(struct sm *s)
     int r = fab_policy_copy(&s->policy, &policy);
     if (r != FAB_OK)
         return r;
-    struct fab_verdict verdict = s->apply->verdict; /* it is good, and so has no witness to own */
+    struct fab_verdict verdict = s->apply->verdict; /* tables that failed their proof are not
+                                                       published, so there is no witness to copy */
     verdict.witness = (struct fab_witness){.kind = FAB_OK};
     struct fab_view *view =
         fab_view_new(s->apply->generation + 1, fab_fabric_ref(s->model.fabric),
@@ -53,7 +54,8 @@ static int publish_to_listener(struct sm *s)
     return r;
 }
 
-/* No engine takes the fabric at the first start: its operator wants to see what was found. */
+/* If no engine supports the fabric at the first start, the operator still sees the nodes and links
+ * that were found. */
 int sm_publish_fabric(struct sm *s)
 {
     const struct fab_view *old = s->model.view;
@@ -73,7 +75,8 @@ static int publish(struct sm *s)
     return r;
 }
 
-/* A caller requested the reroute and waits to hear how long it took. */
+/* An operator requested the reroute, so an event reports how long it took although no table
+ * changed. */
 static void report_unchanged_reroute(struct sm *s)
 {
     s->apply->last_reroute_us = clock_now_us() - s->run.started_us;
@@ -81,8 +84,8 @@ static void report_unchanged_reroute(struct sm *s)
                .duration_us = s->apply->last_reroute_us);
 }
 
-/* A refinement by the engine has a record of its own; the repair before it, for which traffic
- * waited, stays the last reroute in the status. */
+/* A refinement by the engine has an event of its own. The local repair before it restored traffic,
+ * so the status still shows the duration of that repair. */
 static void report_refinement(struct sm *s)
 {
     const struct sm_programming *p = &s->apply->program;
@@ -136,7 +139,7 @@ static void emit_tables_published(struct sm *s)
                .longest_path = s->apply->verdict.longest_path, .reason = s->model.target->reason);
 }
 
-/* Ports that were not reached are asked when they come up again. */
+/* Ports that were not reached are asked to register again when they come up. */
 static void note_asked(struct sm *s)
 {
     if (s->apply->asking && s->in.store)
@@ -156,12 +159,11 @@ static int enter(struct sm *s)
 {
     size_t changes = 0;
     const struct fab_view *old = s->model.view;
-    bool old_tables = has_tables(old); /* the old view may be freed when the new one is published */
+    bool old_tables = has_tables(old); /* publishing may free the old view */
     int r = old ? sm_report_changes(s, old->fabric, s->model.fabric, &changes) : FAB_OK;
     sm_report_reroute(s);
-    bool others =
-        old && old->target !=
-                   s->model.target; /* the writes of the last round were interrupted by a fault */
+    bool others = old && old->target !=
+                             s->model.target; /* a fault interrupted the writes of the last round */
     if (r == FAB_OK && (!old || others || changes || s->run.computed || s->apply->program.writes))
         r = publish(s);
     if (r != FAB_OK)

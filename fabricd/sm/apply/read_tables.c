@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Phase "reading tables": reads the LFT blocks of switches of which nothing is known. After a
- * restart these are all switches; reading the blocks up to LinearFDBTop lets the plan write only
- * what has to change. A switch fresh from power-on has LinearFDBTop 0 and is not asked. A block
- * that is not answered stays unknown and will be written.
+ * Phase "reading tables" reads the LFT blocks that are not known, up to LinearFDBTop of each
+ * switch. After a restart these are all blocks of all switches; once they are read, the plan writes
+ * only the blocks that change. A switch that was just powered on has LinearFDBTop 0 and is not
+ * read. A block that could not be read stays unknown and is written.
  */
 #include "fabricd/sm/apply/state.h"
 
@@ -25,7 +25,7 @@ static int enter(struct sm *s)
     return top ? sm_model_reserve(&s->model, top) : FAB_OK;
 }
 
-/* The next block that is not known; false: none. */
+/* Finds the next block that is not known; false: there is none. */
 static bool find_block(struct sm *s)
 {
     struct sm_scan *at = &s->apply->scan;

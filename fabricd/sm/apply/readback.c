@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Phase "reading back": finds what changed unseen. A switch that did not know this manager yet sent
- * no trap for changes after the sweep had read it, and programming it has cleared PortStateChange,
- * which would have shown them. Ports whose state was just written have answered for themselves: a
- * port that went down refuses the write. The other ports of such switches, most of them without a
- * cable, are read once more; if one is not as it was, its switch becomes a suspect.
+ * Phase "reading back" finds port changes that no trap reported. A switch that did not know this
+ * manager during the sweep sent it no trap for later changes, and programming the switch cleared
+ * PortStateChange, which would have shown them. Ports whose state was just written need no check: a
+ * port that went down refuses the write. The other ports of these switches, most of them without a
+ * cable, are read once more. If the state of one has changed, its switch becomes a suspect.
  */
 #include "fabricd/sm/apply/state.h"
 

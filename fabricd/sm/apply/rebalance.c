@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rebalance: local repairs keep traffic going at the price of tables that no engine would have
- * computed. When nothing happened for routing.rebalance_after seconds, an engine computes tables
- * for the fabric as it is. They are taken only if they spread load better, by the measure with
- * which "auto" compares engines: the worst link load of all-to-all traffic times that of the worst
- * shift must be less than with the active tables. They are proved, ordered and written like any
- * others.
+ * Rebalance: local repairs restore traffic quickly, but their tables spread load worse than an
+ * engine's. When nothing has changed for routing.rebalance_after seconds, an engine computes tables
+ * for the present fabric. They replace the active tables only if they spread load better, by the
+ * measure with which "auto" compares engines: the worst link load of all-to-all traffic times the
+ * worst link load of the worst shift must be less. They are proved, ordered and written like all
+ * tables.
  *
- * A rebalance never delays the answer to a fault: a trap ends it in any phase. Half-written tables
- * are a mixture that the plan has proved safe; the sweep that follows the trap completes or
- * replaces them. Two rebalances that wrote tables are at least RATE times the quiet time apart.
- * Tables that were found not to be worth it are not computed again until the active ones change.
+ * A trap ends a rebalance while it computes routes or writes tables, so that the answer to a fault
+ * does not wait for it. Partly written tables are safe, because the plan orders the writes so that
+ * every mixture of old and new entries is free of deadlock; the sweep that follows the trap
+ * completes or replaces them. Two rebalances are at least RATE times the quiet time apart. If the
+ * engine's tables were no better, the engine is not run again until the active tables change.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -57,7 +58,7 @@ static void on_time(void *ctx)
     struct sm *s = ctx;
     uint64_t at = 0;
     if (sm_run_busy(s) || !sm_rebalance_due(s, &at))
-        return; /* the end of the round sets the timer again */
+        return; /* the timer is set again when the round ends */
     if (clock_now_us() >= at)
         sm_request(s, SM_REQUEST_REBALANCE);
     else
@@ -78,8 +79,7 @@ void sm_rebalance_begun(struct sm *s)
     b->outcome[0] = 0;
 }
 
-/* A rebalance that no caller waits for is requested again when the fabric was quiet for long
- * enough. */
+/* If no caller waits for the rebalance, the timer requests it again after the next quiet time. */
 void sm_rebalance_postponed(struct sm *s, bool awaited)
 {
     s->apply->rebalance.asked = awaited;
@@ -105,8 +105,8 @@ int sm_rebalance(struct sm *s, sm_done *done, void *ctx)
     return FAB_OK;
 }
 
-/* Something happened in the fabric: the quiet time starts again, and a running rebalance makes
- * room. */
+/* Something happened in the fabric: the quiet time starts again, and a running rebalance gives way.
+ */
 void sm_rebalance_yield(struct sm *s)
 {
     s->apply->rebalance.stirred_us = clock_now_us();

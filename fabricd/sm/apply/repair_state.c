@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What local repairs start from: a state of the active tables (libfabmgr/repair), made on the
- * worker when no round runs. With it a repair takes time that depends on what the failed links
- * carried, and not on the size of the fabric.
+ * The repair state (libfabmgr/repair) of the active tables, which the worker prepares when no round
+ * runs. With it, the time of a local repair depends on the routes over the failed links and not on
+ * the size of the fabric.
  *
- * The state belongs to one set of tables (model.tables). When an engine makes new tables, the state
- * goes along with the computation, which brings it up to date if it can
- * (fab_repair_session_update).
+ * The state belongs to one set of tables (model.tables). The routing task takes it along when it
+ * replaces the tables, and updates it if it can (fab_repair_session_update).
  */
 #include <stdlib.h>
 
@@ -14,7 +13,7 @@
 #include "fabricd/sm/apply/state.h"
 #include "libfabmgr/repair/repair.h"
 
-struct making { /* all owned */
+struct making { /* the task owns all of this */
     struct sm_sealed of;
     uint64_t tables;
     struct fab_repair_session session;
@@ -73,7 +72,7 @@ static void done(void *owner, void *ctx)
     go_on(s);
 }
 
-/* It is of tables that are not active any more, or there was no memory. */
+/* The tables are not active any more, or memory ran out. */
 static void drop(void *owner, void *ctx)
 {
     struct sm *s = owner;

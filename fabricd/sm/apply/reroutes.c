@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Records of reroutes: rounds that wrote tables in place of others, or that were requested. The
- * last SM_REROUTES are kept in memory, in a ring; the store gets all of them.
+ * Records of reroutes: rounds that replaced LFT entries, or that an operator requested. A ring in
+ * memory keeps the last SM_REROUTES; the store gets all of them.
  *
- * Times are counted from the trap, or from the begin of the round if there was none.
+ * Times are relative to the trap, or to the start of the round if there was no trap.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -118,7 +118,8 @@ uint32_t sm_reroutes(const struct sm *s, uint64_t before, struct reroute *ret, u
     return count;
 }
 
-/* From the first write to the last of the reroutes in memory. */
+/* The blocks of the reroutes in memory, divided by the time from the first to the last write of
+ * each. */
 uint32_t sm_table_write_rate(const struct sm *s)
 {
     uint64_t blocks = 0, us = 0;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Phase "routing": computes and proves tables on the worker, from sealed values: a reference to the
- * snapshot, LIDs that do not change any more, and a copy of the policy. The result comes back on
- * the loop; it is dropped if its round has been aborted meanwhile.
+ * Phase "routing" computes and proves tables on the worker. The input does not change meanwhile: a
+ * reference to the snapshot, the LIDs of this round, and a copy of the policy. If the round was
+ * aborted before the result reaches the loop thread, the result is dropped.
  *
- * Tables that fail their proof are dropped: the switches keep theirs, and the alarm says why, with
- * a witness.
+ * Tables that fail their proof are dropped: the switches keep their tables, an alarm gives the
+ * reason, and an event gives the witness.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,29 +19,29 @@
 #include "libfabmgr/study/choose_engine.h"
 
 struct sm_route_job {
-    struct loop_task *task;    /* on the worker; NULL: it is over */
-    struct sm_sealed of;       /* target: in: LIDs; out: tables, virtual lanes, engine */
-    struct fab_target *former; /* the tables before, or NULL */
-    struct fab_target *active; /* of a rebalance: the active tables, to compare with */
+    struct loop_task *task; /* the worker task; NULL: it has ended */
+    struct sm_sealed of; /* target has the LIDs; the task adds tables, VLs and the engine's name */
+    struct fab_target *former; /* the previous tables, or NULL */
+    struct fab_target *active; /* rebalance only: the active tables, to compare with */
     struct sm_gain gain;
     struct fab_repair_session session; /* repair session of `former`, or empty */
     const struct fab_pool *pool;
     struct fab_verdict verdict;
     char *witness;
     int status;
-    char why[300];    /* of the engine that ran last, or was chosen */
+    char why[300];    /* the reason given by the engine that ran last or was chosen */
     char passed[800]; /* engines that were passed over, with the reasons */
     uint64_t route_us, verify_us;
-    uint64_t computed_us, proved_us; /* when the engine that ran last did */
+    uint64_t computed_us, proved_us; /* when the last engine and its proof ended */
     struct sm_classes classes;
     bool composed; /* classes was set */
-    bool flawed;   /* the engine says so: others may be better */
+    bool flawed;   /* the engine reports that other engines may do better */
     bool over;
 };
 
 /* ---- on the worker ---- */
 
-/* What failed, for people. */
+/* A phrase for operators: which part of the proof failed. */
 static const char *failure(const struct fab_verdict *v)
 {
     return !v->deadlock_free      ? "the tables could deadlock"
@@ -49,7 +49,7 @@ static const char *failure(const struct fab_verdict *v)
                                   : "the tables ask too much of a device";
 }
 
-/* Adds an engine to those that were passed over. */
+/* Adds an engine and the reason to the list of those passed over. */
 static void pass_over(struct sm_route_job *j, const char *engine, const char *why)
 {
     size_t used = strlen(j->passed);
@@ -97,7 +97,8 @@ static int run_engine(struct sm_route_job *j, const struct fab_route_engine *eng
     return r == FAB_OK ? prove(j) : r;
 }
 
-/* On a damaged fabric: the best engine, in place of the first whose tables were proved. */
+/* On a damaged fabric, "auto" takes the best engine instead of the first whose tables were proved.
+ */
 static int choose(struct sm_route_job *j, const struct fab_route_chain *chain, uint32_t taken)
 {
     struct fab_target *t = j->of.target;
@@ -130,8 +131,9 @@ static void give_reason(struct sm_route_job *j)
              j->passed[0] ? "; passed over " : "", j->passed);
 }
 
-/* Takes the first engine of the chain that supports this topology and whose tables are proved, or
- * for "auto" a better one. If there is none, the verdict is that of the last engine. */
+/* Takes the first engine of the chain that supports this topology and whose tables are proved;
+ * "auto" may replace it by a better one. If there is none, the verdict is that of the last engine.
+ */
 static int route(struct sm_route_job *j)
 {
     struct fab_route_chain chain;
@@ -175,7 +177,7 @@ static bool follow(struct sm_route_job *j)
     return false;
 }
 
-/* The virtual lanes of all classes, and the proof of all of them together. */
+/* Assigns VLs to all classes and proves the result for all classes together. */
 static int compose(struct sm_route_job *j)
 {
     int r = sm_classes_compose(&j->of, &j->classes);
@@ -186,8 +188,8 @@ static int compose(struct sm_route_job *j)
     return prove(j);
 }
 
-/* Computes with virtual lanes for every class, if an engine can do with what is left for it; else
- * with fewer sets of lanes, that classes share. */
+/* Gives every class its own set of VLs if an engine can route with the VLs of one set. Otherwise
+ * the number of sets is halved until it can, and classes share sets. */
 static int route_classes(struct sm_route_job *j)
 {
     int r = FAB_OK;
@@ -244,7 +246,7 @@ static void drop(void *owner, void *ctx)
     job_free(ctx);
 }
 
-/* A job that the worker still has is dropped when it arrives. */
+/* If the worker still runs the job, its result is dropped when it arrives. */
 static void drop_job(struct sm *s)
 {
     struct sm_route_job *j = s->apply->job;
@@ -290,7 +292,7 @@ static int start(struct sm *s)
 
 static int enter(struct sm *s)
 {
-    drop_job(s); /* of an aborted round */
+    drop_job(s); /* the job of an aborted round */
     return s->apply->fresh ? start(s) : FAB_OK;
 }
 
@@ -299,7 +301,7 @@ static bool finished(const struct sm *s)
     return !s->apply->job || s->apply->job->over;
 }
 
-/* A witness has several lines, an event has one. */
+/* A witness has several lines; an event must have one. */
 static void one_line(char *text)
 {
     size_t len = strlen(text);
@@ -331,7 +333,7 @@ static void emit_refused(struct sm *s, const struct sm_route_job *j)
                .have_tables = s->model.view && s->model.view->target);
 }
 
-/* A rebalance that did not lead to better tables: the active ones are good and stay. */
+/* Whether a rebalance led to no better tables, so that the active ones stay. */
 static bool keep(struct sm *s, const struct sm_route_job *j)
 {
     bool good = j->status == FAB_OK && fab_verify_verdict_good(&j->verdict);
@@ -342,7 +344,7 @@ static bool keep(struct sm *s, const struct sm_route_job *j)
     return true;
 }
 
-/* OK: the tables are good. */
+/* OK: the tables are proved. SM_ROUND_OVER: the active tables stay. */
 static int judge(struct sm *s, struct sm_route_job *j)
 {
     if (keep(s, j))
