@@ -37,8 +37,8 @@ static bool tables_wait(const struct sm *s)
     return false;
 }
 
-/* Marks switches that did not have this manager's LID as their master's when the sweep read them;
- * readback.c says why that matters. */
+/* Marks switches that had PortStateChange set and another MasterSMLID than ours when the sweep read
+ * them; readback.c says why that matters. */
 static void note_unsure(struct sm *s)
 {
     const struct fab_fabric *f = s->model.fabric;

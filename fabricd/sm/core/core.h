@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The core of the subnet manager, for the other folders of fabricd/sm: traps (trap.c), what is
- * requested (requests.c), which round comes next (next_round.c), how rounds begin and end
- * (rounds.c) and how one runs (runner.c).
+ * The core of the subnet manager, for the other folders of fabricd/sm: traps (trap.c), pending
+ * requests (requests.c), the choice of the next round (next_round.c), the begin and end of rounds
+ * (rounds.c) and their execution (runner.c).
  *
- * `struct sm` is what the folders share. The state of a folder is behind an opaque pointer; only
- * that folder includes the header that defines it (FOLDER/state.h). A folder calls folders of lower
- * rank (tests/calls.sh has the ranks); what the core has to ask or tell upwards goes through
- * struct sm_wiring.
+ * All folders share `struct sm`. The state of a folder is behind an opaque pointer; only that
+ * folder includes the header that defines it (FOLDER/state.h). A folder calls only folders of lower
+ * rank (tests/calls.sh has the ranks); the core calls higher folders through struct sm_wiring.
  */
 #ifndef FABRICD_SM_CORE_CORE_H
 #define FABRICD_SM_CORE_CORE_H
@@ -20,40 +19,42 @@
 #include "fabricd/sm/sm.h"
 #include "libfabmgr/smstate/smstate.h"
 
-/* Single events of one kind in a round. Beyond that one summary is emitted. */
+/* Most single events of one kind in a round; one summary event covers the rest. */
 #define SM_EVENTS_A_ROUND 64
 
 /* What phases note about the running round, for other phases and for the report at its end. */
 struct sm_run {
-    const struct sm_round *round; /* the last one when none runs */
-    struct sm_guids suspects;     /* nodes that this round looks at */
+    const struct sm_round *round; /* the last round if none runs */
+    struct sm_guids suspects;     /* nodes that this round sweeps or probes */
     uint64_t started_us, sent_before;
-    uint64_t trap_us;     /* when the trap came that led to it; 0: none did */
-    bool from_background; /* it adopts what a background heavy sweep found */
-    bool same;            /* the sweep found the ids and links that were known before */
+    uint64_t trap_us;     /* when the trap came that caused the round; 0: none did */
+    bool from_background; /* it adopts the result of a background heavy sweep */
+    bool same;            /* the sweep found the same ids and links as the last one */
     bool computed;        /* tables were computed in this round */
-    bool by_contingency;  /* and that before the fault */
+    bool by_contingency;  /* they were computed as a contingency, before the fault */
     uint64_t follows;     /* generation of the reroute that this one refines, or 0 */
-    char cause[96];       /* why it runs, for people */
-    uint64_t known_us, computed_us, proved_us; /* when; 0: not in this round */
+    char cause[96];       /* why it runs, for operators */
+    uint64_t known_us, computed_us, proved_us; /* times of these steps; 0: not in this round */
     struct reroute changed;                    /* nodes and links lost and gained */
 };
 
-/* What the core asks of folders above it, and tells them. All are set (wiring/wiring.c). */
+/* Calls from the core to folders of higher rank. wiring/wiring.c sets all of them. */
 struct sm_wiring {
     const struct sm_round *rounds; /* by enum sm_round_kind */
-    /* Fills in requests that are sent before those of the round, and after them; false: none. */
+    /* Fills in a request to be sent before those of the round, or after them; false: there is none.
+     */
     bool (*first_requests)(struct sm *s, struct fab_mads_request *ret);
     bool (*last_requests)(struct sm *s, struct fab_mads_request *ret);
-    bool (*repair_ready)(const struct sm *s); /* a link that fails now is repaired locally */
+    bool (*repair_ready)(const struct sm *s); /* if a link fails now, it is repaired locally */
     void (*trap_came)(struct sm *s);
-    /* Before the next round is chosen, and the facts that the core does not know. */
+    /* before_choice is called before the next round is chosen; add_facts sets the facts that the
+     * core does not know. */
     void (*before_choice)(struct sm *s);
     void (*add_facts)(const struct sm *s, struct sm_facts *facts);
-    void (*round_ended)(struct sm *s, int status); /* before the next one is chosen */
-    void (*round_over)(struct sm *s);              /* after that */
+    void (*round_ended)(struct sm *s, int status); /* called before the next round is chosen */
+    void (*round_over)(struct sm *s); /* called after it was chosen, and perhaps begun */
     void (*repair_state_made)(struct sm *s);
-    /* What the model knows of this node changed, or is in doubt. */
+    /* The state of this node changed, or is in doubt. */
     void (*node_touched)(struct sm *s, uint64_t node_guid);
     void (*mastership_lost)(struct sm *s);
 };
@@ -96,7 +97,7 @@ static inline bool sm_can_repair(const struct sm *s)
 
 /* Sets the timers of light and heavy sweeps. NOMEM. */
 int sm_core_init(struct sm *s);
-/* Before the other folders are freed: drops the round and its work. */
+/* Drops the running phase's worker task; call it before the other folders are freed. */
 void sm_core_stop(struct sm *s);
 void sm_core_fini(struct sm *s);
 uint64_t sm_uptime_us(const struct sm *s);
@@ -105,8 +106,8 @@ uint64_t sm_uptime_us(const struct sm *s);
  */
 
 enum sm_request {
-    SM_REQUEST_HEAVY = 1,      /* a heavy sweep as a round: what is known is in doubt */
-    SM_REQUEST_BACKGROUND = 2, /* one in the background */
+    SM_REQUEST_HEAVY = 1,      /* a heavy sweep as a round, as the known fabric is in doubt */
+    SM_REQUEST_BACKGROUND = 2, /* a background heavy sweep */
     SM_REQUEST_REROUTE = 4,
     SM_REQUEST_REBALANCE = 8,
     SM_REQUEST_LIGHT = 16
@@ -115,69 +116,73 @@ enum sm_request {
 void sm_request(struct sm *s, unsigned requests);
 bool sm_is_requested(const struct sm *s, unsigned any_of);
 void sm_request_met(struct sm *s, unsigned requests);
-void sm_request_heavy(struct sm *s); /* at once, instead of targeted sweeps that are requested */
-void sm_request_sweep(struct sm *s); /* a heavy one, in the background if the fabric is known */
-void sm_request_heavy_later(struct sm *s); /* within FULL_LATER_US; one for many calls */
-/* A targeted sweep looks at these nodes. GUID 0 is ignored. */
+void sm_request_heavy(struct sm *s); /* replaces requested targeted sweeps */
+void sm_request_sweep(struct sm *s); /* a heavy sweep, in the background if a view is published */
+void sm_request_heavy_later(
+    struct sm *s); /* after HEAVY_LATER_US at the latest; many calls cause one sweep */
+/* Requests a targeted sweep of these nodes. GUID 0 is ignored. */
 void sm_request_target(struct sm *s, uint64_t node_guid);
 void sm_request_targets(struct sm *s, const struct sm_guids *g);
 const struct sm_guids *sm_requested_targets(const struct sm *s);
-/* A port probe looks at the links of this switch, before all else. For sm_can_repair. */
+/* Requests a port probe of this switch, which precedes all other rounds. Only if sm_can_repair. */
 void sm_request_probe(struct sm *s, uint64_t node_guid);
-/* A switch that did not answer a port probe: until a sweep has ended or routes have changed, its
- * traps lead to a targeted sweep and not to another probe. */
+/* Notes a switch that did not answer a port probe. Until a sweep has ended or routes have changed,
+ * its traps lead to a targeted sweep instead of another probe. */
 void sm_probe_unanswered(struct sm *s, uint64_t node_guid);
-/* The running port probe looks at what was requested meanwhile, too. */
+/* Adds the switches requested meanwhile to the running port probe. */
 void sm_probe_join(struct sm *s);
-/* A trap about this node: requests what finds out, and interrupts a round that it makes futile. */
+/* After a trap about this node: requests a port probe or a targeted sweep, and interrupts a running
+ * round that the trap makes useless. */
 void sm_request_after_trap(struct sm *s, uint64_t node_guid, bool link_changed);
 bool sm_fault_waits(const struct sm *s); /* a port probe or a targeted sweep is requested */
-bool sm_trap_waits(const struct sm *s);  /* a trap came since the last round that looked at one */
-/* A write to this node failed: a targeted sweep looks at it with the next retry. */
+bool sm_trap_waits(const struct sm *s);  /* a trap came that no round has handled yet */
+/* A write to this node failed: the next retry includes it in a targeted sweep. */
 void sm_request_retry_of(struct sm *s, uint64_t node_guid);
-/* Something did not succeed: a sweep later, after a delay that doubles; reset when all did. */
+/* Something failed: requests another sweep after a delay that doubles each time. _reset, when a
+ * round succeeded, restores the first delay. */
 void sm_request_retry(struct sm *s);
 void sm_request_retry_reset(struct sm *s);
 
-/* Why the next sweep or repair is wanted; the first cause is kept. */
+/* Sets the cause of the next sweep or repair; an earlier cause is kept. */
 void sm_cause_set(struct sm *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* What led to the running round leads to the next one. */
+/* The next round inherits the cause and the trap time of the running one. */
 void sm_cause_carry_over(struct sm *s);
 
-/* done is called when a round ends that does this. NOMEM. DENIED: another manager is master. */
+/* Calls `done` when a round ends that serves this kind. NOMEM. DENIED: another manager is master.
+ */
 int sm_wait(struct sm *s, enum sm_round_kind kind, sm_done *done, void *ctx);
 void sm_wait_forget(struct sm *s, void *ctx);
-/* Callers that wait for a heavy sweep wait for the background one that begins. */
+/* A background heavy sweep begins: callers that wait for a heavy sweep now wait for it. */
 void sm_wait_for_background(struct sm *s);
 
 /* ---- rounds (rounds.c, runner.c) --------------------------------------------------------------
  */
 
 void sm_schedule(struct sm *s); /* begins the next round if none runs and one is requested */
-/* The sweep that runs is not to be believed: a heavy one follows without a pause. */
+/* The result of the running targeted sweep is in doubt: a heavy sweep follows without a pause. */
 void sm_round_widen(struct sm *s);
-/* A round that can be repeated makes room for a fault, and comes again. */
+/* Aborts the running round because of a fault, if it can be repeated, and requests it again. */
 void sm_round_postpone(struct sm *s);
-/* Ends what runs, if anything; its callers are told. */
+/* Ends the running round, if any, and calls its waiting callers back. */
 void sm_round_interrupt(struct sm *s);
-/* A sentence for people when no new tables are written; "": all is well. */
+/* The alarm: a sentence for operators why no new tables are written; "" when there is none. */
 void sm_alarm_set(struct sm *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void sm_alarm_clear(struct sm *s);
 const char *sm_alarm(const struct sm *s);
 
 bool sm_run_busy(const struct sm *s);
 const struct sm_phase *sm_run_phase(const struct sm *s); /* NULL: no round runs */
-uint32_t sm_run_outstanding(const struct sm *s); /* requests of this phase without an answer */
-void sm_run_pump(struct sm *s);                  /* there may be something new to request */
-void sm_run_check(struct sm *s);                 /* go on soon if the phase is finished */
-/* The phase goes on without the answers that it waits for. */
+uint32_t sm_run_outstanding(const struct sm *s);         /* unanswered requests of this phase */
+void sm_run_pump(struct sm *s);  /* sends requests, as there may be new ones */
+void sm_run_check(struct sm *s); /* enters the next phase soon if this one is finished */
+/* Cancels the unanswered requests of the phase, which goes on without their answers. */
 void sm_run_give_up(struct sm *s);
-void sm_run_abort(struct sm *s); /* drops the round; no caller is told */
+void sm_run_abort(struct sm *s); /* drops the round without calling waiting callers */
 
-/* A trap of a device (trap.c). */
+/* Handles a trap from a device (trap.c). */
 void sm_on_trap(struct sm *s, const struct transport_mad *mad, const struct fab_mad *head,
                 const uint8_t *data, size_t len);
-/* Answers a MAD. data: FAB_SMP_DATA bytes, or NULL: those of the request (reply.c). */
+/* Answers a MAD. data: FAB_SMP_DATA bytes; NULL: the data of the request (reply.c). */
 void sm_reply(struct sm *s, const struct transport_mad *to, uint8_t method, uint16_t status,
               const uint8_t *data);
 
@@ -185,12 +190,13 @@ void sm_reply(struct sm *s, const struct transport_mad *to, uint8_t method, uint
  */
 
 struct sm_phase_work {
-    void (*work)(void *ctx);               /* on a worker */
-    void (*drop)(struct sm *s, void *ctx); /* the result is not wanted; s NULL: the sm is gone */
+    void (*work)(void *ctx); /* on a worker */
+    void (*drop)(struct sm *s,
+                 void *ctx); /* frees an unwanted result; s NULL: the sm is being freed */
 };
-/* Failure (NOMEM): it was dropped. */
+/* Starts the task. NOMEM: drop() was called. */
 int sm_phase_task_begin(struct sm *s, const struct sm_phase_work *work, void *ctx);
-bool sm_phase_task_over(const struct sm *s); /* for `finished`; also true when there is none */
-void *sm_phase_task_take(struct sm *s);      /* its ctx, now the caller's; NULL: there is none */
+bool sm_phase_task_over(const struct sm *s); /* for `finished`; also true if there is no task */
+void *sm_phase_task_take(struct sm *s);      /* its ctx, now the caller's; NULL: there is no task */
 
 #endif

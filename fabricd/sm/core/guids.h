@@ -6,12 +6,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SM_GUIDS_MOST 256 /* more suspects than that: a sweep looks at everything */
+#define SM_GUIDS_MOST 256 /* with more suspects, a heavy sweep is requested */
 
 struct sm_guids {
     uint64_t guid[SM_GUIDS_MOST];
     uint32_t count;
-    bool many; /* more than fit */
+    bool many; /* GUIDs were left out because the set is full */
 };
 bool sm_guids_have(const struct sm_guids *g, uint64_t guid);
 void sm_guids_add(struct sm_guids *g, uint64_t guid);

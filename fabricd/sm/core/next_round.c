@@ -2,13 +2,13 @@
 /*
  * The choice of the next round.
  *
- * A link that failed comes first: where it can be repaired locally, a port probe precedes all else.
- * Then come a port that an operator sets, targeted sweeps, heavy sweeps, computing anew, a light
- * sweep, and last a rebalance. A lone trap is looked at at once; while traps keep coming, targeted
- * sweeps wait for a pause (sweep.trap_settle).
+ * A failed link comes first: if local repair is possible, a port probe precedes all else. Then come
+ * setting a port, targeted sweeps, heavy sweeps, reroutes, light sweeps, and last a rebalance. A
+ * single trap starts a round at once; while traps keep coming, all rounds but port probes wait for
+ * a pause (sweep.trap_settle).
  *
- * Port probes do not keep a sweep from ending: a sweep that has waited for probes for too long,
- * none of which led to a repair, goes first, and looks at what was to be probed, too.
+ * Port probes must not keep sweeps waiting for ever. If a sweep has waited too long while no probe
+ * led to a repair, the requested probes become targets of a targeted sweep.
  */
 #include "fabricd/sm/core/next_round.h"
 
@@ -20,8 +20,8 @@ static enum sm_round_kind most_urgent(const struct sm_facts *f)
     }
     if (f->port)
         return SM_ROUND_PORT;
-    /* The background sweep looks at the suspects as well. If it waited for a moment without
-     * suspects, it might never come in a fabric in which something always happens. */
+    /* The round that adopts a background sweep also sweeps the suspects. If it waited for a moment
+     * without suspects, it might never run in a fabric that changes all the time. */
     if (f->background_ready && f->background_behind && !f->heavy)
         return SM_ROUND_HEAVY;
     if (f->targets)

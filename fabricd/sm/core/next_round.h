@@ -10,21 +10,22 @@
 
 struct sm_facts {
     bool known;             /* a view is published, and the model has a fabric */
-    bool settling;          /* traps may still come: targeted sweeps wait for the pause to end */
-    bool repair_ready;      /* a link that fails now is repaired locally */
-    bool sweep_overdue;     /* a sweep has waited for port probes for too long */
+    bool settling;          /* further traps are expected: only port probes may run */
+    bool repair_ready;      /* if a link fails now, it is repaired locally */
+    bool sweep_overdue;     /* a sweep has waited too long because of port probes */
     bool probes;            /* port probes are requested */
-    bool too_many_probes;   /* more than a list holds */
+    bool too_many_probes;   /* more port probes than struct sm_guids holds */
     bool targets;           /* a targeted sweep is requested */
-    bool heavy;             /* a heavy sweep is requested, as a round */
-    bool background_ready;  /* a background heavy sweep has all answers */
-    bool background_behind; /* and nodes that it saw were touched meanwhile */
+    bool heavy;             /* a heavy sweep as a round is requested */
+    bool background_ready;  /* a background heavy sweep is complete */
+    bool background_behind; /* it is complete, but nodes changed meanwhile */
     bool reroute, rebalance, light;
-    bool port; /* a port is to be set */
+    bool port; /* a port is to be enabled or disabled */
 };
 enum sm_next_action {
     SM_NEXT_NOTHING,
-    SM_NEXT_PROBES_TO_TARGETS, /* request targeted sweeps in place of the port probes, ask again */
+    SM_NEXT_PROBES_TO_TARGETS, /* replace the port probes by targets of a targeted sweep, then call
+                                  again */
     SM_NEXT_ROUND
 };
 struct sm_next {

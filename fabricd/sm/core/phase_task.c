@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Work of a phase that takes long is computed on a worker, so that the loop answers others
- * meanwhile: a phase begins the work when it is entered, is finished when the work is over, and
- * takes the result when it is left. What the work needs it owns, or the model has lent it
- * (sm_model_lend).
+ * Long computations of a phase run on a worker, so that the loop serves other requests meanwhile.
+ * The phase starts the task in `enter`, is finished when the task is over, and takes the result in
+ * `leave`. The task owns its data, or the model has lent them (sm_model_lend).
  *
- * When the round is aborted meanwhile the worker goes on, since a computation cannot be
- * interrupted; no other round begins before the work has returned what was lent to it.
+ * If the round is aborted, the worker still completes the computation. No other round begins before
+ * the task has returned what the model lent it.
  */
 #include <stdlib.h>
 
@@ -16,8 +15,8 @@
 struct sm_phase_task {
     const struct sm_phase_work *work;
     void *ctx;
-    struct loop_task *task; /* NULL: the worker did not get it */
-    bool over;              /* the result waits for the phase to take it */
+    struct loop_task *task; /* NULL: the worker has not accepted the task */
+    bool over;              /* the result is ready for the phase */
 };
 
 static void work(void *ctx, struct loop_task *task)

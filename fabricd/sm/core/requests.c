@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is requested of the next rounds, and which callers wait for one.
+ * The requests for further rounds, and the callers that wait for them.
  *
- * Requests are collected whatever runs. The round that begins takes those that it meets
- * (struct sm_round); the others stay for a later round.
+ * Requests may be made at any time. A round that begins takes those that it meets (struct
+ * sm_round); the others stay for a later round.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -16,8 +16,8 @@
 #define RETRY_FIRST_US 100000u
 #define RETRY_MOST_US 60000000u
 #define HEAVY_LATER_US 2000000u
-#define OVERDUE_US 1000000u /* for so long a sweep waits for port probes that repair nothing */
-#define JOIN_US 20000u      /* for so long a port probe takes in further traps */
+#define OVERDUE_US 1000000u /* longest time that port probes without a repair delay a sweep */
+#define JOIN_US 20000u /* time from its start during which a port probe takes in further traps */
 
 /* ---- flags -----------------------------------------------------------------------------------
  */
@@ -90,7 +90,7 @@ void sm_probe_unanswered(struct sm *s, uint64_t node_guid)
     sm_request_target(s, node_guid);
 }
 
-/* A switch that dies leads to dozens of traps. One change of tables for all of them is less work,
+/* A switch that dies causes dozens of traps. One change of the tables for all of them is less work,
  * and safer, than dozens of changes. */
 void sm_probe_join(struct sm *s)
 {
@@ -196,7 +196,7 @@ void sm_wait_for_background(struct sm *s)
         w->background |= w->kind == SM_ROUND_HEAVY;
 }
 
-/* Each is taken off the list before it is called, as it may wait anew. */
+/* Each waiter leaves the list before it is called, as its callback may add a new one. */
 void sm_waiters_call(struct sm *s, int status, const char *text)
 {
     struct sm_waiter **at = &s->core->waiters;

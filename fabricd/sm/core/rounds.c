@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How rounds begin and end: when no round runs, the next one is chosen (next_round.c) and begun.
+ * The begin and end of rounds. When no round runs, the next one is chosen (next_round.c) and
+ * started.
  *
- * A lone trap starts a round at once; traps that come while a round runs wait sweep.trap_settle
- * after its end, so that a burst leads to one sweep. A link that flaps without end makes these
- * pauses longer and longer (backoff).
+ * A single trap starts a round at once. Traps that come while a round runs wait sweep.trap_settle
+ * after its end, so that a burst of traps leads to one sweep. If traps keep coming, for example
+ * from a flapping link, the pause doubles several times (backoff).
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,10 +18,10 @@
 #include "libfabmgr/base/status.h"
 
 #define POSTPONED_MOST 64
-#define POSTPONED_MOST_BACKGROUND 4 /* what is left of a sweep from the background is short */
+#define POSTPONED_MOST_BACKGROUND 4 /* a round that adopts a background sweep is short */
 #define RESTARTS_MOST 16
-#define BACKOFF_STEP 8 /* targeted sweeps after which the pause between them doubles */
-#define BACKOFF_MOST 6 /* times */
+#define BACKOFF_STEP 8 /* successive targeted sweeps after which the pause doubles */
+#define BACKOFF_MOST 6 /* doublings at most */
 
 /* ---- choosing --------------------------------------------------------------------------------
  */
@@ -50,7 +51,7 @@ static struct sm_facts facts_of(const struct sm *s)
     return facts;
 }
 
-/* Since when a sweep waits while port probes are requested. */
+/* Notes since when a requested sweep waits while port probes are requested. */
 static void note_overdue(struct sm *s)
 {
     struct sm_core *c = s->core;
@@ -133,7 +134,7 @@ static void end_waiters(struct sm *s, int status, const char *text)
         sm_waiters_call(s, status == FAB_OK && alarm ? FAB_E_CYCLE : status, text);
 }
 
-/* The end of a sweep or a repair: what a port probe could not find out may be known now. */
+/* After a sweep or a repair, switches that did not answer a port probe may be probed again. */
 static void note_progress(struct sm *s)
 {
     const struct sm_round *round = s->run.round;
@@ -237,7 +238,7 @@ void sm_round_restart_with(struct sm *s, uint64_t node_guid)
     sm_run_abort(s);
 }
 
-/* A targeted sweep finds more than a light one, and sooner. */
+/* The targeted sweep that the trap requests finds more than a light sweep, and sooner. */
 void sm_round_drop_light(struct sm *s)
 {
     if (!sm_run_busy(s) || !s->run.round->light || s->core->light_dropped >= RESTARTS_MOST)

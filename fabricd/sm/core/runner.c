@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The runner of rounds. It is the source of the session's requests while a phase runs, counts the
- * requests without an answer, and goes on to the next phase when the running one is finished.
+ * The runner of rounds. While a phase runs, it supplies the MAD session with requests, counts the
+ * unanswered ones, and enters the next phase when the running one is finished.
  *
- * A phase never ends inside a callback of the session: the end is noticed there and acted upon in
- * the next iteration of the loop, so that no phase has to allow for being called from within
+ * A phase never ends inside a callback of the session. The callback only sets a timer, and the
+ * phase ends in the next iteration of the loop, so that no phase function is called from within
  * itself.
  */
 #include <string.h>
@@ -14,7 +14,7 @@
 #include "fabricd/sm/core/state.h"
 #include "libfabmgr/base/status.h"
 
-#define STALL_US 10000u /* how often a phase that has `stalled` is asked */
+#define STALL_US 10000u /* interval at which `stalled` is called */
 
 bool sm_run_busy(const struct sm *s)
 {
@@ -72,8 +72,8 @@ static bool next_of_phase(struct sm *s, struct fab_mads_request *ret)
     return true;
 }
 
-/* Other requests wait until those of the round are sent, except a few writes of multicast tables;
- * a local repair does not even wait for these. */
+/* A few MFT writes precede the requests of the round, except in a local repair; all other requests
+ * follow them. */
 static bool next_request(void *ctx, struct fab_mads_request *ret)
 {
     struct sm *s = ctx;
@@ -130,8 +130,8 @@ static void end_round(struct sm *s, int status)
     sm_round_ended(s, status);
 }
 
-/* Leaves a finished phase and enters the next one. The phase after that has its own iteration of
- * the loop, so that other users of the loop wait for one phase at most. */
+/* Leaves a finished phase and enters the next one. At most one phase is entered per iteration of
+ * the loop, so that other users of the loop do not wait for several. */
 static void advance(void *ctx)
 {
     struct sm *s = ctx;

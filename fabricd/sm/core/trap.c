@@ -2,10 +2,10 @@
 /*
  * Traps of devices (IBA 13.4.9, 14.2.5.1).
  *
- * The manager represses a trap at once with the same notice, so that the device stops repeating it.
+ * The manager answers each trap at once with TrapRepress, so that the device stops repeating it.
  * Traps 128 (a link of a switch changed) and 144 (capabilities of a port changed) lead to a port
- * probe or a targeted sweep. Other traps lead to an event only. The listener of sm_on_notice
- * (subnet administration) gets all of them.
+ * probe or a targeted sweep; other traps only lead to an event. The listener of sm_on_notice
+ * (subnet administration) gets all traps.
  */
 #include <stdio.h>
 #include <string.h>
@@ -35,7 +35,8 @@ static void suspect(struct sm *s, uint64_t guid, uint32_t trap)
 {
     char name[SM_PLACE_LEN];
     if (!guid) {
-        sm_request_heavy_later(s); /* whoever sends nonsense shall not make us sweep all the time */
+        sm_request_heavy_later(
+            s); /* later, so that traps with invalid LIDs cannot cause endless sweeps */
         return;
     }
     s->wiring->trap_came(s);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * N-1 contingencies: what every single link and every single switch would need if it failed next.
- * They are computed on the worker while no round runs, SLICE_US at a time with as long a pause
- * after each slice. A local repair looks here first (sm_contingency_find).
+ * N-1 contingencies: the repair for the failure of each single link and each single switch,
+ * computed before it fails. The worker computes them while no round runs, in slices of SLICE_US
+ * with a pause of PAUSE_US after each. A local repair looks here first (sm_contingency_find).
  *
- * The worker has a copy of the tables for as long as it computes, so that a fault meanwhile finds
- * the active tables unshared and can change them in place. The results hold for exactly the state
- * they were computed from. After a repair or a new computation they are not found any more, and
- * they are dropped when the round is over.
+ * The worker computes from a copy of the tables, so that a local repair meanwhile can change the
+ * active tables in place. The results are valid only for the repair state from which they were
+ * computed. After a repair or new tables they are not used any more, and are freed when the round
+ * is over.
  */
 #include <sched.h>
 #include <stdlib.h>
@@ -21,15 +21,15 @@
 #define SLICE_US 4000u
 #define PAUSE_US 4000u
 #define SLICE_CASES 64
-#define WRITE_RATE 25000 /* table blocks a second, as long as none were written */
+#define WRITE_RATE 25000 /* table blocks per second, assumed until the rate is measured */
 
 struct sm_contingency_job {
     struct fab_repair_contingency_maker *maker;
-    struct fab_target *target; /* its tables are still to be copied; or NULL */
+    struct fab_target *target; /* the task copies its tables first; NULL: already copied */
     size_t room;               /* bytes left for plans */
     struct fab_repair_contingency made[SLICE_CASES];
     uint32_t count;
-    int status; /* NOT_FOUND: there are no more cases */
+    int status; /* NOT_FOUND: all cases are computed */
 };
 
 /* ---- on the worker --------------------------------------------------------------------------- */
@@ -147,8 +147,8 @@ static int go_on(struct sm *s, struct fab_target *target)
     return loop_task_start(s->in.loop, &config, &a->task);
 }
 
-/* If the ids of the repair state are not those of the fabric, its tables belong to the loop thread,
- * and are copied here instead of on the worker. */
+/* If the repair state has other ids than the fabric, its tables belong to the loop thread. They are
+ * then copied here instead of on the worker. */
 static int begin(struct sm *s)
 {
     struct sm_contingency_state *a = &s->fault->contingency;
@@ -246,7 +246,7 @@ void sm_get_contingencies(const struct sm *s, struct sm_contingencies *ret)
     ret->working = a->maker ? fab_repair_contingency_memory(a->maker) : 0;
 }
 
-/* An id of the repair state as that of the fabric. */
+/* Converts a port id of the repair state to that of the fabric. */
 static uint32_t port_now(const struct sm *s, uint32_t port)
 {
     const struct fab_repair_session *t = sm_repair_session_of(s);

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Local repair: routes around links that just failed, in time that depends on what these links
- * carried and not on the size of the fabric.
+ * Local repair: routes around links that just failed. Its time depends on the number of routes over
+ * these links and not on the size of the fabric.
  *
- * Phase "repairing" takes a repair that was computed ahead of the fault (contingency.c), or
- * computes, proves and orders one here on the loop, from the state that apply/repair_state.c made.
- * It changes fabric and tables in place and publishes them; phase "programming" (apply/program.c)
- * sends the writes. Changing in place is possible as long as no reader has the tables; those that
- * are being read are copied first.
+ * Phase "repairing" takes a repair from the contingencies (contingency.c), or computes, proves and
+ * orders one here on the loop thread, from the repair state of apply/repair_state.c. It changes
+ * fabric and tables in place and publishes them; phase "programming" (apply/program.c) sends the
+ * writes. If readers use the fabric or the tables, it copies them first.
  *
- * What cannot be repaired locally is left to a targeted sweep and an engine; until then the tables
- * stay as they are.
+ * If no local repair is possible, a targeted sweep and an engine follow; until then the active
+ * tables stay unchanged.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -58,11 +57,11 @@ static int plan_of(struct sm *s, const struct fab_repair_delta *d, struct fab_pl
 /* ---- the phase ------------------------------------------------------------------------------- */
 
 struct failed {
-    uint32_t *port; /* by the ids of the repair state */
+    uint32_t *port; /* port ids of the repair state */
     uint32_t count;
 };
 
-/* All links that are down now: those of earlier repairs and those of this one. */
+/* All failed links: those of earlier repairs and those of this one. */
 static int all_failed(struct sm *s, struct failed *ret)
 {
     const struct fab_repair_session *t = sm_repair_session(s);
@@ -141,7 +140,7 @@ static void keep_failed(struct fab_repair_idmap *c, struct failed *dead)
     *dead = (struct failed){0};
 }
 
-/* From here on only a lack of memory can stop the repair. */
+/* From here on, the repair fails only if memory runs out. */
 static int carry_out(struct sm *s, struct fab_repair_delta *d, struct failed *dead)
 {
     struct fab_plan plan = {0};
@@ -165,7 +164,7 @@ static int carry_out(struct sm *s, struct fab_repair_delta *d, struct failed *de
     return r;
 }
 
-/* Finds a repair that was computed ahead of the fault, or computes and proves one. */
+/* Finds a contingency for these links, or computes, proves and orders a repair. */
 static int find_repair(struct sm *s, const struct failed *dead, struct fab_repair_delta *ret,
                        char *why, size_t why_len)
 {
@@ -205,7 +204,8 @@ static int enter(struct sm *s)
     return r;
 }
 
-/* The view is published already. The store gets it after the sweep that checks the repair. */
+/* Emits events and keeps records after the writes. The store gets the view after the sweep that
+ * checks the repair. */
 static int report(struct sm *s)
 {
     const struct sm_probe *p = &s->fault->probe;

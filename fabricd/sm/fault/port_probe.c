@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Phase "probing ports": what became of the links of the switches that traps name. One
- * SubnGet(PortInfo) a port, all at once, and nothing else: enough to find a link between two
- * switches that failed, which is what cannot wait. A link that is to be isolated is treated as if
- * it had failed.
+ * Phase "probing ports" reads the state of all links of the switches that traps name, with one
+ * SubnGet(PortInfo) per port. That is enough to find failed ISLs, which are urgent. A link that is
+ * to be isolated is treated as if it had failed.
  *
- * The answers are compared with what is known. Everything else that changed (a new link, a host,
- * another speed) is left to a targeted sweep. That sweep also checks what the probe found: it
- * follows at once when there was more to see, else when no trap came for CHECK_US.
+ * The answers are compared with the known state. A targeted sweep handles all other changes (a new
+ * link, a host, another speed) and checks the result of the probe. It follows at once if there were
+ * other changes or failures, otherwise after CHECK_US.
  */
 #include <stdlib.h>
 
 #include "fabricd/base/clock.h"
 #include "fabricd/sm/fault/state.h"
 
-#define CHECK_US 100000u /* from a probe to the sweep that checks it */
+#define CHECK_US 100000u /* delay from a probe to the sweep that checks it */
 
 /* ---- the phase ------------------------------------------------------------------------------- */
 
@@ -32,7 +31,7 @@ static void next_suspect(struct sm *s)
     s->fault->next_port = 1;
 }
 
-/* The route to the suspect whose ports are probed now. NULL: it is not a switch, or no route to it
+/* The directed route to the suspect that is probed now. NULL: it is not a switch, or no route to it
  * is known. */
 static const struct fab_path *path_to_suspect(struct sm *s, uint32_t *ret_node)
 {
@@ -134,8 +133,8 @@ static int leave(struct sm *s)
     return s->fault->probe.count == 0 ? SM_ROUND_OVER : FAB_OK;
 }
 
-/* The repair of a link that is known to have failed does not wait for a switch that hangs.
- * Otherwise the probe waits for the first try only; the sweep that follows asks again. */
+/* If a failed link was found, its repair does not wait for a switch that hangs. Otherwise the probe
+ * waits for the first try only; the sweep that follows asks again. */
 static void stalled(struct sm *s, uint64_t stalled_us)
 {
     struct sm_probe *p = &s->fault->probe;
@@ -144,7 +143,7 @@ static void stalled(struct sm *s, uint64_t stalled_us)
         return;
     p->more = true;
     if (!tried)
-        p->silent = (struct sm_guids){0}; /* they may still answer: the probe did not wait */
+        p->silent = (struct sm_guids){0}; /* too early to call these switches unresponsive */
     sm_run_give_up(s);
 }
 
@@ -156,9 +155,9 @@ const struct sm_phase sm_phase_probe = {.name = "probing ports",
                                         .leave = leave,
                                         .stalled = stalled};
 
-/* ---- the sweep that checks it ---------------------------------------------------------------- */
+/* ---- the check by a sweep -------------------------------------------------------------------- */
 
-/* A switch that did not answer may be behind one that hangs: all switches on the route to it. */
+/* Adds all switches on the route to one that did not answer, as one of them may hang. */
 static void add_path(const struct sm *s, uint64_t guid, struct sm_guids *to)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -179,7 +178,8 @@ static void request_check(struct sm *s)
     s->fault->unchecked = (struct sm_guids){0};
 }
 
-/* What a link does that is held down needs no check; the next light sweep finds the rest. */
+/* If only held-down links changed, no sweep has to check the probe; a light sweep finds other
+ * changes. */
 void sm_probe_ended(struct sm *s, int status)
 {
     struct sm_guids *to = &s->fault->unchecked;
@@ -211,7 +211,8 @@ static void on_check(void *ctx)
     sm_schedule(s);
 }
 
-/* ---- what was found -------------------------------------------------------------------------- */
+/* ---- results of the probe
+ * -------------------------------------------------------------------------- */
 
 static bool has(const struct sm_probe *p, uint32_t port)
 {

@@ -7,26 +7,26 @@
 #include "fabricd/sm/fault/fault.h"
 #include "libfabmgr/repair/contingency/contingency.h"
 
-struct sm_probe {         /* what a port probe found */
-    struct sm_link *link; /* between switches, that failed or is to be isolated; each once */
+struct sm_probe {         /* result of a port probe */
+    struct sm_link *link; /* ISLs that failed or are to be isolated, each once */
     uint32_t count;
-    uint32_t held;          /* links that are held down, and changed */
-    struct sm_guids silent; /* switches that did not answer, or cannot be reached */
-    bool more;              /* a sweep has to find out what it is */
+    uint32_t held;          /* ports of held-down links whose state changed */
+    struct sm_guids silent; /* switches that did not answer, or to which no route is known */
+    bool more;              /* there were other changes: a targeted sweep must follow */
 };
 struct sm_contingency_state {                   /* contingency.c */
-    struct fab_repair_contingencies all;        /* of the active tables; base NULL: none */
-    struct fab_repair_contingency_maker *maker; /* NULL: all are made, or the worker has it */
+    struct fab_repair_contingencies all;        /* for the active tables; network NULL: none */
+    struct fab_repair_contingency_maker *maker; /* NULL: all are computed, or the worker has it */
     struct loop_task *task;                     /* on the worker, or NULL */
     struct loop_timer *timer;
     uint32_t cases;
-    uint64_t load; /* the worst link load, of the active tables */
+    uint64_t load; /* worst link load of the active tables */
 };
 struct sm_fault {
     struct loop_tasks tasks;
-    uint32_t next_suspect, next_port; /* of the probe that runs */
+    uint32_t next_suspect, next_port; /* position of the running probe */
     struct sm_probe probe;
-    struct sm_guids unchecked; /* nodes that were probed: a targeted sweep checks them */
+    struct sm_guids unchecked; /* probed nodes that a targeted sweep must check */
     struct loop_timer *check_timer;
     struct sm_contingency_state contingency;
     void (*on_patch)(void *ctx); /* sm_on_patch, or NULL */
@@ -40,8 +40,8 @@ void sm_probe_fini(struct sm_probe *p);
 /* contingency.c */
 int sm_contingency_init(struct sm *s); /* NOMEM */
 void sm_contingency_fini(struct sm *s);
-/* The repair for exactly these failed links, by the ids of the repair state. NOT_FOUND: none was
- * computed. NOMEM. */
+/* Finds the repair for exactly these failed links (port ids of the repair state). NOT_FOUND: none
+ * was computed. NOMEM. */
 int sm_contingency_find(struct sm *s, const uint32_t *failed, size_t count,
                         struct fab_repair_delta *ret);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Phase "electing": asks every port that reports a subnet manager (IsSM) for its SMInfo; the state
- * machine of libfabmgr/smstate decides who is master (IBA 14.4.1).
+ * Phase "electing" reads SMInfo from every port that reports a subnet manager (IsSM). The state
+ * machine of libfabmgr/smstate then decides which manager is master (IBA 14.4.1).
  */
 #include "fabricd/sm/ha/state.h"
 

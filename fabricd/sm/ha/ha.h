@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Other subnet managers, for the other folders of fabricd/sm (IBA 14.4). */
+/* Master election and standby (IBA 14.4); interface for the other folders of fabricd/sm. */
 #ifndef FABRICD_SM_HA_HA_H
 #define FABRICD_SM_HA_HA_H
 
@@ -7,13 +7,14 @@
 
 int sm_ha_init(struct sm *s); /* NOMEM */
 void sm_ha_fini(struct sm *s);
-/* Marks our port with IsSM (PortInfo CapabilityMask, IBA 14.2.5.6), by which others find us. */
+/* Sets IsSM (PortInfo CapabilityMask, IBA 14.2.5.6) on our port, so that other managers find us. */
 void sm_ha_announce(struct sm *s);
-/* SMInfo that another manager asks for, or sets. */
+/* Handles SubnGet and SubnSet(SMInfo) from another manager. */
 void sm_on_sminfo(struct sm *s, const struct transport_mad *mad, const struct fab_mad *head,
                   const uint8_t *data, size_t len);
 uint64_t sm_ha_master_guid(const struct sm *s);
-uint32_t sm_ha_master_lid(const struct sm *s); /* of another manager, as it last answered */
+uint32_t sm_ha_master_lid(
+    const struct sm *s); /* LID of another manager that is master, from its last answer */
 
 extern const struct sm_phase sm_phase_sminfo;
 

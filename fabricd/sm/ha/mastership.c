@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Other subnet managers: who is master, and what this manager reports of itself (IBA 14.4.1). The
- * rules are in libfabmgr/smstate; here are the messages and the timers.
+ * Mastership: changes between master and standby, and the SMInfo that this manager reports (IBA
+ * 14.4.1). libfabmgr/smstate has the state machine; this file has the messages and timers.
  *
- * A standby manager sweeps nothing: it asks the master for its SMInfo every POLL_US. When the
- * master did not answer often enough, or is master no more, it sweeps and decides anew.
+ * A standby manager does not sweep; it reads the master's SMInfo every POLL_US. If several polls in
+ * a row fail, or the other manager is not master any more, it sweeps and elects anew.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -140,7 +140,7 @@ void sm_on_sminfo(struct sm *s, const struct transport_mad *mad, const struct fa
     if (before != FAB_SM_MASTER && sm_is_master(s))
         became_master(s);
     if (before == FAB_SM_NOT_ACTIVE && s->role.state == FAB_SM_STANDBY)
-        became_standby(s); /* the polls of the master had ended */
+        became_standby(s); /* polling had stopped */
     own_info(s, own);
     sm_reply(s, mad, FAB_METHOD_GET_RESP, status, own);
     if (before == FAB_SM_MASTER && !sm_is_master(s)) {

@@ -6,7 +6,7 @@
 #include "fabricd/sm/ha/ha.h"
 #include "libfabmgr/base/status.h"
 
-#define SM_MAX_OTHERS 64 /* other managers that are asked for SMInfo */
+#define SM_MAX_OTHERS 64 /* most managers whose SMInfo is read */
 
 struct sm_sminfo { /* election.c */
     uint32_t ports[SM_MAX_OTHERS], count, asked;
@@ -18,13 +18,13 @@ struct sm_sminfo { /* election.c */
 struct sm_ha {
     struct sm_sminfo sminfo;
     struct loop_timer *poll_timer;
-    struct fab_path master_path; /* in standby: to the master's port */
+    struct fab_path master_path; /* in standby: directed route to the master's port */
     uint64_t master_guid;
     uint32_t master_lid;
     uint32_t activity; /* ActCount of SMInfo, IBA 14.2.5.13 */
     bool announced;    /* IsSM is set */
 };
 
-void sm_ha_elect(struct sm *s); /* after the other managers were asked */
+void sm_ha_elect(struct sm *s); /* after SMInfo of the other managers was read */
 
 #endif

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Links that flap. Each time a link goes down it is noted here (libfabmgr/damping). A link that
- * does so too often is held down: it is removed from every new snapshot, though it may be up. So
- * the tables that avoid it stay, its ports stay in the state Init, in which they carry no data, and
- * directed routes avoid it. It returns when it has been up for long enough, or by command.
+ * Flapping links. This file counts how often each link goes down (libfabmgr/damping). A link that
+ * flaps too often is held down: it is removed from every new snapshot even if it is up. So tables
+ * and directed routes avoid it, and its ports stay in the Init state, in which they carry no data.
+ * It returns when it has been up for long enough, or when an operator releases it.
  *
- * Only links between switches are held down, never so many of one switch that more than
- * flapping.max_excluded_percent are out, and never a link without which a part of the fabric cannot
- * be reached (libfabmgr/isolation). A flapping link of a host leads to an event only. Isolated
- * links (isolation.c) are in the same list and are removed in the same way.
+ * Only ISLs are held down, at most flapping.max_excluded_percent of the ISLs of one switch, and
+ * never a link without which a part of the fabric cannot be reached (libfabmgr/isolation). A
+ * flapping link of a host only leads to an event. Isolated links (isolation.c) are in the same list
+ * and are removed from snapshots in the same way.
  *
- * A link that went down and came up between two sweeps is recognised by its port, which is in Init
- * again. A held link that does so between two port probes is not noticed.
+ * A link that went down and came up between two sweeps is recognised because its ports are in Init
+ * again. If a held-down link does so between two port probes, the flap is not noticed.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,8 +24,7 @@
 
 #define FLAPS_MOST 1024 /* links whose flaps are remembered */
 #define STEADY_S                                                                                   \
-    10 /* if no link is held down: after so long without a flap it counts as steady                \
-        */
+    10 /* used if hold_down is 0: a link without a flap for this long counts as steady */
 #define TOLD_AGAIN_US 1000000u
 
 static struct fab_damping_rule rule_of(const struct sm *s)
@@ -65,7 +64,7 @@ static void drop_quiet(struct sm *s)
     s->links->count = kept;
 }
 
-/* An entry for one more link, or NULL: too many links flap, or there is no memory. */
+/* A new entry in the list. NULL: too many links flap, or no memory. */
 struct sm_flap *sm_flap_room(struct sm *s)
 {
     if (s->links->count == s->links->room)
@@ -99,7 +98,8 @@ struct sm_flap *sm_flap_add(struct sm *s, const struct fab_fabric *f, const stru
     return e;
 }
 
-/* ---- falling --------------------------------------------------------------------------------- */
+/* ---- links that go down
+ * --------------------------------------------------------------------------------- */
 
 static void emit_flapping(struct sm *s, const struct sm_flap *e)
 {
@@ -173,7 +173,8 @@ enum sm_flap_probe sm_flap_probed(struct sm *s, uint32_t port, bool up)
     return SM_FLAP_HELD_CHANGED;
 }
 
-/* ---- leaving out ----------------------------------------------------------------------------- */
+/* ---- excluding links from snapshots
+ * ----------------------------------------------------------------------------- */
 
 static uint32_t end_of(const struct fab_fabric *f, const struct sm_flap *e, int i)
 {
@@ -198,7 +199,8 @@ static bool is_in_init_again(const struct fab_fabric *was, const struct fab_fabr
            now->ports[port].info.port_state == FAB_STATE_INIT;
 }
 
-/* Links that were down between two sweeps: up as before, but not Active any more. */
+/* Counts flaps of ISLs that were down between two sweeps: the link is up, but a port that was
+ * Active is in Init. */
 static void note_unseen_flaps(struct sm *s, const struct fab_fabric *now)
 {
     const struct fab_fabric *was = s->model.fabric;
@@ -215,7 +217,7 @@ static void note_unseen_flaps(struct sm *s, const struct fab_fabric *now)
     }
 }
 
-/* Another link is at one of its ports now: its flaps concern nobody any more. */
+/* One of its ports is now linked to another port: the old link does not exist any more. */
 static bool is_elsewhere(const struct fab_fabric *f, const struct sm_flap *e)
 {
     uint32_t a = end_of(f, e, 0), b = end_of(f, e, 1);
@@ -223,20 +225,22 @@ static bool is_elsewhere(const struct fab_fabric *f, const struct sm_flap *e)
            (b != FAB_NONE && f->ports[b].peer != FAB_NONE && f->ports[b].peer != a);
 }
 
-/* A link that is down and to be excluded comes back without a sweep: it counts as excluded. */
+/* A link that is down but isolated or still flapping counts as excluded, since it may come up
+ * without a sweep. */
 static bool stays_out(const struct sm_flap *e)
 {
     return e->damping.up_us == 0 && (e->isolated || (e->out && e->damping.held));
 }
 
-/* The port is as it was when its link was excluded. */
+/* Whether the port still looks as sm_link_exclude left it: LinkUp without a peer. */
 static bool is_as_excluded(const struct fab_fabric *f, uint32_t port)
 {
     return port != FAB_NONE && f->ports[port].peer == FAB_NONE &&
            f->ports[port].info.phys_state == FAB_PHYS_LINKUP;
 }
 
-/* It is excluded, and a sweep of other nodes did not see it. (One of its nodes may be gone.) */
+/* Whether the link is excluded, up as far as known, and not seen by this sweep, which covered other
+ * nodes. (One of its nodes may be gone.) */
 static bool unseen(const struct fab_fabric *f, const struct sm_flap *e)
 {
     uint32_t a = end_of(f, e, 0), b = end_of(f, e, 1);
@@ -244,8 +248,8 @@ static bool unseen(const struct fab_fabric *f, const struct sm_flap *e)
            (is_as_excluded(f, b) || b == FAB_NONE);
 }
 
-/* Notes what each entry is in the new snapshot. at[]: its port if the link is up and to be
- * excluded. */
+/* Updates each entry from the new snapshot. at[]: one of the link's ports if it is up and to be
+ * excluded, else FAB_NONE. */
 static void note_all(struct sm *s, const struct fab_fabric *f, uint32_t *at)
 {
     for (uint32_t i = 0; i < s->links->count; i++) {
@@ -285,7 +289,7 @@ void sm_flap_candidates(const struct sm *s, const struct fab_fabric *f, const ui
     *ret_count = n;
 }
 
-/* Sets at[] to FAB_NONE for links that may not be excluded. */
+/* Sets at[] to FAB_NONE for links that must not be excluded. */
 static int choose(struct sm *s, const struct fab_fabric *f, uint32_t *at)
 {
     size_t count = 0, room = s->links->count + 1u;
@@ -322,7 +326,7 @@ static void suspect_ends(struct sm *s, const struct sm_flap *e)
     sm_request_target(s, e->guid[1]);
 }
 
-/* If a part of the fabric is lost, excluded links may lead to it. */
+/* If nodes are missing, excluded links may still lead to them: sweep the ends of these links. */
 static void suspect_excluded(struct sm *s, const struct fab_fabric *now)
 {
     const struct fab_fabric *was = s->model.fabric;
@@ -362,7 +366,7 @@ int sm_flap_exclude(struct sm *s, struct fab_fabric *f)
     return r;
 }
 
-/* ---- coming back ----------------------------------------------------------------------------- */
+/* ---- release ----------------------------------------------------------------------------- */
 
 static void sweep_ends_of(struct sm *s, const struct sm_flap *e)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Isolated links are excluded from the routes until they are released by command, over restarts
- * too. They are in the list of flapping.c and are removed from snapshots in the same way: first
- * routes avoid them, which is proved like any other change; only then one of their ports is
- * disabled, if counters.on_errors says so.
+ * Isolated links are excluded from the routes until an operator releases them, also over restarts.
+ * They are in the list of flapping.c and are removed from snapshots in the same way. First the
+ * routes are changed to avoid them; only then one of their ports is disabled, if counters.on_errors
+ * is "disable".
  *
- * Whether a link may be isolated is decided (libfabmgr/isolation) when it is requested, with a
- * sentence for the caller, and again with each sweep: if a part of the fabric can be reached over
- * no other link any more, the link is used again until it is not needed.
+ * libfabmgr/isolation decides whether a link may be isolated, first when it is requested and again
+ * with each sweep. If a part of the fabric can be reached only over an isolated link, the link is
+ * used again as long as it is needed.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,8 @@
 #include "fabricd/sm/links/state.h"
 #include "libfabmgr/base/status.h"
 
-/* ---- kept ------------------------------------------------------------------------------------ */
+/* ---- the store
+ * ------------------------------------------------------------------------------------ */
 
 static void keep(struct sm *s, const struct sm_flap *e)
 {
@@ -66,13 +67,13 @@ int sm_isolate_load(struct sm *s)
 
 /* ---- deciding -------------------------------------------------------------------------------- */
 
-/* What is known: a phase on the worker may have the model's snapshot (phase_task.c). */
+/* The model's snapshot, or that of the view while a worker has it (sm_model_lend). */
 static const struct fab_fabric *known(const struct sm *s)
 {
     return s->model.fabric ? s->model.fabric : s->model.view->fabric;
 }
 
-/* The answer for one more link besides all that are excluded, or are to be. */
+/* Whether one more link may be excluded besides all that are excluded or are to be. */
 static int ask(const struct sm *s, uint32_t port, struct fab_isolation *ret)
 {
     const struct fab_fabric *f = known(s);
@@ -98,8 +99,7 @@ static int ask(const struct sm *s, uint32_t port, struct fab_isolation *ret)
     return r;
 }
 
-/* Names the nodes that would be cut off without this link, or without it and those that are
- * excluded as well. */
+/* Writes to why[] which nodes would be cut off without this link. */
 static void say_needed(const struct fab_fabric *f, uint32_t port, char *why, size_t len)
 {
     uint32_t switches = 0, others = 0, first = FAB_NONE;
@@ -144,7 +144,7 @@ static int refusal(const struct sm *s, uint32_t port, const struct fab_isolation
     }
 }
 
-/* The port in the model if its link is up there; FAB_NONE: there is none. */
+/* The port's id if its link is up in the snapshot, else FAB_NONE. */
 static uint32_t find_link(const struct sm *s, uint64_t guid, uint8_t num)
 {
     const struct fab_fabric *f = known(s);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Links that are treated one by one, for the other folders of fabricd/sm: those that flap, those
- * that are isolated, and ports that an operator disabled.
+ * Interface of fabricd/sm/links for the other folders of fabricd/sm: flapping links, isolated
+ * links, and ports that an operator disabled.
  */
 #ifndef FABRICD_SM_LINKS_LINKS_H
 #define FABRICD_SM_LINKS_LINKS_H
 
 #include "fabricd/sm/core/core.h"
 
-struct sm_link { /* by the ports of both ends */
+struct sm_link { /* port ids of both ends */
     uint32_t port, peer;
     bool isolated; /* it is up, and to be isolated */
 };
@@ -18,36 +18,41 @@ void sm_links_fini(struct sm *s);
 
 /* ---- flapping (flapping.c) ---- */
 
-void sm_flap_arm(struct sm *s); /* sets the timer of held links, after anything changed */
-/* A link of that snapshot went down. */
+void sm_flap_arm(struct sm *s); /* sets the timer of held-down links again after a change */
+/* Counts a flap of a link of snapshot f. */
 void sm_flap_note_down(struct sm *s, const struct fab_fabric *f, const struct sm_link *c);
 /* A link disappeared between two snapshots. It counts as a flap unless a switch disappeared with it
  * or it is held down. */
 void sm_flap_removed(struct sm *s, const struct fab_fabric *old, const struct fab_fabric *now,
                      const struct fab_change *c);
-uint32_t sm_flap_held(const struct sm *s); /* how many are held down */
+uint32_t sm_flap_held(const struct sm *s); /* number of links held down */
 /* Removes the links that are held down or isolated from a new snapshot, before the model adopts it.
  * NOMEM. */
 int sm_flap_exclude(struct sm *s, struct fab_fabric *f);
-/* What a port probe saw of a port's link. */
+/* Notes the state that a port probe found; returns whether the port's link is held down, and
+ * whether its state changed. */
 enum sm_flap_probe { SM_FLAP_NOT_HELD, SM_FLAP_HELD, SM_FLAP_HELD_CHANGED };
 enum sm_flap_probe sm_flap_probed(struct sm *s, uint32_t port, bool up);
-/* Removes a link from a snapshot. What its ports reported of themselves stays. */
+/* Removes a link from a snapshot, but keeps the PortInfo of its ports. */
 void sm_link_exclude(struct fab_fabric *f, uint32_t port);
 
 /* ---- isolation (isolation.c) ---- */
 
-/* True for a link that went from the routes because it is isolated. */
+/* True if the port's link is isolated and excluded from the routes. */
 bool sm_is_isolated_out(const struct sm *s, uint64_t node_guid, uint8_t port);
-void sm_isolate_settle(struct sm *s);                        /* after publishing: disables ports */
-bool sm_isolate_due(const struct sm *s, uint32_t port);      /* the next repair excludes its link */
-void sm_isolate_done(struct sm *s, const struct sm_link *c); /* it did */
+void sm_isolate_settle(
+    struct sm *s); /* after publishing: disables ports of isolated links if so configured */
+bool sm_isolate_due(const struct sm *s,
+                    uint32_t port); /* its link is isolated, but not yet excluded from the routes */
+void sm_isolate_done(struct sm *s,
+                     const struct sm_link *c); /* a local repair has excluded this link */
 uint32_t sm_isolated_count(const struct sm *s);
 
 /* ---- ports (port_setting.c) ---- */
 
-bool sm_port_waits(const struct sm *s); /* a port is to be set */
-void sm_port_recheck(struct sm *s);     /* disables ports again that came up */
+bool sm_port_waits(const struct sm *s); /* a port is to be enabled or disabled */
+void sm_port_recheck(
+    struct sm *s); /* disables again ports that an operator disabled and that came up */
 void sm_port_forget(struct sm *s, void *ctx);
 
 extern const struct sm_phase sm_phase_port;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Ports that an operator disables and enables: phase "setting a port", one request a round.
+ * Phase "setting a port" disables or enables a port for an operator or the manager itself, one port
+ * per round.
  *
- * What would cut the manager off is refused before anything is sent: its own link, a port that it
- * could not reach any more to enable it again, and the last link to a switch. The store keeps
- * disabled ports, and the manager disables them again whenever they are found up and may still be
- * disabled.
+ * The manager refuses to disable the port of its own link, a port that it could not reach any more
+ * to enable it again, and the last link to a switch. The store keeps the ports that operators
+ * disabled; the manager disables them again when it finds them enabled.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,16 +17,16 @@
 
 static const char disabled_before[] = ", as an operator had disabled it before";
 
-/* ---- what may be done ---- */
+/* ---- which ports may be disabled ---- */
 
-/* A link that was disabled after the last sweep counts as down. */
+/* A port that was disabled after the last sweep still has a peer in the snapshot. */
 static bool is_disabled(const struct fab_fabric *f, uint32_t port)
 {
     return f->ports[port].info.phys_state == FAB_PHYS_DISABLED;
 }
 
-/* A breadth-first search from our node over every link but one. came[]: the port over which a node
- * was found; FAB_NONE: not found (and for our own node). */
+/* One step of a breadth-first search from our node over all links but `without`. came[]: the port
+ * from which a node was reached; FAB_NONE: not reached (and for our own node). */
 static void spread(const struct fab_fabric *f, uint32_t node, uint32_t without, uint32_t *came,
                    uint32_t *queue, uint32_t *tail)
 {
@@ -55,14 +55,14 @@ static bool spread_all(const struct fab_fabric *f, uint32_t without, uint32_t *c
     queue[tail++] = self;
     while (head < tail) {
         uint32_t at = queue[head++];
-        /* an adapter forwards nothing, except that our own requests leave ours */
+        /* adapters do not forward; the search starts at our own adapter */
         if (at == self || fab_fabric_node_is_switch(f, at))
             spread(f, at, without, came, queue, &tail);
     }
     return true;
 }
 
-/* The directed route to a node that was found. False: too many hops. */
+/* The directed route to a node that was reached. False: too many hops. */
 static bool follow_back(const struct fab_fabric *f, uint32_t node, const uint32_t *came,
                         struct fab_path *ret)
 {
@@ -79,7 +79,7 @@ static bool follow_back(const struct fab_fabric *f, uint32_t node, const uint32_
     return true;
 }
 
-/* A directed route to the node that does not use that link; false: there is none. */
+/* Finds a directed route to the node that does not use the link `without`; false: there is none. */
 static bool path_around(const struct fab_fabric *f, uint32_t node, uint32_t without,
                         struct fab_path *ret)
 {
@@ -99,7 +99,7 @@ static bool stays_reachable(const struct fab_fabric *f, uint32_t node, uint32_t 
     return path_around(f, node, without_port, &path);
 }
 
-/* NULL: the port may be disabled; else a sentence that says why not. */
+/* NULL: the port may be disabled; else a sentence with the reason why not. */
 static const char *objection(const struct fab_fabric *f, uint32_t node, uint32_t port)
 {
     uint32_t peer = f->ports[port].peer;
@@ -212,7 +212,7 @@ static void abort_op(struct sm *s)
         finish(s, FAB_E_BUSY, "the request was interrupted; try again");
 }
 
-/* OK: the port exists and may be set. */
+/* FAB_OK: the port exists and may be set. Otherwise the request is finished with an error. */
 static int check(struct sm *s, const struct sm_port_op *op, uint32_t *ret_port)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -248,8 +248,8 @@ static int enter(struct sm *s)
     return r;
 }
 
-/* The answer would be lost if it came over the link that goes down: a switch is asked over another
- * one if possible. */
+/* The answer is lost if it comes over the link that is disabled, so a route to the switch over
+ * another link is used if there is one. */
 static bool find_path(struct sm *s)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -262,7 +262,7 @@ static bool find_path(struct sm *s)
     return usual != NULL;
 }
 
-/* The port's PortInfo as it is to be, with another physical state. */
+/* Writes the port's intended PortInfo with the new PortPhysicalState. */
 static bool next(struct sm *s, struct fab_mads_request *ret)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -303,7 +303,7 @@ static bool finished(const struct sm *s)
     return s->links->op_sent;
 }
 
-/* The next request may come before the next sweep, and has to know of this one. */
+/* Updates the snapshot, as the next request may come before the next sweep. */
 static int note_state(struct sm *s, bool enabled)
 {
     int r = sm_model_writable(&s->model, loop_tasks_any(&s->model.readers));
