@@ -2,11 +2,11 @@
 /*
  * Congestion control of every device (IBA annex A10): key, settings of switches, switch ports and
  * adapters, the control table, the log and the time stamp. A Set is checked for its form, stored by
- * port and read back. The simulator marks no packets, because no data flows in it; the log has what
- * fab_sim_congest adds.
+ * port and read back. The simulator marks no packets, because it carries no data; the log holds the
+ * events that fab_sim_congest adds.
  *
- * Where a key is set, each Set must carry it. A Get is answered without it, but does not show the
- * key when the protect bit is set.
+ * If a device has a key, it does not answer a Set without the key. It answers a Get without the
+ * key, but hides the key if the protect bit is set.
  */
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/base/status.h"
@@ -97,7 +97,7 @@ static uint16_t handle_info(struct gs_request *r)
     return 0;
 }
 
-/* Bits 0-4 of Control_Map select what a Set changes. */
+/* Bits 0-4 of Control_Map select the fields that a Set changes. */
 static uint16_t handle_switch_setting(struct gs_request *r)
 {
     struct fab_cc_switch_setting now, want;
@@ -217,7 +217,7 @@ static struct sim_cc_log *log_of(struct fab_sim *s, uint32_t node, bool add)
     return log;
 }
 
-/* The data VL of a service level by the SLtoVLMappingTable that devices have after power-on. */
+/* The data VL to which the SLtoVLMappingTable maps a service level after power-on. */
 static uint32_t data_vl(const struct fab_sim *s, uint32_t port, uint8_t sl)
 {
     unsigned vls = fab_wire_op_vls_count(s->ports[port].info.op_vls);
@@ -286,7 +286,7 @@ static void write_adapter_log(const struct fab_sim *s, const struct sim_cc_log *
     (void)fab_wire_attr_pack(&fab_wire_attr_cc_log_ca, &out, data, FAB_MAD_SIZE - FAB_CC_LOG_DATA);
 }
 
-/* The log is longer than other attributes and begins at a lower offset. */
+/* CongestionLog is longer than other attributes and begins at a lower offset in the MAD. */
 static uint16_t handle_log(struct gs_request *r)
 {
     const struct sim_cc_log *log = log_of(r->sim, r->at.node, false);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The values of port counters; their width on the wire is in perf.c. The counters of PortCounters
- * form a row for each port that has counted anything. The detailed counters are stored one by one,
- * as few ports count any. A counter that rises with time (fab_sim_increment) is updated when it is
- * read. A node that loses power loses its counters.
+ * The values of port counters; their width on the wire is in perf.c. A port gets a row for the
+ * counters of PortCounters when the first of them rises. The detailed counters are stored one by
+ * one, because few ports ever count any. A counter that rises with time (fab_sim_increment) is
+ * updated when it is read. A node that loses power loses its counters.
  */
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
@@ -51,7 +51,8 @@ static struct sim_detail *add_detail(struct fab_sim *s, uint32_t port, uint32_t 
     return d;
 }
 
-/* NULL: it has never counted (with add: out of memory). */
+/* Finds the storage of a counter; `add`: creates it if it does not exist. NULL: the counter has
+ * never counted, or memory is short. */
 static uint64_t *place(struct fab_sim *s, uint32_t port, uint32_t counter, bool add)
 {
     if (counter < FAB_SIM_COUNTERS) {

@@ -42,12 +42,12 @@ struct sim_items {
 
 struct sim_port {
     struct fab_port_info info;
-    bool unplugged;               /* the cable is pulled */
-    bool attached;                /* a manager is attached to this port */
-    uint8_t phy_errors;           /* corrupted packets in excess of good ones, as the leaky
-                                     bucket of IBA 7.12.2 counts them */
-    uint8_t max_lanes, max_speed; /* what the cable can do now: lanes, index in the speed table
-                                       + 1; 0: as the snapshot says */
+    bool unplugged;     /* the cable is pulled */
+    bool attached;      /* a manager is attached to this port */
+    uint8_t phy_errors; /* level of the leaky bucket of IBA 7.12.2, which corrupted packets fill and
+                           good packets drain */
+    uint8_t max_lanes, max_speed; /* limits of the cable: lanes, and index in the speed table + 1;
+                                     0: as in the snapshot */
     float noise_share;            /* share of packets to this port that the cable corrupts */
     uint64_t trained_at;          /* when link training ends; 0: the port is not training */
     uint64_t lease_ends;          /* when the M_Key lease expires; 0: no lease is running */
@@ -59,26 +59,26 @@ struct sim_switch {
 };
 struct sim_node {
     bool silent, powered_off;
-    bool abnormal;      /* some fault below applies, so answers need a closer look */
+    bool abnormal;      /* a fault below applies: answers may be corrupted or late */
     uint8_t corruption; /* enum fab_sim_corruption */
     double corrupt_rate;
     uint32_t late_us, spread_us;
-    uint64_t busy_until;         /* until when its agent works on earlier MADs */
+    uint64_t busy_until;         /* the time until which its agent handles earlier MADs */
     uint32_t power_cycles;       /* how often the node has lost power */
     uint64_t boot_at, boot_step; /* when a booting node is up, and the time between its ports;
                                     boot_at 0: the node is not booting */
 };
-/* A trap that the manager has not repressed yet, or one that it has (active is false). */
+/* A trap that the device has raised. active: the manager has not repressed it yet. */
 struct sim_notice {
     uint32_t port; /* the port that sends it, which has the LID */
     bool active;
-    bool repeat_queued; /* an event in the queue will send it again */
+    bool repeat_queued; /* an event that sends it again is in the queue */
     struct fab_notice notice;
 };
-/* A block of 64 bytes of any table other than the LFT; it exists once it was written. */
+/* A block of 64 bytes of any table other than the LFT. It is created by the first write. */
 struct sim_block {
-    uint32_t power_cycle; /* power_cycles of the node when the block was written; a later value
-                      invalidates the block */
+    uint32_t power_cycle; /* power_cycles of the node when the block was written; the block is
+                             invalid if the node has lost power since */
     uint8_t bytes[FAB_SMP_DATA];
 };
 struct sim_outbox {
@@ -88,20 +88,20 @@ struct sim_outbox {
 struct sim_counters {
     uint64_t value[FAB_SIM_COUNTERS];
 };
-/* A counter of the attributes that detail errors and traffic. Few ports ever count any, so each has
- * an entry of its own. */
+/* A counter of the attributes that detail errors and traffic. Each has an entry of its own, because
+ * few ports ever count any. */
 struct sim_detail {
-    uint32_t power_cycle; /* power_cycles of the node when it counted; a later value invalidates the
-                      counter */
+    uint32_t power_cycle; /* power_cycles of the node when it counted; the counter is invalid if the
+                             node has lost power since */
     uint64_t value;
 };
-/* The sampling mechanism of PortSamplesControl: a switch has one, each port of an adapter has
- * one. */
+/* The sampling mechanism of PortSamplesControl. A switch has one for all its ports, an adapter has
+ * one for each port. */
 struct sim_sampler {
     uint32_t port, power_cycle;
     struct fab_samples_control control;
     uint64_t starts, ends; /* times in us; the sampling is over once `ends` has passed */
-    uint8_t read;          /* how often the counters were read: at the start, at the end */
+    uint8_t read; /* how often the counters were read: 1 after the start, 2 after the end */
     uint64_t counted[FAB_SAMPLES];
 };
 /* A counter that the fault "increment" makes rise with time. */
@@ -109,7 +109,7 @@ struct sim_rate {
     uint32_t port;
     uint16_t counter;
     double per_second;
-    uint64_t since, given; /* start of the rise; what was already added since then */
+    uint64_t since, given; /* start of the rise, in us; the sum added to the counter since then */
 };
 struct sim_cc_log {
     uint16_t count;
@@ -128,8 +128,7 @@ enum sim_event_kind {
     EVENT_NOTICE, /* notice a is sent again */
     EVENT_TRAP,   /* port a raises trap b */
     EVENT_SAMPLE, /* sampler a starts or ends */
-    EVENT_STORM,  /* node a sends the trap in the upper half of b; as many more as the lower half
-                     of b says follow, arg us apart */
+    EVENT_STORM,  /* node a sends trap b >> 16; (b & 0xffff) more follow, arg us apart */
 };
 
 struct fab_sim {
@@ -138,7 +137,8 @@ struct fab_sim {
     struct sim_switch *switches; /* [switch_count] */
     struct sim_node *nodes;      /* [node_count] */
     struct sim_items blocks;     /* struct sim_block by block_key() of tables.c */
-    uint64_t sl2vl_writes;       /* number of writes so far; it orders writes that overlap */
+    uint64_t sl2vl_writes; /* number of writes so far; of writes that overlap, the one with the
+                              highest number applies */
     struct sim_outbox outbox;
     struct sim_items notices;  /* struct sim_notice by port and trap number */
     struct sim_items counters; /* struct sim_counters by port, once one of them was above 0 */
@@ -153,7 +153,7 @@ struct fab_sim {
     struct fab_sim_impairments impairments;
     bool unimpaired; /* neither loss nor duplicates nor delays are configured */
     bool in_flight;  /* the last MAD put an event into the queue */
-    bool noisy;      /* some cable corrupts packets, or did */
+    bool noisy;      /* a cable corrupts packets, or did so earlier */
     struct fab_prng prng;
     uint64_t trap_tid;
 };
@@ -194,7 +194,8 @@ static inline bool is_switch(const struct fab_sim *s, uint32_t node)
 {
     return node < s->fabric->switch_count;
 }
-/* The port that holds the LID and the M_Key for MADs at a position: port 0 of a switch. */
+/* The port whose LID and M_Key apply to MADs at a position: port 0 at a switch, otherwise the port
+ * itself. */
 static inline uint32_t lid_port(const struct fab_sim *s, struct position at)
 {
     return port_id(s, at.node, is_switch(s, at.node) ? 0 : at.port);
@@ -213,20 +214,20 @@ static inline bool has_port(const struct fab_sim *s, uint32_t node, uint8_t port
            (port > 0 || is_switch(s, node));
 }
 
-/* items.c. size: of an item. NULL: no item has this key. */
+/* items.c. size: bytes of an item. NULL: no item has this key. */
 void *fab_sim_items_find(const struct sim_items *t, size_t size, uint64_t key);
 /* Adds an item of zeros and returns its index. NOMEM. */
 int fab_sim_items_add(struct sim_items *t, size_t size, uint64_t key, uint32_t *ret_index);
 void fab_sim_items_fini(struct sim_items *t);
 
-/* forward.c: MADs travel from port to port. These functions return false when the MAD is lost.
- * least_state is the state that a link needs to carry it. */
+/* forward.c: MADs travel from port to port. These functions return false if the MAD is lost.
+ * least_state: the lowest link state in which a link carries the MAD. */
 bool fab_sim_cross_link(struct fab_sim *s, struct position *at, uint8_t out, uint8_t least_state);
 bool fab_sim_forward_lid(struct fab_sim *s, uint32_t lid, uint8_t least_state, struct position *at);
-/* Follows a directed route (IBA 14.2.2) from DrSLID to DrDLID. dlid leads to the switch where the
- * directed part begins. If the route ends with a part by LID, *ret_slid becomes the LID of the
- * switch where that part begins: the answering device sees it as the sender. Otherwise *ret_slid is
- * unchanged. */
+/* Follows a directed route (IBA 14.2.2) from DrSLID to DrDLID. dlid is the DLID of the SMP; it
+ * leads to the switch where the directed part begins. If the route ends with a part by LID,
+ * *ret_slid becomes the LID of the switch where that part begins: the answering device sees it as
+ * the sender. Otherwise *ret_slid is unchanged. */
 bool fab_sim_forward_directed(struct fab_sim *s, const struct fab_mad *mad, uint16_t dlid,
                               uint8_t *bytes, struct position *at, uint16_t *ret_slid);
 /* Follows the directed route back. lid leads to the switch where the directed part ended. */
@@ -260,7 +261,7 @@ void fab_sim_trap_capability(struct fab_sim *s, uint32_t port);
 void fab_sim_trap_bad_key(struct fab_sim *s, struct position at, uint16_t slid,
                           const struct fab_mad *mad, const uint8_t *bytes);
 void fab_sim_trap_repressed(struct fab_sim *s, struct position at, const uint8_t *mad);
-void fab_sim_trap_resend(struct fab_sim *s, uint32_t notice); /* the time to repeat it has come */
+void fab_sim_trap_resend(struct fab_sim *s, uint32_t notice); /* the repeat is due */
 void fab_sim_trap_forget(struct fab_sim *s, uint32_t node);   /* the node has lost power */
 /* Raises trap 129 or 130 if the counter is one that has a trap (IBA 14.2.5.1). */
 void fab_sim_trap_errors(struct fab_sim *s, uint32_t port, uint32_t counter);
@@ -280,7 +281,7 @@ sim_handler fab_sim_handle_port_info, fab_sim_handle_lft, fab_sim_handle_mft, fa
 int fab_sim_lft_reserve(struct sim_switch *sw, uint32_t entries);
 void fab_sim_tables_forget(struct fab_sim *s, uint32_t node); /* the node has lost power */
 
-/* 192 bytes of any table of a port, for general services. */
+/* Read and write a block of 192 bytes of an attribute of a port, for general services. */
 bool fab_sim_table_read(struct fab_sim *s, uint32_t port, uint16_t attr_id, uint32_t block,
                         uint8_t data[FAB_GS_DATA]);
 bool fab_sim_table_write(struct fab_sim *s, uint32_t port, uint16_t attr_id, uint32_t block,
@@ -303,16 +304,16 @@ void fab_sim_samples_due(struct fab_sim *s, uint32_t sampler);
 
 /* counters.c */
 void fab_sim_count(struct fab_sim *s, uint32_t port, uint32_t counter, uint64_t add);
-/* Adds what the counters of a port have risen by since the last call. Call it before a counter is
- * read or set. */
+/* Adds the rise that fab_sim_increment has caused since the last call to the counters of a port.
+ * Call it before a counter is read or set. */
 void fab_sim_counters_update(struct fab_sim *s, uint32_t port);
 uint64_t fab_sim_counter_read(struct fab_sim *s, uint32_t port, uint32_t counter);
 void fab_sim_counter_write(struct fab_sim *s, uint32_t port, uint32_t counter, uint64_t value);
 void fab_sim_counters_forget(struct fab_sim *s, uint32_t node); /* the node has lost power */
 
-/* outbox.c: the first puts a MAD into the outbox for the manager that is attached at the
- * position, if one is; the second puts it there for any program at the position, because that
- * program asked. */
+/* outbox.c: fab_sim_deliver_to_manager delivers a MAD to the manager attached at the position, and
+ * drops it if none is attached. fab_sim_outbox_put does not check for a manager: it delivers
+ * answers to the position that sent the request. */
 void fab_sim_deliver_to_manager(struct fab_sim *s, struct position at, uint16_t slid, uint16_t dlid,
                                 const uint8_t *mad);
 void fab_sim_outbox_put(struct fab_sim *s, struct position at, uint16_t slid, uint16_t dlid,
@@ -320,12 +321,12 @@ void fab_sim_outbox_put(struct fab_sim *s, struct position at, uint16_t slid, ui
 
 /* time.c */
 void fab_sim_schedule(struct fab_sim *s, uint64_t delay_us, enum sim_event_kind kind, uint32_t a,
-                      uint32_t b, uint64_t arg); /* without memory the event is lost */
+                      uint32_t b, uint64_t arg); /* if memory is short, the event is lost */
 /* Queues a MAD: EVENT_ARRIVE or EVENT_SEND after the delay. */
 void fab_sim_queue_mad(struct fab_sim *s, uint64_t delay_us, enum sim_event_kind kind,
                        struct position position, uint16_t slid, uint16_t dlid, const uint8_t *mad);
 
-/* multicast.c: delivers to the managers at all ports that the multicast tables lead to. */
+/* multicast.c: delivers a copy to the manager at each port that the multicast tables reach. */
 void fab_sim_multicast(struct fab_sim *s, struct position at, uint16_t slid, uint16_t mlid,
                        const uint8_t *mad);
 

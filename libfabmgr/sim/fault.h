@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Faults of a simulated fabric. A fault begins at the current time of the simulation; one that
- * lasts goes on as time advances (fab_sim_advance). A fault of a link applies to both of its ends;
- * the port names either end.
+ * Faults of a simulated fabric. A fault begins at the current time of the simulation; a lasting
+ * fault continues as time advances (fab_sim_advance). A link fault applies to both ends of the
+ * link; the caller may name either port.
  *
  * Errors of all functions here: NOT_FOUND (no such node or port, or no link at the port), INVAL (a
  * value out of its range), NOMEM. fab_sim_increment also returns LIMIT: too many counters are
@@ -38,8 +38,8 @@ int fab_sim_bit_errors(struct fab_sim *s, uint32_t node, uint8_t port, double ra
  * the other, step_us apart. */
 int fab_sim_power_off(struct fab_sim *s, uint32_t node);
 int fab_sim_power_on(struct fab_sim *s, uint32_t node, uint64_t boot_us, uint64_t step_us);
-/* The node's agents answer late_us later than usual, plus a random time of up to spread_us. 0 and 0
- * end the fault. */
+/* Delays the answers of the node's agents by late_us plus a random time of up to spread_us. If both
+ * are 0, the fault ends. */
 int fab_sim_delay(struct fab_sim *s, uint32_t node, uint32_t late_us, uint32_t spread_us);
 
 enum fab_sim_corruption {
@@ -56,14 +56,14 @@ enum fab_sim_corruption {
 int fab_sim_corrupt(struct fab_sim *s, uint32_t node, enum fab_sim_corruption corruption,
                     double rate);
 
-/* Sets an M_Key on all ports of the node, as another manager would (IBA 14.2.4). protect: 0-3. 0
- * removes the key. */
+/* Sets an M_Key on all ports of the node, as another manager would (IBA 14.2.4); m_key 0 removes
+ * the key. protect: 0-3. */
 int fab_sim_set_m_key(struct fab_sim *s, uint32_t node, uint64_t m_key, uint8_t protect,
                       uint16_t lease_s);
 /* Sends trap 128-131, 144, 145 or 256-259 with its DataDetails (INVAL: any other number), and
- * repeats it until it is repressed (IBA 14.2.5.1). port: where the condition occurred. */
+ * repeats it until it is repressed (IBA 14.2.5.1). port: the port where the condition occurred. */
 int fab_sim_trap(struct fab_sim *s, uint32_t node, uint8_t port, uint16_t trap);
-/* Sends the trap `count` times, once a period, whether it is repressed or not. */
+/* Sends the trap `count` times, once a period, whether or not the manager represses it. */
 int fab_sim_trap_storm(struct fab_sim *s, uint32_t node, uint16_t trap, uint64_t period_us,
                        uint32_t count);
 
@@ -140,13 +140,13 @@ enum fab_sim_counter {
 };
 int fab_sim_counter_add(struct fab_sim *s, uint32_t node, uint8_t port,
                         enum fab_sim_counter counter, uint64_t add);
-/* The counter rises by per_second from now on; 0 ends that. */
+/* Makes the counter rise by per_second from now on; 0 stops the rise. */
 int fab_sim_increment(struct fab_sim *s, uint32_t node, uint8_t port, enum fab_sim_counter counter,
                       double per_second);
 uint64_t fab_sim_counter(struct fab_sim *s, uint32_t node, uint8_t port,
                          enum fab_sim_counter counter); /* 0 if there is no such port */
-/* The counter with that name in the specification, such as "PortXmitWait". A counter of a VL, SL or
- * lane has its number behind the name: "PortVLXmitWait3". NOT_FOUND. */
+/* Finds a counter by its name in the specification, such as "PortXmitWait". For a counter of a VL,
+ * SL or lane, its number follows the name: "PortVLXmitWait3". NOT_FOUND. */
 int fab_sim_counter_by_name(const char *name, enum fab_sim_counter *ret);
 
 struct fab_sim_congestion {
@@ -154,8 +154,8 @@ struct fab_sim_congestion {
     uint8_t sl;
     uint32_t local_qp, remote_qp; /* of adapters; 24 bits */
 };
-/* Adds an event to the congestion log of the node, and counts it at the port: congestion of the VL
- * at a switch, a packet with BECN at an adapter. */
+/* Adds an event to the congestion log of the node and raises a counter of the port: at a switch,
+ * the VL's congestion counter; at an adapter, the counter of packets with BECN. */
 int fab_sim_congest(struct fab_sim *s, uint32_t node, uint8_t port,
                     const struct fab_sim_congestion *what);
 

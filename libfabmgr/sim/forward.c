@@ -2,7 +2,7 @@
 /*
  * How MADs travel from port to port: along a directed route (IBA 14.2.2), which may begin and end
  * with a part that is routed by LID, or by the linear forwarding tables of the switches (IBA
- * 18.2.4). A MAD is lost wherever a device would discard it. Subnet management uses VL15, which a
+ * 18.2.4). A MAD is lost where a real device would discard it. Subnet management uses VL15, which a
  * link carries from Init on; all other MADs need the state Active (IBA 7.2.7).
  */
 #include "libfabmgr/sim/device.h"

@@ -2,9 +2,9 @@
 /*
  * General services that the device itself provides (IBA 13.4): performance management, congestion
  * control, and ClassPortInfo of these and of two more classes that firmware implements. Other MADs
- * for QP1 go to the programs of the host. Where none is attached, a Get or Set of a class that
- * nobody serves (device management, communication management, subnet administration ...) is
- * refused, as hosts do.
+ * for QP1 go to the program attached to the port. If none is attached, the simulator refuses a Get
+ * or Set of any other class (device management, communication management, subnet administration
+ * ...), as hosts do.
  */
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/base/status.h"
@@ -44,8 +44,8 @@ bool fab_sim_gsi_serves(const struct fab_sim *s, struct position at, const struc
            (find(mad->mgmt_class) != NULL || !s->ports[lid_port(s, at)].attached);
 }
 
-/* The trap destination that a Set gave is kept (IBA 13.4.8.1); all other members are constants of
- * the device. */
+/* Stores the trap destination of a Set, or fills in the stored one (IBA 13.4.8.1). All other
+ * members of ClassPortInfo are constants of the device. */
 static void keep_trap_address(struct gs_request *r, uint8_t mgmt_class,
                               struct fab_class_port_info *info)
 {

@@ -117,7 +117,8 @@ void fab_sim_link_train(struct fab_sim *s, uint32_t port)
     fab_sim_schedule(s, s->timing.train_us, EVENT_TRAIN, port, 0, 0);
 }
 
-/* The link may have gone down since, and may have begun to train again. */
+/* Only the latest training counts: the link may have gone down and begun to train again since this
+ * event was queued. */
 void fab_sim_link_trained(struct fab_sim *s, uint32_t port)
 {
     if (s->ports[port].trained_at == s->now && can_train(s, port))

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * MADs to multicast LIDs. Each switch sends a copy to every port in its MFT entry except the input
- * port (IBA 18.2.4.3.3). A switch with an empty entry uses its default multicast ports. All
- * managers at the ports that are reached receive a copy. Wrong tables can contain cycles, so the
- * number of copies is limited by the number of ports in the fabric, and each path by 64 hops.
+ * port (IBA 18.2.4.3.3). A switch with an empty entry uses its default multicast ports. The manager
+ * at each port that the MAD reaches receives a copy. Wrong tables can contain cycles, so the number
+ * of copies is limited by the number of ports in the fabric, and each path by 64 hops.
  */
 #include "libfabmgr/sim/device.h"
 

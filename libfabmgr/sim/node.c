@@ -58,7 +58,7 @@ int fab_sim_power_off(struct fab_sim *s, uint32_t node)
     return FAB_OK;
 }
 
-/* Ports come up one after the other; port 1 comes up at once. */
+/* Trains the ports of a booted node one after the other, boot_step apart; port 1 trains at once. */
 static void train_ports(struct fab_sim *s, uint32_t node)
 {
     uint32_t first = s->fabric->nodes[node].first_port;

@@ -12,7 +12,7 @@ static int outbox_room(struct sim_outbox *o)
 {
     if (o->tail < o->capacity)
         return FAB_OK;
-    if (o->head > o->tail / 2) { /* so that each MAD is moved about once */
+    if (o->head > o->tail / 2) { /* at least half is free, so each MAD is moved about once */
         memmove(o->mails, o->mails + o->head, (o->tail - o->head) * sizeof *o->mails);
         o->tail -= o->head;
         o->head = 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Performance management of every device (IBA 16.1). The attributes show the counters of counters.c
- * with the width that each field has: a full counter stays at its maximum. PortCounters and
- * PortCountersExtended show the same counters; the table below has the place of each in both. The
- * detailed counters follow from the field tables of their attributes: the fields behind
- * CounterSelect are counters, in this order. Samples are in samples.c.
+ * in fields of limited width: a value that does not fit is shown as the field's maximum.
+ * PortCounters and PortCountersExtended show the same counters; the table below has the offset of
+ * each in both. The detailed counters are numbered by the field tables of their attributes: all
+ * fields after CounterSelect are counters, in this order. Samples are in samples.c.
  */
 #include <stddef.h>
 
@@ -15,8 +15,8 @@
 
 #define ALL_PORTS 0xff
 
-/* The place of a counter in both attributes, and the bit that selects it in a Set. NOWHERE: the
- * attribute does not have it. */
+/* The member of both attributes that holds a counter, and the bit that selects it in a Set.
+ * NOWHERE: the attribute does not have it. */
 #define NOWHERE 0xffff
 #define NARROW(m) offsetof(struct fab_port_counters, m), sizeof(((struct fab_port_counters *)0)->m)
 #define WIDE(m) offsetof(struct fab_port_counters_ext, m)
@@ -24,7 +24,7 @@ static const struct place {
     const char *name;
     uint16_t narrow, size;                    /* member of fab_port_counters and its bytes */
     uint16_t wide;                            /* member of fab_port_counters_ext */
-    uint8_t bits;                             /* width of the narrow one on the wire */
+    uint8_t bits;                             /* width of the narrow member on the wire */
     int8_t select, select_wide, select_wide2; /* bits of CounterSelect; -1: none; 16: bit 0 of
                                                  CounterSelect2 */
 } places[] = {
@@ -84,7 +84,7 @@ static uint64_t member_get(const void *from, size_t offset, size_t size)
     }
 }
 
-/* A counter with that many bits stays at its maximum. */
+/* Writes a member; a value that exceeds `bits` bits becomes their maximum. */
 static void member_put(void *to, size_t offset, size_t size, unsigned bits, uint64_t value)
 {
     uint64_t most = UINT64_MAX >> (64 - bits), u64 = value < most ? value : most;
@@ -122,8 +122,8 @@ static bool selected(const struct fab_port_counters *narrow, const struct fab_po
            (p->select_wide2 >= 0 && (w->counter_select2 >> p->select_wide2 & 1));
 }
 
-/* Writes the selected counters from `narrow` or `wide`, whichever is given, then adds up the
- * counters of all ports that port_select names. */
+/* If the request is a Set, writes the selected counters from `narrow` or `wide`, whichever is not
+ * NULL. Then adds up the counters of all ports that port_select names. False: it names no port. */
 static bool access_counters(struct gs_request *r, uint8_t port_select,
                             const struct fab_port_counters *narrow,
                             const struct fab_port_counters_ext *wide,
@@ -201,7 +201,7 @@ static uint32_t counters_of(const struct fab_attr *a)
     return sum;
 }
 
-/* Writes a counter of these ports, or adds up its values. */
+/* Writes a counter of the ports ports[0] to ports[1] (put), or returns the sum of its values. */
 static uint64_t access_detail(struct gs_request *r, const uint32_t ports[2], uint32_t counter,
                               bool put, uint64_t value)
 {
@@ -266,7 +266,7 @@ uint16_t fab_sim_perf_handle(struct gs_request *r, uint16_t attr_id)
 /* ---- names ------------------------------------------------------------------------------------
  */
 
-/* Whether `name` is that of the field, followed by an index if the field is an array. */
+/* Whether `name` is the name of the field, followed by an index if the field is an array. */
 static bool is_named(const struct fab_field *f, const char *name, uint32_t *ret_index)
 {
     size_t len = strlen(f->name);

@@ -39,7 +39,8 @@ static bool is_subset(uint8_t want, uint8_t supported, uint8_t all)
     return want == 0 || want == all || (want & ~supported) == 0;
 }
 
-/* Init -> Armed -> Active. A Set may repeat the current state. */
+/* Whether a Set may request this PortState. The order is Init, Armed, Active; a Set may repeat the
+ * current state. */
 static bool state_allowed(const struct fab_port_info *now, uint8_t want)
 {
     switch (want) {
@@ -55,7 +56,8 @@ static bool state_allowed(const struct fab_port_info *now, uint8_t want)
     }
 }
 
-/* A Set may request Sleep, Polling or Disabled, unless it also requests Armed or Active. */
+/* Whether a Set may request this PortPhysicalState: Sleep, Polling or Disabled, unless the Set also
+ * requests Armed or Active. */
 static bool phys_allowed(const struct fab_port_info *want)
 {
     return want->phys_state <= FAB_PHYS_DISABLED &&

@@ -30,7 +30,7 @@ static uint8_t lanes_of(uint8_t code)
     return 0;
 }
 
-/* Index in the table; SPEEDS: not a speed of the specification. */
+/* Index in speeds[]; SPEEDS: the combination is no speed of the specification. */
 static size_t speed_of(const struct fab_port_info *info)
 {
     size_t i = 0;
@@ -41,8 +41,8 @@ static size_t speed_of(const struct fab_port_info *info)
     return i;
 }
 
-/* Whether a port enables a width or speed. The value that the snapshot shows as active is enabled
- * as long as nobody has changed the enabled ones. */
+/* Whether a port enables a width or speed. A snapshot may show a value as active but not as
+ * enabled; such a value counts as enabled until a Set changes the enabled values. */
 static bool enables(uint8_t enabled, uint8_t code, uint8_t usual_enabled, uint8_t usual)
 {
     return enabled == 0 || (enabled & code) != 0 || (enabled == usual_enabled && code == usual);

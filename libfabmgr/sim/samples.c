@@ -2,11 +2,12 @@
 /*
  * Sampling of counters (IBA 16.1.3.2-4). A Set of PortSamplesControl names a port, up to 15
  * counters, the time to wait and the time to count, in ticks. PortSamplesResult shows the status
- * and the counts. A switch has one sampling mechanism, each port of an adapter has one. A Set
- * during a sampling changes nothing; its answer shows the sampling in progress.
+ * and the counts. A switch has one sampling mechanism for all its ports, an adapter has one for
+ * each port. A Set while a sampling is in progress changes nothing; its answer shows the sampling
+ * in progress.
  *
- * The table below has the meaning of mandatory and optional selections. Bits 8-11 of a selection
- * name the VL or SL.
+ * The table below maps values of CounterSelect, mandatory and optional, to counters. Bits 8-11 of a
+ * value name the VL or SL.
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/device.h"
@@ -19,7 +20,7 @@
 #define COUNTS_OPTIONAL 2
 #define NONE FAB_SIM_ALL_COUNTERS
 
-/* Ranges of consecutive selections that mean consecutive counters. */
+/* Ranges of consecutive CounterSelect values that select consecutive counters. */
 static const struct selection {
     uint16_t first, count;
     uint16_t counter, each; /* each: number of VLs or SLs that the counter exists for; 1: it
@@ -43,7 +44,7 @@ static const struct selection {
 };
 #define SELECTIONS (sizeof selections / sizeof selections[0])
 
-/* The counter that a CounterSelect means; NONE: unknown. */
+/* The counter that a value of CounterSelect selects; NONE: unknown. */
 static uint32_t counter_of(uint16_t select)
 {
     uint16_t kind = select & 0xf0ff, lane = select >> 8 & 15;
@@ -73,7 +74,7 @@ static uint32_t power_cycle_of(const struct fab_sim *s, uint32_t port)
     return s->nodes[s->fabric->ports[port].node].power_cycles;
 }
 
-/* NULL: not used since the node was powered on. */
+/* The sampling mechanism that the request addresses. NULL: unused since power-on. */
 static struct sim_sampler *find(const struct gs_request *r)
 {
     uint32_t port = lid_port(r->sim, r->at);
@@ -88,7 +89,8 @@ static uint8_t status_of(const struct fab_sim *s, const struct sim_sampler *p)
     return s->now < p->starts ? FAB_SAMPLE_STARTS : FAB_SAMPLE_RUNS;
 }
 
-/* The first call stores the negative start values; the second adds the end values. */
+/* The first call, at the start of the sampling, stores the values of the counters; the second, at
+ * its end, replaces them by the increase since. */
 static void read_counters(struct fab_sim *s, struct sim_sampler *p)
 {
     const struct fab_node *node = &s->fabric->nodes[s->fabric->ports[p->port].node];
@@ -185,7 +187,7 @@ uint16_t fab_sim_samples_control(struct gs_request *r)
     return status;
 }
 
-/* The counters show zero until the sampling is over. */
+/* The answer shows counters of zero until the sampling is over. */
 uint16_t fab_sim_samples_result(struct gs_request *r, const struct fab_attr *attr)
 {
     const struct sim_sampler *p = find(r);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The simulated fabric: a MAD travels from a port to its destination, and the answer back. A
- * request takes effect when it is sent. Its answer comes at once, or later by the outbox if the
- * configured delays say so.
+ * request takes effect when it is sent. Its answer comes at once, or later through the outbox if
+ * delays are configured.
  *
- * The topology is the snapshot that the caller gave; the simulation holds a reference to it and
- * keeps all that changes (port states, tables) itself. Everything that a sender writes is
- * untrusted: it is unpacked with checks (wire), indexes are limited by the device's own numbers,
- * and tables grow only within the capacities of the device.
+ * The topology is the caller's snapshot, to which the simulation holds a reference; everything that
+ * changes (port states, tables) is in the simulation. The contents of MADs are untrusted: the wire
+ * room checks them when it unpacks them, indexes are limited by the device's own numbers, and
+ * tables grow only within the capacities of the device.
  *
  *   forward.c, multicast.c         how MADs travel
  *   smp.c, port_info.c, tables.c   answers of the subnet management agent
@@ -130,7 +130,7 @@ static uint64_t impairment_delay(struct fab_sim *s)
            fab_base_prng_below(&s->prng, (uint64_t)s->impairments.spread_us + 1);
 }
 
-/* When the answer is ready, from now: an agent handles one MAD after the other. */
+/* The time from now until the answer is ready, in us. An agent handles one MAD after the other. */
 static uint64_t answer_time(struct fab_sim *s, uint32_t node, uint64_t arrives)
 {
     struct sim_node *n = &s->nodes[node];
@@ -143,8 +143,9 @@ static uint64_t answer_time(struct fab_sim *s, uint32_t node, uint64_t arrives)
     return ready;
 }
 
-/* Delivers a request to the device that answers it. The request takes effect now; its answer may
- * take time. Returns 1: the answer is in bytes. 0: there is none, or it comes later. */
+/* Delivers a request to the device that answers it. The request takes effect now, but its
+ * answer may be delayed. Returns 1 if the answer is in bytes[], 0 if there is no answer or it
+ * comes later. */
 static int answer(struct fab_sim *s, const struct fab_mad *mad, struct position at,
                   struct position origin, uint16_t slid, uint16_t dlid, uint8_t bytes[FAB_MAD_SIZE])
 {
@@ -187,7 +188,8 @@ static int travel(struct fab_sim *s, struct position origin, uint16_t dlid,
     return 0;
 }
 
-/* Applies the impairments to a MAD that is being sent. False: it is lost or delayed. */
+/* Applies the impairments to a MAD that a port sends. False: the MAD is lost, or queued to travel
+ * later. */
 static bool impair_request(struct fab_sim *s, struct position origin, uint16_t dlid,
                            const uint8_t *mad)
 {

@@ -2,7 +2,7 @@
 /*
  * A simulated fabric. It answers MADs as devices do, forwards by the tables that a manager has
  * written, and loses what real devices would lose. It has no clock and does no I/O: the caller
- * advances the time and moves the bytes. Faults are in libfabmgr/sim/fault.h.
+ * advances the time, sends MADs and receives them. Faults are in libfabmgr/sim/fault.h.
  */
 #ifndef LIBFABMGR_SIM_SIM_H
 #define LIBFABMGR_SIM_SIM_H
@@ -27,8 +27,8 @@ void fab_sim_free(struct fab_sim *s);
  * fab_sim_receive. TRUNCATED, FORMAT: not a MAD. INVAL: no such port. */
 int fab_sim_send(struct fab_sim *s, uint32_t node, uint8_t port, uint16_t dlid,
                  const uint8_t mad[FAB_MAD_SIZE], uint8_t reply[FAB_MAD_SIZE]);
-/* After fab_sim_send returned 0: whether anything that it caused is still on its way, so that an
- * answer may come later. False: no answer will come. */
+/* After fab_sim_send returned 0: whether the MAD, its answer or a copy is still in flight, so that
+ * an answer may come later. False: no answer will come. */
 bool fab_sim_in_flight(const struct fab_sim *s);
 
 /* A MAD that arrives at a port: a trap, a MAD for an attached manager, or a late answer. */
@@ -39,8 +39,8 @@ struct fab_sim_delivery {
     uint8_t mad[FAB_MAD_SIZE];
 };
 bool fab_sim_receive(struct fab_sim *s, struct fab_sim_delivery *ret);
-/* Sends all traps that no manager has repressed again, now. Returns their number. As time advances,
- * devices also repeat them by themselves (trap_us below). */
+/* Repeats now all traps that no manager has repressed, and returns their number. As time advances,
+ * devices also repeat traps by themselves (trap_us below). */
 uint32_t fab_sim_repeat_traps(struct fab_sim *s);
 /* Attaches a manager to a port: it receives the SMInfo requests, SA requests and answers that are
  * addressed to the port. */
@@ -53,8 +53,7 @@ void fab_sim_detach(struct fab_sim *s, uint32_t node, uint8_t port);
 void fab_sim_advance(struct fab_sim *s,
                      uint64_t now_us); /* runs all events that are due until then, in order */
 uint64_t fab_sim_now(const struct fab_sim *s);
-uint64_t fab_sim_deadline(const struct fab_sim *s); /* of the next event; UINT64_MAX: the queue
-                                                       is empty */
+uint64_t fab_sim_deadline(const struct fab_sim *s); /* of the next event; UINT64_MAX: no event */
 
 struct fab_sim_timing {
     uint32_t hop_us;    /* a MAD needs this to cross a link; initially 0 */
@@ -65,15 +64,15 @@ struct fab_sim_timing {
 struct fab_sim_timing fab_sim_timing(const struct fab_sim *s);
 void fab_sim_set_timing(struct fab_sim *s, const struct fab_sim_timing *timing);
 
-/* Frequent faults; the others are in fault.h. NOT_FOUND: the snapshot has no such node or no link
- * there. */
+/* Frequent faults; the others are in fault.h. NOT_FOUND: the snapshot has no such node, or no link
+ * at this port. */
 int fab_sim_unlink(struct fab_sim *s, uint32_t node, uint8_t port);
 int fab_sim_relink(struct fab_sim *s, uint32_t node, uint8_t port);
 int fab_sim_silence(struct fab_sim *s, uint32_t node, bool silent); /* the node answers nothing, but
                                                                        still forwards */
 void fab_sim_loss(struct fab_sim *s, double rate); /* share of MADs that are lost at random, 0..1 */
 
-/* The node with that GUID ("0x...") or description. NOT_FOUND. */
+/* Finds the node with this GUID ("0x...") or description. NOT_FOUND. */
 int fab_sim_find(const struct fab_sim *s, const char *what, uint32_t *ret_node);
 const struct fab_fabric *fab_sim_fabric(const struct fab_sim *s); /* the snapshot that was given */
 /* The LFT of a switch: entries 0..*ret_top (LinearFDBTop). NULL: none was ever written. */
@@ -81,8 +80,8 @@ const uint8_t *fab_sim_lft(const struct fab_sim *s, uint32_t sw, uint32_t *ret_t
 /* An entry of a multicast forwarding table: the port mask of ports 16 * position to 16 * position +
  * 15. 0 where nothing was written. */
 uint16_t fab_sim_mft(const struct fab_sim *s, uint32_t sw, uint16_t mlid, unsigned position);
-/* The SLtoVLMappingTable (IBA 14.2.5.8), SL 0 in the highest four bits: from port `in` to port
- * `out` of a switch; of port `out` of any other node. */
+/* The SLtoVLMappingTable (IBA 14.2.5.8), SL 0 in the highest four bits: for a switch, the table
+ * from port `in` to port `out`; for any other node, that of port `out`. */
 uint64_t fab_sim_sl2vl(const struct fab_sim *s, uint32_t node, uint8_t in, uint8_t out);
 const struct fab_port_info *fab_sim_port(const struct fab_sim *s, uint32_t node, uint8_t port);
 

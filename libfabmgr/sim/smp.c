@@ -2,7 +2,7 @@
 /*
  * The subnet management agent of every device (IBA 14.2.5): a table of attributes, the check of the
  * M_Key with its lease (14.2.4), and the answer. The larger attributes have files of their own. Not
- * implemented: RandomForwardingTable, vendor attributes but two.
+ * implemented: RandomForwardingTable, and vendor attributes except two.
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/device.h"
@@ -88,8 +88,8 @@ static uint16_t handle_vendor_diag(struct request *r)
 
 #define VENDOR_MELLANOX 0x0002c9
 
-/* The vendor's extension of PortInfo, which distinguishes FDR10 from QDR. No link here runs at
- * FDR10. OpenSM reads it from every device of this vendor. */
+/* Mellanox's extension of PortInfo, which distinguishes FDR10 from QDR; OpenSM reads it from every
+ * Mellanox device. No simulated link runs at FDR10. */
 static uint16_t handle_ext_port_info(struct request *r)
 {
     const struct fab_node *node = &r->sim->fabric->nodes[r->at.node];
@@ -141,8 +141,9 @@ static void expire_key_lease(const struct fab_sim *s, struct sim_port *p)
     p->lease_ends = 0;
 }
 
-/* IBA 14.2.4: without the key nothing can be set and no trap repressed; from protection level 2 on
- * nothing can be read. */
+/* Whether the M_Key of a request permits it (IBA 14.2.4). Without the port's key, a Set gets
+ * no answer and a TrapRepress has no effect; from protection level 2 on, a Get gets no answer
+ * either. */
 bool fab_sim_sma_key_fits(struct fab_sim *s, struct position at, uint16_t slid,
                           const struct fab_mad *mad, const uint8_t *bytes)
 {
@@ -162,7 +163,7 @@ bool fab_sim_sma_key_fits(struct fab_sim *s, struct position at, uint16_t slid,
     return false;
 }
 
-/* From protection level 1 on, only a request with the key reads the key. */
+/* From protection level 1 on, PortInfo shows an M_Key of 0 to requests without the key. */
 static void hide_key(const struct fab_sim *s, struct position at, const struct fab_mad *mad,
                      uint8_t *data)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The tables of a device: linear and multicast forwarding, P_Keys, SL to VL, VL arbitration, GUIDs
- * (IBA 14.2.5.5, 7-11). A linear forwarding table is an array that grows with the writes. All
- * others are blocks of 64 bytes in one map, by table, port and block number. A block that was never
- * written is not in the map and reads as after power-on.
+ * (IBA 14.2.5.5, 7-11). A linear forwarding table is an array that grows with the writes. The
+ * blocks of all other tables, 64 bytes each, are in one map, by table, port and block number. A
+ * block that was never written is not in the map and reads as after power-on.
  */
 #include <stdlib.h>
 
@@ -123,7 +123,7 @@ bool fab_sim_table_write(struct fab_sim *s, uint32_t port, uint16_t attr_id, uin
 }
 
 /* Writes or reads a block. Returns false if it was read and never written (data is then zeros).
- * used: bytes that the device implements; the rest of a write is dropped. */
+ * used: bytes that the device implements; it ignores the rest of a write. */
 static bool access_block(struct request *r, uint64_t key, size_t used, uint16_t *ret_status)
 {
     *ret_status = 0;
@@ -139,8 +139,8 @@ static bool access_block(struct request *r, uint64_t key, size_t used, uint16_t 
     return written;
 }
 
-/* The port that a part of the modifier names at a switch; at an adapter, the port by which the
- * request came. */
+/* At a switch, the port `num`, which the attribute modifier names; at an adapter, the port by which
+ * the request came. False: no such port. */
 static bool find_port(const struct request *r, uint32_t num, uint32_t *ret_port)
 {
     if (!is_switch(r->sim, r->at.node))
@@ -204,8 +204,8 @@ static void default_sl2vl(const struct fab_sim *s, uint32_t port, uint8_t *data)
     (void)fab_wire_attr_pack(&fab_wire_attr_sl2vl, &map, data, FAB_SMP_DATA);
 }
 
-/* One write may apply to many pairs of ports. Each such write is stored in one block together with
- * its sequence number; for a pair of ports, the latest block that covers it applies. */
+/* One write may apply to many pairs of input and output port. The simulator stores it as one block
+ * with a sequence number; for each pair, the latest block that covers the pair applies. */
 enum { ALL_OUT = 0x100, ALL_IN = 0x200, SL2VL_SIZE = 8 };
 
 static uint64_t sl2vl_key(const struct fab_sim *s, uint32_t node, uint32_t wide, uint32_t in,
@@ -313,7 +313,7 @@ uint16_t fab_sim_handle_led(struct request *r)
     return status;
 }
 
-/* Blocks written before the power cycle become invalid by its count. */
+/* Counts the power cycle; blocks with a lower count are invalid. */
 void fab_sim_tables_forget(struct fab_sim *s, uint32_t node)
 {
     s->nodes[node].power_cycles++;

@@ -4,10 +4,10 @@
  * capabilities of a port change, 256 for a wrong M_Key, 129 and 130 when a link has more errors
  * than its thresholds allow. A fault can cause these and also 131 (flow control), 145 (system image
  * GUID), 257-259 (P_Key and Q_Key violations). Traps are routed by LID to the master SM that
- * PortInfo names, and can be lost as any MAD.
+ * PortInfo names, and can be lost like any MAD.
  *
- * A notice stays until the SM represses it, and is sent again once every trap_us. A sending port
- * keeps one notice for each trap number; a newer one replaces it.
+ * A device repeats a notice every trap_us until the SM represses it. A sending port keeps one
+ * notice for each trap number; a newer notice replaces it.
  */
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/base/status.h"
@@ -58,7 +58,8 @@ static uint64_t notice_key(uint32_t port, uint16_t trap)
     return (uint64_t)port << 16 | trap;
 }
 
-/* port: the sender, which has the LID. Without memory the notice is sent once and not repeated. */
+/* port: the sender, which has the LID. If memory is short, the notice is sent once and not
+ * repeated. */
 static void raise_notice(struct fab_sim *s, uint32_t port, const struct fab_notice *notice)
 {
     uint64_t key = notice_key(port, notice->trap);
@@ -193,8 +194,8 @@ void fab_sim_trap_bad_key(struct fab_sim *s, struct position at, uint16_t slid,
 }
 
 /* DataDetails of 257, 258 and 259: LIDs of the packet's source at byte 2 and destination at 4, then
- * the key and the queue pairs. 259 also has the switch and port that detected it, and flags that
- * say so. */
+ * the key and the queue pairs. 259 also has the LID and port of the switch that detected the
+ * violation, and flags for the valid fields. */
 static void describe_key_violation(const struct fab_sim *s, uint32_t port, uint16_t trap,
                                    struct fab_notice *n)
 {
@@ -246,7 +247,8 @@ static int describe(const struct fab_sim *s, uint32_t port, struct fab_notice *n
     }
 }
 
-/* Deferred: the error may occur while another MAD, or this trap, is travelling. */
+/* Queues the trap instead of sending it at once, because the error may occur while another MAD, or
+ * this trap itself, is in transit. */
 void fab_sim_trap_errors(struct fab_sim *s, uint32_t port, uint32_t counter)
 {
     if (counter == FAB_SIM_LOCAL_LINK_INTEGRITY_ERRORS)
