@@ -118,8 +118,8 @@ bool sm_is_requested(const struct sm *s, unsigned any_of);
 void sm_request_met(struct sm *s, unsigned requests);
 void sm_request_heavy(struct sm *s); /* replaces requested targeted sweeps */
 void sm_request_sweep(struct sm *s); /* a heavy sweep, in the background if a view is published */
-void sm_request_heavy_later(
-    struct sm *s); /* after HEAVY_LATER_US at the latest; many calls cause one sweep */
+/* Requests a heavy sweep after at most HEAVY_LATER_US; many calls cause one sweep. */
+void sm_request_heavy_later(struct sm *s);
 /* Requests a targeted sweep of these nodes. GUID 0 is ignored. */
 void sm_request_target(struct sm *s, uint64_t node_guid);
 void sm_request_targets(struct sm *s, const struct sm_guids *g);
@@ -190,9 +190,8 @@ void sm_reply(struct sm *s, const struct transport_mad *to, uint8_t method, uint
  */
 
 struct sm_phase_work {
-    void (*work)(void *ctx); /* on a worker */
-    void (*drop)(struct sm *s,
-                 void *ctx); /* frees an unwanted result; s NULL: the sm is being freed */
+    void (*work)(void *ctx);               /* on a worker */
+    void (*drop)(struct sm *s, void *ctx); /* frees an unwanted result. s NULL: sm_free runs */
 };
 /* Starts the task. NOMEM: drop() was called. */
 int sm_phase_task_begin(struct sm *s, const struct sm_phase_work *work, void *ctx);

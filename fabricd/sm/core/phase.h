@@ -78,9 +78,9 @@ struct sm_round {
     bool informs; /* when it ends, switches that did not answer port probes may be probed again */
     void (*begun)(struct sm *s);             /* may be NULL */
     void (*ended)(struct sm *s, int status); /* NULL */
-    void (*postponed)(struct sm *s,
-                      bool awaited); /* requests the round again; NULL: its `meets` bits or its
-                                        suspects are requested. awaited: a caller waits */
+    /* Requests the round again. awaited: a caller waits for it. NULL: the runner requests its
+     * `meets` bits or its suspects. */
+    void (*postponed)(struct sm *s, bool awaited);
     const char *(*outcome)(const struct sm *s); /* a sentence for callers, or ""; may be NULL */
 };
 

@@ -35,8 +35,8 @@ static void suspect(struct sm *s, uint64_t guid, uint32_t trap)
 {
     char name[SM_PLACE_LEN];
     if (!guid) {
-        sm_request_heavy_later(
-            s); /* later, so that traps with invalid LIDs cannot cause endless sweeps */
+        /* later, so that traps with invalid LIDs cannot cause endless sweeps */
+        sm_request_heavy_later(s);
         return;
     }
     s->wiring->trap_came(s);

@@ -11,8 +11,8 @@
 int sm_fault_init(struct sm *s); /* NOMEM */
 void sm_fault_fini(struct sm *s);
 void sm_probe_ended(struct sm *s, int status); /* when a round of probe and repair ends */
-bool sm_probe_unchecked(
-    const struct sm *s); /* nodes were probed that no targeted sweep has checked yet */
+/* Whether nodes were probed that no targeted sweep has checked yet. */
+bool sm_probe_unchecked(const struct sm *s);
 /* Drops contingencies that are not valid any more, and starts to compute new ones. */
 void sm_contingency_prepare(struct sm *s);
 

@@ -13,8 +13,8 @@ void sm_ha_announce(struct sm *s);
 void sm_on_sminfo(struct sm *s, const struct transport_mad *mad, const struct fab_mad *head,
                   const uint8_t *data, size_t len);
 uint64_t sm_ha_master_guid(const struct sm *s);
-uint32_t sm_ha_master_lid(
-    const struct sm *s); /* LID of another manager that is master, from its last answer */
+/* LID of another manager that is master, from its last answer. */
+uint32_t sm_ha_master_lid(const struct sm *s);
 
 extern const struct sm_phase sm_phase_sminfo;
 

@@ -40,10 +40,10 @@ void sm_link_exclude(struct fab_fabric *f, uint32_t port);
 
 /* True if the port's link is isolated and excluded from the routes. */
 bool sm_is_isolated_out(const struct sm *s, uint64_t node_guid, uint8_t port);
-void sm_isolate_settle(
-    struct sm *s); /* after publishing: disables ports of isolated links if so configured */
-bool sm_isolate_due(const struct sm *s,
-                    uint32_t port); /* its link is isolated, but not yet excluded from the routes */
+/* After publishing: disables ports of isolated links, if so configured. */
+void sm_isolate_settle(struct sm *s);
+/* Whether the port's link is isolated, but not yet excluded from the routes. */
+bool sm_isolate_due(const struct sm *s, uint32_t port);
 void sm_isolate_done(struct sm *s,
                      const struct sm_link *c); /* a local repair has excluded this link */
 uint32_t sm_isolated_count(const struct sm *s);
@@ -51,8 +51,8 @@ uint32_t sm_isolated_count(const struct sm *s);
 /* ---- ports (port_setting.c) ---- */
 
 bool sm_port_waits(const struct sm *s); /* a port is to be enabled or disabled */
-void sm_port_recheck(
-    struct sm *s); /* disables again ports that an operator disabled and that came up */
+/* Disables again the ports that an operator had disabled and that came up. */
+void sm_port_recheck(struct sm *s);
 void sm_port_forget(struct sm *s, void *ctx);
 
 extern const struct sm_phase sm_phase_port;
