@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The agent moves MADs between a session (libfabmgr/mads: requests, windows, retries) and a
- * transport. It owns the session, one timer, and at most one MAD that the transport could not
- * take yet (`held`). It allocates no memory while it runs.
+ * transport. It owns the session, one timer, and at most one MAD that the transport could not take
+ * yet (`held`). It allocates no memory while it runs.
  *
- * All MADs of an incoming batch go into the session before the session is asked for its next
- * requests. The timer is moved only if it would fire too late; if it fires too early it is set
- * to the current deadline.
+ * The agent passes all MADs of an incoming batch to the session before it takes the next requests
+ * from it. The timer is moved only if it would fire too late; if it fires too early it is set to
+ * the current deadline.
  */
 #include "fabricd/agent/agent.h"
 
@@ -27,11 +27,11 @@ struct agent {
     uint64_t timer_at; /* when it fires, if it is pending */
     agent_unsolicited *unsolicited;
     void *ctx;
-    uint8_t mgmt_class;       /* class of general services; 0: SMPs */
+    uint8_t mgmt_class;       /* class of general services; 0: the agent is for SMPs */
     struct transport_mad out; /* the next MAD for the transport */
     bool held;                /* `out` is waiting because the transport was busy */
     bool pumping;
-    bool io_failed; /* logged once until a send succeeds */
+    bool io_failed; /* the last send failed, and this was logged */
 };
 
 static void arm_at(struct agent *a, uint64_t now, uint64_t at)
@@ -42,7 +42,7 @@ static void arm_at(struct agent *a, uint64_t now, uint64_t at)
     loop_timer_set(a->timer, at > now ? at - now : 0);
 }
 
-/* Passes a->out to the transport; false: it could not be sent, stop sending. */
+/* Passes a->out to the transport. False: the transport is busy or failed; send no more now. */
 static bool send_out(struct agent *a)
 {
     int r = transport_send(a->transport, &a->out);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Alias GUIDs (IBA 15.2.5.18). A host asks for alias GUIDs of its virtual functions by a Set of
- * one block of GUIDInfoRecord; the ComponentMask selects the entries, and the value 0 asks the
- * manager to choose. The answer holds the resulting block, without GUIDs that another port has.
- * Alias GUIDs are kept in the store and written to the port: at once, again after a failed
- * write, and when the port comes back, because it may have lost them.
+ * Alias GUIDs (IBA 15.2.5.18). A host asks for alias GUIDs of its virtual functions by a Set of one
+ * block of GUIDInfoRecord; the ComponentMask selects the entries, and the value 0 asks the manager
+ * to choose. The answer holds the resulting block, without GUIDs that another port has. The manager
+ * keeps alias GUIDs in the store and writes them to the port at once, again after a failed write,
+ * and when the port comes back, because it may have lost them.
  *
  * Only the port's own node, or a host that gives the SM_Key, may change them.
  */
@@ -17,8 +17,8 @@
 #include "fabricd/store/store.h"
 #include "libfabmgr/base/status.h"
 
-#define LOOK_US 1000000 /* how often ports that came back, and failed writes, are handled */
-#define UNDER_WAY 32    /* writes */
+#define LOOK_US 1000000 /* interval of writing blocks that failed, or whose port came back */
+#define UNDER_WAY 32    /* most writes in flight */
 
 enum {
     FIRST_GUID = 4
@@ -47,7 +47,7 @@ static void write_block(struct sa *s, const struct fab_view *v, uint32_t row)
     uint32_t port = fab_fabric_port_by_guid(v->fabric, b->port_guid);
     struct fab_guid_block block;
     if (port == FAB_NONE || v->target->lids.base[port] == 0) {
-        b->dirty = true; /* write its blocks when it comes back */
+        b->dirty = true; /* the port may lose the block: write it when the port is back */
         return;
     }
     if (!b->dirty || s->aliases_written >= UNDER_WAY)
@@ -158,7 +158,7 @@ static uint64_t guid_at(const struct change *c, uint32_t place)
     return b != NULL ? b->guid[place % FAB_SA_ALIAS_BLOCK] : 0;
 }
 
-/* Sets an entry (guid 0: clears it). If another port has that GUID the entry stays as it is.
+/* Sets an entry; guid 0 clears it. If the GUID is in use already, the entry does not change.
  * NOMEM. */
 static int put(const struct change *c, uint32_t place, uint64_t guid)
 {
@@ -175,7 +175,8 @@ static int put(const struct change *c, uint32_t place, uint64_t guid)
     return FAB_OK;
 }
 
-/* An alias GUID by which the port is a member of a multicast group cannot be removed. */
+/* Refuses to change an alias GUID by which the port is a member of a multicast group. Returns a MAD
+ * status; 0: the change is permitted. */
 static uint16_t may_rename(const struct change *c, bool set)
 {
     const struct fab_mcast_groups *groups = sm_mgroups(c->s->in.sm);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Detects what is to be reported (IBA 14.4.10-12, 14.2.5.1): endports that came into service
- * (notice 64) or went out of service (65), multicast groups that were created (66) or deleted
- * (67), and notices that devices sent by trap.
+ * Detects the events that subscribers receive as reports (IBA 14.4.10-12, 14.2.5.1): endports that
+ * came into service (notice 64) or went out of service (65), multicast groups that were created
+ * (66) or deleted (67), and traps of devices.
  *
- * Endports in service are kept as a list sorted by GUID and compared with the list of the next
- * view. The view itself is not kept, because a repair would have to copy it.
+ * A list of the endports in service, sorted by GUID, is compared with that of the next view. The
+ * view itself is not kept: a local repair would have to copy its fabric and tables instead of
+ * changing them in place.
  *
- * The subscription of a port that is out of the fabric for five minutes is dropped. It is not
+ * The subscription of a port that has been out of the fabric for five minutes is dropped. It is not
  * dropped at once, because a port that was only unresponsive for a while would not be asked to
  * subscribe again: ClientReregister is set only for a port whose link came up.
  */
@@ -22,13 +23,13 @@
 
 #define AWAY_US 300000000
 #define LOOK_EVERY_US 60000000
-#define LOOK_A_TURN 4096 /* subscriptions */
+#define LOOK_A_TURN 4096 /* most subscriptions checked in one iteration of the loop */
 #define FULL_MEMBER 0x8000
 #define REPEAT_US 200000 /* a device repeats a trap until it gets TrapRepress */
 
 enum { GID_IN_SERVICE = 64, GID_OUT_OF_SERVICE = 65, GROUP_MADE = 66, GROUP_GONE = 67 };
 
-/* ---- ends --------------------------------------------------------------------------------------
+/* ---- endports in service -----------------------------------------------------------------------
  */
 
 static bool is_in_service(const struct fab_fabric *f, uint32_t port)
@@ -155,7 +156,7 @@ void sa_arrivals_published(void *ctx)
         loop_timer_set(s->registry->arrivals, 0);
 }
 
-/* ---- groups, devices ---------------------------------------------------------------------------
+/* ---- multicast groups, traps of devices --------------------------------------------------------
  */
 
 void sa_arrivals_group(void *ctx, const struct fab_wire_mc_member_record *group, bool made)
@@ -164,7 +165,8 @@ void sa_arrivals_group(void *ctx, const struct fab_wire_mc_member_record *group,
     struct fab_view *v = sm_view(s->in.sm);
     if (v != NULL && v->target != NULL && sa_is_master(s)) {
         struct fab_event_notice n = notice_of(v, made ? GROUP_MADE : GROUP_GONE, group->mgid);
-        n.key[n.keys++] = group->pkey | FULL_MEMBER; /* the group may have limited members too */
+        n.key[n.keys++] = group->pkey | FULL_MEMBER; /* as a full member's, the P_Key matches the
+                                                        keys of full and limited members */
         sa_report(s, &n);
     }
     fab_view_unref(v);
@@ -198,7 +200,7 @@ void sa_arrivals_notice(void *ctx, const struct fab_notice *notice)
     fab_view_unref(v);
 }
 
-/* ---- those who stay away -----------------------------------------------------------------------
+/* ---- subscribers that left the fabric ----------------------------------------------------------
  */
 
 static void look_at(struct sa *s, const struct fab_fabric *f, uint32_t slot)

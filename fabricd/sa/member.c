@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MCMemberRecord (IBA 15.2.5.17): hosts join multicast groups (Set), leave them (Delete) and
- * query them.
+ * MCMemberRecord (IBA 15.2.5.17): hosts join multicast groups (Set), leave them (Delete) and query
+ * them.
  *
- * This file decides who may do that. A port may join itself, or another port with which it
- * shares a partition (a proxy join); the port that joins must be in the partition of the group.
- * A membership is changed by the port itself; a proxy membership by any port in the partition of
- * the group (o15-0.1.2, o15-0.2.1). A requester that gives the SM_Key may change any membership.
- * A port may also join by each of its alias GUIDs. libfabmgr/mcast interprets the components.
+ * This file decides which requests are permitted. A port may join itself, or another port with
+ * which it shares a partition (a proxy join); the port that joins must be in the partition of the
+ * group. A port may change its own membership; any port in the partition of the group may change a
+ * proxy membership (o15-0.1.2, o15-0.2.1). A requester that gives the SM_Key may change any
+ * membership. A port may also join by each of its alias GUIDs. libfabmgr/mcast interprets the
+ * components.
  *
  * Only requesters that gave the SM_Key see the ports and join states in queries; others see the
  * groups of their partitions without them (15.2.5.17).
@@ -31,11 +32,11 @@ struct change {
     const struct fab_view *view;
     const struct fab_sa_request *req;
     struct fab_wire_mc_member_record
-        record;      /* the requester's PortGID with the prefix of the subnet */
-    uint64_t prefix; /* the PortGID of the request */
+        record;      /* of the request; PortGID has the prefix of the subnet */
+    uint64_t prefix; /* GID prefix of PortGID in the request */
     uint32_t port;   /* the port that joins or leaves; FAB_NONE: it is not in the fabric */
-    const struct fab_mcast_group *group; /* or NULL */
-    const struct fab_mcast_member *member;
+    const struct fab_mcast_group *group;   /* NULL: no such group */
+    const struct fab_mcast_member *member; /* the existing member, or NULL */
 };
 
 static uint64_t component(const char *name)
@@ -71,7 +72,8 @@ static bool is_end(const struct fab_view *v, uint32_t port)
     return port != FAB_NONE && fab_fabric_port_has_lid(v->fabric, port);
 }
 
-/* An existing member is changed by itself; a proxy membership by any port in the partition. */
+/* A port may change its own membership; any port in the partition of the group may change a proxy
+ * membership; a requester that gave the SM_Key may change both. */
 static bool may_modify(const struct change *c)
 {
     if (c->req->trusted || c->member == NULL)
@@ -147,7 +149,7 @@ uint16_t sa_member_delete(struct sa *s, const struct fab_sa_request *req,
 /* ---- queries -----------------------------------------------------------------------------------
  */
 
-struct place { /* of a query: the group of the last record */
+struct place { /* position of a query: after the last record that was returned */
     uint64_t mgid[2], guid;
     uint64_t in_group; /* 1: at this member of the group; 2: past its members */
 };
@@ -168,7 +170,7 @@ static bool is_wanted(const struct fab_sa_query *q, const struct fab_wire_mc_mem
     return (q->comp_mask & component("JoinState")) == 0 || m->join_state == want->join_state;
 }
 
-/* The next member of a group, from `i` on. */
+/* The record of the first member from index `i` on that the query selects; false: there is none. */
 static bool next_member(const struct fab_sa_query *q, const struct fab_wire_mc_member_record *want,
                         const struct fab_mcast_group *group, size_t i, struct place *at,
                         struct fab_wire_mc_member_record *ret)
@@ -186,7 +188,8 @@ static bool next_member(const struct fab_sa_query *q, const struct fab_wire_mc_m
     return true;
 }
 
-/* A requester without the SM_Key sees the group only. */
+/* The record of the group, without its members, for a requester that did not give the SM_Key.
+ * False: the query selects by PortGID, and no member has it. */
 static bool group_alone(const struct fab_sa_query *q, const struct fab_wire_mc_member_record *want,
                         const struct fab_mcast_group *group, struct fab_wire_mc_member_record *ret)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MulticastForwardingTableRecord (IBA 15.2.5.8): the multicast forwarding tables that the
- * switches are known to have, up to the last block that names a port, for all positions.
+ * MulticastForwardingTableRecord (IBA 15.2.5.8): the blocks that the switches have acknowledged, up
+ * to the last block that names a port, for all positions.
  */
 #include <string.h>
 
@@ -13,7 +13,7 @@ static uint32_t positions(const struct fab_mcast_net *n, uint32_t sw)
     return fab_mcast_net_port_count(n, sw) / 16 + 1;
 }
 
-/* Blocks of a table up to the last one that names a port. */
+/* The number of blocks of a table up to the last one that names a port. */
 static uint32_t blocks(const struct sa *s, const struct fab_mcast_groups *g, uint32_t sw)
 {
     const struct fab_mcast_net *n = fab_mcast_trees_net(g->trees);
@@ -27,7 +27,8 @@ static uint32_t blocks(const struct sa *s, const struct fab_mcast_groups *g, uin
     return 0;
 }
 
-/* 0: the requester may not see it */
+/* The LID of a switch; 0: the switch is not in the view, or the requester shares no partition with
+ * it. */
 static uint16_t lid_of(const struct fab_sa_query *q, uint64_t guid)
 {
     const struct fab_view *v = fab_sa_view(q->sa);
@@ -39,7 +40,8 @@ static uint16_t lid_of(const struct fab_sa_query *q, uint64_t guid)
     return sees ? (uint16_t)v->target->lids.base[port] : 0;
 }
 
-/* at: the id of the switch + 1, and how many of its records were returned */
+/* at[0]: the switch, by its id in fab_mcast_trees_net; at[1]: how many of its records were
+ * returned. */
 bool sa_mft_next(void *ctx, const struct fab_sa_query *q, uint64_t at[4], void *ret_struct)
 {
     const struct sa *s = ctx;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Internals of the agent, for the files of this room only. */
+/* Internals of the SA agent, private to fabricd/sa. */
 #ifndef FABRICD_SA_PRIVATE_H
 #define FABRICD_SA_PRIVATE_H
 
@@ -8,9 +8,9 @@
 #include "libfabmgr/mads/rmpp.h"
 #include "libfabmgr/sa/sa.h"
 
-#define SA_JOBS 256 /* tables in progress, and the most for one host: */
-#define SA_JOBS_EACH 8
-#define SA_TABLE_MOST (256u << 20) /* bytes of all tables in progress */
+#define SA_JOBS 256                /* tables in progress, of all hosts */
+#define SA_JOBS_EACH 8             /* tables in progress, of one host */
+#define SA_TABLE_MOST (256u << 20) /* most bytes of all tables in progress */
 #define SA_OUT 512                 /* answers that wait for the transport */
 
 /* A view, prepared for queries. A table in progress keeps its view when another one is
@@ -26,7 +26,7 @@ struct sa_job {
     struct transport_mad request;
     struct sa_view *view;
     struct fab_sa_query query;
-    uint8_t *bytes; /* FAB_SA_DATA of a header, and the records */
+    uint8_t *bytes; /* FAB_SA_DATA bytes of headers, then the records */
     size_t len, room;
     uint32_t records;
     bool sending;
@@ -36,16 +36,16 @@ struct sa_jobs { /* first in, first out */
     struct sa_job *head, **tail;
 };
 
-#define SA_LISTS 5 /* attributes with records that are registered: registered.c */
+#define SA_LISTS 5 /* rows of the table of attributes in registered.c */
 
 struct sa {
     struct sa_input in;
     struct fab_sa_source list[SA_LISTS];
     struct sa_registry *registry;  /* registry.h */
     struct fab_sa_aliases aliases; /* alias.c */
-    uint32_t aliases_written;      /* writes in flight */
+    uint32_t aliases_written;      /* writes of GUIDInfo blocks in flight */
     struct loop_timer *alias_timer;
-    struct sa_view *view; /* of the last request; NULL: none yet */
+    struct sa_view *view; /* answers requests; NULL: none yet, or released for a local repair */
     uint64_t generation;
     bool master;
     struct sa_jobs making, sending;
@@ -61,7 +61,8 @@ struct sa {
 bool sa_is_master(const struct sa *s); /* whether this manager is master now */
 
 /* reply.c */
-void sa_put(struct sa *s, const struct transport_mad *out); /* queues a MAD without changing it */
+/* Sends a MAD unchanged; queues it while the transport is busy */
+void sa_put(struct sa *s, const struct transport_mad *out);
 void sa_send(struct sa *s, const struct transport_mad *to, const uint8_t mad[FAB_MAD_SIZE]);
 void sa_send_len(struct sa *s, const struct transport_mad *to, const uint8_t *mad, size_t len);
 void sa_refuse(struct sa *s, const struct transport_mad *request, uint16_t status);
@@ -81,7 +82,7 @@ void sa_transfer_input(struct sa *s, const struct transport_mad *mad);
 void sa_transfer_tick(void *ctx);
 
 /* alias.c */
-int sa_alias_start(struct sa *s); /* loads from the store */
+int sa_alias_start(struct sa *s); /* loads the alias GUIDs from the store; NOMEM, IO, FORMAT */
 void sa_alias_stop(struct sa *s);
 
 void sa_view_unref(struct sa_view *v); /* NULL is fine */

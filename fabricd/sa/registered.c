@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Registered attributes: for each one the functions that change it and list it. Sets and Deletes
- * of other attributes are refused with the status for an unsupported attribute.
+ * The table of attributes that hosts may change or list, with the functions that do it. Sets and
+ * Deletes of other attributes are refused with the status for an unsupported attribute.
  */
 #include "fabricd/sa/registry.h"
 

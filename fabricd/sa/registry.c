@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The registry's life cycle: it is read from the store when the agent starts, and kept while
+ * Start and end of the registry. The manager loads it from the store at start, and keeps it while
  * another manager is master. An answer to a registration is sent only after the registration is
- * committed to the database, so that no crash loses what a host was told. Answers are queued in
- * order until then, for some tenths of a millisecond.
+ * committed to the database, so that a crash loses no registration that was confirmed. Until then,
+ * some tenths of a millisecond, answers wait in a queue.
  */
 #include "fabricd/sa/registry.h"
 
@@ -18,7 +18,7 @@
 #define LOOK_US 200 /* how often to check whether records are committed */
 #define ABSENT_FIRST_US 60000000
 
-/* ---- answers that wait -------------------------------------------------------------------------
+/* ---- answers that wait for the database --------------------------------------------------------
  */
 
 static void send_held(void *ctx)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Services, subscriptions, and reports to subscribers. For the files of this room only.
+ * Services, subscriptions, and reports to subscribers. Private to fabricd/sa.
  */
 #ifndef FABRICD_SA_REGISTRY_H
 #define FABRICD_SA_REGISTRY_H
@@ -9,7 +9,7 @@
 #include "libfabmgr/registry/reports.h"
 #include "libfabmgr/registry/services.h"
 
-#define SA_HELD 1024 /* answers that wait for the database */
+#define SA_HELD 1024 /* most answers that wait for the database */
 
 /* An endport in service. */
 struct sa_end {
@@ -21,21 +21,21 @@ struct sa_ends {
     size_t count;
 };
 struct sa_held {
-    struct transport_mad to; /* the request, and its answer */
+    struct transport_mad to; /* the request */
     uint8_t answer[FAB_MAD_SIZE];
-    uint64_t mark; /* store_mark */
+    uint64_t mark; /* of store_mark, after the registration was put into the store */
 };
 
 struct sa_registry {
     struct fab_services services;
     struct fab_subscriptions *subscriptions;
     struct sa_ends ends; /* endports of the last view */
-    bool knows_ends;     /* there was such a view */
-    uint32_t absent_at;  /* next slot to check for ports out of the fabric */
-    uint32_t told, gone; /* subscriptions that ended since told_us: reported one by one, and all */
+    bool knows_ends;     /* `ends` is valid */
+    uint32_t absent_at;  /* next subscription to check for a port that left the fabric */
+    uint32_t told, gone; /* subscriptions that ended since told_us: with an event each, and all */
     uint64_t told_us;
-    struct fab_notice
-        last; /* the last notice and its time: a device repeats a trap until it gets TrapRepress */
+    struct fab_notice last; /* the last notice, to recognize repetitions: a device repeats a trap
+                               until it gets TrapRepress */
     uint64_t last_us;
     struct sa_held *held; /* [SA_HELD] a ring */
     uint32_t held_first, held_count;
@@ -43,21 +43,23 @@ struct sa_registry {
 };
 
 /* registry.c */
-int sa_registry_start(struct sa *s); /* loads from the store */
+/* Loads services and subscriptions; NOMEM, LIMIT, IO, FORMAT */
+int sa_registry_start(struct sa *s);
 void sa_registry_stop(struct sa *s);
-/* The answer to a registration is sent when the registration is committed. BUSY, checked before
- * the request is carried out: too many answers are waiting, or the database is behind. */
+/* BUSY: too many answers wait for the database, or the writer is behind. Call it before a
+ * registration is carried out. */
 int sa_keep_ready(struct sa *s);
+/* Sends the answer once the registration is committed to the database. */
 void sa_keep_answer(struct sa *s, const struct transport_mad *mad,
                     const uint8_t answer[FAB_MAD_SIZE]);
 
 /* service.c */
-int sa_services_load(struct sa *s);
+int sa_services_load(struct sa *s); /* NOMEM, LIMIT, IO, FORMAT */
 void sa_services_expire(void *ctx);
 void sa_services_arm(struct sa *s); /* sets the timer for the lease that ends first */
 
 /* inform.c */
-int sa_subscriptions_load(struct sa *s);
+int sa_subscriptions_load(struct sa *s); /* NOMEM, LIMIT, IO, FORMAT */
 /* Drops a subscription. why: the reason for the event; NULL: no event is emitted. */
 void sa_subscription_drop(struct sa *s, uint32_t slot, const char *why);
 

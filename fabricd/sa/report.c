@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Reports to subscribers (IBA 13.4.11, 15.4.3). libfabmgr/registry decides which report is sent
- * next; this file sends some in each iteration of the loop, to the LID that the subscriber has
- * in the current view.
+ * next; this file sends some in each iteration of the loop, to the subscriber's LID in the current
+ * view.
  *
  * A subscriber gets no report about a port with which it shares no partition (o13-17.1.1). If it
- * subscribed to ports by LID range or GID, and shares no partition with one of them any more,
- * the subscription ends (o13-17.1.2).
+ * subscribed to ports by LID range or GID, and shares no partition with one of them any more, the
+ * subscription ends (o13-17.1.2).
  *
- * On real adapters the kernel matches responses to reports and is told how long to wait. On a
- * simulated port it is not told, so that subscribers that do not answer do not count as requests
- * in flight.
+ * On real adapters a report carries a timeout, because the kernel matches responses to reports. On
+ * a simulated port it carries none: otherwise reports to unresponsive subscribers would use up the
+ * transport's limit of requests in flight.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -23,14 +23,14 @@
 #include "libfabmgr/base/status.h"
 
 #define QP1_QKEY 0x80010000u
-#define LOOK_A_TURN 4096 /* subscriptions and notices */
-#define SEND_A_TURN 64
+#define LOOK_A_TURN 4096 /* most subscriptions and notices examined in one iteration */
+#define SEND_A_TURN 64   /* most reports sent in one iteration */
 #define TICK_US 50000
 #define ALL_LIDS 0xffff
-#define TELL_SINGLY 8 /* subscribers that went, in: */
+#define TELL_SINGLY 8 /* most ended subscriptions with an event each, within: */
 #define TELL_AGAIN_US 60000000
 
-/* ---- who may hear of it ------------------------------------------------------------------------
+/* ---- permission to receive a notice ------------------------------------------------------------
  */
 
 static uint32_t port_of(const struct fab_view *v, const struct fab_subscription *x)
@@ -52,7 +52,8 @@ static bool shares(const struct fab_view *v, uint32_t port, const struct fab_eve
     return false;
 }
 
-/* The subscription names ports, and the subscriber must share a partition with each of them. */
+/* Whether the subscription selects ports by GID or LID range. Its subscriber must share a partition
+ * with each of them. */
 static bool names_ports(const struct fab_inform_info *info)
 {
     return info->gid[0] != 0 || info->gid[1] != 0 || info->lid_begin != ALL_LIDS;
@@ -96,7 +97,7 @@ static void send_report(struct sa *s, const struct fab_view *v, const struct fab
 {
     uint32_t port = port_of(v, x);
     if (port == FAB_NONE)
-        return; /* the port is away between two tries; the next try may find it */
+        return; /* the port left between two tries; the next try may find it */
     struct transport_mad out = {.addr = {.dlid = (uint16_t)v->target->lids.base[port],
                                          .sl = sl_to(v, port),
                                          .qpn = x->record.info.qpn,
@@ -109,7 +110,7 @@ static void send_report(struct sa *s, const struct fab_view *v, const struct fab
     sa_put(s, &out);
 }
 
-/* Sends some reports. BUSY: more are waiting. */
+/* Sends up to SEND_A_TURN reports. BUSY: more are waiting. NOT_FOUND: none is. */
 static int send_some(struct sa *s, const struct fab_view *v)
 {
     struct fab_subscriptions *all = s->registry->subscriptions;
@@ -155,7 +156,7 @@ void sa_report(struct sa *s, const struct fab_event_notice *notice)
     work_soon(s);
 }
 
-/* ---- answers, and none -------------------------------------------------------------------------
+/* ---- answers and timeouts ----------------------------------------------------------------------
  */
 
 /* A response counts only if the port that got the report sent it. */
@@ -191,8 +192,8 @@ void sa_report_tick(void *ctx)
     sa_report_work(s);
 }
 
-/* If many subscriptions end at once, the first ones are reported one by one, and then their
- * number. */
+/* If many subscriptions end at once, the first TELL_SINGLY get an event each, and one later event
+ * has the number of the others. */
 void sa_report_gone(struct sa *s, const struct fab_subscription *x, const char *why)
 {
     struct sa_registry *r = s->registry;

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Requests of hosts to the subnet administrator (IBA chapter 15). A Get is answered at once from
- * the published view (libfabmgr/sa). Responses of many records are collected in slices, the
- * hosts taking turns (table.c), and then sent by RMPP (transfer.c). Sets and Deletes change what
- * hosts register (registered.c).
+ * the published view (libfabmgr/sa). Responses of many records are collected in slices, the hosts
+ * taking turns (table.c), and then sent by RMPP (transfer.c). Sets and Deletes change what hosts
+ * register (registered.c).
  *
- * A sweep does not delay answers: they come from the latest published view, which does not
- * change. Before the first view the status is BUSY. A manager that is not master does not
- * answer, nor is a request answered whose SM_Key is neither 0 nor the configured one (15.2.1.1,
- * C15-0.1.5).
+ * A sweep does not delay answers: they come from the latest published view, which does not change.
+ * Before the first view the status is BUSY. A manager that is not master does not answer. A request
+ * is not answered either if its SM_Key is neither 0 nor the configured one (15.2.1.1, C15-0.1.5).
  */
 #include "fabricd/sa/sa.h"
 
@@ -18,7 +17,8 @@
 #include "fabricd/sa/registry.h"
 #include "libfabmgr/base/status.h"
 
-#define GET_BUDGET 64 /* records that a Get may examine before it is queued with the tables */
+/* Most records that a Get examines at once; a longer search is queued with the tables */
+#define GET_BUDGET 64
 
 enum { AT_METHOD = 3, AT_RMPP_TYPE = FAB_RMPP_AT + 1, AT_RMPP_FLAGS = FAB_RMPP_AT + 2 };
 
@@ -60,7 +60,8 @@ out:
     fab_view_unref(published);
 }
 
-/* Releases the view; the next request takes it again. */
+/* Called before a local repair: releases the view, so that the repair need not copy it. The next
+ * request takes the view again. */
 static void let_go(void *ctx)
 {
     struct sa *s = ctx;
@@ -75,7 +76,8 @@ bool sa_is_master(const struct sa *s)
     return status.role == FAB_SM_MASTER;
 }
 
-/* Once a batch of MADs: whether this manager is master, and the current view. */
+/* Finds out, once for each batch of MADs, whether this manager is master, and takes the current
+ * view. */
 static void look_around(struct sa *s)
 {
     s->master = sa_is_master(s);
@@ -98,7 +100,7 @@ static void get(struct sa *s, const struct transport_mad *mad, const struct fab_
     sa_send(s, mad, answer);
 }
 
-/* FAB_NONE: no port has the LID in the published view. */
+/* The port with that LID in the published view; FAB_NONE: there is none. */
 static uint32_t port_of(const struct sa *s, uint16_t lid)
 {
     const struct fab_lids *lids = &fab_sa_view(s->view->sa)->target->lids;
@@ -136,7 +138,7 @@ static void take_request(struct sa *s, const struct transport_mad *mad)
         sa_refuse(s, mad, FAB_SMP_BAD_METHOD);
 }
 
-/* The requester's ACK, STOP and ABORT MADs carry the response method. */
+/* A requester's RMPP MADs (ACK, STOP, ABORT) carry the response method of the transfer. */
 static bool is_response(const struct transport_mad *mad)
 {
     return (mad->bytes[AT_METHOD] & FAB_METHOD_RESPONSE) != 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The subnet administration agent (IBA chapter 15): answers requests of management class 3 at
- * QP1 from the published view, also during a sweep. Loop thread only.
+ * The subnet administration agent (IBA chapter 15): answers requests of management class 3 at QP1
+ * from the published view, so that a sweep does not delay answers. Loop thread only.
  */
 #ifndef FABRICD_SA_SA_H
 #define FABRICD_SA_SA_H
@@ -19,25 +19,25 @@ struct sa_input {
                                     subnet manager's MADs only */
     struct sm *sm;
     struct bus *bus;
-    struct store *store; /* may be NULL: registrations are then lost at the end */
+    struct store *store; /* may be NULL: registrations are then lost when fabricd stops */
 };
 struct sa_stats { /* since the start */
     uint64_t requests;
     uint64_t answered; /* with success or an error */
-    uint64_t refused;  /* of them: with an error status */
-    uint64_t busy;     /* of them: with status BUSY */
+    uint64_t refused;  /* of the answered ones: with an error status */
+    uint64_t busy;     /* of the refused ones: with status BUSY */
     uint64_t dropped;  /* not answered: malformed, wrong key, not for this manager, or no room */
-    uint64_t tables;   /* answers of many records, and those records */
+    uint64_t tables;   /* answers of many records, and the number of those records */
     uint64_t records;
-    uint64_t notices; /* notices to report; reports sent, repetitions included, and answered */
+    uint64_t notices; /* notices to report; reports sent, repetitions included; reports answered */
     uint64_t reports, reports_answered;
     uint64_t reports_lost; /* notices that a subscriber missed because it was too slow */
     uint64_t subscriptions_ended;
 };
-int sa_start(const struct sa_input *in, struct sa **ret); /* NOMEM, LIMIT */
+int sa_start(const struct sa_input *in, struct sa **ret); /* NOMEM, LIMIT, IO, FORMAT */
 void sa_stop(struct sa *s);                               /* NULL is fine */
 void sa_get_stats(const struct sa *s, struct sa_stats *ret);
-/* What hosts registered; valid until the caller returns to the loop. */
+/* What hosts registered. The pointers are valid until the caller returns to the loop. */
 const struct fab_services *sa_services(const struct sa *s);
 const struct fab_subscriptions *sa_subscriptions(const struct sa *s);
 

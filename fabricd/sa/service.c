@@ -3,15 +3,15 @@
  * ServiceRecord (IBA 15.2.5.14): hosts register services with a lease (Set), withdraw them
  * (Delete), and query them.
  *
- * The requester and the port of the ServiceGID must be in the partition of the service. A
- * service that was registered with a ServiceKey is changed or withdrawn only with that key; one
- * without a key, only by the port that registered it or by the port of its ServiceGID. A
- * requester that gives the SM_Key may change any service. (OpenSM lets every host do that.)
- * Requesters see the services of their partitions; only those that gave the SM_Key see
- * ServiceKeys.
+ * The requester and the port of the ServiceGID must be in the partition of the service. Only a
+ * request with the same ServiceKey may change or withdraw a service that has one. A service without
+ * a ServiceKey may be changed or withdrawn by the port that registered it, and by the port of its
+ * ServiceGID. A requester that gives the SM_Key may change any service. (OpenSM lets every host
+ * change any service.) Requesters see the services of their partitions; only those that gave the
+ * SM_Key see ServiceKeys.
  *
- * A service without ServiceP_Key belongs to the default partition; one without ServiceLease does
- * not expire. Other components that are not given are 0.
+ * A service without ServiceP_Key belongs to the default partition; a service without ServiceLease
+ * does not expire. Other components missing from the ComponentMask are 0.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@
 #define SECOND_US 1000000
 #define ARM_MOST_US (3600ull * SECOND_US)
 
-/* Offsets in the record. */
+/* Offsets in ServiceRecord. */
 enum { AT_PKEY = 24, AT_LEASE = 28, AT_KEY = 32, KEY_LEN = 16 };
 
 static uint64_t component(const char *name)
@@ -42,7 +42,7 @@ static bool given(const struct fab_sa_request *req, const char *name)
     return (req->comp_mask & component(name)) != 0;
 }
 
-/* ---- what is asked for -------------------------------------------------------------------------
+/* ---- the request -------------------------------------------------------------------------------
  */
 
 struct change {
@@ -51,7 +51,7 @@ struct change {
     const struct fab_sa_request *req;
     struct fab_service service;
     struct fab_wire_service_record record;
-    const struct fab_service *old; /* the service with the same key, or NULL */
+    const struct fab_service *old; /* the registered service with the same key, or NULL */
     uint64_t from;                 /* GUID of the requesting port */
 };
 
@@ -72,7 +72,8 @@ static void read_service(const struct fab_sa_request *req, struct fab_service *x
                                       .pkey = ret_record->pkey};
 }
 
-/* False: the port of the ServiceGID is not in the fabric, or not in the partition. */
+/* Whether the requester and the port of the ServiceGID are in the partition of the service. Without
+ * ServiceP_Key nothing is checked; if the ServiceGID is a multicast GID, only the requester. */
 static bool is_served(const struct change *c)
 {
     uint16_t pkey = c->record.pkey;
@@ -225,7 +226,8 @@ static bool sees(const struct fab_sa_query *q, uint16_t pkey)
            fab_target_pkeys_has(&fab_sa_view(q->sa)->target->pkeys, q->asker, pkey);
 }
 
-/* Copies the record with the remaining time of its lease. */
+/* The record as the requester sees it: with the rest of the lease, and without the ServiceKey
+ * unless the requester gave the SM_Key. */
 static void show(const struct fab_sa_query *q, const struct fab_service *x,
                  struct fab_wire_service_record *ret)
 {
@@ -251,8 +253,8 @@ bool sa_service_next(void *ctx, const struct fab_sa_query *q, uint64_t at[4], vo
     at[0] = x->key.id;
     at[1] = x->key.gid[0];
     at[2] = x->key.gid[1];
-    at[3] = x->key.pkey |
-            UINT64_C(1) << 32; /* a key of zeros at the start would mean "from the beginning" */
+    /* Never 0: at[3] == 0 means that no record was returned yet. */
+    at[3] = x->key.pkey | UINT64_C(1) << 32;
     show(q, x, ret_struct);
     return true;
 }

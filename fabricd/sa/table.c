@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Responses of many records. They are collected in slices, so that a long one does not delay
- * other work, and the hosts take turns: the next slice belongs to the host with the next LID.
- * The number of responses per host and the memory of all of them are bounded; requests beyond
- * that get BUSY. A Get that needs a long search is handled here too.
+ * Responses of many records. A response is collected in slices, so that a long one does not delay
+ * other work of the loop. The hosts take turns, in the order of their LIDs. The number of responses
+ * in progress (in all and per host) and their memory are bounded; further requests are answered
+ * with BUSY. A Get that needs a long search is handled here too.
  *
- * A request that is repeated while its response is being collected is ignored.
+ * A request that is repeated while its response is being collected or sent is ignored.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -107,10 +107,10 @@ void sa_table_begin(struct sa *s, const struct transport_mad *request,
         loop_timer_set(s->work, 0);
 }
 
-/* ---- making -----------------------------------------------------------------------------------
+/* ---- collecting -------------------------------------------------------------------------------
  */
 
-/* Makes room for one more record. BUSY: the memory of all tables is used up. */
+/* Makes room for one more record. BUSY: all tables together would exceed SA_TABLE_MOST. NOMEM. */
 static int make_room(struct sa *s, struct sa_job *job, size_t need)
 {
     size_t room = job->room;
@@ -127,7 +127,8 @@ static int make_room(struct sa *s, struct sa_job *job, size_t need)
     return FAB_OK;
 }
 
-/* Without RMPP only the first MAD arrives, so records beyond it are not collected. */
+/* Whether more records would not change the answer. A Get fails if there are two; without RMPP only
+ * the first MAD of a response is sent. */
 static bool is_enough(const struct sa *s, const struct sa_job *job)
 {
     return job->query.method == FAB_METHOD_GET
@@ -135,7 +136,8 @@ static bool is_enough(const struct sa *s, const struct sa_job *job)
                : s->in.transport->rmpp == TRANSPORT_RMPP_NONE && job->len >= FAB_MAD_SIZE;
 }
 
-/* OK: the response is complete. BUSY: it is not yet. Other errors: it cannot be made. */
+/* Collects one slice. OK: the response is complete. BUSY: call it again. LIMIT: the tables use too
+ * much memory. NOMEM. */
 static int go_on(struct sa *s, struct sa_job *job)
 {
     uint32_t budget = SLICE;
@@ -189,7 +191,8 @@ static void finish(struct sa *s, struct sa_job *job, int result)
     sa_transfer_begin(s, job);
 }
 
-/* The oldest job of the host with the next LID after the host served last. */
+/* The oldest response of the host with the next higher LID than the host that was served last,
+ * cyclically. */
 static struct sa_job *next_turn(struct sa *s)
 {
     struct sa_job *best = NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sends a complete response of many records. On real adapters the kernel does RMPP; on the
- * simulated fabric in process libfabmgr/mads does; on a simulated port of libibumad (ibsim)
- * nobody does, and only the first MAD arrives.
+ * Sends a complete response of many records. On real adapters the kernel implements RMPP (IBA
+ * 13.6); for the simulated fabric in this process, libfabmgr/mads does. A port of ibsim has no
+ * RMPP, so only the first MAD is sent.
  */
 #include <string.h>
 
