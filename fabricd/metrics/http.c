@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The door to the metrics: libevent's small HTTP server on the loop. Requests are GET and HEAD,
- * with headers of some KiB and no body; who is slow is cut off. A page is a few KiB and made anew
- * for each request, in time that grows with the ports of the fabric.
+ * Serves the metrics with libevent's HTTP server on the loop. The server accepts GET and HEAD
+ * requests with at most HEADERS_MOST bytes of headers and no body. It closes connections of clients
+ * that send or receive nothing for TIMEOUT_S. Each request computes the page (a few KiB) anew, in
+ * time proportional to the number of ports of the fabric.
  */
 #include <event2/buffer.h>
 #include <event2/event.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Metrics: GET /metrics over plain HTTP, in the OpenMetrics text format, which Prometheus and
- * others read. It reads the state of the manager and nothing else; there is nothing to command
- * here.
+ * others read. Clients can only read the state of the manager, not change it.
  */
 #ifndef FABRICD_METRICS_METRICS_H
 #define FABRICD_METRICS_METRICS_H
@@ -25,9 +24,9 @@ struct metrics_input {
     const struct config *config;
 };
 struct metrics;
-/* Listens at the address of the configuration; *ret is NULL if that has none. IO: the address is in
- * use or not ours; NOMEM; why[] says which. */
+/* Listens at the address `metrics` of the configuration. *ret is NULL if no address is configured.
+ * IO: the address is in use, or is no address of this host; NOMEM. why[] has the message. */
 int metrics_start(const struct metrics_input *in, struct metrics **ret, char *why, size_t why_len);
-void metrics_stop(struct metrics *m); /* NULL is fine */
+void metrics_stop(struct metrics *m); /* accepts NULL */
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The metrics as text, by OpenMetrics 1.0: each family has its TYPE and HELP, counters end in
- * _total, times are in seconds, the last line is "# EOF". Names stay as they are once released.
+ * Writes the metrics as text according to OpenMetrics 1.0: each family has a TYPE and a HELP line,
+ * names of counters end in _total, times are in seconds, the last line is "# EOF". Released names
+ * of metrics never change.
  */
 #include "fabricd/metrics/page.h"
 
@@ -37,7 +38,8 @@ static void seconds(struct fab_text *to, const char *name, uint64_t us, const ch
     fab_base_text_addf(to, "fabricd_%s %.6f\n", name, (double)us / 1e6);
 }
 
-/* within[i]: how many took at most bounds_us[i], and more than the bound before. */
+/* A histogram of durations. within[i] counts the durations of at most bounds_us[i] that are longer
+ * than the bound before it. */
 struct times {
     const uint32_t *bounds_us;
     const uint64_t *within;
@@ -126,7 +128,7 @@ static void fabric(struct fab_text *to, const struct sm_status *s, const struct 
     counter(to, "links_gained", s->links_gained, "Links that came up or could be reached again.");
 }
 
-/* A label; quotes and backslashes in its value are escaped. */
+/* Adds a label, with quotes and backslashes in its value escaped. */
 static void add_label(struct fab_text *to, const char *name, const char *value)
 {
     fab_base_text_addf(to, "%s=\"", name);
@@ -153,7 +155,7 @@ static void port_errors(struct fab_text *to, const struct pm_link_end *e)
     }
 }
 
-/* Only links with recent errors have rows, so that their number is bounded. */
+/* Writes rows only for links with recent errors, so that the number of rows stays bounded. */
 static void errors(struct fab_text *to, const struct pm *pm)
 {
     struct pm_status s;
@@ -213,7 +215,6 @@ static void congestion(struct fab_text *to, const struct pm *pm, const struct cc
           "Ports that wait for credits more than a hundredth of their time.");
 }
 
-/* Subnet administration. */
 static void administration(struct fab_text *to, const struct sa *sa)
 {
     struct sa_stats s;
@@ -233,7 +234,8 @@ static void administration(struct fab_text *to, const struct sa *sa)
             "Subscriptions that the manager ended.");
 }
 
-/* Whether an earlier row has the type and severity of row i, which then counts for both. */
+/* Whether an earlier row of the event table has the type and severity of row i. The sample of the
+ * earlier row then includes the events of row i. */
 static bool is_counted_before(unsigned i)
 {
     const struct event_row *row = event_rows;
@@ -265,7 +267,7 @@ void metrics_page(const struct metrics_input *in, struct fab_text *to)
     struct sm_status status;
     struct sm_multicast_status multicasts;
     struct loop_iterations loop_iterations;
-    struct fab_view *v = sm_view(in->sm); /* NULL: nothing is published yet */
+    struct fab_view *v = sm_view(in->sm); /* NULL: no view is published yet */
     struct fab_census census = sm_census(in->sm);
     sm_get_status(in->sm, &status);
     sm_get_multicast(in->sm, &multicasts);
