@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Traffic classes from the configuration: first the list qos.classes with its rules, in the order
- * of the file, then the classes of OpenSM's qos-policy.conf, then tables given by the operator.
+ * Reads traffic classes from the configuration: first the list qos.classes with its rules, in the
+ * order of the file, then OpenSM's qos-policy.conf (qos.file), then the operator's own SL-to-VL and
+ * VL arbitration tables.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,7 +71,7 @@ static int take_values(struct taking *t, const struct raw_class *raw, struct fab
     return rc;
 }
 
-/* Checks that partitions.conf defines the groups and partitions that a rule names. */
+/* Whether partitions.conf defines the group or partition that a rule names. */
 static bool is_known(const struct fab_partitions *all, const struct fab_class_member *m)
 {
     bool known = m->kind != FAB_CLASS_PARTITION && m->kind != FAB_CLASS_OF_OTHERS;
@@ -81,7 +82,7 @@ static bool is_known(const struct fab_partitions *all, const struct fab_class_me
     return known;
 }
 
-/* The same for the groups that a rule added, from index `first`. */
+/* Checks the names in the groups that a rule added, which are those from index `first`. */
 static int check_names(struct taking *t, const char *path, size_t first)
 {
     for (size_t i = first; i < t->to->groups; i++) {
@@ -131,7 +132,7 @@ static int take_class(struct taking *t, const struct raw_class *raw)
     return rc == FAB_OK ? take_rules(t, raw, number) : rc;
 }
 
-/* ---- OpenSM's -------------------------------------------------------------------------------- */
+/* ---- OpenSM's qos-policy.conf and options ---------------------------------------------------- */
 
 static void tell_notes(const char *file, const struct fab_classes *c)
 {
@@ -196,7 +197,7 @@ static int take_options(struct taking *t, const struct raw_qos *raw)
     return rc;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------- */
+/* ---- all classes ----------------------------------------------------------------------------- */
 
 static int take_all(struct taking *t, const struct raw_qos *raw)
 {

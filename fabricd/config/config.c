@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The configuration file, from text to struct config:
+ * Converts the configuration file from text to struct config in these steps:
  *
- *     text -> place.c: parses the YAML; line and column of every value
- *          -> schema.c: libcyaml; known keys, right types (struct raw)
- *          -> settings.c: every value within its range (struct config)
- *          -> here: the lists, and checks that involve several keys
+ *     place.c     parses the YAML, to find the line and column of every value
+ *     schema.c    checks keys and types with libcyaml, and makes a struct raw
+ *     settings.c  checks the range of every single value, and sets it in struct config
+ *     this file   reads the lists, and checks what involves several keys
  *
- * The new config is built beside the old one; the caller gets it only if all of it is valid.
+ * The functions fill a new config. The caller gets it only if all of it is valid.
  */
 #include "fabricd/config/config.h"
 
@@ -20,11 +20,12 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/route/route.h"
 
-#define FILE_MAX (1u << 20) /* bytes of a configuration file */
+#define FILE_MAX (1u << 20) /* largest configuration file, in bytes */
 
 /* ---- defaults ---- */
 
-/* The first directory that the environment variable of systemd has, or `otherwise`; plus `rest`. */
+/* Returns the first directory that systemd's environment variable lists, or `otherwise` if it is
+ * not set, with `rest` appended. */
 static char *folder(const char *variable, const char *otherwise, const char *rest)
 {
     const char *given = getenv(variable);
@@ -67,7 +68,7 @@ int config_defaults(struct config *ret)
         listen = NULL;
     if (listen != NULL && c.state_dir != NULL && c.port != NULL && c.socket_group != NULL)
         rc = config_listen_add(&c, listen, true, why, sizeof(why));
-    if (rc == FAB_E_INVAL) /* the path is too long for a socket: the operator must configure one */
+    if (rc == FAB_E_INVAL) /* the path is too long for a socket; the operator must configure one */
         rc = FAB_OK;
     free(listen);
     free(address);
@@ -113,7 +114,7 @@ static int append_listen(struct config *c, const struct config_listen *l)
     return FAB_OK;
 }
 
-/* INVAL: expected[] says what is expected. */
+/* Adds an address. INVAL: expected[] says what is expected; NOMEM. */
 static int add_listen(struct config *c, const char *address, char *expected, size_t len)
 {
     struct config_listen l;
@@ -148,7 +149,7 @@ int config_listen_add(struct config *c, const char *address, bool replace, char 
 static int take_listen(const struct raw *raw, struct report *report, struct config *c)
 {
     char expected[200], path[32];
-    if (!place_has(report, "listen")) /* libcyaml also gives NULL for an empty list */
+    if (!place_has(report, "listen")) /* the raw list is NULL also if it is empty in the file */
         return FAB_OK;
     drop_listen(c);
     for (unsigned i = 0; i < raw->listen_count; i++) {
@@ -244,7 +245,8 @@ static int take_tables(const struct raw *raw, struct report *report, struct conf
 
 /* ---- partitions ---- */
 
-/* The index of a word in a NULL-terminated list. */
+/* Sets *ret to the index of a word in a NULL-terminated list. A word that is NULL changes nothing.
+ * RANGE: the list does not have the word. */
 static int take_word(struct report *report, const char *path, const char *word,
                      const char *const *words, uint8_t *ret)
 {
@@ -328,14 +330,15 @@ static int take_routers(const struct raw *raw, struct report *report, struct con
     return rc;
 }
 
-/* ---- the whole ---- */
+/* ---- checks of the whole config ---- */
 
 static const char *missing_tls(const struct config_tls *tls)
 {
     return tls->cert == NULL ? "cert" : tls->key == NULL ? "key" : tls->ca == NULL ? "ca" : NULL;
 }
 
-/* True: a TLS file is missing. *ret_path: the key that needs it; *ret_missing: such as "cert". */
+/* Whether a TLS file is missing. path[] then has the key that needs the file; *ret_missing is
+ * "cert", "key" or "ca". */
 static bool tls_incomplete(const struct config *c, char *path, size_t len, const char **ret_missing)
 {
     *ret_missing = missing_tls(&c->tls);
@@ -351,7 +354,8 @@ static bool tls_incomplete(const struct config *c, char *path, size_t len, const
     return c->tls.cert != NULL || c->tls.key != NULL || c->tls.ca != NULL;
 }
 
-/* fab_policy checks the form of engine names; here it is checked that such engines exist. */
+/* Checks that the configured engines exist. fab_policy_validate checks only the form of their
+ * names. */
 static int check_engine(const struct fab_policy *p, char *why, size_t why_len)
 {
     struct fab_route_chain chain;
@@ -394,7 +398,8 @@ int config_check(const struct config *c, char *why, size_t why_len)
     return FAB_E_INVAL;
 }
 
-/* config_check with the place in the file: messages about the policy begin with the field name. */
+/* Calls config_check, and adds the place in the file to its message. Messages about the policy
+ * begin with the name of the field, which leads to the key. */
 static int check_whole(const struct config *c, struct report *report)
 {
     char path[32], why[300];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The configuration: reads one YAML file into options of the daemon and the policy of the fabric.
- * Every key has a default; doc/fabricd.yaml.5 and etc/fabricd.yaml list them. A file with an error
- * changes nothing.
+ * Reads the configuration from one YAML file into options of the daemon and the policy of the
+ * fabric. Every key has a default; doc/fabricd.yaml.5 and etc/fabricd.yaml list the keys. If the
+ * file has an error, none of its values take effect.
  */
 #ifndef FABRICD_CONFIG_CONFIG_H
 #define FABRICD_CONFIG_CONFIG_H
@@ -20,26 +20,26 @@ enum config_listen_kind { CONFIG_LISTEN_UNIX, CONFIG_LISTEN_TLS };
 
 struct config_listen {
     enum config_listen_kind kind;
-    char *text;    /* as written: "unix:/run/fabricd/fabricd.sock", "tls:[::1]:7471" */
+    char *text;    /* as configured: "unix:/run/fabricd/fabricd.sock", "tls:[::1]:7471" */
     char *host;    /* unix: the path; tls: host name or address without brackets, "*": all local
                       addresses */
     uint16_t port; /* tls: 1..65535 */
 };
 
-struct config_tls { /* PEM files; all three or none (NULL) */
+struct config_tls { /* PEM files; either all three are set or all are NULL */
     char *cert, *key, *ca;
 };
 
 struct config_sweep {
     uint32_t light_interval_s; /* between light sweeps; 0: never */
     uint32_t heavy_interval_s; /* between heavy sweeps; 0: never */
-    uint32_t trap_settle_ms;   /* how long to wait for more traps after one */
+    uint32_t trap_settle_ms;   /* time to wait for further traps after the first one */
 };
 
 struct config_flapping {
-    uint32_t flaps; /* how often a link goes down within within_s before it is held down */
+    uint32_t flaps; /* a link that goes down so often within within_s is held down */
     uint32_t within_s;
-    uint32_t hold_down_s;          /* the first hold-down, which doubles each time; 0: never */
+    uint32_t hold_down_s;          /* first hold-down; the time doubles with each; 0: never */
     uint32_t max_hold_down_s;      /* the longest hold-down */
     uint32_t max_excluded_percent; /* of a switch's links to switches, in one direction */
 };
@@ -51,23 +51,23 @@ enum config_on_errors {
 };
 
 struct config_counters {
-    uint32_t interval_s;             /* in which every port is read once; 0: never */
-    uint32_t within_s;               /* over which increases are added up */
+    uint32_t interval_s;             /* time in which every port is read once; 0: never */
+    uint32_t within_s;               /* window in which increases are summed */
     enum config_on_errors on_errors; /* what to do about an unhealthy link */
     uint32_t clear;                  /* 1: clear counters at their maximum */
     uint32_t most[FAB_COUNTERS];     /* threshold of the increase; 0: the counter is ignored */
 };
 
 struct config_multicast {
-    uint32_t mlids; /* limit of MLIDs in use; 0: size of the smallest multicast table */
+    uint32_t mlids; /* most MLIDs in use; 0: as many as the smallest multicast table has room for */
     enum fab_mcast_share share;
     uint32_t absent_s; /* how long a port that left the fabric stays a member */
 };
 
 struct config_smp {
-    uint32_t timeout_ms; /* for the first try */
+    uint32_t timeout_ms; /* time to wait for an answer to the first try */
     uint32_t retries;    /* retries after the first try */
-    uint32_t window;     /* limit of requests in flight; 0: the limit of the transport */
+    uint32_t window;     /* most requests in flight; 0: the limit of the transport */
 };
 
 struct config {
@@ -75,7 +75,7 @@ struct config {
     char *port; /* the manager's adapter port, "CA:PORT"; "": the first active one */
     struct config_listen *listen;
     size_t listen_count;
-    struct config_listen metrics; /* host and port of plain HTTP; text NULL: none */
+    struct config_listen metrics; /* host and port of the HTTP server; text NULL: no server */
     char *socket_group;           /* group of Unix sockets; "": not changed */
     struct config_tls tls;
     enum log_level log_level;
@@ -90,24 +90,28 @@ struct config {
     struct fab_policy policy;
 };
 
-/* The defaults. $STATE_DIRECTORY and $RUNTIME_DIRECTORY, which systemd sets for a unit, replace
- * /var/lib/fabricd and /run/fabricd. NOMEM: nothing needs to be freed. */
+/* Sets the defaults. $STATE_DIRECTORY and $RUNTIME_DIRECTORY, which systemd sets for a unit,
+ * replace /var/lib/fabricd and /run/fabricd. NOMEM: the caller has nothing to free. */
 int config_defaults(struct config *ret);
-/* Reads a file. On failure *ret is untouched, and why[] has one sentence, which starts with
- * "FILE:LINE:COLUMN: " if the error is at a place in the file. NOT_FOUND, DENIED, IO: the file
- * cannot be read; FORMAT: it is not valid; RANGE, INVAL: a value is not accepted; NOMEM. */
+/* Reads a file. On failure *ret is unchanged, and why[] has one sentence, which starts with
+ * "FILE:LINE:COLUMN: " if the error has a place in the file. NOT_FOUND, DENIED, IO: this file, or
+ * a file that it names, cannot be read. FORMAT: the file is not valid. RANGE, INVAL: a value is not
+ * accepted. EXISTS, LIMIT, NOT_FOUND: a traffic class or another list repeats a name, is too long,
+ * or refers to an unknown name. NOMEM. */
 int config_load(const char *file, struct config *ret, char *why, size_t why_len);
-/* The same from memory; error messages use name as the file name. FORMAT, RANGE, INVAL, NOMEM. */
+/* Reads the text of a file, with the same errors. Messages use `name` as the file name. */
 int config_load_text(const char *text, size_t len, const char *name, struct config *ret, char *why,
                      size_t why_len);
 void config_fini(struct config *c);
 
-/* For the command line, which overrides the file: replaces the addresses of the config (the first
- * call) or adds one (replace == false). INVAL: why[] says what is wrong; NOMEM. */
+/* For addresses on the command line, which override those of the file. The caller sets `replace`
+ * for the first address, which replaces the addresses of the file. INVAL: why[] says what is wrong
+ * with the address; NOMEM. */
 int config_listen_add(struct config *c, const char *address, bool replace, char *why,
                       size_t why_len);
-/* Checks that involve several keys: TLS files for a TLS address, the policy. config_load calls
- * this; call it again after the command line changed the config. INVAL, RANGE, NOMEM. */
+/* Checks what involves several keys: the TLS files for a TLS address, and the policy. config_load
+ * calls this function; call it again after the command line changed the config. INVAL, RANGE: why[]
+ * has the message; NOMEM. */
 int config_check(const struct config *c, char *why, size_t why_len);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Parses listen addresses: "unix:PATH" and "tls:HOST:PORT". Plain TCP is not supported; the error
- * message says so, since users often try it first.
+ * Parses listen addresses: "unix:PATH" and "tls:HOST:PORT". Plain TCP is not supported. The error
+ * message says so, because users often try it first.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,7 +45,8 @@ static int parse_port(const char *text, uint16_t *ret)
     return FAB_OK;
 }
 
-/* An IPv6 address needs brackets, which separate its colons from that of the port. */
+/* Parses HOST:PORT. An IPv6 address must be in brackets, so that the colon before the port is
+ * unambiguous. */
 static int parse_host(const char *where, const char *form, struct config_listen *l, char *expected,
                       size_t len)
 {

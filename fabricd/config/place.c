@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Line and column of keys and values. libcyaml reports the place of a value of the wrong type, but
- * not the place of a key, and no place after it has loaded the file. Therefore libyaml, which
- * libcyaml uses, parses the text a second time, into a tree whose nodes have line and column; a
- * path such as "listen[1]" leads to a node.
+ * Finds the line and column of keys and values. libcyaml reports the place of a value of the wrong
+ * type, but not of a key, and reports no places after it has loaded the file. Therefore this file
+ * parses the text a second time, with libyaml, into a tree whose nodes have a line and column. A
+ * path such as "listen[1]" identifies a node.
  *
- * This file also rejects what the schema cannot express: duplicate keys and a second document.
- * The size of the tree is bounded by that of the file, which config.c limits.
+ * This file also rejects what the schema cannot exclude: duplicate keys and a second document. The
+ * size of the tree is bounded because config.c limits the size of the file.
  */
 #include "fabricd/config/place.h"
 
@@ -20,14 +20,15 @@
 #include "fabricd/base/log.h"
 #include "libfabmgr/base/status.h"
 
-/* More keys than any mapping of the schema has; limits the search for duplicates. */
+/* Most keys in a mapping, more than the schema has anywhere. The limit bounds the time of the
+ * search for duplicates. */
 #define KEYS_MAX 64
 
 struct place_document {
     yaml_document_t yaml;
 };
 
-/* ---- sentences ---- */
+/* ---- messages ---- */
 
 static int say(struct report *r, const yaml_mark_t *mark, const char *fmt, va_list args)
 {
@@ -94,7 +95,8 @@ static yaml_node_t *find_entry(const struct report *r, yaml_node_t *list, unsign
     return index < count ? node_get(r, list->data.sequence.items.start[index]) : NULL;
 }
 
-/* Follows a path such as "a.b[2]"; *ret_key: the last key or entry. NULL: not found. */
+/* Returns the value at a path such as "a.b[2]", and in *ret_key the node of the last key or entry.
+ * NULL: not found. */
 static yaml_node_t *find_node(const struct report *r, const char *path, yaml_node_t **ret_key)
 {
     yaml_node_t *node = yaml_document_get_root_node(&r->document->yaml);
@@ -172,7 +174,7 @@ bool place_has(const struct report *r, const char *path)
 
 /* ---- loading ---- */
 
-/* Advances by the byte at mark->index; columns count characters, as in editors. */
+/* Advances the mark by one byte of the text. Columns count characters, as in editors. */
 static void step(const char *text, yaml_mark_t *mark)
 {
     char byte = text[mark->index++];
@@ -184,7 +186,7 @@ static void step(const char *text, yaml_mark_t *mark)
     }
 }
 
-/* Line and column of the byte at `offset`, for encoding errors, which have no mark. */
+/* Line and column of the byte at `offset`. libyaml gives only the offset of encoding errors. */
 static yaml_mark_t mark_of_offset(const char *text, size_t len, size_t offset)
 {
     yaml_mark_t mark = {0};
@@ -193,7 +195,8 @@ static yaml_mark_t mark_of_offset(const char *text, size_t len, size_t offset)
     return mark;
 }
 
-/* libyaml's marks count characters, not bytes, so find the byte by line and column. */
+/* The byte at a mark. The index in libyaml's marks counts characters, not bytes, so this function
+ * finds the byte by line and column. */
 static char byte_at(const char *text, size_t len, const yaml_mark_t *at)
 {
     yaml_mark_t mark = {0};
@@ -246,7 +249,7 @@ static int check_mapping(struct report *r, yaml_node_t *map)
     return rc;
 }
 
-/* A "\0" in quotes would end the C string early. */
+/* Rejects values with an escaped NUL character ("\0"), which would end the C string early. */
 static int check_scalar(struct report *r, const yaml_node_t *node)
 {
     if (memchr(node->data.scalar.value, '\0', node->data.scalar.length) == NULL)
@@ -267,7 +270,7 @@ static int check_nodes(struct report *r)
     return rc;
 }
 
-/* Rejects everything after the first document. */
+/* Rejects a second document. */
 static int check_end(struct report *r, yaml_parser_t *parser, const char *text, size_t len)
 {
     yaml_document_t next;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Private to the room: places in the file, and error messages with a place.
+ * Internal to the config room: finds the line and column of a value in the file, and writes error
+ * messages with this place.
  *
  * A path names a value: "subnet.lmc", "listen[1]".
  */
@@ -20,23 +21,24 @@ struct report {
     size_t why_len;
 };
 
-/* Parses the text for places only. FORMAT: not YAML, a duplicate key, or a second document; the
- * report then has the message. NOMEM. */
+/* Parses the text, to find places later. FORMAT: the text is not YAML, or has a duplicate key or a
+ * second document; the report then has the message. NOMEM. */
 int place_open(const char *text, size_t len, struct report *report);
 void place_close(struct report *report);
-/* True: the document is empty or has only comments. */
+/* Whether the document is empty or has only comments. */
 bool place_is_empty(const struct report *report);
 bool place_has(const struct report *report, const char *path);
 
-/* Each writes one message and returns FAB_E_FORMAT. A place that is not found is left out. */
+/* Each function writes one message and returns FAB_E_FORMAT. If the place is not known, the message
+ * has only the file name. */
 int report_at(struct report *report, size_t line, size_t column, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
-/* With the place of the key itself. */
+/* Writes the message with the place of the key, not of its value. */
 int report_key(struct report *report, const char *path, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* "PATH is 'VALUE', expected EXPECTED", with the place of the value. */
+/* Writes "PATH is 'VALUE', expected EXPECTED" with the place of the value. */
 int report_value(struct report *report, const char *path, const char *expected);
-/* The same if only line and column of the value are known, from 1. */
+/* Writes the same message for the value at a line and column, both from 1. */
 int report_node_at(struct report *report, size_t line, size_t column, const char *path,
                    const char *expected);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Private to the room: the file as libcyaml read it. NULL: the file does not have the key.
+ * Internal to the config room: the values of the file as texts, as libcyaml reads them. A member is
+ * NULL if the file does not have the key.
  */
 #ifndef FABRICD_CONFIG_RAW_H
 #define FABRICD_CONFIG_RAW_H
@@ -108,25 +109,29 @@ struct raw {
 int raw_load(const char *text, size_t len, struct report *report, struct raw **ret);
 void raw_free(struct raw *raw);
 
-/* ---- settings.c: the values that each key accepts, and its member of struct config ---- */
+/* ---- settings.c ---- */
 
 struct config;
-/* What a key ("subnet.lmc") accepts, such as "a number from 0 to 7". */
+/* Writes what a key ("subnet.lmc") accepts, such as "a number from 0 to 7", and returns it. */
 const char *setting_expected(const char *path, char *buffer, size_t len);
-/* Sets every key but the lists in *c. RANGE, INVAL: the report has the message; NOMEM. */
+/* Sets the members of *c from all keys but lists. RANGE, INVAL: the report has the message;
+ * NOMEM. */
 int settings_apply(const struct raw *raw, struct report *report, struct config *c);
-/* The path of the key with which a message of the policy begins ("lmc is ...": "subnet.lmc"); NULL:
- * none. */
+/* Finds the key that a message of fab_policy_validate begins with, and returns its path:
+ * "subnet.lmc" for "lmc is ...". NULL: the message does not begin with a key. */
 const char *setting_path(const char *sentence);
 /* Parses a GUID or prefix: "0x0002c90300000001", "0002:c903:0000:0001". INVAL. */
 int setting_parse_guid(const char *text, uint64_t *ret);
 
 /* ---- classes.c ---- */
 
-/* Reads traffic classes into c->policy. FORMAT, RANGE, NOMEM, and the errors of slurp(). */
+/* Reads traffic classes into c->policy. FORMAT, RANGE; EXISTS: two classes have the same name;
+ * LIMIT: too many classes or rules; NOT_FOUND: a rule names an unknown group or partition; NOMEM;
+ * and the errors of slurp(). */
 int classes_take(const struct raw_qos *raw, struct report *report, struct config *c);
 
-/* Decimal, or hexadecimal after 0x. 010 is an error, since it is octal elsewhere. INVAL, RANGE. */
+/* Parses a decimal number, or a hexadecimal one after 0x. INVAL: not a number; 010 is refused,
+ * because other programs read it as octal. RANGE: too large. */
 int setting_parse_number(const char *text, uint64_t *ret);
 
 /* ---- listen.c ---- */
@@ -134,7 +139,7 @@ int setting_parse_number(const char *text, uint64_t *ret);
 struct config_listen;
 /* Parses an address. INVAL: expected[] says what is expected; NOMEM. */
 int listen_parse(const char *text, struct config_listen *ret, char *expected, size_t len);
-/* Parses HOST:PORT, as after "tls:". INVAL, NOMEM. */
+/* Parses HOST:PORT in the form that follows "tls:". Errors as in listen_parse. */
 int listen_parse_metrics(const char *text, struct config_listen *ret, char *expected, size_t len);
 void listen_fini(struct config_listen *l);
 

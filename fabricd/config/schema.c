@@ -3,11 +3,12 @@
  * The schema for libcyaml (keys and types), and the conversion of libcyaml's errors to messages.
  * libcyaml 1.3 reports an error through its log: one line with the error, then a backtrace,
  * innermost first, with lines such as "in mapping field 'lmc' (line: 2, column: 8)". The names in
- * the backtrace form a path ("subnet.lmc"), for which the table in settings.c has the expected
+ * the backtrace form a path ("subnet.lmc"). For each path, the table in settings.c has the expected
  * value.
  *
- * Every key is optional, so all values are pointers. For libcyaml, numbers are texts, because
- * version 1.3 accepts "7abc" and "1.5" as numbers and reads 010 as eight; settings.c parses them.
+ * Every key is optional, so all values are pointers. The schema declares numbers as texts, and
+ * settings.c parses them, because libcyaml 1.3 accepts "7abc" and "1.5" as numbers and reads 010 as
+ * eight.
  */
 #include <cyaml/cyaml.h>
 #include <stdarg.h>
@@ -23,7 +24,7 @@
 #define ROOTS_MAX 4096
 #define CLASSES_MAX 16 /* including the default class */
 #define MATCH_MAX 1024
-#define TEXT_MAX 4096 /* bytes of one value */
+#define TEXT_MAX 4096 /* longest value, in bytes */
 
 /* ---- the schema ---- */
 
@@ -33,7 +34,7 @@
 #define WORD(group, key) TEXT(group, key, 1, TEXT_MAX)
 #define LIST(group, key, most)                                                                     \
     CYAML_FIELD_SEQUENCE(#key, MAYBE, struct group, key, &entry_schema, 0, most)
-/* A group may be empty, because all its keys are comments. */
+/* A group may be null, which is its value in YAML if all its keys are commented out. */
 #define GROUP(key)                                                                                 \
     CYAML_FIELD_MAPPING_PTR(#key, CYAML_FLAG_POINTER_NULL_STR | CYAML_FLAG_OPTIONAL, struct raw,   \
                             key, key##_fields)
@@ -216,7 +217,7 @@ static const cyaml_schema_value_t top_schema = {
 /* ---- errors ---- */
 
 struct complaint {
-    char unknown_key[64]; /* or "" */
+    char unknown_key[64]; /* "": the error is another one */
     char path[128];       /* outermost first */
     size_t line, column;  /* of the innermost value; 0: unknown */
 };
@@ -294,7 +295,7 @@ static int report_unknown_key(struct report *r, const struct complaint *c)
             used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s",
                                      used > 0 ? ", " : "", f->key);
     const char *in = c->path[0] != '\0' ? " in " : "";
-    if (!place_has(r, path)) /* in a list; the path has no index */
+    if (!place_has(r, path)) /* the key is in a list, whose index is not in the path */
         return report_at(r, c->line, c->column, "unknown key '%s'%s%s, expected one of: %s", key,
                          in, c->path, known);
     return report_key(r, path, "unknown key '%s'%s%s, expected one of: %s", key, in, c->path,

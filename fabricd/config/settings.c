@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The table of settings: one row for each key with a single value, with the values that it accepts,
- * and its member of struct config. config.c reads the lists (listen, routing.roots), but the table
- * also has what they accept, for the error messages.
+ * The table of settings. Each row has a key, the values that the key accepts, and its member of
+ * struct config. config.c reads the lists (listen, routing.roots); their rows only have the
+ * expected values for error messages.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -24,7 +24,7 @@ enum kind {
     KIND_NAME,     /* char[size] */
     KIND_AUTO,     /* int32_t: a number, or -1 for the word auto */
     KIND_CHOICE,   /* the index of the word among those in `expected` */
-    KIND_ELSEWHERE /* a list or a group, read elsewhere: the row has only `expected` */
+    KIND_ELSEWHERE /* a list or a group that another file reads; the row has only `expected` */
 };
 
 #define AT_TOP SIZE_MAX
@@ -33,8 +33,8 @@ struct setting {
     const char *path;
     enum kind kind;
     size_t group,
-        from; /* offsets: of the pointer to the group in struct raw; of the key in the group */
-    size_t to, size; /* offset in struct config, and size there */
+        from;        /* offset of the group's pointer in struct raw, and of the key in the group */
+    size_t to, size; /* offset of the member in struct config, and its size */
     uint64_t least, most;
     const char *expected; /* for messages; for numbers, a note in addition to the range, or NULL */
 };
@@ -254,7 +254,7 @@ int setting_parse_number(const char *text, uint64_t *ret)
     return FAB_OK;
 }
 
-/* The PortInfo code, 1 to 5, that means `value`; 0: none. */
+/* The PortInfo code from 1 to 5 whose meaning is `value`; 0: no code means it. */
 static uint64_t find_enum(unsigned (*meaning)(uint8_t), uint64_t value)
 {
     for (uint8_t i = 1; i <= 5; i++)
@@ -335,7 +335,7 @@ static int apply_name(const struct setting *s, const char *text, char *to)
     return FAB_OK;
 }
 
-/* `expected` has the words as "one, another or a third". */
+/* Finds the word in `expected`, which lists the words as "one, another or a third". */
 static int apply_choice(const struct setting *s, const char *text, void *to)
 {
     const char *at = s->expected;
@@ -385,7 +385,7 @@ static int apply_value(const struct setting *s, const char *text, void *to)
     }
 }
 
-/* The text of the key in struct raw; NULL: not given. */
+/* The text of the key in struct raw; NULL: the file does not have the key. */
 static const char *find_value(const struct setting *s, const struct raw *raw)
 {
     const char *group = (const char *)raw;

@@ -19,7 +19,8 @@ static int status_of_errno(int error)
                                                : FAB_E_IO;
 }
 
-/* Reads up to most + 1 bytes. The caller must always free *text. IO, NOMEM. */
+/* Reads the stream until it ends or *len exceeds `most`. The caller must free *text, also after an
+ * error. IO, NOMEM. */
 static int read_all(FILE *stream, size_t most, char **text, size_t *len)
 {
     size_t room = 0, got;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads whole files into memory. Private to the room. */
+/* Internal to the config room: reads whole files into memory. */
 #ifndef FABRICD_CONFIG_SLURP_H
 #define FABRICD_CONFIG_SLURP_H
 
 #include <stddef.h>
 
-/* Reads a file of at most `most` bytes; error messages call it `what`. *ret_text is malloc'd.
- * NOT_FOUND, DENIED, IO, FORMAT (too large), NOMEM: why[] has the message. */
+/* Reads a file of at most `most` bytes. `what` names the expected content for error messages.
+ * *ret_text is malloc'd. NOT_FOUND, DENIED, IO, FORMAT (too large), NOMEM: why[] has the message.
+ */
 int slurp(const char *file, size_t most, const char *what, char **ret_text, size_t *ret_len,
           char *why, size_t why_len);
 
