@@ -283,7 +283,6 @@ void fab_mcast_tree_detach(struct fab_mcast_trees *t, struct fab_mcast_tree *tre
     prune(t, tree, sw);
 }
 
-/* If the root reaches no member, another one is chosen. */
 int fab_mcast_tree_attach_all(struct fab_mcast_trees *t, struct fab_mcast_tree *tree,
                               const uint32_t *before)
 {

@@ -12,9 +12,12 @@ struct fab_mcast_distances {
     uint64_t *core;  /* bitset of the core switches: those farthest from endports */
     uint16_t **dist; /* [switches] by root: hops to it, by switch; NULL: not computed yet */
     uint32_t *queue; /* [switches] scratch */
-    uint32_t least;  /* the smallest table, in multicast LIDs. LIDs beyond it have distances of
-                        their own: */
-    uint16_t *avoid; /* [switches] hops to avoid_root over switches that have entry avoid_slot */
+    /* Size of the smallest multicast forwarding table, in MLIDs. An MLID beyond it is not in the
+     * table of every switch; its distances are computed separately, in avoid[]. */
+    uint32_t least;
+    /* [switches] hops to avoid_root over switches whose table has entry avoid_slot: the last such
+     * result */
+    uint16_t *avoid;
     uint32_t avoid_root, avoid_slot;
 };
 int fab_mcast_distances_init(struct fab_mcast_distances *w,

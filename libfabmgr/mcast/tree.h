@@ -66,7 +66,8 @@ static inline uint32_t fab_mcast_tree_slot(const struct fab_mcast_tree *tree)
 /* Attaches the member, if it can be reached. Returns NOMEM: then the tree is cleared. */
 int fab_mcast_tree_attach(struct fab_mcast_trees *t, struct fab_mcast_tree *tree,
                           struct fab_mcast_tree_member *m, const uint32_t *before);
-/* The same for all members; chooses another root if none can be reached. Returns NOMEM. */
+/* Attaches all members. If the root reaches none of them, chooses another root and tries once more.
+ * Returns NOMEM: then the tree is cleared. */
 int fab_mcast_tree_attach_all(struct fab_mcast_trees *t, struct fab_mcast_tree *tree,
                               const uint32_t *before);
 void fab_mcast_tree_detach(struct fab_mcast_trees *t, struct fab_mcast_tree *tree,

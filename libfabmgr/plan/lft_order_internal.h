@@ -53,8 +53,9 @@ struct fab_lft_ordering {
     uint32_t lid, owner;
 };
 
-/* lft_constraints.c: finds which of items[count], all of one block, must come before which for the
- * LID at hand: adds edges, and fills item.changed, far and drops. Returns NOMEM. */
+/* lft_constraints.c: items[count] are the writes of one LFT block on different switches. Finds the
+ * order in which they must happen for the LID o->lid: adds one edge per constraint, and fills
+ * item.changed, distance and drops. Returns NOMEM. */
 int fab_plan_lft_constrain(struct fab_lft_ordering *o, const uint32_t *items, uint32_t count);
 
 /* lft_parts.c: adds the writes of these items, each in a wave after the writes that it waits for.

@@ -79,7 +79,8 @@ static int release_any(struct fab_lft_ordering *o, const uint32_t *items, uint32
     return FAB_E_INVAL;
 }
 
-/* Every item left waits for something: writes the largest part that does not. */
+/* No block can be written whole, because each has an entry that must follow an entry of another
+ * block. Writes the entries that need not wait, of the block that has most of them. */
 static int write_largest_part(struct fab_lft_ordering *o, const uint32_t *items, uint32_t count,
                               uint32_t *queued)
 {

@@ -16,8 +16,7 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/repair/internal.h"
 
-#define TILE_PAYS                                                                                  \
-    6 /* affected entries of a tile's LIDs, from which on a pass over all switches pays */
+#define TILE_PAYS 6 /* with fewer affected entries, loading a tile costs more than it saves */
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
@@ -198,7 +197,8 @@ static int add_stale(struct job *j)
     return status;
 }
 
-/* Adds the column's decisions to the delta. known: the overlay's entries of this column. */
+/* Adds to the delta the entries that were decided for the LID of this column. known[]: the
+ * overlay's entries of that LID. */
 static int add_column(struct job *j, const struct fab_repair_entry *known, size_t knowns)
 {
     const struct fab_repair_column *c = &j->r->column;
@@ -259,8 +259,8 @@ static int decide_column(struct job *j, uint32_t lid, const uint64_t *affected,
     return status == FAB_OK ? stale : status;
 }
 
-/* Loads a tile with the LIDs of a destination switch that has lost a link, if many affected
- * entries of those LIDs are to come. */
+/* Copies the columns of all LIDs of one destination switch into the tile, if that switch has lost a
+ * link and the next TILE_PAYS affected entries all belong to these LIDs. */
 static void load_tile(struct fab_repair *r, const struct fab_lft *lft, const uint64_t *affected,
                       size_t affected_count)
 {

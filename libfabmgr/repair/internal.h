@@ -144,8 +144,9 @@ struct fab_repair_candidates {
 };
 #define FAB_REPAIR_CANDIDATES 1024 /* slots of the cache */
 
-/* column/tile.c: the columns of consecutive LIDs, copied side by side; valid until the tables
- * change. Without memory for it there is no tile, and columns are read from the tables. */
+/* column/tile.c. A tile is a copy of the columns of consecutive LIDs, in which the entries of a
+ * column are adjacent in memory. It is valid until the tables change. If there is no memory for a
+ * tile, the columns are read from the tables. */
 #define FAB_REPAIR_TILE_LIDS 64 /* LIDs in a tile, at most */
 struct fab_repair_tile {
     uint32_t first, count; /* LIDs; 0: none */

@@ -34,11 +34,13 @@ struct fab_quality_input {
 
 /* All-to-all: every endport sends one unit to every other endport. */
 struct fab_quality_all {
-    uint64_t max;       /* greatest load of a channel, in units: the edge forwarding index */
-    uint64_t bound;     /* lower bound of max for any routing: what a leaf's links must carry */
-    double mean, sigma; /* over all channels; of a job: over those that it uses */
-    uint32_t unused;    /* channels without load */
-    uint32_t min_ends;  /* max over channels of min(sending endports, receiving endports) */
+    uint64_t max;   /* greatest load of a channel, in units: the edge forwarding index */
+    uint64_t bound; /* lower bound of max for any routing: what a leaf's links must carry */
+    /* mean and standard deviation of the load over all channels; for a job, over the channels that
+     * it uses */
+    double mean, sigma;
+    uint32_t unused;   /* channels without load */
+    uint32_t min_ends; /* max over channels of min(sending endports, receiving endports) */
     uint32_t worst_count;
     uint32_t worst[FAB_QUALITY_WORST]; /* port ids, by descending load, then by id */
     uint64_t worst_load[FAB_QUALITY_WORST];

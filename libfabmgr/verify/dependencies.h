@@ -15,7 +15,7 @@ struct fab_verify_deps {
     uint32_t words; /* 64-bit words for one VL of the next switch; enough for the widest switch */
     uint64_t *bits; /* [ports][vl_count][vl_count][words] */
 };
-/* Without dependencies at first. Returns NOMEM. */
+/* Creates a graph without dependencies. Returns NOMEM. */
 int fab_verify_deps_init(struct fab_verify_deps *c, const struct fab_verify_graph *graph,
                          uint32_t vl_count);
 void fab_verify_deps_fini(struct fab_verify_deps *c);

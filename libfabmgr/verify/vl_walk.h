@@ -14,7 +14,7 @@ struct fab_verify_vl_walk {
     uint16_t *used;     /* [ports] bits of the VLs that packets leave by */
     uint16_t *seen;     /* [n][classes] bits of the SLs that came in by ports of the class, for
                            the LIDs at hand */
-    uint8_t *entry;     /* [n] the entries for these LIDs */
+    uint8_t *entry;     /* [n] each switch's LFT entry (out port) for these LIDs */
 };
 /* True if the VL tables fit the fabric and no SL, VL or port class is out of range. */
 bool fab_verify_vls_valid(const struct fab_verify_graph *graph, const struct fab_vls *v);

@@ -33,7 +33,9 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/repair/internal.h"
 
-#define FAR UINT16_MAX       /* no path that is known to be good */
+/* As path length in hops: no usable path, because it meets a dead link or an undecided switch, or
+ * has max_hops or more. */
+#define FAR UINT16_MAX
 #define RETRY (FAB_NONE - 1) /* as next_hop.num: pending with a lower key than at first */
 
 /* ---- the heap of pending switches ------------------------------------------------------------ */

@@ -169,16 +169,17 @@ static uint32_t cyclic_at(struct cyclic *w, uint32_t number)
     return w->at;
 }
 
-/* The candidate in each slot, -1 if the port of the slot is no candidate. */
+/* Slots are fixed positions among which DLIDs are distributed. candidate[i] is the candidate in
+ * slot i; -1: the port of that slot is no candidate for this destination. */
 struct slots {
     uint32_t count;
     bool plain; /* slot i is candidate i */
     int16_t candidate[256];
 };
 
-/* A switch that ascends has a slot for each port that leads up, so that DLIDs do not move when
- * another port is no candidate for this destination. A switch that descends has few candidates
- * among its ports; these are the slots. */
+/* If the paths lead up from this switch, each port that leads up is a slot: then DLIDs do not move
+ * when another port is no candidate for this destination. If they lead down, few of the ports are
+ * candidates, and each candidate is a slot. */
 static void make_slots(const struct fab_least_loaded *s, uint32_t sw, const uint32_t *candidate,
                        uint32_t count, struct slots *ret)
 {

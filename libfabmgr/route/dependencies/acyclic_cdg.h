@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A channel dependency graph (CDG) whose used dependencies form no cycle. Private to the room.
+ * A channel dependency graph (CDG) in which the dependencies in use form no cycle. Private to the
+ * room.
  *
- * An arc is a channel from a switch to one of its neighbours; parallel links form one arc. Arc i of
- * switch s is nbr[nbr_at[s] + i] of the graph, and i is its slot. A dependency is a pair of arcs,
- * one into a switch and one out of it. The structure maintains a topological order: every used
- * dependency leads to an arc that is later in the order.
+ * An arc stands for the channels from a switch to one of its neighbours: parallel links form one
+ * arc. Arc i of switch s is nbr[nbr_at[s] + i] of the graph, and i is its slot. A dependency is a
+ * pair of arcs, one into a switch and one out of it. The structure maintains a topological order:
+ * every dependency in use leads to an arc that is later in the order.
  */
 #ifndef LIBFABMGR_ROUTE_DEPENDENCIES_ACYCLIC_CDG_H
 #define LIBFABMGR_ROUTE_DEPENDENCIES_ACYCLIC_CDG_H

@@ -28,8 +28,8 @@ struct layers {
     uint8_t *layer;   /* the caller's */
     uint8_t *tile;    /* [n][64] the entries for 64 LIDs */
     uint32_t *home;   /* [top + 1] the switch that the LID is attached to, or FAB_NONE */
-    uint32_t *lid;    /* LIDs sorted by their switch: those of s are */
-    uint32_t *lid_at; /* lid[lid_at[s]..lid_at[s + 1]) */
+    uint32_t *lid;    /* LIDs sorted by their switch */
+    uint32_t *lid_at; /* [n + 1] the LIDs of switch s are lid[lid_at[s]..lid_at[s + 1]) */
     uint32_t *stack;  /* [n] */
 };
 

@@ -11,7 +11,7 @@ struct fab_global_link {
 };
 struct fab_groups {
     uint32_t n, count;
-    uint32_t *of;    /* [n] group of each switch; groups are in the order of lowest ids */
+    uint32_t *of;    /* [n] group of each switch; groups are numbered by their lowest switch id */
     bool *spine;     /* [n] dragonfly+: the switch is a spine; other groups are linked to it */
     uint32_t *first; /* [count + 1] */
     uint32_t *all;   /* [n] switches of group i, by id: all[first[i]..first[i + 1]) */

@@ -226,8 +226,10 @@ static uint32_t position(const struct slices *s, uint32_t slice)
     return i;
 }
 
-/* Chooses the direction of a ring or path by slice `other`. Returns false if that is opposite to
- * the anchor and decides nothing. */
+/* Orients a dimension, so that its numbers do not depend on faults elsewhere. Ring: `other` comes
+ * into the half after the anchor; returns false if `other` is exactly opposite, where both
+ * directions are equal. Path: the anchor comes into the lower half, or, if it is in the middle,
+ * `other` does. */
 static bool choose_direction(struct slices *s, uint32_t anchor, uint32_t other)
 {
     uint32_t from = position(s, anchor), to = position(s, other);

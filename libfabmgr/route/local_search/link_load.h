@@ -57,7 +57,8 @@ uint32_t
 fab_route_link_load_max(const struct fab_link_load *b); /* the greatest load of a channel */
 uint32_t fab_route_link_load_max_flows(
     const struct fab_link_load *b); /* the most flows of a shift on a channel */
-/* Sets the goal: most_load and most_flows. */
+/* Sets the goal of the search: at most `load` on each channel with all-to-all, and at most `flows`
+ * on each channel with any shift. Recomputes the excesses over both. */
 void fab_route_link_load_set_bounds(struct fab_link_load *b, uint32_t load, uint32_t flows);
 
 static inline uint32_t *fab_route_link_load_next(const struct fab_link_load *b, uint32_t end)

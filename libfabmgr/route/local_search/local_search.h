@@ -14,8 +14,8 @@ struct fab_local_search_input {
     const struct fab_policy *policy;
     const struct fab_lids *lids;
     const struct fab_vls *vls; /* NULL: one VL */
-    /* Port ids of the endports in the order of the shifts; each owns a LID and is attached to a
-     * switch. */
+    /* Port ids of the endports. In the shift by k, endport i sends to endport i + k of this array.
+     * Each endport owns a LID and is attached to a switch. */
     const uint32_t *ends;
     uint32_t end_count;
 };
