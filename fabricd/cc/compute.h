@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One computation of settings, as a worker task. For the files and tests of this room only. */
+/* One computation of settings, as a worker task. For this folder and its tests only. */
 #ifndef FABRICD_CC_COMPUTE_H
 #define FABRICD_CC_COMPUTE_H
 

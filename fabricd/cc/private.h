@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Internals of congestion control, for the files of this room only. */
+/* Internals of congestion control. For this folder only. */
 #ifndef FABRICD_CC_PRIVATE_H
 #define FABRICD_CC_PRIVATE_H
 

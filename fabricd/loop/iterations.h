@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How long the iterations of the loop are, and what makes them long. Private to the room; the
+/* How long the iterations of the loop are, and what makes them long. For this folder only; the
  * values are public (loop.h). */
 #ifndef FABRICD_LOOP_ITERATIONS_H
 #define FABRICD_LOOP_ITERATIONS_H

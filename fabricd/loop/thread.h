@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Threads beside the loop's. Private to the room. */
+/* Threads beside the loop's. For this folder only. */
 #ifndef FABRICD_LOOP_THREAD_H
 #define FABRICD_LOOP_THREAD_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Internals of the performance manager, for the files of this room only. */
+/* Internals of the performance manager. For this folder only. */
 #ifndef FABRICD_PM_PRIVATE_H
 #define FABRICD_PM_PRIVATE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Private to the RPC room: shared by the services. */
+/* For this folder only: shared by the services. */
 #ifndef FABRICD_RPC_SERVER_H
 #define FABRICD_RPC_SERVER_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Internals of the SA agent, private to fabricd/sa. */
+/* Internals of the SA agent. For this folder only. */
 #ifndef FABRICD_SA_PRIVATE_H
 #define FABRICD_SA_PRIVATE_H
 

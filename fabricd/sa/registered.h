@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The attributes that hosts register: the functions that carry out SubnAdmSet and SubnAdmDelete,
- * and the sources of the records that queries return. Private to fabricd/sa.
+ * and the sources of the records that queries return. For this folder only.
  */
 #ifndef FABRICD_SA_REGISTERED_H
 #define FABRICD_SA_REGISTERED_H

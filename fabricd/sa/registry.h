@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Services, subscriptions, and reports to subscribers. Private to fabricd/sa.
+ * Services, subscriptions, and reports to subscribers. For this folder only.
  */
 #ifndef FABRICD_SA_REGISTRY_H
 #define FABRICD_SA_REGISTRY_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Private to the room: the fields of an event in the column event.fields. */
+/* For this folder only: the fields of an event in the column event.fields. */
 #ifndef FABRICD_STORE_FIELDS_H
 #define FABRICD_STORE_FIELDS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Private to the room: rows of what hosts registered. */
+/* For this folder only: rows of what hosts registered. */
 #ifndef FABRICD_STORE_HOSTS_H
 #define FABRICD_STORE_HOSTS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Private to the room: at most one manager uses a state directory.
+ * For this folder only: at most one manager uses a state directory.
  */
 #ifndef FABRICD_STORE_LOCK_H
 #define FABRICD_STORE_LOCK_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Private to the room: records that wait for the writer thread.
+ * For this folder only: records that wait for the writer thread.
  */
 #ifndef FABRICD_STORE_RECORD_H
 #define FABRICD_STORE_RECORD_H

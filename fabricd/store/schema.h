@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Private to the room: the database file, its schema, and the migrations.
+ * For this folder only: the database file, its schema, and the migrations.
  */
 #ifndef FABRICD_STORE_SCHEMA_H
 #define FABRICD_STORE_SCHEMA_H

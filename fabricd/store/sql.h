@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Private to the room: the writer's prepared statements.
+ * For this folder only: the writer's prepared statements.
  */
 #ifndef FABRICD_STORE_SQL_H
 #define FABRICD_STORE_SQL_H

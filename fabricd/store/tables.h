@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Private to the room: what the writer knows of the tables, so that it writes only differences.
+ * For this folder only: what the writer knows of the tables, so that it writes only differences.
  * Used by the writer thread alone, once it runs.
  */
 #ifndef FABRICD_STORE_TABLES_H

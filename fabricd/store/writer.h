@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Private to the room: the writer thread and its queue.
+ * For this folder only: the writer thread and its queue.
  */
 #ifndef FABRICD_STORE_WRITER_H
 #define FABRICD_STORE_WRITER_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which port claims which LID, by its lease or by what the device reports. Private to the room.
+ * Which port claims which LID, by its lease or by what the device reports. For this folder only.
  */
 #ifndef LIBFABMGR_ADDRESS_CLAIMS_H
 #define LIBFABMGR_ADDRESS_CLAIMS_H

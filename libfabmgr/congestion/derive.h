@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From the basis to settings. Private to this room. */
+/* From the basis to settings. For this folder only. */
 #ifndef LIBFABMGR_CONGESTION_DERIVE_H
 #define LIBFABMGR_CONGESTION_DERIVE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Parts of the headroom, which roce.c adds up and roce_explain.c lists. Private to this room. */
+/* Parts of the headroom, which roce.c adds up and roce_explain.c lists. For this folder only. */
 #ifndef LIBFABMGR_CONGESTION_ROCE_PARTS_H
 #define LIBFABMGR_CONGESTION_ROCE_PARTS_H
 

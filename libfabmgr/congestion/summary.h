@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Facts about the whole fabric that congestion control needs. Private to this room. */
+/* Facts about the whole fabric that congestion control needs. For this folder only. */
 #ifndef LIBFABMGR_CONGESTION_SUMMARY_H
 #define LIBFABMGR_CONGESTION_SUMMARY_H
 

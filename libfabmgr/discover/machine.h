@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The state of a discovery. Private to the room. */
+/* The state of a discovery. For this folder only. */
 #ifndef LIBFABMGR_DISCOVER_MACHINE_H
 #define LIBFABMGR_DISCOVER_MACHINE_H
 

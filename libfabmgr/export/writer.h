@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Private to this room: a format writes rows, export.c collects them into pieces. */
+/* For this folder only: a format writes rows, export.c collects them into pieces. */
 #ifndef LIBFABMGR_EXPORT_WRITER_H
 #define LIBFABMGR_EXPORT_WRITER_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The structures of the builder. Private to the room. */
+/* The structures of the builder. For this folder only. */
 #ifndef LIBFABMGR_FABRIC_BUILDER_H
 #define LIBFABMGR_FABRIC_BUILDER_H
 

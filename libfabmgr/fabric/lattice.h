@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Switches on a lattice of up to 6 dimensions, for the generators of tori and HyperX. Private to
- * the room.
+ * Switches on a lattice of up to 6 dimensions, for the generators of tori and HyperX. For this
+ * folder only.
  */
 #ifndef LIBFABMGR_FABRIC_LATTICE_H
 #define LIBFABMGR_FABRIC_LATTICE_H

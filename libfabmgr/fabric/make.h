@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the generators share: adding devices with GUIDs and names, and links. Private to the room.
+ * What the generators share: adding devices with GUIDs and names, and links. For this folder only.
  */
 #ifndef LIBFABMGR_FABRIC_MAKE_H
 #define LIBFABMGR_FABRIC_MAKE_H

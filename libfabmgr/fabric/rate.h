@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Width and speed of a link, as text and as bits of PortInfo. Private to the room; other rooms use
- * fab_fabric_text_parse_rate of text.h.
+ * Width and speed of a link, as text and as bits of PortInfo. For this folder only; other folders
+ * use fab_fabric_text_parse_rate of text.h.
  */
 #ifndef LIBFABMGR_FABRIC_RATE_H
 #define LIBFABMGR_FABRIC_RATE_H

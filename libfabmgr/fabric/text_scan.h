@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A bounded cursor over the lines of a text, and errors with their place. Private to the room. */
+/* A bounded cursor over the lines of a text, and errors with their place. For this folder only. */
 #ifndef LIBFABMGR_FABRIC_TEXT_SCAN_H
 #define LIBFABMGR_FABRIC_TEXT_SCAN_H
 

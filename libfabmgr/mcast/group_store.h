@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The store of groups, their multicast LIDs and members. Private to the room. */
+/* The store of groups, their multicast LIDs and members. For this folder only. */
 #ifndef LIBFABMGR_MCAST_GROUP_STORE_H
 #define LIBFABMGR_MCAST_GROUP_STORE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The index of each key in a port's table. Private to the room. */
+/* The index of each key in a port's table. For this folder only. */
 #ifndef LIBFABMGR_PARTITION_KEY_INDEX_H
 #define LIBFABMGR_PARTITION_KEY_INDEX_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which ports a rule selects. Private to the room. */
+/* Which ports a rule selects. For this folder only. */
 #ifndef LIBFABMGR_PARTITION_PORT_SELECTOR_H
 #define LIBFABMGR_PARTITION_PORT_SELECTOR_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The order of LFT writes. Private to the room. */
+/* The order of LFT writes. For this folder only. */
 #ifndef LIBFABMGR_PLAN_LFT_ORDER_H
 #define LIBFABMGR_PLAN_LFT_ORDER_H
 

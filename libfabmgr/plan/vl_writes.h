@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which SLtoVLMappingTables and VLArbitrationTables are written. Private to the room. */
+/* Which SLtoVLMappingTables and VLArbitrationTables are written. For this folder only. */
 #ifndef LIBFABMGR_PLAN_VL_WRITES_H
 #define LIBFABMGR_PLAN_VL_WRITES_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Arrays whose capacity is not stored: it is the next power of two of their length. Private to the
- * room.
+ * Arrays whose capacity is not stored: it is the next power of two of their length. For this folder
+ * only.
  */
 #ifndef LIBFABMGR_POLICY_APPEND_H
 #define LIBFABMGR_POLICY_APPEND_H

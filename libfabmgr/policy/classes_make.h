@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Functions that build classes. Private to the room. */
+/* Functions that build classes. For this folder only. */
 #ifndef LIBFABMGR_POLICY_CLASSES_MAKE_H
 #define LIBFABMGR_POLICY_CLASSES_MAKE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Functions that build partitions. Private to the room. */
+/* Functions that build partitions. For this folder only. */
 #ifndef LIBFABMGR_POLICY_PARTITIONS_MAKE_H
 #define LIBFABMGR_POLICY_PARTITIONS_MAKE_H
 

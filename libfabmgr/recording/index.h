@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The index of a recording: its MADs in order, the request of each answer, and lists of requests
- * with the same content. Private to this room. */
+ * with the same content. For this folder only. */
 #ifndef LIBFABMGR_RECORDING_INDEX_H
 #define LIBFABMGR_RECORDING_INDEX_H
 

@@ -16,7 +16,8 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/repair/internal.h"
 
-#define TILE_PAYS 6 /* with fewer affected entries, loading a tile costs more than it saves */
+#define TILE_PAYS                                                                                  \
+    6 /* affected entries of a tile's LIDs; with fewer, a tile costs more than it saves */
 
 /* ---- columns --------------------------------------------------------------------------------- */
 

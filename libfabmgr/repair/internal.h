@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The data structures of a repair: the network and its labels, which faults do not change; the
- * state that goes with the active tables; and scratch memory. Private to the room. */
+ * state that goes with the active tables; and scratch memory. For this folder only. */
 #ifndef LIBFABMGR_REPAIR_INTERNAL_H
 #define LIBFABMGR_REPAIR_INTERNAL_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Data that is prepared for a view. Private to this room. */
+/* Data that is prepared for a view. For this folder only. */
 #ifndef LIBFABMGR_SA_CONTEXT_H
 #define LIBFABMGR_SA_CONTEXT_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Kinds of records. Private to this room. */
+/* Kinds of records. For this folder only. */
 #ifndef LIBFABMGR_SA_KINDS_H
 #define LIBFABMGR_SA_KINDS_H
 

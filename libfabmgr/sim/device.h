@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Declarations that the files of sim share. Private to this room. */
+/* Declarations that the files of sim share. For this folder only. */
 #ifndef LIBFABMGR_SIM_DEVICE_H
 #define LIBFABMGR_SIM_DEVICE_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The event queue: a heap ordered by time, then by the order of insertion, and the MADs that its
- * events refer to. Private to this room. */
+ * events refer to. For this folder only. */
 #ifndef LIBFABMGR_SIM_QUEUE_H
 #define LIBFABMGR_SIM_QUEUE_H
 

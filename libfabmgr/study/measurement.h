@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The endports and channels that are measured. Private to the room. */
+/* The endports and channels that are measured. For this folder only. */
 #ifndef LIBFABMGR_STUDY_MEASUREMENT_H
 #define LIBFABMGR_STUDY_MEASUREMENT_H
 

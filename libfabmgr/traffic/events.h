@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The event queue, ordered by time and then by the order of insertion. Private to this room. */
+/* The event queue, ordered by time and then by the order of insertion. For this folder only. */
 #ifndef LIBFABMGR_TRAFFIC_EVENTS_H
 #define LIBFABMGR_TRAFFIC_EVENTS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The state of the traffic model. Private to this room.
+ * The state of the traffic model. For this folder only.
  *
  * A port sends into the input buffer of the port at the other end of its link. A channel is one VL
  * of a sending port; its credits, in blocks of 64 bytes, are the free space in that buffer. A

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The channel dependency graph. Private to the room. */
+/* The channel dependency graph. For this folder only. */
 #ifndef LIBFABMGR_VERIFY_DEPENDENCIES_H
 #define LIBFABMGR_VERIFY_DEPENDENCIES_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The switches and where their ports lead. Private to the room. */
+/* The switches and where their ports lead. For this folder only. */
 #ifndef LIBFABMGR_VERIFY_SWITCH_GRAPH_H
 #define LIBFABMGR_VERIFY_SWITCH_GRAPH_H
 

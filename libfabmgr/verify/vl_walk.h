@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Channel dependencies with several VLs. Private to the room. */
+/* Channel dependencies with several VLs. For this folder only. */
 #ifndef LIBFABMGR_VERIFY_VL_WALK_H
 #define LIBFABMGR_VERIFY_VL_WALK_H
 

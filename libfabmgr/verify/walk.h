@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The walk from all switches to each LID, over the tables. Private to the room. */
+/* The walk from all switches to each LID, over the tables. For this folder only. */
 #ifndef LIBFABMGR_VERIFY_WALK_H
 #define LIBFABMGR_VERIFY_WALK_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Macros for the tables of attributes. Private to the room. */
+/* Macros for the tables of attributes. For this folder only. */
 #ifndef LIBFABMGR_WIRE_TABLE_H
 #define LIBFABMGR_WIRE_TABLE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The state of the core, for the files of this folder only. */
+/* The state of the core. For this folder only. */
 #ifndef FABRICD_SM_CORE_STATE_H
 #define FABRICD_SM_CORE_STATE_H
 

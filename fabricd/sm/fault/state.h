@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The state of fabricd/sm/fault, for the files of this folder only. */
+/* The state of fabricd/sm/fault. For this folder only. */
 #ifndef FABRICD_SM_FAULT_STATE_H
 #define FABRICD_SM_FAULT_STATE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The state of fabricd/sm/sweep, for the files of this folder only. */
+/* The state of fabricd/sm/sweep. For this folder only. */
 #ifndef FABRICD_SM_SWEEP_STATE_H
 #define FABRICD_SM_SWEEP_STATE_H
 

@@ -89,7 +89,7 @@ int fab_repair_contingencies_find(const struct fab_repair_contingencies *c, stru
                                   const struct fab_lft *lft, const uint32_t *dead, size_t count,
                                   struct fab_repair_delta *ret);
 
-/* ---- private to the room --------------------------------------------------------------------- */
+/* ---- for this folder only -------------------------------------------------------------------- */
 
 /* Variable-length numbers: 7 bits a byte, the lowest first; a set top bit means that more follow.
  */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Balances the link loads over the shortest paths to one LID after another. Private to the room. */
+/* Balances the link loads over the shortest paths to one LID after another. For this folder only.
+ */
 #ifndef LIBFABMGR_ROUTE_BALANCE_BALANCE_H
 #define LIBFABMGR_ROUTE_BALANCE_BALANCE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Least-loaded ports on legal paths, for the engine updn. Private to the room. */
+/* Least-loaded ports on legal paths, for the engine updn. For this folder only. */
 #ifndef LIBFABMGR_ROUTE_BALANCE_LEAST_LOADED_H
 #define LIBFABMGR_ROUTE_BALANCE_LEAST_LOADED_H
 

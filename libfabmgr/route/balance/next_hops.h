@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tables from the choice of a next switch, with the loads balanced over parallel links. Private to
- * the room. */
+/* Tables from the choice of a next switch, with the loads balanced over parallel links. For this
+ * folder only. */
 #ifndef LIBFABMGR_ROUTE_BALANCE_NEXT_HOPS_H
 #define LIBFABMGR_ROUTE_BALANCE_NEXT_HOPS_H
 

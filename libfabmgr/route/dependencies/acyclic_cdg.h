@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A channel dependency graph (CDG) in which the dependencies in use form no cycle. Private to the
- * room.
+ * A channel dependency graph (CDG) in which the dependencies in use form no cycle. For this folder
+ * only.
  *
  * An arc stands for the channels from a switch to one of its neighbours: parallel links form one
  * arc. Arc i of switch s is nbr[nbr_at[s] + i] of the graph, and i is its slot. A dependency is a

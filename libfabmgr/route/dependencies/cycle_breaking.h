@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A channel dependency graph with a count for each dependency, and the breaking of its cycles.
- * Private to the room. */
+ * For this folder only. */
 #ifndef LIBFABMGR_ROUTE_DEPENDENCIES_CYCLE_BREAKING_H
 #define LIBFABMGR_ROUTE_DEPENDENCIES_CYCLE_BREAKING_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the engines dragonfly and dragonfly+ share. Private to the room. */
+/* What the engines dragonfly and dragonfly+ share. For this folder only. */
 #ifndef LIBFABMGR_ROUTE_DRAGONFLY_DRAGONFLY_H
 #define LIBFABMGR_ROUTE_DRAGONFLY_DRAGONFLY_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The groups of a dragonfly, found from the links. Private to the room. */
+/* The groups of a dragonfly, found from the links. For this folder only. */
 #ifndef LIBFABMGR_ROUTE_DRAGONFLY_GROUPS_H
 #define LIBFABMGR_ROUTE_DRAGONFLY_GROUPS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* All engines; registry.c lists them. Private to the room. */
+/* All engines; registry.c lists them. For this folder only. */
 #ifndef LIBFABMGR_ROUTE_ENGINES_ENGINES_H
 #define LIBFABMGR_ROUTE_ENGINES_ENGINES_H
 

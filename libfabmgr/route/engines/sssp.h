@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shortest paths with balanced loads, for the engines that are built on them. Private to the room.
+/* Shortest paths with balanced loads, for the engines that are built on them. For this folder only.
  */
 #ifndef LIBFABMGR_ROUTE_ENGINES_SSSP_H
 #define LIBFABMGR_ROUTE_ENGINES_SSSP_H

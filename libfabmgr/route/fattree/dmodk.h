@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The numbers of all destination LIDs in D-mod-k, and their slots. Private to the room. */
+/* The numbers of all destination LIDs in D-mod-k, and their slots. For this folder only. */
 #ifndef LIBFABMGR_ROUTE_FATTREE_DMODK_H
 #define LIBFABMGR_ROUTE_FATTREE_DMODK_H
 

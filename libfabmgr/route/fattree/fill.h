@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The entries of all switches. Private to the room. */
+/* The entries of all switches. For this folder only. */
 #ifndef LIBFABMGR_ROUTE_FATTREE_FILL_H
 #define LIBFABMGR_ROUTE_FATTREE_FILL_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The structure of a fat tree: positions, numbers and slots that do not depend on faults elsewhere.
- * Private to the room. */
+ * For this folder only. */
 #ifndef LIBFABMGR_ROUTE_FATTREE_TREE_H
 #define LIBFABMGR_ROUTE_FATTREE_TREE_H
 

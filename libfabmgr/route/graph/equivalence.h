@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Equivalence classes, so that equal work is done once for all members. Private to the room. */
+/* Equivalence classes, so that equal work is done once for all members. For this folder only. */
 #ifndef LIBFABMGR_ROUTE_GRAPH_EQUIVALENCE_H
 #define LIBFABMGR_ROUTE_GRAPH_EQUIVALENCE_H
 

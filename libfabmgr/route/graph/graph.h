@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The switches and the links between them as arrays, for the engines. Private to the room. In the
+/* The switches and the links between them as arrays, for the engines. For this folder only. In the
  * engines a host is the endport of an adapter or router that sends and receives data traffic;
  * aggregation nodes are none. */
 #ifndef LIBFABMGR_ROUTE_GRAPH_GRAPH_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The next switch on the path through a grid, in dimension order. Private to the room. */
+/* The next switch on the path through a grid, in dimension order. For this folder only. */
 #ifndef LIBFABMGR_ROUTE_GRID_DIMENSION_ORDER_H
 #define LIBFABMGR_ROUTE_GRID_DIMENSION_ORDER_H
 

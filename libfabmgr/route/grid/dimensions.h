@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The dimension of each link of a grid. Private to the room. */
+/* The dimension of each link of a grid. For this folder only. */
 #ifndef LIBFABMGR_ROUTE_GRID_DIMENSIONS_H
 #define LIBFABMGR_ROUTE_GRID_DIMENSIONS_H
 

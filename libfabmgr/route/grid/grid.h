@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Coordinates of the switches of tori, meshes, hypercubes and HyperX. Private to the room. */
+/* Coordinates of the switches of tori, meshes, hypercubes and HyperX. For this folder only. */
 #ifndef LIBFABMGR_ROUTE_GRID_GRID_H
 #define LIBFABMGR_ROUTE_GRID_GRID_H
 

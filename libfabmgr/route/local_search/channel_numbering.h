@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A numbering of the channels, for each VL, in which all packets meet ascending numbers. Whether a
- * changed entry keeps the tables deadlock-free is seen from the numbers at once. Private to the
- * room.
+ * changed entry keeps the tables deadlock-free is seen from the numbers at once. For this folder
+ * only.
  */
 #ifndef LIBFABMGR_ROUTE_LOCAL_SEARCH_CHANNEL_NUMBERING_H
 #define LIBFABMGR_ROUTE_LOCAL_SEARCH_CHANNEL_NUMBERING_H

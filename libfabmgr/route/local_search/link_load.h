@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The link loads that tables cause with all-to-all and with every shift of the endports in a given
- * order, and how one changed entry would change them. Private to the room.
+ * order, and how one changed entry would change them. For this folder only.
  */
 #ifndef LIBFABMGR_ROUTE_LOCAL_SEARCH_LINK_LOAD_H
 #define LIBFABMGR_ROUTE_LOCAL_SEARCH_LINK_LOAD_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Paths to one destination switch at a time over dependencies that close no cycle, in the manner of
- * Nue. Private to the room. */
+ * Nue. For this folder only. */
 #ifndef LIBFABMGR_ROUTE_NUE_SEARCH_H
 #define LIBFABMGR_ROUTE_NUE_SEARCH_H
 

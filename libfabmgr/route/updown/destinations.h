@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The destination LIDs (DLIDs) of each switch, in the order in which they are routed. Private to
- * the room. */
+/* The destination LIDs (DLIDs) of each switch, in the order in which they are routed. For this
+ * folder only. */
 #ifndef LIBFABMGR_ROUTE_UPDOWN_DESTINATIONS_H
 #define LIBFABMGR_ROUTE_UPDOWN_DESTINATIONS_H
 

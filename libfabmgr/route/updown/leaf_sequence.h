@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A sequence of the leaves in which neighbours are adjacent. Private to the room. */
+/* A sequence of the leaves in which neighbours are adjacent. For this folder only. */
 #ifndef LIBFABMGR_ROUTE_UPDOWN_LEAF_SEQUENCE_H
 #define LIBFABMGR_ROUTE_UPDOWN_LEAF_SEQUENCE_H
 

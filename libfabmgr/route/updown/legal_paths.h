@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Lengths of legal paths of up*|down* routing (first up, then down), for 64 destinations at a time.
- * Private to the room. */
+ * For this folder only. */
 #ifndef LIBFABMGR_ROUTE_UPDOWN_LEGAL_PATHS_H
 #define LIBFABMGR_ROUTE_UPDOWN_LEGAL_PATHS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Total orders of the switches; a link leads up towards the later switch. Private to the room. */
+/* Total orders of the switches; a link leads up towards the later switch. For this folder only. */
 #ifndef LIBFABMGR_ROUTE_UPDOWN_SWITCH_ORDER_H
 #define LIBFABMGR_ROUTE_UPDOWN_SWITCH_ORDER_H
 
