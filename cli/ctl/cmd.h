@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Commands: each is a const struct cmd in the file of its noun; main.c lists them. A command sends
- * a request to the manager and prints the answer; main.c does everything else.
+ * Commands. Each is a const struct cmd in the file of its noun, and main.c lists them all. A
+ * command sends a request to the manager and prints the answer; main.c does everything else.
  */
 #ifndef CLI_CTL_CMD_H
 #define CLI_CTL_CMD_H
@@ -16,9 +16,9 @@
 enum exit_code {
     EXIT_OK = 0,
     EXIT_FAILED = 1,      /* the manager refused, or an error occurred */
-    EXIT_USAGE = 2,       /* the command line is wrong */
+    EXIT_USAGE = 2,       /* the command line is invalid */
     EXIT_UNAVAILABLE = 3, /* no manager answered in time */
-    EXIT_NOT_FOUND = 4,   /* the object named does not exist */
+    EXIT_NOT_FOUND = 4,   /* the named object does not exist */
     EXIT_UNSOUND = 5,     /* the routes are not sound */
 };
 
@@ -47,7 +47,7 @@ struct cmd {
     const char *args;        /* for the help: "NODE/PORT" */
     const char *summary;
     int min_args, max_args;
-    const char *options; /* letters of the options that it takes, see own_options in main.c */
+    const char *options; /* letters of its own options, see own_options in main.c */
     bool slow;           /* may take minutes on a large fabric */
     bool writes_file;    /* -o names a file instead of text or json */
     int (*run)(struct session *s);
@@ -63,14 +63,13 @@ extern const struct cmd cmd_status, cmd_version, cmd_sweep, cmd_reroute, cmd_rer
     cmd_partition_list, cmd_partition_show, cmd_service_list, cmd_subscription_list, cmd_cc_status,
     cmd_cc_show, cmd_cc_congested, cmd_cc_log, cmd_cc_export;
 
-/* ---- asking -------------------------------------------------------------------------------------
- */
+/* ---- requests to the manager ----------------------------------------------------------------- */
 
 /* Calls a method of FabricService and returns the exit code. On success the caller owns *ret; on
  * failure prints the error. */
 int ask(struct session *s, const char *method, const ProtobufCMessage *request,
         const ProtobufCMessageDescriptor *reply, void *ret);
-/* The same for another service: "fabric.v1.SimService/Unlink". */
+/* The same for a method of another service, such as "fabric.v1.SimService/Unlink". */
 int ask_service(struct session *s, const char *method, const ProtobufCMessage *request,
                 const ProtobufCMessageDescriptor *reply, void *ret);
 void free_reply(void *message); /* accepts NULL */
@@ -78,7 +77,8 @@ void free_reply(void *message); /* accepts NULL */
 int say_error(const struct fab_client_error *e);
 int complain(int exit_code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Parses "NODE/PORT"; *ret_node is a copy. Returns the exit code; prints the error. */
+/* Parses "NODE/PORT". The caller frees *ret_node. On error prints the reason. Returns the exit
+ * code. */
 int parse_port(const char *text, char **ret_node, uint32_t *ret_number);
 
 #endif

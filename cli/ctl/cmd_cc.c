@@ -12,8 +12,7 @@
 #include "fabric/v1/congestion.pb-c.h"
 #include "libfabmgr/congestion/congestion.h"
 
-/* ---- status ------------------------------------------------------------------------------------
- */
+/* ---- status ---------------------------------------------------------------------------------- */
 
 static void say_device(struct out *o, const Fabric__V1__CongestionDevice *d)
 {
@@ -94,8 +93,7 @@ static int status(struct session *s)
     return rc;
 }
 
-/* ---- a port ------------------------------------------------------------------------------------
- */
+/* ---- a port ---------------------------------------------------------------------------------- */
 
 static void say_values(struct out *o, const char *key, Fabric__V1__CongestionValue **values,
                        size_t count, bool why)

@@ -31,8 +31,7 @@ static const char *to(const Fabric__V1__RoceSetting *r)
     return r->edge ? "endports" : "switches";
 }
 
-/* ---- tables ------------------------------------------------------------------------------------
- */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 #define PORT_KEYS 3 /* leading keys that are not values */
 static const struct out_column port_columns[] = {
@@ -140,8 +139,7 @@ static void say_tables(struct session *s, const Fabric__V1__GetRoceResponse *r)
     out_record_end(s->out);
 }
 
-/* ---- to paste ----------------------------------------------------------------------------------
- */
+/* ---- configuration to paste ------------------------------------------------------------------ */
 
 static void say_colour(struct out *o, const Fabric__V1__RoceSetting *r, const char *colour)
 {
@@ -172,8 +170,8 @@ static void say_sonic(struct session *s, const Fabric__V1__GetRoceResponse *r)
     out_note(s->out, OUT_PLAIN, "}");
 }
 
-/* The byte counter of the driver has only 15 bits; it is turned off, because the timer expires
- * first anyway. The gain is the part of 1024 that alpha keeps. */
+/* The driver's byte counter has only 15 bits; it is turned off, because the timer expires first
+ * anyway. The driver expects the gain as 1024 * (1 - g), the part of alpha that is kept. */
 static void say_mlx5_adapter(struct out *o, const Fabric__V1__RoceSetting *r)
 {
     unsigned gain = number_of(r, "inverse_gain");
@@ -205,8 +203,7 @@ static void say_mlx5(struct session *s, const Fabric__V1__GetRoceResponse *r)
             say_mlx5_adapter(s->out, r->settings[i]);
 }
 
-/* ---- the command -------------------------------------------------------------------------------
- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 typedef void say_format(struct session *s, const Fabric__V1__GetRoceResponse *r);
 

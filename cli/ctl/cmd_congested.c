@@ -22,9 +22,7 @@ void say_advice(struct out *o, char **advice, size_t count)
     out_table_end(o);
 }
 
-/* ---- congested ports
- * ---------------------------------------------------------------------------------
- */
+/* ---- congested ports ------------------------------------------------------------------------- */
 
 static const struct out_column congested_columns[] = {
     {"port", "PORT", false},    {"kind", "KIND", false},      {"waits", "CREDIT WAIT %", true},
@@ -86,8 +84,7 @@ const struct cmd cmd_cc_congested = {
     .run = congested,
 };
 
-/* ---- logs --------------------------------------------------------------------------------------
- */
+/* ---- logs ------------------------------------------------------------------------------------ */
 
 /* "1 3 12"; as many numbers as fit. */
 static void show_numbers(const uint32_t *numbers, size_t count, char *text, size_t len)

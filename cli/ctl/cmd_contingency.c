@@ -42,7 +42,7 @@ static void show_time_of(const Fabric__V1__Contingency *c, char text[SHOW_LEN])
         show_duration(microseconds_of(c->estimated_time), text);
 }
 
-/* Values that only JSON has. */
+/* Writes the values that only JSON output has. */
 static void say_keys(struct out *o, const Fabric__V1__Contingency *c)
 {
     out_text(o, "kind", NULL, OUT_PLAIN, c->from != NULL ? "link" : "switch");
@@ -84,8 +84,7 @@ static void say_row(struct out *o, const Fabric__V1__Contingency *c)
     out_row_end(o);
 }
 
-/* ---- of them all -------------------------------------------------------------------------------
- */
+/* ---- the summary of all contingencies -------------------------------------------------------- */
 
 static double mib(uint64_t bytes)
 {
@@ -152,8 +151,7 @@ static int list(struct session *s)
     return rc;
 }
 
-/* ---- one of them -------------------------------------------------------------------------------
- */
+/* ---- one contingency ------------------------------------------------------------------------- */
 
 static void say_effect(struct out *o, const Fabric__V1__Contingency *c,
                        const Fabric__V1__ContingencySummary *m)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * fabricctl topo export, route export: the manager sends the file, fabricctl writes it. A regular
- * file gets its name only when it is complete, so that no other program reads half of it.
+ * file is written under a temporary name and renamed when it is complete, so that no other program
+ * reads half of it.
  */
 #include <errno.h>
 #include <limits.h>
@@ -33,7 +34,8 @@ static const struct format route_formats[] = {
     {NULL, 0},
 };
 
-/* The first format if none is named. NULL: unknown; prints the error. */
+/* Finds a format by name, or the first one if `name` is NULL. NULL: the format is unknown, and an
+ * error was printed. */
 static const struct format *find_format(const struct format *formats, const char *name)
 {
     char all[100] = "";
@@ -47,8 +49,7 @@ static const struct format *find_format(const struct format *formats, const char
     return NULL;
 }
 
-/* ---- where it goes -----------------------------------------------------------------------------
- */
+/* ---- the output file ------------------------------------------------------------------------- */
 
 struct sink {
     FILE *to;
@@ -69,7 +70,8 @@ static int sink_open(struct sink *s, const char *file)
     return s->to != NULL ? EXIT_OK : complain(EXIT_FAILED, "%s: %s", name, strerror(errno));
 }
 
-/* rc: the exit code so far. */
+/* Closes the file and gives it its name if rc, the exit code so far, is EXIT_OK. Returns the exit
+ * code. */
 static int sink_close(struct sink *s, const char *file, int rc)
 {
     if (s->to == stdout)
@@ -77,7 +79,7 @@ static int sink_close(struct sink *s, const char *file, int rc)
     else if (fclose(s->to) != 0 && s->error == 0)
         s->error = errno;
     if (s->to == stdout && s->error == EPIPE)
-        return EXIT_OK; /* the reader closed the pipe, such as head */
+        return EXIT_OK; /* the reader of the pipe, such as head, has closed it */
     if (rc == EXIT_OK && s->error == 0 && s->part[0] != '\0' && rename(s->part, file) < 0)
         s->error = errno;
     if (rc == EXIT_OK && s->error != 0)
@@ -97,8 +99,7 @@ static bool each(void *ctx, const ProtobufCMessage *message)
     return s->error == 0;
 }
 
-/* ---- commands ----------------------------------------------------------------------------------
- */
+/* ---- commands -------------------------------------------------------------------------------- */
 
 static int export(struct session *s, const struct format *formats)
 {

@@ -59,8 +59,7 @@ const struct cmd cmd_link_list = {
     .run = list,
 };
 
-/* ---- those that fall again and again -----------------------------------------------------------
- */
+/* ---- links that flap ------------------------------------------------------------------------- */
 
 static const struct out_column flapping_columns[] = {
     {"a", "FROM", false},     {"b", "TO", false},           {"state", "STATE", false},

@@ -11,8 +11,7 @@
 #include "cli/ctl/show_quality.h"
 #include "fabric/v1/quality.pb-c.h"
 
-/* ---- quality -----------------------------------------------------------------------------------
- */
+/* ---- quality --------------------------------------------------------------------------------- */
 
 static int say_quality(struct out *o, const Fabric__V1__GetQualityResponse *r)
 {
@@ -46,8 +45,7 @@ static int quality(struct session *s)
     return rc;
 }
 
-/* ---- compare -----------------------------------------------------------------------------------
- */
+/* ---- compare --------------------------------------------------------------------------------- */
 
 static const struct out_column columns[] = {
     {"engine", "ENGINE", false},
@@ -68,7 +66,7 @@ static const struct out_column columns[] = {
 struct comparing {
     struct out *out;
     bool any_passed;
-    char lines[16384]; /* why engines fail; classes that would share lanes */
+    char lines[16384]; /* why engines failed; classes that would share VLs */
 };
 
 static void say_figures(struct out *o, const Fabric__V1__Quality *q)

@@ -14,8 +14,7 @@
 
 #define COUNT_DEFAULT 50
 
-/* ---- the request --------------------------------------------------------------------------------
- */
+/* ---- the request ----------------------------------------------------------------------------- */
 
 static int reroute(struct session *s)
 {
@@ -40,8 +39,7 @@ static int rebalance(struct session *s)
     return rc;
 }
 
-/* ---- the record ---------------------------------------------------------------------------------
- */
+/* ---- the history of reroutes ----------------------------------------------------------------- */
 
 static const struct out_column columns[] = {
     {"generation", "ID", true},       {"time", "TIME", false},
@@ -58,7 +56,7 @@ static void say_millis(struct out *o, const char *key, const Google__Protobuf__D
         out_none(o, key, NULL);
 }
 
-/* Values that only JSON has; the text combines them. */
+/* Writes the values that only JSON output has; text output combines them. */
 static void say_keys(struct out *o, const Fabric__V1__Reroute *r)
 {
     char utc[SHOW_LEN];

@@ -23,7 +23,7 @@ static void say_manager(struct out *o, const Fabric__V1__Status *s)
     bool master = s->role == FABRIC__V1__MANAGER_ROLE__MANAGER_ROLE_MASTER;
     show_duration(microseconds_of(s->uptime), up);
     const char *role = role_word(s->role);
-    bool same = strcmp(role, s->state) == 0; /* "standby, standby" would repeat itself */
+    bool same = strcmp(role, s->state) == 0; /* prints "standby" only once */
     out_textf(o, "Manager", master ? OUT_GOOD : OUT_WARN, "%s%s%s; fabricd %s, up %s", role,
               same ? "" : ", ", same ? "" : s->state, s->version, up);
     if (!master && s->master_guid[0] != '\0')
@@ -71,7 +71,8 @@ static void say_fabric(struct out *o, const Fabric__V1__FabricCounts *f)
     out_number(o, "active_links", NULL, OUT_PLAIN, f->active_links);
 }
 
-/* "5x5 torus; passed over fattree: ...; dor: ..." */
+/* Prints why the engine was chosen and why others were rejected: "5x5 torus; passed over fattree:
+ * ...; dor: ...". */
 static void say_reason(struct out *o, const char *reason)
 {
     static const char passed[] = "passed over ";
@@ -105,7 +106,7 @@ static void say_routing_text(struct out *o, const Fabric__V1__Status *s)
                   r->pairs);
 }
 
-/* Table entries that local repairs have changed. */
+/* Prints how many table entries local repairs have changed, and when a rebalance is due. */
 static void say_repaired(struct out *o, const Fabric__V1__RoutingStatus *r)
 {
     char when[SHOW_LEN], then[SHOW_LEN + 40] = "no rebalance is due";

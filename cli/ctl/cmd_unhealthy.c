@@ -38,7 +38,7 @@ static uint64_t seconds_of(const Google__Protobuf__Duration *d)
     return microseconds_of(d) / 1000000;
 }
 
-/* Values for JSON, the same in a list and for one link. */
+/* Writes the JSON values of a link, the same in the list and for one link. */
 static void say_keys(struct out *o, const Fabric__V1__UnhealthyLink *l)
 {
     char utc[SHOW_LEN];
@@ -83,8 +83,7 @@ static void say_row(struct out *o, const Fabric__V1__UnhealthyLink *l)
     out_row_end(o);
 }
 
-/* ---- one of them ------------------------------------------------------------------------------
- */
+/* ---- one link -------------------------------------------------------------------------------- */
 
 static void say_counters(struct out *o, const char *end, const Fabric__V1__LinkPortErrors *e)
 {
@@ -157,7 +156,7 @@ static void say(struct out *o, const Fabric__V1__UnhealthyLink *l)
     out_record_end(o);
 }
 
-/* True: the port has this number, and its node has this name or GUID. */
+/* Whether the port has this number and its node has this name or GUID. */
 static bool is_end(const Fabric__V1__PortRef *p, const char *node, uint32_t number)
 {
     return p != NULL && p->port_number == number &&
@@ -173,7 +172,8 @@ static const Fabric__V1__UnhealthyLink *find(const Fabric__V1__ListUnhealthyLink
     return NULL;
 }
 
-/* Lets the manager resolve other names of the node (LID, beginning of the name). */
+/* Finds the link if the user named the node by LID or by the beginning of its name, which the
+ * manager resolves. On error prints it and returns the exit code. */
 static int look_up(struct session *s, char *node, uint32_t number,
                    const Fabric__V1__ListUnhealthyLinksResponse *links,
                    const Fabric__V1__UnhealthyLink **ret)
@@ -266,10 +266,10 @@ const struct cmd cmd_link_isolate = {
     .run = isolate,
 };
 
-/* ---- what was read ----------------------------------------------------------------------------
- */
+/* ---- port counters --------------------------------------------------------------------------- */
 
-/* JSON has every counter by its name; text has those that are not 0. */
+/* JSON output has all counters of the port, each under its name; text output lists those above
+ * 0. */
 static void say_port(struct out *o, const void *item)
 {
     const Fabric__V1__PortCounters *p = item;

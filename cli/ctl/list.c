@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One loop over pages for every list of the API: the fields are found by name in the descriptors. A
- * page is kept until the next one was requested, because the token is in it.
+ * Prints any list of the API, page by page. It finds the fields of the messages by name in their
+ * descriptors. A page is freed only after the next one was requested, because the request points to
+ * the token in it.
  */
 #include "cli/ctl/list.h"
 
@@ -24,7 +25,7 @@ static size_t count_of(const ProtobufCMessage *m, const char *name)
     return *(const size_t *)(const void *)((const char *)m + f->quantifier_offset);
 }
 
-/* Returns the number of rows. */
+/* Prints the rows of a page and returns their number. */
 static size_t say_page(struct out *o, const struct list *list, const ProtobufCMessage *page)
 {
     void **items = *(void ***)field_of(page, list->items);

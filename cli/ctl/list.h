@@ -14,7 +14,8 @@ struct list {
     void (*say_row)(struct out *o, const void *item);
     const char *none; /* the text if the list is empty */
 };
-/* Requests page after page; query is the request, which has a page_token. Returns the exit code. */
+/* Requests and prints page after page. query: the request, which must have a page_token. Returns
+ * the exit code. */
 int say_list(struct session *s, const struct list *list, ProtobufCMessage *query);
 
 #endif

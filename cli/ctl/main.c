@@ -19,7 +19,8 @@
 #define TIMEOUT_MS 10000
 #define TIMEOUT_SLOW_MS 600000
 
-/* In the order of the help; a noun without a verb comes after its verbs. */
+/* In the order of the help. A command that is a noun alone comes after the commands with this noun
+ * and a verb. */
 static const struct cmd *const cmds[] = {
     &cmd_status,          &cmd_version,
     &cmd_node_list,       &cmd_node_show,
@@ -58,10 +59,9 @@ struct options {
     struct session session;
 };
 
-/* ---- help --------------------------------------------------------------------------------------
- */
+/* ---- help ------------------------------------------------------------------------------------ */
 
-/* "port show NODE/PORT" */
+/* Writes the usage of a command: "port show NODE/PORT". */
 static void usage_of(const struct cmd *c, char line[USAGE_LEN])
 {
     snprintf(line, USAGE_LEN, "%s%s%s%s%s", c->noun, c->verb != NULL ? " " : "",
@@ -79,7 +79,7 @@ static void print_command(const struct cmd *c)
         printf("  %-*s  %s\n", HELP_COLUMN, line, c->summary);
 }
 
-/* Prints the commands that begin with these words; false: none does. */
+/* Prints the commands that begin with the words in argv. False: no command does. */
 static bool print_some(int argc, char **argv)
 {
     bool any = false;
@@ -131,8 +131,7 @@ static void print_help(int argc, char **argv)
          "5 routes are not sound (route verify, quality, compare, whatif; path).");
 }
 
-/* ---- the command line --------------------------------------------------------------------------
- */
+/* ---- the command line ------------------------------------------------------------------------ */
 
 enum {
     OPT_TIMEOUT = 256,
@@ -143,7 +142,8 @@ enum {
     OPT_OWN, /* plus the letter of one of own_options */
 };
 
-/* Options that only some commands take: the letters of these are in struct cmd. */
+/* Options that only some commands take; struct cmd has the letters of those that a command
+ * takes. */
 static const struct {
     char letter;
     const char *name;
@@ -377,8 +377,7 @@ static int check_arguments(const struct cmd *c, const struct options *o)
     return EXIT_OK;
 }
 
-/* ---- running -----------------------------------------------------------------------------------
- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static bool wants_colour(void)
 {
@@ -388,7 +387,8 @@ static bool wants_colour(void)
     return isatty(STDOUT_FILENO) && term != NULL && strcmp(term, "dumb") != 0;
 }
 
-/* A reader that closed the pipe (head) is not an error; a full disk is. */
+/* Whether the reader of the pipe (such as head) has closed it, which is no error, unlike a full
+ * disk. */
 static bool reader_left(void)
 {
     struct pollfd p = {.fd = STDOUT_FILENO, .events = POLLOUT};

@@ -44,7 +44,8 @@ void out_record_end(struct out *o)
     o->ops->record_end(o);
 }
 
-/* Names come from devices and can contain any bytes: makes them safe for terminals and JSON. */
+/* Makes the value safe for terminals and JSON, because names come from devices and can contain any
+ * bytes. */
 void out_text(struct out *o, const char *key, const char *label, enum out_tone tone,
               const char *value)
 {
@@ -59,7 +60,7 @@ void out_text(struct out *o, const char *key, const char *label, enum out_tone t
     free(clean);
 }
 
-/* Cleans line by line, to keep the line ends. */
+/* Makes the text safe line by line, to keep the line ends. */
 void out_lines(struct out *o, const char *key, const char *text)
 {
     size_t room = 3 * strlen(text) + 1, used = 0;

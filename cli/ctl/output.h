@@ -30,8 +30,8 @@ struct out *out_new(enum out_format format, FILE *to, bool colour);
 /* Flushes. IO: some output could not be written; NOMEM: some could not be stored. */
 int out_close(struct out *o);
 
-/* A record is the output of one command; in JSON: {...}. Records do not nest in text: of a record
- * within a row, text has the values with a label. */
+/* A record is the output of one command; in JSON: {...}. Text output does not nest records: it
+ * prints those values of a record within a row that have a label as values of the row. */
 void out_record(struct out *o, const char *key);
 void out_record_end(struct out *o);
 /* Values, in a record or in a row. */
@@ -39,15 +39,15 @@ void out_text(struct out *o, const char *key, const char *label, enum out_tone t
               const char *value);
 void out_number(struct out *o, const char *key, const char *label, enum out_tone tone,
                 uint64_t value);
-/* Milliseconds with their fraction, given in microseconds. */
+/* A time in microseconds, printed in milliseconds with a fraction. */
 void out_millis(struct out *o, const char *key, const char *label, enum out_tone tone,
                 uint64_t microseconds);
-/* With this number of decimals. */
+/* A real number, printed with `decimals` decimals. */
 void out_real(struct out *o, const char *key, const char *label, enum out_tone tone, double value,
               unsigned decimals);
 void out_bool(struct out *o, const char *key, const char *label, enum out_tone tone, bool value);
-void out_none(struct out *o, const char *key, const char *label); /* null; "-" */
-/* A table; in JSON "key": [{...}, ...]. Rows have the values of the columns, in the same order; a
+void out_none(struct out *o, const char *key, const char *label); /* JSON: null; text: "-" */
+/* A table; in JSON "key": [{...}, ...]. A row has a value for each column, in the same order. A
  * value without a label appears only in JSON. `live`: rows are printed at once, in columns of fixed
  * width; in JSON each row is then one line. */
 void out_table(struct out *o, const char *key, const struct out_column *columns, size_t count,
@@ -55,7 +55,7 @@ void out_table(struct out *o, const char *key, const struct out_column *columns,
 void out_row(struct out *o);
 void out_row_end(struct out *o);
 void out_table_end(struct out *o);
-/* A formatted value, in text only. */
+/* Text only: a formatted value. */
 void out_textf(struct out *o, const char *label, enum out_tone tone, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 /* JSON only: a text with line ends. */

@@ -3,7 +3,7 @@
  * Text output: "Label: value" lines, and tables with aligned columns.
  *
  * The cells of a table are stored until its end, when the widths of its columns are known. A live
- * table prints each row at once, with the widths of its labels.
+ * table prints each row at once, in columns as wide as their labels.
  */
 #include "cli/ctl/output_format.h"
 

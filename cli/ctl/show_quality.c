@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Quality figures. A figure with a lower bound is good if it equals the bound, and a warning if it
- * is more than twice the bound.
+ * Quality figures. A figure that has a theoretical lower bound is shown as good if it equals the
+ * bound, and as a warning if it exceeds twice the bound.
  */
 #include "cli/ctl/show_quality.h"
 
@@ -33,8 +33,7 @@ static const Fabric__V1__Bisections *bisections_of(const Fabric__V1__Quality *q)
     return q->bisections != NULL ? q->bisections : &no_bisections;
 }
 
-/* ---- for programs ------------------------------------------------------------------------------
- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 void out_quality_keys(struct out *o, const char *prefix, const Fabric__V1__Quality *q)
 {
@@ -97,8 +96,7 @@ static void out_hops(struct out *o, const Fabric__V1__Quality *q)
     out_table_end(o);
 }
 
-/* ---- for people --------------------------------------------------------------------------------
- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static enum out_tone tone_of(uint64_t value, uint64_t bound)
 {

@@ -8,12 +8,13 @@
 
 /* JSON only: all figures, in a record or a row, with keys that begin with prefix ("before_"). */
 void out_quality_keys(struct out *o, const char *prefix, const Fabric__V1__Quality *q);
-/* Text lines, and the tables "hops" and "worst". */
+/* The figures as text lines, and the tables "hops" and "worst". */
 void out_quality(struct out *o, const Fabric__V1__Quality *q);
 /* A verdict as a word, such as "sound", and its tone. */
 const char *show_verdict(const Fabric__V1__Verdict *v);
 enum out_tone tone_verdict(const Fabric__V1__Verdict *v);
-/* Traffic classes that would have to share lanes; in text after the label, if there is one. */
+/* Writes the traffic classes that would have to share VLs with this engine; in text output after
+ * the label, or not at all if it is NULL. */
 void out_class_notes(struct out *o, const char *label, const Fabric__V1__EngineReport *r);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabsim ctl COMMAND: sends a command to `fabsim serve`, such as a fault. The command is sent as it
- * is; console.c defines its meaning and answer. Without a command, all lines of standard input are
- * sent at once, so that the faults in them happen at the same time.
+ * fabsim ctl COMMAND: sends a command to `fabsim serve`, such as a fault. The command is sent
+ * unchanged; console.c interprets and answers it. Without a command, all lines of standard input
+ * are sent at once, so that the faults in them happen at the same time.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -18,9 +18,9 @@
 #include "cli/sim/socket.h"
 #include "libfabmgr/base/text.h"
 
-#define PATIENCE_S 30 /* a server that does not answer for so long is stuck */
+#define PATIENCE_S 30 /* how long to wait for an answer */
 
-/* Returns -1 after printing the reason. */
+/* Connects to the server and returns the socket. On error prints the reason and returns -1. */
 static int reach(const char *base)
 {
     struct socket_name name = socket_name(base, SOCKET_COMMANDS);
@@ -44,7 +44,7 @@ static int reach(const char *base)
     return -1;
 }
 
-/* Returns the exit code, which is the first character of the answer. */
+/* Prints the answer and returns the exit code, which is the answer's first character. */
 static int print_answer(const char *answer, size_t len)
 {
     int code = answer[0] - '0';

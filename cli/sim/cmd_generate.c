@@ -41,8 +41,7 @@ static struct fab_variation dress_of(const struct value *v, const struct fab_por
                                   .rate = rate};
 }
 
-/* ---- writing -----------------------------------------------------------------------------------
- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static int complain(int status)
 {
@@ -50,7 +49,7 @@ static int complain(int status)
     return CMD_FAILED;
 }
 
-/* Consumes b. */
+/* Frees b, also on error. */
 static int seal(struct fab_builder *b, struct fab_fabric **ret)
 {
     int status = fab_fabric_builder_seal(b, ret);
@@ -117,8 +116,7 @@ static int write_planes(const struct fab_fabric *plain, struct fab_variation *va
     return result;
 }
 
-/* ---- the command -------------------------------------------------------------------------------
- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 static void help_families(FILE *file)
 {

@@ -26,8 +26,7 @@ struct arguments {
     struct server_settings settings;
 };
 
-/* ---- the fabric -------------------------------------------------------------------------------
- */
+/* ---- the fabric ------------------------------------------------------------------------------ */
 
 static int seal(const char *path, const char *text, size_t len, struct fab_fabric **ret)
 {
@@ -56,7 +55,7 @@ static bool begins_node(const char *line)
     return false;
 }
 
-/* The first node in the file. ibsim attaches clients there that name no node. */
+/* The first node in the file, to which ibsim attaches clients that name no node. */
 static uint32_t first_node(const struct fab_sim *sim, const char *text)
 {
     char id[PLACE_NAME_MAX];
@@ -89,8 +88,7 @@ static bool find_host(const struct fab_sim *sim, const char *text, const char *h
     return true;
 }
 
-/* ---- arguments --------------------------------------------------------------------------------
- */
+/* ---- arguments ------------------------------------------------------------------------------- */
 
 static bool parse_seed(const char *text, uint64_t *ret)
 {

@@ -99,8 +99,7 @@ bool commands_serve(struct commands *d, unsigned session)
     return stays;
 }
 
-/* ---- standard input ---------------------------------------------------------------------------
- */
+/* ---- standard input -------------------------------------------------------------------------- */
 
 void commands_prompt(const struct commands *d)
 {
@@ -118,7 +117,8 @@ static void end_of_line(struct commands *d)
     d->line_len = 0;
 }
 
-/* Keeps so much of a line that is too long that console_run still reports it. */
+/* Collects a line. A line that is too long is cut off at a length that console_run still
+ * refuses. */
 static void add_input(struct commands *d, const char *bytes, size_t len)
 {
     for (size_t i = 0; i < len; i++) {

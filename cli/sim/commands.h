@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where commands arrive: the socket "@BASE:fabsim@" for `fabsim ctl`, and standard input. A packet
- * has lines for console_run. The answer is one packet: the exit code as a digit, then text.
+ * Receives commands on the socket "@BASE:fabsim@", from `fabsim ctl`, and on standard input. A
+ * packet holds lines for console_run. The answer is one packet: the exit code as a digit, then
+ * text.
  */
 #ifndef CLI_SIM_COMMANDS_H
 #define CLI_SIM_COMMANDS_H

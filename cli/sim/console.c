@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The console. Faults are in faults.c; here are the commands about clients and the server itself.
- * The spelling of ibsim's commands, Unlink "id"[port], is accepted, too, so that scripts run on
- * both. Empty lines and lines that begin with # are ignored.
+ * The console. Commands about clients and the server itself; faults are in faults.c. The console
+ * also accepts the spelling of ibsim's commands, Unlink "id"[port], so that scripts run on both.
+ * Empty lines and lines that begin with # are ignored.
  */
 #include "cli/sim/console.h"
 
@@ -18,8 +18,7 @@
 
 typedef int command_function(struct console *c, const char *argument, struct fab_text *out);
 
-/* ---- clients ----------------------------------------------------------------------------------
- */
+/* ---- clients --------------------------------------------------------------------------------- */
 
 static void describe_client(const struct hub *h, unsigned id, struct fab_text *out)
 {
@@ -34,7 +33,8 @@ static void describe_client(const struct hub *h, unsigned id, struct fab_text *o
                        c->sent, c->received, c->lost, c->unread);
 }
 
-/* Links that are down: pulled, or at a node without power. */
+/* Counts the links that are down, because the cable is pulled or a node has no power, for
+ * example. */
 static uint32_t count_down(const struct fab_sim *sim)
 {
     const struct fab_fabric *f = fab_sim_fabric(sim);
@@ -91,8 +91,7 @@ static int do_help(struct console *c, const char *argument, struct fab_text *out
     return CMD_OK;
 }
 
-/* ---- the table --------------------------------------------------------------------------------
- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static const struct command {
     const char *name, *argument; /* argument: NULL if there is none */
@@ -130,7 +129,7 @@ static const struct command *find_command(const char *name)
     return NULL;
 }
 
-/* line: without blanks at either end; this function modifies it. */
+/* Runs one command. line: has no blanks at either end; the function modifies it. */
 static int run_line(struct console *c, char *line, struct fab_text *out)
 {
     char *argument = line + strcspn(line, " \t");

@@ -13,11 +13,11 @@
 
 struct console {
     struct hub *hub;  /* borrowed */
-    const char *name; /* name of what is served, for `status`; borrowed */
+    const char *name; /* name of the fabric, which `status` shows; borrowed */
     bool stop;        /* a command asked the server to stop */
 };
-/* Runs the lines of a text, all of them before any further MAD; stops at the first that fails.
- * Appends answers and the reason of a failure to `out`. Returns enum cmd_exit. */
+/* Runs the lines of a text, all of them before the fabric handles another MAD. Stops at the first
+ * line that fails. Appends answers and the reason of a failure to `out`. Returns enum cmd_exit. */
 int console_run(struct console *c, const char *text, size_t len, struct fab_text *out);
 /* Appends one line for each command, for usage messages. */
 void console_help(struct fab_text *out);

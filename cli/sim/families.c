@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The families that fabsim can generate. To add one, write its function and its row. The functions
- * only copy values into the specs of libfabmgr/fabric/generate.h, which checks them.
+ * The families that fabsim can generate. To add one, write its function and its row in the table.
+ * The functions only copy values into the specs of libfabmgr/fabric/generate.h, which checks them.
  */
 #include <string.h>
 
@@ -31,14 +31,15 @@ static int make_fat_tree(const struct value *v, struct fab_builder **ret)
     return fab_fabric_generate_fat_tree(&spec, ret);
 }
 
-/* A list that was not given is all 1. */
+/* Copies a list; if the user gave none, all its entries are 1. */
 static void copy_list(const struct value *v, uint32_t *ret)
 {
     for (uint32_t i = 0; i < LIST_MAX; i++)
         ret[i] = v->number > 0 ? v->list[i] : 1;
 }
 
-/* Lists of different lengths give a level a 0, which is refused. */
+/* If the lists differ in length, the shorter one has a 0 at some level, which the generator
+ * refuses. */
 static int make_pgft(const struct value *v, struct fab_builder **ret)
 {
     struct fab_pgft_spec spec = {.levels = u32(&v[OPT_M])};

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Faults, each a line: a verb, a subject, for some verbs another word, and options ("lanes=1"). The
- * line is read from its end, so that the rest is the subject and names may contain blanks. A
- * subject is a place (place.h). If no node has that name, it is a pattern of descriptions, such as
- * "leaf-00*", with "/PORT" behind it where a port is needed, so that one line can switch off a
- * whole row. The table at the end has what each verb takes.
+ * Commands for faults. A line holds a verb, a subject, for some verbs another word, and options
+ * ("lanes=1"). The parser reads the line from its end; the rest is the subject, so names may
+ * contain blanks. A subject is a place (place.h). If no node has that name, it is a pattern of
+ * descriptions, such as "leaf-00*", with "/PORT" behind it where a port is needed, so that one line
+ * can switch off a whole row. The table at the end lists the arguments of each verb.
  */
 #include "cli/sim/faults.h"
 
@@ -23,7 +23,8 @@
 #define OPTIONS_MAX 5
 #define HELP_COLUMN 42
 
-/* Kinds of subjects. CABLES: one, or all of a node. PORT: may be port 0 of a switch. */
+/* Kinds of subjects. CABLES: one cable, or all cables of a node. PORT: may be port 0 of a
+ * switch. */
 enum subject { NOTHING, NODES, CABLE, CABLES, PORT };
 
 struct option_value {
@@ -39,7 +40,7 @@ struct fault_call {
     unsigned option_count;
     struct fab_text *out;
 };
-/* Applied to one place after the other. Returns an enum fab_status. */
+/* Applies the fault to one place. Returns an enum fab_status. */
 typedef int fault_function(const struct fault_call *o, struct place at);
 
 struct fault {
@@ -50,8 +51,7 @@ struct fault {
     const char *usage, *summary;
 };
 
-/* ---- values -----------------------------------------------------------------------------------
- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 bool fault_number(const char *text, double *ret)
 {
@@ -85,7 +85,7 @@ static double number(const struct fault_call *o, const char *name, double otherw
     return value != NULL ? value->number : otherwise;
 }
 
-/* As a 32-bit number; larger values become UINT32_MAX. */
+/* The value of an option as a 32-bit number; larger values become UINT32_MAX. */
 static uint32_t number_u32(const struct fault_call *o, const char *name, double otherwise)
 {
     double value = number(o, name, otherwise);
@@ -102,8 +102,7 @@ static bool parse_integer(const char *text, uint64_t most, uint64_t *ret)
     return true;
 }
 
-/* ---- cables -----------------------------------------------------------------------------------
- */
+/* ---- cables ---------------------------------------------------------------------------------- */
 
 static int pull(const struct fault_call *o, struct place at)
 {
@@ -143,8 +142,7 @@ static int repair(const struct fault_call *o, struct place at)
     return status == FAB_OK ? fab_sim_bit_errors(o->sim, at.node, at.port, 0) : status;
 }
 
-/* ---- nodes ------------------------------------------------------------------------------------
- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 static int off(const struct fault_call *o, struct place at)
 {
@@ -293,8 +291,7 @@ static int plug_all(const struct fault_call *o, struct place at)
     return FAB_OK;
 }
 
-/* ---- the table --------------------------------------------------------------------------------
- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static const struct fault faults[] = {
     {"pull", "unlink", CABLES, NULL, "", pull, "NODE[/PORT]",
@@ -369,8 +366,7 @@ void fault_help(struct fab_text *out)
         fault_help_line(out, faults[i].name, faults[i].usage, faults[i].summary);
 }
 
-/* ---- reading a line ---------------------------------------------------------------------------
- */
+/* ---- reading a line -------------------------------------------------------------------------- */
 
 static int print_usage(const struct fault_call *o)
 {
@@ -386,7 +382,7 @@ static char *last_word(char *line)
     return word;
 }
 
-/* Cuts off the last word of a line; "" if there is none. */
+/* Removes the last word from a line and returns it; "" if the line is empty. */
 static char *cut_word(char **line)
 {
     char *word = last_word(*line), *blank = word;
@@ -407,7 +403,7 @@ static bool takes(const struct fault *f, const char *name, size_t len)
     return false;
 }
 
-/* Whether a word is letters and "=". */
+/* Whether a word begins with letters and "=". */
 static bool is_option(const char *word)
 {
     size_t len = strspn(word, "abcdefghijklmnopqrstuvwxyz");
@@ -470,7 +466,7 @@ static int report(const struct fault_call *o, int status, const char *where)
     return CMD_FAILED;
 }
 
-/* Applies the fault to all cables of a node. Always FAB_OK, even if it has none. */
+/* Applies the fault to all cables of a node. Returns FAB_OK even if the node has no cable. */
 static int at_all_ports(const struct fault_call *o, struct place at)
 {
     unsigned last = fab_sim_fabric(o->sim)->nodes[at.node].num_ports;
@@ -494,7 +490,7 @@ static int at_place(const struct fault_call *o, struct place at, const char *whe
                   where);
 }
 
-/* Splits "PATTERN/PORT". Returns whether it is a pattern. */
+/* Splits "PATTERN/PORT". Returns whether it contains a pattern at all. */
 static bool read_pattern(char *pattern, struct place *ret)
 {
     uint64_t port = 0;
@@ -507,7 +503,8 @@ static bool read_pattern(char *pattern, struct place *ret)
     return strpbrk(pattern, "*?[") != NULL;
 }
 
-/* Applies the fault to every node whose description matches; there must be one. */
+/* Applies the fault to every node whose description matches the pattern; at least one must
+ * match. */
 static int at_pattern(const struct fault_call *o)
 {
     const struct fab_fabric *f = fab_sim_fabric(o->sim);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Faults of a simulated fabric as words, for the console, `fabsim ctl` and scenarios (tests/sim).
- * No I/O: a line in, text out.
+ * Runs faults given as lines of text, for the console, `fabsim ctl` and scenarios (tests/sim). It
+ * does no I/O: the answer is appended to a text.
  */
 #ifndef CLI_SIM_FAULTS_H
 #define CLI_SIM_FAULTS_H
@@ -13,11 +13,12 @@
 
 struct fault;
 const struct fault *fault_find(const char *verb); /* not case-sensitive; NULL: no such fault */
-/* argument: what follows the verb, without blanks at either end; it is modified. Appends the reason
- * of a failure to `out`. Returns enum cmd_exit; after a failure, some of several nodes may already
- * have the fault. */
+/* argument: the rest of the line after the verb, without blanks at either end; the function
+ * modifies it. Appends the reason of a failure to `out`. Returns enum cmd_exit; after a failure,
+ * some of several nodes may already have the fault. */
 int fault_run(const struct fault *f, struct fab_sim *sim, char *argument, struct fab_text *out);
-/* Appends all verbs for usage messages; and a line in the same format. */
+/* fault_help appends a line for each verb, for usage messages; fault_help_line appends one line in
+ * the same format. */
 void fault_help(struct fab_text *out);
 void fault_help_line(struct fab_text *out, const char *verb, const char *usage,
                      const char *summary);

@@ -30,7 +30,7 @@ enum option_id {
     OPT_DIMENSIONS,
     OPT_SWITCHES,
     OPT_DEGREE,
-    OPT_RADIX, /* from here on: options of all families */
+    OPT_RADIX, /* the options from here on apply to all families */
     OPT_SPEED,
     OPT_WIDTH,
     OPT_AGGREGATION,

@@ -6,24 +6,24 @@
  *
  *      0  magic    4  client id    8  type    12  length of the data    16  data (64)
  *
- * An answer is the same datagram with other data, and with type 0 for a refusal. A client connects
- * first: with its process id, queue pair, whether it is an SM, and the node it wants (32 bytes of
- * text). It gets its client id and the node's id. From then on it sends and receives MADs in 288
- * bytes:
+ * An answer is the same datagram with other data, and with type 0 for a refusal. A client first
+ * sends a connect request with its process id, queue pair, whether it is an SM, and the node it
+ * wants (32 bytes of text). The answer has its client id and the node's id. Then it sends and
+ * receives MADs in datagrams of 288 bytes:
  *
  *      0  DLID     4  SLID     8  DQPN    12  SQPN    16  status (0, or 110: lost), big-endian;
  *      LIDs are 16 bits, in the first half        24  length of the MAD (8)       32  MAD (256)
  *
- * Several clients may be attached to one port. So that an answer finds its client, the hub writes
+ * Several clients may be attached to one port. To match an answer with its client, the hub writes
  * the client id into the highest 16 bits of the transaction ID of each request. Requests (SMInfo,
  * SA, classes that devices do not answer) and traps go to the client at that port that is an SM,
  * but only if it has used the class itself (SA is always delivered): libumad2sim crashes its
  * program on a MAD of a class that the program did not register.
  *
- * Clients have no timers. A lost MAD therefore comes back at once with status 110, and so does a
- * request whose answer was lost on its way from another client; the sender of the answer expects
- * nothing and gets nothing. A request that reached another client is stored, and comes back when
- * that client disconnects or does not answer in time.
+ * Clients have no timers. The hub therefore returns a lost request to its client at once with
+ * status 110. If the answer of another client is lost, the hub returns it with status 110 to the
+ * client that waits for it; the client that answered gets no report. The hub stores a request that
+ * reached another client, and returns it when that client disconnects or does not answer in time.
  *
  * Everything that a client writes is untrusted. A control datagram is accepted only from the
  * process that connected. The hub sets the senders' LIDs itself, and all lengths except those of SA
@@ -85,8 +85,7 @@ static bool same_place(const struct place *a, const struct place *b)
     return a->node == b->node && a->port == b->port;
 }
 
-/* ---- MADs to clients --------------------------------------------------------------------------
- */
+/* ---- MADs to clients ------------------------------------------------------------------------- */
 
 static bool deliver(struct hub *h, unsigned id, const uint8_t *packet)
 {
@@ -121,7 +120,7 @@ static bool accepts_class(const struct hub_client *c, uint8_t mgmt_class)
            (c->classes[mgmt_class / 64] >> (mgmt_class % 64) & 1) != 0;
 }
 
-/* The client that a MAD at this port is for; HUB_CLIENTS: none. */
+/* The client to which a MAD that arrives at this port is delivered; HUB_CLIENTS: none. */
 static unsigned addressee(const struct hub *h, const struct place *at, const uint8_t *mad)
 {
     unsigned id = fab_base_get_be16(mad + TID_AT);
@@ -188,7 +187,7 @@ static void expire(struct hub *h, unsigned i)
     return_lost(h, w.client, w.packet);
 }
 
-/* Returns the requests that a client which is gone has not answered. */
+/* Returns the requests that a disconnected client has not answered to their senders as lost. */
 static void expire_at(struct hub *h, unsigned client)
 {
     for (unsigned i = h->wait_count; i-- > 0;)
@@ -263,8 +262,7 @@ static unsigned deliver_all(struct hub *h, const uint8_t *packet)
     return reached;
 }
 
-/* ---- MADs from clients ------------------------------------------------------------------------
- */
+/* ---- MADs from clients ----------------------------------------------------------------------- */
 
 static void report_lost(struct hub *h, unsigned id, uint8_t *packet)
 {
@@ -298,7 +296,8 @@ static uint64_t length_of(const uint8_t *packet)
     return rmpp && said >= FAB_SA_DATA && said < FAB_MAD_SIZE ? said : FAB_MAD_SIZE;
 }
 
-/* Sets the fields that clients are not trusted with: the client id and, mostly, the length. */
+/* Overwrites the fields that the hub does not accept from clients: LIDs, status, the length (except
+ * that of RMPP answers) and, in requests, the client id. */
 static void set_trusted_fields(const struct hub *h, unsigned id, uint8_t *packet, uint16_t dlid)
 {
     uint8_t *mad = packet + MAD_AT;
@@ -352,7 +351,8 @@ void hub_packet(struct hub *h, unsigned client, uint8_t *packet, size_t len)
 
 /* ---- connecting and disconnecting ------------------------------------------------------------ */
 
-/* Tells the fabric which clients are attached to a port now. */
+/* Attaches a manager to the port in the simulated fabric if any client is attached to it, otherwise
+ * detaches it. */
 static void update_port(struct hub *h, const struct place *at)
 {
     bool any = false, is_sm = false;
@@ -377,7 +377,8 @@ static bool has_sm(const struct hub *h, const struct place *at)
     return false;
 }
 
-/* The port that a client is attached to: port 0 of a switch, at an adapter the port in its name. */
+/* Finds the port to which a connecting client is attached: port 0 of a switch; at an adapter, the
+ * port in the name, otherwise port 1. */
 static bool find_port(const struct hub *h, const uint8_t *name_at, struct place *ret)
 {
     char name[NODE_NAME_MAX + 1] = {0};
@@ -496,7 +497,8 @@ static bool get_node_info(struct hub *h, struct hub_client *c, uint8_t data[DATA
     return fab_wire_attr_pack(&fab_wire_attr_node_info, &info, data, DATA_SIZE) == FAB_OK;
 }
 
-/* The first byte is the port, 0 for the client's own. */
+/* Answers with data from PortInfo. The first byte of the request is the port; 0: the client's
+ * own. */
 static bool get_port_info(struct hub *h, struct hub_client *c, uint8_t data[DATA_SIZE])
 {
     uint8_t wanted = data[0];
@@ -513,7 +515,8 @@ static bool set_is_sm(struct hub *h, struct hub_client *c, uint8_t data[DATA_SIZ
     return true;
 }
 
-/* The first block of the P_Key table of the device; if it does not answer, the default table. */
+/* Answers with the first block of the device's P_Key table, or with the default table if the device
+ * does not answer. */
 static bool get_pkeys(struct hub *h, struct hub_client *c, uint8_t data[DATA_SIZE])
 {
     struct fab_mad mad = {.mgmt_class = FAB_CLASS_SMP_DIRECTED,
@@ -539,14 +542,14 @@ static answer_function *const answers[] = {
     [7] = get_node_info, [8] = get_port_info, [9] = set_is_sm, [10] = get_pkeys,
 };
 
-/* True: done; the data may have changed. */
+/* Performs a control request and writes its result into the datagram. False: refused. */
 static bool perform(struct hub *h, uint32_t pid, uint8_t *datagram)
 {
     uint32_t type = get32(datagram + TYPE_AT), id = get32(datagram + CLIENT_AT);
     if (type == CONNECT)
         return do_connect(h, pid, datagram);
     if (id >= h->top || h->clients[id].pid == 0 || h->clients[id].pid != pid)
-        return type == DISCONNECT; /* it is already gone */
+        return type == DISCONNECT; /* the client was already disconnected */
     if (type == DISCONNECT) {
         hub_detach(h, id);
         return true;

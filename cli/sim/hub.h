@@ -15,13 +15,13 @@
 #include "libfabmgr/sim/sim.h"
 
 #define HUB_CLIENTS 256 /* ids are 0..255; the protocol allows 65,536 */
-#define HUB_WAITS 256   /* more pending requests are never returned as lost */
+#define HUB_WAITS 256   /* pending requests; further ones are never returned as lost */
 #define HUB_PATIENCE_MS 5000
 #define HUB_CONTROL_SIZE 80 /* bytes of a control datagram */
 #define HUB_PACKET_SIZE 288 /* bytes of a datagram with a MAD */
 
 struct hub_client {
-    uint32_t pid; /* as the client reports it; 0: this id is free */
+    uint32_t pid; /* as the client reports it; 0: this client id is free */
     struct place at;
     bool is_sm;
     uint64_t classes[4]; /* management classes that it has used, one bit each */
@@ -30,17 +30,18 @@ struct hub_client {
     uint64_t lost;       /* MADs returned to it as lost */
     uint64_t unread;     /* MADs for it that had no room in its queue */
 };
-/* Functions of the owner. The hub's functions below call them; they must not call the hub. */
+/* Functions of the owner, which the hub's functions below call. They must not call the hub. */
 struct hub_owner {
     void *context;
-    /* A client connects: create its channel. False: that failed, the client is refused. */
+    /* Creates the socket of a client that connects. False: this failed, and the hub refuses the
+     * client. */
     bool (*open)(void *context, unsigned client, uint32_t pid);
     void (*close)(void *context, unsigned client);
     /* Sends a datagram to a client. False: there is no room for it. */
     bool (*deliver)(void *context, unsigned client, const uint8_t packet[HUB_PACKET_SIZE]);
 };
-/* A request that is pending at another client, which may never answer, or (with == HUB_CLIENTS) in
- * the fabric, where a delay holds its answer. */
+/* A pending request: client `with` received it but has not answered yet, or, if `with` is
+ * HUB_CLIENTS, a delay in the fabric holds its answer. */
 struct hub_wait {
     unsigned client, with;
     uint64_t since_ms;
@@ -48,9 +49,9 @@ struct hub_wait {
 };
 struct hub {
     struct fab_sim *sim; /* borrowed */
-    uint32_t first_node; /* where clients are attached that name no node */
+    uint32_t first_node; /* the node for clients that name none */
     struct hub_owner owner;
-    unsigned top; /* no id from here on is in use */
+    unsigned top; /* no client id from here on is in use */
     struct hub_client clients[HUB_CLIENTS];
     uint64_t now_ms; /* set by hub_tick */
     unsigned wait_count;
@@ -59,18 +60,19 @@ struct hub {
 
 void hub_init(struct hub *h, struct fab_sim *sim, uint32_t first_node,
               const struct hub_owner *owner);
-/* Handles a control datagram of `len` bytes from the process that calls itself `pid`. True: it is
- * now the answer, to be sent back. False: it gets no answer. */
+/* Handles a control datagram of `len` bytes from the process that calls itself `pid`. True:
+ * `datagram` now holds the answer, which the owner sends back. False: the datagram is invalid and
+ * gets no answer. */
 bool hub_control(struct hub *h, uint32_t pid, uint8_t *datagram, size_t len);
 /* Handles a datagram with a MAD from a client; modifies it. */
 void hub_packet(struct hub *h, unsigned client, uint8_t *packet, size_t len);
-/* Sets the time, to be called regularly. Requests that were not answered for HUB_PATIENCE_MS return
- * to their client as lost. */
+/* Sets the time; the owner calls it regularly. Returns requests without an answer for
+ * HUB_PATIENCE_MS to their clients as lost. */
 void hub_tick(struct hub *h, uint64_t now_ms);
-/* Delivers what devices have sent by themselves; to be called after faults. */
+/* Delivers the MADs that devices sent by themselves. The owner calls it after faults. */
 void hub_collect(struct hub *h);
-/* Removes a client that is dead or unwanted. Its port is free again and no longer an SM's. Calls
- * close. */
+/* Removes a client whose process has ended or that is to be disconnected, detaches it from its
+ * port, and calls the owner's close. */
 void hub_detach(struct hub *h, unsigned client);
 
 #endif

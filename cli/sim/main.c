@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * fabsim: makes, checks and simulates fabrics. Each command is a file cmd_NAME.c with one entry in
- * the table below. The functions are in libfabmgr; here are only arguments, files and messages.
+ * the table below. libfabmgr does the work; the commands only handle arguments, files and messages.
  */
 #include <stdio.h>
 #include <string.h>

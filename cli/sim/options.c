@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The options of fabsim generate: a table with the arguments that each takes, and a parser that
- * uses it. A family takes the options that it lists and all from FIRST_COMMON on.
+ * uses it. A family takes the options that it lists and all options from FIRST_COMMON on.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -66,8 +66,7 @@ static bool takes(const struct family *family, unsigned id)
     return id >= FIRST_COMMON || ((family->needs | family->takes) >> id & 1) != 0;
 }
 
-/* ---- values ------------------------------------------------------------------------------------
- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static bool parse_number(const char *text, char **ret_end, uint64_t *ret)
 {
@@ -95,7 +94,7 @@ static bool parse_list(const char *text, struct value *ret)
     return false;
 }
 
-/* "12" is a count, "1.5%" a share. */
+/* Parses "12" as a count and "1.5%" as a share. */
 static bool parse_share(const char *text, struct value *ret)
 {
     char *end;
@@ -136,12 +135,11 @@ static const char *expected(enum kind kind)
     return names[kind];
 }
 
-/* ---- the command line --------------------------------------------------------------------------
- */
+/* ---- the command line ------------------------------------------------------------------------ */
 
 #define FIRST_LONG 256
 
-/* The table of getopt_long for one family. Value FIRST_LONG + id stands for an option. */
+/* The table of getopt_long for one family. getopt_long returns FIRST_LONG + id for an option. */
 static void make_table(const struct family *family, struct option table[OPTION_COUNT + 3])
 {
     size_t count = 0;
@@ -204,8 +202,7 @@ int options_parse(const struct family *family, int argc, char **argv, struct val
     return complete(family, values);
 }
 
-/* ---- help --------------------------------------------------------------------------------------
- */
+/* ---- help ------------------------------------------------------------------------------------ */
 
 static void print_option(const struct family *family, unsigned id, FILE *file)
 {

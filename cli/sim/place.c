@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Names of nodes and ports. A description may be any text, so the whole name is tried first; then
- * its end is tried as a port number.
+ * Names of nodes and ports. A description may be any text, even one like NODE/PORT. So the whole
+ * name is tried as a node first, then the part after the last slash as a port number.
  */
 #include "cli/sim/place.h"
 
@@ -46,7 +46,7 @@ static int find_port(const struct fab_sim *sim, uint32_t node, const char *numbe
     return FAB_OK;
 }
 
-/* node, and a port number (or NULL) followed by `after`. */
+/* Finds a node and, unless `number` is NULL, its port. number: digits that `after` must follow. */
 static int find_parts(const struct fab_sim *sim, const char *node, const char *number,
                       const char *after, struct place *ret)
 {
@@ -59,7 +59,7 @@ static int find_parts(const struct fab_sim *sim, const char *node, const char *n
     return status;
 }
 
-/* name: behind the opening quote. */
+/* Finds a place in the spelling of ibsim's console. name: begins after the opening quote. */
 static int find_quoted(const struct fab_sim *sim, char *name, struct place *ret)
 {
     char *quote = strrchr(name, '"');

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Datagrams for one client: a bounded queue before a socket that never blocks. */
+/* A bounded queue of datagrams for one client, in front of a non-blocking socket. */
 #ifndef CLI_SIM_RING_H
 #define CLI_SIM_RING_H
 
@@ -18,7 +18,7 @@ enum ring_state { RING_EMPTY, RING_BLOCKED, RING_DEAD };
 
 void ring_fini(struct ring *r);
 bool ring_put(struct ring *r, const uint8_t packet[HUB_PACKET_SIZE]); /* false: the ring is full */
-/* Sends as much as the socket accepts. RING_DEAD: nobody is at the other end. */
+/* Sends as many datagrams as the socket accepts. RING_DEAD: no process is at the other end. */
 enum ring_state ring_send(struct ring *r, int fd);
 
 #endif

@@ -4,13 +4,14 @@
  * simulation. The hub interprets the datagrams.
  *
  * Each client has a socket of its own, "@BASE:outN@", which is created and connected to the
- * client's "@BASE:inPID@" when the client connects. One epoll instance watches all sockets. A turn
- * reads at most one batch from each, so that a busy client does not starve the others. Answers go
- * into the client's ring and are sent in batches at the end of the turn. A client that does not
- * read fills its ring and then loses MADs; the server never waits for it.
+ * client's "@BASE:inPID@" when the client connects. One epoll instance watches all sockets. One
+ * pass of the loop reads at most one batch from each socket, so that a busy client does not starve
+ * the others. Answers go into the client's ring and are sent in batches at the end of the pass. A
+ * client that does not read fills its ring and then loses MADs; the server never waits for it.
  *
- * The server notices that a client has died when it sends to it, otherwise in the regular tick:
- * connecting a spare socket to a name that nobody owns any more is refused.
+ * The server notices that a client's process has ended when it sends to the client. Otherwise it
+ * notices in the regular tick, because the kernel then refuses to connect a spare socket to the
+ * client's name.
  */
 #include "cli/sim/server.h"
 
@@ -40,14 +41,14 @@ enum what { CONTROL, PEER, SIGNALS, TICK, ALARM, CONNECTION, SESSION, INPUT };
 struct peer {
     int fd;
     bool dirty;   /* listed in `dirty` */
-    bool blocked; /* epoll reports when its socket accepts more */
+    bool blocked; /* its socket is full, and epoll reports when it accepts more */
     struct ring ring;
 };
 struct server {
     const struct server_settings *settings;
     struct fab_sim *sim;
     int epoll, control, signals, timer, alarm;
-    uint64_t began_us, alarm_us; /* alarm_us: the time of the simulation that the alarm is set to */
+    uint64_t began_us, alarm_us; /* alarm_us: the simulation time of the alarm */
     struct hub hub;
     struct console console;
     struct commands commands;
@@ -73,7 +74,7 @@ static int print_error(const char *what)
 
 /* ---- callbacks of the hub -------------------------------------------------------------------- */
 
-/* A non-blocking socket bound to the name. -1: errno. */
+/* Returns a non-blocking socket bound to the name. -1: failed, see errno. */
 static int bound_socket(const struct socket_name *name)
 {
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -132,8 +133,7 @@ static bool deliver(void *context, unsigned client, const uint8_t packet[HUB_PAC
     return true;
 }
 
-/* ---- sending ----------------------------------------------------------------------------------
- */
+/* ---- sending --------------------------------------------------------------------------------- */
 
 static void send_to(struct server *s, unsigned client)
 {
@@ -151,7 +151,8 @@ static void send_to(struct server *s, unsigned client)
     p->blocked = blocked;
 }
 
-/* Removing a client that is found dead may cause traps for others. */
+/* Sends until no client is listed, because removing a client whose process has ended may cause
+ * traps for other clients. */
 static void send_all(struct server *s)
 {
     while (s->dirty_count > 0) {
@@ -161,8 +162,7 @@ static void send_all(struct server *s)
     }
 }
 
-/* ---- receiving --------------------------------------------------------------------------------
- */
+/* ---- receiving ------------------------------------------------------------------------------- */
 
 static void prepare_batch(struct server *s)
 {
@@ -182,7 +182,7 @@ static void read_peer(struct server *s, unsigned client)
     }
 }
 
-/* At most one batch, so that many control datagrams do not starve MADs. */
+/* Reads at most one batch, so that many control datagrams do not starve MADs. */
 static void read_control(struct server *s)
 {
     for (unsigned i = 0; i < BATCH; i++) {
@@ -200,8 +200,7 @@ static void read_control(struct server *s)
     }
 }
 
-/* ---- the clock --------------------------------------------------------------------------------
- */
+/* ---- the clock ------------------------------------------------------------------------------- */
 
 static bool is_dead(const struct server *s, int probe, uint32_t pid)
 {
@@ -235,7 +234,7 @@ static uint64_t clock_us(void)
     return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000u;
 }
 
-/* Advances the simulation to the clock's time. */
+/* Advances the simulation to the present and delivers the MADs that this causes. */
 static void advance(struct server *s)
 {
     fab_sim_advance(s->sim, clock_us() - s->began_us);
@@ -264,8 +263,7 @@ static void clear_alarm(struct server *s)
         s->alarm_us = UINT64_MAX;
 }
 
-/* ---- the loop ---------------------------------------------------------------------------------
- */
+/* ---- the loop -------------------------------------------------------------------------------- */
 
 static void accept_session(struct server *s)
 {
@@ -329,8 +327,7 @@ static int loop(struct server *s)
     return CMD_OK;
 }
 
-/* ---- start and end ----------------------------------------------------------------------------
- */
+/* ---- start and end --------------------------------------------------------------------------- */
 
 static int open_control(struct server *s)
 {

@@ -11,7 +11,7 @@
 struct server_settings {
     const char *base;    /* of the socket names */
     const char *name;    /* of the fabric */
-    uint32_t first_node; /* where clients are attached that name no node */
+    uint32_t first_node; /* the node for clients that name none */
     bool console;        /* take commands from standard input */
     bool verbose;        /* report clients that connect and disconnect */
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Names of sockets: abstract ones, as ibsim and libumad2sim form them. */
+/* Names of abstract sockets, formed as ibsim and libumad2sim do. */
 #ifndef CLI_SIM_SOCKET_H
 #define CLI_SIM_SOCKET_H
 
@@ -20,7 +20,7 @@ struct socket_name {
  * it. */
 struct socket_name socket_name(const char *base, const char *role);
 struct socket_name socket_name_numbered(const char *base, const char *role, uint32_t number);
-/* The number in "BASE:ROLE123"; 0: the name has another form. */
+/* The number at the end of "BASE:ROLE123"; 0: the name has another form. */
 uint32_t socket_name_number(const struct sockaddr_un *address, socklen_t len, const char *base,
                             const char *role);
 /* The name that clients with this environment look for: IBSIM_SOCKNAME, otherwise "sim". */
