@@ -119,8 +119,7 @@ static void set_common(struct work *w)
     set_times(w);
 }
 
-/* ---- ports ------------------------------------------------------------------------------------
- */
+/* ---- ports ----------------------------------------------------------------------------------- */
 
 static int find(struct bases *all, const struct fab_congestion_basis *b, uint16_t *ret)
 {

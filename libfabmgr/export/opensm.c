@@ -17,8 +17,7 @@
 #define HOPS_MAX 64
 #define LIDS_AT_ONCE 16 /* in a row */
 
-/* ---- opensm-subnet.lst -------------------------------------------------------------------------
- */
+/* ---- opensm-subnet.lst ----------------------------------------------------------------------- */
 
 void fab_export_add_plain(struct fab_text *t, const char *desc)
 {
@@ -87,8 +86,7 @@ static bool write_lst(struct fab_export *e, uint64_t row, struct fab_text *t)
 
 const struct fab_export_writer fab_export_write_lst = {.write = write_lst};
 
-/* ---- tables: row = switch * rows + row of the switch -------------------------------------------
- */
+/* ---- tables: row = switch * rows + row of the switch ----------------------------------------- */
 
 struct place {
     uint32_t sw;

@@ -51,8 +51,7 @@ struct slurm {
     uint32_t group_count, lines;
 };
 
-/* ---- hosts -------------------------------------------------------------------------------------
- */
+/* ---- hosts ----------------------------------------------------------------------------------- */
 
 static bool is_name(char c)
 {
@@ -149,8 +148,7 @@ static int find_hosts(struct slurm *s)
     return FAB_OK;
 }
 
-/* ---- lines -------------------------------------------------------------------------------------
- */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 static int by_label(const void *a, const void *b)
 {
@@ -249,8 +247,7 @@ static void write_group(const struct slurm *s, const struct group *g, struct fab
         fab_base_text_add(t, label_of(s, g->sw));
 }
 
-/* ---- groups ------------------------------------------------------------------------------------
- */
+/* ---- groups ---------------------------------------------------------------------------------- */
 
 /* Fills `level` and returns the highest. */
 static uint32_t find_levels(struct slurm *s)

@@ -41,8 +41,7 @@ static bool write_ibnetdiscover(struct fab_export *e, uint64_t row, struct fab_t
 const struct fab_export_writer fab_export_write_ibnetdiscover = {.open = open_ibnetdiscover,
                                                                  .write = write_ibnetdiscover};
 
-/* ---- Graphviz ----------------------------------------------------------------------------------
- */
+/* ---- Graphviz -------------------------------------------------------------------------------- */
 
 static bool is_first_end(const struct fab_fabric *f, uint32_t port)
 {
@@ -94,8 +93,7 @@ static bool write_dot(struct fab_export *e, uint64_t row, struct fab_text *t)
 
 const struct fab_export_writer fab_export_write_dot = {.write = write_dot};
 
-/* ---- JSON --------------------------------------------------------------------------------------
- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static const char *type_name(const struct fab_node *n)
 {

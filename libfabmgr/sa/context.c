@@ -29,8 +29,7 @@
 #define NO_PATH (NO_BOUND_MTU << RANK_BITS | (NO_BOUND_RANK - 1))
 #define UNUSUAL_SHARE 8 /* at most one switch in so many has its table searched for LIDs */
 
-/* ---- preparing --------------------------------------------------------------------------------
- */
+/* ---- preparing ------------------------------------------------------------------------------- */
 
 static uint8_t lesser(uint8_t a, uint8_t b)
 {

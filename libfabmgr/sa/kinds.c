@@ -151,8 +151,7 @@ static bool fill_guid_info(struct fab_sa_query *q, uint32_t port, uint32_t k, vo
     return true;
 }
 
-/* ---- tables -----------------------------------------------------------------------------------
- */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 static uint32_t lft_blocks(const struct fab_sa_query *q, uint32_t port)
 {

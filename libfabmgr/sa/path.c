@@ -203,8 +203,7 @@ uint16_t fab_sa_begin_multi(struct fab_sa_query *q, const struct fab_sa_request 
     return status;
 }
 
-/* ---- selectors --------------------------------------------------------------------------------
- */
+/* ---- selectors ------------------------------------------------------------------------------- */
 
 bool fab_sa_apply_selector(uint8_t selector, unsigned want, unsigned *value, bool exact_only)
 {
@@ -242,8 +241,7 @@ static bool select_all(const struct fab_sa_query *q, struct path *p)
             fab_sa_apply_selector(w->life_selector, w->life, &p->life, false));
 }
 
-/* ---- one path ---------------------------------------------------------------------------------
- */
+/* ---- one path -------------------------------------------------------------------------------- */
 
 static bool find(struct fab_sa_query *q, uint32_t src, uint32_t lid, uint8_t class,
                  struct path *ret)
@@ -388,8 +386,7 @@ static bool fill_path(struct fab_sa_query *q, uint32_t src, uint32_t k, void *re
 const struct fab_sa_kind fab_sa_kind_path = {
     .rec = &fab_wire_path_record, .count = count_paths, .fill = fill_path};
 
-/* ---- traces -----------------------------------------------------------------------------------
- */
+/* ---- traces ---------------------------------------------------------------------------------- */
 
 /* A trace has a record for each node of the path, its ends included. There is one path, as both
  * endports are given. */

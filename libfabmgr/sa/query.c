@@ -228,8 +228,7 @@ int fab_sa_next(struct fab_sa_query *q, uint32_t *budget, uint8_t *ret_record)
     return FAB_E_NOT_FOUND;
 }
 
-/* ---- answers ----------------------------------------------------------------------------------
- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 void fab_sa_answer_header(const uint8_t request[FAB_MAD_SIZE], uint16_t status, uint16_t stride,
                           uint8_t answer[FAB_MAD_SIZE])

@@ -29,8 +29,7 @@ int fab_sa_set_managers(struct fab_sa *sa, const struct fab_sm_info *info, uint3
 /* The port that owns a LID and has this GUID or alias GUID; FAB_NONE: none. */
 uint32_t fab_sa_port_of_guid(const struct fab_sa *sa, uint64_t guid);
 
-/* ---- paths ------------------------------------------------------------------------------------
- */
+/* ---- paths ----------------------------------------------------------------------------------- */
 
 struct fab_sa_path {
     uint8_t mtu, rate; /* the lowest on the path, as PathRecord encodes them (IBA 15.2.5.16) */
@@ -44,8 +43,7 @@ int fab_sa_path(struct fab_sa *sa, uint32_t src_port, uint32_t lid, struct fab_s
 uint8_t fab_sa_rate(uint32_t mbps);
 uint32_t fab_sa_rate_mbps(uint8_t rate);
 
-/* ---- queries ----------------------------------------------------------------------------------
- */
+/* ---- queries --------------------------------------------------------------------------------- */
 
 struct fab_sa_query;
 /* A source of records that do not follow from the view, such as registrations. */

@@ -33,8 +33,7 @@ static uint16_t store(struct gs_request *r, uint16_t attr_id, uint32_t block)
                : FAB_SMP_BUSY;
 }
 
-/* ---- the key ----------------------------------------------------------------------------------
- */
+/* ---- the key --------------------------------------------------------------------------------- */
 
 static struct fab_cc_key_info key_of(struct gs_request *r)
 {
@@ -85,8 +84,7 @@ static uint16_t handle_key(struct gs_request *r)
     return status;
 }
 
-/* ---- settings ---------------------------------------------------------------------------------
- */
+/* ---- settings -------------------------------------------------------------------------------- */
 
 static uint16_t handle_info(struct gs_request *r)
 {
@@ -191,8 +189,7 @@ static uint16_t handle_table(struct gs_request *r)
     return status;
 }
 
-/* ---- time and log -----------------------------------------------------------------------------
- */
+/* ---- time and log ---------------------------------------------------------------------------- */
 
 static uint32_t time_stamp(const struct fab_sim *s)
 {

@@ -112,8 +112,7 @@ void fab_sim_counters_forget(struct fab_sim *s, uint32_t node)
     }
 }
 
-/* ---- faults -----------------------------------------------------------------------------------
- */
+/* ---- faults ---------------------------------------------------------------------------------- */
 
 int fab_sim_counter_add(struct fab_sim *s, uint32_t node, uint8_t port,
                         enum fab_sim_counter counter, uint64_t add)

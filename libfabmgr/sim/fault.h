@@ -30,8 +30,7 @@ int fab_sim_noise(struct fab_sim *s, uint32_t node, uint8_t port, double share);
  * of both ends rises at the link's rate even without traffic. A good cable has 1e-12 or less. */
 int fab_sim_bit_errors(struct fab_sim *s, uint32_t node, uint8_t port, double rate);
 
-/* ---- nodes ------------------------------------------------------------------------------------
- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 /* A node without power answers and forwards nothing, its links go down, and its LIDs, tables and
  * keys are lost. After power-on it is unresponsive for boot_us; then its ports come up one after

@@ -112,8 +112,7 @@ bool fab_sim_forward_lid(struct fab_sim *s, uint32_t lid, uint8_t least_state, s
     return false;
 }
 
-/* ---- directed routes --------------------------------------------------------------------------
- */
+/* ---- directed routes ------------------------------------------------------------------------- */
 
 static bool by_lid(uint16_t lid)
 {

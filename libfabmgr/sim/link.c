@@ -153,8 +153,7 @@ void fab_sim_link_power_on(struct fab_sim *s, uint32_t port)
     s->ports[port].info.phys_state = fab_sim_link_down_state(s, port);
 }
 
-/* ---- faults -----------------------------------------------------------------------------------
- */
+/* ---- faults ---------------------------------------------------------------------------------- */
 
 int fab_sim_link_find(const struct fab_sim *s, uint32_t node, uint8_t port, uint32_t *ret_port)
 {

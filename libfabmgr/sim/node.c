@@ -31,8 +31,7 @@ int fab_sim_delay(struct fab_sim *s, uint32_t node, uint32_t late_us, uint32_t s
     return FAB_OK;
 }
 
-/* ---- power ------------------------------------------------------------------------------------
- */
+/* ---- power ----------------------------------------------------------------------------------- */
 
 static uint32_t last_port(const struct fab_sim *s, uint32_t node)
 {

@@ -60,8 +60,7 @@ static const struct place {
 };
 _Static_assert(sizeof places / sizeof places[0] == FAB_SIM_COUNTERS, "a place for each counter");
 
-/* ---- members of attributes --------------------------------------------------------------------
- */
+/* ---- members of attributes ------------------------------------------------------------------- */
 
 static uint64_t member_get(const void *from, size_t offset, size_t size)
 {
@@ -108,8 +107,7 @@ bool fab_sim_perf_ports(const struct gs_request *r, uint8_t select, uint32_t *re
     return true;
 }
 
-/* ---- PortCounters and PortCountersExtended ----------------------------------------------------
- */
+/* ---- PortCounters and PortCountersExtended --------------------------------------------------- */
 
 static bool selected(const struct fab_port_counters *narrow, const struct fab_port_counters_ext *w,
                      const struct place *p)
@@ -175,8 +173,7 @@ static uint16_t handle_port_counters_ext(struct gs_request *r)
     return 0;
 }
 
-/* ---- details ----------------------------------------------------------------------------------
- */
+/* ---- details --------------------------------------------------------------------------------- */
 
 #define GROUPS (FAB_PERF_DETAILS + 1)
 static const struct fab_attr *group(size_t i)
@@ -263,8 +260,7 @@ uint16_t fab_sim_perf_handle(struct gs_request *r, uint16_t attr_id)
     return FAB_SMP_BAD_ATTR;
 }
 
-/* ---- names ------------------------------------------------------------------------------------
- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 /* Whether `name` is the name of the field, followed by an index if the field is an array. */
 static bool is_named(const struct fab_field *f, const char *name, uint32_t *ret_index)

@@ -116,8 +116,7 @@ bool fab_sim_link_negotiate(struct fab_sim *s, uint32_t near, uint32_t far)
     return true;
 }
 
-/* ---- faults -----------------------------------------------------------------------------------
- */
+/* ---- faults ---------------------------------------------------------------------------------- */
 
 static bool find_speed(const char *name, uint8_t *ret)
 {

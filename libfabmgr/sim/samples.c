@@ -66,8 +66,7 @@ static uint64_t option_mask(void)
     return mask;
 }
 
-/* ---- mechanisms -------------------------------------------------------------------------------
- */
+/* ---- mechanisms ------------------------------------------------------------------------------ */
 
 static uint32_t power_cycle_of(const struct fab_sim *s, uint32_t port)
 {
@@ -137,8 +136,7 @@ static void start(struct fab_sim *s, uint32_t index, uint32_t port,
         fab_sim_samples_due(s, index);
 }
 
-/* ---- attributes -------------------------------------------------------------------------------
- */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 static bool can_count(const struct fab_samples_control *want)
 {

@@ -18,8 +18,7 @@ enum table { TABLE_MFT, TABLE_PKEYS, TABLE_SL2VL, TABLE_VLARB, TABLE_GUIDS, TABL
 #define MFT_POSITIONS 16
 #define DEFAULT_PKEY 0xffff
 
-/* ---- linear forwarding ------------------------------------------------------------------------
- */
+/* ---- linear forwarding ----------------------------------------------------------------------- */
 
 int fab_sim_lft_reserve(struct sim_switch *sw, uint32_t entries)
 {
@@ -63,8 +62,7 @@ uint16_t fab_sim_handle_lft(struct request *r)
     return 0;
 }
 
-/* ---- blocks -----------------------------------------------------------------------------------
- */
+/* ---- blocks ---------------------------------------------------------------------------------- */
 
 static uint64_t block_key(enum table table, uint32_t port, uint32_t block)
 {

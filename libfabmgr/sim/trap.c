@@ -16,8 +16,7 @@
 enum { URGENT = 1, SECURITY = 2, INFORMATIONAL = 4 };
 #define ROUTE_SHOWN 30 /* hops of the return path that a notice 256 holds */
 
-/* ---- sending ----------------------------------------------------------------------------------
- */
+/* ---- sending --------------------------------------------------------------------------------- */
 
 static void send_notice(struct fab_sim *s, uint32_t port, const struct fab_notice *notice)
 {

@@ -30,8 +30,7 @@ static uint32_t room_of_channel(const struct fab_traffic *t)
     return traffic_blocks(room > least ? room : least);
 }
 
-/* ---- ports and channels -------------------------------------------------------------------------
- */
+/* ---- ports and channels ---------------------------------------------------------------------- */
 
 static void build_marks(struct fab_traffic *t, uint32_t port)
 {
