@@ -20,16 +20,20 @@ static const char *const units[] = {
     [EVENT_PERMILLE] = "permille", [EVENT_HEX] = "number",
 };
 
-/* A sentence a line, as mdoc wants it; hyphens of options and commands are kept. */
+/* A sentence a line, as mdoc wants it; hyphens of options and commands are kept. A line that begins
+ * with a quote would be a request to roff. */
 static void put_text(const char *text)
 {
-    for (const char *at = text; *at; at++)
+    for (const char *at = text; *at; at++) {
+        if (at[0] == '\'' && (at == text || at[-1] == ' '))
+            fputs("\\&", stdout);
         if (at[0] == '.' && at[1] == ' ')
             fputs(".\n", stdout), at++;
         else if (at[0] == '\\')
             fputs("\\e", stdout);
         else
             putchar(*at);
+    }
     putchar('\n');
 }
 
