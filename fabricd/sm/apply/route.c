@@ -45,8 +45,8 @@ struct sm_route_job {
 static const char *failure(const struct fab_verdict *v)
 {
     return !v->deadlock_free      ? "the tables could deadlock"
-           : v->unreachable_pairs ? "some ends cannot reach each other"
-                                  : "the tables ask too much of a device";
+           : v->unreachable_pairs ? "some endports cannot reach each other"
+                                  : "the tables exceed the limits of a device";
 }
 
 /* Adds an engine and the reason to the list of those passed over. */

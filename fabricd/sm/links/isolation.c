@@ -107,8 +107,8 @@ static void say_needed(const struct fab_fabric *f, uint32_t port, char *why, siz
     if (fab_health_isolation_cut_off(f, &port, 1, &switches, &others, &first) != FAB_OK ||
         first == FAB_NONE) {
         snprintf(why, len,
-                 "a part of the fabric could not be reached without it and those that "
-                 "are out already");
+                 "without this link and the excluded ones a part of the fabric could not be "
+                 "reached");
         return;
     }
     sm_node_name(f, first, name);
@@ -128,12 +128,12 @@ static int refusal(const struct sm *s, uint32_t port, const struct fab_isolation
     case FAB_ISOLATION_ALLOWED:
         return FAB_OK;
     case FAB_ISOLATION_HOST:
-        snprintf(why, len, "%s would be cut off: this is its cable", name);
+        snprintf(why, len, "%s would be cut off: this is its only link", name);
         return FAB_E_UNREACHABLE;
     case FAB_ISOLATION_LIMIT:
         snprintf(why, len,
-                 "%s would lose more than %u percent of its cables in that direction: it has %u, "
-                 "of which %u %s out already",
+                 "%s would lose more than %u percent of its links in that direction: it has %u, "
+                 "of which %u %s excluded already",
                  name, s->in.config->flapping.max_excluded_percent, a->links, a->out,
                  a->out == 1 ? "is" : "are");
         return FAB_E_LIMIT;
@@ -224,7 +224,7 @@ int sm_link_isolate(struct sm *s, uint64_t node_guid, uint8_t port, bool operate
     }
     uint32_t at = find_link(s, node_guid, port);
     if (at == FAB_NONE && !(e && e->out)) {
-        snprintf(why, why_len, "there is no cable that is up");
+        snprintf(why, why_len, "no link is up at this port");
         return FAB_E_NOT_FOUND;
     }
     int r = at != FAB_NONE ? decide(s, at, why, why_len) : FAB_OK;
@@ -273,7 +273,7 @@ void sm_isolate_end(struct sm *s, struct sm_flap *e)
     for (int i = 0; i < 2; i++)
         if (phys_state(s, e, i) == FAB_PHYS_DISABLED &&
             !sm_port_is_operators(s, e->guid[i], e->port[i]) &&
-            sm_port_request(s, e->guid[i], e->port[i], true, ", as its cable is released") !=
+            sm_port_request(s, e->guid[i], e->port[i], true, ", because its link was released") !=
                 FAB_OK)
             log_error("sm", "out of memory: %s stays disabled", e->place[i]);
 }
@@ -287,7 +287,7 @@ void sm_isolate_settle(struct sm *s)
         if (!e->isolated || !e->out || e->setting || phys_state(s, e, 0) != FAB_PHYS_LINKUP)
             continue;
         e->setting = sm_port_request(s, e->guid[0], e->port[0], false,
-                                     ", as its cable is isolated") == FAB_OK;
+                                     ", because its link was isolated") == FAB_OK;
     }
 }
 
