@@ -19,8 +19,8 @@
 #include "libfabmgr/base/status.h"
 
 #define ALL_LIDS 0xffff
-/* Most LIDs of a range if there are partitions, because then each LID is checked. */
-#define LIDS_MOST 4096
+#define LIDS_MOST                                                                                  \
+    4096 /* most LIDs of a range if there are partitions, because then each LID is checked */
 
 enum { AT_SUBSCRIBE = 23 }; /* offset in InformInfo */
 
