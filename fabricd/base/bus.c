@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The bus hands every event to all subscribers, in the order of their subscription.
+ * The bus hands every event to all subscribers, in the order in which they subscribed.
  *
- * A subscriber may publish an event itself. That event gets its number at once, but waits until
- * all subscribers have got the current one, so that all of them see events in ascending order.
+ * A subscriber may publish an event itself. The bus numbers that event at once, and hands it out
+ * after all subscribers have received the current one, so that each of them sees events in
+ * ascending order.
  */
 #include "fabricd/base/bus.h"
 
@@ -21,7 +22,7 @@ struct subscriber {
     void *ctx;
 };
 
-/* An event that waits, followed by all that it points to in the same allocation. */
+/* An event in the queue, followed by everything it points to, in one allocation. */
 struct waiting {
     STAILQ_ENTRY(waiting) next;
     struct event event;
@@ -30,7 +31,7 @@ struct waiting {
 
 struct bus {
     uint64_t last_seq;
-    uint64_t counted[EVENT_IDS]; /* times that each event was emitted */
+    uint64_t counted[EVENT_IDS]; /* how often each event was emitted */
     struct subscriber *subscribers;
     size_t count;
     bool handing_out;
@@ -75,7 +76,7 @@ static void ignore(void *ctx, const struct event *e)
     (void)ctx, (void)e;
 }
 
-/* The entry stays, because an event may be on its way through the list. */
+/* The entry stays in the list, because hand_out may be walking it. */
 void bus_unsubscribe(struct bus *b, bus_handler *handler, void *ctx)
 {
     for (size_t i = 0; i < b->count; i++)
@@ -83,7 +84,8 @@ void bus_unsubscribe(struct bus *b, bus_handler *handler, void *ctx)
             b->subscribers[i] = (struct subscriber){ignore, NULL};
 }
 
-/* False: out of memory; the caller then hands the event out at once. */
+/* Queues an event that was published while another one is being handed out. False: out of memory;
+ * the caller then hands the event out at once. */
 static bool put_aside(struct bus *b, const struct event *e)
 {
     struct waiting *w = malloc(sizeof(*w) + event_room(e));
@@ -96,7 +98,7 @@ static bool put_aside(struct bus *b, const struct event *e)
 
 static void hand_out(struct bus *b, const struct event *e)
 {
-    size_t count = b->count; /* new subscribers start with the next event */
+    size_t count = b->count; /* subscribers that a handler adds start with the next event */
     for (size_t i = 0; i < count; i++)
         b->subscribers[i].handler(b->subscribers[i].ctx, e);
 }

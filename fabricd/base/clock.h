@@ -6,11 +6,11 @@
 #include <stdint.h>
 
 uint64_t clock_now_us(void); /* monotonic */
-int64_t clock_unix_us(void); /* wall clock */
+int64_t clock_unix_us(void); /* Unix time */
 uint64_t clock_cpu_ns(void); /* processor time of this thread; never virtual */
 
-/* Virtual time for this thread: both clocks show now_us (the wall clock: that long after the
- * beginning of 2026) until the next call. 0: real time. Only the loop calls this. */
+/* Virtual time for this thread: until the next call, clock_now_us returns now_us, and clock_unix_us
+ * that time after the beginning of 2026. 0: real time. Only the loop calls this function. */
 void clock_set_virtual(uint64_t now_us);
 
 #endif

@@ -76,7 +76,7 @@ static void format_value(const struct event_field *f, char ret[VALUE_LEN])
     }
 }
 
-/* The field with that name, those that every event has included. */
+/* Finds a field by name. Every event has the fields subject, guid and port besides its own. */
 static bool find_field(const struct event *e, const char *name, size_t len, struct event_field *ret)
 {
     const struct event_field common[] = {
@@ -98,7 +98,8 @@ static bool is_set(const struct event_field *f)
     return f->kind == EVENT_TEXT ? f->text && f->text[0] : f->number != 0;
 }
 
-/* What {name}, {name:one|many} or {name?text} stands for; at: behind the brace. */
+/* Writes the value of a placeholder {name}, {name:one|many} or {name?text}. `at` points behind the
+ * opening brace; len is the number of bytes before the closing one. */
 static void expand(const struct event *e, const char *at, size_t len, char ret[VALUE_LEN])
 {
     struct event_field f;

@@ -4,7 +4,7 @@
  *
  *     event_emit(bus, link_up, .subject = "leaf-1/12", .guid = guid, .port = 12, .peer = name);
  *
- * The table also has what fabricd-events(7) says about each of them.
+ * The table also has the text of fabricd-events(7) about each event.
  */
 #ifndef FABRICD_BASE_EVENTS_H
 #define FABRICD_BASE_EVENTS_H
@@ -24,7 +24,7 @@ enum event_id {
 #undef EVENT
 #undef FORM
 
-/* The values of an event. subject is "" at least; guid and port are 0 where there is none. */
+/* The values of an event. A subject of NULL means ""; guid and port are 0 if the event has none. */
 #define TEXT(name) const char *name;
 #define GUID(name) uint64_t name;
 #define COUNT(name) uint64_t name;
@@ -56,31 +56,32 @@ enum event_id {
 /* Publishes the event `id` with the values that follow: .name = value, ... */
 #define event_emit(bus, id, ...) event_##id(bus, &(struct event_##id){__VA_ARGS__})
 
-/* The values that every event of a link has. x has place[2] (names), guid[2] and port[2] of both
- * ends; the subject is end `i`. */
+/* The values that every link event has. x has place[2] (names), guid[2] and port[2] of both ends of
+ * the link; end `i` is the subject. */
 #define EVENT_LINK_FROM(x, i)                                                                      \
     .subject = (x)->place[i], .guid = (x)->guid[i], .port = (x)->port[i],                          \
     .peer = (x)->place[!(i)], .peer_guid = (x)->guid[!(i)], .peer_port = (x)->port[!(i)]
 #define EVENT_LINK(x) EVENT_LINK_FROM(x, 0)
 
-/* A row of the table. meaning, cause and remedy are NULL in FORM rows: they have those of `of`. */
+/* A row of the table. A FORM row is another message of the event `of`: its type, meaning, cause and
+ * remedy are NULL. */
 struct event_row {
     const char *type;
-    enum event_id of; /* the EVENT row; itself in such a row */
+    enum event_id of; /* the EVENT row of the event; an EVENT row names itself */
     enum event_severity severity;
     const char *about;
-    const struct event_field *fields; /* without values; the last one has no name */
-    const char *message;              /* the format */
+    const struct event_field *fields; /* the fields, without values; the last entry has no name */
+    const char *message;              /* the format of the message (event_format) */
     const char *meaning, *cause, *remedy;
 };
 extern const struct event_row event_rows[EVENT_IDS];
 
-/* Counts an event as emitted, and tells how often it was. */
+/* bus_count counts an event as emitted; bus_counted returns how often it was emitted. */
 void bus_count(struct bus *b, enum event_id id);
 uint64_t bus_counted(const struct bus *b, enum event_id id);
 
-/* Writes the message of e by the format of a row; what does not fit is cut off. An unknown name
- * becomes "{?}". */
+/* Writes the message of an event by the format of a row, cut off after len - 1 bytes. A placeholder
+ * with an unknown name becomes "{?}". */
 void event_format(const char *format, const struct event *e, char *ret, size_t len);
 
 #endif

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The log: each call writes one line with a single write(2), so that lines of different threads
- * do not mix.
+ * The log: each call writes one line with a single write(2), so that lines of different threads do
+ * not mix.
  *
- * Under systemd (JOURNAL_STREAM names our stderr) a line starts with the priority "<N>", which
- * journald removes (sd-daemon(3)); otherwise with the time in UTC. Then follows "subject:
- * message".
+ * If stderr is the journal (see JOURNAL_STREAM below), a line starts with the priority "<N>", which
+ * journald removes (sd-daemon(3)); otherwise it starts with the time in UTC. "subject: message"
+ * follows.
  *
  * Names come from the fabric: a NodeDescription is any 64 bytes. To make them harmless, control
- * characters, bytes that are not UTF-8, and characters that reorder or break lines are written
- * as \xNN.
+ * characters, bytes that are not UTF-8, and characters that reorder or break lines are written as
+ * \xNN.
  *
- * `state` below is mutable static data because every room may log, and passing a log to every
- * function would cost more than it explains. It is set once, before threads start.
+ * `state` below is mutable static data because every room may log, and a log parameter of every
+ * function would make the code harder to read. Only the loop thread sets it: at start and on
+ * reload.
  */
 #include "fabricd/base/log.h"
 
@@ -26,15 +27,16 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LINE_MAX_BYTES 4096 /* of one line, prefix and newline included */
+#define LINE_MAX_BYTES 4096 /* most bytes of a line, prefix and newline included */
 
 static struct {
     enum log_level max;
     bool journal;
 } state = {LOG_LEVEL_INFO, false};
 
-/* JOURNAL_STREAM is "DEVICE:INODE" of the stream that journald reads: a shell below us that sent
- * stderr to a file inherits the variable, but not the stream. */
+/* JOURNAL_STREAM is "DEVICE:INODE" of the stream that journald reads. fabricd inherits the variable
+ * even if a shell has redirected stderr to a file, so the numbers must be compared with those of
+ * stderr. */
 static bool stderr_is_journal(void)
 {
     const char *stream = getenv("JOURNAL_STREAM");
@@ -56,9 +58,9 @@ enum log_level log_level(void)
     return state.max;
 }
 
-/* ---- making foreign text harmless ---- */
+/* ---- escaping text from the fabric ---- */
 
-/* Length of the UTF-8 sequence at s, and its code point; 0: not one. */
+/* Length of the UTF-8 sequence at s, and its code point; 0: the bytes are not valid UTF-8. */
 static size_t utf8_sequence(const unsigned char *s, uint32_t *ret_code)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -77,7 +79,8 @@ static size_t utf8_sequence(const unsigned char *s, uint32_t *ret_code)
     return len;
 }
 
-/* C1 controls, zero-width and direction marks, line and paragraph separators, byte order mark. */
+/* Whether a terminal may act on the character: C1 controls, zero-width and direction marks, line
+ * and paragraph separators, byte order mark. */
 static bool acts_on_terminals(uint32_t code)
 {
     return code < 0xa0 || (code >= 0x200b && code <= 0x200f) ||
@@ -85,7 +88,7 @@ static bool acts_on_terminals(uint32_t code)
            code == 0xfeff;
 }
 
-/* How many bytes at s can be shown as they are; 0: the first must be escaped. */
+/* Length of the printable character at s; 0: its first byte must be escaped. */
 static size_t printable(const unsigned char *s)
 {
     uint32_t code = 0;
@@ -155,5 +158,5 @@ void log_line(enum log_level level, const char *subject, const char *fmt, ...)
     used += log_clean(message, line + used, room - used);
     used += (size_t)sprintf(line + used, wanted >= (int)sizeof(message) ? " ...\n" : "\n");
     ssize_t written = write(STDERR_FILENO, line, used);
-    (void)written; /* there is nobody left to tell */
+    (void)written; /* an error of stderr cannot be reported anywhere */
 }

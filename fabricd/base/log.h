@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Logging: subject, what happened, key=value. To stderr, or the journal with priorities. */
+/* Logging to stderr, which under systemd is the journal. A line has a subject and a message. */
 #ifndef FABRICD_BASE_LOG_H
 #define FABRICD_BASE_LOG_H
 
@@ -11,10 +11,10 @@ enum log_level {
     LOG_LEVEL_NOTICE = 5,
     LOG_LEVEL_INFO = 6,
     LOG_LEVEL_DEBUG = 7
-}; /* syslog's numbers */
+}; /* the priorities of syslog */
 
-/* Process-wide: set once at start. Under systemd (JOURNAL_STREAM) lines carry "<N>" prefixes;
- * else a time stamp. */
+/* Sets the level for the whole process, at start and on reload. If stderr is the journal
+ * (JOURNAL_STREAM), lines start with a "<N>" priority, otherwise with a time stamp. */
 void log_init(enum log_level max);
 enum log_level log_level(void);
 /* subject: what the line is about ("sm", "port leaf-1/12"). Thread-safe; one line per call. */
