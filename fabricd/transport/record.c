@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The recorder. libfabmgr/recording defines the format of the file; this file decides when
- * entries are written.
+ * The recorder. libfabmgr/recording defines the format of the file; this file decides when entries
+ * are written.
  *
- * A MAD that the transport cannot take yet is sent again later and recorded then; a MAD that it
- * refuses is recorded as failed. Incoming MADs are recorded before they are handed to the
- * receivers, a batch with one time stamp. The last entry says how the recording ended; space for
- * it is reserved below the limit.
+ * A MAD that the transport cannot take yet (BUSY) is recorded when the sender tries again; a MAD
+ * that the transport refuses is recorded as failed. Incoming MADs are recorded before they are
+ * handed to the receivers, all MADs of a batch with the same time stamp. The last entry says how
+ * the recording ended; space for it is reserved below the limit.
  */
 #include "fabricd/transport/record.h"
 
@@ -29,12 +29,12 @@ struct recorder {
     struct transport *to;
     struct bus *bus;
     struct loop_timer *flush_timer;
-    struct tape *tape; /* NULL: stopped */
+    struct tape *tape; /* NULL: the recording has stopped */
     char *path;
     uint64_t began_us, written, limit;
     bool flush_set;
-    bool in_batch;      /* incoming MADs are being handed to the receivers */
-    unsigned batch_out; /* MADs sent during that time */
+    bool in_batch;      /* the receivers are handling a batch of incoming MADs */
+    unsigned batch_out; /* MADs sent during that time, plus 1 */
     uint64_t now_us;
 };
 
@@ -46,7 +46,7 @@ static void emit_stopped(struct recorder *r, const char *reason)
                .bytes = r->written, .reason = reason);
 }
 
-/* Ends the recording; what was written so far can be replayed. */
+/* Ends the recording and closes the file, which can be replayed up to here. */
 static void stop(struct recorder *r, enum fab_recording_end end, const char *reason)
 {
     struct tape *tape = r->tape;
@@ -61,7 +61,7 @@ static void stop(struct recorder *r, enum fab_recording_end end, const char *rea
         emit_stopped(r, error ? strerror(error) : reason);
 }
 
-/* Room for an entry of that size; NULL: the recording has stopped, maybe in this call. */
+/* Room for an entry of that size. NULL: the recording has stopped, possibly in this call. */
 static uint8_t *room_for(struct recorder *r, size_t size)
 {
     uint8_t *room = NULL;
@@ -119,8 +119,8 @@ static void append_mad(struct recorder *r, uint8_t kind, uint64_t now,
     append(r, &e);
 }
 
-/* Within a batch only one MAD in CLOCK_EVERY reads the clock, which is the largest cost of
- * recording. */
+/* While the receivers handle a batch, only one sent MAD in CLOCK_EVERY reads the clock, because
+ * reading it is the largest cost of recording. */
 static uint64_t sent_at(struct recorder *r)
 {
     if (!r->in_batch || r->batch_out++ % CLOCK_EVERY == 0)

@@ -6,14 +6,14 @@
 #include "fabricd/base/bus.h"
 #include "fabricd/transport/transport.h"
 
-/* `to` stays the caller's and must outlive the recorder, which takes over its receive callback.
- * limit: most bytes of the file, 0: no limit. When the file is full, or the disk fails or is too
- * slow, recording stops with the event recording-stopped; MADs are not affected. NOMEM, IO,
- * DENIED, NOT_FOUND; why[] says which. */
+/* The recorder takes over the receive callback of `to`, which the caller closes after the recorder.
+ * limit: most bytes of the file; 0: no limit. When the file is full, or the disk fails or is too
+ * slow, recording stops with the event recording-stopped; MADs are not affected. NOMEM, IO, DENIED,
+ * NOT_FOUND. why[]: one sentence. */
 int transport_record_open(struct loop *l, struct transport *to, struct bus *bus, const char *path,
                           uint64_t limit, struct transport **ret, char *why, size_t why_len);
-/* Other input of a run, to be recorded before the first MAD: an address lease, a port that is
- * disabled, the settings file (at most 64 KiB; a longer one is left out). */
+/* These functions record what else a run depends on, before the first MAD: an address lease, a
+ * disabled port, the settings file (not recorded if longer than 64 KiB). */
 void transport_record_lease(struct transport *t, uint64_t guid, uint16_t lid, uint8_t lmc);
 void transport_record_disabled(struct transport *t, uint64_t node_guid, uint8_t port);
 void transport_record_settings(struct transport *t, const char *text, size_t len);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The replay transport. libfabmgr/recording/player.h decides which MAD arrives when; this file
- * gives it the loop's time and a timer. MADs that were received as one batch are handed up as
- * one batch, and the loop runs once between two batches.
+ * gives it the loop's time and a timer. The receivers get MADs in the recorded batches, and the
+ * loop runs once between two batches.
  */
 #include "fabricd/transport/replay.h"
 
@@ -14,16 +14,16 @@
 #include "fabricd/base/log.h"
 #include "libfabmgr/base/status.h"
 
-#define SHOWN 10 /* differences that are logged, of each kind */
+#define SHOWN 10 /* most differences of each kind that are logged */
 #define WINDOW 64
-#define BATCH 2048 /* larger batches are handed up in parts */
+#define BATCH 2048 /* MADs; larger batches are handed up in parts */
 
 struct replay {
     struct transport base;
     struct loop_timer *timer;
     uint64_t timer_at;
     struct fab_recording_player *player;
-    loop_fn *done; /* NULL: it was called */
+    loop_fn *done; /* NULL: it was called already */
     void *done_ctx;
     uint32_t shown;
     struct transport_mad *batch; /* [BATCH] */
@@ -33,7 +33,7 @@ static void arm(struct replay *r)
 {
     uint64_t now = clock_now_us(), at = fab_recording_player_deadline(r->player, now);
     if (at == UINT64_MAX)
-        at = now; /* the end was reached; the timer calls `done` */
+        at = now; /* the recording has ended; the timer calls `done` */
     if (loop_timer_pending(r->timer) && r->timer_at <= at)
         return;
     r->timer_at = at;

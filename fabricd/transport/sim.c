@@ -3,15 +3,14 @@
  * The simulated fabric as a transport. The simulator answers at once; the transport delivers the
  * answer in the next iteration of the loop, as a device would, so that send never calls back.
  *
- * There are two batches. Answers and traps are collected in one; a timer without delay swaps the
- * batches and hands the full one up in a single call, while new answers go into the other. If
- * the fabric loses a MAD nothing is delivered, and the session's timeout expires.
+ * There are two batches. The transport collects answers and traps in one of them. A timer without
+ * delay swaps the batches and hands the collected one up in a single call, while the other one
+ * collects new answers. If the simulated fabric loses a MAD, the sender's timeout expires.
  *
- * The simulator's time is the loop's, real or virtual. It is set before each MAD, and a timer
- * runs when the simulator has something due (delayed answers, links in training, traps to
- * repeat).
+ * The simulator's time is the loop's, real or virtual. It is set before each MAD, and a timer runs
+ * when the simulator has something due (delayed answers, links in training, traps to repeat).
  *
- * A simulator has one outbox, so that only one transport at a time can be open on it.
+ * A simulator has one outbox; therefore only one transport at a time may be open on it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,7 +67,7 @@ static void tell_time(struct sim_transport *t)
     fab_sim_advance(t->sim, clock_now_us() - t->epoch);
 }
 
-/* The next free entry, or NULL: full. */
+/* The next free entry of the batch; NULL: the batch is full. */
 static struct transport_mad *gather(struct sim_transport *t)
 {
     struct batch *b = &t->gathering;
@@ -81,7 +80,8 @@ static struct transport_mad *gather(struct sim_transport *t)
     return m;
 }
 
-/* Takes MADs for our port while there is room; MADs for other ports are discarded. */
+/* Takes MADs for our port from the outbox while the batch has room, and discards MADs for other
+ * ports. */
 static void take_mail(struct sim_transport *t)
 {
     struct fab_sim_delivery mail;
@@ -109,7 +109,7 @@ static void deliver(void *ctx)
     transport_hand_up(&t->base, full.mads, full.count);
     t->leaving.count = 0;
     if (full.count == BATCH)
-        ring_at(t, 0); /* the outbox may not be empty */
+        ring_at(t, 0); /* the batch was full: the outbox may have more MADs */
     ring_when_due(t);
 }
 
@@ -137,7 +137,7 @@ static int sim_set_is_sm(struct transport *base, bool is_sm)
 {
     struct sim_transport *t = (struct sim_transport *)base;
     int status = fab_sim_attach(t->sim, t->node, t->port, is_sm);
-    ring_at(t, 0); /* it may have caused a trap */
+    ring_at(t, 0); /* the change may have caused a trap */
     return status;
 }
 
@@ -165,7 +165,7 @@ void transport_sim_kick(struct transport *base)
 /* ---- opening ----------------------------------------------------------------------------------
  */
 
-/* The first cabled port; adapters are preferred to switches, whose port is 0. */
+/* The port of a node for a manager: port 0 of a switch, otherwise the first port with a link. */
 static bool find_port(const struct fab_fabric *f, uint32_t node, uint8_t *ret_port)
 {
     if (fab_fabric_node_is_switch(f, node)) {
@@ -181,6 +181,7 @@ static bool find_port(const struct fab_fabric *f, uint32_t node, uint8_t *ret_po
     return false;
 }
 
+/* The first adapter with a link; without one, the first switch. */
 static bool find_first(const struct fab_fabric *f, uint32_t *ret_node, uint8_t *ret_port)
 {
     for (uint32_t node = f->switch_count; node < f->node_count; node++) {
@@ -223,7 +224,7 @@ static void describe(struct sim_transport *t)
              (unsigned)t->port);
 }
 
-/* How many nodes a manager at this node reaches; only switches forward. */
+/* How many nodes a manager at node `self` reaches; only switches forward packets. */
 static uint32_t count_reached(const struct fab_fabric *f, uint32_t self, bool *seen,
                               uint32_t *queue)
 {
@@ -244,8 +245,8 @@ static uint32_t count_reached(const struct fab_fabric *f, uint32_t self, bool *s
     return tail;
 }
 
-/* If the file has two fabrics that are not connected, the operator should know that only one is
- * managed. */
+/* Logs how many nodes of the simulated fabric no path connects to the manager, since it does not
+ * manage them. */
 static void tell_islands(const struct sim_transport *t)
 {
     const struct fab_fabric *f = fab_sim_fabric(t->sim);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Buffers circulate: the caller fills one, passes it to the writer thread, and gets it back
- * empty. If the thread falls behind more buffers are allocated, up to a limit. After a failed
- * write the thread only empties its queue.
+ * Buffers circulate: the caller fills one, passes it to the writer thread, and gets it back empty.
+ * If the thread falls behind, more buffers are allocated, up to a limit. After a failed write the
+ * thread discards the buffers in its queue.
  */
 #include "fabricd/transport/tape.h"
 
@@ -30,7 +30,7 @@ struct tape {
     struct piece *filling; /* the buffer that the caller fills, or NULL */
     unsigned made;
     pthread_t thread;
-    pthread_mutex_t lock; /* guards what follows */
+    pthread_mutex_t lock; /* guards the members below */
     pthread_cond_t wake;
     struct piece *first, *last, *empty;
     bool end;
@@ -49,7 +49,8 @@ static int write_all(int fd, const uint8_t *bytes, size_t len)
     return 0;
 }
 
-/* The next buffer to write; NULL: the thread shall end. Called, and returns, with the lock held. */
+/* The next buffer to write; NULL: the queue is empty and the thread must end. The caller holds the
+ * lock. */
 static struct piece *await_piece(struct tape *t)
 {
     while (!t->first && !t->end)
@@ -81,7 +82,7 @@ static void *write_pieces(void *ctx)
     return NULL;
 }
 
-/* Signals are handled by the loop thread. */
+/* The thread blocks all signals: the loop thread handles them. */
 static int start_thread(struct tape *t)
 {
     sigset_t all, old;
@@ -123,7 +124,8 @@ int tape_open(const char *path, struct tape **ret, char *why, size_t why_len)
     return FAB_OK;
 }
 
-/* An empty buffer, allocated if need be; NULL: none can be had. */
+/* An empty buffer, allocated if none was returned by the thread. NULL: a write failed, there are
+ * MOST_PIECES buffers, or memory ran out. */
 static struct piece *take_empty(struct tape *t)
 {
     pthread_mutex_lock(&t->lock);

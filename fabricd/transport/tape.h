@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A tape: a file that is only appended to, by a thread of its own, so that the caller never
- * waits for the disk. Data is written after at most 0.1 s if tape_flush is called that often.
+ * A tape: a file to which a thread of its own appends, so that the caller never waits for the disk.
+ * The thread writes full buffers; tape_flush passes it a partial one, so the caller calls it
+ * regularly.
  */
 #ifndef FABRICD_TRANSPORT_TAPE_H
 #define FABRICD_TRANSPORT_TAPE_H
@@ -12,11 +13,11 @@
 #define TAPE_PIECE (256u << 10) /* most bytes of one tape_room */
 
 struct tape;
-/* Creates the file, or replaces it. NOMEM, IO, DENIED, NOT_FOUND; why[]: a sentence. */
+/* Creates the file, or replaces it. NOMEM, IO, DENIED, NOT_FOUND; why[]: one sentence. */
 int tape_open(const char *path, struct tape **ret, char *why, size_t why_len);
-/* Room for the next n bytes, to be filled before the next call. They are part of the file after
- * tape_advance. NULL: the disk is far behind, a write failed, or memory ran out (see
- * tape_error). */
+/* Room for the next n bytes, at most TAPE_PIECE, which the caller fills in before tape_advance
+ * appends them. NULL: the disk is far behind, a write failed (see tape_error), or memory ran
+ * out. */
 uint8_t *tape_room(struct tape *t, size_t n);
 void tape_advance(struct tape *t, size_t n);
 void tape_flush(struct tape *t); /* passes everything so far to the thread */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What all transports share. */
+/* Receivers of MADs, the same for all transports. */
 #include "fabricd/transport/transport.h"
 
 #include "libfabmgr/base/status.h"

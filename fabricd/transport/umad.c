@@ -3,21 +3,21 @@
  * The umad transport: libibumad, for real adapters and, with its preload library, for ibsim.
  *
  * MADs are sent and received on the loop thread. The preload library returns descriptor numbers
- * that the kernel does not know and epoll cannot watch: there a waiter (waiter.h) says when to
- * read. Requests carry a timeout, since the kernel passes on only answers that it waits for; a
- * request without an answer comes back with status ETIMEDOUT and is handed up as failed. The
- * kernel overwrites the high 32 bits of the transaction ID.
+ * that the kernel does not know, so epoll cannot watch them; for these a waiter (waiter.h) wakes
+ * the loop. Requests carry a timeout, because the kernel passes on only answers to requests that it
+ * knows; a request without an answer comes back with status ETIMEDOUT and is handed up as failed.
+ * The kernel overwrites the high 32 bits of the transaction ID.
  *
- * With too many MADs in flight, the preload library and ibsim block each other: the library
- * waits in a full socket while it holds a lock that its reader needs, and ibsim waits in the
- * other socket. That happens at about 330 MADs (a socket buffer holds 166 of them, each way).
- * Requests that are repeated while the first copy waits in a socket add to that number. So on a
- * simulated port the transport counts the requests that have not come back and stops early
- * enough that neither side blocks.
+ * With too many MADs in flight, the preload library and ibsim block each other: the library blocks
+ * on a full socket while it holds a lock that its reader needs, and ibsim blocks on the socket of
+ * the other direction. That happens at about 330 MADs (a socket buffer holds 166 of them, each
+ * way). Requests that are repeated while the first copy waits in a socket add to that number.
+ * Therefore, on a simulated port, the transport counts requests in flight and stays so far below
+ * that number that neither side blocks.
  *
- * On a simulated port, a MAD of a class that nobody registered makes the preload library crash
- * its client: there the transport registers the classes that diagnostic tools use and drops what
- * arrives.
+ * On a simulated port, a MAD of a class that is not registered crashes fabricd in the preload
+ * library. There the transport also registers the classes that diagnostic tools use, and drops
+ * their MADs.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,15 +37,15 @@
 #include "libfabmgr/wire/sa.h"
 
 #define WINDOW_HARDWARE 128    /* the kernel's default depth of a MAD send queue */
-#define WINDOW_SIM_SMALL 64    /* most requests that ibsim can queue with short datagram queues */
-#define WINDOW_SIM 160         /* fewer than a socket's buffer holds */
-#define SWALLOWED_US 10000000u /* if no answer comes for so long, the simulator has lost some */
-#define BATCH 64               /* MADs handed up at a time */
+#define WINDOW_SIM_SMALL 64    /* requests in flight if the sockets queue few datagrams */
+#define WINDOW_SIM 160         /* requests in flight otherwise; a socket buffer holds 166 */
+#define SWALLOWED_US 10000000u /* after so long without a MAD, requests in flight count as lost */
+#define BATCH 64               /* most MADs handed up at a time */
 #define QP1_QKEY 0x80010000u
 #define LONG_RETRIES 10
 #define UMAD_BYTES 512 /* umad header and a MAD, with room to spare */
 
-/* The classes that we manage with. SMPs and requests to the SA come unasked. */
+/* The classes that the manager uses. SMPs and SA MADs also arrive as requests of others. */
 enum { AGENT_LID, AGENT_DIRECTED, AGENT_PERF, AGENT_CC, AGENT_SA, AGENTS };
 static const uint8_t agent_classes[AGENTS] = {
     [AGENT_LID] = FAB_CLASS_SMP_LID, [AGENT_DIRECTED] = FAB_CLASS_SMP_DIRECTED,
@@ -57,14 +57,14 @@ struct umad_transport {
     struct transport base;
     struct loop *loop;
     int port_id;
-    int agent[AGENTS]; /* umad's, of each class */
+    int agent[AGENTS]; /* umad's agent id of each class */
     bool simulated;
     char issm_path[256];
     int issm_fd;
     struct loop_watch *watch;
     struct waiter *waiter; /* simulated ports only */
-    uint32_t owed;         /* on simulated ports: requests that have not come back */
-    uint64_t heard_us;     /* when the last one came back, or the first one was sent */
+    uint32_t owed;         /* requests in flight; used on simulated ports */
+    uint64_t heard_us;     /* when the last MAD arrived, or the first of these requests was sent */
     struct transport_mad batch[BATCH];
 };
 
@@ -84,7 +84,7 @@ static bool try_again(void)
     return errno == EAGAIN || errno == ENOMEM || errno == ENOBUFS;
 }
 
-/* Whether the simulator has as many requests as it can queue. */
+/* Whether the limit of requests in flight to the simulator is reached. */
 static bool is_full(struct umad_transport *t)
 {
     if (!t->simulated || t->owed < t->base.window_max)
@@ -97,14 +97,14 @@ static bool is_full(struct umad_transport *t)
 static void note_sent(struct umad_transport *t, const struct transport_mad *mad)
 {
     if (mad->addr.timeout_us == 0)
-        return; /* no answer is due */
+        return; /* not a request */
     if (t->owed++ == 0)
         t->heard_us = clock_now_us();
 }
 
 static void note_answer(struct umad_transport *t, const struct transport_mad *mad)
 {
-    const uint8_t response = 0x80; /* of the method, IBA 13.4.5 */
+    const uint8_t response = 0x80; /* the response bit of the method (IBA 13.4.5) */
     if (t->owed > 0 && (mad->failed || (mad->len > 3 && mad->bytes[3] & response)))
         t->owed--;
 }
@@ -113,8 +113,8 @@ static int umad_transport_send(struct transport *base, const struct transport_ma
 {
     struct umad_transport *t = (struct umad_transport *)base;
     bool answer_due = mad->addr.timeout_us != 0;
-    if (answer_due &&
-        is_full(t)) /* answers to others are sent at once, whatever our own requests do */
+    /* The limit does not delay answers to other nodes. */
+    if (answer_due && is_full(t))
         return FAB_E_BUSY;
     _Alignas(16) uint8_t umad[UMAD_BYTES];
     memset(umad, 0, umad_size());
@@ -129,7 +129,7 @@ static int umad_transport_send(struct transport *base, const struct transport_ma
     return try_again() ? FAB_E_BUSY : FAB_E_IO;
 }
 
-/* The kernel sends it in segments and repeats lost ones (RMPP). */
+/* The kernel sends the MAD in RMPP segments, and repeats segments that were lost. */
 static int umad_transport_send_long(struct transport *base, const struct fab_mad_addr *to,
                                     const uint8_t *bytes, size_t len)
 {
@@ -146,7 +146,7 @@ static int umad_transport_send_long(struct transport *base, const struct fab_mad
     return r;
 }
 
-/* The port carries IsSM for as long as the issm device is open. */
+/* The kernel sets IsSM in the port's CapabilityMask while the issm device is open. */
 static int umad_transport_set_is_sm(struct transport *base, bool is_sm)
 {
     struct umad_transport *t = (struct umad_transport *)base;
@@ -170,7 +170,7 @@ static bool nothing_came(const struct umad_transport *t)
            errno == ENOSPC;
 }
 
-/* Drops MADs of classes that are registered only to be dropped. */
+/* False: the agent is one of register_to_drop. */
 static bool is_ours(const struct umad_transport *t, int agent)
 {
     for (int i = 0; i < AGENTS; i++)
@@ -179,7 +179,8 @@ static bool is_ours(const struct umad_transport *t, int agent)
     return false;
 }
 
-/* A request of several MADs that the kernel reassembled: no service here takes such requests. */
+/* Reads and drops a request of several MADs that the kernel has reassembled. fabricd supports no
+ * such requests. */
 static void drop_long(struct umad_transport *t, int len)
 {
     void *umad = len > 0 ? calloc(1, umad_size() + (size_t)len) : NULL;
@@ -188,8 +189,8 @@ static void drop_long(struct umad_transport *t, int len)
     free(umad);
 }
 
-/* Reads one MAD into the slot, without waiting. >0: got one, 0: none there, <0: the device failed.
- */
+/* Reads one MAD into the slot, without waiting. 1: a MAD was read; 0: none is waiting; -1: the
+ * device failed. */
 static int read_mad(struct umad_transport *t, struct transport_mad *slot)
 {
     _Alignas(16) uint8_t umad[UMAD_BYTES];
@@ -213,7 +214,8 @@ static int read_mad(struct umad_transport *t, struct transport_mad *slot)
     return 1;
 }
 
-/* Hands up the MADs that are there, a batch at a time, with other work of the loop in between. */
+/* Hands up at most one batch of waiting MADs. The loop calls this again for the others, after other
+ * work. */
 static void on_readable(void *ctx)
 {
     struct umad_transport *t = ctx;
@@ -270,8 +272,8 @@ static const struct transport_ops umad_ops = {
     .send_long = umad_transport_send_long,
 };
 
-/* How many datagrams a Unix socket queues: with few, ibsim and its preload library can block each
- * other when many MADs are in flight. */
+/* How many datagrams a Unix socket queues. If it queues few, fewer MADs in flight suffice to block
+ * ibsim and its preload library. */
 static unsigned datagram_queue_len(void)
 {
     unsigned len = 0;
@@ -302,14 +304,14 @@ static void register_to_drop(struct umad_transport *t)
                                       0x0c, 0x0d, 0x0e, 0x0f, 0x10, 0x11, 0x2c};
     static const uint8_t vendor_classes[] = {0x30, 0x31, 0x32, 0x33, 0x34, 0x35, 0x41, 0x4f};
     long any[16 / sizeof(long)] = {0};
-    uint8_t oui[3] = {0x00, 0x14, 0x05}; /* OpenIB's, as ibping and ibsysstat use */
+    uint8_t oui[3] = {0x00, 0x14, 0x05}; /* OpenIB's OUI, which ibping and ibsysstat use */
     for (size_t i = 0; i < sizeof(classes); i++)
         umad_register(t->port_id, classes[i], 1, 0, any);
     for (size_t i = 0; i < sizeof(vendor_classes); i++)
         umad_register_oui(t->port_id, vendor_classes[i], 0, oui, any);
 }
 
-/* The kernel does RMPP for it. */
+/* Registers for SA requests, with RMPP, which the kernel then implements. */
 static void register_sa(struct umad_transport *t)
 {
     static const uint8_t methods[] = {FAB_METHOD_GET,       FAB_METHOD_SET,
@@ -348,7 +350,7 @@ static int register_agents(struct umad_transport *t, char *why, size_t why_len)
     return FAB_OK;
 }
 
-/* "CA", "CA:PORT" or nothing; port 0 lets libibumad choose. INVAL: not of that form. */
+/* "CA", "CA:PORT" or nothing; port 0 lets libibumad choose. INVAL: `where` has another form. */
 static int parse_where(const char *where, char ca[UMAD_CA_NAME_LEN], int *ret_port)
 {
     *ret_port = 0;

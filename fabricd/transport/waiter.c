@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See waiter.h. The eventfd goes to the loop, the semaphore to the thread. */
+/* See waiter.h. The thread wakes the loop by the eventfd; the loop wakes the thread by the
+ * semaphore. */
 #include "fabricd/transport/waiter.h"
 
 #include <errno.h>
@@ -14,7 +15,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define POLL_MS 200 /* how often the thread checks whether it shall stop */
+#define POLL_MS 200 /* how often the thread checks whether it must stop */
 
 struct waiter {
     int umad_port;
