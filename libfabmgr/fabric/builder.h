@@ -13,8 +13,8 @@ struct builder_node {
     bool removed;
 };
 
-/* A reference is an index of nodes. In a port, node is a reference and peer an index of
- * builder->ports. */
+/* References are indexes of nodes[]. In a port of the builder, `node` is a reference and `peer` an
+ * index of ports[]. */
 struct fab_builder {
     struct builder_node *nodes;
     struct fab_port *ports;
@@ -30,9 +30,9 @@ struct fab_fabric_index {
     struct fab_map ports; /* port GUID -> port id */
 };
 
-/* Allocates the arrays by the counts of f. NOMEM: some may be allocated, fab_fabric_free frees
- * them. */
+/* Allocates the arrays of f by its counts. On NOMEM some arrays may be allocated; the caller frees
+ * them by fab_fabric_free. */
 int fab_fabric_alloc(struct fab_fabric *f);
-void fab_fabric_free(struct fab_fabric *f); /* regardless of references; NULL is fine */
+void fab_fabric_free(struct fab_fabric *f); /* whatever its number of references; NULL is fine */
 
 #endif

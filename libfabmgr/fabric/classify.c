@@ -7,7 +7,8 @@
  *   - VendorID 0x0002c9 and DeviceID 0xcf09, which infiniband-diags and OpenSM list among the
  * devices with Mellanox' extended PortInfo;
  *   - or a description that ends with "Aggregation Node": "Mellanox Technologies Aggregation Node",
- *     "Quantum Aggregation Node". It recognises other device ids, unless the node was renamed.
+ *     "Quantum Aggregation Node". This rule also recognises other device IDs, unless the node was
+ * renamed.
  */
 #include "libfabmgr/fabric/classify.h"
 

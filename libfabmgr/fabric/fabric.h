@@ -39,7 +39,8 @@ struct fab_node {
     uint64_t guid;
     struct fab_node_info info; /* after sealing, local_port is the first port with a known GUID
                                   (switches: 0), and port_guid its GUID */
-    char desc[FAB_NODE_DESC_LEN + 1]; /* NodeDescription as read, NUL-terminated: any bytes */
+    char desc[FAB_NODE_DESC_LEN + 1]; /* NodeDescription as read, NUL-terminated; it may contain
+                                         any bytes */
 };
 
 struct fab_fabric {
@@ -62,11 +63,11 @@ struct fab_builder *fab_fabric_builder_new(void); /* NULL: no memory */
 struct fab_builder *fab_fabric_builder_from(const struct fab_fabric *fabric);
 void fab_fabric_builder_free(struct fab_builder *b);
 
-/* Adds a node, or updates the node with the same GUID. ret_ref: its reference, valid as long as the
- * builder and the node. INVAL: the type, a zero GUID, or 0 or 255 ports. EXISTS: a node has that
- * GUID, but another type or number of ports; the GUID is a duplicate. LIMIT: 2^32 ports. NOMEM. In
- * the functions below, an invalid reference is INVAL, or RANGE if the function has a port argument.
- */
+/* Adds a node, or updates the node with the same GUID. *ret_ref: its reference, valid until the
+ * node is removed or the builder is freed. INVAL: an unknown type, a zero GUID, or 0 or 255 ports.
+ * EXISTS: a node has that GUID, but another type or number of ports, so the GUID is a duplicate.
+ * LIMIT: 2^32 ports. NOMEM. The functions below return INVAL for an invalid reference, or RANGE if
+ * they have a port argument. */
 int fab_fabric_builder_add_node(struct fab_builder *b, const struct fab_node_info *info,
                                 uint32_t *ret_ref);
 /* The reference of the node with that GUID. NOT_FOUND. */
@@ -113,9 +114,9 @@ int fab_fabric_clone(const struct fab_fabric *f, struct fab_fabric **ret_clone);
 void fab_fabric_remove_link(struct fab_fabric *f, uint32_t port);
 bool fab_fabric_is_shared(const struct fab_fabric *f); /* there are other references */
 
-/* The nodes that links connect to the node of self_port, or all nodes if self_port is FAB_NONE.
- * Returns another reference to f if these are all nodes, else a smaller snapshot. *ret_dropped: how
- * many nodes are left out. NOMEM. */
+/* Makes a snapshot of the nodes that links connect to the node of self_port, or of all nodes if
+ * self_port is FAB_NONE. If no node is left out, *ret_reachable is another reference to f.
+ * *ret_dropped: the number of nodes left out. NOMEM. */
 int fab_fabric_reachable(const struct fab_fabric *f, struct fab_fabric **ret_reachable,
                          uint32_t *ret_dropped);
 
@@ -124,7 +125,7 @@ struct fab_census {
     uint32_t endports;                          /* ports of adapters and routers that are up */
     uint32_t active_links;                      /* links with both ports in state Active */
 };
-/* Counts; takes time proportional to the fabric. */
+/* Counts in time proportional to the size of the fabric. */
 void fab_fabric_count(const struct fab_fabric *f, struct fab_census *ret);
 
 uint32_t fab_fabric_node_by_guid(const struct fab_fabric *f, uint64_t guid); /* or FAB_NONE */

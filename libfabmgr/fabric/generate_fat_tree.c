@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fat trees of switches with the same radix, as PGFTs. With half = radix / 2, w1 = 1 and k parallel
- * links:
+ * Fat trees of switches with the same radix, as PGFTs (see generate.h): m children, w parents and k
+ * parallel links to each. With half = radix / 2 and `up` uplinks of a leaf (leaf_up):
  *
- *     hosts of a leaf     m1 = radix - up              leaves' uplinks  w2 = up / k
- *     children elsewhere  m2.. = half / k, mh = radix / k   uplinks     w3.. = half / k
+ *    leaves        m1 = half, or taper * up if taper > 1       w2 = up / k
+ *    other levels  m2.. = half / k                             w3.. = half / k
+ *    highest       mh = radix / k (m1 = radix with one level)
+ *
+ * w1 = 1: a host has one link.
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/fabric/generate.h"

@@ -32,8 +32,8 @@ static int check(struct hyperx *x)
     return x->ports > 0 && x->ports <= 254 ? FAB_OK : FAB_E_RANGE;
 }
 
-/* Links to the switches with a higher coordinate in one dimension. At their side, the port follows
- * from this switch's coordinate. */
+/* Adds the links to the switches with a higher coordinate in one dimension. The port number at such
+ * a switch follows from the coordinate of `sw`. */
 static void connect(struct hyperx *x, uint32_t sw, uint32_t d)
 {
     uint32_t at = fab_fabric_lattice_at(&x->l, sw, d), parallel = x->spec->parallel;

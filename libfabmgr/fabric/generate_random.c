@@ -20,7 +20,7 @@ struct pair {
     uint32_t a, b; /* switches; b may be another node: see random_fabric.ends */
     uint32_t end_port;
 };
-/* A node that is no switch. Its first port is that of the link that refers to it. */
+/* Nodes other than switches. Their first port is connected by the link that refers to them. */
 enum end_kind { HOST, HOST_TWO_PORTS, ROUTER, AGGREGATION };
 
 struct random_fabric {

@@ -8,7 +8,7 @@
 struct groups {
     uint32_t count;   /* groups; 0: as many as possible */
     uint32_t members; /* switches of a group with links to other groups */
-    uint32_t global;  /* ports of each of them for these links */
+    uint32_t global;  /* ports of each such switch for links to other groups */
     uint32_t rounds;  /* links between any two groups */
 };
 /* Computes count and rounds. RANGE: no member, more than 254 ports, more than 2^20 groups, or fewer

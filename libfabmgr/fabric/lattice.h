@@ -10,9 +10,9 @@
 
 struct lattice {
     uint32_t dimensions, size[FAB_GENERATE_DIMENSIONS];
-    uint32_t
-        step[FAB_GENERATE_DIMENSIONS]; /* from a switch's number to the next in that dimension */
-    uint32_t count;                    /* switches */
+    uint32_t step[FAB_GENERATE_DIMENSIONS]; /* difference between the numbers of adjacent switches
+                                               in the dimension */
+    uint32_t count;                         /* switches */
 };
 /* RANGE: not 1..6 dimensions, a size 0, or with `hosts` a switch more than 2^20 nodes. */
 int fab_fabric_lattice_init(struct lattice *l, uint32_t dimensions, const uint32_t *size,

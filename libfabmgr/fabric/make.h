@@ -20,7 +20,8 @@ struct maker {
 };
 void fab_fabric_make_init(struct maker *m);
 
-/* A name like "leaf-007". width: digits, so that names sort like numbers. */
+/* A name like "leaf-007". width: the number of digits; leading zeros make names sort like
+ * numbers. */
 struct make_name {
     const char *stem;
     uint32_t number, width;
@@ -33,13 +34,14 @@ uint32_t fab_fabric_make_switch(struct maker *m, uint32_t ports, struct make_nam
 uint32_t fab_fabric_make_host(struct maker *m, uint32_t ports, struct make_name name);
 uint32_t fab_fabric_make_router(struct maker *m, uint32_t ports, struct make_name name);
 uint32_t fab_fabric_make_aggregation(struct maker *m);
-/* With a given GUID, and any device; not counted in m->switches and m->ends. */
+/* Add an aggregation node with a given GUID, or any device. They do not count in m->switches and
+ * m->ends. */
 uint32_t fab_fabric_make_aggregation_with_guid(struct maker *m, uint64_t guid);
 uint32_t fab_fabric_make_device(struct maker *m, const struct fab_device *d);
 void fab_fabric_make_link(struct maker *m, uint32_t ref_a, uint32_t port_a, uint32_t ref_b,
                           uint32_t port_b);
 
-/* The same with any name: "torus-0-3". */
+/* Add a switch or host with any name, such as "torus-0-3". */
 uint32_t fab_fabric_make_switch_named(struct maker *m, uint32_t ports, const char *desc);
 uint32_t fab_fabric_make_host_named(struct maker *m, uint32_t ports, const char *desc);
 /* Adds `count` hosts at ports 1.. of the switch, numbered consecutively; total: hosts of the

@@ -58,7 +58,8 @@ static bool is(const char *s, size_t len, const char *name)
     return strlen(name) == len && memcmp(s, name, len) == 0;
 }
 
-/* The length of the width's name in "4x EDR", which ends with the x. */
+/* Finds the width in a rate like "4x EDR". *ret_used: the length of the width's name, up to the
+ * x. */
 static const struct width *find_width(const char *s, size_t len, size_t *ret_used)
 {
     const char *x = memchr(s, 'x', len);

@@ -10,7 +10,7 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/fabric/fabric.h"
 
-/* Marks the nodes that are reached from `start`, and returns how many they are. queue:
+/* Marks the nodes that links connect to `start`, and returns their number. queue: scratch memory,
  * [node_count]. */
 static uint32_t mark(const struct fab_fabric *f, uint32_t start, uint64_t *reached, uint32_t *queue)
 {

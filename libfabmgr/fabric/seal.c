@@ -20,7 +20,7 @@
 struct place {
     uint64_t guid;
     uint32_t ref;
-    bool end; /* it is no switch */
+    bool end; /* not a switch */
 };
 
 struct sealing {

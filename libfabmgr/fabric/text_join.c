@@ -15,7 +15,7 @@
 
 #define NO_CABLE UINT32_MAX
 
-/* Finds the line of a port. */
+/* The lines of the file, by port. */
 struct lines {
     struct text_reader *r;
     uint32_t *of_port;
@@ -73,7 +73,7 @@ static int find_other(struct lines *l, const struct text_cable *c, const struct 
     return FAB_OK;
 }
 
-/* Copies what only the other end's line has of this port: its rate, its GUID. */
+/* Takes the port's rate and GUID from the line of the other end, if only that line has them. */
 static int complete(struct text_reader *r, const struct text_cable *c,
                     const struct text_cable *other)
 {

@@ -163,7 +163,7 @@ static const char *find(struct span in, const char *what)
     return memmem(in.s, in.len, what, strlen(what));
 }
 
-/* The length of a description without quotes, which ends where the next field begins. */
+/* Cuts a description without quotes where the next field begins. */
 static void cut_at_marks(struct span *desc)
 {
     static const char *const marks[] = {" enhanced port ", " base port ", " lid ", " lmc "};

@@ -29,8 +29,9 @@ struct text_reader {
 
     /* for the next block */
     uint64_t vendor_id, device_id, system_guid, port_guid;
-    uint64_t guid[FAB_NODE_ROUTER + 1];      /* by type: of the next node */
-    uint32_t guid_line[FAB_NODE_ROUTER + 1]; /* of a GUID that no block has used yet, or 0 */
+    uint64_t guid[FAB_NODE_ROUTER + 1];      /* [type] GUID of the next node of that type */
+    uint32_t guid_line[FAB_NODE_ROUTER + 1]; /* [type] line of a GUID that no block has used yet,
+                                                or 0 */
     struct fab_port_info rate;               /* of ports whose line has no rate */
 
     /* the current block */

@@ -29,7 +29,7 @@ struct varying {
     const struct fab_variation *variation;
     struct fab_prng prng;
     uint64_t *guids;   /* [nodes + switches]: of the nodes, then of new aggregation nodes */
-    uint64_t *missing; /* bitset of ports: the link whose lower port id this is */
+    uint64_t *missing; /* bitset of ports: the links to remove, each by its lower port id */
     uint32_t *links;   /* the lower port id of each ISL */
     uint32_t link_count;
 };
@@ -102,7 +102,7 @@ static void keep_removable(struct varying *d, uint32_t *sets, uint32_t *ret_free
     for (uint32_t i = d->link_count; i-- > 0;) {
         uint32_t p = d->links[i];
         if (fab_base_sets_join(sets, f->ports[p].node, fab_fabric_peer_node(f, p)))
-            fab_base_bits_set(d->missing, p); /* marks, in this function, that it must stay */
+            fab_base_bits_set(d->missing, p); /* in this function only: the link must stay */
     }
     for (uint32_t i = d->link_count; i-- > 0;)
         if (!fab_base_bits_get(d->missing, d->links[i]))
