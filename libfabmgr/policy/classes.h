@@ -25,7 +25,8 @@
 
 struct fab_class {
     const char *name;
-    uint8_t share;      /* guaranteed percentage of a link, 1..100; 0: a part of what is left */
+    uint8_t share;      /* guaranteed percentage of a link, 1..100; 0: an equal part of what the
+                           other classes leave */
     bool high;          /* its packets have precedence over low priority (IBA 7.6.9) */
     uint8_t sl;         /* FAB_CLASS_NO_SL: any. Classes with the same SL share their VLs */
     uint8_t mtu;        /* the highest MTU, as a code of PathRecord; 0: not limited */
@@ -96,16 +97,16 @@ struct fab_classes {
     int refs; /* private, atomic */
 };
 struct fab_classes_error {
-    uint32_t line;     /* from 1; 0: not of one line */
+    uint32_t line;     /* from 1; 0: the error is in no single line */
     char message[200]; /* what was found, and what was expected */
 };
 
 /* Makes classes with class 0 only, named "default". NOMEM. refs == 1. The functions below may
  * change it until it is shared. */
 int fab_policy_classes_new(struct fab_classes **ret);
-/* Adds a class, whose name is copied; "default" replaces class 0. With a text in ret_error: EXISTS:
- * the name is used; LIMIT: too many classes; RANGE: a value is out of its domain. Without: NOMEM.
- */
+/* Adds a class, whose name is copied; "default" replaces class 0. EXISTS (the name is used), LIMIT
+ * (too many classes) and RANGE (a value is out of its domain) come with a text in ret_error; NOMEM
+ * comes without. */
 int fab_policy_classes_add(struct fab_classes *c, const struct fab_class *class,
                            uint8_t *ret_number, struct fab_classes_error *ret_error);
 /* Adds a rule for a class: KEY=VALUE separated by blanks. Keys: from, to (@GROUP of

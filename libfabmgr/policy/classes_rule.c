@@ -35,8 +35,8 @@ struct value {
     size_t len;
 };
 
-/* Sets the bit of the group with that one member in *mask; the same text uses the same group again.
- */
+/* Sets in *mask the bit of the group whose only member is this value. A repeated value uses the
+ * same group. */
 static int group_of(struct reader *r, const struct value *v, enum fab_class_member_kind kind,
                     uint64_t guid, uint64_t *mask)
 {
@@ -84,7 +84,8 @@ static int take_to(struct reader *r, const struct value *v)
     return take_endpoint(r, v, &r->rule.to);
 }
 
-/* Both endports are members; they agree on the P_Key of the path. */
+/* partition=NAME matches paths whose endports are both members of the partition, whatever P_Key the
+ * path has. */
 static int take_partition(struct reader *r, const struct value *v)
 {
     int status = group_of(r, v, FAB_CLASS_PARTITION, 0, &r->rule.from);

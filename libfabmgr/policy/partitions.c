@@ -47,7 +47,7 @@ int fab_policy_partitions_add_member(struct fab_port_group *group,
     return APPEND(group->member, group->count, who);
 }
 
-/* RFC 4391, 4: ff12:401b:<P_Key>::ffff:ffff. */
+/* The MGID is ff12:401b:<P_Key>::ffff:ffff (RFC 4391, 4). */
 int fab_policy_partitions_add_broadcast(struct fab_partitions *p,
                                         const struct fab_partition_mgroup *like)
 {

@@ -171,7 +171,8 @@ static int read_word(struct reader *r, const char *until, struct word *w)
     return keep(r, w, start, (size_t)(end - start));
 }
 
-/* Reads NAME (*ret_valued is false, value is empty and has the name's place) or NAME=VALUE. */
+/* Reads NAME or NAME=VALUE. Without a value, *ret_valued is false, and `value` is empty and has the
+ * place of the name. */
 static int read_pair(struct reader *r, const char *until, struct word *name, struct word *value,
                      bool *ret_valued)
 {
@@ -536,7 +537,7 @@ static bool fit_ip(struct reader *r, const struct definition *d, const struct wo
     return false;
 }
 
-/* The rest of a line that begins with mgid=GID: flags of the multicast group. */
+/* Reads the rest of a line that begins with mgid=GID: the flags of the multicast group. */
 static int read_mgroup(struct reader *r, const struct definition *d, const struct word *gid)
 {
     struct flags f = d->flags;

@@ -45,7 +45,7 @@ static bool read_number(struct word w, uint64_t *ret)
     return w.len <= 16 && fab_base_digits_parse(w.at, w.len, 16, UINT64_MAX, ret);
 }
 
-/* Reads a line; *any: it has a route. Returns an error text, or NULL. */
+/* Reads a line. *any: whether the line has a route. Returns an error text, or NULL. */
 static const char *read_line(const char *at, const char *end, struct fab_prefix_route *route,
                              bool *any)
 {

@@ -97,7 +97,7 @@ static int read_switch(struct reader *r)
     return FAB_OK;
 }
 
-/* Grows guid[] for the LID. */
+/* Grows guid[] so that it has an element for the LID. */
 static int reach_lid(struct reader *r, uint32_t lid)
 {
     struct fab_tables *t = r->t;
