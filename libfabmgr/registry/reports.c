@@ -245,7 +245,7 @@ static bool is_full(const struct fab_report_ring *r)
     return r->fresh >= r->config.window;
 }
 
-/* The next report of the slots in `ready`. */
+/* Finds the next report of the slots in `ready`. Errors as in fab_registry_reports_output. */
 static int output_ready(struct fab_subscriptions *s, uint32_t *budget, fab_report_judge *judge,
                         void *ctx, uint32_t *ret_slot)
 {
@@ -267,7 +267,7 @@ static int output_ready(struct fab_subscriptions *s, uint32_t *budget, fab_repor
     return r;
 }
 
-/* The next report of the other slots. */
+/* Finds the next report of the other slots. Errors as in fab_registry_reports_output. */
 static int output_walk(struct fab_subscriptions *s, uint32_t *budget, fab_report_judge *judge,
                        void *ctx, uint32_t *ret_slot)
 {

@@ -19,9 +19,10 @@
 #define FAB_REPORT_RING 16384 /* notices */
 
 struct fab_reports_config {
-    uint32_t window;  /* reports in flight that count */
-    uint8_t tries;    /* after so many without a response, the subscription is removed */
-    uint64_t slow_us; /* after so long a report does not count any more */
+    uint32_t window;  /* greatest number of reports in flight that count */
+    uint8_t tries;    /* the subscription is removed after so many transmissions in a row without
+                         a response */
+    uint64_t slow_us; /* a report in flight no longer counts after this time */
     /* Limits of the time-out; between them it follows RespTimeValue of the subscription. */
     uint64_t wait_least_us, wait_most_us;
 };

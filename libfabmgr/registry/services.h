@@ -31,7 +31,7 @@ struct fab_services {
     struct fab_service **row; /* sorted by key */
     size_t count, room;
     struct fab_map owners; /* owner -> number of its services */
-    int64_t ends_us;       /* no service expires before; 0: none expires */
+    int64_t ends_us;       /* no service expires before this time; 0: no service expires */
 };
 /* An all-zero value is empty. */
 void fab_registry_services_fini(struct fab_services *s);

@@ -16,13 +16,14 @@
 #define FAB_SUBSCRIPTIONS_EACH 64     /* of one subscriber */
 #define FAB_SUBSCRIPTION_NONE UINT32_MAX
 
-/* The state of its current report: none, to be sent again, or waiting for its ReportResp. */
+/* The state of a subscription's current report: there is none, it must be sent again, or it waits
+ * for its ReportResp. */
 enum fab_report_wait { FAB_REPORT_IDLE, FAB_REPORT_AGAIN, FAB_REPORT_ANSWER };
 struct fab_subscription {
     bool used;
     bool trusted; /* the subscriber presented the SM_Key */
     struct fab_wire_inform_info_record record;
-    uint64_t away_us; /* for the caller; 0 at first */
+    uint64_t away_us; /* for use by the caller; initially 0 */
     /* For reports.c: */
     uint64_t next;    /* the number of the next notice to consider */
     uint64_t awaited; /* the number of the notice in the current report */
@@ -68,7 +69,8 @@ void fab_registry_subscriptions_remove(struct fab_subscriptions *s, uint32_t slo
 struct fab_event_notice {
     struct fab_notice is;
     uint64_t issuer[2];            /* GID */
-    uint16_t key[FAB_NOTICE_KEYS]; /* P_Keys of its subject; subscribers must share one */
+    uint16_t key[FAB_NOTICE_KEYS]; /* P_Keys of the port or group that the notice is about;
+                                      subscribers must share one */
     uint8_t keys;
 };
 #define FAB_NOTICE_BYTES 80 /* in a report: the notice, followed by IssuerGID */
