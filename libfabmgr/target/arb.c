@@ -79,12 +79,12 @@ uint16_t fab_target_class_vls(const struct fab_fabric *f, const struct fab_polic
 struct lane {
     uint8_t vl;
     uint32_t share;
-    uint32_t packets; /* in a round */
+    uint32_t packets; /* in one cycle of the table */
 };
 struct lanes {
     struct lane lane[FAB_VLS_MAX];
     unsigned count;
-    uint32_t share; /* of all */
+    uint32_t share; /* sum of the shares */
 };
 
 static void add_lane(struct lanes *to, uint8_t vl, uint32_t share)
@@ -93,7 +93,7 @@ static void add_lane(struct lanes *to, uint8_t vl, uint32_t share)
     to->share += share > 0 ? share : 1;
 }
 
-/* The VLs of each priority, with their shares; *ret_idle: the VLs without a class. */
+/* Finds the VLs of each priority, with their shares; *ret_idle: the VLs without a class. */
 static void find_lanes(const struct fab_fabric *f, const struct fab_policy *p,
                        const struct fab_vls *v, uint32_t port, struct lanes *high,
                        struct lanes *low, uint16_t *ret_idle)
@@ -126,8 +126,8 @@ static uint32_t entries_of(uint32_t packets)
     return (packets + ENTRY_PACKETS - 1) / ENTRY_PACKETS;
 }
 
-/* Distributes about `round` packets. Returns how much the VL that gets least lacks of its share, in
- * millionths; UINT32_MAX: the table has too few entries. */
+/* Gives all VLs together about `round` packets in one cycle of the table. Returns by how much the
+ * VL that gets least misses its share, in millionths; UINT32_MAX: the table has too few entries. */
 static uint32_t try_round(struct lanes *l, uint32_t round, uint32_t room)
 {
     uint32_t sum = 0, entries = 0, worst = 0;
@@ -149,7 +149,8 @@ static uint32_t try_round(struct lanes *l, uint32_t round, uint32_t room)
     return worst;
 }
 
-/* False: the table has fewer entries than there are VLs. */
+/* Finds the number of packets of each VL in one cycle of the table. Returns false if the table has
+ * too few entries. */
 static bool find_round(struct lanes *l, uint32_t room)
 {
     uint32_t best = UINT32_MAX, at = 0;
@@ -268,7 +269,8 @@ static bool compute_even(const struct fab_port_info *info, uint8_t vls, struct f
     return true;
 }
 
-/* All that the tables of a port depend on besides the fabric, policy and vls. */
+/* A cache key: everything on which the tables of a port depend, besides the fabric, the policy and
+ * vls. */
 static uint64_t key_of(const struct fab_fabric *f, const struct fab_policy *p,
                        const struct fab_vls *v, uint32_t port)
 {

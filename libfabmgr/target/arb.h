@@ -35,11 +35,13 @@ struct fab_arb_cache {
 };
 void fab_target_arb_cache_fini(struct fab_arb_cache *b);
 
-/* The tables of a port. False: nothing is to be set (the port has one VL, or too few entries), and
- * *ret is all zero. cache: NULL, or of earlier calls with the same fabric, policy and vls. */
+/* Computes the tables of a port. Returns false, with *ret all zero, if the manager must not set
+ * them: the port has one VL, or too few table entries. cache: NULL, or the cache of earlier calls
+ * with the same fabric, policy and vls. */
 bool fab_target_arb(const struct fab_fabric *f, const struct fab_policy *p, const struct fab_vls *v,
                     uint32_t port, struct fab_arb_cache *cache, struct fab_arb *ret);
-/* A block of the tables, 1..FAB_ARB_BLOCKS, and whether the port has that block and it is set. */
+/* Block 1..FAB_ARB_BLOCKS of the tables. has_block returns whether the port has the block and the
+ * manager sets it. */
 void fab_target_arb_block(const struct fab_arb *a, unsigned block, struct fab_vlarb *ret);
 bool fab_target_arb_has_block(const struct fab_arb *a, const struct fab_port_info *info,
                               unsigned block);
@@ -47,9 +49,9 @@ bool fab_target_arb_has_block(const struct fab_arb *a, const struct fab_port_inf
 /* The VLs of a traffic class (level) at a port, a bit each. */
 uint16_t fab_target_class_vls(const struct fab_fabric *f, const struct fab_policy *p,
                               const struct fab_vls *v, uint32_t port, uint8_t level);
-/* The part of a link's bandwidth, per mille, that the VLs `mine` get by the rules of 7.6.9 when all
- * VLs `others` have packets of `mtu` bytes to send, too. Only one VL of `mine` has packets: that
- * which gets least. */
+/* The share of a link's bandwidth, per mille, that the VLs `mine` get by the rules of 7.6.9 while
+ * all VLs `others` have packets of `mtu` bytes to send. The worst case is assumed: of `mine`, only
+ * the VL that gets least has packets. */
 uint32_t fab_target_arb_guarantee(const struct fab_arb *a, uint16_t mine, uint16_t others,
                                   uint32_t mtu);
 /* The share of a class in thousandths of a percent: the configured one, or an equal part of what

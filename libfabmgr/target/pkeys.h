@@ -23,9 +23,10 @@ enum fab_enforce { FAB_ENFORCE_IN = 1, FAB_ENFORCE_OUT = 2 };
 
 struct fab_pkeys { /* all zero: no table is managed, and ports keep what they hold */
     uint32_t ports;
-    uint32_t *first;  /* [ports + 1] index of key[], where a port's table begins; an empty table is
-                         not  managed */
-    uint16_t *key;    /* by P_Key index; 0: a free entry, as are all after the last */
+    uint32_t *first;  /* [ports + 1] index in key[] of the table of each port; a port with an
+                         empty table is not managed */
+    uint16_t *key;    /* by P_Key index; 0: free entry. Entries beyond the end of a port's table
+                         are free too */
     uint8_t *enforce; /* [ports] enum fab_enforce bits, of external ports of switches */
 };
 int fab_target_pkeys_copy(const struct fab_pkeys *p, struct fab_pkeys *ret_copy); /* NOMEM */
@@ -40,7 +41,7 @@ const uint16_t *fab_target_pkeys_table_or_default(const struct fab_pkeys *p, uin
 /* Whether that table makes the port a full or limited member of the partition. */
 bool fab_target_pkeys_has(const struct fab_pkeys *p, uint32_t port, uint16_t pkey);
 /* The first P_Key of port a by which it can communicate with port b, as PathRecord returns it; 0:
- * none. wanted: only of this partition; 0: of any. A port that is not managed has the default
+ * none. wanted: the partition of the P_Key; 0: any. A port that is not managed has the default
  * table. */
 uint16_t fab_target_pkeys_common(const struct fab_pkeys *p, uint32_t a, uint32_t b,
                                  uint16_t wanted);
@@ -82,7 +83,8 @@ void fab_target_held_pkeys_forget(struct fab_blocks *h, uint32_t port);
 int fab_target_held_pkeys_set_enforce(struct fab_blocks *h, uint32_t port, uint8_t enforce);
 bool fab_target_held_pkeys_refused_enforce(const struct fab_blocks *h, uint32_t port,
                                            uint8_t enforce);
-/* The same by the port ids of another snapshot, without ports that are gone. NOMEM. */
+/* Translates the blocks to the port ids of another snapshot, and leaves out ports that are gone.
+ * NOMEM. */
 int fab_target_held_pkeys_remap(const struct fab_blocks *h, const struct fab_fabric *old,
                                 const struct fab_fabric *now, struct fab_blocks *ret);
 
