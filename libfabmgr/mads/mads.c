@@ -135,7 +135,7 @@ static struct fab_slot *take_from_source(struct fab_mads *m)
 
 static uint32_t timeout_class(const struct fab_slot *s)
 {
-    uint32_t retry = s->tries - 1; /* tries count from 1 once sent */
+    uint32_t retry = s->tries - 1; /* tries is 1 after the first transmission */
     return retry < TIMEOUT_CLASSES ? retry : TIMEOUT_CLASSES - 1;
 }
 
@@ -198,16 +198,16 @@ static uint64_t try_timeout(const struct fab_mads *m, const struct fab_slot *s)
     return m->config.timeout_us << timeout_class(s);
 }
 
-/* Three quarters of our time-out: the kernel refuses a request while it still waits for the
- * response to an earlier one with the same TID. */
+/* The transport's time-out is three quarters of ours: the kernel refuses a retry while it still
+ * waits for the response to the previous try, which has the same TID. */
 static uint32_t transport_timeout(const struct fab_mads *m, const struct fab_slot *s)
 {
     uint64_t us = try_timeout(m, s) - try_timeout(m, s) / 4;
     return us > UINT32_MAX ? UINT32_MAX : (uint32_t)us;
 }
 
-/* The requests that count against the window: those in flight but not late, unless the ceiling is
- * reached. */
+/* The number of requests that count against the window: those in flight that are not late, or, once
+ * the ceiling is reached, all in flight. */
 static uint32_t counted(const struct fab_mads *m)
 {
     return m->in_flight < m->window.ceiling ? m->in_flight - m->late_count : m->in_flight;
@@ -259,7 +259,7 @@ static bool may_try_again(const struct fab_mads *m, const struct fab_slot *s)
     return s->tries <= m->config.retries;
 }
 
-/* The last try of an outstanding request got no response. */
+/* Handles a request whose most recent try got no response. */
 static void lost(struct fab_mads *m, struct fab_slot *s, uint64_t now)
 {
     remove_outstanding(m, s);
@@ -309,7 +309,8 @@ static void answered(struct fab_mads *m, struct fab_slot *s, uint64_t now,
     finish(m, s, answer);
 }
 
-/* The request that this MAD responds to, or that it is (failed); NULL: none. */
+/* The request that this MAD responds to or, if `failed`, the request that the transport returned;
+ * NULL: none. */
 static struct fab_slot *match(const struct fab_mads *m, const struct fab_mad *mad, bool failed)
 {
     struct fab_slot *s = fab_mads_slots_find(&m->slots, (uint32_t)mad->tid);
@@ -422,7 +423,7 @@ void fab_mads_cancel_all(struct fab_mads *m)
     m->in_flight = m->late_count = 0;
 }
 
-/* Drops the requests of the list with this ctx, and returns how many they were. */
+/* Drops the requests of the list with this ctx, and returns their number. */
 static uint32_t drop_matching(struct fab_mads *m, struct fab_slot_list *l, const void *ctx)
 {
     uint32_t count = 0;

@@ -34,7 +34,7 @@ struct fab_mads_answer {
     const uint8_t *data; /* SMPs: the 64 attribute bytes; GMPs: all after the common header. Valid
                           * during the call; NULL without a response */
     size_t len;
-    uint64_t rtt_us; /* since the last try was sent */
+    uint64_t rtt_us; /* since the most recent try was sent */
 };
 typedef void fab_mads_done(void *ctx, uint64_t tag, const struct fab_mads_answer *answer);
 
@@ -100,8 +100,8 @@ bool fab_mads_input(struct fab_mads *m, uint64_t now, const uint8_t *mad, size_t
 void fab_mads_expire(struct fab_mads *m, uint64_t now); /* handles requests that timed out */
 /* When the caller must call expire, at the latest; UINT64_MAX: nothing is in flight. */
 uint64_t fab_mads_deadline(const struct fab_mads *m);
-/* Nothing is in flight or queued, and the source had no request when it was last called, which was
- * after the last request ended. */
+/* True if nothing is in flight or queued and the source, called after the last request ended, had
+ * no request. */
 bool fab_mads_idle(const struct fab_mads *m);
 void fab_mads_stats(const struct fab_mads *m, struct fab_mads_stats *ret);
 

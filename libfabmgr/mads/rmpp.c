@@ -185,7 +185,7 @@ void fab_mads_rmpp_sender_expire(struct fab_rmpp_sender *s, uint64_t now)
 /* ---- receiving --------------------------------------------------------------------------------
  */
 
-/* A sender with the same configuration would give up by then. */
+/* By then, a sender with the same configuration would have given up. */
 static uint64_t receiver_deadline(const struct fab_rmpp_config *config, uint64_t now)
 {
     return now + config->timeout_us * ((uint64_t)config->retries + 1);

@@ -17,8 +17,9 @@
 
 struct fab_rmpp_config {
     uint32_t window;     /* receiver: how many segments it allows beyond the last ACK, 1.. */
-    uint64_t timeout_us; /* sender: without an ACK for so long, it repeats the segments after it */
-    uint32_t retries;    /* so many time-outs in a row without progress; then the transfer fails */
+    uint64_t timeout_us; /* sender: after this time without an ACK, it repeats the segments that
+                            were not acknowledged */
+    uint32_t retries;    /* the transfer fails after this many retries in a row without progress */
     size_t limit;        /* receiver: the most bytes it accepts */
 };
 enum fab_rmpp_state { FAB_RMPP_GOING, FAB_RMPP_DONE, FAB_RMPP_FAILED };

@@ -8,10 +8,10 @@
 
 struct fab_window {
     uint32_t size, floor, ceiling;
-    uint32_t answers;  /* since it last grew */
+    uint32_t answers;  /* responses since the window last grew */
     bool full;         /* no request was allowed at the last call of fab_mads_window_room */
     bool lost_once;    /* the slow start has ended */
-    uint64_t last_cut; /* when it was last halved */
+    uint64_t last_cut; /* when the window was last halved */
 };
 void fab_mads_window_init(struct fab_window *w, uint32_t start, uint32_t max);
 /* Whether one more request may be sent while in_flight of them are outstanding. */
