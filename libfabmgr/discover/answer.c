@@ -57,7 +57,8 @@ static int queue_walk(struct fab_discover *d, struct known_node *p)
     return fab_discover_queue_push(&d->walks, (struct item){.ref = p->ref});
 }
 
-/* near: the node it was reached from; NULL: it is the manager's own node. */
+/* Handles NodeInfo of a new node. near: the node from which it was reached; NULL: it is the
+ * manager's own node. */
 static int node_found(struct fab_discover *d, const struct query *q, const struct known_node *near,
                       const struct fab_node_info *info, struct known_node **ret)
 {
@@ -76,7 +77,8 @@ static int node_found(struct fab_discover *d, const struct query *q, const struc
     return queue_walk(d, p);
 }
 
-/* A known node was reached over another link. EXISTS: it differs, so its GUID is a duplicate. */
+/* A known node was reached over another link. EXISTS: its type or number of ports differs, so the
+ * GUID is a duplicate. */
 static int node_again(struct fab_discover *d, const struct query *q,
                       const struct fab_node_info *info, struct known_node *p)
 {

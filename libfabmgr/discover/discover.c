@@ -169,7 +169,7 @@ static bool take_walk(struct fab_discover *d, struct item *ret_item, uint8_t *re
     return false;
 }
 
-/* The next piece of work, asked or not. */
+/* Takes the next item from the queues, whether or not its query is still useful. */
 static bool take_work(struct fab_discover *d, struct item *ret_item, uint8_t *ret_kind)
 {
     if (d->is_staged) {
@@ -189,7 +189,7 @@ static bool take_work(struct fab_discover *d, struct item *ret_item, uint8_t *re
     return take_walk(d, ret_item, ret_kind);
 }
 
-/* The next piece of work that is worth asking; starts waves when nothing else is left. */
+/* Takes the next useful query; begins the next wave of suspects when the queues are empty. */
 static bool take_query(struct fab_discover *d, struct item *ret_item, uint8_t *ret_kind)
 {
     if (d->status != FAB_OK)

@@ -58,7 +58,8 @@ bool fab_discover_done(const struct fab_discover *d);
 /* A snapshot of all that links connect to the manager's port; call it when done. The caller owns
  * the reference. NOT_FOUND: the manager's own node did not respond. NOMEM. */
 int fab_discover_result(struct fab_discover *d, struct fab_fabric **ret_fabric);
-/* What was unresponsive so far, in a fixed order; valid until the next call of this room. */
+/* The ports and nodes that have not responded so far, in a fixed order; valid until the next call
+ * of a function of this header. */
 const struct fab_unresponsive *fab_discover_unresponsive(const struct fab_discover *d,
                                                          uint32_t *ret_count);
 /* Shortest directed routes from self_port to all nodes of a snapshot, over links that are up:

@@ -71,7 +71,7 @@ struct fab_discover {
     struct item staged; /* found by settle(), not yet returned by fab_discover_next */
     uint8_t staged_kind;
     bool is_staged;
-    int status; /* FAB_E_NOMEM is kept */
+    int status; /* FAB_E_NOMEM once an allocation has failed */
 
     uint32_t node_limit, port_limit, node_count, port_count;
     uint32_t self; /* the manager's node; NO_REF: not known */
