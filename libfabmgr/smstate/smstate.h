@@ -31,8 +31,8 @@ bool fab_smstate_beats(uint8_t prio_a, uint64_t guid_a, uint8_t prio_b, uint64_t
  * manager. As master we become standby if another master beats us. */
 void fab_smstate_discovered(struct fab_smstate *s, const struct fab_sm_info *others,
                             uint32_t count);
-/* In standby: the polled manager responded with its SMInfo, or did not respond (NULL). True: it is
- * gone, and we are in discovering: the caller begins a heavy sweep. */
+/* In standby: the polled manager responded with its SMInfo, or did not respond (NULL). Returns true
+ * if that manager is gone: the state is then DISCOVERING, and the caller begins a heavy sweep. */
 bool fab_smstate_poll(struct fab_smstate *s, const struct fab_sm_info *answer);
 /* The control packets, SubnSet(SMInfo). `from`: the sender's SMInfo. Returns the SMP status of the
  * response, 0 if the packet was accepted. *ret_rediscover: the caller begins a heavy sweep. */
