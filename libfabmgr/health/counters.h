@@ -60,7 +60,8 @@ bool fab_health_counters_increased(const struct fab_counters *was, const struct 
 #define FAB_COUNTERS_KEPT 16 /* how many samples are remembered */
 
 struct fab_counter_rule {
-    uint64_t within_us;               /* a sample counts for so long; the newest one always does */
+    uint64_t within_us;               /* a sample counts for this time; the newest one always
+                                         counts */
     uint32_t threshold[FAB_COUNTERS]; /* a rise of that much within within_us is too much; 0: off */
 };
 struct fab_health_history { /* of a port; all zeros: no sample yet */
@@ -68,7 +69,7 @@ struct fab_health_history { /* of a port; all zeros: no sample yet */
         uint64_t from_us, to_us; /* the times of both readings */
         uint64_t rise[FAB_COUNTERS];
     } sample[FAB_COUNTERS_KEPT]; /* ring, see fab_health_sample */
-    uint64_t count;              /* samples since the beginning */
+    uint64_t count;              /* number of samples so far */
     uint64_t sum[FAB_COUNTERS];  /* the rises of all these samples */
     bool full[FAB_COUNTERS];     /* at the last reading: the counter may have missed errors */
 };

@@ -13,17 +13,18 @@
 #define FAB_DAMPING_FLAPS 16 /* how many flaps are remembered */
 
 struct fab_damping_rule {
-    uint32_t flaps;            /* so many flaps lead to a hold-down, 1..FAB_DAMPING_FLAPS */
-    uint64_t within_us;        /* ... if all of them are within this time */
+    uint32_t flaps;            /* number of flaps that lead to a hold-down, 1..FAB_DAMPING_FLAPS */
+    uint64_t within_us;        /* all these flaps must be within this time */
     uint64_t hold_down_us;     /* the first hold-down */
-    uint64_t max_hold_down_us; /* the longest one, at least hold_down_us. After so long without
-                                 a flap, the next hold-down is as short as the first */
+    uint64_t max_hold_down_us; /* the longest hold-down, at least hold_down_us. If a released
+                                  link stays up for this time, its next hold-down is as short as
+                                  the first */
 };
 
 struct fab_damping {
     uint64_t flap_us[FAB_DAMPING_FLAPS]; /* ring, see fab_health_damping_flap_time */
-    uint64_t flaps;                      /* since the beginning */
-    uint64_t discounted;                 /* the first so many of them do not count any more */
+    uint64_t flaps;                      /* number of flaps so far */
+    uint64_t discounted;                 /* number of the earliest flaps, which no longer count */
     uint64_t hold_down_us; /* of the present hold-down, or of the last one; 0: none yet */
     uint64_t up_us;        /* since when the link is up; 0: it is down */
     uint64_t released_us;  /* when the last hold-down ended; 0: never, or it was reset */

@@ -25,12 +25,13 @@ struct fab_isolation_link {
 struct fab_isolation {
     enum fab_isolation_verdict verdict;
     uint32_t node;       /* HOST: the node that is no switch; LIMIT: the switch; else FAB_NONE */
-    uint32_t links, out; /* LIMIT: the switch's links in that direction; so many are excluded */
+    uint32_t links, out; /* LIMIT: the switch's links in that direction, and how many of them are
+                            excluded */
 };
 
-/* Decides on link[count], in order of preference: the first links are excluded rather than the
- * last. A link that is excluded and down counts against the limit of its switches. max_percent: of
- * the links of a switch in one direction. NOMEM. */
+/* Decides which of link[count] may be excluded; earlier links have precedence over later ones. A
+ * link that is excluded and down counts against the limit of its switches. max_percent limits the
+ * links of a switch in one direction. NOMEM. */
 int fab_health_isolation_choose(const struct fab_fabric *f, uint32_t max_percent,
                                 const struct fab_isolation_link *link, size_t count,
                                 struct fab_isolation *ret);
