@@ -21,7 +21,7 @@ struct fab_claims {
         *absent; /* [absent_count] leases of ports that are not in the fabric, sorted */
     uint32_t absent_count;
 };
-/* NOMEM. */
+/* Collects the claims and the leases of absent ports. NOMEM. */
 int fab_address_claims_make(const struct fab_address_input *in, uint32_t max_lid,
                             struct fab_claims *ret);
 void fab_address_claims_fini(struct fab_claims *c);
