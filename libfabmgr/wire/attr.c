@@ -88,7 +88,7 @@ static void put_bits(uint64_t *words, unsigned bit, unsigned bits, uint64_t valu
     unsigned word = bit / 64, end = bit % 64 + bits;
     if (end <= 64) {
         words[word] |= value << (64 - end);
-    } else { /* over the boundary */
+    } else { /* the field crosses the boundary of a word */
         words[word] |= value >> (end - 64);
         words[word + 1] |= value << (128 - end);
     }

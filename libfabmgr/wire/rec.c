@@ -3,9 +3,9 @@
  * The codec of records, part by part, and the meaning of the bits of a ComponentMask.
  *
  * IBA 15.2.1.2 numbers the components of a record from 0, in the order of the record's table,
- * reserved fields included. Hence walking the fields in wire order enumerates them: a gap before a
- * field is a component, a field is one, and of some arrays each element. Some fields use bits that
- * were reserved when the components were numbered; they count as part of a gap
+ * reserved fields included. Hence walking the fields in wire order enumerates them: each gap before
+ * a field is one component, each field is one, and in some arrays each element is one. Some fields
+ * use bits that were reserved when the components were numbered; they count as part of a gap
  * (fab_field.component).
  */
 #include <string.h>
