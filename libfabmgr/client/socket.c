@@ -215,7 +215,7 @@ static int handshake(struct client_socket *s, uint64_t deadline, char *why, size
     return FAB_E_IO;
 }
 
-/* "HOST:PORT", "[HOST]:PORT", in place. */
+/* Splits "HOST:PORT" or "[HOST]:PORT" in place. */
 static int split_address(char *text, char **ret_host, char **ret_port)
 {
     char *colon = strrchr(text, ':');
