@@ -72,7 +72,7 @@ static int add_branch(struct fab_mcast_trees *t, struct fab_mcast_tree *tree,
     return FAB_OK;
 }
 
-/* (Clearing bits of existing blocks needs no memory.) */
+/* Cannot fail, because clearing bits of existing blocks needs no memory. */
 static void remove_branch(struct fab_mcast_trees *t, struct fab_mcast_tree *tree,
                           struct fab_mcast_vertex *s)
 {
@@ -179,8 +179,8 @@ static int add_switch(struct fab_mcast_trees *t, struct fab_mcast_tree *tree, ui
         return FAB_OK;
     }
     int r = extend_up(t, tree, sw, before, &end);
-    /* It met the tree, or else the root. Then there are two tops, and the old one is extended,
-     * too. */
+    /* The new branch ended at the tree or at the root. If at the root, there are two tops, and the
+     * old top is extended up to the root, too. */
     if (r == FAB_OK && end == tree->root && top != end &&
         fab_mcast_tree_vertex(tree, top)->up == FAB_NONE) {
         tree->top = end;

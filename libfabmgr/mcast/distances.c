@@ -41,7 +41,8 @@ static uint16_t *new_row(const struct fab_mcast_distances *w)
     return dist;
 }
 
-/* A part of the core suffices, chosen evenly: distances are kept for each root. */
+/* Keeps only ROOTS_MAX core switches, spread evenly over their ids: each root needs a table of
+ * distances. */
 static void thin_out(struct fab_mcast_distances *w)
 {
     size_t count = fab_base_bits_count(w->core, w->net->switches), seen = 0;

@@ -23,8 +23,8 @@ struct fab_mcast_distances {
 int fab_mcast_distances_init(struct fab_mcast_distances *w,
                              const struct fab_mcast_net *n); /* NOMEM */
 void fab_mcast_distances_fini(struct fab_mcast_distances *w);
-/* The net has changed; `was` describes its former links. Distances that are the same are kept.
- * Returns NOMEM: what is kept is right for both. */
+/* Adapts the distances to the changed net; `was` describes its former links. Distances that are the
+ * same are kept. On NOMEM, those that are kept are right for both nets. */
 int fab_mcast_distances_update(struct fab_mcast_distances *w, const struct fab_mcast_net_diff *was);
 /* Hops to a root, by switch, over switches whose tables have entry `slot`; FAB_MCAST_UNREACHED: no
  * path. Returns NULL without memory. Valid until the next call. */

@@ -7,8 +7,8 @@
 
 struct fab_mcast_group *fab_mcast_store_find(const struct fab_mcast_groups *g,
                                              const uint64_t mgid[2]);
-/* Adds a group with a multicast LID: that of `is`, if it is not 0 and free. Returns LIMIT (no LID
- * is left) or NOMEM. */
+/* Adds a group. Its multicast LID is that of `is` if that is not 0 and free, else another one.
+ * Returns LIMIT (no LID is left) or NOMEM. */
 int fab_mcast_store_add(struct fab_mcast_groups *g, const struct fab_wire_mc_member_record *is,
                         struct fab_mcast_group **ret);
 void fab_mcast_store_remove(struct fab_mcast_groups *g,

@@ -94,9 +94,9 @@ static uint8_t member_at(const struct fab_wire_mc_member_record *r, size_t offse
     return ((const uint8_t *)r)[offset];
 }
 
-/* *ret: the value that a new group gets: the greatest that fits, up to `most` (0: unknown, then
- * only an exact one is possible). For a lifetime: `most` itself, or exactly the requested one.
- * Returns false if there is none. */
+/* *ret: the value for a new group. Of an MTU or rate it is the greatest that fits, up to `most` (0:
+ * unknown; then only an exact value is possible); of a lifetime, `most` itself or exactly the
+ * requested value. Returns false if no value fits. */
 static bool choose_value(const struct fab_mcast_request *ask, unsigned which, uint8_t most,
                          uint8_t *ret)
 {
@@ -356,7 +356,7 @@ static int fix(struct fab_mcast_groups *g, const struct fab_wire_mc_member_recor
     return r;
 }
 
-/* Removes groups that nothing keeps: no full member came back. */
+/* Removes groups that are neither fixed nor have a full member. */
 static void prune(struct fab_mcast_groups *g)
 {
     for (size_t i = g->groups; i-- > 0;)

@@ -41,7 +41,7 @@ bool fab_mcast_net_same_switches(const struct fab_mcast_net *n, const struct fab
 /* Returns EXISTS (ids, table sizes or GUIDs differ) or NOMEM. */
 int fab_mcast_net_compare(const struct fab_mcast_net *n, const struct fab_fabric *now,
                           struct fab_mcast_net_diff *ret);
-/* Applies the difference; afterwards it describes the way back. */
+/* Applies the difference to the net; afterwards *d describes the reverse change. */
 void fab_mcast_net_swap(struct fab_mcast_net *n, struct fab_mcast_net_diff *d);
 void fab_mcast_net_diff_fini(struct fab_mcast_net_diff *d);
 uint32_t fab_mcast_net_port(const struct fab_mcast_net *n, uint64_t port_guid); /* or FAB_NONE */

@@ -9,8 +9,8 @@
 struct fab_mcast_vertex {
     uint32_t sw;
     uint32_t up;        /* port id of the branch towards the root; FAB_NONE: this is the top */
-    uint32_t children;  /* branches that come up to it, and the sum of their switches' ids: */
-    uint64_t child_sum; /* with one branch, this is its switch */
+    uint32_t children;  /* branches from below, and the sum of the ids of their switches: */
+    uint64_t child_sum; /* with one branch, the id of its switch */
     uint32_t members;   /* members at this switch */
 };
 struct fab_mcast_tree_member {
@@ -52,7 +52,7 @@ struct fab_mcast_vertex *fab_mcast_tree_add_vertex(struct fab_mcast_tree *t, uin
 void fab_mcast_tree_remove_vertex(struct fab_mcast_tree *t, struct fab_mcast_vertex *s);
 struct fab_mcast_tree_member *fab_mcast_tree_find_member(const struct fab_mcast_tree *t,
                                                          uint64_t guid); /* NULL: none */
-/* Pointers to other members become invalid. */
+/* Pointers to other members become invalid, here and on removal. */
 struct fab_mcast_tree_member *fab_mcast_tree_add_member(struct fab_mcast_tree *t, uint64_t guid);
 void fab_mcast_tree_remove_member(struct fab_mcast_tree *t, struct fab_mcast_tree_member *m);
 static inline uint32_t fab_mcast_tree_slot(const struct fab_mcast_tree *tree)

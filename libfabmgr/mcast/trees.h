@@ -28,8 +28,8 @@ void fab_mcast_trees_free(struct fab_mcast_trees *t); /* NULL is fine */
 
 /* The number of multicast LIDs, from the first on, that all switches have entries for. Switches
  * without any do not count, because no tree uses them. 0: no switch has any. *ret_switch, if not
- * NULL, receives the switch with the fewest, or FAB_NONE. (Trees with LIDs beyond, from before
- * that switch came, avoid it.) */
+ * NULL, receives the switch with the fewest, or FAB_NONE. (If that switch joined the fabric later,
+ * trees with higher LIDs may exist; they avoid it.) */
 uint32_t fab_mcast_trees_room(const struct fab_mcast_trees *t, uint32_t *ret_switch);
 
 /* Adds a member, named by the GUID of its port: a receiver, or a sender only (its switch belongs
@@ -38,7 +38,7 @@ uint32_t fab_mcast_trees_room(const struct fab_mcast_trees *t, uint32_t *ret_swi
  * fab_mcast_trees_room) or NOMEM: the tree may be empty until fab_mcast_trees_update. */
 int fab_mcast_trees_join(struct fab_mcast_trees *t, uint16_t mlid, uint64_t port_guid,
                          bool receives);
-/* Returns NOT_FOUND if it is no such member, or NOMEM. */
+/* Removes one join of the port. Returns NOT_FOUND if the port is no such member, or NOMEM. */
 int fab_mcast_trees_leave(struct fab_mcast_trees *t, uint16_t mlid, uint64_t port_guid,
                           bool receives);
 
