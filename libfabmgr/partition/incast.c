@@ -27,10 +27,11 @@
 struct group {
     uint32_t first, count; /* its keys */
     uint32_t endports;
-    uint32_t senders; /* endports that can send to one of them */
+    uint32_t senders; /* endports that can send to an endport of the group */
     uint32_t seen;    /* scratch: group + 1 */
 };
-struct best { /* of the groups in a partition: the most senders, and the most of any other group */
+struct best { /* of the groups in a partition: the one with the most senders, and the most of any
+                 other group */
     uint32_t senders, group, other;
 };
 struct side { /* all members of a partition, or the full ones */

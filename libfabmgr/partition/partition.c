@@ -20,7 +20,7 @@
 #include "libfabmgr/partition/key_index.h"
 #include "libfabmgr/partition/port_selector.h"
 
-/* Keys get into an empty table in this order. */
+/* A P_Key that a port gets. compare_grants() gives their order in an empty table. */
 struct grant {
     uint32_t port;
     uint16_t key;
