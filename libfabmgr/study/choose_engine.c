@@ -2,9 +2,9 @@
 /*
  * Engines that recognise a topology are best where it is complete. If links are missing, local
  * search (libfabmgr/route/local_search/local_search.h) can improve their tables, or another engine
- * may be better, and nothing tells beforehand which. So all are measured, as "route compare" does,
- * and the figures are appended to the reason for the operator. Local search takes longest: it runs
- * for the first engine, and for another one that is better than the result.
+ * may be better, and it is not known beforehand which. So all are measured, as "route compare"
+ * does, and the figures are appended to the reason for the operator. Local search takes longest: it
+ * runs for the first engine, and for another one that is better than the result.
  *
  * A fault must not change the SL of a path that it does not affect. So tables that need other SLs
  * than 0 neither replace others nor are replaced.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Which endports are measured, the leaves that they are attached to, and where channels
- * find_channels. Without a list these are all endports of adapters and routers with a LID and a
+ * lead. Without a list these are all endports of adapters and routers with a LID and a
  * working link to a switch. Aggregation nodes are left out: they neither send nor receive on behalf
  * of a job.
  */

@@ -31,7 +31,7 @@ struct fab_whatif {
 int fab_study_whatif_make(const struct fab_whatif_input *in, struct fab_whatif *ret);
 void fab_study_whatif_fini(struct fab_whatif *w);
 
-/* What programming the tables `now` over `before` would write; both are of the same switches. */
+/* The writes that would replace the tables `before` by `now` in the same switches. */
 struct fab_whatif_change {
     uint64_t entries, blocks; /* entries and blocks that differ, up to the top of `now` */
     uint32_t switches;        /* switches with any difference */
