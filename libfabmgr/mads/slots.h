@@ -12,9 +12,8 @@
 
 #include "libfabmgr/mads/mads.h"
 
-#define FAB_SLOT_BITS                                                                              \
-    20 /* low bits of a TID: the index of the slot; the bits above are its                         \
-          serial */
+/* Low bits of a TID: the index of the slot. The bits above are its serial. */
+#define FAB_SLOT_BITS 20
 #define FAB_SLOT_LIMIT (UINT32_C(1) << FAB_SLOT_BITS)
 
 enum fab_slot_state {

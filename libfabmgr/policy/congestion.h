@@ -41,9 +41,8 @@ struct fab_congestion_domain {
 extern const struct fab_congestion_domain fab_policy_congestion_domains[FAB_CONGESTION_VALUES];
 
 #define FAB_CONGESTION_AUTO (-1)
-#define FAB_CONGESTION_FAN_IN_MOST                                                                 \
-    16384u /* the greatest fan_in: more senders would need longer                                  \
-              delays than a table can hold */
+/* The greatest fan_in: more senders would need longer delays than a table can hold. */
+#define FAB_CONGESTION_FAN_IN_MOST 16384u
 #define FAB_CONGESTION_TABLE_MOST 256
 struct fab_policy_congestion {
     bool apply;          /* write the settings to devices; else only compute and show them */

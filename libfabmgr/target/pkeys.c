@@ -112,9 +112,8 @@ uint32_t fab_target_pkeys_capacity(const struct fab_fabric *f, uint32_t port)
 
 /* ---- what ports hold ------------------------------------------------------------------------- */
 
-#define ENFORCE_BLOCK                                                                              \
-    FAB_PKEY_BLOCKS_MAX /* number of a block that no port has; its first entry                     \
-                           is the enforcement that was set */
+/* The number of a block that no port has. Its first entry is the enforcement that was set. */
+#define ENFORCE_BLOCK FAB_PKEY_BLOCKS_MAX
 
 void fab_target_held_pkeys_forget(struct fab_blocks *h, uint32_t port)
 {
