@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Alias GUIDs: an array of blocks that keep their index, found by port and by GUID. See
- * aliases.h. */
+/* Alias GUIDs: an array of blocks, whose indexes do not change, and maps that find a block by port
+ * and by GUID. See aliases.h. */
 #include "libfabmgr/sa/aliases.h"
 
 #include <stdlib.h>

@@ -17,10 +17,10 @@
 #define FAB_SA_ALIAS_INDEXES 256 /* indexes of a port: GuidCap has 8 bits */
 
 struct fab_sa_alias_block {
-    uint64_t port_guid, guid[FAB_SA_ALIAS_BLOCK]; /* 0: no GUID at this index */
-    uint32_t next;                                /* of the same port */
+    uint64_t port_guid, guid[FAB_SA_ALIAS_BLOCK]; /* 0: the index has no GUID */
+    uint32_t next;                                /* index in row[] of the port's next block */
     uint8_t block;
-    bool dirty; /* for the caller: the port does not have this block yet */
+    bool dirty; /* for the caller's use: the block must still be written to the port */
 };
 struct fab_sa_aliases { /* all zeros is an empty value */
     struct fab_sa_alias_block *row;
@@ -32,14 +32,15 @@ void fab_sa_aliases_fini(struct fab_sa_aliases *a);
 /* Sets the GUID at an index of a port; guid 0 removes it. EXISTS: another index has this GUID.
  * RANGE: no such index. NOMEM. */
 int fab_sa_aliases_set(struct fab_sa_aliases *a, uint64_t port_guid, uint32_t place, uint64_t guid);
-/* The block of a port. NULL: nothing in it was ever set. Valid until the next
+/* A block of a port. NULL: no GUID in it was ever set. The pointer is valid until the next
  * fab_sa_aliases_set. */
 struct fab_sa_alias_block *fab_sa_aliases_block(const struct fab_sa_aliases *a, uint64_t port_guid,
                                                 uint32_t block);
 /* The GUID of the port that has this alias GUID, or 0. */
 uint64_t fab_sa_aliases_port(const struct fab_sa_aliases *a, uint64_t guid);
-/* A locally administered GUID that no port has, neither as an alias nor by `taken`. The same port
- * and index get the same GUID as long as it is free. 0: none found. */
+/* Generates a locally administered GUID that is no alias of any port and that taken() does not
+ * refuse. The same port and index get the same GUID as long as it is free. 0: no free GUID was
+ * found. */
 uint64_t fab_sa_aliases_generate(const struct fab_sa_aliases *a, uint64_t port_guid, uint32_t place,
                                  bool (*taken)(const void *ctx, uint64_t guid), const void *ctx);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Traffic classes of paths, as the rules of the policy say for the request and its endports. If no
- * rule matches and the request names an SL, the path gets the class with this SL. An SL in the
- * request does not override a rule.
+ * Chooses the traffic class of a path by the rules of the policy, from the request and its
+ * endports. If no rule matches and the request names an SL, the path gets the class with this SL.
+ * An SL in the request does not override a rule.
  */
 #include "libfabmgr/sa/kinds.h"
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Properties of paths. The active tables are followed from switch to switch; the MTU and rate of a
- * path are the lowest of its links.
+ * Properties of paths. A path is followed through the active tables from switch to switch; its MTU
+ * and rate are the lowest of its links.
  *
- * Three things make that fast. First, a compact array has the 16 bytes of each port that matter.
- * Second, a result is cached in one byte, by the source's switch and the destination LID, since all
- * endports of a leaf use the same path; the cache is zeroed memory, which costs nothing until it is
- * touched. Third, a path is not followed at all if every path gives the same result; that a path
- * exists between any two endports was proved. Every path gives the same result if all links between
- * switches are equal, or all better than the links of endports. If a few links differ, only the
- * LIDs that some switch forwards over one of them need to be followed.
+ * Three measures make this fast. First, a compact array holds what matters of each port in 16
+ * bytes. Second, a result is cached in one byte, by the source's switch and the destination LID,
+ * since all endports of a leaf use the same path; the cache is zeroed memory, which costs nothing
+ * until it is touched. Third, a path is not followed at all if all ISLs are equal, or all are
+ * better than the links of endports: then ISLs limit all paths alike, and verification has proved
+ * that a path exists between any two endports. If a few ISLs differ, only paths to those LIDs are
+ * followed that some switch forwards over one of them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,11 +23,11 @@
 #define HOPS_MOST 63
 #define NO_BOUND_MTU 7
 #define NO_BOUND_RANK 31
-/* A path in a byte: MTU and rank. Rank 30 means that there is no path. 0 means not cached, since no
- * path has MTU 0. */
+/* A path in one byte: its MTU and rank. Rank 30 means that there is no path. The byte 0 means not
+ * cached, since no path has MTU 0. */
 #define RANK_BITS 5
 #define NO_PATH (NO_BOUND_MTU << RANK_BITS | (NO_BOUND_RANK - 1))
-#define UNUSUAL_SHARE 8 /* at most one switch in so many has its table searched for LIDs */
+#define UNUSUAL_SHARE 8 /* at most 1/8 of the switches may have unusual links */
 
 /* ---- preparing ------------------------------------------------------------------------------- */
 
@@ -36,7 +36,8 @@ static uint8_t lesser(uint8_t a, uint8_t b)
     return a < b ? a : b;
 }
 
-/* The NeighborMTU that the manager will set (libfabmgr/target), whenever PortInfo was read. */
+/* The NeighborMTU that the manager sets (libfabmgr/target). It is computed, because PortInfo may
+ * have been read before the manager set it. */
 static uint8_t link_mtu(const struct fab_view *v, const struct fab_port_info *a,
                         const struct fab_port_info *b)
 {
@@ -135,7 +136,7 @@ static struct fab_sa_link best_of_ends(const struct fab_sa *sa)
     return best;
 }
 
-/* MTU and rank that endports can use of a link, in a byte. */
+/* The MTU and rank of a link, limited to what endports can use, in one byte. */
 static uint8_t use_of(const struct fab_sa_link *c, const struct fab_sa_link *best)
 {
     return (uint8_t)(lesser(c->mtu, best->mtu) << RANK_BITS | lesser(c->rank, best->rank));
@@ -172,8 +173,8 @@ static bool mark_unusual(struct fab_sa *sa, uint32_t sw, uint8_t most,
     return any;
 }
 
-/* Finds the LIDs whose paths have to be followed. Without memory, or with too many unusual links:
- * all of them. */
+/* Finds the LIDs whose paths have to be followed. If memory is short or too many switches have
+ * unusual links, all paths are followed. */
 static void find_unusual(struct fab_sa *sa)
 {
     const struct fab_view *v = sa->view;
@@ -192,7 +193,7 @@ static void find_unusual(struct fab_sa *sa)
         }
 }
 
-/* Whether links connect all endports. Without memory to find out: no. */
+/* Whether links connect all endports. False also if memory is short. */
 static bool all_connected(const struct fab_sa *sa)
 {
     const struct fab_fabric *f = sa->view->fabric;
@@ -320,7 +321,7 @@ static bool follow(const struct fab_sa *sa, uint32_t sw, uint32_t lid, struct li
     return false;
 }
 
-/* As follow(), but with the cache, which does not have the number of hops. */
+/* Like follow(), but uses the cache, which does not hold the number of hops. */
 static bool follow_cached(struct fab_sa *sa, uint32_t sw, uint32_t lid, struct limits *ret)
 {
     if (sa->cache == NULL || sa->row[sw] == FAB_NONE)
@@ -333,7 +334,8 @@ static bool follow_cached(struct fab_sa *sa, uint32_t sw, uint32_t lid, struct l
     return *cache != NO_PATH;
 }
 
-/* hops: whether the caller needs the number of hops. */
+/* Follows the path from a port to a LID. hops: whether the caller needs the number of hops.
+ * UNREACHABLE. */
 static int path_to(struct fab_sa *sa, uint32_t src, uint32_t lid, bool hops, struct limits *ret)
 {
     const struct fab_view *v = sa->view;
@@ -356,7 +358,8 @@ static int path_to(struct fab_sa *sa, uint32_t src, uint32_t lid, bool hops, str
     return FAB_OK;
 }
 
-/* A path between adapters that need not be followed. */
+/* Computes the limits of a path between adapters without following it. False: it must be
+ * followed. */
 static bool skip_following(const struct fab_sa *sa, uint32_t src, uint32_t lid, struct limits *ret)
 {
     if (sa->unusual == NULL || (sa->unusual[lid / 64] >> lid % 64 & 1) != 0)
@@ -381,7 +384,8 @@ static struct limits loopback(const struct fab_sa *sa, uint32_t port)
     return (struct limits){.mtu = info->mtu_cap, .rank = fab_sa_rank(fab_wire_link_rate(info))};
 }
 
-/* The limits of the path from a port to a LID. hops: whether the caller needs them. */
+/* The limits of the path from a port to a LID. hops: whether the caller needs the number of hops.
+ * UNREACHABLE. */
 static int find_limits(struct fab_sa *sa, uint32_t src, uint32_t lid, bool hops, struct limits *ret)
 {
     const struct fab_lids *lids = &sa->view->target->lids;

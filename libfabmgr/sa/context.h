@@ -6,12 +6,12 @@
 #include "libfabmgr/qos/qos.h"
 #include "libfabmgr/sa/sa.h"
 
-/* What a link means for a path. Only 16 bytes a port, so that the links of a large fabric fit into
- * a cache. */
+/* The properties of a port's link that limit a path. They take only 16 bytes, so that the links of
+ * a large fabric fit into a CPU cache. */
 struct fab_sa_link {
     uint32_t peer; /* port id; FAB_NONE: the port cannot send */
     uint32_t node; /* node id of the peer */
-    uint8_t mtu;   /* the lower one of both ends */
+    uint8_t mtu;   /* the lower value of both ends */
     uint8_t rank;  /* of its rate, see rate.c */
 };
 struct fab_sa {
@@ -19,20 +19,19 @@ struct fab_sa {
     const struct fab_sa_aliases *aliases; /* or NULL */
     struct fab_sm_info manager[FAB_SA_MANAGERS];
     uint32_t manager_count;
-    uint32_t *endports; /* [end_count] ids of the ports that own LIDs */
+    uint32_t *endports; /* [endport_count] ids of the ports that own LIDs */
     uint32_t endport_count;
     struct fab_sa_link *links; /* [port_count] */
     uint32_t *first_port;      /* [switch_count] */
     /* Cache of paths from switches with endports to LIDs: a row of top + 1 bytes for each such
-     * switch, 0: not cached. NULL: the cache would be too large. */
+     * switch, 0: not cached. NULL: the cache would be too large, or memory was short. */
     uint8_t *cache;
     uint32_t *row; /* [switch_count] row of the cache, or FAB_NONE */
     uint8_t max_lmc;
-    bool proved; /* the view's verdict is good and LMC is 0, so each path is also a path in
-                    reverse */
-    /* If proved and all endports are connected: what most links between switches mean for endports,
-     * and a bit for each LID that some switch forwards over another link. NULL: each path is
-     * followed. */
+    bool proved; /* the tables passed verification and LMC is 0, so each path has a reverse path */
+    /* If proved is true and all endports are connected: the MTU and rank that most ISLs offer to
+     * endports, and a bit for each LID that some switch forwards over an ISL with other values.
+     * unusual is NULL: each path is followed. */
     struct fab_sa_link between;
     uint64_t *unusual;
     /* Most requests have the same ComponentMask: the last mask, and the components that it
@@ -42,7 +41,7 @@ struct fab_sa {
     struct fab_qos_matcher matcher;
 };
 
-/* As fab_sa_path, without hops, and with the rank of the rate. UNREACHABLE. */
+/* Like fab_sa_path, but without hops and with the rank of the rate. UNREACHABLE. */
 int fab_sa_path_limits(struct fab_sa *sa, uint32_t src_port, uint32_t lid, uint8_t *ret_mtu,
                        uint8_t *ret_rank);
 
@@ -50,7 +49,7 @@ uint8_t fab_sa_rank(uint32_t mbps);        /* 0: lower than any rate */
 uint8_t fab_sa_rank_of_rate(uint8_t rate); /* 0: no rate has this number */
 uint8_t fab_sa_rate_of_rank(uint8_t rank);
 
-/* The port by which a switch forwards to `lid`; FAB_NONE: it does not. */
+/* The port by which a switch forwards to `lid`; FAB_NONE: the switch has no route. */
 static inline uint32_t fab_sa_out_port(const struct fab_sa *sa, uint32_t sw, uint32_t lid)
 {
     const struct fab_lft *lft = &sa->view->target->lft;

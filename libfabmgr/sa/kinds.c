@@ -4,10 +4,10 @@
  * a request asks for it, from the snapshot and the active tables. LIDs in records are base LIDs;
  * all ports of a switch have the LID of its port 0.
  *
- * M_Keys are shown only to requesters with our SM_Key, and so are P_Key tables. Tables that nobody
- * has set (VL arbitration with one VL) are zeros. A requester without the SM_Key sees only ports
- * with which it shares a partition. Records that hosts register are listed by the registry (struct
- * fab_sa_source).
+ * Only requesters with our SM_Key see M_Keys and P_Key tables. A table that the manager does not
+ * program (VL arbitration with one VL) is shown as zeros. A requester without the SM_Key sees only
+ * ports with which it shares a partition. Records that hosts register are listed by the registry
+ * (struct fab_sa_source).
  */
 #include <string.h>
 
@@ -114,7 +114,7 @@ static struct fab_sm_info own_info(const struct fab_sa_query *q, uint64_t guid)
                                 .state = FAB_SM_MASTER};
 }
 
-/* Our own and those that other managers answered, without their SM_Keys. */
+/* Our own SMInfo, and those that other managers answered, without their SM_Keys. */
 static bool fill_sm_info(struct fab_sa_query *q, uint32_t port, uint32_t k, void *ret)
 {
     uint64_t guid = fabric_of(q)->ports[port].guid;

@@ -5,16 +5,15 @@
 
 #include "libfabmgr/sa/context.h"
 
-/* How the records of one attribute are made: for each port that owns LIDs (q->from), in this order,
- * some number of records. */
+/* How the records of one attribute are made: for each port in q->from, in this order, count() says
+ * how many records there may be, and fill() makes each. */
 struct fab_sa_kind {
     const struct fab_rec *rec;
     bool lid_key; /* component 0 is the LID of the port; the others are compared */
     bool trusted; /* only requesters with our SM_Key may read it */
     /* The number of records that `port` may have. */
     uint32_t (*count)(const struct fab_sa_query *q, uint32_t port);
-    /* Fills the k-th of them into a zeroed struct of the record. False: this record does not
-     * exist. */
+    /* Fills the k-th record of `port` into a zeroed struct. False: this record does not exist. */
     bool (*fill)(struct fab_sa_query *q, uint32_t port, uint32_t k, void *ret_struct);
 };
 const struct fab_sa_kind *fab_sa_kind_of(uint16_t attr_id); /* NULL: not supported */
@@ -26,11 +25,11 @@ uint16_t fab_sa_begin_path(struct fab_sa_query *q, const struct fab_sa_request *
 uint16_t fab_sa_begin_multi(struct fab_sa_query *q, const struct fab_sa_request *req);
 
 /* The P_Key of the first partition, in the order of a's table, in which ports a and b can
- * communicate; with the full-member bit if both are full members. A port can always communicate
+ * communicate; it has the full-member bit if both are full members. A port can always communicate
  * with itself. wanted: only this partition, 0: any. Returns 0 if there is none. */
 uint16_t fab_sa_common_key(const struct fab_sa *sa, uint32_t a, uint32_t b, uint16_t wanted);
-/* class.c: the traffic class of a path; the limits of a class; and the partition that it requires
- * (0: any). */
+/* class.c: the traffic class of a path; the limits of a class; and the partition that a class
+ * requires (0: any). */
 uint8_t fab_sa_class(const struct fab_sa_query *q, uint32_t src, uint32_t dst, uint32_t lid,
                      uint16_t pkey);
 void fab_sa_class_limits(const struct fab_sa_query *q, uint8_t class, unsigned *mtu, unsigned *rank,
@@ -43,7 +42,8 @@ static inline bool fab_sa_may_see(const struct fab_sa_query *q, uint32_t port)
 }
 
 /* Applies a selector of PathRecord (IBA 15.2.5.16) to an MTU, rate or lifetime. May lower *value to
- * meet it. exact_only: only the same value is "exactly" it. False: the path does not match. */
+ * match the selector. exact_only: the selector "exactly" matches only the same value, not a higher
+ * one that could be lowered. False: the path does not match. */
 bool fab_sa_apply_selector(uint8_t selector, unsigned want, unsigned *value, bool exact_only);
 
 #endif

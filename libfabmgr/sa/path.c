@@ -3,18 +3,18 @@
  * PathRecord (IBA 15.2.5.16) and attributes that use its components: MultiPathRecord (15.2.5.20),
  * which is answered with PathRecords, and TraceRecord (15.2.5.19).
  *
- * Sources and destinations are endports, named by GID or LID; if neither is given, all endports are
- * meant. Between ports with several LIDs there are several paths: first those that share no LID
+ * A request names sources and destinations by GID or LID; without either, all endports are meant.
+ * Two ports with several LIDs have several paths: the answer lists first those that share no LID
  * (preference 0), then the others (2).
  *
  * A selector and its value together limit the MTU, rate or lifetime; a selector alone is ignored,
- * as other managers do. A path can be used with a lower MTU than it has. Therefore a path with a
- * higher MTU meets "exactly", and "less than" is answered with the next lower MTU. For rates,
- * "exactly" means the same rate. The lifetime is that of the subnet or of the class; from a port to
- * itself it is 0. For a destination in another subnet, the path leads to a router
+ * as other managers do. A path can be used with a lower MTU than its own. A path with a higher MTU
+ * therefore matches "exactly", and the answer to "less than" is the next lower MTU. For rates,
+ * "exactly" matches only the same rate. The lifetime is that of the subnet or of the class; from a
+ * port to itself it is 0. For a destination in another subnet, the path leads to a router
  * (libfabmgr/policy/routers.h) and has a hop limit that is not 0. Service ID and QoS class select
- * the traffic class (class.c) and thereby the SL; in the answer they are 0, as TClass and flow
- * label.
+ * the traffic class (class.c) and thereby the SL; in the answer both are 0, and so are TClass and
+ * flow label.
  */
 #include <string.h>
 
@@ -48,8 +48,8 @@ static bool port_of_lid(const struct fab_sa_query *q, uint16_t lid, uint32_t *re
     return true;
 }
 
-/* The router port for a subnet, or FAB_NONE: the one that is configured, otherwise the first
- * one. */
+/* The router port for a subnet: the configured port, otherwise the first router port. FAB_NONE: no
+ * router leads to the subnet. */
 static uint32_t router_for(const struct fab_sa *sa, uint64_t prefix)
 {
     const struct fab_fabric *f = sa->view->fabric;
@@ -64,7 +64,8 @@ static uint32_t router_for(const struct fab_sa *sa, uint64_t prefix)
     return FAB_NONE;
 }
 
-/* As port_of_gid, for a destination, which may be behind a router (*ret_routed). */
+/* Like port_of_gid, but for a destination, which may be in another subnet; then *ret_routed is true
+ * and *ret the router port. */
 static uint16_t destination_of_gid(const struct fab_sa_query *q, const uint64_t gid[2],
                                    uint32_t *ret, bool *ret_routed)
 {
@@ -79,7 +80,8 @@ static uint16_t destination_of_gid(const struct fab_sa_query *q, const uint64_t 
     return 0;
 }
 
-/* Finds an endport by GID and LID, if given; FAB_NONE: all endports. */
+/* Finds the endport that the request names by GID, LID or both. *ret is FAB_NONE if it names none,
+ * so that all endports are meant. Returns an SA status, or 0. */
 static uint16_t find_endport(struct fab_sa_query *q, const uint64_t *gid, const uint16_t *lid,
                              bool destination, uint32_t *ret)
 {
@@ -95,8 +97,8 @@ static uint16_t find_endport(struct fab_sa_query *q, const uint64_t *gid, const 
     return status;
 }
 
-/* Sets the list of sources (end 0) or destinations (end 1) to one port or all. gid: as in the
- * request, or NULL. */
+/* Sets the list of sources (end 0) or destinations (end 1) to `port`, or to all endports if it is
+ * FAB_NONE. gid: the GID in the request, or NULL. */
 static void set_list(struct fab_sa_query *q, uint32_t port, unsigned end, const uint64_t *gid,
                      const uint32_t **ret, uint32_t *ret_count)
 {
@@ -107,7 +109,8 @@ static void set_list(struct fab_sa_query *q, uint32_t port, unsigned end, const 
     *ret_count = port != FAB_NONE ? 1 : q->sa->endport_count;
 }
 
-/* The GUID of the n-th port in the list, as the request named it. */
+/* The GUID of the n-th port in the list. If the request named the port by an alias GUID, the
+ * alias. */
 static uint64_t guid_of(const struct fab_sa_query *q, const uint32_t *list, uint32_t n)
 {
     if (list == q->sa->endports)
@@ -261,8 +264,8 @@ static bool find(struct fab_sa_query *q, uint32_t src, uint32_t lid, uint8_t cla
     return (!q->given.sl || q->path.sl == ret->sl) && select_all(q, ret);
 }
 
-/* Whether the reverse path has the same properties. With proved tables, and without limits in the
- * request, it need not be followed. */
+/* Whether the reverse path exists with the same SL and meets the limits in the request. If the
+ * tables are proved and the request has no limits, the path need not be followed. */
 static bool find_back(struct fab_sa_query *q, uint32_t dst, uint32_t slid, uint8_t class,
                       uint8_t sl)
 {
@@ -286,7 +289,8 @@ bool fab_sa_share_partition(const struct fab_sa *sa, uint32_t a, uint32_t b)
     return fab_sa_common_key(sa, a, b, 0) != 0;
 }
 
-/* False: the ports may not communicate. Raw packets have no P_Key. only: this partition, 0: any. */
+/* Finds the P_Key of a path; 0 for raw packets, which have none. only: the partition that the class
+ * requires, 0: any. False: the ports may not communicate. */
 static bool find_pkey(const struct fab_sa_query *q, uint32_t src, uint32_t dst, uint16_t only,
                       uint16_t *ret)
 {
@@ -318,7 +322,7 @@ static bool fill_between(struct fab_sa_query *q, uint32_t src, uint32_t slid, ui
     if (!reversible && q->given.reversible && q->path.reversible)
         return false;
     *r = (struct fab_wire_path_record){
-        .dgid = {q->gid_prefix[1]}, /* the caller fills in the GUIDs */
+        .dgid = {q->gid_prefix[1]}, /* the caller sets the GUIDs */
         .sgid = {q->gid_prefix[0]},
         .dlid = (uint16_t)dlid,
         .slid = (uint16_t)slid,
@@ -336,8 +340,8 @@ static bool fill_between(struct fab_sa_query *q, uint32_t src, uint32_t slid, ui
     return true;
 }
 
-/* The n-th pair of an offset into s LIDs and an offset into d LIDs; pairs of equal offsets come
- * first. False: there are not so many. */
+/* The n-th pair of LIDs of a source with s LIDs and a destination with d LIDs, as offsets to the
+ * base LIDs; pairs of equal offsets come first. False: there are fewer pairs. */
 static bool lid_pair(uint32_t n, uint32_t s, uint32_t d, uint32_t *ret_s, uint32_t *ret_d)
 {
     uint32_t same = s < d ? s : d;
@@ -388,19 +392,19 @@ const struct fab_sa_kind fab_sa_kind_path = {
 
 /* ---- traces ---------------------------------------------------------------------------------- */
 
-/* A trace has a record for each node of the path, its ends included. There is one path, as both
- * endports are given. */
+/* A trace has a record for each node of the path, its ends included. There is only one path,
+ * because begin_trace requires both endports. */
 static uint32_t count_nodes(const struct fab_sa_query *q, uint32_t port)
 {
     const struct fab_lids *lids = &q->sa->view->target->lids;
     struct fab_sa_path path_found;
     if (q->to_count != 1 || fab_sa_path(q->sa, port, lids->base[q->to[0]], &path_found) != FAB_OK)
         return 0;
-    return path_found.hops + 2u; /* one more than exist, if the path ends at a switch */
+    return path_found.hops + 2u; /* one too many if the path ends at a switch */
 }
 
-/* Follows the path for k nodes. *ret_in and *ret_out are the ports of the node there; FAB_NONE:
- * none. */
+/* Follows the path to its k-th node. *ret_in and *ret_out are the ports by which the path enters
+ * and leaves the node; FAB_NONE: none. */
 static void follow_nodes(const struct fab_sa_query *q, uint32_t src, uint32_t lid, uint32_t k,
                          uint32_t *ret_in, uint32_t *ret_out)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Queries (IBA 15.4): Get, GetTable, GetMulti and GetTraceTable. The components of a request become
- * bytes and a bit mask. Records are made one after the other, and those that equal the bytes under
- * the mask are the answer. The LID of a record is looked up instead, since a port can have several.
+ * bytes and a bit mask. Records are made one after the other, and the answer has those that equal
+ * the bytes under the mask. The LID is not compared but looked up, since a port can have several.
  * Paths have rules of their own (path.c).
  */
 #include <string.h>
@@ -83,7 +83,7 @@ static void match_cap_mask(struct fab_sa_query *q, const struct fab_sa_request *
         q->mask[i] = (uint8_t)((q->mask[i] & ~bits[i]) | (bits[i] & q->want[i]));
 }
 
-/* The request may give any LID of the port as ToLID. */
+/* Replaces ToLID by the base LID of its port, since a request may give any LID of the port. */
 static void base_of_to_lid(struct fab_sa_query *q, uint64_t comp_mask)
 {
     const struct fab_lids *lids = &q->sa->view->target->lids;
@@ -133,7 +133,7 @@ static uint16_t begin_trace(struct fab_sa_query *q, const struct fab_sa_request 
 
 uint16_t fab_sa_begin(struct fab_sa *sa, const struct fab_sa_request *req, struct fab_sa_query *q)
 {
-    q->sa = sa; /* want and mask, or path and given, are set by the functions that use them */
+    q->sa = sa; /* begin_records sets want and mask, the functions of path.c set path and given */
     q->kind = NULL;
     q->method = req->method;
     q->trusted = req->trusted;
@@ -273,7 +273,7 @@ static uint16_t class_port_info(uint8_t *data)
     return 0;
 }
 
-/* Get answers exactly one record (C15-0.1.30). */
+/* A Get must match exactly one record (C15-0.1.30). */
 static uint16_t get_record(struct fab_sa *sa, const struct fab_sa_request *req, uint32_t budget,
                            uint8_t *data)
 {

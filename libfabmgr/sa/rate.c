@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rates of paths (IBA 15.2.5.16). Their numbers grew with the specification and are in no order, so
- * rates are compared by rank. Width and speed combinations with the same rate share a number.
+ * Rates of paths (IBA 15.2.5.16). Their encodings are in no order, because later versions of the
+ * specification added rates, so rates are compared by rank. Width and speed combinations with the
+ * same rate share an encoding.
  */
 #include "libfabmgr/sa/context.h"
 

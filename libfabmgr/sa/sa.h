@@ -13,17 +13,19 @@
 #include "libfabmgr/view/view.h"
 #include "libfabmgr/wire/sa.h"
 
-/* Data prepared for a view, in time proportional to its ports. It caches properties of paths, so
- * one thread at a time may use it. It holds a reference to the view, which must have tables. */
+/* Data prepared for a view, in time proportional to its ports. It caches properties of paths,
+ * so only one thread at a time may use it. It holds a reference to the view, which must have
+ * tables. */
 struct fab_sa;
 int fab_sa_new(const struct fab_view *v, struct fab_sa **ret); /* NOMEM; INVAL: the view has no
                                                                   tables */
 void fab_sa_free(struct fab_sa *sa);                           /* NULL is fine */
 const struct fab_view *fab_sa_view(const struct fab_sa *sa);
-/* Alias GUIDs by which requests can also name ports. The caller keeps them and may change them
- * between queries. NULL: none. */
+/* Sets the alias GUIDs by which requests can also name ports. The caller owns them and may change
+ * them between queries. NULL: none. */
 void fab_sa_set_aliases(struct fab_sa *sa, const struct fab_sa_aliases *aliases);
-/* The SMInfo that other managers answered last; copied. LIMIT: too many. */
+/* Sets the SMInfo that other managers answered last; the function copies it. LIMIT: more than
+ * FAB_SA_MANAGERS. */
 #define FAB_SA_MANAGERS 64
 int fab_sa_set_managers(struct fab_sa *sa, const struct fab_sm_info *info, uint32_t count);
 /* The port that owns a LID and has this GUID or alias GUID; FAB_NONE: none. */
@@ -35,11 +37,12 @@ struct fab_sa_path {
     uint8_t mtu, rate; /* the lowest on the path, as PathRecord encodes them (IBA 15.2.5.16) */
     uint8_t hops;      /* switches on the path, including one at its end */
 };
-/* The path of the active tables from a port to a LID. UNREACHABLE: the tables do not lead there. */
+/* The path by the active tables from a port to a LID. UNREACHABLE: the tables do not lead there. */
 int fab_sa_path(struct fab_sa *sa, uint32_t src_port, uint32_t lid, struct fab_sa_path *ret);
 
-/* PathRecord's encoding of a rate (IBA 15.2.5.16): the highest that does not exceed mbps; 0: lower
- * than any. And the Mb/s of an encoding; 0: unknown. */
+/* PathRecord's encoding of a rate (IBA 15.2.5.16): fab_sa_rate returns the highest that does not
+ * exceed mbps, or 0 if mbps is lower than any rate. fab_sa_rate_mbps returns the Mb/s of an
+ * encoding, or 0 if it is unknown. */
 uint8_t fab_sa_rate(uint32_t mbps);
 uint32_t fab_sa_rate_mbps(uint8_t rate);
 
@@ -49,11 +52,11 @@ struct fab_sa_query;
 /* A source of records that do not follow from the view, such as registrations. */
 struct fab_sa_source {
     void *ctx;
-    /* Writes the record behind *at and moves *at to it. The four numbers are the key of a
-     * record, as records come and go between calls; all 0 means before the first. False: no
-     * more records. */
+    /* Writes the record that follows the key at[] and stores its key in at[]. The position is a
+     * key, four numbers, because records can be added and removed between calls; all 0 is before
+     * the first record. False: no more records. */
     bool (*next)(void *ctx, const struct fab_sa_query *q, uint64_t at[4], void *ret_struct);
-    bool filters; /* next() returns matching records only; otherwise they are compared here */
+    bool filters; /* next() returns matching records only; otherwise fab_sa_next compares them */
 };
 struct fab_sa_request {
     uint8_t method; /* Get, GetTable, GetMulti, GetTraceTable */
@@ -62,17 +65,17 @@ struct fab_sa_request {
     uint64_t comp_mask;
     const uint8_t *data; /* FAB_SA_DATA_LEN bytes */
     bool trusted;        /* the request carries our SM_Key */
-    uint32_t from;       /* the requesting port, which sees the ports it may communicate with;
-                            FAB_NONE: sees all */
-    uint32_t activity;   /* ActCount of our SMInfo */
-    const struct fab_sa_source *list; /* or NULL; must live as long as the query */
+    uint32_t from; /* the requesting port, which sees only the ports with which it may communicate;
+                      FAB_NONE: the requester sees all ports */
+    uint32_t activity;                /* ActCount of our SMInfo */
+    const struct fab_sa_source *list; /* or NULL; must outlive the query */
 };
-/* Reads the SA header of a MAD. FORMAT: not the SA's class version, or not an RMPP version.
+/* Reads the SA header of a MAD. FORMAT: not an SA MAD, or an unsupported class or RMPP version.
  * TRUNCATED: shorter than FAB_MAD_SIZE. */
 int fab_sa_request_read(const uint8_t *mad, size_t len, struct fab_sa_request *ret,
                         uint64_t *ret_sm_key);
 
-/* A query in progress. It must not be moved, and sa must live as long. */
+/* A query in progress. The struct must not be moved, and `sa` must outlive it. */
 struct fab_sa_query {
     struct fab_sa *sa;
     const struct fab_sa_kind *kind; /* private from here on */
@@ -95,7 +98,7 @@ struct fab_sa_query {
                                            found */
     bool routed;                        /* the destination is in another subnet */
     struct fab_wire_path_record path, given;
-    uint64_t gid_prefix[2]; /* of SGID and DGID: from the request, or our own */
+    uint64_t gid_prefix[2]; /* of SGID and DGID: as in the request, or our own */
 };
 /* Starts a query. Returns the status of the answer: 0, or the reason why there is none (enum
  * fab_smp_status, enum fab_sa_status). */
@@ -105,8 +108,8 @@ uint16_t fab_sa_begin(struct fab_sa *sa, const struct fab_sa_request *req, struc
 int fab_sa_next(struct fab_sa_query *q, uint32_t *budget, uint8_t *ret_record);
 
 /* Answers a request in one MAD: Get of any record, and ClassPortInfo; other methods are refused.
- * Returns the status that is in the answer. FAB_SMP_BUSY: the answer is unknown after `budget`
- * records; run the query as for a table instead. */
+ * Returns the status that is in the answer. FAB_SMP_BUSY: `budget` records did not suffice for an
+ * answer; use fab_sa_begin and fab_sa_next instead. */
 uint16_t fab_sa_get(struct fab_sa *sa, const uint8_t request[FAB_MAD_SIZE],
                     const struct fab_sa_request *req, uint32_t budget,
                     uint8_t answer[FAB_MAD_SIZE]);
