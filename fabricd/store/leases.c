@@ -3,8 +3,8 @@
  * The table of leases: which LID each port has, or had. A new set of leases is compared with the
  * database, and only the differences are written.
  *
- * A port that is not in the set has left the fabric, but its lease stays reserved. The row is
- * deleted only if its LIDs were given to another port because addresses ran out.
+ * A port that is not in the set has left the fabric, but its lease stays reserved. Its row is
+ * deleted only if the manager gave the LIDs to another port, because no LIDs were left.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static int append(struct lease_table *t, size_t *room, const struct lease_row *r
     return FAB_OK;
 }
 
-/* Rows may have been edited by hand: skip those that are not valid. */
+/* False: the row is not valid, because somebody edited it by hand. */
 static bool read_row(sqlite3_stmt *stmt, struct lease_row *row)
 {
     const char *guid = (const char *)sqlite3_column_text(stmt, 0);
@@ -59,7 +59,8 @@ static int read_rows(sqlite3_stmt *stmt, struct lease_table *t)
     return status != FAB_OK ? status : sql_status(code);
 }
 
-/* Texts of equal length sort as their numbers do, so that the rows come sorted by GUID. */
+/* GUIDs are stored as texts of equal length, which sort like the numbers. So ORDER BY returns the
+ * rows sorted by GUID. */
 int lease_table_load(sqlite3 *db, struct lease_table *ret)
 {
     struct lease_table t = {0};
@@ -82,9 +83,9 @@ void lease_table_fini(struct lease_table *t)
     *t = (struct lease_table){0};
 }
 
-/* ---- which LIDs are taken ---- */
+/* ---- LIDs of the new set ---- */
 
-struct taken { /* a bit a LID */
+struct taken { /* one bit for each LID */
     uint8_t *bits;
     uint32_t top;
 };
@@ -124,7 +125,7 @@ static int put(struct sql *q, const struct fab_lease *l, int64_t now)
     return sql_run(q, SQL_LEASE_PUT, "giii", l->port_guid, (int64_t)l->lid, (int64_t)l->lmc, now);
 }
 
-/* Handles a row whose port is not in the new set. ret_keep: the row stays. */
+/* Handles a row whose port is not in the new set. *ret_keep: whether the row stays in the table. */
 static int put_absent(struct sql *q, struct lease_row *row, const struct taken *taken, int64_t now,
                       bool *ret_keep)
 {
@@ -141,7 +142,7 @@ static bool same(const struct lease_row *row, const struct fab_lease *l)
     return row->current && row->lease.lid == l->lid && row->lease.lmc == l->lmc;
 }
 
-/* Both lists are sorted, so that one pass compares them. */
+/* Writes the differences. Both lists are sorted by GUID, so one pass compares them. */
 static int merge(const struct lease_table *t, struct sql *q, const struct fab_lease *leases,
                  size_t count, const struct taken *taken, int64_t now, struct lease_table *out)
 {

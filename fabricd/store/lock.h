@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * For this folder only: at most one manager uses a state directory.
+ * For this folder only: the lock that lets only one manager use a state directory.
  */
 #ifndef FABRICD_STORE_LOCK_H
 #define FABRICD_STORE_LOCK_H
 
 #include <stddef.h>
 
-/* Creates the directory if needed, and locks DIR/lock. BUSY: another process has the lock;
- * DENIED, NOT_FOUND, IO. why[] says what failed and what to do. */
+/* Creates the directory if needed, and locks DIR/lock. BUSY: another process has the lock; DENIED,
+ * NOT_FOUND, IO: it cannot be created or written. why[] says what failed and what to do. */
 int lock_take(const char *dir, int *ret_fd, char *why, size_t why_len);
 void lock_release(int fd);
 

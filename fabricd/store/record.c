@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Records that wait for the writer thread, each in one allocation with its texts, and batches of
- * them.
+ * Records in the queue of the writer thread, each in one allocation with its texts, and batches of
+ * records.
  */
 #include "fabricd/store/record.h"
 
@@ -13,7 +13,7 @@
 #include "fabricd/base/clock.h"
 #include "libfabmgr/wire/wire.h"
 
-#define LID_MAX 0xffffff /* above the range of every LID */
+#define LID_MAX 0xffffff /* a lease above this LID is not valid */
 
 static struct record *record_new(enum record_kind kind, size_t texts)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * For this folder only: records that wait for the writer thread.
+ * For this folder only: records in the queue of the writer thread.
  */
 #ifndef FABRICD_STORE_RECORD_H
 #define FABRICD_STORE_RECORD_H
@@ -26,7 +26,7 @@ enum record_kind {
     RECORD_HOSTS
 };
 
-/* A set of tables that was published. */
+/* A set of forwarding tables that was published. */
 struct record_set {
     uint64_t generation, duration_us, unreachable_pairs;
     int64_t time_us;
@@ -47,7 +47,7 @@ struct record_isolated {
     bool isolated;
 };
 
-/* What a host registered, or took back. */
+/* A registration of a host; `there` is false if it was withdrawn. */
 enum hosts_kind {
     HOSTS_SERVICE,
     HOSTS_SUBSCRIPTION,
@@ -79,20 +79,21 @@ struct record {
         struct reroute reroute;
         struct record_hosts hosts;
     };
-    char texts[]; /* what the pointers above point to */
+    char texts[]; /* the texts that the pointers above point to */
 };
 STAILQ_HEAD(record_queue, record);
 
-struct record *record_of_event(const struct event *e); /* NULL: no memory */
+/* These functions return NULL if memory runs out. */
+struct record *record_of_event(const struct event *e);
 struct record *record_of_view(const struct fab_view *v, const char *reason, uint64_t duration_us);
 struct record *record_of_port(enum record_kind kind, uint64_t node_guid, uint8_t port, bool there);
 struct record *record_of_isolated(const struct store_isolated *link, bool isolated);
 struct record *record_of_reroute(const struct reroute *reroute);
 struct record *record_of_hosts(const struct record_hosts *hosts);
 
-/* The content of one transaction. Only the latest set of leases and the latest view are kept. */
+/* The content of one transaction. Of several sets of leases, or views, only the latest is kept. */
 struct batch {
-    struct fab_lease *leases; /* owned; sorted by GUID once the writer has it */
+    struct fab_lease *leases; /* owned; batch_tidy_leases sorts them by GUID */
     size_t lease_count;
     bool has_leases;
     struct fab_view *view; /* a reference, or NULL */

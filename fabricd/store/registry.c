@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The registry: nodes, ports with a LID, and links, each with the times when it was first and
- * last seen.
+ * The registry: nodes, ports with a LID, and links, each with the times when it was first and last
+ * seen.
  *
- * Most views show the same fabric as the view before. A hash over all that the tables hold
- * tells: if it is the same, nothing is written. The hash is stored too (meta, registry_hash), so
- * that a restart on an unchanged fabric writes nothing. Otherwise the difference between the two
- * snapshots is written, or everything if the earlier snapshot is not known (after a start).
+ * Most views show the same fabric as the view before. If a hash over everything in the tables has
+ * not changed, nothing is written. The hash is stored too (meta, registry_hash), so that a restart
+ * on an unchanged fabric writes nothing. If the hash has changed, the writer compares the view with
+ * the snapshot of the last one and writes the differences. After a start there is no snapshot, and
+ * the writer writes all rows.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -105,7 +106,7 @@ struct cable_ends {
     uint8_t port_a, port_b;
 };
 
-/* End a is the one with the lesser (GUID, port). */
+/* Orders the ends of a link: end a has the lower (GUID, port). */
 static struct cable_ends order(uint64_t guid, uint8_t port, uint64_t guid_2, uint8_t port_2)
 {
     if (guid < guid_2 || (guid == guid_2 && port < port_2))
@@ -123,7 +124,7 @@ static int put_cable(struct sql *q, const struct fab_fabric *f, uint32_t port, i
                    fab_wire_link_speed(&p->info), now);
 }
 
-/* ---- everything ---- */
+/* ---- all rows ---- */
 
 static int put_all_rows(struct sql *q, const struct fab_view *v, int64_t now)
 {
@@ -150,7 +151,7 @@ static int put_all(struct sql *q, const struct fab_view *v, int64_t now)
     return status == FAB_OK ? put_all_rows(q, v, now) : status;
 }
 
-/* ---- the difference ---- */
+/* ---- differences ---- */
 
 static int put_cable_at(struct sql *q, const struct fab_fabric *f, uint64_t guid, uint8_t port,
                         int64_t now)
@@ -195,7 +196,7 @@ static uint32_t old_lid(const struct registry *r, const struct fab_fabric *f, ui
     return r->lids[fab_fabric_port_id(r->fabric, node, p->num)];
 }
 
-/* Ports that were added, or have another LID. */
+/* Writes the ports that are new or have another LID. */
 static int put_changed_ports(const struct registry *r, struct sql *q, const struct fab_view *v,
                              int64_t now)
 {
@@ -219,7 +220,7 @@ static int put_difference(const struct registry *r, struct sql *q, const struct 
     return status == FAB_OK ? put_changed_ports(r, q, v, now) : status;
 }
 
-/* ---- the table as a whole ---- */
+/* ---- the registry ---- */
 
 int registry_touch(struct sql *q, int64_t now)
 {
@@ -237,8 +238,8 @@ static int put_hash(struct sql *q, uint64_t hash)
     return sql_run(q, SQL_META_PUT, "tt", "registry_hash", text);
 }
 
-/* Keep a copy: while the store held a reference to the active fabric, a repair could not change
- * it in place. */
+/* Copies fabric and LIDs. If the store held a reference to the active fabric instead, a local
+ * repair could not change that fabric in place. */
 static int take_snapshot(struct registry *r, const struct fab_view *v)
 {
     size_t size = v->fabric->port_count * sizeof(*r->lids);

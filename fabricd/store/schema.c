@@ -3,13 +3,13 @@
  * The database file.
  *
  * A new file is created under another name, gets its whole schema, and is then renamed, so that
- * DIR/fabricd.db is complete or missing even if the process is killed. Hence an existing file
- * that is empty, truncated or of another program was not left by fabricd, and is refused. The
- * header is read directly first, because SQLite would already write (recovery, checkpoint) when
- * it opens the file.
+ * DIR/fabricd.db is complete or missing even if the process is killed. fabricd therefore never
+ * leaves an empty or truncated file, and refuses an existing file that is empty, truncated or of
+ * another program. fabricd reads the header directly first, because SQLite may write to the file
+ * when it opens it (recovery, checkpoint).
  *
- * The schema version (PRAGMA user_version) is the number of migration steps that were applied.
- * Each step runs in a transaction of its own, after a backup of the file was made.
+ * The schema version (PRAGMA user_version) is the number of migration steps that were applied. Each
+ * step runs in a transaction of its own, after fabricd has made a backup of the file.
  */
 #include "fabricd/store/schema.h"
 
@@ -28,9 +28,9 @@
 #include "fabricd/store/sql.h"
 #include "libfabmgr/base/status.h"
 
-/* Times are Unix seconds unless the name ends in _us. GUIDs are text, 0x and 16 hex digits, so
- * that people can search for what other tools print. current: part of the fabric now. last_seen
- * is renewed when tables are published (at most every five minutes) and when fabricd stops. */
+/* Times are Unix seconds unless the name ends in _us. GUIDs are text, 0x and 16 hex digits, as
+ * other tools print them. current: the row is part of the fabric now. last_seen is renewed when
+ * tables are published (at most every five minutes) and when fabricd stops. */
 static const char step_1[] =
     "CREATE TABLE meta ("
     "  key TEXT PRIMARY KEY,"
@@ -112,7 +112,7 @@ static const char step_1[] =
     "  since INTEGER NOT NULL,"
     "  PRIMARY KEY (node_guid, port)"
     ") WITHOUT ROWID;"
-    /* For people. */
+    /* Views for people who open the database with sqlite3. */
     "CREATE VIEW journal AS SELECT seq,"
     "  strftime('%Y-%m-%dT%H:%M:%f', time_us / 1e6, 'unixepoch') || 'Z' AS time,"
     "  severity, type, subject, message FROM event;"
@@ -121,7 +121,8 @@ static const char step_1[] =
     "  datetime(link.last_seen, 'unixepoch') AS last_seen, link.current AS current"
     "  FROM link JOIN node a ON a.guid = node_a JOIN node b ON b.guid = node_b;";
 
-/* Why tables were changed, and how long it took: *_us count from time_us; 0: not done. */
+/* Why tables were changed, and how long each step took. The *_us after time_us count from time_us;
+ * 0: there was no such step. */
 static const char step_2[] = "CREATE TABLE reroute ("
                              "  generation INTEGER PRIMARY KEY,"
                              "  time_us INTEGER NOT NULL,"
@@ -156,8 +157,8 @@ static const char step_3[] = "CREATE TABLE isolated_link ("
                              "  PRIMARY KEY (node_a, port_a)"
                              ") WITHOUT ROWID;";
 
-/* What hosts registered at the subnet administrator; record: as it was on the wire. GIDs are text,
- * eight groups of four hex digits. */
+/* What hosts registered at the subnet administrator. record: in wire format. GIDs are text, eight
+ * groups of four hex digits. */
 static const char step_4[] = "CREATE TABLE service ("
                              "  id TEXT NOT NULL,"
                              "  gid TEXT NOT NULL,"
@@ -177,9 +178,9 @@ static const char step_4[] = "CREATE TABLE service ("
                              "CREATE TABLE multicast_group ("
                              "  mgid TEXT PRIMARY KEY,"
                              "  mlid INTEGER NOT NULL,"
-                             "  record BLOB NOT NULL" /* MCMemberRecord, of no member */
+                             "  record BLOB NOT NULL" /* MCMemberRecord without a member */
                              ") WITHOUT ROWID;"
-                             /* Members also of groups that only the configuration defines, which
+                             /* Members of all groups. Groups that only the configuration defines
                               * have no row above. */
                              "CREATE TABLE multicast_member ("
                              "  mgid TEXT NOT NULL,"
@@ -190,12 +191,13 @@ static const char step_4[] = "CREATE TABLE service ("
                              ") WITHOUT ROWID;"
                              "CREATE TABLE alias_guid ("
                              "  port_guid TEXT NOT NULL,"
-                             "  place INTEGER NOT NULL," /* in the port's GUIDInfo */
+                             "  place INTEGER NOT NULL," /* index in the port's GUIDInfo */
                              "  guid TEXT NOT NULL,"
                              "  PRIMARY KEY (port_guid, place)"
                              ") WITHOUT ROWID;";
 
-/* Links that are exempt from isolation because an operator released them, by one of their ends. */
+/* Links that are exempt from isolation because an operator released them. node_guid and port name
+ * one end. */
 static const char step_5[] = "CREATE TABLE spared_link ("
                              "  node_guid TEXT NOT NULL,"
                              "  port INTEGER NOT NULL,"
@@ -203,7 +205,7 @@ static const char step_5[] = "CREATE TABLE spared_link ("
                              "  PRIMARY KEY (node_guid, port)"
                              ") WITHOUT ROWID;";
 
-/* The fields of an event: a JSON object, described in fabricd-events(7). */
+/* The fields of an event, as a JSON object that fabricd-events(7) describes. */
 static const char step_6[] = "ALTER TABLE event ADD COLUMN fields TEXT NOT NULL DEFAULT '{}';"
                              "DROP VIEW journal;"
                              "CREATE VIEW journal AS SELECT seq,"
@@ -213,7 +215,7 @@ static const char step_6[] = "ALTER TABLE event ADD COLUMN fields TEXT NOT NULL 
 static const char *const steps_sql[] = {step_1, step_2, step_3, step_4, step_5, step_6};
 const struct schema_steps schema_steps = {steps_sql, 6};
 
-/* ---- small things ---- */
+/* ---- helpers ---- */
 
 static int run(sqlite3 *db, const char *sql)
 {
@@ -260,7 +262,7 @@ static int open_connection(const char *path, int flags, sqlite3 **ret)
 
 /* ---- refusals ---- */
 
-/* Joins the lines of SQLite's message. */
+/* Joins the lines of a message of SQLite. */
 static char *one_line(char *text)
 {
     for (char *at = strchr(text, '\n'); at != NULL; at = strchr(at, '\n'))
@@ -296,7 +298,7 @@ static int refuse_foreign(const char *path, int64_t id, char *why, size_t why_le
     return FAB_E_FORMAT;
 }
 
-/* For errors that have no message of their own. */
+/* Writes why[] for errors without a message of their own, and returns the status. */
 static int refuse(int status, sqlite3 *db, const char *path, char *why, size_t why_len)
 {
     if (status == FAB_E_FORMAT)
@@ -313,7 +315,8 @@ static uint32_t big_endian(const unsigned char *b)
     return (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
 }
 
-/* https://www.sqlite.org/fileformat2.html, section 1.3: the version at 60, the id at 68. */
+/* Checks the header: the schema version is at offset 60, the application id at 68
+ * (https://www.sqlite.org/fileformat2.html, section 1.3). */
 static int check_header(const char *path, int known, char *why, size_t why_len)
 {
     unsigned char header[100];
@@ -361,7 +364,7 @@ static int apply_steps(sqlite3 *db, const struct schema_steps *steps, int from)
     return status;
 }
 
-/* Makes a backup beside the database: fabricd.db.v1-20261120T110709Z. */
+/* Makes a backup beside the database, such as fabricd.db.v1-20261120T110709Z. */
 static int back_up(sqlite3 *db, const char *path, int version)
 {
     char stamp[32], copy[PATH_MAX];
@@ -398,10 +401,10 @@ static int upgrade(sqlite3 *db, const char *path, const struct schema_steps *ste
     return status;
 }
 
-/* ---- making, opening ---- */
+/* ---- creating and opening ---- */
 
-/* If somebody moved a database away but left its WAL file, SQLite would apply that WAL to the
- * new database. */
+/* Renames a WAL, index or journal file that has no database. If somebody moved the database away
+ * without it, SQLite would apply the WAL to the new database. */
 static int put_orphan_aside(const char *path, const char *suffix)
 {
     char from[PATH_MAX], to[PATH_MAX];
@@ -425,13 +428,14 @@ static int put_orphans_aside(const char *path)
     return status;
 }
 
-/* An empty file of ours that only the group may read. */
+/* Creates an empty file that its owner may write and its group may read, unless the umask forbids
+ * it. */
 static int make_file(const char *path)
 {
     char journal[PATH_MAX];
     if ((size_t)snprintf(journal, sizeof(journal), "%s-journal", path) >= sizeof(journal))
         return FAB_E_LIMIT;
-    unlink(journal); /* left by a process that was killed here */
+    unlink(journal); /* a process that was killed may have left these files */
     unlink(path);
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
     if (fd < 0)
@@ -446,7 +450,8 @@ static int make_schema(sqlite3 *db, const struct schema_steps *steps)
     return status == FAB_OK ? apply_steps(db, steps, 0) : status;
 }
 
-/* Makes the rename durable, also if power fails. */
+/* Renames the finished file, and syncs the directory so that the rename survives a power
+ * failure. */
 static int publish_file(const char *fresh, const char *path)
 {
     char dir[PATH_MAX];
@@ -495,7 +500,8 @@ static int check_integrity(sqlite3 *db, const char *path, char *why, size_t why_
     return status;
 }
 
-/* SQLite opens a read-only file without an error and fails at the first write, so check first. */
+/* SQLite opens a read-only file without an error and fails only at the first write. So fabricd
+ * checks at start. */
 static int check_writable(sqlite3 *db, const char *path, char *why, size_t why_len)
 {
     if (sqlite3_db_readonly(db, "main") == 0)

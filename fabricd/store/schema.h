@@ -17,12 +17,13 @@ struct schema_steps {
 };
 extern const struct schema_steps schema_steps;
 
-/* Opens the database, or creates it, checks it, and migrates it to the current schema. FORMAT:
- * damaged, or of another program; UNSUPPORTED: of a newer schema; DENIED, IO, NOMEM. why[] says
- * what to do. A file that is refused is not changed. */
+/* Opens the database, or creates it, checks it, and migrates it to the current schema. FORMAT: the
+ * file is damaged, or belongs to another program. UNSUPPORTED: its schema is newer than this
+ * fabricd. LIMIT: the path is too long. DENIED, IO, NOMEM. why[] says what to do. A file that is
+ * refused is not changed. */
 int schema_open(const char *path, const struct schema_steps *steps, sqlite3 **ret, char *why,
                 size_t why_len);
-/* Opens a read-only connection. Errors as above. */
+/* Opens a read-only connection. Errors as schema_open. */
 int schema_open_reader(const char *path, sqlite3 **ret, char *why, size_t why_len);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The SQL statements of the writer thread. _PUT writes a row that is part of the fabric; _ABSENT
- * marks a row as no longer part of it; _SEEN renews last_seen of all rows that are. Times are
- * Unix seconds.
+ * The SQL statements of the writer thread. _PUT writes a row; _ABSENT marks a row as no longer part
+ * of the fabric; _SEEN renews last_seen of all rows that are part of it. Times are Unix seconds.
  */
 #include "fabricd/store/sql.h"
 
@@ -102,7 +101,7 @@ static const char *const texts[SQL_COUNT] = {
 
 int sql_status(int code)
 {
-    switch (code & 0xff) { /* without the extension */
+    switch (code & 0xff) { /* the primary code, without the extended bits */
     case SQLITE_OK:
     case SQLITE_DONE:
     case SQLITE_ROW:
@@ -157,7 +156,7 @@ static int bind_text(sqlite3_stmt *stmt, int at, const char *text)
                         : sqlite3_bind_text(stmt, at, text, -1, SQLITE_STATIC);
 }
 
-struct words { /* texts that must exist until the statement has run */
+struct words { /* texts that SQLite reads until the statement has run */
     char text[4][SQL_GID_SIZE];
     unsigned used;
 };
@@ -196,7 +195,7 @@ static void bind_gid(sqlite3_stmt *stmt, int at, const uint64_t *gid, struct wor
     sqlite3_bind_text(stmt, at, w->text[w->used++], SQL_GID_SIZE - 1, SQLITE_STATIC);
 }
 
-/* Type b takes two arguments; the second one is read here. */
+/* Binds one parameter. Type b takes two arguments: the second one, the length, is read here. */
 static void bind_next(sqlite3_stmt *stmt, int at, char type, va_list *args, struct words *w)
 {
     uint64_t guid;

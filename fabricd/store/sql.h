@@ -60,21 +60,21 @@ struct sql {
     sqlite3_stmt *statements[SQL_COUNT];
 };
 
-int sql_init(struct sql *q, sqlite3 *db);
-void sql_fini(struct sql *q); /* the statements; the connection stays the caller's */
+int sql_init(struct sql *q, sqlite3 *db); /* errors as sql_status */
+void sql_fini(struct sql *q); /* finalizes the statements; the caller closes the connection */
 
 /* Runs a statement that returns no rows. types has one letter per parameter: i int64_t; t text
- * (NULL is stored as NULL); g uint64_t as a GUID (0 is stored as NULL); x the same, but 0 is
- * stored as 0; G const uint64_t[2] as a GID; b const void * and int, bytes. Errors as
+ * (NULL is stored as NULL); g uint64_t as a GUID (0 is stored as NULL); x uint64_t as a GUID, with
+ * 0 stored as 0; G const uint64_t[2] as a GID; b const void * and int, that many bytes. Errors as
  * sql_status. */
 int sql_run(struct sql *q, enum sql_id id, const char *types, ...);
 
-/* Converts a result code of SQLite. BUSY, IO, NOMEM, DENIED: worth another try; FORMAT: the file
- * is damaged or not a database; INVAL: the statement violates the schema, which is a fault of
- * this program. */
+/* Converts a result code of SQLite. BUSY, IO, NOMEM, DENIED: the caller may try again. FORMAT: the
+ * file is damaged or not a database. INVAL: the statement violates the schema, a fault of
+ * fabricd. */
 int sql_status(int sqlite_code);
 
-/* GUIDs are text in the database: "0x" and 16 hex digits, as people and other tools write them. */
+/* GUIDs are text in the database: "0x" and 16 hex digits. */
 #define SQL_GUID_SIZE 19
 int sql_guid_parse(const char *text, uint64_t *ret); /* FORMAT */
 /* GIDs are eight groups of four hex digits, with colons. */

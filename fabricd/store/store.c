@@ -3,9 +3,9 @@
  * The store: opening, closing, writing and reading.
  *
  * It has three parts: the lock of the directory (lock.c), the writer thread with its read-write
- * connection (writer.c), and here a read-only connection for the loop thread. In WAL mode both
- * connections work concurrently; a reader sees what is committed, which is everything but the
- * last 50 ms.
+ * connection (writer.c), and, in this file, a read-only connection for the loop thread. In WAL mode
+ * both connections work concurrently; a reader sees all committed records, which usually lack only
+ * the last 50 ms.
  */
 #include "fabricd/store/store.h"
 
@@ -68,8 +68,8 @@ int store_open(const char *dir, struct store **ret, char *why, size_t why_len)
     return status;
 }
 
-/* Close the reader first: the last connection to close checkpoints the WAL, which a read-only
- * one cannot do. Release the lock last. */
+/* Closes the reader first: the last connection that closes checkpoints the WAL, and a read-only
+ * connection cannot do that. Releases the lock last. */
 void store_close(struct store *s)
 {
     if (s == NULL)
@@ -80,7 +80,7 @@ void store_close(struct store *s)
     free(s);
 }
 
-/* ---- putting ---- */
+/* ---- writing ---- */
 
 static void tell_no_memory(const char *what)
 {

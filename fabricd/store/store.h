@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The store: a SQLite database (WAL, migrations) and a writer thread. Writes are queued as
- * values and never block. Reads, for start-up and for the RPC, use a connection of their own. No
- * sweep and no repair waits for the database.
+ * The store: a SQLite database (WAL, migrations) and a writer thread. The functions that write
+ * queue a copy and never block. The functions that read, for start-up and the RPC, use a connection
+ * of their own. No sweep and no repair waits for the database.
  */
 #ifndef FABRICD_STORE_STORE_H
 #define FABRICD_STORE_STORE_H
@@ -18,38 +18,41 @@
 #include "libfabmgr/wire/sa.h"
 
 struct store;
-/* Opens or creates DIR/fabricd.db and locks the directory. BUSY: another manager uses it.
- * Refused without any change: FORMAT (damaged, or of another program), UNSUPPORTED (newer
- * schema), DENIED, NOT_FOUND, IO (not writable). why[] says what to do. */
+/* Opens or creates DIR/fabricd.db and locks the directory. BUSY: another manager uses it. FORMAT:
+ * the database is damaged, or belongs to another program. UNSUPPORTED: its schema is newer. DENIED,
+ * NOT_FOUND, IO: directory or file cannot be used. LIMIT: the path is too long. NOMEM. No error
+ * changes the database. why[] says what to do. */
 int store_open(const char *dir, struct store **ret, char *why, size_t why_len);
 void store_close(struct store *s); /* writes what is queued, then closes; NULL is fine */
 
-int store_load_leases(struct store *s, struct fab_lease **ret, size_t *ret_count); /* malloc'd */
+/* *ret is malloc'd; NOMEM, IO, FORMAT. */
+int store_load_leases(struct store *s, struct fab_lease **ret, size_t *ret_count);
 uint64_t store_last_event_seq(struct store *s);
 uint64_t store_last_generation(struct store *s);
 
-/* The functions below queue a copy or a reference. If memory runs out, the record is dropped and
- * that is logged. A set of leases replaces the earlier set: the leases of ports that are not in
- * it stay reserved until their LIDs are given to other ports. A view of an unchanged fabric
- * costs the writer one hash (1-2 ms at 13,000 nodes). */
+/* The functions below queue a copy or a reference. If memory runs out, they drop the record and log
+ * this. A set of leases replaces the earlier set; the leases of ports that are not in the new set
+ * stay reserved until other ports get their LIDs. For a view of an unchanged fabric the writer only
+ * computes one hash (1-2 ms at 13,000 nodes). */
 void store_put_leases(struct store *s, const struct fab_lease *leases, size_t count);
 void store_put_view(struct store *s, const struct fab_view *view, const char *reason,
                     uint64_t duration_us); /* updates the registry and adds a row to table_set */
 void store_put_event(struct store *s, const struct event *e);
 void store_put_reroute(struct store *s, const struct reroute *r); /* the last 10,000 are kept */
 void store_journal_keep(struct store *s, uint32_t events);
-/* Ports that an operator disabled stay disabled over restarts. */
+/* Ports that an operator disabled; they stay disabled over restarts. The loads below return
+ * malloc'd arrays, or NULL if there are no rows. NOMEM, IO, FORMAT. */
 void store_put_disabled(struct store *s, uint64_t node_guid, uint8_t port, bool disabled);
 struct store_port {
     uint64_t node_guid;
     uint8_t port;
 };
 int store_load_disabled(struct store *s, struct store_port **ret, size_t *ret_count);
-/* Links that are exempt from isolation because an operator released them, by one of their ends;
- * kept over restarts too. */
+/* Links that are exempt from isolation because an operator released them. node_guid and port name
+ * one end; the exemption lasts over restarts. */
 void store_put_exempt(struct store *s, uint64_t node_guid, uint8_t port, bool spared);
 int store_load_exempt(struct store *s, struct store_port **ret, size_t *ret_count);
-/* Isolated links, by the end that is named first; kept over restarts. */
+/* Isolated links; they stay isolated over restarts. guid[0] and port[0] identify the link. */
 struct store_isolated {
     uint64_t guid[2]; /* node GUIDs of both ends */
     uint8_t port[2];
@@ -63,10 +66,10 @@ int store_load_isolated(struct store *s, struct store_isolated **ret, size_t *re
 /* ---- what hosts registered at the subnet administrator ---------------------------------------
  */
 
-/* Registrations survive restarts and crashes: they are committed at once, not in batches (see
- * store_is_written). Each put replaces the row with the same key, or deletes it (`there` false:
- * only the key counts). Loads return malloc'd arrays in the order of keys, without rows that
- * were damaged by hand. NOMEM, IO, FORMAT. */
+/* Registrations survive restarts and crashes: the writer commits them at once, not in batches (see
+ * store_is_written). Each put replaces the row with the same key; if `there` is false it deletes
+ * that row, and only the key counts. Loads return malloc'd arrays in the order of keys, without
+ * rows that somebody damaged by hand. NOMEM, IO, FORMAT. */
 struct store_service { /* key: record.id, gid, pkey */
     struct fab_wire_service_record record;
     int64_t ends_us; /* Unix; 0: never */
@@ -83,7 +86,7 @@ void store_put_subscription(struct store *s, const struct store_subscription *su
                             bool there);
 int store_load_subscriptions(struct store *s, struct store_subscription **ret, size_t *ret_count);
 
-/* A multicast group that a join created; key: mgid. Deleting it deletes its members too. */
+/* A multicast group that a join created; key: mgid. Deleting a group deletes its members too. */
 void store_put_group(struct store *s, const struct fab_wire_mc_member_record *group, bool there);
 int store_load_groups(struct store *s, struct fab_wire_mc_member_record **ret, size_t *ret_count);
 struct store_member { /* key: mgid, port_gid */
@@ -100,31 +103,32 @@ struct store_alias { /* key: port_guid, place */
 void store_put_alias(struct store *s, const struct store_alias *alias, bool there);
 int store_load_aliases(struct store *s, struct store_alias **ret, size_t *ret_count);
 
-/* Whether all hosts were asked to register again (ClientReregister) since this database was
- * created. If not, registrations from before are missing here. */
+/* Whether the manager has asked all hosts to register again (ClientReregister) since this database
+ * was created. If not, the database lacks earlier registrations. */
 void store_put_asked(struct store *s);
 bool store_was_asked(struct store *s);
 
-/* The number of records that were put so far, and whether that many are committed, so that a
- * crash does not lose them. The answer to a host that registers waits for this. While the
- * database cannot be written, all records count as written: otherwise hosts would wait for as
- * long as that lasts. */
+/* store_mark returns how many records were put so far; store_is_written, whether the first `mark`
+ * of them are committed, so that a crash does not lose them. The answer to a registration waits for
+ * this. While the database cannot be written, all records count as written, since hosts would
+ * otherwise wait that long. */
 uint64_t store_mark(struct store *s);
 bool store_is_written(struct store *s, uint64_t mark);
-/* The writer is so far behind that requests that can be refused should be. */
+/* True: the writer is so far behind that the caller should refuse new registrations. */
 bool store_is_behind(struct store *s);
 
 /* Records (events, table sets) that were dropped because the writer was behind. */
 uint64_t store_dropped(struct store *s);
 void store_flush(
-    struct store *s); /* waits until everything is written; only for tests and shutdown */
+    struct store *s); /* waits until all is written or a write fails; for tests and shutdown */
 
-/* Events with after < seq < before (0: no bound), at most `limit`, oldest or newest first. fn
- * must not call the store. Events of the last 50 ms may be missing. NOMEM, IO, FORMAT. */
+/* Calls fn for the events with after < seq < before (0: no bound), at most `limit`, oldest or
+ * newest first. fn must not call the store. Events of the last 50 ms may be missing. NOMEM, IO,
+ * FORMAT. */
 int store_events(struct store *s, uint64_t after, uint64_t before, bool newest_first,
                  uint32_t limit, bus_handler *fn, void *ctx);
-/* Reroutes of generations below `before` (0: no bound), newest first, at most `limit`. NOMEM,
- * IO, FORMAT. */
+/* Calls fn for the reroutes of generations below `before` (0: no bound), newest first, at most
+ * `limit`. NOMEM, IO, FORMAT. */
 int store_reroutes(struct store *s, uint64_t before, uint32_t limit, reroute_handler *fn,
                    void *ctx);
 

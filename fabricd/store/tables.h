@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * For this folder only: what the writer knows of the tables, so that it writes only differences.
- * Used by the writer thread alone, once it runs.
+ * For this folder only: copies of what the tables hold, so that the writer writes only differences.
+ * Once the writer thread runs, only that thread uses them.
  */
 #ifndef FABRICD_STORE_TABLES_H
 #define FABRICD_STORE_TABLES_H
@@ -24,28 +24,29 @@ struct lease_table {
     size_t count;
 };
 
-/* ret_rows: malloc'd, sorted by GUID, without invalid rows. */
+/* Loads the rows, without those that are not valid. NOMEM, and errors of sql_status. */
 int lease_table_load(sqlite3 *db, struct lease_table *ret);
 /* Writes the differences into the open transaction; *ret is the table after the commit. leases:
- * sorted by GUID. A lease that is not among them stays unless its LIDs were given to another
- * port. */
+ * sorted by GUID. A row whose port is not among them stays, unless another port has its LIDs now.
+ * NOMEM, and errors of sql_run. */
 int lease_table_write(const struct lease_table *t, struct sql *q, const struct fab_lease *leases,
                       size_t count, int64_t now, struct lease_table *ret);
 void lease_table_fini(struct lease_table *t);
 
 struct registry {
-    uint64_t hash;             /* hash of what the database holds; 0: unknown */
-    struct fab_fabric *fabric; /* the fabric that the database holds, or NULL (after a start) */
-    uint32_t *lids;            /* [fabric->port_count] base LIDs of it */
-    int64_t seen;              /* when last_seen was written */
+    uint64_t hash;             /* hash of the rows in the database; 0: unknown */
+    struct fab_fabric *fabric; /* the fabric in the database; NULL: unknown (after a start) */
+    uint32_t *lids;            /* [fabric->port_count] base LIDs in the snapshot */
+    int64_t seen;              /* when last_seen was last renewed */
 };
 
+/* Loads the hash only. Errors as sql_status. */
 int registry_load(struct registry *r, sqlite3 *db);
-/* Writes the differences into the open transaction; *ret is the registry after the commit, and
- * may share nothing with r. */
+/* Writes the differences into the open transaction; *ret is the registry after the commit; it
+ * shares no memory with r. NOMEM, and errors of sql_run. */
 int registry_write(const struct registry *r, struct sql *q, const struct fab_view *view,
                    int64_t now, struct registry *ret);
-/* Renews last_seen of all rows that are part of the fabric. */
+/* Renews last_seen of all rows that are part of the fabric. Errors as sql_run. */
 int registry_touch(struct sql *q, int64_t now);
 void registry_fini(struct registry *r);
 

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The writer thread. Callers put values into `pending` under a mutex that is held for a few
- * instructions. The thread collects them for GATHER_US, moves all of them into `work`, and
- * writes that in one transaction. Only store_flush and store_close wait for it.
+ * instructions. The thread collects them for GATHER_US, moves all of them into `work`, and writes
+ * that in one transaction. Only store_flush and store_close wait for the thread.
  *
- * If a transaction fails (the disk is full, another program locks the database), `work` is kept
- * and tried again at growing intervals. Meanwhile the queue fills up: above QUEUE_MAX records,
- * events and table sets are dropped and counted. Leases and the registry are not dropped, since
- * only their latest state waits; nor are disabled ports, which are few and an operator's
- * decision; nor are registrations of hosts, because the caller checks store_is_behind first.
+ * If a transaction fails (the disk is full, another program locks the database), `work` is kept,
+ * and the thread writes it again at growing intervals. Meanwhile the queue fills up: above
+ * QUEUE_MAX records, events and table sets are dropped and counted. Three kinds of records are
+ * never dropped: leases and views, since only the latest of them waits; what operators decided
+ * (disabled, isolated and exempt ports), which are few; and registrations of hosts, because the
+ * caller checks store_is_behind first.
  *
- * A registration is committed at once, because a host waits for its answer; whatever arrives
- * during a transaction is part of the next one.
+ * A registration is committed at once, because a host waits for its answer; records that arrive
+ * during a transaction are part of the next one.
  */
 #include "fabricd/store/writer.h"
 
@@ -32,7 +33,7 @@
 #include "libfabmgr/base/status.h"
 
 #define QUEUE_MAX 8192   /* records */
-#define QUEUE_HURRY 1024 /* above this many records, write at once */
+#define QUEUE_HURRY 1024 /* above this many records, the thread writes at once */
 #define GATHER_US 50000
 #define RETRY_MIN_US 500000
 #define RETRY_MAX_US 30000000
@@ -56,10 +57,10 @@ struct writer {
     bool stop;
     bool unwritten;        /* work is not empty */
     bool failing;          /* the last transaction failed */
-    bool urgent;           /* somebody waits for a record in pending */
+    bool urgent;           /* a host waits for the commit of a record in `pending` */
     uint64_t put, written; /* records since the start */
 
-    /* used by the thread only */
+    /* used by the writer thread only */
     struct sql sql;
     char *path;
     struct batch work;
@@ -179,7 +180,7 @@ static int put_records(struct writer *w, uint32_t keep)
     return status;
 }
 
-/* What the tables will hold once the transaction is committed. */
+/* The tables as they will be once the transaction is committed. */
 struct outcome {
     struct lease_table leases;
     struct registry registry;
@@ -248,9 +249,9 @@ static int write_work(struct writer *w, uint32_t keep)
     return status;
 }
 
-/* ---- after it ---- */
+/* ---- after a transaction ---- */
 
-/* (mutex held) */
+/* The caller holds the mutex. */
 static void note_failure(struct writer *w)
 {
     if (!w->failing)
@@ -263,7 +264,7 @@ static void note_failure(struct writer *w)
         w->retry_us = RETRY_MAX_US;
 }
 
-/* (mutex held) */
+/* The caller holds the mutex. */
 static void note_success(struct writer *w)
 {
     if (w->failing)
@@ -276,14 +277,14 @@ static void note_success(struct writer *w)
     w->retry_us = 0;
 }
 
-/* A batch that violates the schema would fail again and again: drop it. */
+/* Logs that a batch is dropped: it violates the schema, so every further try would fail. */
 static void give_up_batch(struct writer *w)
 {
     log_error(
         "store",
         "dropped %zu records that violate the schema; please report this fault of fabricd: %s",
         w->work.record_count, w->failure);
-    registry_fini(&w->registry); /* so that the registry is next written as a whole */
+    registry_fini(&w->registry); /* the registry is next written as a whole */
 }
 
 static void write_and_settle(struct writer *w, uint32_t keep)
@@ -319,13 +320,14 @@ static struct timespec in(uint64_t us)
     return t;
 }
 
-/* Whether to write at once instead of collecting more. */
+/* Whether the thread must write at once instead of collecting more records. */
 static bool is_hurried(const struct writer *w)
 {
     return w->stop || w->flushing > 0 || (!w->failing && (w->urgent || w->queued >= QUEUE_HURRY));
 }
 
-/* Waits until there is work (mutex held). False: the thread shall end. */
+/* Waits until there are records to write. False: the thread must end. The caller holds the
+ * mutex. */
 static bool wait_for_work(struct writer *w)
 {
     while (batch_is_empty(&w->pending) && !w->unwritten) {
@@ -359,7 +361,7 @@ static void *writer_main(void *arg)
     pthread_mutex_lock(&w->mutex);
     while (!last && wait_for_work(w)) {
         uint32_t keep = w->keep;
-        last = w->stop && w->failing; /* one more try, then it is lost */
+        last = w->stop && w->failing; /* the last try: if it fails, the records are lost */
         batch_move(&w->work, &w->pending);
         w->unwritten = true;
         w->urgent = false;
@@ -391,7 +393,7 @@ static void init_threading(struct writer *w)
     pthread_condattr_destroy(&monotonic);
 }
 
-/* Signals are handled by the loop thread. */
+/* The thread blocks all signals: the loop thread handles them. */
 static int start_thread(struct writer *w)
 {
     sigset_t all, before;
@@ -469,9 +471,10 @@ void writer_flush(struct writer *w)
     pthread_mutex_unlock(&w->mutex);
 }
 
-/* ---- what others put in ---- */
+/* ---- the queue ---- */
 
-/* Wakes the thread for the first record, and when the queue is long. */
+/* Locks the mutex. end_put unlocks it, and wakes the thread for the first record and when the queue
+ * is long. */
 static void begin_put(struct writer *w, bool *ret_was_empty)
 {
     pthread_mutex_lock(&w->mutex);
@@ -485,7 +488,7 @@ static void end_put(struct writer *w, bool was_empty)
     pthread_mutex_unlock(&w->mutex);
 }
 
-/* (mutex held) */
+/* The caller holds the mutex. */
 static void put_in(struct writer *w, struct record *r)
 {
     batch_put_record(&w->pending, r);
@@ -493,7 +496,7 @@ static void put_in(struct writer *w, struct record *r)
     w->put++;
 }
 
-/* (mutex held) Takes ownership of r in any case. */
+/* Takes ownership of r, and drops it if the queue is full. The caller holds the mutex. */
 static void put_bounded(struct writer *w, struct record *r)
 {
     if (w->queued < QUEUE_MAX) {
@@ -524,7 +527,7 @@ void writer_put_view(struct writer *w, struct fab_view *view, struct record *set
     if (set != NULL)
         put_bounded(w, set);
     end_put(w, was_empty);
-    fab_view_unref(replaced); /* it may be large, so free it without the mutex */
+    fab_view_unref(replaced); /* freed without the mutex, because a view may be large */
 }
 
 void writer_put_event(struct writer *w, struct record *r)
