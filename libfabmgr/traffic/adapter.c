@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Endports of adapters. Flows take turns within their SL, SLs within their VL, and VLs by
- * arbitration; BECNs go first. A flow that must wait, for its configured rate or because of
- * congestion control, leaves the queue until it may send again. If congestion control works by SL,
- * the whole SL is held.
+ * Endports of adapters. The flows of an SL send in turn, so do the SLs of a VL, and VL arbitration
+ * chooses the VL; BECNs go first. A flow that its configured rate or congestion control delays
+ * leaves the queue until it may send again. If congestion control works by SL, it delays the whole
+ * SL.
  */
 #include "libfabmgr/traffic/model.h"
 
@@ -86,7 +86,7 @@ static bool inject(struct fab_traffic *t, uint32_t flow, uint32_t channel, uint3
     return true;
 }
 
-/* False: the channel has no credits. */
+/* Sends the first queued BECN. False: the channel has no credits. */
 static bool send_becn(struct fab_traffic *t, struct traffic_endport *e)
 {
     uint32_t flow = e->becns.head, channel = channel_of_sl(t, e->port, t->flows[flow].back_sl);
@@ -107,7 +107,7 @@ static void drop_expired(struct fab_traffic *t, struct traffic_endport *e, uint8
     }
 }
 
-/* The SLs that may send and whose channel has credits; *ret_vls gets their VLs. */
+/* Returns the SLs that may send and whose channel has credits; adds their VLs to *ret_vls. */
 static uint16_t sendable(struct fab_traffic *t, struct traffic_endport *e, uint32_t *ret_vls)
 {
     uint16_t sls = 0;
@@ -125,7 +125,7 @@ static uint16_t sendable(struct fab_traffic *t, struct traffic_endport *e, uint3
     return sls;
 }
 
-/* The next SL of this VL, in turn. */
+/* The SL of this VL that sends next: the first of `sls` after the SL that sent last. */
 static uint8_t next_sl(const struct fab_traffic *t, const struct traffic_endport *e, uint16_t sls,
                        uint8_t vl)
 {
@@ -136,7 +136,7 @@ static uint8_t next_sl(const struct fab_traffic *t, const struct traffic_endport
     return sl;
 }
 
-/* Decides when the flow sends its next packet, after one that took the port ps. */
+/* Schedules the flow's next packet after a packet that occupies the port for `ps` picoseconds. */
 static void schedule_next_packet(struct fab_traffic *t, struct traffic_endport *e, uint32_t flow,
                                  uint32_t bytes, uint64_t ps)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* VL arbitration (IBA 7.6.9): weighted round robin by two tables, where the high-priority table
- * goes first within its limit. */
+/* VL arbitration (IBA 7.6.9): weighted round robin by two tables; the high-priority table is served
+ * first, up to its limit. */
 #include "libfabmgr/traffic/model.h"
 
 #define LIMIT_UNIT 4096 /* bytes */
@@ -11,8 +11,8 @@ struct table {
     uint16_t count;
 };
 
-/* The VL that sends next, of those in the mask; `turn` then stands at its entry. -1: the table has
- * none of them. */
+/* Returns the VL in the mask that sends next, and moves `turn` to its entry. -1: the table has no
+ * entry for a VL in the mask. */
 static int find(const struct table *table, struct traffic_arbiter *turn, uint32_t mask)
 {
     for (uint32_t tried = 0; tried <= table->count && table->count > 0; tried++) {
@@ -65,8 +65,8 @@ uint8_t fab_traffic_arbitrate(struct fab_traffic *t, struct traffic_port *p, uin
     return (uint8_t)__builtin_ctz(after != 0 ? after : mask);
 }
 
-/* A VL that sends although the table is at another entry (no other VL had anything to send) uses no
- * weight. */
+/* If the table is at the entry of another VL, because this VL was the only one that could send, no
+ * weight is charged. */
 void fab_traffic_arbitration_charge(struct fab_traffic *t, struct traffic_port *p, uint8_t vl,
                                     uint32_t bytes)
 {

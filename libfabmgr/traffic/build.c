@@ -6,7 +6,7 @@
 #include "libfabmgr/traffic/model.h"
 
 #define RATE_UNKNOWN 100000 /* Mb/s: 4x EDR */
-#define PACKETS_LEAST 4     /* packets that fit into the buffer of a channel at least */
+#define PACKETS_LEAST 4     /* packets for which every channel has buffer space, at least */
 #define METRE_PS 5000
 
 /* The time in ps that 64 KiB take. */

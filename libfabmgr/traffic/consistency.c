@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Checks the state of a run: counts credits, bytes and packets again from packets and events alone,
- * and compares with what the run keeps. */
+/* Checks the state of a run: recounts credits, bytes and packets from the packets and events, and
+ * compares the results with the counts that the run keeps. */
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/traffic/model.h"
 
-/* By channel: blocks of buffer in use, and bytes that wait for the channel. */
+/* For each channel: the blocks of its buffer in use, and the bytes that wait for it. */
 struct recount {
     uint32_t *taken, *queued;
     uint64_t *in_flight; /* by flow */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Finds deadlocks: channels that wait for each other for ever. A channel without credits for its
- * next packet waits until any packet leaves the buffer that it sends to. It is therefore deadlocked
- * if all packets in that buffer wait for deadlocked channels. The search starts with all blocked
- * channels and clears those that can move, backwards from channels with credits: a packet knows
- * whose buffer it occupies and by which channel it leaves. What remains is a knot in the wait-for
- * graph (Dally & Towles, "Principles and Practices of Interconnection Networks", ch. 14).
+ * next packet waits until a packet leaves the buffer that it sends to. It is therefore deadlocked
+ * if all packets in that buffer wait for deadlocked channels. The search marks all blocked channels
+ * and then clears those that can move, backwards from channels with credits: each packet has the
+ * channel whose buffer it occupies and the channel by which it leaves. The channels that remain
+ * marked form a knot in the wait-for graph (Dally & Towles, "Principles and Practices of
+ * Interconnection Networks", ch. 14).
  */
 #include "libfabmgr/base/bitset.h"
 #include "libfabmgr/base/size.h"
@@ -49,7 +50,8 @@ static void clear_with_credits_due(const struct fab_traffic *t, uint64_t *stuck)
             fab_base_bits_clear(stuck, e.arg);
 }
 
-/* Clears channels one step backwards. Returns whether any was cleared. */
+/* Clears each channel whose buffer has a packet that leaves by a cleared channel. Returns whether
+ * it cleared any. */
 static bool clear_movable(const struct fab_traffic *t, uint64_t *stuck)
 {
     bool more = false;
@@ -64,7 +66,8 @@ static bool clear_movable(const struct fab_traffic *t, uint64_t *stuck)
     return more;
 }
 
-/* The channel for which some packet in the buffer behind `channel` waits. */
+/* The channel by which a packet in the buffer of `channel` leaves; TRAFFIC_NONE: the buffer is
+ * empty. */
 static uint32_t waits_for(const struct fab_traffic *t, uint32_t channel)
 {
     for (size_t i = 0; i < t->packet_used; i++)

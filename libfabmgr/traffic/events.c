@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The event queue: a timing wheel for the next two microseconds, which hold nearly all events, and
- * a heap for later ones (Brown, "Calendar queues", CACM 1988, with a heap in place of later years).
+ * The event queue: a timing wheel for the next two microseconds, in which nearly all events fall,
+ * and a heap for later events (Brown, "Calendar queues", CACM 1988, with a heap in place of later
+ * years).
  *
  * A slot covers 64 ps and holds a list, the latest insertion first. When time reaches a slot, its
  * list is sorted by time, and for the same time by the order of insertion, so that runs repeat
- * exactly. An event for the open slot is inserted in its place. A bitmap finds the next slot that
- * is not empty.
+ * exactly. An event for the open slot is inserted into its sorted list. A bitmap finds the next
+ * slot that is not empty.
  */
 #include "libfabmgr/traffic/events.h"
 
@@ -108,7 +109,7 @@ static void open_put(struct traffic_events *q, uint32_t event, bool after)
     *at = event;
 }
 
-/* The next slot that is not empty, counted from time 0; UINT64_MAX: none. */
+/* The number of the next slot that is not empty, counted from time 0; UINT64_MAX: none. */
 static uint64_t next_slot(const struct traffic_events *q)
 {
     size_t here = q->now % SLOTS;

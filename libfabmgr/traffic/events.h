@@ -20,13 +20,13 @@ struct traffic_far {
 };
 struct traffic_events {
     struct traffic_event *pool;
-    size_t room, used; /* of the pool; freed events form a list */
+    size_t room, used; /* of the pool; `free` is the list of freed events */
     uint32_t free;
     uint32_t *slot;          /* [SLOTS] lists of near events */
     uint64_t *bits;          /* slots that are not empty */
-    uint64_t now;            /* the open slot, counted from time 0 */
+    uint64_t now;            /* number of the open slot, counted from time 0 */
     uint32_t open;           /* its sorted list */
-    struct traffic_far *far; /* a heap of the events behind the last slot */
+    struct traffic_far *far; /* a heap of the events after the last slot of the wheel */
     size_t far_room, far_count;
     uint64_t made; /* number of far events so far; it orders those of the same time */
     size_t count;

@@ -49,7 +49,7 @@ static uint32_t dequeue(struct fab_traffic *t, struct traffic_port *p,
     return packet;
 }
 
-/* VLs that have a packet and credits for it. */
+/* The VLs that have a packet and credits for it. */
 static uint32_t sendable(struct fab_traffic *t, uint32_t port)
 {
     const struct traffic_port *p = &t->ports[port];

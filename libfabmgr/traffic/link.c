@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Packets on links: what happens when a port sends a packet. Tables do not change during a run, so
- * the next hop is known then. A hop therefore takes two events, the arrival of the packet and the
- * return of its credits, and a third one if more packets wait behind it.
+ * Packets on links. Tables do not change during a run, so a port that sends a packet already knows
+ * the next hop. A hop therefore takes two events, the arrival of the packet and the return of its
+ * credits, and a third if more packets wait behind it.
  */
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
@@ -46,8 +46,8 @@ static void free_buffer(struct fab_traffic *t, const struct traffic_packet *pack
                          traffic_blocks(packet->bytes));
 }
 
-/* The channel by which the packet leaves the switch behind `port`; TRAFFIC_NONE: the switch has no
- * route. */
+/* The channel by which the packet leaves the switch at the other end of the link of `port`;
+ * TRAFFIC_NONE: the switch has no route. */
 static uint32_t next_channel(const struct fab_traffic *t, const struct traffic_packet *packet,
                              const struct traffic_port *port)
 {
@@ -72,8 +72,8 @@ static void drop(struct fab_traffic *t, uint32_t packet, uint64_t tail)
     fab_traffic_packet_free(t, packet);
 }
 
-/* Sends a packet to a switch. It can leave there once its header was processed, but not so early
- * that a faster output link would run out of bytes. */
+/* Sends a packet to a switch. The packet can leave the switch once its header was processed, but
+ * not so early that a faster output link would wait for bytes. */
 static void forward_packet(struct fab_traffic *t, uint32_t packet, const struct traffic_port *p,
                            uint64_t ps)
 {

@@ -5,11 +5,11 @@
  * A port sends into the input buffer of the port at the other end of its link. A channel is one VL
  * of a sending port; its credits, in blocks of 64 bytes, are the free space in that buffer. A
  * packet in a switch waits in a virtual output queue, one for each pair of output channel and input
- * port; these queues share the input buffer of the channel that the packet came by. Lanes serve
- * their queues in turn, and the channels of a port are served by VL arbitration. Forwarding is
- * cut-through: a packet is sent as soon as its header was processed if the output link is not
- * faster than the input link; otherwise late enough that its tail is there in time. Its buffer
- * space is free when its tail has left, and the credits are back one cable delay later.
+ * port; these queues share the input buffer of the channel by which the packet came. A channel
+ * serves its queues in turn, and VL arbitration serves the channels of a port. Forwarding is
+ * cut-through: a switch sends a packet as soon as its header was processed if the output link is
+ * not faster than the input link; otherwise late enough that the tail arrives in time. The buffer
+ * space of a packet is free when its tail has left, and the credits are back one cable delay later.
  *
  * Not modelled: buffers shared among the ports of a switch, limits of the crossbar (an input may
  * send to several outputs at once), link-level retries, acknowledgements (except BECNs, which
@@ -30,8 +30,8 @@
 #define TRAFFIC_INPUT_WORDS 4 /* 64-bit words of a set of input ports */
 
 enum traffic_kind {
-    TRAFFIC_ARRIVE,  /* a packet can leave the switch that it came to */
-    TRAFFIC_DELIVER, /* the tail of a packet is at an endport */
+    TRAFFIC_ARRIVE,  /* a packet can leave the switch at which it arrived */
+    TRAFFIC_DELIVER, /* the tail of a packet arrives at an endport */
     TRAFFIC_CREDIT,  /* credits return to a channel */
     TRAFFIC_WAKE,    /* a port can send again */
     TRAFFIC_READY,   /* a flow can send */
@@ -42,12 +42,12 @@ enum traffic_kind {
 struct traffic_packet {
     uint32_t flow, next;
     uint32_t from; /* the channel whose credits it uses */
-    uint32_t to;   /* the channel by which it leaves, or for which it waits */
+    uint32_t to;   /* the channel by which it leaves; it may still wait for it */
     uint64_t born;
     uint16_t bytes; /* including headers */
     uint8_t in;     /* the input port at this switch */
     uint8_t hops;
-    bool marked, becn; /* has FECN; is a BECN */
+    bool marked, becn; /* the packet has FECN; the packet is a BECN */
 };
 struct traffic_fifo {
     uint32_t head, tail;
@@ -55,11 +55,11 @@ struct traffic_fifo {
 struct traffic_channel {
     uint32_t credits, capacity;
     uint32_t queued;                       /* bytes that wait for the channel */
-    uint32_t last;                         /* the input that was served last */
-    uint32_t gap;                          /* packets until the next mark */
+    uint32_t last;                         /* the input port that was served last */
+    uint32_t gap;                          /* packets left until the next mark */
     uint32_t fifos;                        /* index of its first queue, that of input 0 */
     bool starved;                          /* its next packet had to wait for credits */
-    uint64_t waiting[TRAFFIC_INPUT_WORDS]; /* inputs that have packets for it */
+    uint64_t waiting[TRAFFIC_INPUT_WORDS]; /* input ports that have packets for the channel */
 };
 struct traffic_arbiter { /* position in one table of VL arbitration */
     uint16_t at;
@@ -69,7 +69,7 @@ struct traffic_port {
     uint32_t peer;                /* TRAFFIC_NONE: the link is not usable */
     uint32_t endport;             /* index of the endport, or TRAFFIC_NONE at a switch */
     uint64_t ps;                  /* time that 64 KiB take on the link */
-    uint64_t cable, switch_delay; /* ps: delay of the cable, and of the switch behind it */
+    uint64_t cable, switch_delay; /* ps: delay of the cable, and of the switch at its other end */
     uint64_t free_at;
     uint32_t pending; /* packets that wait at this port of a switch */
     uint32_t limit;   /* the port marks when more bytes wait; UINT32_MAX: it never marks */
@@ -80,7 +80,7 @@ struct traffic_port {
     bool wake_queued; /* a TRAFFIC_WAKE event is queued */
     bool victim;      /* Victim_Mask: marks without credits, too */
     struct traffic_arbiter high, low;
-    int64_t high_left; /* bytes of the high table before the low table is served */
+    int64_t high_left; /* bytes that the high table may still send before the low table is served */
 };
 struct traffic_throttle { /* of a flow, or of an SL at an endport */
     uint64_t tick;        /* number of timer periods when index was last updated */
@@ -92,8 +92,8 @@ struct traffic_flow {
     uint32_t next; /* in a queue of flows */
     uint32_t next_becn;
     uint8_t sl, back_sl;
-    bool becn; /* a BECN waits at the receiver */
-    bool open; /* may send more */
+    bool becn; /* a BECN is queued at the receiver */
+    bool open; /* the flow may send more */
     uint64_t left, stop;
     uint64_t pace;      /* time in ps for 64 KiB at its configured rate; 0: no limit */
     uint64_t in_flight; /* packets in flight */
@@ -102,17 +102,17 @@ struct traffic_flow {
 struct traffic_endport {
     uint32_t port;
     const struct fab_congestion_adapter *congestion; /* NULL: no congestion control */
-    uint64_t phase;                                  /* random phase of its timers, ps */
-    struct traffic_fifo sl[16];                      /* flows that may send, by SL */
+    uint64_t phase;             /* random phase of the congestion control timers, in ps */
+    struct traffic_fifo sl[16]; /* queues of the flows that may send, by SL */
     struct traffic_fifo becns;
-    uint16_t waiting; /* SLs with such flows */
+    uint16_t waiting; /* SLs that have flows in sl[] */
     uint16_t held;    /* SLs that congestion control delays now */
     uint8_t last_sl;
 };
 
 struct fab_traffic {
     struct fab_traffic_input in;
-    struct fab_vls one; /* a single channel, where the input gives no VLs */
+    struct fab_vls one; /* one VL, used if the input gives no VLs */
     const struct fab_vls *vls;
     uint8_t vl_count;
     uint32_t mtu;
@@ -171,7 +171,7 @@ static inline bool traffic_endport_has_work(const struct traffic_endport *e)
     return (e->waiting & ~e->held) != 0 || e->becns.head != TRAFFIC_NONE;
 }
 
-/* An error is stored in t->status. */
+/* Queues an event. An error is stored in t->status. */
 void fab_traffic_schedule(struct fab_traffic *t, uint64_t time, enum traffic_kind kind,
                           uint32_t arg, uint32_t blocks);
 void fab_traffic_wake_port(struct fab_traffic *t, uint32_t port); /* serves the port now, or when
@@ -193,8 +193,7 @@ void fab_traffic_return_credits(struct fab_traffic *t, uint32_t channel, uint32_
 void fab_traffic_arrive(struct fab_traffic *t, uint32_t packet);
 void fab_traffic_serve_switch(struct fab_traffic *t, uint32_t port);
 uint32_t fab_traffic_next_input(const struct traffic_channel *channel,
-                                uint32_t inputs); /* the next input with packets,
-                                                     after the last one */
+                                uint32_t inputs); /* the next input with packets, in turn */
 
 /* adapter.c: endports */
 void fab_traffic_flow_ready(struct fab_traffic *t, uint32_t flow);
@@ -203,21 +202,21 @@ void fab_traffic_serve_endport(struct fab_traffic *t, uint32_t port);
 void fab_traffic_deliver(struct fab_traffic *t, uint32_t packet);
 void fab_traffic_queue_becn(struct fab_traffic *t, uint32_t flow);
 
-/* reaction.c: congestion control. Whether the port marks the packet. */
+/* reaction.c: congestion control. Decides whether the port marks the packet (FECN). */
 bool fab_traffic_marks(struct fab_traffic *t, const struct traffic_port *p,
                        struct traffic_channel *channel, const struct traffic_packet *packet);
 void fab_traffic_receive_becn(struct fab_traffic *t, struct traffic_flow *f);
-/* The delay after a packet that takes ps. */
+/* The delay in ps that congestion control adds after a packet that takes `ps`. */
 uint64_t fab_traffic_injection_delay(struct fab_traffic *t, const struct traffic_flow *f,
                                      uint64_t ps);
 
-/* arbitration.c: chooses the VL that sends now from the mask (not 0); and charges it for the bytes
- * that it sent. */
+/* arbitration.c: the first function chooses the VL that sends now from the mask (not 0), the second
+ * charges a VL for the bytes that it sends. */
 uint8_t fab_traffic_arbitrate(struct fab_traffic *t, struct traffic_port *p, uint32_t mask);
 void fab_traffic_arbitration_charge(struct fab_traffic *t, struct traffic_port *p, uint8_t vl,
                                     uint32_t bytes);
 
-/* cycle.c: looks for a deadlock. NOMEM; CYCLE: t->cycle has it. */
+/* cycle.c: looks for a deadlock. NOMEM; CYCLE: t->cycle has the ports of the deadlock. */
 int fab_traffic_find_cycle(struct fab_traffic *t);
 
 #endif

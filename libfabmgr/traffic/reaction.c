@@ -2,12 +2,13 @@
 /*
  * Congestion control (IBA annex A10): switches mark packets, senders slow down.
  *
- * A10 does not define the queue length that a threshold stands for. Here it is the bytes that wait
- * for the channel from all inputs, behind the packet being sent: threshold w (1..15) is (16 - w) /
- * 16 of the buffer that one port has for the VL. A channel whose packet had to wait for credits is
- * a victim of congestion elsewhere, not its root; it marks only if Victim_Mask says so. The number
- * of packets between two marks is random, from 0 to twice Marking_Rate. Timers of SLs are not
- * events: the number of periods since the last update is computed when the index is needed.
+ * A10 does not define the queue length that a threshold stands for. Here the queue length is the
+ * number of bytes from all inputs that wait for the channel, behind the packet being sent, and
+ * threshold w (1..15) is (16 - w) / 16 of the buffer that one port has for the VL. A channel whose
+ * packet had to wait for credits is a victim of congestion elsewhere, not its root; it marks only
+ * if Victim_Mask says so. The number of packets between two marks is random, from 0 to twice
+ * Marking_Rate. Timers of SLs are not events: the number of periods since the last update is
+ * computed when the index is needed.
  */
 #include "libfabmgr/traffic/model.h"
 
@@ -27,7 +28,7 @@ bool fab_traffic_marks(struct fab_traffic *t, const struct traffic_port *p,
     return true;
 }
 
-/* NULL: the adapter does not control this SL. */
+/* The congestion control settings for the flow's SL. NULL: the adapter does not control this SL. */
 static const struct fab_congestion_sl *setting(const struct fab_traffic *t,
                                                const struct traffic_flow *f)
 {

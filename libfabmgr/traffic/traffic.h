@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A model of data traffic, packet by packet, under given tables: virtual cut-through switching,
- * credits for each virtual lane, and congestion control (IBA annex A10). It serves to judge
+ * credits for each virtual lane, and congestion control (IBA annex A10). It shows the effect of
  * tables and settings before they are programmed.
  *
  * Time is in picoseconds from 0. The same input gives the same run, event by event. The comment in
@@ -20,13 +20,13 @@
 
 #define FAB_TRAFFIC_US UINT64_C(1000000) /* ps */
 #define FAB_TRAFFIC_FOREVER UINT64_MAX
-#define FAB_TRAFFIC_PATH_SL 0xff /* use the SL that the path has by the tables */
+#define FAB_TRAFFIC_PATH_SL 0xff /* use the SL that the VL assignment gives the path */
 #define FAB_TRAFFIC_HEADER_BYTES                                                                   \
     26 /* bytes on the wire in addition to the data of each packet: LRH, BTH, CRCs */
 
 /* VL arbitration (IBA 7.6.9), the same at every port. Weights are in units of 64 bytes. The high
- * table is served first until `high_limit` * 4,096 bytes of it (0: one packet; 255: no limit) were
- * sent while packets of the low table wait. */
+ * table is served first until it has sent `high_limit` * 4,096 bytes (0: one packet; 255: no limit)
+ * while packets of the low table wait. */
 struct fab_traffic_arbitration {
     struct {
         uint8_t vl, weight;
@@ -75,28 +75,29 @@ struct fab_traffic_totals {
 };
 
 struct fab_traffic;
-/* The objects that the input points to must outlive the model; the flows need not. INVAL: a flow of
- * 0 bytes, or one that does not connect two usable endports; NOT_FOUND: the endport has no such
- * LID; RANGE: MTU, buffer or SL; NOMEM. */
+/* The objects that the input points to must outlive the model; the flows need not. INVAL: a flow
+ * has 0 bytes or does not connect two usable endports; NOT_FOUND: the source has no LID, or the
+ * destination has none with the flow's offset; RANGE: MTU, buffer or SL is out of range; NOMEM. */
 int fab_traffic_new(const struct fab_traffic_input *in, const struct fab_traffic_flow *flows,
                     uint32_t count, struct fab_traffic **ret);
 void fab_traffic_free(struct fab_traffic *t);
 
 /* Runs until the time `until`, or until no event is left. CYCLE: channels wait for each other for
- * ever (checked every 50 us of the run and at its end); the model cannot run further. NOMEM. */
+ * ever, a deadlock (checked every 50 us of simulated time and at the end); the model cannot run
+ * further. NOMEM. */
 int fab_traffic_run(struct fab_traffic *t, uint64_t until);
-uint64_t fab_traffic_now(const struct fab_traffic *t); /* of the last event, or the end of the
-                                                          last run */
+uint64_t fab_traffic_now(const struct fab_traffic *t); /* last event, or end of the last run */
 bool fab_traffic_idle(const struct fab_traffic *t);    /* no event is left */
-/* After CYCLE: the ports that wait, each for the next one, and the last for the first. */
+/* After CYCLE: the ports of the deadlock. Each waits for the next one, and the last for the
+ * first. */
 const uint32_t *fab_traffic_cycle(const struct fab_traffic *t, uint32_t *ret_count);
 
 void fab_traffic_flow_stats(const struct fab_traffic *t, uint32_t flow,
                             struct fab_traffic_flow_stats *ret);
 struct fab_traffic_totals fab_traffic_totals(const struct fab_traffic *t);
 
-/* Counts credits, packets and bytes again and compares them with the state. False: an error of this
- * room. For tests; slow. */
+/* Recounts credits, packets and bytes and compares them with the state. False: the state is wrong,
+ * which is a bug of this room. For tests; slow. */
 bool fab_traffic_is_consistent(const struct fab_traffic *t);
 
 #endif
