@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabricd: arguments, start-up of all parts, the service manager, and shutdown in reverse order.
+ * The main program: it reads the arguments, starts all parts in the order below, runs the loop, and
+ * stops the parts in reverse order. It also notifies systemd and reloads the settings.
  *
- * config -> store -> bus -> transport (umad or the simulated fabric) -> sm -> pm -> cc -> sa ->
- * rpc
+ * config -> store -> bus -> transport (umad or the simulated fabric) -> sm -> pm -> cc -> sa -> rpc
+ * -> metrics
  *
- * With --replay the transport is a recording, the loop runs in virtual time, and no clients are
- * served.
+ * With --replay the transport is a recording, the loop runs in virtual time, and cc, sa, rpc and
+ * metrics are not started.
  *
- * struct daemon owns all parts. If one of them fails to start, one line says why, and the others
- * are shut down again.
+ * struct daemon owns all parts. If a part fails to start, fabricd prints one line that says why,
+ * and stops the others.
  */
 #include <errno.h>
 #include <signal.h>
@@ -43,7 +44,7 @@
 #define WHY_LEN 512
 #define SIM_FILE_MOST (512u << 20)
 #define SIM_SEED 1
-#define LETS_GO_S 5 /* limit for closing the port, since a driver or a simulator may hang */
+#define LETS_GO_S 5 /* seconds for closing the port, because a driver or a simulator may hang */
 
 struct daemon {
     struct options options;
@@ -54,8 +55,8 @@ struct daemon {
     struct bus *bus;
     struct fab_sim *sim;
     struct transport *transport;
-    struct transport *recorder; /* around transport, or NULL */
-    struct recording recording; /* that is replayed */
+    struct transport *recorder; /* records the MADs of sm and pm; or NULL */
+    struct recording recording; /* the recording that --replay names */
     struct sm *sm;
     struct pm *pm;
     struct cc *cc;
@@ -72,7 +73,7 @@ static int fail(char *why, const char *what)
     return FAB_E_NOMEM;
 }
 
-/* ---- the embedded fabric ---- */
+/* ---- the simulated fabric ---- */
 
 static int read_file(const char *path, char **ret_text, size_t *ret_len, char *why)
 {
@@ -162,7 +163,7 @@ static void store_event(void *ctx, const struct event *e)
         store_put_event(ctx, e);
 }
 
-/* The last important event, for `systemctl status`. */
+/* Shows the last important event in `systemctl status`. */
 static void notify_event(void *ctx, const struct event *e)
 {
     static const enum event_id shown[] = {EVENT_sweep_done, EVENT_sm_standby, EVENT_sweep_failed,
@@ -228,7 +229,8 @@ static void note_restarts(const struct config *old, const struct config *now)
     note_restart(memcmp(&old->smp, &now->smp, sizeof(old->smp)) != 0, "smp");
 }
 
-/* Takes over settings that can change at run time; `now` gets the old policy to free. */
+/* Takes over the settings that can change at run time. `now` receives the old policy, which the
+ * caller frees. */
 static void apply(struct daemon *d, struct config *now)
 {
     struct fab_policy policy = d->config.policy;
@@ -321,7 +323,8 @@ static int start_recorder(struct daemon *d, char *why)
     return r == FAB_OK ? recording_tell_state(d->recorder, d->store, o->config_file) : r;
 }
 
-/* Replays use the settings of the recording, unless others are given. */
+/* Opens the recording. A replay uses the settings of the recording unless the command line names a
+ * settings file. */
 static int read_recording(struct daemon *d, char *why)
 {
     int r = recording_open(&d->recording, d->options.replay, why, WHY_LEN);
@@ -331,7 +334,7 @@ static int read_recording(struct daemon *d, char *why)
     return r;
 }
 
-/* ---- up and down ---- */
+/* ---- starting and stopping ---- */
 
 static int start_sm(struct daemon *d)
 {
@@ -452,8 +455,8 @@ static void give_up(int signo)
     _exit(EXIT_FAILURE);
 }
 
-/* Writes the store before the port is closed: closing may take the time limit, and libraries may
- * take it once more at exit. */
+/* Stops all parts. The store is flushed before the port is closed, because closing may hang until
+ * give_up ends the process. The second alarm limits the exit handlers of libraries. */
 static void stop(struct daemon *d)
 {
     sd_notify(0, "STOPPING=1");
@@ -505,7 +508,7 @@ int main(int argc, char **argv)
     int status = options_read(&d.options, argc, argv);
     if (status >= 0)
         return status;
-    umask(077); /* files in the state directory are for this user only; rpc sets the group of its
+    umask(077); /* only this user may read files in the state directory; rpc sets the group of its
                    sockets itself */
     if ((d.options.replay && read_recording(&d, why) != FAB_OK) ||
         options_config(&d.options, &d.config, why, sizeof(why)) != FAB_OK) {

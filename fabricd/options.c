@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The command line, as a table of options. Options override the configuration file, which
+ * The command line, as a table of options. Options override the settings file, and the file
  * overrides the defaults, also after a reload.
  */
 #include "fabricd/options.h"
@@ -114,7 +114,8 @@ static int read_limit(struct options *o, const char *text)
     return -1;
 }
 
-/* "--umad CA:PORT" as well as "--umad=CA:PORT": getopt knows only the second. */
+/* Accepts "--umad CA:PORT" as well as "--umad=CA:PORT": for an optional argument getopt_long
+ * accepts only the second form. */
 static const char *umad_argument(int argc, char **argv)
 {
     if (optarg)

@@ -14,11 +14,11 @@ struct options {
     const char *config_file; /* NULL: defaults only */
     const char *sim_file;    /* NULL: a real port */
     const char *sim_at;      /* NULL: the first adapter */
-    const char *umad;        /* NULL: as the config says; "": the first port */
+    const char *umad;        /* "": the first port; NULL: the port of the settings */
     const char *record;      /* file, or NULL */
-    uint64_t record_limit;   /* bytes; 0: none */
+    uint64_t record_limit;   /* bytes; 0: no limit */
     const char *replay;      /* file, or NULL */
-    const char *settings;    /* text in place of config_file, of a recording; or NULL */
+    const char *settings;    /* settings of a recording, used without config_file; or NULL */
     size_t settings_len;
     const char *state_dir;
     const char *listen[OPTIONS_MAX_LISTEN];
@@ -27,8 +27,8 @@ struct options {
     bool has_log_level;
     enum log_level log_level;
 };
-/* Reads the arguments. Returns -1 to go on, else the exit status (after --help, --version or an
- * error, which is reported on stderr). Strings point into argv. */
+/* Reads the arguments. Returns -1 if fabricd must start, otherwise the exit status: after --help,
+ * after --version, and after an error, which is printed on stderr. Strings point into argv. */
 int options_read(struct options *o, int argc, char **argv);
 /* Makes the configuration: defaults, then the file, then the options. Errors as config_load;
  * why[] holds a sentence. */

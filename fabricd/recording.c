@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A run depends not only on incoming MADs but also on address leases, on ports that an operator
- * disabled, and on the settings. These are written to the recording when it begins, and on
- * replay into a store in a temporary directory, so that a recording is all that a replay needs.
- * Commands over the RPC and reloads of the settings are not recorded; their effects show up as
- * differences.
+ * disabled, and on the settings. fabricd records them at the beginning, and a replay writes them to
+ * a store in a temporary directory, so that it needs nothing but the recording. Commands over the
+ * RPC and reloads of the settings are not recorded; a replay reports their effects as differences.
  */
 #include "fabricd/recording.h"
 
@@ -60,7 +59,7 @@ int recording_tell_state(struct transport *recorder, struct store *store, const 
 
 /* ---- reading ---- */
 
-/* Reads the entries before the first MAD. */
+/* A reader of the entries before the first MAD. */
 struct state {
     struct fab_base_reader at;
     uint8_t mad[FAB_MAD_SIZE];
@@ -178,8 +177,8 @@ int recording_restore(const struct recording *r, struct store *store)
         if (e->kind == FAB_RECORDING_DISABLED)
             store_put_disabled(store, e->guid, e->small, true);
     }
-    if (count) { /* the recorded run did not begin with a new store, so hosts had been asked to
-                    register */
+    if (count) { /* the store already had leases when the recorded run began, so its hosts had been
+                    asked to register */
         store_put_leases(store, leases, count);
         store_put_asked(store);
     }
@@ -188,7 +187,7 @@ int recording_restore(const struct recording *r, struct store *store)
     return FAB_OK;
 }
 
-/* ---- afterwards ---- */
+/* ---- the report ---- */
 
 bool recording_report(struct transport *replay)
 {

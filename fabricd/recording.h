@@ -1,27 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Recording and replay of runs: what main.c does for --record and --replay. */
+/* What main.c needs for --record and --replay. */
 #ifndef FABRICD_RECORDING_H
 #define FABRICD_RECORDING_H
 
 #include "fabricd/store/store.h"
 #include "fabricd/transport/replay.h"
 
-/* After a recorder was opened: what the store remembers, and the settings file, if any. */
+/* Records the leases and disabled ports of the store, and the settings file if there is one. Call
+ * it after the recorder was opened. Errors as store_load_leases. */
 int recording_tell_state(struct transport *recorder, struct store *store,
                          const char *settings_file);
 
 struct recording {
     const uint8_t *bytes; /* the file, mapped */
     size_t len;
-    const char *settings; /* in bytes, not NUL-terminated; or NULL */
+    const char *settings; /* points into `bytes`, not NUL-terminated; or NULL */
     size_t settings_len;
-    char state_dir[64]; /* a folder of its own for the run, until recording_close */
+    char state_dir[64]; /* a temporary directory for the replay; recording_close removes it */
 };
+/* Maps the file and makes the temporary directory. IO; why[]: one sentence. */
 int recording_open(struct recording *r, const char *path, char *why, size_t why_len);
 void recording_close(struct recording *r); /* all zeros is fine */
-/* Puts into the store what it remembered then. */
+/* Writes the recorded leases and disabled ports to the store. NOMEM. */
 int recording_restore(const struct recording *r, struct store *store);
-/* Says on stdout how the run went; true: as recorded. */
+/* Prints a summary of the replay on stdout. Returns whether it sent the same MADs as the recorded
+ * run. */
 bool recording_report(struct transport *replay);
 
 #endif

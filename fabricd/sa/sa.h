@@ -15,8 +15,8 @@
 struct sa;
 struct sa_input {
     struct loop *loop;
-    struct transport *transport; /* the port's transport without the recorder, which records the
-                                    subnet manager's MADs only */
+    struct transport *transport; /* the transport itself, not the recorder, which records only the
+                                    MADs of sm and pm */
     struct sm *sm;
     struct bus *bus;
     struct store *store; /* may be NULL: registrations are then lost when fabricd stops */
