@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Internal to the config room: finds the line and column of a value in the file, and writes error
+ * For this folder only: finds the line and column of a value in the file, and writes error
  * messages with this place.
  *
  * A path names a value: "subnet.lmc", "listen[1]".

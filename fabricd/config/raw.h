@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Internal to the config room: the values of the file as texts, as libcyaml reads them. A member is
+ * For this folder only: the values of the file as texts, as libcyaml reads them. A member is
  * NULL if the file does not have the key.
  */
 #ifndef FABRICD_CONFIG_RAW_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Internal to the config room: reads whole files into memory. */
+/* For this folder only: reads whole files into memory. */
 #ifndef FABRICD_CONFIG_SLURP_H
 #define FABRICD_CONFIG_SLURP_H
 

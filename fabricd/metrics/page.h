@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Internal to the metrics room: writes the page. */
+/* For this folder only: writes the page. */
 #ifndef FABRICD_METRICS_PAGE_H
 #define FABRICD_METRICS_PAGE_H
 
