@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The memory of one reply: an arena, and whether one of its allocations failed.
- */
+/* Allocates the parts of a reply in an arena, and records whether an allocation failed. */
 #include "fabricd/rpc/answer.h"
 
 #include <arpa/inet.h>

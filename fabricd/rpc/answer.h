@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Answers: the memory of one reply, which is freed as a whole. If an allocation fails, the caller
- * goes on without that part, and answer_reply sends an error instead of the incomplete message.
+ * An answer is the memory of one reply, which is freed as a whole. If an allocation fails, the
+ * caller continues without that part, and answer_reply sends an error instead of the incomplete
+ * message.
  */
 #ifndef FABRICD_RPC_ANSWER_H
 #define FABRICD_RPC_ANSWER_H
@@ -17,8 +18,9 @@ struct answer {
     struct fab_arena arena;
     bool failed;
 };
-void *answer_alloc(struct answer *a, size_t count, size_t item); /* zeroed; or NULL */
-/* A message of `Type`, whose generated functions begin with `prefix`; or NULL. */
+/* Allocates zeroed memory. NULL: out of memory. */
+void *answer_alloc(struct answer *a, size_t count, size_t item);
+/* A message of `Type`, whose generated functions begin with `prefix`. NULL: out of memory. */
 #define ANSWER_NEW(a, Type, prefix)                                                                \
     ({                                                                                             \
         Type *new_ = answer_alloc(a, 1, sizeof *new_);                                             \
@@ -26,14 +28,14 @@ void *answer_alloc(struct answer *a, size_t count, size_t item); /* zeroed; or N
             prefix##__init(new_);                                                                  \
         new_;                                                                                      \
     })
-/* Texts are never NULL. answer_text makes any bytes valid UTF-8. */
+/* The texts are never NULL. answer_text replaces bytes that are not valid UTF-8. */
 char *answer_text(struct answer *a, const char *text);
 char *answer_guid(struct answer *a, uint64_t guid);        /* "0x0002c90300a1b2c3", or "" for 0 */
 char *answer_gid(struct answer *a, const uint64_t gid[2]); /* "fe80::2:c903:a1:b2c3" */
 
 /* Replies with the message and frees the answer. */
 void answer_reply(struct answer *a, struct call *c, const ProtobufCMessage *message);
-/* Sends the message as one of a stream, and frees the answer. Errors as in call_send. */
+/* Sends one message of a stream and frees the answer. Errors as in call_send. */
 int answer_send(struct answer *a, struct call *c, const ProtobufCMessage *message);
 
 #endif

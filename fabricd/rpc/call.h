@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Calls, as the services see them: a request that was decoded, and the messages to answer it with.
- * Services list their methods in a table; the gRPC layer finds the method and decodes the request.
+ * Calls, as the services see them. Each service lists its methods in a table. The gRPC layer finds
+ * the method of a call, decodes the request and passes both to the service, which answers with
+ * messages.
  */
 #ifndef FABRICD_RPC_CALL_H
 #define FABRICD_RPC_CALL_H
@@ -17,9 +18,11 @@ struct call;
 struct method {
     const char *name; /* "GetStatus" */
     const ProtobufCMessageDescriptor *request;
-    /* Finishes the call now or later. The request is freed when this returns. */
+    /* Answers the request, and finishes the call now or later. The gRPC layer frees the request
+     * when the function returns. */
     void (*handle)(struct call *c, const void *request);
-    bool many; /* client streaming: called for each message; it does not finish the call */
+    bool many; /* client streaming: `handle` is called for each message and must not finish the
+                  call */
 };
 struct service {
     const char *name; /* "fabric.v1.FabricService" */
@@ -30,24 +33,26 @@ struct service {
 void *call_context(const struct call *c);    /* the context of the server */
 const char *call_peer(const struct call *c); /* names the client in the log */
 
-/* Sends one message. LIMIT (longer than RPC_MAX_REPLY), NOMEM: the call is then finished with an
- * error. */
+/* Sends one message. LIMIT (longer than RPC_MAX_REPLY), NOMEM: the function has finished the call
+ * with an error. INVAL: the call was already finished. */
 int call_send(struct call *c, const ProtobufCMessage *message);
-/* Ends the call; has no effect on a call that is finished. fmt NULL: no message. */
+/* Finishes the call, unless it is finished already. fmt NULL: no message. */
 void call_finish(struct call *c, enum fab_grpc_code code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-void call_reply(struct call *c, const ProtobufCMessage *message); /* send, and finish with OK */
+/* Sends the message, and finishes the call with OK. */
+void call_reply(struct call *c, const ProtobufCMessage *message);
 
-/* For calls that are finished later. `gone` is called if the call ends before call_finish (it was
- * cancelled, its deadline passed, the connection broke); the service must then forget the call.
- * `drain` (may be NULL) is called when everything sent so far was taken and more can be sent; the
- * response headers then go out at once. */
+/* Hooks of calls that the service finishes later. The gRPC layer calls `gone` if the call ends
+ * before call_finish (the client cancelled it, its deadline passed, the connection broke); the
+ * service must then not use the call any more. It calls `drain` (may be NULL) when the client has
+ * taken everything sent so far. If `drain` is set, the response headers are sent at once. */
 struct call_hooks {
     void (*gone)(struct call *c, void *data);
     void (*drain)(struct call *c, void *data);
 };
 void call_later(struct call *c, const struct call_hooks *hooks, void *data);
-/* The service has more to send: drain will be called when there is room. */
+/* Tells the gRPC layer that the service has more to send, so that it calls `drain` as soon as more
+ * can be sent. */
 void call_kick(struct call *c);
 
 #endif

@@ -4,9 +4,9 @@
  * and memory limits between them.
  *
  * The connection takes bytes from gRPC, and reads bytes from the socket, only while the socket's
- * buffer holds less than a limit. So a client that does not read is no longer served, and costs no
- * more memory than its calls have queued. Each connection has one timer, which is set to the
- * earliest of these: the end of the handshake, the deadline of a call, a stalled or an idle
+ * buffer holds less than a limit. Therefore a client that does not read is not served further, and
+ * needs no more memory than its calls have queued. Each connection has one timer, which is set to
+ * the earliest of these: the end of the handshake, the deadline of a call, a stalled or an idle
  * connection. When a service finishes a call outside of this file (`woken`), the timer is set to
  * expire at once, because the connection must not be freed while the service still uses it.
  *
@@ -39,12 +39,12 @@ struct conn {
     LIST_ENTRY(conn) entry;
     struct conn_set *set;
     struct bufferevent *bev;
-    SSL *ssl;          /* of the bufferevent, or NULL */
+    SSL *ssl;          /* of the bufferevent; NULL: a Unix socket */
     struct grpc *grpc; /* NULL: the TLS handshake is not complete */
     struct loop_timer *timer;
     uint64_t accepted, last_in, last_out;
-    bool more;    /* bytes that were read wait for the next turn */
-    bool closing; /* flush what is left, then hang up */
+    bool more;    /* received bytes are left for the next turn */
+    bool closing; /* close the connection after the pending bytes are sent */
 };
 
 struct conn_set {
@@ -82,7 +82,7 @@ static uint64_t lesser(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* The time at which the connection is closed if nothing happens. */
+/* When the connection must be closed if no bytes arrive and none are sent. */
 static uint64_t patience(const struct conn *c)
 {
     if (c->grpc == NULL || !grpc_ready(c->grpc))
@@ -118,8 +118,8 @@ static bool pump(struct conn *c)
     return true;
 }
 
-/* Called after every event: sends pending bytes, closes the connection if it is done, sets the
- * timer. */
+/* Must be called after every event. Sends pending bytes, then closes the connection if it is done,
+ * or sets its timer. */
 static void go_on(struct conn *c)
 {
     uint64_t now = clock_now_us();
@@ -137,7 +137,7 @@ static void go_on(struct conn *c)
     set_timer(c, now);
 }
 
-/* Handles bytes that were read, for at most RPC_TURN_US. */
+/* Handles received bytes, for at most about RPC_TURN_US. */
 static void take_in(struct conn *c)
 {
     struct evbuffer *in = bufferevent_get_input(c->bev);
@@ -207,8 +207,7 @@ static void on_sent(struct evbuffer *out, const struct evbuffer_cb_info *info, v
         c->last_out = clock_now_us();
 }
 
-/* ---- who is it ---------------------------------------------------------------------------------
- */
+/* ---- names of clients ------------------------------------------------------------------------ */
 
 static void name_unix_peer(int fd, char *name, size_t room)
 {
@@ -269,8 +268,7 @@ static void on_event(struct bufferevent *bev, short what, void *ctx)
     conn_close(c);
 }
 
-/* ---- coming and going --------------------------------------------------------------------------
- */
+/* ---- opening and closing --------------------------------------------------------------------- */
 
 static struct bufferevent *bev_new(struct conn *c, int fd, SSL_CTX *ssl_ctx)
 {
@@ -310,7 +308,8 @@ static bool is_idle(const struct conn *c)
     return c->grpc != NULL && grpc_ready(c->grpc) && grpc_calls(c->grpc) == 0 && unsent(c) == 0;
 }
 
-/* Idle connections must not lock out other clients: the one that is idle longest is closed. */
+/* Closes the connection that has been idle longest if RPC_MAX_CONNECTIONS are open, so that idle
+ * clients do not lock out others. */
 static void make_way(struct conn_set *set)
 {
     struct conn *c, *idlest = NULL;

@@ -11,12 +11,13 @@
 
 /* All connections of a server. */
 struct conn_set;
-/* NOMEM */
+/* NOMEM. */
 int conn_set_new(struct loop *loop, const struct service *const *services, void *context,
                  struct conn_set **ret);
-void conn_set_free(struct conn_set *set); /* closes them all; NULL is fine */
+void conn_set_free(struct conn_set *set); /* closes all connections; accepts NULL */
 
-/* Takes over fd (nonblocking). ssl_ctx NULL: a Unix socket. Closes it if the limit is reached. */
+/* Takes over the nonblocking socket fd, and closes it if RPC_MAX_CONNECTIONS are open. ssl_ctx
+ * NULL: it is a Unix socket. */
 void conn_accept(struct conn_set *set, int fd, SSL_CTX *ssl_ctx);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Converts domain values to messages of fabric.v1. Only the convert files know both. Where the
- * specification and the API use the same numbers (port states, node types), assertions check this,
- * and no table is needed.
+ * Converts values of the manager to messages of fabric.v1. Numbers that are the same in the
+ * specification and the API (port states, node types) are copied; static assertions check that they
+ * are the same.
  *
- * Names are made valid UTF-8, GUIDs become text, times become the well-known protobuf types.
+ * Names are made valid UTF-8. GUIDs are written as text, times as the well-known protobuf types.
  */
 #include "fabricd/rpc/convert.h"
 
@@ -33,8 +33,7 @@ static_assert((int)FAB_SM_NOT_ACTIVE + 1 == FABRIC__V1__MANAGER_ROLE__MANAGER_RO
                   (int)FAB_SM_MASTER + 1 == FABRIC__V1__MANAGER_ROLE__MANAGER_ROLE_MASTER,
               "roles");
 
-/* ---- nodes and ports ---------------------------------------------------------------------------
- */
+/* ---- nodes and ports ------------------------------------------------------------------------- */
 
 static uint32_t lid_of(const struct fab_view *v, uint32_t port)
 {
@@ -44,7 +43,7 @@ static uint32_t lid_of(const struct fab_view *v, uint32_t port)
     return p->present ? p->info.lid : 0;
 }
 
-/* Port 0 of a switch; of other nodes, the first port that was discovered. */
+/* Port 0 of a switch, or the first discovered port of another node. */
 static uint32_t main_port(const struct fab_fabric *f, uint32_t node)
 {
     const struct fab_node *n = &f->nodes[node];
@@ -155,8 +154,7 @@ Fabric__V1__Link *convert_link(struct answer *a, const struct fab_view *v, uint3
     return m;
 }
 
-/* ---- routes ------------------------------------------------------------------------------------
- */
+/* ---- routes ---------------------------------------------------------------------------------- */
 
 Fabric__V1__ForwardingEntry *convert_entry(struct answer *a, const struct fab_view *v, uint32_t lid,
                                            uint8_t out_port)

@@ -6,9 +6,10 @@
 #include "fabricd/cc/cc.h"
 #include "fabricd/rpc/answer.h"
 
-/* False: this manager has no congestion control; the call is finished with an error. */
+/* False: this manager has no congestion control; the function has finished the call with an
+ * error. */
 bool need_congestion(struct call *c);
-/* Advice as sentences: settings that do not fit what counters and logs show. */
+/* Advice as sentences about settings that do not fit what counters and logs show. */
 char **convert_advice(struct answer *a, const struct cc *cc, size_t *ret_count);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Serialized descriptors (google/protobuf/descriptor.proto), read with a cursor over the wire
- * format. Field numbers used: FileDescriptorSet.file 1; FileDescriptorProto.name 1, package 2,
- * message_type 4, enum_type 5, service 6; and name, which is 1 in each of these.
+ * Reads serialized descriptors (google/protobuf/descriptor.proto) with a cursor over the wire
+ * format. It uses these field numbers: FileDescriptorSet.file 1; FileDescriptorProto.name 1,
+ * package 2, message_type 4, enum_type 5, service 6; the name of a message, enumeration or service
+ * is field 1.
  */
 #include "fabricd/rpc/descriptor.h"
 
@@ -15,7 +16,7 @@ struct cursor {
     const uint8_t *at, *end;
     bool bad;
 };
-/* A length-delimited field, or one of another type: bytes NULL. */
+/* A field of a message. bytes NULL: the field is not length-delimited. */
 struct field {
     uint64_t number;
     const uint8_t *bytes;
@@ -43,7 +44,7 @@ static void skip(struct cursor *c, uint64_t n)
         c->at += n;
 }
 
-/* False: the end was reached, or the encoding is wrong. */
+/* False: the cursor is at the end, or the encoding is wrong (c->bad). */
 static bool next_field(struct cursor *c, struct field *ret)
 {
     if (c->at == c->end || c->bad)
@@ -76,7 +77,7 @@ static struct cursor cursor(const uint8_t *bytes, size_t len)
     return (struct cursor){bytes, bytes + len, false};
 }
 
-/* The first field with this number in a message; bytes NULL: not found. */
+/* The first length-delimited field with this number in a message; bytes NULL: not found. */
 static struct field find_field(const uint8_t *bytes, size_t len, uint64_t number)
 {
     struct cursor c = cursor(bytes, len);
@@ -97,7 +98,7 @@ static bool has_name(const struct descriptor_file *file, const char *name)
     return is_text(find_field(file->bytes, file->len, 1), name, strlen(name));
 }
 
-/* True if the symbol is "package.Thing" or something inside it. */
+/* Whether the file defines the symbol: a message, enumeration or service, or a member of one. */
 static bool has_symbol(const struct descriptor_file *file, const char *symbol)
 {
     struct field package = find_field(file->bytes, file->len, 2);

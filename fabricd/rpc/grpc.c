@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * gRPC over HTTP/2, the server's side (grpc/doc/PROTOCOL-HTTP2.md).
+ * gRPC over HTTP/2, server side (grpc/doc/PROTOCOL-HTTP2.md).
  *
- * A call lives as long as its HTTP/2 stream. The request headers open it, or have it refused. It
- * reads one message and passes it to the method, which finishes the call at once, or later through
- * call_later. If the call ends earlier (the client resets it, the deadline passes, the connection
- * breaks), the hook `gone` tells the method once.
+ * A call exists as long as its HTTP/2 stream. After the request headers, the server opens or
+ * refuses the call. It then reads one message and passes it to the method, which finishes the call
+ * at once, or later after call_later. If the call ends before the method has finished it (the
+ * client resets it, the deadline passes, the connection breaks), the server calls the hook `gone`
+ * once.
  *
  * Messages are never compressed: answers are small, and every client must accept "identity".
  */
@@ -25,10 +26,10 @@ struct call {
     TAILQ_ENTRY(call) entry;
     struct grpc *grpc;
     struct h2_stream *stream;
-    const struct method *method; /* NULL: the call was refused */
+    const struct method *method; /* NULL: the server refused the call */
     struct fab_grpc_reader reader;
     uint64_t deadline;      /* set by the client */
-    uint64_t request_until; /* when the request must be complete; UINT64_MAX: it is */
+    uint64_t request_until; /* when the request must be complete; UINT64_MAX: it is complete */
     const struct call_hooks *hooks;
     void *data;
     bool handled, finished;
@@ -39,12 +40,12 @@ struct grpc {
     struct grpc_input in;
     char peer[64];
     uint64_t now;
-    bool busy; /* inside receive, tick or produce, whose caller fetches the bytes */
+    bool busy; /* inside grpc_receive, grpc_tick or grpc_produce, after which the caller fetches the
+                  bytes without `wake` */
     TAILQ_HEAD(, call) calls;
 };
 
-/* ---- what methods do with a call ---------------------------------------------------------------
- */
+/* ---- calls, for methods ---------------------------------------------------------------------- */
 
 void *call_context(const struct call *c)
 {
@@ -134,8 +135,7 @@ void call_kick(struct call *c)
     wake(c->grpc);
 }
 
-/* ---- ends that no method chose -----------------------------------------------------------------
- */
+/* ---- calls that end before their method finishes them ---------------------------------------- */
 
 static void tell_gone(struct call *c)
 {
@@ -151,8 +151,7 @@ static void abandon(struct call *c, enum fab_grpc_code code, const char *message
     finish(c, code, message);
 }
 
-/* ---- requests ----------------------------------------------------------------------------------
- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 static const struct service *find_service(const struct grpc *g, const char *name, size_t len)
 {
@@ -162,7 +161,7 @@ static const struct service *find_service(const struct grpc *g, const char *name
     return NULL;
 }
 
-/* "/fabric.v1.FabricService/GetStatus" */
+/* Finds the method of a path such as "/fabric.v1.FabricService/GetStatus". */
 static const struct method *find_method(const struct grpc *g, const char *path)
 {
     const char *slash = path[0] == '/' ? strchr(path + 1, '/') : NULL;
@@ -264,7 +263,7 @@ static void on_message(struct call *c)
         abandon(c, FAB_GRPC_INVALID_ARGUMENT, "this method takes one message, more came");
         return;
     }
-    /* Wait for the end of the stream: a unary call must have exactly one message. */
+    /* Handle a unary call at the end of the stream, because it must have exactly one message. */
     c->handled = true;
     if (c->method->many)
         handle(c);
@@ -325,8 +324,7 @@ static void on_close(void *ctx, struct h2_stream *s)
     free(c);
 }
 
-/* ---- the connection ----------------------------------------------------------------------------
- */
+/* ---- the connection -------------------------------------------------------------------------- */
 
 int grpc_new(const struct grpc_input *in, struct grpc **ret)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * gRPC over one HTTP/2 connection, server side: bytes in, bytes out. The time is an argument. Calls
- * are dispatched to the services in a table.
+ * gRPC over one HTTP/2 connection, server side. It has no socket and no clock: the caller passes
+ * received bytes and the time, and fetches the bytes to send. It dispatches calls to the services
+ * in a table.
  */
 #ifndef FABRICD_RPC_GRPC_H
 #define FABRICD_RPC_GRPC_H
@@ -21,11 +22,12 @@ struct grpc_input {
     void (*wake)(void *ctx); /* a call produced bytes outside of grpc_receive and grpc_tick */
     void *wake_ctx;
 };
-/* NOMEM */
+/* NOMEM. */
 int grpc_new(const struct grpc_input *in, struct grpc **ret);
-void grpc_free(struct grpc *g); /* ends running calls through `gone`; accepts NULL */
+void grpc_free(struct grpc *g); /* ends running calls and calls their `gone` hooks; accepts NULL */
 
-/* As h2_receive, h2_produce and so on, with the same errors. */
+/* These do the same as h2_receive, h2_produce, h2_done, h2_shut, h2_ready and h2_streams, with the
+ * same errors. */
 int grpc_receive(struct grpc *g, const uint8_t *data, size_t len, uint64_t now_us);
 ssize_t grpc_produce(struct grpc *g, const uint8_t **ret_data);
 bool grpc_done(const struct grpc *g);
@@ -35,6 +37,6 @@ size_t grpc_calls(const struct grpc *g);
 
 /* When grpc_tick is next due; UINT64_MAX: no call has a deadline. */
 uint64_t grpc_deadline(const struct grpc *g);
-void grpc_tick(struct grpc *g, uint64_t now_us); /* ends the calls whose deadline has passed */
+void grpc_tick(struct grpc *g, uint64_t now_us); /* ends calls whose deadline has passed */
 
 #endif

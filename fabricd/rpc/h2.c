@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The server's side of an HTTP/2 connection, on nghttp2 (RFC 9113).
+ * The server side of an HTTP/2 connection (RFC 9113), with nghttp2.
  *
- * nghttp2 handles frames, header compression and flow control. This file keeps the streams: their
- * request headers, and for each stream a queue of chunks from which nghttp2 takes bytes when the
- * client's window and the socket allow it. So a client that never reads costs only its own queue.
+ * nghttp2 handles frames, header compression and flow control. This file keeps, for each stream,
+ * the request headers and a queue of chunks. nghttp2 takes bytes from the queue when the client's
+ * window and the socket allow it. Therefore a client that never reads needs only the memory of its
+ * queues.
  *
- * An h2_stream is created at the first HEADERS frame of a stream and freed when nghttp2 closes the
- * stream. The layer above may keep a pointer to it from `open` to `close`.
+ * This file creates an h2_stream at the first HEADERS frame of a stream, and frees it when nghttp2
+ * closes the stream. The layer above may keep a pointer to it from `open` to `close`.
  */
 #include "fabricd/rpc/h2.h"
 
@@ -238,7 +239,7 @@ static ssize_t read_data(nghttp2_session *session, int32_t id, uint8_t *buf, siz
     return n == 0 ? NGHTTP2_ERR_DEFERRED : (ssize_t)n;
 }
 
-/* The answer is complete; tells a client that is still sending to stop (RFC 9113, 8.1). */
+/* When the answer is complete, tells a client that is still sending to stop (RFC 9113, 8.1). */
 static int on_frame_send(nghttp2_session *session, const nghttp2_frame *frame, void *user)
 {
     (void)user;
@@ -265,7 +266,7 @@ static int respond(struct h2_stream *s)
                : FAB_E_NOMEM;
 }
 
-/* An answer of one HEADERS frame ("Trailers-Only"). */
+/* Sends headers and trailers in one HEADERS frame ("Trailers-Only" in gRPC). */
 static int respond_trailers_only(struct h2_stream *s)
 {
     nghttp2_nv nv[5] = {RESPONSE_HEADERS};

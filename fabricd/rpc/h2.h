@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One HTTP/2 connection, server side: bytes in, bytes out, streams between them. It has no socket
- * and no clock. The only gRPC it knows is which request headers to keep.
+ * One HTTP/2 connection, server side, with its streams. It has no socket and no clock: the caller
+ * passes received bytes, and fetches the bytes to send. Of gRPC it only knows the request headers
+ * to keep and the trailers to send.
  */
 #ifndef FABRICD_RPC_H2_H
 #define FABRICD_RPC_H2_H
@@ -14,7 +15,7 @@
 
 struct h2;
 
-/* Request headers; a value that is too long for its field becomes "?". */
+/* Request headers. A value that is too long for its field is replaced by "?". */
 struct h2_request {
     char method[16], path[160], content_type[64], timeout[16], encoding[32];
 };
@@ -28,7 +29,7 @@ struct h2_stream {
     void *user; /* for the layer above */
     /* private */
     LIST_ENTRY(h2_stream) entry;
-    struct h2_chunk *first, **last; /* to be sent */
+    struct h2_chunk *first, **last; /* written, not sent yet */
     bool responded, finished, ended, deferred, told;
     int code;
     char *message; /* percent-encoded, for the trailers */
@@ -40,36 +41,42 @@ struct h2_ops {
     void (*data)(void *ctx, struct h2_stream *s, const uint8_t *data, size_t len);
     void (*end)(void *ctx, struct h2_stream *s); /* the client has sent everything */
     void (*drain)(void *ctx,
-                  struct h2_stream *s); /* everything written was taken; more can be written */
-    void (*close)(void *ctx,
-                  struct h2_stream *s); /* the stream is gone: forget it. Called only after open. */
+                  struct h2_stream *s); /* all written bytes were sent; more may be written */
+    void (*close)(void *ctx, struct h2_stream *s); /* the stream is freed after this call, which
+                                                      only follows open */
 };
 
-/* NOMEM */
+/* NOMEM. */
 int h2_new(const struct h2_ops *ops, void *ctx, struct h2 **ret);
 void h2_free(struct h2 *h); /* closes every stream first; accepts NULL */
 
-/* FORMAT: protocol error; send what h2_produce still returns, then close the connection. */
+/* Handles received bytes. FORMAT: protocol error; the caller must send the bytes that h2_produce
+ * still returns, then close the connection. */
 int h2_receive(struct h2 *h, const uint8_t *data, size_t len);
-/* The next bytes to send, valid until the next call; 0: none now. NOMEM: close the connection. */
+/* Returns the number of the next bytes to send, which are valid until the next call; 0: none now.
+ * NOMEM: the caller must close the connection. */
 ssize_t h2_produce(struct h2 *h, const uint8_t **ret_data);
-bool h2_done(const struct h2 *h); /* no more bytes will follow: close the connection */
-void h2_shut(struct h2 *h);       /* no new streams; h2_done when the others have ended */
+bool h2_done(const struct h2 *h); /* no more bytes will follow; the connection can be closed */
+void h2_shut(struct h2 *h);       /* refuses new streams; h2_done when the open ones have ended */
 
-bool h2_ready(const struct h2 *h);     /* the client's preface and settings came */
-size_t h2_streams(const struct h2 *h); /* open ones */
+bool h2_ready(const struct h2 *h);     /* the client's preface and settings have arrived */
+size_t h2_streams(const struct h2 *h); /* number of open streams */
 size_t h2_queued(const struct h2 *h);  /* bytes written to streams and not yet produced */
 
-/* Answers. Headers go with the first write, or together with the trailers if there is none. */
+/* ---- answers ---- */
+
+/* Writes data. The response headers are sent with the first write, or with the trailers if nothing
+ * is written. */
 int h2_write(struct h2_stream *s, uint8_t *data,
              size_t len); /* takes over data (malloc'd); NOMEM, INVAL (after h2_finish) */
 /* Sends the headers now, before there is anything to write. NOMEM. */
 int h2_start(struct h2_stream *s);
-/* The layer above has more to write: drain will be called. */
+/* Tells the connection that the layer above has more to write, so that it calls `drain`. */
 void h2_resume(struct h2_stream *s);
-/* Ends the stream with grpc-status and grpc-message (NULL: none) after all written data. NOMEM. */
+/* Ends the stream, after all written data, with grpc-status and grpc-message (NULL: none). NOMEM.
+ */
 int h2_finish(struct h2_stream *s, int code, const char *message);
-/* Answers with a bare HTTP status and no gRPC trailers. NOMEM. */
+/* Answers with an HTTP status only, without gRPC trailers. NOMEM. */
 int h2_refuse(struct h2_stream *s, int http_status);
 
 #endif

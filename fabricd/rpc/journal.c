@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A ring of events. The bus numbers events consecutively, so the slot of an event is its number
- * modulo the size of the ring.
+ * A ring buffer of events. The bus numbers events consecutively, so the slot of an event is its
+ * number modulo the size of the ring.
  */
 #include "fabricd/rpc/journal.h"
 
@@ -12,7 +12,7 @@
 
 struct kept {
     struct event event;
-    struct event_field room[]; /* and texts: what the event points to */
+    struct event_field room[]; /* the fields that the event points to, followed by its texts */
 };
 
 struct journal {
@@ -31,7 +31,7 @@ static struct kept *copy_event(const struct event *e)
     return k;
 }
 
-/* If memory is short, the slot of the event stays empty; readers skip it. */
+/* Adds an event. If out of memory, the slot of the event stays empty, and readers skip it. */
 static void on_event(void *ctx, const struct event *e)
 {
     struct journal *j = ctx;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Limits for one client or for all clients together. No limit is so low that a well-behaved client
- * reaches it.
+ * Limits for one client or for all clients together. A well-behaved client reaches none of them.
  */
 #ifndef FABRICD_RPC_LIMITS_H
 #define FABRICD_RPC_LIMITS_H
@@ -11,21 +10,21 @@
 #define RPC_MAX_REQUEST (64u << 10) /* bytes; the largest request of the API has a few hundred */
 #define RPC_MAX_REPLY (4u << 20)    /* bytes; the default limit of gRPC clients */
 #define RPC_MAX_HEADERS (16u << 10) /* bytes of a request's header list */
-#define RPC_MAX_QUEUED (8u << 20)   /* bytes of answers that a connection has not read */
-/* Of these, bytes in the socket's buffer. */
+#define RPC_MAX_QUEUED (8u << 20)   /* bytes of answers that the client has not read */
+/* The part of RPC_MAX_QUEUED that may be in the socket's buffer. */
 #define RPC_MAX_SOCKET_QUEUE (256u << 10)
-#define RPC_TURN_US 2000ull          /* then other connections get their turn */
-#define RPC_SLICE 128u               /* bytes of requests handled at once: about two calls */
+#define RPC_TURN_US 2000ull /* time for received bytes before other connections get a turn */
+#define RPC_SLICE 128u      /* bytes of requests handled before the turn is checked again */
 #define RPC_HANDSHAKE_US 10000000ull /* from accept to the end of the TLS and HTTP/2 handshakes */
 #define RPC_REQUEST_US 30000000ull   /* from a call's headers to the end of its request */
-#define RPC_STALL_US 60000000ull     /* the client takes no bytes although there are some to send */
-#define RPC_IDLE_US 900000000ull     /* no call is running and no byte was received */
+#define RPC_STALL_US 60000000ull     /* a client that reads no pending bytes is disconnected */
+#define RPC_IDLE_US 900000000ull     /* a client without calls that sends nothing is disconnected */
 #define RPC_PAGE_DEFAULT 1000u
 #define RPC_PAGE_MAX 2000u
-#define RPC_EVENTS_KEPT 4096u /* events that a follower may fall behind */
+#define RPC_EVENTS_KEPT 4096u /* events in memory; a WatchEvents client may be so many behind */
 #define RPC_SILENT_SHOWN 100u
-#define RPC_STUDIES_MAX 8u     /* running or queued studies of routes */
-#define RPC_JOB_ENDS 200000u   /* endports of a job */
+#define RPC_STUDIES_MAX 8u     /* running and queued studies of routes */
+#define RPC_JOB_ENDS 200000u   /* endports in a request for a job's quality */
 #define RPC_FAILURES_MAX 4096u /* names in one WhatIf request */
 #define RPC_LOST_SHOWN 100u
 

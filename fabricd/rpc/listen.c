@@ -3,10 +3,11 @@
  * Listening sockets.
  *
  * A Unix socket has mode 0660 from the moment it exists, and belongs to the configured group if
- * that exists. A socket file left by a manager that was killed is removed if nothing answers on it.
- * The manager removes its own file at the end, unless another process has replaced it.
+ * that group exists. At the start, the manager removes a socket file on which no process answers,
+ * which a killed manager may have left. At the end, it removes its own file, unless another process
+ * has replaced the file.
  *
- * If the process runs out of file descriptors, it accepts no connections for a second.
+ * If the manager runs out of file descriptors, it accepts no connections for a second.
  */
 #include "fabricd/rpc/listen.h"
 
@@ -31,7 +32,7 @@ struct listener {
     struct evconnlistener *ev;
     struct loop_timer *rest;
     struct conn_set *conns;
-    SSL_CTX *ssl_ctx; /* NULL: Unix */
+    SSL_CTX *ssl_ctx; /* NULL: a Unix socket */
     char *path;       /* of a Unix socket */
     dev_t dev;
     ino_t ino;
@@ -59,8 +60,7 @@ static void on_rested(void *ctx)
     evconnlistener_enable(l->ev);
 }
 
-/* ---- Unix sockets ------------------------------------------------------------------------------
- */
+/* ---- Unix sockets ---------------------------------------------------------------------------- */
 
 static bool somebody_answers(const struct sockaddr_un *at)
 {
@@ -124,7 +124,8 @@ static int bind_unix(const struct sockaddr_un *at, const char *group, int *ret_f
     return FAB_OK;
 }
 
-/* The directory of the default address does not exist where fabricd never ran as a service. */
+/* Makes the directory of a socket. That of the default address does not exist on hosts where
+ * fabricd never ran as a service. */
 static void make_folder(const char *path)
 {
     char folder[sizeof((struct sockaddr_un *)NULL)->sun_path];
@@ -161,8 +162,7 @@ static int open_unix(struct listener *l, const struct listen_input *in, const ch
     return rc;
 }
 
-/* ---- TLS addresses -----------------------------------------------------------------------------
- */
+/* ---- TLS addresses --------------------------------------------------------------------------- */
 
 static int bind_first(const struct addrinfo *list)
 {
@@ -204,8 +204,7 @@ static int open_tls(const struct config_listen *at, int *ret_fd, char *why, size
     return fd < 0 ? FAB_E_IO : FAB_OK;
 }
 
-/* ---- both --------------------------------------------------------------------------------------
- */
+/* ---- listeners of both kinds ----------------------------------------------------------------- */
 
 static int open_socket(struct listener *l, const struct listen_input *in,
                        const struct config_listen *at, int *ret_fd, char *why, size_t why_len)

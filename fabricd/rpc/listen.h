@@ -13,11 +13,11 @@ struct listener;
 struct listen_input {
     struct loop *loop;
     struct conn_set *conns;
-    const char *group; /* of Unix sockets; NULL or unknown: the process's own */
-    SSL_CTX *ssl_ctx;  /* for tls: addresses */
+    const char *group; /* of Unix sockets; NULL or unknown: the group of the process */
+    SSL_CTX *ssl_ctx;  /* for "tls:" addresses */
 };
-/* Replaces a socket file on which nothing answers. EXISTS (another process answers on it), INVAL,
- * IO: why[] says what failed and what to do. */
+/* Replaces a Unix socket file on which no process answers. EXISTS: another process answers on it;
+ * INVAL; IO; NOMEM. why[] says what failed and what to do. */
 int listen_open(const struct listen_input *in, const struct config_listen *at,
                 struct listener **ret, char *why, size_t why_len);
 void listen_close(struct listener *l); /* removes its socket file; accepts NULL */

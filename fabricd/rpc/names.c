@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Expands [first-last], and lists of such ranges and single numbers. Numbers get as many digits as
- * the first number of the range. Brackets with anything else in them are part of the name.
+ * Expands lists of numbers and ranges in brackets: "[7,10-12]". Numbers of a range get as many
+ * digits as its first number. Brackets with anything else in them are part of the name.
  */
 #include "fabricd/rpc/names.h"
 
@@ -22,7 +22,8 @@ struct range {
     int width;
 };
 
-/* Reads "7" or "01-16" with the ',' or ']' after it; NULL: not of this form. */
+/* Reads "7" or "01-16" and the ',' or ']' after it; returns the text that follows. NULL: the text
+ * is not of this form. */
 static const char *read_range(const char *s, struct range *ret)
 {
     size_t digits = strspn(s, "0123456789");
@@ -41,7 +42,7 @@ static const char *read_range(const char *s, struct range *ret)
     return (*s == ',' || *s == ']') && ret->first <= ret->last ? s + 1 : NULL;
 }
 
-/* The end of the list that begins at s; NULL: this is no list. */
+/* The end of the list that begins at s; NULL: no list begins there. */
 static const char *end_of_list(const char *s)
 {
     struct range r;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Page tokens, and the node or port that follows the row they name.
+ * Writes and parses page tokens, and finds the node or port that follows the row of a token.
  */
 #include "fabricd/rpc/page.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The endports that studies measure, and the reports of engines. All but measure_init runs on the
- * worker thread, on sealed values, because finding thousands of endports by name also takes time.
+ * Finds the endports that studies measure, and makes the reports of engines. The worker thread runs
+ * everything except measure_init, on values that no other thread changes. It also finds the
+ * endports, because finding thousands of endports by name takes long.
  */
 #include "fabricd/rpc/report.h"
 
@@ -16,8 +17,7 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
-/* ---- whom --------------------------------------------------------------------------------------
- */
+/* ---- endports to measure --------------------------------------------------------------------- */
 
 static int copy_names(struct measure *m, char **names, size_t count)
 {
@@ -65,7 +65,7 @@ struct resolving {
     struct measure *m;
     struct study *s;
     size_t room;
-    uint64_t *seen; /* by port id */
+    uint64_t *seen; /* set of port ids that were added */
 };
 
 static int refuse(struct study *s, enum fab_grpc_code code, const char *name, const char *what)
@@ -110,7 +110,8 @@ static int resolve_name(void *ctx, const char *name)
     return rc;
 }
 
-/* If a node really has this name with [...], it is not expanded. */
+/* Adds the endports that a text names. Brackets are not expanded if a node has exactly this name.
+ */
 static int resolve_text(struct resolving *r, const char *text)
 {
     char why[512];
@@ -135,8 +136,7 @@ bool measure_resolve(struct measure *m, struct study *s)
     return rc == FAB_OK;
 }
 
-/* ---- figures -----------------------------------------------------------------------------------
- */
+/* ---- figures --------------------------------------------------------------------------------- */
 
 bool measure_quality(const struct measure *m, struct study *s, const struct fab_fabric *fabric,
                      const struct fab_lids *lids, const struct fab_lft *lft,

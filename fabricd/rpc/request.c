@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls that the manager answers later (request.h). */
+/* Calls that the manager answers when it has done the work (request.h). */
 #include "fabricd/rpc/request.h"
 
 #include <inttypes.h>

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Calls that ask the manager to do something and are answered when it is done: Sweep, Reroute,
- * DisablePort, EnablePort.
+ * Common functions of the calls that the manager answers when it has done the work, such as Sweep,
+ * Reroute, DisablePort and EnablePort.
  */
 #ifndef FABRICD_RPC_REQUEST_H
 #define FABRICD_RPC_REQUEST_H
 
 #include "fabricd/rpc/server.h"
 
-/* Call this before the request goes to the manager. If the caller goes away, the manager forgets
- * the call. */
+/* Must be called before the request is passed to the manager. If the call ends early, the manager
+ * does not call back. */
 void request_begin(struct call *c);
-/* The manager refused the request: finishes the call, and names the master if this manager is
- * standby. what: "no sweep was started". */
+/* Finishes a call whose request the manager refused with `status`. The message names the master if
+ * this manager is standby. what: such as "no sweep was started". */
 void request_refuse(struct call *c, int status, const char *what);
-/* Finishes the call from the manager's callback: with an error and its message, or with the reply
- * m, whose only field is the text. */
+/* Finishes the call in the manager's callback. If status is an error, `text` is its message;
+ * otherwise *field, the only field of the reply m, is set to the text. */
 void request_end(struct call *c, int status, const char *text, const ProtobufCMessage *m,
                  char **field);
 

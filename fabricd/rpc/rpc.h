@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The RPC server: gRPC over HTTP/2 on Unix sockets and TLS. It reads views and sends requests to
- * the manager; it cannot reach a transport.
+ * The RPC server: gRPC over HTTP/2 on Unix sockets and TLS. It reads views and passes requests to
+ * the subnet manager. It sends no MADs itself.
  */
 #ifndef FABRICD_RPC_RPC_H
 #define FABRICD_RPC_RPC_H
@@ -25,12 +25,12 @@ struct rpc_input {
     struct bus *bus;
     struct store *store; /* may be NULL */
     const struct config *config;
-    /* The embedded simulated fabric, for SimService; NULL: the service is not offered. */
+    /* The embedded simulated fabric, for SimService; NULL: the server does not offer SimService. */
     struct fab_sim *sim;
     struct transport *sim_transport;
 };
-/* Listens on all addresses of the config. INVAL, EXISTS, IO, NOMEM: why[] says which address failed
- * and what to do. */
+/* Listens on all addresses of the config. INVAL; EXISTS: another process serves an address; IO;
+ * NOMEM. why[] says which address failed and what to do. */
 int rpc_start(const struct rpc_input *in, struct rpc **ret, char *why, size_t why_len);
 void rpc_stop(struct rpc *r); /* accepts NULL */
 

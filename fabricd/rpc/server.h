@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* For this folder only: shared by the services. */
+/* For this folder only: what the services share. */
 #ifndef FABRICD_RPC_SERVER_H
 #define FABRICD_RPC_SERVER_H
 
@@ -19,13 +19,13 @@ struct rpc {
     struct rpc_input in;
     struct journal *journal;
     LIST_HEAD(, follower) followers; /* calls of WatchEvents */
-    LIST_HEAD(, study) studies;      /* running or queued */
+    LIST_HEAD(, study) studies;      /* running and queued studies */
     struct worker *student;          /* the worker thread of studies; created for the first one */
     struct loop_timer *turn;         /* runs when followers may have events to send */
     struct conn_set *conns;
     struct listener **listeners; /* [listener_count] */
     size_t listener_count;
-    SSL_CTX *ssl_ctx;                  /* NULL: no address with tls: */
+    SSL_CTX *ssl_ctx;                  /* NULL: no "tls:" address is configured */
     const struct service *services[8]; /* NULL-terminated */
 };
 static inline struct rpc *call_rpc(const struct call *c)
@@ -36,26 +36,28 @@ static inline struct rpc *call_rpc(const struct call *c)
 extern const struct service service_fabric, service_sim, service_health, service_reflection,
     service_reflection_alpha;
 
-/* A reference to the published view; NULL: none yet, and the call is finished with an error. */
+/* Returns a reference to the published view. NULL: no view is published yet; the function has
+ * finished the call with an error. */
 struct fab_view *need_view(struct call *c);
-/* The same, but only if the view has tables. */
+/* Like need_view, but also finishes the call with an error if the view has no tables. */
 struct fab_view *need_target(struct call *c);
-/* Find a node or port by what the client named. NOT_FOUND, EXISTS (ambiguous), INVAL: the call is
- * then finished with an error. */
+/* Find the node, endport or port that the client named. NOT_FOUND, EXISTS (ambiguous), INVAL: the
+ * function has finished the call with an error. */
 int find_node(struct call *c, const struct fab_view *v, const char *what, uint32_t *ret_node);
 int find_end(struct call *c, const struct fab_view *v, const char *what, uint32_t *ret_port);
 int find_port(struct call *c, const struct fab_view *v, const char *node, uint32_t number,
               uint32_t *ret_port);
-/* True: the text is "NODE/PORT", and NODE is a node; gives its name and the port number. */
+/* Whether the text is "NODE/PORT" and NODE names a node. If so, node[] has the name of the node,
+ * and *ret_number the port number. */
 bool is_port_name(const struct fab_view *v, const char *text, char node[FAB_NODE_DESC_LEN + 1],
                   uint32_t *ret_number); /* service_whatif.c */
-/* The page of a list that a request asks for. */
+/* The requested page of a list. */
 struct page {
-    bool given;          /* the page continues a list */
-    struct page_key key; /* if given: the last row of the page before */
-    uint32_t want;       /* largest number of rows */
+    bool given;          /* the page is not the first one */
+    struct page_key key; /* if given: the last row of the previous page */
+    uint32_t want;       /* most rows of the page */
 };
-/* False: the token is not from this list; the call is finished with an error. */
+/* False: the token is not from this list; the function has finished the call with an error. */
 bool read_page(struct call *c, char list, const char *token, uint32_t size, struct page *ret);
 void refuse_token(struct call *c, const char *token);
 
@@ -81,12 +83,13 @@ call_handler list_congested_ports, list_congestion_logs;             /* service_
 call_handler list_reroutes, get_reroute;                             /* service_reroute.c */
 call_handler list_events, watch_events;                              /* service_event.c */
 
-/* Port ids [first, end) that a list covers. */
+/* The port ids from `first` up to, but not including, `end`. */
 struct port_range {
     uint32_t first, end;
 };
-/* The range of a page of a list of ports: of all nodes ("") or one. kind: see page_parse. INVAL,
- * NOT_FOUND, EXISTS: the call is then finished with an error. */
+/* Finds the ports from the beginning of a page to the end of a list of ports, which covers one node
+ * or all nodes (""). kind: the list, as in page_parse. FORMAT (of the token), INVAL, NOT_FOUND,
+ * EXISTS: the function has finished the call with an error. */
 int read_port_range(struct call *c, const struct fab_view *v, char kind, const char *page_token,
                     const char *node, struct port_range *ret);
 

@@ -17,10 +17,10 @@
 
 #define PORTS_LOOKED_AT 1024
 
-/* ---- lanes ----------------------------------------------------------------------------------- */
+/* ---- virtual lanes --------------------------------------------------------------------------- */
 
-/* The virtual lanes of a class on links between switches, and the smallest share that the
- * arbitration tables guarantee there. */
+/* The virtual lanes of a class on links between switches, and the smallest share that the VL
+ * arbitration tables guarantee it on these links. */
 static uint16_t look_at_trunks(const struct fab_view *v, uint8_t class, uint32_t *ret_least)
 {
     uint16_t lanes = 0;

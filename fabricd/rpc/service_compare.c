@@ -30,7 +30,7 @@ static void work(struct study *s)
     r->lane_sets = fab_policy_classes_count(s->view->policy.classes);
     if (!measure_resolve(&c->measure, s))
         return;
-    /* Virtual lanes for every class, or for as many classes as the engine leaves lanes for. */
+    /* Try to leave virtual lanes for every class, then for half as many classes, and so on. */
     while (report_make(r, s, &c->measure, f, lids) && r->status != FAB_OK && r->lane_sets > 1)
         r->lane_sets /= 2;
     if (report_good(r))

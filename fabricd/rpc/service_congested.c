@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ListCongestedPorts and ListCongestionLogs: congestion as the counters of ports and the congestion
- * logs of devices show it.
+ * ListCongestedPorts and ListCongestionLogs: congestion according to port counters and the
+ * congestion logs of devices.
  */
 #include <stdlib.h>
 
@@ -39,8 +39,8 @@ static Fabric__V1__CongestedPort *convert_congested(struct answer *a, const stru
     return m;
 }
 
-/* By LID: the number of adapters that were throttled when they sent to it, from the congestion
- * logs; NULL: out of memory. */
+/* Counts, for each LID, the adapters that were throttled when they sent to the LID, according to
+ * the congestion logs. NULL: out of memory. */
 static uint16_t *count_senders(struct answer *a, const struct cc *cc, const struct fab_view *v)
 {
     uint16_t *senders = answer_alloc(a, v->target->lids.top + 1u, sizeof *senders);
@@ -58,8 +58,8 @@ static uint32_t lid_of_congested(const struct fab_view *v, const struct pm_conge
     return lid <= v->target->lids.top ? lid : 0;
 }
 
-/* Endports that the logs name as destinations are congested, whatever their counters say. `all` has
- * room for one more row for each LID. */
+/* Marks endports as congested if the congestion logs name them as destinations, even if their
+ * counters show nothing. `all` has room for one more row for each LID with senders. */
 static uint32_t add_named(const struct fab_view *v, uint16_t *senders, struct pm_congested *all,
                           uint32_t count)
 {
@@ -157,7 +157,7 @@ static Fabric__V1__CongestionLogEntry *convert_event_of(struct answer *a, const 
     return m;
 }
 
-/* The numbers of the bits that are set: ports (256 bits) or service levels (16 bits). */
+/* The numbers of the set bits in the map of ports (256 bits) or of service levels (16 bits). */
 static uint32_t *convert_bits(struct answer *a, const struct fab_congestion_log *log, bool ports,
                               size_t *ret_count)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * GetCongestion, GetPortCongestion and GetRoce: the settings that congestion control computed for
- * the view, the reason of each value, and the devices that have them.
+ * the view, the reason of each value, and the state of the devices.
  */
 #include <stdlib.h>
 
@@ -32,15 +32,14 @@ char **convert_advice(struct answer *a, const struct cc *cc, size_t *ret_count)
     return all;
 }
 
-/* ---- waiting for settings ---------------------------------------------------------------------
- */
+/* ---- waiting for settings -------------------------------------------------------------------- */
 
-#define TRIES 5 /* how often the settings are awaited while the fabric changes */
+#define TRIES 5 /* how often a call waits for new settings while the fabric changes */
 
 struct inquiry;
 typedef void answer_with(struct inquiry *q, const struct fab_congestion *s);
 struct inquiry {
-    struct call *call; /* NULL: the caller is gone */
+    struct call *call; /* NULL: the call has ended */
     struct fab_view *view;
     answer_with *answer;
     uint32_t port, sl; /* for GetPortCongestion */
@@ -59,7 +58,7 @@ static void forget_inquiry(struct call *c, void *data)
     ((struct inquiry *)data)->call = NULL;
 }
 
-/* Answers if a worker thread has computed the settings for the view, else waits for them. */
+/* Answers if the settings for the view have been computed, otherwise waits for them. */
 static void go_on(void *ctx)
 {
     struct inquiry *q = ctx;

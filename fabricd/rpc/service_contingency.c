@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ListContingencies and GetContingency. The list is not kept sorted: for each page, a heap collects
- * the worst rows after the token, with the least bad row on top, where a worse one replaces it.
+ * ListContingencies and GetContingency. The list of contingencies is not sorted. For each page, a
+ * heap collects the worst rows after the page token. The least bad row is on top of the heap, where
+ * a worse row replaces it.
  */
 #include <stdlib.h>
 
@@ -10,8 +11,7 @@
 #include "fabricd/rpc/server.h"
 #include "libfabmgr/base/status.h"
 
-/* ---- the worst first ---------------------------------------------------------------------------
- */
+/* ---- the order of rows: worst first ---------------------------------------------------------- */
 
 struct pick {
     uint64_t badness;
@@ -90,8 +90,7 @@ static void pick(const struct fab_repair_contingencies *all, const struct page_k
     qsort(ret->heap, ret->count, sizeof *ret->heap, by_badness);
 }
 
-/* ---- messages ----------------------------------------------------------------------------------
- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 static Fabric__V1__ContingencySummary *summary(struct answer *a, const struct sm_contingencies *c)
 {
@@ -151,7 +150,7 @@ static Fabric__V1__Contingency *convert(struct answer *a, const struct fab_view 
     return m;
 }
 
-/* False: no contingencies are computed; the call is finished with an error. */
+/* False: no contingencies have been computed; the function has finished the call with an error. */
 static bool need_contingencies(struct call *c, struct sm_contingencies *ret)
 {
     sm_get_contingencies(call_rpc(c)->in.sm, ret);
@@ -166,8 +165,7 @@ static bool need_contingencies(struct call *c, struct sm_contingencies *ret)
     return false;
 }
 
-/* ---- calls -------------------------------------------------------------------------------------
- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 static void fill_page(struct answer *a, struct call *c, const struct fab_view *v,
                       const struct sm_contingencies *all, struct picks *p,
@@ -207,7 +205,7 @@ void list_contingencies(struct call *c, const void *request)
     fab_view_unref(v);
 }
 
-/* The contingency that the client named; NULL: the call is finished with an error. */
+/* The contingency that the client named. NULL: the function has finished the call with an error. */
 static const struct fab_repair_contingency *
 find(struct call *c, const struct fab_view *v, const char *what, const struct sm_contingencies *all)
 {

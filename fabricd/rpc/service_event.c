@@ -2,11 +2,11 @@
 /*
  * ListEvents and WatchEvents.
  *
- * A follower is a call of WatchEvents and the number of the last event that was sent to it. Nothing
- * is queued for it: when the client can take more (drain), the follower reads the next events, from
- * the store as long as they are older than the journal in memory, then from the journal. After it
- * has caught up once, it must keep up: if its next event has left the journal, the call ends, and
- * the message says where to resume.
+ * A follower is a call of WatchEvents, with the sequence number of the last event that it sent. It
+ * has no queue. When the client can take more (drain), the follower reads the next events: from the
+ * store if they are older than the journal in memory, otherwise from the journal. Once a follower
+ * has caught up with the newest event, it must not fall behind the journal. If its next event has
+ * left the journal, the manager ends the call, and the message says where to resume.
  *
  * New events wake the followers through a timer: once for many events, and never inside the bus.
  */
@@ -29,11 +29,11 @@
 struct follower {
     LIST_ENTRY(follower) entry;
     struct rpc *rpc;
-    struct call *call; /* NULL: the call was finished because memory is short */
-    uint64_t sent;
-    int min_severity; /* as in the API */
-    bool live;        /* it has caught up with the newest event once */
-    unsigned written; /* events written in this turn */
+    struct call *call; /* NULL: sending an event failed, which finished the call */
+    uint64_t sent;     /* sequence number of the last event that was sent or skipped */
+    int min_severity;  /* enum EventSeverity of the API */
+    bool live;         /* the follower has caught up with the newest event once */
+    unsigned written;  /* events written in this turn */
 };
 
 static bool is_severe(const struct event *e, int min_severity)
@@ -41,8 +41,7 @@ static bool is_severe(const struct event *e, int min_severity)
     return (int)e->severity + 1 >= min_severity;
 }
 
-/* ---- following ---------------------------------------------------------------------------------
- */
+/* ---- WatchEvents ----------------------------------------------------------------------------- */
 
 static void follower_free(struct follower *f)
 {
@@ -84,7 +83,7 @@ static void send_old(struct follower *f)
     }
 }
 
-/* True: it had caught up, and its next event is no longer in the ring. */
+/* Whether a follower that had caught up once has fallen behind the journal. */
 static bool is_behind(const struct follower *f)
 {
     return f->live && f->sent + 1 < journal_oldest(f->rpc->journal);
@@ -102,7 +101,7 @@ static void drain(struct call *c, void *data)
     (void)c;
     struct follower *f = data;
     const struct journal *j = f->rpc->journal;
-    if (is_behind(f)) { /* detected here already, before the next turn */
+    if (is_behind(f)) { /* events may have left the journal since the last turn */
         leave_behind(f);
         return;
     }
@@ -162,16 +161,15 @@ void watch_events(struct call *c, const void *request)
     call_later(c, &hooks, f);
 }
 
-/* ---- listing -----------------------------------------------------------------------------------
- */
+/* ---- ListEvents ------------------------------------------------------------------------------ */
 
 struct listing {
     struct answer answer;
     Fabric__V1__ListEventsResponse m;
     int min_severity;
     uint32_t want;
-    uint64_t before; /* events from this number on were examined */
-    uint32_t seen;   /* number examined in this chunk */
+    uint64_t before; /* events with this sequence number or a later one have been examined */
+    uint32_t seen;   /* events examined in this chunk */
 };
 
 static void list_event(void *ctx, const struct event *e)
@@ -199,7 +197,7 @@ static void list_new(struct listing *l, const struct journal *j)
         l->before = journal_oldest(j);
 }
 
-/* True: there may be more events. */
+/* Lists events from the store. True: the store may have more events. */
 static bool list_old(struct listing *l, struct store *store)
 {
     for (unsigned i = 0; i < STORE_CHUNKS_AT_ONCE; i++) {

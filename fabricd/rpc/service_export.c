@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Export: writes the file piece by piece as the client takes it, from the view that was published
- * when the call arrived. A slow client costs only a reference to the view and a position.
+ * Export: writes a file from the view that was published when the call arrived. It writes the next
+ * piece when the client has taken the previous one, so that a slow client needs no memory but a
+ * reference to the view and a position in the file.
  */
 #include <stdlib.h>
 
@@ -41,7 +42,7 @@ static void drain(struct call *c, void *data)
     if (rc < 0)
         call_finish(c, FAB_GRPC_RESOURCE_EXHAUSTED, "the manager is out of memory");
     else
-        rc = call_send(c, &m.base); /* finishes the call if it fails */
+        rc = call_send(c, &m.base); /* on failure, call_send finishes the call */
     if (rc == FAB_OK && done)
         call_finish(c, FAB_GRPC_OK, NULL);
     if (rc < 0 || done)
@@ -78,7 +79,7 @@ void export_file(struct call *c, const void *request)
     struct fab_view *v = need_target(c);
     if (v == NULL)
         return;
-    int format = (int)q->format - 1; /* the API counts from 1 */
+    int format = (int)q->format - 1; /* formats of the API begin at 1 */
     int rc = format < 0 ? FAB_E_INVAL : start(v, (enum fab_export_format)format, &x);
     if (rc == FAB_OK)
         call_later(c, &hooks, x);

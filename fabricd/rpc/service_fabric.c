@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * FabricService: its table of methods, and functions that several of them use.
+ * FabricService: the table of methods, and functions that several methods use.
  */
 #include "fabricd/rpc/server.h"
 

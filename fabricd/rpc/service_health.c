@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * grpc.health.v1.Health: every answer is SERVING, since an answer shows that the daemon serves
- * clients. GetStatus gives the state of the fabric.
+ * grpc.health.v1.Health. For a known service the answer is always SERVING, because a daemon that
+ * answers also serves the other calls. GetStatus gives the state of the fabric.
  */
 #include "fabricd/rpc/server.h"
 
@@ -38,7 +38,8 @@ static void nothing_to_forget(struct call *c, void *data)
     (void)c, (void)data;
 }
 
-/* The state never changes while the daemon runs: one message, and the call stays open. */
+/* Sends one message and keeps the call open. No other message follows, because the state does not
+ * change while the daemon runs. */
 static void watch(struct call *c, const void *request)
 {
     static const struct call_hooks hooks = {.gone = nothing_to_forget};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ListLinks: each link once, at the port with the lower id. ListFlappingLinks; ReleaseLink, for
- * links that are held down or isolated.
+ * ListLinks, ListFlappingLinks, and ReleaseLink for links that are held down or isolated. ListLinks
+ * lists each link once, at the position of its port with the lower id.
  */
 #include "fabricd/rpc/server.h"
 
@@ -14,7 +14,7 @@
 #include "fabricd/rpc/request.h"
 #include "libfabmgr/base/status.h"
 
-/* Where to begin, how many rows, and the node whose links are listed (FAB_NONE: all). */
+/* The first port id, the number of rows, and the node whose links to list (FAB_NONE: all links). */
 struct query {
     uint32_t first, want, node;
 };
@@ -72,8 +72,7 @@ void list_links(struct call *c, const void *request)
     fab_view_unref(v);
 }
 
-/* ---- those that flap ---------------------------------------------------------------------------
- */
+/* ---- flapping links -------------------------------------------------------------------------- */
 
 void list_flapping_links(struct call *c, const void *request)
 {

@@ -104,7 +104,7 @@ static const struct fab_mcast_group *find_by_mlid(const struct fab_mcast_groups 
     return found;
 }
 
-/* By MGID, or by an MLID that only one group has; NULL: not found. */
+/* Finds a group by its MGID, or by an MLID that only one group has. NULL: not found. */
 static const struct fab_mcast_group *find_group(const struct fab_mcast_groups *g, const char *what)
 {
     uint8_t bytes[16];

@@ -15,7 +15,7 @@ struct counts {
     uint32_t full, limited;
 };
 
-/* Number of members by P_Key. */
+/* Counts the members of each partition. */
 static void count_members(const struct fab_view *v, struct counts by_pkey[FAB_PKEY_FULL])
 {
     const struct fab_pkeys *pkeys = &v->target->pkeys;
@@ -92,7 +92,7 @@ void list_partitions(struct call *c, const void *request)
 
 /* ---- members --------------------------------------------------------------------------------- */
 
-/* By name, else by P_Key; NULL: not found. */
+/* Finds a partition by its name, or else by its P_Key. NULL: not found. */
 static const struct fab_partition *find_partition(const struct fab_partitions *all,
                                                   const char *what)
 {

@@ -89,8 +89,7 @@ void get_port(struct call *c, const void *request)
     fab_view_unref(v);
 }
 
-/* ---- disable and enable ------------------------------------------------------------------------
- */
+/* ---- disable and enable ---------------------------------------------------------------------- */
 
 static void on_disabled(void *ctx, int status, const char *message)
 {

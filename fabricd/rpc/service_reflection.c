@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * grpc.reflection: gives the protobuf definitions to generic tools. v1 and v1alpha have the same
- * messages on the wire, so one handler serves both.
+ * grpc.reflection sends the protobuf definitions of all services to generic clients. v1 and v1alpha
+ * have the same messages on the wire, so one handler serves both.
  */
 #include "fabricd/rpc/server.h"
 

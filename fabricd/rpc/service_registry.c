@@ -14,7 +14,8 @@
 
 #define NAME_LEN 64
 
-/* NULL: there is no subnet administrator (in a replay); the call is finished with an error. */
+/* NULL: this manager has no subnet administrator, because it runs a replay; the function has
+ * finished the call with an error. */
 static const struct sa *need_sa(struct call *c)
 {
     const struct sa *sa = call_rpc(c)->in.sa;
@@ -30,8 +31,7 @@ static Fabric__V1__PortRef *port_of(struct answer *a, const struct fab_view *v, 
     return port != FAB_NONE ? convert_port_ref(a, v, port) : NULL;
 }
 
-/* ---- services --------------------------------------------------------------------------------
- */
+/* ---- services -------------------------------------------------------------------------------- */
 
 static Fabric__V1__Service *convert_service(struct answer *a, const struct fab_view *v,
                                             const struct fab_service *x)
@@ -56,7 +56,8 @@ static Fabric__V1__Service *convert_service(struct answer *a, const struct fab_v
     return m;
 }
 
-/* A page token is the service ID and the position among services with this ID. */
+/* Finds the first service of a page. The page token has a service ID and a position among the
+ * services with this ID. */
 static const struct fab_service *first_service(const struct fab_services *all,
                                                const struct page_key *key)
 {
@@ -101,8 +102,7 @@ void list_host_services(struct call *c, const void *request)
     fab_view_unref(v);
 }
 
-/* ---- subscriptions ---------------------------------------------------------------------------
- */
+/* ---- subscriptions --------------------------------------------------------------------------- */
 
 static Fabric__V1__Subscription *convert_subscription(struct answer *a, const struct fab_view *v,
                                                       const struct fab_subscription *x)
@@ -126,8 +126,8 @@ static Fabric__V1__Subscription *convert_subscription(struct answer *a, const st
     return m;
 }
 
-/* A page token is the subscriber's port GUID and the number of the subscription; the subscriber's
- * GID prefix is always that of the subnet. */
+/* The page token has the subscriber's port GUID and the number of the subscription. It needs no GID
+ * prefix, because that is the prefix of the subnet for all subscribers. */
 static void fill_subscriptions(struct answer *a, const struct fab_view *v,
                                const struct fab_subscriptions *all, const struct page *page,
                                Fabric__V1__ListSubscriptionsResponse *m)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ListReroutes and GetReroute: the newest reroutes from the manager's memory, older ones from the
+ * ListReroutes and GetReroute. The newest reroutes are in the manager's memory, older ones in the
  * store.
  */
 #include <inttypes.h>
@@ -22,7 +22,7 @@ static void take(void *ctx, const struct reroute *r)
         rows->row[rows->count++] = *r;
 }
 
-/* Reroutes before a generation (0: all), newest first. */
+/* Collects reroutes before a generation (0: all), newest first. */
 static void collect(struct rpc *r, uint64_t before, struct rows *rows)
 {
     rows->count = sm_reroutes(r->in.sm, before, rows->row, rows->want);

@@ -2,8 +2,8 @@
 /*
  * TracePath, GetForwardingTable and GetVerdict, from the active tables.
  *
- * To verify the tables of a large fabric again takes time, so the worker thread does it, on a
- * reference to the view. If the call ends meanwhile, the result is dropped.
+ * A worker task verifies the tables again, because this takes long in a large fabric. The task
+ * holds a reference to the view. If the call ends before the task, the result is dropped.
  */
 #include "fabricd/rpc/server.h"
 
@@ -25,10 +25,10 @@ static struct fab_verify_input verify_input(const struct fab_view *v)
                                      .max_hops = v->policy.max_hops};
 }
 
-/* ---- paths -------------------------------------------------------------------------------------
- */
+/* ---- paths ----------------------------------------------------------------------------------- */
 
-/* A LID given as a number is used as it is, because with LMC a port has several. */
+/* The LID to trace to. If the client named the destination by a LID, this is that LID, because with
+ * LMC a port has several LIDs; otherwise it is the base LID. */
 static uint32_t destination_lid(const struct fab_lids *lids, const char *what, uint32_t port)
 {
     char *end;
@@ -38,7 +38,8 @@ static uint32_t destination_lid(const struct fab_lids *lids, const char *what, u
     return lids->base[port];
 }
 
-/* `in` is the input port: the port at the other end of the link before. */
+/* The virtual lane on hop i. `in` is the input port of the node: the peer of the previous hop's
+ * output port. */
 static uint8_t lane(const struct fab_view *v, const struct fab_verify_trace *t, uint32_t i,
                     uint32_t sl)
 {
@@ -74,7 +75,7 @@ static const char *path_problem(int rc)
     return "the tables lead no further";
 }
 
-/* The class of a path of which only source and destination are known. */
+/* The traffic class of a path, as far as source, destination and P_Key decide it. */
 static uint8_t find_class(struct answer *a, const struct fab_view *v, uint32_t from, uint32_t to,
                           uint16_t pkey)
 {
@@ -154,8 +155,7 @@ void trace_path(struct call *c, const void *request)
     fab_view_unref(v);
 }
 
-/* ---- tables ------------------------------------------------------------------------------------
- */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 static int find_switch(struct call *c, const struct fab_view *v, const char *what,
                        uint32_t *ret_switch)
@@ -214,8 +214,7 @@ void get_forwarding_table(struct call *c, const void *request)
     fab_view_unref(v);
 }
 
-/* ---- the verdict -------------------------------------------------------------------------------
- */
+/* ---- the verdict ----------------------------------------------------------------------------- */
 
 static void reply_verdict(struct call *c, const struct fab_view *v,
                           const struct fab_verdict *verdict)
@@ -228,7 +227,7 @@ static void reply_verdict(struct call *c, const struct fab_view *v,
 }
 
 struct proof {
-    struct call *call; /* NULL: the caller is gone */
+    struct call *call; /* NULL: the call has ended */
     struct fab_view *view;
     struct fab_verdict verdict;
     int rc;

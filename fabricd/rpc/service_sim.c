@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * SimService: faults for the embedded simulated fabric. It is the only service that changes the
- * fabric without the manager, and is offered only if the fabric is simulated.
+ * SimService causes faults in the embedded simulated fabric. It is the only service that changes
+ * the fabric without the subnet manager. The server offers it only if the fabric is simulated.
  */
 #include "fabricd/rpc/server.h"
 
@@ -13,7 +13,7 @@
 
 typedef int fault(struct fab_sim *s, uint32_t node, uint8_t port);
 
-/* Returns OK, or finishes the call with an error. */
+/* Finds the port and causes the fault. On an error, the function has finished the call. */
 static int do_fault(struct call *c, fault *fn, const char *name, uint32_t number)
 {
     const struct rpc_input *in = &call_rpc(c)->in;

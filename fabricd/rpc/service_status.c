@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * GetStatus and GetVersion; the requests Sweep, Reroute and Rebalance.
+ * GetStatus, GetVersion, Sweep, Reroute and Rebalance.
  */
 #include "fabricd/rpc/server.h"
 

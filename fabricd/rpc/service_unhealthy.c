@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ListUnhealthyLinks: links with an error counter above its threshold, and links that are isolated
- * for any reason. IsolateLink. ListPortCounters: the last reading.
+ * ListUnhealthyLinks, IsolateLink and ListPortCounters. Unhealthy links have an error counter that
+ * recently crossed its threshold; the list also has all isolated links. ListPortCounters gives the
+ * latest reads of port counters.
  */
 #include "fabricd/rpc/server.h"
 
@@ -15,8 +16,7 @@
 #include "fabricd/rpc/request.h"
 #include "libfabmgr/base/status.h"
 
-/* ---- counters ------------------------------------------------------------------------
- */
+/* ---- counters -------------------------------------------------------------------------------- */
 
 static Fabric__V1__CounterValue *convert_value(struct answer *a, int counter, uint64_t value)
 {
@@ -99,8 +99,7 @@ static Fabric__V1__UnhealthyLink *convert_link_watched(struct answer *a, const s
     return m;
 }
 
-/* ---- the list ---------------------------------------------------------------------------------
- */
+/* ---- the list of unhealthy links ------------------------------------------------------------- */
 
 static void add_isolation(struct answer *a, const struct sm_isolation *i,
                           Fabric__V1__UnhealthyLink *m)
@@ -140,7 +139,7 @@ struct unhealthy {
     struct pm_link *links;
     struct sm_isolation *isolated;
     uint32_t count, isolated_count;
-    bool *listed; /* [isolated_count] true: the link is already listed */
+    bool *listed; /* [isolated_count] whether the isolated link is listed already */
 };
 
 static bool get_unhealthy(struct call *c, struct answer *a, struct unhealthy *ret)
@@ -191,8 +190,7 @@ void list_unhealthy_links(struct call *c, const void *request)
     answer_reply(&a, c, &m.base);
 }
 
-/* ---- isolating --------------------------------------------------------------------------------
- */
+/* ---- isolating ------------------------------------------------------------------------------- */
 
 static void reply_isolated(struct call *c, const char *node, uint32_t port)
 {
@@ -232,9 +230,7 @@ out:
     fab_view_unref(v);
 }
 
-/* ---- the last reading
- * ----------------------------------------------------------------------------
- */
+/* ---- port counters --------------------------------------------------------------------------- */
 
 static bool has_errors(const struct pm_counters *p)
 {

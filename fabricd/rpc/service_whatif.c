@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * WhatIf: what the manager would do if links or whole nodes failed: the endports that would be cut
- * off, the tables that would be programmed, and their quality.
+ * WhatIf computes what would happen if links or whole nodes failed: the endports that would be cut
+ * off, the tables that the manager would program, and their quality.
  *
  * Like the manager, the study first repairs the active tables locally (libfabmgr/repair). If that
  * is not possible, or if the request names engines, it tries engines in order.
@@ -23,9 +23,9 @@
 struct whatif_study {
     struct study study;
     struct measure measure;
-    bool repair;                  /* try local repair first */
+    bool repair;                  /* try local repair before engines */
     struct fab_route_chain chain; /* engines to try in order */
-    char passed[800];             /* engines that failed, and why */
+    char passed[800];             /* engines that failed, and their reasons */
     uint32_t *ports;              /* [port_count] ports of the links that fail */
     size_t port_count, port_room;
     struct fab_whatif whatif;
@@ -34,8 +34,7 @@ struct whatif_study {
     struct fab_quality before;
 };
 
-/* ---- on the worker -----------------------------------------------------------------------------
- */
+/* ---- on the worker thread -------------------------------------------------------------------- */
 
 static bool damage(struct whatif_study *w)
 {
@@ -53,7 +52,7 @@ static bool damage(struct whatif_study *w)
     return rc == FAB_OK;
 }
 
-/* The endports of the job that would not be cut off. */
+/* Collects the endports to measure that would not be cut off. */
 static bool left_over(const struct whatif_study *w, struct measure *ret)
 {
     *ret = (struct measure){.samples = w->measure.samples, .seed = w->measure.seed};
@@ -86,7 +85,8 @@ static void pass_over(struct whatif_study *w)
              w->report.status == FAB_OK ? "failed its proof" : w->report.why);
 }
 
-/* For a damaged fabric, "auto" compares several engines; the report is then of the best one. */
+/* If the engine is "auto" and the fabric is damaged, compares several engines, and makes the report
+ * of the best one. */
 static bool choose_best(struct whatif_study *w, const struct measure *m, uint32_t taken)
 {
     struct report *r = &w->report;
@@ -129,7 +129,8 @@ static bool try_chain(struct whatif_study *w, const struct measure *m, uint8_t l
     return true;
 }
 
-/* Like the manager: with virtual lanes for every traffic class if an engine can, else for fewer. */
+/* Chooses tables as the manager does: with virtual lanes for every traffic class if an engine
+ * leaves enough, otherwise for half as many classes, and so on. */
 static bool choose(struct whatif_study *w, const struct measure *m)
 {
     uint8_t lane_sets = fab_policy_classes_count(w->study.view->policy.classes);
@@ -143,7 +144,7 @@ static bool choose(struct whatif_study *w, const struct measure *m)
     return false;
 }
 
-/* Repairs the active tables for the remaining fabric; false: an engine is needed. */
+/* Repairs the active tables for the remaining fabric. False: local repair is not possible. */
 static bool repaired(struct whatif_study *w, struct fab_target *target)
 {
     const struct fab_view *v = w->study.view;
@@ -159,7 +160,8 @@ static bool repaired(struct whatif_study *w, struct fab_target *target)
     return rc == FAB_OK;
 }
 
-/* The target borrows the LIDs during the call. */
+/* Puts the repaired tables into the report. False: local repair is not possible. The target borrows
+ * the LIDs of w->whatif during the call. */
 static bool try_repair(struct whatif_study *w)
 {
     struct report *r = &w->report;
@@ -205,8 +207,7 @@ static void work(struct study *s)
     measure_fini(&left);
 }
 
-/* ---- on the loop -------------------------------------------------------------------------------
- */
+/* ---- on the loop thread ---------------------------------------------------------------------- */
 
 static void fill_lost(struct answer *a, const struct whatif_study *w, Fabric__V1__WhatIfResponse *m)
 {
@@ -258,8 +259,7 @@ static void whatif_free(struct study *s)
     free(w);
 }
 
-/* ---- the request -------------------------------------------------------------------------------
- */
+/* ---- the request ----------------------------------------------------------------------------- */
 
 static int add_cable(struct whatif_study *w, struct call *c, uint32_t port)
 {

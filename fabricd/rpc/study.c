@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The life of a study: it is counted, queued, computed by the worker thread, answered and freed. If
- * the client goes away, the study is told to stop; the computation checks this often. It is freed
- * when the worker thread returns it.
+ * Queues studies for the worker thread, sends their results and frees them. If the call of a study
+ * ends early, the loop thread sets its `stop` flag, which the computation checks often. The study
+ * is freed when the worker thread has finished it.
  */
 #include "fabricd/rpc/study.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Studies: requests whose answer needs a long computation. A separate thread computes them one
- * after the other, so that they never delay the work that the manager needs to repair the fabric.
+ * Studies are calls that need a long computation. A separate worker thread runs them one after the
+ * other, so that they do not delay the manager's own worker tasks, such as repairs.
  */
 #ifndef FABRICD_RPC_STUDY_H
 #define FABRICD_RPC_STUDY_H
@@ -12,30 +12,32 @@
 #include "fabricd/rpc/server.h"
 
 struct study_kind {
-    /* On the worker thread: computes from the view and the study's own data, and checks
-     * study_stopped often. A result other than OK, with a sentence in why[], ends the call. */
+    /* Runs on the worker thread. Computes from the view and the study's own data, and calls
+     * study_stopped often. If it sets s->code to an error and s->why to a sentence, the call is
+     * finished with them. */
     void (*work)(struct study *s);
-    /* On the loop thread, after work, if the caller still waits: answers. True: work again. */
+    /* Runs on the loop thread after `work`, unless the call has ended. Sends the result. True:
+     * `work` shall run again. */
     bool (*tell)(struct study *s);
     void (*free)(struct study *s); /* frees the kind's own data, and the study */
 };
 struct study { /* the first member of each kind's struct */
     LIST_ENTRY(study) entry;
     const struct study_kind *kind;
-    struct call *call; /* used on the loop thread only; NULL: the caller is gone */
+    struct call *call; /* loop thread only; NULL: the call has ended */
     struct fab_view *view;
     atomic_bool stop;
     enum fab_grpc_code code;
     char why[600];
 };
-/* Takes over the study, which the caller allocated with calloc and in which it filled only the
- * kind's own data. If the study cannot be queued, the call is finished with an error and the study
- * freed. */
+/* Takes over the study, which the caller allocated with calloc and in which it set only the kind's
+ * own data. If the study cannot be queued, this function finishes the call with an error and frees
+ * the study. */
 void study_start(struct call *c, const struct fab_view *v, const struct study_kind *kind,
                  struct study *s);
-bool study_stopped(void *study); /* for fab_quality_input */
-/* Ends the study with the error of a status. */
+bool study_stopped(void *study); /* the call has ended; in the form of fab_quality_input.stopped */
+/* Sets s->code and s->why for a status. `what` is the first part of the sentence. */
 void study_fail(struct study *s, int status, const char *what);
-void studies_end(struct rpc *r); /* after all calls have ended */
+void studies_end(struct rpc *r); /* frees all studies; call it after all calls have ended */
 
 #endif

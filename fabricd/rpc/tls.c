@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * TLS 1.3 with HTTP/2 by ALPN. Every client needs a certificate that the configured authority has
- * signed. Sessions cannot be resumed, so that the certificate is checked on every connection.
+ * TLS 1.3 with HTTP/2, negotiated by ALPN. Every client needs a certificate signed by the
+ * configured authority. Sessions cannot be resumed, so that the server checks the certificate on
+ * every connection.
  */
 #include "fabricd/rpc/tls.h"
 
