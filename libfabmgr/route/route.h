@@ -44,7 +44,8 @@ struct fab_route_chain {
     uint32_t count;
     bool automatic; /* from "auto": engines may be compared (libfabmgr/study/choose_engine.h) */
 };
-/* NOT_FOUND: a name is unknown or missing; why[] holds it. LIMIT: more than FAB_ROUTE_CHAIN_MAX. */
+/* NOT_FOUND: a name is unknown or missing; why[] is that name. LIMIT: more than
+ * FAB_ROUTE_CHAIN_MAX. */
 int fab_route_chain_parse(const char *text, struct fab_route_chain *ret, char *why, size_t why_len);
 
 /* The number of data VLs, 1..FAB_VLS_MAX, that every ISL in working order has under the policy.

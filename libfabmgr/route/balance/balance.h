@@ -16,7 +16,8 @@ struct fab_balancer {
     const struct fab_shortest *shortest; /* paths to the LID's switch; filled by the caller */
     bool whole;       /* the cost is the load along the path, not of the next link only */
     uint64_t slack;   /* greatest extra cost of the port of D-mod-k */
-    uint64_t *load;   /* [ports] pairs of hosts over the port, of all LIDs, times port_slow */
+    uint64_t *load;   /* [ports] pairs of hosts whose packets take the port, for all LIDs, times
+                         port_slow */
     uint64_t *cost;   /* [n] cost of the path from the switch */
     uint32_t *pick;   /* [n] the port that the switch takes */
     bool *climbs;     /* [n] whether that port leads up */
@@ -39,7 +40,7 @@ enum fab_balance {
 /* Chooses the ports for a LID of a host, adds the loads and writes the entries. */
 void fab_route_balance_add(struct fab_balancer *b, const struct fab_dlid *dlid,
                            enum fab_balance how, struct fab_lft *lft);
-/* Adds, or removes, the loads of a LID by the entries that the tables have. */
+/* Add or remove the loads that a LID causes by its entries in the tables. */
 void fab_route_balance_count(struct fab_balancer *b, const struct fab_dlid *dlid,
                              const struct fab_lft *lft);
 void fab_route_balance_remove(struct fab_balancer *b, const struct fab_dlid *dlid,

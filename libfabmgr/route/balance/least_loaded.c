@@ -102,7 +102,7 @@ void fab_route_least_loaded_fini(struct fab_least_loaded *s)
 
 /* ---- one destination ------------------------------------------------------------------------ */
 
-/* Sorts the switches that have a path into far[] (counting sort). Returns how many. */
+/* Sorts the switches that have a path into far[] (counting sort), and returns their number. */
 static uint32_t sort_by_hops(struct fab_least_loaded *s)
 {
     uint32_t start[FAB_LEGAL_HOPS + 2] = {0}, total = 0;
@@ -120,8 +120,8 @@ static uint32_t sort_by_hops(struct fab_least_loaded *s)
     return total;
 }
 
-/* The candidate ports of `sw`, which lead one hop nearer: down to switches that descend, or up if
- * `sw` may ascend. As indices into the arrays of ports; returns how many. */
+/* Finds the candidate ports of `sw`, which lead one hop nearer: down to switches that descend, or
+ * up if `sw` may ascend. ret: indices into the arrays of ports. Returns their number. */
 static uint32_t find_candidates(const struct fab_least_loaded *s, uint32_t sw, uint32_t ret[256])
 {
     const struct fab_updown_ports *p = &s->ports;
@@ -141,10 +141,11 @@ static uint32_t find_candidates(const struct fab_least_loaded *s, uint32_t sw, u
     return count;
 }
 
-/* The candidate of D-mod-k, number / divider mod count, for mostly consecutive numbers without a
- * division for each. */
+/* Computes the candidate of D-mod-k, number / divider mod count. The numbers are mostly
+ * consecutive, so that few divisions are needed. */
 struct cyclic {
-    uint32_t divider, count; /* numbers a candidate, number of candidates */
+    uint32_t divider, count; /* divider: how many consecutive numbers have the same candidate;
+                                count: of the candidates */
     uint32_t number, part, at;
 };
 

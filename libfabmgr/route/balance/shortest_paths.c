@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* First the switches by ascending distance, then the ports that lead nearer, then the used ones. */
+/* Finds first the switches by ascending distance, then the ports that lead nearer to the
+ * destination, then the switches that packets of hosts pass. */
 #include "libfabmgr/route/balance/shortest_paths.h"
 
 #include <stdlib.h>
@@ -139,5 +140,6 @@ void fab_route_shortest_find_legal(struct fab_shortest *shortest, const struct f
         shortest->first[i + 1] = count;
     }
     fab_route_shortest_mark_used(shortest);
-    shortest->unused = 0; /* the others have legal paths, too */
+    shortest->unused = 0; /* legal paths close no cycle, so the other switches need no paths of
+                             another kind */
 }

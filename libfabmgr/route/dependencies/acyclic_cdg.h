@@ -27,7 +27,7 @@ struct fab_cdg {
     uint64_t *used, *forbidden;
     uint32_t *pos;   /* [arcs] position in the order */
     uint64_t budget; /* arcs that searches may still visit; at 0 searches are refused */
-    /* What was added, newest last, for fab_route_cdg_undo(); only while `logging`. */
+    /* The dependencies that were added while `logging`, newest last, for fab_route_cdg_undo(). */
     struct fab_cdg_dependency *log;
     size_t logged, log_room;
     bool logging;
@@ -69,7 +69,7 @@ static inline bool fab_route_cdg_in_order(const struct fab_cdg *t, uint32_t from
  * cycle, if the budget is used up, or if the log could not grow (no_memory). O(1) if it agrees with
  * the order, else O(arcs and dependencies between the two positions). */
 bool fab_route_cdg_add(struct fab_cdg *t, uint32_t from, uint32_t to);
-/* Removes what was added since `logged` was `mark`. */
+/* Removes the dependencies that were added since `logged` had the value `mark`. */
 void fab_route_cdg_undo(struct fab_cdg *t, size_t mark);
 
 #endif

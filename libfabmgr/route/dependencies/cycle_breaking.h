@@ -13,7 +13,8 @@ struct fab_cdg_counts {
     const struct fab_graph *g;
     uint32_t *sw;      /* [channels] the switch that has the port */
     uint32_t *channel; /* [port ids] the port of the graph, or FAB_NONE */
-    size_t *first;     /* [channels + 1] index of its first dependency; one for each peer's port */
+    size_t *first;     /* [channels + 1] index of the channel's first dependency; it has one for
+                          each port of its peer */
     uint32_t *count;   /* [dependencies] number of paths that cause it */
     uint8_t *state;    /* [channels] of the search */
     uint32_t *next;    /* [channels] the port of its peer that the search visits next */

@@ -159,7 +159,7 @@ static uint8_t *layer_of(const struct layers *l, uint32_t lid, uint32_t from)
     return &l->layer[(size_t)l->home[lid] * l->in->graph->n + from];
 }
 
-/* The same for the path from one switch. */
+/* Adds `change` to the counts of the dependencies of the path from one switch to the LID. */
 static void add_path(struct layers *l, struct column c, uint32_t sw, uint32_t change)
 {
     uint32_t from = channel_of(l, c, sw);

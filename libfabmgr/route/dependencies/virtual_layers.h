@@ -13,8 +13,8 @@ struct fab_layers_input {
     const struct fab_lids *lids;
     const struct fab_lft *lft; /* must be free of loops */
 };
-/* Both functions: LIMIT: more than FAB_VLS_MAX layers are needed. NOMEM. The dependencies of a
- * layer form no cycle, whichever switch sends. */
+/* Both functions return LIMIT if more than FAB_VLS_MAX layers are needed, or NOMEM. The
+ * dependencies of a layer form no cycle, whichever switch sends. */
 
 /* All paths to a LID are in one layer: ret_layer[lid], [lft->top + 1]. */
 int fab_route_layers_by_lid(const struct fab_layers_input *in, uint8_t *ret_layer,

@@ -42,8 +42,8 @@ int fab_route_dragonfly_run(const struct fab_dragonfly_kind *kind, const struct 
                             struct fab_lft *ret_lft, struct fab_vls *ret_vls, char *why,
                             size_t why_len);
 
-/* The first link that suits from the group of `at` towards that of `dest`, counted cyclically from
- * link `number`; NULL: none. */
+/* fab_route_dragonfly_link returns the first link from the group of `at` to the group of `dest`
+ * that passes the test, counted cyclically from link `number`; NULL: none. */
 typedef bool fab_global_link_test(const struct dragonfly *d, const struct fab_global_link *link,
                                   uint32_t at, uint32_t dest);
 const struct fab_global_link *fab_route_dragonfly_link(const struct dragonfly *d, uint32_t at,

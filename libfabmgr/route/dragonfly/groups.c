@@ -90,7 +90,7 @@ static int list_members(struct search *x)
 
 /* ---- global links ---------------------------------------------------------------------------- */
 
-/* stamp[u]: the position of u in its group, among the spines or among the others. */
+/* Sets stamp[u] to the position of u in its group, among its spines or among its other switches. */
 static void rank_members(struct search *x)
 {
     const struct fab_groups *s = &x->s;
@@ -189,7 +189,8 @@ static uint32_t first_unlinked(const struct search *x, uint32_t a)
     return FAB_NONE;
 }
 
-/* At least half of the groups must be hubs; otherwise the topology is not meant as a dragonfly. */
+/* Lists the hubs. If fewer than half of the groups are hubs, the topology is not meant as a
+ * dragonfly. */
 static int list_hubs(struct search *x)
 {
     struct fab_groups *s = &x->s;
@@ -299,7 +300,7 @@ static void join_leaves(struct search *x)
     }
 }
 
-/* If u is alone in its set: the only set that its neighbours are in, else FAB_NONE. */
+/* If u is alone in its set and all its neighbours are in one set, that set; else FAB_NONE. */
 static uint32_t only_set(struct search *x, uint32_t u)
 {
     const struct fab_graph *g = x->g;

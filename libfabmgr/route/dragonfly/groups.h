@@ -26,9 +26,8 @@ struct fab_groups {
     uint32_t hubs;
     bool *is_hub; /* [count] */
 };
-/* Both functions: UNSUPPORTED: no such topology; why[] says where. NOMEM. Some links may be
- * missing.
- */
+/* Both functions recognise topologies that lack some links. UNSUPPORTED: the topology is of another
+ * kind; why[] names the place. NOMEM. */
 /* Groups whose switches are all linked to each other, and links between all groups (Kim et al.,
  * ISCA 2008). */
 int fab_route_groups_cliques(const struct fab_fabric *f, const struct fab_graph *g,
@@ -55,8 +54,8 @@ static inline uint32_t fab_route_groups_via(const struct fab_groups *s, uint32_t
     const struct fab_global_link *link;
     return fab_route_groups_links(s, a, b, &link) > 0 ? b : s->hub[number % s->hubs];
 }
-/* The pivots of group i for packets that leave it (out; if there are none, those that enter), or
- * that enter it. */
+/* The pivots of group i: with `out`, those for packets that leave the group (if there are none, the
+ * others), else those for packets that enter it. */
 static inline uint32_t fab_route_groups_pivots(const struct fab_groups *s, uint32_t i, bool out,
                                                const uint32_t **ret)
 {

@@ -62,7 +62,7 @@ static int find_by_pair(struct dfsssp *d)
                : ret;
 }
 
-/* Keeps the layers that were found as the SLs and VLs of `count` lanes. */
+/* Sets up `count` SLs and VLs, and keeps the layer of each path as its SL. */
 static void set_count(struct fab_vls *v, uint32_t count)
 {
     struct fab_vls found = *v;
@@ -79,7 +79,8 @@ static int route_by(struct dfsssp *d, uint32_t paths)
     return fab_route_sssp_route(d->in, &d->graph, FAB_SSSP_WHOLE_PATH, paths, &d->lft);
 }
 
-/* Tries from the best tables to those that need the fewest VLs, until there are enough. */
+/* Tries combinations of tables and layers, from the best balanced one to the one that needs the
+ * fewest VLs, until the available VLs suffice. */
 static int route(struct dfsssp *d, uint32_t available)
 {
     static const struct {

@@ -121,7 +121,7 @@ static int follow(struct given *g, uint32_t s, uint32_t home, uint32_t lid)
         if (num > f->nodes[s].num_ports)
             return refuse(g, s, lid, what);
         if (s == home || num == 0)
-            return FAB_OK; /* if this is wrong, the proof finds it */
+            return FAB_OK; /* if the path ends at a wrong place, the proof finds it */
         uint32_t port = fab_fabric_port_id(f, s, num), next = fab_fabric_peer_node(f, port);
         if (next == FAB_NONE || !fab_fabric_port_is_up(f, port))
             return refuse(g, s, lid, what);

@@ -109,7 +109,7 @@ static uint64_t pairs(const struct fab_graph *g)
     return hosts * hosts;
 }
 
-/* The pairs of hosts with detours if there were no other VL. */
+/* The number of pairs of hosts that would have detours if there were no other VL. */
 static uint64_t count_detours(struct nue *u)
 {
     uint64_t detour_pairs = 0;
@@ -121,7 +121,7 @@ static uint64_t count_detours(struct nue *u)
     return detour_pairs;
 }
 
-/* Finds the paths to sequence[i] on the VL where it has the fewest search. */
+/* Finds the paths to sequence[i] on the VL where the fewest hosts have detours. */
 static void find_best(struct nue *u, uint32_t i)
 {
     uint64_t least = UINT64_MAX;

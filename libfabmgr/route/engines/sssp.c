@@ -85,7 +85,7 @@ static void find_paths(struct sssp *s, uint32_t index)
         fab_route_shortest_find(&s->shortest, s->destinations.sequence[index]);
 }
 
-/* The LIDs at a switch without hosts, by paths that hosts could take, too. */
+/* Routes the LIDs at a switch without hosts over paths that hosts could take, too. */
 static void route_unloaded(struct sssp *s, const struct fab_dlid *dlids, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -159,7 +159,7 @@ static void copy_entries(struct sssp *s, uint32_t sw, const struct fab_dlid *fro
     fab_target_lft_row(&s->lft, sw)[to->lid] = to->port;
 }
 
-/* The LIDs of each switch take the paths of its first `shared` hosts, in turn. */
+/* Lets the LIDs of each switch take the paths of its first `shared` hosts, in turn. */
 static void share_paths(struct sssp *s)
 {
     struct fab_dlid dlids[FAB_DLIDS_MAX];

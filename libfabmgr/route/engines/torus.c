@@ -113,7 +113,7 @@ static int route_all(struct torus *t)
     return status;
 }
 
-/* ---- virtual dlids --------------------------------------------------------------------------- */
+/* ---- virtual lanes --------------------------------------------------------------------------- */
 
 static int set_sls(struct torus *t)
 {

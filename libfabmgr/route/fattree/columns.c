@@ -113,7 +113,8 @@ static void take_parallel(const struct fab_entry_choice *c, uint32_t nbr)
     }
 }
 
-/* Writes the entries of one column. Returns false if something had to be chosen. */
+/* Writes the entries of one column. Returns false if candidates.c had to choose among several
+ * candidates. */
 static bool fill_column(const struct fab_batch *b, uint32_t s,
                         const struct fab_decisions *decisions, uint32_t column)
 {

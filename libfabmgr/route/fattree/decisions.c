@@ -31,7 +31,7 @@ struct nbr_run {
     bytes16 count, higher, last, single_port;
 };
 
-/* Those of one switch: lower neighbours first, then upper ones. */
+/* The runs of neighbours of one switch: lower neighbours first, then upper ones. */
 struct nbr_runs {
     struct nbr_run nbr_run[256];
     uint32_t lower, count;

@@ -31,7 +31,7 @@ void fab_route_slot_patterns_fini(struct fab_slot_patterns *p);
 enum fab_span {
     FAB_SPAN_NONE,   /* the LIDs of the column are in several ranges */
     FAB_SPAN_BEGINS, /* the LIDs are one range, and at most one LID more */
-    FAB_SPAN_FOLLOWS /* the same, and both are adjacent to those of the column before */
+    FAB_SPAN_FOLLOWS /* as BEGINS, and both parts are adjacent to those of the column before */
 };
 #define FAB_BATCH_RANGES 8
 #define FAB_BATCH_CACHE 256
@@ -48,8 +48,8 @@ struct fab_batch {
     uint32_t ranges, from[FAB_BATCH_RANGES], to[FAB_BATCH_RANGES];
     bool single;                   /* one range, with one LID for each column */
     uint8_t span[FAB_LEGAL_BATCH]; /* enum fab_span, by column */
-    /* [2 n], by full class (tree.h): row_of[] of a member at which nothing had to be chosen, or
-     * FAB_NONE; and a row with its entries. */
+    /* [2 n] by full class (tree.h): row_of[] of a member whose entries needed no choice among
+     * several candidates, or FAB_NONE; and a row with its entries. */
     uint32_t *class_row_of;
     const uint8_t **class_row;
     /* Cache, by a hash of port class and row_of[]: the last such switch, or FAB_NONE, and a row
@@ -77,7 +77,7 @@ struct fab_decisions {
 };
 /* Returns whether all columns take their slots. */
 bool fab_route_decisions_find(const struct fab_batch *b, uint32_t s, struct fab_decisions *ret);
-/* Writes the entries. Returns false if something had to be chosen. */
+/* Writes the entries. Returns false if candidates.c had to choose some of them. */
 bool fab_route_columns_fill(const struct fab_batch *b, uint32_t s,
                             const struct fab_decisions *keys);
 

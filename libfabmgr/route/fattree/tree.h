@@ -32,7 +32,8 @@ struct fab_tree {
     uint32_t *number;    /* [n] number among the switches of its rank; siblings are consecutive */
     uint32_t *lower_pos; /* [n] position among the switches with the same upper switches */
     uint32_t *upper_pos; /* [n] position among the switches with the same lower switches */
-    uint32_t *upper_positions; /* [n] number of these latter positions, whether occupied or not */
+    uint32_t *upper_positions; /* [n] number of positions among which upper_pos is, whether
+                                  occupied or not */
     uint32_t *divider; /* [n] W(l) of D-mod-k: product of the numbers of upper switches below */
     /* Slots: the ports that D-mod-k chooses from for packets that ascend. Slot i of switch s has
      * index slot_at[s] + i. */

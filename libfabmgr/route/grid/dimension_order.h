@@ -12,8 +12,8 @@ struct fab_dor {
     uint32_t rank[FAB_GRID_DIMS];  /* position of each dimension in order[] */
     /* [n][dims] hops that a switch can go forward and backward in its row (rings and paths). */
     uint16_t *forward, *backward;
-    bool pivots;     /* a clique lacks a link, so that paths depend on the destination LID: */
-    uint32_t number; /* its number, set by the caller */
+    bool pivots;     /* a clique lacks a link, so that paths depend on the destination LID */
+    uint32_t number; /* number of the destination LID, set by the caller */
 };
 /* Dimensions with broken rows are travelled first, since a later dimension can be used to go around
  * a gap. Borrows g and grid. NOMEM. */

@@ -37,9 +37,9 @@ struct classes {
     uint32_t *set;      /* [edges] disjoint sets (sets.h) */
     uint32_t *row;      /* [edges] set by triangles alone */
     bool *square;       /* [edges] is a side of a square */
-    uint32_t *seen;     /* [n] 1 + the corner from which the switch was last reached in two hops, */
-    uint32_t *first;    /* [n] the first hop: index of nbr, */
-    uint32_t *then;     /* [n] and the second hop */
+    uint32_t *seen;     /* [n] 1 + the corner from which the switch was last reached in two hops */
+    uint32_t *first;    /* [n] the first of these hops: index of nbr */
+    uint32_t *then;     /* [n] the second of these hops */
     uint32_t *adjacent; /* [n] 1 + the corner that the switch was last seen to be a neighbour of */
     uint32_t count;     /* classes of parallel links */
     uint32_t *class_of; /* [edges] class, or FAB_NONE */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The link loads of all-to-all and of all shifts, for local_search.c. The paths to an endport are a
- * tree, given by next[]. How much a move shifts is known from flow[]; from which channels to which
- * others is found by following both paths to where they join.
+ * tree, given by next[]. flow[] tells how many flows a move shifts; the old and the new path,
+ * followed to where they join, tell from which channels to which others.
  *
  * For shifts there is a counter for each channel and shift. In the shift by k, endport i sends to
  * endport i + k. The endports of a switch are adjacent in the order of the shifts, so that a move

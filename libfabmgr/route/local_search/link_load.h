@@ -10,8 +10,8 @@
 #include "libfabmgr/route/local_search/local_search.h"
 
 #define FAB_LINK_LOAD_HOPS 64 /* longest path */
-/* Greatest number of flows of a shift on one channel. At first half of it, so that moves have room.
- */
+/* Greatest number of flows of a shift on one channel. The tables may cause half as many at first,
+ * so that moves can add flows. */
 #define FAB_LINK_LOAD_FLOWS 255
 
 struct fab_link_load_endport {
@@ -31,7 +31,8 @@ struct fab_link_load {
     uint32_t ends, runs, channels;
     struct fab_link_load_endport *end; /* [ends] in the order of the shifts */
     struct fab_link_load_run *run;     /* [runs] in the order of the shifts */
-    uint32_t *next; /* [ends][n] channel towards the endport; FAB_NONE at its switch or without */
+    uint32_t *next; /* [ends][n] channel towards the endport; FAB_NONE at its switch and where
+                       there is no path */
     uint32_t *flow; /* [ends][n] number of endports that send to the endport through the switch */
     uint32_t *load; /* [channels] of all-to-all, times port_slow */
     uint8_t *cell;  /* [channels][ends] flows of the shift by k on the channel */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Improves the balance of any engine's tables by local search: changes one entry at a time while
- * the greatest load of all-to-all or the worst shift gets less. For irregular or damaged fabrics,
- * which no closed form suits.
+ * Improves the balance of any engine's tables by local search: changes single entries to lower the
+ * greatest load of all-to-all, or the greatest number of flows of a shift on one channel. For
+ * irregular or damaged fabrics, for which no closed form is balanced.
  */
 #ifndef LIBFABMGR_ROUTE_LOCAL_SEARCH_LOCAL_SEARCH_H
 #define LIBFABMGR_ROUTE_LOCAL_SEARCH_LOCAL_SEARCH_H

@@ -22,7 +22,8 @@
 
 #include "libfabmgr/base/status.h"
 
-#define RETRIES 8 /* with more and more switches on the tree; after these all are on it */
+/* Searches with more and more switches on the tree; after these, all switches take it. */
+#define RETRIES 8
 /* An arc with NORMAL_LOADS times the mean load spans one level more, with twice as much two more,
  * and so on. */
 #define NORMAL_LOADS 2
@@ -160,7 +161,7 @@ static uint32_t tree_arc(const struct fab_nue *d, uint32_t s)
     return d->down[s] != FAB_NUE_SLOT_NONE ? d->g->nbr_at[s] + d->down[s] : d->escape_arc[s];
 }
 
-/* s and all switches after it on its path along the tree take the tree. */
+/* Makes s and all switches after it on its path along the tree take the tree. */
 static void forced_list(struct fab_nue *d, uint32_t s)
 {
     uint16_t far = 0;
@@ -184,7 +185,7 @@ static void settle(struct fab_nue *d, uint32_t s, uint32_t arc, uint16_t hops)
     d->by_distance[d->count++] = s;
 }
 
-/* `in` is a candidate for its tail at the current level. */
+/* Makes `in` a candidate for the path of its tail at the current level. */
 static void consider(struct fab_nue *d, uint32_t in)
 {
     uint32_t r = d->cdg->tail[in], s = d->g->nbr[in];
@@ -420,7 +421,8 @@ static uint64_t mean_based_load(const struct fab_nue *d)
     return sum / (d->cdg->arcs + 1) * NORMAL_LOADS + 1;
 }
 
-/* Leaves what was added to the CDG in its log. */
+/* Finds the paths to `home`. The dependencies that this adds stay in the log of the CDG, so that
+ * the caller can undo them. */
 static bool search(struct fab_nue *d, uint32_t home, bool strict)
 {
     d->home = home;

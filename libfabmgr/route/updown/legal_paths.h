@@ -43,16 +43,15 @@ void fab_route_legal_rows(const struct fab_updown *s, const uint32_t *destinatio
 uint8_t *
 fab_route_legal_alloc(uint32_t n); /* memory for ret_paths, or NULL; the caller calls free() */
 
-/* Behind the rows of ret_paths there are two arrays by switch. First: the switch whose row is
- * equal; switches with equal rows may still have different entries here. In a whole tree few rows
- * differ.
- */
+/* Behind the rows of ret_paths there are two arrays, indexed by switch. The first gives the switch
+ * whose row equals the switch's own; switches with equal rows may still have different values here.
+ * In a whole tree few rows differ. */
 static inline uint32_t *fab_route_legal_row_of(const uint8_t *paths, uint32_t n)
 {
     return (uint32_t *)(uintptr_t)(paths + ((size_t)n + 1) * FAB_LEGAL_BATCH);
 }
-/* Second: whether any of the destinations is the switch or below it. The memory behind that is
- * private to legal_paths.c. */
+/* The second tells whether the switch, or a switch below it, is one of the destinations. The memory
+ * behind it is private to legal_paths.c. */
 static inline bool *fab_route_legal_descends(const uint8_t *paths, uint32_t n)
 {
     return (bool *)(fab_route_legal_row_of(paths, n) + n);

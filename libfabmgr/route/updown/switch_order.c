@@ -408,7 +408,7 @@ bool fab_route_order_is_flat(const struct fab_graph *g, const struct fab_order *
     return true;
 }
 
-/* ---- ranks for other rooms ------------------------------------------------------------------ */
+/* ---- ranks for other folders ---------------------------------------------------------------- */
 
 typedef int find_order(const struct fab_graph *g, const struct fab_fabric *f,
                        const struct fab_policy *p, struct fab_order *ret);
