@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Advice on congestion control from what counters and logs show. No counter shows the fan-in of an
- * incast. It has a lower bound, though: the number of throttled senders divided by the number of
- * congested endports, because some endport has at least that many, if each sender takes part in one
- * incast. A congestion log names the endport that a sender was throttled for, but only for senders
- * that reached the threshold of their table. The observed fan-in is the greater of the two.
+ * incast. The number of throttled senders divided by the number of congested endports is a lower
+ * bound, if each sender takes part in one incast: at least one endport then has so many senders. A
+ * congestion log names the endport that a sender was throttled for, but only for senders that
+ * reached the threshold of their table. The observed fan-in is the greater of the two.
  *
  * Marks alone are no reason for advice: as long as an incast lasts, they are what throttles it.
  * While it is throttled, queues are short and no other traffic waits for long.
@@ -14,7 +14,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#define WAITS_MUCH 200 /* permille of the time */
+#define WAITS_MUCH 200 /* permille of the time that a port waits for credits */
 
 enum kind { FAN_IN, NOBODY_SLOWED, NOT_HELD, UNSUPPORTED, CHANGED, NOT_APPLIED };
 struct advice {

@@ -8,12 +8,13 @@
 
 struct fab_congestion_observed {  /* observed between two readings of the counters */
     uint32_t congested_endports;  /* endports that received marked packets */
-    uint32_t persistent_endports; /* those that received them in several consecutive readings */
+    uint32_t persistent_endports; /* endports that received them in several consecutive readings */
     uint32_t slowed;              /* senders that received BECNs */
     uint32_t congested_ports;     /* ports of switches that marked packets */
     uint32_t waiting;             /* ports that waited for credits */
-    uint32_t max_wait_permille;   /* of its time, at the port that waited most */
-    uint32_t logged_fan_in;       /* from logs: most adapters that were throttled for one endport */
+    uint32_t max_wait_permille;   /* of the time, at the port that waited most */
+    uint32_t logged_fan_in; /* from logs: the highest number of adapters that were throttled for one
+                               endport */
 };
 struct fab_congestion_configured {
     bool apply;      /* the manager programs the settings into devices */
@@ -24,8 +25,8 @@ struct fab_congestion_configured {
 };
 #define FAB_CONGESTION_ADVICES 6
 #define FAB_CONGESTION_ADVICE_LEN 240
-/* Writes sentences for an operator and returns their number. ret_kinds (or NULL) gets a bit for
- * each kind of advice, so that the caller can tell a new kind from one that was given before. */
+/* Writes sentences for an operator and returns their number. Sets a bit in *ret_kinds (unless NULL)
+ * for each kind of advice, so that the caller can tell new advice from advice given before. */
 unsigned fab_congestion_advise(const struct fab_congestion_observed *observed,
                                const struct fab_congestion_configured *configured,
                                char ret[FAB_CONGESTION_ADVICES][FAB_CONGESTION_ADVICE_LEN],

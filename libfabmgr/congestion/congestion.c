@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Settings of all ports. For each port, a basis is collected first; ports with the same basis share
- * one setting, which is derived once (derive.c). Facts about the whole fabric are in summary.c.
+ * Computes the settings of all ports. It collects a basis for each port first; ports with the same
+ * basis share one setting, which derive.c derives once. summary.c finds the facts about the whole
+ * fabric.
  */
 #include "libfabmgr/congestion/congestion.h"
 
@@ -17,7 +18,7 @@
 #define FAN_IN_MAX 512 /* the fan-in assumed where nothing limits it */
 #define ENTRIES 128    /* table entries assumed where ControlTableCap is unknown */
 
-struct bases { /* distinct ones, in the order of their first port */
+struct bases { /* the distinct bases, in the order of their first ports */
     struct fab_congestion_basis *items;
     size_t count, capacity;
 };
@@ -34,8 +35,8 @@ struct work {
 
 /* ---- facts common to all ports --------------------------------------------------------------- */
 
-/* Rounds up to a power of two or 1.5 times one, so that a few endports more or less seldom change a
- * setting. */
+/* Rounds up to a power of two or to 1.5 times a power of two, so that a few endports more or less
+ * rarely change a setting. */
 static uint32_t rounded(uint32_t n)
 {
     uint32_t power = 2;
@@ -44,8 +45,8 @@ static uint32_t rounded(uint32_t n)
     return power >= 4 && power / 4 * 3 >= n ? power / 4 * 3 : power;
 }
 
-/* Sets the fan-in by SL. port_fan_in: the senders that partitions allow to one endport, 0:
- * unlimited. */
+/* Sets the assumed fan-in of each SL. port_fan_in: the number of senders that partitions allow to
+ * one endport; 0: unlimited. */
 static void set_fan_in(const struct work *w, uint32_t port_fan_in, struct fab_congestion_basis *b)
 {
     uint32_t by_hand = w->policy->fan_in,
@@ -76,7 +77,7 @@ static void set_class_fan_in(struct work *w)
     }
 }
 
-/* The maximum of all adapters; 0: unknown. */
+/* The highest fan-in that partitions allow at any adapter; 0: unknown. */
 static uint32_t max_port_fan_in(const struct fab_congestion_input *in)
 {
     uint32_t most = 0;
@@ -156,8 +157,7 @@ static int add_port(struct work *w, uint32_t port, uint16_t *ret)
     const struct fab_fabric *f = w->in->fabric;
     uint32_t node = f->ports[port].node;
     struct fab_congestion_basis b;
-    memcpy(&b, &w->common, sizeof b); /* memcpy, so that padding is equal: bases are compared as
-                                         bytes */
+    memcpy(&b, &w->common, sizeof b); /* with padding: bases are compared as bytes */
     b.rate = fab_wire_link_rate(&f->ports[port].info);
     if (!fab_fabric_node_is_switch(f, node)) {
         b.entries = entries_of(w->in, node);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Congestion control settings (IBA annex A10) computed from the fabric. A switch port whose queue
- * exceeds its threshold marks packets (FECN). Their receiver notifies the sender (BECN). The sender
- * raises its index into a table of delays (CCTI) by `increase`, up to `limit`, and lowers it by one
- * in each `timer` period. After a packet that takes t, the sender waits t * multiplier / 2^shift of
- * the table entry, so that it sends at the link's rate / (1 + multiplier / 2^shift).
+ * exceeds its threshold marks packets (FECN). The receiver of a marked packet notifies its sender
+ * (BECN). The sender raises its index into a table of delays (CCTI) by `increase`, up to `limit`,
+ * and lowers it by one in each `timer` period. After a packet that takes time t, the sender waits
+ * multiplier / 2^shift times as long (both are in the table entry), so its rate is the link's rate
+ * / (1 + multiplier / 2^shift).
  *
  * Many ports have the same setting, so each different setting is stored once. Each has a `basis`,
- * the facts that it was derived from; the sentences of explain.h are made of it.
+ * the facts from which it was derived; explain.h makes its sentences from them.
  */
 #ifndef LIBFABMGR_CONGESTION_CONGESTION_H
 #define LIBFABMGR_CONGESTION_CONGESTION_H
@@ -68,16 +69,15 @@ enum fab_congestion_fan_in { /* the source of the fan-in */
 struct fab_congestion_basis {
     uint8_t profile;
     bool edge;              /* a switch port that leads to an endport */
-    bool up, down;          /* other switch ports: lead away from endports, towards them, or
-                               neither */
+    bool up, down;          /* other ports: away from endports, towards them, or neither */
     uint8_t fan_in_from;    /* enum fab_congestion_fan_in */
     uint8_t hops;           /* switches on the longest path */
     uint16_t mtu;           /* in bytes */
-    uint16_t entries;       /* of the device's congestion control table */
+    uint16_t entries;       /* entries of the device's congestion control table */
     uint32_t rate, slowest; /* Mb/s: of the link, and of the slowest link to an endport */
     uint32_t endports;      /* endports in the fabric, rounded */
-    uint32_t fan_in;        /* senders to one endport that are assumed: maximum of all SLs */
-    uint32_t sl_fan_in[FAB_CONGESTION_SLS]; /* of adapters, by SL */
+    uint32_t fan_in;        /* assumed number of senders to one endport: maximum of all SLs */
+    uint32_t sl_fan_in[FAB_CONGESTION_SLS]; /* for adapters: the same by SL */
     uint32_t taper;    /* rate of a leaf's endports in percent of the rate of its ISLs; 100: no
                           taper */
     uint32_t rtt_ns;   /* round-trip time without queues */
@@ -107,8 +107,8 @@ struct fab_congestion {
     struct fab_congestion_basis *port_basis, *adapter_basis; /* one for each setting */
 };
 /* NOMEM; LIMIT: more than 65,534 different settings. The profile "off" gives thresholds of 0 and no
- * SLs. A slower endport never makes a delay shorter. Rates, hops and fan-in are rounded, so that a
- * small change of the fabric changes few settings. */
+ * SLs. If an endport gets slower, no delay gets shorter. Taper, endport counts and fan-in are
+ * rounded, so that a small change of the fabric changes few settings. */
 int fab_congestion_compute(const struct fab_congestion_input *in, struct fab_congestion *ret);
 void fab_congestion_fini(struct fab_congestion *c);
 /* The setting of a switch port, or of an adapter or router port. NULL: none. */

@@ -1,34 +1,35 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Derives the settings from the basis. Let n senders send to one endport, whose link takes t for a
- * packet. n is twice the assumed fan-in, if the fabric has as many endports: an incast that is
- * throttled only if every packet is marked delays its victims many times as long
- * (doc/congestion.md).
+ * Derives the settings from the basis. Let n senders send to one endport, whose link takes time t
+ * for a packet. n is twice the assumed fan-in, or the number of endports if that is less. Without
+ * this reserve, an incast of the assumed fan-in would be throttled only if every packet were
+ * marked, and would delay its victims many times longer (doc/congestion.md).
  *
  * - Each sender has to slow down to 1/n of the endport's rate, and below it until the queue is
  *   empty: the table's last delay leaves two thirds of 1/n.
  * - The endport's switch port can mark at most all its packets, 1/t in a second, so each sender is
  *   notified once in n * t. Meanwhile its timer raises its rate by one step each `timer`. With an
- *   increase of k steps a mark, it stays slow only if timer > n * t / k. The timer is an eighth
- *   longer than that, and no more, because a sender that was throttled too much recovers as slowly.
- *   Where endports have several rates, t is nearer to that of the sender's own link than to that of
- *   the slowest, and the table ends half way between: slow endports have smaller incasts, and a
- *   sender that is throttled as if all senders sent to one of them leaves it idle for milliseconds.
- *   The assumed fan-in is still throttled for endports three times slower.
- * - The timer is also longer than the control loop: a sender that speeds up again before it could
- *   be notified would never settle. (The queueing delay is not counted: the threshold is exceeded
- *   early.)
+ *   increase of k steps a mark, the sender stays throttled only if timer > n * t / k. The timer is
+ *   an eighth longer than that, and no more, because a sender that was throttled too much recovers
+ *   as slowly. If endports have different rates, t is nearer to the packet time of the sender's own
+ *   link than to that of the slowest endport, and the table ends half way between them. Slow
+ *   endports have smaller incasts, and a sender that is throttled as if all senders sent to a slow
+ *   endport would leave that endport idle for milliseconds. Incasts of the assumed fan-in are still
+ *   throttled at endports that are three times slower.
+ * - The timer is also longer than the control loop, because the rate of a sender that speeds up
+ *   again before it could be notified would never settle. (The queueing delay is not counted,
+ *   because the queue exceeds the threshold early.)
  * - The larger the increase, the sooner an incast is throttled, and the more rates oscillate
  *   afterwards. The first costs time in proportion to n / k, the second costs rate in proportion to
  *   k, so the sum is least at a k that grows as the square root of n. A quarter of the root cost
  *   least in the experiments, from 64 to 2,000 endports (doc/congestion.md). More than an eighth of
  *   the table was not tried.
- * - Incasts meet at ports to endports. These mark early, with or without credits, since a slow
- *   endport returns few; but not at the first packet that waits, or the link is idle while senders
- *   are delayed. Ports down to a leaf in a tree do likewise, as all traffic to an endport comes
- *   down one link or few. Upward ports can carry all that the endports send, so packets that wait
- *   there are victims, which no mark should throttle. In a tapered tree upward ports cannot, and
- *   incasts meet there, too.
+ * - Incasts queue at switch ports to endports. These ports mark early, with or without credits,
+ *   since a slow endport returns few credits; but not at the first packet that waits, since the
+ *   link would then be idle while senders are delayed. In a tree, ports down to a leaf also mark
+ *   early, because all traffic to an endport comes down one link or few. Upward ports can carry all
+ *   that the endports send, so packets that wait there are victims and must not be marked. In a
+ *   tapered tree, upward ports cannot carry it all, so congestion also begins there.
  */
 #include "libfabmgr/congestion/derive.h"
 
@@ -41,12 +42,12 @@
 
 /* The constants of the profiles. */
 static const struct tuning {
-    uint8_t edge, down, across, up, tapered; /* thresholds: of ports to endports; to switches, by
+    uint8_t edge, down, across, up, tapered; /* thresholds of ports: to endports; to switches, by
                                                 direction; up from a tapered switch */
     uint8_t marking_rate;
     uint8_t packet_size;
     uint8_t gain;   /* the increase in eighths of the square root of the fan-in */
-    uint8_t loops;  /* a timer lasts at least so many control loops */
+    uint8_t loops;  /* a timer period is at least so many control loops */
     uint16_t limit; /* the highest index, if the device's table is that long */
 } tunings[FAB_CONGESTION_PROFILES] = {
     [FAB_CONGESTION_BALANCED] = {13, 13, 8, 0, 8, 0, 8, 2, 2, 127},
@@ -84,7 +85,7 @@ void fab_congestion_derive_port(const struct fab_congestion_basis *b,
     ret->victim = b->edge && chosen(p, FAB_CONGESTION_VICTIM_MASK, 1);
 }
 
-/* x >= 0 */
+/* The square root, rounded down. */
 static uint32_t integer_root(uint64_t x)
 {
     uint64_t root = 0;
@@ -105,8 +106,8 @@ static uint8_t increase_of(const struct fab_congestion_basis *b,
                            computed < INCREASE_MOST ? computed : INCREASE_MOST);
 }
 
-/* The geometric mean, weighted 3 to 1, of the packet times on the own link and on the slowest
- * endport's. */
+/* The geometric mean, weighted 3 to 1, of the packet times on the sender's own link and on the
+ * slowest endport's link. */
 static uint32_t typical_packet_ns(const struct fab_congestion_basis *b)
 {
     uint64_t fast = b->rate > 0 ? b->mtu * 8000u / b->rate : 0;
@@ -114,8 +115,8 @@ static uint32_t typical_packet_ns(const struct fab_congestion_basis *b)
     return slow > fast ? integer_root(fast * integer_root(fast * slow)) : (uint32_t)slow;
 }
 
-/* The ratio of rates that the table is made for: the geometric mean of the own rate and the slowest
- * endport's, divided by the latter. */
+/* The ratio of rates that the table covers: the geometric mean of the sender's own rate and the
+ * slowest endport's rate, divided by the latter. */
 static double typical_ratio(const struct fab_congestion_basis *b)
 {
     if (b->slowest == 0 || b->slowest >= b->rate)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Explains the values of derive.c from the same basis. A value that the operator set says so.
+ * Explains the values of derive.c from the same basis. For a value from the settings file, the
+ * explanation says so.
  */
 #include "libfabmgr/congestion/explain.h"
 

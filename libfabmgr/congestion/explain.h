@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Explains to people why the settings of a port have their values. */
+/* Explains to operators why the settings of a port have their values. */
 #ifndef LIBFABMGR_CONGESTION_EXPLAIN_H
 #define LIBFABMGR_CONGESTION_EXPLAIN_H
 
@@ -11,8 +11,8 @@ struct fab_congestion_reason {
     char why[240]; /* a sentence without a full stop */
 };
 #define FAB_CONGESTION_REASONS 8
-/* One for each value of the port's setting (at an adapter: of service level `sl`), in a fixed
- * order. Returns their number; 0: the port has no setting. */
+/* Writes a reason for each value of the port's setting (at an adapter: of service level `sl`), in a
+ * fixed order. Returns their number; 0: the port has no setting. */
 unsigned fab_congestion_explain(const struct fab_congestion *c, const struct fab_fabric *f,
                                 const struct fab_policy *policy, uint32_t port, uint8_t sl,
                                 struct fab_congestion_reason ret[FAB_CONGESTION_REASONS]);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Readings of a congestion log. A log is a ring of the latest entries, in an order that depends on
- * the device; their time stamps order them. A time stamp counts ticks of 1.024 us of the device's
- * own clock, which wraps after 73 minutes. The age of an entry follows from the device's time in
- * the same reading. An entry that was in the previous reading keeps its time, so that it does not
- * become younger when the clock wraps.
+ * Evaluates readings of a congestion log. A log holds the latest entries in an order that depends
+ * on the device, so they are sorted by their time stamps. A time stamp counts ticks of 1.024 us of
+ * the device's own clock, which wraps after 73 minutes. The age of an entry follows from the
+ * device's time in the same reading. An entry that was already in the previous reading keeps its
+ * time, so that it does not become younger when the clock wraps.
  *
- * A counter shows the number of events. By A10.4.3.5 it counts from one reading of the log to the
- * next, whoever reads; some devices do not reset it. If it rose by at least the number of new
- * entries it was not reset.
+ * The log has a counter of events. By A10.4.3.5, every reading of the log by any program resets it,
+ * but some devices do not reset it. If the counter rose by at least the number of new entries, it
+ * was not reset, and the rise is the number of new events; otherwise its value is.
  */
 #include "libfabmgr/congestion/log.h"
 
@@ -30,7 +30,7 @@ static bool same_event(const struct fab_congestion_event *a, const struct fab_co
            a->local_qp == b->local_qp && a->remote_qp == b->remote_qp;
 }
 
-/* Skips unused entries. */
+/* Adds an entry unless it is unused. */
 static void add_entry(struct fab_congestion_log *log, const struct fab_congestion_event *e)
 {
     if (e->slid != 0 && e->dlid != 0)
@@ -85,8 +85,9 @@ static const struct fab_congestion_event *find(const struct fab_congestion_log *
     return NULL;
 }
 
-/* Computes the times of all entries and returns how many are new. An entry that is not in the
- * previous reading, yet older than it, is an error of the device and not counted. */
+/* Computes the times of all entries and returns how many are new. An entry that was not in the
+ * previous reading, yet is older than that reading, is an error of the device and does not count as
+ * new. */
 static uint32_t set_times(const struct fab_congestion_log *was, struct fab_congestion_log *now)
 {
     uint32_t fresh = 0;

@@ -14,8 +14,8 @@
 #define FAB_CONGESTION_LOG_ENTRIES 15
 
 struct fab_congestion_event {
-    uint16_t slid, dlid; /* of the marked packet; at an adapter: its own LID, and the destination
-                            of the marked packets */
+    uint16_t slid, dlid; /* of the marked packet; in an adapter's log: its own LID, and the
+                            destination of the marked packets */
     uint8_t sl;
     uint8_t service;              /* of adapters: transport service of the queue pair, 0 is RC */
     uint32_t local_qp, remote_qp; /* of adapters */
@@ -23,10 +23,10 @@ struct fab_congestion_event {
     uint64_t at_us;               /* by the clock of the caller */
 };
 struct fab_congestion_log {
-    uint64_t read_us; /* the last reading; 0: none yet */
-    uint64_t events;  /* number since the first reading */
+    uint64_t read_us; /* time of the last reading; 0: none yet */
+    uint64_t events;  /* number of events since the first reading */
     uint32_t stamp;   /* the device's time, in units of 1.024 us */
-    uint16_t counter; /* as the device reports it */
+    uint16_t counter; /* the event counter as the device reports it */
     uint8_t flags;
     uint8_t count;        /* number of entries */
     uint16_t sl_map;      /* of adapters: SLs whose senders reached the threshold */
@@ -34,8 +34,8 @@ struct fab_congestion_log {
     struct fab_congestion_event entry[FAB_CONGESTION_LOG_ENTRIES]; /* latest first */
 };
 /* Adds a reading of a switch's or adapter's log at `now_us`. *ret_events: events since the previous
- * reading; 0 for the first one, since the start of its count is unknown. FORMAT: too short, or a
- * log of the other kind; the log is then unchanged. */
+ * reading; 0 at the first reading, since it is unknown when its count began. FORMAT: the attribute
+ * is too short, or a log of the other kind; the log is then unchanged. */
 int fab_congestion_log_update(struct fab_congestion_log *log, bool of_switch, const uint8_t *attr,
                               size_t len, uint64_t now_us, uint32_t *ret_events);
 static inline bool fab_congestion_log_marked(const struct fab_congestion_log *log, uint8_t port)
@@ -43,8 +43,9 @@ static inline bool fab_congestion_log_marked(const struct fab_congestion_log *lo
     return log->port_map[31 - port / 8] >> port % 8 & 1;
 }
 
-/* Counts the adapters that were throttled for each LID at `since_us` or later: adds one to
- * senders[] for each LID below `lids` in this log, except the port's own. */
+/* Counts the adapters that were throttled for each LID at `since_us` or later. Call it once for
+ * each adapter's log: it adds one to senders[] for each LID below `lids` in this log, except the
+ * adapter's own. */
 void fab_congestion_log_incasts(const struct fab_congestion_log *log, uint64_t since_us,
                                 uint16_t *senders, uint32_t lids);
 

@@ -8,19 +8,21 @@
  *   (Alizadeh et al., SIGCOMM 2010). At least two frames.
  * - Kmax: four times Kmin, as 100 and 400 KB at 25 Gb/s in the simulations of HPCC (Li et al.,
  *   SIGCOMM 2019).
- * - Pmax: at Kmax, each of the assumed senders gets a mark in the time between two notifications
- *   (our own rule); between 1 percent (DCQCN: Zhu et al., SIGCOMM 2015) and 20 (HPCC).
+ * - Pmax: at Kmax, each of the assumed senders gets a mark in the least time between two
+ *   notifications (our own rule); limited to 1 percent (DCQCN: Zhu et al., SIGCOMM 2015) to 20
+ *   percent (HPCC).
  * - Pause (Xoff): Kmax plus what arrives in one more RTT, after which senders have reacted (our own
  *   rule). ECN therefore acts before PFC as long as the traffic of a port goes to one congested
  *   egress port; if it goes to n of them, only n * Kmin is certain (Zhu et al.).
  * - Headroom, for what may still arrive after the pause: a frame of another class that delays the
- *   pause frame, the pause frame, the own interface, the cable in both directions, the peer's
- *   response, and the frame that the peer has just begun (IEEE 802.1Qbb's annex on buffers, as
- *   Cisco and SONiC calculate it). Partly filled memory cells of the switch come on top.
+ *   pause frame, the pause frame, the delay of the port's own interface, the cable in both
+ *   directions, the peer's response, and the frame that the peer has just begun (IEEE 802.1Qbb's
+ *   annex on buffers, as Cisco and SONiC calculate it). Partly filled memory cells of the switch
+ *   come on top.
  * - Response of the peer: IEEE 802.3 31B.3.7, in quanta of 512 bits, by the table of SONiC
  *   (buffer_headroom_mellanox.lua), which has 67 for 10 Gb/s where Cisco has 60. Own interface:
  *   upper bounds of 802.3 as Cisco has them for 10, 25, 40 and 100 Gb/s. No source was found for
- *   the others; there the whole response serves as the bound.
+ *   other speeds; for them the peer's whole response time serves as the bound.
  * - Additive increase: a thousandth of the speed (40 Mb/s at 40 Gb/s in the simulator of DCQCN's
  *   authors), and for all senders together at most a twentieth (our own rule). Hyper increase: ten
  *   times that (NVIDIA's defaults, HPCC). The other values are those of DCQCN's authors.
@@ -110,7 +112,8 @@ static struct fab_congestion_roce roce_of(const struct fab_congestion_basis *b,
     return r;
 }
 
-/* Different bases can give the same RoCE settings. Sorted by speed, slowest first. */
+/* Adds r unless all[] has settings for its speed and kind of port, since different bases can give
+ * the same RoCE settings. Returns the index. all[] is sorted by speed, slowest first. */
 static size_t insert(struct fab_congestion_roce *all, size_t *count,
                      const struct fab_congestion_roce *r)
 {

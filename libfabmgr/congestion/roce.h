@@ -19,33 +19,32 @@
 #define FAB_DCQCN_RECOVERY_STAGES 5 /* of fast recovery, before the rate exceeds its last value */
 
 struct fab_congestion_roce {
-    uint32_t speed; /* Ethernet speed in Mb/s, 10,000 to 800,000: the nearest to the rate of the
-                       links */
+    uint32_t speed; /* Ethernet speed in Mb/s, 10,000 to 800,000: the speed nearest to the rate of
+                       the links */
     uint32_t ports; /* number of switch ports with these settings */
     bool edge;      /* ports to endports; otherwise between switches */
     /* Bytes in the queue of an egress port: no marks below kmin, pmax percent at kmax, all
      * above. */
     uint32_t kmin, kmax, pmax;
-    uint32_t pause;    /* bytes of a priority from one ingress port, at which it is paused at the
-                          earliest; more than kmax */
-    uint32_t headroom; /* bytes of that priority that may still arrive then */
+    uint32_t pause; /* bytes of a priority from one ingress port above which the switch pauses it,
+                       at the earliest; more than kmax */
+    uint32_t headroom;          /* bytes of that priority that may still arrive after the pause */
     uint32_t ai_mbps, hai_mbps; /* of adapters (edge only): additive and hyper increase */
-    /* What the values follow from. */
+    /* The inputs from which the values follow. */
     uint32_t rtt_ns, fan_in, cable_m;
     uint32_t slowest;             /* Ethernet speed in Mb/s of the slowest port to an endport */
     uint32_t frame;               /* bytes on the wire of the longest packet */
-    uint16_t response, interface; /* in quanta of 512 bits: the peer's response; the own
-                                     interface */
+    uint16_t response, interface; /* delays in quanta of 512 bits: of the peer, of the own port */
 };
-/* One for each speed and kind of port, sorted by speed; none if the profile is "off". The caller
- * frees *ret. NOMEM. */
+/* Computes one setting for each speed and kind of port, sorted by speed; none if the profile is
+ * "off". The caller frees *ret. NOMEM. */
 int fab_congestion_roce_compute(const struct fab_congestion *c, const struct fab_fabric *f,
                                 const struct fab_policy *policy, struct fab_congestion_roce **ret,
                                 size_t *ret_count);
 
 #define FAB_CONGESTION_ROCE_VALUES 13
-/* All values with their reasons; names end in the unit: "kmin_bytes". Returns their number: 5 of
- * switches and, if the ports lead to endports, 8 of adapters. */
+/* Writes all values with their reasons; names end in the unit: "kmin_bytes". Returns their number:
+ * 5 values of switches and, if the ports lead to endports, 8 of adapters. */
 unsigned fab_congestion_roce_explain(const struct fab_congestion_roce *r,
                                      struct fab_congestion_reason ret[FAB_CONGESTION_ROCE_VALUES]);
 

@@ -5,8 +5,9 @@
  * the ratio of a switch's endport bandwidth to its ISL bandwidth.
  *
  * The longest distance comes from two breadth-first searches, the first from any switch with
- * endports, the second from the farthest one found. It is exact on trees and on vertex-symmetric
- * graphs, and otherwise never too long. It is used only for times, which are rounded.
+ * endports, the second from the farthest one found. The result is exact on trees and on
+ * vertex-symmetric graphs; elsewhere it may be too short, never too long. Only times are computed
+ * from it.
  */
 #include "libfabmgr/congestion/summary.h"
 
@@ -37,7 +38,8 @@ static void add_endports(const struct fab_fabric *f, struct fab_congestion_summa
     }
 }
 
-/* Rounded to the nearest step, so that a link more or less seldom changes a setting. */
+/* The taper in percent, rounded to the nearest step, so that a link more or less rarely changes a
+ * setting. */
 static uint16_t taper_of(uint64_t in, uint64_t out)
 {
     uint64_t percent = out > 0 ? (in * 100 + out / 2) / out : 100;
@@ -116,7 +118,8 @@ static int add_distance(const struct fab_fabric *f, struct fab_congestion_summar
     return FAB_OK;
 }
 
-/* One step: a switch without a rank next to one of rank r gets rank r + 1. */
+/* One step of a breadth-first search: each switch without a rank next to a switch of rank r gets
+ * rank r + 1. Returns whether any did. */
 static bool rank_next(const struct fab_fabric *f, uint8_t *rank, uint8_t r)
 {
     bool any = false;

@@ -7,8 +7,8 @@
 
 struct fab_congestion_summary {
     uint32_t endports; /* adapter ports that can send and receive */
-    uint32_t slowest;  /* Mb/s of their links; 0: no endport */
-    uint16_t mtu;      /* largest MTU of theirs, in bytes */
+    uint32_t slowest;  /* Mb/s of the slowest link of an endport; 0: no endport */
+    uint16_t mtu;      /* largest MTU of the endports, in bytes */
     uint8_t hops;      /* switches on the longest of the shortest paths between endports */
     uint8_t *rank;     /* [switch_count] links to the nearest switch with endports */
     uint16_t *taper;   /* [switch_count] rate of the endports in percent of the rate of the ISLs,
