@@ -36,7 +36,7 @@ struct event {
     const char *type;    /* from events.def, or from a journal of another version */
     const char *subject; /* what the event is about: "leaf-3/12" */
     const char *message; /* one sentence for people */
-    uint64_t guid;       /* of the node, or 0 */
+    uint64_t guid;       /* GUID of the node, or 0 */
     uint32_t port;
     uint32_t field_count;
     const struct event_field *fields;

@@ -25,7 +25,7 @@
 #define LOOK_EVERY_US 60000000
 #define LOOK_A_TURN 4096 /* most subscriptions checked in one iteration of the loop */
 #define FULL_MEMBER 0x8000
-#define REPEAT_US 200000 /* a device repeats a trap until it gets TrapRepress */
+#define REPEAT_US 200000 /* an equal notice within this time is a repetition of the trap */
 
 enum { GID_IN_SERVICE = 64, GID_OUT_OF_SERVICE = 65, GROUP_MADE = 66, GROUP_GONE = 67 };
 

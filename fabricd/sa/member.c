@@ -32,7 +32,7 @@ struct change {
     const struct fab_view *view;
     const struct fab_sa_request *req;
     struct fab_wire_mc_member_record
-        record;      /* of the request; PortGID has the prefix of the subnet */
+        record;      /* the record of the request, with the prefix of the subnet in PortGID */
     uint64_t prefix; /* GID prefix of PortGID in the request */
     uint32_t port;   /* the port that joins or leaves; FAB_NONE: it is not in the fabric */
     const struct fab_mcast_group *group;   /* NULL: no such group */
@@ -151,7 +151,7 @@ uint16_t sa_member_delete(struct sa *s, const struct fab_sa_request *req,
 
 struct place { /* position of a query: after the last record that was returned */
     uint64_t mgid[2], guid;
-    uint64_t in_group; /* 1: at this member of the group; 2: past its members */
+    uint64_t in_group; /* 1: member `guid` was returned; 2: the group itself was */
 };
 
 static bool sees(const struct fab_sa_query *q, const struct fab_mcast_group *group)

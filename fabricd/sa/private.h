@@ -32,7 +32,7 @@ struct sa_job {
     bool sending;
     struct fab_rmpp_sender rmpp;
 };
-struct sa_jobs { /* first in, first out */
+struct sa_jobs { /* a queue */
     struct sa_job *head, **tail;
 };
 
@@ -41,8 +41,8 @@ struct sa_jobs { /* first in, first out */
 struct sa {
     struct sa_input in;
     struct fab_sa_source list[SA_LISTS];
-    struct sa_registry *registry;  /* registry.h */
-    struct fab_sa_aliases aliases; /* alias.c */
+    struct sa_registry *registry;  /* see registry.h */
+    struct fab_sa_aliases aliases; /* see alias.c */
     uint32_t aliases_written;      /* writes of GUIDInfo blocks in flight */
     struct loop_timer *alias_timer;
     struct sa_view *view; /* answers requests; NULL: none yet, or released for a local repair */
@@ -53,7 +53,7 @@ struct sa {
     size_t table_bytes;
     uint16_t last_host; /* LID of the host that was served last */
     struct loop_timer *work, *patience, *retry;
-    struct transport_mad out[SA_OUT]; /* a ring */
+    struct transport_mad out[SA_OUT]; /* ring buffer */
     uint32_t out_first, out_count;
     struct sa_stats stats;
 };

@@ -14,16 +14,16 @@
 /* An endport in service. */
 struct sa_end {
     uint64_t guid;
-    uint16_t key[FAB_NOTICE_KEYS]; /* the first of its P_Keys; 0: no more */
+    uint16_t key[FAB_NOTICE_KEYS]; /* the first P_Keys of the port; 0 ends the list */
 };
 struct sa_ends {
-    struct sa_end *end; /* by GUID */
+    struct sa_end *end; /* sorted by GUID */
     size_t count;
 };
 struct sa_held {
     struct transport_mad to; /* the request */
     uint8_t answer[FAB_MAD_SIZE];
-    uint64_t mark; /* of store_mark, after the registration was put into the store */
+    uint64_t mark; /* value of store_mark once the store had the registration */
 };
 
 struct sa_registry {
@@ -32,12 +32,12 @@ struct sa_registry {
     struct sa_ends ends; /* endports of the last view */
     bool knows_ends;     /* `ends` is valid */
     uint32_t absent_at;  /* next subscription to check for a port that left the fabric */
-    uint32_t told, gone; /* subscriptions that ended since told_us: with an event each, and all */
+    uint32_t told, gone; /* since told_us: events emitted, and subscriptions ended */
     uint64_t told_us;
     struct fab_notice last; /* the last notice, to recognize repetitions: a device repeats a trap
                                until it gets TrapRepress */
     uint64_t last_us;
-    struct sa_held *held; /* [SA_HELD] a ring */
+    struct sa_held *held; /* [SA_HELD] ring buffer */
     uint32_t held_first, held_count;
     struct loop_timer *leases, *reports, *patience, *arrivals, *absent, *kept;
 };

@@ -27,7 +27,7 @@
 #define SEND_A_TURN 64   /* most reports sent in one iteration */
 #define TICK_US 50000
 #define ALL_LIDS 0xffff
-#define TELL_SINGLY 8 /* most ended subscriptions with an event each, within: */
+#define TELL_SINGLY 8 /* most events for ended subscriptions within TELL_AGAIN_US */
 #define TELL_AGAIN_US 60000000
 
 /* ---- permission to receive a notice ------------------------------------------------------------

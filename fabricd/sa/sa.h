@@ -23,10 +23,10 @@ struct sa_input {
 };
 struct sa_stats { /* since the start */
     uint64_t requests;
-    uint64_t answered; /* with success or an error */
-    uint64_t refused;  /* of the answered ones: with an error status */
-    uint64_t busy;     /* of the refused ones: with status BUSY */
-    uint64_t dropped;  /* not answered: malformed, wrong key, not for this manager, or no room */
+    uint64_t answered; /* requests answered, with success or an error */
+    uint64_t refused;  /* answers with an error status */
+    uint64_t busy;     /* answers with status BUSY */
+    uint64_t dropped;  /* not answered: malformed, wrong SM_Key, manager not master, or no room */
     uint64_t tables;   /* answers of many records, and the number of those records */
     uint64_t records;
     uint64_t notices; /* notices to report; reports sent, repetitions included; reports answered */

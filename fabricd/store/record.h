@@ -96,7 +96,7 @@ struct batch {
     struct fab_lease *leases; /* owned; batch_tidy_leases sorts them by GUID */
     size_t lease_count;
     bool has_leases;
-    struct fab_view *view; /* a reference, or NULL */
+    struct fab_view *view; /* a reference that the batch owns, or NULL */
     struct record_queue records;
     size_t record_count;
 };
@@ -105,7 +105,7 @@ void batch_init(struct batch *b);
 void batch_clear(struct batch *b);
 bool batch_is_empty(const struct batch *b);
 void batch_put_leases(struct batch *b, struct fab_lease *leases,
-                      size_t count);                      /* takes ownership */
+                      size_t count);                      /* takes ownership of leases */
 void batch_put_record(struct batch *b, struct record *r); /* takes ownership */
 /* Moves everything of `from` to the end of `to`. */
 void batch_move(struct batch *to, struct batch *from);

@@ -75,8 +75,8 @@ static const char step_1[] =
     "  port_a INTEGER NOT NULL,"
     "  node_b TEXT NOT NULL REFERENCES node(guid),"
     "  port_b INTEGER NOT NULL,"
-    "  width INTEGER NOT NULL," /* lanes */
-    "  speed TEXT NOT NULL,"    /* of a lane: EDR */
+    "  width INTEGER NOT NULL," /* number of lanes */
+    "  speed TEXT NOT NULL,"    /* speed of a lane: "EDR" */
     "  first_seen INTEGER NOT NULL,"
     "  last_seen INTEGER NOT NULL,"
     "  current INTEGER NOT NULL DEFAULT 1,"
@@ -152,7 +152,7 @@ static const char step_3[] = "CREATE TABLE isolated_link ("
                              "  name_a TEXT NOT NULL," /* "leaf-1/12" */
                              "  name_b TEXT NOT NULL,"
                              "  since_us INTEGER NOT NULL,"
-                             "  operated INTEGER NOT NULL," /* by an operator */
+                             "  operated INTEGER NOT NULL," /* 1: an operator isolated the link */
                              "  cause TEXT NOT NULL,"
                              "  PRIMARY KEY (node_a, port_a)"
                              ") WITHOUT ROWID;";

@@ -72,7 +72,7 @@ int store_load_isolated(struct store *s, struct store_isolated **ret, size_t *re
  * rows that somebody damaged by hand. NOMEM, IO, FORMAT. */
 struct store_service { /* key: record.id, gid, pkey */
     struct fab_wire_service_record record;
-    int64_t ends_us; /* Unix; 0: never */
+    int64_t ends_us; /* Unix time; 0: the lease does not end */
     uint64_t owner;  /* GUID of the port that registered it */
 };
 void store_put_service(struct store *s, const struct store_service *service, bool there);

@@ -32,15 +32,15 @@
 #include "fabricd/store/tables.h"
 #include "libfabmgr/base/status.h"
 
-#define QUEUE_MAX 8192   /* records */
+#define QUEUE_MAX 8192   /* from this many queued records on, events are dropped */
 #define QUEUE_HURRY 1024 /* above this many records, the thread writes at once */
 #define GATHER_US 50000
 #define RETRY_MIN_US 500000
 #define RETRY_MAX_US 30000000
 #define SEEN_EVERY_S 300 /* how often last_seen is renewed */
 #define SETS_KEPT 10000
-#define TRIM_EVERY 256      /* events */
-#define KEEP_DEFAULT 100000 /* events */
+#define TRIM_EVERY 256      /* surplus events that are deleted at once */
+#define KEEP_DEFAULT 100000 /* events that the journal keeps */
 
 struct writer {
     pthread_t thread;
@@ -52,13 +52,13 @@ struct writer {
     size_t queued; /* records in pending and work */
     uint64_t dropped, dropped_told;
     uint64_t failures; /* transactions that failed */
-    uint32_t keep;     /* events */
+    uint32_t keep;     /* events that the journal keeps */
     unsigned flushing;
     bool stop;
     bool unwritten;        /* work is not empty */
     bool failing;          /* the last transaction failed */
     bool urgent;           /* a host waits for the commit of a record in `pending` */
-    uint64_t put, written; /* records since the start */
+    uint64_t put, written; /* records put, and committed or given up, since the start */
 
     /* used by the writer thread only */
     struct sql sql;

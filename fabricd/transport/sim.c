@@ -34,7 +34,7 @@ struct sim_transport {
     struct fab_sim *sim;
     struct loop_timer *timer;
     uint64_t timer_at; /* when it fires, if it is pending */
-    uint64_t epoch;    /* the loop's time when the sim's was 0 */
+    uint64_t epoch;    /* the loop's time at the simulator's time 0 */
     uint32_t node;
     uint8_t port;
     struct batch gathering, leaving;

@@ -18,7 +18,7 @@
 
 #include "libfabmgr/base/status.h"
 
-#define MOST_PIECES 256 /* 64 MiB */
+#define MOST_PIECES 256 /* 64 MiB in all */
 
 struct piece {
     struct piece *next;
