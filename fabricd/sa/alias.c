@@ -2,11 +2,11 @@
 /*
  * Alias GUIDs (IBA 15.2.5.18). A host asks for alias GUIDs of its virtual functions by a Set of one
  * block of GUIDInfoRecord; the ComponentMask selects the entries, and the value 0 asks the manager
- * to choose. The answer holds the resulting block, without GUIDs that another port has. The manager
- * keeps alias GUIDs in the store and writes them to the port at once, again after a failed write,
- * and when the port comes back, because it may have lost them.
+ * to choose. The answer holds the resulting block; a requested GUID that is in use already is not
+ * assigned. The manager keeps alias GUIDs in the store and writes them to the port at once, again
+ * after a failed write, and when the port comes back, because it may have lost them.
  *
- * Only the port's own node, or a host that gives the SM_Key, may change them.
+ * Only the port's own node, or a host that gives the SM_Key, may change alias GUIDs.
  */
 #include <stddef.h>
 #include <stdlib.h>

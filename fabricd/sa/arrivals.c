@@ -4,8 +4,8 @@
  * came into service (notice 64) or went out of service (65), multicast groups that were created
  * (66) or deleted (67), and traps of devices.
  *
- * A list of the endports in service, sorted by GUID, is compared with that of the next view. The
- * view itself is not kept: a local repair would have to copy its fabric and tables instead of
+ * A list of the endports in service, sorted by GUID, is compared with the list of the next view.
+ * The view itself is not kept: a local repair would have to copy its fabric and tables instead of
  * changing them in place.
  *
  * The subscription of a port that has been out of the fabric for five minutes is dropped. It is not

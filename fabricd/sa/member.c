@@ -10,8 +10,8 @@
  * membership. A port may also join by each of its alias GUIDs. libfabmgr/mcast interprets the
  * components.
  *
- * Only requesters that gave the SM_Key see the ports and join states in queries; others see the
- * groups of their partitions without them (15.2.5.17).
+ * Only requesters that gave the SM_Key see ports and join states in queries; other requesters see
+ * the groups of their partitions, without members (15.2.5.17).
  */
 #include <string.h>
 

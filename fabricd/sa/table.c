@@ -191,8 +191,8 @@ static void finish(struct sa *s, struct sa_job *job, int result)
     sa_transfer_begin(s, job);
 }
 
-/* The oldest response of the host with the next higher LID than the host that was served last,
- * cyclically. */
+/* The response to collect next: the oldest one of the host that follows last_host in the order of
+ * LIDs, cyclically. */
 static struct sa_job *next_turn(struct sa *s)
 {
     struct sa_job *best = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * For this folder only: the lock that lets only one manager use a state directory.
+ * For this folder only: the lock by which only one manager uses a state directory.
  */
 #ifndef FABRICD_STORE_LOCK_H
 #define FABRICD_STORE_LOCK_H

@@ -9,7 +9,8 @@
  * when it opens it (recovery, checkpoint).
  *
  * The schema version (PRAGMA user_version) is the number of migration steps that were applied. Each
- * step runs in a transaction of its own, after fabricd has made a backup of the file.
+ * step runs in a transaction of its own. Before the first step, fabricd makes a backup of an
+ * existing file.
  */
 #include "fabricd/store/schema.h"
 
