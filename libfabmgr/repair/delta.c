@@ -295,10 +295,12 @@ static int decide_columns(struct job *j, const uint64_t *affected, size_t affect
         while (p_end < affected_count && (uint32_t)(affected[p_end] >> 32) == lid)
             p_end++;
         if (lid - r->tile.first >= r->tile.count)
-            load_tile(r, j->lft, affected + p, affected_count - p);
+            load_tile(r, j->lft, p < affected_count ? affected + p : NULL, affected_count - p);
         while (e_end < r->entries && r->entry[e_end].lid == lid)
             e_end++;
-        status = decide_column(j, lid, affected + p, p_end - p, r->entry + e, e_end - e);
+        /* Both arrays may be missing if they are empty. */
+        status = decide_column(j, lid, p_end > p ? affected + p : NULL, p_end - p,
+                               e_end > e ? r->entry + e : NULL, e_end - e);
         p = p_end;
         e = e_end;
     }

@@ -350,6 +350,9 @@ def through_libibumad_too():
     libraries = glob.glob("/usr/lib/*/umad2sim/libumad2sim.so")
     if not libraries:
         return  # scripts/check has it, and says so
+    with open(FABRICD, "rb") as program:
+        if b"__asan_init" in program.read():
+            return  # AddressSanitizer refuses a program with another library loaded before it
     place = Place()
     name = "test-" + os.path.basename(place.folder)
     command = [FABRICD, "--umad", "-f", f"{place.folder}/fabricd.yaml", "--state-dir",
