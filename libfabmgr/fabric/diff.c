@@ -45,7 +45,7 @@ static uint32_t counterpart(const struct fab_fabric *f, uint32_t node,
     return o;
 }
 
-/* Both links lead to the same port. */
+/* Returns whether both links lead to the same port. */
 static bool same_link(const struct fab_fabric *f, const struct fab_port *p,
                       const struct fab_fabric *other, const struct fab_port *q)
 {

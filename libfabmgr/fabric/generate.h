@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Generators of fabrics, for tests, demos and benchmarks. All of them: NOMEM. */
+/* Generators of fabrics, for tests, demos and benchmarks. All return NOMEM. */
 #ifndef LIBFABMGR_FABRIC_GENERATE_H
 #define LIBFABMGR_FABRIC_GENERATE_H
 
@@ -129,7 +129,8 @@ struct fab_variation {
     bool aggregation; /* add an aggregation node to each switch without one, at a port after all
                          others */
     /* ISLs to remove, chosen at random by the seed: a number, and a rate per million in addition.
-     * The fabric stays connected unless allow_partitioned. LIMIT: so many cannot be removed. */
+     * The fabric stays connected unless allow_partitioned. LIMIT: not that many links can be
+     * removed. */
     uint32_t missing, missing_ppm;
     bool allow_partitioned;
     bool shuffle_guids; /* permute the GUIDs of the switches, and those of the other nodes */

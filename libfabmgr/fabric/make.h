@@ -10,7 +10,7 @@
 
 #define MAKE_NODE_LIMIT (1u << 20) /* nodes of one fabric */
 #define MAKE_END_PORTS 3           /* most ports of an adapter: their GUIDs follow the node's */
-#define MAKE_END_STEP 4            /* from one adapter's GUID to the next */
+#define MAKE_END_STEP 4            /* difference between the GUIDs of successive adapters */
 
 struct maker {
     struct fab_builder *b;

@@ -27,11 +27,11 @@ void fab_fabric_scan_init(struct text_scan *s, const char *text, size_t len,
 bool fab_fabric_scan_line(struct text_scan *s); /* moves to the next line; false: there is none */
 
 /* All functions below skip blanks first. */
-bool fab_fabric_scan_is(struct text_scan *s,
-                        const char *word); /* the rest begins with word; does not move */
-bool fab_fabric_scan_take(struct text_scan *s, char c); /* consumes c if it comes next */
-bool fab_fabric_scan_at_end(struct text_scan *s);       /* only a comment or nothing is left */
-bool fab_fabric_scan_digit(struct text_scan *s);        /* a decimal digit comes next */
+bool fab_fabric_scan_is(struct text_scan *s, const char *word); /* true: the rest of the line begins
+                                                                   with `word`; the cursor stays */
+bool fab_fabric_scan_take(struct text_scan *s, char c);         /* consumes c if it comes next */
+bool fab_fabric_scan_at_end(struct text_scan *s); /* only a comment or nothing is left */
+bool fab_fabric_scan_digit(struct text_scan *s);  /* a decimal digit comes next */
 
 /* These consume what their names say. FORMAT, with the error set: something else comes next. */
 int fab_fabric_scan_expect(struct text_scan *s, char c);
