@@ -127,7 +127,7 @@ int fab_policy_classes_set_arb(struct fab_classes *c, bool high, const char *tex
 int fab_policy_classes_check(const struct fab_classes *c, struct fab_classes_error *ret_error);
 struct fab_classes *fab_policy_classes_ref(struct fab_classes *c); /* NULL is fine */
 void fab_policy_classes_unref(struct fab_classes *c);
-/* Both lead to the same LimitOfHighPriority of ports. NULL is fine. */
+/* Returns whether both give ports the same LimitOfHighPriority. NULL is fine. */
 bool fab_policy_classes_same_limit(const struct fab_classes *a, const struct fab_classes *b);
 /* The number of the class with that name; -1: none. */
 int fab_policy_classes_find(const struct fab_classes *c, const char *name);

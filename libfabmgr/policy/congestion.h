@@ -26,7 +26,8 @@ enum fab_congestion_value {
     FAB_CONGESTION_SWITCH_THRESHOLD,  /* 0..15, of switch ports to switches */
     FAB_CONGESTION_MARKING_RATE,      /* 0..65535 packets between two marked packets */
     FAB_CONGESTION_PACKET_SIZE,       /* 0..255, in units of 64 bytes */
-    FAB_CONGESTION_VICTIM_MASK,       /* 1: ports to adapters mark even without credits */
+    FAB_CONGESTION_VICTIM_MASK,       /* 1: ports to adapters set FECN also without credits, when
+                                         they are only victims of congestion */
     FAB_CONGESTION_TIMER,             /* 1..65535, in units of 1.024 us */
     FAB_CONGESTION_INCREASE,          /* 1..255 */
     FAB_CONGESTION_TRIGGER_THRESHOLD, /* 0..255 */

@@ -46,7 +46,7 @@ struct fab_policy {
 void fab_policy_defaults(struct fab_policy *p);
 /* RANGE: a value is out of its domain; why[] has a sentence with the field's name. NOMEM. */
 int fab_policy_validate(const struct fab_policy *p, char *why, size_t why_len);
-/* Both policies lead to the same timers, thresholds and limits in PortInfo. */
+/* Returns whether both policies give the same timers, thresholds and limits in PortInfo. */
 bool fab_policy_same_port_settings(const struct fab_policy *a, const struct fab_policy *b);
 int fab_policy_copy(const struct fab_policy *p, struct fab_policy *ret_copy); /* NOMEM */
 void fab_policy_fini(struct fab_policy *p);
