@@ -28,7 +28,7 @@ struct fab_subscription {
     uint64_t next;    /* the number of the next notice to consider */
     uint64_t awaited; /* the number of the notice in the current report */
     uint64_t deadline, sent_us;
-    uint32_t before, after; /* in one of the lists of reports.c */
+    uint32_t before, after; /* neighbours in one of the lists of reports.c */
     uint32_t turn;          /* counts its reports; a part of the transaction ID */
     uint8_t wait;           /* enum fab_report_wait */
     bool queued;            /* it is in the list `ready` */
