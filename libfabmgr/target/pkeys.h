@@ -34,8 +34,8 @@ void fab_target_pkeys_fini(struct fab_pkeys *p);
 /* The table of a port, *ret_count entries long; NULL: it is not managed. */
 const uint16_t *fab_target_pkeys_table(const struct fab_pkeys *p, uint32_t port,
                                        uint32_t *ret_count);
-/* The same; for a port that is not managed, what devices hold after power-on: full membership of
- * the default partition. */
+/* Like fab_target_pkeys_table; for a port that is not managed, the table of devices after power-on,
+ * which has full membership of the default partition. */
 const uint16_t *fab_target_pkeys_table_or_default(const struct fab_pkeys *p, uint32_t port,
                                                   uint32_t *ret_count);
 /* Whether that table makes the port a full or limited member of the partition. */
