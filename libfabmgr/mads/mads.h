@@ -23,7 +23,7 @@ struct fab_mad_addr {
     uint16_t slid; /* of received MADs */
     uint8_t sl;
     uint32_t qpn, qkey;
-    /* Of sent MADs: the transport may wait so long for the response before it returns the MAD as
+    /* Of sent MADs: the time that the transport waits for the response before it returns the MAD as
      * failed; 0: no response is expected. */
     uint32_t timeout_us;
 };

@@ -264,7 +264,7 @@ static void write_ack(struct fab_rmpp_receiver *r, const uint8_t *mad, uint8_t *
     put_rmpp(reply, &h);
 }
 
-/* Ends the transfer with STOP or ABORT. False: it had ended before. */
+/* Ends the transfer with STOP or ABORT. Returns false if it had ended before. */
 static bool end_transfer(struct fab_rmpp_receiver *r, uint8_t fault, const uint8_t *mad,
                          uint8_t *reply)
 {
