@@ -266,7 +266,7 @@ const struct fab_rec *fab_wire_rec_by_id(uint16_t attr_id); /* NULL: none */
 int fab_wire_rec_unpack(const struct fab_rec *r, const uint8_t *bytes, size_t len,
                         void *ret_struct);
 int fab_wire_rec_pack(const struct fab_rec *r, const void *from, uint8_t *bytes, size_t len);
-/* The same for PathRecord, faster. Bits that do not fit their field are cut off. */
+/* A faster codec for PathRecord. Packing cuts off bits that do not fit their field. */
 #define FAB_PATH_RECORD_LEN 64
 void fab_wire_path_record_unpack(const uint8_t bytes[FAB_PATH_RECORD_LEN],
                                  struct fab_wire_path_record *ret);

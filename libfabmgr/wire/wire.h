@@ -225,10 +225,10 @@ struct fab_field {
     uint8_t component;   /* enum fab_component */
 };
 enum fab_component {                     /* how a ComponentMask (sa.h) counts the field */
-                     FAB_COMPONENT_ONE,  /* it is one component */
+                     FAB_COMPONENT_ONE,  /* the field is one component */
                      FAB_COMPONENT_EACH, /* each element of the array is one component */
-                     FAB_COMPONENT_NONE, /* not at all: its bits were reserved when components were
-                                            numbered */
+                     FAB_COMPONENT_NONE, /* the field is no component: its bits were reserved
+                                            when components were numbered */
 };
 enum fab_print {
     FAB_PRINT_DEC,
