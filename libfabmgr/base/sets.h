@@ -10,7 +10,7 @@
 void fab_base_sets_init(uint32_t *sets, uint32_t n);
 /* The lowest number of the set that contains i. */
 uint32_t fab_base_sets_find(uint32_t *sets, uint32_t i);
-/* Joins the sets that contain a and b. False: they were the same set. */
+/* Joins the sets that contain a and b. Returns false if this was one set already. */
 bool fab_base_sets_join(uint32_t *sets, uint32_t a, uint32_t b);
 
 #endif
