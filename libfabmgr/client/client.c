@@ -218,7 +218,8 @@ static int run(struct exchange *x, uint64_t deadline)
     }
     if (x->closed)
         return FAB_OK;
-    /* The call was cancelled or failed: the connection stays usable for the next call. */
+    /* The call was cancelled or failed. Only its stream is reset, so that the connection stays
+     * usable. */
     nghttp2_session_set_stream_user_data(x->client->session, x->stream, NULL);
     nghttp2_submit_rst_stream(x->client->session, NGHTTP2_FLAG_NONE, x->stream, NGHTTP2_CANCEL);
     if (rc == FAB_OK)
