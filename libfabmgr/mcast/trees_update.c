@@ -78,7 +78,8 @@ static int find_affected(struct fab_mcast_trees *t, struct fab_mcast_net_diff *d
     return r;
 }
 
-/* Rebuilds the tree, on the old branches where possible. It is cleared by the old links. */
+/* Rebuilds the tree, on the old branches where possible. While it is cleared, the net has the old
+ * links, which the branches use. */
 static int rebuild(struct fab_mcast_trees *t, struct fab_mcast_tree *tree,
                    struct fab_mcast_net_diff *d, uint32_t *up)
 {
