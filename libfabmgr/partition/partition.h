@@ -21,8 +21,9 @@ struct fab_partition_input {
     const struct fab_blocks *held; /* NULL: no table is known */
     uint8_t enforce; /* enum fab_enforce bits: what switches check at the ports of adapters and
                         routers */
-    bool both;       /* a port can be a full and a limited member at once, and of several rules
-                        the last counts. Else "both" means full, and a full membership wins */
+    bool both;       /* true: a port can be a full and a limited member at once, and the last of
+                        several rules applies. false: "both" means full, and full membership
+                        takes precedence */
 };
 struct fab_partition_overflow {
     uint32_t port;
