@@ -106,7 +106,8 @@ static void find_blocks(struct draft *d)
 
 /* ---- virtual lanes --------------------------------------------------------------------------- */
 
-/* Goes by the order of classes, so that sets do not change when a class is added behind others. */
+/* Assigns sets in the order of the classes, so that sets do not change when a class is added after
+ * the others. */
 static void find_sets(struct draft *d)
 {
     uint8_t next = 0, most = d->sets;
