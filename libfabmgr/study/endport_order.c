@@ -15,7 +15,7 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/study/measurement.h"
 
-#define FAR 0xff /* at least this distance, or not connected */
+#define FAR 0xff /* this distance or more, or not connected */
 
 struct sorting {
     const struct fab_measurement *f;
