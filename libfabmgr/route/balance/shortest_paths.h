@@ -22,7 +22,8 @@ int fab_route_shortest_init(struct fab_shortest *shortest, const struct fab_grap
 void fab_route_shortest_fini(struct fab_shortest *shortest);
 /* Finds all shortest paths to the switch `destination`. O(ports). */
 void fab_route_shortest_find(struct fab_shortest *shortest, uint32_t destination);
-/* The same with legal paths: column `column` of what fab_route_legal_paths() found. */
+/* Finds all shortest legal paths to destination `column` of `paths`, as fab_route_legal_paths()
+ * wrote them. */
 void fab_route_shortest_find_legal(struct fab_shortest *shortest, const struct fab_order *o,
                                    const uint8_t *paths, uint32_t column);
 /* Computes used[] and unused from the other members, as the two functions above do. */

@@ -56,7 +56,8 @@ static uint32_t first_short(const struct fab_tree *t, bool irregular)
     return 0;
 }
 
-/* Slots mean little if many are empty, or if many switches have slots of their own. */
+/* Returns whether many slots are empty, or many switches have slots of their own: then slots mean
+ * little. */
 static bool irregular(const struct fattree *t, char *why, size_t why_len)
 {
     const struct fab_tree *tree = &t->tree;

@@ -27,8 +27,8 @@
 #include "libfabmgr/route/engines/engines.h"
 #include "libfabmgr/route/nue/search.h"
 
-/* A link is congested, or overloaded, if its load exceeds the mean by so many percent. Rounds of
- * rerouting for congested links are limited by their work (LIDs x ports). */
+/* A link is congested, or overloaded, if its load exceeds this percentage of the mean load. Rounds
+ * of rerouting for congested links are limited by their work (LIDs x ports). */
 #define CONGESTED_PERCENT 110
 #define OVERLOADED_PERCENT 150
 #define ROUNDS 4

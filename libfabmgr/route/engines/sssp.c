@@ -33,8 +33,8 @@
 #include "libfabmgr/route/balance/least_loaded.h"
 #include "libfabmgr/route/engines/engines.h"
 
-/* A link is congested, or overloaded, if its load exceeds the mean by so many percent. Rounds of
- * rerouting for congested links are limited by their work (LIDs x ports). */
+/* A link is congested, or overloaded, if its load exceeds this percentage of the mean load. Rounds
+ * of rerouting for congested links are limited by their work (LIDs x ports). */
 #define CONGESTED_PERCENT 110
 #define OVERLOADED_PERCENT 150
 #define ROUNDS 3

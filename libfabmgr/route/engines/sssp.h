@@ -9,9 +9,9 @@
 
 /* Which load decides between shortest paths. */
 enum fab_sssp_weight {
-    FAB_SSSP_NEXT_LINK,  /* that of the next link */
-    FAB_SSSP_WHOLE_PATH, /* the sum along the path */
-    FAB_SSSP_LEGAL_PATH, /* the sum along the path, with the legal paths of updn only */
+    FAB_SSSP_NEXT_LINK,  /* the load of the next link */
+    FAB_SSSP_WHOLE_PATH, /* the sum of the loads along the path */
+    FAB_SSSP_LEGAL_PATH, /* the same, but only the legal paths of updn are used */
 };
 /* The number of different paths to each switch: those of its first hosts, which its other LIDs
  * share. OF_HOSTS: one path for each host. PER_LID: one for each LID; LIDs that are not of hosts

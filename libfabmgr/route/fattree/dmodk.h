@@ -31,7 +31,8 @@ struct fab_dmodk {
     uint32_t slots_count;
     struct fab_dmodk_slots *slots_of; /* [slots_count]; entry 0 has no slots */
     uint16_t *up;                     /* [switches] index of the slots for packets that ascend */
-    uint16_t *down;                   /* [switches] the same for parallel links down; 0: none */
+    uint16_t *down;                   /* [switches] index of the slots for parallel links down;
+                                         0: no slots */
 };
 /* The slots of t must be known. NOMEM. LIMIT: more than 65,534 different dividers and numbers of
  * slots. */

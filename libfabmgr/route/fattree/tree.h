@@ -43,10 +43,12 @@ struct fab_tree {
     uint8_t *higher;      /* [neighbours] as updown.nbr; 0xff: of a higher rank, else 0 */
     uint8_t *single_port; /* [neighbours] the port if there is a single link, else 0 */
     uint8_t *slot_nbrs;   /* [n] number of distinct neighbours in slots */
-    /* [n][2] class ids, 0..2n-1 (switch_classes.c). First: the ports to upper neighbours are equal,
-     * and so is the number of lower neighbours. Second: the ports to all neighbours are equal. */
+    /* Two class ids, 0..2n-1, for each switch: [n][2] (switch_classes.c). Switches have the same
+     * port_class [0] if their ports to upper neighbours are equal and they have as many lower
+     * neighbours, the same port_class [1] if their ports to all neighbours are equal. */
     uint32_t *port_class;
-    uint32_t *full_class;   /* [n][2] the same, and the neighbours themselves are equal */
+    uint32_t *full_class;   /* [n][2] as port_class, for switches that have the same neighbours
+                               on these ports */
     bool *whole;            /* [n] all slots have a port */
     bool *irregular_switch; /* [n] */
 };

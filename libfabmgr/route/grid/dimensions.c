@@ -328,9 +328,9 @@ static void rows_at(const struct fab_graph *g, uint32_t u, uint32_t set[256])
     }
 }
 
-/* Returns whether a grid in which u has so many neighbours would need more than twice the switches
- * of the fabric: a clique has one switch more than u has neighbours in it, and any other row with
- * two neighbours of u has at least 3 switches. */
+/* Returns whether a grid in which a switch has as many neighbours as u would need more than twice
+ * the switches of the fabric: a clique has one switch more than u has neighbours in it, and any
+ * other row with two neighbours of u has at least 3 switches. */
 static bool too_many_neighbours(const struct fab_graph *g, uint32_t u)
 {
     uint32_t set[256], size[256] = {0}, singles = 0;

@@ -36,8 +36,8 @@ void fab_route_updown_fini(struct fab_updown *s);
  * equal rows. */
 void fab_route_legal_paths(const struct fab_updown *s, const uint32_t *destinations, uint32_t count,
                            uint8_t *ret_paths);
-/* The same, but only rows of class representatives are valid: switch s has row
- * fab_route_legal_row_of()[s]. */
+/* Like fab_route_legal_paths, but only the rows of class representatives are valid: switch s has
+ * row fab_route_legal_row_of()[s]. */
 void fab_route_legal_rows(const struct fab_updown *s, const uint32_t *destinations, uint32_t count,
                           uint8_t *ret_paths);
 uint8_t *
