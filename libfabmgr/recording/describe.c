@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Describes a MAD in one line for people: method, attribute and destination. */
+/* Describes a MAD in one readable line: method, attribute and destination. */
 #include <stdio.h>
 
 #include "libfabmgr/recording/recording.h"
@@ -47,9 +47,9 @@ static const struct name attributes[] = {
     {FAB_ATTR_MLNX_EXT_PORT_INFO, "MlnxExtPortInfo"},
     {0, NULL},
 };
-enum { ATTR_OF_ALL_CLASSES = 3 }; /* the highest attribute ID of those */
+enum { ATTR_OF_ALL_CLASSES = 3 }; /* the highest ID of an attribute that all classes have */
 
-/* The name, or the number in number[]. */
+/* Returns the name of an ID; for an unknown ID, writes its number to number[] and returns that. */
 static const char *word(const struct name *names, uint16_t id, char number[16])
 {
     for (; names->name; names++)
@@ -64,7 +64,7 @@ static bool is_smp(uint8_t mgmt_class)
     return mgmt_class == FAB_CLASS_SMP_LID || mgmt_class == FAB_CLASS_SMP_DIRECTED;
 }
 
-/* "0,1,4": the output ports of a directed route; the leading 0 stands for the manager's port. */
+/* Writes a directed route as "by 0,1,4": the output ports, after a 0 for the manager's own port. */
 static void describe_path(const uint8_t *mad, char *text, size_t room)
 {
     unsigned hops = mad[7] <= FAB_MAX_HOPS ? mad[7] : FAB_MAX_HOPS;

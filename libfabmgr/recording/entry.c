@@ -3,8 +3,8 @@
  * Packs and unpacks entries of a recording; the layout is in recording.h.
  *
  * A MAD is mostly zeros: reserved fields, unused hops of paths, the end of the attribute. An entry
- * holds only the 8-byte words that are not zero, and a bit map of them. That needs a third of the
- * space for 32 comparisons, so that the recorder costs little on the loop thread.
+ * holds only the 8-byte words that are not zero, and a bit map of them. This takes a third of the
+ * space and only 32 comparisons, so that the recorder costs little time on the loop thread.
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/recording/recording.h"
@@ -79,9 +79,9 @@ static void write_prefix(uint8_t *to, const struct fab_recording_entry *e, size_
     fab_base_put_be64(to + 4, e->time_us);
 }
 
-/* Writes the words that are not zero and returns their size; *ret_map says which they are. Each
- * word is copied first and then kept or overwritten, so that no branch depends on the MAD. This can
- * write one word more than it keeps, for which there is room. */
+/* Writes the words that are not zero and returns their size; *ret_map has a bit for each of them.
+ * Each word is copied first and then kept or overwritten, so that no branch depends on the MAD. The
+ * function can write one word more than it keeps; `to` has space for it. */
 static size_t write_words(uint8_t *to, const uint8_t bytes[FAB_MAD_SIZE], uint32_t *ret_map)
 {
     size_t size = 0;
@@ -211,7 +211,7 @@ static int read_body(struct fab_base_reader *r, uint8_t mad[FAB_MAD_SIZE],
     case FAB_RECORDING_END:
         e->small = fab_base_read_u8(r);
         return FAB_OK;
-    default: /* 0: zeros that a file system left at the end of a file after a crash */
+    default: /* kind 0: a file system can leave zeros at the end of a file after a crash */
         return e->kind ? FAB_OK : FAB_E_FORMAT;
     }
 }

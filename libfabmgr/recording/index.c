@@ -3,9 +3,9 @@
  * Reads a recording once and builds the index.
  *
  * An answer belongs to the latest request before it with the same class and TID. Only the low 32
- * bits of the TID are ours, the kernel writes the others. Retries have the TID of the first try.
- * Requests with the same content form a list, in order, in a map by the hash of the content; they
- * are compared when they are taken.
+ * bits of the TID count, because the kernel writes the others. Retries have the TID of the first
+ * try. Requests whose contents have the same hash form a list, in order, and a map finds the list
+ * by the hash; contents are compared when a request is taken.
  */
 #include "libfabmgr/recording/index.h"
 
@@ -89,7 +89,7 @@ static int add_item(struct fab_recording_index *s, size_t *capacity,
 }
 
 /* Links an incoming MAD with the request that it answers. An answer without a request is marked as
- * done and left out. */
+ * done, so that the player skips it. */
 static void link_answer(struct fab_recording_index *s, const struct fab_map *requests,
                         const struct fab_recording_entry *e, uint32_t in)
 {
@@ -166,7 +166,8 @@ static int read_entries(struct fab_recording_index *s, struct fab_base_reader *r
     return status;
 }
 
-/* From back to front, so that each list begins with the first request. */
+/* Builds the lists from the last request to the first, so that each list begins with the earliest
+ * request. */
 static int build_lists(struct fab_recording_index *s)
 {
     uint8_t mad[FAB_MAD_SIZE], bytes[CONTENT_MAX];

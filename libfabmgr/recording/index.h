@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The index of a recording: its MADs in order, the request of each answer, and lists of requests
- * with the same content. For this folder only. */
+ * whose contents have the same hash. For this folder only. */
 #ifndef LIBFABMGR_RECORDING_INDEX_H
 #define LIBFABMGR_RECORDING_INDEX_H
 
@@ -12,14 +12,14 @@
 struct fab_recording_item {
     size_t at;     /* offset of the entry in the bytes */
     uint64_t time; /* not decreasing */
-    uint32_t pair; /* OUT: the first answer to it; IN: the request that it answers; or NONE */
-    uint32_t next; /* OUT: the next one with this content */
+    uint32_t pair; /* OUT: its first answer; IN: the request that it answers; or NONE */
+    uint32_t next; /* OUT: the next request in the list */
     bool out;
     /* Used by the player: */
-    bool asked, done;        /* OUT; IN */
-    uint32_t earlier, later; /* OUT with an expected answer: neighbours in the order of requests */
+    bool asked, done;        /* OUT: the run has sent it; IN: it was delivered or is left out */
+    uint32_t earlier, later; /* OUT whose answer is due: neighbours in the list of due answers */
     uint64_t asked_us, tid;  /* OUT */
-    uint32_t patience_us;    /* OUT: how long its answer may be held back to keep the order */
+    uint32_t patience_us; /* OUT: how long the player may hold back its answer to keep the order */
 };
 struct fab_recording_index {
     const uint8_t *bytes;
@@ -29,17 +29,18 @@ struct fab_recording_index {
     uint32_t count, outs, ins, orphans;
     uint32_t last_in; /* index after the last IN */
     uint64_t end_us;
-    uint64_t judged_us;   /* all that was sent before this time is in the recording and can be
-                             compared */
+    uint64_t judged_us;   /* the player compares MADs that the run sends before this time; the
+                             recording has all of them */
     int tail;             /* OK, TRUNCATED, FORMAT */
-    struct fab_map heads; /* from the hash of a content to the first OUT with it */
+    struct fab_map heads; /* from the hash of a content to the first OUT in its list */
 };
 int fab_recording_index_build(struct fab_recording_index *s, const uint8_t *bytes, size_t len);
 void fab_recording_index_fini(struct fab_recording_index *s);
 /* Reads the entry of an item again. */
 void fab_recording_index_entry(const struct fab_recording_index *s, uint32_t item,
                                uint8_t mad[FAB_MAD_SIZE], struct fab_recording_entry *ret);
-/* Removes and returns the first remaining OUT with the content of this MAD; or NONE. */
+/* Removes the first remaining OUT with the content of this MAD from its list and returns it. NONE:
+ * there is no such OUT. */
 uint32_t fab_recording_index_take(struct fab_recording_index *s,
                                   const struct fab_recording_entry *mad);
 

@@ -7,13 +7,14 @@
  *   request not sent   the player waits for the request, as long as the answers that are due
  *                      can be held back: half their requests' timeout; with none due, 30 s
  *
- * A MAD that the player no longer waits for is still delivered once its request is sent. Whenever a
- * request is sent while no answer is due, recording time is aligned with run time again:
- * computation takes time in the recording but none in virtual time, and light sweeps follow timers
- * of the run.
+ * If the player stops waiting for a request, it still delivers the answer once the request is sent.
+ * Whenever the manager sends a request while no answer is due, the player aligns recording time
+ * with run time again, because computation takes time in the recording but none in virtual time,
+ * and light sweeps follow timers of the run.
  *
- * A recording may end during an activity. A MAD that is sent during its last second and is not in
- * it is not judged, since it may have been about to be sent.
+ * A recording may end during an activity. If the run sends a MAD in the last second of the
+ * recording that is not in the recording, the player does not count it as unexpected: the recorded
+ * manager may have sent it just after the end.
  */
 #include "libfabmgr/recording/player.h"
 
@@ -30,7 +31,7 @@
 struct fab_recording_player {
     struct fab_recording_index index;
     int64_t base;         /* run time at which the recording began; may be negative */
-    uint32_t cursor;      /* all INs before it were delivered or skipped */
+    uint32_t cursor;      /* every IN before this item was delivered or skipped */
     uint32_t first, last; /* OUTs whose answers are due, in the order of requests */
     uint32_t came;        /* the IN that was delivered last */
     struct fab_recording_player_stats stats;
@@ -129,7 +130,7 @@ enum fab_recording_player_sent fab_recording_player_send(struct fab_recording_pl
 struct step {
     uint32_t item; /* an IN, or NONE at the end */
     uint64_t due;
-    bool skip; /* stop waiting for its request */
+    bool skip; /* skip the IN instead of delivering it: its request was not sent */
 };
 
 static uint64_t answer_due(const struct fab_recording_player *p, uint32_t in)
@@ -139,7 +140,7 @@ static uint64_t answer_due(const struct fab_recording_player *p, uint32_t in)
     return request->asked_us + (items[in].time - request->time);
 }
 
-/* The request of the MAD at the cursor was not sent yet. */
+/* The step if the request of the MAD at the cursor was not sent yet. */
 static struct step wait_or_skip(const struct fab_recording_player *p)
 {
     const struct fab_recording_item *items = p->index.items;
@@ -226,7 +227,8 @@ uint64_t fab_recording_player_deadline(struct fab_recording_player *p, uint64_t 
 
 /* ---- results ---- */
 
-/* The MAD was sent in the recording, early enough that the run should have sent it. */
+/* Whether an item is a MAD that the run has not sent, although the recorded manager sent it early
+ * enough that the run should have. */
 static bool is_missing(const struct fab_recording_index *s, uint32_t i)
 {
     const struct fab_recording_item *item = &s->items[i];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Recordings: all MADs that a manager sent and received, as bytes. Numbers are big-endian.
+ * Recordings hold all MADs that a manager sent and received. This is their format; numbers are
+ * big-endian.
  *
  *     header, 128 bytes
  *        0   8  "FABMADS\n"
@@ -26,7 +27,7 @@
  *               settings: the text of the settings file
  *               end: reason 1, enum fab_recording_end
  *
- * A recording without an end entry was cut off (crash, kill -9); everything before is valid.
+ * A recording without an end entry was cut off (crash, kill -9); its entries are valid.
  */
 #ifndef LIBFABMGR_RECORDING_RECORDING_H
 #define LIBFABMGR_RECORDING_RECORDING_H
@@ -41,7 +42,7 @@
 #define FAB_RECORDING_HEADER 128
 #define FAB_RECORDING_VERSION 1
 #define FAB_RECORDING_BODY_MAX 0xffff
-/* Size that any entry fits into, except settings. */
+/* The maximum size of an entry, except settings. */
 #define FAB_RECORDING_ENTRY_MAX 320
 
 struct fab_recording_header {
@@ -71,7 +72,7 @@ struct fab_recording_entry {
     struct fab_mad_addr addr;
     uint8_t qp;
     uint16_t len;
-    const uint8_t *bytes; /* FAB_MAD_SIZE bytes, zero from len on; of settings: len bytes */
+    const uint8_t *bytes; /* MAD: FAB_MAD_SIZE bytes, zero from len on; settings: len bytes */
     /* Leases, disabled ports, ends: */
     uint64_t guid;
     uint16_t lid;
@@ -80,8 +81,8 @@ struct fab_recording_entry {
 
 void fab_recording_pack_header(const struct fab_recording_header *h,
                                uint8_t bytes[FAB_RECORDING_HEADER]);
-/* Reads the header. FORMAT: not a recording; TRUNCATED; UNSUPPORTED: a later version. Names come
- * from a file that anybody may have written and can contain any bytes. */
+/* Reads the header. FORMAT: not a recording; TRUNCATED; UNSUPPORTED: a later version. Names can
+ * contain any bytes, because anybody may have written the file. */
 int fab_recording_unpack_header(struct fab_base_reader *r, struct fab_recording_header *ret);
 
 /* Packs an entry into room[] and returns its size. Only len bytes of a MAD are read. Not for
@@ -93,13 +94,13 @@ size_t fab_recording_pack(const struct fab_recording_entry *e,
 void fab_recording_pack_settings(uint64_t time_us, uint16_t len,
                                  uint8_t prefix[FAB_RECORDING_PREFIX]);
 /* Reads the next entry. The bytes of a MAD go into mad[], to which ret->bytes then points.
- * TRUNCATED: the rest is not a complete entry, or empty; FORMAT: not an entry. Of unknown kinds,
- * only kind and time are set. */
+ * TRUNCATED: the rest is empty or not a complete entry; FORMAT: the entry is invalid. For an
+ * unknown kind, only kind and time are set. */
 int fab_recording_unpack(struct fab_base_reader *r, uint8_t mad[FAB_MAD_SIZE],
                          struct fab_recording_entry *ret);
 
-/* One line for people, without a newline: "Get NodeInfo, modifier 0, by 0,1,4"; always
- * NUL-terminated when room > 0. `to`: the DLID of a MAD that is not directed. */
+/* Describes a MAD in one readable line without a newline: "Get NodeInfo, modifier 0, by 0,1,4";
+ * always NUL-terminated when room > 0. `to`: the DLID of a MAD that is not directed. */
 void fab_recording_describe(const uint8_t mad[FAB_MAD_SIZE], uint16_t to, char *text, size_t room);
 
 #endif
