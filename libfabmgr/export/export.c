@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Divides an export into pieces, with helpers for all formats. The file formats follow the programs
- * that read them: ibnetdiscover and ibsim (infiniband-diags, ibsim), OpenSM's osm_dump.c, ibdm's
- * subnet and FDB readers (ibutils), Graphviz, Slurm's topology.conf(5).
+ * Divides an export into pieces, and has functions that several formats use. The file formats
+ * follow the programs that read them: ibnetdiscover and ibsim (infiniband-diags, ibsim), OpenSM's
+ * osm_dump.c, ibdm's subnet and FDB readers (ibutils), Graphviz, Slurm's topology.conf(5).
  */
 #include "libfabmgr/export/export.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fabrics and tables as files for other programs, written piece by piece: the tables of a large
- * fabric are hundreds of megabytes of text.
+ * Exports fabrics and tables as files for other programs, piece by piece, because the tables of a
+ * large fabric are hundreds of megabytes of text.
  */
 #ifndef LIBFABMGR_EXPORT_EXPORT_H
 #define LIBFABMGR_EXPORT_EXPORT_H
@@ -13,7 +13,7 @@
 #include "libfabmgr/target/target.h"
 
 enum fab_export_format {
-    FAB_EXPORT_IBNETDISCOVER, /* what ibnetdiscover prints; ibsim loads it */
+    FAB_EXPORT_IBNETDISCOVER, /* the output of ibnetdiscover, which ibsim loads */
     FAB_EXPORT_DOT,           /* Graphviz */
     FAB_EXPORT_JSON,          /* nodes, links, LIDs */
     FAB_EXPORT_SLURM,         /* topology.conf of Slurm's topology/tree */
@@ -24,7 +24,7 @@ enum fab_export_format {
     FAB_EXPORT_PATH_SLS,      /* the SL of each path, for ibdmchk -c */
     FAB_EXPORT_COUNT
 };
-struct fab_export_input { /* the caller keeps these until fab_export_free */
+struct fab_export_input { /* everything in it must exist until fab_export_free */
     const struct fab_fabric *fabric;
     const struct fab_lids *lids;
     const struct fab_lft *lft;       /* needed by OPENSM_FDBS and OPENSM_LFTS */
@@ -34,7 +34,7 @@ struct fab_export_input { /* the caller keeps these until fab_export_free */
     const struct fab_policy *policy; /* for OPENSM_SL2VL; NULL: the default policy */
 };
 struct fab_export;
-/* NOMEM; INVAL: unknown format, or the format needs the lft. */
+/* NOMEM; INVAL: the format is unknown, or it needs `lft`, which is NULL. */
 int fab_export_new(const struct fab_export_input *in, enum fab_export_format format,
                    struct fab_export **ret);
 void fab_export_free(struct fab_export *e); /* NULL is fine */

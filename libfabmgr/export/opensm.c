@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The files that OpenSM dumps, for programs that read them. As in its osm_dump.c, opensm-subnet.lst
- * has a line for each side of each link, opensm.fdbs and opensm-lfts.dump have a paragraph for each
- * switch.
+ * Writes the files that OpenSM dumps, for programs that read them. As in OpenSM's osm_dump.c,
+ * opensm-subnet.lst has a line for each end of each link, and opensm.fdbs and opensm-lfts.dump have
+ * a paragraph for each switch.
  *
- * Readers of .lst split names at braces, so braces become parentheses. The column "Optimal" of
- * .fdbs is always "yes"; whether a shorter path exists is not computed. VLs are in
+ * Programs that read .lst split names at braces, so braces become parentheses. The column "Optimal"
+ * of .fdbs is always "yes": the exporter does not compute whether a shorter path exists. VLs are in
  * service_levels.c.
  */
 #include <inttypes.h>
@@ -15,7 +15,7 @@
 #include "libfabmgr/wire/wire.h"
 
 #define HOPS_MAX 64
-#define LIDS_AT_ONCE 16 /* in a row */
+#define LIDS_AT_ONCE 16 /* LIDs in one row */
 
 /* ---- opensm-subnet.lst ----------------------------------------------------------------------- */
 
@@ -113,7 +113,8 @@ static uint32_t owner_of(const struct fab_export *e, uint32_t lid)
     return lid <= e->in.lids->top ? e->in.lids->owner[lid] : FAB_NONE;
 }
 
-/* Links from the switch to the owner of the LID, or HOPS_MAX. */
+/* The number of links from the switch to the owner of the LID by the tables; HOPS_MAX: the tables
+ * do not lead there. */
 static unsigned hops_to(const struct fab_export *e, uint32_t sw, uint32_t lid)
 {
     const struct fab_fabric *f = e->in.fabric;

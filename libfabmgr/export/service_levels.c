@@ -9,7 +9,7 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/export/writer.h"
 
-#define LIDS_AT_ONCE 64 /* in a row */
+#define LIDS_AT_ONCE 64 /* LIDs in one row */
 
 static const char *type_name(uint8_t type)
 {

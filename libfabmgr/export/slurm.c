@@ -9,7 +9,7 @@
  * The name of a host is the first word of its adapters' descriptions. A host with several adapters
  * appears at the switch of the adapter with the lowest id. If more than ADAPTERS_MAX adapters share
  * the first word, it is a text of the vendor, not a host name; these adapters appear by their
- * GUIDs. The file is small and written at once.
+ * GUIDs. The file is small, so it is written in one piece.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -27,10 +27,10 @@
 struct host {
     char name[NAME_LEN];
     uint32_t id, sw;
-    uint32_t prefix, width; /* of the name; behind the prefix is a number of `width` digits */
+    uint32_t prefix, width; /* of the name: the prefix is followed by a number of `width` digits */
     uint64_t number;
 };
-struct label { /* the name of a switch with hosts */
+struct label { /* the name under which a switch with hosts appears */
     char name[NAME_LEN];
     uint32_t sw;
 };
@@ -44,7 +44,7 @@ struct slurm {
     uint32_t host_count;
     struct label *labels; /* [label_count] sorted by switch */
     uint32_t label_count;
-    uint32_t *level;      /* [switches] links to the nearest switch with hosts */
+    uint32_t *level;      /* [switches] number of links to the nearest switch with hosts */
     uint32_t *joined;     /* [switches] disjoint sets (sets.h) */
     uint32_t *queue;      /* [switches] */
     struct group *groups; /* [group_count] groups not yet merged into a larger one */
@@ -59,8 +59,8 @@ static bool is_name(char c)
            c == '_' || c == '.';
 }
 
-/* The first word of the description, up to a character that Slurm would read as a list; the GUID if
- * it is empty. */
+/* Writes the first word of the description, up to a character that has a meaning in Slurm's lists;
+ * if it is empty, the GUID. */
 static void name_of(const struct fab_fabric *f, uint32_t node, char letter, char name[NAME_LEN])
 {
     const char *desc = f->nodes[node].desc;
@@ -72,7 +72,8 @@ static void name_of(const struct fab_fabric *f, uint32_t node, char letter, char
         snprintf(name, NAME_LEN, "%c-%016" PRIx64, letter, f->nodes[node].guid);
 }
 
-/* numbered: whether digits at the end form a number. */
+/* Splits the name into prefix and number. numbered: whether digits at the end of the name are a
+ * number. */
 static void split_name(struct host *h, bool numbered)
 {
     size_t len = strlen(h->name), digits = 0;
@@ -163,7 +164,8 @@ static int by_labelled(const void *a, const void *b)
     return (x->sw > y->sw) - (x->sw < y->sw);
 }
 
-/* Many switches have no name of their own; those that share a name appear by their GUIDs. */
+/* Names the switches with hosts. Many switches have the same description, such as the vendor's;
+ * they get their GUIDs as names. */
 static int label_switches(struct slurm *s)
 {
     uint32_t count = 0;
@@ -249,7 +251,7 @@ static void write_group(const struct slurm *s, const struct group *g, struct fab
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
-/* Fills `level` and returns the highest. */
+/* Fills level[] and returns the highest level. */
 static uint32_t find_levels(struct slurm *s)
 {
     const struct fab_fabric *f = s->f;
@@ -286,7 +288,7 @@ static void join(struct slurm *s, uint32_t level)
     }
 }
 
-/* Merges groups that are now connected into one, with a line of its own. */
+/* Merges the groups that are now connected and writes a line for each merged group. */
 static void merge(struct slurm *s, struct fab_text *t)
 {
     uint32_t kept = 0;

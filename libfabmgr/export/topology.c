@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The topology alone: ibnetdiscover, Graphviz, JSON.
+ * Formats that show only the topology: ibnetdiscover, Graphviz, JSON.
  *
- * Graphviz and JSON list all nodes first, then all links, each once, from the end with the lower
- * id.
+ * Graphviz and JSON list all nodes first, then all links. Each link appears once, from the port
+ * with the lower id.
  */
 #include <inttypes.h>
 
@@ -12,8 +12,9 @@
 #include "libfabmgr/fabric/text.h"
 #include "libfabmgr/wire/wire.h"
 
-/* ---- ibnetdiscover: the fabric room writes a copy of the fabric that has the LIDs of the tables
- * ---- */
+/* ---- ibnetdiscover --------------------------------------------------------------------------- */
+
+/* libfabmgr/fabric writes the file, from a copy of the fabric that has the LIDs of the tables. */
 
 static int open_ibnetdiscover(struct fab_export *e)
 {

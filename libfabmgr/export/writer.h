@@ -8,8 +8,8 @@
 struct fab_export {
     struct fab_export_input in;
     const struct fab_export_writer *writer;
-    uint64_t row;            /* the next one */
-    struct fab_fabric *copy; /* IBNETDISCOVER: the fabric with the LIDs of `lids` */
+    uint64_t row;            /* the next row to write */
+    struct fab_fabric *copy; /* IBNETDISCOVER: a copy of the fabric with the LIDs of `lids` */
     char *whole;             /* SLURM: the whole file */
     size_t whole_len;
     uint32_t first;           /* JSON: the first link */
@@ -17,8 +17,8 @@ struct fab_export {
 };
 struct fab_export_writer {
     int (*open)(struct fab_export *e); /* may be NULL */
-    /* Appends row `row`, of a few hundred bytes at most if there are many. False: there are no more
-     * rows, and nothing was appended. */
+    /* Appends row `row`. If a format has many rows, each has a few hundred bytes at most. False:
+     * there are no more rows, and nothing was appended. */
     bool (*write)(struct fab_export *e, uint64_t row, struct fab_text *t);
     bool tables; /* the format needs the lft */
 };
@@ -26,12 +26,12 @@ extern const struct fab_export_writer fab_export_write_ibnetdiscover, fab_export
     fab_export_write_json, fab_export_write_slurm, fab_export_write_lst, fab_export_write_fdbs,
     fab_export_write_lfts, fab_export_write_sl2vl, fab_export_write_path_sls;
 
-/* The LID that leads to a port; for a port of a switch, the LID of its port 0. */
+/* The LID of a port; for any port of a switch, the LID of port 0. */
 uint32_t fab_export_lid(const struct fab_export *e, uint32_t port);
-/* A description in printable ASCII, with parentheses instead of braces, for readers of OpenSM's
- * files. */
+/* Appends a description in printable ASCII, with parentheses instead of braces, for programs that
+ * read OpenSM's files. */
 void fab_export_add_plain(struct fab_text *t, const char *desc);
-/* A description for use between quotes: valid UTF-8, with \ before quotes and \. */
+/* Appends a description for use between quotes: valid UTF-8, with \ before quotes and \. */
 void fab_export_add_quoted(struct fab_text *t, const char *desc);
 
 #endif

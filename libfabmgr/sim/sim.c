@@ -5,9 +5,9 @@
  * delays are configured.
  *
  * The topology is the caller's snapshot, to which the simulation holds a reference; everything that
- * changes (port states, tables) is in the simulation. The contents of MADs are untrusted: the wire
- * room checks them when it unpacks them, indexes are limited by the device's own numbers, and
- * tables grow only within the capacities of the device.
+ * changes (port states, tables) is in the simulation. The contents of MADs are untrusted:
+ * libfabmgr/wire checks them when it unpacks them, indexes are limited by the device's own numbers,
+ * and tables grow only within the capacities of the device.
  *
  *   forward.c, multicast.c         how MADs travel
  *   smp.c, port_info.c, tables.c   answers of the subnet management agent

@@ -96,8 +96,8 @@ void fab_traffic_flow_stats(const struct fab_traffic *t, uint32_t flow,
                             struct fab_traffic_flow_stats *ret);
 struct fab_traffic_totals fab_traffic_totals(const struct fab_traffic *t);
 
-/* Recounts credits, packets and bytes and compares them with the state. False: the state is wrong,
- * which is a bug of this room. For tests; slow. */
+/* Recounts credits, packets and bytes and compares them with the state. False: the state is wrong
+ * because of a bug in the model. For tests; slow. */
 bool fab_traffic_is_consistent(const struct fab_traffic *t);
 
 #endif
