@@ -11,7 +11,8 @@
 struct fab_device {
     uint8_t type, num_ports;    /* enum fab_node_type */
     uint64_t guid, system_guid; /* 0: the system GUID is the node's */
-    uint64_t port_guid;         /* of a switch; 0: the node's. Others: guid + port number */
+    uint64_t port_guid;         /* switches: GUID of port 0; 0: the node GUID. Ports of other
+                                   nodes have guid + port number */
     uint32_t vendor_id;
     uint16_t device_id;
     bool enhanced_port0;

@@ -11,8 +11,8 @@ struct groups {
     uint32_t global;  /* ports of each such switch for links to other groups */
     uint32_t rounds;  /* links between any two groups */
 };
-/* Computes count and rounds. RANGE: no member, more than 254 ports, more than 2^20 groups, or fewer
- * links than other groups. */
+/* Computes count and rounds. RANGE: a group has no member, or fewer links than there are other
+ * groups; more than 254 ports; more than 2^20 groups. */
 int fab_fabric_groups_init(struct groups *g);
 
 /* Adds all links between groups. Member i of group g has the reference first + g * stride + i; its

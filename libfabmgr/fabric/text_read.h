@@ -14,7 +14,7 @@ struct text_node {
     struct span id;
     uint32_t ref, line;
 };
-/* A port line: one end of a cable, and what the line says of the other. */
+/* A port line: one end of a cable, and what the line says about the other end. */
 struct text_cable {
     struct span peer;
     uint64_t guid, peer_guid; /* port GUIDs of both ends, or 0 */
