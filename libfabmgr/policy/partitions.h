@@ -17,7 +17,7 @@
 #include "libfabmgr/base/arena.h"
 
 #define FAB_PARTITIONS_TEXT_MAX (UINT32_C(1) << 20) /* bytes */
-#define FAB_PARTITION_MGROUPS_MAX 16384             /* there are so many multicast LIDs */
+#define FAB_PARTITION_MGROUPS_MAX 16384             /* the number of multicast LIDs */
 #define FAB_PKEY_DEFAULT 0x7fff                     /* the default partition */
 #define FAB_PKEY_FULL 0x8000                        /* the bit for full membership, IBA 10.9.1 */
 #define FAB_PARTITION_NOTES 32
