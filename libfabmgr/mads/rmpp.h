@@ -16,7 +16,7 @@
 #include "libfabmgr/wire/sa.h"
 
 struct fab_rmpp_config {
-    uint32_t window;     /* receiver: how many segments it allows beyond the last ACK, 1.. */
+    uint32_t window;     /* receiver: number of segments that it allows beyond the last ACK, 1.. */
     uint64_t timeout_us; /* sender: after this time without an ACK, it repeats the segments that
                             were not acknowledged */
     uint32_t retries;    /* the transfer fails after this many retries in a row without progress */
