@@ -53,7 +53,7 @@ bool fab_discover_next(struct fab_discover *d, struct fab_discover_ask *ret_ask)
 /* The result of a query: status as in fab_mads_answer, and 64 bytes of data when it is OK.
  * Malformed data makes the node unresponsive, and is no error here. NOMEM. */
 int fab_discover_answer(struct fab_discover *d, uint64_t tag, int status, const uint8_t *data);
-/* All queries are answered, and there is none left. */
+/* Returns whether all queries are answered and none is left. */
 bool fab_discover_done(const struct fab_discover *d);
 /* A snapshot of all that links connect to the manager's port; call it when done. The caller owns
  * the reference. NOT_FOUND: the manager's own node did not respond. NOMEM. */
