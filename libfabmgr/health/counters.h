@@ -71,7 +71,8 @@ struct fab_health_history { /* of a port; all zeros: no sample yet */
     } sample[FAB_COUNTERS_KEPT]; /* ring, see fab_health_sample */
     uint64_t count;              /* number of samples so far */
     uint64_t sum[FAB_COUNTERS];  /* the rises of all these samples */
-    bool full[FAB_COUNTERS];     /* at the last reading: the counter may have missed errors */
+    bool full[FAB_COUNTERS];     /* the counter was full at the last reading, so that it may have
+                                    missed errors */
 };
 void fab_health_history_add(struct fab_health_history *h, uint64_t from_us, uint64_t to_us,
                             const struct fab_counters *was, const struct fab_counters *now);
