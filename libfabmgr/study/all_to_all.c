@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The exact channel loads of all-to-all. The paths to one destination are a tree, in which each
- * leaf is the source of as many units as it has endports. One walk from every leaf, to where an
- * earlier walk passed, sorts the switches of the tree, parents first. In reverse order each switch
- * adds the units that it has gathered to its parent. The work is proportional to switches x
- * destinations, not to pairs.
+ * leaf sends as many units as it has endports. A walk from each leaf, which stops at the first
+ * switch that an earlier walk visited, lists the switches of the tree, parents first. In reverse
+ * order each switch adds the units that it has gathered to its parent. The work is proportional to
+ * switches x destinations, not to pairs.
  *
  * The tables are read in transposed tiles of 64 LIDs, so that the entries for one LID are adjacent.
  * They may contain anything: a walk that ends in a loop, at a dead port or at a wrong endport marks

@@ -48,9 +48,8 @@ static inline bool fab_study_measurement_leads(const struct fab_measurement *f, 
     return !fab_base_bits_get(f->broken + f->ends[src].leaf * f->words, dst);
 }
 
-/* All four: NOMEM. BUSY: stopped by the caller. The first also fills broken[], which the others
- * need.
- */
+/* Errors of all four: NOMEM; BUSY (stopped by the caller). The first function also fills broken[],
+ * which the others need. */
 int fab_study_measure_all_to_all(struct fab_measurement *f, struct fab_quality *q);
 int fab_study_measure_shifts(const struct fab_measurement *f, struct fab_quality_shift *ret);
 int fab_study_measure_random(const struct fab_measurement *f, struct fab_quality_random *ret);

@@ -4,8 +4,8 @@
  * the tables. It cannot loop, since the count of all-to-all has marked the leaves whose paths do
  * not arrive.
  *
- * All shifts are tried if these have at most SHIFT_FLOWS flows, which is the case up to 3,000
- * endports; otherwise as many different shifts as make that number, chosen at random.
+ * All shifts are tried if they have at most SHIFT_FLOWS flows in all, which is the case up to 3,000
+ * endports; otherwise a random sample of shifts with that many flows is tried.
  */
 #include <stdlib.h>
 #include <string.h>
