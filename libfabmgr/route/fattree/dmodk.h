@@ -12,8 +12,8 @@ struct fab_dmodk_dlid {
     uint8_t offset;  /* in the owner's LMC range */
     uint8_t port;    /* at the destination switch */
 };
-/* Divisions are made once: for each pair of divider and number of slots that occurs, the slot of
- * each DLID. */
+/* The slot of each DLID, for each pair of divider and number of slots that occurs. Computed once,
+ * so that entries need no divisions. */
 struct fab_dmodk_slots {
     uint32_t divider, slots;
     uint8_t *slot; /* [DLIDs] (number / divider + offset) mod slots */

@@ -73,7 +73,7 @@ bool fab_route_batch_follows(const struct fab_batch *b, const struct fab_batch *
 struct fab_decisions {
     uint8_t key[FAB_LEGAL_BATCH];   /* one of the above, or a port */
     uint8_t count[FAB_LEGAL_BATCH]; /* number of candidates */
-    uint8_t last[FAB_LEGAL_BATCH];  /* if it is 1: the neighbour, counted from updown.at[] */
+    uint8_t last[FAB_LEGAL_BATCH];  /* if count is 1: the neighbour, counted from updown.at[] */
 };
 /* Returns whether all columns take their slots. */
 bool fab_route_decisions_find(const struct fab_batch *b, uint32_t s, struct fab_decisions *ret);

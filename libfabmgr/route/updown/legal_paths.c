@@ -97,8 +97,8 @@ struct sweep {
     bool *descends, *here;
     bool *over;       /* by lower class: descending from it leads to some destination */
     struct row *down; /* by lower class: the length of that path */
-    uint32_t *first;  /* by row class: the switch with the row that all members of the class have
-                         which are not destinations, or FAB_NONE */
+    uint32_t *first;  /* by row class: a switch whose row is that of all members of the class,
+                         except members that are destinations; or FAB_NONE */
 };
 
 /* Memory layout: rows, words, flags; then again rows and words. */
