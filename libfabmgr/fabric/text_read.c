@@ -333,7 +333,7 @@ static int read_word(struct text_reader *r, const struct word *word)
     return status;
 }
 
-/* "# Initiated from node 0002c90300080e84 port 0002c90300080e85" */
+/* Reads the manager's port from "# Initiated from node 0002c90300080e84 port 0002c90300080e85". */
 static void read_comment(struct text_reader *r)
 {
     static const char from[] = "# Initiated from node ", port[] = "port ";
