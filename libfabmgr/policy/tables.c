@@ -164,7 +164,7 @@ static int read_entry(struct reader *r)
     return FAB_OK;
 }
 
-/* Empty lines, comments, headings, and "22 valid lids dumped". */
+/* Empty lines, comments, headings, and totals like "22 valid lids dumped" are ignored. */
 static bool is_ignored(struct reader *r)
 {
     uint64_t count;
