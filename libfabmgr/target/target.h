@@ -76,8 +76,8 @@ bool fab_target_can_reregister(const struct fab_port_info *info); /* by its Capa
 void fab_target_port_info(const struct fab_fabric *f, const struct fab_policy *p,
                           const struct fab_lids *lids, uint32_t port, uint32_t sm_lid,
                           struct fab_port_info *ret_want);
-/* How many data VLs the link of `port` will have, 1..FAB_VLS_MAX, with OpVLs as above at both ends;
- * 1 if unknown. */
+/* How many data VLs the link of `port` will have, 1..FAB_VLS_MAX, when both ports have the OpVLs of
+ * fab_target_port_info; 1 if unknown. */
 uint8_t fab_target_port_vls(const struct fab_fabric *f, const struct fab_policy *p, uint32_t port);
 /* The MTU of a port's link in bytes; 4096 if the devices do not report it. */
 uint32_t fab_target_mtu(const struct fab_fabric *f, const struct fab_policy *p, uint32_t port);
