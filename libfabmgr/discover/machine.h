@@ -10,7 +10,7 @@
 #define ALL_PORTS 0xff /* as the port of a suspect */
 #define NO_REF UINT32_MAX
 
-/* What discovery knows of a node beyond the builder; indexed by the builder's reference. */
+/* What discovery knows of a node in addition to the builder; indexed by the builder's reference. */
 struct known_node {
     struct fab_path path; /* hops FAB_PATH_UNKNOWN: no directed route */
     uint32_t ref;
