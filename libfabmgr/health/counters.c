@@ -118,8 +118,8 @@ const struct fab_health_sample *fab_health_sample(const struct fab_health_histor
     return &h->sample[(h->count - 1 - back) % FAB_COUNTERS_KEPT];
 }
 
-/* A sample counts when the middle of its time span is within the time. The exact times of readings
- * vary, so a comparison with their ends would include a sample or not by chance. */
+/* A sample counts when the middle of its time span is within the rule's time. The exact times of
+ * readings vary: if the ends of the span were compared, chance would decide whether it counts. */
 static bool is_recent(const struct fab_health_history *h, uint32_t back, uint64_t within_us)
 {
     const struct fab_health_sample *s = fab_health_sample(h, back);
