@@ -241,7 +241,7 @@ struct fab_part {
     const struct fab_attr *attr;
     uint16_t at;     /* bytes from the start of the record on the wire */
     uint16_t member; /* offset of its struct in the record's */
-    bool whole;      /* it is one component, whatever its fields */
+    bool whole;      /* the part is one component, whatever its fields */
 };
 struct fab_rec {
     const char *name;
