@@ -59,7 +59,8 @@ const struct fab_blocks *fab_mcast_trees_tables(const struct fab_mcast_trees *t)
 void fab_mcast_trees_take_changed(struct fab_mcast_trees *t,
                                   uint64_t set[FAB_MCAST_BLOCK_GROUPS / 64]);
 uint32_t fab_mcast_trees_count(const struct fab_mcast_trees *t); /* multicast LIDs with members */
-/* Whether the tree reaches this member now; and how many members it does not reach. */
+/* reaches: whether the tree reaches this member now. missing: the number of members that the tree
+ * does not reach. */
 bool fab_mcast_trees_reaches(const struct fab_mcast_trees *t, uint16_t mlid, uint64_t port_guid);
 uint32_t fab_mcast_trees_missing(const struct fab_mcast_trees *t, uint16_t mlid);
 
