@@ -31,9 +31,9 @@ struct fab_qos_note {
 struct fab_qos_report {
     struct fab_qos_note note[2 * FAB_CLASSES_MAX + 1];
     unsigned notes;
-    uint8_t lanes; /* the VLs that the engine needs, */
-    uint8_t sls;   /* the SLs that it needs, */
-    uint8_t sets;  /* and how many sets of its VLs exist */
+    uint8_t lanes; /* VLs that the engine needs */
+    uint8_t sls;   /* SLs that the engine needs */
+    uint8_t sets;  /* number of sets of the engine's VLs */
 };
 /* Extends the VLs that an engine needs (`v`, as it returned them) to those of all classes, if
  * every ISL has `vls` data VLs. Classes get VLs of their own as far as there are any, in the order
