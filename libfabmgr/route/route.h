@@ -49,9 +49,9 @@ struct fab_route_chain {
 int fab_route_chain_parse(const char *text, struct fab_route_chain *ret, char *why, size_t why_len);
 
 /* The number of data VLs, 1..FAB_VLS_MAX, that every ISL in working order has under the policy.
- * *ret_port: a port of the first ISL (lowest port id) that has no more, or FAB_NONE without ISLs.
- * Links to endports do not count: packets leave the fabric there, so that no channel depends on
- * them, and the engine's VLs are mapped onto those that the link has. */
+ * *ret_port: a port of the first ISL (by port id) with just this number, or FAB_NONE if there is no
+ * ISL. Links to endports do not count: packets leave the fabric there, so that no channel depends
+ * on them, and the engine's VLs are mapped onto those that the link has. */
 uint8_t fab_route_vls_available(const struct fab_fabric *f, const struct fab_policy *p,
                                 uint32_t *ret_port);
 

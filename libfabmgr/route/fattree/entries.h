@@ -93,9 +93,9 @@ struct fab_entry_choice {
 };
 
 /* Returns whether one of several parallel links from an upper switch s down to the destination
- * switch is missing. The packets that use it are those that all leaves send up by the same slot, so
- * that they must take another upper switch; otherwise the links beside would carry twice as much.
- */
+ * switch is missing. All leaves send the packets for this link up by the same slot. These packets
+ * must take another upper switch, or else the remaining parallel links would carry twice as
+ * much. */
 bool fab_route_parallel_missing(const struct fab_batch *b, uint32_t s, uint32_t dest);
 /* Writes the entries of all DLIDs of the destination, from any number of candidates. */
 void fab_route_entry_choose(const struct fab_entry_choice *c);

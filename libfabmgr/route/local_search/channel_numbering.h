@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A numbering of the channels, for each VL, in which all packets meet ascending numbers. Whether a
- * changed entry keeps the tables deadlock-free is seen from the numbers at once. For this folder
+ * A numbering of the channels, for each VL, in which all packets meet ascending numbers. The
+ * numbers show at once whether a changed entry keeps the tables deadlock-free. For this folder
  * only.
  */
 #ifndef LIBFABMGR_ROUTE_LOCAL_SEARCH_CHANNEL_NUMBERING_H

@@ -21,8 +21,8 @@ struct fab_updown {
     uint32_t *row_class;       /* [n][2] class ids, 0..2n-1: of switches with equal upper
                                   neighbours; of switches with equal upper and lower ones */
     uint32_t *lower_class;     /* [n] the lowest switch with the same lower neighbours */
-    uint32_t lower_classes;    /* number of these classes, */
-    uint32_t *lower_class_rep; /* and their representatives, lowest first */
+    uint32_t lower_classes;    /* number of lower classes */
+    uint32_t *lower_class_rep; /* [lower_classes] their representatives, lowest first */
 };
 /* NOMEM. */
 int fab_route_updown_make(const struct fab_graph *g, const struct fab_order *o,
