@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Functions that all commands use: requests to the manager, and error messages.
+ * Sends requests to the manager and prints error messages, for all commands.
  */
 #include "cli/ctl/cmd.h"
 

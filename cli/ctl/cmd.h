@@ -39,11 +39,11 @@ struct session {
     bool explain, roce; /* --explain, --roce */
     uint32_t sl;        /* --sl */
     const char *format; /* --format; NULL: not given */
-    const char *file;   /* -o of commands that write files; NULL: not given */
+    const char *file;   /* -o, for commands that write files; NULL: not given */
 };
 
 struct cmd {
-    const char *noun, *verb; /* verb NULL: the command is one word */
+    const char *noun, *verb; /* verb is NULL: the command is the noun alone */
     const char *args;        /* for the help: "NODE/PORT" */
     const char *summary;
     int min_args, max_args;

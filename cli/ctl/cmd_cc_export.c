@@ -33,7 +33,7 @@ static const char *to(const Fabric__V1__RoceSetting *r)
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-#define PORT_KEYS 3 /* leading keys that are not values */
+#define PORT_KEYS 3 /* number of leading keys that are not values */
 static const struct out_column port_columns[] = {
     {"mbps", "SPEED", true},
     {"ports", "PORTS", true},

@@ -86,7 +86,7 @@ const struct cmd cmd_cc_congested = {
 
 /* ---- logs ------------------------------------------------------------------------------------ */
 
-/* "1 3 12"; as many numbers as fit. */
+/* Writes as many numbers as fit into the text: "1 3 12". */
 static void show_numbers(const uint32_t *numbers, size_t count, char *text, size_t len)
 {
     size_t at = 0;

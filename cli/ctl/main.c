@@ -55,7 +55,7 @@ struct options {
     enum out_format format;
     bool timeout_given, help, version;
     const char *output; /* -o: a format, or a file if the command writes one */
-    char given[16];     /* letters of own_options */
+    char given[16];     /* letters of the own_options that were given */
     struct session session;
 };
 
@@ -346,7 +346,7 @@ static const struct cmd *find_cmd(int argc, char **argv)
     return NULL;
 }
 
-/* Names the verbs of the noun, such as "list, show". */
+/* Prints an error that lists the verbs of the noun, such as "list, show". */
 static int complain_verbs(const char *noun, const char *verb)
 {
     char verbs[120] = "";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Output: converts values to text, which the format prints.
+ * Converts values to text, which the output format then prints.
  */
 #include "cli/ctl/output_format.h"
 

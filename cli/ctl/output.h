@@ -27,14 +27,15 @@ struct out_column {
 
 /* colour: use colours, if the format can. NULL: out of memory. */
 struct out *out_new(enum out_format format, FILE *to, bool colour);
-/* Flushes. IO: some output could not be written; NOMEM: some could not be stored. */
+/* Flushes the output and frees `o`. IO: some output could not be written; NOMEM: memory was short,
+ * so some output is missing. */
 int out_close(struct out *o);
 
 /* A record is the output of one command; in JSON: {...}. Text output does not nest records: it
  * prints those values of a record within a row that have a label as values of the row. */
 void out_record(struct out *o, const char *key);
 void out_record_end(struct out *o);
-/* Values, in a record or in a row. */
+/* Write a value in a record or in a row. */
 void out_text(struct out *o, const char *key, const char *label, enum out_tone tone,
               const char *value);
 void out_number(struct out *o, const char *key, const char *label, enum out_tone tone,
@@ -58,7 +59,7 @@ void out_table_end(struct out *o);
 /* Text only: a formatted value. */
 void out_textf(struct out *o, const char *label, enum out_tone tone, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
-/* JSON only: a text with line ends. */
+/* JSON only: a text that may have several lines. */
 void out_lines(struct out *o, const char *key, const char *text);
 /* True: the output can no longer be written. */
 bool out_broken(const struct out *o);

@@ -130,7 +130,7 @@ static void row(struct out *o)
     o->row_cell = o->cell_count;
 }
 
-/* A row that is incomplete, because memory was short, is not printed. */
+/* Drops the row if it is incomplete because memory was short. */
 static void row_end(struct out *o)
 {
     while (o->failed && o->cell_count > o->row_cell)

@@ -36,7 +36,7 @@ void out_rate_keys(struct out *o, const Fabric__V1__LinkRate *rate);
 
 /* Text only: prints each line of a text. */
 void show_lines(struct out *o, const char *text);
-/* Text only: prints each engine of "dor: no grid: ...; nue: ..." on a line. */
+/* Text only: prints the rejected engines of "dor: no grid: ...; nue: ...", one on each line. */
 void show_rejected_engines(struct out *o, const char *text);
 
 #endif

@@ -6,7 +6,8 @@
 #include "cli/ctl/output.h"
 #include "fabric/v1/quality.pb-c.h"
 
-/* JSON only: all figures, in a record or a row, with keys that begin with prefix ("before_"). */
+/* JSON only: writes all figures to a record or row, with keys that begin with prefix
+ * ("before_"). */
 void out_quality_keys(struct out *o, const char *prefix, const Fabric__V1__Quality *q);
 /* The figures as text lines, and the tables "hops" and "worst". */
 void out_quality(struct out *o, const Fabric__V1__Quality *q);

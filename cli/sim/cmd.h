@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Commands of fabsim. Each is a file that exports one entry. */
+/* Commands of fabsim. Each command is in a file of its own, which defines one struct cmd. */
 #ifndef CLI_SIM_CMD_H
 #define CLI_SIM_CMD_H
 
@@ -13,7 +13,7 @@ enum cmd_exit { CMD_OK = 0, CMD_FAILED = 1, CMD_USAGE = 2 };
 
 struct cmd {
     const char *name;
-    const char *usage;        /* lines of arguments; each is printed behind "fabsim NAME " */
+    const char *usage;        /* lines of arguments, to print after "fabsim NAME " */
     const char *summary;      /* one line */
     void (*help)(FILE *file); /* prints more help; or NULL */
     int (*run)(const struct cmd *cmd, int argc, char **argv); /* argv[0] is the name */

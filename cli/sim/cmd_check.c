@@ -41,7 +41,7 @@ static void count_isls(const struct fab_fabric *f, struct counts *c)
     }
 }
 
-/* The representative of a node's connected component, with path compression. */
+/* Finds the representative of a node's connected component, with path compression. */
 static uint32_t component_of(uint32_t *of, uint32_t n)
 {
     while (of[n] != n) {

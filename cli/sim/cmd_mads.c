@@ -15,7 +15,7 @@
 #define AT_SMP_DATA 64
 #define LONGEST_STRUCT 512 /* of any attribute */
 
-/* Prints text from a file that anybody may have written. */
+/* Prints a name with all unprintable bytes as "?", because anybody may have written the file. */
 static void print_name(const char *label, const char *name)
 {
     printf("# %s ", label);
@@ -96,7 +96,7 @@ static void print_entry(const struct fab_recording_entry *e, bool verbose)
     }
 }
 
-/* Prints a recording, and on stderr why it ends if it is not complete. */
+/* Prints a recording. If it is incomplete, prints on stderr how it ends. */
 static int print(const char *path, const uint8_t *bytes, size_t len, bool verbose)
 {
     struct fab_base_reader r = fab_base_reader(bytes, len);

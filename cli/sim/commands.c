@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Commands from other processes and standard input. Any user of the machine can reach an abstract
- * socket, so the peer's credentials are checked (SO_PEERCRED). Nothing here blocks: a session that
- * does not read its answer is closed.
+ * Receives commands from other processes and from standard input. Any user of the machine can
+ * connect to an abstract socket, so the server checks the peer's credentials (SO_PEERCRED). No
+ * function here blocks: if a peer does not read its answer, the server closes the session.
  */
 #include "cli/sim/commands.h"
 

@@ -25,10 +25,11 @@ struct commands {
     char *packet; /* [COMMANDS_PACKET_MAX] */
 };
 
-/* On error prints the reason and returns -1. */
+/* Opens the socket. On error prints the reason and returns -1. */
 int commands_open(struct commands *d, const char *base, struct console *console);
 void commands_close(struct commands *d);
-/* Accepts a connection of our own user or root. Returns the index of the session, or -1. */
+/* Accepts a connection if it comes from our own user or root. Returns the index of the session, or
+ * -1. */
 int commands_accept(struct commands *d);
 /* Reads from a session that is readable. False: the session is closed. */
 bool commands_serve(struct commands *d, unsigned session);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The commands of a served fabric, faults included. No I/O: lines in, text out. */
+/* Runs the commands for a served fabric, including faults. It does no I/O: the caller passes lines
+ * and gets text. */
 #ifndef CLI_SIM_CONSOLE_H
 #define CLI_SIM_CONSOLE_H
 

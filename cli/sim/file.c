@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Files: read as a whole, written atomically (to a temporary file in the same folder, then
- * renamed).
+ * Reads whole files, and writes files atomically (to a temporary file in the same folder, which is
+ * then renamed).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -80,7 +80,8 @@ static int write_all(int fd, const char *text, size_t len)
     return 0;
 }
 
-/* mkstemp creates files that only their owner can read; a topology needs no such protection. */
+/* Gives the file the usual permissions: mkstemp creates files that only their owner can read, but a
+ * topology needs no such protection. */
 static int open_up(int fd)
 {
     mode_t mask = umask(0);

@@ -245,8 +245,8 @@ static bool same_mad(const uint8_t *a, const uint8_t *b)
            memcmp(a + TID_AT, b + TID_AT, 8) == 0;
 }
 
-/* Delivers everything that the MAD of a client caused. Returns the other client that the MAD itself
- * reached, or HUB_CLIENTS. */
+/* Delivers everything that the MAD of a client has caused. Returns the other client that received
+ * the MAD itself, or HUB_CLIENTS. */
 static unsigned deliver_all(struct hub *h, const uint8_t *packet)
 {
     unsigned reached = HUB_CLIENTS;
@@ -287,7 +287,8 @@ static void swap_addresses(uint8_t *packet)
     memcpy(packet + SQPN_AT, was, 4);
 }
 
-/* An RMPP answer can be shorter than a MAD: its length says how many records it has. */
+/* The length of a MAD: the client's value for an RMPP answer, which can be shorter than a MAD and
+ * whose length shows the number of its records; otherwise FAB_MAD_SIZE. */
 static uint64_t length_of(const uint8_t *packet)
 {
     const uint8_t *mad = packet + MAD_AT;

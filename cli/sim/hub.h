@@ -28,7 +28,7 @@ struct hub_client {
     uint64_t sent;       /* MADs that it sent */
     uint64_t received;   /* MADs delivered to it: answers, requests, traps */
     uint64_t lost;       /* MADs returned to it as lost */
-    uint64_t unread;     /* MADs for it that had no room in its queue */
+    uint64_t unread;     /* MADs dropped because its queue was full */
 };
 /* Functions of the owner, which the hub's functions below call. They must not call the hub. */
 struct hub_owner {
@@ -37,7 +37,7 @@ struct hub_owner {
      * client. */
     bool (*open)(void *context, unsigned client, uint32_t pid);
     void (*close)(void *context, unsigned client);
-    /* Sends a datagram to a client. False: there is no room for it. */
+    /* Sends a datagram to a client. False: the client's queue is full. */
     bool (*deliver)(void *context, unsigned client, const uint8_t packet[HUB_PACKET_SIZE]);
 };
 /* A pending request: client `with` received it but has not answered yet, or, if `with` is

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Nodes and ports of a simulated fabric, as people and SIM_HOST name them. */
+/* Finds nodes and ports of a simulated fabric by the names that users and SIM_HOST give. */
 #ifndef CLI_SIM_PLACE_H
 #define CLI_SIM_PLACE_H
 
@@ -13,9 +13,9 @@ struct place {
     uint32_t node;
     uint8_t port; /* 0: no port was named */
 };
-/* NODE, NODE/PORT, or in the spelling of ibsim's console "NODE", "NODE"[PORT]. A node is named by
- * its id ("S-..." and "H-..." in the topology file), by a GUID (0x..., also that of a port), or by
- * its description. NOT_FOUND: no such node; RANGE: it has no such port. */
+/* Finds NODE, NODE/PORT, or in the spelling of ibsim's console "NODE", "NODE"[PORT]. A node is
+ * named by its id ("S-..." and "H-..." in the topology file), by a GUID (0x..., also that of a
+ * port), or by its description. NOT_FOUND: no such node; RANGE: it has no such port. */
 int place_find(const struct fab_sim *sim, const char *name, struct place *ret);
 
 #endif

@@ -374,7 +374,8 @@ static int open_timer(struct server *s)
     return 0;
 }
 
-/* epoll does not watch files: a file is read completely before the loop starts. */
+/* Opens standard input. If it is a file, reads it completely before the loop starts, because epoll
+ * cannot watch files. */
 static int open_input(struct server *s)
 {
     if (!s->settings->console)

@@ -15,7 +15,7 @@ struct server_settings {
     bool console;        /* take commands from standard input */
     bool verbose;        /* report clients that connect and disconnect */
 };
-/* Returns enum cmd_exit, after printing the reason of a failure. */
+/* Runs until a command or signal stops it. On failure prints the reason. Returns enum cmd_exit. */
 int server_run(struct fab_sim *sim, const struct server_settings *settings);
 
 #endif

@@ -16,8 +16,8 @@ struct socket_name {
     struct sockaddr_un address;
     socklen_t len;
 };
-/* "BASE:ROLE", or with a number "BASE:ROLE123". ibsim counts a NUL behind the name as part of
- * it. */
+/* Make the name "BASE:ROLE" or "BASE:ROLE123". Its length includes a NUL after the name, as in
+ * ibsim. */
 struct socket_name socket_name(const char *base, const char *role);
 struct socket_name socket_name_numbered(const char *base, const char *role, uint32_t number);
 /* The number at the end of "BASE:ROLE123"; 0: the name has another form. */
