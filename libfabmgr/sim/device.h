@@ -239,9 +239,9 @@ void fab_sim_links_start(struct fab_sim *s); /* all ports as after power-on */
 void fab_sim_link_train(struct fab_sim *s, uint32_t port);
 void fab_sim_link_trained(struct fab_sim *s, uint32_t port); /* training has ended */
 void fab_sim_link_down(struct fab_sim *s, uint32_t port, uint8_t phys);
-bool fab_sim_link_negotiate(struct fab_sim *s, uint32_t near,
-                            uint32_t far); /* rate.c: sets the width and speed; false: both ends
-                                              have none in common */
+bool fab_sim_link_negotiate(
+    struct fab_sim *s, uint32_t near,
+    uint32_t far); /* rate.c: sets the width and speed; false: no common ones */
 uint8_t fab_sim_link_down_state(const struct fab_sim *s,
                                 uint32_t port); /* PortPhysicalState while the link is down */
 void fab_sim_link_power_on(struct fab_sim *s, uint32_t port); /* a port of a node that boots */
@@ -322,7 +322,7 @@ void fab_sim_outbox_put(struct fab_sim *s, struct position at, uint16_t slid, ui
 /* time.c */
 void fab_sim_schedule(struct fab_sim *s, uint64_t delay_us, enum sim_event_kind kind, uint32_t a,
                       uint32_t b, uint64_t arg); /* if memory is short, the event is lost */
-/* Queues a MAD: EVENT_ARRIVE or EVENT_SEND after the delay. */
+/* Queues a MAD for an EVENT_ARRIVE or EVENT_SEND after the delay. */
 void fab_sim_queue_mad(struct fab_sim *s, uint64_t delay_us, enum sim_event_kind kind,
                        struct position position, uint16_t slid, uint16_t dlid, const uint8_t *mad);
 
@@ -330,7 +330,7 @@ void fab_sim_queue_mad(struct fab_sim *s, uint64_t delay_us, enum sim_event_kind
 void fab_sim_multicast(struct fab_sim *s, struct position at, uint16_t slid, uint16_t mlid,
                        const uint8_t *mad);
 
-/* sim.c: a delayed request enters the fabric. */
+/* sim.c: sends a delayed request into the fabric. */
 void fab_sim_send_delayed(struct fab_sim *s, const struct fab_sim_delivery *pending_mad);
 
 #endif

@@ -10,8 +10,8 @@
 #define LID_HOP_LIMIT 64 /* ends a forwarding loop */
 
 /* Whether the cable corrupts a packet that arrives at this port. Each corrupted packet fills the
- * leaky bucket of IBA 7.12.2 and each good one drains it; above LocalPhyErrors it counts as a local
- * link integrity error. */
+ * leaky bucket of IBA 7.12.2 and each good one drains it; when the level exceeds LocalPhyErrors,
+ * the port counts a local link integrity error. */
 static bool is_corrupted(struct fab_sim *s, uint32_t port)
 {
     struct sim_port *p = &s->ports[port];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Managers attached to ports, and the outbox of MADs that arrive for them.
+ * Attaches managers to ports, and keeps the MADs that arrive for them in an outbox.
  */
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"

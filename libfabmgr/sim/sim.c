@@ -109,7 +109,7 @@ static bool for_agent(const struct fab_sim *s, struct position at, const struct 
            mad->method != FAB_METHOD_TRAP;
 }
 
-/* Sends the answer back. Returns whether it arrives where the request came from. */
+/* Sends the answer back. Returns whether it arrives at the port that sent the request. */
 static bool move_answer(struct fab_sim *s, const struct fab_mad *mad, uint16_t slid, uint8_t *bytes,
                         struct position *at, struct position origin)
 {

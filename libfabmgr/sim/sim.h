@@ -16,8 +16,8 @@
 
 struct fab_sim;
 
-/* Creates a fabric as after power-on: links up in Init, LID 0, LFTs empty. The simulation keeps a
- * reference to the snapshot. NOMEM. */
+/* Creates a fabric in the state after power-on: links in Init, LIDs 0, LFTs empty. The simulation
+ * keeps a reference to the snapshot. NOMEM. */
 int fab_sim_new(const struct fab_fabric *fabric, uint64_t seed, struct fab_sim **ret);
 void fab_sim_free(struct fab_sim *s);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Time of a simulation. The caller advances it (fab_sim_advance), and all events that are due by
- * then run, each at its own time and in the order of queue.c. Nothing here reads a clock: a test
- * jumps from deadline to deadline, a server follows the wall clock.
+ * The time of a simulation. When the caller advances it (fab_sim_advance), all events that are due
+ * by the new time run, each at its own time and in the order of queue.c. Nothing here reads a
+ * clock: a test jumps from deadline to deadline, a server follows the wall clock.
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/device.h"
