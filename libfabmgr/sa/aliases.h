@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Alias GUIDs (IBA 14.2.5.5, 15.2.5.18): additional GUIDs of ports, such as those of virtual
- * functions. A port's GUIDInfo holds them in blocks of 8; index 0 is the port's own GUID. A mutable
- * value with one owner.
+ * functions. A port's GUIDInfo holds them in blocks of 8; index 0 is the port's own GUID. The
+ * struct has one owner and no locks.
  */
 #ifndef LIBFABMGR_SA_ALIASES_H
 #define LIBFABMGR_SA_ALIASES_H

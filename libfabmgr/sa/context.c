@@ -142,7 +142,7 @@ static uint8_t use_of(const struct fab_sa_link *c, const struct fab_sa_link *bes
     return (uint8_t)(lesser(c->mtu, best->mtu) << RANK_BITS | lesser(c->rank, best->rank));
 }
 
-/* The value of use_of() that most links between switches have. */
+/* The value of use_of() that most ISLs have. */
 static uint8_t most_common_use(const struct fab_sa *sa, const struct fab_sa_link *best)
 {
     uint32_t count[256] = {0};

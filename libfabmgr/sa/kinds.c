@@ -135,7 +135,7 @@ static uint32_t guid_blocks(const struct fab_sa_query *q, uint32_t port)
     return (fabric_of(q)->ports[port].info.guid_cap + 7u) / 8u;
 }
 
-/* GUID 0 is the port's own, the others are aliases. */
+/* The GUID at index 0 is the port's own, the others are aliases. */
 static bool fill_guid_info(struct fab_sa_query *q, uint32_t port, uint32_t k, void *ret)
 {
     uint64_t own = fabric_of(q)->ports[port].guid;

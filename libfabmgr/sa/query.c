@@ -70,7 +70,8 @@ static uint16_t narrow_to_lid(struct fab_sa_query *q)
     return 0;
 }
 
-/* Compares only the bits of the capability masks that are set in the request (IBA 15.2.5.3). */
+/* Restricts the comparison of capability masks to the bits that are set in the request (IBA
+ * 15.2.5.3). */
 static void match_cap_mask(struct fab_sa_query *q, const struct fab_sa_request *req)
 {
     uint8_t bits[FAB_REC_MAX];
@@ -122,7 +123,7 @@ static uint16_t begin_records(struct fab_sa_query *q, const struct fab_sa_reques
     return 0;
 }
 
-/* A trace needs both endports. */
+/* A trace request must name both endports. */
 static uint16_t begin_trace(struct fab_sa_query *q, const struct fab_sa_request *req)
 {
     uint16_t status = fab_sa_begin_path(q, req);

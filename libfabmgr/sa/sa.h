@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Answers to queries of subnet administration (IBA chapter 15) over a view. Answers are looked up
- * and computed, never stored. Nothing here changes the fabric or keeps registrations.
+ * Answers queries of subnet administration (IBA chapter 15) from a view. Each answer is computed
+ * anew, not stored. No function here changes the fabric or keeps registrations.
  */
 #ifndef LIBFABMGR_SA_SA_H
 #define LIBFABMGR_SA_SA_H
@@ -49,7 +49,7 @@ uint32_t fab_sa_rate_mbps(uint8_t rate);
 /* ---- queries --------------------------------------------------------------------------------- */
 
 struct fab_sa_query;
-/* A source of records that do not follow from the view, such as registrations. */
+/* A source of records that cannot be computed from the view, such as registrations. */
 struct fab_sa_source {
     void *ctx;
     /* Writes the record that follows the key at[] and stores its key in at[]. The position is a
