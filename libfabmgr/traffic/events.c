@@ -98,7 +98,7 @@ static void near_put(struct traffic_events *q, uint32_t event)
     fab_base_bits_set(q->bits, at);
 }
 
-/* Inserts into the open slot, behind events of the same time (`after`) or before them. */
+/* Inserts an event into the open slot, after events of the same time (`after`) or before them. */
 static void open_put(struct traffic_events *q, uint32_t event, bool after)
 {
     uint64_t time = q->pool[event].time;
@@ -120,7 +120,7 @@ static uint64_t next_slot(const struct traffic_events *q)
     return at <= here ? q->now + (SLOTS - here + at) : UINT64_MAX;
 }
 
-/* Opens the next slot. False: there is none up to `until`. */
+/* Opens the next slot that is not empty. False: there is none up to `until`. */
 static bool advance(struct traffic_events *q, uint64_t until)
 {
     uint64_t now = next_slot(q);

@@ -33,7 +33,7 @@ struct traffic_events {
 };
 int fab_traffic_events_init(struct traffic_events *q); /* NOMEM */
 void fab_traffic_events_fini(struct traffic_events *q);
-/* The event must not be earlier than the one taken last. NOMEM. */
+/* Queues an event, which must not be earlier than the event taken last. NOMEM. */
 int fab_traffic_events_put(struct traffic_events *q, const struct traffic_event *e);
 /* Takes the first event unless it is later than `until`. */
 bool fab_traffic_events_take(struct traffic_events *q, uint64_t until, struct traffic_event *ret);

@@ -72,7 +72,7 @@ struct traffic_port {
     uint64_t cable, switch_delay; /* ps: delay of the cable, and of the switch at its other end */
     uint64_t free_at;
     uint32_t pending; /* packets that wait at this port of a switch */
-    uint32_t limit;   /* the port marks when more bytes wait; UINT32_MAX: it never marks */
+    uint32_t limit;   /* the port marks if more bytes wait; UINT32_MAX: never */
     uint16_t rate;    /* Marking_Rate */
     uint16_t least;   /* shorter packets are not marked */
     uint8_t inputs;   /* number of ports of its switch */
@@ -174,8 +174,8 @@ static inline bool traffic_endport_has_work(const struct traffic_endport *e)
 /* Queues an event. An error is stored in t->status. */
 void fab_traffic_schedule(struct fab_traffic *t, uint64_t time, enum traffic_kind kind,
                           uint32_t arg, uint32_t blocks);
-void fab_traffic_wake_port(struct fab_traffic *t, uint32_t port); /* serves the port now, or when
-                                                                     it is free */
+void fab_traffic_wake_port(struct fab_traffic *t,
+                           uint32_t port); /* serves the port now, or as soon as it is free */
 
 /* build.c: the initial state and the flows */
 int fab_traffic_build(struct fab_traffic *t);

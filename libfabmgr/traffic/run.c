@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The run of the model: event after event until the end. */
+/* Runs the model, event after event. */
 #include <stdlib.h>
 
 #include "libfabmgr/base/status.h"

@@ -49,7 +49,7 @@ struct fab_traffic_input {
     uint32_t cable_ns;   /* 0: 25, which is 5 m */
     uint32_t adapter_ns; /* from the arrival of a marked packet to the BECN; 0: 1200 */
     const uint32_t *cable_m; /* [port_count] metres, 0: cable_ns applies; or NULL */
-    uint64_t seed;           /* of marks and timer phases */
+    uint64_t seed;           /* seed of marks and timer phases */
 };
 
 /* A flow from one endport to another; both have LIDs. Each flow has a send queue of its own; the
