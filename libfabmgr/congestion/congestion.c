@@ -15,7 +15,7 @@
 #include "libfabmgr/congestion/summary.h"
 
 #define NS_A_METRE 5
-#define FAN_IN_MAX 512 /* the fan-in assumed where nothing limits it */
+#define FAN_IN_MAX 512 /* highest fan-in that is assumed from the number of endports */
 #define ENTRIES 128    /* table entries assumed where ControlTableCap is unknown */
 
 struct bases { /* the distinct bases, in the order of their first ports */
@@ -28,7 +28,7 @@ struct work {
     struct fab_congestion_summary summary;
     uint32_t all;                          /* fan-in by the number of endports, at most
                                               FAN_IN_MAX, rounded */
-    uint32_t by_class[FAB_CONGESTION_SLS]; /* fan-in by class where that is lower, rounded */
+    uint32_t by_class[FAB_CONGESTION_SLS]; /* fan-in by class, rounded, if it is lower than `all` */
     struct fab_congestion_basis common;
     struct bases ports, adapters;
 };

@@ -49,7 +49,8 @@ struct fab_congestion_adapter {
     struct fab_congestion_table table;
 };
 
-/* The delay after a packet, in 1/8 of the time that the packet takes (exact, as shift is 0..3). */
+/* The delay after a packet, in eighths of the time that the packet takes (exact, because shift is
+ * 0..3). */
 static inline uint32_t fab_congestion_delay(uint16_t entry)
 {
     return (uint32_t)(entry & 0x3fff) << (3 - (entry >> 14));
@@ -78,8 +79,8 @@ struct fab_congestion_basis {
     uint32_t endports;      /* endports in the fabric, rounded */
     uint32_t fan_in;        /* assumed number of senders to one endport: maximum of all SLs */
     uint32_t sl_fan_in[FAB_CONGESTION_SLS]; /* for adapters: the same by SL */
-    uint32_t taper;    /* rate of a leaf's endports in percent of the rate of its ISLs; 100: no
-                          taper */
+    uint32_t taper;    /* total rate of a leaf's endports in percent of the total rate of its ISLs;
+                          100: no taper */
     uint32_t rtt_ns;   /* round-trip time without queues */
     uint32_t queue_ns; /* time in which the slowest link empties a full queue */
 };

@@ -46,7 +46,7 @@ static const struct tuning {
                                                 direction; up from a tapered switch */
     uint8_t marking_rate;
     uint8_t packet_size;
-    uint8_t gain;   /* the increase in eighths of the square root of the fan-in */
+    uint8_t gain;   /* the increase in eighths of the square root of the number of senders */
     uint8_t loops;  /* a timer period is at least so many control loops */
     uint16_t limit; /* the highest index, if the device's table is that long */
 } tunings[FAB_CONGESTION_PROFILES] = {
@@ -95,7 +95,8 @@ static uint32_t integer_root(uint64_t x)
     return (uint32_t)root;
 }
 
-/* gain * root(senders) / 8, rounded; 1 .. INCREASE_MOST. */
+/* The increase: gain * root(senders) / 8, rounded, at least 1 and at most INCREASE_MOST, unless the
+ * operator set it. */
 static uint8_t increase_of(const struct fab_congestion_basis *b,
                            const struct fab_policy_congestion *p, uint32_t senders)
 {

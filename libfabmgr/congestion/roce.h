@@ -2,7 +2,8 @@
 /*
  * The settings for RoCE that correspond to the InfiniBand ones: ECN thresholds of switches (RED),
  * threshold and headroom of priority flow control (IEEE 802.1Qbb), and the reaction of adapters
- * (DCQCN). For sites that run both kinds of fabric. The comment in roce.c names the sources.
+ * (DCQCN). They are for sites that run both kinds of fabric. The comment in roce.c names the
+ * sources.
  */
 #ifndef LIBFABMGR_CONGESTION_ROCE_H
 #define LIBFABMGR_CONGESTION_ROCE_H
