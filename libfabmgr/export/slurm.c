@@ -111,7 +111,8 @@ static void add_host(struct slurm *s, uint32_t port, uint32_t sw)
     name_of(s->f, s->f->ports[port].node, 'H', h->name);
 }
 
-/* Keeps one entry for each host: one for all adapters of a name, or one for each adapter. */
+/* Reduces the adapters to hosts: adapters with the same name become one host, unless they are more
+ * than ADAPTERS_MAX; then each adapter is a host. */
 static void merge_adapters(struct slurm *s)
 {
     uint32_t kept = 0;
