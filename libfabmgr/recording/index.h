@@ -27,7 +27,7 @@ struct fab_recording_index {
     struct fab_recording_header header;
     struct fab_recording_item *items;
     uint32_t count, outs, ins, orphans;
-    uint32_t last_in; /* index after the last IN */
+    uint32_t last_in; /* index of the item after the last IN */
     uint64_t end_us;
     uint64_t judged_us;   /* the player compares MADs that the run sends before this time; the
                              recording has all of them */

@@ -42,7 +42,7 @@ enum fab_recording_player_sent {
     FAB_RECORDING_PLAYER_NOT_JUDGED, /* like UNEXPECTED, but in the last second of the recording, so
                                         the MAD may be correct */
 };
-/* Sends a MAD; mad->bytes must have FAB_MAD_SIZE bytes. */
+/* Tells the player that the run sends a MAD; mad->bytes must have FAB_MAD_SIZE bytes. */
 enum fab_recording_player_sent fab_recording_player_send(struct fab_recording_player *p,
                                                          uint64_t now,
                                                          const struct fab_recording_entry *mad);
