@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The account of the loop's iterations. An iteration is all that is done between two waits for
- * events; every other user of the loop waits for its end. It is measured in processor time of the
- * loop's thread, so that other processes do not count.
+ * Statistics of the loop's iterations. An iteration is the work between two waits for events; all
+ * other events wait for its end. It is measured in CPU time of the loop thread, so that other
+ * processes do not count.
  *
- * Within an iteration, loop_at names what begins; the longest time is kept for each name. Names
- * that come when the table is full are counted as "other".
+ * Within an iteration, loop_at names the work that begins; the longest time is kept for each name.
+ * When the table is full, further names are counted as "other".
  */
 #include "fabricd/loop/iterations.h"
 
 #include <string.h>
 
-#define LONG_US 2000 /* an iteration that is worth a line in the log */
+#define LONG_US 2000 /* longer iterations are logged */
 
 const uint32_t loop_iteration_bounds_us[LOOP_ITERATION_BOUNDS] = {
     100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000, 100000, 200000};

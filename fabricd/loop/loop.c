@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The event loop, over libevent; or, in virtual time, over the timers of timeline.c alone.
+ * The event loop: over libevent, or in virtual time over the timers of timeline.c alone.
  *
- * One thread owns the loop and all mutable state of the daemon. Other threads reach it by loop_post
- * and by the results of workers; both end in one mailbox: a locked list, and an eventfd that wakes
- * the loop once for all messages that wait.
+ * One thread owns the loop and all mutable state of the daemon. Other threads send it messages
+ * through one mailbox (loop_post, and the results of workers): a locked list, and an eventfd that
+ * wakes the loop once for all pending messages.
  */
 #include "fabricd/loop/loop.h"
 
@@ -24,12 +24,12 @@
 #include "fabricd/loop/worker.h"
 #include "libfabmgr/base/status.h"
 
-#define VIRTUAL_START_US 1000000 /* in several rooms a time of 0 means "none" */
+#define VIRTUAL_START_US 1000000 /* not 0, since several rooms use the time 0 for "none" */
 
 struct letter {
     loop_fn *fn;
     void *ctx;
-    bool owed; /* called in loop_free at the latest */
+    bool owed; /* fn must be called, in loop_free at the latest */
     struct letter *next;
 };
 
@@ -48,16 +48,16 @@ struct loop {
     struct letter *first, *last;
     struct signal_watch *signals;
     struct worker *worker, *soon;
-    cpu_set_t processors;      /* on which the process may run, before any thread was pinned */
-    struct pool *pool;         /* helps the worker */
+    cpu_set_t processors;      /* CPU affinity of the process before a thread was pinned */
+    struct pool *pool;         /* for parallel computations */
     struct timeline *timeline; /* NULL: real time */
     struct iterations iterations;
     bool stopped;
-    bool running; /* not in virtual time: iterations are measured */
+    bool running; /* loop_run runs in real time: iterations are measured */
 };
 
 struct loop_timer {
-    struct timeline_entry entry; /* first: the timeline gives it back */
+    struct timeline_entry entry; /* first member: timeline_next returns a pointer to it */
     struct loop *loop;
     struct event *event; /* NULL in virtual time */
     loop_fn *fn;
@@ -79,7 +79,7 @@ static struct letter *take_letters(struct loop *l)
     return first;
 }
 
-/* False: there were none. */
+/* Calls all pending messages. False: there were none. */
 static bool read_letters(struct loop *l)
 {
     struct letter *letter = take_letters(l);
@@ -177,7 +177,7 @@ void loop_free(struct loop *l)
     if (l->mailbox_event)
         event_free(l->mailbox_event);
     if (l->base) {
-        /* libevent frees connections in an iteration of its loop; nothing else is left */
+        /* libevent frees closed connections in an iteration of its loop */
         event_base_loop(l->base, EVLOOP_NONBLOCK);
         event_base_free(l->base);
     }
@@ -408,8 +408,8 @@ int loop_post_done(struct loop *l, loop_fn *done, void *ctx)
     return post(l, done, ctx, true);
 }
 
-/* Workers may run on any processor, whatever this thread is pinned to (transport/turns.h): new
- * threads inherit the pinning. */
+/* Resets the thread's CPU affinity before a worker thread is created, as new threads inherit the
+ * pinning of this one (transport/turns.h). */
 static void unbind(const struct loop *l, cpu_set_t *ret_was)
 {
     CPU_ZERO(ret_was);

@@ -3,8 +3,8 @@
  * Background tasks on the workers of the loop (task.h).
  *
  * A task is in the list of its owner from its start until its result arrives, so that an owner that
- * is freed can cut the ties to all of them at once. The loop owes each task its end, at the latest
- * in loop_free, so that no ctx is leaked.
+ * is freed can detach all its tasks. The loop calls `done` or `drop` for each task, in loop_free at
+ * the latest, so that no ctx leaks.
  */
 #include "fabricd/loop/task.h"
 
@@ -18,7 +18,7 @@ struct loop_task {
     struct loop *loop;
     struct loop_task_config config; /* tasks and owner are NULL when the owner was freed */
     struct loop_task *next;         /* in config.tasks */
-    uint64_t started_at;            /* the generation */
+    uint64_t started_at;            /* value of *config.generation at the start */
     atomic_bool cancelled;
 };
 
@@ -30,7 +30,7 @@ static void unlist(struct loop_task *t)
     *at = t->next;
 }
 
-/* The generation belongs to the owner, and is read only while there is one. */
+/* The counter *generation belongs to the owner; it is read only while the owner exists. */
 static bool is_wanted(const struct loop_task *t)
 {
     const struct loop_task_config *c = &t->config;

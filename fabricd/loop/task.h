@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Background tasks: work on a worker thread, whose result the owner takes on the loop thread.
+ * Background tasks: a worker thread computes, and the owner takes the result on the loop thread.
  *
- * A task can be cancelled, its owner may be freed while the worker computes, and its result may be
- * out of date when it arrives. In these three cases the result is dropped instead of handed over.
- * The worker cannot be interrupted; long work asks loop_task_is_cancelled now and then.
+ * If a task was cancelled, its owner was freed, or its result is out of date when it arrives, the
+ * result is dropped. A running task is not interrupted; long work should call
+ * loop_task_is_cancelled at intervals.
  *
  * All functions are for the loop thread, except loop_task_is_cancelled.
  */
@@ -18,12 +18,12 @@ struct loop;
 struct loop_task;
 
 struct loop_task_ops {
-    const char *name; /* for the account of the loop (loop_at), or NULL */
-    /* On the worker. It reads and writes ctx and sealed values only. */
+    const char *name; /* for the statistics of the loop (loop_at), or NULL */
+    /* Runs on the worker. It may access only ctx and immutable values. */
     void (*work)(void *ctx, struct loop_task *t);
-    /* On the loop, with the result. ctx belongs to the owner from now on. */
+    /* Called on the loop thread with the result. ctx now belongs to the owner. */
     void (*done)(void *owner, void *ctx);
-    /* On the loop: nobody wants the result. Frees ctx. owner is NULL when it was freed. */
+    /* Called on the loop thread instead of done() to free ctx. owner is NULL if it was freed. */
     void (*drop)(void *owner, void *ctx);
 };
 
@@ -33,29 +33,30 @@ struct loop_tasks {
 };
 
 enum loop_task_place {
-    LOOP_TASK_LONG,  /* the worker for whole computations, one after the other */
-    LOOP_TASK_SHORT, /* the worker for a few milliseconds that a round waits for */
-    LOOP_TASK_INLINE /* at once, on this thread: replays have no worker */
+    LOOP_TASK_LONG,  /* the worker for long computations, one after the other */
+    LOOP_TASK_SHORT, /* the worker for short computations (a few ms) that a round waits for */
+    LOOP_TASK_INLINE /* at once on this thread, as a replay has no worker */
 };
 struct loop_task_config {
     const struct loop_task_ops *ops; /* lives as long as the program */
-    struct loop_tasks *tasks;        /* of the owner */
+    struct loop_tasks *tasks;        /* the owner's list */
     void *owner, *ctx;
     enum loop_task_place place;
-    /* A counter of the owner's, or NULL. A result that arrives after it changed is dropped. */
+    /* A counter of the owner, or NULL. If it changes before the result arrives, the result is
+     * dropped. */
     const uint64_t *generation;
 };
 
-/* Starts a task. *ret is valid until `done` or `drop` is called; with LOOP_TASK_INLINE it is NULL
- * afterwards. ret may be NULL. NOMEM (also: no thread): ctx was dropped. */
+/* Starts a task. *ret is valid until `done` or `drop` is called; it is NULL for LOOP_TASK_INLINE.
+ * ret may be NULL. NOMEM (also if no thread can be created): drop() was called. */
 int loop_task_start(struct loop *l, const struct loop_task_config *config, struct loop_task **ret);
-/* The owner does not want the result any more: `drop` will be called. NULL is fine. */
+/* Cancels the task: `drop` will be called in place of `done`. t may be NULL. */
 void loop_task_cancel(struct loop_task *t);
-/* From any thread. */
+/* May be called from any thread. */
 bool loop_task_is_cancelled(const struct loop_task *t);
 /* The owner is about to be freed: cancels all its tasks; their `drop` gets no owner. */
 void loop_tasks_orphan(struct loop_tasks *tasks);
-/* Whether the worker still has something of the owner, cancelled tasks included. */
+/* Whether tasks of the owner are under way, cancelled ones included. */
 bool loop_tasks_any(const struct loop_tasks *tasks);
 
 #endif

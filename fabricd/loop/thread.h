@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Threads beside the loop's. For this folder only. */
+/* Creates threads other than the loop's. For this folder only. */
 #ifndef FABRICD_LOOP_THREAD_H
 #define FABRICD_LOOP_THREAD_H
 
 #include <pthread.h>
 #include <signal.h>
 
-/* As pthread_create, with all signals blocked: they are for the loop thread. */
+/* Like pthread_create, but with all signals blocked, since the loop thread handles them. */
 static inline int thread_start(pthread_t *ret, void *(*fn)(void *ctx), void *ctx)
 {
     sigset_t all, old;

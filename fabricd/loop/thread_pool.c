@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Threads that sleep until there is work to divide. Each takes the next piece from a counter until
- * there is none left. The caller works too, and returns when the last piece is done. A thread that
- * wakes up too late finds the next work, or none.
+ * A thread pool. The threads sleep until there is parallel work; each takes the next piece from a
+ * shared counter until none is left. The caller works too, and returns when the last piece is done.
+ * A thread that wakes up too late finds no piece left, or already works for the next call.
  */
 #include "fabricd/loop/thread_pool.h"
 
@@ -25,13 +25,13 @@ struct helper {
 struct pool {
     struct fab_pool lent;
     struct helper helper[WORKERS_MAX]; /* [lent.workers]; the first is the caller */
-    pthread_mutex_t taken;             /* by the caller that runs something */
-    pthread_mutex_t lock;              /* guards what follows */
+    pthread_mutex_t taken;             /* held by the caller that uses the pool */
+    pthread_mutex_t lock;              /* guards the fields below */
     pthread_cond_t wake, idle;
     uint64_t round;
     uint32_t busy; /* helpers at work */
     bool stop;
-    fab_pool_task *body; /* of the round */
+    fab_pool_task *body; /* function for each piece of the running call */
     void *arg;
     uint32_t count;
     atomic_uint next;
@@ -69,7 +69,7 @@ static void *help(void *ctx)
 static void run_together(struct pool *c, uint32_t count, fab_pool_task *body, void *arg)
 {
     pthread_mutex_lock(&c->lock);
-    while (c->busy > 0) /* a thread woke up late and is about to see that nothing is left */
+    while (c->busy > 0) /* a thread that woke up late still has to see that nothing is left */
         pthread_cond_wait(&c->idle, &c->lock);
     c->body = body;
     c->arg = arg;

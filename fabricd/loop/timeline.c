@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Virtual time: it stands still while something happens, and jumps to the next timer when nothing
- * does. Timers of the same moment fire in the order in which they were set, so that a run depends
- * on its input only.
+ * Virtual time, which only advances from timer to timer. Timers due at the same time fire in the
+ * order in which they were set, so that a run depends on its input only.
  */
 #include "fabricd/loop/timeline.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The timers of a loop in virtual time: a heap, by time and then by the order in which they were
- * set.
+ * The timers of a loop in virtual time: a heap ordered by time, then by the order of setting.
  */
 #ifndef FABRICD_LOOP_TIMELINE_H
 #define FABRICD_LOOP_TIMELINE_H
@@ -19,7 +18,7 @@ struct timeline {
     size_t count, capacity, entries;
     uint64_t now, seq;
 };
-/* Room for one entry more, so that setting it cannot fail. NOMEM. */
+/* Makes room for one more entry, so that setting it cannot fail. NOMEM. */
 int timeline_reserve(struct timeline *t);
 void timeline_release(struct timeline *t, struct timeline_entry *e);
 void timeline_set(struct timeline *t, struct timeline_entry *e, uint64_t delay_us);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One thread and a queue of jobs. A job's work() runs here on sealed values; its done() is posted
- * to the loop. One thread is enough, since jobs are whole computations (routes, proof); an engine
- * that needs more threads divides its work among the thread pool.
+ * A worker: one thread and a queue of jobs. It runs a job's work() and posts its done() to the
+ * loop. Jobs are whole computations (routing, proof); an engine that needs several threads uses the
+ * thread pool.
  */
 #include "fabricd/loop/worker.h"
 
@@ -21,11 +21,11 @@ struct job {
 struct worker {
     struct loop *loop;
     pthread_t thread;
-    pthread_mutex_t lock; /* guards what follows */
+    pthread_mutex_t lock; /* guards the fields below except `owes` */
     pthread_cond_t wake;
     struct job *first, *last;
     bool stop;
-    bool owes; /* not guarded: it never changes */
+    bool owes; /* constant: done() must be called for every job */
 };
 
 static struct job *next_job(struct worker *w)

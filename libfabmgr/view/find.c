@@ -2,11 +2,10 @@
 /*
  * Finding nodes and ports by what a person types: a LID, a GUID, a name or the beginning of one.
  *
- * What looks like a number is a LID first (decimal, or 0x and up to 4 digits) or a GUID (0x and
- * more digits, or four groups of four with colons), and a name only when there is no such LID or
- * GUID. A node with exactly this name wins over nodes whose names only begin with it. If several
- * nodes match, the error lists the first of them; if none does, it suggests the name that is
- * nearest.
+ * A number is taken as a LID (decimal, or 0x and up to 4 digits) or a GUID (0x and more digits, or
+ * four groups of four with colons); only if no node has it, as a name. A node with exactly this
+ * name wins over nodes whose names only begin with it. If several nodes match, the error lists the
+ * first of them; if none does, the error suggests the most similar name.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,8 +23,8 @@
 struct search {
     const struct fab_view *v;
     const char *what; /* the text that was typed */
-    size_t len;       /* of what, without "/PORT" */
-    char *why;        /* for the error */
+    size_t len;       /* length of `what`, without "/PORT" */
+    char *why;        /* receives the error message */
     size_t why_len;
 };
 
@@ -86,7 +85,7 @@ static uint32_t port_of_lid(const struct fab_view *v, uint64_t lid)
 /* ---- names ----------------------------------------------------------------------------------- */
 
 struct names {
-    uint32_t exact, begins; /* how many */
+    uint32_t exact, begins; /* number of matches */
     uint32_t first_exact[SHOWN], first_begins[SHOWN];
 };
 
@@ -112,8 +111,8 @@ static void collect(const struct search *s, struct names *ret)
     }
 }
 
-/* "leaf" is ambiguous (6 matches): leaf-001, leaf-002, ...; with GUIDs where the names are equal.
- */
+/* Writes '"leaf" is ambiguous (6 matches): leaf-001, leaf-002, ...', with GUIDs if the names are
+ * equal. */
 static int ambiguous(const struct search *s, uint32_t count, const uint32_t *first, bool equal)
 {
     int used = say(s, "\"%.*s\" is ambiguous (%" PRIu32 " matches):", (int)s->len, s->what, count);
@@ -230,7 +229,7 @@ int fab_view_find_node(const struct fab_view *v, const char *what, uint32_t *ret
 
 /* ---- ports ----------------------------------------------------------------------------------- */
 
-/* True if the port has a LID, or may get one. */
+/* True if the port has a LID, or would get one once tables are computed. */
 static bool has_lid(const struct fab_view *v, uint32_t port)
 {
     if (!fab_fabric_port_has_lid(v->fabric, port))
@@ -239,7 +238,7 @@ static bool has_lid(const struct fab_view *v, uint32_t port)
            v->target->lids.base[port] != 0;
 }
 
-/* The only port of the node with a LID. */
+/* Finds the node's port with a LID, if there is exactly one. */
 static int end_of_node(const struct search *s, uint32_t node, uint32_t *ret_port)
 {
     const struct fab_node *n = &s->v->fabric->nodes[node];

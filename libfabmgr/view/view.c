@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Views: the loop thread makes one when new state is complete, and readers hold it as long as they
- * like. Everything that a view points to is sealed, so a reference is all the locking that is
+ * Views: the loop thread makes a view when new state is complete, and readers keep it as long as
+ * they need it. Nothing that a view points to ever changes, so a reference suffices and no lock is
  * needed.
  */
 #include "libfabmgr/view/view.h"
@@ -28,7 +28,7 @@ struct fab_view *fab_view_new(uint64_t generation, struct fab_fabric *fabric,
 
 struct fab_view *fab_view_ref(const struct fab_view *v)
 {
-    struct fab_view *held = (struct fab_view *)(uintptr_t)v; /* the count is no part of it */
+    struct fab_view *held = (struct fab_view *)(uintptr_t)v; /* only the reference count changes */
     __atomic_add_fetch(&held->refs, 1, __ATOMIC_RELAXED);
     return held;
 }

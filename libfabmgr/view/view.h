@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A view: everything that a reader of the fabric's state needs; sealed and reference-counted, it
- * never changes once it is published. */
+/* A view: the state of the fabric for readers. It is reference-counted and never changes after it
+ * was published. */
 #ifndef LIBFABMGR_VIEW_VIEW_H
 #define LIBFABMGR_VIEW_VIEW_H
 
@@ -10,7 +10,7 @@
 #include "libfabmgr/verify/verify.h"
 
 struct fab_view {
-    uint64_t generation;       /* counts the views that this daemon has published, from 1 */
+    uint64_t generation;       /* number of the published view, from 1 */
     struct fab_fabric *fabric; /* owned references */
     struct fab_target *target; /* NULL until tables are computed */
     struct fab_policy policy;
@@ -19,19 +19,19 @@ struct fab_view {
     int refs;              /* private, atomic */
 };
 /* Takes over the references to fabric and target and the contents of policy and verdict, which are
- * empty afterwards. Returns NULL without memory: then everything still belongs to the caller. */
+ * empty afterwards. Returns NULL if memory runs out; then the caller still owns everything. */
 struct fab_view *fab_view_new(uint64_t generation, struct fab_fabric *fabric,
                               struct fab_target *target, struct fab_policy *policy,
                               struct fab_verdict *verdict);
 struct fab_view *fab_view_ref(const struct fab_view *v);
-void fab_view_unref(struct fab_view *v); /* NULL is fine */
+void fab_view_unref(struct fab_view *v); /* v may be NULL */
 
-/* Finds a port that owns a LID by what a person types: "12", "0x1a", a port or node GUID
- * ("0x0002c9..." longer than a LID, or "0002:c903:..."), or a node description (exact, else the
- * only one with that prefix), optionally followed by "/PORT". A node with several ports that own
- * LIDs is ambiguous without "/PORT", unless its GUID is also that of one of the ports. Returns
- * NOT_FOUND or EXISTS (ambiguous; why[] names the first few); why[] then holds a sentence.
- * fab_view_find_node does the same for nodes. */
+/* Finds a port with a LID from a user's text: "12", "0x1a", a port or node GUID ("0x0002c9..."
+ * longer than a LID, or "0002:c903:..."), or a node description (exact, else a unique prefix),
+ * optionally followed by "/PORT". Without "/PORT", a node with several ports that have LIDs is
+ * ambiguous, unless its GUID is also that of one of the ports. Returns NOT_FOUND or EXISTS
+ * (ambiguous; the message names the first few) with a message in why[]. fab_view_find_node does the
+ * same for nodes. */
 int fab_view_find_port(const struct fab_view *v, const char *what, uint32_t *ret_port, char *why,
                        size_t why_len);
 int fab_view_find_node(const struct fab_view *v, const char *what, uint32_t *ret_node, char *why,

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The multicast tables of switches: what the trees need is compared with what switches are known to
- * hold, and written in two steps (libfabmgr/plan/mft_writes.h) beside the rounds, so that a join
- * waits for no sweep. If few requests are left they precede those of a round, otherwise they follow
- * them. Blocks that are not known are read first: after a restart, those of switches that are in a
+ * Writes the MFTs (multicast forwarding tables). The tables that the trees need are compared with
+ * those that switches are known to hold, and the differences are written in two steps
+ * (libfabmgr/plan/mft_writes.h). This happens outside the rounds, so that a join does not wait for
+ * a sweep. If few requests are left, they precede those of a round, otherwise they follow them.
+ * Unknown blocks are read first; after a restart these are all blocks of switches that are in a
  * tree.
  *
- * A switch that does not take a write is left alone for a while, and an event is emitted; trees
- * avoid it where they can. All ids are those of the trees' net. Routes to switches are looked up by
- * GUID, so that writes go on while a sweep gives the model another fabric.
+ * If a request to a switch fails, an event is emitted and the switch gets no further requests until
+ * a retry. All switch ids are those of the trees' net. Directed routes are looked up by GUID, so
+ * that writes continue while a sweep replaces the model's fabric.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,7 @@
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/base/size.h"
 
-#define FEW 64 /* requests that may precede those of a round */
+#define FEW 64 /* up to this many requests precede those of a round */
 #define RETRY_US 1000000u
 
 static struct fab_plan_mft_ops *stage_ops(struct sm_multicast *m)
@@ -42,7 +43,7 @@ static void plan_fini(struct sm_multicast *m)
     m->next = m->outstanding = 0;
 }
 
-/* Blocks whose write was not answered are not known any more. */
+/* Cancels the requests under way. Blocks whose write was not answered count as unknown. */
 void sm_mfts_drop(struct sm *s)
 {
     struct sm_multicast *m = s->mcast;
@@ -125,8 +126,8 @@ int sm_mfts_go_on(struct sm *s)
     return make_plan(m);
 }
 
-/* ---- asking and answers ------------------------------------------------------------------------
- */
+/* ---- requests and answers
+ * ------------------------------------------------------------------------ */
 
 static void note_over(struct sm_multicast *m)
 {
@@ -170,7 +171,7 @@ static void answer(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
     note_over(m);
 }
 
-/* NULL: none is known. */
+/* NULL: no route is known, or the switch did not answer. */
 static const struct fab_path *path_to(const struct sm_multicast *m, uint32_t sw)
 {
     const struct sm_model *model = &m->s->model;
@@ -224,7 +225,7 @@ bool sm_mfts_next(struct sm *s, bool few, struct fab_mads_request *ret)
 /* ---- switches ---------------------------------------------------------------------------------
  */
 
-/* Switches that did not answer may answer again. */
+/* Tries the switches again that did not answer. */
 static void on_retry(void *ctx)
 {
     struct sm *s = ctx;
@@ -258,7 +259,7 @@ static int move_held(struct sm_multicast *m, const struct fab_fabric *now)
     return FAB_OK;
 }
 
-/* Before the trees follow the new fabric: moves what switches hold to the ids that they will have.
+/* Call it before the trees follow the new fabric: moves the known MFT blocks to the new switch ids.
  */
 int sm_mfts_move(struct sm *s, const struct fab_fabric *now)
 {

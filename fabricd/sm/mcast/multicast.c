@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Multicast: groups follow joins, leaves, the configuration and the fabric (libfabmgr/mcast), and
- * the switches' tables follow the groups (mft_writes.c).
+ * Multicast: joins, leaves, the configuration and the fabric determine the groups and their trees
+ * (libfabmgr/mcast); mft_writes.c writes the MFTs.
  *
- * Trees belong to the published fabric. They follow it when a round has ended, or a while after a
- * local repair was written; writes under way are dropped then, and the difference is determined
- * anew. In between the trees stay as they are, so that no tree uses a link that is not up yet.
+ * Trees are computed for the published fabric. They are updated when a round publishes a view, or
+ * shortly after a local repair; writes under way are then cancelled and planned anew. They never
+ * use a sweep's snapshot before it is published, so that no tree uses a link that is not up yet.
  *
- * An absent port keeps its memberships for `multicast.absent` seconds, so that a link that goes
- * down and comes up does not change every group. After that time the port leaves its groups.
+ * An absent port keeps its memberships for `multicast.absent` seconds, so that a link flap does not
+ * change all groups of the port. After that time the port leaves its groups.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,9 +19,10 @@
 #include "libfabmgr/base/size.h"
 
 #define RETRY_US 1000000u
-#define SLICE_US 2000u /* for which dropping members may occupy the loop */
+#define SLICE_US 2000u /* longest time for which dropping members may occupy the loop */
 #define MENDED_US                                                                                  \
-    20000u /* one fault may lead to several repairs, between which trees do not change */
+    20000u /* delay from a local repair to the update of trees, as one fault may cause several     \
+              repairs */
 
 static bool is_there(const struct fab_fabric *f, uint64_t guid)
 {
@@ -70,7 +71,8 @@ static void emit_full(struct sm *s, size_t left_out)
                    .groups = s->mcast->groups->groups, .refused = left_out);
 }
 
-/* Groups of the partitions; if none are configured, the group of IP over InfiniBand. */
+/* Makes the groups of the configured partitions; without partitions, the IPoIB broadcast group of
+ * the default partition. */
 static int configure(struct sm *s)
 {
     struct fab_partitions *open = NULL;
@@ -89,11 +91,10 @@ static int configure(struct sm *s)
     return r == FAB_E_LIMIT ? FAB_OK : r;
 }
 
-/* ---- ports that are gone ----------------------------------------------------------------------
- */
+/* ---- absent ports ---------------------------------------------------------------------- */
 
-/* noted: GUIDs of the absent members. What does not fit into memory is noted after the next sweep.
- */
+/* Adds an absent member to m->absent. noted: GUIDs of the members in that list. If memory runs out,
+ * the next sweep adds the rest. */
 static int note_absent(struct sm_multicast *m, struct fab_map *noted,
                        const struct fab_mcast_member *member)
 {
@@ -133,7 +134,8 @@ static void note_absents(struct sm *s)
     fab_base_map_fini(&noted);
 }
 
-/* Members whose time is over leave, some at a time; the timer is set for the next one. */
+/* Removes members that were absent for too long, for at most SLICE_US; sets the timer for the next
+ * one. */
 static void drop_absents(struct sm *s)
 {
     struct sm_multicast *m = s->mcast;
@@ -163,8 +165,8 @@ static void on_absent(void *ctx)
     sm_multicast_kick(s);
 }
 
-/* ---- keeping up -------------------------------------------------------------------------------
- */
+/* ---- following the fabric
+ * ------------------------------------------------------------------------------- */
 
 static int note_tops(struct sm_multicast *m, const struct fab_fabric *f)
 {
@@ -178,7 +180,7 @@ static int note_tops(struct sm_multicast *m, const struct fab_fabric *f)
     return FAB_OK;
 }
 
-/* A switch whose LinearFDBTop changed may have been reset: its tables are not known. */
+/* A switch whose LinearFDBTop changed may have been reset, so its MFT counts as unknown. */
 void sm_multicast_swept(struct sm *s)
 {
     struct sm_multicast *m = s->mcast;
@@ -207,7 +209,7 @@ static int follow(struct sm *s)
 {
     struct sm_multicast *m = s->mcast;
     const struct fab_fabric *f = s->model.fabric;
-    bool follows = m->groups; /* new groups are of this fabric from the start */
+    bool follows = m->groups; /* newly made groups already belong to this fabric */
     sm_mfts_drop(s);
     int r = follows ? FAB_OK : make_groups(s);
     if (r == FAB_OK)
@@ -216,8 +218,7 @@ static int follow(struct sm *s)
         r = note_tops(m, f);
     if (r == FAB_OK && follows)
         r = fab_mcast_groups_update(m->groups, f);
-    if (r !=
-        FAB_OK) { /* a part may have the ids of the new fabric, and the trees still the old ones */
+    if (r != FAB_OK) { /* held blocks may have new ids and the trees old ones */
         free(m->top);
         m->top = NULL;
         sm_mfts_reset(s);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Multicast groups over restarts and crashes: each change of a group or a member goes to the store.
- * A restarted manager begins with the groups of the store and their LIDs, so that what switches
- * hold stays right and hosts need not join again. Groups of the configuration are stored, too, for
- * the sake of their LIDs. A member with an alias GUID belongs to the port that the store has for
- * the alias.
+ * Keeps multicast groups over restarts and crashes: each change of a group or a member goes to the
+ * store. A restarted manager loads the groups with their MLIDs, so that the MFTs of the switches
+ * stay valid and hosts need not join again. Groups of the configuration are stored too, because of
+ * their MLIDs. A member with an alias GUID belongs to the port that the store has for the alias.
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -10,17 +10,17 @@
 #include "libfabmgr/plan/mft_writes.h"
 
 struct sm_absent {      /* a member whose port is not in the fabric */
-    uint64_t guid;      /* of the member */
-    uint64_t port_guid; /* the same, or the GUID that it is an alias of */
+    uint64_t guid;      /* GUID in the member's port GID */
+    uint64_t port_guid; /* the port's GUID; differs if the member's GUID is an alias */
     uint64_t since_us;
 };
 struct sm_multicast {
     struct sm *s;
     struct fab_mcast_groups *groups; /* NULL: no fabric is known yet */
-    bool stale;                      /* the trees are not of the published fabric */
-    bool configured;                 /* groups of the configuration are as it says */
-    bool full;                       /* it was reported that no multicast LID is left */
-    uint16_t *top;                   /* LinearFDBTop of the switches of the trees, as last seen */
+    bool stale;                      /* the trees do not belong to the published fabric */
+    bool configured;                 /* the groups of the configuration exist */
+    bool full;                       /* the event that no MLID is left was emitted */
+    uint16_t *top;                   /* last known LinearFDBTop of each switch of the trees' net */
     struct sm_absent *absent;
     size_t absents, absent_room;
     struct loop_timer *timer, *absent_timer;
@@ -28,33 +28,36 @@ struct sm_multicast {
     void *on_mgroup_ctx;
 
     /* mft_writes.c: all by the switch ids of the trees' net */
-    struct fab_blocks held;             /* what switches are known to hold */
-    uint64_t open[FAB_MFT_GROUPS / 64]; /* groups of multicast LIDs that may differ from it */
-    uint64_t *unresponsive;             /* bitset of switches */
+    struct fab_blocks held; /* blocks that switches are known to hold */
+    uint64_t
+        open[FAB_MFT_GROUPS / 64]; /* bitset: groups of MLIDs whose trees may differ from held */
+    uint64_t *unresponsive;        /* bitset of switches */
     uint32_t unresponsives;
     struct loop_timer *retry;
     uint64_t retry_us, writes;
-    struct fab_plan_mft plan; /* that is carried out; while `busy`: */
+    struct fab_plan_mft
+        plan; /* the plan under way; this and the fields below are valid while `busy` */
     bool busy, failed;
     unsigned stage;
-    size_t next, outstanding; /* ops of the stage */
-    struct fab_path *path;    /* of each */
-    uint64_t *asked;          /* bitset of ops without an answer */
+    size_t next, outstanding; /* next op of the stage to send, and unanswered ops */
+    struct fab_path *path;    /* directed route for each op of the stage */
+    uint64_t *asked;          /* bitset of unanswered ops */
 };
 
 /* multicast.c */
-void sm_multicast_kick(struct sm *s); /* something may have to be done, soon */
+void sm_multicast_kick(struct sm *s); /* soon checks for work: trees to update, MFTs to write */
 
-/* multicast_store.c: what was there before the restart; from now on changes are stored. NOMEM. */
+/* multicast_store.c: loads the stored groups, and from then on stores changes. NOMEM. */
 int sm_multicast_load(struct sm *s);
 
 /* mft_writes.c */
 int sm_mfts_init(struct sm *s); /* NOMEM */
 void sm_mfts_fini(struct sm *s);
-int sm_mfts_go_on(struct sm *s); /* plans, or goes on to the next stage. NOMEM */
-void sm_mfts_drop(struct sm *s); /* what is under way */
+int sm_mfts_go_on(struct sm *s); /* makes a plan or enters the next stage. NOMEM */
+void sm_mfts_drop(struct sm *s); /* cancels the requests under way */
 void sm_mfts_open_all(struct sm *s);
-int sm_mfts_move(struct sm *s, const struct fab_fabric *now); /* before the trees follow. NOMEM */
-void sm_mfts_reset(struct sm *s); /* nothing is known of what switches hold; sm_mfts_move is next */
+/* call it before the trees follow. NOMEM */
+int sm_mfts_move(struct sm *s, const struct fab_fabric *now);
+void sm_mfts_reset(struct sm *s); /* all blocks are unknown; sm_mfts_move must follow */
 
 #endif

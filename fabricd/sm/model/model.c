@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The model: what is known of the fabric, and what its switches hold.
+ * The model: the known fabric, and the tables that its switches hold.
  *
- * The snapshot belongs to the model until it is published. From then on readers have it too, and
- * the next change clones it first (sm_model_writable). What switches hold (observed) is indexed by
- * switch ids, and moves whenever a new snapshot is adopted. Leases are never deleted: they keep the
- * LIDs of ports that are absent.
+ * The snapshot belongs to the model alone until it is published. Then readers share it, and the
+ * next change clones it first (sm_model_writable). The observed tables are indexed by switch id;
+ * when a new snapshot is adopted, they are moved to its ids. A lease reserves the LIDs of an absent
+ * port until another port gets them.
  */
 #include <stdlib.h>
 
@@ -22,7 +22,7 @@ static bool same_ids(const struct fab_fabric *a, const struct fab_fabric *b)
     return true;
 }
 
-/* The same links, if the ids are the same: then proved tables stay valid. */
+/* Whether two snapshots with the same ids have the same links, so that proved tables stay valid. */
 static bool same_links(const struct fab_fabric *a, const struct fab_fabric *b)
 {
     if (a->self_port != b->self_port)
@@ -41,7 +41,8 @@ static void forget_pkeys(struct fab_observed *o, const struct fab_fabric *f, uin
         fab_target_held_pkeys_forget(&o->pkeys, n->first_port + num);
 }
 
-/* A switch whose LinearFDBTop is not what it last reported was reset: its tables are unknown. */
+/* A switch whose LinearFDBTop differs from its last report was reset, so its tables count as
+ * unknown. */
 static void forget_rebooted(struct fab_observed *o, const struct fab_fabric *old,
                             const struct fab_fabric *now)
 {
@@ -56,7 +57,7 @@ static void forget_rebooted(struct fab_observed *o, const struct fab_fabric *old
     }
 }
 
-/* An endport that is in Init again may have lost its P_Keys. */
+/* An endport in Init may have lost its P_Keys. */
 static void forget_reset_endports(struct fab_observed *o, const struct fab_fabric *now)
 {
     for (uint32_t port = 0; o->pkeys.count && port < now->port_count; port++)
@@ -65,7 +66,7 @@ static void forget_reset_endports(struct fab_observed *o, const struct fab_fabri
             fab_target_held_pkeys_forget(&o->pkeys, port);
 }
 
-/* Moves what switches hold to the ids of the new snapshot. */
+/* Moves the observed tables to the ids of the new snapshot. */
 static int move_observed(struct sm_model *m, const struct fab_fabric *now)
 {
     struct fab_observed observed;

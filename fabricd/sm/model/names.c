@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Names of nodes and ports for people and logs. A NodeDescription comes from the wire: characters
- * that cannot be printed on one line are replaced.
+ * Names of nodes and ports for messages. A NodeDescription comes from the device, so control
+ * characters in it are replaced by '?'.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Directed routes to ports. A switch answers for all its ports wherever it is reached. An adapter
- * answers at each port for that port only, so that its second port is reached over its own link.
+ * Directed routes to ports. A switch answers for all its ports at any of them. A port of an adapter
+ * answers for itself only, so each port of an adapter needs a route over its own link.
  */
 #include <stdlib.h>
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The background heavy sweep: it asks the whole fabric beside all that the manager does meanwhile,
- * with few requests at a time, and fewer still while a round runs. Each node that repairs and other
- * sweeps touch meanwhile is noted, since this sweep may have seen it before or after.
+ * The background heavy sweep reads the whole fabric while rounds go on. It keeps few requests in
+ * flight, and fewer still while a round runs. Each node that a round touches meanwhile is noted,
+ * since this sweep may have read it before or after the change.
  *
- * When all is answered, a second pass asks those nodes once more, a third pass those that were
- * touched during the second, and so on until there are none. Then a round begins with what was
- * found, and goes on as any heavy sweep (heavy_sweep.c). So a fabric in which something always
- * happens is swept all the same: only one pass over what a fault touches must be undisturbed, and
- * not a whole sweep. If there is not even that much quiet, the last pass is a part of the round.
+ * When the first pass is complete, a second pass reads the touched nodes again, a third pass those
+ * touched during the second, and so on until there are none. Then a round adopts the result and
+ * continues as a heavy sweep (heavy_sweep.c). So the sweep completes even in a fabric that changes
+ * all the time, because only the last, short pass must be undisturbed. After PASSES_MOST passes, or
+ * when the round must not wait, the last pass is a part of the round.
  *
- * The first sweep, and one that answers a fault, is a round from its beginning.
+ * The first heavy sweep, and one because of a fault, run as rounds from the start.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,11 +20,11 @@
 #include "fabricd/sm/sweep/state.h"
 
 #define ALONE_MOST 16 /* requests in flight while no round runs */
-#define BESIDE_MOST 4 /* and while one does */
+#define BESIDE_MOST 4 /* requests in flight while a round runs */
 #define TOUCHED_MOST 1024
 #define PASSES_MOST 16
 
-/* ---- what others touch meanwhile ------------------------------------------------------------- */
+/* ---- nodes touched meanwhile ------------------------------------------------------------- */
 
 static bool is_among(const uint64_t *guid, uint32_t count, uint64_t what)
 {
@@ -50,20 +50,21 @@ void sm_background_touch(struct sm *s, uint64_t guid)
         v->touched[v->touched_count++] = guid;
         return;
     }
-    sm_background_drop(s); /* too much happened: the sweep starts again */
+    sm_background_drop(s); /* too many nodes were touched: the sweep starts again */
     sm_request(s, SM_REQUEST_BACKGROUND);
 }
 
-/* ---- places that do not answer --------------------------------------------------------------- */
+/* ---- unresponsive ports --------------------------------------------------------------- */
 
-/* Whether the pass that just ended asked behind that port again. */
+/* Whether the pass that just ended read the peer of that port again. */
 static bool was_asked(const struct sm_background *v, const struct fab_unresponsive *p)
 {
     return is_among(v->asked, v->asked_count, p->near_guid) &&
            (!p->guid || is_among(v->asked, v->asked_count, p->guid));
 }
 
-/* Keeps what the pass that just ended found, and what was known before where it did not ask. */
+/* Lists the unresponsive ports that the pass found, and the earlier ones that it did not read
+ * again. */
 static int keep_unresponsive(struct sm_background *v)
 {
     uint32_t count, kept;
@@ -83,12 +84,13 @@ static int keep_unresponsive(struct sm_background *v)
     return FAB_OK;
 }
 
-/* ---- from look to look, on the worker -------------------------------------------------------- */
+/* ---- from pass to pass, on the worker -------------------------------------------------------- */
 
 struct job {
-    struct fab_discover *discover; /* in: the pass that ended, or NULL; out: the next one */
-    struct fab_fabric *fabric;     /* what was found */
-    uint64_t *suspects;            /* of the next pass, or NULL */
+    struct fab_discover
+        *discover;             /* in: the pass that ended, or NULL; out: the next pass, or NULL */
+    struct fab_fabric *fabric; /* the result so far */
+    uint64_t *suspects;        /* nodes of the next pass, or NULL */
     uint32_t suspect_count;
     uint64_t m_key;
     int status;
@@ -163,7 +165,7 @@ static void drop_job(void *owner, void *ctx)
     job_free(ctx);
 }
 
-/* The next pass looks at the nodes that were touched since this one began, if there are any. */
+/* The next pass reads the nodes that were touched since this one began, if there are any. */
 static void set_suspects(struct sm_background *v, struct job *j)
 {
     if (v->touched_count == 0 || v->passes >= PASSES_MOST)
@@ -196,7 +198,8 @@ static void go_on(struct sm *s)
         failed(s, r);
 }
 
-/* ---- asking ---------------------------------------------------------------------------------- */
+/* ---- requests ----------------------------------------------------------------------------------
+ */
 
 static void on_answer(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
 {
@@ -218,7 +221,7 @@ bool sm_background_next(struct sm *s, struct fab_mads_request *ret)
         return false;
     if (!fab_discover_next(v->discover, &ask)) {
         if (v->outstanding == 0 && fab_discover_done(v->discover))
-            loop_timer_set(v->timer, 0); /* there was nothing to ask */
+            loop_timer_set(v->timer, 0); /* the pass has nothing to read */
         return false;
     }
     *ret = (struct fab_mads_request){.mgmt_class = FAB_CLASS_SMP_DIRECTED,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Phase "discovering": sends the requests of libfabmgr/discover, for the whole fabric or the
+ * Phase "discovering" sends the requests of libfabmgr/discover, for the whole fabric or for the
  * suspects. snapshot.c has the phases before and after it.
  *
- * A targeted sweep with an implausible result (our own node is missing, or half of the fabric) is
- * not believed; a heavy sweep follows.
+ * If the result of a targeted sweep is implausible (our own node or half of the fabric is missing),
+ * it is discarded and a heavy sweep follows.
  */
 #include "fabricd/base/log.h"
 #include "fabricd/sm/links/links.h"
@@ -41,7 +41,7 @@ static bool is_implausible(const struct sm *s, const struct fab_fabric *now)
     return now->self_port == FAB_NONE || (was && now->node_count < was->node_count / 2);
 }
 
-/* Whether the node behind a port of the unresponsive ones is kept from before though it does not
+/* Whether the known node at this unresponsive port is still in the new snapshot although it did not
  * answer. */
 static bool is_kept_unresponsive(const struct sm *s, const struct fab_fabric *now,
                                  const struct fab_unresponsive *place)
@@ -55,8 +55,8 @@ static bool is_kept_unresponsive(const struct sm *s, const struct fab_fabric *no
     return node != FAB_NONE && fab_fabric_node_by_guid(now, was->nodes[node].guid) != FAB_NONE;
 }
 
-/* A targeted sweep met a known node that does not answer although its neighbours report the links
- * to it as up: the node hangs, and only a heavy sweep tells what the fabric is without it. */
+/* If a known node does not answer a targeted sweep although its neighbours report the links to it
+ * as up, the node hangs. Only a heavy sweep finds the fabric without it. */
 static bool needs_heavy_sweep(struct sm *s, const struct fab_fabric *now)
 {
     uint32_t count, i = 0;
@@ -69,7 +69,7 @@ static bool needs_heavy_sweep(struct sm *s, const struct fab_fabric *now)
     return true;
 }
 
-/* True when the result of a targeted sweep is not to be believed. */
+/* True if the result of a targeted sweep must be discarded. */
 static bool dismiss(struct sm *s, const struct fab_fabric *now)
 {
     if (!s->run.round->scoped)
@@ -81,8 +81,8 @@ static bool dismiss(struct sm *s, const struct fab_fabric *now)
     return true;
 }
 
-/* Judges the snapshot before the model adopts it, and removes the links that are held down or
- * isolated from it. */
+/* Checks the snapshot before the model adopts it, and removes links from it that are held down or
+ * isolated. */
 int sm_sweep_judge(struct sm *s)
 {
     if (dismiss(s, s->sweep->found))

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The heavy sweep as a round: it either looks at the whole fabric itself, or adopts what a
- * background heavy sweep has found and looks again at the nodes that were touched meanwhile.
+ * The heavy sweep as a round. It either sweeps the whole fabric itself, or adopts the result of a
+ * background heavy sweep and reads again the nodes that were touched meanwhile.
  */
 #include <stdlib.h>
 
 #include "fabricd/sm/sweep/state.h"
 #include "libfabmgr/base/status.h"
 
-/* What was requested while the background sweep ran is still wanted afterwards: that sweep may have
- * seen a node before it was touched. */
+/* If the round adopts a background sweep, other requests stay pending, as that sweep may have read
+ * a node before the change that caused the request. */
 void sm_heavy_begun(struct sm *s)
 {
     const struct sm_guids *targets = sm_requested_targets(s);
@@ -34,7 +34,7 @@ void sm_heavy_ended(struct sm *s, int status)
         sm_background_drop(s);
 }
 
-/* What the background sweep found is still there for another round. */
+/* The result of the background sweep is kept, so that another round can adopt it. */
 void sm_heavy_postponed(struct sm *s, bool awaited)
 {
     (void)awaited;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The parts of a sweep that take time with the size of the fabric, computed on a worker: phase
- * "preparing", what a sweep starts from; "sealing", the snapshot of what was found; "adopting", the
- * routes to all nodes and the comparison with what was known, after which the model has the
- * snapshot.
+ * The parts of a sweep whose time grows with the fabric run on a worker. Phase "preparing" sets up
+ * the discovery; "sealing" makes a snapshot of its result; "adopting" computes directed routes to
+ * all nodes, compares the snapshot with the previous one, and gives it to the model.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +11,7 @@
 #include "fabricd/sm/mcast/mcast.h"
 #include "fabricd/sm/sweep/state.h"
 
-struct step { /* all owned */
+struct step { /* the task owns all of this */
     struct fab_discover *discover;
     struct fab_fabric *base;
     uint64_t *suspects;
@@ -62,8 +61,8 @@ static void prepare(void *ctx)
     l->status = fab_discover_new(&config, &l->discover);
 }
 
-/* What a sweep starts from: the known fabric and the suspects; what a background sweep found and
- * the nodes touched meanwhile; or nothing. */
+/* Sets what the discovery starts from: the known fabric and the suspects; or the result of a
+ * background sweep and the nodes touched meanwhile; or nothing. */
 static int set_out(const struct sm *s, struct step *l)
 {
     const uint64_t *suspects = s->run.suspects.guid;
@@ -85,7 +84,7 @@ static int set_out(const struct sm *s, struct step *l)
     return FAB_OK;
 }
 
-/* True: no node was touched during the background sweep, nothing is to be asked again. */
+/* True if the result of a background sweep can be adopted as it is, since no node was touched. */
 static bool is_found(const struct sm *s)
 {
     return s->run.from_background && sm_background_ready(s) &&

@@ -7,12 +7,12 @@
 
 struct sm_background { /* background_sweep.c */
     struct sm *s;
-    struct fab_discover *discover; /* the pass that runs, or NULL */
-    struct loop_task *task;        /* between two passes, or NULL */
-    struct fab_fabric *fabric;     /* what was found; with discover: what that starts from */
+    struct fab_discover *discover; /* the running pass, or NULL */
+    struct loop_task *task;        /* the worker task between two passes, or NULL */
+    struct fab_fabric *fabric;     /* the result so far, from which a running pass starts */
     uint32_t outstanding, passes;
-    uint64_t *touched; /* GUIDs of nodes that changed since the pass began */
-    uint64_t *asked;   /* of those that the pass looks at */
+    uint64_t *touched; /* GUIDs of nodes touched since the pass began */
+    uint64_t *asked;   /* GUIDs of the nodes that this pass reads; NULL: all */
     uint32_t touched_count, asked_count;
     struct fab_unresponsive *unresponsive;
     uint32_t unresponsive_count;
@@ -21,9 +21,9 @@ struct sm_background { /* background_sweep.c */
 };
 struct sm_sweep {
     struct loop_tasks tasks;
-    uint32_t next_switch, unanswered; /* of a light sweep */
-    struct fab_discover *discover;    /* of a targeted or heavy one, or NULL */
-    struct fab_fabric *found;         /* by it, not yet the model's; or NULL */
+    uint32_t next_switch, unanswered; /* position and failures of a light sweep */
+    struct fab_discover *discover;    /* of a targeted or heavy sweep, or NULL */
+    struct fab_fabric *found;         /* its result, not yet adopted by the model; or NULL */
     struct sm_background background;
 };
 
@@ -31,14 +31,14 @@ int sm_background_init(struct sm *s); /* NOMEM */
 void sm_background_fini(struct sm *s);
 bool sm_background_touched(const struct sm *s, uint64_t guid);
 
-/* discovery.c: judges what was found, as `leave` of a phase. UNREACHABLE: our own port is not in
- * it. NOMEM. */
+/* discovery.c: checks the found snapshot. Returns FAB_OK; SM_ROUND_OVER: it was discarded;
+ * UNREACHABLE: our own port is not in it; NOMEM. */
 int sm_sweep_judge(struct sm *s);
 
 /* unresponsive.c */
 /* NOMEM. */
 int sm_unresponsive_update(struct sm *s, const struct fab_unresponsive *found, uint32_t count,
                            bool scoped);
-void sm_unresponsive_suspect(struct sm *s); /* the next targeted sweep looks at them again */
+void sm_unresponsive_suspect(struct sm *s); /* requests a targeted sweep of their ends */
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sweeps, for the other folders of fabricd/sm: light ones, and the phases of targeted and heavy
- * ones; heavy sweeps in the background; ports behind which nothing answers.
+ * Interface of fabricd/sm/sweep for the other folders of fabricd/sm: the phases of light, targeted
+ * and heavy sweeps, the background heavy sweep, and unresponsive ports.
  */
 #ifndef FABRICD_SM_SWEEP_SWEEP_H
 #define FABRICD_SM_SWEEP_SWEEP_H
@@ -20,10 +20,11 @@ void sm_heavy_postponed(struct sm *s, bool awaited);
 /* ---- in the background (background_sweep.c) ---- */
 
 void sm_background_drop(struct sm *s);
-void sm_background_schedule(struct sm *s); /* begins one that is requested, or goes on */
+/* starts a requested background sweep or its next pass */
+void sm_background_schedule(struct sm *s);
 bool sm_background_active(const struct sm *s);
-bool sm_background_ready(const struct sm *s);  /* to be adopted by a round */
-bool sm_background_behind(const struct sm *s); /* nodes that it saw were touched meanwhile */
+bool sm_background_ready(const struct sm *s);  /* a round can adopt its result */
+bool sm_background_behind(const struct sm *s); /* nodes were touched since its last pass began */
 bool sm_background_next(struct sm *s, struct fab_mads_request *ret);
 void sm_background_touch(struct sm *s, uint64_t guid); /* wiring's node_touched */
 

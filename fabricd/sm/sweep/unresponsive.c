@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Ports behind which nothing answers. An event is emitted once, when such a port is first found.
- * Each light sweep makes the nodes at both ends suspects again, and a failed write does so earlier.
- * A targeted sweep replaces what is known about its suspects and leaves the rest of the list as it
- * is.
+ * Unresponsive ports: ports whose link is up but whose peer does not answer. An event is emitted
+ * when such a port is first found. Each light sweep requests a targeted sweep of the nodes at both
+ * ends. A targeted sweep updates the entries of its suspects and leaves the others unchanged.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +42,7 @@ static bool was_suspect(const struct sm *s, uint64_t guid)
                                   : sm_guids_have(&s->run.suspects, guid);
 }
 
-/* Whether the running sweep has asked there again. */
+/* Whether the running sweep read both ends of this port's link again. */
 static bool was_asked(const struct sm *s, const struct fab_unresponsive *place)
 {
     return was_suspect(s, place->near_guid) && (!place->guid || was_suspect(s, place->guid));
@@ -82,8 +81,8 @@ void sm_unresponsive_suspect(struct sm *s)
     for (uint32_t i = 0; i < s->model.unresponsive_count; i++) {
         sm_request_target(s, s->model.unresponsive[i].near_guid);
         sm_request_target(
-            s, s->model.unresponsive[i]
-                   .guid); /* known in part: no link leads there that is not known already */
+            s, s->model.unresponsive[i].guid); /* the node itself, to which no link is known; 0
+                                                  (ignored) if it did not answer NodeInfo */
     }
 }
 

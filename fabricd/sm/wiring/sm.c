@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The subnet manager from outside: making it, starting it, its status. What it does is in the
- * folders beside this one; fabricd/sm/README.md shows the way through them.
+ * Creates, starts and frees the subnet manager, and reports its status. The other folders do its
+ * work; fabricd/sm/README.md describes them.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,7 +52,7 @@ static int new_agent(struct sm *s)
     return r;
 }
 
-/* By rank: a folder may call those before it. */
+/* In the order of rank: a folder may call those before it. */
 static int init_folders(struct sm *s)
 {
     static int (*const inits[])(struct sm * s) = {sm_core_init,  sm_multicast_init, sm_ha_init,
@@ -108,7 +108,7 @@ int sm_reload(struct sm *s)
     s->role.priority = policy.sm_priority;
     sm_repair_forget(s);
     sm_model_take_target(&s->model, NULL);
-    if (sm_run_busy(s)) { /* its plan may be of the old policy */
+    if (sm_run_busy(s)) { /* its plan may follow the old policy */
         sm_run_abort(s);
         sm_request_heavy(s);
     }
@@ -136,7 +136,7 @@ void sm_free(struct sm *s)
     free(s);
 }
 
-/* ---- asking ---- */
+/* ---- status and requests ---- */
 
 static const char *state_name(const struct sm *s)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of fabricd/sm/wiring share. */
+/* Tables that the files of fabricd/sm/wiring share. */
 #ifndef FABRICD_SM_WIRING_WIRING_H
 #define FABRICD_SM_WIRING_WIRING_H
 
