@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which differences justify a write.
+ * Decides which differences of attributes cause a write.
  *
  * Some devices (and ibsim) answer a Set with success but keep their own SubnetTimeout, error
  * thresholds or VLStallCount. If such a difference alone justified a write, every sweep of a quiet
@@ -35,7 +35,7 @@ bool fab_plan_tuning_differs(const struct fab_port_info *now, const struct fab_p
            now->vl_high_limit != want->vl_high_limit || now->neighbor_mtu != want->neighbor_mtu;
 }
 
-/* PortStateChange that is set wants to be cleared, by writing it back. */
+/* If PortStateChange is set, SwitchInfo is written, because writing 1 clears it (IBA 14.2.5.4). */
 bool fab_plan_switch_differs(const struct fab_switch_info *now, const struct fab_switch_info *want)
 {
     return now->linear_fdb_top != want->linear_fdb_top || now->life_time != want->life_time ||

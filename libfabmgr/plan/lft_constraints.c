@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which writes must come before which, for one destination LID.
+ * Finds the precedences of writes for one destination LID.
  *
  * While blocks are written one after another, a packet meets old entries in some switches and new
  * ones in others. For one destination the old entries form a forest, and the new ones form
@@ -22,13 +22,13 @@
  * after many faults at once 6 to 15 % (without this rule 33 %); on random fabrics half of them.
  * Loops and losses: none.
  *
- * A switch whose table is unknown (it is new, or its table was forgotten) has no old paths.
+ * A switch whose table is unknown counts as having no old path.
  */
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/plan/lft_order_internal.h"
 
-#define HOPS_MOST 64u /* of a path; a longer path counts as not arriving */
+#define HOPS_MOST 64u /* a longer path counts as not arriving */
 
 /* ---- paths ----------------------------------------------------------------------------------- */
 
@@ -64,7 +64,7 @@ static uint32_t old_hop(const struct fab_lft_ordering *o, uint32_t sw)
                              : FAB_LFT_ORDERING_DROPS;
 }
 
-/* Switches on the path to the destination, or FAB_NONE: the path does not arrive. */
+/* Number of switches on the path to the destination; FAB_NONE: the path does not arrive. */
 static uint32_t length(struct fab_lft_ordering *o, uint32_t sw,
                        uint32_t (*next)(const struct fab_lft_ordering *, uint32_t))
 {
@@ -84,7 +84,7 @@ static bool is_changed(const struct fab_lft_ordering *o, uint32_t sw)
     return i != FAB_NONE && (o->items[i].differs >> o->lid % FAB_LFT_BLOCK & 1) != 0;
 }
 
-/* The first switch after sw on a path whose entry changes, or FAB_NONE. */
+/* The first switch after sw on the path whose entry changes, or FAB_NONE. */
 static uint32_t next_changed(struct fab_lft_ordering *o, uint32_t sw,
                              uint32_t (*next)(const struct fab_lft_ordering *, uint32_t))
 {
@@ -215,7 +215,8 @@ static bool turns_up(const struct fab_lft_ordering *o, uint32_t from, uint32_t a
            is_up(o, at, to);
 }
 
-/* Neither mixed path over sw and its next switch, old or new, may go up after it came down. */
+/* Adds soft precedences, so that no path that mixes the old and new entries of sw and its next
+ * switch goes down and then up. */
 static int avoid_mixed_turns(struct fab_lft_ordering *o, uint32_t sw)
 {
     uint32_t old = old_hop(o, sw), now = new_hop(o, sw);
@@ -229,15 +230,16 @@ static int avoid_mixed_turns(struct fab_lft_ordering *o, uint32_t sw)
     return ret;
 }
 
-/* If the two are on a cycle: write sw after the first changed switch on its new path. */
+/* If sw and the first changed switch on its new path are on a cycle, sw is written after that
+ * switch. */
 static int avoid_cycle(struct fab_lft_ordering *o, uint32_t sw)
 {
     uint32_t first = next_changed(o, sw, new_hop);
     return first != FAB_NONE && on_cycle(o, first, sw) ? add_edge(o, first, sw, false) : FAB_OK;
 }
 
-/* Write sw after all changed switches on its new path that do not work yet, up to one that works;
- * and as in avoid_cycle. */
+/* Writes sw after the changed switches on its new path up to the first one whose old path works;
+ * after that one, too, if avoid_cycle requires it. */
 static int wait_for_new_path(struct fab_lft_ordering *o, uint32_t sw)
 {
     uint32_t first = next_changed(o, sw, new_hop);

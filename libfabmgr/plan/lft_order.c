@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The order of LFT writes: first the writes that end a loss, and none that creates a loop while
- * the others are under way.
+ * The order of LFT writes. Writes that end packet loss come first, and no write creates a loop
+ * while others are under way.
  *
- *   lft_constraints.c  which writes must come before which, for one destination
- *   lft_parts.c        the writes of one block, in parts where it is necessary
+ * lft_constraints.c finds the precedences of writes for one destination lft_parts.c the writes of
+ * one block, in parts where it is necessary
  *
  * The analysis is bounded by FAB_LFT_ORDERING_STEPS. Blocks beyond that are written in an order
  * that only prefers switches that drop packets and switches near the destination (`unchecked`),
@@ -18,7 +18,7 @@
 
 /* ---- one block ------------------------------------------------------------------------------- */
 
-/* Writes that urgent writes wait for are urgent, too. */
+/* A write is urgent if it ends packet loss, or if an urgent write waits for it. */
 static void find_urgent(struct fab_lft_ordering *o, const uint32_t *items, uint32_t count)
 {
     bool again = true;
@@ -35,7 +35,7 @@ static void find_urgent(struct fab_lft_ordering *o, const uint32_t *items, uint3
     }
 }
 
-/* Bits of the entries of an item that differ; all of them if the block is unknown. */
+/* Bitset of the entries of an item that differ; all entries if the block is unknown. */
 static uint64_t find_differing(const struct fab_lft_ordering *o,
                                const struct fab_lft_ordering_item *item, uint32_t block)
 {
@@ -160,7 +160,7 @@ static uint32_t count_endports(const struct fab_lft_ordering *o, uint32_t sw)
 static void find_ranks(struct fab_lft_ordering *o)
 {
     uint32_t count = o->in->fabric->switch_count, most = 0, queued = 0;
-    uint32_t *endports = o->low, *queue = o->open; /* (free at this time) */
+    uint32_t *endports = o->low, *queue = o->open; /* these arrays are unused at this time */
     for (uint32_t sw = 0; sw < count; sw++) {
         endports[sw] = count_endports(o, sw);
         most = endports[sw] > most ? endports[sw] : most;
@@ -190,7 +190,7 @@ static void sort_by_block(struct fab_lft_ordering *o, uint32_t blocks)
         o->block_start[b + 1] += o->block_start[b];
     for (uint32_t i = o->count; i-- > 0;)
         o->by_block[--o->block_start[o->ops[i].block + 1]] = i;
-    /* (each start is now one element too far to the right) */
+    /* each start is now stored one element too far to the right */
     memmove(o->block_start, o->block_start + 1, blocks * sizeof(*o->block_start));
     o->block_start[blocks] = o->count;
 }

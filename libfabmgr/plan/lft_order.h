@@ -5,9 +5,9 @@
 
 #include "libfabmgr/plan/plan.h"
 
-/* Puts the LFT writes ops[count] into order and marks them (see struct fab_plan_op); some are
- * written in parts. The caller frees *ret_ops, which is NULL if ops is good as it is. For
- * ret_unordered and ret_unchecked see struct fab_plan. Returns NOMEM. */
+/* Orders the LFT writes ops[count] and sets their flags (see struct fab_plan_op); some blocks are
+ * written in parts. The caller frees *ret_ops, which is NULL if the order of ops is safe already.
+ * For ret_unordered and ret_unchecked see struct fab_plan. Returns NOMEM or INVAL (a defect). */
 int fab_plan_lft_order(const struct fab_plan_input *in, const struct fab_plan_op *ops, size_t count,
                        struct fab_plan_op **ret_ops, size_t *ret_count, uint32_t *ret_unordered,
                        bool *ret_unchecked);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of the order of LFT writes share. Private to lft_order.c, lft_constraints.c and
+/* Data structures of the order of LFT writes. Private to lft_order.c, lft_constraints.c and
  * lft_parts.c. */
 #ifndef LIBFABMGR_PLAN_LFT_ORDER_INTERNAL_H
 #define LIBFABMGR_PLAN_LFT_ORDER_INTERNAL_H
 
 #include "libfabmgr/plan/lft_order.h"
 
-#define FAB_LFT_ORDERING_STEPS 4000000u /* entries read: some 40 ms */
+#define FAB_LFT_ORDERING_STEPS 4000000u /* limit of entries read, about 40 ms */
 /* In hop[]: the port leads nowhere; the port leads to an endport. */
 #define FAB_LFT_ORDERING_DROPS (FAB_NONE - 1)
 #define FAB_LFT_ORDERING_ENDPORT (FAB_NONE - 2)
 
 struct fab_lft_ordering_item {                       /* a block to write */
-    uint32_t sw, drops, distance, wave, waits, edge; /* edge: the first, or FAB_NONE */
-    /* bits of entries; changed: those that differ and have a LID owner */
+    uint32_t sw, drops, distance, wave, waits, edge; /* edge: its first edge, or FAB_NONE */
+    /* bitsets of entries; changed: those that differ and whose LID has an owner */
     uint64_t differs, changed, written;
     bool known, urgent, awaited;
 };
@@ -21,7 +21,7 @@ struct fab_lft_ordering_edge { /* an entry of one item is written before the sam
                                   another */
     uint32_t before, after, next;
     uint8_t entry;
-    bool soft, gone; /* soft: given up if no other write is possible */
+    bool soft, gone; /* soft: ignored if no other write is possible */
 };
 struct fab_lft_ordering_part { /* a write */
     struct fab_plan_op op;
@@ -31,7 +31,7 @@ struct fab_lft_ordering {
     const struct fab_plan_input *in;
     struct fab_lft_ordering_item *items;
     uint32_t count;
-    uint32_t *by_block, *block_start; /* [count] item ids by block, and where each block starts */
+    uint32_t *by_block, *block_start; /* [count] item ids by block, and the start of each block */
     uint32_t *hop;                    /* [port_count] where a port leads: a switch, ENDPORT,
                                          DROPS */
     uint32_t *slot;                   /* [switch_count] the switch's item of this block, or
@@ -58,8 +58,8 @@ struct fab_lft_ordering {
  * item.changed, distance and drops. Returns NOMEM. */
 int fab_plan_lft_constrain(struct fab_lft_ordering *o, const uint32_t *items, uint32_t count);
 
-/* lft_parts.c: adds the writes of these items, each in a wave after the writes that it waits for.
- * Returns NOMEM, or INVAL if it is stuck, which would be a defect. */
+/* lft_parts.c: adds the writes of these items, each in a later wave than the writes that it waits
+ * for. Returns NOMEM, or INVAL if no item can be written, which would be a defect. */
 int fab_plan_lft_write_parts(struct fab_lft_ordering *o, const uint32_t *items, uint32_t count);
 
 #endif

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The writes of one block, in parts where it is necessary.
+ * Makes the writes of one block, in parts where necessary.
  *
- * A block holds 64 destinations, which may need opposite orders. Then a switch's block is written
- * in parts: first the entries that may be written, while the others keep their value. For one
- * destination the precedences do not contradict each other, except those about turns, which are
- * given up for a block that gets stuck; so there is always a part that may be written. (Should
- * there be none, one is written as it is, and counted in `unordered`.)
+ * A block has the entries of 64 destinations, which may need opposite orders. Then a switch's block
+ * is written in parts: first the entries that may be written, while the others keep their value.
+ * For one destination the precedences do not contradict each other, except the soft ones about
+ * turns, which are ignored if no item of the block can be written. So there is always a part that
+ * may be written. (If there were none, one item would be written regardless and counted in
+ * `unordered`.)
  */
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
@@ -31,8 +32,8 @@ static int write_part(struct fab_lft_ordering *o, uint32_t i, uint64_t entries, 
     return FAB_OK;
 }
 
-/* Releases the items that waited for these entries; appends those that wait for nothing more to
- * queue. */
+/* Releases the items that waited for these entries; appends items that no longer wait to the queue.
+ */
 static void release(struct fab_lft_ordering *o, uint32_t i, uint64_t entries, uint32_t wave,
                     uint32_t *queued)
 {
@@ -47,8 +48,8 @@ static void release(struct fab_lft_ordering *o, uint32_t i, uint64_t entries, ui
     }
 }
 
-/* The precedences contradict each other: gives up those about turns in this block. Returns false
- * if there are none. */
+/* The precedences contradict each other: removes the soft ones of this block. Returns false if
+ * there are none. */
 static bool give_up_turns(struct fab_lft_ordering *o, uint32_t *queued)
 {
     bool any = false;
@@ -63,7 +64,7 @@ static bool give_up_turns(struct fab_lft_ordering *o, uint32_t *queued)
     return any;
 }
 
-/* Still stuck, which should not happen: releases the first waiting item. */
+/* No item can be written, which should not happen: releases the first waiting item. */
 static int release_any(struct fab_lft_ordering *o, const uint32_t *items, uint32_t count,
                        uint32_t *queued)
 {

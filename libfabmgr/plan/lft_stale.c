@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Stale entries: they lead into a link that does not carry traffic yet and will when it is up, and
- * are left over from before a switch was cut off. Those that will change drop packets until their
- * new value is written with the other tables: an entry that was harmless while the link was dead
- * could close a loop with entries of another age.
+ * Stale entries lead into a link that is about to become Active, and are left from before a switch
+ * was cut off. Those that will change are set to drop packets until their new value is written with
+ * the other tables: an entry that was harmless while the link was dead could close a loop with
+ * newer entries.
  *
- * Entries that lead there and stay are the target's own. A cycle of old entries contains at least
- * one that changes. It is missed here only if no entry of the cycle that changes leads into a link
- * that comes up. That takes two components that were cut off at different times, and it ends with
- * the first write.
+ * Entries that lead into such a link and do not change belong to the target. A cycle of old entries
+ * contains at least one that changes. This check misses the cycle only if none of its changing
+ * entries leads into a link that comes up. That requires two components that were cut off at
+ * different times, and the first write ends the cycle.
  */
 #include "libfabmgr/plan/lft_stale.h"
 

@@ -4,8 +4,8 @@
  * that share their blocks. If a switch holds or gets an entry of a group, all its blocks of the
  * group are compared, one for each 16 ports.
  *
- * Cycles are searched among the links that old and new entries name together, at either end, by
- * union-find over the switches.
+ * Union-find over the switches finds cycles among all links that old or new entries name at either
+ * end.
  */
 #include "libfabmgr/plan/mft_writes.h"
 
@@ -18,7 +18,7 @@
 
 #define PORTS_A_BLOCK 16
 
-struct cell { /* a block of a switch that takes writes */
+struct cell { /* a block of a switch that responds */
     uint32_t sw, number;
     uint16_t was[FAB_BLOCK_ENTRIES], will[FAB_BLOCK_ENTRIES];
 };
@@ -28,8 +28,8 @@ struct draft {
     struct cell *cell; /* cells of the group, by switch */
     size_t cells, room;
     uint32_t *root;    /* [switches] for union-find */
-    uint32_t *pending; /* [switches] of unresponsive ones: the LIDs of the group whose entries
-                          differ from the target; NULL: all switches respond */
+    uint32_t *pending; /* [switches] for unresponsive switches: bitset of the LIDs of the group
+                          whose entries differ from the target; NULL: all switches respond */
 };
 
 static uint32_t number_of(uint32_t group, uint32_t position)
@@ -91,8 +91,8 @@ static int add_cell(struct draft *d, uint32_t sw, uint32_t number, const uint16_
     return FAB_OK;
 }
 
-/* Bits of the LIDs for which the known entries differ from the wanted ones; all if they are
- * unknown. */
+/* Bitset of the LIDs for which the known entries differ from the wanted ones; all LIDs if the block
+ * is unknown. */
 static uint32_t pending(const uint16_t *was, const uint16_t *will)
 {
     uint32_t lids = was == NULL ? UINT32_MAX : 0;
@@ -175,7 +175,7 @@ static bool names(const struct cell *c, unsigned lid, unsigned bit)
     return ((c->was[lid] | c->will[lid]) >> bit & 1) != 0;
 }
 
-/* True if the cell at the other end names the link, too: then it is counted there, once. */
+/* True if the block of the other end names the link, too; the link is then counted only there. */
 static bool is_counted_there(const struct draft *d, uint32_t to, uint32_t num, unsigned lid)
 {
     size_t low = 0, high = d->cells;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The writes of multicast forwarding tables, and their order: from what switches are known to hold
- * to the trees of libfabmgr/mcast. Blocks are identified by switch id and fab_mft_number; an
- * unknown block is read first.
+ * The writes of multicast forwarding tables and their order. They turn the tables that switches are
+ * known to hold into those that the trees of libfabmgr/mcast need. Blocks are identified by switch
+ * id and fab_mft_number; an unknown block is read first.
  *
  * There are two steps; the second starts when the first is completely answered. If the old and new
- * branches of a LID together form no cycle, the new ones are added first and the old ones removed
- * then: no remaining member is cut off. If they form a cycle, the branches that are in both trees
- * stay, the old ones are removed first and the new ones added then. At any time, whatever order
- * the writes of a step take effect in, the branches of a LID are part of a graph without cycles,
- * and no port receives a packet twice.
+ * branches of a LID together form no cycle, the first step adds the new branches and the second
+ * removes the old ones, so that no remaining member is cut off. If they form a cycle, the branches
+ * that are in both trees stay; the first step removes the other old ones and the second adds the
+ * new ones. In whatever order the writes of a step take effect, the branches of a LID never form a
+ * cycle, and no port receives a packet twice.
  */
 #ifndef LIBFABMGR_PLAN_MFT_WRITES_H
 #define LIBFABMGR_PLAN_MFT_WRITES_H
@@ -36,8 +36,8 @@ struct fab_plan_mft_input {
     const struct fab_mcast_net *net; /* the switches and links of the trees */
     const struct fab_blocks *want;   /* missing blocks are zeros */
     const struct fab_blocks *held;   /* missing blocks are unknown */
-    /* Bitset of switches that take no writes, or NULL. Their tables may differ from the target;
-     * for the LIDs for which they do, no branch leads into them. */
+    /* Bitset of switches that do not answer, or NULL. For LIDs whose entries there differ from the
+     * target, no branch leads into such a switch. */
     const uint64_t *unresponsive;
     const uint64_t *groups; /* bitset [FAB_MFT_GROUPS] of the groups to plan */
 };
@@ -46,8 +46,8 @@ struct fab_plan_mft_input {
 int fab_plan_mft_make(const struct fab_plan_mft_input *in, struct fab_plan_mft *ret);
 void fab_plan_mft_fini(struct fab_plan_mft *p);
 
-/* Carries what switches hold over to the ids of another snapshot. guid[switches] are those of the
- * old ids. Switches that are gone are left out. Returns NOMEM. */
+/* Moves the known blocks to the ids of another snapshot. guid[switches]: the node GUIDs by old id.
+ * Switches that are gone are left out. Returns NOMEM. */
 int fab_plan_mft_remap(const struct fab_blocks *held, const uint64_t *guid, uint32_t switches,
                        const struct fab_fabric *now, struct fab_blocks *ret);
 void fab_plan_mft_forget(struct fab_blocks *held, uint32_t sw);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the devices are known to hold: forwarding tables as read or acknowledged, with one bit a
- * block that says whether it is known at all. A block that is unknown is written. VL tables are
- * kept as the values that they follow from (vl_writes.c), for adapters and routers, too.
+ * The tables that devices are known to hold: LFTs as read or acknowledged, with one bit per block
+ * that says whether the block is known. An unknown block is always written. VL tables, also those
+ * of adapters and routers, are stored as the values from which they are computed (vl_writes.c).
  */
 #include <stdlib.h>
 #include <string.h>

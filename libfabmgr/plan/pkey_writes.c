@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which blocks of P_Key tables are written, in two passes over all ports. The first pass removes
- * (keys that go, full memberships that become limited); the second writes everything that still
- * differs. At any time a port holds a subset of its old table or a subset of its new one. So two
- * ports that can talk can do so by the old tables or by the new ones. In a single pass, a port
- * that is a full member for a moment longer could talk to one that has just become a limited
- * member.
+ * Finds the blocks of P_Key tables to write, in two passes over all ports. The first pass removes
+ * keys and turns full memberships into limited ones; the second writes everything that still
+ * differs. So at any time a port holds a subset of its old table or a subset of its new one, and
+ * two ports can communicate only if the old or the new tables allow it. In a single pass, a port
+ * that is still a full member could communicate with one that has just become a limited member.
  *
  * An unknown block is written once, in the second pass.
  */

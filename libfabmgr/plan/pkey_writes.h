@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which blocks of P_Key tables are written. For this folder only. */
+/* Finds the blocks of P_Key tables to write. For this folder only. */
 #ifndef LIBFABMGR_PLAN_PKEY_WRITES_H
 #define LIBFABMGR_PLAN_PKEY_WRITES_H
 

@@ -2,14 +2,14 @@
 /*
  * Making the plan: one pass over the fabric for each stage adds the writes that the stage needs.
  *
- * Nothing is written that the device already holds: a second plan, on a fabric to which the first
- * was applied, is empty. A port in state Init gets its attributes and Init -> Armed in one Set,
- * then Armed -> Active in a second one (IBA 7.2.7; both ports have left Init by then). Ports
- * without a working link are left alone: nobody can use them, and they get everything when they
- * come up. The one exception is the manager's own port, which is reached without a link.
+ * A plan writes nothing that the device already holds: after a plan was carried out, the next one
+ * is empty. A port in state Init gets its attributes and Init -> Armed in one Set, then Armed ->
+ * Active in a second one (IBA 7.2.7; both ports have left Init by then). Ports without a working
+ * link are not written: no traffic uses them, and they get all attributes when they come up. The
+ * exception is the manager's own port, which needs no link.
  *
  * Ops are in the order of node ids, LFT writes in the order of lft_order.c, so that a plan depends
- * on nothing but its input.
+ * only on its input.
  */
 #include "libfabmgr/plan/plan.h"
 
@@ -59,7 +59,7 @@ static int add_port(struct draft *d, uint32_t port, uint8_t state)
 
 /* ---- what a port needs ----------------------------------------------------------------------- */
 
-/* VLHighLimit: how much high-priority traffic goes before one low-priority packet. */
+/* Sets VLHighLimit, the amount of high-priority traffic before a low-priority packet. */
 static void want_limit(const struct fab_plan_input *in, uint32_t port, struct fab_port_info *ret)
 {
     struct fab_arb arb;
@@ -102,7 +102,8 @@ static bool port_differs(const struct draft *d, uint32_t port)
     return d->in->tune && fab_plan_tuning_differs(&p->info, &want);
 }
 
-/* A link comes up at both ports: a peer that reports no state would refuse the second step. */
+/* A link becomes Active only if both ports reported at least Init; otherwise the peer would refuse
+ * Armed -> Active. */
 static bool can_come_up(const struct fab_fabric *f, uint32_t port)
 {
     if (!fab_fabric_port_is_up(f, port))

@@ -9,12 +9,12 @@
  * table is written first and with the widest scope, by in ports or by out ports, whichever takes
  * fewer writes.
  *
- * What devices hold is known from what was written to them (struct fab_observed_vls); after a
- * restart it is unknown. VL arbitration is remembered as it was written, port by port, and only
- * blocks that differ are written again. With several VLs, whatever is unknown is written. With one
- * VL any table will do: if one VL is free of deadlock, every mapping of it to VLs is, too. Then
- * nothing is written to devices of which nothing is known, and devices that hold tables of ours
- * are set to VL 0.
+ * The tables of devices are known from the acknowledged writes (struct fab_observed_vls); after a
+ * restart they are unknown. VL arbitration is stored as written, port by port, and only blocks that
+ * differ are written again. With several VLs, unknown tables are written. With one VL any table is
+ * correct: if routing is free of deadlock on one VL, it is so with every mapping to VLs. Then
+ * devices whose tables are unknown are not written, and devices with tables of this manager are set
+ * to VL 0.
  */
 #include "libfabmgr/plan/vl_writes.h"
 
@@ -32,7 +32,7 @@
 /* position of the block number in the attribute modifier; the port is below it */
 #define VLARB_BLOCK 16
 #define ARBS_MANY 1000
-#define MAPS 64 /* different tables that are counted, at most */
+#define MAPS 64 /* most different tables that are counted */
 
 /* ---- one port -------------------------------------------------------------------------------- */
 
@@ -415,7 +415,7 @@ static int number_of(struct fab_observed_vls *held, const struct fab_arb *arb, u
     return FAB_OK;
 }
 
-/* Forgets all tables when there are very many: most belong to no port any more. */
+/* Forgets all tables if there are very many, as most belong to no port any more. */
 static void tidy_arbs(struct fab_observed_vls *held)
 {
     if (held->arbs < ARBS_MANY)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which SLtoVLMappingTables and VLArbitrationTables are written. For this folder only. */
+/* Finds the SLtoVLMappingTables and VLArbitrationTables to write. For this folder only. */
 #ifndef LIBFABMGR_PLAN_VL_WRITES_H
 #define LIBFABMGR_PLAN_VL_WRITES_H
 
@@ -17,8 +17,8 @@ int fab_plan_vlarb_writes_of_switch(const struct fab_plan_input *in, uint32_t sw
  * returns. */
 int fab_plan_vl_writes_of_switch(const struct fab_plan_input *in, uint32_t sw,
                                  enum fab_plan_vl_scope reach, fab_plan_add_op *add, void *ctx);
-/* The same, and VL arbitration, for a port of an adapter or router. Returns NOMEM, or what add()
- * returns. */
+/* Adds the SL-to-VL and VL arbitration writes of an adapter's or router's port. Returns NOMEM, or
+ * what add() returns. */
 int fab_plan_vl_writes_of_endport(const struct fab_plan_input *in, uint32_t port,
                                   fab_plan_add_op *add, void *ctx);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which entries lead into dead links. Only the LFT rows of the switches at dead links are read, so
- * the time is proportional to the number of these switches times the number of LIDs.
+ * Finds the entries that lead into dead links. It reads only the LFT rows of the switches at dead
+ * links, so its time is proportional to the number of these switches times the number of LIDs.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@ uint64_t *fab_repair_radix_sort(uint64_t *keys, uint64_t *room, size_t count, un
     return keys;
 }
 
-/* Affected entries: LID << 32 | switch. */
+/* The affected entries, as keys LID << 32 | switch. */
 struct affected {
     uint64_t *key;
     size_t count, room;
@@ -46,7 +46,7 @@ static bool add_affected(struct affected *p, uint32_t lid, uint32_t sw)
     return true;
 }
 
-/* The entries of a switch that equal `num`. */
+/* Adds the entries of a switch that lead to the dead port `num`. */
 static bool scan_one(struct affected *p, const uint8_t *row, uint32_t top, uint32_t sw, uint8_t num)
 {
     const uint8_t *end = row + top + 1;
@@ -67,7 +67,7 @@ static bool scan_many(struct affected *p, const uint8_t *row, uint32_t top, uint
     return true;
 }
 
-/* Reads the active tables. Entries of the overlay are decided anew in any case. */
+/* Reads the active tables. It need not read the overlay, whose entries are always decided anew. */
 static bool scan_dead(const struct fab_repair *r, const struct fab_lft *lft,
                       const struct fab_repair_delta *d, struct affected *p)
 {

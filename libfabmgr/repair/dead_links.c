@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The set of dead links: listed, marked for the time of a call, and the parts of the network that
- * they leave connected.
+ * The set of dead links: it is listed, and marked for the duration of a call; also finds the
+ * components of the network without them.
  */
 #include <stdlib.h>
 
@@ -54,7 +54,7 @@ void fab_repair_undo_dead(struct fab_repair *r, const struct fab_repair_delta *d
     }
 }
 
-/* Gives all switches that living links connect with `from` its id. stack: [n] */
+/* Sets component[] to `from` for all switches that living links connect with it. stack: [n] */
 static void flood(struct fab_repair *r, uint32_t from, uint64_t *stack)
 {
     const struct fab_repair_network *b = r->network;

@@ -2,11 +2,10 @@
 /*
  * A delta: what changes in the tables for a new set of dead links.
  *
- * The active tables are the baseline except for the entries of the overlay, which are kept
- * together with the baseline's value. So there is one copy of the tables, the caller's, and the
- * cost of a plan depends on how much is broken. It finds the entries that lead into dead links
- * (affected.c), and decides those and the entries of the overlay column by column
- * (column/column.c).
+ * The active tables equal the baseline except for the entries of the overlay, which has their
+ * baseline values. So the caller's copy of the tables suffices, and the cost of a plan depends on
+ * the number of dead links. A plan finds the entries that lead into dead links (affected.c), and
+ * decides these and the entries of the overlay column by column (column/column.c).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,8 +25,8 @@ struct job {
     const struct fab_lft *lft;
     struct fab_repair_delta *d;
     size_t change_room, entry_room;
-    uint32_t *revived; /* channels that were dead and live again */
-    uint32_t *stale;   /* switches with a stale entry in the column at hand */
+    uint32_t *revived; /* channels that were dead and are alive again */
+    uint32_t *stale;   /* switches with a stale entry (struct fab_repair_change) in this column */
     size_t revivals, stales;
     bool components_known, relabelled;
     char *why;
@@ -78,9 +77,9 @@ static bool is_connected(struct job *j, uint32_t sw)
     return r->component[sw] == r->component[r->column.home];
 }
 
-/* Counts an entry without a path. Only a switch that no living link connects with the destination
- * may have none, and, for a while, one that only switches use. (Whatever would send to a switch
- * without a path has no path either.) */
+/* Counts an entry without a path. It is allowed if no living links connect the switch with the
+ * destination, or, until an engine computes new tables, if no endport sends to an endport through
+ * it. Otherwise the repair is UNSUPPORTED. */
 static int note_cut(struct job *j, uint32_t lid, uint32_t sw)
 {
     struct fab_repair *r = j->r;
@@ -96,7 +95,8 @@ static int note_cut(struct job *j, uint32_t lid, uint32_t sw)
     return FAB_OK;
 }
 
-/* An entry without a path keeps its value, unless it would send where the labels now forbid it. */
+/* An entry without a path keeps its value, unless it leads to a switch from which the labels would
+ * not ascend; then it must drop packets. */
 static uint8_t entry_of_cut(struct fab_repair *r, uint32_t sw)
 {
     struct fab_repair_column *c = &r->column;
@@ -126,7 +126,7 @@ static int list_revived(struct job *j)
     return FAB_OK;
 }
 
-/* The channel by the active tables; FAB_NONE: none, or a dead one. */
+/* The channel of the entry in the active tables; FAB_NONE: there is none, or it is dead. */
 static uint32_t old_channel(const struct job *j, uint32_t sw, uint32_t lid)
 {
     uint32_t channel = fab_repair_channel(j->r->network, sw, fab_target_lft_row(j->lft, sw)[lid]);
@@ -154,8 +154,8 @@ static void find_stale(struct job *j, uint32_t lid)
     }
 }
 
-/* True if the active tables make packets turn, where `channel` ends, in a way that does not ascend
- * by the new labels. */
+/* True if packets of the active tables that arrive over `channel` leave over a channel whose new
+ * label is not greater. */
 static bool turn_descends(const struct job *j, uint32_t channel, uint32_t lid)
 {
     const struct fab_repair *r = j->r;
@@ -164,7 +164,7 @@ static bool turn_descends(const struct job *j, uint32_t channel, uint32_t lid)
     return next != FAB_NONE && r->column.label[channel] >= r->column.label[next];
 }
 
-/* Finds entries of the overlay that are part of such a turn. */
+/* Marks an entry of the overlay as stale if it is part of such a turn. */
 static void find_descending(struct job *j, uint32_t lid, uint32_t sw)
 {
     const struct fab_repair_network *b = j->r->network;
@@ -244,7 +244,7 @@ static int decide_column(struct job *j, uint32_t lid, const uint64_t *affected,
     find_stale(j, lid);
     for (size_t i = 0; j->relabelled && i < knowns; i++)
         find_descending(j, lid, known[i].sw);
-    /* No packet reaches a switch without a living link; then nothing changes. */
+    /* If the destination switch has no living link, no packet reaches it and nothing changes. */
     if (home != FAB_NONE && (r->alive[home] > 0 || r->network->degree[home] == 0)) {
         for (size_t i = 0; i < knowns; i++)
             fab_repair_column_mark_pending(r, known[i].sw);
@@ -310,7 +310,7 @@ static int decide_columns(struct job *j, const uint64_t *affected, size_t affect
 static int find_labels(struct job *j)
 {
     int status = fab_repair_relabel_find(j->r, j->d);
-    if (status != FAB_OK) /* so that fab_repair_undo_dead undoes no relabelling */
+    if (status != FAB_OK) /* no labels were changed, so fab_repair_undo_dead must not restore any */
         j->d->relabels = 0;
     fab_repair_relabel_apply(j->r, j->d);
     j->relabelled = fab_repair_labels_differ(j->r, j->d);

@@ -7,7 +7,7 @@
 #include "libfabmgr/base/bitset.h"
 #include "libfabmgr/repair/repair.h"
 
-/* Above every label: the packet leaves the switches here. */
+/* Greater than every label: the destination switch delivers the packet. */
 #define FAB_REPAIR_DELIVERED UINT32_MAX
 
 /* The switches, their links and the labels of the channels. Immutable and shared by clones. A
@@ -19,15 +19,16 @@ struct fab_repair_network {
     uint32_t max_hops;
     uint32_t *first;      /* port id of port 0 of each switch; first[n] = ports */
     uint32_t *peer_sw;    /* the switch at the other end of a link that was up, or FAB_NONE */
-    uint8_t *peer_num;    /* and the port number there */
+    uint8_t *peer_num;    /* the port number at that end */
     uint32_t *home;       /* the switch that delivers the LID's packets, or FAB_NONE */
     uint64_t *is_endport; /* LIDs of endports, not of switches */
     uint8_t *vl;          /* the VL of packets to the LID; NULL: one VL */
     uint32_t *attached;   /* endports attached to the switch */
     uint32_t *degree;     /* [n] ISLs of the switch */
-    uint32_t *order; /* each switch's place in the order that the labels follow; NULL: the labels
-                        are longest chains of dependencies */
-    uint32_t sets;   /* sets of labels; the baseline ascends by each */
+    uint32_t *order; /* each switch's place in the order from which the labels follow; NULL: the
+                        labels follow from chains of dependencies */
+    uint32_t sets;   /* number of sets of labels; by each set, the labels ascend along all baseline
+                        paths */
     uint32_t *label; /* label of each channel, from 1; 0: not a channel */
     const char *label_source; /* how the labels were found */
 };
@@ -40,7 +41,7 @@ size_t fab_repair_network_memory(const struct fab_repair_network *b);
 /* labels/labels.c: fills label[]. Returns UNSUPPORTED (see fab_repair_new) or NOMEM. */
 int fab_repair_labels_find(struct fab_repair_network *b, const struct fab_repair_input *in,
                            char *why, size_t why_len);
-/* The distance between places in the order, so that a moved switch fits in between. */
+/* Places in the order are this far apart, so that a relabelled switch fits between two others. */
 #define FAB_REPAIR_LABEL_GAP 16
 /* The label of a channel that leaves a switch at place `from`, upwards or downwards. */
 static inline uint32_t fab_repair_label(const struct fab_repair_network *b, uint32_t from, bool up)
@@ -90,7 +91,7 @@ static inline uint64_t fab_repair_heap_pop(uint64_t *heap, uint32_t *count)
     return top;
 }
 
-/* An entry of the active tables that differs from the baseline. All of them are the overlay. */
+/* An entry of the active tables that differs from the baseline. These entries form the overlay. */
 struct fab_repair_entry {
     uint32_t lid, sw;
     uint8_t baseline, now;
@@ -103,9 +104,9 @@ enum fab_repair_mark {
     FAB_MARK_SETTLED, /* entry[] and len[] hold the decision */
     FAB_MARK_CUT,     /* no path is left */
 };
-/* By which channel a switch forwards packets of the LID at hand. The upper half of `at` tells LIDs
- * apart (it decreases from one LID to the next), so that one comparison answers both "is this
- * label greater?" and "is this value of the current LID?". */
+/* The channel by which a switch forwards packets to the current LID. The upper half of `at`
+ * identifies the LID (it decreases from one LID to the next), so that one comparison tests both
+ * that the label is greater and that the value belongs to the current LID. */
 struct fab_repair_next_hop {
     uint64_t at;      /* ~epoch << 32 | label. The label is 0 if the switch is undecided or sends
                          nowhere, and FAB_REPAIR_DELIVERED at the destination switch. */
@@ -134,8 +135,8 @@ struct fab_repair_column {
     uint32_t heap_count;
 };
 
-/* The channels of a switch whose label is at least `key`, as port numbers, ascending. Kept in a
- * cache for the columns to come. */
+/* The channels of a switch whose label is at least `key`, as ascending port numbers. A cache keeps
+ * them for later columns. */
 struct fab_repair_candidates {
     uint32_t sw, key, count;
     bool equal;            /* only channels whose label equals the key */
@@ -154,16 +155,16 @@ struct fab_repair_tile {
     uint8_t *table;        /* [count][n] */
 };
 
-/* A switch that has another place in the order while certain links are dead (labels/relabel.c). */
+/* A switch and its temporary place in the order while certain links are dead (labels/relabel.c). */
 struct fab_repair_relabel {
     uint32_t sw, place;
 };
 
 struct fab_repair {
     struct fab_repair_network *network;
-    uint32_t *label;     /* those of the call at work: a set of network->label, or own_label */
+    uint32_t *label; /* labels that the running call uses: a set of network->label, or own_label */
     uint32_t *own_label; /* [vl_count][ports] labels after a relabelling; NULL: none so far */
-    /* What belongs to the active tables, as the last commit left them. */
+    /* The state of the active tables after the last commit. */
     uint32_t label_set;
     struct fab_repair_relabel *relabel;
     size_t relabels;
@@ -171,15 +172,16 @@ struct fab_repair {
     size_t entries;
     uint32_t *dead; /* ports of dead links, ascending */
     size_t deads;
-    uint64_t commits; /* counts them */
-    /* Scratch memory. The comment says what it holds between calls. */
-    uint64_t *is_dead;   /* bitset [ports] of the dead ports of the call at work; all clear */
-    uint32_t *alive;     /* [n] living ISLs; the same as network->degree */
-    uint32_t *component; /* [n] see fab_repair_find_components; holds anything */
+    uint64_t commits; /* number of commits */
+    /* Scratch memory. Each comment also says what it contains between calls. */
+    uint64_t
+        *is_dead;    /* bitset [ports] of dead ports in the running call; between calls all clear */
+    uint32_t *alive; /* [n] number of living ISLs; between calls equal to network->degree */
+    uint32_t *component; /* [n] see fab_repair_find_components; between calls undefined */
     struct fab_repair_candidates *candidates; /* [FAB_REPAIR_CANDIDATES] cache by switch, key */
     struct fab_repair_column column;
     struct fab_repair_tile tile;
-    uint64_t relax_work; /* channels that relaxations have read in the plan at work */
+    uint64_t relax_work; /* channels that relaxations have read in the running plan */
 };
 
 /* The switch's entry for the column's LID in the active tables. */
@@ -187,7 +189,7 @@ static inline uint8_t fab_repair_table_entry(const struct fab_repair_column *c, 
 {
     return c->table != NULL ? c->table[sw] : fab_target_lft_row(c->lft, sw)[c->lid];
 }
-/* The same, or what the column says instead where the switch has a mark. */
+/* The same, or the column's own value if the switch has a mark. */
 static inline uint8_t fab_repair_column_entry(const struct fab_repair_column *c, uint32_t sw)
 {
     return c->mark[sw] != FAB_MARK_NONE ? c->entry[sw] : fab_repair_table_entry(c, sw);
@@ -201,7 +203,7 @@ uint32_t fab_repair_tile_width(const struct fab_repair *r, uint32_t first);
 
 /* column/column.c */
 void fab_repair_column_begin(struct fab_repair *r, const struct fab_lft *lft, uint32_t lid);
-/* Gives a switch another entry than the tables have. */
+/* Overrides the switch's entry in the tables. */
 void fab_repair_column_set(struct fab_repair *r, uint32_t sw, uint8_t entry);
 /* Marks the switch PENDING if its entry leads into a dead link. */
 void fab_repair_column_mark_pending(struct fab_repair *r, uint32_t sw);
@@ -212,8 +214,8 @@ void fab_repair_column_end(struct fab_repair *r);
  * FAB_NONE. */
 uint32_t fab_repair_likely_next(struct fab_repair *r, uint32_t sw, uint8_t entry, uint32_t lid);
 
-/* column/relax.c: finds paths for switches marked CUT that only the entries of others cut off.
- * Returns NOMEM. */
+/* column/relax.c: finds paths for CUT switches that are cut off only by the entries of other
+ * switches. Returns NOMEM. */
 int fab_repair_column_relax(struct fab_repair *r);
 
 /* column/prefetch.c: affected entries (LID << 32 | switch), at most FAB_REPAIR_PREFETCH_MAX. */
@@ -236,7 +238,7 @@ static inline const uint32_t *fab_repair_labels_for(const struct fab_repair *r, 
 /* Fills d->dead: both ports of each ISL that `dead` names, ascending, each once. Returns NOMEM. */
 int fab_repair_list_dead(const struct fab_repair_network *b, const uint32_t *dead, size_t count,
                          struct fab_repair_delta *d);
-/* Marks the delta's links dead and uses its labels, for the time of a call. */
+/* Marks the delta's links dead and uses its labels, until fab_repair_undo_dead. */
 void fab_repair_apply_dead(struct fab_repair *r, const struct fab_repair_delta *d);
 void fab_repair_undo_dead(struct fab_repair *r, const struct fab_repair_delta *d);
 bool fab_repair_was_dead(const struct fab_repair *r, uint32_t port); /* in the active tables */

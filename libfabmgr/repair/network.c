@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What faults do not change: where each port of a switch leads, which switch delivers each LID,
- * and the labels (labels/labels.c). Clones share it, and it refers to nothing outside, so that the
- * fabric and its tables may be freed. It takes 13 bytes a port and VL and 5 a LID: 8 MB for
- * 128,000 endports on 8,000 switches.
+ * The data that faults do not change: where each port of a switch leads, which switch delivers each
+ * LID, and the labels (labels/labels.c). Clones share them. They do not refer to the fabric or its
+ * tables, which may be freed. They take 13 bytes per port and VL and 5 per LID: 8 MB for 128,000
+ * endports on 8,000 switches.
  */
 #include "libfabmgr/repair/internal.h"
 

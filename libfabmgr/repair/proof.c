@@ -1,21 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The proof of a delta. It reads the changed entries, the tables and the labels, and nothing that
- * the planning (column/column.c) decided.
+ * The proof of a delta. It reads only the changed entries, the tables and the labels; it uses no
+ * other result of the planning (column/column.c).
  *
- * Given that all paths of the active tables ascend and arrive, the new tables are good if
- *   - the path of each changed entry arrives, ascends, uses living links, and keeps within
- *     max_hops;
- *   - each neighbour that sends to a switch whose label became lower does so by a still lower
- *     label
- *     (where the label did not become lower, what held for the old entry still holds);
- *   - no entry leads into a newly dead link, unless no living link connects its switch with the
- *     destination;
- *   - unchanged entries that lead into a link that comes back are good paths;
- *   - entries that drop packets since an earlier repair still have to.
- * For a path without a changed entry is what it was, and a path with one continues as proven.
- * Labels that ascend everywhere are a topological order, so there is no cycle of channel
- * dependencies.
+ * Given that all paths of the active tables ascend and arrive, the new tables are good if - the
+ * path of each changed entry arrives, ascends, uses living links, and keeps within max_hops; - each
+ * neighbour that sends to a switch whose label became lower does so by a still lower label (where
+ * the label did not become lower, what held for the old entry still holds); - no entry leads into a
+ * newly dead link, unless no living link connects its switch with the destination; - unchanged
+ * entries that lead into a link that comes back are good paths; - entries that drop packets since
+ * an earlier repair still have to. For a path without a changed entry is the old path, and a path
+ * with a changed entry continues as proved. Labels that ascend everywhere are a topological order,
+ * so there is no cycle of channel dependencies.
  */
 #include <string.h>
 
@@ -30,7 +26,7 @@ struct proof {
     struct fab_repair_change *at; /* where the proof fails */
     bool components_known;
     bool other_labels; /* the labels are not those of the active tables */
-    size_t lost;       /* paths that end, but that no endport uses towards an endport */
+    size_t lost; /* entries whose path ends early, but that no endport uses to reach an endport */
 };
 
 /* ---- one column ------------------------------------------------------------------------------ */
@@ -41,8 +37,8 @@ static uint32_t sends_by(const struct fab_repair *r, uint32_t sw)
     return fab_repair_channel(r->network, sw, fab_repair_column_entry(&r->column, sw));
 }
 
-/* Follows the new tables from an entry to the destination. Paths that were seen to arrive
- * are marked, with their lengths. */
+/* Follows the new tables from an entry to the destination. Marks the switches of a path that
+ * arrives, with their distances. */
 static int follow_path(struct fab_repair *r, uint32_t from)
 {
     struct fab_repair_column *c = &r->column;
@@ -73,7 +69,8 @@ static int follow_path(struct fab_repair *r, uint32_t from)
     return FAB_OK;
 }
 
-/* Checks that each neighbour that sends here does so by a lower label than the entry's. */
+/* Checks that each neighbour that sends to this switch uses a channel with a label below `label`.
+ */
 static int check_arrivals(const struct fab_repair *r, uint32_t sw, uint32_t label)
 {
     const struct fab_repair_network *b = r->network;
@@ -130,8 +127,8 @@ static bool carries_endports(struct fab_repair *r, uint32_t sw)
     return false;
 }
 
-/* Excuses a path that ends on its way if no living link connects the switch with the destination,
- * or no endport sends there. */
+/* Accepts a path that ends early if no living links connect the switch with the destination, or no
+ * endport sends to an endport through the switch. */
 static int excused(struct proof *p, uint32_t sw, int status)
 {
     if (status != FAB_E_INVAL && status != FAB_E_UNREACHABLE)
@@ -144,7 +141,8 @@ static int excused(struct proof *p, uint32_t sw, int status)
     return FAB_OK;
 }
 
-/* After a relabelling, the label of a dead link may not be the label that it had. */
+/* After a relabelling, the label of a dead link may differ from its earlier label, so the
+ * neighbours are always checked. */
 static int check_change(struct proof *p, const struct fab_repair_change *change)
 {
     struct fab_repair *r = p->r;
@@ -158,7 +156,7 @@ static int check_change(struct proof *p, const struct fab_repair_change *change)
     return excused(p, change->sw, status);
 }
 
-/* Checks the changes of one LID and, if the labels are others, all entries of the overlay for it.
+/* Checks the changes of one LID and, if the labels have changed, all entries of the overlay for it.
  */
 static int check_column(struct proof *p, uint32_t lid, const struct fab_repair_change *change,
                         size_t changes, const struct fab_repair_entry *entry, size_t entries)
@@ -182,8 +180,9 @@ static int check_column(struct proof *p, uint32_t lid, const struct fab_repair_c
     return status;
 }
 
-/* Labels after a relabelling allow what the baseline's do, except turns with dead links
- * (labels/relabel.c). So, beside the changes, only entries of the overlay need to be checked. */
+/* Labels after a relabelling allow all turns that the baseline's labels allow, except those with
+ * dead links (labels/relabel.c). So only the changes and the entries of the overlay need to be
+ * checked. */
 static int check_columns(struct proof *p)
 {
     const struct fab_repair_delta *d = p->d;
@@ -269,9 +268,9 @@ static bool any_revived(const struct fab_repair *r)
     return false;
 }
 
-/* Checks the entries that lead into newly dead links. If links came back, or the labels are
- * others, into all dead links: a switch that was cut off may be connected again. key: switch << 32
- * | LID of all changes, ascending. */
+/* Checks the unchanged entries that lead into newly dead links. If links came back, or the labels
+ * have changed, it checks those of all dead links, as a switch that was cut off may be connected
+ * again. key: switch << 32 | LID of all changes, ascending. */
 static int check_dead(struct proof *p, const uint64_t *key, size_t count)
 {
     const struct fab_repair *r = p->r;
@@ -343,7 +342,7 @@ static int check_all(struct proof *p)
     if (status == FAB_OK) {
         for (size_t i = 0; i < d->changes; i++)
             key[i] = (uint64_t)d->change[i].sw << 32 | d->change[i].lid;
-        /* They are in the order of LIDs already. */
+        /* The changes are in the order of LIDs already, so sorting by switch suffices. */
         unsigned bits = 32 - (unsigned)__builtin_clz(p->r->network->n | 1);
         const uint64_t *sorted = fab_repair_radix_sort(key, room, d->changes, 32, bits);
         status = check_dead(p, sorted, d->changes);

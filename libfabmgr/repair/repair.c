@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The state of a repair: made for a baseline, copied for another thread, changed by commits.
+ * The state of a repair: it is created for a baseline, cloned for other threads, and changed by
+ * commits.
  */
 #include "libfabmgr/repair/repair.h"
 
@@ -138,8 +139,8 @@ const char *fab_repair_label_source(const struct fab_repair *r)
     return r->network->label_source;
 }
 
-/* Tries the sets of labels in turn: the first that leaves no entry without a path wins, else the
- * first that is possible at all. */
+/* Tries the sets of labels in turn. Uses the first set that leaves no entry without a path; if
+ * there is none, the first set by which a repair is possible. */
 int fab_repair_plan(struct fab_repair *r, const struct fab_lft *lft, const uint32_t *dead,
                     size_t count, struct fab_repair_delta *ret, char *why, size_t why_len)
 {

@@ -4,21 +4,20 @@
  * proof that the new tables are correct, and the order of the table writes. All of it takes time
  * proportional to the change, not to the fabric.
  *
- * The baseline is what a routing engine (any) computed for a fabric. The active tables, those that
- * the switches hold, are always repair(baseline, dead links). That is a pure function: neither the
- * order of the faults nor the states in between have an influence, and with no dead link the
+ * The baseline is the tables that any routing engine computed for a fabric. The active tables,
+ * those that the switches hold, are always repair(baseline, dead links). That is a pure function:
+ * it depends neither on the order of the faults nor on earlier states, and with no dead link the
  * active tables equal the baseline byte for byte. A repair never changes service levels.
  *
- * The proof rests on labels. A channel is an ISL in one direction, on one virtual lane. Each
- * channel has a number, its label, such that packets which use a channel continue only on channels
- * with greater labels, in the baseline and after every repair. Such tables contain no loop, and
- * their channel dependency graph contains no cycle (Dally & Seitz 1987). Each entry can be judged
- * by the entries of the neighbours alone. For up/down routing, the order of the switches yields
- * such labels; for other engines, a topological order of the channel dependency graph does.
+ * The proof uses labels. A channel is an ISL in one direction, on one virtual lane. Each channel
+ * has a number, its label, such that packets continue from a channel only on channels with greater
+ * labels, in the baseline and after every repair. Such tables contain no loop, and their channel
+ * dependency graph contains no cycle (Dally & Seitz 1987). Each entry can be checked against the
+ * entries of the neighbours alone. For up/down routing, the labels follow from the order of the
+ * switches; for other engines, from a topological order of the channel dependency graph.
  *
- * A repair names switches, ports and dead links by the ids of the fabric that it was made for. A
- * fabric with something new (a switch, or a link that did not exist or was not up) needs a new
- * baseline.
+ * A repair names switches, ports and dead links by the ids of the fabric of its baseline. A fabric
+ * with a new switch, or with a link that did not exist or was not up, needs a new baseline.
  *
  * Typical use, on one thread:
  *     fab_repair_new(&in, &r)                           in idle time
@@ -45,7 +44,7 @@ struct fab_repair_input {
     const struct fab_fabric *fabric;
     const struct fab_policy *policy;
     const struct fab_lids *lids;
-    const struct fab_lft *lft; /* the baseline; fab_verify found it good */
+    const struct fab_lft *lft; /* the baseline, which fab_verify has proved */
     const struct fab_vls *vls; /* NULL: one VL */
 };
 /* Reads every table entry once. The result refers to nothing of the input. Returns UNSUPPORTED (no
@@ -74,14 +73,16 @@ struct fab_repair_change {
 /* One LFT block to write. */
 struct fab_repair_write {
     uint32_t sw, block;
-    uint32_t step;    /* the manager sends it when all writes of lower steps are answered; from 0 */
+    uint32_t
+        step; /* from 0; the manager sends the write when all writes of lower steps are answered */
     uint32_t entries; /* entries that this write changes */
-    uint64_t weight;  /* endports at the switch times entries; a greater weight is more urgent */
+    uint64_t
+        weight; /* endports at the switch times entries; greater weights are sent first in a step */
     uint32_t first, changes; /* the block's changes: by_write[first..first + changes) */
     uint64_t keep;  /* a bit for each entry that keeps its old value; a later write changes it */
     uint64_t drain; /* a bit for each entry that drops packets until a later write, because no order
                        is safe */
-    bool early; /* to be answered before the links that come back carry traffic (state Active) */
+    bool early;     /* it must be answered before the links that come back become Active */
 };
 struct fab_repair_delta {
     struct fab_repair_change *change; /* by LID, then in the order of discovery */
@@ -89,10 +90,11 @@ struct fab_repair_delta {
     struct fab_repair_write *write; /* in sending order; filled by fab_repair_order */
     size_t writes;
     uint32_t *by_write; /* indices of change[], by switch, then LID */
-    size_t blocks;  /* that differ; if there are more writes, some blocks are written in parts */
-    uint32_t steps; /* 1: any order is safe */
-    size_t drained; /* entries that drop packets for a time, stale ones included */
-    size_t cut;     /* entries that keep their value: no living link connects switch and LID */
+    size_t blocks;      /* number of blocks that differ; if there are more writes, some blocks are
+                           written in parts */
+    uint32_t steps;     /* number of steps; 1: any order is safe */
+    size_t drained;     /* entries that drop packets for a time, stale ones included */
+    size_t cut;         /* entries that keep their value: no living link connects switch and LID */
     size_t lost; /* entries whose switch is connected with the LID but has no path that the labels
                     allow. No endport sends to an endport through them (a spine to another spine).
                     An engine should compute anew soon. */

@@ -2,11 +2,11 @@
 /*
  * The order of the writes of one delta.
  *
- * While the writes are under way, every mixture of old and new entries occurs that the order
- * allows. As long as labels ascend from each entry to the next in all of these mixtures, none has
- * a loop or a cycle of channel dependencies, and every packet arrives that does not meet a dead
- * link. Old entries ascend to old ones and new to new ones. What remains are two rules for each
- * change at a switch:
+ * While the writes are under way, any mixture of old and new entries that the order allows may
+ * occur. If labels ascend from each entry to the next in all of these mixtures, none has a loop or
+ * a cycle of channel dependencies, and every packet that meets no dead link arrives. Labels ascend
+ * from old entries to old ones and from new to new ones. For the mixed cases there are two rules
+ * for each change at a switch:
  *
  *   - If its label becomes lower (the switch now sends up where it sent down), neighbours that
  *     sent
@@ -15,24 +15,24 @@
  *     that
  *     is not below the old one get their new entries only after it.
  *
- * A third rule keeps working paths: where a path works and will change (links come back, or die
- * and come back at once), the switches on the new path that do not work yet come first.
+ * A third rule keeps working paths: if a working path changes (links come back, or die and come
+ * back at once), the switches on its new path that do not work yet are written first.
  *
- * These rules make a graph of "before" between blocks, and the steps are its layers. In an
- * up/down order the first rule leads from upper switches to lower ones, the second one upwards from
- * below. Both together may join blocks in a cycle. The cycle ends when each of its blocks is
- * written in two parts: first the entries whose label becomes greater or stays, then those whose
- * label becomes lower. Should a cycle remain (labels that follow no order of switches), its entries
- * drop packets until the old packets are drained: they are written as NO_ROUTE in one step, and
- * with their new values in the next.
+ * These rules form a precedence graph of blocks, whose layers are the steps. With labels from an
+ * order of the switches, the first rule leads from upper switches to lower ones, the second one
+ * from lower to upper ones. Both together may form a cycle of blocks. Such a cycle disappears if
+ * each block is written in two parts: first the entries whose label becomes greater or stays, then
+ * those whose label becomes lower. If a cycle remains (labels that follow no order of the
+ * switches), its entries are written as NO_ROUTE in one step and with their new values in the next,
+ * so that they drop packets in between.
  *
- * Entries of switches that were cut off and are connected again may lead where they must not,
- * until other switches have their new entries. They drop packets from before the link comes up
- * (an early step of their own) until then.
+ * Old entries of a switch that was cut off and is connected again may lead to switches from which
+ * the labels do not ascend. These stale entries are set to NO_ROUTE in an early step, before the
+ * link comes up, until the other switches have their new entries.
  *
- * Packets in flight at the moment of a write may still make the turn that the order avoids for all
- * later packets. Packets to which the first rule applies came to a dead end, where switches
- * discard them.
+ * The order does not cover packets in flight at the moment of a write, which may still make a turn
+ * that it avoids for later packets. Where the first rule applies, such packets led to a dead link,
+ * where switches discard them.
  */
 #include <string.h>
 
@@ -50,14 +50,14 @@ struct ordering {
     struct fab_repair *r;
     const struct fab_lft *lft;
     struct fab_repair_delta *d;
-    uint32_t *of;    /* the write that contains the change */
+    uint32_t *of;    /* by change: the index of its write */
     uint64_t *key;   /* [changes] */
     uint64_t *room;  /* [changes] */
-    bool *lowers;    /* the label becomes lower */
-    uint32_t *index; /* the switch's change in the column at hand, if it has a mark */
+    bool *lowers;    /* by change: the label becomes lower */
+    uint32_t *index; /* by switch: its change in the current column, if it has a mark */
     struct precedence *precedence;
     size_t precedences, precedence_room;
-    bool relabelled;    /* the labels are relabelled, before or after */
+    bool relabelled;    /* labels were relabelled before or after the change */
     uint32_t *blockers; /* [writes] */
     uint32_t *at;       /* [writes + 1] of to[] */
     uint32_t *to;       /* [precedences] */
@@ -150,10 +150,10 @@ static int make_writes(struct ordering *o, bool parted)
     return status;
 }
 
-/* ---- what must come before what -------------------------------------------------------------- */
+/* ---- precedences -------------------------------------------------------------- */
 
-/* The label that an entry forwards by. 0: nothing depends on the entry because it leads nowhere,
- * or into a dead link, whose label may be another one after a relabelling. */
+/* The label of the channel to which an entry leads. 0: the entry leads nowhere, or, after a
+ * relabelling, into a dead link, whose label may have changed; then nothing depends on it. */
 static uint32_t label_of(const struct ordering *o, const uint32_t *label, uint32_t sw, uint8_t num)
 {
     uint32_t channel = fab_repair_channel(o->r->network, sw, num);
@@ -161,8 +161,8 @@ static uint32_t label_of(const struct ordering *o, const uint32_t *label, uint32
     return none ? 0 : label[channel];
 }
 
-/* Orders a change of label after or before the changes of neighbours that sent here before
- * and will not later, or the other way round, by a label that suits only one of the two states. */
+/* Adds the precedences of the first two rules for a change of label at this switch and the changes
+ * of its neighbours. */
 static int constrain_labels(struct ordering *o, size_t which)
 {
     const struct fab_repair_network *b = o->r->network;
@@ -178,7 +178,7 @@ static int constrain_labels(struct ordering *o, size_t which)
          port++) {
         uint32_t from = b->peer_sw[port];
         if (from == FAB_NONE || column->mark[from] == FAB_MARK_NONE)
-            continue; /* its entry does not change and suits both states */
+            continue; /* its entry does not change, and its label is below both labels */
         const struct fab_repair_change *u = &o->d->change[o->index[from]];
         uint32_t label = column->label[fab_repair_peer_port(b, port)];
         if (lowers && u->was == b->peer_num[port] && label >= now)
@@ -213,7 +213,8 @@ static bool worked(const struct ordering *o, uint32_t sw)
     return true;
 }
 
-/* A working path does not change before the entries on its new path that do not work yet. */
+/* The third rule: a working path changes only after the entries on its new path that do not work
+ * yet. */
 static int constrain_working(struct ordering *o, size_t which)
 {
     uint32_t sw = o->d->change[which].sw;

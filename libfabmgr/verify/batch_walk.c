@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The LIDs of one destination switch together. Most of what the tables say about them is the same:
+ * Walks the LIDs of one destination switch together, because most of their entries are alike:
  *
  *   - A switch that forwards all of them by one port (a "uniform" switch) needs one step and one
  *     dependency for all of them.
@@ -13,9 +13,9 @@
  * were like it before a tile comes in which some switch is not.
  *
  * All LIDs arrive if each switch has one depth for all of them, and each of its next switches has
- * that depth less one. If that does not hold, although all may arrive by paths of different
- * lengths, the caller walks each LID by itself. Every switch sends here, so every entry of the
- * tables carries traffic and may be noted.
+ * that depth less one. If that does not hold, the LIDs may still arrive by paths of different
+ * lengths, so the caller walks each LID by itself. Every switch has LID owners that send to these
+ * LIDs, so every entry carries traffic and its dependencies count.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +36,8 @@ struct fab_verify_batch_walk {
                                the same switches */
     uint32_t *by_class;     /* switches by class, the representative first */
     uint32_t *class_others; /* of representatives: how many other switches the class has */
-    uint32_t *unlike; /* of representatives: how many of these have other entries in this tile */
+    uint32_t *unlike; /* of representatives: how many of the other switches have different entries
+                         in this tile */
     uint32_t *rep;    /* in this tile: the class representative if the entries are the same, else
                          the switch itself */
     uint32_t *reps;   /* switches that no other represents in this tile */
@@ -93,8 +94,8 @@ static int by_signature(const void *a, const void *b)
     return (x->sw > y->sw) - (x->sw < y->sw);
 }
 
-/* Finds each switch's class representative. A switch that shares a signature by chance stands for
- * itself. */
+/* Finds each switch's class representative. A switch whose signature matches by a hash collision
+ * becomes its own representative. */
 static int find_classes(struct fab_verify_batch_walk *s)
 {
     uint32_t n = s->graph->n;
@@ -241,8 +242,8 @@ static void find_reps(struct fab_verify_batch_walk *s)
     }
 }
 
-/* A collection may wait as long as all switches of the class have the same entries: then it is
- * theirs, too. */
+/* A collection is distributed only when some switch of the class has different entries; as long as
+ * all have the same entries, it applies to all of them. */
 static void distribute_where_unlike(struct fab_verify_batch_walk *s, bool to_all,
                                     struct fab_verify_deps *deps)
 {
@@ -257,7 +258,7 @@ void fab_verify_batch_walk_begin(struct fab_verify_batch_walk *s, const uint8_t 
 {
     s->tile = tile;
     find_reps(s);
-    distribute_where_unlike(s, true, deps); /* what the tiles before collected */
+    distribute_where_unlike(s, true, deps); /* the dependencies of earlier tiles */
 }
 
 void fab_verify_batch_walk_end(struct fab_verify_batch_walk *s, struct fab_verify_deps *deps)

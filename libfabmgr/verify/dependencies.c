@@ -16,7 +16,7 @@
 
 #include "libfabmgr/base/status.h"
 
-#define STARTS 64 /* channels from which a shorter cycle is searched */
+#define STARTS 64 /* channels of the first cycle from which a shorter one is searched */
 
 int fab_verify_deps_init(struct fab_verify_deps *c, const struct fab_verify_graph *graph,
                          uint32_t vl_count)
@@ -52,7 +52,7 @@ void fab_verify_deps_merge(struct fab_verify_deps *to, const struct fab_verify_d
 struct successors {
     const uint64_t *words;
     uint64_t left;
-    uint32_t at, count;          /* the current word, of how many */
+    uint32_t at, count;          /* index of the current word, and number of words */
     uint32_t vl_words, vl_count; /* words of one VL; VLs of a port */
     uint32_t first;              /* port id of bit 0 */
 };

@@ -39,8 +39,8 @@ static int judge_table(const struct fab_verify_graph *graph, uint32_t sw, struct
     return cap != 0 ? note(v, graph->first[sw], graph->in->lids->top + 1, cap) : FAB_OK;
 }
 
-/* Bits of the VLs that packets leave by; if they keep one VL from end to end, those of all traffic
- * classes. */
+/* Bitset of the VLs that packets use on the port. If packets keep one VL from end to end, these are
+ * the VLs of all traffic classes. */
 static uint32_t used_of(const struct fab_verify_walk *w, uint32_t port)
 {
     const struct fab_vls *v = w->graph->in->vls;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The check that the devices can do what the tables ask for. For this folder only. */
+/* Checks that the tables exceed no limit of a device. For this folder only. */
 #ifndef LIBFABMGR_VERIFY_DEVICE_LIMITS_H
 #define LIBFABMGR_VERIFY_DEVICE_LIMITS_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The switches as the proof sees them. This file shares no code with the engines on purpose: a
- * mistake in the engines' view of the fabric must not be repeated here.
+ * The graph of switches for the proof. This file shares no code with the engines on purpose, so
+ * that the proof does not repeat a mistake of theirs.
  */
 #include "libfabmgr/verify/switch_graph.h"
 

@@ -8,7 +8,7 @@
 /* The values of hop[] that are not switch ids. */
 #define FAB_HOP_ENDPORT (FAB_NONE - 1) /* to an adapter or router */
 #define FAB_HOP_SELF (FAB_NONE - 2)    /* port 0 */
-#define FAB_HOP_DEAD FAB_NONE          /* nowhere: no link, or it is down */
+#define FAB_HOP_DEAD FAB_NONE          /* no link, or it is down */
 
 struct fab_verify_graph {
     const struct fab_verify_input *in;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One path by the tables, hop by hop, as a packet takes it.
+ * Follows the path of one packet through the tables, hop by hop.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A trace that tells dead ports from missing entries. For this folder only. */
+/* A trace that distinguishes dead ports from missing entries. For this folder only. */
 #ifndef LIBFABMGR_VERIFY_TRACE_H
 #define LIBFABMGR_VERIFY_TRACE_H
 

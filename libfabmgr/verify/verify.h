@@ -39,7 +39,7 @@ struct fab_verdict {
     uint64_t pairs;             /* all ordered pairs checked */
     uint32_t longest_path;      /* switches on the longest path */
     uint64_t dependencies;      /* edges of the channel dependency graph */
-    uint32_t beyond; /* switch ports and switches that cannot do what the tables ask for */
+    uint32_t beyond;            /* switches and switch ports whose limits the tables exceed */
     struct fab_witness witness; /* the first failure found, in a fixed order */
 };
 struct fab_verify_input {
@@ -49,7 +49,7 @@ struct fab_verify_input {
     uint32_t max_hops;
     const struct fab_vls *vls;       /* NULL: one VL */
     const struct fab_policy *policy; /* NULL: the limits of the devices are not checked */
-    const struct fab_pool *pool;     /* helping threads, or NULL */
+    const struct fab_pool *pool;     /* thread pool, or NULL */
 };
 /* Returns OK (the verdict is filled, good or bad), NOMEM, or INVAL (the tables belong to another
  * fabric, or SLs, VLs or port classes are out of range). Two LID owners count as connected when

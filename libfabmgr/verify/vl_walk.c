@@ -8,10 +8,10 @@
  * All switches with endports start in class 0, as endports and port 0 have it. Paths that go in a
  * loop end where they were before.
  *
- * With traffic classes, each path is followed with the SL of every class; the proof covers what
- * all of them do together. If packets keep one VL from end to end (fab_target_vls_keep_vl), the
- * dependencies on each VL are those that one VL would have. Then this walk is not needed, and the
- * walk without VLs is the proof for all classes at once.
+ * With traffic classes, each path is followed with the SL of every class; the proof covers all
+ * classes together. If packets keep one VL from end to end (fab_target_vls_keep_vl), the
+ * dependencies on each VL are a part of those that one VL would have. Then this walk is not needed,
+ * and the walk without VLs is the proof for all classes at once.
  *
  * Consecutive LIDs of one destination switch that all switches forward alike, with the same SL,
  * are visited once: 64 LIDs are compared at a time, each with its neighbour.

@@ -18,13 +18,13 @@ struct fab_verify_vl_walk {
 };
 /* True if the VL tables fit the fabric and no SL, VL or port class is out of range. */
 bool fab_verify_vls_valid(const struct fab_verify_graph *graph, const struct fab_vls *v);
-/* Returns INVAL (the VL tables do not fit the fabric, which is as bad as no tables) or NOMEM. */
+/* Returns INVAL (the VL tables do not fit the fabric) or NOMEM. */
 int fab_verify_vl_walk_new(const struct fab_verify_graph *graph, struct fab_verify_vl_walk **ret);
-void fab_verify_vl_walk_free(struct fab_verify_vl_walk *w); /* NULL is fine */
+void fab_verify_vl_walk_free(struct fab_verify_vl_walk *w); /* w may be NULL */
 /* Adds what another walk over the same network has noted. */
 void fab_verify_vl_walk_merge(struct fab_verify_vl_walk *to, const struct fab_verify_vl_walk *from);
-/* Notes the dependencies of packets to the LIDs of a batch, wherever they get to. Column 0 of the
- * tile is first_lid. */
+/* Notes the dependencies of packets to the LIDs of a batch, whether or not they arrive. Column 0 of
+ * the tile is first_lid. */
 void fab_verify_vl_walk_batch(struct fab_verify_vl_walk *w, const uint8_t *tile, uint32_t first_lid,
                               const struct fab_verify_batch *b);
 

@@ -186,7 +186,7 @@ static void walk_batch(struct fab_verify_walk *w, uint32_t first_lid,
     }
 }
 
-/* Two endports on one link need no table. */
+/* Two endports that share a link (back to back) need no table. */
 static void count_back_to_back(struct fab_verify_walk *w, uint32_t owner)
 {
     const struct fab_verify_input *in = w->graph->in;
@@ -197,7 +197,7 @@ static void count_back_to_back(struct fab_verify_walk *w, uint32_t owner)
 
 /* ---- all LIDs -------------------------------------------------------------------------------- */
 
-/* Rows are far apart in memory: each is visited for 256 entries at a time, and prefetched. */
+/* Rows are far apart in memory, so each is read for 256 LIDs at a time, after a prefetch. */
 static void load_tiles(struct fab_verify_walk *w, uint32_t first_lid)
 {
     const struct fab_lft *lft = w->graph->in->lft;
@@ -253,7 +253,7 @@ static void walk_tile(struct fab_verify_walk *w, uint32_t first_lid)
 
 /* ---- several threads ------------------------------------------------------------------------- */
 
-/* One piece of work: 256 LIDs. */
+/* Walks the 256 LIDs of one piece of work. */
 static void walk_piece(void *arg, uint32_t piece, uint32_t hand)
 {
     struct fab_verify_walk *w = (struct fab_verify_walk *)arg + hand;

@@ -66,7 +66,7 @@ static const char *headline(int kind)
     }
 }
 
-/* Says what a device cannot do. */
+/* Describes the limit of the device that the tables exceed. */
 static void add_limit(struct fab_text *t, const struct fab_fabric *f, const struct fab_witness *w)
 {
     if (f->ports[w->ports[0]].num == 0)

@@ -81,8 +81,8 @@ void sm_unresponsive_suspect(struct sm *s)
     for (uint32_t i = 0; i < s->model.unresponsive_count; i++) {
         sm_request_target(s, s->model.unresponsive[i].near_guid);
         sm_request_target(
-            s, s->model.unresponsive[i].guid); /* the node itself, to which no link is known; 0
-                                                  (ignored) if it did not answer NodeInfo */
+            s, s->model.unresponsive[i]
+                   .guid); /* the unresponsive node; 0 (ignored) if it did not answer NodeInfo */
     }
 }
 

@@ -7,26 +7,27 @@
  * or a greater one. The key starts as the label of the channel that the baseline uses. Then the
  * switch takes
  *
- *   1. a path as long as before, if there is one: no switch upstream is affected. Nearly all
- * switches end here, without reading the entries of their neighbours;
- *   2. else the shortest path that there is. If it is longer than before, each neighbour that sends
- *      here for some endport becomes pending, too: it may have a shorter path elsewhere;
- *   3. else the key goes down to the switch's next lower label. Before that, each neighbour that
- * sends here by a label that is not lower than the new key becomes pending, because its own entry
- * would no longer ascend.
+ * 1. a path as long as before, if there is one: no switch upstream is affected. Nearly all switches
+ * are decided here, without reading the entries of their neighbours; 2. else the shortest path with
+ * such labels. If it is longer than before, each neighbour that forwards traffic of endports to
+ * this switch becomes pending, too: it may have a shorter path elsewhere; 3. else a lower key: the
+ * switch's next lower label. Before that, each neighbour that sends to this switch over a channel
+ * whose label is not lower than the new key becomes pending, because the labels of its path would
+ * no longer ascend.
  *
- * A switch that finds no path is marked CUT, and all neighbours that sent there are pending. When
- * every other switch is decided, the CUT switches try once more, because the others may have found
- * paths that they can use.
+ * A switch that finds no path is marked CUT, and all neighbours that send to it become pending.
+ * When every other switch is decided, the CUT switches try once more, because the others may have
+ * found paths that they can use.
  *
  * A path is taken only if none of its switches is pending. Labels ascend along each path, and the
- * greatest key comes first; so when a key comes up, all decisions about switches further on have
- * been made. (In a tree: first the switches that send down, the lowest first, then those that send
- * up, the highest first.)
+ * greatest key comes first. So when a switch is decided, all switches further along its paths are
+ * decided already. (In a tree, first the switches that send down are decided, the lowest first,
+ * then those that send up, the highest first.)
  *
- * Among equally long paths the baseline's wins, else the LID decides by a rule that is the same
- * for all switches of a kind. So the LIDs that lose a link spread over all the others, and each
- * LID keeps to one plane of a tree. Nothing depends on the tables that were active before.
+ * Among equally long paths, the baseline's path wins; otherwise the LID selects one by a rule that
+ * depends only on the number of candidates. So the LIDs that lose a link spread over all other
+ * links, and each LID stays in one plane of a tree. The result does not depend on the tables that
+ * were active before.
  */
 #include <string.h>
 
@@ -163,7 +164,7 @@ static uint16_t length_of(struct fab_repair *r, uint32_t from)
     return (uint16_t)length;
 }
 
-/* The hops by the baseline, dead links included. */
+/* Hops of the path in the baseline, which may use dead links. */
 static uint16_t length_before(const struct fab_repair *r, uint32_t sw)
 {
     uint16_t passed = 0;
@@ -177,7 +178,8 @@ static uint16_t length_before(const struct fab_repair *r, uint32_t sw)
     return passed;
 }
 
-/* The hops over a living channel, or FAR. The labels of that path ascend. */
+/* Hops of the path that starts with this living channel; FAR: there is none, or its labels do not
+ * ascend. */
 static uint16_t length_by(struct fab_repair *r, uint32_t channel)
 {
     const struct fab_repair_column *c = &r->column;
@@ -192,8 +194,8 @@ static uint16_t length_by(struct fab_repair *r, uint32_t channel)
 
 /* ---- choosing -------------------------------------------------------------------------------- */
 
-/* The channels of a switch with label `key` or above (or exactly `key`), dead ones included;
- * cached for the columns to come. */
+/* The channels of a switch with label `key` or above (or exactly `key`), dead ones included; cached
+ * for later columns. */
 static const struct fab_repair_candidates *
 candidates_of(struct fab_repair *r, uint32_t sw, uint32_t key, bool equal, const uint32_t *label)
 {
@@ -227,7 +229,7 @@ uint32_t fab_repair_likely_next(struct fab_repair *r, uint32_t sw, uint8_t entry
 
 struct search {
     const struct fab_repair_candidates *all;
-    uint32_t first, before; /* channels: port 0 of the switch, and the channel of the baseline */
+    uint32_t first, before; /* port id of port 0 of the switch, and the channel of the baseline */
     uint16_t best, enough;
     uint32_t channel;
 };
@@ -254,18 +256,18 @@ static void try_candidates(struct fab_repair *r, struct search *s, uint32_t at, 
     }
 }
 
-/* Chooses the shortest path over channels of label `key` and above; stops at the first path that
- * is no longer than `enough`. Returns its length in hops, or FAR.
- *
- * The first candidate is the one that the first digit of the LID names, to the base of the number
- * of candidates; then that of the second digit, and all others from there on. The sequence is the
- * same whichever links are dead: the LIDs that a fault displaces spread, and all others stay. */
+/* Chooses the shortest path over channels of label `key` and above; stops at the first path that is
+ * no longer than `enough`. Returns its length in hops, or FAR. The LID selects the first
+ * candidates: LID / count is written in base count, where count is the number of candidates. The
+ * first candidate tried is the one at its lowest digit, then the one at its second digit and all
+ * others from there on. The sequence does not depend on the dead links: the LIDs that a fault
+ * displaces spread over the candidates, and all others stay. */
 static uint16_t choose(struct fab_repair *r, uint32_t sw, uint32_t key, uint16_t enough,
                        uint32_t *ret_channel)
 {
     const struct fab_repair_column *c = &r->column;
-    /* Channels of greater labels were tried before, and no path through them has become better
-     * since. */
+    /* Channels with greater labels were tried with an earlier key, and no path through them has
+     * become better since. */
     bool equal = c->next_hop[sw].num == RETRY && !c->label_rose;
     const struct fab_repair_candidates *all = candidates_of(r, sw, key, equal, c->label);
     uint32_t first = r->network->first[sw];
@@ -292,8 +294,8 @@ static bool sends_here(struct fab_repair *r, uint32_t port)
            !fab_base_bits_get(r->is_dead, port);
 }
 
-/* True if endports send through this switch. If not, the path lengths of the switches on the way
- * here are forgotten. */
+/* True if endports send to the LID through this switch. If not, the path lengths of the switches
+ * that send through it are forgotten. */
 static bool carries_endports(struct fab_repair *r, uint32_t sw)
 {
     const struct fab_repair_network *b = r->network;
@@ -307,8 +309,9 @@ static bool carries_endports(struct fab_repair *r, uint32_t sw)
     return false;
 }
 
-/* Makes the neighbours pending that send here by a label of at least `key`. With key 0 only the
- * path has become longer: then only neighbours through which endports send. */
+/* Makes pending the neighbours that send to this switch over a channel with a label of at least
+ * `key`. Key 0 means that only the path became longer: then only neighbours that carry traffic of
+ * endports become pending. */
 static void reopen_upstream(struct fab_repair *r, uint32_t sw, uint32_t key)
 {
     struct fab_repair_column *c = &r->column;
@@ -396,8 +399,8 @@ static uint32_t best_label(struct fab_repair *r, uint32_t sw)
     return greatest;
 }
 
-/* Gives a CUT switch a path over switches that were decided after it. No switch sends to a CUT
- * switch, so any label will do. */
+/* Makes a CUT switch pending again if a path over switches that were decided later exists. No
+ * switch sends to a CUT switch, so its channel may have any label. */
 static void retry_cut(struct fab_repair *r, uint32_t sw)
 {
     struct fab_repair_column *c = &r->column;

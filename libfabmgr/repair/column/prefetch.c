@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Prefetching. A decision follows two paths switch by switch, the old one and the one that will
- * most likely replace it, and each hop waits for memory: the tables of 128,000 endports are 1 GB,
- * and each LID lies in another cache line of them. So the paths of some affected entries to come
- * are followed side by side first, only to bring those lines into the cache. The result does not
- * depend on it. At 65,536 endports it saves a fifth of the time after the failure of a leaf
- * switch's link.
+ * most likely replace it. Each hop waits for memory, since the tables of 128,000 endports take 1 GB
+ * and each entry lies in another cache line. So the paths of the next affected entries are followed
+ * in parallel first, only to bring these lines into the cache. The result does not depend on it. At
+ * 65,536 endports it saves a fifth of the repair time after the failure of a leaf switch's link.
  */
 #include "libfabmgr/repair/internal.h"
 
-#define HOPS 5 /* switches on a usual path */
+#define HOPS 5 /* switches on a typical path */
 
 struct walker {
-    uint32_t sw, lid; /* sw FAB_NONE: it has arrived */
+    uint32_t sw, lid; /* sw FAB_NONE: the walk has ended */
 };
 
 static const uint8_t *entry_of(const struct fab_lft *lft, const struct walker *w)

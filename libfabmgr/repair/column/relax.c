@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Relaxation. A switch may have found no path although living links connect it with the
- * destination, because other switches have chosen entries that it may not arrive by. This search
- * finds better choices for them. It visits all channels by label, the greatest first: a channel to
- * a switch that sends on by a greater label is the best that the channel's own switch can have. So
- * each switch obtains the greatest label that any tables could give it, and a switch that gets
- * none has no path by these labels at all.
+ * Relaxation. A switch may find no path although living links connect it with the destination,
+ * because the entries of other switches do not continue its paths by ascending labels. This search
+ * finds other entries for them. It visits the channels in descending order of labels. The first
+ * channel that leads to a switch which forwards by a greater label is the best for the switch that
+ * the channel leaves. So each switch gets the greatest label that any tables could give it, and a
+ * switch that gets none has no path that these labels allow.
  *
- * Of these entries only those are taken that lie on the path of a CUT switch, up to the first
- * switch where that path arrives by ascending labels. The entries taken have greater labels than
- * before, which suits every neighbour that sends there.
+ * Only those of these entries are taken that lie on the path of a CUT switch, up to the first
+ * switch whose present entry continues the path by ascending labels. The entries taken have greater
+ * labels than before, so the paths of all neighbours that send to these switches still ascend.
  *
- * The search reads all channels, therefore one plan may read at most WORK_MAX of them.
+ * Each search reads all channels, so the searches of one plan are limited to WORK_MAX channels.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -29,8 +29,8 @@ struct relaxation {
     uint32_t *best; /* the channel with the greatest label, or FAB_NONE */
 };
 
-/* Pushes the channels to a switch whose labels are below `label`, from switches that have none
- * yet. */
+/* Pushes the channels that lead to a switch, have labels below `label` and leave switches without a
+ * channel yet. */
 static void push_arriving(struct relaxation *g, uint32_t sw, uint32_t label)
 {
     const struct fab_repair *r = g->r;

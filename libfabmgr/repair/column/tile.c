@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A tile: the columns of consecutive LIDs. The tables are stored switch by switch, so a column is
- * one byte in each of thousands of memory pages. When a leaf switch loses a link, every LID of its
- * endports is affected in hundreds of switches. These LIDs are consecutive. Therefore one pass
- * over the switches copies all of their columns side by side, a few kB each, before planning,
- * proof and ordering read them.
+ * A tile: a copy of the columns of consecutive LIDs. The tables are stored switch by switch, so a
+ * column is one byte in each of thousands of memory pages. When a leaf switch loses a link, every
+ * LID of its endports is affected in hundreds of switches. These LIDs are consecutive, so one pass
+ * over the switches copies all their columns, a few kB each, before planning, proof and ordering
+ * read them.
  */
 #include <stdlib.h>
 

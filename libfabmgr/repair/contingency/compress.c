@@ -8,9 +8,9 @@
  *     the number of uncompressed bytes; then, until that many are there:
  *     the number of new bytes, these bytes, the number of repeated bytes, their distance back
  *
- * All numbers have 7 bits a byte, the lowest first. A copy may overlap its own output, which is
- * how one record becomes six hundred. The input of the decompression was written here; none comes
- * from outside.
+ * All numbers have 7 bits a byte, the lowest first. A copy may overlap its own output, so a single
+ * reference repeats a record many times. The decompression reads only data that this file has
+ * written, so it does not check them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,8 @@ struct compression {
     uint32_t slot[1 << SLOT_BITS]; /* position + 1 of four bytes, by their hash */
 };
 
-/* The position where the four bytes at `at` occurred last, or FAB_NONE. Remembers this one. */
+/* The last position before `at` with the same four bytes, or FAB_NONE. Stores `at` as the new last
+ * position. */
 static uint32_t previous(struct compression *s, uint32_t at)
 {
     uint32_t four;
@@ -87,7 +88,7 @@ static void copy_again(uint8_t *to, size_t back, size_t count)
 {
     size_t done = back < count ? back : count;
     memcpy(to, to - back, done);
-    for (; done < count; done += done) /* doubles each time */
+    for (; done < count; done += done) /* each copy doubles the length */
         memcpy(to + done, to, done < count - done ? done : count - done);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The maker of contingencies, and their collection. The maker owns all data that it works with, so
- * it may run on any thread. The collection remembers for which state of which repair its plans
- * were made; after any commit they are worthless, and it returns none of them.
+ * The maker of contingencies, and their collection. The maker owns all its data, so it may run on
+ * any thread. The plans of a collection are valid only for one state of one repair; after any
+ * commit, the collection returns none of them.
  */
 #include "libfabmgr/repair/contingency/contingency.h"
 
@@ -12,13 +12,13 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/repair/internal.h"
 
-#define BLOCK_OVERHEAD 16 /* bytes that an allocation costs beside its contents, about */
+#define BLOCK_OVERHEAD 16 /* approximate overhead of an allocation in bytes */
 
 struct fab_repair_contingency_maker {
     struct fab_repair *r;
     struct fab_lft lft;
     struct fab_repair_load load;
-    uint32_t port, sw; /* the next ones to consider */
+    uint32_t port, sw; /* the next candidates for a case */
     uint32_t cases;
 };
 
@@ -350,7 +350,8 @@ static const struct fab_repair_contingency *row_of_switch(const struct fab_repai
     return living == newly_dead ? fab_repair_contingencies_switch(c, sw) : NULL;
 }
 
-/* The row for what is marked dead in addition to the links that are dead in the active tables. */
+/* The row whose link, or whose switch's links, are exactly those that are marked dead and were
+ * alive in the active tables; NULL: there is none. */
 static const struct fab_repair_contingency *row_of(const struct fab_repair_contingencies *c,
                                                    const struct fab_repair *r, const uint32_t *dead,
                                                    size_t count, size_t marked)
@@ -359,7 +360,7 @@ static const struct fab_repair_contingency *row_of(const struct fab_repair_conti
     uint32_t port = FAB_NONE;
     for (size_t i = 0; i < r->deads; i++) {
         if (!fab_base_bits_get(r->is_dead, r->dead[i]))
-            return NULL; /* it came back */
+            return NULL; /* a link came back: no contingency covers that */
     }
     for (size_t i = 0; i < count && port == FAB_NONE; i++)
         port = dead[i] < b->ports && is_living(r, dead[i]) ? dead[i] : FAB_NONE;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Contingencies (N-1 analysis): what happens if one link between switches, or one switch, fails
- * next. Each is computed, proved and ordered before it happens. A stored plan is a repair delta in
- * few bytes; decoding it costs a read of the entries that it changes and nothing else.
+ * Contingencies (N-1 analysis): the repair for the failure of one ISL or one switch, computed,
+ * proved and ordered before the failure. A stored plan is a compressed repair delta; to decode it,
+ * only the entries that it changes are read.
  *
- * A maker works on a clone of the repair and a copy of the tables, on any thread, in small pieces.
- * The collection belongs to one thread. Plans are valid for the state that they were made from:
- * after a commit, or with another baseline, the collection returns none of them.
+ * A maker works on a clone of the repair and a copy of the tables, on any thread, in small steps.
+ * The collection belongs to one thread. Plans are valid only for the state from which they were
+ * computed: after a commit, or with another baseline, the collection returns none of them.
  *
  *     fab_repair_contingency_begin(r, &m)             on the thread of the repair; cheap
  *     fab_repair_contingency_set_tables(m, &lft)      copies them
@@ -33,8 +33,9 @@ struct fab_repair_contingency {
                           FAB_NONE */
     uint32_t lost_ends, lost_switches; /* cut off from the component with the most endports */
     uint32_t entries, blocks, switches, steps;
-    /* The most paths (from each endport to each LID of another) on any channel, and that channel's
-     * port. Paths of lost endports count as if they continued. */
+    /* load: the greatest number of paths (from each endport to each LID of another) on a channel;
+     * busiest: that channel's port. Paths of lost endports count as if the dead links still worked.
+     */
     uint64_t load;
     uint32_t busiest;
     uint8_t *plan; /* encoded; NULL: not kept */

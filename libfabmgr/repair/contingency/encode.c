@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Deltas encoded in few bytes. Numbers have 7 bits a byte, the lowest first; signed ones are
- * zigzag coded. A delta consists of the numbers of changes, blocks, steps, cut and lost entries,
- * its set of labels, and the number of writes; then come the writes in sending order. A write is a
- * byte of flags and the distances of its switch, step and block from those of the write before.
- * The first write of a block contains the changes: their number, and for each one its position in
- * the block and the new port, a byte each, as differences from the change before. A second part of
- * a block instead names where these changes are, and how many of them are its own. The result is
- * compressed (compress.c). For a leaf switch's link in a tree of 11,664 endports, 1,764 entries in
- * 895 writes take 1 kB.
+ * The encoding of deltas. Numbers have 7 bits a byte, the lowest first; signed numbers are zigzag
+ * coded. A delta starts with the numbers of changes, blocks, steps, cut and lost entries, its set
+ * of labels, and the number of writes. The writes follow in sending order. A write consists of a
+ * byte of flags and the differences of its switch, step and block from those of the previous write.
+ * The first write of a block contains the changes: their number, and for each change its position
+ * in the block and the new port, one byte each, as differences from the previous change. A further
+ * write of the same block refers to these changes and has the number of entries that it changes
+ * itself. The result is compressed (compress.c). For a leaf switch's link in a tree of 11,664
+ * endports, 1,764 entries in 895 writes take 1 kB.
  *
  * The old entries are not stored. Decoding reads them from the tables, which brings the blocks
  * into the cache in time for the writes.
@@ -20,7 +20,7 @@
 #include "libfabmgr/repair/contingency/contingency.h"
 #include "libfabmgr/repair/internal.h"
 
-#define SHARES 1 /* its changes are those of an earlier write */
+#define SHARES 1 /* it refers to the changes of an earlier write */
 #define KEEPS 2
 #define DRAINS 4
 #define WRITE_BYTES                                                                                \
@@ -58,7 +58,8 @@ static uint8_t *put_changes(uint8_t *at, const struct fab_repair_delta *d,
     return at;
 }
 
-/* moved: [changes] where decoding puts the changes of the write that begins there, or FAB_NONE. */
+/* moved: [changes] by the first change of a block, the index at which decoding stores the block's
+ * changes; FAB_NONE: not encoded yet. */
 static uint8_t *put_write(uint8_t *at, const struct fab_repair_delta *d,
                           const struct fab_repair_write *w, uint32_t *moved, uint32_t *placed)
 {

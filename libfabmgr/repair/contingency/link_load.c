@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which link carries the most paths, before and after a delta. First all paths are counted, one
- * block of LIDs after the other. A delta then moves the paths that meet a changed entry first
- * there. For one LID these come from the endports behind that entry (the tree of entries that lead
- * to it, up to other changed entries). They leave the old path to the destination and take the new
- * one; all other paths stay.
+ * Finds the channel that carries the most paths, before and after a delta. First all paths are
+ * counted, one block of LIDs after the other. A delta then moves the paths that meet a changed
+ * entry. For one LID, each changed entry moves the paths of the endports behind it: those whose
+ * packets meet this changed entry first. These paths leave the old path to the destination and take
+ * the new one; all other paths stay.
  */
 #include <string.h>
 
@@ -70,7 +70,8 @@ static int by_load(const void *a, const void *b)
     return x->channel < y->channel ? -1 : x->channel > y->channel;
 }
 
-/* Without memory the order stays empty: then unchanged channels are not considered. */
+/* If memory runs out, the order stays empty, and the maximum is taken over changed channels only.
+ */
 static void sort_channels(struct fab_repair_load *l, const struct fab_repair_network *b)
 {
     struct channel_load *channel_load = fab_base_alloc_array(b->ports, sizeof(*channel_load));
@@ -112,7 +113,7 @@ struct moving {
     struct fab_repair_load *l;
     const struct fab_repair *r;
     const struct fab_lft *lft;
-    const struct fab_repair_change *change; /* of the column */
+    const struct fab_repair_change *change; /* changes of the LID at hand */
     uint32_t lid, home;
 };
 
@@ -136,7 +137,8 @@ static uint32_t endports_behind(const struct moving *m, uint32_t sw)
     return ends;
 }
 
-/* The same for all changed entries of the LID at once, by following every path. Fills stack[]. */
+/* Computes endports_behind for all changed entries of the LID at once, by following every path;
+ * fills stack[] by change. */
 static void find_endports_behind(const struct moving *m, size_t changes)
 {
     const struct fab_repair_network *b = m->r->network;

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Labels: numbers of the channels such that every packet meets them in ascending order.
+ * Labels: numbers of the channels such that they ascend along the path of every packet.
  *
- * If paths first go up and then down in some order of the switches, a channel up has the place of
- * its switch in that order as its label, and a channel down has a number above all of those, the
- * greater the lower its switch. Then every turn that up/down routing allows ascends, including
- * turns that no entry uses today, which leaves a repair all the freedom of that order. It does not
- * matter which engine made the tables: the orders that the library knows are tried on all entries,
- * and an order that all entries ascend by is good.
+ * If all paths first go up and then down in some order of the switches, the label of an up channel
+ * is the place of the switch that it leaves; the label of a down channel is a number above all of
+ * these, which is greater the lower its switch is. Then the labels ascend at every turn that
+ * up/down routing allows, including turns that no entry uses today, so that a repair can use all of
+ * them. The engine does not matter: the orders that the library knows are tried on all entries, and
+ * an order is used if the labels ascend along all paths.
  *
  * If none fits (other engines, tables from files), a channel's label is the length of the longest
- * chain of dependencies that ends in it, computed VL by VL. That proves the baseline just as well.
- * It leaves a repair less freedom, because turns that no entry uses today may or may not ascend.
- * So there are several sets of labels, and the baseline ascends by each: other topological orders
- * of the same channels. Some come as near as the dependencies allow to going up to one root switch
- * and down again, which connects everything; some are drawn at random. A repair uses the first set
- * by which it finds its paths.
+ * chain of dependencies that ends in it, computed VL by VL. That proves the baseline just as well,
+ * but leaves a repair fewer paths, because the labels may not ascend at turns that no entry uses
+ * today. So there are several sets of labels, which are different topological orders of the same
+ * channels. Some come as near as the dependencies allow to up/down routing with one root switch,
+ * which connects everything; some are random. A repair uses the first set with which it finds its
+ * paths.
  *
- * Not done: labels per VL where the VL depends on the source or on port classes. If the tables
- * need those VLs to be free of cycles, there are no labels (UNSUPPORTED).
+ * Limit: there are no labels per VL where the VL depends on the source or on port classes. If the
+ * tables are free of cycles only thanks to such VLs, there are no labels (UNSUPPORTED).
  */
 #include <stdio.h>
 #include <string.h>
@@ -31,8 +31,9 @@
 
 /* ---- virtual lanes --------------------------------------------------------------------------- */
 
-/* VLs that depend on the destination alone get labels of their own. VLs that depend on the source
- * or on port classes are taken as one VL: labels that ascend there ascend on every VL. */
+/* If the VL depends on the destination alone, each VL gets labels of its own. If it depends on the
+ * source or on port classes, all VLs are treated as one: labels that ascend there ascend on every
+ * VL. */
 static int find_vls(struct fab_repair_network *b, const struct fab_vls *v)
 {
     if (v == NULL || !fab_target_vls_multiple(v) || v->of_lid == NULL || v->of_pair != NULL ||
@@ -123,10 +124,10 @@ static int try_order(struct fab_repair_network *b, const struct fab_repair_input
 struct chains {
     struct fab_repair_network *b;
     uint32_t words;
-    uint64_t *next;       /* [ports][words] dependencies: bit i is port i of the switch that the
-                             channel leads to */
+    uint64_t
+        *next; /* [ports][words] dependencies on channels of the next switch: bit i is its port i */
     uint32_t *dependants; /* number of channels that depend on it */
-    uint32_t *remaining;  /* those that have no label yet */
+    uint32_t *remaining;  /* number of these that have no label yet */
     uint32_t *rank;       /* [ports] */
     uint32_t *queue;      /* [n] */
     uint32_t *far;        /* [n] */
@@ -196,9 +197,9 @@ static void collect(struct chains *c, const struct fab_lft *t, uint32_t vl)
     }
 }
 
-/* Kahn's algorithm: of the channels that may come next, the one with the least rank comes. Without
- * ranks, a channel's label is one more than the greatest label that it has to exceed; with ranks,
- * it is the channel's place in the order. Returns false if there is a cycle. */
+/* Kahn's algorithm, which takes the channel with the lowest rank among those available. Without
+ * ranks, a channel's label is one more than the greatest label that it must exceed; with ranks, it
+ * is the channel's place in the order. Returns false if there is a cycle. */
 static bool label_by_chains(struct chains *c, const uint32_t *rank, uint32_t *label)
 {
     const struct fab_repair_network *b = c->b;
@@ -231,7 +232,8 @@ static bool label_by_chains(struct chains *c, const uint32_t *rank, uint32_t *la
     return placed == channels;
 }
 
-/* Ranks by which packets would go up to `root`, from far to near, and down again. */
+/* Ranks of up/down routing with this root: channels towards the root come first, the farthest
+ * first, then those away from it. */
 static void rank_by_root(struct chains *c, uint32_t root)
 {
     const struct fab_repair_network *b = c->b;
@@ -265,7 +267,7 @@ static void rank_by_root(struct chains *c, uint32_t root)
     }
 }
 
-/* Ranks at random; the same at each call. */
+/* Random ranks, which are the same for the same seed. */
 static void rank_at_random(struct chains *c, uint32_t seed)
 {
     struct fab_prng prng;
@@ -315,7 +317,7 @@ static int try_chains(struct fab_repair_network *b, const struct fab_lft *t, boo
     return status;
 }
 
-/* ---- the first that fits --------------------------------------------------------------------- */
+/* ---- choosing the labels --------------------------------------------------------------------- */
 
 int fab_repair_labels_find(struct fab_repair_network *b, const struct fab_repair_input *in,
                            char *why, size_t why_len)

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Relabelling. Labels that follow an order of the switches need one switch that all others can go
- * up to. In a tree that is the root switch, a leaf over which spines of one plane reach those of
- * another. A spine goes up to it by a single link, and a core switch goes up by a single spine.
- * When that link dies, the switch below it (s), and all switches that go no higher than s, would
- * have no legal path to the other planes and back, although endports would not notice.
+ * Relabelling. Labels that follow an order of the switches need one switch, the root, that all
+ * others can reach by going up. In a tree the root is a leaf switch, over which the spines of one
+ * plane reach those of another. A spine goes up to it by a single link, and a core switch goes up
+ * by a single spine. When that link dies, the switch below it (s), and all switches that can go no
+ * higher than s, would have no legal path to the other planes, although paths between endports
+ * would not be affected.
  *
- * Then s gets a place as low as its living neighbours allow. One of these neighbours, y, gets a
- * place just above s, where y is still below all switches that it goes up to, so that s goes up by
- * way of y. Of all living links only those between s and y change their direction. A turn at y
- * onto or from such a link is legal whatever the turn's other link is, and all other links of s
- * lead down. So each turn between living links that the order allowed is still allowed. (That
- * depends on the dead link: over it s would come to y from above.) Hence the active tables ascend
- * by the new labels, too, and only lost entries have to change. When the link comes back, so does
- * the old order; entries that went s - y - up drop packets during that change.
+ * Then s moves to a place just above its other living neighbours. One neighbour, y, gets a place
+ * above s, but still below all switches that y goes up to, so that s goes up through y. Of all
+ * living links, only those between s and y change their direction. A turn at y onto or from such a
+ * link is legal whatever the other link is, and all other links of s lead down. So each turn
+ * between living links that the old order allowed is still allowed. Hence the labels of the active
+ * tables' paths ascend in the new order, too, and only lost entries have to change. When the link
+ * comes back, the old order returns; entries on paths s - y - up drop packets during that change.
  *
- * A dead link may connect y or s with a switch that is now on the other side of it. The label of
- * such a link does not change: it says which packets may have arrived there before the link died,
- * and a switch that must find another path starts with it (column/column.c).
+ * A dead link may connect y or s with a switch that is above it in one order and below it in the
+ * other. Such a link keeps its direction: its label says which packets could arrive before the link
+ * died, and a switch that needs another path starts its search with it (column/column.c).
  *
  * Which switches are relabelled is a function of the order and the dead links alone.
  */
@@ -30,7 +30,7 @@
 
 /* ---- places in the order --------------------------------------------------------------------- */
 
-/* Returns place[n] in r->component, which is free at the beginning of a call. */
+/* Returns place[n] in r->component, which is unused at the beginning of a call. */
 static uint32_t *places_of(struct fab_repair *r, const struct fab_repair_relabel *lift,
                            size_t lifts)
 {
@@ -92,7 +92,7 @@ static int add(struct fab_repair_delta *d, size_t *room, uint32_t *place, uint32
     return FAB_OK;
 }
 
-/* Puts a neighbour above s, if one fits there. */
+/* Relabels s and a neighbour above it, if a neighbour fits. */
 static int place_above(struct fab_repair *r, struct fab_repair_delta *d, size_t *room,
                        uint32_t *place, uint32_t s)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Ids are ordered by kind of node, then GUID, so two parallel walks find which node is which.
- * Links of the baseline are those that were up; a link that exists but is not up counts as none.
+ * Node ids are ordered by type, then GUID, so two parallel walks match the nodes of both fabrics.
+ * Only links that are up count, in the baseline and in the present fabric.
  */
 #include "libfabmgr/repair/session/idmap.h"
 
@@ -15,7 +15,7 @@ struct fab_repair_baseline {
     uint32_t nodes, switches, ports;
     uint64_t *guid;  /* [nodes] */
     uint32_t *first; /* [nodes + 1] port ids */
-    uint32_t *peer;  /* [ports] at the other end of a link that was up, or FAB_NONE */
+    uint32_t *peer;  /* [ports] the port at the other end of a link that was up, or FAB_NONE */
     uint32_t *lid;   /* [ports] */
     uint8_t *lmc;    /* [ports] */
 };
@@ -80,7 +80,8 @@ static bool same_node(const struct fab_repair_baseline *g, uint32_t n, const str
            g->first[n + 1] - g->first[n] == f->nodes[node].num_ports + 1u;
 }
 
-/* Finds the nodes range[0..1) of f among range[2..3) of the baseline, both in order of GUID. */
+/* Matches the nodes range[0] to range[1] - 1 of f with range[2] to range[3] - 1 of the baseline,
+ * both ordered by GUID. False: a node is not in the baseline. */
 static bool match(const struct fab_repair_baseline *g, const struct fab_fabric *f,
                   struct fab_repair_idmap *c, const uint32_t range[4])
 {

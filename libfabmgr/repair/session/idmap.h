@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The id map: is a fabric a part of the one that tables were made for? Nodes may have left, links
- * may have died, hosts may be away: the active tables, once repaired, hold for what is left and
- * for everything that comes back as it was. A new node, link or LID, or one that moved, is not
- * covered.
+ * The id map: whether a fabric is a part of the baseline's fabric, and how their ids correspond. If
+ * nodes or links are missing, the baseline can be repaired for the rest, and for nodes and links
+ * that return unchanged. A new or moved node, link or LID makes the map impossible.
  */
 #ifndef LIBFABMGR_REPAIR_SESSION_IDMAP_H
 #define LIBFABMGR_REPAIR_SESSION_IDMAP_H
@@ -14,22 +13,22 @@
 #include "libfabmgr/fabric/fabric.h"
 #include "libfabmgr/target/target.h"
 
-/* What is remembered of the fabric that tables were made for: 12 bytes a node, 9 a port. */
+/* A summary of the baseline's fabric: 12 bytes per node, 9 per port. */
 struct fab_repair_baseline;
 int fab_repair_baseline_new(const struct fab_fabric *f, const struct fab_lids *lids,
                             struct fab_repair_baseline **ret); /* NOMEM */
 void fab_repair_baseline_free(struct fab_repair_baseline *g);
 
-/* How the ids of a present fabric and those of the baseline correspond. */
+/* Maps between the ids of the present fabric and those of the baseline. */
 struct fab_repair_idmap {
     bool same;              /* both have the same ids */
-    uint32_t now, baseline; /* numbers of nodes */
+    uint32_t now, baseline; /* number of nodes in each */
     uint32_t *to_baseline;  /* [now] */
     uint32_t *to_current;   /* [baseline] or FAB_NONE: the node is absent */
     uint32_t *dead;         /* baseline's port ids, one for each ISL that is not up */
     uint32_t deads;
 };
-/* Returns NOT_FOUND (something is new, moved, or has another LID) or NOMEM. */
+/* Returns NOT_FOUND (a node or link is new or moved, or a port has another LID) or NOMEM. */
 int fab_repair_idmap_make(const struct fab_repair_baseline *g, const struct fab_fabric *f,
                           const struct fab_lids *lids, struct fab_repair_idmap *ret);
 void fab_repair_idmap_fini(struct fab_repair_idmap *c);

@@ -58,7 +58,7 @@ static int repair(struct fab_repair_session *t, const struct fab_repair_idmap *i
     return r;
 }
 
-/* Gives the target the rows of the switches that are present. */
+/* Gives the target the LFT rows of the present switches. */
 static int hand_out(struct fab_repair_session *t, uint32_t switches, struct fab_target *target)
 {
     if (t->idmap.same) {
@@ -83,7 +83,7 @@ int fab_repair_session_update(struct fab_repair_session *t, const struct fab_tar
         return r;
     const struct fab_vls *v = &former->vls;
     if (!idmap.same && fab_target_vls_multiple(v) && (v->of_lid || v->of_pair || v->port_class))
-        r = FAB_E_NOT_FOUND; /* VLs are by ids, which differ */
+        r = FAB_E_NOT_FOUND; /* the VLs are stored by ids of the former fabric, which differ */
     if (r == FAB_OK)
         r = own_tables(t, former);
     if (r == FAB_OK)

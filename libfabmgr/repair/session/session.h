@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A session: the tables that an engine computed once, ready to be repaired for whatever is left of
- * their fabric. As long as a fabric is contained in the one that the tables were made for (nothing
- * new, nothing moved), its tables are repair(those tables, dead links). No engine runs; a host
- * that leaves and returns causes no writes; and what comes back gets exactly the entries that it
- * had.
+ * A session keeps the tables of an engine as a baseline for repairs over several snapshots. As long
+ * as the present fabric is a part of the baseline's fabric (nothing new, nothing moved), its tables
+ * are repair(baseline, dead links). No engine runs, a host that leaves and returns causes no
+ * writes, and links that come back get their former entries.
  *
  * Used by one thread at a time.
  */
@@ -16,20 +15,20 @@
 
 struct fab_repair_session { /* empty if state is NULL */
     struct fab_repair *state;
-    struct fab_repair_baseline *baseline; /* the fabric that the tables were made for; `state`
-                                             uses its ids */
-    struct fab_repair_idmap idmap;        /* ids of the present fabric */
+    struct fab_repair_baseline
+        *baseline;                 /* summary of the baseline's fabric; `state` uses its ids */
+    struct fab_repair_idmap idmap; /* maps between ids of the present fabric and the baseline */
     struct fab_lft lft; /* the active tables by the ids of the baseline; empty while both fabrics
-                           have the same ids: then the target's tables are used */
+                           have the same ids, when the target's tables are used */
 };
 /* Returns what fab_repair_new returns, or NOMEM. */
 int fab_repair_session_new(const struct fab_repair_input *in, struct fab_repair_session *ret,
                            char *why, size_t why_len);
 void fab_repair_session_fini(struct fab_repair_session *t);
-/* Fills tables, VLs and engine of *target, whose LIDs are set, with those of `former`, repaired
- * for what is left. Returns NOT_FOUND if the fabric has something new, or a repair would leave
- * switches without paths among each other; also what fab_repair_plan and fab_repair_prove return.
- * After a failure, *t may only be freed. */
+/* Fills tables, VLs and engine of *target, whose LIDs are set, with those of `former`, repaired for
+ * the present fabric. Returns NOT_FOUND if the fabric has a new node, link or LID, or some switches
+ * would have no path to each other; also the errors of fab_repair_plan and fab_repair_prove. After
+ * a failure, *t may only be freed. */
 int fab_repair_session_update(struct fab_repair_session *t, const struct fab_target *former,
                               const struct fab_fabric *fabric, struct fab_target *target);
 
