@@ -239,9 +239,8 @@ void fab_sim_links_start(struct fab_sim *s); /* all ports as after power-on */
 void fab_sim_link_train(struct fab_sim *s, uint32_t port);
 void fab_sim_link_trained(struct fab_sim *s, uint32_t port); /* training has ended */
 void fab_sim_link_down(struct fab_sim *s, uint32_t port, uint8_t phys);
-bool fab_sim_link_negotiate(
-    struct fab_sim *s, uint32_t near,
-    uint32_t far); /* rate.c: sets the width and speed; false: no common ones */
+/* rate.c: sets the width and speed of both ends. False: they have none in common. */
+bool fab_sim_link_negotiate(struct fab_sim *s, uint32_t near, uint32_t far);
 uint8_t fab_sim_link_down_state(const struct fab_sim *s,
                                 uint32_t port); /* PortPhysicalState while the link is down */
 void fab_sim_link_power_on(struct fab_sim *s, uint32_t port); /* a port of a node that boots */
