@@ -35,7 +35,9 @@ struct study { /* the first member of each kind's struct */
  * the study. */
 void study_start(struct call *c, const struct fab_view *v, const struct study_kind *kind,
                  struct study *s);
-bool study_stopped(void *study); /* the call has ended; in the form of fab_quality_input.stopped */
+/* Whether the study must stop, because its call or the server has ended. The type is that of
+ * fab_quality_input.stopped. */
+bool study_stopped(void *study);
 /* Sets s->code and s->why for a status. `what` is the first part of the sentence. */
 void study_fail(struct study *s, int status, const char *what);
 void studies_end(struct rpc *r); /* frees all studies; call it after all calls have ended */
