@@ -32,7 +32,7 @@ struct fab_route_engine {
                char *why, size_t why_len);
 };
 const struct fab_route_engine *const *fab_route_engines(void); /* NULL-terminated */
-/* NULL: no engine has this name. "auto" yields the engine that takes every topology. */
+/* Returns NULL if no engine has this name. "auto" yields the engine that takes every topology. */
 const struct fab_route_engine *fab_route_engine_by_name(const char *name);
 
 /* Engines to be tried in order: the next one runs when an engine refuses the topology or its tables
@@ -48,10 +48,11 @@ struct fab_route_chain {
  * FAB_ROUTE_CHAIN_MAX. */
 int fab_route_chain_parse(const char *text, struct fab_route_chain *ret, char *why, size_t why_len);
 
-/* The number of data VLs, 1..FAB_VLS_MAX, that every ISL in working order has under the policy.
- * *ret_port: a port of the first ISL (by port id) with just this number, or FAB_NONE if there is no
- * ISL. Links to endports do not count: packets leave the fabric there, so that no channel depends
- * on them, and the engine's VLs are mapped onto those that the link has. */
+/* Returns the number of data VLs, 1..FAB_VLS_MAX, that an engine may use: those that every working
+ * ISL has under the policy, divided by the number of VL sets of the traffic classes. *ret_port: a
+ * port of the first ISL (lowest port id) that has no more VLs; FAB_NONE: there are no ISLs.
+ * Links to endports do not count: packets leave the fabric there, so that no channel depends on
+ * them, and the engine's VLs are mapped onto those that the link has. */
 uint8_t fab_route_vls_available(const struct fab_fabric *f, const struct fab_policy *p,
                                 uint32_t *ret_port);
 
@@ -64,11 +65,11 @@ struct fab_ranks {
     uint32_t *order; /* [switch_count] position in the total order */
     bool *leaf;      /* [switch_count] has hosts, not only aggregation nodes */
 };
-/* The order that the engine "updn" uses. NOMEM. */
+/* Finds the order that the engine "updn" uses. Fails only with NOMEM. */
 int fab_route_ranks_find(const struct fab_fabric *f, const struct fab_policy *p,
                          struct fab_ranks *ret);
-/* The order that the engine "fattree" uses: from the roots of the policy or from the leaves; no
- * other order is tried. NOMEM. */
+/* Finds the order that the engine "fattree" uses: from the roots of the policy or from the leaves;
+ * no other order is tried. Fails only with NOMEM. */
 int fab_route_ranks_of_tree(const struct fab_fabric *f, const struct fab_policy *p,
                             struct fab_ranks *ret);
 void fab_route_ranks_fini(struct fab_ranks *r);

@@ -77,7 +77,8 @@ static uint64_t cost_of(const struct fab_balancer *b, uint32_t port)
     return b->load[port] + (b->whole ? b->cost[b->g->port_peer[port]] : 0);
 }
 
-/* The preferred candidate, unless its cost exceeds the least cost by more than the slack. */
+/* Returns the preferred candidate, unless its cost exceeds the least cost by more than the slack;
+ * then the one with the least cost. */
 static uint32_t choose(const struct fab_balancer *b, const uint32_t *candidate, uint32_t count,
                        uint32_t preferred, uint64_t *ret_cost)
 {
@@ -163,7 +164,7 @@ static uint32_t collect_aside(struct fab_balancer *b)
     return count;
 }
 
-/* The length of the shortest path of this kind over settled switches; FAB_NONE: none. */
+/* Returns the length of the shortest path of this kind over settled switches; FAB_NONE: none. */
 static uint32_t length_of(const struct fab_balancer *b, uint32_t sw, enum kind kind)
 {
     uint32_t least = FAB_NONE;
@@ -259,7 +260,7 @@ static uint32_t port_of(const struct fab_balancer *b, uint32_t sw, const struct 
     return b->number[fab_fabric_port_id(b->f, sw, fab_target_lft_row(lft, sw)[dlid->lid])];
 }
 
-/* Adds or subtracts the load of the entries. */
+/* Adds or subtracts the loads that the entries for the DLID cause. */
 static void follow(struct fab_balancer *b, const struct fab_dlid *dlid, const struct fab_lft *lft,
                    bool add)
 {

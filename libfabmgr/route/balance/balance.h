@@ -25,9 +25,9 @@ struct fab_balancer {
     uint32_t *length; /* [n] hops of the path */
     bool *settled;    /* [n] whether the switch has a path */
     uint32_t *aside;  /* [n] switches that are on no shortest path of a host */
-    uint32_t *number; /* [port ids of switches] ports of the graph */
+    uint32_t *number; /* [port ids of switches] the same port as a port of the graph */
 };
-/* g, o and shortest are borrowed. NOMEM. */
+/* g, o and shortest are borrowed. Fails only with NOMEM. */
 int fab_route_balance_init(struct fab_balancer *b, const struct fab_fabric *f,
                            const struct fab_graph *g, const struct fab_order *o,
                            const struct fab_shortest *shortest);
@@ -45,7 +45,8 @@ void fab_route_balance_count(struct fab_balancer *b, const struct fab_dlid *dlid
                              const struct fab_lft *lft);
 void fab_route_balance_remove(struct fab_balancer *b, const struct fab_dlid *dlid,
                               const struct fab_lft *lft);
-/* *ret_limit: `percent` of the mean load of all ports. Returns whether any port has more. */
+/* Sets *ret_limit to `percent` percent of the mean load of all ports. Returns whether any port has
+ * more load. */
 bool fab_route_balance_limit(const struct fab_balancer *b, uint32_t percent, uint64_t *ret_limit);
 /* Removes the LIDs of hosts at destination switch `index` that take a link with more load than
  * `limit`, and adds each of them again, now that the loads of all others are known. */

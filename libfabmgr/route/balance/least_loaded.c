@@ -196,13 +196,13 @@ static void make_slots(const struct fab_least_loaded *s, uint32_t sw, const uint
 }
 
 /* How much more than the least load a preferred port may have. The slack keeps DLIDs on their ports
- * when a fault moves a few elsewhere; otherwise each would displace the next one, everywhere. */
+ * when a fault moves a few other DLIDs; otherwise each moved DLID would displace another one. */
 static uint64_t slack(uint64_t least, uint64_t arriving)
 {
     return 2 * arriving + least / 8;
 }
 
-/* The least-loaded candidate; of equals, the first from `preferred` on, cyclically. */
+/* Returns the least-loaded candidate; of equals, the first from `preferred` on, cyclically. */
 static uint32_t least_loaded(const uint64_t *load, const uint32_t *candidate, uint32_t count,
                              uint32_t preferred)
 {
@@ -215,8 +215,8 @@ static uint32_t least_loaded(const uint64_t *load, const uint32_t *candidate, ui
     return best;
 }
 
-/* The preferred candidate, unless it is overloaded; then the least-loaded one. *least is a lower
- * bound of the candidates' loads. */
+/* Returns the preferred candidate, or the least-loaded one if the load of the preferred one exceeds
+ * the least load by more than the slack. *least is a lower bound of the candidates' loads. */
 static uint32_t preferred_or_least(const uint64_t *load, const uint32_t *candidate, uint32_t count,
                                    uint32_t preferred, uint64_t arriving, uint64_t *least)
 {

@@ -6,7 +6,8 @@
 #include "libfabmgr/route/updown/destinations.h"
 #include "libfabmgr/route/updown/legal_paths.h"
 
-/* The ports of fab_graph; of each switch those that lead down first, then those that lead up. */
+/* The ports of fab_graph; for each switch first the ports that lead down, then those that lead up.
+ */
 struct fab_updown_ports {
     uint32_t *at, *mid;  /* [n + 1], [n]: down at[s]..mid[s], up mid[s]..at[s + 1] */
     uint32_t *peer;      /* [ports] */
@@ -25,7 +26,7 @@ struct fab_least_loaded {
     uint32_t *far;   /* [n] switches, farthest first */
     uint64_t *least; /* [n] lower bound of the loads of the switch's upward ports */
 };
-/* g and o are borrowed. NOMEM. */
+/* g and o are borrowed. Fails only with NOMEM. */
 int fab_route_least_loaded_init(struct fab_least_loaded *s, const struct fab_graph *g,
                                 const struct fab_order *o);
 void fab_route_least_loaded_fini(struct fab_least_loaded *s);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * For engines that choose the next switch and leave the choice among parallel links: each LID takes
- * the link to that switch with the least load so far, counted in hosts that send over it.
+ * Some engines (dor, torus, dragonfly, dragonfly+) choose only the next switch. This file chooses
+ * among the parallel links to it: each LID takes the link with the least load so far, counted in
+ * hosts that send over it.
  */
 #include "libfabmgr/route/balance/next_hops.h"
 
@@ -90,7 +91,7 @@ uint32_t fab_route_next_hops_follow(struct fab_next_hops *o, uint32_t dest)
 
 /* ---- filling --------------------------------------------------------------------------------- */
 
-/* The ports of s to its next switch, as indices into the ports of the graph. */
+/* Lists the ports of s to its next switch, as indices into the ports of the graph. */
 static uint32_t ports_to_next(const struct fab_next_hops *o, uint32_t s, uint32_t ret[256])
 {
     uint32_t count = 0;

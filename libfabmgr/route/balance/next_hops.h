@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tables from the choice of a next switch, with the loads balanced over parallel links. For this
- * folder only. */
+/* Fills tables for engines that choose the next switch, and balances the loads over parallel links.
+ * For this folder only. */
 #ifndef LIBFABMGR_ROUTE_BALANCE_NEXT_HOPS_H
 #define LIBFABMGR_ROUTE_BALANCE_NEXT_HOPS_H
 
@@ -16,7 +16,7 @@ struct fab_next_hops {
     uint64_t *load;  /* [ports] pairs of hosts over the port so far, times port_slow */
     uint32_t *count; /* [n + 2] scratch */
 };
-/* NOMEM. */
+/* Fails only with NOMEM. */
 int fab_route_next_hops_init(struct fab_next_hops *o, const struct fab_graph *g);
 void fab_route_next_hops_fini(struct fab_next_hops *o);
 

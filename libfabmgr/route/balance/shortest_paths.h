@@ -17,7 +17,7 @@ struct fab_shortest {
     bool *used;      /* [n] by switch: it has hosts, or is on a shortest path from a host */
     uint32_t unused; /* number of reached switches, without the destination, that are not used */
 };
-/* NOMEM. */
+/* Fails only with NOMEM. */
 int fab_route_shortest_init(struct fab_shortest *shortest, const struct fab_graph *g);
 void fab_route_shortest_fini(struct fab_shortest *shortest);
 /* Finds all shortest paths to the switch `destination`. O(ports). */

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The used part of a channel dependency graph, kept acyclic while dependencies are added: the
- * complete CDG of Nue (Domke, Hoefler, Matsuoka, HPDC 2016), of which only the used dependencies
- * must be acyclic.
+ * The complete CDG of Nue (Domke, Hoefler, Matsuoka, HPDC 2016). Dependencies are put into use one
+ * after another, and only those in use must be acyclic.
  *
- * Instead of searching for a cycle at each addition, a topological order of the arcs is maintained
- * (Pearce, Kelly, "A dynamic topological sort algorithm for directed acyclic graphs", JEA 2007). A
- * dependency on a later arc closes no cycle, which is known at once; and the initial order is that
- * of paths that ascend and then descend, so that in trees nearly all dependencies are of this kind.
- * Any other needs a search from its target over arcs that are not later than its source. If the
- * search meets the source, the dependency would close a cycle; otherwise the arcs found are moved
- * behind those that lead to the source.
+ * Instead of searching for a cycle at each addition, this file maintains a topological order of the
+ * arcs (Pearce, Kelly, "A dynamic topological sort algorithm for directed acyclic graphs", JEA
+ * 2007). A dependency on an arc that is later in the order closes no cycle and needs no search. The
+ * initial order is that of paths that ascend and then descend, so that in trees nearly all
+ * dependencies are of this kind. For any other dependency, a search from its target visits arcs
+ * that are before its source in the order. If the search meets the source, the dependency would
+ * close a cycle; otherwise the arcs that it found are moved behind those that lead to the source.
  */
 #include "libfabmgr/route/dependencies/acyclic_cdg.h"
 
@@ -45,8 +44,8 @@ static void find_reverse_arcs(struct fab_cdg *t)
     }
 }
 
-/* Initial order: arcs that lead up, by their tails from the lowest; then arcs that lead down, by
- * their tails from the highest. */
+/* Initial order: first the arcs that lead up, those of the lowest switch first; then the arcs that
+ * lead down, those of the highest switch first. */
 static void initial_positions(struct fab_cdg *t, const struct fab_order *o)
 {
     uint32_t pos = 0;
@@ -180,8 +179,8 @@ static int by_position(const void *a, const void *b)
     return (x->pos > y->pos) - (x->pos < y->pos);
 }
 
-/* Redistributes the positions of both sets: first the arcs that lead to the source, then the
- * others; each set keeps its order. */
+/* Redistributes the positions of both sets: first the arcs that lead to the source (backward[]),
+ * then those that the target leads to (forward[]). Each set keeps its order. */
 static void reorder(struct fab_cdg *t, uint32_t forward, uint32_t backward)
 {
     uint32_t i = 0, j = 0, count = 0;

@@ -37,8 +37,8 @@ struct fab_cdg {
     struct fab_cdg_position *forward, *backward;
     uint32_t *pool;
 };
-/* No dependency is in use; the order is that of paths that ascend and then descend by `o`. NOMEM.
- */
+/* Creates a graph in which no dependency is in use. The initial order is that of paths that ascend
+ * and then descend by `o`. Fails only with NOMEM. */
 int fab_route_cdg_init(struct fab_cdg *t, const struct fab_graph *g, const struct fab_order *o);
 void fab_route_cdg_fini(struct fab_cdg *t);
 
@@ -50,7 +50,7 @@ static inline uint32_t fab_route_cdg_slot(const struct fab_cdg *t, uint32_t arc)
 {
     return arc - t->g->nbr_at[t->tail[arc]];
 }
-/* Dependencies of `arc` in use, as bits by the slot of the next arc. */
+/* The dependencies of `arc` that are in use, as bits by the slot of the next arc. */
 static inline const uint64_t *fab_route_cdg_used_from(const struct fab_cdg *t, uint32_t arc)
 {
     return t->used + (size_t)arc * t->words;
@@ -60,7 +60,7 @@ static inline bool fab_route_cdg_used(const struct fab_cdg *t, uint32_t from, ui
     uint32_t slot = fab_route_cdg_slot(t, to);
     return (fab_route_cdg_used_from(t, from)[slot / 64] >> slot % 64 & 1) != 0;
 }
-/* The dependency is in use, or can be added without a search. */
+/* Returns whether the dependency is in use or can be added without a search. */
 static inline bool fab_route_cdg_in_order(const struct fab_cdg *t, uint32_t from, uint32_t to)
 {
     return t->pos[from] < t->pos[to];

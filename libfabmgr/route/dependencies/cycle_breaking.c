@@ -92,7 +92,8 @@ static void find_weakest(const struct fab_cdg_counts *w, uint32_t start, uint32_
     }
 }
 
-/* Shortens the stack to where a dependency between its channels no longer exists. */
+/* Cuts the stack off after the last channel up to which all dependencies between its channels
+ * exist. */
 static void shorten_stack(struct fab_cdg_counts *w)
 {
     uint32_t depth = 1, *stack = w->stack;
@@ -109,7 +110,7 @@ static void open_channel(struct fab_cdg_counts *w, uint32_t channel)
     w->stack[w->depth++] = channel;
 }
 
-/* The next channel that the top of the stack depends on and that is not done; `end`: none. */
+/* Returns the next channel that the top of the stack depends on and that is not done, or `end`. */
 static uint32_t next_dependency(struct fab_cdg_counts *w, uint32_t end)
 {
     uint32_t from = w->stack[w->depth - 1], to = w->next[from];

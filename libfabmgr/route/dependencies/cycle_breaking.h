@@ -6,8 +6,8 @@
 
 #include "libfabmgr/route/graph/graph.h"
 
-/* A channel is a port of the graph. It depends on a port of its peer if packets that arrive by the
- * one continue by the other. */
+/* A channel is named by its out port, a port of the graph. It depends on a channel of the next
+ * switch if packets that arrive by the first continue by the second. */
 struct fab_cdg_counts {
     const struct fab_fabric *f;
     const struct fab_graph *g;
@@ -16,12 +16,12 @@ struct fab_cdg_counts {
     size_t *first;     /* [channels + 1] index of the channel's first dependency; it has one for
                           each port of its peer */
     uint32_t *count;   /* [dependencies] number of paths that cause it */
-    uint8_t *state;    /* [channels] of the search */
-    uint32_t *next;    /* [channels] the port of its peer that the search visits next */
-    uint32_t *stack;   /* [channels] of the search: each depends on the next one */
+    uint8_t *state;    /* [channels] what the search has done with the channel */
+    uint32_t *next;    /* [channels] the channel of the next switch that the search visits next */
+    uint32_t *stack;   /* [channels] the path of the search: each channel depends on the next one */
     uint32_t depth;
 };
-/* All counts are undefined. NOMEM. */
+/* The counts are undefined until fab_route_cdg_counts_clear(). Fails only with NOMEM. */
 int fab_route_cdg_counts_init(struct fab_cdg_counts *w, const struct fab_fabric *f,
                               const struct fab_graph *g);
 void fab_route_cdg_counts_fini(struct fab_cdg_counts *w);
@@ -32,7 +32,7 @@ static inline uint32_t *fab_route_cdg_counts_of(const struct fab_cdg_counts *w, 
 {
     return &w->count[w->first[from] + to - w->g->port_at[w->g->port_peer[from]]];
 }
-/* FAB_NONE: the switch has no such port, or it leads to no other switch. */
+/* Returns FAB_NONE if the switch has no such port or the port leads to no other switch. */
 static inline uint32_t fab_route_cdg_counts_channel(const struct fab_cdg_counts *w, uint32_t sw,
                                                     uint8_t num)
 {

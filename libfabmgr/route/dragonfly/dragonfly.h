@@ -14,7 +14,7 @@ struct dragonfly {
     struct fab_next_hops next_hops;
     struct fab_lft lft;
     struct fab_vls vls;
-    bool detours; /* some path has two local hops in a group where one is usual */
+    bool detours; /* some path makes two local hops in a group, to go around a missing link */
     char *why;
     size_t why_len;
 };

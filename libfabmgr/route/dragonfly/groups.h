@@ -17,9 +17,10 @@ struct fab_groups {
     uint32_t *all;   /* [n] switches of group i, by id: all[first[i]..first[i + 1]) */
     uint32_t *at;    /* [count * count + 1] */
     struct fab_global_link *link; /* from group a to b: link[at[a * count + b]..) */
-    /* Pivots: switches (dragonfly+: leaves) with all links inside their group. They alternate
-     * between pivots for packets that enter group i, pivot[pivot_at[2 * i]..pivot_at[2 * i + 1]),
-     * and for packets that leave it, pivot[pivot_at[2 * i + 1]..pivot_at[2 * i + 2]). */
+    /* Pivots: switches (dragonfly+: leaves) that lack no link inside their group. Half of the
+     * pivots of group i are for packets that enter it or stay in it: pivot[pivot_at[2 *
+     * i]..pivot_at[2 * i + 1]); the other half are for packets that leave it: pivot[pivot_at[2 * i
+     * + 1]..pivot_at[2 * i + 2]). */
     uint32_t *pivot_at; /* [2 * count + 1] */
     uint32_t *pivot;    /* [n] */
     uint32_t *hub;      /* [hubs] groups that are linked to all others */
@@ -32,13 +33,13 @@ struct fab_groups {
  * ISCA 2008). */
 int fab_route_groups_cliques(const struct fab_fabric *f, const struct fab_graph *g,
                              struct fab_groups *ret, char *why, size_t why_len);
-/* Groups of leaves, which have hosts, and spines, which are linked to other groups; no links
- * between leaves, nor between spines of one group (Shpiner et al., HiPINEB 2017). */
+/* Finds groups of leaves, which have hosts, and spines, which are linked to other groups. There are
+ * no links between leaves, nor between spines of one group (Shpiner et al., HiPINEB 2017). */
 int fab_route_groups_leaf_spine(const struct fab_fabric *f, const struct fab_graph *g,
                                 struct fab_groups *ret, char *why, size_t why_len);
 void fab_route_groups_fini(struct fab_groups *groups);
 
-/* The links from group a to b: *ret is the first of them; returns their number. */
+/* Sets *ret to the first link from group a to b, and returns the number of these links. */
 static inline uint32_t fab_route_groups_links(const struct fab_groups *s, uint32_t a, uint32_t b,
                                               const struct fab_global_link **ret)
 {
@@ -47,7 +48,7 @@ static inline uint32_t fab_route_groups_links(const struct fab_groups *s, uint32
     return at[1] - at[0];
 }
 
-/* The next group on the path from group a to b: b, or a hub if no link joins them. */
+/* Returns the next group on the path from group a to b: b, or a hub if no link joins the two. */
 static inline uint32_t fab_route_groups_via(const struct fab_groups *s, uint32_t a, uint32_t b,
                                             uint32_t number)
 {

@@ -95,7 +95,8 @@ static bool linked(const struct dragonfly *d, const struct fab_global_link *link
     return fab_route_graph_linked(&d->graph, at, link->from);
 }
 
-/* A pivot for packets from `at` to a switch of its group that it has no link to. */
+/* Chooses a pivot in the group of `at`, for packets to a switch of the group that `at` has no link
+ * to: the destination, or (out) one with a link to the next group. */
 static uint32_t pivot(struct dragonfly *d, uint32_t at, bool out, uint32_t number)
 {
     const uint32_t *pivots;

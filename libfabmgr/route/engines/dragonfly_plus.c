@@ -28,7 +28,7 @@ static bool linked(const struct dragonfly *d, uint32_t a, uint32_t b)
     return fab_route_graph_linked(&d->graph, a, b);
 }
 
-/* A spine that both leaves are linked to, counted from `number`; FAB_NONE: none. */
+/* Returns a spine that both leaves are linked to, chosen by `number`; FAB_NONE: there is none. */
 static uint32_t spine_between(const struct dragonfly *d, uint32_t at, uint32_t other,
                               uint32_t number)
 {

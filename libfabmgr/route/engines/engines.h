@@ -19,7 +19,7 @@ extern const struct fab_route_engine fab_route_engine_minhop;
 extern const struct fab_route_engine fab_route_engine_sssp;
 extern const struct fab_route_engine fab_route_engine_dfsssp;
 
-/* UNSUPPORTED: an ISL has fewer than `need` data VLs; why[] names it. */
+/* Returns UNSUPPORTED if an ISL has fewer than `need` data VLs; why[] then names it. */
 int fab_route_vls_check(const struct fab_route_input *in, unsigned need, char *why, size_t why_len);
 
 #endif

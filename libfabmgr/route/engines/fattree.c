@@ -103,8 +103,8 @@ static void describe(const struct fattree *t, char *why, size_t why_len)
              rails, gaps);
 }
 
-/* Returns whether most leaves have more hosts than links up, and no multiple of these: then no
- * closed form balances the loads. */
+/* Returns whether most leaves have more hosts than links up, and the number of hosts is no multiple
+ * of the number of links up: then no closed form balances the loads. */
 static bool uneven(const struct fattree *t)
 {
     uint32_t leaves = 0, odd = 0;

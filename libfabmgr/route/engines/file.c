@@ -24,7 +24,7 @@ struct given {
     struct fab_lft lft;
     uint32_t *lid; /* [tables->top + 1] the present LID for each LID of the file, or 0 */
     const struct fab_policy_tables_switch **sw; /* [n] */
-    uint32_t *seen;   /* [n] the last LID whose paths were followed to here */
+    uint32_t *seen;   /* [n] the last LID of which a path was followed to this switch */
     uint32_t unknown; /* switches of the file that are not in the fabric */
     char *why;
     size_t why_len;

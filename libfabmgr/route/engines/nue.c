@@ -6,14 +6,15 @@
  *   switch_order.c  the order of the switches, as for updn: the initial order of the CDG
  *   acyclic_cdg.c   which dependencies are in use, and whether one more closes a cycle
  *   search.c        paths to one destination switch over permitted dependencies; the escape tree
- *   alternatives.c  further arcs beside them
- *   balance.c       which of them each LID takes, as for sssp
+ *   alternatives.c  further arcs that packets to this switch may take
+ *   balance.c       which of these paths each LID takes, as for sssp
  *
- * First, each destination switch with hosts gets paths that are as short as the links allow, if
- * there are any. The others get theirs on further VLs if there are such; each VL has a CDG of its
- * own. What is left, and the switches without hosts, take the paths that remain: detours where
- * dependencies are forbidden, and the escape tree where nothing else is possible. So one VL is
- * enough for any topology. Then alternatives are added, and the LIDs are spread over them.
+ * First, each destination switch with hosts gets shortest paths, if the dependencies permit them.
+ * Switches for which they do not get theirs on further VLs, if the ports have more VLs; each VL has
+ * a CDG of its own. Switches that are still left, and the switches without hosts, get the paths
+ * that remain: detours where dependencies are forbidden, and the escape tree where nothing else is
+ * possible. So one VL is enough for any topology. Then alternatives are added, and the LIDs are
+ * spread over them.
  *
  * Unlike the paper, one search serves all LIDs of a destination switch, and dependencies that
  * ascend and then descend need no search for cycles.
@@ -33,8 +34,8 @@
 #define OVERLOADED_PERCENT 150
 #define ROUNDS 4
 #define ROUNDS_WORK (UINT64_C(1) << 28)
-/* Steps that the searches for cycles may take, in all, for each arc: for paths to switches with
- * hosts, and to those without. */
+/* Budget of the searches for cycles, in dependencies for each arc of the CDG: for paths to switches
+ * with hosts, and for paths to switches without hosts. */
 #define STEPS_EACH_ARC 4096
 #define STEPS_WITHOUT_HOSTS 64
 /* More VLs are used if more than 1 of 100 pairs of hosts would have a detour. */
@@ -52,8 +53,8 @@ struct nue {
     struct fab_balancer balance;
     uint32_t lanes, lanes_most;
     uint8_t *lane; /* [n] VL of the destination at sequence[i]; NO_LANE: no paths yet */
-    uint8_t *slot; /* [n][n] slot of the first arc, at each switch to the destination sequence[i] */
-    uint64_t detour_pairs; /* pairs of hosts whose path is longer than the links require */
+    uint8_t *slot; /* [n][n] by i and switch: slot of the switch's first arc towards sequence[i] */
+    uint64_t detour_pairs; /* pairs of hosts whose path is longer than the shortest path */
     struct fab_lft lft;
 };
 #define NO_LANE 0xff
@@ -89,8 +90,8 @@ static void find(struct nue *u, uint32_t i, bool strict)
     u->detour_pairs += u->search.detour_hosts * u->graph.hosts[home];
 }
 
-/* Finds the paths to switches with hosts that have none yet; `strict`: shortest paths only. Returns
- * how many switches are left. */
+/* Finds the paths to those switches with hosts to which there are none yet; `strict`: shortest
+ * paths only. Returns how many switches are left. */
 static uint32_t find_loaded(struct nue *u, bool strict)
 {
     uint32_t left = 0;
@@ -161,8 +162,8 @@ static void find_alternatives(struct nue *u)
     }
 }
 
-/* In a topology with levels (some switches have no hosts) paths that ascend and then descend come
- * first, with all their alternatives. */
+/* For topologies with levels, where some switches have no hosts: first finds paths that ascend and
+ * then descend, with all their alternatives. With a budget of 0 no other paths are found. */
 static void find_updown_first(struct nue *u)
 {
     uint64_t budget = u->cdg[0].budget;
@@ -189,7 +190,8 @@ static int find_lanes(struct nue *u)
     return status;
 }
 
-/* Paths to switches without hosts carry management traffic only, so that little work is spent. */
+/* Finds the paths to switches without hosts. They carry management traffic only, so that little
+ * work is spent on them. */
 static void find_rest(struct nue *u)
 {
     u->search.cdg = &u->cdg[0];

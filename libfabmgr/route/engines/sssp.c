@@ -5,14 +5,15 @@
  * networks", HOTI 2009); minhop weighs the next link only.
  *
  *   shortest_paths.c  the shortest paths to a switch
- *   balance.c         which of them each LID takes
+ *   balance.c         which of these paths each LID takes
  *   destinations.c    in which order the LIDs are routed
  *
  * The LIDs are routed one after another. Where the result is uneven, this is repeated a few times:
  * each LID that takes a congested link is removed and routed again, now that the loads of all
  * others are known. All traffic to a LID stays on the same links as far as possible, which suits
  * permutations: the more links carry traffic to one destination alone, the fewer flows share a
- * link. In the end the traffic that is left on overloaded links is spread, at the cost of that.
+ * link. At the end, the traffic that is left on overloaded links is spread over several links, at
+ * the expense of permutations.
  *
  * The engines do not make the paths of hosts free of cyclic channel dependencies; the proof
  * decides. Paths that no host uses, to switches and aggregation nodes, are those of updn and close
@@ -51,7 +52,7 @@ struct sssp {
     struct fab_least_loaded spread; /* for LIDs that no host sends to; adds no load */
     uint8_t *paths;                 /* lengths of the legal paths to sequence[batch..batch + 64) */
     uint32_t batch;
-    bool legal;      /* hosts, too, take legal paths */
+    bool legal;      /* LIDs of hosts, too, take legal paths of updn only */
     uint32_t shared; /* number of paths to each switch, or FAB_SSSP_PER_LID */
     struct fab_lft lft;
 };
@@ -66,7 +67,7 @@ static uint32_t count_loaded(const struct fab_dlid *dlids, uint32_t count)
     return loaded;
 }
 
-/* The column of paths[] with the legal paths to sequence[index]. */
+/* Returns the column of paths[] with the legal paths to sequence[index]. */
 static uint32_t find_column(struct sssp *s, uint32_t index)
 {
     uint32_t batch = index / FAB_LEGAL_BATCH * FAB_LEGAL_BATCH, left = s->g->n - batch;

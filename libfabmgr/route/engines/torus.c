@@ -85,7 +85,8 @@ static int find_paths(struct torus *t, uint32_t dest)
     return FAB_OK;
 }
 
-/* Routes all DLIDs together unless their paths differ. */
+/* Routes all DLIDs of one switch together, unless their paths differ because they use different
+ * pivots. */
 static int route_dlids(struct torus *t, uint32_t dest, const struct fab_dlid *dlids, uint32_t count)
 {
     uint32_t step = t->dor.pivots ? 1 : count;

@@ -64,8 +64,8 @@ static void find_ranges(struct fab_batch *b)
         b->ranges = 0;
 }
 
-/* Finds columns whose LIDs are adjacent to those of the column before: their runs, and the single
- * LID that may follow a run. */
+/* Finds columns whose LIDs are adjacent to those of the column before: the runs are adjacent, and
+ * so are the single LIDs that may follow them. */
 static void join_columns(struct fab_batch *b)
 {
     const struct fab_dmodk_dest *dest = b->dmodk->dest + b->first;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One destination at one switch with several candidates, where not all slots are candidates.
+ * Computes the entries of one switch for one destination if there are several candidates, but not
+ * all slots are candidates.
  *
- * Each DLID chooses for itself. It takes its slot if that is a candidate, so that a fault moves no
- * DLID that it does not affect. Displaced DLIDs probe further slots among all slots, not among
- * those that are left, so that a second fault moves only those that it affects. The first probe
- * spreads them evenly over all other slots by (number / divider / slots) and by the position
- * of the switch, so that neither the displaced DLIDs of one switch nor those of all switches meet
- * on one link; further probes are pseudo-random.
+ * The port is chosen for each DLID separately. A DLID keeps its slot if that is a candidate, so
+ * that a fault moves no DLID that it does not affect. Displaced DLIDs probe further slots among all
+ * slots, not only among the candidates, so that a second fault moves only DLIDs that it affects.
+ * The first probe spreads them evenly over all other slots by (number / divider / slots) and by the
+ * position of the switch, so that neither the displaced DLIDs of one switch nor those of all
+ * switches meet on one link; further probes are pseudo-random.
  */
 #include "libfabmgr/base/prng.h"
 #include "libfabmgr/route/fattree/entries.h"
@@ -68,7 +69,7 @@ static bool slot_is_good(const struct choice *x, uint32_t slot)
            (x->home == NULL || x->home[slot] != 0);
 }
 
-/* The k-th link (modulo their number) to any candidate. */
+/* Returns the port of the k-th link (modulo their number) to a candidate. */
 static uint8_t any_link(const struct choice *x, uint32_t k)
 {
     const struct fab_nbr_ports *ports = &x->c->b->t->ports;
@@ -82,7 +83,7 @@ static uint8_t any_link(const struct choice *x, uint32_t k)
     return 0;
 }
 
-/* The port for a DLID whose slot `slot` is no candidate. */
+/* Returns the port for a DLID whose slot `slot` is no candidate. */
 static uint8_t probe_slots(const struct choice *x, uint32_t slot, uint32_t quotient,
                            uint32_t number)
 {
@@ -103,8 +104,9 @@ static uint8_t probe_slots(const struct choice *x, uint32_t slot, uint32_t quoti
     return any_link(x, quotient);
 }
 
-/* The port for packets that descend, with several candidates: the switch by which packets to this
- * destination ascend in its own part of the tree, so that all of them descend by the same one. */
+/* Chooses among several candidates for packets that descend: the switch that packets to this
+ * destination from its own part of the tree ascend to, so that all packets to it descend by the
+ * same switch. */
 static uint8_t descend(const struct choice *x, uint32_t number, uint32_t offset)
 {
     const struct fab_tree *t = x->c->b->t;

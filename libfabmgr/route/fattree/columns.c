@@ -12,7 +12,7 @@
 
 typedef uint8_t bytes16 __attribute__((vector_size(16)));
 
-/* Short ranges need no call: two stores that overlap. */
+/* Sets `count` bytes. Short ranges are written by two overlapping stores instead of a call. */
 static inline void set_run(uint8_t *to, uint8_t num, uint32_t count)
 {
     if (count == 1) {
@@ -26,7 +26,8 @@ static inline void set_run(uint8_t *to, uint8_t num, uint32_t count)
     }
 }
 
-/* The LIDs of columns [from, to), which are adjacent: their runs, and the LIDs behind the runs. */
+/* The LIDs of adjacent columns: `len` LIDs in runs, from `lid` on, and `tails` single LIDs behind
+ * the runs, from `tail` on. */
 struct span {
     uint32_t lid, len, tail, tails;
 };
@@ -80,8 +81,8 @@ static void take_slots(const struct fab_entry_choice *c)
         c->row[c->dlid[i].lid] = num[slot[i]];
 }
 
-/* The port of the k-th of the usual number of parallel links to a neighbour. The present links are
- * on adjacent ports of the upper switch. */
+/* Returns the port of parallel link k (of `usual` links) to a neighbour. If some are missing, the
+ * port numbers tell which: parallel links are on adjacent ports of the upper switch. */
 static uint8_t parallel_port(const struct fab_tree *t, uint32_t s, uint32_t nbr, uint32_t usual,
                              uint32_t k)
 {
@@ -142,8 +143,8 @@ static bool fill_column(const struct fab_batch *b, uint32_t s,
 
 /* ---- all columns ----------------------------------------------------------------------------- */
 
-/* If each column has one LID, the 64 decisions are 64 entries, except for columns that take their
- * slots and columns that must choose (or have no path at all). */
+/* Fills a batch in which each column has one LID. A decision is the entry itself, except for
+ * columns that take their slots and columns that must choose (or have no path at all). */
 static bool fill_single(const struct fab_batch *b, uint32_t s,
                         const struct fab_decisions *decisions, const uint8_t *pattern)
 {

@@ -2,9 +2,9 @@
 /*
  * How one switch chooses for each of 64 destinations.
  *
- * It counts the candidates among its neighbours, those of them that are in slots, and notes the
- * last candidate: for 16 columns at a time, in vector registers. Consecutive neighbours with equal
- * rows of path lengths are counted as one.
+ * For each destination, it counts the candidates among the switch's neighbours and those of them
+ * that are in slots, and notes the last candidate. It does this for 16 columns at a time, in vector
+ * registers, and for consecutive neighbours with equal rows of path lengths at once.
  */
 #include <string.h>
 
@@ -38,7 +38,7 @@ struct nbr_runs {
     uint8_t full; /* number of neighbours in slots, if all slots have a port */
 };
 
-/* Adds the neighbours nbr[from..to). */
+/* Adds the runs of the neighbours nbr[from..to). */
 static void find_runs(const struct fab_batch *b, uint32_t s, uint32_t from, uint32_t to,
                       struct nbr_runs *x)
 {
@@ -70,8 +70,8 @@ static inline void add(struct sums *sums, const struct nbr_run *k, bytes16 is)
     sums->single_port |= is & k->single_port;
 }
 
-/* Decides for 16 columns. last[] and the single port are valid if the count is 1. Returns the
- * columns that take their slots. */
+/* Decides for 16 columns. last[] and the single port are valid in columns with one candidate.
+ * Returns a mask of the columns that take their slots. */
 static bytes16 find_sixteen(const struct nbr_runs *x, bytes16 own, unsigned i,
                             struct fab_decisions *ret)
 {

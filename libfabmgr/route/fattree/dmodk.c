@@ -20,7 +20,8 @@
 
 /* ---- DLIDs ----------------------------------------------------------------------------------- */
 
-/* The switch and its port that the owner is attached to. Returns false if it is not connected. */
+/* Finds the switch and the port there that the owner is attached to. Returns false if the owner is
+ * not connected. */
 static bool attachment(const struct fab_fabric *f, uint32_t owner, uint32_t *ret_sw,
                        uint8_t *ret_num)
 {
@@ -152,7 +153,8 @@ static int compute_slots(const struct fab_dmodk *l, struct fab_dmodk_slots *g)
     return FAB_OK;
 }
 
-/* Finds the index of the slots for this pair, which are computed if they are new. */
+/* Finds the index of the slots for this divider and number of slots, and computes them if they are
+ * new. */
 static int find_slots(struct fab_dmodk *l, size_t *room, uint32_t divider, uint32_t slots,
                       uint16_t *ret)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the files that compute entries share. Private to them:
+ * What the files that compute entries share. For these files only:
  *
  *   fill.c           all switches; which switches have equal entries
  *   batch.c          64 destinations and their LIDs
@@ -21,7 +21,7 @@ struct fab_slot_patterns {
     uint8_t **pattern;  /* [count][top LID + 1 + 64] */
     const uint8_t **of; /* [switches] by LID, the ports if all DLIDs take their slots; or NULL */
 };
-/* NOMEM. */
+/* Fails only with NOMEM. */
 int fab_route_slot_patterns_make(const struct fab_tree *t, const struct fab_dmodk *dmodk,
                                  uint32_t top, struct fab_slot_patterns *ret);
 void fab_route_slot_patterns_fini(struct fab_slot_patterns *p);
@@ -52,22 +52,23 @@ struct fab_batch {
      * several candidates, or FAB_NONE; and a row with its entries. */
     uint32_t *class_row_of;
     const uint8_t **class_row;
-    /* Cache, by a hash of port class and row_of[]: the last such switch, or FAB_NONE, and a row
-     * with its entries. */
+    /* Cache by a hash of port class and row_of[]: the last switch with that hash, or FAB_NONE, and
+     * a row with its entries. */
     uint32_t cached[FAB_BATCH_CACHE];
     const uint8_t *cached_row[FAB_BATCH_CACHE];
 };
-/* t, dmodk, patterns and lft must be set. NOMEM: fab_route_batch_fini() must be called then, too.
- */
+/* t, dmodk, patterns and lft must be set. Fails only with NOMEM; the caller must call
+ * fab_route_batch_fini() then, too. */
 int fab_route_batch_init(struct fab_batch *b);
 void fab_route_batch_fini(struct fab_batch *b);
 void fab_route_batch_begin(struct fab_batch *b, uint32_t first);
-/* Returns whether the ranges of `b` are adjacent to those of `before`, one by one. */
+/* Returns whether each range of `b` follows the same range of `before`. */
 bool fab_route_batch_follows(const struct fab_batch *b, const struct fab_batch *before);
 
 /* ---- one switch ------------------------------------------------------------------------------ */
 
-/* How a column chooses, if not by the single port of a neighbour. No port has these numbers. */
+/* Values of fab_decisions.key[] if it is not the port that all DLIDs take. No port has these
+ * numbers. */
 #define FAB_DECISION_SLOTS 0xff
 #define FAB_DECISION_CHOOSE 0
 struct fab_decisions {

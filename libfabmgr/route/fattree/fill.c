@@ -11,11 +11,11 @@
  *
  * Otherwise each DLID chooses for itself (candidates.c).
  *
- * Most switches have the same entries as another: switches of the same full class
- * (switch_classes.c) with equal rows of path lengths, if nothing had to be chosen; of the class for
- * upper neighbours, if neither descends to any of the destinations. And where all DLIDs take their
- * slots, all switches with the same slots share one pattern (slot_patterns.c). Such rows are
- * copied, in one piece for as many batches as have adjacent LIDs.
+ * Most switches have the same entries as another switch. Two switches of one full class
+ * (switch_classes.c) do if their rows of path lengths are equal and they needed no choice among
+ * candidates; if neither descends to any of the destinations, the class by upper neighbours is
+ * enough. And where all DLIDs take their slots, all switches with the same slots share one pattern
+ * (slot_patterns.c). Such rows are copied, in one piece for as many batches as have adjacent LIDs.
  */
 #include "libfabmgr/route/fattree/fill.h"
 
@@ -66,7 +66,7 @@ static const uint8_t *find_equal_entries(const struct fab_batch *b, uint32_t s, 
     return same ? b->cached_row[at] : NULL;
 }
 
-/* Fills the entries of s, whose full class has none yet; returns as fill_or_find(). */
+/* Fills the entries of s if its full class has none yet. Returns the same as fill_or_find(). */
 static __attribute__((noinline)) const uint8_t *fill_first(struct fab_batch *b, uint32_t s)
 {
     uint32_t class_id = 2 * s + b->descends[s],
@@ -87,8 +87,8 @@ static __attribute__((noinline)) const uint8_t *fill_first(struct fab_batch *b, 
     return row;
 }
 
-/* Returns a row with the entries of s for this batch, which must be copied; or NULL: they have been
- * written. */
+/* Returns a row with the entries of s for this batch, which the caller must copy; or NULL if the
+ * entries have been written. */
 static inline const uint8_t *fill_or_find(struct fab_batch *b, uint32_t s)
 {
     uint32_t full_class = b->t->full_class[2 * s + b->descends[s]];

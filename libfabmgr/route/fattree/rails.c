@@ -24,7 +24,7 @@ static const char *last_word(const char *desc)
     return word != NULL && *word != '\0' ? word : NULL;
 }
 
-/* The node of the host that is attached to the port, or FAB_NONE. */
+/* Returns the node of the host that is attached to the port, or FAB_NONE. */
 static uint32_t host_on(const struct fab_fabric *f, uint32_t port)
 {
     uint32_t node = fab_fabric_peer_node(f, port);
@@ -33,8 +33,8 @@ static uint32_t host_on(const struct fab_fabric *f, uint32_t port)
     return is_host ? node : FAB_NONE;
 }
 
-/* The last word of three quarters of the hosts of the leaf (found by the majority algorithm of
- * Boyer and Moore), or NULL. */
+/* Returns the last word that three quarters of the hosts of the leaf have (found by the majority
+ * algorithm of Boyer and Moore), or NULL. */
 static const char *word_of(const struct fab_fabric *f, uint32_t sw)
 {
     const char *word = NULL;
@@ -60,7 +60,7 @@ static const char *word_of(const struct fab_fabric *f, uint32_t sw)
     return matching * 4 >= hosts * 3 ? word : NULL;
 }
 
-/* The index of the word in the sorted list, or where it would be inserted. */
+/* Returns the index of the word in the sorted list, or the index at which to insert it. */
 static uint32_t index_of(const char *const *words, uint32_t count, const char *word,
                          bool *ret_found)
 {

@@ -23,14 +23,17 @@
 #define DIVIDER_MAX (1u << 20)
 #define FASTER 4 /* greatest number of slots of a fast link beside slower ones */
 
-/* Number of links of s to the neighbour at updown.nbr[i]; 0 if that is not one rank above s. */
+/* Returns the number of links of s to the neighbour at updown.nbr[i]; 0 if this neighbour is not
+ * one rank above s. */
 static uint32_t cables_up(const struct fab_tree *t, uint32_t s, uint32_t i)
 {
     bool up = t->o->rank[t->updown->nbr[i]] == t->o->rank[s] + 1;
     return up ? t->ports.at[i + 1] - t->ports.at[i] : 0;
 }
 
-/* Finds the usual number of links between a switch and one above it, for each rank of the lower. */
+/* Finds, for each rank, the usual number of parallel links from a switch to a switch one rank
+ * above.
+ */
 static void find_usual_parallels(struct fab_tree *t)
 {
     uint32_t count[256];
@@ -94,8 +97,9 @@ static struct above links_above(const struct fab_tree *t, uint32_t s)
     return a;
 }
 
-/* Regular: at most a quarter of the slots, or one neighbour, is missing, and the links that no slot
- * would use are at most a quarter. */
+/* Returns whether the switch is regular: all links up are equally fast; at most a quarter of the
+ * slots, or the links to one neighbour, are missing; and the links without a slot are at most a
+ * quarter of the slots. */
 static bool is_regular(const struct above *a)
 {
     uint32_t slots = a->positions * a->parallel;
@@ -124,9 +128,9 @@ static uint32_t count_slots(const struct fab_tree *t, uint32_t s, const struct a
 
 /* ---- regular switches ------------------------------------------------------------------------ */
 
-/* If some of the parallel links to a neighbour are missing: finds which of them the present ones
- * are. Parallel links are on adjacent ports of the lower switch, or in rounds over all
- * neighbours. */
+/* If some of the parallel links to a neighbour are missing, finds which ones are present, from
+ * their port numbers. Parallel links are on adjacent ports of the lower switch, or in rounds over
+ * all neighbours. */
 static void identify_parallel(const struct above *a, const uint8_t *num, uint32_t count,
                               bool side_by_side, uint32_t first, uint32_t ret_parallel[256])
 {
@@ -177,7 +181,7 @@ static uint8_t local_nbr(const struct fab_tree *t, uint32_t s, uint32_t peer)
     return (uint8_t)(i - t->updown->at[s]);
 }
 
-/* In rounds: each link gets one slot, then faster links get further ones. */
+/* Distributes the slots in rounds: each link gets one slot, then faster links get further slots. */
 static void fill_irregular(struct fab_tree *t, uint32_t s, const struct above *a)
 {
     uint32_t slot = t->slot_at[s], end = t->slot_at[s + 1];

@@ -9,8 +9,9 @@
  * middle switches). Members have equal entries if their neighbours, one by one, have equal
  * distances to everything.
  *
- * Each kind exists in a second version that compares upper neighbours only (and the number of lower
- * ones): members send up by equal entries, for example the middle switches of one plane.
+ * Each kind has a second version, which compares only the upper neighbours and the number of lower
+ * neighbours. Its members have equal entries for packets that ascend, for example the middle
+ * switches of one plane.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,7 @@
 #include "libfabmgr/route/fattree/tree.h"
 #include "libfabmgr/route/graph/equivalence.h"
 
-/* Compares the ports to the neighbours from the `from`-th on. */
+/* Returns whether a and b have the same ports to their neighbours from number `from` on. */
 static bool same_ports(const struct fab_tree *t, uint32_t a, uint32_t b, uint32_t from)
 {
     const struct fab_updown *sl = t->updown;

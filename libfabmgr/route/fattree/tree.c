@@ -197,8 +197,8 @@ static uint32_t position_rank(struct positions *p, uint32_t rank, bool upper,
     return most;
 }
 
-/* The number of positions of an upper switch's siblings: that of its level, unless its own
- * group has less than three quarters of it. */
+/* Sets upper_positions[]: the number of positions in the largest group of the level, or that of the
+ * switch's own group if it is less than three quarters of the former. */
 static void count_siblings(struct positions *p, uint32_t rank, uint32_t most)
 {
     const struct fab_tree *t = p->t;
@@ -219,7 +219,7 @@ static void count_siblings(struct positions *p, uint32_t rank, uint32_t most)
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-/* The majority of the numbers of the upper switches of each group (Boyer and Moore). */
+/* Finds the number that the majority of the upper switches of each group have (Boyer and Moore). */
 static void vote(struct positions *p, uint32_t rank)
 {
     const struct fab_tree *t = p->t;

@@ -8,7 +8,7 @@
 
 #define FAB_TREE_SLOTS 254
 
-/* The ports to each neighbour: those to updown.nbr[i] are num[at[i]..at[i + 1]), ascending. */
+/* The ports to each neighbour: num[at[i]..at[i + 1]), ascending, lead to updown.nbr[i]. */
 struct fab_nbr_ports {
     uint32_t *at; /* [neighbours + 1] */
     uint8_t *num; /* [ports] */
@@ -52,16 +52,18 @@ struct fab_tree {
     bool *whole;            /* [n] all slots have a port */
     bool *irregular_switch; /* [n] */
 };
-/* f, g, o and updown are borrowed. NOMEM. */
+/* f, g, o and updown are borrowed. Fails only with NOMEM. */
 int fab_route_tree_make(const struct fab_fabric *f, const struct fab_graph *g,
                         const struct fab_order *o, const struct fab_updown *updown,
                         struct fab_tree *ret);
 void fab_route_tree_fini(struct fab_tree *t);
 
-/* slots.c: fills the slots and what depends on them; positions must be known. NOMEM. */
+/* slots.c: fills the slots and what depends on them. The positions must be known. Fails only with
+ * NOMEM. */
 int fab_route_tree_slots(struct fab_tree *t);
 
-/* switch_classes.c: fills the two arrays of classes; slots must be known. NOMEM. */
+/* switch_classes.c: fills port_class[] and full_class[]. The slots must be known. Fails only with
+ * NOMEM. */
 int fab_route_tree_classes(struct fab_tree *t);
 
 /* rails.c: ret_rail: [n] the kind of adapters of a leaf, 0 for other switches. Returns the number

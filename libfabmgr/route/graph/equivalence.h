@@ -11,8 +11,8 @@ struct fab_equivalence {
     bool (*equal)(const void *ctx, uint32_t a, uint32_t b);
     uint64_t (*hash)(const void *ctx, uint32_t s); /* equal members have equal hashes */
 };
-/* ret_first: [n] the class representative of each of 0..n-1: the lowest member. Expected O(n) calls
- * of hash and equal. NOMEM. */
+/* ret_first: [n] the class representative of each of 0..n-1, which is the lowest member. Calls hash
+ * and equal O(n) times on average. Fails only with NOMEM. */
 int fab_route_equivalence_classes(const struct fab_equivalence *k, uint32_t n, uint32_t *ret_first);
 
 #endif

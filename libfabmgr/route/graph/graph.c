@@ -37,7 +37,7 @@ static int by_parallel(const void *a, const void *b)
     return (x->peer > y->peer) - (x->peer < y->peer);
 }
 
-/* The working links of `sw` to other switches, sorted by (peer, port). */
+/* Lists the working links of `sw` to other switches, sorted by (peer, port). */
 static uint32_t isls_of(const struct fab_fabric *f, uint32_t sw, struct isl isls[256])
 {
     uint32_t count = 0;
@@ -107,7 +107,8 @@ static void rate_ports(struct fab_graph *g, const uint32_t *rates)
         g->port_slow[i] = slowness(rates[i], fastest);
 }
 
-/* Breadth-first search from each switch without a label; `queue` has room for all switches. */
+/* Labels the components by a breadth-first search from each switch that has no label yet. `queue`
+ * has room for all switches. */
 static void label_components(struct fab_graph *g, uint32_t *queue)
 {
     memset(g->component, 0xff, g->n * sizeof(*g->component));

@@ -9,9 +9,9 @@
 
 struct fab_graph {
     uint32_t n; /* switches */
-    /* Ports with a working link to another switch: those of switch s are [port_at[s],
-     * port_at[s + 1]). First comes one port to each neighbour, then the second port to each
-     * neighbour that has one, and so on; neighbours by id, parallel links by port number. */
+    /* Ports with a working link to another switch. Switch s has the ports port_at[s]..
+     * port_at[s + 1]: first one port to each neighbour, then a second port to each neighbour with
+     * parallel links, and so on; neighbours by id, parallel links by port number. */
     uint32_t *port_at;   /* [n + 1] */
     uint32_t *port_peer; /* [ports] switch */
     uint8_t *port_num;   /* [ports] */
@@ -22,7 +22,7 @@ struct fab_graph {
     uint32_t *hosts;     /* [n] working links to hosts */
     uint32_t *component; /* [n] the lowest switch id of the connected component */
 };
-/* NOMEM. */
+/* Fails only with NOMEM. */
 int fab_route_graph_make(const struct fab_fabric *f, struct fab_graph *ret);
 void fab_route_graph_fini(struct fab_graph *g);
 /* Returns whether a working link joins a and b. O(log degree). */

@@ -11,8 +11,8 @@
  *     Channels into pivots depend on channels out of them, and never the other way round.
  *   - A switch on the path, or a row in several parts: as near to the gap as possible, the packet
  *     turns early into the next dimension that it has to travel (if there is none: into any later
- *     one), passes the gap there, and turns back. This one turn violates dimension order;
- * the hop after it has a VL of its own (torus.c).
+ *     one), passes the gap there, and turns back. The turn back violates dimension order; the hop
+ *     after it has a VL of its own (torus.c).
  *
  * All of this depends on the switch and the destination only, as forwarding tables require. It is
  * the behaviour of Torus-2QoS (OpenSM, doc/current-routing.txt), for more kinds of rows.
@@ -24,7 +24,7 @@
 
 #include "libfabmgr/base/status.h"
 
-/* The switch at coordinate `to` of a's row if a link joins it to a, else FAB_NONE. */
+/* Returns the switch at coordinate `to` of a's row if a link joins it to a, else FAB_NONE. */
 static uint32_t linked_at(const struct fab_dor *s, uint32_t a, uint32_t d, uint32_t to)
 {
     uint32_t sw = s->grid->at[fab_route_grid_moved(s->grid, a, d, to)];
@@ -113,7 +113,8 @@ static bool is_pivot(const struct fab_dor *s, uint32_t a, uint32_t d)
     return true;
 }
 
-/* The first pivot of the row, counted from a position that depends on the destination's number. */
+/* Returns the first pivot of the row, counted from a position that depends on the number of the
+ * destination LID. */
 static uint32_t by_pivot(const struct fab_dor *s, uint32_t a, uint32_t d)
 {
     uint32_t size = s->grid->dim[d].size;
@@ -126,8 +127,8 @@ static uint32_t by_pivot(const struct fab_dor *s, uint32_t a, uint32_t d)
     return FAB_NONE;
 }
 
-/* The next switch on the path within the row of a to the coordinate of b; FAB_NONE: the row has no
- * path. */
+/* Returns the next switch on the path within the row of a to the coordinate of b; FAB_NONE: the row
+ * has no path. */
 static uint32_t in_row(const struct fab_dor *s, uint32_t a, uint32_t b, uint32_t d)
 {
     if (s->grid->dim[d].kind != FAB_GRID_CLIQUE)
@@ -141,7 +142,7 @@ static uint32_t in_row(const struct fab_dor *s, uint32_t a, uint32_t b, uint32_t
 
 /* ---- paths around a gap ---------------------------------------------------------------------- */
 
-/* The next switch of the row towards a gap; FAB_NONE: a is next to the gap. */
+/* Returns the next switch of the row towards a gap; FAB_NONE: a is next to the gap. */
 static uint32_t approach(const struct fab_dor *s, uint32_t a, uint32_t b, uint32_t d)
 {
     uint32_t from = fab_route_grid_coordinate(s->grid, a, d),
@@ -157,8 +158,8 @@ static uint32_t approach(const struct fab_dor *s, uint32_t a, uint32_t b, uint32
     return step_from(s, a, d, goes_forward(s, a, b, d));
 }
 
-/* The next switch in a later dimension that must be travelled anyway; preferably one that can go on
- * in dimension d. */
+/* Returns the next switch in a later dimension that the packet must travel anyway, preferably one
+ * from which dimension d has a path. */
 static uint32_t turn_early(const struct fab_dor *s, uint32_t a, uint32_t b, uint32_t d)
 {
     uint32_t second = FAB_NONE;
@@ -174,7 +175,7 @@ static uint32_t turn_early(const struct fab_dor *s, uint32_t a, uint32_t b, uint
     return second;
 }
 
-/* The next switch in any later dimension that can go on in dimension d. */
+/* Returns a neighbour in any later dimension from which dimension d has a path. */
 static uint32_t detour(const struct fab_dor *s, uint32_t a, uint32_t b, uint32_t d)
 {
     for (uint32_t r = s->grid->dims; r-- > s->rank[d] + 1;) {

@@ -16,11 +16,12 @@ struct fab_dor {
     uint32_t number; /* number of the destination LID, set by the caller */
 };
 /* Dimensions with broken rows are travelled first, since a later dimension can be used to go around
- * a gap. Borrows g and grid. NOMEM. */
+ * a gap. Borrows g and grid. Fails only with NOMEM. */
 int fab_route_dor_make(const struct fab_graph *g, const struct fab_grid *grid, struct fab_dor *ret);
 void fab_route_dor_fini(struct fab_dor *s);
 
-/* The next switch from a to b, which must differ; FAB_NONE: there is no path. */
+/* Returns the next switch on the path from a to b, which must differ; FAB_NONE: there is no path.
+ */
 uint32_t fab_route_dor_next(const struct fab_dor *s, uint32_t a, uint32_t b);
 /* Returns whether the path in ring d from a to b would cross the dateline (between the last switch
  * and the first) if no link were missing. */

@@ -35,7 +35,7 @@ struct classes {
     uint32_t edges;
     uint32_t *edge;     /* [neighbours] the link, equal for both directions */
     uint32_t *set;      /* [edges] disjoint sets (sets.h) */
-    uint32_t *row;      /* [edges] set by triangles alone */
+    uint32_t *row;      /* [edges] set[] as triangles alone give it: links of one row */
     bool *square;       /* [edges] is a side of a square */
     uint32_t *seen;     /* [n] 1 + the corner from which the switch was last reached in two hops */
     uint32_t *first;    /* [n] the first of these hops: index of nbr */
@@ -139,7 +139,8 @@ static void join_triangles(struct classes *w)
 
 /* ---- squares --------------------------------------------------------------------------------- */
 
-/* Two paths of two hops from one corner to the opposite one: sides 0, 1 and 2, 3. */
+/* Called for a square: sides 0 and 1 are one path from a corner to the opposite one, sides 2 and 3
+ * the other. */
 typedef void square_fn(struct classes *w, const uint32_t side[4]);
 
 static void test_square(struct classes *w, uint32_t i, uint32_t k, square_fn *fn)

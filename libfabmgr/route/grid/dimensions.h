@@ -12,8 +12,8 @@ struct fab_dimensions {
     uint32_t dims;
     uint8_t *dim; /* [neighbours] by index of g->nbr: 0..dims - 1, or FAB_DIMENSION_NONE: unknown */
 };
-/* f: for the names of switches. UNSUPPORTED: the topology is no grid; why[] names a switch. NOMEM.
- */
+/* f is used for the names of switches. Returns UNSUPPORTED if the topology is no grid (why[] names
+ * a switch), or NOMEM. */
 int fab_route_dimensions_find(const struct fab_fabric *f, const struct fab_graph *g,
                               struct fab_dimensions *ret, char *why, size_t why_len);
 void fab_route_dimensions_fini(struct fab_dimensions *s);

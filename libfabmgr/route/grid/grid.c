@@ -2,9 +2,9 @@
 /*
  * From dimensions (dimensions.c) to coordinates. The slices of a dimension are the components that
  * remain connected by links of all other dimensions. With each slice seen as one node they form a
- * ring, a path or a clique, which gives them their coordinates. Then each switch has a position, no
- * two the same, and each link must join neighbours: this proves that the topology is what it was
- * taken for, whatever links were missing during recognition. Positions may lack a switch.
+ * ring, a path or a clique, which gives them their coordinates. No two switches may then have the
+ * same position, and each link must join neighbours: this proves that the topology was recognised
+ * correctly, even if links were missing. A position may lack its switch.
  *
  * The switch with the lowest GUID, the anchor, has coordinates 0 (in a path: in the lower half).
  * The lowest GUIDs on its rows determine the order and the direction of the dimensions. So a fault
@@ -195,7 +195,7 @@ static int classify_dim(struct recognition *v, uint32_t d)
 
 /* ---- coordinates that do not depend on faults elsewhere -------------------------------------- */
 
-/* The dimension in which `sw` differs from the anchor, if it is only one; else FAB_NONE. */
+/* Returns the dimension in which `sw` differs from the anchor, if it is only one; else FAB_NONE. */
 static uint32_t row_of(const struct recognition *v, uint32_t sw)
 {
     uint32_t row = FAB_NONE;

@@ -23,7 +23,7 @@ struct fab_grid {
     uint32_t *at;    /* [places] the switch at each position, or FAB_NONE: missing */
 };
 /* Coordinates depend on the links and on the lowest GUIDs, so that a fault elsewhere does not
- * change them. UNSUPPORTED: no grid; why[] says where. NOMEM. */
+ * change them. Returns UNSUPPORTED if the topology is no grid (why[] says where), or NOMEM. */
 int fab_route_grid_find(const struct fab_fabric *f, const struct fab_graph *g, struct fab_grid *ret,
                         char *why, size_t why_len);
 void fab_route_grid_fini(struct fab_grid *grid);
@@ -33,14 +33,14 @@ static inline uint32_t fab_route_grid_coordinate(const struct fab_grid *grid, ui
 {
     return grid->place[sw] / grid->dim[d].step % grid->dim[d].size;
 }
-/* The position of `sw` with coordinate d changed. */
+/* Returns the position that differs from that of `sw` only in coordinate d. */
 static inline uint32_t fab_route_grid_moved(const struct fab_grid *grid, uint32_t sw, uint32_t d,
                                             uint32_t to)
 {
     uint32_t step = grid->dim[d].step;
     return grid->place[sw] - fab_route_grid_coordinate(grid, sw, d) * step + to * step;
 }
-/* The first dimension in which the coordinates differ, or dims if they are equal. */
+/* Returns the first dimension in which the coordinates differ, or `dims` if all are equal. */
 uint32_t fab_route_grid_differ(const struct fab_grid *grid, uint32_t a, uint32_t b);
 /* Writes "5x6 torus" or "4-cube of 2", truncated to `len`. */
 void fab_route_grid_text(const struct fab_grid *grid, char *text, size_t len);

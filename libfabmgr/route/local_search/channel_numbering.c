@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * With an order of the switches and paths that ascend and then descend, a channel that leads up has
- * the position of its switch as number; a channel that leads down has a number above all of
- * these, greater for lower switches. On one VL the orders that the engines and repairs use are
- * tried.
+ * If paths ascend and then descend by an order of the switches, a channel that leads up has the
+ * position of its switch as number. A channel that leads down has a number above all of these,
+ * greater for lower switches. If the tables use one VL, the orders that the engines and repairs use
+ * are tried.
  *
  * Where none fits, the number of a channel on a VL is the length of the longest chain of
  * dependencies that ends in it. In regular topologies this gives equal numbers to equivalent
@@ -45,7 +45,7 @@ static uint32_t channel_of(const struct fab_channel_numbering *l, const struct r
                                             : FAB_NONE;
 }
 
-/* The last switch on the paths to the LID, or FAB_NONE. */
+/* Returns the last switch on the paths to the LID, or FAB_NONE. */
 static uint32_t switch_of(const struct reading *r, uint32_t lid)
 {
     uint32_t port = lid <= r->lids->top ? r->lids->owner[lid] : FAB_NONE;
@@ -149,7 +149,7 @@ static void collect(struct chains *c, const struct reading *r)
     }
 }
 
-/* The next step without predecessors: the first one, or with `prng` any of them at random. */
+/* Returns the next step without predecessors: the first one, or with `prng` one at random. */
 static uint32_t take_next(struct chains *c, uint32_t head, uint32_t tail)
 {
     if (c->prng == NULL)
@@ -267,7 +267,9 @@ int fab_route_channel_numbering_make(struct fab_channel_numbering *l, const stru
 
 /* ---- testing moves --------------------------------------------------------------------------- */
 
-/* Returns whether packets from `from` ascend. */
+/* Returns whether packets from switch `from` still meet ascending numbers if `sw` sends by
+ * `channel`.
+ */
 static bool ascends(const struct fab_channel_numbering *l, const uint32_t *next, uint32_t from,
                     uint32_t home, uint32_t lid, uint32_t sw, uint32_t channel)
 {
@@ -287,7 +289,8 @@ static bool ascends(const struct fab_channel_numbering *l, const uint32_t *next,
     return true;
 }
 
-/* Returns whether packets of all switches that send through `sw` ascend; their SLs may differ. */
+/* Returns whether this holds for the packets of all switches that send through `sw`; their SLs may
+ * differ. */
 static bool all_paths_ascend(const struct fab_channel_numbering *l, const uint32_t *next,
                              uint32_t home, uint32_t lid, uint32_t sw, uint32_t channel)
 {

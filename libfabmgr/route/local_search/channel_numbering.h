@@ -21,8 +21,8 @@ struct fab_channel_numbering {
     uint32_t *by_port; /* [port ids of switches] the channel, or FAB_NONE */
     uint32_t *stack;   /* [n] scratch */
 };
-/* prng NULL: the preferred numbering; otherwise a random one of those that the dependencies permit.
- * NOMEM. UNSUPPORTED: the dependencies form a cycle. */
+/* prng NULL: makes the preferred numbering; otherwise a random one of those that the dependencies
+ * permit. Returns UNSUPPORTED if the dependencies form a cycle, or NOMEM. */
 int fab_route_channel_numbering_make(struct fab_channel_numbering *l, const struct fab_graph *g,
                                      const struct fab_local_search_input *in,
                                      const struct fab_lft *lft, struct fab_prng *prng);

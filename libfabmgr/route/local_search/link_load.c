@@ -309,7 +309,7 @@ int64_t fab_route_move_flows_delta(struct fab_link_load *b, const struct fab_loc
     return change;
 }
 
-/* Load of a channel by flows that go to other endports. */
+/* Returns the load that flows to other endports put on a channel. */
 static int64_t load_of_others(const struct fab_link_load *b, uint32_t channel, uint32_t own)
 {
     return (int64_t)b->load[channel] - (int64_t)own * b->g->port_slow[channel];

@@ -34,7 +34,7 @@ struct fab_link_load {
     uint32_t *next; /* [ends][n] channel towards the endport; FAB_NONE at its switch and where
                        there is no path */
     uint32_t *flow; /* [ends][n] number of endports that send to the endport through the switch */
-    uint32_t *load; /* [channels] of all-to-all, times port_slow */
+    uint32_t *load; /* [channels] load with all-to-all, times port_slow */
     uint8_t *cell;  /* [channels][ends] flows of the shift by k on the channel */
     uint64_t cells[FAB_LINK_LOAD_FLOWS + 1]; /* histogram of cell[] */
     /* The bounds of the present goal, and the sums of the excesses of all channels. */
@@ -46,9 +46,9 @@ struct fab_link_load {
     uint32_t upstream_end, upstream_sw, upstream_count;
     struct fab_link_load_range *upstream; /* [runs] */
 };
-/* by_port: [port ids of switches] the channel, or FAB_NONE. NOMEM. LIMIT: a shift has more than
- * FAB_LINK_LOAD_FLOWS / 2 flows on a channel, or a path is too long. UNSUPPORTED: the tables do not
- * connect all endports. */
+/* Counts the loads of the tables. by_port: [port ids of switches] the channel, or FAB_NONE. Returns
+ * LIMIT if a shift has more than FAB_LINK_LOAD_FLOWS / 2 flows on a channel or a path is too long,
+ * UNSUPPORTED if the tables do not connect all endports, or NOMEM. */
 int fab_route_link_load_init(struct fab_link_load *b, const struct fab_graph *g,
                              const uint32_t *by_port, const struct fab_local_search_input *in,
                              const struct fab_lft *lft);
@@ -87,13 +87,13 @@ struct fab_local_move {
 /* Returns false if the channel leads back to `sw`, not to the endport, or over too many hops. */
 bool fab_route_move_find(const struct fab_link_load *b, uint32_t end, uint32_t sw, uint32_t channel,
                          struct fab_local_move *ret);
-/* The change of over_load, and of over_flows. If the latter exceeds `enough`, the result is any
- * value above it. */
+/* These two return by how much the move would change over_load, and over_flows. If the change of
+ * over_flows exceeds `enough`, the result may be any value above `enough`. */
 int64_t fab_route_move_load_delta(const struct fab_link_load *b, const struct fab_local_move *d);
 int64_t fab_route_move_flows_delta(struct fab_link_load *b, const struct fab_local_move *d,
                                    int64_t enough);
-/* The change of the number of conflicts: ordered pairs of all-to-all's flows to different endports
- * that share a channel. */
+/* Returns by how much the move would change the number of conflicts: ordered pairs of flows of
+ * all-to-all to different endports that share a channel. */
 int64_t fab_route_move_conflicts_delta(const struct fab_link_load *b,
                                        const struct fab_local_move *d);
 /* Carries out a move. At most FAB_LINK_LOAD_FLOWS / 2 moves may be carried out before one is

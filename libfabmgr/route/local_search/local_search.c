@@ -87,7 +87,7 @@ static void weigh(struct search *s)
 {
     struct fab_local_move *d = &s->trial;
     int64_t cost = fab_route_move_load_delta(&s->burden, d);
-    /* An upper bound of what the flows can gain. */
+    /* an upper bound of the decrease of over_flows */
     uint64_t most = s->burden.over_flows > 0 ? (uint64_t)d->flow * d->left_count : 0;
     spend(s, WEIGHING_COST);
     if (cost - (int64_t)(most * s->weight) > s->best_cost)
@@ -181,7 +181,8 @@ static void reduce_flows(struct search *s, uint32_t channel)
     }
 }
 
-/* A channel that exceeds a bound, at random. */
+/* Draws one of the channels that exceed a bound at random. *ret_load: it exceeds that of the load.
+ */
 static uint32_t draw(struct search *s, bool *ret_load)
 {
     const struct fab_link_load *b = &s->burden;
@@ -313,7 +314,8 @@ static bool reduce_conflicts_of(struct search *s, uint32_t end)
     return changed;
 }
 
-/* Reduces conflicts; neither figure may grow. */
+/* Reduces conflicts in passes over all entries. Neither the greatest load nor the greatest number
+ * of flows may grow. */
 static void reduce_conflicts(struct search *s)
 {
     fab_route_link_load_set_bounds(&s->burden, fab_route_link_load_max(&s->burden),

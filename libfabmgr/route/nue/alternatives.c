@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Alternative arcs beside those that search.c has found, so that the destination LIDs of a switch
+ * Finds alternatives to the arcs that search.c has chosen, so that the destination LIDs of a switch
  * can be spread over several paths. Arc c of switch s is an alternative if two kinds of
  * dependencies are in use: from all arcs by which paths enter s to c, and from c to all arcs that
- * its head may take. So any combination of alternatives closes no cycle.
+ * its head may take. So no combination of alternatives closes a cycle.
  */
 #include <string.h>
 
@@ -56,7 +56,8 @@ static bool has_all(const struct fab_nue *d, uint32_t arc)
     return missing == 0;
 }
 
-/* Adds all dependencies that the arc needs, or none. */
+/* Adds all dependencies that the arc needs. Returns false, and adds none, if one of them would
+ * close a cycle. */
 static bool add_all(struct fab_nue *d, uint32_t arc)
 {
     struct fab_cdg *t = d->cdg;

@@ -6,9 +6,9 @@
  * search() gives each switch one arc, level by level. Among several neighbours of the same level,
  * arcs whose dependency is known to close no cycle come first, and among these the one with the
  * least load along the rest of the path. An arc whose dependency needs a search for cycles is tried
- * only where there is no other. Where that fails, too, the neighbour is asked to take another path
- * of the same length (the local backtracking of the paper). A switch that still has no path may get
- * a longer one in a later level.
+ * only where there is no other. Where that fails, too, the neighbour takes another path of the same
+ * length, if then the arc can be used (the local backtracking of the paper). A switch that still
+ * has no path may get a longer one in a later level.
  *
  * Switches without a path at the end take the escape tree: all dependencies along the tree are in
  * use from the start, so that it closes no cycle. Since tables know destinations only, all switches
@@ -24,8 +24,8 @@
 
 /* Searches with more and more switches on the tree; after these, all switches take it. */
 #define RETRIES 8
-/* An arc with NORMAL_LOADS times the mean load spans one level more, with twice as much two more,
- * and so on. */
+/* An arc with NORMAL_LOADS times the mean load spans one level more, an arc with twice that load
+ * two levels more, and so on. */
 #define NORMAL_LOADS 2
 #define SPAN_MAX (FAB_NUE_LEVELS - 2)
 
@@ -201,7 +201,7 @@ static void consider(struct fab_nue *d, uint32_t in)
     d->best[r] = in;
 }
 
-/* The number of levels that the arc spans: more than one if its load is above normal. */
+/* Returns the number of levels that the arc spans: more than one if its load is above normal. */
 static uint32_t span(const struct fab_nue *d, uint32_t arc)
 {
     if (d->normal_load == 0)
@@ -239,8 +239,9 @@ static void consider_delayed(struct fab_nue *d, uint16_t hops)
     }
 }
 
-/* Changes the path of s to `arc`, if all dependencies allow it: those of the switches that send
- * through s now, and that of `in`, which is to be added. */
+/* Changes the first arc of s to `arc`. The arcs by which switches send through s now, and the new
+ * arc `in`, then depend on `arc`. Returns false, and changes nothing, if one of the dependencies
+ * would close a cycle. */
 static bool change_path(struct fab_nue *d, uint32_t s, uint32_t arc, uint32_t in)
 {
     struct fab_cdg *t = d->cdg;
@@ -268,7 +269,8 @@ static bool change_path(struct fab_nue *d, uint32_t s, uint32_t arc, uint32_t in
     return good;
 }
 
-/* Asks the head of `in` to take another path of the same length, so that `in` can be used. */
+/* Gives the head of `in` another path of the same length, so that `in` can be used. Returns false
+ * if there is none. */
 static bool backtrack(struct fab_nue *d, uint32_t in)
 {
     uint32_t s = d->g->nbr[in];
@@ -391,7 +393,7 @@ static void add_loads(struct fab_nue *d)
     }
 }
 
-/* The number of hosts whose path is longer than a shortest path over the links. */
+/* Returns the number of hosts whose path is longer than a shortest path over the links. */
 static uint64_t count_detours(struct fab_nue *d)
 {
     uint64_t detour_hosts = 0;

@@ -22,7 +22,7 @@ struct fab_nue {
     uint8_t *port_slot;        /* [ports] slot of the arc that the port belongs to */
     uint32_t *escape_arc;      /* [n] arc towards the root of the escape tree, or FAB_NONE */
     uint64_t *load;            /* [arcs] pairs of hosts over the arc on the paths found so far */
-    /* The paths found last: */
+    /* The paths that were found last. */
     uint32_t home, count;  /* the destination switch; number of switches that have a path */
     uint32_t *by_distance; /* [n] these switches, nearest first */
     uint16_t *hops;        /* [n] length of the path, or FAB_NUE_UNREACHED */
@@ -36,7 +36,7 @@ struct fab_nue {
     uint16_t *min_hops; /* [n] distance over the links */
     uint16_t *forced;   /* [n] hops of switches that must take the tree, or FAB_NUE_UNREACHED */
     uint8_t *down;      /* [n] for ancestors of home in the tree: slot towards home */
-    uint32_t *best;     /* [n] arc */
+    uint32_t *best;     /* [n] the best arc at the current level */
     uint64_t *cost;     /* [n] sum of the loads along the path */
     uint32_t *found, *forced_list;     /* [n] switches */
     struct fab_nue_deferred *deferred; /* [arcs] */
@@ -44,12 +44,12 @@ struct fab_nue {
     uint64_t *flow;         /* [n] hosts that send through the switch */
     uint64_t *alternatives; /* [n][words] bits by slot */
 };
-/* NOMEM. */
+/* Fails only with NOMEM. */
 int fab_route_nue_init(struct fab_nue *d, const struct fab_graph *g, const struct fab_order *o,
                        const struct fab_cdg *cdg);
 void fab_route_nue_fini(struct fab_nue *d);
 
-/* The first arc of the path from s. */
+/* Returns the first arc of the path from s. */
 static inline uint32_t fab_route_nue_next(const struct fab_nue *d, uint32_t s)
 {
     return d->g->nbr_at[s] + d->slot[s];
@@ -59,9 +59,8 @@ static inline uint32_t fab_route_nue_next(const struct fab_nue *d, uint32_t s)
 void fab_route_nue_add_escape_tree(struct fab_nue *d);
 
 /* Finds one path from each switch to `home`, as short as dependencies allow, and puts their
- * dependencies into use. strict: only if all paths are as short as the links allow; otherwise
- * nothing changes and the function returns false. Not strict: always succeeds if the escape tree
- * was added. */
+ * dependencies into use. strict: returns false, and changes nothing, unless all paths are shortest
+ * paths. Not strict: always succeeds if the escape tree was added. */
 bool fab_route_nue_find(struct fab_nue *d, uint32_t home, bool strict);
 
 /* Returns the number of hosts that would get a detour from a search that is not strict. Adds no
@@ -71,9 +70,9 @@ uint64_t fab_route_nue_count_detours(struct fab_nue *d, uint32_t home);
 /* Computes home, count, by_distance[] and hops[] from slot[]. */
 void fab_route_nue_restore(struct fab_nue *d, uint32_t home);
 
-/* After find or restore: alternatives[] gets, for each switch, the slots of all arcs of equal path
- * length that can be used in any combination, including slot[]. add: dependencies are added for
- * this; otherwise those in use must suffice. */
+/* To be called after fab_route_nue_find() or fab_route_nue_restore(). Sets, for each switch,
+ * alternatives[] to the slots of all arcs of equal path length that can be used in any combination,
+ * slot[] included. add: puts further dependencies into use for this. */
 void fab_route_nue_find_alternatives(struct fab_nue *d, bool add);
 
 /* Converts the alternatives to candidates for balancing. */

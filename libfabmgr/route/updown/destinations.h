@@ -23,11 +23,11 @@ struct fab_destinations {
     uint32_t leaf_size;               /* greatest number of hosts at one switch */
     uint32_t lids_each;               /* LIDs in the largest LMC range */
 };
-/* The order of leaf_sequence.h. NOMEM. */
+/* Uses the order of leaf_sequence.h. Fails only with NOMEM. */
 int fab_route_destinations_make(const struct fab_route_input *in, const struct fab_graph *g,
                                 const struct fab_updown *updown, struct fab_destinations *ret);
-/* An order given by the caller: `sequence` ([g->n] switch ids from malloc, or NULL) becomes the
- * property of *ret. All switches count as edges. NOMEM: sequence is NULL. */
+/* Uses the caller's order: `sequence` ([g->n] switch ids from malloc) becomes the property of *ret.
+ * All switches count as edges. Returns NOMEM if `sequence` is NULL. */
 int fab_route_destinations_in_sequence(const struct fab_route_input *in, const struct fab_graph *g,
                                        uint32_t *sequence, struct fab_destinations *ret);
 void fab_route_destinations_fini(struct fab_destinations *r);

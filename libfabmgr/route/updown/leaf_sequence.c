@@ -3,8 +3,9 @@
  * D-mod-k spreads destinations by a number whose digits say where they are in the tree: which host
  * of the leaf, which leaf of the pod, which pod. GUIDs do not follow that order. So the leaves are
  * put into a sequence in which leaves at the least distance from each other are adjacent. Level by
- * level, from the greatest distance down, each group is split: those within the next smaller
- * distance of its lowest id, then those within it of the lowest id that remains, and so on.
+ * level, from the greatest distance down, each group is split: the leaves within the next smaller
+ * distance of its lowest id form the first part, those within that distance of the lowest id that
+ * remains the second, and so on.
  */
 #include "libfabmgr/route/updown/leaf_sequence.h"
 

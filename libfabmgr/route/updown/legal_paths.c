@@ -6,8 +6,8 @@
  * the top down computes the length of the path that ascends to a neighbour first, and chooses
  * between the two. A packet that has descended must not ascend again, and tables do not know where
  * a packet came from: a switch through which an upper neighbour has to descend must descend, too.
- * Other switches are met by packets from below only. They take the shorter of the two paths, and
- * with equal lengths both; then they depend on no lower neighbour.
+ * Packets reach the other switches from below only. These switches take the shorter of the two
+ * paths, and with equal lengths both.
  *
  * A row of 64 lengths is one cache line, and all arithmetic is on whole rows without branches,
  * which compilers turn into vector instructions. In a tree most rows are equal: all core switches
@@ -77,7 +77,8 @@ static uint32_t hash_row(const struct row *row)
     return (uint32_t)(sum % MEMORY);
 }
 
-/* A switch whose row equals that of `sw`: the last one with the same hash, or `sw` itself. */
+/* Returns a switch whose row equals that of `sw`: the last one with the same hash, or `sw` itself.
+ */
 static uint32_t find_equal_row(uint32_t memory[MEMORY], const struct row *row, uint32_t n,
                                uint32_t sw)
 {
@@ -148,7 +149,7 @@ static void sweep_up(const struct sweep *w)
         descend(w, w->s->lower_class_rep[i]);
 }
 
-/* The row of a switch that descends to no destination. */
+/* Computes the row of a switch that descends to no destination. */
 static void climb(const struct sweep *w, uint32_t sw)
 {
     uint32_t before = FAB_NONE;
@@ -195,8 +196,8 @@ static void compute_row(const struct sweep *w, uint32_t sw)
     climb_or_descend(w, sw);
 }
 
-/* Of the switches that descend to no destination, all with the same upper neighbours have equal
- * rows; of the others, all with the same upper and lower neighbours. */
+/* Switches that descend to no destination have equal rows if they have the same upper neighbours;
+ * other switches, if they have the same upper and lower neighbours. */
 static void sweep_down(const struct sweep *w)
 {
     uint32_t memory[MEMORY];

@@ -7,8 +7,8 @@
 #include "libfabmgr/route/updown/switch_order.h"
 
 #define FAB_LEGAL_BATCH 64
-/* A path length of a switch is a byte: the number of hops, and this flag: the path may begin by
- * ascending; then no path from above leads through the switch. */
+/* A path length is a byte: the number of hops, and this flag. With the flag, the path from the
+ * switch may begin by ascending, and no path of an upper neighbour leads through the switch. */
 #define FAB_LEGAL_CLIMBS 0x80
 #define FAB_LEGAL_HOPS 0x7f /* mask of the hops */
 #define FAB_LEGAL_NONE 0xff /* no legal path */
@@ -24,7 +24,7 @@ struct fab_updown {
     uint32_t lower_classes;    /* number of lower classes */
     uint32_t *lower_class_rep; /* [lower_classes] their representatives, lowest first */
 };
-/* NOMEM. */
+/* Fails only with NOMEM. */
 int fab_route_updown_make(const struct fab_graph *g, const struct fab_order *o,
                           struct fab_updown *ret);
 void fab_route_updown_fini(struct fab_updown *s);

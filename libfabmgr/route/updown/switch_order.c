@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finding the order for up*|down* routing. Candidate orders are made in ways that suit different
- * topologies. Each gets a single root (single_root.c), and the one with the shortest legal paths
- * between hosts wins; of equals, the first.
+ * Finds the order for up*|down* routing. Several candidate orders are made, which suit different
+ * topologies. Each gets a single root (single_root.c). The order with the shortest legal paths
+ * between hosts is used; of equals, the first.
  *
  *   leaves  Switches with hosts have rank 0, others the distance from these. Spines may have hosts,
  *           too (a manager, storage): a switch is no leaf if a neighbour has at least twice as many
  *           hosts. Suits trees, whole or damaged.
- *   strict  The same, but any neighbour with more hosts is enough.
+ *   strict  Like leaves, but a switch is no leaf if any neighbour has more hosts.
  *   levels  Ranks fall with the distance from one central switch. Suits rings, tori and irregular
  *           topologies, which have no leaves.
  *   roots   The policy names the roots; ranks fall with the distance from them. No other candidate
@@ -120,7 +120,7 @@ static void rank_from_roots(const struct fab_graph *g, struct fab_order *o)
     }
 }
 
-/* The sum of the distances from s to all others. Uses rank[] and at[] as scratch. */
+/* Returns the sum of the distances from s to all others. Uses rank[] and at[] as scratch. */
 static uint64_t sum_distances(const struct fab_graph *g, struct fab_order *o, uint32_t s)
 {
     uint64_t sum = 0;
@@ -132,7 +132,8 @@ static uint64_t sum_distances(const struct fab_graph *g, struct fab_order *o, ui
     return sum;
 }
 
-/* Of the switches of a component with the most neighbours, the one nearest to all others. */
+/* Returns, of the switches of a component that have the most neighbours, the one with the least sum
+ * of distances to all others. Tries at most CENTRES of them. */
 static uint32_t central_switch(const struct fab_graph *g, struct fab_order *o, uint32_t component)
 {
     uint32_t most = 0, best = component;
@@ -247,8 +248,8 @@ static int finish_into(const struct fab_graph *g, struct fab_order *o, struct fa
 
 /* ---- comparing candidates ------------------------------------------------------------------- */
 
-/* Sum over all pairs of hosts of the hops on their legal path; over all pairs of switches if there
- * are no hosts. */
+/* Sums up the hops on the legal paths between all pairs of hosts, or between all pairs of switches
+ * if there are no hosts. */
 static int sum_hops(const struct fab_graph *g, const struct fab_order *o, uint64_t *ret_total)
 {
     struct fab_updown updown = {0};

@@ -25,11 +25,12 @@ static inline bool fab_route_order_is_up(const struct fab_order *o, uint32_t fro
     return o->pos[to] > o->pos[from];
 }
 
-/* Tries several orders and takes the one with the shortest legal paths. NOMEM. */
+/* Tries several orders and takes the one with the shortest legal paths. Fails only with NOMEM. */
 int fab_route_order_find(const struct fab_graph *g, const struct fab_fabric *f,
                          const struct fab_policy *p, struct fab_order *ret);
 
-/* Takes ranks from the roots of the policy, else from the leaves; tries nothing else. NOMEM. */
+/* Takes the ranks from the roots of the policy, else from the leaves; tries nothing else. Fails
+ * only with NOMEM. */
 int fab_route_order_ranked(const struct fab_graph *g, const struct fab_fabric *f,
                            const struct fab_policy *p, struct fab_order *ret);
 
@@ -39,7 +40,7 @@ bool fab_route_order_is_flat(const struct fab_graph *g, const struct fab_order *
                              const struct fab_fabric *f, char *why, size_t why_len);
 
 /* Changes the order so that each component has a single root switch, which every switch reaches by
- * ascending (single_root.c). NOMEM. */
+ * ascending (single_root.c). Fails only with NOMEM. */
 int fab_route_order_single_root(const struct fab_graph *g, struct fab_order *o);
 
 #endif
