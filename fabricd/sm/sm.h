@@ -108,12 +108,12 @@ uint32_t sm_reroutes(const struct sm *s, uint64_t before, struct reroute *ret, u
 /* N-1 contingencies: the effects of the failure of any single link or switch, as far as computed.
  */
 struct sm_contingencies {
-    const struct fab_repair_contingencies
-        *all;       /* valid until the caller returns to the loop; NULL: none yet */
+    /* valid until the caller returns to the loop; NULL: none yet */
+    const struct fab_repair_contingencies *all;
     uint32_t cases; /* number of rows when all are computed */
     bool under_way; /* the computation is not complete */
-    size_t budget,
-        working;        /* memory in bytes: allowed for plans (0: off), used by the computation */
+    /* memory in bytes: allowed for plans (0: off), used by the computation */
+    size_t budget, working;
     uint64_t load;      /* worst link load of the active tables */
     uint32_t rate;      /* table blocks written per second */
     bool rate_measured; /* the rate was measured from reroutes; else it is an assumption */

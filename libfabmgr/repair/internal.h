@@ -174,9 +174,9 @@ struct fab_repair {
     size_t deads;
     uint64_t commits; /* number of commits */
     /* Scratch memory. Each comment also says what it contains between calls. */
-    uint64_t
-        *is_dead;    /* bitset [ports] of dead ports in the running call; between calls all clear */
-    uint32_t *alive; /* [n] number of living ISLs; between calls equal to network->degree */
+    /* bitset [ports] of dead ports in the running call; between calls all clear */
+    uint64_t *is_dead;
+    uint32_t *alive;     /* [n] number of living ISLs; between calls equal to network->degree */
     uint32_t *component; /* [n] see fab_repair_find_components; between calls undefined */
     struct fab_repair_candidates *candidates; /* [FAB_REPAIR_CANDIDATES] cache by switch, key */
     struct fab_repair_column column;

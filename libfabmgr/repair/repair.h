@@ -73,11 +73,11 @@ struct fab_repair_change {
 /* One LFT block to write. */
 struct fab_repair_write {
     uint32_t sw, block;
-    uint32_t
-        step; /* from 0; the manager sends the write when all writes of lower steps are answered */
+    /* from 0; the manager sends the write when all writes of lower steps are answered */
+    uint32_t step;
     uint32_t entries; /* entries that this write changes */
-    uint64_t
-        weight; /* endports at the switch times entries; greater weights are sent first in a step */
+    /* endports at the switch times entries; greater weights are sent first in a step */
+    uint64_t weight;
     uint32_t first, changes; /* the block's changes: by_write[first..first + changes) */
     uint64_t keep;  /* a bit for each entry that keeps its old value; a later write changes it */
     uint64_t drain; /* a bit for each entry that drops packets until a later write, because no order

@@ -68,8 +68,8 @@ struct sm_route_job; /* route.c */
 struct sm_apply {
     struct loop_tasks tasks;
     struct sm_scan scan; /* of the running phase */
-    struct fab_target
-        *fresh; /* LIDs, later also tables, of this round; NULL: the active ones stay */
+    /* LIDs, later also tables, of this round; NULL: the active ones stay */
+    struct fab_target *fresh;
     struct fab_verdict verdict; /* of fresh */
     struct sm_route_job *job;   /* of the running round, or NULL */
     struct sm_repair_state repair;
@@ -153,7 +153,7 @@ void sm_partition_acknowledged(struct sm *s, uint32_t port);
 bool sm_classes_fit(const struct fab_policy *p, const struct fab_vls *v);
 /* Turns the engine's VLs in of->target into VLs of all classes. NOMEM. */
 int sm_classes_compose(const struct sm_sealed *of, struct sm_classes *ret);
-void sm_classes_report(struct sm *s,
-                       const struct sm_classes *now); /* emits events if the result changed */
+/* Emits events if the result changed. */
+void sm_classes_report(struct sm *s, const struct sm_classes *now);
 
 #endif

@@ -44,8 +44,8 @@ bool sm_is_isolated_out(const struct sm *s, uint64_t node_guid, uint8_t port);
 void sm_isolate_settle(struct sm *s);
 /* Whether the port's link is isolated, but not yet excluded from the routes. */
 bool sm_isolate_due(const struct sm *s, uint32_t port);
-void sm_isolate_done(struct sm *s,
-                     const struct sm_link *c); /* a local repair has excluded this link */
+/* Notes that a local repair has excluded this link. */
+void sm_isolate_done(struct sm *s, const struct sm_link *c);
 uint32_t sm_isolated_count(const struct sm *s);
 
 /* ---- ports (port_setting.c) ---- */

@@ -66,15 +66,15 @@ int sm_isolate_load(struct sm *s); /* loads the isolated links from the store. N
 /* Call it after e->out was set for a new snapshot: emits link-reinstated if the link is not
  * excluded any more. */
 void sm_isolate_taken(struct sm *s, struct sm_flap *e, bool was_out);
-void sm_isolate_moved(struct sm *s,
-                      struct sm_flap *e); /* its ports have other peers now: ends the isolation */
+/* Ends the isolation of a link whose ports have other peers now. */
+void sm_isolate_moved(struct sm *s, struct sm_flap *e);
 void sm_isolate_end(struct sm *s, struct sm_flap *e); /* an operator released it */
 
 /* port_setting.c */
 /* Requests it for the manager itself. note: the reason, as the end of a sentence; a string
  * constant. NOMEM. */
 int sm_port_request(struct sm *s, uint64_t node_guid, uint8_t port, bool enable, const char *note);
-bool sm_port_is_operators(const struct sm *s, uint64_t guid,
-                          uint8_t port); /* an operator disabled it */
+/* Whether an operator disabled the port. */
+bool sm_port_is_operators(const struct sm *s, uint64_t guid, uint8_t port);
 
 #endif

@@ -29,14 +29,14 @@ struct sm_multicast {
 
     /* mft_writes.c: all by the switch ids of the trees' net */
     struct fab_blocks held; /* blocks that switches are known to hold */
-    uint64_t
-        open[FAB_MFT_GROUPS / 64]; /* bitset: groups of MLIDs whose trees may differ from held */
-    uint64_t *unresponsive;        /* bitset of switches */
+    /* bitset: groups of MLIDs whose trees may differ from held */
+    uint64_t open[FAB_MFT_GROUPS / 64];
+    uint64_t *unresponsive; /* bitset of switches */
     uint32_t unresponsives;
     struct loop_timer *retry;
     uint64_t retry_us, writes;
-    struct fab_plan_mft
-        plan; /* the plan under way; this and the fields below are valid while `busy` */
+    /* the plan under way; this and the fields below are valid while `busy` */
+    struct fab_plan_mft plan;
     bool busy, failed;
     unsigned stage;
     size_t next, outstanding; /* next op of the stage to send, and unanswered ops */

@@ -24,14 +24,14 @@ struct sm_port_path {
     struct fab_path path;
 };
 struct sm_model {
-    struct fab_fabric
-        *fabric; /* as the last sweep found it and acknowledged writes changed it; or NULL */
+    /* as the last sweep found it and acknowledged writes changed it; or NULL */
+    struct fab_fabric *fabric;
     struct fab_path *paths; /* [fabric->node_count] */
-    struct sm_port_path
-        *port_paths; /* routes to ports of adapters with several linked ports, by port id */
+    /* routes to ports of adapters with several linked ports, by port id */
+    struct sm_port_path *port_paths;
     uint32_t port_path_count;
-    struct fab_observed
-        observed; /* tables that switches hold, by switch id; empty if fabric is NULL */
+    /* tables that switches hold, by switch id; empty if fabric is NULL */
+    struct fab_observed observed;
     struct fab_target *target; /* the active tables, for the ids of fabric, or NULL */
     struct fab_target *former; /* the previous tables, while target is NULL */
     uint64_t tables;           /* counts the tables that became active */

@@ -87,8 +87,8 @@ static int keep_unresponsive(struct sm_background *v)
 /* ---- from pass to pass, on the worker -------------------------------------------------------- */
 
 struct job {
-    struct fab_discover
-        *discover;             /* in: the pass that ended, or NULL; out: the next pass, or NULL */
+    /* in: the pass that ended, or NULL; out: the next pass, or NULL */
+    struct fab_discover *discover;
     struct fab_fabric *fabric; /* the result so far */
     uint64_t *suspects;        /* nodes of the next pass, or NULL */
     uint32_t suspect_count;

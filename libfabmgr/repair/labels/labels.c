@@ -124,8 +124,8 @@ static int try_order(struct fab_repair_network *b, const struct fab_repair_input
 struct chains {
     struct fab_repair_network *b;
     uint32_t words;
-    uint64_t
-        *next; /* [ports][words] dependencies on channels of the next switch: bit i is its port i */
+    /* [ports][words] dependencies on channels of the next switch: bit i is its port i */
+    uint64_t *next;
     uint32_t *dependants; /* number of channels that depend on it */
     uint32_t *remaining;  /* number of these that have no label yet */
     uint32_t *rank;       /* [ports] */

@@ -15,8 +15,8 @@
 
 struct fab_repair_session { /* empty if state is NULL */
     struct fab_repair *state;
-    struct fab_repair_baseline
-        *baseline;                 /* summary of the baseline's fabric; `state` uses its ids */
+    /* summary of the baseline's fabric; `state` uses its ids */
+    struct fab_repair_baseline *baseline;
     struct fab_repair_idmap idmap; /* maps between ids of the present fabric and the baseline */
     struct fab_lft lft; /* the active tables by the ids of the baseline; empty while both fabrics
                            have the same ids, when the target's tables are used */
