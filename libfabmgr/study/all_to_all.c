@@ -35,7 +35,7 @@ struct counting {
     uint32_t *out;       /* [switches] port id towards the destination */
     uint32_t *sources;   /* [switches] gathered units */
     size_t words;        /* of a set of leaves */
-    uint64_t *gathered;  /* [switches][words] their sources, valid if there are any */
+    uint64_t *gathered;  /* [switches][words] leaves that these units come from; valid if any do */
     uint64_t *senders;   /* [ports][words] leaves that send over the channel */
     uint64_t *load;      /* [ports] units */
     uint32_t *receivers; /* [ports] number of destinations */
@@ -51,7 +51,7 @@ static void fill_tile(struct counting *t, uint32_t block)
     }
 }
 
-/* The next switch after `sw`; FAB_NONE: there is none. */
+/* Returns the next switch after `sw`; FAB_NONE: there is none. */
 static uint32_t step(struct counting *t, const uint8_t *column, uint32_t sw)
 {
     const struct fab_measurement *f = t->f;
@@ -162,7 +162,7 @@ static int count_all(struct counting *t)
 
 /* ---- the figures ----------------------------------------------------------------------------- */
 
-/* Newton's iteration: libfabmgr must not call libm. */
+/* Newton's iteration, because libfabmgr must not depend on libm. */
 static double square_root(double x)
 {
     double guess = x > 1 ? x : 1, last = 0;

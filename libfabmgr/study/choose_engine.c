@@ -26,7 +26,7 @@
 struct comparison {
     struct fab_route_input in;
     struct fab_engine_choice *first; /* the tables that the caller has */
-    struct fab_engine_choice best;   /* engine NULL: no better one than the first yet */
+    struct fab_engine_choice best;   /* the best tables so far; engine NULL: those of `first` */
     uint64_t best_score;             /* product of both figures; less is better */
     char figures[200];
     uint32_t compared;
@@ -61,7 +61,7 @@ static int measure(struct comparison *c, const struct fab_engine_choice *of, con
     return FAB_OK;
 }
 
-/* UNSUPPORTED: the tables fail the proof. */
+/* Returns UNSUPPORTED if the tables fail the proof. */
 static int prove(const struct comparison *c, struct fab_engine_choice *t)
 {
     const struct fab_verify_input in = {
@@ -77,13 +77,15 @@ static int prove(const struct comparison *c, struct fab_engine_choice *t)
     return status == FAB_OK && !fab_verify_verdict_good(&t->verdict) ? FAB_E_UNSUPPORTED : status;
 }
 
-/* Hosts learn the SL of a path only from path records of subnet administration. */
+/* Returns whether paths have different SLs. Hosts learn these only from path records of subnet
+ * administration. */
 static bool needs_sls(const struct fab_engine_choice *c)
 {
     return fab_target_vls_multiple(&c->vls) && c->vls.sls > 1;
 }
 
-/* UNSUPPORTED: also if the tables need more VLs than the first, or other SLs than 0. */
+/* Computes and proves the tables of an engine. Returns UNSUPPORTED also if they need more VLs than
+ * the first tables, or other SLs than 0. */
 static int compute(const struct comparison *c, struct fab_engine_choice *t)
 {
     int status = t->engine->run(&c->in, &t->lft, &t->vls, t->why, sizeof(t->why));
@@ -147,8 +149,8 @@ static int search_locally(const struct comparison *c, struct fab_engine_choice *
     return status;
 }
 
-/* Improves tables by local search. The result replaces them also if both figures are equal, since
- * it has fewer conflicts between flows. */
+/* Improves tables by local search. The result replaces the tables even if neither figure has
+ * changed, since it has fewer conflicts between flows. */
 static int refine(struct comparison *c, const struct fab_engine_choice *from)
 {
     struct fab_engine_choice t = {.engine = NULL};

@@ -9,9 +9,9 @@
 #include "libfabmgr/route/route.h"
 #include "libfabmgr/verify/verify.h"
 
-/* Greatest size (switches x LIDs) of fabrics that are compared. Beyond, an engine would take longer
- * than about 0.1 s and local search longer than 0.5 s. A full tree of 1,024 hosts and 320 switches
- * is smaller. */
+/* Greatest size (switches x LIDs) of a fabric for which engines are compared. In a larger fabric,
+ * an engine would take longer than about 0.1 s, and local search longer than 0.5 s. A full tree of
+ * 1,024 hosts and 320 switches is smaller. */
 #define FAB_STUDY_CHOOSE_WORK 500000u
 
 struct fab_engine_choice {
@@ -28,8 +28,8 @@ struct fab_engine_choice {
  * engine uses other SLs, no other engine is tried. The result passes the proof.
  *
  * Nothing is compared unless the chain is "auto", *in->flawed is true and the fabric is small
- * enough. choice->why tells the operator if hosts must use other SLs than 0. NOMEM and other errors
- * of the engines and of the proof: *choice is unchanged. */
+ * enough. choice->why tells the operator if hosts must use other SLs than 0. Returns NOMEM or
+ * another error of the engines and of the proof; *choice is then unchanged. */
 int fab_study_choose_engine(const struct fab_route_input *in, const struct fab_route_chain *chain,
                             uint32_t taken, struct fab_engine_choice *choice);
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The order of the endports for shifts. It must be the same for all tables of a fabric, so that it
+ * The order of the endports for shifts. It must be the same for all tables of a fabric; so it
  * follows from the links alone: the leaves of a pod are adjacent, and so are the pods of a larger
- * group. LIDs decide which comes first, because addressing follows the topology where it can; where
- * LIDs are in topological order, this is their order.
+ * group. Among equals the lowest LID comes first, because the manager assigns LIDs in topological
+ * order where it can; where they are in that order, the result is the order of the LIDs.
  *
- * Leaves sorted by their lowest LID are split by distance: those within d of the first, those
- * within d of the first that remains, and so on; then each group again for a smaller d.
+ * The leaves are sorted by their lowest LID and then split by distance: the leaves within d of the
+ * first leaf form a group, the leaves within d of the first leaf that remains the next one, and so
+ * on. Then each group is split in the same way with a smaller d.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -107,7 +108,7 @@ static int by_leaf_and_port(const void *a, const void *b)
     return (x->num > y->num) - (x->num < y->num);
 }
 
-/* Gives leaves the ordinals of the sequence, and sorts the endports by them. */
+/* Numbers the leaves by their place in the sequence, and sorts the endports by these numbers. */
 static int renumber(struct fab_measurement *f, const uint32_t *sequence)
 {
     struct fab_measured_leaf *leaves = fab_base_alloc_array(f->leaf_count, sizeof *leaves);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which endports are measured, the leaves that they are attached to, and where channels
- * lead. Without a list these are all endports of adapters and routers with a LID and a
- * working link to a switch. Aggregation nodes are left out: they neither send nor receive on behalf
+ * Finds the endports to measure, the leaves that they are attached to, and where the channels lead.
+ * If the caller gives no list, all endports of adapters and routers with a LID and a working link
+ * to a switch are measured. Aggregation nodes are left out: they neither send nor receive on behalf
  * of a job.
  */
 #include "libfabmgr/study/measurement.h"
@@ -27,7 +27,8 @@ static void find_channels(struct fab_measurement *f)
     }
 }
 
-/* The switch of an endport and the port there. Returns false if it can neither send nor receive. */
+/* Finds the switch of an endport and the port there. Returns false if the endport can neither send
+ * nor receive. */
 static bool attachment(const struct fab_measurement *f, uint32_t port, uint32_t *ret_sw,
                        uint8_t *ret_num)
 {

@@ -19,7 +19,7 @@ struct fab_measured_leaf {
 };
 struct fab_measurement {
     const struct fab_quality_input *in;
-    uint32_t switches, ports; /* `ports`: port ids of switches are less than this */
+    uint32_t switches, ports; /* `ports`: number of port ids of switches, which are the lowest */
     uint32_t *first;          /* [switches] port id of port 0 */
     uint32_t *to;             /* [ports] the switch that the channel leads to, or FAB_NONE */
     uint32_t channels;
@@ -31,11 +31,11 @@ struct fab_measurement {
     size_t words;      /* of a set of endports */
     uint64_t *broken;  /* [leaf_count][words] endports that the leaf's paths do not reach */
 };
-/* Errors as fab_study_quality_measure(). */
+/* Returns the errors of fab_study_quality_measure(). */
 int fab_study_measurement_make(const struct fab_quality_input *in, struct fab_measurement *ret);
 void fab_study_measurement_fini(struct fab_measurement *f);
 /* Orders the endports: leaves that are near each other are adjacent, endports of a leaf follow its
- * ports. NOMEM. */
+ * ports. Fails only with NOMEM. */
 int fab_study_measurement_order(struct fab_measurement *f);
 
 static inline bool fab_study_measurement_stopped(const struct fab_measurement *f)

@@ -67,7 +67,8 @@ static uint32_t flow(struct traffic *t, uint32_t src, uint32_t dst)
     return most;
 }
 
-/* The share of the bandwidth that an added flow gets; 0: its path does not arrive. */
+/* Returns the share of the bandwidth that a flow gets, whose load has been added before; 0: its
+ * path does not arrive. */
 static double share(const struct traffic *t, uint32_t src, uint32_t dst)
 {
     const struct fab_measurement *f = t->f;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * All figures, and their lower bounds: a leaf with h endports, u channels and h' endports elsewhere
- * must carry h * h' units of all-to-all over its u channels, and some permutation makes min(h, h')
- * of its endports send over them at once.
+ * Computes all figures and their lower bounds. A leaf has h endports and u channels, and there are
+ * h' endports elsewhere. With all-to-all, its u channels must carry h * h' units; and some
+ * permutation makes min(h, h') of its endports send over them at the same time.
  */
 #include "libfabmgr/study/quality.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The quality of tables, from the fabric, the LIDs and the tables alone: how evenly they spread
- * traffic over the links, for the whole fabric or for the endports of one job. A channel is one
- * direction of a working link between two switches; links to endports are not considered.
+ * The quality of tables: how evenly they spread traffic over the links, for the whole fabric or for
+ * the endports of one job. It is computed from the fabric, the LIDs and the tables alone. A channel
+ * is one direction of a working link between two switches; links to endports are not considered.
  */
 #ifndef LIBFABMGR_STUDY_QUALITY_H
 #define LIBFABMGR_STUDY_QUALITY_H
@@ -13,8 +13,8 @@
 #include "libfabmgr/fabric/fabric.h"
 #include "libfabmgr/target/target.h"
 
-#define FAB_QUALITY_HOPS 65      /* the last class counts all longer paths, too */
-#define FAB_QUALITY_WORST 5      /* channels that are reported */
+#define FAB_QUALITY_HOPS 65      /* elements of fab_quality.hops[] */
+#define FAB_QUALITY_WORST 5      /* most loaded channels that are reported */
 #define FAB_QUALITY_SAMPLES 1000 /* as Hoefler et al. for the effective bisection bandwidth */
 #define FAB_QUALITY_SAMPLES_MAX 100000u
 
@@ -28,7 +28,7 @@ struct fab_quality_input {
     uint32_t end_count;
     uint32_t samples; /* number of random permutations, and of random bisections; 0: none */
     uint64_t seed;
-    bool (*stopped)(void *ctx); /* called often; true: give up. May be NULL */
+    bool (*stopped)(void *ctx); /* called often; true ends the measurement with BUSY; may be NULL */
     void *stopped_ctx;
 };
 
@@ -53,7 +53,7 @@ struct fab_quality_shift { /* endport i to endport i + k, for all k or some */
     bool every;            /* all k were tried */
 };
 struct fab_quality_random {
-    uint32_t median, max; /* over the permutations, of the flows on the channel with the most */
+    uint32_t median, max; /* over all permutations, of the flows on the most loaded channel */
     uint32_t tried;
 };
 /* Half of the endports, chosen at random, send to the other half. A flow gets the share of
@@ -75,17 +75,19 @@ struct fab_quality {
     struct fab_quality_shift shift;
     struct fab_quality_random random;
     struct fab_quality_bisection bisection;
-    uint64_t hops[FAB_QUALITY_HOPS]; /* number of pairs by the switches on their path */
+    /* hops[i]: number of pairs with i switches on their path; the last element counts all longer
+     * paths, too */
+    uint64_t hops[FAB_QUALITY_HOPS];
 };
 
-/* Equal input gives equal figures. INVAL: an endport owns no LID, is attached to no switch, or is
- * listed twice. BUSY: stopped by the caller. NOMEM. */
+/* Computes all figures; equal input gives equal figures. Returns INVAL if an endport owns no LID,
+ * is attached to no switch or is listed twice, BUSY if stopped() returned true, or NOMEM. */
 int fab_study_quality_measure(const struct fab_quality_input *in, struct fab_quality *ret);
-/* The measured endports as port ids in the order of the shifts; the caller frees them. Errors as
- * fab_study_quality_measure(). */
+/* Lists the measured endports as port ids in the order of the shifts; the caller frees the list.
+ * Returns the errors of fab_study_quality_measure(). */
 int fab_study_quality_endports(const struct fab_quality_input *in, uint32_t **ret_ports,
                                uint32_t *ret_count);
-/* max / mean of all-to-all; 0 if no channel has load. */
+/* Returns max / mean of all-to-all; 0 if no channel has load. */
 double fab_study_quality_imbalance(const struct fab_quality *q);
 
 #endif

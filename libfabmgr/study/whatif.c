@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The links are removed in a builder. What the manager's own port then reaches is the fabric that
- * discovery would find. Nodes are identified by their GUIDs; port numbers stay the same.
+ * Removes the links in a builder. The part that the manager's own port then reaches is the fabric
+ * that discovery would find. Its nodes are matched with the old ones by GUID; port numbers stay the
+ * same.
  */
 #include "libfabmgr/study/whatif.h"
 
@@ -63,7 +64,8 @@ static int map_ports(const struct fab_whatif_input *in, struct fab_whatif *w)
     return FAB_OK;
 }
 
-/* If one port of an adapter with two ports is cut off, that endport is lost, too. */
+/* Returns whether an endport is lost: its adapter is, or only its own link is down while another
+ * port of the adapter is still connected. */
 static bool is_lost(const struct fab_whatif *w, uint32_t now)
 {
     return now == FAB_NONE || !fab_fabric_port_is_up(w->fabric, now);

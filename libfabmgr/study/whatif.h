@@ -26,8 +26,8 @@ struct fab_whatif {
     uint32_t lost_count;
     uint32_t *port_now; /* [old port_count] new id of each port, or FAB_NONE */
 };
-/* NOT_FOUND: a port has no link. UNREACHABLE: the manager's own port would be cut off from all
- * switches. NOMEM. */
+/* Returns NOT_FOUND if a port has no link, UNREACHABLE if the manager's own port would be cut off
+ * from all switches, or NOMEM. */
 int fab_study_whatif_make(const struct fab_whatif_input *in, struct fab_whatif *ret);
 void fab_study_whatif_fini(struct fab_whatif *w);
 
