@@ -82,7 +82,7 @@ static void run_together(struct pool *c, uint32_t count, fab_pool_task *body, vo
     pthread_mutex_lock(&c->lock);
     while (c->busy > 0)
         pthread_cond_wait(&c->idle, &c->lock);
-    c->count = 0; /* for threads that wake up after this */
+    c->count = 0; /* threads that wake up late find no piece left */
     pthread_mutex_unlock(&c->lock);
 }
 

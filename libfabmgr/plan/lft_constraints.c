@@ -152,7 +152,7 @@ static void search(struct fab_lft_ordering *o, uint32_t from)
     }
 }
 
-/* Not needed for a single change: each mixture is then the old or the new state. */
+/* With a single change there is no mixture of old and new entries, so the search is not needed. */
 static void find_cycles(struct fab_lft_ordering *o)
 {
     o->base = o->counter;
@@ -189,8 +189,7 @@ static int add_edge(struct fab_lft_ordering *o, uint32_t before_sw, uint32_t aft
     return FAB_OK;
 }
 
-/* A switch whose old path arrives is written before the switches on that path that will drop
- * packets. */
+/* Writes sw, whose old path arrives, before the switches on that path that will drop packets. */
 static int keep_old_path(struct fab_lft_ordering *o, uint32_t sw)
 {
     int ret = FAB_OK;

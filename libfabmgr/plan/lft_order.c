@@ -110,7 +110,7 @@ static void make_op(const struct key *key, struct fab_plan_op *op)
                                           before->item->urgent != key->item->urgent);
 }
 
-/* Gives all writes in order, in a new array *ret_ops. */
+/* Returns all writes in order, in a new array *ret_ops. */
 static int sort_writes(const struct fab_lft_ordering *o, struct fab_plan_op **ret_ops)
 {
     struct key *keys = calloc(o->part_count, sizeof(*keys));

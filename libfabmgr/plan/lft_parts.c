@@ -13,8 +13,8 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/plan/lft_order_internal.h"
 
-/* Writes these entries of an item. The last part also contains the entries of LIDs without an
- * owner. */
+/* Adds a write of these entries of an item. The last part also contains the entries of LIDs without
+ * an owner. */
 static int write_part(struct fab_lft_ordering *o, uint32_t i, uint64_t entries, bool last)
 {
     struct fab_lft_ordering_item *item = &o->items[i];

@@ -7,11 +7,11 @@
 
 typedef int fab_plan_add_op(void *ctx, struct fab_plan_op op);
 
-/* Adds the writes that a port needs: those that only remove keys, or all. Returns NOMEM, or what
- * add() returns. */
+/* Adds the writes of a port's P_Key table: those that only remove keys, or all. Returns NOMEM, or
+ * what add() returns. */
 int fab_plan_pkey_writes(const struct fab_plan_input *in, uint32_t port, bool takes,
                          fab_plan_add_op *add, void *ctx);
-/* The keys in the block after such a write. */
+/* The P_Keys in the block after the write op. */
 void fab_plan_pkey_block(const struct fab_plan_input *in, const struct fab_plan_op *op,
                          uint16_t ret[FAB_PKEY_BLOCK]);
 

@@ -27,8 +27,8 @@
  * whatever mixture of old and new tables exists at that moment.
  *
  * PKEYS_REMOVE: P_Keys that are removed, and full memberships that become limited; then PKEYS_ADD,
- * everything that still differs. So no two ports can talk on the way that can talk neither before
- * nor after.
+ * everything that still differs. So two ports can communicate in between only if they can before or
+ * after.
  *
  * ENDPORTS: PortInfo of adapters, routers and of the switch ports in front of them: LID, SM LID,
  * whether P_Keys are checked; VL tables of adapters and routers.
@@ -42,9 +42,10 @@
 #include "libfabmgr/policy/policy.h"
 #include "libfabmgr/target/target.h"
 
-/* The VL tables that devices are known to hold, as they were written and acknowledged. Kept as the
- * values that they follow from, port by port: for two known ports of a switch, these give the
- * SLtoVLMappingTable between them. Adapters and routers have one table a port. */
+/* The VL tables that devices are known to hold, as they were written and acknowledged. They are
+ * stored as the values from which they are computed, port by port: the values of two known ports of
+ * a switch determine the SLtoVLMappingTable between them. Adapters and routers have one table a
+ * port. */
 struct fab_observed_vl_port {
     uint8_t vls; /* data VLs of the port; 0: not known (of a switch's port 0: no port is known) */
     uint8_t class;
@@ -58,7 +59,7 @@ struct fab_observed_vls {
     size_t arbs, arb_room;
 };
 
-/* What the devices are known to hold, by the ids of one snapshot: read from them, or written and
+/* The tables that devices are known to hold, by the ids of one snapshot, either read or written and
  * acknowledged. */
 struct fab_observed {
     struct fab_lft lft;
@@ -77,8 +78,8 @@ void fab_plan_observed_forget(struct fab_observed *o,
 bool fab_plan_observed_is_known(const struct fab_observed *o, uint32_t sw, uint32_t block);
 void fab_plan_observed_forget_vls(struct fab_observed *o, const struct fab_fabric *f,
                                   uint32_t node);
-/* Carries the knowledge over to the ids of another snapshot, by node GUID; other switches start
- * unknown. Returns NOMEM. */
+/* Moves the known tables to the ids of another snapshot, by node GUID; the tables of other switches
+ * are unknown. Returns NOMEM. */
 int fab_plan_observed_remap(const struct fab_observed *from, const struct fab_fabric *old,
                             const struct fab_fabric *now, uint32_t top, struct fab_observed *ret);
 
@@ -114,18 +115,19 @@ struct fab_plan_op {
     uint32_t mod;   /* SL2VL, VLARB: attribute modifier */
     bool removes;   /* PKEY_TABLE: this write only removes keys */
     bool awaited;   /* LFT: later writes must not take effect before this one */
-    bool waits;     /* LFT: it is such a later write, after some write of the same block number */
-    bool barrier;   /* LFT: send it, and all that follow, when all awaited writes before it are
-                       answered */
+    bool
+        waits; /* LFT: it must not take effect before some awaited write of the same block number */
+    bool barrier; /* LFT: send it and all later writes only when all awaited writes before it are
+                     answered */
 };
 /* Writes without a barrier between them may be in flight together and take effect in any order. */
 struct fab_plan {
     struct fab_plan_op *ops; /* ordered by stage */
     uint32_t stage_start[FAB_STAGE_COUNT + 1];
     uint32_t unordered; /* LFT writes for which no safe order exists */
-    bool unchecked;     /* too many entries change for a complete analysis of the order. With
-                           either of the two, loops and losses are possible while the writes are
-                           under way */
+    bool unchecked; /* too many entries change for a complete analysis of the order. If this is set
+                       or unordered is not 0, loops and losses are possible while the writes are
+                       under way */
 };
 struct fab_plan_input {
     const struct fab_fabric *fabric;
@@ -136,16 +138,16 @@ struct fab_plan_input {
     bool tune; /* the policy changed: write timers and thresholds also to ports that are up. Else
                   they are written only along with other writes, because some devices do not keep
                   them */
-    bool ask;  /* tell endports that are up to register again (ClientReregister) */
+    bool ask;  /* also set ClientReregister on endports that are up, so that they register again */
     struct fab_arb_cache *book; /* private */
 };
 /* Returns INVAL (the target belongs to another fabric) or NOMEM. */
 int fab_plan_make(const struct fab_plan_input *in, struct fab_plan *ret);
 void fab_plan_fini(struct fab_plan *p);
-/* These keep `o` true to the VL tables in the devices. Call _begin before a plan is carried out:
- * what the plan writes becomes unknown. Call _done after it: all devices hold what the target
- * says. For devices that failed to take a write, call fab_plan_observed_forget_vls afterwards.
- * _done returns NOMEM: then all are unknown. */
+/* These keep `o` consistent with the VL tables in the devices. Call _begin before a plan is carried
+ * out: the tables that the plan writes become unknown. Call _done afterwards: all devices are known
+ * to hold the tables of the target. For devices that failed to take a write, call
+ * fab_plan_observed_forget_vls afterwards. _done returns NOMEM: then all are unknown. */
 void fab_plan_vls_begin(const struct fab_plan_input *in, const struct fab_plan *plan,
                         struct fab_observed *o);
 int fab_plan_vls_done(const struct fab_plan_input *in, struct fab_observed *o);

@@ -138,7 +138,7 @@ static bool differs(const struct pairs *s, uint32_t in, uint32_t out)
            map_of(&s->in->target->vls, s, in, out);
 }
 
-/* Fills *ret. Returns false if the switch holds what it should, or has no SL-to-VL tables. */
+/* Fills *ret. Returns false if the switch holds the wanted SL-to-VL tables, or has none. */
 static bool find_pairs(const struct fab_plan_input *in, uint32_t sw, struct pairs *ret)
 {
     const struct fab_fabric *f = in->fabric;
@@ -312,8 +312,8 @@ static int add_lines(const struct pairs *s, const struct sink *to, uint64_t base
     return ret;
 }
 
-/* Writes pair by pair, or everything anew with the widest scope first, whichever takes fewer
- * writes. */
+/* Writes only the pairs that differ, or all tables again with the widest scope first, whichever
+ * takes fewer writes. */
 static int add_tables(struct pairs *s, const struct sink *to, enum fab_plan_vl_scope scope)
 {
     bool optimized = (s->in->fabric->switches[s->sw].optimized_sl2vl & OPTIMIZED) != 0;
@@ -397,7 +397,8 @@ static void forget_all(struct fab_observed *o)
     o->vls = (struct fab_observed_vls){0};
 }
 
-/* *ret: the position + 1 of `arb` among the known tables; 0: there are too many. Returns NOMEM. */
+/* Adds `arb` to the known tables if it is new. *ret: its position + 1; 0: there are too many.
+ * Returns NOMEM. */
 static int number_of(struct fab_observed_vls *held, const struct fab_arb *arb, uint16_t *ret)
 {
     size_t i = 0;

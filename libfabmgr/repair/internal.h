@@ -21,7 +21,7 @@ struct fab_repair_network {
     uint32_t *peer_sw;    /* the switch at the other end of a link that was up, or FAB_NONE */
     uint8_t *peer_num;    /* the port number at that end */
     uint32_t *home;       /* the switch that delivers the LID's packets, or FAB_NONE */
-    uint64_t *is_endport; /* LIDs of endports, not of switches */
+    uint64_t *is_endport; /* bitset of the LIDs of endports */
     uint8_t *vl;          /* the VL of packets to the LID; NULL: one VL */
     uint32_t *attached;   /* endports attached to the switch */
     uint32_t *degree;     /* [n] ISLs of the switch */
@@ -130,7 +130,7 @@ struct fab_repair_column {
     struct fab_repair_next_hop *next_hop; /* [n] */
     uint32_t *touched;                    /* switches with a mark */
     uint32_t touches;
-    bool label_rose; /* a switch got a greater label than the key demanded */
+    bool label_rose; /* a switch got a greater label than its key */
     uint64_t *heap;  /* pending switches, the greatest key first */
     uint32_t heap_count;
 };
@@ -241,7 +241,7 @@ int fab_repair_list_dead(const struct fab_repair_network *b, const uint32_t *dea
 /* Marks the delta's links dead and uses its labels, until fab_repair_undo_dead. */
 void fab_repair_apply_dead(struct fab_repair *r, const struct fab_repair_delta *d);
 void fab_repair_undo_dead(struct fab_repair *r, const struct fab_repair_delta *d);
-bool fab_repair_was_dead(const struct fab_repair *r, uint32_t port); /* in the active tables */
+bool fab_repair_was_dead(const struct fab_repair *r, uint32_t port); /* at the last commit */
 /* component[s]: the lowest switch id that living links connect with switch s. */
 void fab_repair_find_components(struct fab_repair *r);
 

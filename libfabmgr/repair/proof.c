@@ -121,7 +121,7 @@ static bool carries_endports(struct fab_repair *r, uint32_t sw)
                 fab_repair_column_entry(&r->column, from) == b->peer_num[port])
                 stack[count++] = from;
         }
-        if (count == b->n) /* a loop, which other checks report */
+        if (count == b->n) /* there is a loop, which other checks report */
             return true;
     }
     return false;

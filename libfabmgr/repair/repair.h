@@ -47,7 +47,7 @@ struct fab_repair_input {
     const struct fab_lft *lft; /* the baseline, which fab_verify has proved */
     const struct fab_vls *vls; /* NULL: one VL */
 };
-/* Reads every table entry once. The result refers to nothing of the input. Returns UNSUPPORTED (no
+/* Reads every table entry once. The result does not refer to the input. Returns UNSUPPORTED (no
  * labels exist for these tables; why[] receives a sentence), INVAL (tables or LIDs belong to
  * another fabric) or NOMEM. */
 int fab_repair_new(const struct fab_repair_input *in, struct fab_repair **ret, char *why,
@@ -59,7 +59,7 @@ int fab_repair_clone(const struct fab_repair *r, struct fab_repair **ret);
 size_t fab_repair_memory(const struct fab_repair *r); /* bytes, the shared part included */
 /* The number of active entries that differ from the baseline. */
 size_t fab_repair_overlay_size(const struct fab_repair *r);
-/* Says how the labels were found, for a log line: "order of the ranks", ... */
+/* How the labels were found, as text for the log: "order of the ranks", ... */
 const char *fab_repair_label_source(const struct fab_repair *r);
 
 struct fab_repair_change {
@@ -97,7 +97,7 @@ struct fab_repair_delta {
     size_t cut;         /* entries that keep their value: no living link connects switch and LID */
     size_t lost; /* entries whose switch is connected with the LID but has no path that the labels
                     allow. No endport sends to an endport through them (a spine to another spine).
-                    An engine should compute anew soon. */
+                    An engine should compute new tables soon. */
     uint32_t *dead; /* ports at both ends of the dead links, ascending */
     size_t deads;
     struct fab_repair_entry *entry; /* private: all entries that will differ from the baseline */

@@ -42,10 +42,10 @@ struct fab_verify_batch_walk {
                          the switch itself */
     uint32_t *reps;   /* switches that no other represents in this tile */
     uint32_t rep_count;
-    bool *uniform;          /* of reps: all entries at hand are the same */
-    uint8_t *entry;         /* of reps: the first of the entries at hand */
+    bool *uniform;          /* of reps: all entries of the batch are the same */
+    uint8_t *entry;         /* of reps: the first entry of the batch */
     uint32_t *next;         /* of uniform reps: the next switch, or its representative */
-    uint16_t *depth;        /* of reps, for the LIDs at hand; 0: not known */
+    uint16_t *depth;        /* of reps, for the LIDs of the batch; 0: not known */
     uint32_t *collected_at; /* of class representatives: where their collection begins */
     uint64_t *collected;    /* dependencies of class representatives: [their ports][words] */
     struct word *word;      /* [ports of one switch * words] */
@@ -237,7 +237,7 @@ static void find_reps(struct fab_verify_batch_walk *s)
         s->reps[s->rep_count] = sw;
         s->rep_count += !like;
         s->unlike[sw] = 0;
-        /* (a representative has the lowest id of its class) */
+        /* the representative has the lowest id of its class, so its count was reset before */
         s->unlike[class_rep] += !like && class_rep != sw;
     }
 }
@@ -318,8 +318,9 @@ static inline void note(uint64_t *bits, uint32_t words, uint8_t num, uint8_t nex
     fab_verify_deps_set(bits + (size_t)num * words, next_num);
 }
 
-/* Notes what the channel by port `num` depends on at switch `to`, where it leads, for the LIDs
- * [from, from + count) of the batch. Returns false if an entry names no port. */
+/* Notes the dependencies of the channel over port `num` on the channels of switch `to`, to which it
+ * leads, for the LIDs [from, from + count) of the batch. Returns false if an entry names no port.
+ */
 static bool note_next(const struct fab_verify_batch_walk *s, const struct fab_verify_batch *b,
                       uint64_t *bits, uint8_t num, uint32_t to, uint32_t from, uint32_t count)
 {
@@ -372,7 +373,7 @@ static bool note_uniform(struct fab_verify_batch_walk *s, const struct fab_verif
     return true;
 }
 
-/* Fills depth[sw]. Returns false if there is none. */
+/* Fills depth[sw]. Returns false if the LIDs have no common depth there. */
 static bool resolve(struct fab_verify_batch_walk *s, const struct fab_verify_batch *b, uint32_t sw,
                     uint32_t nesting);
 
@@ -418,7 +419,7 @@ static bool find_depths(struct fab_verify_batch_walk *s, const struct fab_verify
                         uint32_t *ret_deepest)
 {
     uint32_t deepest = 1;
-    s->depth[b->sw] = 1; /* (outside of resolve() no depth is ON_PATH) */
+    s->depth[b->sw] = 1; /* outside of resolve() no depth is ON_PATH */
     for (uint32_t k = 0; k < s->rep_count; k++) {
         uint32_t sw = s->reps[k];
         if (s->depth[sw] != 0)
@@ -435,7 +436,7 @@ static bool find_depths(struct fab_verify_batch_walk *s, const struct fab_verify
     return true;
 }
 
-/* To be called when the depths are known, so that all entries are known to lead to switches. */
+/* Call it after find_depths, which has checked that all entries lead to switches. */
 static bool note_spread(struct fab_verify_batch_walk *s, const struct fab_verify_batch *b,
                         struct fab_verify_deps *deps)
 {

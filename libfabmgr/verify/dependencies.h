@@ -26,7 +26,7 @@ static inline void fab_verify_deps_set(uint64_t *words, uint8_t next_num)
     if (next_num > 0)
         words[(next_num - 1) / 64] |= UINT64_C(1) << ((next_num - 1) % 64);
 }
-/* Notes that packets go on from `channel` by port next_num; with one VL. */
+/* Notes that packets continue from `channel` by port next_num of the next switch; for one VL. */
 static inline void fab_verify_deps_add(struct fab_verify_deps *c, uint32_t channel,
                                        uint8_t next_num)
 {
@@ -37,7 +37,7 @@ static inline void fab_verify_deps_add_vl(struct fab_verify_deps *c, uint32_t ch
 {
     fab_verify_deps_set(c->bits + ((size_t)channel * c->vl_count + next_vl) * c->words, next_num);
 }
-/* Adds the dependencies of another graph of the same network and VLs. */
+/* Adds the dependencies of another set for the same network and VLs. */
 void fab_verify_deps_merge(struct fab_verify_deps *to, const struct fab_verify_deps *from);
 /* Removes dependencies on ports that are no channels (the last link, to an endport). Returns how
  * many dependencies are left. */

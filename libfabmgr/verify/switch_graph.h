@@ -13,7 +13,7 @@
 struct fab_verify_graph {
     const struct fab_verify_input *in;
     uint32_t n;                 /* switches */
-    uint32_t ports;             /* port ids of switches are below this */
+    uint32_t ports;             /* all port ids of switches are below this number */
     uint32_t *first;            /* [n] port id of port 0 */
     uint16_t *port_room;        /* [n] num_ports + 1 */
     uint32_t *hop;              /* the switch that the port leads to, or one of the values above */

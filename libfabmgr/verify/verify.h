@@ -27,10 +27,11 @@ struct fab_witness {
     uint32_t lid;      /* destination LID */
     uint32_t *ports;   /* out ports in order, as port ids; CYCLE: the channels of the cycle */
     uint32_t port_count;
-    uint8_t *vls;        /* CYCLE with several VLs: [port_count] the VL of each channel, or NULL */
-    uint32_t need, have; /* LIMIT with src FAB_NONE: what a device needs and has. ports[0] is a
-                            port that needs more data VLs than it has, or port 0 of a switch
-                            whose forwarding table has fewer entries than there are LIDs in use */
+    uint8_t *vls; /* CYCLE with several VLs: [port_count] the VL of each channel, or NULL */
+    uint32_t need,
+        have; /* LIMIT with src FAB_NONE: the number of VLs or table entries that a device needs and
+                 has. ports[0] is a port that needs more data VLs than it has, or port 0 of a switch
+                 whose forwarding table has fewer entries than there are LIDs in use */
 };
 struct fab_verdict {
     bool deadlock_free;

@@ -11,17 +11,17 @@ struct fab_verify_vl_walk {
     struct fab_verify_deps deps;
     uint8_t *out_class; /* [ports] class of the port, */
     uint8_t *in_class;  /* [ports] and of the port at the other end of its link */
-    uint16_t *used;     /* [ports] bits of the VLs that packets leave by */
-    uint16_t *seen;     /* [n][classes] bits of the SLs that came in by ports of the class, for
-                           the LIDs at hand */
-    uint8_t *entry;     /* [n] each switch's LFT entry (out port) for these LIDs */
+    uint16_t *used;     /* [ports] bitset of the VLs that packets use on the port */
+    uint16_t *seen; /* [n][classes] bitset of the SLs with which packets to the current LIDs entered
+                       the switch by ports of the class */
+    uint8_t *entry; /* [n] each switch's LFT entry (out port) for these LIDs */
 };
 /* True if the VL tables fit the fabric and no SL, VL or port class is out of range. */
 bool fab_verify_vls_valid(const struct fab_verify_graph *graph, const struct fab_vls *v);
 /* Returns INVAL (the VL tables do not fit the fabric) or NOMEM. */
 int fab_verify_vl_walk_new(const struct fab_verify_graph *graph, struct fab_verify_vl_walk **ret);
 void fab_verify_vl_walk_free(struct fab_verify_vl_walk *w); /* w may be NULL */
-/* Adds what another walk over the same network has noted. */
+/* Adds the dependencies and VLs that another walk over the same network has noted. */
 void fab_verify_vl_walk_merge(struct fab_verify_vl_walk *to, const struct fab_verify_vl_walk *from);
 /* Notes the dependencies of packets to the LIDs of a batch, whether or not they arrive. Column 0 of
  * the tile is first_lid. */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * For one destination LID the tables are a function from switch to next switch. Each switch with a
- * LID owner is a source. From each one, the walk goes on until it arrives, fails, or meets a
- * switch whose depth is known; then all switches on the walk get their depth. So each switch is
- * visited once for a LID, and each visit notes one dependency: the channel to the next switch
- * depends on the channel that the packet takes there. Only channels that carry traffic are noted.
+ * LID owner is a source. From each source, the walk follows the entries until it arrives, fails, or
+ * meets a switch whose depth is known; then all switches on the walk get their depth. So each
+ * switch is visited once for a LID, and each visit notes one dependency: the channel to the next
+ * switch depends on the channel that the packet takes there. Only channels that carry traffic are
+ * noted.
  *
  * That is the general method, for tables of any quality. If every switch has LID owners, which is
  * usual, and the tables are good, the LIDs of one destination switch are walked together
@@ -29,7 +30,7 @@
 #define LOST 0xfffe
 #define DEEPEST 0xfffd
 
-/* The LID at hand. */
+/* The current LID. */
 struct column {
     uint32_t lid;
     const uint8_t *entry; /* [n] by switch */
@@ -115,7 +116,7 @@ static void walk_from(struct fab_verify_walk *w, const struct column *c, uint32_
     }
 }
 
-/* The number of LID owners here that send to the LID: all but its owner. */
+/* The number of LID owners at this switch, except the owner of the current LID. */
 static uint32_t sources_at(const struct fab_verify_walk *w, const struct column *c, uint32_t sw)
 {
     return w->graph->owners[sw] - (sw == c->sw ? 1u : 0u);
@@ -269,7 +270,7 @@ static void walk_piece(void *arg, uint32_t piece, uint32_t hand)
     }
 }
 
-/* Adds to w what another thread found. */
+/* Adds the results of another thread to w. */
 static void merge(struct fab_verify_walk *w, const struct fab_verify_walk *other)
 {
     w->pairs += other->pairs;

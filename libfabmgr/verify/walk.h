@@ -17,11 +17,10 @@ struct fab_verify_walk {
     uint32_t longest;
     uint32_t bad_lid, bad_switch; /* the first failure: lowest LID, then lowest switch; or 0 */
     uint8_t *tiles;               /* [4][n][64] the entries for 256 LIDs */
-    uint8_t *tile;                /* [n][64] the part of the LIDs at hand */
+    uint8_t *tile;                /* [n][64] the part of tiles for the current 64 LIDs */
     uint8_t *entry;               /* [n] the entries for one LID */
-    uint16_t *depth;              /* [n] switches on the path to the LID at hand, this one
-                                     included */
-    uint32_t *stack;              /* [n] */
+    uint16_t *depth; /* [n] switches on the path to the current LID, this one included */
+    uint32_t *stack; /* [n] */
     struct fab_verify_batch_walk *batch_walk; /* NULL: each LID is walked by itself */
     struct fab_verify_vl_walk *vl_walk;       /* NULL: one VL */
 };
@@ -44,7 +43,7 @@ struct fab_verify_batch {
 int fab_verify_batch_walk_new(const struct fab_verify_deps *deps,
                               struct fab_verify_batch_walk **ret);
 void fab_verify_batch_walk_free(struct fab_verify_batch_walk *s);
-/* To be called before and after the LIDs of a tile, and after all tiles. */
+/* Call _begin and _end before and after the LIDs of a tile, and _finish after all tiles. */
 void fab_verify_batch_walk_begin(struct fab_verify_batch_walk *s, const uint8_t *tile,
                                  struct fab_verify_deps *deps);
 void fab_verify_batch_walk_end(struct fab_verify_batch_walk *s, struct fab_verify_deps *deps);

@@ -33,7 +33,7 @@ static void save_leases(struct sm *s)
 }
 
 struct assignment {        /* the task owns all of this */
-    struct sm_model model; /* lent */
+    struct sm_model model; /* lent by sm_model_lend */
     struct fab_policy policy;
     struct fab_target *target;
     struct fab_address_note *notes;

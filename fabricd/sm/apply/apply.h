@@ -17,7 +17,7 @@ void sm_apply_reload(struct sm *s); /* call it before s->policy becomes that of 
 
 /* ---- what local repairs start from (repair_state.c) ---- */
 
-bool sm_repair_ready(const struct sm *s); /* a link that fails now can be repaired locally */
+bool sm_repair_ready(const struct sm *s); /* if a link fails now, it can be repaired locally */
 struct fab_repair_session *sm_repair_session(struct sm *s);
 const struct fab_repair_session *sm_repair_session_of(const struct sm *s);
 void sm_repair_prepare(struct sm *s); /* starts a worker task for the active tables */

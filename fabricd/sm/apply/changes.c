@@ -257,7 +257,7 @@ int sm_report_changes(struct sm *s, const struct fab_fabric *old, const struct f
     sm_flap_arm(s);
     *ret_count = count;
     count = drop_isolated(s, changes, count);
-    for (size_t from = 0, to = 0; from < count; from = to) { /* they are sorted by kind */
+    for (size_t from = 0, to = 0; from < count; from = to) { /* the changes are sorted by kind */
         while (to < count && changes[to].kind == changes[from].kind)
             to++;
         emit_all(s, old, now, &changes[from], to - from);

@@ -137,7 +137,7 @@ static void emit_not_enforced(struct sm *s)
 }
 
 struct members {           /* the task owns all of this */
-    struct sm_model model; /* lent */
+    struct sm_model model; /* lent by sm_model_lend */
     struct fab_partition_input in;
     struct fab_partitions *partitions;
     struct fab_pkeys pkeys;

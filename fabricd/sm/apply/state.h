@@ -107,7 +107,8 @@ void sm_route_fini(struct sm *s);
 /* program.c */
 void sm_program_fini(struct sm_programming *p);
 struct fab_plan_input sm_program_input(const struct sm *s);
-int sm_program_begin(struct sm *s, struct fab_plan *plan); /* for "programming"; NOMEM */
+/* sets the plan for phase "programming"; NOMEM */
+int sm_program_begin(struct sm *s, struct fab_plan *plan);
 /* Stops sending; the round ends when all requests sent are answered. Until another round completes
  * the writes, the switches do not hold the active tables. */
 void sm_program_stop(struct sm *s);
@@ -131,10 +132,11 @@ void sm_reroute_changes(struct sm *s, const struct fab_change *changes, size_t c
 /* rebalance.c */
 int sm_rebalance_init(struct sm *s); /* NOMEM */
 void sm_rebalance_fini(struct sm *s);
-uint64_t sm_rebalance_entries(const struct sm *s); /* active entries that are not the engine's */
+/* active LFT entries that differ from the engine's */
+uint64_t sm_rebalance_entries(const struct sm *s);
 bool sm_rebalance_due(const struct sm *s, uint64_t *ret_at_us);
 void sm_rebalance_prepare(struct sm *s); /* sets the timer if a rebalance is due later */
-/* On the worker. BUSY: the task was cancelled. */
+/* Compares the load of two sets of tables, on the worker. BUSY: the task was cancelled. */
 int sm_rebalance_weigh(const struct fab_fabric *f, const struct fab_target *active,
                        const struct fab_target *fresh, struct loop_task *task, struct sm_gain *ret);
 static inline bool sm_gains(const struct sm_gain *g)

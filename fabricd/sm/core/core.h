@@ -81,7 +81,7 @@ static inline bool sm_is_master(const struct sm *s)
 {
     return s->role.state == FAB_SM_MASTER;
 }
-/* How long an answer to the first try of a request may take. */
+/* The timeout of the first try of a request. */
 static inline uint64_t sm_first_try_us(const struct sm *s)
 {
     return (uint64_t)s->in.config->smp.timeout_ms * 1000;
@@ -112,7 +112,7 @@ enum sm_request {
     SM_REQUEST_REBALANCE = 8,
     SM_REQUEST_LIGHT = 16
 };
-/* The bits of enum sm_request. */
+/* requests: bits of enum sm_request. */
 void sm_request(struct sm *s, unsigned requests);
 bool sm_is_requested(const struct sm *s, unsigned any_of);
 void sm_request_met(struct sm *s, unsigned requests);

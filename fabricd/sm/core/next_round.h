@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which round comes next: a function of facts, without side effects, tested as a table
- * (tests/unit/test_next_round.c).
+ * The choice of the next round: a function of facts, without side effects, whose cases
+ * tests/unit/test_next_round.c tests as a table.
  */
 #ifndef FABRICD_SM_CORE_NEXT_ROUND_H
 #define FABRICD_SM_CORE_NEXT_ROUND_H

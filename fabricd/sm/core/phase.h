@@ -37,7 +37,7 @@ struct sm_phase {
     /* Called at intervals while requests are unanswered and no answer came for stalled_us, for
      * phases that do not wait for all retries. May be NULL. */
     void (*stalled)(struct sm *s, uint64_t stalled_us);
-    void (*abort)(struct sm *s); /* the round is dropped in this phase. May be NULL */
+    void (*abort)(struct sm *s); /* the round is aborted in this phase. May be NULL */
     enum sm_yields yields;
     bool restarts; /* in this phase a targeted sweep restarts when a trap names another node */
 };

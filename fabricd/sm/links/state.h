@@ -14,7 +14,7 @@ struct sm_flap {      /* a link that went down recently, or is isolated */
     uint8_t port[2];
     char place[2][SM_PLACE_LEN];
     struct fab_damping damping;
-    bool isl;            /* between switches */
+    bool isl;            /* the link is an ISL */
     bool out;            /* excluded from the model's fabric */
     bool isolated;       /* until an operator releases it; the fields below are valid then */
     bool operated;       /* an operator isolated it */

@@ -37,7 +37,7 @@ struct sm_model {
     uint64_t tables;           /* counts the tables that became active */
     struct fab_lease *leases;  /* by port GUID, ascending */
     size_t lease_count;
-    struct fab_unresponsive *unresponsive; /* ports behind which nothing answers */
+    struct fab_unresponsive *unresponsive; /* ports whose peer does not answer */
     uint32_t unresponsive_count;
     struct fab_view *view;     /* the published view, or NULL */
     struct loop_tasks readers; /* tasks of the route phase that read the snapshot */
@@ -50,12 +50,13 @@ struct sm_model {
 int sm_model_adopt(struct sm_model *m, struct fab_fabric *fabric, bool *ret_same);
 /* Makes these tables (taken over) the active ones; NULL: there are none. */
 void sm_model_take_target(struct sm_model *m, struct fab_target *target);
-/* Drops the view, and copies the snapshot and the tables if readers still have them, so that both
- * can be changed in place. NOMEM. */
+/* Releases the view, then copies the snapshot and the tables if readers still have them, so that
+ * both can be changed in place. NOMEM. */
 int sm_model_own(struct sm_model *m);
 /* Extends the observed LFTs to LID `top`. NOMEM. */
 int sm_model_reserve(struct sm_model *m, uint32_t top);
-/* Clones the snapshot if the view has it or it is in use, before it is written to. NOMEM. */
+/* Call it before a change of the snapshot: clones it if the view or a reader (in_use) has it.
+ * NOMEM. */
 int sm_model_writable(struct sm_model *m, bool in_use);
 /* Sets the leases: one for each port that has LIDs, and the earlier ones of absent ports whose LIDs
  * are still free. NOMEM. */
@@ -82,7 +83,7 @@ struct sm_sealed {
     struct fab_target *target;
     struct fab_policy policy;
 };
-/* NOMEM. */
+/* Takes the references and copies for a worker task. NOMEM. */
 int sm_seal(const struct sm_model *m, const struct fab_policy *policy,
             const struct fab_target *target, struct sm_sealed *ret);
 void sm_sealed_fini(struct sm_sealed *x);

@@ -18,7 +18,7 @@ struct step { /* the task owns all of this */
     uint32_t suspect_count;
     uint64_t m_key;
     struct fab_fabric *fabric;
-    struct sm_model model; /* lent */
+    struct sm_model model; /* lent by sm_model_lend */
     bool lent, same;
     int status;
 };

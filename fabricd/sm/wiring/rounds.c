@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The table of rounds: which phases each has, and what distinguishes it from the others. */
+/* The table of rounds: the phases and properties of each kind. */
 #include "fabricd/sm/apply/apply.h"
 #include "fabricd/sm/fault/fault.h"
 #include "fabricd/sm/ha/ha.h"

@@ -50,7 +50,7 @@ static uint8_t *put_piece(uint8_t *to, const struct compression *s, uint32_t fir
 int fab_repair_compress(const uint8_t *raw, uint32_t len, uint8_t **ret, uint32_t *ret_len)
 {
     struct compression *s = calloc(1, sizeof(*s));
-    /* At buffer, each MIN_REPEAT repeated bytes cost two numbers beside the new bytes. */
+    /* Room for the worst case, in which every MIN_REPEAT repeated bytes cost three numbers. */
     uint8_t *buffer = malloc((size_t)len * 3 + 32), *to = buffer;
     if (s == NULL || buffer == NULL) {
         free(s);

@@ -31,7 +31,8 @@ struct fab_repair_contingency {
                           0 */
     uint32_t id, peer; /* the ports of the link, the lower id first; or the switch id and
                           FAB_NONE */
-    uint32_t lost_ends, lost_switches; /* cut off from the component with the most endports */
+    uint32_t lost_ends,
+        lost_switches; /* endports and switches outside the component with the most endports */
     uint32_t entries, blocks, switches, steps;
     /* load: the greatest number of paths (from each endport to each LID of another) on a channel;
      * busiest: that channel's port. Paths of lost endports count as if the dead links still worked.
@@ -52,7 +53,7 @@ size_t fab_repair_contingency_memory(const struct fab_repair_contingency_maker *
 int fab_repair_contingency_set_tables(struct fab_repair_contingency_maker *m,
                                       const struct fab_lft *lft); /* NOMEM */
 bool fab_repair_contingency_prepare(
-    struct fab_repair_contingency_maker *m); /* true: call it again */
+    struct fab_repair_contingency_maker *m); /* true: not complete, call it again */
 /* The most paths on a channel, with the active tables. */
 uint64_t fab_repair_contingency_load(const struct fab_repair_contingency_maker *m);
 /* Computes the next case: all living links by port id, then all switches by id. keep: stores the
@@ -84,8 +85,8 @@ fab_repair_contingencies_link(const struct fab_repair_contingencies *c, uint32_t
 const struct fab_repair_contingency *
 fab_repair_contingencies_switch(const struct fab_repair_contingencies *c, uint32_t sw);
 /* Like fab_repair_plan, fab_repair_prove and fab_repair_order, if a plan for exactly these dead
- * links is stored; change[] is then in the order of the writes. Returns NOT_FOUND (no such plan,
- * or its state has passed) or NOMEM. */
+ * links is stored; change[] is then in the order of the writes. Returns NOT_FOUND (no such plan, or
+ * it is not valid any more) or NOMEM. */
 int fab_repair_contingencies_find(const struct fab_repair_contingencies *c, struct fab_repair *r,
                                   const struct fab_lft *lft, const uint32_t *dead, size_t count,
                                   struct fab_repair_delta *ret);
@@ -111,7 +112,7 @@ static inline uint64_t fab_repair_get_number(const uint8_t **at)
 }
 /* The caller frees *ret. Returns NOMEM. */
 int fab_repair_compress(const uint8_t *raw, uint32_t len, uint8_t **ret, uint32_t *ret_len);
-/* for the caller to free; NULL: no memory */
+/* Returns a new buffer, which the caller frees; NULL: no memory. */
 uint8_t *fab_repair_decompress(const uint8_t *compressed);
 
 /* The caller frees *ret. Returns NOMEM. */
@@ -124,7 +125,7 @@ int fab_repair_decode(struct fab_repair *r, const struct fab_lft *lft, const uin
 /* Paths on each channel. */
 struct fab_repair_load {
     uint64_t *load;   /* [ports] */
-    uint64_t *change; /* [ports] difference in the case at hand */
+    uint64_t *change; /* [ports] difference of the current case */
     uint32_t *order;  /* [ports] channels, the most paths first */
     uint32_t *marked; /* channels with a change, some of them twice */
     size_t marks, mark_room, channels;
@@ -132,7 +133,7 @@ struct fab_repair_load {
     uint32_t *stack; /* [n] */
     uint32_t next;   /* the LID to count next */
 };
-/* Nothing is counted yet. Returns NOMEM. */
+/* Allocates the arrays; fab_repair_load_count fills them. Returns NOMEM. */
 int fab_repair_load_init(struct fab_repair_load *l, const struct fab_repair *r);
 void fab_repair_load_fini(struct fab_repair_load *l);
 bool fab_repair_load_count(struct fab_repair_load *l, const struct fab_repair *r,

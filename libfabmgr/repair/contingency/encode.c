@@ -173,8 +173,7 @@ static struct fab_repair_entry entry_of(const struct fab_repair_change *c)
     return (struct fab_repair_entry){.lid = c->lid, .sw = c->sw, .baseline = c->was, .now = c->now};
 }
 
-/* Merges the overlay's entries of one LID, as changed, with the new ones. index: [n], in any
- * state. */
+/* Merges the overlay's entries of one LID with the changes. index: [n], need not be initialised. */
 static size_t merge_column(const struct fab_repair_entry *known, size_t knowns,
                            const struct fab_repair_change *change, const uint64_t *key,
                            size_t changes, uint32_t *index, struct fab_repair_entry *to)
@@ -202,7 +201,8 @@ static size_t merge_column(const struct fab_repair_entry *known, size_t knowns,
 /* key: the changes by LID; the low half is their index. */
 static void merge(struct fab_repair *r, struct fab_repair_delta *d, const uint64_t *key)
 {
-    for (; r->entries == 0 && d->entries < d->changes; d->entries++) /* the usual case */
+    for (; r->entries == 0 && d->entries < d->changes;
+         d->entries++) /* usual case: there is no overlay */
         d->entry[d->entries] = entry_of(&d->change[(uint32_t)key[d->entries]]);
     if (r->entries == 0)
         return;

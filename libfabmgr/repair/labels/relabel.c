@@ -196,7 +196,7 @@ bool fab_repair_labels_differ(const struct fab_repair *r, const struct fab_repai
             memcmp(r->relabel, d->relabel, d->relabels * sizeof(*d->relabel)) != 0);
 }
 
-/* True if the channel goes up, by its label. */
+/* True if the channel goes up according to its label. */
 static bool goes_up(const struct fab_repair_network *b, const uint32_t *label, uint32_t channel)
 {
     return label[channel] < label[fab_repair_peer_port(b, channel)];
