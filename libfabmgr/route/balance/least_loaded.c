@@ -228,7 +228,7 @@ static uint32_t preferred_or_least(const uint64_t *load, const uint32_t *candida
     return have > *least + slack(*least, arriving) ? best : preferred;
 }
 
-/* All DLIDs take the only candidate. */
+/* Routes all DLIDs over the only candidate. */
 static void route_by_one(struct fab_least_loaded *s, uint32_t sw, uint32_t port,
                          const struct fab_dlid *dlids, uint32_t dlid_count, uint8_t *row)
 {

@@ -26,7 +26,7 @@ struct fab_cdg {
      * close a cycle */
     uint64_t *used, *forbidden;
     uint32_t *pos;   /* [arcs] position in the order */
-    uint64_t budget; /* arcs that searches may still visit; at 0 searches are refused */
+    uint64_t budget; /* dependencies that searches may still follow; at 0 searches are refused */
     /* The dependencies that were added while `logging`, newest last, for fab_route_cdg_undo(). */
     struct fab_cdg_dependency *log;
     size_t logged, log_room;

@@ -74,8 +74,8 @@ void fab_route_cdg_counts_clear(struct fab_cdg_counts *w)
 
 /* ---- cycles ---------------------------------------------------------------------------------- */
 
-/* The channels from stack[start] to the top form a cycle. Finds its dependency with the least
- * count.
+/* The channels from stack[start] to the top form a cycle. Finds the dependency of the cycle with
+ * the least count.
  */
 static void find_weakest(const struct fab_cdg_counts *w, uint32_t start, uint32_t *ret_from,
                          uint32_t *ret_to)

@@ -43,7 +43,7 @@ static void fini(struct layers *l)
     free(l->stack);
 }
 
-/* The last switch on the paths to the LID. */
+/* Returns the last switch on the paths to the LID, or FAB_NONE. */
 static uint32_t switch_of(const struct fab_layers_input *in, uint32_t lid)
 {
     uint32_t owner = lid <= in->lids->top ? in->lids->owner[lid] : FAB_NONE;

@@ -16,10 +16,10 @@ struct fab_layers_input {
 /* Both functions return LIMIT if more than FAB_VLS_MAX layers are needed, or NOMEM. The
  * dependencies of a layer form no cycle, whichever switch sends. */
 
-/* All paths to a LID are in one layer: ret_layer[lid], [lft->top + 1]. */
+/* Puts all paths to a LID into one layer: ret_layer[lid], [lft->top + 1]. */
 int fab_route_layers_by_lid(const struct fab_layers_input *in, uint8_t *ret_layer,
                             uint32_t *ret_count);
-/* All paths from one switch to the LIDs of another are in one layer: ret_layer[to * switches +
+/* Puts all paths from one switch to the LIDs of another into one layer: ret_layer[to * switches +
  * from]. Needs fewer layers, and more time. */
 int fab_route_layers_by_pair(const struct fab_layers_input *in, uint8_t *ret_layer,
                              uint32_t *ret_count);

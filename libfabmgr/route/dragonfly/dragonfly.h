@@ -37,7 +37,7 @@ struct fab_dragonfly_kind {
     /* Fills vls.vl, which is 0 before. Returns the number of VLs in use. */
     unsigned (*map)(struct dragonfly *d);
 };
-/* The run of an engine (struct fab_route_engine). */
+/* Runs one of the two engines. Returns the errors of fab_route_engine.run. */
 int fab_route_dragonfly_run(const struct fab_dragonfly_kind *kind, const struct fab_route_input *in,
                             struct fab_lft *ret_lft, struct fab_vls *ret_vls, char *why,
                             size_t why_len);

@@ -300,7 +300,8 @@ static void join_leaves(struct search *x)
     }
 }
 
-/* If u is alone in its set and all its neighbours are in one set, that set; else FAB_NONE. */
+/* Returns the set that all neighbours of u are in, if there is only one and u is alone in its own
+ * set; else FAB_NONE. */
 static uint32_t only_set(struct search *x, uint32_t u)
 {
     const struct fab_graph *g = x->g;

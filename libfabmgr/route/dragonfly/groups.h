@@ -17,20 +17,20 @@ struct fab_groups {
     uint32_t *all;   /* [n] switches of group i, by id: all[first[i]..first[i + 1]) */
     uint32_t *at;    /* [count * count + 1] */
     struct fab_global_link *link; /* from group a to b: link[at[a * count + b]..) */
-    /* Pivots: switches (dragonfly+: leaves) that lack no link inside their group. Half of the
-     * pivots of group i are for packets that enter it or stay in it: pivot[pivot_at[2 *
-     * i]..pivot_at[2 * i + 1]); the other half are for packets that leave it: pivot[pivot_at[2 * i
-     * + 1]..pivot_at[2 * i + 2]). */
+    /* Pivots: switches (dragonfly+: leaves) that lack no link inside their group. With p = pivot_at
+     * and k = 2 * i, group i has pivot[p[k]..p[k + 1]) for packets that enter it or stay in it, and
+     * pivot[p[k + 1]..p[k + 2]) for packets that leave it. */
     uint32_t *pivot_at; /* [2 * count + 1] */
     uint32_t *pivot;    /* [n] */
     uint32_t *hub;      /* [hubs] groups that are linked to all others */
     uint32_t hubs;
     bool *is_hub; /* [count] */
 };
-/* Both functions recognise topologies that lack some links. UNSUPPORTED: the topology is of another
- * kind; why[] names the place. NOMEM. */
-/* Groups whose switches are all linked to each other, and links between all groups (Kim et al.,
- * ISCA 2008). */
+/* Both functions recognise topologies that lack some links. They return UNSUPPORTED if the topology
+ * is of another kind (why[] names the place), or NOMEM. */
+
+/* Finds groups whose switches are all linked to each other, with links between all groups (Kim et
+ * al., ISCA 2008). */
 int fab_route_groups_cliques(const struct fab_fabric *f, const struct fab_graph *g,
                              struct fab_groups *ret, char *why, size_t why_len);
 /* Finds groups of leaves, which have hosts, and spines, which are linked to other groups. There are
@@ -55,8 +55,8 @@ static inline uint32_t fab_route_groups_via(const struct fab_groups *s, uint32_t
     const struct fab_global_link *link;
     return fab_route_groups_links(s, a, b, &link) > 0 ? b : s->hub[number % s->hubs];
 }
-/* The pivots of group i: with `out`, those for packets that leave the group (if there are none, the
- * others), else those for packets that enter it. */
+/* Sets *ret to the pivots of group i for packets that leave it (out), or that enter it, and returns
+ * their number. If there are no pivots for packets that leave, it takes the others. */
 static inline uint32_t fab_route_groups_pivots(const struct fab_groups *s, uint32_t i, bool out,
                                                const uint32_t **ret)
 {

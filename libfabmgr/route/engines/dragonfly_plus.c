@@ -79,7 +79,7 @@ static bool linked_spine(const struct dragonfly *d, const struct fab_global_link
 
 /* ---- paths ----------------------------------------------------------------------------------- */
 
-/* The next switch, from a spine down to a pivot: a leaf that sends the packet up again. */
+/* Returns the next switch from a spine down to a pivot, a leaf that sends the packet up again. */
 static uint32_t pivot(const struct dragonfly *d, uint32_t at, bool out, uint32_t number)
 {
     const uint32_t *leaf;
@@ -87,7 +87,8 @@ static uint32_t pivot(const struct dragonfly *d, uint32_t at, bool out, uint32_t
     return count > 0 ? leaf[number % count] : FAB_NONE;
 }
 
-/* The next switch, from a leaf up to any spine, if no spine leads to the destination directly. */
+/* Returns the next switch from a leaf up to any spine; used if no spine leads to the destination
+ * directly. */
 static uint32_t any_spine(const struct dragonfly *d, uint32_t at, uint32_t number)
 {
     const struct fab_graph *g = &d->graph;

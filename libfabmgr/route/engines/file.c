@@ -93,7 +93,7 @@ static int refuse(struct given *g, uint32_t s, uint32_t lid, const char *what)
     return FAB_E_UNSUPPORTED;
 }
 
-/* The switch that the port is attached to, or FAB_NONE. */
+/* Returns the switch that the port is attached to, or FAB_NONE. */
 static uint32_t switch_of(const struct fab_fabric *f, uint32_t owner)
 {
     uint32_t node = f->ports[owner].node;

@@ -110,7 +110,7 @@ static uint64_t pairs(const struct fab_graph *g)
     return hosts * hosts;
 }
 
-/* The number of pairs of hosts that would have detours if there were no other VL. */
+/* Returns the number of pairs of hosts that would have detours if no VL were added. */
 static uint64_t count_detours(struct nue *u)
 {
     uint64_t detour_pairs = 0;
@@ -211,7 +211,7 @@ static void find_candidates(struct nue *u, uint32_t i)
     fab_route_nue_candidates(&u->search, &u->shortest);
 }
 
-/* A LID that no host sends to takes the port of D-mod-k. */
+/* Routes a LID that no host sends to: each switch takes the port of D-mod-k. */
 static void fill_without_hosts(struct nue *u, const struct fab_dlid *dlid)
 {
     for (uint32_t i = 1; i < u->shortest.reached; i++) {

@@ -55,7 +55,7 @@ static const char *name(const struct torus *t, uint32_t sw)
 
 /* ---- paths ----------------------------------------------------------------------------------- */
 
-/* The rank of the dimension of the link from a to b. */
+/* Returns the rank, in the order of travel, of the dimension of the link from a to b. */
 static uint32_t rank_of(const struct torus *t, uint32_t a, uint32_t b)
 {
     return t->dor.rank[fab_route_grid_differ(&t->grid, a, b)];
@@ -248,7 +248,7 @@ static int prepare(struct torus *t, int check(struct torus *))
     return ret;
 }
 
-/* The number of neighbours of a switch if no link is missing. */
+/* Returns the number of neighbours that a switch has if no link is missing. */
 static uint32_t usual_neighbours(const struct fab_grid *grid, uint32_t sw)
 {
     uint32_t count = 0;

@@ -98,7 +98,7 @@ static uint8_t parallel_port(const struct fab_tree *t, uint32_t s, uint32_t nbr,
     return num[k % count];
 }
 
-/* All DLIDs go to one neighbour, over several links. */
+/* Sends all DLIDs of a destination to one neighbour, over several parallel links. */
 static void take_parallel(const struct fab_entry_choice *c, uint32_t nbr)
 {
     const struct fab_tree *t = c->b->t;

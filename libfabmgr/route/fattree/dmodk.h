@@ -34,8 +34,9 @@ struct fab_dmodk {
     uint16_t *down;                   /* [switches] index of the slots for parallel links down;
                                          0: no slots */
 };
-/* The slots of t must be known. Returns LIMIT if there are more than 65,534 different pairs of
- * divider and number of slots, or NOMEM. */
+/* Numbers all DLIDs and computes their slots. The slots of the switches (slots.c) must be known.
+ * Returns LIMIT if there are more than 65,534 different pairs of divider and number of slots, or
+ * NOMEM. */
 int fab_route_dmodk_make(const struct fab_tree *t, const struct fab_lids *lids,
                          struct fab_dmodk *ret);
 void fab_route_dmodk_fini(struct fab_dmodk *l);

@@ -9,9 +9,10 @@
  * Switches of ranks r and r + 1 that links connect form a group. In a group the position of a lower
  * switch follows from the least port number by which upper switches reach it, that of an upper
  * switch from the least port number by which lower switches reach it. Positions start at the least
- * number of the level, in steps of the least difference (parallel links). This holds if all
- * positions differ and at most a fifth of them is empty. Otherwise (irregular cabling, different
- * switch models) the switches of the group are counted by (port number, GUID).
+ * number of the level, in steps of the least difference (parallel links). Port numbers are used if
+ * all positions differ and at most a fifth of them is empty. Otherwise (irregular cabling,
+ * different switch models) the switches of the group are counted in the order of (port number,
+ * GUID).
  *
  * The number of a switch is composed of the number of the group above it, which is the number of
  * most of its upper switches, and its position in that group. So the leaves of a pod have

@@ -31,7 +31,7 @@
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
-/* Each switch's first arc of a shortest ascending path to the root. */
+/* Finds the first arc of each switch on a shortest ascending path to the root. */
 static void find_escape_tree(const struct fab_graph *g, const struct fab_order *o,
                              uint32_t *escape_arc, uint16_t *climb)
 {
@@ -50,8 +50,8 @@ static void find_escape_tree(const struct fab_graph *g, const struct fab_order *
     }
 }
 
-/* The slot of each port: the index of its neighbour among those of the switch. The ports of a
- * switch are sorted by parallel link, then by neighbour (graph.h). */
+/* Finds the slot of each port: the index of the port's neighbour among the neighbours of the
+ * switch. The ports of a switch are sorted by parallel link, then by neighbour (graph.h). */
 static void number_slots(const struct fab_graph *g, uint8_t *port_slot)
 {
     for (uint32_t s = 0; s < g->n; s++) {

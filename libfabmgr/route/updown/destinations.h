@@ -32,10 +32,10 @@ int fab_route_destinations_in_sequence(const struct fab_route_input *in, const s
                                        uint32_t *sequence, struct fab_destinations *ret);
 void fab_route_destinations_fini(struct fab_destinations *r);
 
-/* The DLIDs at sequence[index]: from the LMC range of each endport the LID at `offset`, those of
- * hosts first; with offset 0 the LID of the switch's port 0 last. Returns their number. The LID at
- * an offset has a number that is greater by the offset, so that the LIDs of one host take different
- * paths wherever there is a choice. */
+/* Lists the DLIDs at sequence[index] and returns their number: for each endport the LID at `offset`
+ * in its LMC range, hosts first; with offset 0, the LID of the switch's port 0 comes last. The
+ * number of a LID is greater by its offset, so that the LIDs of one host take different paths
+ * wherever there is a choice. */
 uint32_t fab_route_destinations_dlids(const struct fab_destinations *r, uint32_t index,
                                       uint32_t offset, struct fab_dlid lanes[FAB_DLIDS_MAX]);
 

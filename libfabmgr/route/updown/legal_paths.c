@@ -26,7 +26,7 @@ struct row {
 
 #define UNKNOWN FAB_LEGAL_HOPS
 
-/* min(*to, from + 1). Lengths are at most 0x7f, so that the sum fits into a byte. */
+/* *to = min(*to, *from + 1). Lengths are at most 0x7f, so that the sum fits into a byte. */
 static void relax(struct row *restrict to, const struct row *restrict from)
 {
     for (unsigned i = 0; i < FAB_LEGAL_BATCH; i++) {
@@ -35,7 +35,7 @@ static void relax(struct row *restrict to, const struct row *restrict from)
     }
 }
 
-/* min(*to, from) */
+/* *to = min(*to, *from) */
 static void take_minimum(struct row *restrict to, const struct row *restrict from)
 {
     for (unsigned i = 0; i < FAB_LEGAL_BATCH; i++)

@@ -36,7 +36,7 @@ void fab_route_updown_fini(struct fab_updown *s);
  * equal rows. */
 void fab_route_legal_paths(const struct fab_updown *s, const uint32_t *destinations, uint32_t count,
                            uint8_t *ret_paths);
-/* Like fab_route_legal_paths, but only the rows of class representatives are valid: switch s has
+/* Like fab_route_legal_paths, but fills only the rows of class representatives: switch s has
  * row fab_route_legal_row_of()[s]. */
 void fab_route_legal_rows(const struct fab_updown *s, const uint32_t *destinations, uint32_t count,
                           uint8_t *ret_paths);

@@ -77,9 +77,9 @@ static uint32_t maxima_above(struct rooting *c, uint32_t s)
 }
 
 /* Returns the first leaf (any switch, if the component has no leaf) from which at least three
- * quarters of
- * the maxima of its component are reached by ascending; if there is none, the first of those that
- * reach the most. Not all maxima are required, so that a failed link does not move the root. */
+ * quarters of the maxima of its component are reached by ascending. If there is none, returns the
+ * first of the leaves from which most maxima are reached. Not all maxima are required, so that a
+ * failed link does not move the root. */
 static uint32_t choose_root(struct rooting *c, uint32_t component, uint32_t maxima, bool has_leaf)
 {
     uint32_t best = FAB_NONE, best_maxima = 0;
