@@ -11,7 +11,7 @@
  * characters, bytes that are not UTF-8, and characters that reorder or break lines are written as
  * \xNN.
  *
- * `state` below is mutable static data because every room may log, and a log parameter of every
+ * `state` below is mutable static data because every file may log, and a log parameter of every
  * function would make the code harder to read. Only the loop thread sets it: at start and on
  * reload.
  */

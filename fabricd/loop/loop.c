@@ -24,7 +24,7 @@
 #include "fabricd/loop/worker.h"
 #include "libfabmgr/base/status.h"
 
-#define VIRTUAL_START_US 1000000 /* not 0, since several rooms use the time 0 for "none" */
+#define VIRTUAL_START_US 1000000 /* not 0, since several modules use the time 0 for "none" */
 
 struct letter {
     loop_fn *fn;

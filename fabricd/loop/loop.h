@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The event loop. Only this room and rpc's TLS code include <event2/...>. One thread owns the loop;
- * other threads may only call loop_post.
+ * The event loop. Only this folder and rpc's TLS code include <event2/...>. One thread owns the
+ * loop; other threads may only call loop_post.
  */
 #ifndef FABRICD_LOOP_LOOP_H
 #define FABRICD_LOOP_LOOP_H

@@ -5,7 +5,7 @@
  *
  *   discover -> model -> compute -> verify -> plan -> program -> publish
  *
- * This is the only header of fabricd/sm that other rooms include; its folders are private. All
+ * This is the only header of fabricd/sm that other folders include; its folders are private. All
  * functions are for the loop thread.
  */
 #ifndef FABRICD_SM_SM_H

@@ -44,8 +44,8 @@ struct fab_route_chain {
     uint32_t count;
     bool automatic; /* from "auto": engines may be compared (libfabmgr/study/choose_engine.h) */
 };
-/* NOT_FOUND: a name is unknown or missing; why[] is that name. LIMIT: more than
- * FAB_ROUTE_CHAIN_MAX. */
+/* Returns NOT_FOUND if a name is unknown or missing (why[] is that name), or LIMIT if there are
+ * more than FAB_ROUTE_CHAIN_MAX names. */
 int fab_route_chain_parse(const char *text, struct fab_route_chain *ret, char *why, size_t why_len);
 
 /* Returns the number of data VLs, 1..FAB_VLS_MAX, that an engine may use: those that every working
