@@ -3,8 +3,8 @@
  * The order of LFT writes. Writes that end packet loss come first, and no write creates a loop
  * while others are under way.
  *
- * lft_constraints.c finds the precedences of writes for one destination lft_parts.c the writes of
- * one block, in parts where it is necessary
+ *   lft_constraints.c  finds the precedences of writes for one destination
+ *   lft_parts.c        makes the writes of one block, in parts where necessary
  *
  * The analysis is bounded by FAB_LFT_ORDERING_STEPS. Blocks beyond that are written in an order
  * that only prefers switches that drop packets and switches near the destination (`unchecked`),

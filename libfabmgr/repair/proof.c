@@ -3,15 +3,19 @@
  * The proof of a delta. It reads only the changed entries, the tables and the labels; it uses no
  * other result of the planning (column/column.c).
  *
- * Given that all paths of the active tables ascend and arrive, the new tables are good if - the
- * path of each changed entry arrives, ascends, uses living links, and keeps within max_hops; - each
- * neighbour that sends to a switch whose label became lower does so by a still lower label (where
- * the label did not become lower, what held for the old entry still holds); - no entry leads into a
- * newly dead link, unless no living link connects its switch with the destination; - unchanged
- * entries that lead into a link that comes back are good paths; - entries that drop packets since
- * an earlier repair still have to. For a path without a changed entry is the old path, and a path
- * with a changed entry continues as proved. Labels that ascend everywhere are a topological order,
- * so there is no cycle of channel dependencies.
+ * Given that all paths of the active tables ascend and arrive, the new tables are good if
+ *   - the path of each changed entry arrives, ascends, uses living links, and has at most
+ *     max_hops switches;
+ *   - each neighbour that sends to a switch whose label became lower uses a still lower label
+ *     (if the label did not become lower, the check of the old entry still holds);
+ *   - no entry leads into a newly dead link, unless no living link connects its switch with the
+ *     destination;
+ *   - unchanged entries that lead into a link that comes back are good paths;
+ *   - entries that drop packets since an earlier repair must still do so.
+ *
+ * For a path without a changed entry is the old path, and a path with a changed entry continues
+ * as proved. Labels that ascend everywhere are a topological order, so there is no cycle of
+ * channel dependencies.
  */
 #include <string.h>
 

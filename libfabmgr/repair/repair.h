@@ -119,12 +119,10 @@ void fab_repair_delta_fini(struct fab_repair_delta *d);
 /* Proves a delta from its entries, the labels and the tables alone, given that the active tables
  * are good. It checks that
  *   - every changed entry leads to its destination over living links, by ascending labels, and
- *     within
- *     max_hops;
- *   - every neighbour that sends to the switch of a changed entry does so by a lower label;
+ *     over at most max_hops switches;
+ *   - every neighbour that sends to the switch of a changed entry uses a lower label;
  *   - no entry leads into a dead link, unless no living link connects its switch with the
- *     destination,
- *     or no endport sends to an endport that way (at most d->lost).
+ *     destination, or no endport sends to an endport through it (at most d->lost entries).
  * Returns OK, NOMEM, or what is wrong as in fab_witness.kind: UNREACHABLE, LOOP, CYCLE, LIMIT or
  * INVAL (an entry leads into a dead link). *ret_at receives the failing entry. */
 int fab_repair_prove(struct fab_repair *r, const struct fab_lft *lft,

@@ -9,11 +9,10 @@
  * for each change at a switch:
  *
  *   - If its label becomes lower (the switch now sends up where it sent down), neighbours that
- *     sent
- *     here by a label that is not below the new one must get their new entries first.
- *   - If its label becomes greater (a link came back), neighbours that will send here by a label
- *     that
- *     is not below the old one get their new entries only after it.
+ *     sent to it over a channel whose label is not below the new one must get their new entries
+ *     first.
+ *   - If its label becomes greater (a link came back), neighbours that will send to it over a
+ *     channel whose label is not below the old one get their new entries only after it.
  *
  * A third rule keeps working paths: if a working path changes (links come back, or die and come
  * back at once), the switches on its new path that do not work yet are written first.

@@ -5,12 +5,11 @@
  *   - A switch that forwards all of them by one port (a "uniform" switch) needs one step and one
  *     dependency for all of them.
  *   - Other switches spread them over several ports, LID by LID. But the switches of one
- *     equivalence
- *     class, whose ports lead to the same switches, mostly spread them alike. Where the 64 entries
- * of a switch equal those of its class representative (the lowest id of the class), each of its
- * channels depends on the same channels as the representative's channel of the same port. The
- *     representative's dependencies are collected separately. They are given to all switches that
- * were like it before a tile comes in which some switch is not.
+ *     equivalence class, whose ports lead to the same switches, mostly spread them alike. If the
+ *     64 entries of a switch equal those of its class representative (the lowest id of the class),
+ *     each of its channels has the same dependencies as the representative's channel of the same
+ *     port. The representative's dependencies are collected separately. Before a tile in which
+ *     some switch of the class differs, they are given to all switches of the class.
  *
  * All LIDs arrive if each switch has one depth for all of them, and each of its next switches has
  * that depth less one. If that does not hold, the LIDs may still arrive by paths of different

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The proof that tables are correct, from the tables alone and independent of every engine:
- *   - each endport reaches each endport and each switch in no more than max_hops, without a loop
- *     and
- *     without entering a dead port;
- *   - the channel dependency graph is acyclic (Dally & Seitz 1987), VL by VL where there are
- *     several,
- *     switch-destined traffic included;
- *   - the devices can do what the tables ask for.
+ *   - each endport reaches each endport and each switch over at most max_hops switches, without a
+ *     loop and without entering a dead port;
+ *   - the channel dependency graph, including traffic to switches, is acyclic (Dally & Seitz 1987);
+ *     with several VLs, each channel is a link and a VL;
+ *   - the tables exceed no limit of a device.
  *
  * A failure carries a witness that a person can follow hop by hop.
  */
@@ -28,10 +26,10 @@ struct fab_witness {
     uint32_t *ports;   /* out ports in order, as port ids; CYCLE: the channels of the cycle */
     uint32_t port_count;
     uint8_t *vls; /* CYCLE with several VLs: [port_count] the VL of each channel, or NULL */
-    uint32_t need,
-        have; /* LIMIT with src FAB_NONE: the number of VLs or table entries that a device needs and
-                 has. ports[0] is a port that needs more data VLs than it has, or port 0 of a switch
-                 whose forwarding table has fewer entries than there are LIDs in use */
+    /* LIMIT with src FAB_NONE: the number of VLs or table entries that a device needs and has.
+     * ports[0] is a port that needs more data VLs than it has, or port 0 of a switch whose
+     * forwarding table has fewer entries than there are LIDs in use */
+    uint32_t need, have;
 };
 struct fab_verdict {
     bool deadlock_free;

@@ -25,7 +25,7 @@ enum sm_touched {
 struct sm_programming {
     struct fab_plan plan;
     struct fab_plan_input in;
-    uint32_t next; /* op */
+    uint32_t next; /* index of the next op to send */
     int stage;
     bool tables_wait;  /* LFT writes wait until the SwitchInfo stage is answered */
     uint32_t awaited;  /* unanswered LFT writes that other writes wait for */
@@ -107,7 +107,7 @@ void sm_route_fini(struct sm *s);
 /* program.c */
 void sm_program_fini(struct sm_programming *p);
 struct fab_plan_input sm_program_input(const struct sm *s);
-/* sets the plan for phase "programming"; NOMEM */
+/* Sets the plan for phase "programming". NOMEM. */
 int sm_program_begin(struct sm *s, struct fab_plan *plan);
 /* Stops sending; the round ends when all requests sent are answered. Until another round completes
  * the writes, the switches do not hold the active tables. */

@@ -77,7 +77,7 @@ struct sm_round {
     bool causes;  /* takes over the pending cause, which the status and records show */
     bool informs; /* when it ends, switches that did not answer port probes may be probed again */
     void (*begun)(struct sm *s);             /* may be NULL */
-    void (*ended)(struct sm *s, int status); /* NULL */
+    void (*ended)(struct sm *s, int status); /* may be NULL */
     /* Requests the round again. awaited: a caller waits for it. NULL: the runner requests its
      * `meets` bits or its suspects. */
     void (*postponed)(struct sm *s, bool awaited);

@@ -7,13 +7,14 @@
  * or a greater one. The key starts as the label of the channel that the baseline uses. Then the
  * switch takes
  *
- * 1. a path as long as before, if there is one: no switch upstream is affected. Nearly all switches
- * are decided here, without reading the entries of their neighbours; 2. else the shortest path with
- * such labels. If it is longer than before, each neighbour that forwards traffic of endports to
- * this switch becomes pending, too: it may have a shorter path elsewhere; 3. else a lower key: the
- * switch's next lower label. Before that, each neighbour that sends to this switch over a channel
- * whose label is not lower than the new key becomes pending, because the labels of its path would
- * no longer ascend.
+ *   1. a path as long as before, if there is one: no switch upstream is affected. Nearly all
+ *      switches are decided here, without reading the entries of their neighbours;
+ *   2. else the shortest path with such labels. If it is longer than before, each neighbour that
+ *      forwards traffic of endports to this switch becomes pending, too: it may have a shorter
+ *      path elsewhere;
+ *   3. else a lower key: the switch's next lower label. Before that, each neighbour that sends to
+ *      this switch over a channel whose label is not lower than the new key becomes pending,
+ *      because the labels of its path would no longer ascend.
  *
  * A switch that finds no path is marked CUT, and all neighbours that send to it become pending.
  * When every other switch is decided, the CUT switches try once more, because the others may have

@@ -31,8 +31,8 @@ struct fab_repair_contingency {
                           0 */
     uint32_t id, peer; /* the ports of the link, the lower id first; or the switch id and
                           FAB_NONE */
-    uint32_t lost_ends,
-        lost_switches; /* endports and switches outside the component with the most endports */
+    /* endports and switches outside the component with the most endports */
+    uint32_t lost_ends, lost_switches;
     uint32_t entries, blocks, switches, steps;
     /* load: the greatest number of paths (from each endport to each LID of another) on a channel;
      * busiest: that channel's port. Paths of lost endports count as if the dead links still worked.
