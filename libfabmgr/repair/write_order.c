@@ -149,7 +149,7 @@ static int make_writes(struct ordering *o, bool parted)
     return status;
 }
 
-/* ---- precedences -------------------------------------------------------------- */
+/* ---- precedences ----------------------------------------------------------------------------- */
 
 /* The label of the channel to which an entry leads. 0: the entry leads nowhere, or, after a
  * relabelling, into a dead link, whose label may have changed; then nothing depends on it. */

@@ -102,8 +102,7 @@ void sm_core_stop(struct sm *s);
 void sm_core_fini(struct sm *s);
 uint64_t sm_uptime_us(const struct sm *s);
 
-/* ---- requests (requests.c) --------------------------------------------------------------------
- */
+/* ---- requests (requests.c) ------------------------------------------------------------------- */
 
 enum sm_request {
     SM_REQUEST_HEAVY = 1,      /* a heavy sweep as a round, as the known fabric is in doubt */
@@ -155,8 +154,7 @@ void sm_wait_forget(struct sm *s, void *ctx);
 /* A background heavy sweep begins: callers that wait for a heavy sweep now wait for it. */
 void sm_wait_for_background(struct sm *s);
 
-/* ---- rounds (rounds.c, runner.c) --------------------------------------------------------------
- */
+/* ---- rounds (rounds.c, runner.c) ------------------------------------------------------------- */
 
 void sm_schedule(struct sm *s); /* begins the next round if none runs and one is requested */
 /* The result of the running targeted sweep is in doubt: a heavy sweep follows without a pause. */
@@ -186,8 +184,7 @@ void sm_on_trap(struct sm *s, const struct transport_mad *mad, const struct fab_
 void sm_reply(struct sm *s, const struct transport_mad *to, uint8_t method, uint16_t status,
               const uint8_t *data);
 
-/* ---- a phase's work on a worker (phase_task.c) ------------------------------------------------
- */
+/* ---- a phase's work on a worker (phase_task.c) ----------------------------------------------- */
 
 struct sm_phase_work {
     void (*work)(void *ctx);               /* on a worker */

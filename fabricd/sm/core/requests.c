@@ -19,8 +19,7 @@
 #define OVERDUE_US 1000000u /* longest time that port probes without a repair delay a sweep */
 #define JOIN_US 20000u /* time from its start during which a port probe takes in further traps */
 
-/* ---- flags -----------------------------------------------------------------------------------
- */
+/* ---- flags ----------------------------------------------------------------------------------- */
 
 void sm_request(struct sm *s, unsigned requests)
 {
@@ -51,8 +50,7 @@ void sm_request_sweep(struct sm *s)
         sm_request_heavy(s);
 }
 
-/* ---- nodes -----------------------------------------------------------------------------------
- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 void sm_request_target(struct sm *s, uint64_t node_guid)
 {
@@ -139,8 +137,7 @@ bool sm_sweep_overdue(const struct sm *s)
     return s->core->overdue_us && clock_now_us() - s->core->overdue_us >= OVERDUE_US;
 }
 
-/* ---- causes ----------------------------------------------------------------------------------
- */
+/* ---- causes ---------------------------------------------------------------------------------- */
 
 void sm_cause_set(struct sm *s, const char *fmt, ...)
 {
@@ -168,8 +165,7 @@ static void take_cause(struct sm *s)
     s->core->cause[0] = 0;
 }
 
-/* ---- callers that wait -----------------------------------------------------------------------
- */
+/* ---- callers that wait ----------------------------------------------------------------------- */
 
 int sm_wait(struct sm *s, enum sm_round_kind kind, sm_done *done, void *ctx)
 {
@@ -228,8 +224,7 @@ void sm_waiters_postpone(struct sm *s)
         w->running = false;
 }
 
-/* ---- the round that begins -------------------------------------------------------------------
- */
+/* ---- the round that begins ------------------------------------------------------------------- */
 
 static void take_suspects(struct sm *s, struct sm_guids *from)
 {
@@ -262,8 +257,7 @@ void sm_requests_begun(struct sm *s)
         w->running |= s->run.from_background ? w->background : (round->serves >> w->kind & 1) != 0;
 }
 
-/* ---- later -----------------------------------------------------------------------------------
- */
+/* ---- later ----------------------------------------------------------------------------------- */
 
 static void set_seconds(struct loop_timer *t, uint32_t seconds)
 {

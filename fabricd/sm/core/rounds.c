@@ -23,8 +23,7 @@
 #define BACKOFF_STEP 8 /* successive targeted sweeps after which the pause doubles */
 #define BACKOFF_MOST 6 /* doublings at most */
 
-/* ---- choosing --------------------------------------------------------------------------------
- */
+/* ---- choosing -------------------------------------------------------------------------------- */
 
 bool sm_is_settling(const struct sm *s)
 {
@@ -80,8 +79,7 @@ void sm_schedule(struct sm *s)
         sm_run_start(s, next.kind);
 }
 
-/* ---- begin and end of a round ----------------------------------------------------------------
- */
+/* ---- begin and end of a round ---------------------------------------------------------------- */
 
 void sm_round_begun(struct sm *s)
 {
@@ -198,8 +196,7 @@ void sm_round_interrupt(struct sm *s)
     sm_round_ended(s, FAB_OK);
 }
 
-/* ---- making room -----------------------------------------------------------------------------
- */
+/* ---- making room ----------------------------------------------------------------------------- */
 
 static bool may_postpone(const struct sm *s)
 {
@@ -255,8 +252,7 @@ void sm_round_widen(struct sm *s)
     sm_request_heavy(s);
 }
 
-/* ---- the alarm -------------------------------------------------------------------------------
- */
+/* ---- the alarm ------------------------------------------------------------------------------- */
 
 void sm_alarm_set(struct sm *s, const char *fmt, ...)
 {
@@ -276,8 +272,7 @@ const char *sm_alarm(const struct sm *s)
     return s->core->alarm;
 }
 
-/* ---- the folder ------------------------------------------------------------------------------
- */
+/* ---- the folder ------------------------------------------------------------------------------ */
 
 static void on_settle(void *ctx)
 {

@@ -366,7 +366,7 @@ int sm_flap_exclude(struct sm *s, struct fab_fabric *f)
     return r;
 }
 
-/* ---- release ----------------------------------------------------------------------------- */
+/* ---- release --------------------------------------------------------------------------------- */
 
 static void sweep_ends_of(struct sm *s, const struct sm_flap *e)
 {

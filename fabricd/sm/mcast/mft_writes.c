@@ -61,8 +61,7 @@ void sm_mfts_open_all(struct sm *s)
     memset(s->mcast->open, 0xff, sizeof(s->mcast->open));
 }
 
-/* ---- planning ---------------------------------------------------------------------------------
- */
+/* ---- planning -------------------------------------------------------------------------------- */
 
 static size_t ops_left(const struct sm_multicast *m)
 {
@@ -222,8 +221,7 @@ bool sm_mfts_next(struct sm *s, bool few, struct fab_mads_request *ret)
     return false;
 }
 
-/* ---- switches ---------------------------------------------------------------------------------
- */
+/* ---- switches -------------------------------------------------------------------------------- */
 
 /* Tries the switches again that did not answer. */
 static void on_retry(void *ctx)

@@ -36,8 +36,7 @@ void sm_multicast_kick(struct sm *s)
         loop_timer_set(s->mcast->timer, 0);
 }
 
-/* ---- groups -----------------------------------------------------------------------------------
- */
+/* ---- groups ---------------------------------------------------------------------------------- */
 
 static int make_groups(struct sm *s)
 {
@@ -91,7 +90,7 @@ static int configure(struct sm *s)
     return r == FAB_E_LIMIT ? FAB_OK : r;
 }
 
-/* ---- absent ports ---------------------------------------------------------------------- */
+/* ---- absent ports ---------------------------------------------------------------------------- */
 
 /* Adds an absent member to m->absent. noted: GUIDs of the members in that list. If memory runs out,
  * the next sweep adds the rest. */
@@ -256,8 +255,7 @@ static void run(void *ctx)
         sm_run_pump(s);
 }
 
-/* ---- from outside -----------------------------------------------------------------------------
- */
+/* ---- from outside ---------------------------------------------------------------------------- */
 
 void sm_multicast_changed(struct sm *s)
 {

@@ -88,8 +88,7 @@ int sm_seal(const struct sm_model *m, const struct fab_policy *policy,
             const struct fab_target *target, struct sm_sealed *ret);
 void sm_sealed_fini(struct sm_sealed *x);
 
-/* ---- names (names.c) -------------------------------------------------------------------------
- */
+/* ---- names (names.c) ------------------------------------------------------------------------- */
 
 const char *sm_attr_name(uint16_t attr_id); /* "PortInfo" */
 /* "leaf-3" or, without a description, "0x0002c90200000010". */

@@ -24,7 +24,7 @@
 #define TOUCHED_MOST 1024
 #define PASSES_MOST 16
 
-/* ---- nodes touched meanwhile ------------------------------------------------------------- */
+/* ---- nodes touched meanwhile ----------------------------------------------------------------- */
 
 static bool is_among(const uint64_t *guid, uint32_t count, uint64_t what)
 {
@@ -54,7 +54,7 @@ void sm_background_touch(struct sm *s, uint64_t guid)
     sm_request(s, SM_REQUEST_BACKGROUND);
 }
 
-/* ---- unresponsive ports --------------------------------------------------------------- */
+/* ---- unresponsive ports ---------------------------------------------------------------------- */
 
 /* Whether the pass that just ended read the peer of that port again. */
 static bool was_asked(const struct sm_background *v, const struct fab_unresponsive *p)
@@ -198,8 +198,7 @@ static void go_on(struct sm *s)
         failed(s, r);
 }
 
-/* ---- requests ----------------------------------------------------------------------------------
- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 static void on_answer(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
 {
