@@ -166,7 +166,7 @@ print(*(c["service_levels"] for c in json.load(sys.stdin)["classes"]))')"
 # The same tables from OpenSM's options and from ours.
 beside_opensm() {
     local map=0,1,2,3,0,1,2,3,0,0,0,0,0,0,0,0 high=0:4,1:64 low=0:64,1:128,2:192,3:32 tables=() node
-    command -v opensm >/dev/null 2>&1 || return
+    command -v opensm >/dev/null 2>&1 || return 0
     simulator=ibsim
     rm -rf state
     sim_start tree.net
