@@ -20,9 +20,8 @@
 #define TICK_IDLE_US 250000u
 #define COMPUTE_LEAST_US 1000000u /* least time between computations if the settings are stale */
 #define OF_LATE_US UINT64_C(3600000000)
-#define SETTLE_US                                                                                  \
-    3000000u /* age of a view before a computation: links may still go up and down                 \
-              */
+/* Age of a view before a computation: links may still go up and down. */
+#define SETTLE_US 3000000u
 
 static const char *const state_names[CC_STATES] = {"pending", "programmed", "unsupported",
                                                    "foreign-key", "failed"};

@@ -409,7 +409,7 @@ int loop_post_done(struct loop *l, loop_fn *done, void *ctx)
 }
 
 /* Resets the thread's CPU affinity before a worker thread is created, as new threads inherit the
- * pinning of this one (transport/turns.h). */
+ * pinning of this one (transport/thread_pinning.h). */
 static void unbind(const struct loop *l, cpu_set_t *ret_was)
 {
     CPU_ZERO(ret_was);
