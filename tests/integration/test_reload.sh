@@ -13,7 +13,7 @@ generation=$(status generation)
 printf 'subnet:\n    lmc: 9\n' >fabricd.yaml
 kill -HUP "$manager"
 check 'a bad file is refused with its place' \
-    await 10 grep -Eq 'fabricd.yaml:2:[0-9]+: .*the settings stay' fabricd.log
+    await 10 grep -Eq 'fabricd.yaml:2:[0-9]+: .*the old settings stay active' fabricd.log
 same 'and nothing has changed' "$generation" "$(status generation)"
 
 printf 'subnet:\n    max_mtu: 2048\nsocket_group: nobody\n' >fabricd.yaml
@@ -29,7 +29,7 @@ sed '0,/^0x0001 /s//0x0001 x/' tables >wrong
 printf 'routing: {engine: file, file: %s/wrong}\n' "$scratch" >fabricd.yaml
 kill -HUP "$manager"
 check 'tables with a mistake are refused with its place' \
-    await 10 grep -Eq 'wrong:[0-9]+:8: expected a port .*the settings stay' fabricd.log
+    await 10 grep -Eq 'wrong:[0-9]+:8: expected a port .*the old settings stay active' fabricd.log
 same 'and nothing has changed' "$generation" "$(status generation)"
 printf 'routing: {engine: file, file: %s/tables}\n' "$scratch" >fabricd.yaml
 kill -HUP "$manager"
@@ -40,5 +40,5 @@ same 'they are what was given' "$(md5sum <tables)" "$(md5sum <again)"
 
 rm fabricd.yaml
 kill -HUP "$manager"
-check 'a file that is gone is told' await 10 grep -Eq 'fabricd.yaml: .*the settings stay' fabricd.log
+check 'a file that is gone is told' await 10 grep -Eq 'fabricd.yaml: .*the old settings stay active' fabricd.log
 check 'ends on request' stop "$manager"
