@@ -116,15 +116,15 @@ at host-0001 ibqueryerrors >out 2>err
 like 'ibqueryerrors finds it' "$(cat out)" 'leaf-001'
 # The console's faults, as the diagnostics see them.
 fault() { timeout 20 "$fabsim" ctl "$@"; }
-check 'a counter that rises' fault rise leaf-002/1 SymbolErrorCounter rate=100000
-check 'and no longer does' fault rise leaf-002/1 SymbolErrorCounter
+check 'a counter that rises' fault increment leaf-002/1 SymbolErrorCounter rate=100000
+check 'and no longer does' fault increment leaf-002/1 SymbolErrorCounter
 at host-0001 ibqueryerrors >out 2>err
 like 'ibqueryerrors finds it too' "$(cat out)" 'SymbolErrorCounter == [0-9]+'
 fault degrade leaf-003/3 lanes=1 speed=QDR
 like 'iblinkinfo sees a link that is slow' "$(at host-0001 iblinkinfo -l 2>/dev/null)" 'leaf-003.*1X +10.0 Gbps.*Could be 4X'
-check 'mended' fault mend leaf-003/3
+check 'mended' fault repair leaf-003/3
 same 'no slow link any more' 0 "$(at host-0001 iblinkinfo -l 2>/dev/null | grep -c 'Could be')"
-fault lie 'host-000[2-3]' busy
+fault corrupt 'host-000[2-3]' busy
 check 'hosts that are busy' bash -c "! (SIM_HOST=host-0001 LD_PRELOAD=$umad2sim timeout 20 smpquery nodeinfo -D 0,1,2)"
 fault off 'leaf-00[3-4]'
 like 'a row without power' "$(fault status)" ', 8 of them down$'
