@@ -33,7 +33,9 @@ struct config_tls { /* PEM files; either all three are set or all are NULL */
 struct config_sweep {
     uint32_t light_interval_s; /* between light sweeps; 0: never */
     uint32_t heavy_interval_s; /* between heavy sweeps; 0: never */
-    uint32_t trap_settle_ms;   /* time to wait for further traps after the first one */
+    /* A single trap starts a sweep at once. If traps arrive while a round runs, the manager waits
+     * this long after its end (fabricd/sm/core/rounds.c). */
+    uint32_t trap_settle_ms;
 };
 
 struct config_flapping {

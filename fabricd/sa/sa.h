@@ -29,9 +29,10 @@ struct sa_stats { /* since the start */
     uint64_t dropped;  /* not answered: malformed, wrong SM_Key, manager not master, or no room */
     uint64_t tables;   /* answers of many records, and the number of those records */
     uint64_t records;
-    uint64_t notices; /* notices to report; reports sent, repetitions included; reports answered */
-    uint64_t reports, reports_answered;
-    uint64_t reports_lost; /* notices that a subscriber missed because it was too slow */
+    uint64_t notices;          /* notices to report to subscribers */
+    uint64_t reports;          /* reports sent, repetitions included */
+    uint64_t reports_answered; /* reports that the subscriber answered */
+    uint64_t reports_lost;     /* notices that a subscriber missed because it was too slow */
     uint64_t subscriptions_ended;
 };
 int sa_start(const struct sa_input *in, struct sa **ret); /* NOMEM, LIMIT, IO, FORMAT */

@@ -14,7 +14,8 @@ struct lattice {
                                                in the dimension */
     uint32_t count;                         /* switches */
 };
-/* RANGE: not 1..6 dimensions, a size 0, or with `hosts` a switch more than 2^20 nodes. */
+/* RANGE: the number of dimensions is not 1..6, a size is 0, a switch would have more than 254
+ * hosts, or the fabric more than 2^20 nodes (switches and hosts together). */
 int fab_fabric_lattice_init(struct lattice *l, uint32_t dimensions, const uint32_t *size,
                             uint32_t hosts);
 
@@ -24,7 +25,8 @@ static inline uint32_t fab_fabric_lattice_at(const struct lattice *l, uint32_t s
     return sw / l->step[dimension] % l->size[dimension];
 }
 
-/* Adds the switches, references 0.., named by their coordinates ("torus-0-12"), and their hosts. */
+/* Adds the switches, named by their coordinates ("torus-0-12"), and their hosts. The builder
+ * numbers the switches 0.. by reference. */
 void fab_fabric_lattice_switches(const struct lattice *l, struct maker *m, const char *stem,
                                  uint32_t ports, uint32_t hosts);
 

@@ -28,7 +28,7 @@ struct fab_mcast_net {
 int fab_mcast_net_new(const struct fab_fabric *f, struct fab_mcast_net **ret); /* NOMEM */
 void fab_mcast_net_free(struct fab_mcast_net *n);                              /* NULL is fine */
 
-/* The links that differ in a fabric with the same ids. */
+/* The links by which a fabric differs from the net, if both have the same port and switch ids. */
 struct fab_mcast_net_diff { /* all zero: no difference */
     struct fab_mcast_net_change {
         uint32_t port, peer;

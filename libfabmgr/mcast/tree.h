@@ -75,7 +75,8 @@ void fab_mcast_tree_detach(struct fab_mcast_trees *t, struct fab_mcast_tree *tre
 /* Sets the table entry of an attached member: whether packets go to it. Returns NOMEM. */
 int fab_mcast_tree_set_entry(struct fab_mcast_trees *t, const struct fab_mcast_tree *tree,
                              const struct fab_mcast_tree_member *m, bool receives);
-/* Moves the top down to where branches meet. */
+/* Removes switches from the top of the tree (its highest switch, at or below the root) as long as
+ * the top has one branch down and no members. */
 void fab_mcast_tree_trim(struct fab_mcast_trees *t, struct fab_mcast_tree *tree);
 /* Removes everything but the members. */
 void fab_mcast_tree_clear(struct fab_mcast_trees *t, struct fab_mcast_tree *tree);

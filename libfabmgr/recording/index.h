@@ -29,9 +29,10 @@ struct fab_recording_index {
     uint32_t count, outs, ins, orphans;
     uint32_t last_in; /* index of the item after the last IN */
     uint64_t end_us;
-    uint64_t judged_us;   /* the player compares MADs that the run sends before this time; the
-                             recording has all of them */
-    int tail;             /* OK, TRUNCATED, FORMAT */
+    uint64_t judged_us; /* The player compares only MADs that the run sends before this time. Later
+                           ones are not judged: the recording may have ended before it held their
+                           counterparts. */
+    int tail;           /* OK, TRUNCATED, FORMAT */
     struct fab_map heads; /* from the hash of a content to the first OUT in its list */
 };
 int fab_recording_index_build(struct fab_recording_index *s, const uint8_t *bytes, size_t len);

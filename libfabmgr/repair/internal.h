@@ -246,8 +246,8 @@ bool fab_repair_was_dead(const struct fab_repair *r, uint32_t port); /* at the l
 void fab_repair_find_components(struct fab_repair *r);
 
 /* labels/relabel.c */
-/* Finds the switches that need another place when the delta's links, which are marked, are dead:
- * fills d->relabel. Returns NOMEM. */
+/* Fills d->relabel with the switches that need another place in the order (network->order) when the
+ * delta's links are dead. The caller has marked them (fab_repair_apply_dead). Returns NOMEM. */
 int fab_repair_relabel_find(struct fab_repair *r, struct fab_repair_delta *d);
 void fab_repair_relabel_apply(struct fab_repair *r, const struct fab_repair_delta *d);
 void fab_repair_relabel_undo(struct fab_repair *r, const struct fab_repair_delta *d);

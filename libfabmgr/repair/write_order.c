@@ -2,20 +2,23 @@
 /*
  * The order of the writes of one delta.
  *
- * While the writes are under way, any mixture of old and new entries that the order allows may
- * occur. If labels ascend from each entry to the next in all of these mixtures, none has a loop or
- * a cycle of channel dependencies, and every packet that meets no dead link arrives. Labels ascend
- * from old entries to old ones and from new to new ones. For the mixed cases there are two rules
- * for each change at a switch:
+ * The label of a channel is its number in the proof (repair.h); the label of an entry is that of
+ * the channel it forwards to. While the writes are under way, any mixture of old and new entries
+ * that the order allows may occur. If packets meet only ascending labels in all of these mixtures,
+ * there is no loop and no cycle of channel dependencies, and every packet that meets no dead link
+ * arrives. The old entries alone meet this condition, and so do the new ones. For the mixtures
+ * there are two rules for each entry that changes:
  *
- *   - If its label becomes lower (the switch now sends up where it sent down), neighbours that
- *     sent to it over a channel whose label is not below the new one must get their new entries
- *     first.
- *   - If its label becomes greater (a link came back), neighbours that will send to it over a
- *     channel whose label is not below the old one get their new entries only after it.
+ *   - If the label of the entry becomes lower (the switch now sends up where it sent down),
+ *     neighbours that sent to this switch over a channel whose label is not below the entry's new
+ *     label must get their new entries first.
+ *   - If the label of the entry becomes greater (a link came back), neighbours that will send to
+ *     this switch over a channel whose label is not below the entry's old label get their new
+ *     entries only afterwards.
  *
- * A third rule keeps working paths: if a working path changes (links come back, or die and come
- * back at once), the switches on its new path that do not work yet are written first.
+ * A third rule keeps destinations reachable: if the path changes for packets that arrive by the old
+ * entries (links come back, or some die while others come back), switches on the new path whose old
+ * entries do not lead to the destination are written before the path changes.
  *
  * These rules form a precedence graph of blocks, whose layers are the steps. With labels from an
  * order of the switches, the first rule leads from upper switches to lower ones, the second one

@@ -15,11 +15,11 @@
 
 #define ALL_PORTS 0xff
 
-/* The member of both attributes that holds a counter, and the bit that selects it in a Set.
- * NOWHERE: the attribute does not have it. */
 #define NOWHERE 0xffff
 #define NARROW(m) offsetof(struct fab_port_counters, m), sizeof(((struct fab_port_counters *)0)->m)
 #define WIDE(m) offsetof(struct fab_port_counters_ext, m)
+/* Where each of the two attributes holds a counter (offsets in their structs; NOWHERE: the
+ * attribute lacks the counter), and the CounterSelect bits that select it in a Set. */
 static const struct place {
     const char *name;
     uint16_t narrow, size;                    /* member of fab_port_counters and its bytes */

@@ -46,8 +46,9 @@ struct fab_verify_batch_walk {
     uint32_t *next;         /* of uniform reps: the next switch, or its representative */
     uint16_t *depth;        /* of reps, for the LIDs of the batch; 0: not known */
     uint32_t *collected_at; /* of class representatives: where their collection begins */
-    uint64_t *collected;    /* dependencies of class representatives: [their ports][words] */
-    struct word *word;      /* [ports of one switch * words] */
+    uint64_t *collected; /* dependencies of class representatives, not yet given to their classes:
+                            for each port a bitset of the next switch's ports, `words` words long */
+    struct word *word;   /* [ports of one switch * words] */
     uint32_t words;
 };
 struct word { /* one word of a collection */

@@ -30,7 +30,8 @@ struct sm_programming {
     bool tables_wait;  /* LFT writes wait until the SwitchInfo stage is answered */
     uint32_t awaited;  /* unanswered LFT writes that other writes wait for */
     uint64_t *asked;   /* bitset of unanswered ops */
-    uint64_t torn[16]; /* bitset of LFT blocks: a write failed that later ones depend on */
+    uint64_t torn[16]; /* bitset by LFT block number, of all switches: a write failed that later
+                          writes of the block were to wait for; these are not sent */
     bool stopped;      /* a later round does the remaining writes */
     uint32_t failed, reported, blocks, switches, writes;
     uint32_t unsure;  /* switches whose ports may have changed without a trap; after readback: ports

@@ -257,8 +257,6 @@ static int move_held(struct sm_multicast *m, const struct fab_fabric *now)
     return FAB_OK;
 }
 
-/* Call it before the trees follow the new fabric: moves the known MFT blocks to the new switch ids.
- */
 int sm_mfts_move(struct sm *s, const struct fab_fabric *now)
 {
     struct sm_multicast *m = s->mcast;

@@ -56,7 +56,8 @@ void sm_mfts_fini(struct sm *s);
 int sm_mfts_go_on(struct sm *s); /* makes a plan or enters the next stage. NOMEM */
 void sm_mfts_drop(struct sm *s); /* cancels the requests under way */
 void sm_mfts_open_all(struct sm *s);
-/* call it before the trees follow. NOMEM */
+/* Moves the known MFT blocks to the switch ids of `now`; call it before the trees are updated to
+ * that fabric. NOMEM */
 int sm_mfts_move(struct sm *s, const struct fab_fabric *now);
 void sm_mfts_reset(struct sm *s); /* all blocks are unknown; sm_mfts_move must follow */
 

@@ -1,23 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Relabelling. Labels that follow an order of the switches need one switch, the root, that all
- * others can reach by going up. In a tree the root is a leaf switch, over which the spines of one
- * plane reach those of another. A spine goes up to it by a single link, and a core switch goes up
- * by a single spine. When that link dies, the switch below it (s), and all switches that can go no
- * higher than s, would have no legal path to the other planes, although paths between endports
- * would not be affected.
+ * Relabelling. Labels that follow an order of the switches need one switch that all others can
+ * reach by going up: the root of this order ("up" means up in this order; the root is not a root
+ * switch of the tree). In a tree the root is a leaf switch, because only over leaf switches do the
+ * spines of one plane reach those of another. A spine goes up to it by a single link, and a core
+ * switch goes up by a single spine. When that link dies, the switch below it (s), and all switches
+ * that can go no higher than s, would have no legal path to the switches of other planes. Paths
+ * between endports would not be affected.
  *
  * Then s moves to a place just above its other living neighbours. One neighbour, y, gets a place
  * above s, but still below all switches that y goes up to, so that s goes up through y. Of all
- * living links, only those between s and y change their direction. A turn at y onto or from such a
- * link is legal whatever the other link is, and all other links of s lead down. So each turn
- * between living links that the old order allowed is still allowed. Hence the labels of the active
- * tables' paths ascend in the new order, too, and only lost entries have to change. When the link
- * comes back, the old order returns; entries on paths s - y - up drop packets during that change.
+ * living links, only those between s and y change their direction. The channel from s to y now
+ * leads up, and any channel may follow an up channel; the channel from y to s leads down, and any
+ * channel may precede a down channel. So every turn at y over such a link is legal. All other
+ * living links of s lead down, so every turn at s is legal, too. Hence each turn between living
+ * links that the old order allowed is still allowed. Therefore the labels of the active tables'
+ * paths ascend in the new order, too, and only lost entries have to change. When the link comes
+ * back, the old order returns; entries on paths s - y - up drop packets during that change.
  *
  * A dead link may connect y or s with a switch that is above it in one order and below it in the
- * other. Such a link keeps its direction: its label says which packets could arrive before the link
- * died, and a switch that needs another path starts its search with it (column/column.c).
+ * other. Such a link keeps the direction of the old order. The label of its channel tells over
+ * which channels packets could arrive before the link died (those with lower labels), and the
+ * switch that lost the channel starts its search for another path with this label
+ * (column/column.c).
  *
  * Which switches are relabelled is a function of the order and the dead links alone.
  */

@@ -15,9 +15,10 @@ struct fab_balancer {
     const struct fab_order *o;
     const struct fab_shortest *shortest; /* paths to the LID's switch; filled by the caller */
     bool whole;       /* the cost is the load along the path, not of the next link only */
-    uint64_t slack;   /* greatest extra cost of the port of D-mod-k */
-    uint64_t *load;   /* [ports] pairs of hosts whose packets take the port, for all LIDs, times
-                         port_slow */
+    uint64_t slack;   /* the port of D-mod-k is taken if its cost exceeds the least cost by no more
+                         than this */
+    uint64_t *load;   /* [ports] host pairs routed over the port so far, summed over all LIDs and
+                         weighted by g->port_slow (rate of the fastest ISL / rate of this one) */
     uint64_t *cost;   /* [n] cost of the path from the switch */
     uint32_t *pick;   /* [n] the port that the switch takes */
     bool *climbs;     /* [n] whether that port leads up */

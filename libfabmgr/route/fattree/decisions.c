@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How one switch chooses for each of 64 destinations.
+ * Decides how one switch chooses the output port for each destination of a batch of 64.
  *
- * For each destination, it counts the candidates among the switch's neighbours and those of them
- * that are in slots, and notes the last candidate. It does this for 16 columns at a time, in vector
- * registers, and for consecutive neighbours with equal rows of path lengths at once.
+ * A candidate is a neighbour on a permitted path. If all neighbours in slots (the ports that
+ * D-mod-k selects from for packets that ascend, tree.h) are candidates, the switch takes the
+ * D-mod-k slot. Else, a single candidate is taken; among several, candidates.c chooses. So each
+ * destination needs three values: the number of candidates, how many are in slots, and the last
+ * candidate. Vector registers hold 16 destinations (columns) at a time, and consecutive neighbours
+ * with equal path lengths are added at once.
  */
 #include <string.h>
 

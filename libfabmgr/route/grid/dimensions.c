@@ -33,13 +33,14 @@
 struct classes {
     const struct fab_graph *g;
     uint32_t edges;
-    uint32_t *edge;     /* [neighbours] the link, equal for both directions */
-    uint32_t *set;      /* [edges] disjoint sets (sets.h) */
-    uint32_t *row;      /* [edges] set[] as triangles alone give it: links of one row */
-    bool *square;       /* [edges] is a side of a square */
-    uint32_t *seen;     /* [n] 1 + the corner from which the switch was last reached in two hops */
-    uint32_t *first;    /* [n] the first of these hops: index of nbr */
-    uint32_t *then;     /* [n] the second of these hops */
+    uint32_t *edge;  /* [neighbours] the link, equal for both directions */
+    uint32_t *set;   /* [edges] disjoint sets (sets.h) */
+    uint32_t *row;   /* [edges] row of the link: root of its set after triangles have joined links,
+                        before squares join more */
+    bool *square;    /* [edges] is a side of a square */
+    uint32_t *seen;  /* [n] 1 + the corner from which the switch was last reached in two hops */
+    uint32_t *first; /* [n] the first of these hops: index of nbr */
+    uint32_t *then;  /* [n] the second of these hops */
     uint32_t *adjacent; /* [n] 1 + the corner that the switch was last seen to be a neighbour of */
     uint32_t count;     /* classes of parallel links */
     uint32_t *class_of; /* [edges] class, or FAB_NONE */

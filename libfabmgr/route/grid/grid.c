@@ -67,7 +67,8 @@ static void join_slices(const struct recognition *v, uint32_t d, uint32_t *set)
     }
 }
 
-/* Roots are the lowest members of their sets, so that each has its number before the others. */
+/* Numbers the slices. The representative of a set (union-find root) is its switch with the lowest
+ * index, so the loop reaches it, and numbers its slice, before the set's other switches. */
 static void number_slices(const struct recognition *v, struct slices *s, uint32_t *set)
 {
     for (uint32_t u = 0; u < v->g->n; u++) {

@@ -56,7 +56,8 @@ struct search {
     uint32_t *stack; /* [n] */
     uint32_t now;    /* number of steps so far */
     uint64_t budget;
-    uint32_t weight; /* of one flow above the bound, in units of load */
+    uint32_t weight; /* cost = excess of load + weight * excess of flows: what one flow above the
+                        bound of flows counts */
     struct step *steps;
     size_t step_count, step_room;
     struct fab_local_move trial, best;
