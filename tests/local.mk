@@ -278,7 +278,7 @@ tests_unit_test_store_harm_SOURCES = tests/unit/test_store_harm.c
 tests_unit_test_store_harm_CFLAGS = $(TEST_CFLAGS) $(SQLITE_CFLAGS)
 tests_unit_test_store_harm_LDADD = $(DAEMON_TEST_LIBS)
 UNIT_TESTS += tests/unit/test_store_hosts
-tests_unit_test_store_hosts_SOURCES = tests/unit/test_store_hosts.c
+tests_unit_test_store_hosts_SOURCES = tests/unit/test_store_hosts.c tests/unit/same_service.h
 tests_unit_test_store_hosts_CFLAGS = $(TEST_CFLAGS) $(SQLITE_CFLAGS)
 tests_unit_test_store_hosts_LDADD = $(DAEMON_TEST_LIBS)
 

@@ -57,12 +57,12 @@ EXTRA_DIST += tests/bench/sa_against_opensm.sh tests/bench/sa_under_faults.sh
 
 # What hosts register, and reports.
 UNIT_TESTS += tests/sim/test_sa_registry
-tests_sim_test_sa_registry_SOURCES = tests/sim/test_sa_registry.c tests/sim/sa_scene.h tests/sim/lab.c tests/sim/lab.h
+tests_sim_test_sa_registry_SOURCES = tests/sim/test_sa_registry.c tests/unit/same_service.h tests/sim/sa_scene.h tests/sim/lab.c tests/sim/lab.h
 tests_sim_test_sa_registry_CFLAGS = $(TEST_CFLAGS)
 tests_sim_test_sa_registry_LDADD = $(DAEMON_TEST_LIBS)
 
 UNIT_TESTS += tests/sim/test_sa_reports
-tests_sim_test_sa_reports_SOURCES = tests/sim/test_sa_reports.c tests/sim/sa_scene.h tests/sim/lab.c tests/sim/lab.h
+tests_sim_test_sa_reports_SOURCES = tests/sim/test_sa_reports.c tests/unit/same_service.h tests/sim/sa_scene.h tests/sim/lab.c tests/sim/lab.h
 tests_sim_test_sa_reports_CFLAGS = $(TEST_CFLAGS)
 tests_sim_test_sa_reports_LDADD = $(DAEMON_TEST_LIBS)
 

@@ -4,6 +4,7 @@
  * to permitted hosts.
  */
 #include "tests/sim/sa_scene.h"
+#include "tests/unit/same_service.h"
 
 START_TEST(a_service_is_found_until_it_is_taken_back)
 {
@@ -13,10 +14,10 @@ START_TEST(a_service_is_found_until_it_is_taken_back)
     uint64_t by_id = service_component("ServiceID");
     ck_assert_uint_eq(service(host_lid(1), FAB_METHOD_SET, 0, all_of_service(), &a, &got), 0);
     ck_assert_uint_eq(scene.answer[3], FAB_METHOD_GET_RESP);
-    ck_assert_mem_eq(&got, &a, sizeof a);
+    assert_same_service(&got, &a);
     ck_assert_uint_eq(service(host_lid(2), FAB_METHOD_SET, 0, all_of_service(), &b, NULL), 0);
     ck_assert_uint_eq(service(host_lid(3), FAB_METHOD_GET, 0, by_id, &a, &got), 0);
-    ck_assert_mem_eq(&got, &a, sizeof a);
+    assert_same_service(&got, &a);
     ck_assert_uint_eq(service(host_lid(3), FAB_METHOD_GET, 0, 0, &a, NULL),
                       FAB_SA_TOO_MANY_RECORDS);
     ck_assert_uint_eq(

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "fabricd/store/schema.h"
+#include "tests/unit/same_service.h"
 #include "tests/unit/state_dir.h"
 
 static struct store_service service(uint64_t id, uint64_t guid, uint16_t pkey)
@@ -25,22 +26,6 @@ static struct store_service service(uint64_t id, uint64_t guid, uint16_t pkey)
                               .owner = GUID(70)};
     memcpy(s.record.name, "a '\0\xff name", 10);
     return s;
-}
-
-/* Field by field: padding may differ. */
-static void assert_same_record(const struct fab_wire_service_record *a,
-                               const struct fab_wire_service_record *b)
-{
-    ck_assert_uint_eq(a->id, b->id);
-    ck_assert_mem_eq(a->gid, b->gid, sizeof(a->gid));
-    ck_assert_uint_eq(a->pkey, b->pkey);
-    ck_assert_uint_eq(a->lease, b->lease);
-    ck_assert_mem_eq(a->key, b->key, sizeof(a->key));
-    ck_assert_mem_eq(a->name, b->name, sizeof(a->name));
-    ck_assert_mem_eq(a->data8, b->data8, sizeof(a->data8));
-    ck_assert_mem_eq(a->data16, b->data16, sizeof(a->data16));
-    ck_assert_mem_eq(a->data32, b->data32, sizeof(a->data32));
-    ck_assert_mem_eq(a->data64, b->data64, sizeof(a->data64));
 }
 
 START_TEST(services_come_back)
@@ -63,9 +48,9 @@ START_TEST(services_come_back)
     s = reopen(s);
     ck_assert_int_eq(store_load_services(s, &rows, &count), FAB_OK);
     ck_assert_uint_eq(count, 2);
-    assert_same_record(&rows[0].record, &changed.record);
+    assert_same_service(&rows[0].record, &changed.record);
     ck_assert_int_eq(rows[0].ends_us, 0);
-    assert_same_record(&rows[1].record, &b.record);
+    assert_same_service(&rows[1].record, &b.record);
     ck_assert_int_eq(rows[1].ends_us, b.ends_us);
     ck_assert_uint_eq(rows[1].owner, b.owner);
     free(rows);
