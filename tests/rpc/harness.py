@@ -22,7 +22,8 @@ PATIENCE = 60
 
 def sanitized():
     with open(os.path.join(BUILD, "tests/rpc/rpc_server"), "rb") as f:
-        return b"__asan_init" in f.read()
+        program = f.read()
+    return b"__asan_init" in program or b"__tsan_init" in program
 
 
 # Factor for the limits of memory and time.

@@ -14,7 +14,8 @@ import subprocess
 
 import grpc
 
-from harness import BUILD, Fabric, channel, fails, load, main, running, socket_path, wait_until
+from harness import (BUILD, Fabric, channel, fails, load, main, running, sanitized, socket_path,
+                     wait_until)
 
 Code = grpc.StatusCode
 CTL, FABSIM, FABRICD = (os.path.join(BUILD, p)
@@ -350,9 +351,8 @@ def through_libibumad_too():
     libraries = glob.glob("/usr/lib/*/umad2sim/libumad2sim.so")
     if not libraries:
         return  # scripts/check has it, and says so
-    with open(FABRICD, "rb") as program:
-        if b"__asan_init" in program.read():
-            return  # AddressSanitizer refuses a program with another library loaded before it
+    if sanitized():
+        return  # AddressSanitizer refuses to run with another library loaded before it
     place = Place()
     name = "test-" + os.path.basename(place.folder)
     command = [FABRICD, "--umad", "-f", f"{place.folder}/fabricd.yaml", "--state-dir",
