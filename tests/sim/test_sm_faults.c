@@ -176,7 +176,7 @@ static uint8_t *tables_after_faults(uint32_t megabytes, size_t *ret_len)
         lab_forget_events(&lab);
         lab_unlink(&lab, "leaf-003", port);
         const struct lab_event *e = lab_await(&lab, 1, "reroute-done");
-        ck_assert_int_eq(strstr(e->message, "computed before the fault") != NULL, megabytes > 0);
+        ck_assert_int_eq(strstr(e->message, "by a contingency plan") != NULL, megabytes > 0);
         sm_get_contingencies(lab.sm, &c); /* dropped with the state that they were made for */
         ck_assert_ptr_null(c.all);
         lab_assert_good(&lab);
