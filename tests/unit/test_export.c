@@ -203,9 +203,13 @@ START_TEST(what_is_refused)
 }
 END_TEST
 
+/* Not by strstr, which AddressSanitizer makes read the whole text at each call. */
 static unsigned lines(const char *text)
 {
-    return lines_with(text, "\n");
+    unsigned count = 0;
+    for (; *text; text++)
+        count += *text == '\n';
+    return count;
 }
 
 /* What does not depend on the tables is as it was, dumps of tables show what differs, and nothing
