@@ -194,7 +194,7 @@ int main(void)
 {
     Suite *suite = suite_create("local search");
     TCase *tcase = tcase_create("local search");
-    tcase_set_timeout(tcase, 120);
+    tcase_set_timeout(tcase, 300);
     tcase_add_test(tcase, random_fabrics);
     tcase_add_test(tcase, trees_and_families);
     tcase_add_test(tcase, topologies_without_levels);

@@ -35,6 +35,11 @@ static inline uint64_t test_seed(const char *what, uint64_t seed)
  * where each takes about four times as long. */
 static inline unsigned test_rounds(unsigned rounds)
 {
+#if defined(__has_feature) /* clang's way to say it */
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__ 1
+#endif
+#endif
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     return (rounds + 3) / 4;
 #else
