@@ -286,7 +286,7 @@ static Suite *suite(void)
 {
     Suite *s = suite_create("export");
     TCase *t = tcase_create("export");
-    tcase_set_timeout(t, 300); /* under sanitizers */
+    tcase_set_timeout(t, 60);
     tcase_add_test(t, each_format);
     tcase_add_test(t, lanes);
     tcase_add_test(t, slurm_groups);
