@@ -12,14 +12,15 @@
 struct fab_arena_block;
 struct fab_arena {
     struct fab_arena_block *blocks; /* newest first */
-    size_t used, room;              /* bytes of the newest block: handed out, and in all */
+    size_t used, room;              /* of the newest block, in bytes: part in use, size */
 };
 void fab_base_arena_init(struct fab_arena *a); /* an all-zero arena is valid, too */
 void fab_base_arena_fini(struct fab_arena *a); /* frees everything; the arena can be used again */
-/* Zeroed memory for `count` items of `item` bytes, aligned for any type. NULL: no memory, or
- * count * item overflows. Count 0 gives a valid pointer that must not be read. */
+/* Returns zeroed memory for `count` items of `item` bytes each, aligned for any type, or NULL if
+ * there is no memory or count * item overflows. With count 0 the pointer is valid, but must not be
+ * read. */
 void *fab_base_arena_alloc(struct fab_arena *a, size_t count, size_t item);
-/* A copy of `len` bytes of text, NUL-terminated. NULL: no memory. */
+/* Returns a NUL-terminated copy of `len` bytes of text, or NULL if there is no memory. */
 char *fab_base_arena_text(struct fab_arena *a, const char *text, size_t len);
 
 #endif

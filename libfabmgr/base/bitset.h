@@ -13,7 +13,8 @@ static inline size_t fab_base_bits_words(size_t bits)
 {
     return bits / 64 + (bits % 64 != 0);
 }
-/* A new set, all bits clear; the caller frees it with free(). NULL: no memory. */
+/* Returns a new set with all bits clear, which the caller frees with free(), or NULL if there is no
+ * memory. */
 static inline uint64_t *fab_base_bits_new(size_t bits)
 {
     size_t words = fab_base_bits_words(bits);
@@ -38,7 +39,7 @@ static inline void fab_base_bits_put(uint64_t *set, size_t i, bool value)
     else
         fab_base_bits_clear(set, i);
 }
-/* Sets the bit. True: it was clear before. */
+/* Sets the bit. Returns whether it was clear before. */
 static inline bool fab_base_bits_add(uint64_t *set, size_t i)
 {
     bool was = fab_base_bits_get(set, i);
@@ -49,9 +50,10 @@ static inline void fab_base_bits_zero(uint64_t *set, size_t bits)
 {
     memset(set, 0, fab_base_bits_words(bits) * sizeof(uint64_t));
 }
-/* How many of the first `bits` bits are set. The unused bits of the last word must be clear. */
+/* Counts the set bits among the first `bits` bits. The unused bits of the last word must be
+ * clear. */
 size_t fab_base_bits_count(const uint64_t *set, size_t bits);
-/* The first set bit at or after `from`, or `bits` when there is none. */
+/* Returns the index of the first set bit at or after `from`, or `bits` if there is none. */
 size_t fab_base_bits_next(const uint64_t *set, size_t bits, size_t from);
 
 #endif

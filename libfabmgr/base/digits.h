@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Unsigned numbers in text. Only digits are read; the caller handles signs, blanks and prefixes. */
+/* Reads unsigned numbers in text. The functions read digits only; the caller handles signs, blanks
+ * and prefixes. */
 #ifndef LIBFABMGR_BASE_DIGITS_H
 #define LIBFABMGR_BASE_DIGITS_H
 
@@ -9,8 +10,9 @@
 
 /* The value of a hexadecimal digit, or 16 when c is none. */
 unsigned fab_base_digit_value(char c);
-/* Reads all digits of `base` (2..16) from `at` up to `end`. Returns the place after the last digit.
- * If there is no digit, that is `at`, and *ret is untouched. NULL: the number exceeds `most`. */
+/* Reads the number in `base` (2..16) that begins at `at`; the text ends at `end`. Returns the
+ * address after the last digit. If there is no digit, returns `at` and leaves *ret unchanged.
+ * Returns NULL if the number exceeds `most`. */
 const char *fab_base_digits_read(const char *at, const char *end, unsigned base, uint64_t most,
                                  uint64_t *ret);
 /* True when the whole text is one number in `base` that is not above `most`. */

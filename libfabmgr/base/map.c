@@ -108,7 +108,7 @@ bool fab_base_map_remove(struct fab_map *m, uint64_t key)
     for (size_t i = (hole + 1) & mask; m->slots[i].used; i = (i + 1) & mask) {
         size_t home = (size_t)fab_base_mix64(m->slots[i].key) & mask;
         if (((i - home) & mask) >=
-            ((i - hole) & mask)) { /* a lookup that starts at its home slot passes the hole */
+            ((i - hole) & mask)) { /* the hole is on the way from the home slot to slot i */
             m->slots[hole] = m->slots[i];
             hole = i;
         }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A hash map from 64-bit keys (mostly GUIDs) to 32-bit values (dense ids). No key and no value is
- * reserved.
+ * A hash map from 64-bit keys (mostly GUIDs) to 32-bit values (mostly ids). Every key and every
+ * value is allowed.
  */
 #ifndef LIBFABMGR_BASE_MAP_H
 #define LIBFABMGR_BASE_MAP_H
@@ -16,23 +16,26 @@ struct fab_map_slot {
     uint32_t used;
 };
 struct fab_map {
-    struct fab_map_slot *slots; /* a power of two of them, at most 3/4 used */
+    struct fab_map_slot *slots; /* array of `capacity` slots (a power of two), at most 3/4 used */
     size_t capacity, count;
 };
 void fab_base_map_init(struct fab_map *m); /* an all-zero map is valid, too */
 void fab_base_map_fini(struct fab_map *m);
-/* Allocates for `count` entries: put and add cannot run out of memory below that. NOMEM. */
+/* Allocates slots for `count` entries in all, so that put and add cannot fail with NOMEM up to that
+ * number. NOMEM. */
 int fab_base_map_reserve(struct fab_map *m, size_t count);
-/* Sets the value of the key, or replaces it. NOMEM. */
+/* Adds the key with this value, or replaces the value that the key has. NOMEM. */
 int fab_base_map_put(struct fab_map *m, uint64_t key, uint32_t value);
-/* Sets the value of a new key. NOMEM; EXISTS: the key has a value, which is not changed. */
+/* Adds a new key with this value. Returns EXISTS if the key has a value already, which stays
+ * unchanged; NOMEM. */
 int fab_base_map_add(struct fab_map *m, uint64_t key, uint32_t value);
-/* False: the map does not have the key. */
+/* Returns false, and leaves *ret_value unchanged, if the map does not contain the key. */
 bool fab_base_map_get(const struct fab_map *m, uint64_t key, uint32_t *ret_value);
 bool fab_base_map_has(const struct fab_map *m, uint64_t key);
 bool fab_base_map_remove(struct fab_map *m, uint64_t key);
-/* Visits all entries: start with *cursor = 0; false at the end. The map must not change during the
- * visit. The order depends on earlier insertions and removals, so no result may depend on it. */
+/* Visits one entry for each call; the caller starts with *cursor = 0. Returns false after the last
+ * entry. The map must not change during the visit. The order depends on earlier insertions and
+ * removals, so no result may depend on it. */
 bool fab_base_map_next(const struct fab_map *m, size_t *cursor, uint64_t *ret_key,
                        uint32_t *ret_value);
 

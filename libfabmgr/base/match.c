@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Greedy matching with one point of return: when the pattern after the last star does not match,
- * that star takes one character more and the rest is tried again.
+ * A greedy match that returns only to the last star. When the text does not match the pattern after
+ * that star, the star matches one character more, and the comparison continues after it.
  */
 #include "libfabmgr/base/match.h"
 

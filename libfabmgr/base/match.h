@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Whether the pattern matches the whole text: '*' matches any characters or none, '?' exactly one.
- * Takes at most time proportional to the product of both lengths. */
+/* Returns whether the pattern matches the whole text. '*' matches any number of characters, '?'
+ * exactly one. The time is at most proportional to the product of both lengths. */
 bool fab_base_pattern_matches(const char *pattern, const char *text, size_t len);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A thread pool, as the library sees it. The library creates no threads; its caller may lend it a
- * pool, whose function runs a task for the indices 0..count-1, in any order and on any thread, and
- * returns when all have finished. Each task writes only memory that no other task of the same call
- * uses, so that the result does not depend on the number of workers.
+ * The interface to a thread pool. The library creates no threads, but its caller may lend it a
+ * pool. run() calls a task for each of the indices 0..count-1, in any order and on any thread, and
+ * returns when all calls have finished. Each call of the task writes only memory that no other call
+ * for the same run() uses, so that the result does not depend on the number of workers.
  */
 #ifndef LIBFABMGR_BASE_POOL_H
 #define LIBFABMGR_BASE_POOL_H
@@ -11,12 +11,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* worker: 0..workers-1. No two tasks that run at the same time have the same number, so that it
- * can index scratch memory. */
+/* worker is 0..workers-1. Two calls that run at the same time have different numbers, so that the
+ * task may use the number as an index of scratch memory. */
 typedef void fab_pool_task(void *arg, uint32_t i, uint32_t worker);
 
 struct fab_pool {
-    uint32_t workers; /* 1.. */
+    uint32_t workers; /* number of threads that run tasks, at least 1 */
     void (*run)(void *ctx, uint32_t count, fab_pool_task *task, void *arg);
     void *ctx;
 };
@@ -25,7 +25,8 @@ static inline uint32_t fab_base_pool_workers(const struct fab_pool *p)
 {
     return p != NULL && p->workers > 1 ? p->workers : 1;
 }
-/* Runs the task for 0..count-1. Without a pool (NULL) the calling thread runs them one by one. */
+/* Calls the task for each index 0..count-1. Without a pool (NULL) the calling thread makes the
+ * calls one after the other. */
 static inline void fab_base_pool_run(const struct fab_pool *p, uint32_t count, fab_pool_task *task,
                                      void *arg)
 {

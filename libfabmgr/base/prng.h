@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A seeded generator (xoshiro256**, state filled by splitmix64): the same seed gives the same
- * sequence on every machine. For simulation, tests and tie breaking; not for secrets.
+ * A seeded random number generator (xoshiro256**, whose state is filled by splitmix64). The same
+ * seed gives the same sequence on every machine. It serves simulation, tests and tie breaking; it
+ * must not generate secrets.
  */
 #ifndef LIBFABMGR_BASE_PRNG_H
 #define LIBFABMGR_BASE_PRNG_H
@@ -15,9 +16,9 @@ struct fab_prng {
 };
 void fab_base_prng_init(struct fab_prng *p, uint64_t seed);
 uint64_t fab_base_prng_next(struct fab_prng *p);
-/* A number that is uniformly distributed over 0..bound-1. bound > 0. */
+/* Returns a number that is uniformly distributed over 0..bound-1. bound > 0. */
 uint64_t fab_base_prng_below(struct fab_prng *p, uint64_t bound);
-/* True with probability `rate` (0..1). */
+/* Returns true with probability `rate` (0..1). */
 bool fab_base_prng_chance(struct fab_prng *p, double rate);
 void fab_base_prng_shuffle(struct fab_prng *p, uint32_t *items, size_t count);
 

@@ -6,11 +6,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* sets[n]: each number becomes a set of its own. */
+/* Makes each number 0..n-1 a set of its own. `sets` has n elements. */
 void fab_base_sets_init(uint32_t *sets, uint32_t n);
-/* The lowest number of the set that contains i. */
+/* Returns the lowest number of the set that contains i. */
 uint32_t fab_base_sets_find(uint32_t *sets, uint32_t i);
-/* Joins the sets that contain a and b. Returns false if this was one set already. */
+/* Joins the sets that contain a and b. Returns false if a and b were in the same set already. */
 bool fab_base_sets_join(uint32_t *sets, uint32_t a, uint32_t b);
 
 #endif

@@ -13,12 +13,12 @@ enum fab_status {
     FAB_E_RANGE = -3,        /* a number is outside what the field or device can hold */
     FAB_E_TRUNCATED = -4,    /* the bytes end before the value does */
     FAB_E_FORMAT = -5,       /* the bytes or text are malformed */
-    FAB_E_NOT_FOUND = -6,    /* what was asked for does not exist */
-    FAB_E_EXISTS = -7,       /* it exists already */
+    FAB_E_NOT_FOUND = -6,    /* the object that the caller asked for does not exist */
+    FAB_E_EXISTS = -7,       /* the object to be added exists already */
     FAB_E_LIMIT = -8,        /* a limit (of a device, of the standard, of the policy) is reached */
     FAB_E_TIMEOUT = -9,      /* no response in time */
     FAB_E_REFUSED = -10,     /* the other side responded with an error status */
-    FAB_E_UNREACHABLE = -11, /* no path leads there */
+    FAB_E_UNREACHABLE = -11, /* no path leads to the destination */
     FAB_E_LOOP = -12,        /* the forwarding tables contain a loop */
     FAB_E_CYCLE = -13,       /* the channel dependency graph has a cycle */
     FAB_E_BUSY = -14,        /* not now; the same call may succeed later */
@@ -27,7 +27,7 @@ enum fab_status {
     FAB_E_DENIED = -17,      /* not permitted */
 };
 
-/* One short English sentence for `status`, never NULL. */
+/* Returns a short English text for `status`, never NULL. */
 const char *fab_base_status_text(int status);
 
 #endif

@@ -24,7 +24,7 @@ void fab_base_text_fini(struct fab_text *t)
     fab_base_text_init(t);
 }
 
-/* Grows the buffer for `more` bytes and the NUL. */
+/* Grows the buffer so that `more` bytes and the final NUL fit. */
 static int make_room(struct fab_text *t, size_t more)
 {
     size_t need;

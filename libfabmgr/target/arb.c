@@ -2,21 +2,21 @@
 /*
  * VL arbitration (IBA 7.6.9). A port cycles through its low-priority table; at each entry it sends
  * packets of that VL until `weight` times 64 bytes are sent, always whole packets. The
- * high-priority table has precedence, and works in the same way, until LimitOfHighPriority times
- * 4096 bytes are sent; then one packet of low priority may follow.
+ * high-priority table has precedence. It works in the same way until LimitOfHighPriority times 4096
+ * bytes are sent; then one packet of low priority may follow.
  *
- * A port sends a whole packet as long as any weight is left. Hence only weights that are whole
- * packets of 4096 bytes give exact shares; an entry has at most three of them (192). To find the
- * number of packets of each VL in one cycle of the table, all cycles of up to 100 packets are
- * tried; the shortest of those closest to the shares that fits the table is chosen. The entries of
- * a VL are spread over the cycle.
+ * A port sends a whole packet as long as any weight is left. Hence only weights of whole packets of
+ * 4096 bytes give exact shares; an entry holds at most three packets (weight 192). To find the
+ * number of packets of each VL in one cycle of the table, find_round() tries all cycles of up to
+ * 100 packets. Of the cycles that fit the table it takes the closest to the shares, and of several
+ * equally close ones the shortest. The entries of a VL are spread over the cycle.
  *
- * VLs without a class get an entry, too, if the table has room: packets that were sent before a
- * change of SLtoVLMappingTables must not wait for ever.
+ * VLs without a class get an entry, too, if the table has room. Otherwise packets that were sent
+ * before a change of the SLtoVLMappingTables would wait for ever.
  *
- * LimitOfHighPriority is the largest that leaves low priority its share if all packets have the MTU
- * of the link. With limit 0, low priority still gets only every second packet, so that no more than
- * half of a link can be guaranteed to it. fab_target_arb_guarantee() computes what tables
+ * LimitOfHighPriority is the largest value that leaves low priority its share if all packets have
+ * the MTU of the link. With limit 0, low priority still gets only every second packet, so that no
+ * more than half of a link can be guaranteed to it. fab_target_arb_guarantee() computes what tables
  * guarantee.
  */
 #include "libfabmgr/target/arb.h"
@@ -28,9 +28,9 @@
 #include "libfabmgr/target/target.h"
 
 #define PACKET 64        /* weight of a packet of 4096 bytes */
-#define ENTRY_PACKETS 3u /* a weight has 8 bits */
+#define ENTRY_PACKETS 3u /* packets of 4096 bytes; a weight has 8 bits */
 #define ROUND_MOST 100u
-#define WHOLE 100000u /* 100 percent, in thousandths */
+#define WHOLE 100000u /* 100 percent, in thousandths of a percent */
 #define BLOCK 32
 #define UNBOUNDED 255
 
@@ -93,7 +93,7 @@ static void add_lane(struct lanes *to, uint8_t vl, uint32_t share)
     to->share += share > 0 ? share : 1;
 }
 
-/* Finds the VLs of each priority, with their shares; *ret_idle: the VLs without a class. */
+/* Finds the VLs of each priority with their shares. *ret_idle: the VLs that no class uses. */
 static void find_lanes(const struct fab_fabric *f, const struct fab_policy *p,
                        const struct fab_vls *v, uint32_t port, struct lanes *high,
                        struct lanes *low, uint16_t *ret_idle)
@@ -126,8 +126,9 @@ static uint32_t entries_of(uint32_t packets)
     return (packets + ENTRY_PACKETS - 1) / ENTRY_PACKETS;
 }
 
-/* Gives all VLs together about `round` packets in one cycle of the table. Returns by how much the
- * VL that gets least misses its share, in millionths; UINT32_MAX: the table has too few entries. */
+/* Gives all VLs together about `round` packets in one cycle of the table. Returns by how much, in
+ * millionths, the VL that gets least falls short of its share, or UINT32_MAX if the table has too
+ * few entries. */
 static uint32_t try_round(struct lanes *l, uint32_t round, uint32_t room)
 {
     uint32_t sum = 0, entries = 0, worst = 0;
@@ -164,8 +165,8 @@ static bool find_round(struct lanes *l, uint32_t room)
     return best != UINT32_MAX && try_round(l, at, room) != UINT32_MAX;
 }
 
-/* The VL whose next entry is due first when the entries of each VL are spread evenly; -1: all
- * entries are placed. */
+/* Returns the index of the VL whose next entry is due first when the entries of each VL are spread
+ * evenly, or -1 if all entries are placed. */
 static int next_lane(const struct lanes *l, const uint32_t done[FAB_VLS_MAX])
 {
     int next = -1;
@@ -269,8 +270,8 @@ static bool compute_even(const struct fab_port_info *info, uint8_t vls, struct f
     return true;
 }
 
-/* A cache key: everything on which the tables of a port depend, besides the fabric, the policy and
- * vls. */
+/* The cache key combines the properties of the port on which its tables depend. The fabric, the
+ * policy and vls are the same for all entries of a cache. */
 static uint64_t key_of(const struct fab_fabric *f, const struct fab_policy *p,
                        const struct fab_vls *v, uint32_t port)
 {
@@ -286,7 +287,7 @@ static void remember(struct fab_arb_cache *b, uint64_t key, const struct fab_arb
     if (b->count == b->room)
         more = fab_base_grow(b->entry, sizeof(*more), b->count + 1, &b->room);
     if (more == NULL)
-        return; /* the next port computes it again */
+        return; /* a later port with this key computes the tables again */
     b->entry = more;
     more[b->count++] = (struct fab_arb_cache_entry){key, *a};
 }
@@ -335,8 +336,8 @@ bool fab_target_arb_has_block(const struct fab_arb *a, const struct fab_port_inf
 /* ---- guarantees -------------------------------------------------------------------------------
  */
 
-/* Packets of the VLs `lanes` in one cycle of the table; *ret_least: those of the VL with the
- * fewest. */
+/* Returns how many packets of `mtu` bytes the VLs `lanes` (one bit each) together may send in one
+ * cycle of the table. *ret_least: the number of the VL that may send fewest. */
 static uint32_t packets_of(const struct fab_arb_entry *entry, uint8_t count, uint16_t lanes,
                            uint32_t mtu, uint32_t *ret_least)
 {

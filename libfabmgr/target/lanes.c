@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * SLtoVLMappingTables (IBA 14.2.5.8), computed from struct fab_vls.
+ * Computes SLtoVLMappingTables (IBA 14.2.5.8) from struct fab_vls.
  *
- * A port drops packets that are mapped to a VL it does not have (7.6.6). Between switches all VLs
- * exist, which libfabmgr/verify checks. A link to an endport may have fewer; there, VLs are taken
- * modulo their number. That cannot cause a deadlock, since an endport forwards nothing.
+ * A port drops packets that are mapped to a VL it does not have (IBA 7.6.6). libfabmgr/verify
+ * checks that the links between switches have all VLs. A link to an endport may have fewer; its
+ * table maps to the VL modulo the number of VLs of that link. This cannot cause a deadlock, since
+ * an endport forwards nothing.
  */
 #include "libfabmgr/target/target.h"
 
@@ -24,7 +25,8 @@ uint8_t fab_target_vl(const struct fab_fabric *f, const struct fab_policy *p,
     return fab_target_sl2vl(f, p, v, in, out) >> (FAB_SLS - 1 - sl) * 4 & 15;
 }
 
-/* The switch that an endport is connected to, or whose port 0 the port is; FAB_NONE: none. */
+/* Returns the switch that an endport is connected to; for port 0 of a switch, that switch. Returns
+ * FAB_NONE if the endport is not connected to a switch. */
 static uint32_t switch_of(const struct fab_fabric *f, uint32_t port)
 {
     uint32_t node = f->ports[port].node;

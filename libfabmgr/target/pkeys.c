@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * P_Key tables. Most ports have a few keys, so the wanted tables are concatenated in one array.
- * What ports hold is kept in blocks of 64 bytes, for the blocks that were read or written.
+ * P_Key tables. Most ports have a few keys, so the wanted tables are concatenated in one array. The
+ * tables that ports hold are stored in blocks of 64 bytes, only for blocks that were read or
+ * written.
  */
 #include "libfabmgr/target/pkeys.h"
 
@@ -99,8 +100,8 @@ void fab_target_pkeys_block(const struct fab_pkeys *p, uint32_t port, uint32_t b
                (count - at < FAB_PKEY_BLOCK ? count - at : FAB_PKEY_BLOCK) * sizeof(*ret));
 }
 
-/* External ports of switches have PartitionEnforcementCap of SwitchInfo, other ports PartitionCap
- * of NodeInfo. */
+/* The capacity of an external port of a switch is PartitionEnforcementCap of SwitchInfo, that of
+ * other ports PartitionCap of NodeInfo. */
 uint32_t fab_target_pkeys_capacity(const struct fab_fabric *f, uint32_t port)
 {
     const struct fab_port *p = &f->ports[port];
@@ -112,7 +113,8 @@ uint32_t fab_target_pkeys_capacity(const struct fab_fabric *f, uint32_t port)
 
 /* ---- what ports hold ------------------------------------------------------------------------- */
 
-/* The number of a block that no port has. Its first entry is the enforcement that was set. */
+/* A block number above those of real P_Key blocks. The first entry of this block stores the
+ * enforcement that the manager last set. */
 #define ENFORCE_BLOCK FAB_PKEY_BLOCKS_MAX
 
 void fab_target_held_pkeys_forget(struct fab_blocks *h, uint32_t port)
@@ -134,7 +136,7 @@ bool fab_target_held_pkeys_refused_enforce(const struct fab_blocks *h, uint32_t 
     return set != NULL && set[0] == enforce;
 }
 
-/* The port of the same number at the node of the same GUID, or FAB_NONE. */
+/* Returns the port of `now` that has the same node GUID and port number, or FAB_NONE. */
 static uint32_t same_port(const struct fab_fabric *old, uint32_t port, const struct fab_fabric *now)
 {
     if (port >= old->port_count)

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The PortInfo and SwitchInfo to write, computed from what was read of the device and its peer.
+ * Computes the PortInfo and SwitchInfo that the manager writes to a device, from the attributes
+ * that it read from the device and its peer.
  *
  * A SubnSet contains the whole attribute, so every field needs a value without side effects:
- *   - fields that the manager does not control are written as they were read (some devices refuse a
- *     Set that contains other capabilities than theirs);
+ *   - The manager writes back fields that it does not control. Some devices refuse a SubnSet whose
+ *     capabilities differ from theirs.
  *   - LinkWidthEnabled, LinkSpeedEnabled, LinkSpeedExtEnabled, PortState and PortPhysicalState are
- *     0, "no state change", so that no write retrains a link;
- *   - which fields have a meaning depends on the kind of port (IBA 14.2.5.6, column "used by"):
- *     LIDs, M_Key, GID prefix and SubnetTimeout belong to endports and to port 0 of switches;
- * HOQLife and VLStallCount to external ports of switches (HOQLife to routers, too); MTU, VLs and
- * error thresholds to every port with a link. A base port 0 has no link; an enhanced port 0 has an
- * MTU and thresholds.
+ *     0, "no state change", so that no write retrains a link.
+ *   - The meaning of a field depends on the kind of port (IBA 14.2.5.6, column "used by"). LIDs,
+ *     M_Key, GID prefix and SubnetTimeout belong to endports. HOQLife and VLStallCount belong to
+ *     external ports of switches (HOQLife to routers, too). MTU, VLs and error thresholds belong to
+ *     every port with a link. A base port 0 has no link; an enhanced port 0 has an MTU and
+ *     thresholds.
  */
 #include "libfabmgr/target/target.h"
 
@@ -23,7 +24,8 @@ static uint8_t lesser(uint8_t a, uint8_t b)
     return a < b ? a : b;
 }
 
-/* The lowest of two capabilities and the policy; `now` if a capability is unknown. */
+/* Returns the lower of both capabilities, limited by the policy (0: no limit), or `now` if a
+ * capability is unknown (0). */
 static uint8_t agree(uint8_t now, uint8_t ours, uint8_t theirs, uint8_t policy)
 {
     if (ours == 0 || theirs == 0)
@@ -49,8 +51,9 @@ bool fab_target_can_reregister(const struct fab_port_info *info)
     return (info->cap_mask & CAP_CLIENT_REREGISTER) != 0;
 }
 
-/* The fields of endports and port 0. If the port had another manager, or its link was down, the
- * registrations of its host are lost: ClientReregister asks the host to repeat them (14.4.11). */
+/* Sets the fields of endports. If the port had another manager, or its link was down, the
+ * registrations of its host are lost. ClientReregister asks the host to repeat them (IBA
+ * 14.4.11). */
 static void address_fields(const struct fab_policy *p, const struct fab_lids *lids, uint32_t port,
                            uint32_t sm_lid, bool was_down, struct fab_port_info *want)
 {
@@ -152,8 +155,8 @@ uint8_t fab_target_port_vls(const struct fab_fabric *f, const struct fab_policy 
 #define MLID_FIRST 0xc000u
 #define MLID_LAST 0xfffeu
 
-/* MulticastFDBTop makes all entries of the table valid: another manager may have set a lower one.
- */
+/* Returns the MulticastFDBTop that covers the whole table, because another manager may have set a
+ * lower one. */
 static uint16_t multicast_fdb_top(const struct fab_fabric *f, uint32_t sw)
 {
     const struct fab_switch_info *is = &f->switches[sw];
@@ -164,8 +167,8 @@ static uint16_t multicast_fdb_top(const struct fab_fabric *f, uint32_t sw)
     return (uint16_t)(last < MLID_LAST ? last : MLID_LAST);
 }
 
-/* Writing 1 clears PortStateChange (IBA 14.2.5.4), hence the value that was read is written back.
- */
+/* A SubnSet with PortStateChange 1 clears that bit (IBA 14.2.5.4). PortStateChange is written back
+ * as it was read, so that a change which the manager has not seen stays reported. */
 void fab_target_switch_info(const struct fab_fabric *f, const struct fab_policy *p,
                             const struct fab_lids *lids, uint32_t sw,
                             struct fab_switch_info *ret_want)

@@ -9,11 +9,11 @@
 #include "libfabmgr/fabric/fabric.h"
 #include "libfabmgr/policy/partitions.h"
 
-/* Whether the pattern matches the node description, or its first word: drivers write descriptions
- * like "node-0001 mlx5_0", which begin with the host's name. */
+/* Returns whether the pattern matches the node description or its first word. Drivers write
+ * descriptions like "node-0001 mlx5_0", whose first word is the host's name. */
 bool fab_target_node_matches(const struct fab_node *n, const char *pattern);
-/* Whether the selector matches a port that owns a LID. A selector of kind FAB_SELECT_GROUP matches
- * none: the caller resolves groups. */
+/* Returns whether the selector matches a port that owns a LID. A selector of kind FAB_SELECT_GROUP
+ * matches no port: the caller resolves groups. */
 bool fab_target_selector_matches(const struct fab_fabric *f, const struct fab_port_selector *who,
                                  uint32_t port);
 

@@ -88,8 +88,7 @@ void fab_target_lids_fini(struct fab_lids *l)
 
 #define LARGE_PAGE ((size_t)2 << 20)
 
-/* Large tables are placed on huge pages if the system has them: that halves the time to fill them.
- */
+/* Asks for huge pages for large tables, which halves the time to fill them. */
 static void *alloc_entries(size_t size)
 {
     if (size < 2 * LARGE_PAGE)
@@ -97,7 +96,7 @@ static void *alloc_entries(size_t size)
     size_t room = (size + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
     void *entries = aligned_alloc(LARGE_PAGE, room);
     if (entries != NULL)
-        madvise(entries, room, MADV_HUGEPAGE); /* may fail without harm */
+        madvise(entries, room, MADV_HUGEPAGE); /* only an optimisation, so its failure is ignored */
     return entries;
 }
 

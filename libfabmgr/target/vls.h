@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Service levels and virtual lanes: which SL a path uses, and on which VL each switch forwards
- * packets of that SL. This takes little memory compared with the forwarding tables: the SL depends
- * on the destination LID, or on the pair of source and destination switch; the VL depends on
- * classes of ports (for example, the ports of one dimension), not on single ports. The
- * SLtoVLMappingTables (IBA 14.2.5.8) follow from it.
+ * packets of that SL. The SLtoVLMappingTables (IBA 14.2.5.8) are computed from it.
+ *
+ * Compared with the forwarding tables this takes little memory. The SL depends on the destination
+ * LID, or on the pair of source and destination switch. The VL depends on classes of ports (for
+ * example, all ports of one dimension), not on single ports.
  */
 #ifndef LIBFABMGR_TARGET_VLS_H
 #define LIBFABMGR_TARGET_VLS_H
@@ -17,8 +18,9 @@
 #define FAB_VLS_MAX 15 /* data VLs; VL 15 is for management */
 #define FAB_VL_CLASSES 16
 
-/* All zero: one VL, and SL 0 and VL 0 everywhere. An engine fills in what it needs, for SLs 0 to
- * sls - 1; then libfabmgr/qos multiplies that for the traffic classes of the policy. */
+/* An all-zero value means one VL, with SL 0 and VL 0 for all paths. An engine fills in the values
+ * that its routing needs, for SLs 0 to sls - 1. Then libfabmgr/qos adds the SLs and VLs of the
+ * policy's traffic classes. */
 struct fab_vls {
     uint8_t count; /* data VLs in use; 0 means 1. With 1 all other members are meaningless */
     uint8_t sls;   /* paths use SLs below this */
@@ -31,28 +33,30 @@ struct fab_vls {
      * endports and port 0 have class 0; adapters send SL `sl` on VL vl[0][0][sl]. */
     uint32_t ports;
     uint8_t *port_class; /* [ports] by port id, or NULL: all 0 */
-    uint8_t classes;     /* of ports, in use: 1.. */
+    uint8_t classes;     /* number of classes of ports, at least 1 */
     uint8_t vl[FAB_VL_CLASSES][FAB_VL_CLASSES][FAB_SLS];
-    /* Traffic classes, called levels here because classes are of ports. For a path with SL e above,
-     * packets of level c use SL sl[c][e]; sl[0][e] is e. Level c uses the VLs from lane_set[c] *
-     * lanes on, and VL modulo lanes is the VL that the engine chose. */
+    /* Traffic classes, called levels here because `class` means a class of ports. For a path whose
+     * engine chose SL e, packets of level c use SL sl[c][e]; sl[0][e] is e. Level c uses `lanes`
+     * VLs from lane_set[c] * lanes on; the VL modulo `lanes` is the VL that the engine chose. */
     uint8_t levels; /* 0 means 1: then sl[][] and lane_set[] are meaningless */
-    uint8_t lanes;  /* VLs of the engine */
+    uint8_t lanes;  /* number of VLs that the engine uses */
     uint8_t sl[FAB_SLS][FAB_SLS];
     uint8_t lane_set[FAB_SLS];
 };
-/* Initialises for `count` VLs, 0..FAB_VLS_MAX: SL s uses VL s mod count for all classes of ports.
- */
+/* Initialises v for `count` VLs, 0..FAB_VLS_MAX. SL s uses VL s mod count between all classes of
+ * ports. */
 void fab_target_vls_init(struct fab_vls *v, uint8_t count);
-/* Allocate of_lid, of_pair or port_class, all zero. On NOMEM nothing has changed. */
+/* These allocate of_lid, of_pair or port_class, all zero. They return NOMEM, with nothing changed,
+ * if there is no memory. */
 int fab_target_vls_by_lid(struct fab_vls *v, uint32_t top);
 int fab_target_vls_by_pair(struct fab_vls *v, uint32_t switches);
 int fab_target_vls_by_class(struct fab_vls *v, uint32_t ports);
 int fab_target_vls_copy(const struct fab_vls *v, struct fab_vls *ret_copy); /* NOMEM */
 void fab_target_vls_fini(struct fab_vls *v);
 
-/* The 8 bytes of an SLtoVLMappingTable as one number, SL 0 in the highest four bits. vl[]: by SL,
- * where 15 drops packets; other VLs are taken modulo `vls`, the number of data VLs of the port. */
+/* Returns the 8 bytes of an SLtoVLMappingTable as one number, with SL 0 in the highest four bits.
+ * vl[sl] is the VL of an SL, or 15 to drop its packets; the function takes other VLs modulo `vls`,
+ * the number of data VLs of the port. */
 uint64_t fab_target_sl2vl_pack(const uint8_t vl[FAB_SLS], uint8_t vls);
 
 static inline bool fab_target_vls_multiple(const struct fab_vls *v)
@@ -63,7 +67,7 @@ static inline uint8_t fab_target_vls_count(const struct fab_vls *v)
 {
     return fab_target_vls_multiple(v) ? v->count : 1;
 }
-/* The SL of a path from an endport at switch `from` to LID `lid` at switch `to`. */
+/* Returns the SL of a path from an endport at switch `from` to LID `lid` at switch `to`. */
 static inline uint8_t fab_target_vls_sl(const struct fab_vls *v, uint32_t from, uint32_t to,
                                         uint32_t lid)
 {
@@ -73,7 +77,7 @@ static inline uint8_t fab_target_vls_sl(const struct fab_vls *v, uint32_t from, 
         return v->of_pair[(size_t)to * v->switches + from];
     return v->of_lid ? v->of_lid[lid] : 0;
 }
-/* The SL of packets of a level, for a path with SL `sl`. */
+/* Returns the SL of packets of a traffic class (level), for a path with SL `sl`. */
 static inline uint8_t fab_target_vls_level_sl(const struct fab_vls *v, uint8_t level, uint8_t sl)
 {
     return v->levels > 1 ? v->sl[level][sl] : sl;
@@ -82,8 +86,8 @@ static inline uint8_t fab_target_vls_levels(const struct fab_vls *v)
 {
     return v->levels > 1 ? v->levels : 1;
 }
-/* Packets keep their VL on the whole path. Then the channel dependencies are the same on each VL,
- * and proving one of them is sufficient. */
+/* Returns whether packets keep their VL on the whole path although several VLs are used. Then the
+ * channel dependencies are the same on each VL, and a proof for one VL is sufficient. */
 static inline bool fab_target_vls_keep_vl(const struct fab_vls *v)
 {
     return v->levels > 1 && v->of_lid == NULL && v->of_pair == NULL && v->classes <= 1;
@@ -92,7 +96,8 @@ static inline uint8_t fab_target_vls_port_class(const struct fab_vls *v, uint32_
 {
     return v->port_class ? v->port_class[port] : 0;
 }
-/* The VL on which a switch forwards packets from port id `in` to port id `out`. */
+/* Returns the VL on which a switch forwards packets of SL `sl` from port id `in` to port id
+ * `out`. */
 static inline uint8_t fab_target_vls_vl(const struct fab_vls *v, uint32_t in, uint32_t out,
                                         uint8_t sl)
 {
