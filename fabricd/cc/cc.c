@@ -19,7 +19,7 @@
 #define TICK_BUSY_US 10000u
 #define TICK_IDLE_US 250000u
 #define COMPUTE_LEAST_US 1000000u /* least time between computations if the settings are stale */
-#define OF_LATE_US UINT64_C(3600000000)
+#define RECENT_US UINT64_C(3600000000)
 /* Age of a view before a computation: links may still go up and down. */
 #define SETTLE_US 3000000u
 
@@ -182,7 +182,7 @@ void cc_get_status(const struct cc *cc, struct cc_status *ret)
     uint64_t now = clock_now_us();
     for (uint32_t i = 0; i < cc->device_count; i++)
         ret->changed_recently +=
-            cc->devices[i].changed_us > 0 && now - cc->devices[i].changed_us < OF_LATE_US;
+            cc->devices[i].changed_us > 0 && now - cc->devices[i].changed_us < RECENT_US;
 }
 
 static struct cc_device_status status_of(const struct cc_device *d)
@@ -191,7 +191,7 @@ static struct cc_device_status status_of(const struct cc_device *d)
         .guid = d->node_guid,
         .port = d->num,
         .state = (enum cc_state)d->state,
-        .silent = d->silent,
+        .unresponsive = d->unresponsive,
         .tries = d->tries,
         .gives_up = is_troubled(d) && d->due_us == UINT64_MAX,
     };

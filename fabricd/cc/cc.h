@@ -66,7 +66,7 @@ struct cc_device_status {
     uint64_t guid; /* of the node */
     uint8_t port;  /* 0: a switch */
     enum cc_state state;
-    bool silent; /* the device did not answer; false: it refused */
+    bool unresponsive; /* the device did not answer; false: it refused */
     uint8_t tries;
     bool gives_up; /* the manager does not retry until the device has left the fabric and come
                       back, or (not if UNSUPPORTED) its computed settings change */

@@ -82,7 +82,7 @@ static uint8_t *table_blocks(const struct cc_work *w)
     return blocks;
 }
 
-static int find_crowds(const struct cc_work *w, uint32_t **ret)
+static int find_incasts(const struct cc_work *w, uint32_t **ret)
 {
     if (!w->policy.partitions || !w->pkeys.ports)
         return FAB_OK;
@@ -92,23 +92,23 @@ static int find_crowds(const struct cc_work *w, uint32_t **ret)
 
 static int make_settings(struct cc_work *w)
 {
-    uint32_t fan_in[FAB_CONGESTION_SLS], *crowd = NULL;
+    uint32_t fan_in[FAB_CONGESTION_SLS], *incast = NULL;
     uint8_t *blocks = table_blocks(w);
     int r = blocks ? cc_class_fan_in(w, fan_in) : FAB_E_NOMEM;
     if (r == FAB_OK)
-        r = find_crowds(w, &crowd);
+        r = find_incasts(w, &incast);
     struct fab_congestion_input in = {
         .fabric = w->fabric,
         .policy = &w->policy,
         .hops = w->hops,
         .table_blocks = blocks,
         .fan_in = fan_in,
-        .port_fan_in = crowd,
+        .port_fan_in = incast,
     };
     if (r == FAB_OK)
         r = fab_congestion_compute(&in, &w->settings);
     free(blocks);
-    free(crowd);
+    free(incast);
     return r == FAB_OK ? digest_all(w) : r;
 }
 

@@ -22,7 +22,7 @@
 #define WAITING_MOST 16
 #define TICK_LEAST_US 5000u
 #define TICK_MOST_US 1000000u
-#define OF_LATE_US                                                                                 \
+#define RECENT_US                                                                                  \
     UINT64_C(60000000) /* entries count for this time, or two counter intervals if longer */
 
 static uint64_t interval_us(const struct cc *cc)
@@ -163,7 +163,7 @@ uint32_t cc_logs(const struct cc *cc, uint64_t node_guid, struct cc_log_status *
 void cc_count_senders(const struct cc *cc, uint16_t *senders, uint32_t lids)
 {
     uint64_t now = clock_now_us(), span = 2 * interval_us(cc);
-    span = span > OF_LATE_US ? span : OF_LATE_US;
+    span = span > RECENT_US ? span : RECENT_US;
     for (uint32_t i = 0; i < cc->device_count; i++)
         if (cc->devices[i].log != NULL && cc->devices[i].num != 0)
             fab_congestion_log_incasts(cc->devices[i].log, now > span ? now - span : 0, senders,

@@ -29,7 +29,7 @@ struct cc_device { /* a switch, or a port of an adapter */
     uint8_t table_blocks;
     uint8_t state; /* enum cc_state */
     uint8_t tries;
-    bool silent, busy;
+    bool unresponsive, busy;
     bool no_log; /* the manager does not read the device's log any more */
     uint8_t log_tries;
     uint64_t logged_us;             /* when the log was read last; 0: not yet */

@@ -57,15 +57,16 @@ static uint64_t look_again_us(const struct cc *cc)
     return cc->in.config->counters.interval_s * UINT64_C(1000000) * LOOK_INTERVALS;
 }
 
-static void finish(struct cc_job *j, enum cc_state state, bool silent)
+static void finish(struct cc_job *j, enum cc_state state, bool unresponsive)
 {
     struct cc_device *d = device_of(j);
-    bool again = state != CC_PROGRAMMED && (silent || state == CC_FAILED) && ++d->tries < CC_TRIES;
+    bool again =
+        state != CC_PROGRAMMED && (unresponsive || state == CC_FAILED) && ++d->tries < CC_TRIES;
     uint64_t now = clock_now_us(), look_us = look_again_us(j->cc);
     j->cc->waiting -= d->state == CC_PENDING;
     j->active = false;
     d->busy = false;
-    d->silent = silent;
+    d->unresponsive = unresponsive;
     d->state = (uint8_t)state;
     d->stands = state == CC_PROGRAMMED ? d->want : 0;
     d->due_us = UINT64_MAX;
@@ -203,11 +204,11 @@ bool cc_says_unknown(uint16_t status)
  * are. If a device answered Gets but does not answer a Set, its CC_Key differs. */
 static void fail(struct cc_job *j, const struct fab_mads_answer *a)
 {
-    bool silent = a->status == FAB_E_TIMEOUT;
-    if (!silent && (!j->set || cc_says_unknown(a->smp_status)))
+    bool unresponsive = a->status == FAB_E_TIMEOUT;
+    if (!unresponsive && (!j->set || cc_says_unknown(a->smp_status)))
         finish(j, j->step == CC_STEP_PORTS && !j->set ? CC_PROGRAMMED : CC_UNSUPPORTED, false);
     else if (j->set)
-        finish(j, silent ? CC_FOREIGN_KEY : CC_FAILED, silent);
+        finish(j, unresponsive ? CC_FOREIGN_KEY : CC_FAILED, unresponsive);
     else
         finish(j, j->step <= CC_STEP_INFO ? CC_UNSUPPORTED : CC_FAILED, true);
 }

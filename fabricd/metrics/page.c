@@ -106,7 +106,7 @@ static void manager(struct fab_text *to, const struct sm_status *s)
           "1: new tables failed their proof or no engine supports the topology; the earlier tables "
           "stay active.");
     gauge(to, "generation", s->generation, "Generation of the published view; 0: none yet.");
-    gauge(to, "unresponsive_ports", s->silent, "Ports behind which no device answers.");
+    gauge(to, "unresponsive_ports", s->unresponsive, "Ports behind which no device answers.");
     counter(to, "sweeps", s->sweeps, "Heavy sweeps.");
     seconds(to, "last_sweep_seconds", s->last_sweep_us, "Duration of the last heavy sweep.");
     seconds(to, "last_reroute_seconds", s->last_reroute_us, "Duration of the last reroute.");
@@ -184,7 +184,7 @@ static void multicast(struct fab_text *to, const struct sm_multicast_status *m)
     gauge(to, "multicast_lids_max", m->room,
           "Multicast LIDs for which the smallest forwarding table has entries.");
     gauge(to, "multicast_absent", m->absent, "Members whose port is not in the fabric.");
-    gauge(to, "multicast_unresponsive", m->silent,
+    gauge(to, "multicast_unresponsive", m->unresponsive,
           "Switches that did not accept their multicast tables.");
     gauge(to, "multicast_pending", m->pending,
           "1: multicast tables are being written or wait to be.");

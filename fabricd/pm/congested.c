@@ -27,7 +27,7 @@ static void note(struct pm_congestion_counters *s, enum pm_congestion_counter wh
 
 void pm_note_data(struct pm_port *p, uint64_t now, uint64_t xmit_data, uint64_t xmit_wait)
 {
-    struct pm_congestion_counters *s = &p->signs;
+    struct pm_congestion_counters *s = &p->congestion;
     bool first = s->at_us == 0;
     note(s, PM_XMIT_DATA, xmit_data);
     note(s, PM_XMIT_WAIT, xmit_wait);
@@ -38,7 +38,7 @@ void pm_note_data(struct pm_port *p, uint64_t now, uint64_t xmit_data, uint64_t 
 void pm_note_marks(struct pm_port *p, uint64_t now, bool is_switch,
                    const struct fab_perf_details *values)
 {
-    struct pm_congestion_counters *s = &p->signs;
+    struct pm_congestion_counters *s = &p->congestion;
     bool first = s->marks_us == 0;
     uint64_t events = 0;
     for (int vl = 0; is_switch && vl < 16; vl++)
@@ -62,7 +62,7 @@ bool pm_wants_marks(const struct pm *pm)
 
 static bool describe(const struct pm_node *n, uint8_t port, struct pm_congested *ret)
 {
-    const struct pm_congestion_counters *s = &n->port[port].signs;
+    const struct pm_congestion_counters *s = &n->port[port].congestion;
     uint64_t all = (uint64_t)s->rise[PM_XMIT_DATA] + s->rise[PM_XMIT_WAIT];
     if (s->span_ms == 0)
         return false;

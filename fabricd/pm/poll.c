@@ -222,7 +222,8 @@ static bool unpack(const struct pm_node *n, uint8_t port, const uint8_t *attr, s
 static void take_counters(struct pm *pm, struct pm_node *n, uint8_t port, const uint8_t *attr,
                           size_t len)
 {
-    struct pm_port was = n->port[port], now = {.at_us = clock_now_us(), .signs = was.signs};
+    struct pm_port was = n->port[port],
+                   now = {.at_us = clock_now_us(), .congestion = was.congestion};
     if (!unpack(n, port, attr, len, &now)) {
         n->known = false; /* request ClassPortInfo again, since the firmware may have changed */
         pm->failed++;

@@ -30,7 +30,7 @@ struct pm_congestion_counters {
 struct pm_port {
     struct fab_counters last;
     uint64_t at_us; /* when `last` was read; 0: never */
-    struct pm_congestion_counters signs;
+    struct pm_congestion_counters congestion;
 };
 struct pm_node {
     uint64_t guid;

@@ -30,8 +30,9 @@ Fabric__V1__Verdict *convert_verdict(struct answer *a, const struct fab_view *v,
                                      const struct fab_verdict *verdict);
 /* v NULL: no view is published yet. `census` is that of the view's fabric. */
 Fabric__V1__Status *convert_status(struct answer *a, const struct sm_status *s,
-                                   const struct sm_unresponsive *silent, uint32_t silent_count,
-                                   const struct fab_view *v, const struct fab_census *census);
+                                   const struct sm_unresponsive *unresponsive,
+                                   uint32_t unresponsive_count, const struct fab_view *v,
+                                   const struct fab_census *census);
 Google__Protobuf__Duration *convert_duration(struct answer *a, uint64_t us);
 Fabric__V1__Event *convert_event(struct answer *a, const struct event *e);
 Google__Protobuf__Timestamp *convert_time(struct answer *a, int64_t unix_us);

@@ -97,7 +97,7 @@ static Fabric__V1__PacketCounts *packets(struct answer *a, const struct sm_statu
 }
 
 static void add_unresponsive(struct answer *a, Fabric__V1__Status *m,
-                             const struct sm_unresponsive *silent, uint32_t count)
+                             const struct sm_unresponsive *unresponsive, uint32_t count)
 {
     m->unresponsive_ports = answer_alloc(a, count, sizeof *m->unresponsive_ports);
     for (uint32_t i = 0; m->unresponsive_ports != NULL && i < count; i++) {
@@ -105,15 +105,16 @@ static void add_unresponsive(struct answer *a, Fabric__V1__Status *m,
             ANSWER_NEW(a, Fabric__V1__UnresponsivePort, fabric__v1__unresponsive_port);
         if (s == NULL)
             return;
-        s->port = answer_text(a, silent[i].place);
-        s->problem = answer_text(a, fab_base_status_text(silent[i].status));
+        s->port = answer_text(a, unresponsive[i].place);
+        s->problem = answer_text(a, fab_base_status_text(unresponsive[i].status));
         m->unresponsive_ports[m->n_unresponsive_ports++] = s;
     }
 }
 
 Fabric__V1__Status *convert_status(struct answer *a, const struct sm_status *s,
-                                   const struct sm_unresponsive *silent, uint32_t silent_count,
-                                   const struct fab_view *v, const struct fab_census *census)
+                                   const struct sm_unresponsive *unresponsive,
+                                   uint32_t unresponsive_count, const struct fab_view *v,
+                                   const struct fab_census *census)
 {
     Fabric__V1__Status *m = ANSWER_NEW(a, Fabric__V1__Status, fabric__v1__status);
     if (m == NULL)
@@ -123,8 +124,8 @@ Fabric__V1__Status *convert_status(struct answer *a, const struct sm_status *s,
     m->generation = s->generation;
     m->sweep = sweep(a, s);
     m->packets = packets(a, s);
-    m->unresponsive_port_count = s->silent;
-    add_unresponsive(a, m, silent, silent_count);
+    m->unresponsive_port_count = s->unresponsive;
+    add_unresponsive(a, m, unresponsive, unresponsive_count);
     m->alarm = answer_text(a, s->alarm);
     m->master_lid = s->master_lid;
     m->master_guid = answer_guid(a, s->master_guid);
@@ -235,7 +236,7 @@ Fabric__V1__FlappingLink *convert_flapping(struct answer *a, const struct sm_fla
         return NULL;
     m->a = convert_place(a, f->guid[0], f->port[0], f->place[0]);
     m->b = convert_place(a, f->guid[1], f->port[1], f->place[1]);
-    m->flaps = f->falls;
+    m->flaps = f->flaps;
     m->flapping = f->flapping;
     m->held_down = f->held;
     m->up = f->up;
@@ -245,6 +246,6 @@ Fabric__V1__FlappingLink *convert_flapping(struct answer *a, const struct sm_fla
         m->release_time = convert_time(a, f->due_us);
     m->flap_times = answer_alloc(a, f->fall_count, sizeof *m->flap_times);
     for (uint32_t i = 0; m->flap_times != NULL && i < f->fall_count; i++)
-        m->flap_times[m->n_flap_times++] = convert_time(a, f->fall_us[i]);
+        m->flap_times[m->n_flap_times++] = convert_time(a, f->flap_us[i]);
     return m;
 }

@@ -22,7 +22,7 @@
 #define RPC_PAGE_DEFAULT 1000u
 #define RPC_PAGE_MAX 2000u
 #define RPC_EVENTS_KEPT 4096u /* events in memory; a WatchEvents client may be so many behind */
-#define RPC_SILENT_SHOWN 100u
+#define RPC_UNRESPONSIVE_SHOWN 100u
 #define RPC_STUDIES_MAX 8u     /* running and queued studies of routes */
 #define RPC_JOB_ENDS 200000u   /* endports in a request for a job's quality */
 #define RPC_FAILURES_MAX 4096u /* names in one WhatIf request */

@@ -21,7 +21,7 @@
 
 /* The virtual lanes of a class on links between switches, and the smallest share that the VL
  * arbitration tables guarantee it on these links. */
-static uint16_t look_at_trunks(const struct fab_view *v, uint8_t class, uint32_t *ret_least)
+static uint16_t check_isls(const struct fab_view *v, uint8_t class, uint32_t *ret_least)
 {
     uint16_t lanes = 0;
     uint32_t least = 1000, looked = 0;
@@ -77,7 +77,7 @@ static Fabric__V1__TrafficClass *convert_class(struct answer *a, const struct fa
     if (m == NULL)
         return NULL;
     m->name = answer_text(a, all != NULL ? all->class[class].name : "default");
-    uint16_t lanes = look_at_trunks(v, class, &m->guaranteed_permille);
+    uint16_t lanes = check_isls(v, class, &m->guaranteed_permille);
     m->n_service_levels = list_bits(a, levels_of(&v->target->vls, class), &m->service_levels);
     m->n_virtual_lanes = list_bits(a, lanes, &m->virtual_lanes);
     if (all == NULL)

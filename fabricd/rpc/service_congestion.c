@@ -106,7 +106,7 @@ static Fabric__V1__CongestionDevice *convert_device(struct answer *a, const stru
     if (node != FAB_NONE && d->port <= v->fabric->nodes[node].num_ports)
         m->port = convert_port_ref(a, v, fab_fabric_port_id(v->fabric, node, d->port));
     m->state = answer_text(a, cc_state_name(d->state));
-    m->unresponsive = d->silent;
+    m->unresponsive = d->unresponsive;
     m->tries = d->tries;
     m->given_up = d->gives_up;
     return m;

@@ -71,7 +71,7 @@ static void fill_hops(struct answer *a, const struct fab_view *v, const struct f
 static const char *path_problem(int rc)
 {
     if (rc == FAB_E_LOOP)
-        return "the tables forward in a circle";
+        return "the tables forward in a loop";
     return "the tables lead no further";
 }
 

@@ -20,10 +20,12 @@ void get_status(struct call *c, const void *request)
     struct fab_census census = sm_census(sm);
     struct fab_view *v = sm_view(sm);
     Fabric__V1__GetStatusResponse m = FABRIC__V1__GET_STATUS_RESPONSE__INIT;
-    struct sm_unresponsive *silent = answer_alloc(&a, RPC_SILENT_SHOWN, sizeof *silent);
-    uint32_t count = silent == NULL ? 0 : sm_unresponsive_ports(sm, silent, RPC_SILENT_SHOWN);
+    struct sm_unresponsive *unresponsive =
+        answer_alloc(&a, RPC_UNRESPONSIVE_SHOWN, sizeof *unresponsive);
+    uint32_t count =
+        unresponsive == NULL ? 0 : sm_unresponsive_ports(sm, unresponsive, RPC_UNRESPONSIVE_SHOWN);
     sm_get_status(sm, &s);
-    m.status = convert_status(&a, &s, silent, count, v, &census);
+    m.status = convert_status(&a, &s, unresponsive, count, v, &census);
     answer_reply(&a, c, &m.base);
     fab_view_unref(v);
 }

@@ -59,7 +59,7 @@ struct sm_status {
     uint64_t last_sweep_us, last_reroute_us; /* durations; 0: none yet */
     uint64_t smps_sent, smps_retried, smps_timed_out;
     uint32_t window, in_flight;
-    uint32_t silent; /* ports whose peer does not answer */
+    uint32_t unresponsive; /* ports whose peer does not answer */
     uint32_t master_lid;
     uint64_t master_guid;
     char alarm[1280]; /* why no new tables are written, or "" */
@@ -139,14 +139,14 @@ struct sm_flapping {
     uint64_t guid[2]; /* node GUIDs of both ends */
     uint8_t port[2];
     char place[2][128];
-    uint64_t falls; /* flaps counted so far */
+    uint64_t flaps; /* flaps counted so far */
     bool flapping;  /* it flapped more often than the configuration allows */
     bool held; /* held down, that is excluded from the routes. A flapping link is not held down if
                   it is a host's link or a part of the fabric needs it */
     bool up;   /* now */
     uint64_t hold_us;                   /* time for which it must stay up; 0: it is not flapping */
     int64_t due_us;                     /* end of that time; 0: not known */
-    int64_t fall_us[FAB_DAMPING_FLAPS]; /* times of the last flaps, newest first */
+    int64_t flap_us[FAB_DAMPING_FLAPS]; /* times of the last flaps, newest first */
     uint32_t fall_count;
 };
 /* Returns how many there are; ret has at most `max` of them. */
@@ -198,12 +198,12 @@ const uint16_t *sm_mft_block(const struct sm *s, uint32_t sw, uint32_t number);
 struct sm_multicast_status {
     uint32_t groups, mlids;
     uint64_t members;
-    uint32_t room;     /* number of MLIDs for which the smallest MFT has entries */
-    uint64_t smallest; /* node GUID of the switch with that table; 0: all are large enough */
-    uint32_t absent;   /* member ports that are not in the fabric */
-    uint32_t silent;   /* switches that did not answer MFT requests */
-    bool pending;      /* MFTs are being written, or will be */
-    uint64_t writes;   /* MFT blocks written since the start */
+    uint32_t room;         /* number of MLIDs for which the smallest MFT has entries */
+    uint64_t smallest;     /* node GUID of the switch with that table; 0: all are large enough */
+    uint32_t absent;       /* member ports that are not in the fabric */
+    uint32_t unresponsive; /* switches that did not answer MFT requests */
+    bool pending;          /* MFTs are being written, or will be */
+    uint64_t writes;       /* MFT blocks written since the start */
 };
 void sm_get_multicast(const struct sm *s, struct sm_multicast_status *ret);
 

@@ -182,7 +182,7 @@ void sm_get_status(const struct sm *s, struct sm_status *ret)
         .last_sweep_us = 12345,
         .smps_sent = 678,
         .window = 16,
-        .silent = 1,
+        .unresponsive = 1,
         .master_lid = 1,
         .master_guid = 0x0002c90300000001,
         .uptime_us = 90061000000,
@@ -245,13 +245,13 @@ uint32_t sm_flapping(const struct sm *s, struct sm_flapping *ret, uint32_t max)
         *ret = (struct sm_flapping){.guid = {0x0002c90100000001, 0x0002c90100000005},
                                     .port = {3, 1},
                                     .place = {"leaf-001/3", "spine-001/1"},
-                                    .falls = 7,
+                                    .flaps = 7,
                                     .flapping = true,
                                     .held = true,
                                     .up = true,
                                     .hold_us = 20000000,
                                     .due_us = 1795179496000000,
-                                    .fall_us = {1795179476000000, 1795179475000000},
+                                    .flap_us = {1795179476000000, 1795179475000000},
                                     .fall_count = 2};
     return 1;
 }

@@ -50,7 +50,7 @@ CONDITION(is_good)
 }
 
 /* Idle, and everything that is up is Active and every pair reaches each other, without an alarm. */
-CONDITION(is_well)
+CONDITION(is_healthy)
 {
     struct sm_status status = status_of(s);
     if (!is_idle(s, line, why) || !stage_active(s, why) || !stage_good(s, why))
@@ -82,14 +82,14 @@ CONDITION(has_alarm)
     return (status.alarm[0] != '\0') == (strcmp(word(line, 1), "on") == 0);
 }
 
-CONDITION(has_silent)
+CONDITION(has_unresponsive)
 {
     struct sm_unresponsive places[64];
     uint32_t count = s->sm ? sm_unresponsive_ports(s->sm, places, 64) : 0;
     size_t at = 0;
     if (strcmp(word(line, 1), "nobody") == 0 && count == 0)
         return true;
-    at += (size_t)snprintf(why, 512, "%u silent places", count);
+    at += (size_t)snprintf(why, 512, "%u unresponsive ports", count);
     for (uint32_t i = 0; i < count && i < 64; i++) {
         if (strstr(places[i].place, word(line, 1)))
             return true;
@@ -99,15 +99,15 @@ CONDITION(has_silent)
     return false;
 }
 
-/* "held PART|nobody", "flapping PART|nobody" */
+/* "held-down PART|nobody", "flapping PART|nobody" */
 CONDITION(has_flapping)
 {
     struct sm_flapping flaps[64];
     uint32_t count = s->sm ? sm_flapping(s->sm, flaps, 64) : 0, found = 0;
-    bool held = strcmp(word(line, 0), "held") == 0;
+    bool held_down = strcmp(word(line, 0), "held-down") == 0;
     size_t at = (size_t)snprintf(why, 512, "they are:");
     for (uint32_t i = 0; i < count && i < 64; i++) {
-        if (held ? !flaps[i].held : !flaps[i].flapping)
+        if (held_down ? !flaps[i].held : !flaps[i].flapping)
             continue;
         found++;
         if (strstr(flaps[i].place[0], word(line, 1)) || strstr(flaps[i].place[1], word(line, 1)))
@@ -137,8 +137,8 @@ CONDITION(has_isolated)
     return found == 0 && strcmp(word(line, 1), "nobody") == 0;
 }
 
-/* "sick PART|nobody" */
-CONDITION(has_sick)
+/* "unhealthy PART|nobody" */
+CONDITION(has_unhealthy)
 {
     struct pm_link *list = calloc(64, sizeof(*list));
     uint32_t count = s->pm && list ? pm_links(s->pm, list, 64) : 0, found = 0;
@@ -148,7 +148,7 @@ CONDITION(has_sick)
         it |= list[i].unhealthy && named(line, list[i].end[0].place, list[i].end[1].place);
     }
     free(list);
-    snprintf(why, 512, "%u are watched, %u of them sick", count, found);
+    snprintf(why, 512, "%u are watched, %u of them unhealthy", count, found);
     return it || (found == 0 && strcmp(word(line, 1), "nobody") == 0);
 }
 
@@ -275,14 +275,18 @@ static const struct {
     const char *name;
     bool (*holds)(struct stage *s, const struct scenario_line *line, char why[512]);
 } conditions[] = {
-    {"well", is_well},          {"idle", is_idle},          {"active", is_active},
-    {"good", is_good},          {"state", has_state},       {"generation", has_generation},
-    {"alarm", has_alarm},       {"silent", has_silent},     {"tables", has_tables},
-    {"smps", has_smps},         {"nodes", has_nodes},       {"links", has_links},
-    {"answers", has_answers},   {"refusals", has_refusals}, {"event", has_event},
-    {"no-event", has_no_event}, {"events", has_events},     {"port", has_port},
-    {"counter", has_counter},   {"held", has_flapping},     {"flapping", has_flapping},
-    {"isolated", has_isolated}, {"sick", has_sick},
+    {"healthy", is_healthy},      {"idle", is_idle},
+    {"active", is_active},        {"good", is_good},
+    {"state", has_state},         {"generation", has_generation},
+    {"alarm", has_alarm},         {"unresponsive", has_unresponsive},
+    {"tables", has_tables},       {"smps", has_smps},
+    {"nodes", has_nodes},         {"links", has_links},
+    {"answers", has_answers},     {"refusals", has_refusals},
+    {"event", has_event},         {"no-event", has_no_event},
+    {"events", has_events},       {"port", has_port},
+    {"counter", has_counter},     {"held-down", has_flapping},
+    {"flapping", has_flapping},   {"isolated", has_isolated},
+    {"unhealthy", has_unhealthy},
 };
 
 enum scenario_outcome scenario_expect(struct stage *s, const struct scenario_line *line,

@@ -139,7 +139,7 @@ VERB(do_flapping)
 {
     struct config_flapping *f = &s->config.flapping;
     UNUSED(why);
-    f->flaps = whole(line, "falls", f->flaps);
+    f->flaps = whole(line, "flaps", f->flaps);
     f->within_s = (uint32_t)(scenario_number(line, "within", f->within_s * 1e6) / 1e6);
     f->hold_down_s = (uint32_t)(scenario_number(line, "hold", f->hold_down_s * 1e6) / 1e6);
     f->max_hold_down_s = (uint32_t)(scenario_number(line, "most", f->max_hold_down_s * 1e6) / 1e6);
@@ -160,13 +160,13 @@ VERB(do_counters)
 {
     static const char *const ways[] = {"report", "isolate", "disable"};
     struct config_counters *c = &s->config.counters;
-    const char *sick = line->words[0];
+    const char *action = line->words[0];
     UNUSED(why);
     c->interval_s = (uint32_t)(scenario_number(line, "interval", 60e6) / 1e6);
     c->within_s = (uint32_t)(scenario_number(line, "within", c->within_s * 1e6) / 1e6);
     c->clear = whole(line, "clear", c->clear);
     for (int i = 0; i < 3; i++)
-        if (strcmp(sick, ways[i]) == 0)
+        if (strcmp(action, ways[i]) == 0)
             c->on_errors = (enum config_on_errors)i;
     return SCENARIO_DONE;
 }
@@ -256,13 +256,13 @@ VERB(do_fault)
     return good ? SCENARIO_DONE : SCENARIO_FAILED;
 }
 
-VERB(do_forgive) /* what cannot be managed need not be, or has to be */
+VERB(do_ignore) /* the conditions ignore a node, or include it again */
 {
     const struct fab_fabric *f = fab_sim_fabric(s->sim);
     UNUSED(why);
     for (uint32_t node = 0; node < f->node_count; node++)
         if (fnmatch(line->words[0], f->nodes[node].desc, 0) == 0)
-            s->lost[node] = strcmp(line->verb->name, "forgive") == 0;
+            s->lost[node] = strcmp(line->verb->name, "ignore") == 0;
     return SCENARIO_DONE;
 }
 
@@ -380,7 +380,7 @@ static const struct scenario_verb verbs[] = {
     {"manager", 1, 1, "", true, do_manager},
     {"smp", 0, 0, "timeout retries window ", true, do_smp},
     {"sweeps", 0, 0, "light full settle ", true, do_sweeps},
-    {"flapping", 0, 0, "falls within hold most share ", true, do_flapping},
+    {"flapping", 0, 0, "flaps within hold most share ", true, do_flapping},
     {"quiet", 0, 0, "after ", true, do_quiet},
     {"counters", 0, 1, "interval within clear ", true, do_counters},
     {"narrow", 0, 0, "", true, do_narrow},
@@ -409,8 +409,8 @@ static const struct scenario_verb verbs[] = {
     {"set-mkey", 2, 2, "protect lease ", false, do_fault},
     {"storm", 2, 2, "every count ", false, do_fault},
     {"trap", 2, 2, "", false, do_fault},
-    {"forgive", 1, 1, "", false, do_forgive},
-    {"demand", 1, 1, "", false, do_forgive},
+    {"ignore", 1, 1, "", false, do_ignore},
+    {"include", 1, 1, "", false, do_ignore},
     {"impair", 0, 0, "loss duplicate delay by spread ", false, do_fault},
 
     {"sweep", 0, 0, "", false, do_request},

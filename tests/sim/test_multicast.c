@@ -81,9 +81,10 @@ static void settle(struct world *w, uint64_t after_us)
     sm_get_status(w->sm, &status);
     sm_get_multicast(w->sm, &multicast);
     if (!w->met)
-        ck_abort_msg("it does not come to rest: state %s, tables %s, %u silent switches, %u faults",
-                     status.state, multicast.pending ? "pending" : "written", multicast.silent,
-                     w->faults);
+        ck_abort_msg(
+            "it does not come to rest: state %s, tables %s, %u unresponsive switches, %u faults",
+            status.state, multicast.pending ? "pending" : "written", multicast.unresponsive,
+            w->faults);
 }
 
 static void begin(struct world *w, struct fab_builder *b, uint64_t seed)
@@ -284,7 +285,7 @@ static void forward(struct world *w, uint16_t mlid, uint32_t sw, uint32_t in)
 {
     const struct fab_node *n = &w->f->nodes[sw];
     if (++w->sent > w->f->switch_count)
-        ck_abort_msg("MLID 0x%x goes in a circle", mlid);
+        ck_abort_msg("MLID 0x%x forwards in a loop", mlid);
     for (uint32_t num = 0; num <= n->num_ports; num++) {
         uint32_t port = n->first_port + num;
         if ((fab_sim_mft(w->sim, sw, mlid, num / 16) >> num % 16 & 1) == 0 || port == in)

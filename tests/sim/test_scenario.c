@@ -34,14 +34,14 @@ START_TEST(places_of_errors)
     refused("at 1s impair loss=lots", 1, 19, "not a number");
     refused("at 1s impair storms=1%", 1, 14, "takes no option");
     refused("at 1s sweep now", 1, 13, "too many");
-    refused("at 1s expect well within", 1, 25, "needs a value");
+    refused("at 1s expect healthy within", 1, 28, "needs a value");
 }
 END_TEST
 
 START_TEST(times_and_options)
 {
     static const char text[] = "seed 9 # nine\n\nfabric random hosts=2\n"
-                               "at 1s pull a/1\nat +250ms expect well within 2min\n";
+                               "at 1s pull a/1\nat +250ms expect healthy within 2min\n";
     struct scenario s;
     struct scenario_error error;
     ck_assert_int_eq(scenario_read(text, strlen(text), "test", &s, &error), FAB_OK);
@@ -78,7 +78,7 @@ static struct scenario_result run(const char *text, uint64_t seed)
     "at 61s reboot spine-002 boot=100ms step=5ms\n"                                                \
     "at 70s impair\n"                                                                              \
     "at 70s sweep\n"                                                                               \
-    "at 70s expect well within 60s\n"
+    "at 70s expect healthy within 60s\n"
 
 /* All that was sent, every event, and when. */
 static struct scenario_result run_traced(const char *text, uint64_t seed, char **ret,
@@ -132,7 +132,7 @@ START_TEST(failures_are_noticed)
     static const struct {
         const char *text, *message;
     } cases[] = {
-        {"at 0s expect well", "it is preparing"},
+        {"at 0s expect healthy", "it is preparing"},
         {"at 1s pull leaf-001/3\nat 1s expect good", "unreachable"},
         {"at 1s reboot spine-001\nat 1s expect active", "are not Active"},
         {"at 1s expect event link-down within 5s", "events:"},

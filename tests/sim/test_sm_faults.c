@@ -145,7 +145,7 @@ START_TEST(a_follow_up_has_its_own_record)
     ck_assert_uint_eq(status.last_reroute_us, repair->last_write_us);
     ck_assert_uint_eq(status.reroutes.count, 1);
     char of[64];
-    snprintf(of, sizeof(of), "follow-up of reroute %" PRIu64 ",", repair->generation);
+    snprintf(of, sizeof(of), "refinement of reroute %" PRIu64 ",", repair->generation);
     for (uint32_t i = 0; i + 1 < count; i++)
         ck_assert_msg(strncmp(all[i].cause, of, strlen(of)) == 0, "%s", all[i].cause);
     ck_assert_int_eq(count > 1, lab_event(&lab, "reroute-refined") != NULL);
@@ -308,7 +308,7 @@ START_TEST(skips_a_silent_node_and_names_it)
     lab_open(&lab, lab_leaf_spine(6, 3, 4), NULL);
     lab_silence(&lab, "host-0010");
     sm_start(lab.sm);
-    lab_run(&lab, 10, lab_is_idle, "bring-up with a silent host");
+    lab_run(&lab, 10, lab_is_idle, "bring-up with an unresponsive host");
     ck_assert_str_eq(lab_await(&lab, 1, "node-unresponsive")->subject, "leaf-003/2");
     lab_assert_good(&lab);
     struct sm_unresponsive place;
@@ -378,7 +378,7 @@ START_TEST(asks_a_silent_node_again)
     lab_silence(&lab, "leaf-004");
     lab_begin(&lab, NULL);
     sm_start(lab.sm);
-    lab_run(&lab, 10, lab_is_idle, "bring-up with a silent leaf");
+    lab_run(&lab, 10, lab_is_idle, "bring-up with an unresponsive leaf");
     ck_assert_ptr_nonnull(lab_event(&lab, "node-unresponsive"));
     lab_forget_events(&lab);
     lab_silence(&lab, NULL);

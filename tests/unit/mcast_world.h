@@ -65,7 +65,7 @@ static inline void forward(struct walk *w, uint32_t sw, uint32_t in)
 {
     const struct fab_node *n = &w->f->nodes[sw];
     if (++w->steps > w->f->switch_count)
-        ck_abort_msg("MLID 0x%x goes in a circle", w->mlid);
+        ck_abort_msg("MLID 0x%x forwards in a loop", w->mlid);
     for (uint32_t port = n->first_port; port <= n->first_port + n->num_ports; port++) {
         uint32_t peer = w->f->ports[port].peer;
         if (port == in || !w->named[port])

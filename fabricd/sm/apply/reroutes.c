@@ -17,7 +17,7 @@ void sm_reroute_begun(struct sm *s)
     s->run.follows = s->apply->tune ? 0 : s->apply->left_out;
     if (s->run.follows)
         snprintf(s->run.cause, sizeof(s->run.cause),
-                 "follow-up of reroute %" PRIu64 ", which left ways between switches out",
+                 "refinement of reroute %" PRIu64 ", which left out paths between switches",
                  s->run.follows);
     else
         snprintf(s->run.cause, sizeof(s->run.cause), "%s",

@@ -54,7 +54,7 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
         uint32_t node = FAB_NONE;
         ret->path = path_to_suspect(s, &node);
         if (x->next_port == 1)
-            sm_guids_add(&x->probe.silent, s->run.suspects.guid[x->next_suspect]);
+            sm_guids_add(&x->probe.unresponsive, s->run.suspects.guid[x->next_suspect]);
         if (ret->path == NULL)
             x->probe.more = true;
         if (ret->path == NULL || x->next_port > f->nodes[node].num_ports)
@@ -111,7 +111,7 @@ static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
         p->more = true;
         return;
     }
-    sm_guids_remove(&p->silent, f->nodes[f->ports[port].node].guid);
+    sm_guids_remove(&p->unresponsive, f->nodes[f->ports[port].node].guid);
     enum sm_flap_probe held = sm_flap_probed(s, port, is_up(&now));
     p->held += held == SM_FLAP_HELD_CHANGED;
     if (held == SM_FLAP_NOT_HELD)
@@ -125,9 +125,9 @@ static bool finished(const struct sm *s)
 
 static int leave(struct sm *s)
 {
-    const struct sm_guids *silent = &s->fault->probe.silent;
-    for (uint32_t i = 0; i < silent->count; i++)
-        sm_probe_unanswered(s, silent->guid[i]);
+    const struct sm_guids *unresponsive = &s->fault->probe.unresponsive;
+    for (uint32_t i = 0; i < unresponsive->count; i++)
+        sm_probe_unanswered(s, unresponsive->guid[i]);
     s->run.known_us = clock_now_us();
     sm_flap_arm(s);
     return s->fault->probe.count == 0 ? SM_ROUND_OVER : FAB_OK;
@@ -143,7 +143,7 @@ static void stalled(struct sm *s, uint64_t stalled_us)
         return;
     p->more = true;
     if (!tried)
-        p->silent = (struct sm_guids){0}; /* too early to call these switches unresponsive */
+        p->unresponsive = (struct sm_guids){0}; /* too early to call these switches unresponsive */
     sm_run_give_up(s);
 }
 
@@ -189,8 +189,8 @@ void sm_probe_ended(struct sm *s, int status)
         return;
     for (uint32_t i = 0; i < s->run.suspects.count; i++)
         sm_guids_add(to, s->run.suspects.guid[i]);
-    for (uint32_t i = 0; i < p->silent.count; i++)
-        add_path(s, p->silent.guid[i], to);
+    for (uint32_t i = 0; i < p->unresponsive.count; i++)
+        add_path(s, p->unresponsive.guid[i], to);
     for (uint32_t i = 0; i < p->count; i++)
         sm_guids_add(to, f->nodes[f->ports[p->link[i].peer].node].guid);
     if (status != FAB_OK || p->more || sm_program_failed(s))

@@ -10,9 +10,9 @@
 struct sm_probe {         /* result of a port probe */
     struct sm_link *link; /* ISLs that failed or are to be isolated, each once */
     uint32_t count;
-    uint32_t held;          /* ports of held-down links whose state changed */
-    struct sm_guids silent; /* switches that did not answer, or to which no route is known */
-    bool more;              /* there were other changes: a targeted sweep must follow */
+    uint32_t held;                /* ports of held-down links whose state changed */
+    struct sm_guids unresponsive; /* switches that did not answer, or to which no route is known */
+    bool more;                    /* there were other changes: a targeted sweep must follow */
 };
 struct sm_contingency_state {                   /* contingency.c */
     struct fab_repair_contingencies all;        /* for the active tables; network NULL: none */

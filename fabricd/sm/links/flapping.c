@@ -446,7 +446,7 @@ static struct sm_flapping describe(const struct sm_flap *e)
     const struct fab_damping *d = &e->damping;
     struct sm_flapping f = {.guid = {e->guid[0], e->guid[1]},
                             .port = {e->port[0], e->port[1]},
-                            .falls = d->flaps,
+                            .flaps = d->flaps,
                             .flapping = d->held,
                             .held = e->out,
                             .up = d->up_us != 0,
@@ -456,7 +456,7 @@ static struct sm_flapping describe(const struct sm_flap *e)
     memcpy(f.place, e->place, sizeof(f.place));
     f.fall_count = fab_health_damping_flap_count(d);
     for (uint32_t i = 0; i < f.fall_count; i++)
-        f.fall_us[i] = unix_of(fab_health_damping_flap_time(d, i));
+        f.flap_us[i] = unix_of(fab_health_damping_flap_time(d, i));
     return f;
 }
 

@@ -242,18 +242,18 @@ static void on_retry(void *ctx)
 static int move_held(struct sm_multicast *m, const struct fab_fabric *now)
 {
     struct fab_blocks held = {0};
-    uint64_t *silent = fab_base_bits_new(now->switch_count);
-    int r = silent ? FAB_OK : FAB_E_NOMEM;
+    uint64_t *unresponsive = fab_base_bits_new(now->switch_count);
+    int r = unresponsive ? FAB_OK : FAB_E_NOMEM;
     if (r == FAB_OK)
         r = fab_plan_mft_remap(&m->held, net_of(m)->guid, net_of(m)->switches, now, &held);
     if (r != FAB_OK) {
-        free(silent);
+        free(unresponsive);
         return r;
     }
     fab_target_blocks_fini(&m->held);
     free(m->unresponsive);
     m->held = held;
-    m->unresponsive = silent;
+    m->unresponsive = unresponsive;
     return FAB_OK;
 }
 

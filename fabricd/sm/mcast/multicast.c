@@ -364,6 +364,6 @@ void sm_get_multicast(const struct sm *s, struct sm_multicast_status *ret)
         ret->mlids += m->groups->users[i] > 0;
     ret->room = fab_mcast_trees_room(m->groups->trees, &sw);
     ret->smallest = sw != FAB_NONE ? fab_mcast_trees_net(m->groups->trees)->guid[sw] : 0;
-    ret->silent = m->unresponsives;
+    ret->unresponsive = m->unresponsives;
     ret->absent = (uint32_t)m->absents;
 }

@@ -60,8 +60,9 @@ static bool is_kept_unresponsive(const struct sm *s, const struct fab_fabric *no
 static bool needs_heavy_sweep(struct sm *s, const struct fab_fabric *now)
 {
     uint32_t count, i = 0;
-    const struct fab_unresponsive *silent = fab_discover_unresponsive(s->sweep->discover, &count);
-    while (i < count && !is_kept_unresponsive(s, now, &silent[i]))
+    const struct fab_unresponsive *unresponsive =
+        fab_discover_unresponsive(s->sweep->discover, &count);
+    while (i < count && !is_kept_unresponsive(s, now, &unresponsive[i]))
         i++;
     if (i == count)
         return false;

@@ -176,8 +176,8 @@ static void adopt(void *ctx)
 static int note_unresponsive_of(struct sm *s, const struct fab_discover *d, bool scoped)
 {
     uint32_t count;
-    const struct fab_unresponsive *silent = d ? fab_discover_unresponsive(d, &count) : NULL;
-    return d ? sm_unresponsive_update(s, silent, count, scoped) : FAB_OK;
+    const struct fab_unresponsive *unresponsive = d ? fab_discover_unresponsive(d, &count) : NULL;
+    return d ? sm_unresponsive_update(s, unresponsive, count, scoped) : FAB_OK;
 }
 
 static int note_unresponsive(struct sm *s)

@@ -167,7 +167,7 @@ void sm_get_status(const struct sm *s, struct sm_status *ret)
         .smps_timed_out = stats.timed_out,
         .window = stats.window,
         .in_flight = stats.in_flight,
-        .silent = s->model.unresponsive_count,
+        .unresponsive = s->model.unresponsive_count,
         .master_guid = sm_ha_master_guid(s),
         .master_lid = ours ? v->target->lids.base[v->fabric->self_port] : sm_ha_master_lid(s),
         .uptime_us = sm_uptime_us(s),
