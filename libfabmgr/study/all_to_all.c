@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The exact channel loads of all-to-all. The paths to one destination are a tree, in which each
- * leaf sends as many units as it has endports. A walk from each leaf, which stops at the first
- * switch that an earlier walk visited, lists the switches of the tree, parents first. In reverse
- * order each switch adds the units that it has gathered to its parent. The work is proportional to
- * switches x destinations, not to pairs.
+ * Computes the exact channel loads of all-to-all traffic. The paths to one destination form a tree
+ * of switches, in which each leaf sends as many units as it has endports. A walk from each leaf,
+ * which stops at the first switch that an earlier walk visited, lists the switches of the tree,
+ * parents first. In reverse order each switch adds the units that it sends and forwards to its
+ * parent. The work is proportional to switches x destinations, not to pairs of endports.
  *
- * The tables are read in transposed tiles of 64 LIDs, so that the entries for one LID are adjacent.
- * They may contain anything: a walk that ends in a loop, at a dead port or at a wrong endport marks
- * the leaf as broken for the destination, and none of its units are counted.
+ * The LFTs are read in transposed tiles of 64 LIDs, so that the entries of all switches for one LID
+ * are adjacent. The LFTs may contain anything: if a walk ends in a loop, at a port without a link
+ * or at a wrong endport, the leaf is marked as broken for the destination, and none of its units
+ * are counted.
  *
- * The endports that send over a channel are kept as a set of leaves: if a leaf sends anything to a
- * destination over a channel, all its endports but the destination do.
+ * The endports that send over a channel are stored as a set of leaves: if a leaf sends anything to
+ * a destination over a channel, all its endports do, except the destination itself.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -27,18 +28,21 @@
 struct counting {
     struct fab_measurement *f;
     struct fab_quality *q;
-    uint8_t *tile;       /* [TILE][switches] */
-    uint64_t *by_lid;    /* [end_count] LID << 32 | endport: the order of destinations */
-    uint32_t *depth;     /* [switches] switches on the path to the destination; 0: not visited */
-    uint32_t *order;     /* [switches] visited, parents first */
+    uint8_t *tile;       /* [TILE][switches] output port */
+    uint64_t *by_lid;    /* [end_count] LID << 32 | index in ends[]: the order in which destinations
+                            are counted */
+    uint32_t *depth;     /* [switches] number of switches on the path to the destination, BROKEN or
+                            ON_STACK; 0: not visited */
+    uint32_t *order;     /* [switches] the visited switches, parents first */
     uint32_t *stack;     /* [switches] */
     uint32_t *out;       /* [switches] port id towards the destination */
-    uint32_t *sources;   /* [switches] gathered units */
-    size_t words;        /* of a set of leaves */
-    uint64_t *gathered;  /* [switches][words] leaves that these units come from; valid if any do */
-    uint64_t *senders;   /* [ports][words] leaves that send over the channel */
-    uint64_t *load;      /* [ports] units */
-    uint32_t *receivers; /* [ports] number of destinations */
+    uint32_t *sources;   /* [switches] units that the switch forwards for others */
+    size_t words;        /* 64-bit words of a set of leaves */
+    uint64_t *gathered;  /* [switches][words] leaves that the units in sources[] come from; valid if
+                            sources[] > 0 */
+    uint64_t *senders;   /* [ports][words] leaves that send over the channel of the port */
+    uint64_t *load;      /* [ports] units that the channel carries */
+    uint32_t *receivers; /* [ports] number of destinations that receive over the channel */
 };
 
 static void fill_tile(struct counting *t, uint32_t block)
@@ -51,7 +55,7 @@ static void fill_tile(struct counting *t, uint32_t block)
     }
 }
 
-/* Returns the next switch after `sw`; FAB_NONE: there is none. */
+/* Returns the next switch after `sw` on the path, or FAB_NONE if there is none. */
 static uint32_t step(struct counting *t, const uint8_t *column, uint32_t sw)
 {
     const struct fab_measurement *f = t->f;
@@ -61,7 +65,8 @@ static uint32_t step(struct counting *t, const uint8_t *column, uint32_t sw)
     return f->to[t->out[sw]];
 }
 
-/* Walks from `sw` to a switch with a known path, and records the new switches. */
+/* Walks from `sw` to the first switch that an earlier walk visited, and records the switches on the
+ * path. */
 static void walk(struct counting *t, const uint8_t *column, uint32_t sw, uint32_t *count)
 {
     uint32_t up = 0;
@@ -95,7 +100,7 @@ static void count_leaf(struct counting *t, uint32_t leaf, uint32_t dst)
     t->q->hops[depth < FAB_QUALITY_HOPS ? depth : FAB_QUALITY_HOPS - 1] += pairs;
 }
 
-/* Adds the units of a switch to its channel and to the next switch. */
+/* Adds the units that a switch sends and forwards to its channel and to the next switch. */
 static void add_to_parent(struct counting *t, uint32_t sw)
 {
     uint32_t channel = t->out[sw], next = t->f->to[channel], leaf = t->f->leaf_at[sw];

@@ -2,16 +2,17 @@
 /*
  * Engines that recognise a topology are best where it is complete. If links are missing, local
  * search (libfabmgr/route/local_search/local_search.h) can improve their tables, or another engine
- * may be better, and it is not known beforehand which. So all are measured, as "route compare"
- * does, and the figures are appended to the reason for the operator. Local search takes longest: it
- * runs for the first engine, and for another one that is better than the result.
+ * may be better. It is not known beforehand which, so this file measures all of them, as "route
+ * compare" does, and appends the figures to the reason for the operator. Local search takes
+ * longest. It runs only for the first engine, and for another engine whose tables are better than
+ * the result of that search.
  *
  * A fault must not change the SL of a path that it does not affect. So tables that need other SLs
- * than 0 neither replace others nor are replaced.
+ * than 0 neither replace other tables nor are replaced.
  *
  * One figure alone is not enough: engines that balance all-to-all best often have more flows of a
  * shift on one link, and the other way round. The product of both figures decides. Complete trees
- * are never compared.
+ * are never compared, because their engine reports no flaw.
  */
 #include "libfabmgr/study/choose_engine.h"
 
@@ -25,9 +26,10 @@
 
 struct comparison {
     struct fab_route_input in;
-    struct fab_engine_choice *first; /* the tables that the caller has */
-    struct fab_engine_choice best;   /* the best tables so far; engine NULL: those of `first` */
-    uint64_t best_score;             /* product of both figures; less is better */
+    struct fab_engine_choice *first; /* the caller's tables, made by the first engine */
+    struct fab_engine_choice best;   /* the best other tables so far; engine == NULL: none is better
+                                        than `first` */
+    uint64_t best_score;             /* all-to-all maximum x worst shift; less is better */
     char figures[200];
     uint32_t compared;
 };
@@ -77,15 +79,15 @@ static int prove(const struct comparison *c, struct fab_engine_choice *t)
     return status == FAB_OK && !fab_verify_verdict_good(&t->verdict) ? FAB_E_UNSUPPORTED : status;
 }
 
-/* Returns whether paths have different SLs. Hosts learn these only from path records of subnet
- * administration. */
+/* Returns whether paths have different SLs. Hosts learn the SL of a path only from path records of
+ * subnet administration. */
 static bool needs_sls(const struct fab_engine_choice *c)
 {
     return fab_target_vls_multiple(&c->vls) && c->vls.sls > 1;
 }
 
-/* Computes and proves the tables of an engine. Returns UNSUPPORTED also if they need more VLs than
- * the first tables, or other SLs than 0. */
+/* Computes and proves the tables of an engine. Returns UNSUPPORTED also if the tables need more VLs
+ * than those of the first engine, or other SLs than 0. */
 static int compute(const struct comparison *c, struct fab_engine_choice *t)
 {
     int status = t->engine->run(&c->in, &t->lft, &t->vls, t->why, sizeof(t->why));
@@ -95,7 +97,9 @@ static int compute(const struct comparison *c, struct fab_engine_choice *t)
     return status == FAB_OK ? prove(c, t) : status;
 }
 
-/* Takes ownership of t: keeps it as the best if its score is at most `limit`, else frees it. */
+/* Takes ownership of t. Keeps the tables as the best ones if their score is at most `limit`, and
+ * frees them otherwise. status is the result of computing t; UNSUPPORTED only excludes the
+ * tables. */
 static int enter(struct comparison *c, struct fab_engine_choice *t, int status, const char *name,
                  uint64_t limit)
 {
@@ -149,8 +153,8 @@ static int search_locally(const struct comparison *c, struct fab_engine_choice *
     return status;
 }
 
-/* Improves tables by local search. The result replaces the tables even if neither figure has
- * changed, since it has fewer conflicts between flows. */
+/* Improves tables by local search. The result replaces the tables even if their score is the same,
+ * because local search has reduced the conflicts between flows. */
 static int refine(struct comparison *c, const struct fab_engine_choice *from)
 {
     struct fab_engine_choice t = {.engine = NULL};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The choice of the best engine. "auto" takes the first engine whose tables pass the proof. If that
- * engine reports a flaw and the fabric is small, the engines after it are tried and measured, too.
+ * The choice of the best engine. The chain "auto" takes the first engine whose tables pass the
+ * proof. If that engine reports a flaw and the fabric is small, the manager also tries and measures
+ * the later engines of the chain.
  */
 #ifndef LIBFABMGR_STUDY_CHOOSE_ENGINE_H
 #define LIBFABMGR_STUDY_CHOOSE_ENGINE_H
@@ -9,23 +10,26 @@
 #include "libfabmgr/route/route.h"
 #include "libfabmgr/verify/verify.h"
 
-/* Greatest size (switches x LIDs) of a fabric for which engines are compared. In a larger fabric,
- * an engine would take longer than about 0.1 s, and local search longer than 0.5 s. A full tree of
- * 1,024 hosts and 320 switches is smaller. */
+/* The greatest size (switches x LIDs) of a fabric for which engines are compared. In a larger
+ * fabric, an engine would take longer than about 0.1 s, and local search longer than 0.5 s. A full
+ * tree of 1,024 hosts and 320 switches is below this limit. */
 #define FAB_STUDY_CHOOSE_WORK 500000u
 
 struct fab_engine_choice {
     const struct fab_route_engine *engine;
-    struct fab_lft lft; /* passes the proof */
+    struct fab_lft lft; /* it has passed the proof */
     struct fab_vls vls;
     struct fab_verdict verdict;
-    char why[300]; /* the engine's sentence, and the comparison */
+    char why[300]; /* for the operator: the sentence of the engine and the measured figures */
 };
-/* Replaces *choice, which engine chain->engine[taken] made of *in, by the best tables: those of the
- * first engine after local search, or of a later engine of the chain, whichever has the least
- * product of the greatest load of all-to-all and the worst shift; of equals, the earliest. Later
- * engines must not need more VLs, must pass the proof, and all paths must have SL 0; if the first
- * engine uses other SLs, no other engine is tried. The result passes the proof.
+/* Replaces *choice by the best tables. On entry, *choice holds the tables that engine
+ * chain->engine[taken] made of *in. The candidates are these tables after local search, and the
+ * tables of the later engines of the chain. Each candidate has a score, the greatest load of a
+ * channel in all-to-all multiplied by the greatest number of flows on a channel in the worst shift.
+ * The lowest score wins; of equal ones, the earliest candidate.
+ *
+ * Tables of later engines must pass the proof, must not need more VLs than the first tables, and
+ * must use only SL 0. If the first engine uses other SLs, no other engine is tried.
  *
  * Nothing is compared unless the chain is "auto", *in->flawed is true and the fabric is small
  * enough. choice->why tells the operator if hosts must use other SLs than 0. Returns NOMEM or

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The order of the endports for shifts. It must be the same for all tables of a fabric; so it
- * follows from the links alone: the leaves of a pod are adjacent, and so are the pods of a larger
- * group. Among equals the lowest LID comes first, because the manager assigns LIDs in topological
- * order where it can; where they are in that order, the result is the order of the LIDs.
+ * The order of the endports for shifts. It must be the same for all tables of a fabric, so it
+ * depends on the links alone: the leaves of a pod are adjacent, and so are the pods of a larger
+ * group. Among equals the leaf with the lowest LID comes first, because the manager assigns LIDs in
+ * topological order where it can. If all LIDs are in that order, the result is the order of the
+ * LIDs.
  *
- * The leaves are sorted by their lowest LID and then split by distance: the leaves within d of the
- * first leaf form a group, the leaves within d of the first leaf that remains the next one, and so
- * on. Then each group is split in the same way with a smaller d.
+ * The leaves are sorted by their lowest LID and then split by distance d, in hops. The leaves
+ * within d of the first leaf form the first group. The leaves within d of the first remaining leaf
+ * form the second group, and so on. Then each group is split in the same way with a smaller d.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,15 +17,15 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/study/measurement.h"
 
-#define FAR 0xff /* this distance or more, or not connected */
+#define FAR 0xff /* not connected; distances above 254 hops count as 254 */
 
 struct sorting {
     const struct fab_measurement *f;
-    uint64_t *key;          /* [leaf_count] lowest LID << 32 | ordinal */
-    uint8_t *leaf_distance; /* [leaf_count][leaf_count] hops between them */
-    uint32_t *sequence;     /* [leaf_count] ordinals */
-    uint32_t *scratch;      /* [switches], at least leaf_count */
-    uint8_t *distance;      /* [switches] from one leaf */
+    uint64_t *key;          /* [leaf_count] lowest LID << 32 | index in leaves[] */
+    uint8_t *leaf_distance; /* [leaf_count][leaf_count] hops between two leaves */
+    uint32_t *sequence;     /* [leaf_count] indices in leaves[], in the new order */
+    uint32_t *scratch;      /* [switches] queue of switches, or leaves put aside */
+    uint8_t *distance;      /* [switches] hops from one leaf */
 };
 
 static void measure(struct sorting *s, uint32_t leaf)
@@ -108,7 +109,7 @@ static int by_leaf_and_port(const void *a, const void *b)
     return (x->num > y->num) - (x->num < y->num);
 }
 
-/* Numbers the leaves by their place in the sequence, and sorts the endports by these numbers. */
+/* Numbers the leaves by their position in the sequence, and sorts the endports by leaf and port. */
 static int renumber(struct fab_measurement *f, const uint32_t *sequence)
 {
     struct fab_measured_leaf *leaves = fab_base_alloc_array(f->leaf_count, sizeof *leaves);

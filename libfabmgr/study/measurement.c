@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds the endports to measure, the leaves that they are attached to, and where the channels lead.
- * If the caller gives no list, all endports of adapters and routers with a LID and a working link
- * to a switch are measured. Aggregation nodes are left out: they neither send nor receive on behalf
- * of a job.
+ * Finds the endports to measure, the leaves that they are attached to, and the switch at the end of
+ * each channel. If the caller gives no list, all endports of adapters and routers with a LID and a
+ * working link to a switch are measured. Aggregation nodes are left out: they neither send nor
+ * receive on behalf of a job.
  */
 #include "libfabmgr/study/measurement.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Permutations: shifts, random permutations and random bisections. Each flow is followed through
- * the tables. It cannot loop, since the count of all-to-all has marked the leaves whose paths do
- * not arrive.
+ * Measures permutations: shifts, random permutations and random bisections. Each flow is followed
+ * through the LFTs. The walk cannot loop, because the all-to-all measurement has marked the leaves
+ * whose paths do not reach a destination, and their flows are left out.
  *
- * All shifts are tried if they have at most SHIFT_FLOWS flows in all, which is the case up to 3,000
- * endports; otherwise a random sample of shifts with that many flows is tried.
+ * All shifts are tried if they have at most SHIFT_FLOWS flows together, that is, for up to 3,000
+ * endports. Otherwise a random sample of shifts with that many flows is tried.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,9 +20,9 @@
 struct traffic {
     const struct fab_measurement *f;
     struct fab_prng prng;
-    uint32_t *load;  /* [ports] flows over each channel */
+    uint32_t *load;  /* [ports] number of flows over each channel */
     uint32_t *ends;  /* [end_count] endports, shuffled */
-    uint32_t *worst; /* [samples] */
+    uint32_t *worst; /* [samples] greatest load of a channel in each random permutation */
 };
 
 static int traffic_init(struct traffic *t, const struct fab_measurement *f, uint64_t salt,
@@ -50,7 +50,7 @@ static void clear(struct traffic *t)
     memset(t->load, 0, t->f->ports * sizeof *t->load);
 }
 
-/* Adds one flow to the loads. Returns the greatest load on its path. */
+/* Adds one flow to the loads of the channels on its path. Returns the greatest of these loads. */
 static uint32_t flow(struct traffic *t, uint32_t src, uint32_t dst)
 {
     const struct fab_measurement *f = t->f;
@@ -67,8 +67,8 @@ static uint32_t flow(struct traffic *t, uint32_t src, uint32_t dst)
     return most;
 }
 
-/* Returns the share of the bandwidth that a flow gets, whose load has been added before; 0: its
- * path does not arrive. */
+/* Returns the share (0..1) of an endport's bandwidth that a flow gets on its path, when the loads
+ * of all flows are known. Returns 0 if the path does not reach the destination. */
 static double share(const struct traffic *t, uint32_t src, uint32_t dst)
 {
     const struct fab_measurement *f = t->f;
@@ -106,7 +106,7 @@ int fab_study_measure_shifts(const struct fab_measurement *f, struct fab_quality
     uint32_t some = f->end_count > 0 ? SHIFT_FLOWS / f->end_count : 0;
     int rc = traffic_init(&t, f, 1, 0);
     s.every = all <= some;
-    if (rc == FAB_OK && !s.every) /* the shuffled values 1..all are different shifts */
+    if (rc == FAB_OK && !s.every) /* ends[1..all] then lists all shifts in random order */
         fab_base_prng_shuffle(&t.prng, t.ends + 1, all);
     while (rc == FAB_OK && s.tried < (s.every ? all : some)) {
         uint32_t k = t.ends[++s.tried], most = shift(&t, k);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Computes all figures and their lower bounds. A leaf has h endports and u channels, and there are
- * h' endports elsewhere. With all-to-all, its u channels must carry h * h' units; and some
- * permutation makes min(h, h') of its endports send over them at the same time.
+ * Computes all figures and their lower bounds. A leaf has h endports and u channels to other
+ * switches, and h' endports are attached to other leaves. With all-to-all, the u channels must
+ * carry h * h' units. There is also a permutation in which min(h, h') endports of the leaf send
+ * over these channels at the same time. Dividing by u, rounded up, gives the lower bounds.
  */
 #include "libfabmgr/study/quality.h"
 

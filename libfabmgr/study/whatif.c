@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Removes the links in a builder. The part that the manager's own port then reaches is the fabric
- * that discovery would find. Its nodes are matched with the old ones by GUID; port numbers stay the
- * same.
+ * Copies the fabric into a builder and removes the links there. The part that the manager's own
+ * port then reaches is the fabric that discovery would find. Its nodes are matched with the old
+ * ones by GUID; port numbers stay the same.
  */
 #include "libfabmgr/study/whatif.h"
 
@@ -20,7 +20,7 @@ static int remove_link(struct fab_builder *b, const struct fab_fabric *f, uint32
     uint8_t num;
     if (p->peer == FAB_NONE)
         return FAB_E_NOT_FOUND;
-    /* The references of a builder made from a snapshot are the ids of its nodes. */
+    /* In a builder made from a snapshot, the reference of a node is its node id. */
     *ret_was = fab_fabric_builder_peer(b, p->node, p->num, &ref, &num) == FAB_OK;
     return *ret_was ? fab_fabric_builder_unlink(b, p->node, p->num) : FAB_OK;
 }
@@ -64,8 +64,8 @@ static int map_ports(const struct fab_whatif_input *in, struct fab_whatif *w)
     return FAB_OK;
 }
 
-/* Returns whether an endport is lost: its adapter is, or only its own link is down while another
- * port of the adapter is still connected. */
+/* Returns whether an endport is lost; `now` is its new id. Either its whole adapter is unreachable,
+ * or only its own link is down while another port of the adapter is still connected. */
 static bool is_lost(const struct fab_whatif *w, uint32_t now)
 {
     return now == FAB_NONE || !fab_fabric_port_is_up(w->fabric, now);
