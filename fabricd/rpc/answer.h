@@ -20,7 +20,8 @@ struct answer {
 };
 /* Allocates zeroed memory. NULL: out of memory. */
 void *answer_alloc(struct answer *a, size_t count, size_t item);
-/* A message of `Type`, whose generated functions begin with `prefix`. NULL: out of memory. */
+/* Allocates and initializes a message of `Type`. prefix: how the functions that protobuf-c
+ * generates for the type begin, such as fabric__v1__node. NULL: out of memory. */
 #define ANSWER_NEW(a, Type, prefix)                                                                \
     ({                                                                                             \
         Type *new_ = answer_alloc(a, 1, sizeof *new_);                                             \
@@ -28,7 +29,8 @@ void *answer_alloc(struct answer *a, size_t count, size_t item);
             prefix##__init(new_);                                                                  \
         new_;                                                                                      \
     })
-/* The texts are never NULL. answer_text replaces bytes that are not valid UTF-8. */
+/* These functions never return NULL: if out of memory, they return an empty string. answer_text
+ * replaces bytes that are not valid UTF-8. */
 char *answer_text(struct answer *a, const char *text);
 char *answer_guid(struct answer *a, uint64_t guid);        /* "0x0002c90300a1b2c3", or "" for 0 */
 char *answer_gid(struct answer *a, const uint64_t gid[2]); /* "fe80::2:c903:a1:b2c3" */

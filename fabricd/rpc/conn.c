@@ -4,11 +4,12 @@
  * and memory limits between them.
  *
  * The connection takes bytes from gRPC, and reads bytes from the socket, only while the socket's
- * buffer holds less than a limit. Therefore a client that does not read is not served further, and
- * needs no more memory than its calls have queued. Each connection has one timer, which is set to
- * the earliest of these: the end of the handshake, the deadline of a call, a stalled or an idle
- * connection. When a service finishes a call outside of this file (`woken`), the timer is set to
- * expire at once, because the connection must not be freed while the service still uses it.
+ * buffer holds less than RPC_MAX_SOCKET_QUEUE. Therefore a client that does not read is not served
+ * further, and needs no more memory than its calls have queued. Each connection has one timer. It
+ * is set to the earliest time at which the handshake takes too long, a call reaches its deadline,
+ * or the client counts as stalled or idle. When a service finishes a call outside of this file
+ * (on_wake), the timer is set to expire at once. The connection is not handled directly then,
+ * because it could be freed while the service still uses it.
  *
  * Everything here runs on the loop thread.
  */
@@ -43,7 +44,7 @@ struct conn {
     struct grpc *grpc; /* NULL: the TLS handshake is not complete */
     struct loop_timer *timer;
     uint64_t accepted, last_in, last_out;
-    bool more;    /* received bytes are left for the next turn */
+    bool more;    /* received bytes that take_in handles in the next turn of the loop */
     bool closing; /* close the connection after the pending bytes are sent */
 };
 
@@ -62,7 +63,7 @@ static void conn_close(struct conn *c)
     grpc_free(c->grpc);
     loop_timer_free(c->timer);
     if (c->ssl != NULL) {
-        /* Send close_notify, and do not wait for the client's. */
+        /* Send close_notify without waiting for the client's close_notify. */
         SSL_set_shutdown(c->ssl, SSL_RECEIVED_SHUTDOWN);
         SSL_shutdown(c->ssl);
         ERR_clear_error();
@@ -82,7 +83,8 @@ static uint64_t lesser(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* When the connection must be closed if no bytes arrive and none are sent. */
+/* Returns the time at which the connection must be closed if no byte is received or sent before
+ * it. */
 static uint64_t patience(const struct conn *c)
 {
     if (c->grpc == NULL || !grpc_ready(c->grpc))
@@ -118,8 +120,8 @@ static bool pump(struct conn *c)
     return true;
 }
 
-/* Must be called after every event. Sends pending bytes, then closes the connection if it is done,
- * or sets its timer. */
+/* The handlers of the socket and of the timer call this last. Sends pending bytes, then closes the
+ * connection if it is done, or sets its timer. */
 static void go_on(struct conn *c)
 {
     uint64_t now = clock_now_us();

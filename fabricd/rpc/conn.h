@@ -16,8 +16,8 @@ int conn_set_new(struct loop *loop, const struct service *const *services, void 
                  struct conn_set **ret);
 void conn_set_free(struct conn_set *set); /* closes all connections; accepts NULL */
 
-/* Takes over the nonblocking socket fd, and closes it if RPC_MAX_CONNECTIONS are open. ssl_ctx
- * NULL: it is a Unix socket. */
+/* Takes over the nonblocking socket fd. If RPC_MAX_CONNECTIONS are open, the connection that has
+ * been idle longest is closed; if none is idle, fd is closed. ssl_ctx NULL: fd is a Unix socket. */
 void conn_accept(struct conn_set *set, int fd, SSL_CTX *ssl_ctx);
 
 #endif

@@ -23,7 +23,7 @@ Fabric__V1__Port *convert_port(struct answer *a, const struct fab_view *v, uint3
 Fabric__V1__PortRef *convert_port_ref(struct answer *a, const struct fab_view *v, uint32_t port);
 Fabric__V1__LinkRate *convert_rate(struct answer *a, const struct fab_port_info *info);
 Fabric__V1__Link *convert_link(struct answer *a, const struct fab_view *v, uint32_t port);
-/* An entry of a forwarding table, with the port that owns the LID. */
+/* Converts an LFT entry, and adds the port that owns the LID. */
 Fabric__V1__ForwardingEntry *convert_entry(struct answer *a, const struct fab_view *v, uint32_t lid,
                                            uint8_t out_port);
 Fabric__V1__Verdict *convert_verdict(struct answer *a, const struct fab_view *v,

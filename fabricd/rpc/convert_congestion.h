@@ -9,7 +9,7 @@
 /* False: this manager has no congestion control; the function has finished the call with an
  * error. */
 bool need_congestion(struct call *c);
-/* Advice as sentences about settings that do not fit what counters and logs show. */
+/* Returns sentences about settings that do not fit what counters and logs show. */
 char **convert_advice(struct answer *a, const struct cc *cc, size_t *ret_count);
 
 #endif

@@ -18,7 +18,8 @@ struct descriptor_file {
 int descriptor_by_name(const uint8_t *set, size_t len, const char *name,
                        struct descriptor_file *ret);
 /* Finds the file that defines a symbol: the full name of a service, method, message, enumeration or
- * field, without the leading dot. NOT_FOUND, FORMAT. */
+ * field, without the leading dot. Of a method or field, only the service or message is looked up.
+ * NOT_FOUND, FORMAT. */
 int descriptor_by_symbol(const uint8_t *set, size_t len, const char *symbol,
                          struct descriptor_file *ret);
 

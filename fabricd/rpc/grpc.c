@@ -82,8 +82,8 @@ void call_finish(struct call *c, enum fab_grpc_code code, const char *fmt, ...)
     if (fmt != NULL)
         vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    fab_grpc_utf8_clean(text, strlen(text), clean,
-                        sizeof clean); /* messages contain names of nodes */
+    /* The text may contain node names, which need not be valid UTF-8. */
+    fab_grpc_utf8_clean(text, strlen(text), clean, sizeof clean);
     finish(c, code, clean);
 }
 

@@ -26,10 +26,10 @@ struct h2_stream {
     int32_t id;
     struct h2_request request;
     size_t header_bytes;
-    void *user; /* for the layer above */
+    void *user; /* data of the layer above (grpc.c) */
     /* private */
     LIST_ENTRY(h2_stream) entry;
-    struct h2_chunk *first, **last; /* written, not sent yet */
+    struct h2_chunk *first, **last; /* queue of chunks that were written and not sent yet */
     bool responded, finished, ended, deferred, told;
     int code;
     char *message; /* percent-encoded, for the trailers */
@@ -42,8 +42,8 @@ struct h2_ops {
     void (*end)(void *ctx, struct h2_stream *s); /* the client has sent everything */
     void (*drain)(void *ctx,
                   struct h2_stream *s); /* all written bytes were sent; more may be written */
-    void (*close)(void *ctx, struct h2_stream *s); /* the stream is freed after this call, which
-                                                      only follows open */
+    /* Called only after `open`. h2.c frees the stream when this function has returned. */
+    void (*close)(void *ctx, struct h2_stream *s);
 };
 
 /* NOMEM. */
@@ -57,7 +57,8 @@ int h2_receive(struct h2 *h, const uint8_t *data, size_t len);
  * NOMEM: the caller must close the connection. */
 ssize_t h2_produce(struct h2 *h, const uint8_t **ret_data);
 bool h2_done(const struct h2 *h); /* no more bytes will follow; the connection can be closed */
-void h2_shut(struct h2 *h);       /* refuses new streams; h2_done when the open ones have ended */
+/* Refuses new streams. h2_done returns true once the open streams have ended. */
+void h2_shut(struct h2 *h);
 
 bool h2_ready(const struct h2 *h);     /* the client's preface and settings have arrived */
 size_t h2_streams(const struct h2 *h); /* number of open streams */

@@ -13,15 +13,16 @@
 #define RPC_MAX_QUEUED (8u << 20)   /* bytes of answers that the client has not read */
 /* The part of RPC_MAX_QUEUED that may be in the socket's buffer. */
 #define RPC_MAX_SOCKET_QUEUE (256u << 10)
-#define RPC_TURN_US 2000ull /* time for received bytes before other connections get a turn */
-#define RPC_SLICE 128u      /* bytes of requests handled before the turn is checked again */
+/* Longest time to handle received bytes of one connection before other connections get a turn. */
+#define RPC_TURN_US 2000ull
+#define RPC_SLICE 128u /* received bytes that are handled between two checks of RPC_TURN_US */
 #define RPC_HANDSHAKE_US 10000000ull /* from accept to the end of the TLS and HTTP/2 handshakes */
 #define RPC_REQUEST_US 30000000ull   /* from a call's headers to the end of its request */
 #define RPC_STALL_US 60000000ull     /* a client that reads no pending bytes is disconnected */
 #define RPC_IDLE_US 900000000ull     /* a client without calls that sends nothing is disconnected */
 #define RPC_PAGE_DEFAULT 1000u
 #define RPC_PAGE_MAX 2000u
-#define RPC_EVENTS_KEPT 4096u /* events in memory; a WatchEvents client may be so many behind */
+#define RPC_EVENTS_KEPT 4096u /* events in memory; a client of WatchEvents may lag this many */
 #define RPC_UNRESPONSIVE_SHOWN 100u
 #define RPC_STUDIES_MAX 8u     /* running and queued studies of routes */
 #define RPC_JOB_ENDS 200000u   /* endports in a request for a job's quality */

@@ -124,8 +124,8 @@ static int bind_unix(const struct sockaddr_un *at, const char *group, int *ret_f
     return FAB_OK;
 }
 
-/* Makes the directory of a socket. That of the default address does not exist on hosts where
- * fabricd never ran as a service. */
+/* Creates the directory of a socket. The directory of the default address does not exist on hosts
+ * where fabricd never ran as a service. */
 static void make_folder(const char *path)
 {
     char folder[sizeof((struct sockaddr_un *)NULL)->sun_path];

@@ -19,7 +19,8 @@ struct page_key {
                         'm' their members, 'v' services, 'i' subscriptions,
                         'g' multicast groups, 'h' their members, 'C' rules of a class */
     bool behind;     /* nodes, ports, links: the node is no switch, and so follows all switches */
-    uint64_t number; /* node GUID, LID, sequence number, generation, badness */
+    uint64_t number; /* what the list is sorted by: node GUID, LID, sequence number of an event,
+                        generation of a reroute, badness of a contingency, ... */
     uint32_t port;
     uint64_t high; /* upper half of an MGID, whose lower half is in `number`; otherwise 0 */
 };

@@ -65,7 +65,7 @@ struct resolving {
     struct measure *m;
     struct study *s;
     size_t room;
-    uint64_t *seen; /* set of port ids that were added */
+    uint64_t *seen; /* bitset of the port ids that were added */
 };
 
 static int refuse(struct study *s, enum fab_grpc_code code, const char *name, const char *what)

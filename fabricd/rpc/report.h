@@ -23,8 +23,8 @@ int measure_init(struct measure *m, struct call *c, const Fabric__V1__QualityOpt
 void measure_fini(struct measure *m);
 /* Worker thread only. Finds the endports by name. False: the study has failed. */
 bool measure_resolve(struct measure *m, struct study *s);
-/* Worker thread only. Measures any tables; m->ends are port ids of `fabric`. False: the study has
- * failed or was stopped. */
+/* Worker thread only. Measures the given tables; m->ends are port ids of `fabric`. False: the study
+ * has failed or was stopped. */
 bool measure_quality(const struct measure *m, struct study *s, const struct fab_fabric *fabric,
                      const struct fab_lids *lids, const struct fab_lft *lft,
                      struct fab_quality *ret);
@@ -33,9 +33,10 @@ struct report {
     const struct fab_route_engine *engine;
     int status; /* UNSUPPORTED: why[] says why the engine does not support the fabric */
     char why[300];
-    bool flawed;       /* as in fab_route_input */
-    uint8_t lane_sets; /* set by the caller: the engine may use the virtual lanes divided by this
-                          number, so that each traffic class can have its own */
+    bool flawed;       /* set by the engine, as fab_route_input.flawed says */
+    uint8_t lane_sets; /* set by the caller: the number of traffic classes (or fewer) that are to
+                          get virtual lanes of their own; the engine may use the virtual lanes
+                          divided by this number */
     struct fab_qos_report classes;
     uint64_t route_us, verify_us;
     struct fab_lft lft;
@@ -49,8 +50,8 @@ bool report_make(struct report *r, struct study *s, const struct measure *m,
                  const struct fab_fabric *fabric, const struct fab_lids *lids);
 /* Whether the engine made tables, and these passed verification. */
 bool report_good(const struct report *r);
-/* Worker thread only, if report_good. Assigns virtual lanes to all traffic classes, and verifies
- * all classes together. False: the study has failed or was stopped. */
+/* Worker thread only, and only if report_good. Assigns virtual lanes to all traffic classes, and
+ * verifies all classes together. False: the study has failed or was stopped. */
 bool report_compose(struct report *r, struct study *s, const struct fab_fabric *fabric,
                     const struct fab_lids *lids);
 /* Worker thread only. Verifies and measures the tables in *r. False: the study has failed or was
@@ -59,7 +60,8 @@ bool report_judge(struct report *r, struct study *s, const struct measure *m,
                   const struct fab_fabric *fabric, const struct fab_lids *lids);
 void report_fini(struct report *r);
 
-/* These use only the fabric of the view, whose node and port ids the figures have. */
+/* Of the view, these use only the fabric. Node and port ids in the figures and in the report are
+ * ids of that fabric. */
 Fabric__V1__Quality *convert_quality(struct answer *a, const struct fab_view *v,
                                      const struct fab_quality *q);
 Fabric__V1__EngineReport *convert_report(struct answer *a, const struct fab_view *v,

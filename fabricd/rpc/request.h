@@ -9,10 +9,10 @@
 #include "fabricd/rpc/server.h"
 
 /* Must be called before the request is passed to the manager. If the call ends early, the manager
- * does not call back. */
+ * drops its callback for this call, but still does the work. */
 void request_begin(struct call *c);
 /* Finishes a call whose request the manager refused with `status`. The message names the master if
- * this manager is standby. what: such as "no sweep was started". */
+ * this manager is standby. what: the consequence, such as "no sweep was started". */
 void request_refuse(struct call *c, int status, const char *what);
 /* Finishes the call in the manager's callback. If status is an error, `text` is its message;
  * otherwise *field, the only field of the reply m, is set to the text. */

@@ -21,7 +21,7 @@ struct rpc {
     LIST_HEAD(, follower) followers; /* calls of WatchEvents */
     LIST_HEAD(, study) studies;      /* running and queued studies */
     struct worker *student;          /* the worker thread of studies; created for the first one */
-    struct loop_timer *turn;         /* runs when followers may have events to send */
+    struct loop_timer *turn; /* calls followers_turn when followers may have events to send */
     struct conn_set *conns;
     struct listener **listeners; /* [listener_count] */
     size_t listener_count;
@@ -87,9 +87,9 @@ call_handler list_events, watch_events;                              /* service_
 struct port_range {
     uint32_t first, end;
 };
-/* Finds the ports from the beginning of a page to the end of a list of ports, which covers one node
- * or all nodes (""). kind: the list, as in page_parse. FORMAT (of the token), INVAL, NOT_FOUND,
- * EXISTS: the function has finished the call with an error. */
+/* Finds the ports that follow a page token in a list of the ports of one node or, if `node` is "",
+ * of all nodes. kind: the list, as in page_parse. FORMAT (of the token), INVAL, NOT_FOUND, EXISTS:
+ * the function has finished the call with an error. */
 int read_port_range(struct call *c, const struct fab_view *v, char kind, const char *page_token,
                     const char *node, struct port_range *ret);
 

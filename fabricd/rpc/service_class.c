@@ -19,8 +19,9 @@
 
 /* ---- virtual lanes --------------------------------------------------------------------------- */
 
-/* The virtual lanes of a class on links between switches, and the smallest share that the VL
- * arbitration tables guarantee it on these links. */
+/* Returns the set of virtual lanes (one bit each) that a class uses on ISLs. *ret_least: the
+ * smallest share, in thousandths, that the VL arbitration tables guarantee the class on these
+ * links. Looks at no more than PORTS_LOOKED_AT ports, to limit the time in large fabrics. */
 static uint16_t check_isls(const struct fab_view *v, uint8_t class, uint32_t *ret_least)
 {
     uint16_t lanes = 0;

@@ -59,7 +59,8 @@ static uint32_t lid_of_congested(const struct fab_view *v, const struct pm_conge
 }
 
 /* Marks endports as congested if the congestion logs name them as destinations, even if their
- * counters show nothing. `all` has room for one more row for each LID with senders. */
+ * counters show nothing. `all` has room for one more row for each LID with senders. Returns the new
+ * number of rows. */
 static uint32_t add_named(const struct fab_view *v, uint16_t *senders, struct pm_congested *all,
                           uint32_t count)
 {
@@ -157,7 +158,8 @@ static Fabric__V1__CongestionLogEntry *convert_event_of(struct answer *a, const 
     return m;
 }
 
-/* The numbers of the set bits in the map of ports (256 bits) or of service levels (16 bits). */
+/* Lists the numbers of the set bits in the log's map of ports (256 bits), or, if `ports` is false,
+ * in its map of service levels (16 bits). */
 static uint32_t *convert_bits(struct answer *a, const struct fab_congestion_log *log, bool ports,
                               size_t *ret_count)
 {

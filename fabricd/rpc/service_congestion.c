@@ -34,7 +34,7 @@ char **convert_advice(struct answer *a, const struct cc *cc, size_t *ret_count)
 
 /* ---- waiting for settings -------------------------------------------------------------------- */
 
-#define TRIES 5 /* how often a call waits for new settings while the fabric changes */
+#define TRIES 5 /* how many times a call waits for new settings while the fabric changes */
 
 struct inquiry;
 typedef void answer_with(struct inquiry *q, const struct fab_congestion *s);
@@ -77,7 +77,7 @@ static void go_on(void *ctx)
     inquiry_free(q);
 }
 
-/* Calls the answer function with the settings for the view, now or later. */
+/* Calls what->answer with the settings for the view, now or later. */
 static void inquire(struct call *c, struct fab_view *v, const struct inquiry *what)
 {
     static const struct call_hooks hooks = {.gone = forget_inquiry};

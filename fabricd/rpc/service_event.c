@@ -8,7 +8,8 @@
  * has caught up with the newest event, it must not fall behind the journal. If its next event has
  * left the journal, the manager ends the call, and the message says where to resume.
  *
- * New events wake the followers through a timer: once for many events, and never inside the bus.
+ * The bus does not call the followers itself: an event starts a timer, and the timer wakes the
+ * followers once for all events that have arrived.
  */
 #include "fabricd/rpc/follower.h"
 
@@ -33,7 +34,7 @@ struct follower {
     uint64_t sent;     /* sequence number of the last event that was sent or skipped */
     int min_severity;  /* enum EventSeverity of the API */
     bool live;         /* the follower has caught up with the newest event once */
-    unsigned written;  /* events written in this turn */
+    unsigned written;  /* events written since `drain` was called */
 };
 
 static bool is_severe(const struct event *e, int min_severity)
@@ -79,7 +80,7 @@ static void send_old(struct follower *f)
         if (f->rpc->in.store != NULL)
             store_events(f->rpc->in.store, f->sent, oldest, false, STORE_CHUNK, send_event, f);
         if (f->sent == before)
-            f->sent = oldest - 1; /* the store has no older events that match */
+            f->sent = oldest - 1; /* the store has no events before the journal's oldest */
     }
 }
 

@@ -45,7 +45,7 @@ static Fabric__V1__MulticastGroup *convert_group(struct answer *a, const struct 
     return m;
 }
 
-/* The first group after the key. */
+/* Returns the index of the first group after the page key. */
 static size_t group_after(const struct fab_mcast_groups *g, const struct page_key *key)
 {
     const uint64_t mgid[2] = {key->high, key->number};

@@ -127,7 +127,7 @@ static Fabric__V1__Subscription *convert_subscription(struct answer *a, const st
 }
 
 /* The page token has the subscriber's port GUID and the number of the subscription. It needs no GID
- * prefix, because that is the prefix of the subnet for all subscribers. */
+ * prefix, because all subscribers have the prefix of the subnet. */
 static void fill_subscriptions(struct answer *a, const struct fab_view *v,
                                const struct fab_subscriptions *all, const struct page *page,
                                Fabric__V1__ListSubscriptionsResponse *m)

@@ -27,8 +27,8 @@ static struct fab_verify_input verify_input(const struct fab_view *v)
 
 /* ---- paths ----------------------------------------------------------------------------------- */
 
-/* The LID to trace to. If the client named the destination by a LID, this is that LID, because with
- * LMC a port has several LIDs; otherwise it is the base LID. */
+/* Returns the LID to trace to. If the client named the destination by a LID, this is that LID,
+ * because with LMC a port has several LIDs; otherwise it is the base LID. */
 static uint32_t destination_lid(const struct fab_lids *lids, const char *what, uint32_t port)
 {
     char *end;
@@ -38,8 +38,8 @@ static uint32_t destination_lid(const struct fab_lids *lids, const char *what, u
     return lids->base[port];
 }
 
-/* The virtual lane on hop i. `in` is the input port of the node: the peer of the previous hop's
- * output port. */
+/* Returns the virtual lane on hop i. `in` is the input port of the node: the peer of the previous
+ * hop's output port. */
 static uint8_t lane(const struct fab_view *v, const struct fab_verify_trace *t, uint32_t i,
                     uint32_t sl)
 {
@@ -75,7 +75,8 @@ static const char *path_problem(int rc)
     return "the tables lead no further";
 }
 
-/* The traffic class of a path, as far as source, destination and P_Key decide it. */
+/* Returns the traffic class that the rules assign to a path of which only source, destination and
+ * P_Key are known. Rules on service ID or QoS class do not match. */
 static uint8_t find_class(struct answer *a, const struct fab_view *v, uint32_t from, uint32_t to,
                           uint16_t pkey)
 {

@@ -52,7 +52,7 @@ static bool damage(struct whatif_study *w)
     return rc == FAB_OK;
 }
 
-/* Collects the endports to measure that would not be cut off. */
+/* Collects those of the endports to measure that would not be cut off. False: out of memory. */
 static bool left_over(const struct whatif_study *w, struct measure *ret)
 {
     *ret = (struct measure){.samples = w->measure.samples, .seed = w->measure.seed};
@@ -76,7 +76,7 @@ static bool try_engine(struct whatif_study *w, const struct measure *m,
     return report_make(&w->report, &w->study, m, w->whatif.fabric, &w->whatif.lids);
 }
 
-/* Notes why an engine failed: "fattree: irregular: ...". */
+/* Appends the reason why an engine failed to `passed`: "fattree: irregular: ...". */
 static void pass_over(struct whatif_study *w)
 {
     size_t len = strlen(w->passed);
@@ -85,8 +85,9 @@ static void pass_over(struct whatif_study *w)
              w->report.status == FAB_OK ? "failed its proof" : w->report.why);
 }
 
-/* If the engine is "auto" and the fabric is damaged, compares several engines, and makes the report
- * of the best one. */
+/* If the engine is "auto" and the fabric is damaged, compares engine chain[taken], which made the
+ * report, with the later engines, and puts the best tables into the report. False: the study has
+ * failed or was stopped. */
 static bool choose_best(struct whatif_study *w, const struct measure *m, uint32_t taken)
 {
     struct report *r = &w->report;
@@ -129,8 +130,8 @@ static bool try_chain(struct whatif_study *w, const struct measure *m, uint8_t l
     return true;
 }
 
-/* Chooses tables as the manager does: with virtual lanes for every traffic class if an engine
- * leaves enough, otherwise for half as many classes, and so on. */
+/* Chooses tables as the manager does: with separate virtual lanes for every traffic class if an
+ * engine leaves enough, otherwise for half as many classes, and so on. */
 static bool choose(struct whatif_study *w, const struct measure *m)
 {
     uint8_t lane_sets = fab_policy_classes_count(w->study.view->policy.classes);
