@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Walks the LIDs of one destination switch together, because most of their entries are alike:
+ * Walks the LIDs that one destination switch delivers (a batch) together, because most of their LFT
+ * entries are alike:
  *
- *   - A switch that forwards all of them by one port (a "uniform" switch) needs one step and one
- *     dependency for all of them.
- *   - Other switches spread them over several ports, LID by LID. But the switches of one
- *     equivalence class, whose ports lead to the same switches, mostly spread them alike. If the
- *     64 entries of a switch equal those of its class representative (the lowest id of the class),
- *     each of its channels has the same dependencies as the representative's channel of the same
- *     port. The representative's dependencies are collected separately. Before a tile in which
- *     some switch of the class differs, they are given to all switches of the class.
+ *   - A switch that forwards all LIDs of the batch by one port (a "uniform" switch) needs one step
+ *     and one dependency for the whole batch.
+ *   - Other switches spread the LIDs over several ports. But the switches of one equivalence class,
+ *     whose ports lead to the same switches, mostly spread them alike. If the 64 entries of a
+ *     switch equal those of its class representative (the lowest id of the class), each of its
+ *     channels has the same dependencies as the representative's channel of the same port. The
+ *     representative's dependencies are collected separately. Before a tile in which some switch of
+ *     the class has different entries, the dependencies collected so far are given to all switches
+ *     of the class.
  *
- * All LIDs arrive if each switch has one depth for all of them, and each of its next switches has
- * that depth less one. If that does not hold, the LIDs may still arrive by paths of different
- * lengths, so the caller walks each LID by itself. Every switch has LID owners that send to these
- * LIDs, so every entry carries traffic and its dependencies count.
+ * All LIDs arrive if each switch has one depth (number of switches on the path) for the whole
+ * batch, and each of its next switches has that depth less one. If this does not hold, the LIDs may
+ * still arrive by paths of different lengths, so the caller walks each LID by itself. This method
+ * requires that every switch has LID owners. They send to the LIDs of the batch, so every entry
+ * carries traffic and its dependencies count.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,33 +28,36 @@
 
 #define COLUMNS FAB_VERIFY_TILE_LIDS
 #define ON_PATH UINT16_MAX
-#define NESTING 64 /* longest chain of switches that resolve() follows */
+#define NESTING 64 /* most switches that resolve() follows from one switch */
 #define PORTS 256  /* of a switch, port 0 included */
 
 struct fab_verify_batch_walk {
     const struct fab_verify_graph *graph;
     const uint8_t *tile;
-    uint32_t *class_rep;    /* the class representative: the lowest switch whose ports lead to
-                               the same switches */
+    uint32_t *class_rep;    /* [switches] the class representative: the lowest switch id whose ports
+                               lead to the same switches */
     uint32_t *by_class;     /* switches by class, the representative first */
-    uint32_t *class_others; /* of representatives: how many other switches the class has */
-    uint32_t *unlike; /* of representatives: how many of the other switches have different entries
+    uint32_t *class_others; /* for representatives: number of other switches in the class */
+    uint32_t *unlike; /* for representatives: number of other switches that have different entries
                          in this tile */
-    uint32_t *rep;    /* in this tile: the class representative if the entries are the same, else
-                         the switch itself */
-    uint32_t *reps;   /* switches that no other represents in this tile */
+    uint32_t *rep;    /* the class representative if its entries in this tile are the same, else the
+                         switch itself */
+    uint32_t *reps;   /* the switches with rep[sw] == sw */
     uint32_t rep_count;
-    bool *uniform;          /* of reps: all entries of the batch are the same */
-    uint8_t *entry;         /* of reps: the first entry of the batch */
-    uint32_t *next;         /* of uniform reps: the next switch, or its representative */
-    uint16_t *depth;        /* of reps, for the LIDs of the batch; 0: not known */
-    uint32_t *collected_at; /* of class representatives: where their collection begins */
-    uint64_t *collected; /* dependencies of class representatives, not yet given to their classes:
-                            for each port a bitset of the next switch's ports, `words` words long */
-    struct word *word;   /* [ports of one switch * words] */
+    bool *uniform;          /* for reps: all entries of the batch are the same */
+    uint8_t *entry;         /* for reps: the first entry of the batch */
+    uint32_t *next;         /* for uniform reps: the next switch, or its representative */
+    uint16_t *depth;        /* for reps: number of switches on the path to the LIDs of the batch; 0:
+                               not known, or ON_PATH */
+    uint32_t *collected_at; /* for class representatives: index of their first port in
+                               collected[] */
+    uint64_t *collected;    /* dependencies of class representatives that their classes have not got
+                               yet: for each port a bitset of the next switch's ports, `words` words
+                               long */
+    struct word *word;      /* [ports of one switch * words] */
     uint32_t words;
 };
-struct word { /* one word of a collection */
+struct word { /* a word of a collection that is not zero */
     uint32_t at;
     uint64_t bits;
 };
@@ -94,8 +100,8 @@ static int by_signature(const void *a, const void *b)
     return (x->sw > y->sw) - (x->sw < y->sw);
 }
 
-/* Finds each switch's class representative. A switch whose signature matches by a hash collision
- * becomes its own representative. */
+/* Finds the class representative of each switch. A switch whose signature equals that of another
+ * class by a hash collision becomes its own representative. */
 static int find_classes(struct fab_verify_batch_walk *s)
 {
     uint32_t n = s->graph->n;
@@ -199,7 +205,8 @@ static inline uint64_t *bits_of(const struct fab_verify_batch_walk *s, struct fa
                                    : deps->bits + (size_t)s->graph->first[sw] * s->words;
 }
 
-/* Takes what was collected for a class representative. Returns how many words are not zero. */
+/* Moves the words collected for a class representative to s->word[], without zero words. Returns
+ * how many there are. */
 static uint32_t take_collected(struct fab_verify_batch_walk *s, uint32_t class_rep)
 {
     uint32_t count = s->graph->port_room[class_rep] * s->words, found = 0;
@@ -212,8 +219,9 @@ static uint32_t take_collected(struct fab_verify_batch_walk *s, uint32_t class_r
     return found;
 }
 
-/* Gives the collection of by_class[k], a class representative, to itself and to its class: to all
- * of it, or to the switches with the same entries in this tile. */
+/* Gives the collection of by_class[k], a class representative, to the representative and to the
+ * other switches of its class: to all of them (to_all), or only to those with the same entries in
+ * this tile. */
 static void distribute(struct fab_verify_batch_walk *s, uint32_t k, bool to_all,
                        struct fab_verify_deps *deps)
 {
@@ -237,13 +245,15 @@ static void find_reps(struct fab_verify_batch_walk *s)
         s->reps[s->rep_count] = sw;
         s->rep_count += !like;
         s->unlike[sw] = 0;
-        /* the representative has the lowest id of its class, so its count was reset before */
+        /* the representative has the lowest id of its class, so this loop has reset its count
+         * already */
         s->unlike[class_rep] += !like && class_rep != sw;
     }
 }
 
-/* A collection is distributed only when some switch of the class has different entries; as long as
- * all have the same entries, it applies to all of them. */
+/* Distributes the collections of those classes in which some switch has different entries. While
+ * all switches of a class have the same entries, the collection applies to all of them and need not
+ * be distributed. */
 static void distribute_where_unlike(struct fab_verify_batch_walk *s, bool to_all,
                                     struct fab_verify_deps *deps)
 {
@@ -258,7 +268,7 @@ void fab_verify_batch_walk_begin(struct fab_verify_batch_walk *s, const uint8_t 
 {
     s->tile = tile;
     find_reps(s);
-    distribute_where_unlike(s, true, deps); /* the dependencies of earlier tiles */
+    distribute_where_unlike(s, true, deps); /* dependencies of earlier tiles */
 }
 
 void fab_verify_batch_walk_end(struct fab_verify_batch_walk *s, struct fab_verify_deps *deps)
@@ -282,7 +292,8 @@ static const uint8_t *entries_of(const struct fab_verify_batch_walk *s,
     return s->tile + (size_t)sw * COLUMNS + b->at;
 }
 
-/* True if all bytes are the same; compares overlapping words. */
+/* Returns whether all bytes are the same. The comparison uses words of 8 bytes, of which the last
+ * two may overlap. */
 static bool all_same(const uint8_t *byte, uint32_t count)
 {
     uint64_t want = byte[0] * UINT64_C(0x0101010101010101), word;
@@ -318,9 +329,9 @@ static inline void note(uint64_t *bits, uint32_t words, uint8_t num, uint8_t nex
     fab_verify_deps_set(bits + (size_t)num * words, next_num);
 }
 
-/* Notes the dependencies of the channel over port `num` on the channels of switch `to`, to which it
- * leads, for the LIDs [from, from + count) of the batch. Returns false if an entry names no port.
- */
+/* Notes the dependencies of the channel of port `num`, which leads to switch `to`, on the channels
+ * of that switch, for the LIDs [from, from + count) of the batch. Returns false if an LFT entry
+ * names a port that does not exist. */
 static bool note_next(const struct fab_verify_batch_walk *s, const struct fab_verify_batch *b,
                       uint64_t *bits, uint8_t num, uint32_t to, uint32_t from, uint32_t count)
 {
@@ -333,8 +344,9 @@ static bool note_next(const struct fab_verify_batch_walk *s, const struct fab_ve
     return true;
 }
 
-/* The representative of the next switch by this entry; FAB_NONE: there is none, or it is
- * represented by the destination switch, which would count as arrival. */
+/* Returns the representative of the switch that port `num` leads to, or FAB_NONE if the port leads
+ * to no switch. Also returns FAB_NONE if the destination switch represents that switch, since the
+ * walk would count this as arrival. */
 static inline uint32_t next_rep(const struct fab_verify_batch_walk *s,
                                 const struct fab_verify_batch *b, uint32_t sw, uint8_t num)
 {
@@ -359,7 +371,7 @@ static bool note_uniform(struct fab_verify_batch_walk *s, const struct fab_verif
             return false;
         s->next[sw] = to;
         if (to == b->sw)
-            continue; /* the destination switch delivers it: no dependency */
+            continue; /* no dependency: the destination switch delivers the packet */
         uint64_t *bits = bits_of(s, deps, sw);
         if (!s->uniform[to]) {
             if (!note_next(s, b, bits, num, to, 0, b->count))
@@ -373,11 +385,12 @@ static bool note_uniform(struct fab_verify_batch_walk *s, const struct fab_verif
     return true;
 }
 
-/* Fills depth[sw]. Returns false if the LIDs have no common depth there. */
+/* Computes depth[sw]. Returns false if the LIDs of the batch have no common depth at switch sw. */
 static bool resolve(struct fab_verify_batch_walk *s, const struct fab_verify_batch *b, uint32_t sw,
                     uint32_t nesting);
 
-/* All next switches of a switch that spreads the LIDs must have the same depth. */
+/* Computes the depth of the next switches of a switch that spreads the LIDs. Returns false if the
+ * next switches have different depths. */
 static bool resolve_spread(struct fab_verify_batch_walk *s, const struct fab_verify_batch *b,
                            uint32_t sw, uint32_t nesting, uint16_t *ret_depth)
 {
@@ -419,7 +432,7 @@ static bool find_depths(struct fab_verify_batch_walk *s, const struct fab_verify
                         uint32_t *ret_deepest)
 {
     uint32_t deepest = 1;
-    s->depth[b->sw] = 1; /* outside of resolve() no depth is ON_PATH */
+    s->depth[b->sw] = 1; /* from here on, depths are ON_PATH only inside resolve() */
     for (uint32_t k = 0; k < s->rep_count; k++) {
         uint32_t sw = s->reps[k];
         if (s->depth[sw] != 0)
@@ -436,7 +449,8 @@ static bool find_depths(struct fab_verify_batch_walk *s, const struct fab_verify
     return true;
 }
 
-/* Call it after find_depths, which has checked that all entries lead to switches. */
+/* Notes the dependencies of switches that spread the LIDs. The caller has called find_depths, which
+ * checks that all entries lead to switches. */
 static bool note_spread(struct fab_verify_batch_walk *s, const struct fab_verify_batch *b,
                         struct fab_verify_deps *deps)
 {

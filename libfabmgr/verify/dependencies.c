@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The channel dependency graph, as bit sets. Routing is free of deadlock if the graph has no cycle
- * (Dally & Seitz, IEEE ToC C-36, 1987; with one VL and tables that read the destination only, no
- * deadlock also implies no cycle).
+ * (Dally & Seitz, IEEE ToC C-36, 1987). With one VL and LFTs, which consider only the destination,
+ * the reverse holds, too: routing without deadlock has no cycle.
  *
- * To find a cycle, channels on which no other channel depends are removed, until no channel is
- * left (acyclic) or all that remain are depended on (Kahn 1962). In the second case channels that
- * depend on none are removed, too. From any channel left, every walk leads into a cycle. From the
- * channels of that cycle, a breadth-first search finds one that is short enough to be read.
+ * To find a cycle, remove_sources() removes channels on which no other channel depends, again and
+ * again (Kahn 1962). If no channel is left, the graph is acyclic. Otherwise remove_sinks() also
+ * removes channels that depend on no remaining channel. From any channel left, every walk then
+ * leads into a cycle. A breadth-first search from the channels of one such cycle finds a cycle that
+ * is short enough for a person to read.
  */
 #include "libfabmgr/verify/dependencies.h"
 
@@ -16,7 +17,8 @@
 
 #include "libfabmgr/base/status.h"
 
-#define STARTS 64 /* channels of the first cycle from which a shorter one is searched */
+/* The search for a shorter cycle starts from at most this many channels of the first cycle. */
+#define STARTS 64
 
 int fab_verify_deps_init(struct fab_verify_deps *c, const struct fab_verify_graph *graph,
                          uint32_t vl_count)
@@ -52,8 +54,8 @@ void fab_verify_deps_merge(struct fab_verify_deps *to, const struct fab_verify_d
 struct successors {
     const uint64_t *words;
     uint64_t left;
-    uint32_t at, count;          /* index of the current word, and number of words */
-    uint32_t vl_words, vl_count; /* words of one VL; VLs of a port */
+    uint32_t at, count;          /* index of the current word; number of words */
+    uint32_t vl_words, vl_count; /* words of one VL; number of VLs */
     uint32_t first;              /* port id of bit 0 */
 };
 
@@ -129,14 +131,15 @@ uint64_t fab_verify_deps_prune(struct fab_verify_deps *c)
 
 struct search {
     const struct fab_verify_deps *c;
-    uint32_t count;         /* channels, and port ids that are none */
-    uint32_t *predecessors; /* [count] channels that depend on it, of those that remain */
+    uint32_t count;         /* number of channel numbers, including those of ports that are not
+                               channels */
+    uint32_t *predecessors; /* [count] number of remaining channels that depend on the channel */
     bool *remains;          /* [count] */
     uint32_t *queue;        /* [count] */
     uint32_t *from;         /* [count] */
 };
 
-/* Kahn: returns how many channels remain. */
+/* Removes channels without predecessors (Kahn's algorithm). Returns how many channels remain. */
 static uint32_t remove_sources(struct search *s)
 {
     uint32_t head = 0, tail = 0, remain = 0, next;
@@ -189,7 +192,7 @@ static void remove_sinks(struct search *s)
     }
 }
 
-/* Finds a channel on a cycle: follows dependencies until a channel occurs again. */
+/* Returns a channel on a cycle. It follows dependencies until a channel occurs again. */
 static uint32_t some_on_cycle(struct search *s)
 {
     uint32_t ch = 0;
@@ -203,8 +206,8 @@ static uint32_t some_on_cycle(struct search *s)
     return ch;
 }
 
-/* The length of the shortest cycle through `start` if it is less than `limit`, else 0. Then from[]
- * leads backwards from start to start. */
+/* Returns the length of the shortest cycle through `start`, or 0 if that is not less than `limit`.
+ * If there is such a cycle, from[] leads backwards along it, from start to start. */
 static uint32_t cycle_through(struct search *s, uint32_t start, uint32_t limit)
 {
     uint32_t head = 0, tail = 0, level_end = 1, length = 1, next;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The limits of the devices. A linear forwarding table has LinearFDBCap entries (IBA 14.2.5.4; 0
- * counts as unknown). An ISL has the data VLs that both its ports and the policy allow, and only
- * the VLs that packets use are needed. On links to endports the VLs are mapped to those that
- * exist; no packet waits behind an endport, so there is no limit.
+ * The limits of the devices. A linear forwarding table has LinearFDBCap entries (IBA 14.2.5.4); a
+ * device that reports 0 is not checked. An ISL has the data VLs that both its ports and the policy
+ * allow, and it must have all VLs that packets use on it. Links to endports have no such limit: the
+ * SLtoVLMappingTable maps to the VLs that exist, and an endport forwards nothing, so fewer VLs
+ * there cannot cause a deadlock.
  */
 #include "libfabmgr/verify/device_limits.h"
 
@@ -39,8 +40,8 @@ static int judge_table(const struct fab_verify_graph *graph, uint32_t sw, struct
     return cap != 0 ? note(v, graph->first[sw], graph->in->lids->top + 1, cap) : FAB_OK;
 }
 
-/* Bitset of the VLs that packets use on the port. If packets keep one VL from end to end, these are
- * the VLs of all traffic classes. */
+/* Returns a bitset of the VLs that packets use on the port. If packets keep one VL from end to end,
+ * these are the VLs of all traffic classes. */
 static uint32_t used_of(const struct fab_verify_walk *w, uint32_t port)
 {
     const struct fab_vls *v = w->graph->in->vls;

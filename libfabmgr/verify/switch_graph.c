@@ -45,7 +45,7 @@ static uint32_t find(uint32_t *parent, uint32_t s)
     return s;
 }
 
-/* Union-find; the lowest id is the root. */
+/* Joins switches that are linked, by union-find; the lowest id of a component is its root. */
 static void join_components(struct fab_verify_graph *graph)
 {
     for (uint32_t s = 0; s < graph->n; s++)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A trace that distinguishes dead ports from missing entries. For this folder only. */
+/* A trace that distinguishes dead ports from missing entries. Only this folder uses this header. */
 #ifndef LIBFABMGR_VERIFY_TRACE_H
 #define LIBFABMGR_VERIFY_TRACE_H
 
 #include "libfabmgr/verify/verify.h"
 
-/* As fab_verify_trace, but returns INVAL if the last port of the trace is dead or an entry names a
- * port that does not exist. */
+/* Like fab_verify_trace, but returns INVAL instead of UNREACHABLE if the last port of the trace has
+ * no working link, or if an LFT entry names a port that does not exist. */
 int fab_verify_trace_strict(const struct fab_verify_input *in, uint32_t src_port, uint32_t dlid,
                             struct fab_verify_trace *ret);
 

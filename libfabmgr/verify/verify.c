@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The proof, in this order: all paths of all LIDs (walk.c, vl_walk.c), the channel dependency
- * graph (dependencies.c), the limits of the devices (device_limits.c). If a path fails, it is the
- * witness: it is easier to understand than a cycle, and often its cause. Every LID of an LMC range
- * is checked. The pairs that are counted are those of base LIDs, but a further LID that fails
- * counts as unreachable, too. A path longer than max_hops counts as none.
+ * The proof checks, in this order, the paths of all LIDs (walk.c, vl_walk.c), the channel
+ * dependency graph (dependencies.c) and the limits of the devices (device_limits.c). If a path
+ * fails, it is the witness: it is easier to understand than a cycle, and often its cause.
+ *
+ * Every LID of an LMC range is checked. The number of pairs counts base LIDs only, but another LID
+ * that fails also counts as unreachable. A path longer than max_hops counts as unreachable.
  */
 #include "libfabmgr/verify/verify.h"
 
@@ -16,7 +17,7 @@
 #include "libfabmgr/verify/trace.h"
 #include "libfabmgr/verify/vl_walk.h"
 
-/* The lowest port id at the switch that has a LID and is not the destination. */
+/* Returns the lowest port id at the switch that has a LID and is not the destination. */
 static uint32_t some_source(const struct fab_verify_input *in, uint32_t sw, uint32_t owner)
 {
     for (uint32_t port = 0; port < in->fabric->port_count; port++) {
@@ -47,7 +48,7 @@ static int witness_path(const struct fab_verify_walk *w, struct fab_witness *ret
     return FAB_OK;
 }
 
-/* Turns channels into ports and, if there are several VLs, VLs. */
+/* Converts channel numbers to port ids and, if there are several VLs, the VL of each channel. */
 static int split(uint32_t *cycle, uint32_t count, uint32_t vl_count, uint8_t **ret_vls)
 {
     uint8_t *vls = NULL;

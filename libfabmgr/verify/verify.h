@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The proof that tables are correct, from the tables alone and independent of every engine:
+ * The proof that tables are correct. It uses the tables alone and is independent of every engine.
+ * It checks that
  *   - each endport reaches each endport and each switch over at most max_hops switches, without a
- *     loop and without entering a dead port;
+ *     loop and without entering a port whose link is down;
  *   - the channel dependency graph, including traffic to switches, is acyclic (Dally & Seitz 1987);
  *     with several VLs, each channel is a link and a VL;
  *   - the tables exceed no limit of a device.
  *
- * A failure carries a witness that a person can follow hop by hop.
+ * If the proof fails, it returns a witness that a person can follow hop by hop.
  */
 #ifndef LIBFABMGR_VERIFY_VERIFY_H
 #define LIBFABMGR_VERIFY_VERIFY_H
@@ -23,22 +24,23 @@ struct fab_witness {
                           FAB_E_INVAL (an entry leads into a dead or missing port) */
     uint32_t src, dst; /* port ids of source and destination (CYCLE: FAB_NONE) */
     uint32_t lid;      /* destination LID */
-    uint32_t *ports;   /* out ports in order, as port ids; CYCLE: the channels of the cycle */
+    uint32_t *ports;   /* port ids of the out ports in order; CYCLE: the channels of the cycle */
     uint32_t port_count;
-    uint8_t *vls; /* CYCLE with several VLs: [port_count] the VL of each channel, or NULL */
-    /* LIMIT with src FAB_NONE: the number of VLs or table entries that a device needs and has.
+    uint8_t *vls; /* CYCLE with several VLs: [port_count] the VL of each channel; else NULL */
+    /* For LIMIT with src FAB_NONE: the number of VLs or table entries that a device needs and has.
      * ports[0] is a port that needs more data VLs than it has, or port 0 of a switch whose
-     * forwarding table has fewer entries than there are LIDs in use */
+     * forwarding table has fewer entries than there are LIDs in use. */
     uint32_t need, have;
 };
 struct fab_verdict {
     bool deadlock_free;
-    uint64_t unreachable_pairs; /* ordered pairs (LID owner -> LID owner, endports and switches), by
-                                   base LIDs */
-    uint64_t pairs;             /* all ordered pairs checked */
-    uint32_t longest_path;      /* switches on the longest path */
-    uint64_t dependencies;      /* edges of the channel dependency graph */
-    uint32_t beyond;            /* switches and switch ports whose limits the tables exceed */
+    uint64_t unreachable_pairs; /* ordered pairs of LID owners (endports and switches) without a
+                                   path, by base LIDs */
+    uint64_t pairs;             /* number of ordered pairs checked */
+    uint32_t longest_path;      /* number of switches on the longest path */
+    uint64_t dependencies;      /* number of edges of the channel dependency graph */
+    uint32_t beyond;            /* number of switches and switch ports whose limits the tables
+                                   exceed */
     struct fab_witness witness; /* the first failure found, in a fixed order */
 };
 struct fab_verify_input {
@@ -50,21 +52,23 @@ struct fab_verify_input {
     const struct fab_policy *policy; /* NULL: the limits of the devices are not checked */
     const struct fab_pool *pool;     /* thread pool, or NULL */
 };
-/* Returns OK (the verdict is filled, good or bad), NOMEM, or INVAL (the tables belong to another
- * fabric, or SLs, VLs or port classes are out of range). Two LID owners count as connected when
- * links join them; only connected pairs are expected to reach each other. */
+/* Proves the tables or finds a witness against them. Returns OK if *ret is filled, whether the
+ * proof succeeded or not; NOMEM; or INVAL if the tables belong to another fabric, or SLs, VLs or
+ * port classes are out of range. Two LID owners count as connected if links join them; only
+ * connected pairs are expected to reach each other. */
 int fab_verify(const struct fab_verify_input *in, struct fab_verdict *ret);
-/* True if the tables are deadlock-free, no pair is unreachable, and no device limit is exceeded. */
+/* Returns whether the tables are deadlock-free, no pair is unreachable, and no device limit is
+ * exceeded. */
 bool fab_verify_verdict_good(const struct fab_verdict *v);
 void fab_verify_verdict_fini(struct fab_verdict *v);
-/* Writes the witness as text, one line a hop: node name, port, name of the next node. The caller
- * frees it. Returns NOMEM. */
+/* Writes the witness as text, one line for each hop: node name, port, name of the next node. The
+ * caller frees the text. Returns NOMEM. */
 int fab_verify_witness_text(const struct fab_fabric *f, const struct fab_witness *w,
                             char **ret_text);
 
-/* Follows one path by the tables, from the port src_port to the destination LID. ret->ports: out
- * port ids in order, the source port first. Returns OK, NOMEM, or UNREACHABLE or LOOP: then *ret
- * holds the part that was followed. */
+/* Follows the path from port id src_port to the destination LID through the LFTs. ret->ports lists
+ * the out port ids in order, the source port first. Returns OK, NOMEM, UNREACHABLE or LOOP. After
+ * UNREACHABLE and LOOP, *ret holds the part of the path that was followed. */
 struct fab_verify_trace {
     uint32_t *ports;
     uint32_t count;

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Packets with their VLs. A packet keeps its SL. The VL that it leaves a switch by depends on the
- * SL, on the class of the port that it came in by, and on the class of the port that it leaves by
- * (SLtoVLMappingTable, IBA 14.2.5.8). So the switch, the class of the in port and the SL determine
- * what happens from there on. Each such state is visited once for a destination, and each visit
- * notes one dependency: of the channel that the packet takes on the channel that it takes next.
- * All switches with endports start in class 0, as endports and port 0 have it. Paths that go in a
- * loop end where they were before.
+ * Walks the paths of packets with their VLs. A packet keeps its SL. The VL on which it leaves a
+ * switch depends on the SL, on the class of the port by which it entered, and on the class of the
+ * port by which it leaves (SLtoVLMappingTable, IBA 14.2.5.8). So the switch, the class of the in
+ * port and the SL determine the rest of the path. Each such state is visited once for a
+ * destination. Each visit notes one dependency, of the channel to the next switch on the channel
+ * that the packet takes there. Packets from the endports of a switch start in class 0, which is the
+ * class of endports and of port 0. A walk along a loop ends at the first state that was visited
+ * before.
  *
  * With traffic classes, each path is followed with the SL of every class; the proof covers all
  * classes together. If packets keep one VL from end to end (fab_target_vls_keep_vl), the
- * dependencies on each VL are a part of those that one VL would have. Then this walk is not needed,
- * and the walk without VLs is the proof for all classes at once.
+ * dependencies on each VL are a subset of those on a single VL. Then this walk is not needed: the
+ * walk without VLs (walk.c) is the proof for all classes.
  *
- * Consecutive LIDs of one destination switch that all switches forward alike, with the same SL,
- * are visited once: 64 LIDs are compared at a time, each with its neighbour.
+ * Consecutive LIDs of one destination switch that all switches forward alike, with the same SL, are
+ * visited once. find_differences() compares up to 64 LIDs, each with its neighbour.
  */
 #include "libfabmgr/verify/vl_walk.h"
 
@@ -36,7 +37,7 @@ static bool all_below(const uint8_t *byte, size_t count, uint8_t limit)
     return count == 0 || most < limit;
 }
 
-/* True if the SLs of a level are mapped to existing VLs. */
+/* Returns whether all SLs of a level are mapped to existing VLs. */
 static bool level_in_range(const struct fab_vls *v, uint8_t level)
 {
     for (unsigned in = 0; in < v->classes; in++)
@@ -148,11 +149,12 @@ void fab_verify_vl_walk_merge(struct fab_verify_vl_walk *to, const struct fab_ve
 
 struct column {
     uint32_t lid;
-    uint32_t sw; /* the switch that delivers it, */
-    uint8_t num; /* and by which port */
+    uint32_t sw; /* the switch that delivers the LID */
+    uint8_t num; /* the port of sw that leads to the owner of the LID */
 };
 
-/* Follows packets of an SL from the endports of a switch, up to a state that was visited before. */
+/* Follows packets of an SL from the endports of a switch, until a state that was visited before or
+ * the end of the path. */
 static void send(struct fab_verify_vl_walk *w, const struct column *c, uint32_t from, uint8_t sl)
 {
     const struct fab_verify_graph *graph = w->graph;
@@ -178,7 +180,7 @@ static void send(struct fab_verify_vl_walk *w, const struct column *c, uint32_t 
     }
 }
 
-/* Follows packets of all traffic classes. */
+/* Follows packets of all traffic classes from the endports of a switch. */
 static void send_all(struct fab_verify_vl_walk *w, const struct column *c, uint32_t from)
 {
     uint8_t sl = fab_target_vls_sl(w->vls, from, c->sw, c->lid);
@@ -199,8 +201,9 @@ static void walk_column(struct fab_verify_vl_walk *w, const struct column *c)
 
 /* ---- a batch --------------------------------------------------------------------------------- */
 
-/* differs[i] != 0: some switch forwards LID i + 1 unlike LID i. The destination switch is left
- * out, because there they differ by the ports of the endports; is_same checks those. */
+/* Sets differs[i] to non-zero if some switch forwards LID i + 1 of the batch unlike LID i. The
+ * destination switch is left out, because there the entries are the ports of the endports; is_same
+ * checks those. */
 static void find_differences(const struct fab_verify_vl_walk *w, const uint8_t *tile,
                              const struct fab_verify_batch *b, uint8_t differs[COLUMNS])
 {
@@ -219,7 +222,8 @@ static bool is_delivered(const uint8_t *tile, const struct fab_verify_batch *b, 
     return tile[(size_t)b->sw * COLUMNS + b->at + i] == b->num[i];
 }
 
-/* True if LID i is forwarded like the LID before it, with the same SL. */
+/* Returns whether all switches forward LID i of the batch like the LID before it, with the same
+ * SL. */
 static bool is_same(const struct fab_verify_vl_walk *w, const uint8_t *tile, uint32_t lid,
                     const struct fab_verify_batch *b, uint32_t i, const uint8_t differs[COLUMNS])
 {

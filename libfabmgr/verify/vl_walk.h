@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Channel dependencies with several VLs. For this folder only. */
+/* Channel dependencies with several VLs. Only this folder uses this header. */
 #ifndef LIBFABMGR_VERIFY_VL_WALK_H
 #define LIBFABMGR_VERIFY_VL_WALK_H
 
@@ -9,22 +9,22 @@ struct fab_verify_vl_walk {
     const struct fab_verify_graph *graph;
     const struct fab_vls *vls;
     struct fab_verify_deps deps;
-    uint8_t *out_class; /* [ports] class of the port, */
-    uint8_t *in_class;  /* [ports] and of the port at the other end of its link */
+    uint8_t *out_class; /* [ports] class of the port */
+    uint8_t *in_class;  /* [ports] class of the port at the other end of the link */
     uint16_t *used;     /* [ports] bitset of the VLs that packets use on the port */
     uint16_t *seen; /* [n][classes] bitset of the SLs with which packets to the current LIDs entered
                        the switch by ports of the class */
-    uint8_t *entry; /* [n] each switch's LFT entry (out port) for these LIDs */
+    uint8_t *entry; /* [n] LFT entry (out port) of each switch for the current LIDs */
 };
-/* True if the VL tables fit the fabric and no SL, VL or port class is out of range. */
+/* Returns whether the VL tables fit the fabric and all SLs, VLs and port classes are in range. */
 bool fab_verify_vls_valid(const struct fab_verify_graph *graph, const struct fab_vls *v);
-/* Returns INVAL (the VL tables do not fit the fabric) or NOMEM. */
+/* Returns INVAL if the VL tables do not fit the fabric, or NOMEM. */
 int fab_verify_vl_walk_new(const struct fab_verify_graph *graph, struct fab_verify_vl_walk **ret);
 void fab_verify_vl_walk_free(struct fab_verify_vl_walk *w); /* w may be NULL */
-/* Adds the dependencies and VLs that another walk over the same network has noted. */
+/* Adds the dependencies and VLs that another walk over the same graph has noted. */
 void fab_verify_vl_walk_merge(struct fab_verify_vl_walk *to, const struct fab_verify_vl_walk *from);
-/* Notes the dependencies of packets to the LIDs of a batch, whether or not they arrive. Column 0 of
- * the tile is first_lid. */
+/* Notes the dependencies of packets to the LIDs of a batch, even if the packets do not arrive.
+ * Column 0 of the tile is LID first_lid. */
 void fab_verify_vl_walk_batch(struct fab_verify_vl_walk *w, const uint8_t *tile, uint32_t first_lid,
                               const struct fab_verify_batch *b);
 

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * For one destination LID the tables are a function from switch to next switch. Each switch with a
+ * For one destination LID the LFTs are a function from switch to next switch. Each switch with a
  * LID owner is a source. From each source, the walk follows the entries until it arrives, fails, or
  * meets a switch whose depth is known; then all switches on the walk get their depth. So each
- * switch is visited once for a LID, and each visit notes one dependency: the channel to the next
- * switch depends on the channel that the packet takes there. Only channels that carry traffic are
- * noted.
+ * switch is visited once for a LID. Each visit notes one dependency, of the channel to the next
+ * switch on the channel that the packet takes there. Only channels that carry traffic are noted.
  *
- * That is the general method, for tables of any quality. If every switch has LID owners, which is
- * usual, and the tables are good, the LIDs of one destination switch are walked together
- * (batch_walk.c). With several VLs the dependencies are computed separately (vl_walk.c).
+ * This general method handles any tables. Usually every switch has LID owners and the tables are
+ * correct. Then batch_walk.c walks the LIDs of one destination switch together, which is faster.
+ * With several VLs, vl_walk.c computes the dependencies separately.
  *
- * The tables are stored by switch and read by LID. So 64 LIDs at a time (a cache line of each row)
- * are copied side by side first.
+ * The LFTs are stored by switch and read by LID. So load_tiles() first copies the entries for 64
+ * LIDs (a cache line of each row) side by side.
  */
 #include "libfabmgr/verify/walk.h"
 
@@ -25,7 +24,7 @@
 
 #define COLUMNS FAB_VERIFY_TILE_LIDS
 #define TILES 4
-#define PREFETCH_ROWS 12u /* table rows */
+#define PREFETCH_ROWS 12u /* LFT rows between the prefetch and the copy */
 #define ON_PATH 0xffff
 #define LOST 0xfffe
 #define DEEPEST 0xfffd
@@ -34,8 +33,8 @@
 struct column {
     uint32_t lid;
     const uint8_t *entry; /* [n] by switch */
-    uint32_t sw;          /* the switch that delivers it, */
-    uint8_t num;          /* and by which port */
+    uint32_t sw;          /* the switch that delivers the LID */
+    uint8_t num;          /* the port of sw that leads to the owner of the LID */
 };
 
 int fab_verify_walk_init(struct fab_verify_walk *w, const struct fab_verify_graph *graph)
@@ -78,7 +77,7 @@ void fab_verify_walk_fini(struct fab_verify_walk *w)
 
 /* ---- one LID --------------------------------------------------------------------------------- */
 
-/* The next switch on the packet's path from `sw`, or FAB_NONE. */
+/* Returns the next switch on the path from `sw`, or FAB_NONE, and notes the dependency. */
 static uint32_t step(struct fab_verify_walk *w, const struct column *c, uint32_t sw)
 {
     const struct fab_verify_graph *graph = w->graph;
@@ -95,7 +94,7 @@ static uint32_t step(struct fab_verify_walk *w, const struct column *c, uint32_t
     return next;
 }
 
-/* Fills depth[] of all switches on the path from `sw`. */
+/* Sets depth[] of all switches on the path from `sw`. */
 static void walk_from(struct fab_verify_walk *w, const struct column *c, uint32_t sw)
 {
     uint32_t count = 0, depth = LOST, at = sw;
@@ -116,7 +115,7 @@ static void walk_from(struct fab_verify_walk *w, const struct column *c, uint32_
     }
 }
 
-/* The number of LID owners at this switch, except the owner of the current LID. */
+/* Returns the number of LID owners at this switch, except the owner of the current LID. */
 static uint32_t sources_at(const struct fab_verify_walk *w, const struct column *c, uint32_t sw)
 {
     return w->graph->owners[sw] - (sw == c->sw ? 1u : 0u);
@@ -172,7 +171,8 @@ static bool walk_together(struct fab_verify_walk *w, const struct fab_verify_bat
     return true;
 }
 
-/* Walks the LIDs together, else one by one, else by the general method. */
+/* Walks the LIDs of a batch together if that works, else one by one in the same way, else by the
+ * general method. */
 static void walk_batch(struct fab_verify_walk *w, uint32_t first_lid,
                        const struct fab_verify_batch *b)
 {
@@ -187,7 +187,7 @@ static void walk_batch(struct fab_verify_walk *w, uint32_t first_lid,
     }
 }
 
-/* Two endports that share a link (back to back) need no table. */
+/* Counts a pair of endports that share a link (back to back); it needs no LFT. */
 static void count_back_to_back(struct fab_verify_walk *w, uint32_t owner)
 {
     const struct fab_verify_input *in = w->graph->in;
@@ -198,7 +198,8 @@ static void count_back_to_back(struct fab_verify_walk *w, uint32_t owner)
 
 /* ---- all LIDs -------------------------------------------------------------------------------- */
 
-/* Rows are far apart in memory, so each is read for 256 LIDs at a time, after a prefetch. */
+/* LFT rows are far apart in memory. So the entries of each row are read for 256 LIDs at a time,
+ * after a prefetch. */
 static void load_tiles(struct fab_verify_walk *w, uint32_t first_lid)
 {
     const struct fab_lft *lft = w->graph->in->lft;
@@ -214,8 +215,8 @@ static void load_tiles(struct fab_verify_walk *w, uint32_t first_lid)
     }
 }
 
-/* Gives the switch and port that deliver the LID. Returns false if no port owns the LID, or no
- * switch leads there. */
+/* Finds the switch and port that deliver the LID, and counts the pairs to its owner. Returns false
+ * if no port owns the LID, or the owner is not connected to a switch. */
 static bool delivered_at(struct fab_verify_walk *w, uint32_t lid, uint32_t *ret_sw,
                          uint8_t *ret_num)
 {
@@ -254,7 +255,7 @@ static void walk_tile(struct fab_verify_walk *w, uint32_t first_lid)
 
 /* ---- several threads ------------------------------------------------------------------------- */
 
-/* Walks the 256 LIDs of one piece of work. */
+/* Walks the 256 LIDs of one piece of work; `hand` is the number of the worker. */
 static void walk_piece(void *arg, uint32_t piece, uint32_t hand)
 {
     struct fab_verify_walk *w = (struct fab_verify_walk *)arg + hand;
@@ -270,7 +271,7 @@ static void walk_piece(void *arg, uint32_t piece, uint32_t hand)
     }
 }
 
-/* Adds the results of another thread to w. */
+/* Adds the results of another thread's walk to w. */
 static void merge(struct fab_verify_walk *w, const struct fab_verify_walk *other)
 {
     w->pairs += other->pairs;
