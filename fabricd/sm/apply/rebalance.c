@@ -183,8 +183,8 @@ void sm_rebalance_skipped(struct sm *s, const struct sm_gain *gain, const char *
         snprintf(reason, sizeof(reason), "the tables are already the engine's");
     else
         snprintf(reason, sizeof(reason),
-                 "the engine's tables spread traffic no better (imbalance %" PRIu64 ", now %" PRIu64
-                 ")",
+                 "the engine's tables spread traffic no better (congestion product %" PRIu64
+                 ", active tables %" PRIu64 ")",
                  gain->now, gain->was);
     snprintf(s->apply->rebalance.outcome, sizeof(s->apply->rebalance.outcome),
              "rebalance skipped: %s", reason);
@@ -197,7 +197,7 @@ void sm_rebalance_report(struct sm *s)
     const struct sm_gain *gain = &s->apply->rebalance.gain;
     uint64_t duration_us = clock_now_us() - s->run.started_us;
     snprintf(s->apply->rebalance.outcome, sizeof(s->apply->rebalance.outcome),
-             "rebalanced in %.1f ms: imbalance %" PRIu64 ", before %" PRIu64
+             "rebalanced in %.1f ms: congestion product %" PRIu64 ", before %" PRIu64
              "; %u entr%s in %u block%s on %u switch%s",
              (double)duration_us / 1e3, gain->now, gain->was, p->entries,
              fab_base_plural(p->entries, "y", "ies"), p->blocks, fab_base_plural_s(p->blocks),

@@ -328,7 +328,7 @@ static void raise_alarm(struct sm *s, const struct sm_route_job *j)
 
 static void emit_refused(struct sm *s, const struct sm_route_job *j)
 {
-    sm_alarm_set(s, "no engine takes this topology: %s", j->passed);
+    sm_alarm_set(s, "no engine supports this topology: %s", j->passed);
     event_emit(s->in.bus, routing_refused, .subject = j->of.policy.engine, .reason = sm_alarm(s),
                .have_tables = s->model.view && s->model.view->target);
 }
