@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Tables of what hosts registered at the subnet administrator (IBA chapter 15): services,
- * subscriptions, multicast groups, their members, and alias GUIDs. A row has the fields of its key
- * in columns, for people and for the primary key, and the whole record in wire format.
+ * subscriptions, multicast groups, their members, and alias GUIDs. The fields of the primary key
+ * have columns of their own, which people can read. Services, subscriptions and groups also have a
+ * column with the whole record in wire format.
  *
  * The tables have no foreign keys: a row that violates one would make the whole transaction fail.
- * Besides, members may belong to groups that only the configuration defines, which have no row.
+ * Besides, members may belong to groups that only the configuration defines, and these groups have
+ * no row.
  */
 #include "fabricd/store/hosts.h"
 
@@ -144,8 +146,9 @@ static int read_alias(sqlite3_stmt *stmt, void *ret)
 
 struct table {
     const char *sql;
-    size_t size;                                /* bytes of the struct */
-    int (*read)(sqlite3_stmt *stmt, void *ret); /* FORMAT: damaged by hand */
+    size_t size; /* bytes of the kind's struct */
+    /* Reads a row. FORMAT: the row is not valid, because somebody edited it by hand. */
+    int (*read)(sqlite3_stmt *stmt, void *ret);
 };
 static const struct table tables[] = {
     [HOSTS_SERVICE] = {"SELECT record, ends_us, owner FROM service ORDER BY id, gid, pkey",

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The table of leases: which LID each port has, or had. A new set of leases is compared with the
- * database, and only the differences are written.
+ * The table of leases: which LID each port has, or had before it left the fabric. The writer
+ * compares a new set of leases with the rows in the database, and writes only the differences.
  *
- * A port that is not in the set has left the fabric, but its lease stays reserved. Its row is
+ * A port that is not in the new set has left the fabric, but its lease stays reserved. Its row is
  * deleted only if the manager gave the LIDs to another port, because no LIDs were left.
  */
 #include <stdlib.h>
@@ -85,7 +85,7 @@ void lease_table_fini(struct lease_table *t)
 
 /* ---- LIDs of the new set ---- */
 
-struct taken { /* one bit for each LID */
+struct taken { /* bitset of the LIDs that the new set uses */
     uint8_t *bits;
     uint32_t top;
 };

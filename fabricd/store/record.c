@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Records in the queue of the writer thread, each in one allocation with its texts, and batches of
- * records.
+ * Makes the records that callers queue for the writer thread. A record and its texts are one
+ * allocation. Also joins records to batches.
  */
 #include "fabricd/store/record.h"
 

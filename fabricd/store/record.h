@@ -47,7 +47,8 @@ struct record_isolated {
     bool isolated;
 };
 
-/* A registration of a host; `there` is false if it was withdrawn. */
+/* Kinds of registrations of hosts. HOSTS_ASKED is none: it notes that the manager has asked all
+ * hosts to register again. */
 enum hosts_kind {
     HOSTS_SERVICE,
     HOSTS_SUBSCRIPTION,
@@ -91,7 +92,8 @@ struct record *record_of_isolated(const struct store_isolated *link, bool isolat
 struct record *record_of_reroute(const struct reroute *reroute);
 struct record *record_of_hosts(const struct record_hosts *hosts);
 
-/* The content of one transaction. Of several sets of leases, or views, only the latest is kept. */
+/* The content of one transaction. Each new set of leases replaces the previous one, and so does
+ * each view. */
 struct batch {
     struct fab_lease *leases; /* owned; batch_tidy_leases sorts them by GUID */
     size_t lease_count;

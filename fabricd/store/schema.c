@@ -122,8 +122,8 @@ static const char step_1[] =
     "  datetime(link.last_seen, 'unixepoch') AS last_seen, link.current AS current"
     "  FROM link JOIN node a ON a.guid = node_a JOIN node b ON b.guid = node_b;";
 
-/* Why tables were changed, and how long each step took. The *_us after time_us count from time_us;
- * 0: there was no such step. */
+/* Why tables were changed, and how long each step took. The columns after time_us whose names end
+ * in _us are times since time_us; 0: there was no such step. */
 static const char step_2[] = "CREATE TABLE reroute ("
                              "  generation INTEGER PRIMARY KEY,"
                              "  time_us INTEGER NOT NULL,"
@@ -158,8 +158,8 @@ static const char step_3[] = "CREATE TABLE isolated_link ("
                              "  PRIMARY KEY (node_a, port_a)"
                              ") WITHOUT ROWID;";
 
-/* What hosts registered at the subnet administrator. record: in wire format. GIDs are text, eight
- * groups of four hex digits. */
+/* What hosts registered at the subnet administrator. The columns `record` have the wire format.
+ * GIDs are text, eight groups of four hex digits. */
 static const char step_4[] = "CREATE TABLE service ("
                              "  id TEXT NOT NULL,"
                              "  gid TEXT NOT NULL,"
@@ -197,8 +197,8 @@ static const char step_4[] = "CREATE TABLE service ("
                              "  PRIMARY KEY (port_guid, place)"
                              ") WITHOUT ROWID;";
 
-/* Links that are exempt from isolation because an operator released them. node_guid and port name
- * one end. */
+/* Links that are exempt from isolation because an operator released them. node_guid and port
+ * identify one end of the link. */
 static const char step_5[] = "CREATE TABLE spared_link ("
                              "  node_guid TEXT NOT NULL,"
                              "  port INTEGER NOT NULL,"
@@ -230,7 +230,8 @@ static int run_number(sqlite3 *db, const char *format, int number)
     return run(db, sql);
 }
 
-/* The first column of the first row, as a number or as text; text is malloc'd. */
+/* Reads the first column of the first row into *ret_number and *ret_text, if they are not NULL. The
+ * text is malloc'd. */
 static int query(sqlite3 *db, const char *sql, int64_t *ret_number, char **ret_text)
 {
     sqlite3_stmt *stmt = NULL;
@@ -405,7 +406,7 @@ static int upgrade(sqlite3 *db, const char *path, const struct schema_steps *ste
 /* ---- creating and opening ---- */
 
 /* Renames a WAL, index or journal file that has no database. If somebody moved the database away
- * without it, SQLite would apply the WAL to the new database. */
+ * without its WAL, SQLite would apply the WAL to the new database. */
 static int put_orphan_aside(const char *path, const char *suffix)
 {
     char from[PATH_MAX], to[PATH_MAX];

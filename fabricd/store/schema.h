@@ -19,7 +19,7 @@ extern const struct schema_steps schema_steps;
 
 /* Opens the database, or creates it, checks it, and migrates it to the current schema. FORMAT: the
  * file is damaged, or belongs to another program. UNSUPPORTED: its schema is newer than this
- * fabricd. LIMIT: the path is too long. DENIED, IO, NOMEM. why[] says what to do. A file that is
+ * fabricd. LIMIT: the path is too long. DENIED, IO, NOMEM. why[] says what failed. A file that is
  * refused is not changed. */
 int schema_open(const char *path, const struct schema_steps *steps, sqlite3 **ret, char *why,
                 size_t why_len);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The SQL statements of the writer thread. _PUT writes a row; _ABSENT marks a row as no longer part
- * of the fabric; _SEEN renews last_seen of all rows that are part of it. Times are Unix seconds.
+ * The SQL statements of the writer thread. Statements named _PUT write a row. Statements named
+ * _ABSENT mark a row as no longer part of the fabric. Statements named _SEEN renew last_seen of all
+ * rows that are part of the fabric. Times are Unix seconds.
  */
 #include "fabricd/store/sql.h"
 
@@ -156,7 +157,7 @@ static int bind_text(sqlite3_stmt *stmt, int at, const char *text)
                         : sqlite3_bind_text(stmt, at, text, -1, SQLITE_STATIC);
 }
 
-struct words { /* texts that SQLite reads until the statement has run */
+struct words { /* GUIDs and GIDs as text, which SQLite reads until the statement has run */
     char text[4][SQL_GID_SIZE];
     unsigned used;
 };

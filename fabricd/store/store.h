@@ -25,31 +25,31 @@ struct store;
 int store_open(const char *dir, struct store **ret, char *why, size_t why_len);
 void store_close(struct store *s); /* writes what is queued, then closes; NULL is fine */
 
-/* *ret is malloc'd; NOMEM, IO, FORMAT. */
+/* *ret is malloc'd. NOMEM; IO; FORMAT: the database is damaged. */
 int store_load_leases(struct store *s, struct fab_lease **ret, size_t *ret_count);
 uint64_t store_last_event_seq(struct store *s);
 uint64_t store_last_generation(struct store *s);
 
-/* The functions below queue a copy or a reference. If memory runs out, they drop the record and log
- * this. A set of leases replaces the earlier set; the leases of ports that are not in the new set
- * stay reserved until other ports get their LIDs. For a view of an unchanged fabric the writer only
- * computes one hash (1-2 ms at 13,000 nodes). */
+/* The functions below queue a copy or a reference. If memory runs out, they drop the record and
+ * write this to the log. A set of leases replaces the earlier set. The leases of ports that are not
+ * in the new set stay reserved until other ports get their LIDs. For a view of an unchanged fabric
+ * the writer only computes one hash (1-2 ms at 13,000 nodes). */
 void store_put_leases(struct store *s, const struct fab_lease *leases, size_t count);
 void store_put_view(struct store *s, const struct fab_view *view, const char *reason,
                     uint64_t duration_us); /* updates the registry and adds a row to table_set */
 void store_put_event(struct store *s, const struct event *e);
 void store_put_reroute(struct store *s, const struct reroute *r); /* the last 10,000 are kept */
 void store_journal_keep(struct store *s, uint32_t events);
-/* Ports that an operator disabled; they stay disabled over restarts. The loads below return
- * malloc'd arrays, or NULL if there are no rows. NOMEM, IO, FORMAT. */
+/* Ports that an operator disabled; they stay disabled over restarts. The load functions below
+ * return malloc'd arrays, or NULL if there are no rows. NOMEM, IO, FORMAT. */
 void store_put_disabled(struct store *s, uint64_t node_guid, uint8_t port, bool disabled);
 struct store_port {
     uint64_t node_guid;
     uint8_t port;
 };
 int store_load_disabled(struct store *s, struct store_port **ret, size_t *ret_count);
-/* Links that are exempt from isolation because an operator released them. node_guid and port name
- * one end; the exemption lasts over restarts. */
+/* Links that are exempt from isolation because an operator released them. node_guid and port
+ * identify one end of the link; the exemption lasts over restarts. */
 void store_put_exempt(struct store *s, uint64_t node_guid, uint8_t port, bool spared);
 int store_load_exempt(struct store *s, struct store_port **ret, size_t *ret_count);
 /* Isolated links; they stay isolated over restarts. guid[0] and port[0] identify the link. */
@@ -67,9 +67,9 @@ int store_load_isolated(struct store *s, struct store_isolated **ret, size_t *re
  */
 
 /* Registrations survive restarts and crashes: the writer commits them at once, not in batches (see
- * store_is_written). Each put replaces the row with the same key; if `there` is false it deletes
- * that row, and only the key counts. Loads return malloc'd arrays in the order of keys, without
- * rows that somebody damaged by hand. NOMEM, IO, FORMAT. */
+ * store_is_written). Each put function replaces the row with the same key; if `there` is false, it
+ * deletes that row and ignores all fields but the key. The load functions return malloc'd arrays in
+ * the order of keys, without rows that somebody damaged by hand. NOMEM, IO, FORMAT. */
 struct store_service { /* key: record.id, gid, pkey */
     struct fab_wire_service_record record;
     int64_t ends_us; /* Unix time; 0: the lease does not end */
@@ -103,15 +103,15 @@ struct store_alias { /* key: port_guid, place */
 void store_put_alias(struct store *s, const struct store_alias *alias, bool there);
 int store_load_aliases(struct store *s, struct store_alias **ret, size_t *ret_count);
 
-/* Whether the manager has asked all hosts to register again (ClientReregister) since this database
- * was created. If not, the database lacks earlier registrations. */
+/* Notes, and tells, whether the manager has asked all hosts to register again (ClientReregister)
+ * since this database was created. If not, the database lacks earlier registrations. */
 void store_put_asked(struct store *s);
 bool store_was_asked(struct store *s);
 
-/* store_mark returns how many records were put so far; store_is_written, whether the first `mark`
- * of them are committed, so that a crash does not lose them. The answer to a registration waits for
- * this. While the database cannot be written, all records count as written, since hosts would
- * otherwise wait that long. */
+/* store_mark returns the number of records put so far. store_is_written tells whether the first
+ * `mark` of them are committed, so that a crash does not lose them. The SA agent delays its answer
+ * to a registration until then. While the database cannot be written, store_is_written returns
+ * true, so that hosts get their answers nevertheless. */
 uint64_t store_mark(struct store *s);
 bool store_is_written(struct store *s, uint64_t mark);
 /* True: the writer is so far behind that the caller should refuse new registrations. */
@@ -122,13 +122,12 @@ uint64_t store_dropped(struct store *s);
 void store_flush(
     struct store *s); /* waits until all is written or a write fails; for tests and shutdown */
 
-/* Calls fn for the events with after < seq < before (0: no bound), at most `limit`, oldest or
- * newest first. fn must not call the store. Events of the last 50 ms may be missing. NOMEM, IO,
- * FORMAT. */
+/* Calls fn for at most `limit` events with after < seq < before (0: no bound), oldest or newest
+ * first. fn must not call the store. Events of the last 50 ms may be missing. NOMEM, IO, FORMAT. */
 int store_events(struct store *s, uint64_t after, uint64_t before, bool newest_first,
                  uint32_t limit, bus_handler *fn, void *ctx);
-/* Calls fn for the reroutes of generations below `before` (0: no bound), newest first, at most
- * `limit`. NOMEM, IO, FORMAT. */
+/* Calls fn for at most `limit` reroutes of generations below `before` (0: no bound), newest first.
+ * NOMEM, IO, FORMAT. */
 int store_reroutes(struct store *s, uint64_t before, uint32_t limit, reroute_handler *fn,
                    void *ctx);
 

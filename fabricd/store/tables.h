@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * For this folder only: copies of what the tables hold, so that the writer writes only differences.
- * Once the writer thread runs, only that thread uses them.
+ * For this folder only: copies of the rows in the database, which let the writer write only
+ * differences. Once the writer thread runs, only that thread uses them.
  */
 #ifndef FABRICD_STORE_TABLES_H
 #define FABRICD_STORE_TABLES_H
@@ -26,9 +26,9 @@ struct lease_table {
 
 /* Loads the rows, without those that are not valid. NOMEM, and errors of sql_status. */
 int lease_table_load(sqlite3 *db, struct lease_table *ret);
-/* Writes the differences into the open transaction; *ret is the table after the commit. leases:
- * sorted by GUID. A row whose port is not among them stays, unless another port has its LIDs now.
- * NOMEM, and errors of sql_run. */
+/* Writes the differences between t and `leases` into the open transaction; *ret is the table after
+ * the commit. leases: sorted by GUID. A row whose port is not among them stays, unless another port
+ * has its LIDs now. NOMEM, and errors of sql_run. */
 int lease_table_write(const struct lease_table *t, struct sql *q, const struct fab_lease *leases,
                       size_t count, int64_t now, struct lease_table *ret);
 void lease_table_fini(struct lease_table *t);
@@ -40,10 +40,10 @@ struct registry {
     int64_t seen;              /* when last_seen was last renewed */
 };
 
-/* Loads the hash only. Errors as sql_status. */
+/* Loads the hash; the rest of *r stays empty. Errors as sql_status. */
 int registry_load(struct registry *r, sqlite3 *db);
-/* Writes the differences into the open transaction; *ret is the registry after the commit; it
- * shares no memory with r. NOMEM, and errors of sql_run. */
+/* Writes the differences between r and the view into the open transaction. *ret is the registry
+ * after the commit, and shares no memory with r. NOMEM, and errors of sql_run. */
 int registry_write(const struct registry *r, struct sql *q, const struct fab_view *view,
                    int64_t now, struct registry *ret);
 /* Renews last_seen of all rows that are part of the fabric. Errors as sql_run. */

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The writer thread. Callers put values into `pending` under a mutex that is held for a few
- * instructions. The thread collects them for GATHER_US, moves all of them into `work`, and writes
- * that in one transaction. Only store_flush and store_close wait for the thread.
+ * instructions. The thread waits GATHER_US for more values, moves all of them into `work`, and
+ * writes `work` in one transaction. Only store_flush and store_close wait for the thread.
  *
- * If a transaction fails (the disk is full, another program locks the database), `work` is kept,
- * and the thread writes it again at growing intervals. Meanwhile the queue fills up: above
- * QUEUE_MAX records, events and table sets are dropped and counted. Three kinds of records are
- * never dropped: leases and views, since only the latest of them waits; what operators decided
- * (disabled, isolated and exempt ports), which are few; and registrations of hosts, because the
- * caller checks store_is_behind first.
+ * If a transaction fails (the disk is full, another program locks the database), the thread keeps
+ * `work` and writes it again at growing intervals. Meanwhile the queue grows. When QUEUE_MAX
+ * records are queued, further events and table sets are dropped and counted. Three kinds of values
+ * are never dropped: leases and views, because only the latest of them is queued; decisions of
+ * operators (disabled, isolated and exempt ports), because there are few; and registrations of
+ * hosts, because the caller checks store_is_behind first.
  *
  * A registration is committed at once, because a host waits for its answer; records that arrive
  * during a transaction are part of the next one.
@@ -39,8 +39,8 @@
 #define RETRY_MAX_US 30000000
 #define SEEN_EVERY_S 300 /* how often last_seen is renewed */
 #define SETS_KEPT 10000
-#define TRIM_EVERY 256      /* surplus events that are deleted at once */
-#define KEEP_DEFAULT 100000 /* events that the journal keeps */
+#define TRIM_EVERY 256      /* events beyond the limit that are deleted together */
+#define KEEP_DEFAULT 100000 /* newest events that stay in the database */
 
 struct writer {
     pthread_t thread;
@@ -52,13 +52,13 @@ struct writer {
     size_t queued; /* records in pending and work */
     uint64_t dropped, dropped_told;
     uint64_t failures; /* transactions that failed */
-    uint32_t keep;     /* events that the journal keeps */
+    uint32_t keep;     /* newest events that stay in the database */
     unsigned flushing;
     bool stop;
     bool unwritten;        /* work is not empty */
     bool failing;          /* the last transaction failed */
     bool urgent;           /* a host waits for the commit of a record in `pending` */
-    uint64_t put, written; /* records put, and committed or given up, since the start */
+    uint64_t put, written; /* records put so far; records committed or given up so far */
 
     /* used by the writer thread only */
     struct sql sql;
@@ -67,7 +67,7 @@ struct writer {
     struct lease_table leases;
     struct registry registry;
     uint64_t retry_us;
-    uint64_t trimmed;  /* events up to this one were deleted */
+    uint64_t trimmed;  /* events up to this sequence number were deleted */
     char failure[200]; /* SQLite's message of the last failure */
 };
 
@@ -180,7 +180,7 @@ static int put_records(struct writer *w, uint32_t keep)
     return status;
 }
 
-/* The tables as they will be once the transaction is committed. */
+/* Copies of the tables that replace those of the writer when the transaction is committed. */
 struct outcome {
     struct lease_table leases;
     struct registry registry;
@@ -284,7 +284,7 @@ static void give_up_batch(struct writer *w)
         "store",
         "dropped %zu records that violate the schema; please report this fault of fabricd: %s",
         w->work.record_count, w->failure);
-    registry_fini(&w->registry); /* the registry is next written as a whole */
+    registry_fini(&w->registry); /* so that the next view is written as a whole */
 }
 
 static void write_and_settle(struct writer *w, uint32_t keep)
@@ -473,8 +473,8 @@ void writer_flush(struct writer *w)
 
 /* ---- the queue ---- */
 
-/* Locks the mutex. end_put unlocks it, and wakes the thread for the first record and when the queue
- * is long. */
+/* Locks the mutex. end_put unlocks it, and wakes the thread for the first record and for the record
+ * that makes the queue QUEUE_HURRY long. */
 static void begin_put(struct writer *w, bool *ret_was_empty)
 {
     pthread_mutex_lock(&w->mutex);
