@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The registry of engines, and chains of them. "auto" first tries the engines that recognise a
- * topology, which make the best tables and report what they recognised; then updn on topologies
- * with ranks, however irregular (one VL, and a fault changes little); then dfsssp, if the ports
- * have the VLs that it needs; then nue, which takes every topology.
+ * The registry of engines, and chains of engines. The chain "auto" tries engines in this order:
+ *   - engines that recognise a topology, because they make the best tables and report what they
+ *     recognised;
+ *   - updn, if the topology has ranks, however irregular: it needs one VL, and a fault changes few
+ *     entries;
+ *   - dfsssp, if the ports have the VLs that it needs;
+ *   - nue, which accepts every topology.
  */
 #include "libfabmgr/route/route.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How many VLs engines may use: those of the weakest ISL, since any path may take it (VLCap and
- * OperationalVLs, IBA 14.2.5.6). If each of several traffic classes needs a set of VLs of its own,
- * the number is divided among them.
+ * The number of VLs that engines may use is that of the ISL with the fewest, since any path may use
+ * that ISL (VLCap and OperationalVLs, IBA 14.2.5.6). If traffic classes need several sets of VLs,
+ * the number is divided among the sets.
  */
 #include <stdio.h>
 

@@ -47,8 +47,8 @@ struct fab_verify_batch_walk {
     bool *uniform;          /* for reps: all entries of the batch are the same */
     uint8_t *entry;         /* for reps: the first entry of the batch */
     uint32_t *next;         /* for uniform reps: the next switch, or its representative */
-    uint16_t *depth;        /* for reps: number of switches on the path to the LIDs of the batch; 0:
-                               not known, or ON_PATH */
+    uint16_t *depth;        /* for reps: number of switches on the path to the LIDs of the batch, or
+                               ON_PATH; 0: not known */
     uint32_t *collected_at; /* for class representatives: index of their first port in
                                collected[] */
     uint64_t *collected;    /* dependencies of class representatives that their classes have not got

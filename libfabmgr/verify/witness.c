@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A witness as text. Node descriptions are bytes from the wire: each byte that is not printable is
- * shown as a dot, so that a name can break neither the line nor the terminal.
+ * Writes a witness as text. Node descriptions are bytes from the wire: each byte that is not
+ * printable is shown as a dot, so that a name can corrupt neither the line nor the terminal.
  */
 #include <inttypes.h>
 

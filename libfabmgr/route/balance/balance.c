@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * For one LID after another, each switch takes a port on a shortest path: the one from which the
- * loads along the rest of the path (or the load of the next link alone) have the least sum, or the
- * port of D-mod-k if its sum is not greater by more than a slack. The number of hops has priority,
- * so that switches are visited by ascending distance and Dijkstra's algorithm needs no heap. The
- * flows of the sending hosts are then added up from the farthest switch to the nearest, and no path
- * is followed twice. O(ports) for each LID.
+ * For one LID after another, each switch takes a port on a shortest path. The cost of a port is the
+ * sum of the loads along the rest of the path, or the load of the next link alone. The switch takes
+ * the port with the least cost. It takes the D-mod-k port instead if the cost of that port is not
+ * greater by more than a slack.
  *
- * As with D-mod-k, all hosts' packets to a LID mostly share their last links. Where they must be
- * spread (the link of D-mod-k has failed and all others are fully loaded), each switch with hosts
- * adds its flow to the loads at once, so that the next switch sees it.
+ * The number of hops has priority over the cost. So switches are visited by ascending distance, and
+ * Dijkstra's algorithm needs no heap. Then the flows of the sending hosts are added up from the
+ * farthest switch to the nearest, so that no path is followed twice. The work is O(ports) for each
+ * LID.
  *
- * Switches that no shortest path of a host touches (a spine that lost its link to the leaf) send
- * packets of their own only. Their paths must not close a cycle of channel dependencies and need
- * not be short: they go down to a switch whose path goes down, else up by the order of updn, else
- * in any direction.
+ * As with D-mod-k, the packets of all hosts to a LID mostly share their last links. If the D-mod-k
+ * link has failed and all others are fully loaded, these packets must be spread. Then each switch
+ * with hosts adds its flow to the loads at once, so that the next switch sees it
+ * (FAB_BALANCE_SPREAD).
+ *
+ * Some switches are on no shortest path of a host, for example a spine that lost its link to the
+ * destination leaf. They send only packets of their own. Their paths need not be short, but must
+ * not close a cycle of channel dependencies. Such a switch sends down to a switch whose path goes
+ * down; if there is none, up by the order of updn; if there is none, in any direction.
  */
 #include "libfabmgr/route/balance/balance.h"
 
@@ -23,7 +27,7 @@
 
 #include "libfabmgr/base/status.h"
 
-/* The slack is 1/10 of the load that all hosts together put on the link to one host. */
+/* The slack is 1/10 of the load that all hosts together cause on the link to one host. */
 #define SLACK_SHARE 10
 
 int fab_route_balance_init(struct fab_balancer *b, const struct fab_fabric *f,
@@ -77,8 +81,8 @@ static uint64_t cost_of(const struct fab_balancer *b, uint32_t port)
     return b->load[port] + (b->whole ? b->cost[b->g->port_peer[port]] : 0);
 }
 
-/* Returns the preferred candidate, unless its cost exceeds the least cost by more than the slack;
- * then the one with the least cost. */
+/* Returns the preferred candidate, or the candidate with the least cost if the cost of the
+ * preferred one is greater by more than the slack. */
 static uint32_t choose(const struct fab_balancer *b, const uint32_t *candidate, uint32_t count,
                        uint32_t preferred, uint64_t *ret_cost)
 {
@@ -103,7 +107,7 @@ static uint32_t preferred_of(const struct fab_balancer *b, const struct fab_dlid
     return count > 1 ? dlid->number / b->o->divider[sw] % count : 0;
 }
 
-/* Chooses the port of the i-th nearest switch. */
+/* Chooses the port of the switch that is the i-th nearest to the destination. */
 static void choose_port(struct fab_balancer *b, const struct fab_dlid *dlid, uint32_t i)
 {
     const struct fab_shortest *shortest = b->shortest;
@@ -112,7 +116,7 @@ static void choose_port(struct fab_balancer *b, const struct fab_dlid *dlid, uin
                          preferred_of(b, dlid, sw, count), &b->cost[sw]);
 }
 
-/* Adds the flows of all hosts to the loads of the links that were picked. */
+/* Adds the flows of all hosts to the loads of the chosen links. */
 static void carry_flows(struct fab_balancer *b)
 {
     for (uint32_t i = b->shortest->reached; i-- > 1;) {
@@ -125,10 +129,11 @@ static void carry_flows(struct fab_balancer *b)
     b->flow[b->shortest->at[0]] = 0;
 }
 
-/* Adds the flow of the hosts of one switch and updates the costs along its path. */
+/* Adds the flow of the hosts of one switch to the loads along its path, and updates the costs of
+ * the switches on this path. */
 static void carry_own(struct fab_balancer *b, uint32_t sw)
 {
-    uint32_t *path = b->aside, count = 0; /* aside[] is not in use yet */
+    uint32_t *path = b->aside, count = 0; /* settle_aside() uses aside[] only later */
     for (; sw != b->shortest->at[0]; sw = b->g->port_peer[b->pick[sw]])
         path[count++] = sw;
     for (uint64_t hosts = b->g->hosts[path[0]]; count-- > 0;) {
@@ -164,7 +169,8 @@ static uint32_t collect_aside(struct fab_balancer *b)
     return count;
 }
 
-/* Returns the length of the shortest path of this kind over settled switches; FAB_NONE: none. */
+/* Returns the number of hops of the shortest path of this kind over settled switches, or FAB_NONE
+ * if there is none. */
 static uint32_t length_of(const struct fab_balancer *b, uint32_t sw, enum kind kind)
 {
     uint32_t least = FAB_NONE;
@@ -190,8 +196,8 @@ static void settle(struct fab_balancer *b, const struct fab_dlid *dlid, uint32_t
     b->length[sw] = length;
 }
 
-/* Settles those of the first `count` switches of aside[] whose path of this kind is the shortest.
- * Returns how many are left. */
+/* Of the first `count` switches of aside[], settles those that have the shortest path of this kind.
+ * Returns the number of switches left in aside[]. */
 static uint32_t settle_level(struct fab_balancer *b, const struct fab_dlid *dlid, enum kind kind,
                              uint32_t count)
 {
@@ -260,7 +266,7 @@ static uint32_t port_of(const struct fab_balancer *b, uint32_t sw, const struct 
     return b->number[fab_fabric_port_id(b->f, sw, fab_target_lft_row(lft, sw)[dlid->lid])];
 }
 
-/* Adds or subtracts the loads that the entries for the DLID cause. */
+/* Adds or subtracts the loads that the entries for the DLID (destination LID) cause. */
 static void follow(struct fab_balancer *b, const struct fab_dlid *dlid, const struct fab_lft *lft,
                    bool add)
 {
@@ -289,7 +295,7 @@ void fab_route_balance_remove(struct fab_balancer *b, const struct fab_dlid *dli
     follow(b, dlid, lft, false);
 }
 
-/* Returns whether any path of hosts to the LID takes a link with more load than `limit`. */
+/* Returns whether a path of any host to the LID uses a link with more load than `limit`. */
 static bool exceeds(const struct fab_balancer *b, const struct fab_dlid *dlid,
                     const struct fab_lft *lft, uint64_t limit)
 {

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Least-loaded ports. The legal paths to a destination switch leave most switches a choice among
- * the ports whose peers are one hop nearer. The choice is made for each DLID.
+ * Chooses least-loaded ports. The legal paths to a destination switch leave most switches a choice
+ * among the ports whose peers are one hop nearer (the candidates). The choice is made for each DLID
+ * (destination LID).
  *
  * Switches are visited from the farthest to the nearest, so that all traffic that arrives at a
- * switch is known at its turn: `flow` counts the hosts whose packets to the DLID arrive. A DLID
+ * switch is known before its turn: flow[] counts the hosts whose packets to the DLID arrive. A DLID
  * with flow takes the port with the least load, counted in pairs of hosts over the port (times
- * port_slow); of equals, the one of D-mod-k (number / divider mod candidates) or the next ones
- * after it. In a whole fat tree the loads are equal again and again, and the result is D-mod-k,
- * which balances all links; in other topologies the loads keep the balance. Counting real flows
- * matters: the middle switches of a tree carry one DLID of each leaf, and counting table entries
- * would put all of these on one link.
+ * port_slow). Among equals it takes the D-mod-k port (candidate number / divider mod candidates),
+ * or else the next one after it.
  *
- * DLIDs without flow at a switch (no host sends through it, or the DLID belongs to a switch or an
- * aggregation node) take the port of D-mod-k and add no load.
+ * In a complete fat tree the loads become equal again and again. There the result is D-mod-k, which
+ * balances all links. In other topologies the loads keep the balance. The loads must count flows:
+ * the middle switches of a tree carry one DLID of each leaf, and a count of table entries would let
+ * all of these use one link.
+ *
+ * Some DLIDs have no flow at a switch: no host sends through it, or the DLID belongs to a switch or
+ * an aggregation node. These take the D-mod-k port and add no load.
  */
 #include "libfabmgr/route/balance/least_loaded.h"
 
@@ -120,8 +123,9 @@ static uint32_t sort_by_hops(struct fab_least_loaded *s)
     return total;
 }
 
-/* Finds the candidate ports of `sw`, which lead one hop nearer: down to switches that descend, or
- * up if `sw` may ascend. ret: indices into the arrays of ports. Returns their number. */
+/* Finds the candidate ports of `sw`. They lead one hop nearer to the destination: down to switches
+ * whose paths only descend, or up if the path of `sw` may ascend. ret[] gets indices into the
+ * arrays of ports. Returns their number. */
 static uint32_t find_candidates(const struct fab_least_loaded *s, uint32_t sw, uint32_t ret[256])
 {
     const struct fab_updown_ports *p = &s->ports;
@@ -141,11 +145,11 @@ static uint32_t find_candidates(const struct fab_least_loaded *s, uint32_t sw, u
     return count;
 }
 
-/* Computes the candidate of D-mod-k, number / divider mod count. The numbers are mostly
- * consecutive, so that few divisions are needed. */
+/* Computes the D-mod-k candidate, number / divider mod count, for one number after another. The
+ * numbers are mostly consecutive, so that few divisions are needed. */
 struct cyclic {
     uint32_t divider, count; /* divider: how many consecutive numbers have the same candidate;
-                                count: of the candidates */
+                                count: number of candidates */
     uint32_t number, part, at;
 };
 
@@ -170,17 +174,17 @@ static uint32_t cyclic_at(struct cyclic *w, uint32_t number)
     return w->at;
 }
 
-/* Slots are fixed positions among which DLIDs are distributed. candidate[i] is the candidate in
- * slot i; -1: the port of that slot is no candidate for this destination. */
+/* Slots are fixed positions over which the DLIDs are distributed. candidate[i] is the index of the
+ * candidate in slot i, or -1 if the port of that slot is no candidate for this destination. */
 struct slots {
     uint32_t count;
     bool plain; /* slot i is candidate i */
     int16_t candidate[256];
 };
 
-/* If the paths lead up from this switch, each port that leads up is a slot: then DLIDs do not move
- * when another port is no candidate for this destination. If they lead down, few of the ports are
- * candidates, and each candidate is a slot. */
+/* Makes the slots of a switch. If its paths lead up, each port that leads up is a slot, so that
+ * DLIDs do not move when another port is no candidate for this destination. If its paths lead down,
+ * few of the ports are candidates, and each candidate is a slot. */
 static void make_slots(const struct fab_least_loaded *s, uint32_t sw, const uint32_t *candidate,
                        uint32_t count, struct slots *ret)
 {
@@ -195,14 +199,16 @@ static void make_slots(const struct fab_least_loaded *s, uint32_t sw, const uint
         ret->candidate[candidate[i] - first] = (int16_t)i;
 }
 
-/* How much more than the least load a preferred port may have. The slack keeps DLIDs on their ports
- * when a fault moves a few other DLIDs; otherwise each moved DLID would displace another one. */
+/* Returns by how much the load of a preferred port may exceed the least load. This slack keeps
+ * DLIDs on their ports when a fault moves a few other DLIDs. Without it, each moved DLID would
+ * displace another one. */
 static uint64_t slack(uint64_t least, uint64_t arriving)
 {
     return 2 * arriving + least / 8;
 }
 
-/* Returns the least-loaded candidate; of equals, the first from `preferred` on, cyclically. */
+/* Returns the index of the least-loaded candidate; among equals the first from `preferred` on,
+ * cyclically. */
 static uint32_t least_loaded(const uint64_t *load, const uint32_t *candidate, uint32_t count,
                              uint32_t preferred)
 {
@@ -216,7 +222,8 @@ static uint32_t least_loaded(const uint64_t *load, const uint32_t *candidate, ui
 }
 
 /* Returns the preferred candidate, or the least-loaded one if the load of the preferred one exceeds
- * the least load by more than the slack. *least is a lower bound of the candidates' loads. */
+ * the least load by more than the slack. *least is a lower bound of the candidates' loads; the
+ * function raises it when it finds a better bound. */
 static uint32_t preferred_or_least(const uint64_t *load, const uint32_t *candidate, uint32_t count,
                                    uint32_t preferred, uint64_t arriving, uint64_t *least)
 {
@@ -300,7 +307,7 @@ void fab_route_least_loaded_fill(struct fab_least_loaded *s, const struct fab_dl
         return;
     for (uint32_t i = 0; i + 1 < reached; i++)
         route_at(s, s->far[i], dlids, count, fab_target_lft_row(lft, s->far[i]));
-    uint32_t here = s->far[reached - 1]; /* the destination's switch, at distance 0 */
+    uint32_t here = s->far[reached - 1]; /* the switch of the destination */
     memset(&s->flow[(size_t)here * count], 0, count * sizeof(*s->flow));
     for (uint32_t i = 0; i < count; i++)
         fab_target_lft_row(lft, here)[dlids[i].lid] = dlids[i].port;

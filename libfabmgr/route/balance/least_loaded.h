@@ -1,38 +1,40 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Least-loaded ports on legal paths, for the engine updn. For this folder only. */
+/* Chooses the least-loaded ports on legal paths, for the engine updn. Internal to libfabmgr/route. */
 #ifndef LIBFABMGR_ROUTE_BALANCE_LEAST_LOADED_H
 #define LIBFABMGR_ROUTE_BALANCE_LEAST_LOADED_H
 
 #include "libfabmgr/route/updown/destinations.h"
 #include "libfabmgr/route/updown/legal_paths.h"
 
-/* The ports of fab_graph; for each switch first the ports that lead down, then those that lead up.
- */
+/* The ports of fab_graph in another order: for each switch first the ports that lead down, then the
+ * ports that lead up. */
 struct fab_updown_ports {
-    uint32_t *at, *mid;  /* [n + 1], [n]: down at[s]..mid[s], up mid[s]..at[s + 1] */
+    uint32_t *at, *mid;  /* at[n + 1], mid[n]: ports at[s]..mid[s] - 1 of switch s lead down,
+                            mid[s]..at[s + 1] - 1 up */
     uint32_t *peer;      /* [ports] */
     uint8_t *num, *slow; /* [ports] */
-    uint64_t *load;      /* [ports] pairs of hosts over the port so far, times slow */
+    uint64_t *load;      /* [ports] pairs of hosts routed over the port so far, multiplied by
+                            slow[] */
 };
 
-/* The caller may read all members, and fills column[]. */
+/* The caller writes column[] before each destination, and may read all members. */
 struct fab_least_loaded {
     const struct fab_graph *g;
     const struct fab_order *o;
     struct fab_updown_ports ports;
-    uint32_t *flow;  /* [n][DLIDs at once] hosts whose packets to the DLID arrive at the switch; all
-                        0 between destinations */
+    uint32_t *flow;  /* [n][DLIDs at once] number of hosts whose packets to the DLID arrive at the
+                        switch; 0 between destinations */
     uint8_t *column; /* [n] lengths of the legal paths to the destination (legal_paths.h) */
-    uint32_t *far;   /* [n] switches, farthest first */
-    uint64_t *least; /* [n] lower bound of the loads of the switch's upward ports */
+    uint32_t *far;   /* switches, farthest from the destination first */
+    uint64_t *least; /* [n] lower bound of the loads of the switch's ports that lead up */
 };
-/* g and o are borrowed. Fails only with NOMEM. */
+/* The caller keeps g and o, which must outlive s. Returns NOMEM if there is no memory. */
 int fab_route_least_loaded_init(struct fab_least_loaded *s, const struct fab_graph *g,
                                 const struct fab_order *o);
 void fab_route_least_loaded_fini(struct fab_least_loaded *s);
 
-/* Routes the DLIDs of one destination switch, to which column[] holds the paths. Writes the entries
- * of all switches that have a path. */
+/* Routes the DLIDs of one destination switch, whose path lengths are in column[]. Writes the
+ * entries of all switches that have a path. */
 void fab_route_least_loaded_fill(struct fab_least_loaded *s, const struct fab_dlid *dlids,
                                  uint32_t count, struct fab_lft *lft);
 

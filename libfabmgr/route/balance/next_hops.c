@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Some engines (dor, torus, dragonfly, dragonfly+) choose only the next switch. This file chooses
- * among the parallel links to it: each LID takes the link with the least load so far, counted in
- * hosts that send over it.
+ * Some engines (dor, torus, dragonfly, dragonfly_plus) choose only the next switch. This file
+ * chooses among the parallel links to that switch. Each LID takes the link with the least load so
+ * far, counted in pairs of hosts that use it.
  */
 #include "libfabmgr/route/balance/next_hops.h"
 
@@ -42,8 +42,8 @@ void fab_route_next_hops_fini(struct fab_next_hops *o)
 
 /* ---- following the next switches ------------------------------------------------------------- */
 
-/* Sets hops[] of `s` and of all switches on its path. Returns false if the path does not arrive.
- * far[] is scratch. */
+/* Sets hops[] of `s` and of all switches on its path. Returns false if the path does not reach the
+ * destination. far[] is scratch memory here. */
 static bool follow(struct fab_next_hops *o, uint32_t s)
 {
     uint32_t count = 0;
@@ -91,7 +91,8 @@ uint32_t fab_route_next_hops_follow(struct fab_next_hops *o, uint32_t dest)
 
 /* ---- filling --------------------------------------------------------------------------------- */
 
-/* Lists the ports of s to its next switch, as indices into the ports of the graph. */
+/* Lists the ports of switch s to its next switch, as indices into the ports of the graph. Returns
+ * their number. */
 static uint32_t ports_to_next(const struct fab_next_hops *o, uint32_t s, uint32_t ret[256])
 {
     uint32_t count = 0;

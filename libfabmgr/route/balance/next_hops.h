@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fills tables for engines that choose the next switch, and balances the loads over parallel links.
- * For this folder only. */
+/* Fills LFTs for engines that choose only the next switch, and balances the loads over parallel
+ * links. */
 #ifndef LIBFABMGR_ROUTE_BALANCE_NEXT_HOPS_H
 #define LIBFABMGR_ROUTE_BALANCE_NEXT_HOPS_H
 
@@ -10,21 +10,22 @@
 struct fab_next_hops {
     const struct fab_graph *g;
     uint32_t *next;  /* [n] filled by the caller: the next switch on the path to the destination */
-    uint32_t *hops;  /* [n] to the destination */
-    uint32_t *far;   /* [n] switches, farthest first */
-    uint64_t *flow;  /* [n] hosts whose packets pass through the switch */
-    uint64_t *load;  /* [ports] pairs of hosts over the port so far, times port_slow */
+    uint32_t *hops;  /* [n] number of hops to the destination */
+    uint32_t *far;   /* [n] switches, farthest from the destination first */
+    uint64_t *flow;  /* [n] number of hosts whose packets pass through the switch */
+    uint64_t *load;  /* [ports] pairs of hosts routed over the port so far, multiplied by
+                        port_slow */
     uint32_t *count; /* [n + 2] scratch */
 };
-/* Fails only with NOMEM. */
+/* The caller keeps g, which must outlive o. Returns NOMEM if there is no memory. */
 int fab_route_next_hops_init(struct fab_next_hops *o, const struct fab_graph *g);
 void fab_route_next_hops_fini(struct fab_next_hops *o);
 
-/* Follows next[] from all switches to `dest`. Returns the lowest switch whose path does not arrive,
- * or FAB_NONE if all arrive. O(n). */
+/* Follows next[] from all switches to `dest`. Returns the lowest id of a switch whose path does not
+ * reach `dest`, or FAB_NONE if there is none. O(n). */
 uint32_t fab_route_next_hops_follow(struct fab_next_hops *o, uint32_t dest);
-/* Writes the entries for the DLIDs at `dest`; fab_route_next_hops_follow() must have succeeded
- * before. */
+/* Writes the entries for the DLIDs at `dest`. The caller has called fab_route_next_hops_follow()
+ * for `dest`, and it returned FAB_NONE. */
 void fab_route_next_hops_fill(struct fab_next_hops *o, uint32_t dest, const struct fab_dlid *dlids,
                               uint32_t count, struct fab_lft *lft);
 

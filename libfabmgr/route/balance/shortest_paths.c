@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds first the switches by ascending distance, then the ports that lead nearer to the
- * destination, then the switches that packets of hosts pass. */
+/* Finds the switches by ascending distance, then the ports that lead nearer to the destination,
+ * then the switches on shortest paths of hosts. */
 #include "libfabmgr/route/balance/shortest_paths.h"
 
 #include <stdlib.h>
@@ -63,8 +63,7 @@ static void find_ports(struct fab_shortest *shortest)
     for (uint32_t i = 1; i < shortest->reached; i++) {
         uint32_t s = shortest->at[i], nearer = shortest->hops[s] - 1, end = g->port_at[s + 1];
         for (uint32_t port = g->port_at[s]; port < end; port++) {
-            shortest->port[count] =
-                port; /* overwritten by the next port if this one does not lead nearer */
+            shortest->port[count] = port; /* kept only if the port leads nearer */
             count += shortest->hops[g->port_peer[port]] == nearer;
         }
         shortest->first[i + 1] = count;
@@ -101,7 +100,7 @@ static uint8_t length_at(const uint8_t *paths, uint32_t sw, uint32_t column)
     return paths[(size_t)sw * FAB_LEGAL_BATCH + column];
 }
 
-/* Counting sort by path length. */
+/* Sorts the switches by path length (counting sort). */
 static void sort_by_hops(struct fab_shortest *shortest, const uint8_t *paths, uint32_t column)
 {
     uint32_t start[FAB_LEGAL_HOPS + 2] = {0}, n = shortest->g->n;
@@ -140,6 +139,6 @@ void fab_route_shortest_find_legal(struct fab_shortest *shortest, const struct f
         shortest->first[i + 1] = count;
     }
     fab_route_shortest_mark_used(shortest);
-    shortest->unused = 0; /* legal paths close no cycle, so the other switches need no paths of
-                             another kind */
+    shortest->unused = 0; /* legal paths close no cycle, so settle_aside() of balance.c need not
+                             find other paths */
 }

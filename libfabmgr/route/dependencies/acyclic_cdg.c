@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The complete CDG of Nue (Domke, Hoefler, Matsuoka, HPDC 2016). Dependencies are put into use one
- * after another, and only those in use must be acyclic.
+ * The complete CDG of Nue (Domke, Hoefler, Matsuoka, HPDC 2016). The engine puts dependencies into
+ * use one after another, and only those in use must be acyclic.
  *
  * Instead of searching for a cycle at each addition, this file maintains a topological order of the
  * arcs (Pearce, Kelly, "A dynamic topological sort algorithm for directed acyclic graphs", JEA
  * 2007). A dependency on an arc that is later in the order closes no cycle and needs no search. The
  * initial order is that of paths that ascend and then descend, so that in trees nearly all
- * dependencies are of this kind. For any other dependency, a search from its target visits arcs
- * that are before its source in the order. If the search meets the source, the dependency would
- * close a cycle; otherwise the arcs that it found are moved behind those that lead to the source.
+ * dependencies are of this kind.
+ *
+ * For any other dependency, from a source arc to a target arc, search_forward() starts at the
+ * target and visits the arcs that are before the source in the order. If it meets the source, the
+ * dependency would close a cycle. Otherwise reorder() moves the arcs that it found behind those
+ * that lead to the source.
  */
 #include "libfabmgr/route/dependencies/acyclic_cdg.h"
 
@@ -44,8 +47,8 @@ static void find_reverse_arcs(struct fab_cdg *t)
     }
 }
 
-/* Initial order: first the arcs that lead up, those of the lowest switch first; then the arcs that
- * lead down, those of the highest switch first. */
+/* Sets the initial order: first the arcs that lead up, beginning with those of the lowest switch;
+ * then the arcs that lead down, beginning with those of the highest switch. */
 static void initial_positions(struct fab_cdg *t, const struct fab_order *o)
 {
     uint32_t pos = 0;
@@ -123,7 +126,7 @@ static void next_stamp(struct fab_cdg *t)
 }
 
 /* Collects in forward[] the arcs that `to` leads to and that are before `from` in the order.
- * Returns false if `from` is among them (*ret_cycle is true then), or if the budget is used up. */
+ * Returns false if `from` is among them (then *ret_cycle is true), or if the budget is used up. */
 static bool search_forward(struct fab_cdg *t, uint32_t from, uint32_t to, uint32_t *ret_count,
                            bool *ret_cycle)
 {

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A channel dependency graph (CDG) in which the dependencies in use form no cycle. For this folder
- * only.
+ * A channel dependency graph (CDG) in which the dependencies in use form no cycle.
  *
- * An arc stands for the channels from a switch to one of its neighbours: parallel links form one
+ * An arc represents the channels from a switch to one of its neighbours: parallel links form one
  * arc. Arc i of switch s is nbr[nbr_at[s] + i] of the graph, and i is its slot. A dependency is a
- * pair of arcs, one into a switch and one out of it. The structure maintains a topological order:
- * every dependency in use leads to an arc that is later in the order.
+ * pair of arcs, one into a switch and one out of the same switch. The structure maintains a
+ * topological order: every dependency in use leads to an arc that is later in the order.
  */
 #ifndef LIBFABMGR_ROUTE_DEPENDENCIES_ACYCLIC_CDG_H
 #define LIBFABMGR_ROUTE_DEPENDENCIES_ACYCLIC_CDG_H
@@ -22,23 +21,25 @@ struct fab_cdg {
     uint32_t arcs, words;
     uint32_t *reverse; /* [arcs] the arc in the opposite direction */
     uint32_t *tail;    /* [arcs] the switch that the arc leaves */
-    /* [arcs][words] bits, by the slot of the next arc: dependencies in use, and those known to
-     * close a cycle */
+    /* [arcs][words] bits by the slot of the next arc. used: dependencies in use; forbidden:
+     * dependencies that are known to close a cycle */
     uint64_t *used, *forbidden;
-    uint32_t *pos;   /* [arcs] position in the order */
-    uint64_t budget; /* dependencies that searches may still follow; at 0 searches are refused */
-    /* The dependencies that were added while `logging`, newest last, for fab_route_cdg_undo(). */
+    uint32_t *pos;   /* [arcs] position in the topological order */
+    uint64_t budget; /* number of dependencies that searches may still follow; at 0 no search is
+                        made */
+    /* The dependencies that were added or forbidden while `logging` was true, newest last, for
+     * fab_route_cdg_undo(). */
     struct fab_cdg_dependency *log;
     size_t logged, log_room;
     bool logging;
     bool no_memory; /* the log could not grow */
-    /* Scratch of the searches. */
+    /* Scratch memory of the searches */
     uint32_t stamp, *seen, *stack;
     struct fab_cdg_position *forward, *backward;
     uint32_t *pool;
 };
 /* Creates a graph in which no dependency is in use. The initial order is that of paths that ascend
- * and then descend by `o`. Fails only with NOMEM. */
+ * and then descend by `o`. Returns NOMEM if there is no memory. */
 int fab_route_cdg_init(struct fab_cdg *t, const struct fab_graph *g, const struct fab_order *o);
 void fab_route_cdg_fini(struct fab_cdg *t);
 
@@ -50,7 +51,7 @@ static inline uint32_t fab_route_cdg_slot(const struct fab_cdg *t, uint32_t arc)
 {
     return arc - t->g->nbr_at[t->tail[arc]];
 }
-/* The dependencies of `arc` that are in use, as bits by the slot of the next arc. */
+/* Returns the dependencies of `arc` that are in use, as bits by the slot of the next arc. */
 static inline const uint64_t *fab_route_cdg_used_from(const struct fab_cdg *t, uint32_t arc)
 {
     return t->used + (size_t)arc * t->words;
@@ -60,16 +61,17 @@ static inline bool fab_route_cdg_used(const struct fab_cdg *t, uint32_t from, ui
     uint32_t slot = fab_route_cdg_slot(t, to);
     return (fab_route_cdg_used_from(t, from)[slot / 64] >> slot % 64 & 1) != 0;
 }
-/* Returns whether the dependency is in use or can be added without a search. */
+/* Returns whether the order contains `from` before `to`. Then the dependency is in use, or can be
+ * added without a search. */
 static inline bool fab_route_cdg_in_order(const struct fab_cdg *t, uint32_t from, uint32_t to)
 {
     return t->pos[from] < t->pos[to];
 }
-/* Adds the dependency; `to` must not be the reverse of `from`. Returns false if it would close a
- * cycle, if the budget is used up, or if the log could not grow (no_memory). O(1) if it agrees with
- * the order, else O(arcs and dependencies between the two positions). */
+/* Adds a dependency; `to` must not be the reverse of `from`. Returns false if it would close a
+ * cycle, if the budget is used up, or if the log could not grow (no_memory). Takes O(1) if `from`
+ * is before `to` in the order, else O(arcs and dependencies between the two positions). */
 bool fab_route_cdg_add(struct fab_cdg *t, uint32_t from, uint32_t to);
-/* Removes the dependencies that were added since `logged` had the value `mark`. */
+/* Undoes all changes that were logged since `logged` had the value `mark`. */
 void fab_route_cdg_undo(struct fab_cdg *t, size_t mark);
 
 #endif

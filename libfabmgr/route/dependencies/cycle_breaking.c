@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Depth-first search finds the cycles. After a cycle is broken, the search continues with the part
- * of its stack whose dependencies are left. Channels that are done cannot become part of a cycle
- * later, since dependencies are only removed.
+ * A depth-first search finds the cycles. After a cycle is broken, the search continues with the
+ * lower part of its stack, up to the first removed dependency. A channel that is DONE cannot become
+ * part of a cycle later, since dependencies are only removed.
  */
 #include "libfabmgr/route/dependencies/cycle_breaking.h"
 
@@ -74,9 +74,8 @@ void fab_route_cdg_counts_clear(struct fab_cdg_counts *w)
 
 /* ---- cycles ---------------------------------------------------------------------------------- */
 
-/* The channels from stack[start] to the top form a cycle. Finds the dependency of the cycle with
- * the least count.
- */
+/* Finds the dependency with the least count in the cycle that the channels from stack[start] to the
+ * top of the stack form. */
 static void find_weakest(const struct fab_cdg_counts *w, uint32_t start, uint32_t *ret_from,
                          uint32_t *ret_to)
 {
@@ -92,8 +91,8 @@ static void find_weakest(const struct fab_cdg_counts *w, uint32_t start, uint32_
     }
 }
 
-/* Cuts the stack off after the last channel up to which all dependencies between its channels
- * exist. */
+/* Shortens the stack to its longest lower part in which each channel still depends on the next
+ * one. */
 static void shorten_stack(struct fab_cdg_counts *w)
 {
     uint32_t depth = 1, *stack = w->stack;
@@ -110,7 +109,8 @@ static void open_channel(struct fab_cdg_counts *w, uint32_t channel)
     w->stack[w->depth++] = channel;
 }
 
-/* Returns the next channel that the top of the stack depends on and that is not done, or `end`. */
+/* Returns the next channel that the top of the stack depends on and that is not DONE, or `end` if
+ * there is none. */
 static uint32_t next_dependency(struct fab_cdg_counts *w, uint32_t end)
 {
     uint32_t from = w->stack[w->depth - 1], to = w->next[from];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Distributes the paths of tables over several virtual layers, each without cyclic channel
- * dependencies. For this folder only. */
+/* Distributes the paths of LFTs over several virtual layers, each without cyclic channel
+ * dependencies. */
 #ifndef LIBFABMGR_ROUTE_DEPENDENCIES_VIRTUAL_LAYERS_H
 #define LIBFABMGR_ROUTE_DEPENDENCIES_VIRTUAL_LAYERS_H
 
@@ -13,14 +13,14 @@ struct fab_layers_input {
     const struct fab_lids *lids;
     const struct fab_lft *lft; /* must be free of loops */
 };
-/* Both functions return LIMIT if more than FAB_VLS_MAX layers are needed, or NOMEM. The
- * dependencies of a layer form no cycle, whichever switch sends. */
+/* Both functions below return LIMIT if more than FAB_VLS_MAX layers are needed, or NOMEM. The
+ * dependencies of a layer form no cycle, whichever switches send. */
 
-/* Puts all paths to a LID into one layer: ret_layer[lid], [lft->top + 1]. */
+/* Assigns all paths to a LID to one layer, ret_layer[lid]; ret_layer has lft->top + 1 elements. */
 int fab_route_layers_by_lid(const struct fab_layers_input *in, uint8_t *ret_layer,
                             uint32_t *ret_count);
-/* Puts all paths from one switch to the LIDs of another into one layer: ret_layer[to * switches +
- * from]. Needs fewer layers, and more time. */
+/* Assigns all paths from one switch to the LIDs of another switch to one layer, ret_layer[to *
+ * switches + from]. This needs fewer layers than assigning by LID, but takes longer. */
 int fab_route_layers_by_pair(const struct fab_layers_input *in, uint8_t *ret_layer,
                              uint32_t *ret_count);
 
