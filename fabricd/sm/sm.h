@@ -33,8 +33,8 @@ struct sm_input {
     struct bus *bus;
     struct store *store;         /* NULL: nothing is stored */
     const struct config *config; /* lives as long as the sm */
-    bool recorded; /* a recording is being made or replayed: computations that later requests depend
-                      on run on the loop thread, as a replay has no worker */
+    bool recorded; /* true while a recording is made or replayed: computations on which later
+                      requests depend then run on the loop thread, because a replay has no worker */
 };
 /* NOMEM. IO: the store cannot be read. */
 int sm_new(const struct sm_input *in, struct sm **ret);
@@ -48,8 +48,8 @@ int sm_reload(struct sm *s);
 extern const uint32_t sm_reroute_bounds_us[SM_REROUTE_BOUNDS]; /* ascending */
 struct sm_reroute_times { /* durations of reroutes that wrote tables, since the start */
     uint64_t count, sum_us;
-    uint64_t within[SM_REROUTE_BOUNDS]; /* number of reroutes that took at most this bound and more
-                                           than the previous one */
+    uint64_t within[SM_REROUTE_BOUNDS]; /* [i]: number of reroutes that took more than bound i - 1
+                                           and at most bound i */
 };
 struct sm_status {
     uint8_t role;                            /* enum fab_sm_state */
@@ -64,27 +64,28 @@ struct sm_status {
     uint64_t master_guid;
     char alarm[1280]; /* why no new tables are written, or "" */
     uint64_t uptime_us;
-    uint32_t links_held;               /* sm_flapping */
-    uint32_t links_isolated;           /* sm_isolations */
+    uint32_t links_held;               /* number of links held down */
+    uint32_t links_isolated;           /* number of isolated links */
     uint64_t links_lost, links_gained; /* since the start */
     struct sm_reroute_times reroutes;
-    bool ready;               /* if a link fails now, it is repaired locally */
-    uint64_t repaired;        /* LFT entries that local repairs changed from the engine's */
-    bool rebalance_due;       /* a rebalance is due */
+    bool ready;         /* true: a local repair would answer the failure of a link now */
+    uint64_t repaired;  /* number of active LFT entries that local repairs changed since an engine
+                           computed the tables */
+    bool rebalance_due; /* a rebalance is due */
     uint64_t rebalance_in_us; /* time until it starts if nothing changes */
 };
 void sm_get_status(const struct sm *s, struct sm_status *ret);
 /* The numbers of nodes, ports and links in the view's fabric, counted once per view; all 0: no view
  * yet. */
 struct fab_census sm_census(struct sm *s);
-/* returns a reference that the caller owns; NULL: none yet */
+/* Returns a reference that the caller owns, or NULL if no view is published yet. */
 struct fab_view *sm_view(const struct sm *s);
 /* fn is called before a local repair changes the tables in place. If the listener then drops its
  * view, the repair need not copy fabric and tables. There is one listener; fn NULL: none. */
 void sm_on_patch(struct sm *s, void (*fn)(void *ctx), void *ctx);
-/* fn is called after a view was published, except by a local repair, which adds and removes no
- * endport and whose writes must not be delayed. There is one listener, which must defer its work;
- * fn NULL: none. */
+/* Fn is called after a sweep or reroute published a view. It is not called after a local repair,
+ * which neither adds nor removes an endport and whose writes must not be delayed. There is one
+ * listener, which must defer its work; fn NULL: none. */
 void sm_on_publish(struct sm *s, void (*fn)(void *ctx), void *ctx);
 /* fn is called for each notice (IBA 13.4.8.2) that a device sends while this manager is master.
  * There is one listener; fn NULL: none. */
@@ -114,16 +115,18 @@ struct sm_contingencies {
     bool under_way; /* the computation is not complete */
     /* memory in bytes: allowed for plans (0: off), used by the computation */
     size_t budget, working;
-    uint64_t load;      /* worst link load of the active tables */
-    uint32_t rate;      /* table blocks written per second */
+    uint64_t load; /* number of endport pairs whose paths use the most loaded channel of the active
+                      tables */
+    uint32_t rate; /* table blocks written per second */
     bool rate_measured; /* the rate was measured from reroutes; else it is an assumption */
 };
 void sm_get_contingencies(const struct sm *s, struct sm_contingencies *ret);
-/* Copies a row and converts its ids to those of the view; FAB_NONE: not in the fabric any more. The
- * copy refers to the plan of the original. */
+/* Copies a row and converts its ids to those of the view. An id becomes FAB_NONE if the node or
+ * port is not in the fabric any more. The copy refers to the plan of the original. */
 void sm_contingency_row(const struct sm *s, const struct fab_repair_contingency *row,
                         struct fab_repair_contingency *ret);
-/* The row of a switch, or of the link of a port, named by its id in the view; NULL: none yet. */
+/* Returns the row for the failure of a switch, or of the link of a port. id: of that switch or port
+ * in the view. NULL: the row is not computed yet. */
 const struct fab_repair_contingency *sm_contingency_of(const struct sm *s, bool is_switch,
                                                        uint32_t id);
 
@@ -192,8 +195,9 @@ const struct fab_mcast_groups *sm_mgroups(const struct sm *s);
  * 0. There is one listener; fn NULL: none. */
 typedef void sm_mgroup_fn(void *ctx, const struct fab_wire_mc_member_record *group, bool made);
 void sm_on_mgroup(struct sm *s, sm_mgroup_fn *fn, void *ctx);
-/* A block of a switch's MFT as far as known: 32 port masks; NULL: not known. sw: its id in
- * fab_mcast_trees_net; number: fab_mft_number. */
+/* Returns the known contents of a block of a switch's MFT, 32 port masks, or NULL if they are not
+ * known. sw: the switch's id in fab_mcast_trees_net. number: the block's number, from
+ * fab_mft_number. */
 const uint16_t *sm_mft_block(const struct sm *s, uint32_t sw, uint32_t number);
 struct sm_multicast_status {
     uint32_t groups, mlids;
@@ -207,17 +211,17 @@ struct sm_multicast_status {
 };
 void sm_get_multicast(const struct sm *s, struct sm_multicast_status *ret);
 
-/* Requests. They return at once; `done` (may be NULL) is called later with a status and a sentence.
- * DENIED: another manager is master. NOMEM. sm_forget drops the callbacks of a ctx that is about to
- * be freed. */
+/* These functions request a round and return at once. `done` (may be NULL) is called later with a
+ * status and a sentence. Errors: DENIED (another manager is master), NOMEM. sm_forget drops the
+ * callbacks of a ctx that is about to be freed. */
 typedef void sm_done(void *ctx, int status, const char *message);
 int sm_sweep(struct sm *s, sm_done *done, void *ctx);   /* a heavy sweep */
 int sm_reroute(struct sm *s, sm_done *done, void *ctx); /* computes new tables without a sweep */
 /* Computes new tables, which replace the active ones only if they spread load better. */
 int sm_rebalance(struct sm *s, sm_done *done, void *ctx);
-/* Disables or enables a port (PortPhysicalState, IBA 14.2.5.6). Also returns BUSY: no fabric is
- * known yet. `done` gets DENIED if disabling would cut off the manager, the port or a part of the
- * fabric. */
+/* Disables or enables a port (PortPhysicalState, IBA 14.2.5.6). It also returns BUSY if no fabric
+ * is known yet. `done` gets DENIED if disabling would cut off the manager, the port or a part of
+ * the fabric. */
 int sm_port_set(struct sm *s, uint64_t node_guid, uint8_t port, bool enable, sm_done *done,
                 void *ctx);
 void sm_forget(struct sm *s, void *ctx);
