@@ -3,8 +3,8 @@
  * Phase "addressing" assigns LIDs on a worker. The store gets the leases before the first LID is
  * written, so that a restart at any later moment finds them.
  *
- * If the sweep found the very fabric for which the active tables were proved, the manager keeps the
- * LIDs and tables and computes nothing.
+ * If the sweep found exactly the fabric for which the active tables were proved, the manager keeps
+ * the LIDs and tables and computes nothing.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Interface of fabricd/sm/apply for the other folders of fabricd/sm. Its phases bring a known
+ * Interface of fabricd/sm/apply for the other folders of fabricd/sm. Its phases bring a discovered
  * fabric into service: they assign addresses, compute routes and partitions, plan the writes, send
  * them, read back, publish the view and emit the report. All rounds that change tables use these
- * phases; a local repair brings a plan of its own (sm_program_repair).
+ * phases; a local repair supplies a plan of its own (sm_program_repair).
  */
 #ifndef FABRICD_SM_APPLY_APPLY_H
 #define FABRICD_SM_APPLY_APPLY_H
@@ -15,13 +15,16 @@ int sm_apply_init(struct sm *s); /* NOMEM, IO */
 void sm_apply_fini(struct sm *s);
 void sm_apply_reload(struct sm *s); /* call it before s->policy becomes that of the configuration */
 
-/* ---- what local repairs start from (repair_state.c) ---- */
+/* ---- the repair session, from which local repairs start (repair_state.c) --------------------- */
 
-bool sm_repair_ready(const struct sm *s); /* if a link fails now, it can be repaired locally */
+/* true: a local repair can answer the failure of a link now */
+bool sm_repair_ready(const struct sm *s);
 struct fab_repair_session *sm_repair_session(struct sm *s);
 const struct fab_repair_session *sm_repair_session_of(const struct sm *s);
-void sm_repair_prepare(struct sm *s); /* starts a worker task for the active tables */
-void sm_repair_forget(struct sm *s);  /* an engine computes the next tables */
+/* Starts a worker task that makes the session for the active tables */
+void sm_repair_prepare(struct sm *s);
+/* Frees the session, so that an engine computes the next tables */
+void sm_repair_forget(struct sm *s);
 
 /* ---- writes (program.c) ---- */
 
@@ -29,8 +32,8 @@ void sm_repair_forget(struct sm *s);  /* an engine computes the next tables */
  * NOMEM. */
 int sm_program_repair(struct sm *s, struct fab_plan *plan);
 uint32_t sm_program_failed(const struct sm *s); /* failed writes of the last round */
-/* Frees the plan after a round: it may have half a million writes, which must not be freed while a
- * later repair runs. */
+/* Frees the plan after a round. It may have half a million writes; freeing them must not delay a
+ * later local repair. */
 void sm_program_tidy(struct sm *s);
 
 /* ---- the view and the report (publish.c, changes.c, reroutes.c) ---- */
@@ -40,19 +43,21 @@ uint32_t sm_table_write_rate(const struct sm *s); /* blocks per second, measured
 /* Emits events about links that a port probe found down. */
 void sm_report_lost_links(struct sm *s, const struct sm_link *link, uint32_t count);
 void sm_report_reroute(struct sm *s); /* emits the event of a round that wrote tables */
-void sm_reroute_record(struct sm *s); /* keeps a record; after the view was published */
+/* Records the reroute; call it after the view was published */
+void sm_reroute_record(struct sm *s);
 /* Call it after a local repair was published. lost: some switches have no route to each other, so
  * that an engine must compute new tables. */
 void sm_reroute_repaired(struct sm *s, bool lost);
-void sm_reroute_begun(struct sm *s); /* when the reroute round begins */
+void sm_reroute_begun(struct sm *s); /* sets the cause when the reroute round begins */
 void sm_apply_get_status(const struct sm *s, struct sm_status *ret);
 
 /* ---- rebalance (rebalance.c) ---- */
 
 void sm_rebalance_begun(struct sm *s);
-void sm_rebalance_ended(struct sm *s, int status); /* after every kind of round */
+void sm_rebalance_ended(struct sm *s, int status); /* call it after every kind of round */
 void sm_rebalance_postponed(struct sm *s, bool awaited);
-void sm_rebalance_yield(struct sm *s); /* after a trap: a running rebalance gives way */
+/* Call it after a trap: postpones or stops a running rebalance */
+void sm_rebalance_yield(struct sm *s);
 const char *sm_rebalance_outcome(const struct sm *s);
 
 extern const struct sm_phase sm_phase_read_tables, sm_phase_address, sm_phase_route, sm_phase_pkeys,

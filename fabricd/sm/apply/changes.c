@@ -53,7 +53,7 @@ static void emit_node(struct sm *s, const struct fab_fabric *f, const struct fab
         event_emit(s->in.bus, node_renamed, .subject = name, .guid = c->guid_a);
 }
 
-/* ---- many at once ---------------------------------------------------------------------------- */
+/* ---- summary events -------------------------------------------------------------------------- */
 
 struct many {
     const struct fab_fabric *f;      /* the snapshot that has the names */
@@ -114,7 +114,7 @@ static void emit_nodes(struct sm *s, const struct many *m)
         event_emit(s->in.bus, nodes_renamed, NODES(m, names));
 }
 
-/* GUID of the node at which all the links end; 0: there is no such node. */
+/* Returns the GUID of the node at which all the links end; 0: there is no such node. */
 static uint64_t common_end(const struct many *m)
 {
     uint64_t a = m->change[0].guid_a, b = m->change[0].guid_b;
@@ -189,7 +189,7 @@ static void emit_all(struct sm *s, const struct fab_fabric *old, const struct fa
             emit_node(s, many.f, &changes[i]);
 }
 
-/* ---- from outside ---------------------------------------------------------------------------- */
+/* ---- interface ------------------------------------------------------------------------------- */
 
 void sm_report_lost_links(struct sm *s, const struct sm_link *link, uint32_t count)
 {

@@ -59,7 +59,8 @@ static void emit_guarantees(struct sm *s, const struct sm_classes *now)
     for (uint8_t i = 0; i < c->count; i++) {
         uint32_t due = fab_target_class_share(c, i) / 100;
         if (c->class[i].share == 0 || now->guaranteed[i] + 10u >= due)
-            continue; /* one percent less is tolerated: VLArbitration weights are coarse */
+            continue; /* 1 percentage point less is tolerated, because VLArbitration weights are
+                         coarse */
         event_emit(s->in.bus, class_share_missed, .subject = c->class[i].name,
                    .guaranteed = now->guaranteed[i], .share = c->class[i].share);
     }
@@ -76,7 +77,8 @@ void sm_classes_report(struct sm *s, const struct sm_classes *now)
 {
     const struct fab_classes *c = s->policy.classes;
     char text[400];
-    /* If only padding differed, the same would be reported twice. */
+    /* memcmp also compares padding: if only that differs, the same report is emitted twice, which
+     * does no harm. */
     /* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison) */
     bool same = memcmp(now, &s->apply->classes, sizeof(*now)) == 0;
     s->apply->classes = *now;

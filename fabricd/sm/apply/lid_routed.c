@@ -2,7 +2,7 @@
 /*
  * LID-routed writes. A switch forwards a LID-routed SMP in hardware, while a directed-route SMP
  * passes the management processor of every switch on its path. So a write is LID routed if every
- * entry on the path to the switch and back is known and stays the same in the new tables. If no
+ * LFT entry on the path to the switch and back is known and stays the same in the new tables. If no
  * answer comes, retries use the directed route (libfabmgr/mads).
  */
 #include "fabricd/sm/apply/state.h"
@@ -18,8 +18,8 @@ static bool stays(const struct sm *s, uint32_t sw, uint32_t lid)
                fab_target_lft_row(&s->model.target->lft, sw)[lid];
 }
 
-/* The port by which a node sends to a LID, or FAB_NONE. A node that is no switch is our own
- * adapter. */
+/* Returns the port by which a node sends to a LID, or FAB_NONE. A node that is not a switch is the
+ * manager's own adapter. */
 static uint32_t port_towards(const struct sm *s, uint32_t node, uint32_t lid)
 {
     const struct fab_fabric *f = s->model.fabric;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Phase "reading P_Keys" reads the P_Key table of each port once, block by block. After that the
- * manager knows it from the writes that the port acknowledged. The table of an endport that was
- * reset (its port is in Init again) is read anew.
+ * manager knows the table's contents from the writes that the port acknowledged. The table of an
+ * endport that was reset (its port is in Init again) is read anew.
  *
  * Phase "partitioning" computes on a worker which P_Keys each port is to have, and stores them in
  * the new tables. If the active tables are kept, it computes nothing.
@@ -27,7 +27,7 @@ static uint8_t enforce_of(const struct sm *s)
     return s->policy.partitions ? s->policy.enforce : 0;
 }
 
-/* Blocks of this port's P_Key table that the manager writes. */
+/* Returns how many blocks of this port's P_Key table the manager writes. */
 static uint32_t blocks_of(const struct sm *s, uint32_t port)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -105,7 +105,7 @@ static void emit(struct sm *s, const struct fab_partition_report *r)
                    .ports = r->overflows - FAB_PARTITION_OVERFLOWS);
 }
 
-/* Whether a switch acknowledged a write of partition enforcement but still reports another value.
+/* True if a switch acknowledged a write of partition enforcement but still reports another value.
  */
 static bool refuses(const struct sm *s, uint32_t node)
 {

@@ -4,8 +4,8 @@
  * plan's barriers. A payload is encoded when its write is sent, so that half a million payloads
  * need not be stored.
  *
- * Each acknowledged write updates the model, as the response to a Set has the new attribute. A node
- * that refuses or does not answer a write becomes a suspect of a later sweep; if it was an LFT
+ * Each acknowledged write updates the model, as the response to a Set contains the new attribute. A
+ * node that refuses or does not answer a write becomes a suspect of a later sweep; if it was an LFT
  * write, the LFT of that switch counts as unknown. SL2VL and VLArbitration tables count as unknown
  * while they are written, so that an interrupted round leaves no false knowledge behind.
  */
@@ -38,7 +38,7 @@ static bool tables_wait(const struct sm *s)
 }
 
 /* Marks switches that had PortStateChange set and another MasterSMLID than ours when the sweep read
- * them; readback.c says why that matters. */
+ * them. They sent their traps to another manager, so the readback checks their ports. */
 static void note_unsure(struct sm *s)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -120,8 +120,8 @@ static bool all_sent(const struct sm_programming *p)
     return p->next == p->plan.stage_start[FAB_STAGE_COUNT];
 }
 
-/* NULL: no route is known, or the node did not answer a write of this round; more writes to it
- * would only cost time. */
+/* Returns the directed route for a write. NULL: none is known, or the node did not answer a write
+ * of this round, so that more writes to it would only cost time. */
 static const struct fab_path *path_of(const struct sm *s, const struct fab_plan_op *op)
 {
     return s->apply->program.touched[op->node] & SM_UNRESPONSIVE
@@ -129,7 +129,7 @@ static const struct fab_path *path_of(const struct sm *s, const struct fab_plan_
                : sm_model_path(&s->model, op->port);
 }
 
-/* Whether the next stage must wait until the writes of this one are answered. A stage without
+/* True if the next stage must wait until the writes of this one are answered. A stage without
  * writes delays nothing. */
 static bool stage_is_awaited(const struct sm_programming *p)
 {
@@ -156,8 +156,8 @@ static bool is_torn(const struct sm_programming *p, const struct fab_plan_op *op
     return op->waits && (p->torn[op->block / 64 % 16] >> op->block % 64 & 1) != 0;
 }
 
-/* A later write of a block that depends on a failed write could close a forwarding loop, so the
- * next round writes that block. */
+/* A later write that depends on the failed one could close a forwarding loop. This round sends no
+ * such write of the block; the next round writes the block. */
 static void tear(struct sm *s, const struct fab_plan_op *op)
 {
     if (op->awaited)
@@ -373,7 +373,8 @@ static int leave(struct sm *s)
     return r == FAB_OK ? keep_lanes(s) : r;
 }
 
-/* sm_program_repair has set the plan, which has LFT writes only. */
+/* The programming phase of a local repair. sm_program_repair has set its plan, which has LFT writes
+ * only. */
 const struct sm_phase sm_phase_program_repair = {.name = "programming",
                                                  .next = next,
                                                  .answer = answer,

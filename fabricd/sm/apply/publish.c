@@ -139,7 +139,8 @@ static void emit_tables_published(struct sm *s)
                .longest_path = s->apply->verdict.longest_path, .reason = s->model.target->reason);
 }
 
-/* Ports that were not reached are asked to register again when they come up. */
+/* Notes in the store that all ports were asked to register again (ClientReregister). Ports that
+ * were not reached are asked when they come up. */
 static void note_asked(struct sm *s)
 {
     if (s->apply->asking && s->in.store)
@@ -198,7 +199,7 @@ void sm_on_publish(struct sm *s, void (*fn)(void *ctx), void *ctx)
     s->apply->on_publish_ctx = ctx;
 }
 
-/* ---- the folder ------------------------------------------------------------------------------ */
+/* ---- status, init and fini ------------------------------------------------------------------- */
 
 void sm_apply_get_status(const struct sm *s, struct sm_status *ret)
 {

@@ -4,7 +4,8 @@
  * manager during the sweep sent it no trap for later changes, and programming the switch cleared
  * PortStateChange, which would have shown them. Ports whose state was just written need no check: a
  * port that went down refuses the write. The other ports of these switches, most of them without a
- * cable, are read once more. If the state of one has changed, its switch becomes a suspect.
+ * cable, are read once more. If the state of a port has changed, a targeted sweep reads its switch
+ * again.
  */
 #include "fabricd/sm/apply/state.h"
 

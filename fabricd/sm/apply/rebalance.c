@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rebalance: local repairs restore traffic quickly, but their tables spread load worse than an
- * engine's. When nothing has changed for routing.rebalance_after seconds, an engine computes tables
- * for the present fabric. They replace the active tables only if they spread load better, by the
- * measure with which "auto" compares engines: the worst link load of all-to-all traffic times the
- * worst link load of the worst shift must be less. They are proved, ordered and written like all
- * tables.
+ * Local repairs restore traffic quickly, but their tables spread load worse than an engine's. When
+ * nothing has changed for routing.rebalance_after seconds (the quiet time), an engine computes
+ * tables for the present fabric. They replace the active tables only if they spread load better, by
+ * the measure with which "auto" compares engines: the worst link load of all-to-all traffic times
+ * the worst link load of the worst shift must be less. Like all tables, they are proved, and their
+ * writes are ordered.
  *
  * A trap ends a rebalance while it computes routes or writes tables, so that the answer to a fault
  * does not wait for it. Partly written tables are safe, because the plan orders the writes so that
@@ -105,8 +105,8 @@ int sm_rebalance(struct sm *s, sm_done *done, void *ctx)
     return FAB_OK;
 }
 
-/* Something happened in the fabric: the quiet time starts again, and a running rebalance gives way.
- */
+/* Called after a trap or a fault. The quiet time starts again. A rebalance that computes routes is
+ * postponed; one that writes tables stops. */
 void sm_rebalance_yield(struct sm *s)
 {
     s->apply->rebalance.stirred_us = clock_now_us();
@@ -136,7 +136,7 @@ void sm_rebalance_ended(struct sm *s, int status)
     sm_rebalance_prepare(s);
 }
 
-/* ---- what it gains --------------------------------------------------------------------------- */
+/* ---- comparing the tables -------------------------------------------------------------------- */
 
 static bool same_tables(const struct fab_lft *a, const struct fab_lft *b)
 {

@@ -4,8 +4,8 @@
  * runs. With it, the time of a local repair depends on the routes over the failed links and not on
  * the size of the fabric.
  *
- * The state belongs to one set of tables (model.tables). The routing task takes it along when it
- * replaces the tables, and updates it if it can (fab_repair_session_update).
+ * The state belongs to one set of tables (model.tables). The routing task that replaces the tables
+ * borrows the state, and updates it for the new tables if it can (fab_repair_session_update).
  */
 #include <stdlib.h>
 
@@ -72,7 +72,7 @@ static void done(void *owner, void *ctx)
     go_on(s);
 }
 
-/* The tables are not active any more, or memory ran out. */
+/* Called instead of done() if the tables are not active any more or memory ran out. */
 static void drop(void *owner, void *ctx)
 {
     struct sm *s = owner;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Records of reroutes: rounds that replaced LFT entries, or that an operator requested. A ring in
- * memory keeps the last SM_REROUTES; the store gets all of them.
+ * Keeps records of reroutes, that is of rounds that replaced LFT entries or that an operator
+ * requested. A ring in memory keeps the last SM_REROUTES; the store gets all of them.
  *
  * Times are relative to the trap, or to the start of the round if there was no trap.
  */
@@ -118,8 +118,8 @@ uint32_t sm_reroutes(const struct sm *s, uint64_t before, struct reroute *ret, u
     return count;
 }
 
-/* The blocks of the reroutes in memory, divided by the time from the first to the last write of
- * each. */
+/* Divides the blocks that the reroutes in memory wrote by the sum of their times from first to last
+ * write. Reroutes with failed writes or fewer than 8 blocks are ignored. */
 uint32_t sm_table_write_rate(const struct sm *s)
 {
     uint64_t blocks = 0, us = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Phase "routing" computes and proves tables on the worker. The input does not change meanwhile: a
- * reference to the snapshot, the LIDs of this round, and a copy of the policy. If the round was
- * aborted before the result reaches the loop thread, the result is dropped.
+ * Phase "routing" computes and proves tables on the worker. Its input cannot change meanwhile: the
+ * task has a reference to the snapshot, the LIDs of this round, and a copy of the policy. If the
+ * round was aborted before the result reaches the loop thread, the result is dropped.
  *
  * Tables that fail their proof are dropped: the switches keep their tables, an alarm gives the
  * reason, and an event gives the witness.
@@ -41,7 +41,7 @@ struct sm_route_job {
 
 /* ---- on the worker ---- */
 
-/* A phrase for operators: which part of the proof failed. */
+/* Returns a phrase for operators that says which part of the proof failed. */
 static const char *failure(const struct fab_verdict *v)
 {
     return !v->deadlock_free      ? "the tables could deadlock"
@@ -49,7 +49,7 @@ static const char *failure(const struct fab_verdict *v)
                                   : "the tables exceed the limits of a device";
 }
 
-/* Adds an engine and the reason to the list of those passed over. */
+/* Adds an engine to the list of those passed over, with the reason. */
 static void pass_over(struct sm_route_job *j, const char *engine, const char *why)
 {
     size_t used = strlen(j->passed);
@@ -189,7 +189,7 @@ static int compose(struct sm_route_job *j)
 }
 
 /* Gives every class its own set of VLs if an engine can route with the VLs of one set. Otherwise
- * the number of sets is halved until it can, and classes share sets. */
+ * the number of sets is halved until an engine can, and classes share sets. */
 static int route_classes(struct sm_route_job *j)
 {
     int r = FAB_OK;
@@ -301,7 +301,7 @@ static bool finished(const struct sm *s)
     return !s->apply->job || s->apply->job->over;
 }
 
-/* A witness has several lines; an event must have one. */
+/* Replaces the line ends of a witness by ';', because the text of an event must be one line. */
 static void one_line(char *text)
 {
     size_t len = strlen(text);
@@ -333,7 +333,7 @@ static void emit_refused(struct sm *s, const struct sm_route_job *j)
                .have_tables = s->model.view && s->model.view->target);
 }
 
-/* Whether a rebalance led to no better tables, so that the active ones stay. */
+/* True if a rebalance found no better tables, so that the active ones stay. */
 static bool keep(struct sm *s, const struct sm_route_job *j)
 {
     bool good = j->status == FAB_OK && fab_verify_verdict_good(&j->verdict);
@@ -344,7 +344,8 @@ static bool keep(struct sm *s, const struct sm_route_job *j)
     return true;
 }
 
-/* OK: the tables are proved. SM_ROUND_OVER: the active tables stay. */
+/* Returns FAB_OK if the tables are proved, SM_ROUND_OVER if the active tables stay, else the error
+ * of the task. */
 static int judge(struct sm *s, struct sm_route_job *j)
 {
     if (keep(s, j))

@@ -9,7 +9,7 @@
 #include "libfabmgr/plan/plan.h"
 #include "libfabmgr/qos/qos.h"
 
-#define SM_REROUTES 256 /* kept in memory */
+#define SM_REROUTES 256 /* number of reroute records kept in memory */
 
 struct sm_scan { /* position in a walk over ports or switches and their table blocks */
     uint32_t index, block;
@@ -19,7 +19,8 @@ enum sm_touched {
     SM_UNRESPONSIVE = 2,
     SM_UNSURE = 4,
     SM_LANES_FAILED = 8,
-    SM_BY_LID = 16, /* its LFT is written with LID-routed SMPs */
+    SM_BY_LID =
+        16, /* its LFT is written with LID-routed SMPs; SM_BY_PATH: with directed-route SMPs */
     SM_BY_PATH = 32
 };
 struct sm_programming {
@@ -30,27 +31,29 @@ struct sm_programming {
     bool tables_wait;  /* LFT writes wait until the SwitchInfo stage is answered */
     uint32_t awaited;  /* unanswered LFT writes that other writes wait for */
     uint64_t *asked;   /* bitset of unanswered ops */
-    uint64_t torn[16]; /* bitset by LFT block number, of all switches: a write failed that later
-                          writes of the block were to wait for; these are not sent */
+    uint64_t torn[16]; /* bitset by LFT block number, for all switches together: a write of this
+                          block failed, so the later writes that were to wait for it are not sent */
     bool stopped;      /* a later round does the remaining writes */
     uint32_t failed, reported, blocks, switches, writes;
-    uint32_t unsure;  /* switches whose ports may have changed without a trap; after readback: ports
-                         that did */
-    uint8_t *touched; /* [node_count] enum sm_touched */
-    uint64_t *written; /* readback: bitset of ports whose state was written */
+    uint32_t unsure;   /* number of switches whose ports may have changed without a trap; after
+                          readback: number of ports that did */
+    uint8_t *touched;  /* [node_count] enum sm_touched */
+    uint64_t *written; /* bitset of the ports whose state this round wrote; used by the readback */
     uint32_t entries;  /* LFT entries that changed */
     uint32_t to_ends;  /* of these, entries for LIDs of adapters and routers */
     uint64_t first_write_us, last_write_us;
 };
 struct sm_gain { /* compares an engine's tables with the active ones; less is better */
     bool same;
-    uint64_t was, now; /* worst link load of all-to-all traffic times that of the worst shift */
+    uint64_t was, now; /* imbalance of the active tables and of the engine's: the worst link load of
+                          all-to-all traffic times that of the worst shift */
 };
 struct sm_rebalance { /* rebalance.c */
     struct loop_timer *timer;
     uint64_t stirred_us; /* when the fabric last changed or a trap came */
     uint64_t ended_us;   /* end of the last rebalance that replaced tables; 0: none did */
-    uint64_t judged; /* the view's generation after the last rebalance; not tried again for it */
+    uint64_t judged; /* generation of the view after the last rebalance; for this view no further
+                        rebalance is tried */
     bool asked;      /* a caller requested the next rebalance */
     struct sm_gain gain; /* of the running rebalance */
     char outcome[256];   /* of the last rebalance, a sentence for operators */
@@ -58,7 +61,7 @@ struct sm_rebalance { /* rebalance.c */
 struct sm_repair_state { /* repair_state.c */
     struct fab_repair_session session;
     uint64_t tables;        /* value of model.tables for which the session is valid */
-    uint64_t asked;         /* value of model.tables for which one was last requested */
+    uint64_t asked;         /* value of model.tables for which a session was last requested */
     struct loop_task *task; /* makes a session on the worker, or NULL */
 };
 struct sm_classes { /* VLs and guarantees of the traffic classes */
@@ -69,7 +72,8 @@ struct sm_route_job; /* route.c */
 struct sm_apply {
     struct loop_tasks tasks;
     struct sm_scan scan; /* of the running phase */
-    /* LIDs, later also tables, of this round; NULL: the active ones stay */
+    /* The target of this round: at first only LIDs, later also tables. NULL: the active target
+     * stays. */
     struct fab_target *fresh;
     struct fab_verdict verdict; /* of fresh */
     struct sm_route_job *job;   /* of the running round, or NULL */
@@ -81,8 +85,9 @@ struct sm_apply {
                            each other, so that an engine must follow; 0: none */
     uint32_t unchecked; /* switches that did not enforce partitions as written, at the last check */
     bool tune;          /* the policy changed: write port timers and thresholds too */
-    bool ask;           /* the next plan sets ClientReregister, as no registrations are known */
-    bool asking;        /* the running plan sets ClientReregister */
+    bool ask;    /* the next plan sets ClientReregister, because the store does not know the hosts'
+                    registrations */
+    bool asking; /* the running plan sets ClientReregister */
 
     uint64_t generation; /* of the last view */
     uint64_t sweeps, last_sweep_us, last_reroute_us;
@@ -110,12 +115,12 @@ void sm_program_fini(struct sm_programming *p);
 struct fab_plan_input sm_program_input(const struct sm *s);
 /* Sets the plan for phase "programming". NOMEM. */
 int sm_program_begin(struct sm *s, struct fab_plan *plan);
-/* Stops sending; the round ends when all requests sent are answered. Until another round completes
- * the writes, the switches do not hold the active tables. */
+/* Stops sending. The round ends when all requests sent are answered. Until another round completes
+ * the writes, some switches do not hold the active tables. */
 void sm_program_stop(struct sm *s);
 
-/* lid_routed.c: the LID to use for LID-routed writes to a switch; 0: only a directed route is safe,
- * as an entry on the path there or back is unknown or changes. */
+/* lid_routed.c: returns the LID for LID-routed writes to a switch. 0: only a directed route is
+ * safe, because an LFT entry on the path to the switch or back is unknown or changes. */
 uint16_t sm_lid_route_to(const struct sm *s, uint32_t sw);
 
 /* publish.c */
@@ -133,7 +138,8 @@ void sm_reroute_changes(struct sm *s, const struct fab_change *changes, size_t c
 /* rebalance.c */
 int sm_rebalance_init(struct sm *s); /* NOMEM */
 void sm_rebalance_fini(struct sm *s);
-/* active LFT entries that differ from the engine's */
+/* Returns the number of active LFT entries that local repairs changed since an engine computed the
+ * tables. */
 uint64_t sm_rebalance_entries(const struct sm *s);
 bool sm_rebalance_due(const struct sm *s, uint64_t *ret_at_us);
 void sm_rebalance_prepare(struct sm *s); /* sets the timer if a rebalance is due later */
@@ -144,7 +150,7 @@ static inline bool sm_gains(const struct sm_gain *g)
 {
     return !g->same && g->now < g->was;
 }
-/* why: the reasons why no engine could compute tables, or NULL. */
+/* Emits rebalance-skipped. why: the reasons why no engine could compute tables, or NULL. */
 void sm_rebalance_skipped(struct sm *s, const struct sm_gain *gain, const char *why);
 void sm_rebalance_report(struct sm *s);
 
@@ -152,7 +158,7 @@ void sm_rebalance_report(struct sm *s);
 void sm_partition_acknowledged(struct sm *s, uint32_t port);
 
 /* classes.c */
-/* Whether the VLs were made for the number of classes that the policy has. */
+/* True if the VLs were made for as many traffic classes as the policy has. */
 bool sm_classes_fit(const struct fab_policy *p, const struct fab_vls *v);
 /* Turns the engine's VLs in of->target into VLs of all classes. NOMEM. */
 int sm_classes_compose(const struct sm_sealed *of, struct sm_classes *ret);
