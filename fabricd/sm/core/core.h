@@ -28,24 +28,25 @@ struct sm_run {
     struct sm_guids suspects;     /* nodes that this round sweeps or probes */
     uint64_t started_us, sent_before;
     uint64_t trap_us;     /* when the trap came that caused the round; 0: none did */
-    bool from_background; /* it adopts the result of a background heavy sweep */
+    bool from_background; /* the round adopts the result of a background heavy sweep */
     bool same;            /* the sweep found the same ids and links as the last one */
     bool computed;        /* tables were computed in this round */
-    bool by_contingency;  /* they were computed as a contingency, before the fault */
+    bool by_contingency;  /* the tables were computed as a contingency, before the fault */
     uint64_t follows;     /* generation of the reroute that this one refines, or 0 */
-    char cause[96];       /* why it runs, for operators */
+    char cause[96];       /* why the round runs, for operators */
     uint64_t known_us, computed_us, proved_us; /* times of these steps; 0: not in this round */
-    struct reroute changed;                    /* nodes and links lost and gained */
+    struct reroute changed; /* its counts of nodes and links lost and gained are set */
 };
 
 /* Calls from the core to folders of higher rank. wiring/wiring.c sets all of them. */
 struct sm_wiring {
     const struct sm_round *rounds; /* by enum sm_round_kind */
-    /* Fills in a request to be sent before those of the round, or after them; false: there is none.
-     */
+    /* first_requests fills in a request to be sent before those of the round, last_requests one to
+     * be sent after them. They return false if there is none. */
     bool (*first_requests)(struct sm *s, struct fab_mads_request *ret);
     bool (*last_requests)(struct sm *s, struct fab_mads_request *ret);
-    bool (*repair_ready)(const struct sm *s); /* if a link fails now, it is repaired locally */
+    /* true: a local repair would answer the failure of a link now */
+    bool (*repair_ready)(const struct sm *s);
     void (*trap_came)(struct sm *s);
     /* before_choice is called before the next round is chosen; add_facts sets the facts that the
      * core does not know. */
@@ -81,7 +82,7 @@ static inline bool sm_is_master(const struct sm *s)
 {
     return s->role.state == FAB_SM_MASTER;
 }
-/* The timeout of the first try of a request. */
+/* Returns the timeout of the first try of a request. */
 static inline uint64_t sm_first_try_us(const struct sm *s)
 {
     return (uint64_t)s->in.config->smp.timeout_ms * 1000;
@@ -135,10 +136,10 @@ void sm_probe_join(struct sm *s);
 void sm_request_after_trap(struct sm *s, uint64_t node_guid, bool link_changed);
 bool sm_fault_waits(const struct sm *s); /* a port probe or a targeted sweep is requested */
 bool sm_trap_waits(const struct sm *s);  /* a trap came that no round has handled yet */
-/* A write to this node failed: the next retry includes it in a targeted sweep. */
+/* Notes that a write to this node failed. The next retry includes the node in a targeted sweep. */
 void sm_request_retry_of(struct sm *s, uint64_t node_guid);
-/* Something failed: requests another sweep after a delay that doubles each time. _reset, when a
- * round succeeded, restores the first delay. */
+/* Requests another sweep after a failure. The delay doubles with each call; sm_request_retry_reset,
+ * called after a round succeeded, restores the first delay. */
 void sm_request_retry(struct sm *s);
 void sm_request_retry_reset(struct sm *s);
 
@@ -147,17 +148,19 @@ void sm_cause_set(struct sm *s, const char *fmt, ...) __attribute__((format(prin
 /* The next round inherits the cause and the trap time of the running one. */
 void sm_cause_carry_over(struct sm *s);
 
-/* Calls `done` when a round ends that serves this kind. NOMEM. DENIED: another manager is master.
- */
+/* Calls `done` at the end of the next round that serves this kind (struct sm_round). NOMEM. DENIED:
+ * another manager is master. */
 int sm_wait(struct sm *s, enum sm_round_kind kind, sm_done *done, void *ctx);
 void sm_wait_forget(struct sm *s, void *ctx);
-/* A background heavy sweep begins: callers that wait for a heavy sweep now wait for it. */
+/* Call it when a background heavy sweep begins: callers that wait for a heavy sweep then wait for
+ * the background one. */
 void sm_wait_for_background(struct sm *s);
 
 /* ---- rounds (rounds.c, runner.c) ------------------------------------------------------------- */
 
 void sm_schedule(struct sm *s); /* begins the next round if none runs and one is requested */
-/* The result of the running targeted sweep is in doubt: a heavy sweep follows without a pause. */
+/* Requests a heavy sweep that follows without a pause, because the result of the running targeted
+ * sweep is in doubt. */
 void sm_round_widen(struct sm *s);
 /* Aborts the running round because of a fault, if it can be repeated, and requests it again. */
 void sm_round_postpone(struct sm *s);
@@ -187,12 +190,15 @@ void sm_reply(struct sm *s, const struct transport_mad *to, uint8_t method, uint
 /* ---- a phase's work on a worker (phase_task.c) ----------------------------------------------- */
 
 struct sm_phase_work {
-    void (*work)(void *ctx);               /* on a worker */
-    void (*drop)(struct sm *s, void *ctx); /* frees an unwanted result. s NULL: sm_free runs */
+    void (*work)(void *ctx); /* runs on a worker */
+    /* frees an unwanted result; s is NULL if sm_free called it */
+    void (*drop)(struct sm *s, void *ctx);
 };
 /* Starts the task. NOMEM: drop() was called. */
 int sm_phase_task_begin(struct sm *s, const struct sm_phase_work *work, void *ctx);
-bool sm_phase_task_over(const struct sm *s); /* for `finished`; also true if there is no task */
-void *sm_phase_task_take(struct sm *s);      /* its ctx, now the caller's; NULL: there is no task */
+/* True if the task is over or there is none; suits `finished` */
+bool sm_phase_task_over(const struct sm *s);
+/* Returns the task's ctx, which the caller then owns; NULL: there is no task */
+void *sm_phase_task_take(struct sm *s);
 
 #endif

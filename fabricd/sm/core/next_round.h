@@ -9,16 +9,17 @@
 #include "fabricd/sm/core/phase.h"
 
 struct sm_facts {
-    bool known;             /* a view is published, and the model has a fabric */
-    bool settling;          /* further traps are expected: only port probes may run */
-    bool repair_ready;      /* if a link fails now, it is repaired locally */
+    bool known;    /* a view is published, and the model has a fabric */
+    bool settling; /* the pause after a burst of traps has not ended: only port probes may run */
+    bool repair_ready;      /* a local repair would answer the failure of a link now */
     bool sweep_overdue;     /* a sweep has waited too long because of port probes */
     bool probes;            /* port probes are requested */
     bool too_many_probes;   /* more port probes than struct sm_guids holds */
     bool targets;           /* a targeted sweep is requested */
     bool heavy;             /* a heavy sweep as a round is requested */
     bool background_ready;  /* a background heavy sweep is complete */
-    bool background_behind; /* it is complete, but nodes changed meanwhile */
+    bool background_behind; /* a background heavy sweep is complete, but nodes changed while it ran
+                             */
     bool reroute, rebalance, light;
     bool port; /* a port is to be enabled or disabled */
 };

@@ -14,8 +14,9 @@
 
 struct sm;
 
-/* A third result of enter and leave; FAB_OK: go on; a negative status: the round failed. */
-#define SM_ROUND_OVER 1 /* the round ends here without failure */
+/* The functions enter and leave return FAB_OK to continue, SM_ROUND_OVER, or a negative status if
+ * the round failed. */
+#define SM_ROUND_OVER 1 /* the round ends in this phase, without failure */
 
 /* Whether a fault may interrupt the phase; its round is then repeated later. */
 enum sm_yields {
@@ -27,15 +28,17 @@ enum sm_yields {
 struct sm_phase {
     const char *name; /* shown in the status */
     int (*enter)(struct sm *s);
-    /* Fills in path, method, attribute and tag of the next request (the runner sets the rest);
-     * false: none at present. The runner calls it again after every answer. */
+    /* Fills in path, method, attribute and tag of the next request; the runner sets the rest.
+     * Returns false if there is no request at present. The runner calls it again after every
+     * answer. */
     bool (*next)(struct sm *s, struct fab_mads_request *ret);
     void (*answer)(struct sm *s, uint64_t tag, const struct fab_mads_answer *a);
-    /* Called when no request is unanswered: is the phase over? NULL: it is. */
+    /* Called when no request is unanswered. Returns true if the phase is over. NULL: the phase is
+     * over as soon as no request is unanswered. */
     bool (*finished)(const struct sm *s);
     int (*leave)(struct sm *s);
-    /* Called at intervals while requests are unanswered and no answer came for stalled_us, for
-     * phases that do not wait for all retries. May be NULL. */
+    /* Called every 10 ms while requests are unanswered; no answer came for stalled_us. A phase that
+     * does not wait for all retries gives up here. May be NULL. */
     void (*stalled)(struct sm *s, uint64_t stalled_us);
     void (*abort)(struct sm *s); /* the round is aborted in this phase. May be NULL */
     enum sm_yields yields;
@@ -47,7 +50,8 @@ enum sm_round_kind {
     SM_ROUND_HEAVY,     /* sweeps the whole fabric */
     SM_ROUND_TARGETED,  /* sweeps only the suspects */
     SM_ROUND_REROUTE,   /* computes new tables without a sweep */
-    SM_ROUND_REBALANCE, /* the same, but keeps the active tables unless the new ones are better */
+    SM_ROUND_REBALANCE, /* computes new tables, but keeps the active ones unless the new ones are
+                           better */
     SM_ROUND_LIGHT,     /* reads SwitchInfo of each switch to see whether a port changed */
     SM_ROUND_PORT,      /* enables or disables one port */
     SM_ROUND_REPAIR,    /* port probe and local repair of failed ISLs */

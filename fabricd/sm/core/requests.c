@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The requests for further rounds, and the callers that wait for them.
+ * This file keeps the requests for further rounds, and the callers that wait for rounds.
  *
  * Requests may be made at any time. A round that begins takes those that it meets (struct
  * sm_round); the others stay for a later round.
@@ -17,9 +17,10 @@
 #define RETRY_MOST_US 60000000u
 #define HEAVY_LATER_US 2000000u
 #define OVERDUE_US 1000000u /* longest time that port probes without a repair delay a sweep */
-#define JOIN_US 20000u /* time from its start during which a port probe takes in further traps */
+/* A port probe includes the switches of traps that come within this time after its start */
+#define JOIN_US 20000u
 
-/* ---- flags ----------------------------------------------------------------------------------- */
+/* ---- bits of enum sm_request ----------------------------------------------------------------- */
 
 void sm_request(struct sm *s, unsigned requests)
 {
@@ -257,7 +258,7 @@ void sm_requests_begun(struct sm *s)
         w->running |= s->run.from_background ? w->background : (round->serves >> w->kind & 1) != 0;
 }
 
-/* ---- later ----------------------------------------------------------------------------------- */
+/* ---- timers ---------------------------------------------------------------------------------- */
 
 static void set_seconds(struct loop_timer *t, uint32_t seconds)
 {

@@ -18,7 +18,8 @@
 #include "libfabmgr/base/status.h"
 
 #define POSTPONED_MOST 64
-#define POSTPONED_MOST_BACKGROUND 4 /* a round that adopts a background sweep is short */
+/* Most postponements of a round that adopts a background sweep; such a round is short */
+#define POSTPONED_MOST_BACKGROUND 4
 #define RESTARTS_MOST 16
 #define BACKOFF_STEP 8 /* successive targeted sweeps after which the pause doubles */
 #define BACKOFF_MOST 6 /* doublings at most */
@@ -50,7 +51,7 @@ static struct sm_facts facts_of(const struct sm *s)
     return facts;
 }
 
-/* Notes since when a requested sweep waits while port probes are requested. */
+/* Notes since when port probes have delayed a requested sweep. */
 static void note_overdue(struct sm *s)
 {
     struct sm_core *c = s->core;
@@ -196,7 +197,7 @@ void sm_round_interrupt(struct sm *s)
     sm_round_ended(s, FAB_OK);
 }
 
-/* ---- making room ----------------------------------------------------------------------------- */
+/* ---- postponing and restarting rounds -------------------------------------------------------- */
 
 static bool may_postpone(const struct sm *s)
 {
@@ -272,7 +273,7 @@ const char *sm_alarm(const struct sm *s)
     return s->core->alarm;
 }
 
-/* ---- the folder ------------------------------------------------------------------------------ */
+/* ---- init and fini --------------------------------------------------------------------------- */
 
 static void on_settle(void *ctx)
 {

@@ -35,11 +35,12 @@ struct sm_core {
 
     /* rounds: rounds.c */
     struct loop_timer *settle_timer;
-    uint32_t restarts;      /* restarts of the targeted sweep because of further traps */
-    uint32_t postponed;     /* rounds postponed because of a fault since the last heavy sweep */
-    uint32_t light_dropped; /* light sweeps aborted because of traps since one completed */
-    uint32_t backoff;       /* successive rounds after which traps were waiting already */
-    bool widens;            /* the next round follows without a pause */
+    uint32_t restarts;  /* restarts of the targeted sweep because of further traps */
+    uint32_t postponed; /* rounds postponed because of a fault since the last heavy sweep */
+    /* light sweeps aborted because of traps since the last one that completed */
+    uint32_t light_dropped;
+    uint32_t backoff; /* successive rounds after which traps were waiting already */
+    bool widens;      /* the next round follows without a pause */
     char alarm[1280];
     uint64_t created_us;
 
@@ -58,7 +59,8 @@ struct sm_core {
 /* requests.c */
 int sm_requests_init(struct sm *s);
 void sm_requests_fini(struct sm *s);
-void sm_requests_begun(struct sm *s); /* the round that begins takes the requests that it meets */
+/* Call it when a round begins: clears the requests that the round meets */
+void sm_requests_begun(struct sm *s);
 bool sm_sweep_overdue(const struct sm *s);
 void sm_probes_to_targets(struct sm *s);
 /* Calls the callers that wait for the running round with this status and text. */
@@ -83,6 +85,6 @@ void sm_run_start(struct sm *s, enum sm_round_kind kind);
 /* phase_task.c */
 bool sm_phase_task_any(const struct sm *s);
 void sm_phase_task_abort(struct sm *s);
-void sm_phase_task_orphan(struct sm *s); /* before the sm is freed */
+void sm_phase_task_orphan(struct sm *s); /* call it before the sm is freed */
 
 #endif

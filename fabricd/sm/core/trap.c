@@ -35,7 +35,7 @@ static void suspect(struct sm *s, uint64_t guid, uint32_t trap)
 {
     char name[SM_PLACE_LEN];
     if (!guid) {
-        /* later, so that traps with invalid LIDs cannot cause endless sweeps */
+        /* The sweep is delayed, so that traps with invalid LIDs cannot cause endless sweeps. */
         sm_request_heavy_later(s);
         return;
     }
