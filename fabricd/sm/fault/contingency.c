@@ -59,7 +59,7 @@ static void work(void *ctx, struct loop_task *task)
     for (unsigned i = 0; j->status == FAB_OK && i < SLICE_CASES && clock_now_us() < end; i++) {
         if (!fab_repair_contingency_prepare(j->maker))
             make_one(j);
-        (void)sched_yield(); /* a fault may need this processor for the loop */
+        (void)sched_yield(); /* the loop thread may need this processor to handle a fault */
     }
 }
 
@@ -224,7 +224,7 @@ void sm_contingency_fini(struct sm *s)
     loop_timer_free(s->fault->contingency.timer);
 }
 
-/* ---- for readers ----------------------------------------------------------------------------- */
+/* ---- queries --------------------------------------------------------------------------------- */
 
 void sm_get_contingencies(const struct sm *s, struct sm_contingencies *ret)
 {

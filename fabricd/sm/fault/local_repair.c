@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Local repair: routes around links that just failed. Its time depends on the number of routes over
- * these links and not on the size of the fabric.
+ * A local repair replaces the routes over links that just failed. Its time depends on the number of
+ * routes over these links and not on the size of the fabric.
  *
  * Phase "repairing" takes a repair from the contingencies (contingency.c), or computes, proves and
  * orders one here on the loop thread, from the repair state of apply/repair_state.c. It changes
@@ -61,7 +61,7 @@ struct failed {
     uint32_t count;
 };
 
-/* All failed links: those of earlier repairs and those of this one. */
+/* Lists all failed links: those of earlier repairs and those that the probe found. */
 static int all_failed(struct sm *s, struct failed *ret)
 {
     const struct fab_repair_session *t = sm_repair_session(s);
@@ -102,7 +102,7 @@ static int prove(struct sm *s, const struct fab_repair_delta *d)
     return r;
 }
 
-/* True when the directed route to one end of the link uses the link. */
+/* True if the directed route to the node of port `to` ends with the link from port `from`. */
 static bool leads_over(const struct sm_model *m, uint32_t from, uint32_t to)
 {
     const struct fab_port *near = &m->fabric->ports[from];

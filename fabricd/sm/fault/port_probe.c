@@ -31,8 +31,8 @@ static void next_suspect(struct sm *s)
     s->fault->next_port = 1;
 }
 
-/* The directed route to the suspect that is probed now. NULL: it is not a switch, or no route to it
- * is known. */
+/* Returns the directed route to the suspect that is probed now. NULL: the suspect is not a switch,
+ * or no route to it is known. */
 static const struct fab_path *path_to_suspect(struct sm *s, uint32_t *ret_node)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -134,7 +134,7 @@ static int leave(struct sm *s)
 }
 
 /* If a failed link was found, its repair does not wait for a switch that hangs. Otherwise the probe
- * waits for the first try only; the sweep that follows asks again. */
+ * waits for the first try only; the targeted sweep that follows asks the switch again. */
 static void stalled(struct sm *s, uint64_t stalled_us)
 {
     struct sm_probe *p = &s->fault->probe;
@@ -157,7 +157,8 @@ const struct sm_phase sm_phase_probe = {.name = "probing ports",
 
 /* ---- the check by a sweep -------------------------------------------------------------------- */
 
-/* Adds all switches on the route to one that did not answer, as one of them may hang. */
+/* Adds all switches on the directed route to a switch that did not answer, as one of them may hang.
+ */
 static void add_path(const struct sm *s, uint64_t guid, struct sm_guids *to)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -211,8 +212,7 @@ static void on_check(void *ctx)
     sm_schedule(s);
 }
 
-/* ---- results of the probe
- * -------------------------------------------------------------------------- */
+/* ---- results of the probe -------------------------------------------------------------------- */
 
 static bool has(const struct sm_probe *p, uint32_t port)
 {
@@ -240,7 +240,7 @@ void sm_probe_fini(struct sm_probe *p)
     *p = (struct sm_probe){0};
 }
 
-/* ---- the folder ------------------------------------------------------------------------------ */
+/* ---- init and fini --------------------------------------------------------------------------- */
 
 int sm_fault_init(struct sm *s)
 {

@@ -14,13 +14,16 @@ struct sm_probe {         /* result of a port probe */
     struct sm_guids unresponsive; /* switches that did not answer, or to which no route is known */
     bool more;                    /* there were other changes: a targeted sweep must follow */
 };
-struct sm_contingency_state {                   /* contingency.c */
-    struct fab_repair_contingencies all;        /* for the active tables; network NULL: none */
-    struct fab_repair_contingency_maker *maker; /* NULL: all are computed, or the worker has it */
-    struct loop_task *task;                     /* on the worker, or NULL */
+struct sm_contingency_state { /* contingency.c */
+    struct fab_repair_contingencies
+        all; /* the contingencies of the active tables; all.network is NULL if there are none */
+    struct fab_repair_contingency_maker *maker; /* computes the remaining contingencies; NULL: there
+                                                   are none, or the worker has the maker */
+    struct loop_task *task;                     /* the task on the worker, or NULL */
     struct loop_timer *timer;
     uint32_t cases;
-    uint64_t load; /* worst link load of the active tables */
+    uint64_t load; /* number of endport pairs whose paths use the most loaded channel of the active
+                      tables */
 };
 struct sm_fault {
     struct loop_tasks tasks;
