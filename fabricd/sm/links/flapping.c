@@ -11,7 +11,8 @@
  * and are removed from snapshots in the same way.
  *
  * A link that went down and came up between two sweeps is recognised because its ports are in Init
- * again. If a held-down link does so between two port probes, the flap is not noticed.
+ * again. If a held-down link goes down and comes up between two port probes, the flap is not
+ * noticed.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,7 +65,7 @@ static void drop_quiet(struct sm *s)
     s->links->count = kept;
 }
 
-/* A new entry in the list. NULL: too many links flap, or no memory. */
+/* Returns a new entry of the list, or NULL if the list is full or memory ran out. */
 struct sm_flap *sm_flap_room(struct sm *s)
 {
     if (s->links->count == s->links->room)
@@ -98,8 +99,7 @@ struct sm_flap *sm_flap_add(struct sm *s, const struct fab_fabric *f, const stru
     return e;
 }
 
-/* ---- links that go down
- * --------------------------------------------------------------------------------- */
+/* ---- links that go down ---------------------------------------------------------------------- */
 
 static void emit_flapping(struct sm *s, const struct sm_flap *e)
 {
@@ -173,8 +173,7 @@ enum sm_flap_probe sm_flap_probed(struct sm *s, uint32_t port, bool up)
     return SM_FLAP_HELD_CHANGED;
 }
 
-/* ---- excluding links from snapshots
- * ----------------------------------------------------------------------------- */
+/* ---- excluding links from snapshots ---------------------------------------------------------- */
 
 static uint32_t end_of(const struct fab_fabric *f, const struct sm_flap *e, int i)
 {
@@ -217,7 +216,8 @@ static void note_unseen_flaps(struct sm *s, const struct fab_fabric *now)
     }
 }
 
-/* One of its ports is now linked to another port: the old link does not exist any more. */
+/* True if one of the link's ports is now connected to another port, so that the old link does not
+ * exist any more. */
 static bool is_elsewhere(const struct fab_fabric *f, const struct sm_flap *e)
 {
     uint32_t a = end_of(f, e, 0), b = end_of(f, e, 1);
@@ -232,15 +232,15 @@ static bool stays_out(const struct sm_flap *e)
     return e->damping.up_us == 0 && (e->isolated || (e->out && e->damping.held));
 }
 
-/* Whether the port still looks as sm_link_exclude left it: LinkUp without a peer. */
+/* True if the port is as sm_link_exclude left it: LinkUp without a peer. */
 static bool is_as_excluded(const struct fab_fabric *f, uint32_t port)
 {
     return port != FAB_NONE && f->ports[port].peer == FAB_NONE &&
            f->ports[port].info.phys_state == FAB_PHYS_LINKUP;
 }
 
-/* Whether the link is excluded, up as far as known, and not seen by this sweep, which covered other
- * nodes. (One of its nodes may be gone.) */
+/* True if the link is excluded, was up when a sweep or probe last saw it, and was not seen by this
+ * sweep, which covered other nodes. (One of its nodes may be gone.) */
 static bool unseen(const struct fab_fabric *f, const struct sm_flap *e)
 {
     uint32_t a = end_of(f, e, 0), b = end_of(f, e, 1);
@@ -248,8 +248,8 @@ static bool unseen(const struct fab_fabric *f, const struct sm_flap *e)
            (is_as_excluded(f, b) || b == FAB_NONE);
 }
 
-/* Updates each entry from the new snapshot. at[]: one of the link's ports if it is up and to be
- * excluded, else FAB_NONE. */
+/* Updates each entry of the list from the new snapshot. at[]: for each entry, one of the link's
+ * ports if the link is up and to be excluded, else FAB_NONE. */
 static void note_all(struct sm *s, const struct fab_fabric *f, uint32_t *at)
 {
     for (uint32_t i = 0; i < s->links->count; i++) {
@@ -434,7 +434,7 @@ int sm_link_release(struct sm *s, uint64_t node_guid, uint8_t port)
     return FAB_OK;
 }
 
-/* ---- from outside ---------------------------------------------------------------------------- */
+/* ---- queries --------------------------------------------------------------------------------- */
 
 static int64_t unix_of(uint64_t us)
 {
@@ -481,7 +481,7 @@ uint32_t sm_flap_held(const struct sm *s)
     return n;
 }
 
-/* ---- the folder ------------------------------------------------------------------------------ */
+/* ---- init and fini --------------------------------------------------------------------------- */
 
 int sm_links_init(struct sm *s)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Isolated links are excluded from the routes until an operator releases them, also over restarts.
- * They are in the list of flapping.c and are removed from snapshots in the same way. First the
- * routes are changed to avoid them; only then one of their ports is disabled, if counters.on_errors
- * is "disable".
+ * They are in the list of flapping.c and are removed from snapshots in the same way. The manager
+ * first changes the routes so that they avoid the link. Only then it disables one of the link's
+ * ports, if counters.on_errors is "disable".
  *
  * libfabmgr/isolation decides whether a link may be isolated, first when it is requested and again
  * with each sweep. If a part of the fabric can be reached only over an isolated link, the link is
@@ -18,8 +18,7 @@
 #include "fabricd/sm/links/state.h"
 #include "libfabmgr/base/status.h"
 
-/* ---- the store
- * ------------------------------------------------------------------------------------ */
+/* ---- the store ------------------------------------------------------------------------------- */
 
 static void keep(struct sm *s, const struct sm_flap *e)
 {
@@ -65,15 +64,16 @@ int sm_isolate_load(struct sm *s)
     return r;
 }
 
-/* ---- deciding -------------------------------------------------------------------------------- */
+/* ---- whether a link may be isolated ---------------------------------------------------------- */
 
-/* The model's snapshot, or that of the view while a worker has it (sm_model_lend). */
+/* Returns the model's snapshot, or that of the view if the model has none. */
 static const struct fab_fabric *known(const struct sm *s)
 {
     return s->model.fabric ? s->model.fabric : s->model.view->fabric;
 }
 
-/* Whether one more link may be excluded besides all that are excluded or are to be. */
+/* Asks libfabmgr/isolation whether the link of this port may be excluded too, besides those that
+ * are excluded or due to be excluded. NOMEM. */
 static int ask(const struct sm *s, uint32_t port, struct fab_isolation *ret)
 {
     const struct fab_fabric *f = known(s);
@@ -144,7 +144,7 @@ static int refusal(const struct sm *s, uint32_t port, const struct fab_isolation
     }
 }
 
-/* The port's id if its link is up in the snapshot, else FAB_NONE. */
+/* Returns the port's id if its link is up in the snapshot, else FAB_NONE. */
 static uint32_t find_link(const struct sm *s, uint64_t guid, uint8_t num)
 {
     const struct fab_fabric *f = known(s);
@@ -162,7 +162,7 @@ static int decide(const struct sm *s, uint32_t port, char *why, size_t len)
     return r == FAB_OK ? refusal(s, port, &answer, why, len) : r;
 }
 
-/* ---- doing ----------------------------------------------------------------------------------- */
+/* ---- isolating a link ------------------------------------------------------------------------ */
 
 static void isolate(struct sm *s, struct sm_flap *e, bool operated, const char *cause)
 {
@@ -291,7 +291,7 @@ void sm_isolate_settle(struct sm *s)
     }
 }
 
-/* ---- from outside ---------------------------------------------------------------------------- */
+/* ---- queries --------------------------------------------------------------------------------- */
 
 uint32_t sm_isolated_count(const struct sm *s)
 {

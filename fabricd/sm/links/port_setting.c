@@ -25,8 +25,9 @@ static bool is_disabled(const struct fab_fabric *f, uint32_t port)
     return f->ports[port].info.phys_state == FAB_PHYS_DISABLED;
 }
 
-/* One step of a breadth-first search from our node over all links but `without`. came[]: the port
- * from which a node was reached; FAB_NONE: not reached (and for our own node). */
+/* Adds the neighbours of one node to a breadth-first search from the manager's node over all links
+ * but that of port `without`. came[]: for each node, the port of the previous node from which the
+ * search reached it; FAB_NONE: not reached, or the manager's node. */
 static void spread(const struct fab_fabric *f, uint32_t node, uint32_t without, uint32_t *came,
                    uint32_t *queue, uint32_t *tail)
 {
@@ -55,14 +56,16 @@ static bool spread_all(const struct fab_fabric *f, uint32_t without, uint32_t *c
     queue[tail++] = self;
     while (head < tail) {
         uint32_t at = queue[head++];
-        /* adapters do not forward; the search starts at our own adapter */
+        /* adapters do not forward packets; the search crosses only switches, after the manager's
+         * own adapter, where it starts */
         if (at == self || fab_fabric_node_is_switch(f, at))
             spread(f, at, without, came, queue, &tail);
     }
     return true;
 }
 
-/* The directed route to a node that was reached. False: too many hops. */
+/* Makes the directed route to a node that the search reached. Returns false if it has too many
+ * hops. */
 static bool follow_back(const struct fab_fabric *f, uint32_t node, const uint32_t *came,
                         struct fab_path *ret)
 {
@@ -79,7 +82,8 @@ static bool follow_back(const struct fab_fabric *f, uint32_t node, const uint32_
     return true;
 }
 
-/* Finds a directed route to the node that does not use the link `without`; false: there is none. */
+/* Finds a directed route to the node that does not use the link of port `without`; false: there is
+ * none. */
 static bool path_around(const struct fab_fabric *f, uint32_t node, uint32_t without,
                         struct fab_path *ret)
 {
@@ -212,7 +216,8 @@ static void abort_op(struct sm *s)
         finish(s, FAB_E_BUSY, "the request was interrupted; try again");
 }
 
-/* FAB_OK: the port exists and may be set. Otherwise the request is finished with an error. */
+/* Returns FAB_OK if the port exists and may be set. Otherwise finishes the request with an error
+ * and returns SM_ROUND_OVER. */
 static int check(struct sm *s, const struct sm_port_op *op, uint32_t *ret_port)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -248,8 +253,8 @@ static int enter(struct sm *s)
     return r;
 }
 
-/* The answer is lost if it comes over the link that is disabled, so a route to the switch over
- * another link is used if there is one. */
+/* An answer that comes over the disabled link would be lost. So the request takes a route to the
+ * switch over other links if there is one. */
 static bool find_path(struct sm *s)
 {
     const struct fab_fabric *f = s->model.fabric;

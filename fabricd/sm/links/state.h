@@ -14,9 +14,10 @@ struct sm_flap {      /* a link that went down recently, or is isolated */
     uint8_t port[2];
     char place[2][SM_PLACE_LEN];
     struct fab_damping damping;
-    bool isl;            /* the link is an ISL */
-    bool out;            /* excluded from the model's fabric */
-    bool isolated;       /* until an operator releases it; the fields below are valid then */
+    bool isl; /* the link is an ISL */
+    bool out; /* excluded from the model's fabric */
+    /* isolated until an operator releases it; the fields below are valid only then */
+    bool isolated;
     bool operated;       /* an operator isolated it */
     bool setting;        /* disabling one of its ports was requested */
     int64_t isolated_us; /* Unix time */
@@ -39,7 +40,7 @@ struct sm_links {
     uint64_t reported_us;
 
     struct sm_port_op *waiting; /* ports to be set */
-    struct sm_port_op *op;      /* the one being set */
+    struct sm_port_op *op;      /* the port that the running round sets, or NULL */
     struct fab_path op_path;    /* directed route to its port */
     uint32_t op_port;           /* id of the port */
     bool op_sent;
@@ -53,7 +54,7 @@ struct sm_flap *sm_flap_find(const struct sm *s, uint64_t guid, uint8_t port);
 struct sm_flap *sm_flap_room(struct sm *s); /* NULL: no memory, or too many */
 /* Adds a link of snapshot f, with the names of both ends. NULL: no memory, or too many. */
 struct sm_flap *sm_flap_add(struct sm *s, const struct fab_fabric *f, const struct sm_link *c);
-/* The id of its first port in the snapshot if the link is up there, else FAB_NONE. */
+/* Returns the id of the link's first port if the link is up in the snapshot, else FAB_NONE. */
 uint32_t sm_flap_up_at(const struct fab_fabric *f, const struct sm_flap *e);
 /* Lists the links to be excluded, first those that are excluded already. at[]: for each entry of
  * the list, a port of the link if it is up and to be excluded, else FAB_NONE. link and entry have
@@ -71,10 +72,10 @@ void sm_isolate_moved(struct sm *s, struct sm_flap *e);
 void sm_isolate_end(struct sm *s, struct sm_flap *e); /* an operator released it */
 
 /* port_setting.c */
-/* Requests it for the manager itself. note: the reason, as the end of a sentence; a string
- * constant. NOMEM. */
+/* Requests for the manager itself that a port be enabled or disabled. note: the reason, as the end
+ * of a sentence; a string constant. NOMEM. */
 int sm_port_request(struct sm *s, uint64_t node_guid, uint8_t port, bool enable, const char *note);
-/* Whether an operator disabled the port. */
+/* True if an operator disabled the port. */
 bool sm_port_is_operators(const struct sm *s, uint64_t guid, uint8_t port);
 
 #endif
