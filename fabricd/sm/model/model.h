@@ -24,10 +24,10 @@ struct sm_port_path {
     struct fab_path path;
 };
 struct sm_model {
-    /* as the last sweep found it and acknowledged writes changed it; or NULL */
+    /* the fabric as the last sweep found it, updated by acknowledged writes; NULL: not known yet */
     struct fab_fabric *fabric;
     struct fab_path *paths; /* [fabric->node_count] */
-    /* routes to ports of adapters with several linked ports, by port id */
+    /* directed routes to the ports of adapters with several linked ports, sorted by port id */
     struct sm_port_path *port_paths;
     uint32_t port_path_count;
     /* tables that switches hold, by switch id; empty if fabric is NULL */
@@ -61,20 +61,21 @@ int sm_model_writable(struct sm_model *m, bool in_use);
 /* Sets the leases: one for each port that has LIDs, and the earlier ones of absent ports whose LIDs
  * are still free. NOMEM. */
 int sm_model_keep_leases(struct sm_model *m, const struct fab_lids *lids);
-/* Lends a model to a phase's worker task, which may adopt, reserve and keep leases with it. It gets
- * a reference to the snapshot, and the observed tables and the leases themselves; the model has
- * none until sm_model_take_back. */
+/* Lends a model to a phase's worker task, which may adopt, reserve and keep leases with it. The
+ * task gets a reference to the snapshot, and the observed tables and the leases themselves. Until
+ * sm_model_take_back, the model has no observed tables and no leases. */
 void sm_model_lend(struct sm_model *m, struct sm_model *ret);
 void sm_model_take_back(struct sm_model *m, struct sm_model *lent);
-/* Another manager may have written tables: the observed tables count as unknown. */
+/* Call it when another manager may have written tables: the observed tables then count as unknown.
+ */
 void sm_model_forget(struct sm_model *m);
 void sm_model_fini(struct sm_model *m);
 /* Fills port_paths; call it after `paths` changed. NOMEM. */
 int sm_model_find_port_paths(struct sm_model *m);
-/* The directed route to a port: for an adapter, one that ends at this port; for a switch, one that
- * ends at the switch. NULL: none is known. Valid until the next snapshot is adopted. */
+/* Returns the directed route to a port. For an adapter it ends at this port; for a switch it ends
+ * at the switch. NULL: no route is known. Valid until the next snapshot is adopted. */
 const struct fab_path *sm_model_path(const struct sm_model *m, uint32_t port);
-/* GUID of the node that owns a LID in the published view; 0: there is none. */
+/* Returns the GUID of the node that owns a LID in the published view; 0: no node owns the LID. */
 uint64_t sm_model_guid_of_lid(const struct sm_model *m, uint32_t lid);
 
 /* Input of a worker task: references and copies that the task owns. */
@@ -90,11 +91,11 @@ void sm_sealed_fini(struct sm_sealed *x);
 
 /* ---- names (names.c) ------------------------------------------------------------------------- */
 
-const char *sm_attr_name(uint16_t attr_id); /* "PortInfo" */
-/* "leaf-3" or, without a description, "0x0002c90200000010". */
+const char *sm_attr_name(uint16_t attr_id); /* for example "PortInfo" */
+/* Writes for example "leaf-3" or, if the node has no description, "0x0002c90200000010". */
 void sm_node_name(const struct fab_fabric *f, uint32_t node, char name[SM_PLACE_LEN]);
 void sm_port_name(const struct fab_fabric *f, uint32_t port, char name[SM_PLACE_LEN]);
-/* The name of a port that may not be in the fabric. GUID 0: the manager's own port. */
+/* Writes the name of a port that may not be in the fabric. GUID 0: the manager's own port. */
 void sm_place_name(const struct fab_fabric *f, uint64_t guid, uint8_t port,
                    char name[SM_PLACE_LEN]);
 

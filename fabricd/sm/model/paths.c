@@ -7,7 +7,7 @@
 
 #include "fabricd/sm/model/model.h"
 
-/* The directed route over the link of `port`; false: there is none. */
+/* Finds the directed route to `port` over its own link; false: there is none. */
 static bool over_its_link(const struct sm_model *m, uint32_t port, struct fab_path *ret)
 {
     const struct fab_fabric *f = m->fabric;
