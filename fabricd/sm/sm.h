@@ -148,7 +148,7 @@ struct sm_flapping {
                   it is a host's link or a part of the fabric needs it */
     bool up;   /* now */
     uint64_t hold_us;                   /* time for which it must stay up; 0: it is not flapping */
-    int64_t due_us;                     /* end of that time; 0: not known */
+    int64_t due_us;                     /* when that time ends; 0: not known */
     int64_t flap_us[FAB_DAMPING_FLAPS]; /* times of the last flaps, newest first */
     uint32_t fall_count;
 };
@@ -202,8 +202,9 @@ const uint16_t *sm_mft_block(const struct sm *s, uint32_t sw, uint32_t number);
 struct sm_multicast_status {
     uint32_t groups, mlids;
     uint64_t members;
-    uint32_t room;         /* number of MLIDs for which the smallest MFT has entries */
-    uint64_t smallest;     /* node GUID of the switch with that table; 0: all are large enough */
+    uint32_t room; /* number of MLIDs for which the smallest MFT has entries */
+    /* node GUID of the switch with the smallest MFT; 0: all MFTs are large enough */
+    uint64_t smallest;
     uint32_t absent;       /* member ports that are not in the fabric */
     uint32_t unresponsive; /* switches that did not answer MFT requests */
     bool pending;          /* MFTs are being written, or will be */
