@@ -68,7 +68,7 @@ int config_defaults(struct config *ret)
         listen = NULL;
     if (listen != NULL && c.state_dir != NULL && c.port != NULL && c.socket_group != NULL)
         rc = config_listen_add(&c, listen, true, why, sizeof(why));
-    if (rc == FAB_E_INVAL) /* the path is too long for a socket; the operator must configure one */
+    if (rc == FAB_E_INVAL) /* path too long for a socket: the operator must configure an address */
         rc = FAB_OK;
     free(listen);
     free(address);
@@ -149,7 +149,8 @@ int config_listen_add(struct config *c, const char *address, bool replace, char 
 static int take_listen(const struct raw *raw, struct report *report, struct config *c)
 {
     char expected[200], path[32];
-    if (!place_has(report, "listen")) /* the raw list is NULL also if it is empty in the file */
+    if (!place_has(report, "listen")) /* the raw list is NULL both if the file lacks the key and if
+                                         its list is empty */
         return FAB_OK;
     drop_listen(c);
     for (unsigned i = 0; i < raw->listen_count; i++) {
@@ -398,8 +399,9 @@ int config_check(const struct config *c, char *why, size_t why_len)
     return FAB_E_INVAL;
 }
 
-/* Calls config_check, and adds the place in the file to its message. Messages about the policy
- * begin with the name of the field, which leads to the key. */
+/* Calls config_check, and reports its error with the place of the key in the file. The key of a
+ * message about the policy is found by the name of the policy's field, with which the message
+ * begins. */
 static int check_whole(const struct config *c, struct report *report)
 {
     char path[32], why[300];

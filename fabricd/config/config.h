@@ -31,19 +31,20 @@ struct config_tls { /* PEM files; either all three are set or all are NULL */
 };
 
 struct config_sweep {
-    uint32_t light_interval_s; /* between light sweeps; 0: never */
-    uint32_t heavy_interval_s; /* between heavy sweeps; 0: never */
+    uint32_t light_interval_s; /* time between light sweeps; 0: no light sweeps */
+    uint32_t heavy_interval_s; /* time between heavy sweeps; 0: no regular heavy sweeps */
     /* A single trap starts a sweep at once. If traps arrive while a round runs, the manager waits
      * this long after its end (fabricd/sm/core/rounds.c). */
     uint32_t trap_settle_ms;
 };
 
 struct config_flapping {
-    uint32_t flaps; /* a link that goes down so often within within_s is held down */
+    uint32_t flaps; /* a link that goes down this many times in within_s is held down */
     uint32_t within_s;
-    uint32_t hold_down_s;          /* first hold-down; the time doubles with each; 0: never */
-    uint32_t max_hold_down_s;      /* the longest hold-down */
-    uint32_t max_excluded_percent; /* of a switch's links to switches, in one direction */
+    uint32_t hold_down_s;     /* first hold-down time, doubled each time; 0: no link is held down */
+    uint32_t max_hold_down_s; /* the longest hold-down */
+    /* Most links to exclude: of the uplinks, the downlinks, or the other ISLs of a switch. */
+    uint32_t max_excluded_percent;
 };
 
 enum config_on_errors {
@@ -56,14 +57,14 @@ struct config_counters {
     uint32_t interval_s;             /* time in which every port is read once; 0: never */
     uint32_t within_s;               /* window in which increases are summed */
     enum config_on_errors on_errors; /* what to do about an unhealthy link */
-    uint32_t clear;                  /* 1: clear counters at their maximum */
+    uint32_t clear;                  /* 1: clear counters that have reached their maximum */
     uint32_t most[FAB_COUNTERS];     /* threshold of the increase; 0: the counter is ignored */
 };
 
 struct config_multicast {
     uint32_t mlids; /* most MLIDs in use; 0: as many as the smallest multicast table has room for */
     enum fab_mcast_share share;
-    uint32_t absent_s; /* how long a port that left the fabric stays a member */
+    uint32_t absent_s; /* how long a port that left the fabric stays a member of its groups */
 };
 
 struct config_smp {
@@ -78,7 +79,7 @@ struct config {
     struct config_listen *listen;
     size_t listen_count;
     struct config_listen metrics; /* host and port of the HTTP server; text NULL: no server */
-    char *socket_group;           /* group of Unix sockets; "": not changed */
+    char *socket_group; /* group that gets Unix sockets; "": they keep the group of the process */
     struct config_tls tls;
     enum log_level log_level;
     struct config_sweep sweep;
@@ -106,9 +107,9 @@ int config_load_text(const char *text, size_t len, const char *name, struct conf
                      size_t why_len);
 void config_fini(struct config *c);
 
-/* For addresses on the command line, which override those of the file. The caller sets `replace`
- * for the first address, which replaces the addresses of the file. INVAL: why[] says what is wrong
- * with the address; NOMEM. */
+/* Adds an address from the command line. If `replace` is true, the address replaces all earlier
+ * ones; the caller sets it for the first address, so that the command line overrides the file.
+ * INVAL: why[] says what is wrong with the address; NOMEM. */
 int config_listen_add(struct config *c, const char *address, bool replace, char *why,
                       size_t why_len);
 /* Checks what involves several keys: the TLS files for a TLS address, and the policy. config_load

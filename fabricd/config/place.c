@@ -20,7 +20,7 @@
 #include "fabricd/base/log.h"
 #include "libfabmgr/base/status.h"
 
-/* Most keys in a mapping, more than the schema has anywhere. The limit bounds the time of the
+/* Most keys in one mapping; every mapping of the schema has fewer. The limit bounds the time of the
  * search for duplicates. */
 #define KEYS_MAX 64
 
@@ -186,7 +186,8 @@ static void step(const char *text, yaml_mark_t *mark)
     }
 }
 
-/* Line and column of the byte at `offset`. libyaml gives only the offset of encoding errors. */
+/* Returns the line and column of the byte at `offset`. libyaml gives only the offset of encoding
+ * errors. */
 static yaml_mark_t mark_of_offset(const char *text, size_t len, size_t offset)
 {
     yaml_mark_t mark = {0};
@@ -195,8 +196,8 @@ static yaml_mark_t mark_of_offset(const char *text, size_t len, size_t offset)
     return mark;
 }
 
-/* The byte at a mark. The index in libyaml's marks counts characters, not bytes, so this function
- * finds the byte by line and column. */
+/* Returns the byte at a mark. The index in libyaml's marks counts characters, not bytes, so this
+ * function finds the byte by line and column. */
 static char byte_at(const char *text, size_t len, const yaml_mark_t *at)
 {
     yaml_mark_t mark = {0};

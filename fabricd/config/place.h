@@ -21,8 +21,8 @@ struct report {
     size_t why_len;
 };
 
-/* Parses the text, to find places later. FORMAT: the text is not YAML, or has a duplicate key or a
- * second document; the report then has the message. NOMEM. */
+/* Parses the text, so that the functions below can find lines and columns. FORMAT: the text is not
+ * YAML, or has a duplicate key or a second document; the report then has the message. NOMEM. */
 int place_open(const char *text, size_t len, struct report *report);
 void place_close(struct report *report);
 /* Whether the document is empty or has only comments. */
@@ -38,7 +38,7 @@ int report_key(struct report *report, const char *path, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* Writes "PATH is 'VALUE', expected EXPECTED" with the place of the value. */
 int report_value(struct report *report, const char *path, const char *expected);
-/* Writes the same message for the value at a line and column, both from 1. */
+/* Writes the same message as report_value, for the value at a line and column, both from 1. */
 int report_node_at(struct report *report, size_t line, size_t column, const char *path,
                    const char *expected);
 

@@ -104,8 +104,8 @@ struct raw {
     struct raw_journal *journal;
 };
 
-/* Reads the text against the schema. *ret is NULL if the file sets nothing. FORMAT: the report has
- * the message; NOMEM. */
+/* Checks the text against the schema and returns its values. *ret is NULL if the file sets nothing.
+ * FORMAT: the report has the message; NOMEM. */
 int raw_load(const char *text, size_t len, struct report *report, struct raw **ret);
 void raw_free(struct raw *raw);
 
@@ -114,8 +114,8 @@ void raw_free(struct raw *raw);
 struct config;
 /* Writes what a key ("subnet.lmc") accepts, such as "a number from 0 to 7", and returns it. */
 const char *setting_expected(const char *path, char *buffer, size_t len);
-/* Sets the members of *c from all keys but lists. RANGE, INVAL: the report has the message;
- * NOMEM. */
+/* Sets the members of *c from all keys except those whose values are lists. RANGE, INVAL: the
+ * report has the message; NOMEM. */
 int settings_apply(const struct raw *raw, struct report *report, struct config *c);
 /* Finds the key that a message of fab_policy_validate begins with, and returns its path:
  * "subnet.lmc" for "lmc is ...". NULL: the message does not begin with a key. */
@@ -130,8 +130,8 @@ int setting_parse_guid(const char *text, uint64_t *ret);
  * and the errors of slurp(). */
 int classes_take(const struct raw_qos *raw, struct report *report, struct config *c);
 
-/* Parses a decimal number, or a hexadecimal one after 0x. INVAL: not a number; 010 is refused,
- * because other programs read it as octal. RANGE: too large. */
+/* Parses a decimal number, or a hexadecimal one after 0x. INVAL: the text is no number, or is
+ * decimal with a leading zero, which other programs read as octal. RANGE: too large. */
 int setting_parse_number(const char *text, uint64_t *ret);
 
 /* ---- listen.c ---- */

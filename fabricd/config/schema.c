@@ -217,8 +217,8 @@ static const cyaml_schema_value_t top_schema = {
 /* ---- errors ---- */
 
 struct complaint {
-    char unknown_key[64]; /* "": the error is another one */
-    char path[128];       /* outermost first */
+    char unknown_key[64]; /* "": the error is not an unknown key */
+    char path[128];       /* names of keys, the outermost first: "subnet.lmc" */
     size_t line, column;  /* of the innermost value; 0: unknown */
 };
 
@@ -259,7 +259,8 @@ static void listen_to_cyaml(cyaml_log_t level, void *ctx, const char *fmt, va_li
     }
 }
 
-/* The fields of the mapping at a key, or of each mapping in the list there; NULL: neither. */
+/* Returns the fields of the mapping that a key has as its value, or of the mappings in its list.
+ * NULL: the value is neither a mapping nor a list of mappings. */
 static const cyaml_schema_field_t *fields_below(const cyaml_schema_field_t *f)
 {
     if (f->value.type == CYAML_MAPPING)

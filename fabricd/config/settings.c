@@ -254,7 +254,7 @@ int setting_parse_number(const char *text, uint64_t *ret)
     return FAB_OK;
 }
 
-/* The PortInfo code from 1 to 5 whose meaning is `value`; 0: no code means it. */
+/* Returns the PortInfo code from 1 to 5 whose meaning is `value`; 0: no code means it. */
 static uint64_t find_enum(unsigned (*meaning)(uint8_t), uint64_t value)
 {
     for (uint8_t i = 1; i <= 5; i++)
@@ -385,7 +385,8 @@ static int apply_value(const struct setting *s, const char *text, void *to)
     }
 }
 
-/* The text of the key in struct raw; NULL: the file does not have the key. */
+/* Returns the text of the key in struct raw. NULL: the file does not have the key, or another file
+ * reads it. */
 static const char *find_value(const struct setting *s, const struct raw *raw)
 {
     const char *group = (const char *)raw;

@@ -3,8 +3,11 @@
  * Alias GUIDs (IBA 15.2.5.18). A host asks for alias GUIDs of its virtual functions by a Set of one
  * block of GUIDInfoRecord; the ComponentMask selects the entries, and the value 0 asks the manager
  * to choose. The answer holds the resulting block; a requested GUID that is in use already is not
- * assigned. The manager keeps alias GUIDs in the store and writes them to the port at once, again
- * after a failed write, and when the port comes back, because it may have lost them.
+ * assigned.
+ *
+ * The manager keeps alias GUIDs in the store, and writes them to the port at once. It repeats a
+ * failed write. It also writes them when a port comes back to the fabric, because the port may have
+ * lost them.
  *
  * Only the port's own node, or a host that gives the SM_Key, may change alias GUIDs.
  */
@@ -17,7 +20,7 @@
 #include "fabricd/store/store.h"
 #include "libfabmgr/base/status.h"
 
-#define LOOK_US 1000000 /* interval of writing blocks that failed, or whose port came back */
+#define LOOK_US 1000000 /* interval of retries, and of checks whether ports came back */
 #define UNDER_WAY 32    /* most writes in flight */
 
 enum {
@@ -194,7 +197,7 @@ static uint16_t may_rename(const struct change *c, bool set)
     return status;
 }
 
-/* The GUID for an entry: the requested one, else the present one, else a new one. */
+/* Returns the GUID for an entry: the requested one, else the present one, else a new one. */
 static uint64_t wanted_at(const struct change *c, uint32_t place)
 {
     uint64_t guid = c->record.table.guid[place % FAB_SA_ALIAS_BLOCK];

@@ -165,8 +165,8 @@ void sa_arrivals_group(void *ctx, const struct fab_wire_mc_member_record *group,
     struct fab_view *v = sm_view(s->in.sm);
     if (v != NULL && v->target != NULL && sa_is_master(s)) {
         struct fab_event_notice n = notice_of(v, made ? GROUP_MADE : GROUP_GONE, group->mgid);
-        n.key[n.keys++] = group->pkey | FULL_MEMBER; /* as a full member's, the P_Key matches the
-                                                        keys of full and limited members */
+        /* With the bit of full membership, the P_Key matches full and limited members. */
+        n.key[n.keys++] = group->pkey | FULL_MEMBER;
         sa_report(s, &n);
     }
     fab_view_unref(v);

@@ -149,9 +149,9 @@ uint16_t sa_member_delete(struct sa *s, const struct fab_sa_request *req,
 /* ---- queries -----------------------------------------------------------------------------------
  */
 
-struct place { /* position of a query: after the last record that was returned */
+struct place { /* position of a query: the last record that was returned */
     uint64_t mgid[2], guid;
-    uint64_t in_group; /* 1: member `guid` was returned; 2: the group itself was */
+    uint64_t in_group; /* 0: nothing was returned; 1: member `guid` was; 2: the group was */
 };
 
 static bool sees(const struct fab_sa_query *q, const struct fab_mcast_group *group)
@@ -170,7 +170,8 @@ static bool is_wanted(const struct fab_sa_query *q, const struct fab_wire_mc_mem
     return (q->comp_mask & component("JoinState")) == 0 || m->join_state == want->join_state;
 }
 
-/* The record of the first member from index `i` on that the query selects; false: there is none. */
+/* Fills in the record of the first member from index `i` on that the query selects. False: there is
+ * none. */
 static bool next_member(const struct fab_sa_query *q, const struct fab_wire_mc_member_record *want,
                         const struct fab_mcast_group *group, size_t i, struct place *at,
                         struct fab_wire_mc_member_record *ret)
@@ -188,8 +189,8 @@ static bool next_member(const struct fab_sa_query *q, const struct fab_wire_mc_m
     return true;
 }
 
-/* The record of the group, without its members, for a requester that did not give the SM_Key.
- * False: the query selects by PortGID, and no member has it. */
+/* Fills in the record of the group, without its members, for a requester that did not give the
+ * SM_Key. False: the query selects by PortGID, and no member has that GID. */
 static bool group_alone(const struct fab_sa_query *q, const struct fab_wire_mc_member_record *want,
                         const struct fab_mcast_group *group, struct fab_wire_mc_member_record *ret)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MulticastForwardingTableRecord (IBA 15.2.5.8): the blocks that the switches have acknowledged, up
- * to the last block that names a port, for all positions.
+ * MulticastForwardingTableRecord (IBA 15.2.5.8): the MFT blocks that the switches have
+ * acknowledged. The records of a switch end with its last block that names a port at any position;
+ * up to this block, there is a record for each block and position.
  */
 #include <string.h>
 
@@ -13,7 +14,7 @@ static uint32_t positions(const struct fab_mcast_net *n, uint32_t sw)
     return fab_mcast_net_port_count(n, sw) / 16 + 1;
 }
 
-/* The number of blocks of a table up to the last one that names a port. */
+/* Returns the number of blocks of the switch's MFT up to the last one that names a port. */
 static uint32_t blocks(const struct sa *s, const struct fab_mcast_groups *g, uint32_t sw)
 {
     const struct fab_mcast_net *n = fab_mcast_trees_net(g->trees);
@@ -27,8 +28,8 @@ static uint32_t blocks(const struct sa *s, const struct fab_mcast_groups *g, uin
     return 0;
 }
 
-/* The LID of a switch; 0: the switch is not in the view, or the requester shares no partition with
- * it. */
+/* Returns the LID of a switch. 0: the switch is not in the view, or the requester shares no
+ * partition with it. */
 static uint16_t lid_of(const struct fab_sa_query *q, uint64_t guid)
 {
     const struct fab_view *v = fab_sa_view(q->sa);

@@ -8,13 +8,13 @@
 #include "libfabmgr/mads/rmpp.h"
 #include "libfabmgr/sa/sa.h"
 
-#define SA_JOBS 256                /* tables in progress, of all hosts */
-#define SA_JOBS_EACH 8             /* tables in progress, of one host */
-#define SA_TABLE_MOST (256u << 20) /* most bytes of all tables in progress */
-#define SA_OUT 512                 /* answers that wait for the transport */
+#define SA_JOBS 256                /* most responses of many records in progress, to all hosts */
+#define SA_JOBS_EACH 8             /* most responses of many records in progress, to one host */
+#define SA_TABLE_MOST (256u << 20) /* most bytes of all these responses together */
+#define SA_OUT 512                 /* most answers that wait for the transport */
 
-/* A view, prepared for queries. A table in progress keeps its view when another one is
- * published. */
+/* A published view, prepared for queries. A response that is being collected keeps its view when a
+ * new one is published. */
 struct sa_view {
     struct fab_sa *sa;
     unsigned refs;
@@ -51,7 +51,7 @@ struct sa {
     struct sa_jobs making, sending;
     uint32_t job_count;
     size_t table_bytes;
-    uint16_t last_host; /* LID of the host that was served last */
+    uint16_t last_host; /* LID of the host whose response was collected last */
     struct loop_timer *work, *patience, *retry;
     struct transport_mad out[SA_OUT]; /* ring buffer */
     uint32_t out_first, out_count;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The table of attributes that hosts may change or list, with the functions that do it. Sets and
- * Deletes of other attributes are refused with the status for an unsupported attribute.
+ * The table of attributes that hosts may change or list, with the functions that change or list
+ * them. Sets and Deletes of other attributes are refused with the status for an unsupported
+ * attribute.
  */
 #include "fabricd/sa/registry.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Start and end of the registry. The manager loads it from the store at start, and keeps it while
- * another manager is master. An answer to a registration is sent only after the registration is
- * committed to the database, so that a crash loses no registration that was confirmed. Until then,
- * some tenths of a millisecond, answers wait in a queue.
+ * Starts and stops the registry. The manager loads the registry from the store at start, and keeps
+ * it while another manager is master. An answer to a registration is sent only after the
+ * registration is committed to the database, so that a crash loses no registration that was
+ * confirmed. Until then, some tenths of a millisecond, answers wait in a queue.
  */
 #include "fabricd/sa/registry.h"
 

@@ -23,16 +23,16 @@ struct sa_ends {
 struct sa_held {
     struct transport_mad to; /* the request */
     uint8_t answer[FAB_MAD_SIZE];
-    uint64_t mark; /* value of store_mark once the store had the registration */
+    uint64_t mark; /* store_mark after the registration was put; see store_is_written */
 };
 
 struct sa_registry {
     struct fab_services services;
     struct fab_subscriptions *subscriptions;
-    struct sa_ends ends; /* endports of the last view */
+    struct sa_ends ends; /* endports in service in the last view */
     bool knows_ends;     /* `ends` is valid */
     uint32_t absent_at;  /* next subscription to check for a port that left the fabric */
-    uint32_t told, gone; /* since told_us: events emitted, and subscriptions ended */
+    uint32_t told, gone; /* events emitted, and subscriptions ended, since told_us */
     uint64_t told_us;
     struct fab_notice last; /* the last notice, to recognize repetitions: a device repeats a trap
                                until it gets TrapRepress */
@@ -43,23 +43,23 @@ struct sa_registry {
 };
 
 /* registry.c */
-/* Loads services and subscriptions; NOMEM, LIMIT, IO, FORMAT */
+/* Loads services and subscriptions from the store. NOMEM, LIMIT, IO, FORMAT. */
 int sa_registry_start(struct sa *s);
 void sa_registry_stop(struct sa *s);
-/* BUSY: too many answers wait for the database, or the writer is behind. Call it before a
- * registration is carried out. */
+/* BUSY: too many answers wait for the database, or the writer is behind. Call this function before
+ * carrying out a registration. */
 int sa_keep_ready(struct sa *s);
 /* Sends the answer once the registration is committed to the database. */
 void sa_keep_answer(struct sa *s, const struct transport_mad *mad,
                     const uint8_t answer[FAB_MAD_SIZE]);
 
 /* service.c */
-int sa_services_load(struct sa *s); /* NOMEM, LIMIT, IO, FORMAT */
+int sa_services_load(struct sa *s); /* loads the services; NOMEM, LIMIT, IO, FORMAT */
 void sa_services_expire(void *ctx);
 void sa_services_arm(struct sa *s); /* sets the timer for the lease that ends first */
 
 /* inform.c */
-int sa_subscriptions_load(struct sa *s); /* NOMEM, LIMIT, IO, FORMAT */
+int sa_subscriptions_load(struct sa *s); /* loads the subscriptions; NOMEM, LIMIT, IO, FORMAT */
 /* Drops a subscription. why: the reason for the event; NULL: no event is emitted. */
 void sa_subscription_drop(struct sa *s, uint32_t slot, const char *why);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Outgoing answers. If the transport is busy they are queued in a ring, in order; if the ring is
- * full they are dropped, and the requester repeats the request after its timeout.
+ * Outgoing answers. While the transport is busy, answers are queued in a ring, in order. If the
+ * ring is full, an answer is dropped, and the requester repeats the request after its timeout.
  */
 #include <string.h>
 

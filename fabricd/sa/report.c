@@ -4,9 +4,9 @@
  * next; this file sends some in each iteration of the loop, to the subscriber's LID in the current
  * view.
  *
- * A subscriber gets no report about a port with which it shares no partition (o13-17.1.1). If it
- * subscribed to ports by LID range or GID, and shares no partition with one of them any more, the
- * subscription ends (o13-17.1.2).
+ * A subscriber gets no report about a port with which it shares no partition (o13-17.1.1). If such
+ * a report belongs to a subscription that selects ports by LID range or GID, the subscription ends
+ * (o13-17.1.2).
  *
  * On real adapters a report carries a timeout, because the kernel matches responses to reports. On
  * a simulated port it carries none: otherwise reports to unresponsive subscribers would use up the
@@ -75,7 +75,7 @@ static enum fab_report_verdict judge(void *ctx, const struct fab_subscription *x
 /* ---- sending -----------------------------------------------------------------------------------
  */
 
-/* The SL of the path from the manager's port to another port. */
+/* Returns the SL of the path from the manager's port to another port. */
 static uint8_t sl_to(const struct fab_view *v, uint32_t port)
 {
     const struct fab_fabric *f = v->fabric;

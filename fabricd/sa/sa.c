@@ -100,7 +100,7 @@ static void get(struct sa *s, const struct transport_mad *mad, const struct fab_
     sa_send(s, mad, answer);
 }
 
-/* The port with that LID in the published view; FAB_NONE: there is none. */
+/* Returns the port with that LID in the published view; FAB_NONE: there is none. */
 static uint32_t port_of(const struct sa *s, uint16_t lid)
 {
     const struct fab_lids *lids = &fab_sa_view(s->view->sa)->target->lids;

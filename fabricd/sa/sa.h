@@ -27,16 +27,17 @@ struct sa_stats { /* since the start */
     uint64_t refused;  /* answers with an error status */
     uint64_t busy;     /* answers with status BUSY */
     uint64_t dropped;  /* not answered: malformed, wrong SM_Key, manager not master, or no room */
-    uint64_t tables;   /* answers of many records, and the number of those records */
-    uint64_t records;
-    uint64_t notices;          /* notices to report to subscribers */
-    uint64_t reports;          /* reports sent, repetitions included */
+    uint64_t tables;   /* answers of many records */
+    uint64_t records;  /* records in these answers */
+    uint64_t notices;  /* notices to report to subscribers */
+    uint64_t reports;  /* reports sent, repetitions included */
     uint64_t reports_answered; /* reports that the subscriber answered */
     uint64_t reports_lost;     /* notices that a subscriber missed because it was too slow */
     uint64_t subscriptions_ended;
 };
-int sa_start(const struct sa_input *in, struct sa **ret); /* NOMEM, LIMIT, IO, FORMAT */
-void sa_stop(struct sa *s);                               /* NULL is fine */
+/* Starts the agent, and loads what hosts registered from the store. NOMEM, LIMIT, IO, FORMAT. */
+int sa_start(const struct sa_input *in, struct sa **ret);
+void sa_stop(struct sa *s); /* NULL is fine */
 void sa_get_stats(const struct sa *s, struct sa_stats *ret);
 /* What hosts registered. The pointers are valid until the caller returns to the loop. */
 const struct fab_services *sa_services(const struct sa *s);

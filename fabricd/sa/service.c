@@ -73,7 +73,8 @@ static void read_service(const struct fab_sa_request *req, struct fab_service *x
 }
 
 /* Whether the requester and the port of the ServiceGID are in the partition of the service. Without
- * ServiceP_Key nothing is checked; if the ServiceGID is a multicast GID, only the requester. */
+ * ServiceP_Key, nothing is checked. If the ServiceGID is a multicast GID, only the requester is
+ * checked. */
 static bool is_served(const struct change *c)
 {
     uint16_t pkey = c->record.pkey;
@@ -226,8 +227,8 @@ static bool sees(const struct fab_sa_query *q, uint16_t pkey)
            fab_target_pkeys_has(&fab_sa_view(q->sa)->target->pkeys, q->asker, pkey);
 }
 
-/* The record as the requester sees it: with the rest of the lease, and without the ServiceKey
- * unless the requester gave the SM_Key. */
+/* Fills in the record as the requester may see it: with the remaining time of the lease, and
+ * without the ServiceKey unless the requester gave the SM_Key. */
 static void show(const struct fab_sa_query *q, const struct fab_service *x,
                  struct fab_wire_service_record *ret)
 {

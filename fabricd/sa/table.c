@@ -110,7 +110,8 @@ void sa_table_begin(struct sa *s, const struct transport_mad *request,
 /* ---- collecting -------------------------------------------------------------------------------
  */
 
-/* Makes room for one more record. BUSY: all tables together would exceed SA_TABLE_MOST. NOMEM. */
+/* Makes room for one more record. BUSY: all responses together would exceed SA_TABLE_MOST.
+ * NOMEM. */
 static int make_room(struct sa *s, struct sa_job *job, size_t need)
 {
     size_t room = job->room;
@@ -136,8 +137,8 @@ static bool is_enough(const struct sa *s, const struct sa_job *job)
                : s->in.transport->rmpp == TRANSPORT_RMPP_NONE && job->len >= FAB_MAD_SIZE;
 }
 
-/* Collects one slice. OK: the response is complete. BUSY: call it again. LIMIT: the tables use too
- * much memory. NOMEM. */
+/* Collects one slice. OK: the response is complete. BUSY: more records follow, call it again.
+ * LIMIT: the responses in progress use too much memory. NOMEM. */
 static int go_on(struct sa *s, struct sa_job *job)
 {
     uint32_t budget = SLICE;
@@ -191,8 +192,8 @@ static void finish(struct sa *s, struct sa_job *job, int result)
     sa_transfer_begin(s, job);
 }
 
-/* The response to collect next: the oldest one of the host that follows last_host in the order of
- * LIDs, cyclically. */
+/* Returns the response to collect next: the oldest one of the host that follows last_host in the
+ * order of LIDs, cyclically. */
 static struct sa_job *next_turn(struct sa *s)
 {
     struct sa_job *best = NULL;
