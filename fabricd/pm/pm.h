@@ -3,7 +3,7 @@
  * The performance manager. It reads the error counters of every port once in each interval
  * (counters.interval), reports links whose errors rise too fast, and asks the subnet manager to
  * isolate them if counters.on_errors says so. It sends requests only while the subnet manager is
- * idle. Loop thread only.
+ * idle. All functions are for the loop thread.
  */
 #ifndef FABRICD_PM_PM_H
 #define FABRICD_PM_PM_H
@@ -38,7 +38,7 @@ struct pm_status {
 };
 void pm_get_status(const struct pm *pm, struct pm_status *ret);
 
-/* The latest counters of a port. False: the port has not been read yet. */
+/* pm_counters returns the latest counters of a port; false: the port has not been read yet. */
 struct pm_counters {
     struct fab_counters counters;
     int64_t time_us; /* Unix time */
@@ -89,7 +89,7 @@ struct pm_link {
     struct pm_link_end end[2];
     bool unhealthy;           /* a counter crossed its threshold recently */
     bool of_cable;            /* the counter shows a fault of the link itself */
-    uint8_t at;               /* index in end[] of the port whose counter crossed */
+    uint8_t at;               /* index in end[] of the port whose counter crossed its threshold */
     enum fab_counter counter; /* the counter that crossed last; FAB_COUNTERS: none */
     uint64_t rise, span_us;   /* its increase, and the time in which it rose */
     int64_t since_us;         /* when the link became unhealthy */

@@ -29,7 +29,7 @@ struct pm_congestion_counters {
 };
 struct pm_port {
     struct fab_counters last;
-    uint64_t at_us; /* when `last` was read; 0: never */
+    uint64_t at_us; /* time of the read of `last`; 0: never */
     struct pm_congestion_counters congestion;
 };
 struct pm_node {
@@ -38,13 +38,13 @@ struct pm_node {
     uint64_t pass;        /* the last pass that included the node */
     uint16_t life; /* changes when another node takes this entry, so that the manager recognises
                       late answers */
-    uint16_t lid;  /* where the next request goes */
+    uint16_t lid;  /* LID to which the next request is sent */
     uint8_t ports;
     bool asked;       /* ClassPortInfo was requested */
     bool known, wide; /* ClassPortInfo was received; PortCountersExtended has error counters */
     bool no_marks;    /* the node does not support the FECN, BECN and event counters */
     bool is_switch;
-    uint64_t wanted[4]; /* set of ports to read once ClassPortInfo is known */
+    uint64_t wanted[4]; /* bitset of the ports to read once ClassPortInfo is known */
 };
 struct pm_watch { /* a link with recent errors */
     uint64_t guid[2];
@@ -53,7 +53,7 @@ struct pm_watch { /* a link with recent errors */
     struct fab_health_history end[2];
     bool unhealthy, of_cable;
     bool isolated; /* excluded from routes, by this manager or an operator */
-    bool wanted;   /* pm_act shall isolate the link */
+    bool wanted;   /* pm_act is to isolate the link */
     uint8_t at;
     enum fab_counter counter;
     uint64_t rise, span_us, crossed_us; /* the last crossing of a threshold */
@@ -73,7 +73,7 @@ struct pm {
     struct fab_map index; /* GUID -> node */
     struct pm_node *nodes;
     size_t node_count, node_capacity;
-    uint64_t pass, began_us; /* of the running pass */
+    uint64_t pass, began_us; /* number and start time of the running pass */
     uint32_t cursor;         /* port id that the running pass reads next */
     struct pm_watch *watch;
     uint32_t watch_count, watch_room;
@@ -95,12 +95,13 @@ void pm_note_data(struct pm_port *p, uint64_t now, uint64_t xmit_data, uint64_t 
  * switch port (values: SwPortVLCongestion). */
 void pm_note_marks(struct pm_port *p, uint64_t now, bool is_switch,
                    const struct fab_perf_details *values);
-/* Whether the manager programs congestion control. Only then does it read FECN, BECN and events. */
+/* True if the manager programs congestion control. Only then it reads FECN, BECN and congestion
+ * events. */
 bool pm_wants_marks(const struct pm *pm);
 
 /* ---- unhealthy.c ---- */
 struct fab_counter_rule pm_rule(const struct pm *pm);
-/* A link has recovered if no counter crossed its threshold for this time. */
+/* A link has recovered if no counter crossed its threshold for this time, in microseconds. */
 uint64_t pm_recovery_us(const struct pm *pm);
 struct pm_watch *pm_watch_of(struct pm *pm, uint64_t guid, uint8_t port); /* NULL: not watched */
 /* Checks the counters of a port against the thresholds after a read. `was` and `now` are its last
@@ -111,7 +112,7 @@ void pm_read(struct pm *pm, uint64_t guid, uint8_t port, const struct pm_port *w
 void pm_act(struct pm *pm);
 
 /* ---- exempt.c ---- */
-int pm_exempt_load(struct pm *pm); /* from the store; NOMEM, IO, FORMAT */
+int pm_exempt_load(struct pm *pm); /* loads the exemptions from the store. NOMEM, IO, FORMAT */
 bool pm_is_exempt(const struct pm *pm, const struct pm_watch *w);
 /* Extends the exemption of an unhealthy link, if the link has one. */
 void pm_exempt_extend(struct pm *pm, const struct pm_watch *w);
