@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Mastership: changes between master and standby, and the SMInfo that this manager reports (IBA
- * 14.4.1). libfabmgr/smstate has the state machine; this file has the messages and timers.
+ * This file changes between master and standby and reports this manager's SMInfo (IBA 14.4.1).
+ * libfabmgr/smstate has the state machine; this file has the messages and timers.
  *
  * A standby manager does not sweep; it reads the master's SMInfo every POLL_US. If several polls in
  * a row fail, or the other manager is not master any more, it sweeps and elects anew.
@@ -52,7 +52,7 @@ void sm_ha_elect(struct sm *s)
         became_standby(s);
 }
 
-/* ---- standing by ---- */
+/* ---- standby --------------------------------------------------------------------------------- */
 
 static void take_over(struct sm *s)
 {
@@ -100,7 +100,7 @@ static void on_poll(void *ctx)
     agent_pump(s->agent);
 }
 
-/* ---- answering ---- */
+/* ---- answering SMInfo requests --------------------------------------------------------------- */
 
 static void own_info(struct sm *s, uint8_t data[FAB_SMP_DATA])
 {

@@ -25,6 +25,6 @@ struct sm_ha {
     bool announced;    /* IsSM is set */
 };
 
-void sm_ha_elect(struct sm *s); /* after SMInfo of the other managers was read */
+void sm_ha_elect(struct sm *s); /* call it after SMInfo of the other managers was read */
 
 #endif
