@@ -125,8 +125,7 @@ int sm_mfts_go_on(struct sm *s)
     return make_plan(m);
 }
 
-/* ---- requests and answers
- * ------------------------------------------------------------------------ */
+/* ---- requests and answers -------------------------------------------------------------------- */
 
 static void note_over(struct sm_multicast *m)
 {
@@ -170,7 +169,7 @@ static void answer(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
     note_over(m);
 }
 
-/* NULL: no route is known, or the switch did not answer. */
+/* Returns the directed route to a switch. NULL: no route is known, or the switch did not answer. */
 static const struct fab_path *path_to(const struct sm_multicast *m, uint32_t sw)
 {
     const struct sm_model *model = &m->s->model;

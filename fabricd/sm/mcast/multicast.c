@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Multicast: joins, leaves, the configuration and the fabric determine the groups and their trees
+ * Joins, leaves, the configuration and the fabric determine the multicast groups and their trees
  * (libfabmgr/mcast); mft_writes.c writes the MFTs.
  *
  * Trees are computed for the published fabric. They are updated when a round publishes a view, or
- * shortly after a local repair; writes under way are then cancelled and planned anew. They never
+ * shortly after a local repair; writes under way are then cancelled and planned anew. Trees never
  * use a sweep's snapshot before it is published, so that no tree uses a link that is not up yet.
  *
  * An absent port keeps its memberships for `multicast.absent` seconds, so that a link flap does not
@@ -133,8 +133,8 @@ static void note_absents(struct sm *s)
     fab_base_map_fini(&noted);
 }
 
-/* Removes members that were absent for too long, for at most SLICE_US; sets the timer for the next
- * one. */
+/* Removes members whose ports were absent for too long; stops after SLICE_US. Sets the timer for
+ * the next removal. */
 static void drop_absents(struct sm *s)
 {
     struct sm_multicast *m = s->mcast;
@@ -164,8 +164,7 @@ static void on_absent(void *ctx)
     sm_multicast_kick(s);
 }
 
-/* ---- following the fabric
- * ------------------------------------------------------------------------------- */
+/* ---- following the fabric -------------------------------------------------------------------- */
 
 static int note_tops(struct sm_multicast *m, const struct fab_fabric *f)
 {
@@ -217,7 +216,8 @@ static int follow(struct sm *s)
         r = note_tops(m, f);
     if (r == FAB_OK && follows)
         r = fab_mcast_groups_update(m->groups, f);
-    if (r != FAB_OK) { /* held blocks may have new ids and the trees old ones */
+    if (r != FAB_OK) { /* m->held may already have the new switch ids, while the trees have the old
+                          ones */
         free(m->top);
         m->top = NULL;
         sm_mfts_reset(s);
@@ -255,7 +255,7 @@ static void run(void *ctx)
         sm_run_pump(s);
 }
 
-/* ---- from outside ---------------------------------------------------------------------------- */
+/* ---- interface ------------------------------------------------------------------------------- */
 
 void sm_multicast_changed(struct sm *s)
 {

@@ -17,7 +17,7 @@ struct sm_absent {      /* a member whose port is not in the fabric */
 struct sm_multicast {
     struct sm *s;
     struct fab_mcast_groups *groups; /* NULL: no fabric is known yet */
-    bool stale;                      /* the trees do not belong to the published fabric */
+    bool stale;                      /* the trees were not computed for the published fabric */
     bool configured;                 /* the groups of the configuration exist */
     bool full;                       /* the event that no MLID is left was emitted */
     uint16_t *top;                   /* last known LinearFDBTop of each switch of the trees' net */
@@ -27,11 +27,11 @@ struct sm_multicast {
     sm_mgroup_fn *on_mgroup; /* sm_on_mgroup, or NULL */
     void *on_mgroup_ctx;
 
-    /* mft_writes.c: all by the switch ids of the trees' net */
-    struct fab_blocks held; /* blocks that switches are known to hold */
-    /* bitset: groups of MLIDs whose trees may differ from held */
+    /* mft_writes.c: switch ids are those of the trees' net (fab_mcast_trees_net) */
+    struct fab_blocks held; /* MFT blocks that switches are known to hold */
+    /* bitset of the groups of MLIDs whose trees may differ from `held` */
     uint64_t open[FAB_MFT_GROUPS / 64];
-    uint64_t *unresponsive; /* bitset of switches */
+    uint64_t *unresponsive; /* bitset of the switches that did not answer */
     uint32_t unresponsives;
     struct loop_timer *retry;
     uint64_t retry_us, writes;
@@ -45,7 +45,7 @@ struct sm_multicast {
 };
 
 /* multicast.c */
-void sm_multicast_kick(struct sm *s); /* soon checks for work: trees to update, MFTs to write */
+void sm_multicast_kick(struct sm *s); /* updates trees and writes MFTs soon, if necessary */
 
 /* multicast_store.c: loads the stored groups, and from then on stores changes. NOMEM. */
 int sm_multicast_load(struct sm *s);
@@ -59,6 +59,6 @@ void sm_mfts_open_all(struct sm *s);
 /* Moves the known MFT blocks to the switch ids of `now`; call it before the trees are updated to
  * that fabric. NOMEM */
 int sm_mfts_move(struct sm *s, const struct fab_fabric *now);
-void sm_mfts_reset(struct sm *s); /* all blocks are unknown; sm_mfts_move must follow */
+void sm_mfts_reset(struct sm *s); /* marks all blocks as unknown; sm_mfts_move must follow */
 
 #endif
