@@ -5,12 +5,12 @@
  * since this sweep may have read it before or after the change.
  *
  * When the first pass is complete, a second pass reads the touched nodes again, a third pass those
- * touched during the second, and so on until there are none. Then a round adopts the result and
- * continues as a heavy sweep (heavy_sweep.c). So the sweep completes even in a fabric that changes
- * all the time, because only the last, short pass must be undisturbed. After PASSES_MOST passes, or
- * when the round must not wait, the last pass is a part of the round.
+ * touched during the second, and so on until no node was touched. Then a round adopts the result
+ * and continues as a heavy sweep (heavy_sweep.c). So the sweep completes even in a fabric that
+ * changes all the time, because only the last, short pass must be undisturbed. After PASSES_MOST
+ * passes, or when the round must not wait, the last pass is a part of the round.
  *
- * The first heavy sweep, and one because of a fault, run as rounds from the start.
+ * The first heavy sweep, and a heavy sweep that a fault causes, run as rounds from the start.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +56,7 @@ void sm_background_touch(struct sm *s, uint64_t guid)
 
 /* ---- unresponsive ports ---------------------------------------------------------------------- */
 
-/* Whether the pass that just ended read the peer of that port again. */
+/* True if the pass that just ended read both ends of that port's link again. */
 static bool was_asked(const struct sm_background *v, const struct fab_unresponsive *p)
 {
     return is_among(v->asked, v->asked_count, p->near_guid) &&
@@ -84,7 +84,7 @@ static int keep_unresponsive(struct sm_background *v)
     return FAB_OK;
 }
 
-/* ---- from pass to pass, on the worker -------------------------------------------------------- */
+/* ---- the step between two passes, on the worker ---------------------------------------------- */
 
 struct job {
     /* in: the pass that ended, or NULL; out: the next pass, or NULL */
@@ -245,7 +245,7 @@ static void on_nothing(void *ctx)
         go_on(s);
 }
 
-/* ---- from outside ---------------------------------------------------------------------------- */
+/* ---- interface ------------------------------------------------------------------------------- */
 
 bool sm_background_active(const struct sm *s)
 {

@@ -3,8 +3,8 @@
  * Phase "discovering" sends the requests of libfabmgr/discover, for the whole fabric or for the
  * suspects. snapshot.c has the phases before and after it.
  *
- * If the result of a targeted sweep is implausible (our own node or half of the fabric is missing),
- * it is discarded and a heavy sweep follows.
+ * If the result of a targeted sweep is implausible (the manager's own node or more than half of the
+ * fabric is missing), it is discarded and a heavy sweep follows.
  */
 #include "fabricd/base/log.h"
 #include "fabricd/sm/links/links.h"
@@ -41,7 +41,7 @@ static bool is_implausible(const struct sm *s, const struct fab_fabric *now)
     return now->self_port == FAB_NONE || (was && now->node_count < was->node_count / 2);
 }
 
-/* Whether the known node at this unresponsive port is still in the new snapshot although it did not
+/* True if the known node at this unresponsive port is still in the new snapshot although it did not
  * answer. */
 static bool is_kept_unresponsive(const struct sm *s, const struct fab_fabric *now,
                                  const struct fab_unresponsive *place)

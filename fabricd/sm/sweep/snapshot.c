@@ -61,8 +61,9 @@ static void prepare(void *ctx)
     l->status = fab_discover_new(&config, &l->discover);
 }
 
-/* Sets what the discovery starts from: the known fabric and the suspects; or the result of a
- * background sweep and the nodes touched meanwhile; or nothing. */
+/* Sets the input of the discovery. A targeted sweep starts from the known fabric and the suspects.
+ * A round that adopts a background sweep starts from that sweep's result and the nodes touched
+ * meanwhile. Other heavy sweeps start from nothing. */
 static int set_out(const struct sm *s, struct step *l)
 {
     const uint64_t *suspects = s->run.suspects.guid;

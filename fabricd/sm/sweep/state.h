@@ -11,7 +11,7 @@ struct sm_background { /* background_sweep.c */
     struct loop_task *task;        /* the worker task between two passes, or NULL */
     struct fab_fabric *fabric;     /* the result so far, from which a running pass starts */
     uint32_t outstanding, passes;
-    uint64_t *touched; /* GUIDs of nodes touched since the pass began */
+    uint64_t *touched; /* GUIDs of the nodes that changed, or were in doubt, since the pass began */
     uint64_t *asked;   /* GUIDs of the nodes that this pass reads; NULL: all */
     uint32_t touched_count, asked_count;
     struct fab_unresponsive *unresponsive;
@@ -21,8 +21,9 @@ struct sm_background { /* background_sweep.c */
 };
 struct sm_sweep {
     struct loop_tasks tasks;
-    uint32_t next_switch, unanswered; /* position and failures of a light sweep */
-    struct fab_discover *discover;    /* of a targeted or heavy sweep, or NULL */
+    uint32_t next_switch, unanswered; /* light sweep: id of the next switch to ask, and number of
+                                         switches that did not answer */
+    struct fab_discover *discover;    /* of the running targeted or heavy sweep, or NULL */
     struct fab_fabric *found;         /* its result, not yet adopted by the model; or NULL */
     struct sm_background background;
 };
@@ -31,14 +32,16 @@ int sm_background_init(struct sm *s); /* NOMEM */
 void sm_background_fini(struct sm *s);
 bool sm_background_touched(const struct sm *s, uint64_t guid);
 
-/* discovery.c: checks the found snapshot. Returns FAB_OK; SM_ROUND_OVER: it was discarded;
- * UNREACHABLE: our own port is not in it; NOMEM. */
+/* discovery.c: checks the found snapshot. Returns FAB_OK, SM_ROUND_OVER (the snapshot was
+ * discarded), UNREACHABLE (the manager's own port is not in it) or NOMEM. */
 int sm_sweep_judge(struct sm *s);
 
 /* unresponsive.c */
-/* NOMEM. */
+/* Replaces the model's list of unresponsive ports by those that a sweep found. scoped: keeps the
+ * entries of ports that the sweep did not read. NOMEM. */
 int sm_unresponsive_update(struct sm *s, const struct fab_unresponsive *found, uint32_t count,
                            bool scoped);
-void sm_unresponsive_suspect(struct sm *s); /* requests a targeted sweep of their ends */
+/* Requests a targeted sweep of the nodes at unresponsive ports */
+void sm_unresponsive_suspect(struct sm *s);
 
 #endif

@@ -17,14 +17,14 @@ void sm_heavy_begun(struct sm *s);
 void sm_heavy_ended(struct sm *s, int status);
 void sm_heavy_postponed(struct sm *s, bool awaited);
 
-/* ---- in the background (background_sweep.c) ---- */
+/* ---- the background heavy sweep (background_sweep.c) ----------------------------------------- */
 
 void sm_background_drop(struct sm *s);
-/* starts a requested background sweep or its next pass */
+/* Starts a requested background sweep, or the next pass of the running one. */
 void sm_background_schedule(struct sm *s);
 bool sm_background_active(const struct sm *s);
 bool sm_background_ready(const struct sm *s);  /* a round can adopt its result */
-bool sm_background_behind(const struct sm *s); /* nodes were touched since its last pass began */
+bool sm_background_behind(const struct sm *s); /* nodes changed since its last pass began */
 bool sm_background_next(struct sm *s, struct fab_mads_request *ret);
 void sm_background_touch(struct sm *s, uint64_t guid); /* wiring's node_touched */
 

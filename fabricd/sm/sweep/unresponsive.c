@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Unresponsive ports: ports whose link is up but whose peer does not answer. An event is emitted
- * when such a port is first found. Each light sweep requests a targeted sweep of the nodes at both
- * ends. A targeted sweep updates the entries of its suspects and leaves the others unchanged.
+ * The list of unresponsive ports, whose link is up but whose peer does not answer. An event is
+ * emitted when such a port is first found. Each light sweep requests a targeted sweep of the nodes
+ * at both ends. A targeted sweep updates the entries of its suspects and leaves the others
+ * unchanged.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,7 +43,7 @@ static bool was_suspect(const struct sm *s, uint64_t guid)
                                   : sm_guids_have(&s->run.suspects, guid);
 }
 
-/* Whether the running sweep read both ends of this port's link again. */
+/* True if the running sweep read both ends of this port's link again. */
 static bool was_asked(const struct sm *s, const struct fab_unresponsive *place)
 {
     return was_suspect(s, place->near_guid) && (!place->guid || was_suspect(s, place->guid));
