@@ -52,7 +52,7 @@ static int new_agent(struct sm *s)
     return r;
 }
 
-/* In the order of rank: a folder may call those before it. */
+/* Initializes the folders in the order of their ranks, as a folder may call those of lower rank. */
 static int init_folders(struct sm *s)
 {
     static int (*const inits[])(struct sm * s) = {sm_core_init,  sm_multicast_init, sm_ha_init,
