@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds the entries that lead into dead links. It reads only the LFT rows of the switches at dead
- * links, so its time is proportional to the number of these switches times the number of LIDs.
+ * Finds the table entries that lead into dead links. The search reads only the LFT rows of switches
+ * at dead links, so it takes time proportional to the number of these switches times that of LIDs.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@ uint64_t *fab_repair_radix_sort(uint64_t *keys, uint64_t *room, size_t count, un
     return keys;
 }
 
-/* The affected entries, as keys LID << 32 | switch. */
+/* A growing list of the affected entries, each as a key LID << 32 | switch. */
 struct affected {
     uint64_t *key;
     size_t count, room;
@@ -67,7 +67,8 @@ static bool scan_many(struct affected *p, const uint8_t *row, uint32_t top, uint
     return true;
 }
 
-/* Reads the active tables. It need not read the overlay, whose entries are always decided anew. */
+/* Lists the affected entries of the active tables. The overlay (struct fab_repair_entry) needs no
+ * search, because every plan decides all its entries anew. */
 static bool scan_dead(const struct fab_repair *r, const struct fab_lft *lft,
                       const struct fab_repair_delta *d, struct affected *p)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The set of dead links: it is listed, and marked for the duration of a call; also finds the
- * components of the network without them.
+ * Lists the ports of dead links in a delta, and marks them in the repair for the duration of a
+ * call. Also finds the connected components of the network without its dead links.
  */
 #include <stdlib.h>
 
@@ -54,7 +54,8 @@ void fab_repair_undo_dead(struct fab_repair *r, const struct fab_repair_delta *d
     }
 }
 
-/* Sets component[] to `from` for all switches that living links connect with it. stack: [n] */
+/* Sets component[] to `from` for all switches that living links connect with the switch `from`.
+ * stack: scratch memory for n switches. */
 static void flood(struct fab_repair *r, uint32_t from, uint64_t *stack)
 {
     const struct fab_repair_network *b = r->network;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A delta: what changes in the tables for a new set of dead links.
+ * Computes a delta: the table entries that change for a new set of dead links.
  *
- * The active tables equal the baseline except for the entries of the overlay, which has their
- * baseline values. So the caller's copy of the tables suffices, and the cost of a plan depends on
- * the number of dead links. A plan finds the entries that lead into dead links (affected.c), and
- * decides these and the entries of the overlay column by column (column/column.c).
+ * The active tables equal the baseline except in the entries of the overlay, which stores their
+ * baseline values. So a repair needs no copy of the baseline: the caller's active tables and the
+ * overlay give it. A plan finds the entries that lead into dead links (affected.c). It decides
+ * these and the entries of the overlay, one column (LID) after the other (column/column.c).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,8 @@
 #include "libfabmgr/repair/internal.h"
 
 #define TILE_PAYS                                                                                  \
-    6 /* affected entries of a tile's LIDs; with fewer, a tile costs more than it saves */
+    6 /* affected entries; with fewer in a tile's LIDs, copying the tile costs more than it saves  \
+       */
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
@@ -25,7 +26,7 @@ struct job {
     const struct fab_lft *lft;
     struct fab_repair_delta *d;
     size_t change_room, entry_room;
-    uint32_t *revived; /* channels that were dead and are alive again */
+    uint32_t *revived; /* channels that were dead at the last commit and are alive now */
     uint32_t *stale;   /* switches with a stale entry (struct fab_repair_change) in this column */
     size_t revivals, stales;
     bool components_known, relabelled;
@@ -95,8 +96,9 @@ static int note_cut(struct job *j, uint32_t lid, uint32_t sw)
     return FAB_OK;
 }
 
-/* An entry without a path keeps its value, unless it leads to a switch from which the labels would
- * not ascend; then it must drop packets. */
+/* Returns the new value of an entry that has no path. The entry keeps its value, unless it leads to
+ * a switch that was decided anew and forwards by a label that is not greater than the entry's. Then
+ * the entry must drop packets (NO_ROUTE). */
 static uint8_t entry_of_cut(struct fab_repair *r, uint32_t sw)
 {
     struct fab_repair_column *c = &r->column;
@@ -126,16 +128,17 @@ static int list_revived(struct job *j)
     return FAB_OK;
 }
 
-/* The channel of the entry in the active tables; FAB_NONE: there is none, or it is dead. */
+/* The channel by which the switch sends to the LID by the active tables. FAB_NONE: the entry names
+ * no channel, or a dead one. */
 static uint32_t old_channel(const struct job *j, uint32_t sw, uint32_t lid)
 {
     uint32_t channel = fab_repair_channel(j->r->network, sw, fab_target_lft_row(j->lft, sw)[lid]);
     return channel != FAB_NONE && !fab_base_bits_get(j->r->is_dead, channel) ? channel : FAB_NONE;
 }
 
-/* Entries that still lead into a link that comes back belong to switches that were cut off. If the
- * switch at the link's other end, which is in the overlay, now forwards by a label that is not
- * greater, the entry must not carry traffic. */
+/* Finds stale entries at links that come back. A switch whose entry still leads into such a link
+ * was cut off. If the switch at the other end has an entry in the overlay and forwards by a label
+ * that is not greater than the link's, the entry of the first switch must not carry traffic yet. */
 static void find_stale(struct job *j, uint32_t lid)
 {
     const struct fab_repair_network *b = j->r->network;
@@ -154,8 +157,8 @@ static void find_stale(struct job *j, uint32_t lid)
     }
 }
 
-/* True if packets of the active tables that arrive over `channel` leave over a channel whose new
- * label is not greater. */
+/* True if packets that arrive over `channel` leave, by the active tables, over a channel whose new
+ * label is not greater than that of `channel`. */
 static bool turn_descends(const struct job *j, uint32_t channel, uint32_t lid)
 {
     const struct fab_repair *r = j->r;
@@ -164,7 +167,8 @@ static bool turn_descends(const struct job *j, uint32_t channel, uint32_t lid)
     return next != FAB_NONE && r->column.label[channel] >= r->column.label[next];
 }
 
-/* Marks an entry of the overlay as stale if it is part of such a turn. */
+/* Marks the overlay's entry of `sw` as stale if the entry's channel is the first or the second
+ * channel of a turn that descends (turn_descends). */
 static void find_descending(struct job *j, uint32_t lid, uint32_t sw)
 {
     const struct fab_repair_network *b = j->r->network;
@@ -206,8 +210,8 @@ static int add_column(struct job *j, const struct fab_repair_entry *known, size_
     int status = FAB_OK;
     for (uint32_t i = 0; status == FAB_OK && i < c->touches; i++) {
         uint32_t sw = c->touched[i];
-        /* The baseline's value is in the overlay, whose entries come first in touched[], or in the
-         * tables. */
+        /* The first `knowns` switches of touched[] have an entry in the overlay, which stores its
+         * baseline value. For all others, the tables hold the baseline value. */
         uint8_t base = i < knowns ? known[i].baseline : fab_repair_table_entry(c, sw);
         uint8_t now = c->entry[sw];
         if (c->mark[sw] == FAB_MARK_CUT) {

@@ -7,12 +7,12 @@
 #include "libfabmgr/base/bitset.h"
 #include "libfabmgr/repair/repair.h"
 
-/* Greater than every label: the destination switch delivers the packet. */
+/* Stands for the label of the delivery at the destination switch; greater than every channel's. */
 #define FAB_REPAIR_DELIVERED UINT32_MAX
 
 /* The switches, their links and the labels of the channels. Immutable and shared by clones. A
- * channel is named by the id of its out port. n is the number of switches, ports that of port ids
- * of switches, top the highest LID, vl_count the number of VLs with labels of their own. */
+ * channel is named by the id of its out port. `n` is the number of switches, `ports` the number of
+ * their port ids, `top` the highest LID, and `vl_count` the number of VLs with their own labels. */
 struct fab_repair_network {
     int refs; /* atomic */
     uint32_t n, ports, top, vl_count;
@@ -27,8 +27,8 @@ struct fab_repair_network {
     uint32_t *degree;     /* [n] ISLs of the switch */
     uint32_t *order; /* each switch's place in the order from which the labels follow; NULL: the
                         labels follow from chains of dependencies */
-    uint32_t sets;   /* number of sets of labels; by each set, the labels ascend along all baseline
-                        paths */
+    uint32_t sets;   /* number of sets of labels; the labels of each set ascend along all paths of
+                        the baseline */
     uint32_t *label; /* label of each channel, from 1; 0: not a channel */
     const char *label_source; /* how the labels were found */
 };
@@ -41,15 +41,16 @@ size_t fab_repair_network_memory(const struct fab_repair_network *b);
 /* labels/labels.c: fills label[]. Returns UNSUPPORTED (see fab_repair_new) or NOMEM. */
 int fab_repair_labels_find(struct fab_repair_network *b, const struct fab_repair_input *in,
                            char *why, size_t why_len);
-/* Places in the order are this far apart, so that a relabelled switch fits between two others. */
+/* The distance of successive places in the order; a relabelled switch fits between two places. */
 #define FAB_REPAIR_LABEL_GAP 16
-/* The label of a channel that leaves a switch at place `from`, upwards or downwards. */
+/* The label of a channel that leaves a switch at place `from` of the order. up: the channel leads
+ * to a switch at a higher place. */
 static inline uint32_t fab_repair_label(const struct fab_repair_network *b, uint32_t from, bool up)
 {
     return up ? 1 + from : 2 * (b->n + 1) * FAB_REPAIR_LABEL_GAP - from;
 }
 
-/* The channel that the entry `num` of a switch names, or FAB_NONE. */
+/* The channel that leaves the switch by its port `num`; FAB_NONE: that port has no ISL. */
 static inline uint32_t fab_repair_channel(const struct fab_repair_network *b, uint32_t sw,
                                           uint8_t num)
 {
@@ -99,7 +100,7 @@ struct fab_repair_entry {
 
 enum fab_repair_mark {
     FAB_MARK_NONE,    /* the switch uses the entry of the tables */
-    FAB_MARK_KNOWN,   /* entry[] holds another value than the tables (the baseline's) */
+    FAB_MARK_KNOWN,   /* entry[] overrides the tables: see fab_repair_column_set */
     FAB_MARK_PENDING, /* to be decided; entry[] still holds the baseline's value */
     FAB_MARK_SETTLED, /* entry[] and len[] hold the decision */
     FAB_MARK_CUT,     /* no path is left */
@@ -121,12 +122,12 @@ struct fab_repair_column {
     const uint32_t *label; /* labels of the LID's VL */
     const uint8_t *table;  /* the column as part of a tile, or NULL: read the tables */
     uint8_t *mark;         /* [n] */
-    uint8_t *entry;        /* [n] where marked */
-    uint16_t *old;         /* of pending switches: hops of the path in the baseline */
-    uint16_t *len;         /* hops of the path; valid where seen[] == epoch */
-    uint32_t *seen;        /* [n] */
-    uint32_t epoch;
-    bool *stale;                          /* [n] */
+    uint8_t *entry;        /* [n] valid where mark[] is not NONE */
+    uint16_t *old;         /* [n] hops of the path in the baseline; valid where PENDING */
+    uint16_t *len;         /* [n] hops of the path; valid where seen[] == epoch */
+    uint32_t *seen;        /* [n] the epoch in which len[] was computed */
+    uint32_t epoch;        /* number of the column; rises with each column */
+    bool *stale;           /* [n] as in struct fab_repair_change */
     struct fab_repair_next_hop *next_hop; /* [n] */
     uint32_t *touched;                    /* switches with a mark */
     uint32_t touches;
@@ -140,7 +141,7 @@ struct fab_repair_column {
 struct fab_repair_candidates {
     uint32_t sw, key, count;
     bool equal;            /* only channels whose label equals the key */
-    const uint32_t *label; /* the labels that were used; NULL: the slot is empty */
+    const uint32_t *label; /* the labels from which num[] was made; NULL: the slot is empty */
     uint8_t num[256];
 };
 #define FAB_REPAIR_CANDIDATES 1024 /* slots of the cache */
@@ -173,8 +174,8 @@ struct fab_repair {
     uint32_t *dead; /* ports of dead links, ascending */
     size_t deads;
     uint64_t commits; /* number of commits */
-    /* Scratch memory. Each comment also says what it contains between calls. */
-    /* bitset [ports] of dead ports in the running call; between calls all clear */
+    /* Scratch memory of a call. */
+    /* bitset [ports] of the ports of dead links in the running call; all clear between calls */
     uint64_t *is_dead;
     uint32_t *alive;     /* [n] number of living ISLs; between calls equal to network->degree */
     uint32_t *component; /* [n] see fab_repair_find_components; between calls undefined */
@@ -189,13 +190,16 @@ static inline uint8_t fab_repair_table_entry(const struct fab_repair_column *c, 
 {
     return c->table != NULL ? c->table[sw] : fab_target_lft_row(c->lft, sw)[c->lid];
 }
-/* The same, or the column's own value if the switch has a mark. */
+/* The switch's entry for the column's LID: entry[] if the switch has a mark, else the value in the
+ * active tables. */
 static inline uint8_t fab_repair_column_entry(const struct fab_repair_column *c, uint32_t sw)
 {
     return c->mark[sw] != FAB_MARK_NONE ? c->entry[sw] : fab_repair_table_entry(c, sw);
 }
 
 /* column/tile.c */
+/* Copies the columns of `count` LIDs, from `first` on, into the tile. Without memory for them, the
+ * tile is empty afterwards. */
 void fab_repair_tile_load(struct fab_repair *r, const struct fab_lft *lft, uint32_t first,
                           uint32_t count);
 /* The number of LIDs, from `first` on, that the same switch delivers. */
@@ -210,15 +214,16 @@ void fab_repair_column_mark_pending(struct fab_repair *r, uint32_t sw);
 /* Decides all pending entries. The marks stay until fab_repair_column_end. */
 void fab_repair_column_solve(struct fab_repair *r);
 void fab_repair_column_end(struct fab_repair *r);
-/* The switch at the other end of the candidate that a repair tries first in place of `entry`, or
- * FAB_NONE. */
+/* The switch to which a repair will most likely redirect `entry`: the other end of the channel that
+ * it tries first. FAB_NONE: `entry` names no channel. */
 uint32_t fab_repair_likely_next(struct fab_repair *r, uint32_t sw, uint8_t entry, uint32_t lid);
 
 /* column/relax.c: finds paths for CUT switches that are cut off only by the entries of other
  * switches. Returns NOMEM. */
 int fab_repair_column_relax(struct fab_repair *r);
 
-/* column/prefetch.c: affected entries (LID << 32 | switch), at most FAB_REPAIR_PREFETCH_MAX. */
+/* column/prefetch.c: brings the table entries into the cache that the decision of these affected
+ * entries will read. affected: keys LID << 32 | switch; count: at most FAB_REPAIR_PREFETCH_MAX. */
 #define FAB_REPAIR_PREFETCH_MAX 16
 void fab_repair_prefetch(struct fab_repair *r, const struct fab_lft *lft, const uint64_t *affected,
                          size_t count);
@@ -235,13 +240,15 @@ static inline const uint32_t *fab_repair_labels_for(const struct fab_repair *r, 
 }
 
 /* dead_links.c */
-/* Fills d->dead: both ports of each ISL that `dead` names, ascending, each once. Returns NOMEM. */
+/* Fills d->dead with both ports of each ISL that `dead` names, in ascending order and without
+ * duplicates. Returns NOMEM. */
 int fab_repair_list_dead(const struct fab_repair_network *b, const uint32_t *dead, size_t count,
                          struct fab_repair_delta *d);
 /* Marks the delta's links dead and uses its labels, until fab_repair_undo_dead. */
 void fab_repair_apply_dead(struct fab_repair *r, const struct fab_repair_delta *d);
 void fab_repair_undo_dead(struct fab_repair *r, const struct fab_repair_delta *d);
-bool fab_repair_was_dead(const struct fab_repair *r, uint32_t port); /* at the last commit */
+/* True if the port's link was dead at the last commit. */
+bool fab_repair_was_dead(const struct fab_repair *r, uint32_t port);
 /* component[s]: the lowest switch id that living links connect with switch s. */
 void fab_repair_find_components(struct fab_repair *r);
 
@@ -258,13 +265,14 @@ bool fab_repair_labels_differ(const struct fab_repair *r, const struct fab_repai
 bool fab_repair_relabel_sound(const struct fab_repair *r, const struct fab_repair_delta *d);
 
 /* affected.c */
-/* Finds the entries of the active tables that lead into the delta's dead links, which are marked:
- * keys LID << 32 | switch, ascending; the caller frees them. Returns NOMEM. */
+/* Finds the entries of the active tables that lead into the delta's dead links. *ret_key: their
+ * keys LID << 32 | switch, ascending; the caller frees the array. Returns NOMEM. */
 int fab_repair_find_affected(const struct fab_repair *r, const struct fab_lft *lft,
                              const struct fab_repair_delta *d, uint64_t **ret_key,
                              size_t *ret_count);
-/* Sorts 64-bit keys by their bits [shift, shift + bits); stable. `room` has as many elements.
- * Returns where the result is: keys or room. */
+/* Sorts 64-bit keys by their bits [shift, shift + bits); keys that are equal in these bits keep
+ * their order. `room` is a second array of the same length. Returns the sorted array: keys or room.
+ */
 uint64_t *fab_repair_radix_sort(uint64_t *keys, uint64_t *room, size_t count, unsigned shift,
                                 unsigned bits);
 

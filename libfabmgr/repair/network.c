@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The data that faults do not change: where each port of a switch leads, which switch delivers each
- * LID, and the labels (labels/labels.c). Clones share them. They do not refer to the fabric or its
- * tables, which may be freed. They take 13 bytes per port and VL and 5 per LID: 8 MB for 128,000
- * endports on 8,000 switches.
+ * The network of a repair: the data that faults do not change. It tells where each port of a switch
+ * leads and which switch delivers each LID, and holds the labels (labels/labels.c). Clones share
+ * the network. It does not refer to the fabric or its tables, so these may be freed. It takes 5
+ * bytes per port of a switch, 4 more per port for each VL and each set of labels, and 5 bytes per
+ * LID.
  */
 #include "libfabmgr/repair/internal.h"
 

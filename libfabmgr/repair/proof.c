@@ -6,16 +6,17 @@
  * Given that all paths of the active tables ascend and arrive, the new tables are good if
  *   - the path of each changed entry arrives, ascends, uses living links, and has at most
  *     max_hops switches;
- *   - each neighbour that sends to a switch whose label became lower uses a still lower label
- *     (if the label did not become lower, the check of the old entry still holds);
+ *   - each neighbour that sends to a switch whose entry now has a lower label uses a still lower
+ *     label (if the label did not become lower, the neighbour's label is below it already);
  *   - no entry leads into a newly dead link, unless no living link connects its switch with the
  *     destination;
- *   - unchanged entries that lead into a link that comes back are good paths;
- *   - entries that drop packets since an earlier repair must still do so.
+ *   - the paths of unchanged entries that lead into a link that comes back arrive and ascend;
+ *   - entries that have dropped packets since an earlier repair still have no path: no living link
+ *     connects their switch with the destination, or no endport uses them.
  *
- * For a path without a changed entry is the old path, and a path with a changed entry continues
- * as proved. Labels that ascend everywhere are a topological order, so there is no cycle of
- * channel dependencies.
+ * The reason is that a path without a changed entry is an old path, and a path with a changed entry
+ * continues from there as the proof has followed it. Labels that ascend everywhere are a
+ * topological order of the channels, so there is no cycle of channel dependencies.
  */
 #include <string.h>
 
@@ -35,14 +36,14 @@ struct proof {
 
 /* ---- one column ------------------------------------------------------------------------------ */
 
-/* The channel by which `sw` sends after the change, or FAB_NONE. */
+/* The channel by which `sw` sends to the column's LID by the new tables, or FAB_NONE. */
 static uint32_t sends_by(const struct fab_repair *r, uint32_t sw)
 {
     return fab_repair_channel(r->network, sw, fab_repair_column_entry(&r->column, sw));
 }
 
-/* Follows the new tables from an entry to the destination. Marks the switches of a path that
- * arrives, with their distances. */
+/* Follows the new tables from the switch `from` to the destination. If the path arrives, stores for
+ * each of its switches the number of hops to the destination (len[]). */
 static int follow_path(struct fab_repair *r, uint32_t from)
 {
     struct fab_repair_column *c = &r->column;
@@ -145,8 +146,9 @@ static int excused(struct proof *p, uint32_t sw, int status)
     return FAB_OK;
 }
 
-/* After a relabelling, the label of a dead link may differ from its earlier label, so the
- * neighbours are always checked. */
+/* Checks one changed entry. The neighbours that send to its switch are not checked if the entry's
+ * label did not become lower. After a relabelling they are always checked, because the label of a
+ * dead link may then differ from its earlier label. */
 static int check_change(struct proof *p, const struct fab_repair_change *change)
 {
     struct fab_repair *r = p->r;
@@ -160,8 +162,7 @@ static int check_change(struct proof *p, const struct fab_repair_change *change)
     return excused(p, change->sw, status);
 }
 
-/* Checks the changes of one LID and, if the labels have changed, all entries of the overlay for it.
- */
+/* Checks the changes of one LID, and the given entries of the overlay for that LID. */
 static int check_column(struct proof *p, uint32_t lid, const struct fab_repair_change *change,
                         size_t changes, const struct fab_repair_entry *entry, size_t entries)
 {
@@ -184,9 +185,9 @@ static int check_column(struct proof *p, uint32_t lid, const struct fab_repair_c
     return status;
 }
 
-/* Labels after a relabelling allow all turns that the baseline's labels allow, except those with
- * dead links (labels/relabel.c). So only the changes and the entries of the overlay need to be
- * checked. */
+/* Checks all changes and, if the labels have changed, all entries of the overlay. No other entry
+ * needs a check: new labels allow all turns between living links that the baseline's labels allow
+ * (labels/relabel.c). */
 static int check_columns(struct proof *p)
 {
     const struct fab_repair_delta *d = p->d;
@@ -226,7 +227,7 @@ static bool is_changed(const uint64_t *key, size_t count, uint32_t sw, uint32_t 
     return low < count && key[low] == wanted;
 }
 
-/* Checks the path of an unchanged entry by the new tables. */
+/* Follows the path of an unchanged entry by the new tables, and checks it. */
 static int check_path(struct proof *p, uint32_t lid, uint32_t sw)
 {
     const struct fab_repair_delta *d = p->d;
@@ -273,8 +274,8 @@ static bool any_revived(const struct fab_repair *r)
 }
 
 /* Checks the unchanged entries that lead into newly dead links. If links came back, or the labels
- * have changed, it checks those of all dead links, as a switch that was cut off may be connected
- * again. key: switch << 32 | LID of all changes, ascending. */
+ * have changed, it checks the unchanged entries that lead into any dead link, as a switch that was
+ * cut off may be connected again. key: switch << 32 | LID of all changes, ascending. */
 static int check_dead(struct proof *p, const uint64_t *key, size_t count)
 {
     const struct fab_repair *r = p->r;
@@ -296,7 +297,8 @@ static int check_dead(struct proof *p, const uint64_t *key, size_t count)
     return status;
 }
 
-/* Checks unchanged entries that lead into a link that comes back; their switches were cut off. */
+/* Checks unchanged entries that lead into a link that comes back. While the link was dead, the
+ * switches of these entries were cut off from the destination. */
 static int check_revived(struct proof *p, const uint64_t *key, size_t count)
 {
     struct fab_repair *r = p->r;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The state of a repair: it is created for a baseline, cloned for other threads, and changed by
+ * Creates the state of a repair for a baseline, clones it for other threads, and changes it by
  * commits.
  */
 #include "libfabmgr/repair/repair.h"
@@ -12,7 +12,7 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/repair/internal.h"
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* ---- creating and freeing -------------------------------------------------------------------- */
 
 static int alloc_column(struct fab_repair_column *c, size_t n)
 {
@@ -33,7 +33,8 @@ static int alloc_column(struct fab_repair_column *c, size_t n)
                : FAB_E_NOMEM;
 }
 
-/* Takes over the reference to the network. */
+/* Creates a repair without dead links. Takes over the caller's reference to the network, also on
+ * failure. */
 static int make(struct fab_repair_network *b, struct fab_repair **ret)
 {
     struct fab_repair *r = calloc(1, sizeof(*r));

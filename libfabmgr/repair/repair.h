@@ -53,8 +53,8 @@ struct fab_repair_input {
 int fab_repair_new(const struct fab_repair_input *in, struct fab_repair **ret, char *why,
                    size_t why_len);
 void fab_repair_free(struct fab_repair *r);
-/* Copies the state, so that another thread can work with the copy; both share what never changes.
- * Returns NOMEM. */
+/* Copies the state, so that another thread can work with the copy. Both share the description of
+ * the network and the labels, which never change. Returns NOMEM. */
 int fab_repair_clone(const struct fab_repair *r, struct fab_repair **ret);
 size_t fab_repair_memory(const struct fab_repair *r); /* bytes, the shared part included */
 /* The number of active entries that differ from the baseline. */
@@ -64,11 +64,11 @@ const char *fab_repair_label_source(const struct fab_repair *r);
 
 struct fab_repair_change {
     uint32_t lid, sw;
-    uint8_t was, now; /* ports */
-    bool stale; /* The entry must drop packets (was: NO_ROUTE) from before links come up until other
-                   switches have their new entries. Either its switch was cut off and the entry
-                   leads into such a link, or the new labels no longer allow the detour that it is
-                   part of. */
+    uint8_t was, now; /* old and new out port, or FAB_LFT_NO_ROUTE */
+    bool stale; /* The entry must drop packets from before links come up until other switches have
+                   their new entries; `was` is then FAB_LFT_NO_ROUTE. Either the entry leads into
+                   such a link and its switch was cut off, or the entry is part of a detour that the
+                   new labels no longer allow. */
 };
 /* One LFT block to write. */
 struct fab_repair_write {
@@ -76,13 +76,14 @@ struct fab_repair_write {
     /* from 0; the manager sends the write when all writes of lower steps are answered */
     uint32_t step;
     uint32_t entries; /* entries that this write changes */
-    /* endports at the switch times entries; greater weights are sent first in a step */
+    /* endports at the switch times `entries`; within a step, greater weights are sent first */
     uint64_t weight;
     uint32_t first, changes; /* the block's changes: by_write[first..first + changes) */
-    uint64_t keep;  /* a bit for each entry that keeps its old value; a later write changes it */
-    uint64_t drain; /* a bit for each entry that drops packets until a later write, because no order
-                       is safe */
-    bool early;     /* it must be answered before the links that come back become Active */
+    uint64_t keep;  /* bit i: entry i of the block keeps its old value, which a later write changes
+                     */
+    uint64_t drain; /* bit i: entry i of the block is written as NO_ROUTE, and drops packets until a
+                       later write, because no order of the writes is safe */
+    bool early;     /* the switch must answer it before the links that come back become Active */
 };
 struct fab_repair_delta {
     struct fab_repair_change *change; /* by LID, then in the order of discovery */
@@ -137,8 +138,8 @@ int fab_repair_order(struct fab_repair *r, const struct fab_lft *lft, struct fab
 void fab_repair_write_bytes(const struct fab_lft *lft, const struct fab_repair_delta *d,
                             const struct fab_repair_write *w, uint8_t ret[FAB_LFT_BLOCK]);
 
-/* Patches the active tables, and makes the delta's dead links the present ones. Takes the private
- * parts out of the delta; its public parts stay readable. */
+/* Patches the active tables, and records the delta's dead links as the present dead links. Moves
+ * dead[] and the private arrays from the delta into the repair; the other parts stay readable. */
 void fab_repair_commit(struct fab_repair *r, struct fab_lft *lft, struct fab_repair_delta *d);
 
 #endif

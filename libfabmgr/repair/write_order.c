@@ -53,15 +53,15 @@ struct ordering {
     const struct fab_lft *lft;
     struct fab_repair_delta *d;
     uint32_t *of;    /* by change: the index of its write */
-    uint64_t *key;   /* [changes] */
-    uint64_t *room;  /* [changes] */
+    uint64_t *key;   /* [changes] scratch memory for sorting */
+    uint64_t *room;  /* [changes] scratch memory for sorting */
     bool *lowers;    /* by change: the label becomes lower */
     uint32_t *index; /* by switch: its change in the current column, if it has a mark */
     struct precedence *precedence;
     size_t precedences, precedence_room;
     bool relabelled;    /* labels were relabelled before or after the change */
-    uint32_t *blockers; /* [writes] */
-    uint32_t *at;       /* [writes + 1] of to[] */
+    uint32_t *blockers; /* [writes] number of precedences whose first write has no step yet */
+    uint32_t *at;       /* [writes + 1] the successors of write w are to[at[w]..at[w + 1]) */
     uint32_t *to;       /* [precedences] */
 };
 
@@ -91,7 +91,8 @@ static int add_precedence(struct ordering *o, uint32_t first, uint32_t after)
     return FAB_OK;
 }
 
-/* Makes one or two writes of a block's changes d->by_write[first..end). */
+/* Makes the write of one block, whose changes are d->by_write[first..end). parted: makes two writes
+ * if some labels become lower and others do not. */
 static int make_block(struct ordering *o, size_t first, size_t end, bool parted)
 {
     struct fab_repair_delta *d = o->d;
@@ -120,7 +121,8 @@ static int make_block(struct ordering *o, size_t first, size_t end, bool parted)
     return add_precedence(o, part[0], part[1]);
 }
 
-/* Fills by_write[]: the changes by switch, then by LID, which is their order already. */
+/* Fills by_write[] with the indices of the changes, by switch, then by LID. change[] is in the
+ * order of LIDs already, so a stable sort by switch suffices. */
 static void sort_changes(struct ordering *o)
 {
     struct fab_repair_delta *d = o->d;
@@ -134,7 +136,8 @@ static void sort_changes(struct ordering *o)
         d->by_write[i] = (uint32_t)sorted[i];
 }
 
-/* parted: the changes to lower labels of a block form a write of their own, after the others. */
+/* Makes the writes of all blocks. parted: the changes of a block to lower labels form a write of
+ * their own, which follows the write of its other changes. */
 static int make_writes(struct ordering *o, bool parted)
 {
     struct fab_repair_delta *d = o->d;
@@ -154,8 +157,8 @@ static int make_writes(struct ordering *o, bool parted)
 
 /* ---- precedences ----------------------------------------------------------------------------- */
 
-/* The label of the channel to which an entry leads. 0: the entry leads nowhere, or, after a
- * relabelling, into a dead link, whose label may have changed; then nothing depends on it. */
+/* The label of the channel to which an entry leads; 0: the entry needs no precedences. It then
+ * names no channel or, after a relabelling, a dead one, over which no packets arrive. */
 static uint32_t label_of(const struct ordering *o, const uint32_t *label, uint32_t sw, uint8_t num)
 {
     uint32_t channel = fab_repair_channel(o->r->network, sw, num);
@@ -163,8 +166,8 @@ static uint32_t label_of(const struct ordering *o, const uint32_t *label, uint32
     return none ? 0 : label[channel];
 }
 
-/* Adds the precedences of the first two rules for a change of label at this switch and the changes
- * of its neighbours. */
+/* Adds the precedences of the first two rules between one change and the changes of the neighbours
+ * that send, or will send, to its switch. */
 static int constrain_labels(struct ordering *o, size_t which)
 {
     const struct fab_repair_network *b = o->r->network;
@@ -180,7 +183,7 @@ static int constrain_labels(struct ordering *o, size_t which)
          port++) {
         uint32_t from = b->peer_sw[port];
         if (from == FAB_NONE || column->mark[from] == FAB_MARK_NONE)
-            continue; /* its entry does not change, and its label is below both labels */
+            continue; /* the neighbour's entry does not change: its label is below both labels */
         const struct fab_repair_change *u = &o->d->change[o->index[from]];
         uint32_t label = column->label[fab_repair_peer_port(b, port)];
         if (lowers && u->was == b->peer_num[port] && label >= now)
@@ -215,8 +218,8 @@ static bool worked(const struct ordering *o, uint32_t sw)
     return true;
 }
 
-/* The third rule: a working path changes only after the entries on its new path that do not work
- * yet. */
+/* Adds the precedences of the third rule: a working path changes only after the entries on its new
+ * path that do not work yet. */
 static int constrain_working(struct ordering *o, size_t which)
 {
     uint32_t sw = o->d->change[which].sw;
@@ -326,11 +329,12 @@ static int attempt(struct ordering *o, bool parted, size_t *ret_left)
     if (status == FAB_OK)
         status = sort_precedences(o);
     if (status == FAB_OK)
-        *ret_left = assign_steps(o, (uint32_t *)o->key); /* key[] is free now */
+        *ret_left = assign_steps(o, (uint32_t *)o->key); /* key[] holds no keys any more */
     return status;
 }
 
-/* No order is safe for the writes without a step: their entries drop packets first. */
+/* Orders the writes without a step, for which no order is safe. Each becomes two writes: the first
+ * one sets its entries to NO_ROUTE, and the second one, a step later, to their new values. */
 static void drain_rest(struct ordering *o)
 {
     struct fab_repair_delta *d = o->d;
@@ -350,7 +354,7 @@ static void drain_rest(struct ordering *o)
     d->steps += 2;
 }
 
-/* Stale entries drop packets before anything else is written. */
+/* Adds writes that set the stale entries to NO_ROUTE, in a step before all others. */
 static void drain_stale(struct ordering *o)
 {
     struct fab_repair_delta *d = o->d;

@@ -2,23 +2,23 @@
 /*
  * Decides one column: the entries of all switches for one LID while some links are dead.
  *
- * Switches whose entry leads into a dead link are pending. They are decided one after the other,
- * the greatest key first. A key is a label: a switch may choose among its channels of that label
- * or a greater one. The key starts as the label of the channel that the baseline uses. Then the
- * switch takes
+ * Switches whose entry leads into a dead link are pending. Each has a key, and the pending switch
+ * with the greatest key is decided first. The key is a label: the switch may choose any of its
+ * channels with this label or a greater one. The first key is the label of the channel that the
+ * baseline uses. The switch takes
  *
  *   1. a path as long as before, if there is one: no switch upstream is affected. Nearly all
  *      switches are decided here, without reading the entries of their neighbours;
  *   2. else the shortest path with such labels. If it is longer than before, each neighbour that
  *      forwards traffic of endports to this switch becomes pending, too: it may have a shorter
  *      path elsewhere;
- *   3. else a lower key: the switch's next lower label. Before that, each neighbour that sends to
- *      this switch over a channel whose label is not lower than the new key becomes pending,
- *      because the labels of its path would no longer ascend.
+ *   3. else a lower key, the next lower label among its channels, and waits for its turn again.
+ *      Each neighbour that sends to this switch over a channel whose label is not lower than the
+ *      new key becomes pending, too, because the labels of its path would no longer ascend.
  *
  * A switch that finds no path is marked CUT, and all neighbours that send to it become pending.
- * When every other switch is decided, the CUT switches try once more, because the others may have
- * found paths that they can use.
+ * When every other switch is decided, the CUT switches are tried once more, because they may be
+ * able to use paths that the other switches found later.
  *
  * A path is taken only if none of its switches is pending. Labels ascend along each path, and the
  * greatest key comes first. So when a switch is decided, all switches further along its paths are
@@ -27,16 +27,16 @@
  *
  * Among equally long paths, the baseline's path wins; otherwise the LID selects one by a rule that
  * depends only on the number of candidates. So the LIDs that lose a link spread over all other
- * links, and each LID stays in one plane of a tree. The result does not depend on the tables that
- * were active before.
+ * links, and each LID stays in one plane of a tree. The result depends only on the baseline and the
+ * dead links.
  */
 #include <string.h>
 
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/repair/internal.h"
 
-/* As path length in hops: no usable path, because it meets a dead link or an undecided switch, or
- * has max_hops or more. */
+/* As path length in hops: there is no usable path. A path is not usable if it meets a dead link or
+ * an undecided switch, or has max_hops hops or more. */
 #define FAR UINT16_MAX
 #define RETRY (FAB_NONE - 1) /* as next_hop.num: pending with a lower key than at first */
 
@@ -155,7 +155,7 @@ static uint16_t length_of(struct fab_repair *r, uint32_t from)
         sw = r->network->peer_sw[channel];
     }
     uint32_t length = passed + beyond;
-    if (length >= r->network->max_hops) /* max_hops counts switches, thus the last one as well */
+    if (length >= r->network->max_hops) /* max_hops counts switches: one more than hops */
         return FAR;
     for (sw = from; passed > 0; passed--) {
         c->seen[sw] = c->epoch;
@@ -195,8 +195,8 @@ static uint16_t length_by(struct fab_repair *r, uint32_t channel)
 
 /* ---- choosing -------------------------------------------------------------------------------- */
 
-/* The channels of a switch with label `key` or above (or exactly `key`), dead ones included; cached
- * for later columns. */
+/* The channels of a switch whose labels are at least `key` (equal: exactly `key`), with or without
+ * a dead link. The list stays in a cache for later columns. */
 static const struct fab_repair_candidates *
 candidates_of(struct fab_repair *r, uint32_t sw, uint32_t key, bool equal, const uint32_t *label)
 {
@@ -244,7 +244,8 @@ static void try_channel(struct fab_repair *r, struct search *s, uint32_t channel
     }
 }
 
-/* Tries the candidates from `at` to `end`. In a tree, nearly all fail the comparison of labels. */
+/* Tries the candidates [at, end) until a path is short enough. In a tree, the comparison of labels
+ * excludes nearly all of them without a call. */
 static void try_candidates(struct fab_repair *r, struct search *s, uint32_t at, uint32_t end)
 {
     const struct fab_repair_next_hop *onward = r->column.next_hop;
@@ -257,12 +258,13 @@ static void try_candidates(struct fab_repair *r, struct search *s, uint32_t at, 
     }
 }
 
-/* Chooses the shortest path over channels of label `key` and above; stops at the first path that is
- * no longer than `enough`. Returns its length in hops, or FAR. The LID selects the first
- * candidates: LID / count is written in base count, where count is the number of candidates. The
- * first candidate tried is the one at its lowest digit, then the one at its second digit and all
- * others from there on. The sequence does not depend on the dead links: the LIDs that a fault
- * displaces spread over the candidates, and all others stay. */
+/* Chooses the shortest path over channels with labels of at least `key`, or the first path found
+ * that is no longer than `enough`. Returns its length in hops, or FAR.
+ *
+ * The LID determines the sequence in which the candidates are tried. With count candidates, let d0
+ * and d1 be the lowest two digits of LID / count in base count. Candidate d0 is tried first, then
+ * d1, d1 + 1, ... in a circle. This sequence does not depend on the dead links. So the LIDs that a
+ * fault displaces spread over the candidates, and all other LIDs stay. */
 static uint16_t choose(struct fab_repair *r, uint32_t sw, uint32_t key, uint16_t enough,
                        uint32_t *ret_channel)
 {
@@ -287,7 +289,7 @@ static uint16_t choose(struct fab_repair *r, uint32_t sw, uint32_t key, uint16_t
 
 /* ---- upstream -------------------------------------------------------------------------------- */
 
-/* True if the neighbour at `port` sends packets of this LID here. */
+/* True if the neighbour at `port` sends packets to the column's LID over this port's link. */
 static bool sends_here(struct fab_repair *r, uint32_t port)
 {
     uint32_t from = r->network->peer_sw[port];
@@ -295,8 +297,8 @@ static bool sends_here(struct fab_repair *r, uint32_t port)
            !fab_base_bits_get(r->is_dead, port);
 }
 
-/* True if endports send to the LID through this switch. If not, the path lengths of the switches
- * that send through it are forgotten. */
+/* True if endports send to the LID through this switch. If not, it discards the stored path lengths
+ * (len[]) of this switch and of those that send through it, which do not become pending. */
 static bool carries_endports(struct fab_repair *r, uint32_t sw)
 {
     const struct fab_repair_network *b = r->network;
@@ -388,7 +390,7 @@ void fab_repair_column_mark_pending(struct fab_repair *r, uint32_t sw)
         make_pending(c, sw, c->label[channel], length_before(r, sw));
 }
 
-/* The greatest label that offers a path now, or 0. */
+/* The greatest label among the switch's channels that start a path now; 0: there is none. */
 static uint32_t best_label(struct fab_repair *r, uint32_t sw)
 {
     uint32_t greatest = 0;
@@ -400,8 +402,8 @@ static uint32_t best_label(struct fab_repair *r, uint32_t sw)
     return greatest;
 }
 
-/* Makes a CUT switch pending again if a path over switches that were decided later exists. No
- * switch sends to a CUT switch, so its channel may have any label. */
+/* Makes a CUT switch pending again if it has a path now, over switches that were decided after it.
+ * No switch sends to a CUT switch, so any label will do. */
 static void retry_cut(struct fab_repair *r, uint32_t sw)
 {
     struct fab_repair_column *c = &r->column;

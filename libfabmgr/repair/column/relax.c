@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Relaxation. A switch may find no path although living links connect it with the destination,
- * because the entries of other switches do not continue its paths by ascending labels. This search
- * finds other entries for them. It visits the channels in descending order of labels. The first
- * channel that leads to a switch which forwards by a greater label is the best for the switch that
- * the channel leaves. So each switch gets the greatest label that any tables could give it, and a
- * switch that gets none has no path that these labels allow.
+ * because the entries of other switches do not continue its paths by ascending labels. A search
+ * finds a best channel for each switch. It visits the channels in descending order of labels. The
+ * first channel of a switch that leads to a switch with a best channel of a greater label becomes
+ * its best channel. So each switch gets the greatest label that any tables could give it. A switch
+ * without a best channel has no path that these labels allow.
  *
- * Only those of these entries are taken that lie on the path of a CUT switch, up to the first
- * switch whose present entry continues the path by ascending labels. The entries taken have greater
- * labels than before, so the paths of all neighbours that send to these switches still ascend.
+ * From each CUT switch, the path over the best channels is followed, up to the first switch whose
+ * present entry continues it by ascending labels. Only the switches on this path get new entries.
+ * These have greater labels than before, so the paths of all neighbours that send to these switches
+ * still ascend.
  *
  * Each search reads all channels, so the searches of one plan are limited to WORK_MAX channels.
  */
@@ -26,11 +27,11 @@ struct relaxation {
     struct fab_repair *r;
     uint64_t *heap; /* [ports] label << 32 | channel, the greatest first */
     uint32_t heap_count;
-    uint32_t *best; /* the channel with the greatest label, or FAB_NONE */
+    uint32_t *best; /* [n] the best channel of the switch, or FAB_NONE: none so far */
 };
 
-/* Pushes the channels that lead to a switch, have labels below `label` and leave switches without a
- * channel yet. */
+/* Pushes the channels that lead to `sw`, have labels below `label`, and leave switches without a
+ * best channel. */
 static void push_arriving(struct relaxation *g, uint32_t sw, uint32_t label)
 {
     const struct fab_repair *r = g->r;

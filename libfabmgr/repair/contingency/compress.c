@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Compression of encoded plans. A plan for a link repeats nearly the same differences for each of
- * hundreds of switches (encode.c). So bytes that occurred before are replaced by their distance
- * and number (Ziv & Lempel 1977; of the places where the same four bytes occurred, only the last
- * one is tried):
+ * hundreds of switches (encode.c). So bytes that occurred before are replaced by their number and
+ * their distance (Ziv & Lempel 1977). The search for a repetition tries only the last position at
+ * which the same four bytes occurred. The compressed data consist of
  *
- *     the number of uncompressed bytes; then, until that many are there:
- *     the number of new bytes, these bytes, the number of repeated bytes, their distance back
+ *   - the number of uncompressed bytes;
+ *   - pieces, until this number is reached: the number of new bytes, these bytes, the number of
+ *     repeated bytes, and the distance from these back to the original. The last piece may end
+ *     after its new bytes.
  *
- * All numbers have 7 bits a byte, the lowest first. A copy may overlap its own output, so a single
- * reference repeats a record many times. The decompression reads only data that this file has
- * written, so it does not check them.
+ * Numbers have 7 bits per byte, the lowest first. A repetition may overlap its original, so that
+ * one piece can repeat a record many times. Decompression reads only data that this file has
+ * written, and does not check them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +26,8 @@
 struct compression {
     const uint8_t *raw;
     uint32_t len;
-    uint32_t slot[1 << SLOT_BITS]; /* position + 1 of four bytes, by their hash */
+    /* by the hash of four bytes: 1 + their last position; 0: they have not occurred */
+    uint32_t slot[1 << SLOT_BITS];
 };
 
 /* The last position before `at` with the same four bytes, or FAB_NONE. Stores `at` as the new last

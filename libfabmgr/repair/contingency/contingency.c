@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The maker of contingencies, and their collection. The maker owns all its data, so it may run on
- * any thread. The plans of a collection are valid only for one state of one repair; after any
+ * Makes contingencies, and keeps a collection of them. The maker owns all its data, so it may run
+ * on any thread. The plans of a collection are valid only for one state of one repair: after any
  * commit, the collection returns none of them.
  */
 #include "libfabmgr/repair/contingency/contingency.h"
@@ -18,7 +18,7 @@ struct fab_repair_contingency_maker {
     struct fab_repair *r;
     struct fab_lft lft;
     struct fab_repair_load load;
-    uint32_t port, sw; /* the next candidates for a case */
+    uint32_t port, sw; /* the search for the next case begins at this port id, then this switch */
     uint32_t cases;
 };
 
@@ -129,7 +129,8 @@ static bool choose_case(struct fab_repair_contingency_maker *m, struct fab_repai
     return true;
 }
 
-/* The links that are dead in this case. */
+/* Lists the links that are dead in this case: those of the last commit and those of the case. The
+ * caller frees *ret. */
 static int list_dead(const struct fab_repair *r, const struct fab_repair_contingency *c,
                      uint32_t **ret, size_t *ret_count)
 {
@@ -306,7 +307,7 @@ fab_repair_contingencies_switch(const struct fab_repair_contingencies *c, uint32
 
 /* ---- finding a stored plan ------------------------------------------------------------------- */
 
-/* Marks both ports of each link in r->is_dead. Returns how many ports that are. */
+/* Marks both ports of each link in r->is_dead. Returns the number of ports marked. */
 static size_t mark_dead(struct fab_repair *r, const uint32_t *dead, size_t count)
 {
     const struct fab_repair_network *b = r->network;
@@ -333,7 +334,8 @@ static void unmark_dead(struct fab_repair *r, const uint32_t *dead, size_t count
     }
 }
 
-/* The row of the switch whose living links are exactly the newly dead ones, or NULL. */
+/* The row of `sw` if the newly dead links are exactly its living links, else NULL. newly_dead: the
+ * number of ports of newly dead links. */
 static const struct fab_repair_contingency *row_of_switch(const struct fab_repair_contingencies *c,
                                                           const struct fab_repair *r, uint32_t sw,
                                                           size_t newly_dead)
@@ -350,8 +352,8 @@ static const struct fab_repair_contingency *row_of_switch(const struct fab_repai
     return living == newly_dead ? fab_repair_contingencies_switch(c, sw) : NULL;
 }
 
-/* The row whose link, or whose switch's links, are exactly those that are marked dead and were
- * alive in the active tables; NULL: there is none. */
+/* The row of the link or switch whose failure explains exactly the newly dead links: those that are
+ * marked dead and were alive at the last commit. NULL: there is no such row. */
 static const struct fab_repair_contingency *row_of(const struct fab_repair_contingencies *c,
                                                    const struct fab_repair *r, const uint32_t *dead,
                                                    size_t count, size_t marked)

@@ -27,19 +27,21 @@ enum fab_repair_contingency_outcome {
 };
 struct fab_repair_contingency {
     bool is_switch;
-    uint8_t outcome;   /* enum fab_repair_contingency_outcome; with ENGINE the figures below are
-                          0 */
+    uint8_t outcome;   /* enum fab_repair_contingency_outcome; with ENGINE, all figures after
+                          `peer` are 0 */
     uint32_t id, peer; /* the ports of the link, the lower id first; or the switch id and
                           FAB_NONE */
     /* endports and switches outside the component with the most endports */
     uint32_t lost_ends, lost_switches;
-    uint32_t entries, blocks, switches, steps;
-    /* load: the greatest number of paths (from each endport to each LID of another) on a channel;
-     * busiest: that channel's port. Paths of lost endports count as if the dead links still worked.
+    /* size of the plan: entries that change, LFT blocks and switches to write, steps of the writes
      */
+    uint32_t entries, blocks, switches, steps;
+    /* load: the greatest number of paths on a channel, where a path leads from an endport to a LID
+     * of another endport. busiest: port id of that channel. Paths of lost endports count as if the
+     * dead links still worked. */
     uint64_t load;
     uint32_t busiest;
-    uint8_t *plan; /* encoded; NULL: not kept */
+    uint8_t *plan; /* the encoded delta (encode.c); NULL: not kept */
     uint32_t plan_len;
 };
 
@@ -47,24 +49,26 @@ struct fab_repair_contingency_maker;
 int fab_repair_contingency_begin(const struct fab_repair *r,
                                  struct fab_repair_contingency_maker **ret); /*NOMEM*/
 void fab_repair_contingency_end(struct fab_repair_contingency_maker *m);
+/* The number of cases: living links and switches with links. */
 uint32_t fab_repair_contingency_cases(const struct fab_repair_contingency_maker *m);
 /* Bytes of memory that the maker holds. */
 size_t fab_repair_contingency_memory(const struct fab_repair_contingency_maker *m);
 int fab_repair_contingency_set_tables(struct fab_repair_contingency_maker *m,
                                       const struct fab_lft *lft); /* NOMEM */
+/* Counts the paths to the next block of LIDs. */
 bool fab_repair_contingency_prepare(
-    struct fab_repair_contingency_maker *m); /* true: not complete, call it again */
-/* The most paths on a channel, with the active tables. */
+    struct fab_repair_contingency_maker *m); /* true: the caller must call it again */
+/* The greatest number of paths on a channel, with the active tables. */
 uint64_t fab_repair_contingency_load(const struct fab_repair_contingency_maker *m);
-/* Computes the next case: all living links by port id, then all switches by id. keep: stores the
- * plan, which the caller owns as ret->plan. Returns NOT_FOUND (there are no more cases), NOMEM, or
- * the code of a repair that failed its proof. */
+/* Computes the next case. The cases are all living links by port id, then all switches by id. keep:
+ * stores the plan in ret->plan, which the caller frees. Returns NOT_FOUND (there are no more
+ * cases), NOMEM, or the error of a proof that failed (fab_repair_prove). */
 int fab_repair_contingency_next(struct fab_repair_contingency_maker *m, bool keep,
                                 struct fab_repair_contingency *ret);
 
 struct fab_repair_contingencies {
-    struct fab_repair_contingency *row; /* [count] in the maker's order */
-    size_t count, room, switches;       /* the last `switches` of them are of switches */
+    struct fab_repair_contingency *row; /* [count] in the order of the maker's cases */
+    size_t count, room, switches;       /* the last `switches` rows are those of switches */
     size_t plans;                       /* rows with a stored plan */
     size_t memory;                      /* bytes of the collection */
     struct fab_repair_network *network; /* the network and the number of commits that the plans
@@ -84,17 +88,17 @@ const struct fab_repair_contingency *
 fab_repair_contingencies_link(const struct fab_repair_contingencies *c, uint32_t port);
 const struct fab_repair_contingency *
 fab_repair_contingencies_switch(const struct fab_repair_contingencies *c, uint32_t sw);
-/* Like fab_repair_plan, fab_repair_prove and fab_repair_order, if a plan for exactly these dead
- * links is stored; change[] is then in the order of the writes. Returns NOT_FOUND (no such plan, or
- * it is not valid any more) or NOMEM. */
+/* Returns the stored plan for exactly these dead links, as fab_repair_plan, fab_repair_prove and
+ * fab_repair_order would compute it; only change[] is in the order of the writes. Returns NOT_FOUND
+ * (there is no such plan, or it is not valid any more) or NOMEM. */
 int fab_repair_contingencies_find(const struct fab_repair_contingencies *c, struct fab_repair *r,
                                   const struct fab_lft *lft, const uint32_t *dead, size_t count,
                                   struct fab_repair_delta *ret);
 
 /* ---- for this folder only -------------------------------------------------------------------- */
 
-/* Variable-length numbers: 7 bits a byte, the lowest first; a set top bit means that more follow.
- */
+/* Write and read a number of variable length: 7 bits per byte, the lowest first. The top bit of a
+ * byte is set if another byte follows. */
 static inline uint8_t *fab_repair_put_number(uint8_t *at, uint64_t n)
 {
     for (; n >= 0x80; n >>= 7)
@@ -122,23 +126,24 @@ int fab_repair_encode(const struct fab_repair_delta *d, uint8_t **ret, uint32_t 
 int fab_repair_decode(struct fab_repair *r, const struct fab_lft *lft, const uint8_t *packed,
                       struct fab_repair_delta *ret);
 
-/* Paths on each channel. */
+/* The number of paths on each channel, and how one case changes it. */
 struct fab_repair_load {
-    uint64_t *load;   /* [ports] */
-    uint64_t *change; /* [ports] difference of the current case */
-    uint32_t *order;  /* [ports] channels, the most paths first */
-    uint32_t *marked; /* channels with a change, some of them twice */
+    uint64_t *load;   /* [ports] paths with the active tables */
+    uint64_t *change; /* [ports] what the current case adds, modulo 2^64 */
+    uint32_t *order;  /* [channels] channels, those with the most paths first */
+    uint32_t *marked; /* [marks] channels with a change; one may occur several times */
     size_t marks, mark_room, channels;
-    uint32_t *index; /* [n] */
-    uint32_t *stack; /* [n] */
+    uint32_t *index; /* [n] index of the switch's change for the current LID, or FAB_NONE */
+    uint32_t *stack; /* [n] scratch memory of link_load.c */
     uint32_t next;   /* the LID to count next */
 };
 /* Allocates the arrays; fab_repair_load_count fills them. Returns NOMEM. */
 int fab_repair_load_init(struct fab_repair_load *l, const struct fab_repair *r);
 void fab_repair_load_fini(struct fab_repair_load *l);
+/* Counts the paths to the next block of LIDs. True: the caller must call it again. */
 bool fab_repair_load_count(struct fab_repair_load *l, const struct fab_repair *r,
                            const struct fab_lft *lft);
-/* The channel with the most paths after a delta. Returns NOMEM. */
+/* Finds the channel with the most paths after a delta, and their number. Returns NOMEM. */
 int fab_repair_load_after(struct fab_repair_load *l, struct fab_repair *r,
                           const struct fab_lft *lft, const struct fab_repair_delta *d,
                           uint64_t *ret_load, uint32_t *ret_channel);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The encoding of deltas. Numbers have 7 bits a byte, the lowest first; signed numbers are zigzag
- * coded. A delta starts with the numbers of changes, blocks, steps, cut and lost entries, its set
- * of labels, and the number of writes. The writes follow in sending order. A write consists of a
- * byte of flags and the differences of its switch, step and block from those of the previous write.
- * The first write of a block contains the changes: their number, and for each change its position
- * in the block and the new port, one byte each, as differences from the previous change. A further
- * write of the same block refers to these changes and has the number of entries that it changes
- * itself. The result is compressed (compress.c). For a leaf switch's link in a tree of 11,664
- * endports, 1,764 entries in 895 writes take 1 kB.
+ * Encodes and decodes deltas. Numbers have 7 bits per byte, the lowest first; signed numbers are
+ * zigzag coded. A delta starts with the numbers of changes, blocks, steps, cut and lost entries,
+ * its set of labels, and the number of writes. The writes follow in sending order. A write consists
+ * of a byte of flags and the differences of its switch, step and block from those of the previous
+ * write. The first write of a block contains the changes: their number, and for each change its
+ * position in the block and the new port, one byte each, as differences from the previous change. A
+ * further write of the same block refers to these changes and has the number of entries that it
+ * changes itself. The result is compressed (compress.c). For a leaf switch's link in a tree of
+ * 11,664 endports, 1,764 entries in 895 writes take 1 kB.
  *
  * The old entries are not stored. Decoding reads them from the tables, which brings the blocks
  * into the cache in time for the writes.
@@ -20,12 +20,12 @@
 #include "libfabmgr/repair/contingency/contingency.h"
 #include "libfabmgr/repair/internal.h"
 
-#define SHARES 1 /* it refers to the changes of an earlier write */
-#define KEEPS 2
-#define DRAINS 4
+/* Flags of a write. */
+#define SHARES 1 /* the write refers to the changes of an earlier write */
+#define KEEPS 2  /* keep is not 0 */
+#define DRAINS 4 /* drain is not 0 */
 #define WRITE_BYTES                                                                                \
-    64 /* raw bytes of a write without its changes: a flag, three 5-byte and three                 \
-   10-byte numbers, and spare */
+    64 /* most bytes of a write without its changes: flags, six 32-bit and two 64-bit numbers */
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
@@ -58,8 +58,9 @@ static uint8_t *put_changes(uint8_t *at, const struct fab_repair_delta *d,
     return at;
 }
 
-/* moved: [changes] by the first change of a block, the index at which decoding stores the block's
- * changes; FAB_NONE: not encoded yet. */
+/* Appends a write. moved[i], where i is the `first` of a block's writes: the index at which
+ * decoding stores the changes of this block; FAB_NONE: they are not encoded yet. *placed: the
+ * number of changes encoded so far. */
 static uint8_t *put_write(uint8_t *at, const struct fab_repair_delta *d,
                           const struct fab_repair_write *w, uint32_t *moved, uint32_t *placed)
 {
@@ -173,7 +174,8 @@ static struct fab_repair_entry entry_of(const struct fab_repair_change *c)
     return (struct fab_repair_entry){.lid = c->lid, .sw = c->sw, .baseline = c->was, .now = c->now};
 }
 
-/* Merges the overlay's entries of one LID with the changes. index: [n], need not be initialised. */
+/* Merges the overlay's entries of one LID with the changes of that LID, and returns the number of
+ * merged entries. index: scratch memory for n switches, which need not be initialised. */
 static size_t merge_column(const struct fab_repair_entry *known, size_t knowns,
                            const struct fab_repair_change *change, const uint64_t *key,
                            size_t changes, uint32_t *index, struct fab_repair_entry *to)
@@ -198,11 +200,12 @@ static size_t merge_column(const struct fab_repair_entry *known, size_t knowns,
     return kept;
 }
 
-/* key: the changes by LID; the low half is their index. */
+/* Fills d->entry with the overlay after the delta. key: for each change its LID << 32 | index, in
+ * the order of LIDs. */
 static void merge(struct fab_repair *r, struct fab_repair_delta *d, const uint64_t *key)
 {
     for (; r->entries == 0 && d->entries < d->changes;
-         d->entries++) /* usual case: there is no overlay */
+         d->entries++) /* the usual case: there is no overlay */
         d->entry[d->entries] = entry_of(&d->change[(uint32_t)key[d->entries]]);
     if (r->entries == 0)
         return;

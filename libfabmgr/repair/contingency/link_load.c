@@ -2,9 +2,9 @@
 /*
  * Finds the channel that carries the most paths, before and after a delta. First all paths are
  * counted, one block of LIDs after the other. A delta then moves the paths that meet a changed
- * entry. For one LID, each changed entry moves the paths of the endports behind it: those whose
- * packets meet this changed entry first. These paths leave the old path to the destination and take
- * the new one; all other paths stay.
+ * entry. For one LID, each changed entry moves the paths of the endports behind it, which are those
+ * whose packets meet this changed entry before any other. From there on these paths leave the
+ * channels of the old path to the destination and use those of the new one.
  */
 #include <string.h>
 
@@ -70,8 +70,8 @@ static int by_load(const void *a, const void *b)
     return x->channel < y->channel ? -1 : x->channel > y->channel;
 }
 
-/* If memory runs out, the order stays empty, and the maximum is taken over changed channels only.
- */
+/* Sorts the channels by their number of paths. If memory runs out, order[] stays empty, and busiest
+ * considers only channels that a case changes. */
 static void sort_channels(struct fab_repair_load *l, const struct fab_repair_network *b)
 {
     struct channel_load *channel_load = fab_base_alloc_array(b->ports, sizeof(*channel_load));
@@ -113,11 +113,11 @@ struct moving {
     struct fab_repair_load *l;
     const struct fab_repair *r;
     const struct fab_lft *lft;
-    const struct fab_repair_change *change; /* changes of the LID at hand */
+    const struct fab_repair_change *change; /* changes of `lid` */
     uint32_t lid, home;
 };
 
-/* The number of endports whose packets meet no changed entry before this one. */
+/* The number of endports whose packets to the LID reach `sw` and meet no changed entry before. */
 static uint32_t endports_behind(const struct moving *m, uint32_t sw)
 {
     const struct fab_repair_network *b = m->r->network;
@@ -137,8 +137,8 @@ static uint32_t endports_behind(const struct moving *m, uint32_t sw)
     return ends;
 }
 
-/* Computes endports_behind for all changed entries of the LID at once, by following every path;
- * fills stack[] by change. */
+/* Computes the result of endports_behind for all changed entries of the LID at once, by following
+ * every path. stack[i] receives the number for change i. */
 static void find_endports_behind(const struct moving *m, size_t changes)
 {
     const struct fab_repair_network *b = m->r->network;
@@ -171,7 +171,8 @@ static int move(struct fab_repair_load *l, uint32_t channel, uint64_t paths)
     return FAB_OK;
 }
 
-/* paths: the number to add, or its two's complement to subtract it. */
+/* Adds `paths` to the change of each channel on the path from `sw`, by the new tables (now) or the
+ * old ones. To subtract, the caller passes the negative number modulo 2^64. */
 static int move_along(const struct moving *m, uint32_t sw, bool now, uint64_t paths)
 {
     const struct fab_repair_network *b = m->r->network;

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Labels: numbers of the channels such that they ascend along the path of every packet.
+ * Finds labels: numbers of the channels that ascend along the path of every packet.
  *
- * If all paths first go up and then down in some order of the switches, the label of an up channel
- * is the place of the switch that it leaves; the label of a down channel is a number above all of
- * these, which is greater the lower its switch is. Then the labels ascend at every turn that
- * up/down routing allows, including turns that no entry uses today, so that a repair can use all of
- * them. The engine does not matter: the orders that the library knows are tried on all entries, and
- * an order is used if the labels ascend along all paths.
- *
- * If none fits (other engines, tables from files), a channel's label is the length of the longest
- * chain of dependencies that ends in it, computed VL by VL. That proves the baseline just as well,
- * but leaves a repair fewer paths, because the labels may not ascend at turns that no entry uses
- * today. So there are several sets of labels, which are different topological orders of the same
- * channels. Some come as near as the dependencies allow to up/down routing with one root switch,
- * which connects everything; some are random. A repair uses the first set with which it finds its
+ * Suppose that all paths first go up and then down in some order of the switches. Then the label of
+ * an up channel is the place of the switch that it leaves. The label of a down channel is greater
+ * than those of all up channels, and the greater the lower the place of its switch. These labels
+ * ascend at every turn that up/down routing allows, including turns that no entry uses today, so
+ * that a repair can use all of them. Any engine may have made the tables: the orders that the
+ * library knows are tried on all entries, and an order is used if the labels ascend along all
  * paths.
+ *
+ * If no order fits (other engines, tables from files), a channel's label is the length of the
+ * longest chain of channel dependencies that ends in it, computed VL by VL. These labels prove the
+ * baseline as well, but leave a repair fewer paths, because they may not ascend at turns that no
+ * entry uses today. So there are several sets of labels, which are different topological orders of
+ * the same channels. Some sets are as near as the dependencies allow to up/down routing from one
+ * root switch; others are random. A repair uses the first set with which it finds its paths.
  *
  * Limit: there are no labels per VL where the VL depends on the source or on port classes. If the
  * tables are free of cycles only thanks to such VLs, there are no labels (UNSUPPORTED).
@@ -126,11 +126,11 @@ struct chains {
     uint32_t words;
     /* [ports][words] dependencies on channels of the next switch: bit i is its port i */
     uint64_t *next;
-    uint32_t *dependants; /* number of channels that depend on it */
-    uint32_t *remaining;  /* number of these that have no label yet */
-    uint32_t *rank;       /* [ports] */
-    uint32_t *queue;      /* [n] */
-    uint32_t *far;        /* [n] */
+    uint32_t *dependants; /* [ports] number of channels from which packets continue on this one */
+    uint32_t *remaining;  /* [ports] number of these channels that have no label yet */
+    uint32_t *rank;       /* [ports] the lowest is labelled first */
+    uint32_t *queue;      /* [n] scratch memory of rank_by_root */
+    uint32_t *far;        /* [n] scratch memory of rank_by_root */
     uint64_t *heap;       /* see push */
     uint32_t heap_count;
 };
@@ -166,7 +166,8 @@ static void chains_fini(struct chains *c)
     free(c->heap);
 }
 
-/* The channel with the least rank comes first, and of equal ones the least id. */
+/* Adds a channel to the heap. The channel with the lowest rank leaves it first; of equal ranks, the
+ * one with the lowest id. */
 static void push(struct chains *c, const uint32_t *rank, uint32_t channel)
 {
     uint64_t item = (uint64_t)(rank != NULL ? rank[channel] : 0) << 32 | channel;
@@ -197,9 +198,10 @@ static void collect(struct chains *c, const struct fab_lft *t, uint32_t vl)
     }
 }
 
-/* Kahn's algorithm, which takes the channel with the lowest rank among those available. Without
- * ranks, a channel's label is one more than the greatest label that it must exceed; with ranks, it
- * is the channel's place in the order. Returns false if there is a cycle. */
+/* Labels the channels by Kahn's algorithm, which takes the channel with the lowest rank among those
+ * without unlabelled predecessors. Without ranks, a channel's label is one more than the greatest
+ * label that it must exceed. With ranks, it is the channel's place in the topological order.
+ * Returns false if there is a cycle. */
 static bool label_by_chains(struct chains *c, const uint32_t *rank, uint32_t *label)
 {
     const struct fab_repair_network *b = c->b;
@@ -232,8 +234,8 @@ static bool label_by_chains(struct chains *c, const uint32_t *rank, uint32_t *la
     return placed == channels;
 }
 
-/* Ranks of up/down routing with this root: channels towards the root come first, the farthest
- * first, then those away from it. */
+/* Computes the ranks of up/down routing from this root. Channels towards the root come first, the
+ * farthest of them first; then come the channels away from the root, the nearest first. */
 static void rank_by_root(struct chains *c, uint32_t root)
 {
     const struct fab_repair_network *b = c->b;
@@ -267,7 +269,7 @@ static void rank_by_root(struct chains *c, uint32_t root)
     }
 }
 
-/* Random ranks, which are the same for the same seed. */
+/* Gives the channels random ranks, which depend on the seed alone. */
 static void rank_at_random(struct chains *c, uint32_t seed)
 {
     struct fab_prng prng;
@@ -276,7 +278,7 @@ static void rank_at_random(struct chains *c, uint32_t seed)
         c->rank[port] = (uint32_t)fab_base_prng_below(&prng, UINT32_MAX);
 }
 
-/* Makes all sets of labels for one VL. */
+/* Makes all sets of labels for one VL. Returns false if its dependencies have a cycle. */
 static bool label_vl(struct chains *c, uint32_t vl)
 {
     struct fab_repair_network *b = c->b;

@@ -35,7 +35,8 @@
 
 /* ---- places in the order --------------------------------------------------------------------- */
 
-/* Returns place[n] in r->component, which is unused at the beginning of a call. */
+/* Returns the place of each switch in the order, as changed by lift[]. The array is r->component,
+ * which is unused at the beginning of a call. */
 static uint32_t *places_of(struct fab_repair *r, const struct fab_repair_relabel *lift,
                            size_t lifts)
 {
@@ -52,7 +53,8 @@ static uint32_t neighbour(const struct fab_repair *r, uint32_t port)
     return fab_base_bits_get(r->is_dead, port) ? FAB_NONE : r->network->peer_sw[port];
 }
 
-/* The highest place among living neighbours except `but`; 0: there are none. */
+/* The highest place among the neighbours over living links, except the switch `but`; 0: there are
+ * none. */
 static uint32_t highest(const struct fab_repair *r, const uint32_t *place, uint32_t sw,
                         uint32_t but)
 {
@@ -67,8 +69,8 @@ static uint32_t highest(const struct fab_repair *r, const uint32_t *place, uint3
 
 /* ---- which switches move --------------------------------------------------------------------- */
 
-/* True if y, at place `to`, is above s and goes up further, and only its links with s change
- * direction. */
+/* True if y can move to place `to`: a living link of y then still leads up to a switch other than
+ * s, and only links between y and s change their direction. */
 static bool would_fit(const struct fab_repair *r, const uint32_t *place, uint32_t y, uint32_t s,
                       uint32_t to)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Node ids are ordered by type, then GUID, so two parallel walks match the nodes of both fabrics.
- * Only links that are up count, in the baseline and in the present fabric.
+ * Makes the id map. Switches and other nodes are each sorted by GUID, so two walks over both
+ * fabrics in parallel match the nodes. Only links that are up count, in the baseline as in the
+ * present fabric.
  */
 #include "libfabmgr/repair/session/idmap.h"
 
@@ -14,7 +15,7 @@
 struct fab_repair_baseline {
     uint32_t nodes, switches, ports;
     uint64_t *guid;  /* [nodes] */
-    uint32_t *first; /* [nodes + 1] port ids */
+    uint32_t *first; /* [nodes + 1] port id of port 0 of each node */
     uint32_t *peer;  /* [ports] the port at the other end of a link that was up, or FAB_NONE */
     uint32_t *lid;   /* [ports] */
     uint8_t *lmc;    /* [ports] */
@@ -80,8 +81,8 @@ static bool same_node(const struct fab_repair_baseline *g, uint32_t n, const str
            g->first[n + 1] - g->first[n] == f->nodes[node].num_ports + 1u;
 }
 
-/* Matches the nodes range[0] to range[1] - 1 of f with range[2] to range[3] - 1 of the baseline,
- * both ordered by GUID. False: a node is not in the baseline. */
+/* Matches the nodes range[0] to range[1] - 1 of f with the nodes range[2] to range[3] - 1 of the
+ * baseline; both are ordered by GUID. Returns false if a node of f is not in the baseline. */
 static bool match(const struct fab_repair_baseline *g, const struct fab_fabric *f,
                   struct fab_repair_idmap *c, const uint32_t range[4])
 {
@@ -112,7 +113,7 @@ uint32_t fab_repair_idmap_to_baseline(const struct fab_repair_idmap *c,
                             : g->first[c->to_baseline[f->ports[port].node]] + f->ports[port].num;
 }
 
-/* True if no link and no LID exists that the baseline does not have. */
+/* True if the baseline has all links and LIDs of the present fabric. */
 static bool nothing_new(const struct fab_repair_baseline *g, const struct fab_fabric *f,
                         const struct fab_lids *lids, const struct fab_repair_idmap *c)
 {
@@ -157,7 +158,8 @@ static bool is_dead(const struct fab_repair_baseline *g, const struct fab_fabric
            live_peer(f, f->nodes[now].first_port + (port - g->first[node])) == FAB_NONE;
 }
 
-/* Lists each dead ISL once; with dead == NULL it only counts them. */
+/* Lists the ISLs of the baseline that are dead now, each by its lower port id, and returns their
+ * number. With dead == NULL it only counts them. */
 static uint32_t list_dead(const struct fab_repair_baseline *g, const struct fab_fabric *f,
                           const struct fab_repair_idmap *c, uint32_t *dead)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The id map: whether a fabric is a part of the baseline's fabric, and how their ids correspond. If
- * nodes or links are missing, the baseline can be repaired for the rest, and for nodes and links
- * that return unchanged. A new or moved node, link or LID makes the map impossible.
+ * The id map translates between the ids of the present fabric and those of the baseline's fabric.
+ * It exists if the present fabric is a part of the baseline's: nodes and links may be missing, and
+ * may return unchanged later, and the baseline can be repaired for the rest. With a new or moved
+ * node, link or LID, there is no map.
  */
 #ifndef LIBFABMGR_REPAIR_SESSION_IDMAP_H
 #define LIBFABMGR_REPAIR_SESSION_IDMAP_H
@@ -13,7 +14,7 @@
 #include "libfabmgr/fabric/fabric.h"
 #include "libfabmgr/target/target.h"
 
-/* A summary of the baseline's fabric: 12 bytes per node, 9 per port. */
+/* The nodes, links and LIDs of the baseline's fabric, in 12 bytes per node and 9 per port. */
 struct fab_repair_baseline;
 int fab_repair_baseline_new(const struct fab_fabric *f, const struct fab_lids *lids,
                             struct fab_repair_baseline **ret); /* NOMEM */
@@ -21,11 +22,11 @@ void fab_repair_baseline_free(struct fab_repair_baseline *g);
 
 /* Maps between the ids of the present fabric and those of the baseline. */
 struct fab_repair_idmap {
-    bool same;              /* both have the same ids */
-    uint32_t now, baseline; /* number of nodes in each */
-    uint32_t *to_baseline;  /* [now] */
-    uint32_t *to_current;   /* [baseline] or FAB_NONE: the node is absent */
-    uint32_t *dead;         /* baseline's port ids, one for each ISL that is not up */
+    bool same;              /* both fabrics have the same ids */
+    uint32_t now, baseline; /* number of nodes in the present fabric, and in the baseline's */
+    uint32_t *to_baseline;  /* [now] node ids */
+    uint32_t *to_current;   /* [baseline] node ids; FAB_NONE: the node is absent */
+    uint32_t *dead; /* [deads] for each ISL that is not up now, the baseline's id of one port */
     uint32_t deads;
 };
 /* Returns NOT_FOUND (a node or link is new or moved, or a port has another LID) or NOMEM. */

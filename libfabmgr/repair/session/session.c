@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A session of repairs: see session.h. */
+/* Repairs the tables of one baseline for one snapshot after the other (see session.h). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,7 +31,7 @@ int fab_repair_session_new(const struct fab_repair_input *in, struct fab_repair_
     return r;
 }
 
-/* Makes the session's own tables, a copy of those of `former`, if it has none. */
+/* Gives the session its own tables, a copy of those of `former`, if it has used the target's. */
 static int own_tables(struct fab_repair_session *t, const struct fab_target *former)
 {
     if (!t->idmap.same)
@@ -58,7 +58,8 @@ static int repair(struct fab_repair_session *t, const struct fab_repair_idmap *i
     return r;
 }
 
-/* Gives the target the LFT rows of the present switches. */
+/* Gives the target the LFT rows of the present switches: the session's tables themselves if the ids
+ * are the same, else copies of the rows. */
 static int hand_out(struct fab_repair_session *t, uint32_t switches, struct fab_target *target)
 {
     if (t->idmap.same) {
@@ -101,7 +102,7 @@ int fab_repair_session_update(struct fab_repair_session *t, const struct fab_tar
     return hand_out(t, fabric->switch_count, target);
 }
 
-/* ---- in place -------------------------------------------------------------------------------- */
+/* ---- for repairs in place -------------------------------------------------------------------- */
 
 struct fab_lft *fab_repair_session_tables(struct fab_repair_session *t, struct fab_target *target)
 {

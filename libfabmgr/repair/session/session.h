@@ -5,7 +5,7 @@
  * are repair(baseline, dead links). No engine runs, a host that leaves and returns causes no
  * writes, and links that come back get their former entries.
  *
- * Used by one thread at a time.
+ * Only one thread at a time may use a session.
  */
 #ifndef LIBFABMGR_REPAIR_SESSION_SESSION_H
 #define LIBFABMGR_REPAIR_SESSION_SESSION_H
@@ -15,11 +15,11 @@
 
 struct fab_repair_session { /* empty if state is NULL */
     struct fab_repair *state;
-    /* summary of the baseline's fabric; `state` uses its ids */
+    /* describes the baseline's fabric, whose ids `state` uses */
     struct fab_repair_baseline *baseline;
     struct fab_repair_idmap idmap; /* maps between ids of the present fabric and the baseline */
-    struct fab_lft lft; /* the active tables by the ids of the baseline; empty while both fabrics
-                           have the same ids, when the target's tables are used */
+    struct fab_lft lft; /* the active tables by the ids of the baseline; empty while idmap.same,
+                           because the target's tables have the same ids then */
 };
 /* Returns what fab_repair_new returns, or NOMEM. */
 int fab_repair_session_new(const struct fab_repair_input *in, struct fab_repair_session *ret,
@@ -33,11 +33,13 @@ int fab_repair_session_update(struct fab_repair_session *t, const struct fab_tar
                               const struct fab_fabric *fabric, struct fab_target *target);
 
 /* ---- for repairs in place -------------------------------------------------------------------- */
+/* The active tables by the ids of the baseline: the target's or the session's own. */
 struct fab_lft *fab_repair_session_tables(struct fab_repair_session *t, struct fab_target *target);
+/* The baseline's id of port `port` of the present fabric f. */
 uint32_t fab_repair_session_port(const struct fab_repair_session *t, const struct fab_fabric *f,
                                  uint32_t port);
-/* Commits a delta that was made for fab_repair_session_tables: patches those tables, and the
- * target's where they are separate. */
+/* Commits a delta that was made for fab_repair_session_tables. Patches these tables and, if the
+ * session has its own, the target's as well. */
 void fab_repair_session_commit(struct fab_repair_session *t, struct fab_target *target,
                                struct fab_repair_delta *d);
 
