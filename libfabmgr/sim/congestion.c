@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Congestion control of every device (IBA annex A10): key, settings of switches, switch ports and
- * adapters, the control table, the log and the time stamp. A Set is checked for its form, stored by
- * port and read back. The simulator marks no packets, because it carries no data; the log holds the
- * events that fab_sim_congest adds.
+ * The congestion control agent of every simulated device (IBA annex A10). It handles the congestion
+ * control key, the settings of switches, switch ports and adapters, the control table, the log and
+ * the time stamp. The agent checks the form of a Set and stores its values; a later Get returns
+ * them. The simulator marks no packets, because it carries no data; the log holds the events that
+ * fab_sim_congest adds.
  *
- * If a device has a key, it does not answer a Set without the key. It answers a Get without the
- * key, but hides the key if the protect bit is set.
+ * A device that has a key does not answer a Set without this key. It answers a Get without the key,
+ * but if the protect bit is set, the answer shows a key of 0.
  */
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/base/status.h"
@@ -66,7 +67,8 @@ bool fab_sim_congestion_key_fits(struct gs_request *r)
     return false;
 }
 
-/* A Set of violations to zero resets them; any other value leaves them unchanged. */
+/* Handles CongestionKeyInfo. A Set with a violation counter of 0 resets the counter; with any other
+ * value the counter stays unchanged. */
 static uint16_t handle_key(struct gs_request *r)
 {
     struct fab_cc_key_info now = key_of(r), want;
@@ -126,7 +128,8 @@ static uint16_t handle_switch_setting(struct gs_request *r)
     return r->set ? store(r, FAB_CC_SWITCH_SETTING, 0) : 0;
 }
 
-/* Reads an attribute, or stores it without its reserved bits. */
+/* Answers a Get with the stored attribute. A Set stores the attribute with its reserved bits
+ * cleared. */
 static uint16_t read_or_store(struct gs_request *r, const struct fab_attr *attr, uint32_t block)
 {
     _Alignas(8) uint8_t value[512];
@@ -148,7 +151,7 @@ static uint16_t handle_switch_port_setting(struct gs_request *r)
     return read_or_store(r, &fab_wire_attr_cc_switch_port_setting, r->mod);
 }
 
-/* Control_Map selects the service levels that a Set changes. */
+/* Bit n of Control_Map makes a Set change the setting of service level n. */
 static uint16_t handle_ca_setting(struct gs_request *r)
 {
     struct fab_cc_ca_setting now, want;
@@ -169,7 +172,7 @@ static uint16_t handle_ca_setting(struct gs_request *r)
     return r->set ? store(r, FAB_CC_CA_SETTING, 0) : 0;
 }
 
-/* All blocks share one CCTI_Limit, which is stored with block 0. */
+/* All blocks of the control table share one CCTI_Limit, which is stored with block 0. */
 static uint16_t handle_table(struct gs_request *r)
 {
     uint8_t first[FAB_GS_DATA];

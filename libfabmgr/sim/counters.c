@@ -2,8 +2,8 @@
 /*
  * The values of port counters; their width on the wire is in perf.c. A port gets a row for the
  * counters of PortCounters when the first of them rises. The detailed counters are stored one by
- * one, because few ports ever count any. A counter that rises with time (fab_sim_increment) is
- * updated when it is read. A node that loses power loses its counters.
+ * one, because most ports never use any of them. A counter that rises with time (fab_sim_increment)
+ * is brought up to date before each read. A node that loses power loses its counters.
  */
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
@@ -51,8 +51,8 @@ static struct sim_detail *add_detail(struct fab_sim *s, uint32_t port, uint32_t 
     return d;
 }
 
-/* Finds the storage of a counter; `add`: creates it if it does not exist. NULL: the counter has
- * never counted, or memory is short. */
+/* Finds the storage of a counter. If `add` is set, creates missing storage. NULL: the counter was
+ * never above 0 (without `add`), or memory is short (with `add`). */
 static uint64_t *place(struct fab_sim *s, uint32_t port, uint32_t counter, bool add)
 {
     if (counter < FAB_SIM_COUNTERS) {

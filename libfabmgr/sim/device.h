@@ -59,20 +59,20 @@ struct sim_switch {
 };
 struct sim_node {
     bool silent, powered_off;
-    bool abnormal;      /* a fault below applies: answers may be corrupted or late */
+    bool abnormal;      /* `corruption`, `late_us` or `spread_us` is set */
     uint8_t corruption; /* enum fab_sim_corruption */
     double corrupt_rate;
     uint32_t late_us, spread_us;
-    uint64_t busy_until;         /* the time until which its agent handles earlier MADs */
+    uint64_t busy_until;         /* until this time, in us, the agent is busy with earlier MADs */
     uint32_t power_cycles;       /* how often the node has lost power */
-    uint64_t boot_at, boot_step; /* when a booting node is up, and the time between its ports;
-                                    boot_at 0: the node is not booting */
+    uint64_t boot_at, boot_step; /* us; boot_at: end of the boot, 0: not booting; boot_step: time
+                                    between the training of two ports */
 };
-/* A trap that the device has raised. active: the manager has not repressed it yet. */
+/* A trap that a device has raised. It is active until the manager represses it. */
 struct sim_notice {
-    uint32_t port; /* the port that sends it, which has the LID */
+    uint32_t port; /* the port that sends the trap: the one with the LID */
     bool active;
-    bool repeat_queued; /* an event that sends it again is in the queue */
+    bool repeat_queued; /* the queue holds an EVENT_NOTICE that repeats the trap */
     struct fab_notice notice;
 };
 /* A block of 64 bytes of any table other than the LFT. It is created by the first write. */
@@ -88,11 +88,11 @@ struct sim_outbox {
 struct sim_counters {
     uint64_t value[FAB_SIM_COUNTERS];
 };
-/* A counter of the attributes that detail errors and traffic. Each has an entry of its own, because
- * few ports ever count any. */
+/* A counter of the attributes that detail errors and traffic. Each counter is stored separately,
+ * because most ports never use any of them. */
 struct sim_detail {
-    uint32_t power_cycle; /* power_cycles of the node when it counted; the counter is invalid if the
-                             node has lost power since */
+    uint32_t power_cycle; /* power_cycles of the node when the counter last rose; the counter is
+                             invalid if the node has lost power since */
     uint64_t value;
 };
 /* The sampling mechanism of PortSamplesControl. A switch has one for all its ports, an adapter has
@@ -109,7 +109,8 @@ struct sim_rate {
     uint32_t port;
     uint16_t counter;
     double per_second;
-    uint64_t since, given; /* start of the rise, in us; the sum added to the counter since then */
+    uint64_t since, given; /* since: when the rise started, in us; given: how much of the rise is
+                              already in the counter */
 };
 struct sim_cc_log {
     uint16_t count;
@@ -137,11 +138,11 @@ struct fab_sim {
     struct sim_switch *switches; /* [switch_count] */
     struct sim_node *nodes;      /* [node_count] */
     struct sim_items blocks;     /* struct sim_block by block_key() of tables.c */
-    uint64_t sl2vl_writes; /* number of writes so far; of writes that overlap, the one with the
-                              highest number applies */
+    uint64_t sl2vl_writes; /* number of SLtoVLMappingTable writes so far; where two writes cover the
+                              same pair of ports, the later one applies */
     struct sim_outbox outbox;
     struct sim_items notices;  /* struct sim_notice by port and trap number */
-    struct sim_items counters; /* struct sim_counters by port, once one of them was above 0 */
+    struct sim_items counters; /* struct sim_counters by port */
     struct sim_items details;  /* struct sim_detail by port and counter */
     struct sim_items samplers; /* struct sim_sampler by the port with the LID */
     struct sim_rate *rates;
@@ -158,14 +159,14 @@ struct fab_sim {
     uint64_t trap_tid;
 };
 
-/* Position of a MAD: the node, the port by which it came in (0 where a switch itself sends), and
- * the number of links that it has crossed. */
+/* Position of a MAD: the node, the port by which the MAD entered the node (0 where a switch itself
+ * sends), and the number of links that the MAD has crossed. */
 struct position {
     uint32_t node;
     uint8_t port;
     uint16_t hops;
 };
-/* A request at the device that answers it. */
+/* A request for the subnet management agent of the device at position `at`. */
 struct request {
     struct fab_sim *sim;
     struct position at;
@@ -176,7 +177,7 @@ struct request {
 };
 typedef uint16_t sim_handler(struct request *r); /* SMP status */
 
-/* A request of a general service class, at the device that answers it. */
+/* A request of a general service class for the agent of the device at position `at`. */
 struct gs_request {
     struct fab_sim *sim;
     struct position at;
@@ -220,8 +221,8 @@ void *fab_sim_items_find(const struct sim_items *t, size_t size, uint64_t key);
 int fab_sim_items_add(struct sim_items *t, size_t size, uint64_t key, uint32_t *ret_index);
 void fab_sim_items_fini(struct sim_items *t);
 
-/* forward.c: MADs travel from port to port. These functions return false if the MAD is lost.
- * least_state: the lowest link state in which a link carries the MAD. */
+/* forward.c moves MADs from port to port. These functions return false if the MAD is lost. A link
+ * carries the MAD only if its state is least_state or higher. */
 bool fab_sim_cross_link(struct fab_sim *s, struct position *at, uint8_t out, uint8_t least_state);
 bool fab_sim_forward_lid(struct fab_sim *s, uint32_t lid, uint8_t least_state, struct position *at);
 /* Follows a directed route (IBA 14.2.2) from DrSLID to DrDLID. dlid is the DLID of the SMP; it
@@ -230,7 +231,8 @@ bool fab_sim_forward_lid(struct fab_sim *s, uint32_t lid, uint8_t least_state, s
  * the sender. Otherwise *ret_slid is unchanged. */
 bool fab_sim_forward_directed(struct fab_sim *s, const struct fab_mad *mad, uint16_t dlid,
                               uint8_t *bytes, struct position *at, uint16_t *ret_slid);
-/* Follows the directed route back. lid leads to the switch where the directed part ended. */
+/* Sends the answer back along the directed route. lid is the DLID of the answer; it leads to the
+ * switch where the directed part of the route ended. */
 bool fab_sim_return_directed(struct fab_sim *s, const struct fab_mad *mad, uint16_t lid,
                              uint8_t *bytes, struct position *at);
 
@@ -239,7 +241,8 @@ void fab_sim_links_start(struct fab_sim *s); /* all ports as after power-on */
 void fab_sim_link_train(struct fab_sim *s, uint32_t port);
 void fab_sim_link_trained(struct fab_sim *s, uint32_t port); /* training has ended */
 void fab_sim_link_down(struct fab_sim *s, uint32_t port, uint8_t phys);
-/* rate.c: sets the width and speed of both ends. False: they have none in common. */
+/* rate.c: sets the width and speed of both ends of a link. False: no width or speed is common to
+ * both. */
 bool fab_sim_link_negotiate(struct fab_sim *s, uint32_t near, uint32_t far);
 uint8_t fab_sim_link_down_state(const struct fab_sim *s,
                                 uint32_t port); /* PortPhysicalState while the link is down */
@@ -310,8 +313,8 @@ uint64_t fab_sim_counter_read(struct fab_sim *s, uint32_t port, uint32_t counter
 void fab_sim_counter_write(struct fab_sim *s, uint32_t port, uint32_t counter, uint64_t value);
 void fab_sim_counters_forget(struct fab_sim *s, uint32_t node); /* the node has lost power */
 
-/* outbox.c: fab_sim_deliver_to_manager delivers a MAD to the manager attached at the position, and
- * drops it if none is attached. fab_sim_outbox_put does not check for a manager: it delivers
+/* outbox.c. fab_sim_deliver_to_manager delivers a MAD to the manager attached at the position; if
+ * none is attached, it drops the MAD. fab_sim_outbox_put does not look for a manager: it delivers
  * answers to the position that sent the request. */
 void fab_sim_deliver_to_manager(struct fab_sim *s, struct position at, uint16_t slid, uint16_t dlid,
                                 const uint8_t *mad);
@@ -321,11 +324,12 @@ void fab_sim_outbox_put(struct fab_sim *s, struct position at, uint16_t slid, ui
 /* time.c */
 void fab_sim_schedule(struct fab_sim *s, uint64_t delay_us, enum sim_event_kind kind, uint32_t a,
                       uint32_t b, uint64_t arg); /* if memory is short, the event is lost */
-/* Queues a MAD for an EVENT_ARRIVE or EVENT_SEND after the delay. */
+/* Stores a MAD and schedules an EVENT_ARRIVE or EVENT_SEND that refers to it. */
 void fab_sim_queue_mad(struct fab_sim *s, uint64_t delay_us, enum sim_event_kind kind,
                        struct position position, uint16_t slid, uint16_t dlid, const uint8_t *mad);
 
-/* multicast.c: delivers a copy to the manager at each port that the multicast tables reach. */
+/* multicast.c: delivers a copy of the MAD to the manager at each port that the multicast forwarding
+ * tables reach. */
 void fab_sim_multicast(struct fab_sim *s, struct position at, uint16_t slid, uint16_t mlid,
                        const uint8_t *mad);
 

@@ -26,8 +26,9 @@ int fab_sim_degrade(struct fab_sim *s, uint32_t node, uint8_t port, unsigned lan
 /* Corrupts a share (0..1) of the packets in both directions. The receiving port drops and counts
  * them. */
 int fab_sim_noise(struct fab_sim *s, uint32_t node, uint8_t port, double share);
-/* Corrupts a share `rate` (0..1) of all bits: packets are lost accordingly, and SymbolErrorCounter
- * of both ends rises at the link's rate even without traffic. A good cable has 1e-12 or less. */
+/* Sets the bit error rate of the link to `rate` (0..1). Packets with a wrong bit are lost, and
+ * SymbolErrorCounter of both ends rises at the link's rate even without traffic. A good cable has
+ * 1e-12 or less. */
 int fab_sim_bit_errors(struct fab_sim *s, uint32_t node, uint8_t port, double rate);
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
@@ -71,9 +72,9 @@ int fab_sim_trap_storm(struct fab_sim *s, uint32_t node, uint16_t trap, uint64_t
 struct fab_sim_impairments {
     double loss;        /* share of MADs that are lost in each direction; fab_sim_loss sets it */
     double duplicate;   /* share of requests that arrive twice */
-    double delay;       /* share of MADs that are delayed in each direction, */
-    uint32_t delay_us;  /* by this time */
-    uint32_t spread_us; /* plus a random time of up to this; later MADs can overtake */
+    double delay;       /* share of MADs that are delayed in each direction */
+    uint32_t delay_us;  /* fixed part of the delay */
+    uint32_t spread_us; /* largest random part; a later MAD can overtake an earlier one */
 };
 void fab_sim_set_impairments(struct fab_sim *s, const struct fab_sim_impairments *impairments);
 struct fab_sim_impairments fab_sim_impairments(const struct fab_sim *s);
@@ -105,7 +106,7 @@ enum fab_sim_counter {
     FAB_SIM_MULTICAST_RCV_PKTS,
     FAB_SIM_COUNTERS,
     /* The counters of fab_wire_attr_perf_details, in the order of the attributes and their fields.
-     * A counter for each VL or SL is named by its first. */
+     * If there is one counter for each VL or SL, its enumerator is the counter of VL or SL 0. */
     FAB_SIM_LOCAL_PHYSICAL_ERRORS = FAB_SIM_COUNTERS,
     FAB_SIM_MALFORMED_PACKET_ERRORS,
     FAB_SIM_BUFFER_OVERRUN_ERRORS,
@@ -139,7 +140,7 @@ enum fab_sim_counter {
 };
 int fab_sim_counter_add(struct fab_sim *s, uint32_t node, uint8_t port,
                         enum fab_sim_counter counter, uint64_t add);
-/* Makes the counter rise by per_second from now on; 0 stops the rise. */
+/* Makes the counter rise by per_second counts a second from now on; 0 stops the rise. */
 int fab_sim_increment(struct fab_sim *s, uint32_t node, uint8_t port, enum fab_sim_counter counter,
                       double per_second);
 uint64_t fab_sim_counter(struct fab_sim *s, uint32_t node, uint8_t port,
@@ -149,9 +150,9 @@ uint64_t fab_sim_counter(struct fab_sim *s, uint32_t node, uint8_t port,
 int fab_sim_counter_by_name(const char *name, enum fab_sim_counter *ret);
 
 struct fab_sim_congestion {
-    uint16_t slid, dlid; /* of adapters: the local and the remote LID */
+    uint16_t slid, dlid; /* only for adapters: the local and the remote LID */
     uint8_t sl;
-    uint32_t local_qp, remote_qp; /* of adapters; 24 bits */
+    uint32_t local_qp, remote_qp; /* only for adapters: 24 bits each */
 };
 /* Adds an event to the congestion log of the node and raises a counter of the port: at a switch,
  * the VL's congestion counter; at an adapter, the counter of packets with BECN. */

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How MADs travel from port to port: along a directed route (IBA 14.2.2), which may begin and end
- * with a part that is routed by LID, or by the linear forwarding tables of the switches (IBA
- * 18.2.4). A MAD is lost where a real device would discard it. Subnet management uses VL15, which a
- * link carries from Init on; all other MADs need the state Active (IBA 7.2.7).
+ * Moves MADs from port to port. A MAD follows a directed route (IBA 14.2.2), which may begin and
+ * end with a part that is routed by LID, or the linear forwarding tables of the switches
+ * (IBA 18.2.4). A MAD is lost where a real device would discard it. SMPs use VL15, which works in
+ * the states Init, Armed and Active of a link; all other MADs need the state Active (IBA 7.2.7).
  */
 #include "libfabmgr/sim/device.h"
 
-#define LID_HOP_LIMIT 64 /* ends a forwarding loop */
+#define LID_HOP_LIMIT 64 /* links that a MAD may cross; more mean a forwarding loop */
 
-/* Whether the cable corrupts a packet that arrives at this port. Each corrupted packet fills the
- * leaky bucket of IBA 7.12.2 and each good one drains it; when the level exceeds LocalPhyErrors,
- * the port counts a local link integrity error. */
+/* Returns whether the cable corrupts a packet that arrives at this port. Each corrupted packet
+ * raises the level of the leaky bucket of IBA 7.12.2, and each good one lowers it. When the level
+ * exceeds LocalPhyErrors, the port counts a local link integrity error. */
 static bool is_corrupted(struct fab_sim *s, uint32_t port)
 {
     struct sim_port *p = &s->ports[port];
@@ -38,7 +38,7 @@ static bool accepts_data(struct fab_port_info *far, uint8_t least_state)
     return far->port_state >= least_state;
 }
 
-/* Crosses the link at port `out`. */
+/* Moves a MAD across the link at port `out`. */
 bool fab_sim_cross_link(struct fab_sim *s, struct position *at, uint8_t out, uint8_t least_state)
 {
     if (out == 0 || out > s->fabric->nodes[at->node].num_ports)
@@ -56,7 +56,7 @@ bool fab_sim_cross_link(struct fab_sim *s, struct position *at, uint8_t out, uin
     return true;
 }
 
-/* Adapters do not forward; they send only by the port at which the MAD originated. */
+/* Adapters do not forward: a MAD leaves an adapter only by the port at which the MAD originated. */
 static bool may_leave(const struct fab_sim *s, const struct position *at, uint8_t out, bool origin)
 {
     return is_switch(s, at->node) || (origin && out == at->port);
@@ -73,9 +73,9 @@ static uint8_t look_up(const struct sim_switch *sw, uint32_t lid)
     return lid < sw->lft_room && lid <= sw->info.linear_fdb_top ? sw->lft[lid] : DROPPED_PORT;
 }
 
-/* A switch discards a packet if its table has no port for it, if it would go back to the port it
- * came from, or if the output port cannot send it. Each case has its counters (IBA 16.1.3.5,
- * 16.1.4.1-2). */
+/* Moves a packet through a switch. The switch discards the packet if its LFT has no port for the
+ * LID, if the output port is the input port, or if the output port cannot send. Each case has its
+ * own counters (IBA 16.1.3.5, 16.1.4.1-2). */
 static bool relay(struct fab_sim *s, uint32_t lid, uint8_t least_state, struct position *at)
 {
     uint8_t out = look_up(&s->switches[at->node], lid);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * General services that the device itself provides (IBA 13.4): performance management, congestion
- * control, and ClassPortInfo of these and of two more classes that firmware implements. Other MADs
- * for QP1 go to the program attached to the port. If none is attached, the simulator refuses a Get
- * or Set of any other class (device management, communication management, subnet administration
- * ...), as hosts do.
+ * The general services that a device itself provides (IBA 13.4): performance management, congestion
+ * control, and ClassPortInfo for these and for two more classes that real firmware implements.
+ * Other MADs for QP1 go to the program attached to the port. If none is attached, the simulator
+ * refuses a Get or Set of any other class (device management, communication management, subnet
+ * administration ...), as hosts do.
  */
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/base/status.h"

@@ -11,8 +11,7 @@
 #include "libfabmgr/sim/device.h"
 
 #define MAD_BITS                                                                                   \
-    (8 * (FAB_MAD_SIZE + 30)) /* of a packet with a MAD, including LRH, BTH, DETH                  \
-                                 and CRCs */
+    (8 * (FAB_MAD_SIZE + 30)) /* bits of a packet with a MAD, including LRH, BTH, DETH and CRCs */
 
 static bool disabled(const struct sim_port *p)
 {
@@ -56,7 +55,8 @@ void fab_sim_links_start(struct fab_sim *s)
     }
 }
 
-/* Returns true if a switch has to report the change. */
+/* Sets the state of a port. Returns true if the port belongs to a switch that has to report the
+ * change. */
 static bool set_state(struct fab_sim *s, uint32_t port, uint8_t state, uint8_t phys)
 {
     struct fab_port_info *info = &s->ports[port].info;
@@ -117,8 +117,8 @@ void fab_sim_link_train(struct fab_sim *s, uint32_t port)
     fab_sim_schedule(s, s->timing.train_us, EVENT_TRAIN, port, 0, 0);
 }
 
-/* Only the latest training counts: the link may have gone down and begun to train again since this
- * event was queued. */
+/* An EVENT_TRAIN of an earlier training has no effect: the link may have gone down and begun to
+ * train again since the event was queued. */
 void fab_sim_link_trained(struct fab_sim *s, uint32_t port)
 {
     if (s->ports[port].trained_at == s->now && can_train(s, port))
@@ -203,7 +203,8 @@ static void set_plugged(struct fab_sim *s, uint32_t port, bool in)
         (void)fab_sim_unlink(s, p->node, p->num);
 }
 
-/* Plugs the cable in if it is pulled, else pulls it. The last event always plugs it in. */
+/* Handles EVENT_FLAP: plugs the cable in if it is pulled, otherwise pulls it. The last event always
+ * plugs the cable in. */
 void fab_sim_link_flap(struct fab_sim *s, const struct sim_event *e)
 {
     set_plugged(s, e->a, s->ports[e->a].unplugged || e->b == 0);
@@ -237,7 +238,8 @@ int fab_sim_noise(struct fab_sim *s, uint32_t node, uint8_t port, double share)
     return FAB_OK;
 }
 
-/* good to the power of n: the probability that n independent bits are all good. */
+/* Returns good^n: the probability that n bits are all correct if each is correct with probability
+ * `good`. */
 static double power_of(double good, unsigned n)
 {
     double all = 1;

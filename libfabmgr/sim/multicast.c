@@ -2,13 +2,14 @@
 /*
  * MADs to multicast LIDs. Each switch sends a copy to every port in its MFT entry except the input
  * port (IBA 18.2.4.3.3). A switch with an empty entry uses its default multicast ports. The manager
- * at each port that the MAD reaches receives a copy. Wrong tables can contain cycles, so the number
- * of copies is limited by the number of ports in the fabric, and each path by 64 hops.
+ * at each port that the MAD reaches receives a copy. Wrong tables can contain forwarding loops. The
+ * simulator therefore makes at most as many copies as the fabric has ports, and no copy crosses
+ * more than 64 links.
  */
 #include "libfabmgr/sim/device.h"
 
 #define HOP_LIMIT 64
-#define POSITIONS 16 /* of port masks in an MFT */
+#define POSITIONS 16 /* port masks of 16 ports in an MFT entry */
 
 struct copies {
     struct fab_sim *sim;
@@ -38,7 +39,7 @@ static bool has_entry(const struct fab_switch_info *info, uint16_t mlid)
     return mlid <= last;
 }
 
-/* Returns false if the entry names no port. */
+/* Sends a copy to each port of the MFT entry. Returns false if the entry is empty. */
 static bool send_by_entry(struct copies *c, struct position at)
 {
     bool any = false;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Faults of nodes: power, booting, unresponsive or slow agents, corrupted answers, foreign M_Keys,
- * trap storms. A node without power has all its links down and loses its LIDs, tables and keys.
- * When it is switched on again, its ports come up one after the other.
+ * Faults of nodes: loss of power, unresponsive or slow agents, corrupted answers, M_Keys of another
+ * manager, and trap storms. A node without power has all its links down and loses its LIDs, tables
+ * and keys. When it is switched on again, its ports come up one after the other.
  */
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/base/status.h"

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Performance management of every device (IBA 16.1). The attributes show the counters of counters.c
- * in fields of limited width: a value that does not fit is shown as the field's maximum.
- * PortCounters and PortCountersExtended show the same counters; the table below has the offset of
- * each in both. The detailed counters are numbered by the field tables of their attributes: all
- * fields after CounterSelect are counters, in this order. Samples are in samples.c.
+ * The performance management agent of every simulated device (IBA 16.1). Its attributes show the
+ * counters of counters.c in fields of limited width. If a value does not fit, the field shows its
+ * maximum. PortCounters and PortCountersExtended show the same counters; the table below has the
+ * offset of each counter in both attributes. The numbers of the detailed counters follow the field
+ * tables of their attributes: all fields after CounterSelect are counters, in the order of the
+ * table. Samples are in samples.c.
  */
 #include <stddef.h>
 
@@ -18,15 +19,15 @@
 #define NOWHERE 0xffff
 #define NARROW(m) offsetof(struct fab_port_counters, m), sizeof(((struct fab_port_counters *)0)->m)
 #define WIDE(m) offsetof(struct fab_port_counters_ext, m)
-/* Where each of the two attributes holds a counter (offsets in their structs; NOWHERE: the
- * attribute lacks the counter), and the CounterSelect bits that select it in a Set. */
+/* Where the struct of each of the two attributes holds a counter (an offset in bytes; NOWHERE: the
+ * attribute lacks the counter), and the bits of CounterSelect that select it in a Set. */
 static const struct place {
     const char *name;
-    uint16_t narrow, size;                    /* member of fab_port_counters and its bytes */
-    uint16_t wide;                            /* member of fab_port_counters_ext */
-    uint8_t bits;                             /* width of the narrow member on the wire */
-    int8_t select, select_wide, select_wide2; /* bits of CounterSelect; -1: none; 16: bit 0 of
-                                                 CounterSelect2 */
+    uint16_t narrow, size; /* offset in fab_port_counters, and size of the member in bytes */
+    uint16_t wide;         /* offset in fab_port_counters_ext */
+    uint8_t bits;          /* width of the narrow member on the wire */
+    int8_t select, select_wide, select_wide2; /* bit numbers in CounterSelect; -1: none; 16 and
+                                                 above: bit 0 and above of CounterSelect2 */
 } places[] = {
     {"SymbolErrorCounter", NARROW(symbol_errors), WIDE(symbol_errors), 16, 0, -1, 0},
     {"LinkErrorRecoveryCounter", NARROW(link_error_recovery), WIDE(link_error_recovery), 8, 1, -1,
@@ -120,8 +121,9 @@ static bool selected(const struct fab_port_counters *narrow, const struct fab_po
            (p->select_wide2 >= 0 && (w->counter_select2 >> p->select_wide2 & 1));
 }
 
-/* If the request is a Set, writes the selected counters from `narrow` or `wide`, whichever is not
- * NULL. Then adds up the counters of all ports that port_select names. False: it names no port. */
+/* If the request is a Set, writes the selected counters from `narrow` or `wide` (one of them is
+ * NULL). Then adds up the counters of all ports that port_select names. False: port_select names no
+ * port. */
 static bool access_counters(struct gs_request *r, uint8_t port_select,
                             const struct fab_port_counters *narrow,
                             const struct fab_port_counters_ext *wide,
@@ -198,7 +200,8 @@ static uint32_t counters_of(const struct fab_attr *a)
     return sum;
 }
 
-/* Writes a counter of the ports ports[0] to ports[1] (put), or returns the sum of its values. */
+/* If `put` is set, writes `value` to a counter of each of the ports ports[0] to ports[1]. Returns
+ * the sum of the counter over these ports. */
 static uint64_t access_detail(struct gs_request *r, const uint32_t ports[2], uint32_t counter,
                               bool put, uint64_t value)
 {
@@ -262,7 +265,8 @@ uint16_t fab_sim_perf_handle(struct gs_request *r, uint16_t attr_id)
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-/* Whether `name` is the name of the field, followed by an index if the field is an array. */
+/* Returns whether `name` is the name of the field, followed by an index if the field is an array.
+ */
 static bool is_named(const struct fab_field *f, const char *name, uint32_t *ret_index)
 {
     size_t len = strlen(f->name);

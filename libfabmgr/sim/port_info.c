@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * PortInfo (IBA 14.2.5.6). A Set is checked completely before it changes anything. A value of zero
- * means "no change" where the specification says so. PortState goes from Init to Armed to Active;
- * Down makes the link train again. External ports of a switch have no LIDs, keys or timers of their
- * own.
+ * Handles PortInfo (IBA 14.2.5.6). The agent checks a Set completely before it changes anything. A
+ * value of 0 means "no change" where the specification says so. A Set moves PortState from Init to
+ * Armed and from Armed to Active; PortState Down makes the link train again. External ports of a
+ * switch have no LIDs, keys or timers of their own.
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/device.h"
@@ -13,7 +13,8 @@
 #define ALL_SUPPORTED_WIDTHS 0xff
 #define ALL_SUPPORTED_SPEEDS 0xf
 
-/* The port that the modifier names. At an adapter, 0 means the port by which the request came. */
+/* Finds the port that the attribute modifier names. At an adapter, 0 means the port by which the
+ * request came. False: there is no such port. */
 static bool find_port(const struct request *r, uint32_t *ret_port)
 {
     uint32_t num = r->mod & ~SM_EXTENDED_SPEEDS;
@@ -39,8 +40,8 @@ static bool is_subset(uint8_t want, uint8_t supported, uint8_t all)
     return want == 0 || want == all || (want & ~supported) == 0;
 }
 
-/* Whether a Set may request this PortState. The order is Init, Armed, Active; a Set may repeat the
- * current state. */
+/* Returns whether a Set may request the PortState `want`. A port may go from Init to Armed and from
+ * Armed to Active; a Set may also repeat the current state. */
 static bool state_allowed(const struct fab_port_info *now, uint8_t want)
 {
     switch (want) {
@@ -56,8 +57,8 @@ static bool state_allowed(const struct fab_port_info *now, uint8_t want)
     }
 }
 
-/* Whether a Set may request this PortPhysicalState: Sleep, Polling or Disabled, unless the Set also
- * requests Armed or Active. */
+/* Returns whether the PortPhysicalState of a Set is allowed. Sleep, Polling and Disabled are,
+ * unless the same Set requests Armed or Active. */
 static bool phys_allowed(const struct fab_port_info *want)
 {
     return want->phys_state <= FAB_PHYS_DISABLED &&

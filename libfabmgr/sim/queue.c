@@ -2,7 +2,7 @@
 /*
  * The event queue of the simulation: a binary heap ordered by time, and for the same time by the
  * order of insertion, so that the same calls always give the same run. MADs in flight are stored
- * outside the heap, so that the heap moves small items only.
+ * outside the heap, because the heap moves its items often and a MAD is large.
  */
 #include "libfabmgr/sim/queue.h"
 

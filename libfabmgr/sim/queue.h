@@ -22,11 +22,11 @@ struct sim_queue {
     uint64_t seq;
     struct sim_pending_mad *pending_mads;
     size_t pending_mad_count, pending_mad_capacity;
-    uint32_t first_free; /* FAB_NONE: none is free */
+    uint32_t first_free; /* index of the first free entry of pending_mads; FAB_NONE: none is free */
 };
 void fab_sim_queue_fini(struct sim_queue *q);
 int fab_sim_queue_put(struct sim_queue *q,
-                      const struct sim_event *e); /* the queue assigns seq. NOMEM, LIMIT */
+                      const struct sim_event *e); /* the queue assigns seq. Errors: NOMEM, LIMIT */
 bool fab_sim_queue_take(struct sim_queue *q, uint64_t until,
                         struct sim_event *ret);         /* false: no event is due by `until` */
 uint64_t fab_sim_queue_next(const struct sim_queue *q); /* UINT64_MAX: the queue is empty */

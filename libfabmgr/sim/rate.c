@@ -2,8 +2,8 @@
 /*
  * Width and speed of a link (IBA 14.2.5.6). After training, both ends run at the best width and
  * speed that the cable supports and both ports have enabled (LinkWidthEnabled, LinkSpeedEnabled and
- * their extensions). If there is none, the link stays down. The cable supports what the snapshot
- * shows, or less after fab_sim_degrade.
+ * their extensions). If no width or no speed is common to all three, the link stays down. The cable
+ * supports the width and speed that the snapshot shows, or less after fab_sim_degrade.
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/device.h"
@@ -30,7 +30,8 @@ static uint8_t lanes_of(uint8_t code)
     return 0;
 }
 
-/* Index in speeds[]; SPEEDS: the combination is no speed of the specification. */
+/* Returns the index of a port's active speed in speeds[]. SPEEDS: the specification has no such
+ * speed. */
 static size_t speed_of(const struct fab_port_info *info)
 {
     size_t i = 0;
@@ -41,8 +42,10 @@ static size_t speed_of(const struct fab_port_info *info)
     return i;
 }
 
-/* Whether a port enables a width or speed. A snapshot may show a value as active but not as
- * enabled; such a value counts as enabled until a Set changes the enabled values. */
+/* Returns whether a port enables the width or speed with the bit `code`. The snapshot shows the
+ * port's enabled bits as usual_enabled and its active bit as `usual`. A snapshot may show a value
+ * as active but not as enabled; such a value counts as enabled until a Set changes the enabled
+ * bits. */
 static bool enables(uint8_t enabled, uint8_t code, uint8_t usual_enabled, uint8_t usual)
 {
     return enabled == 0 || (enabled & code) != 0 || (enabled == usual_enabled && code == usual);
@@ -88,7 +91,7 @@ static const struct speed *best_speed(const struct fab_sim *s, uint32_t near, ui
     return NULL;
 }
 
-/* Whether the snapshot says at which width and speed the link runs. */
+/* Returns whether the snapshot shows the width and speed of the link. */
 static bool is_known(const struct fab_sim *s, uint32_t port)
 {
     const struct fab_port_info *usual = &s->fabric->ports[port].info;

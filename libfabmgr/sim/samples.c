@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sampling of counters (IBA 16.1.3.2-4). A Set of PortSamplesControl names a port, up to 15
- * counters, the time to wait and the time to count, in ticks. PortSamplesResult shows the status
- * and the counts. A switch has one sampling mechanism for all its ports, an adapter has one for
- * each port. A Set while a sampling is in progress changes nothing; its answer shows the sampling
- * in progress.
+ * Sampling of counters (IBA 16.1.3.2-4). A Set of PortSamplesControl names a port and up to 15
+ * counters, and gives the time until the sampling starts and its duration, in ticks.
+ * PortSamplesResult shows the status and the counts. A switch has one sampling mechanism for all
+ * its ports, an adapter has one for each port. A Set while a sampling is in progress changes
+ * nothing; its answer shows the sampling in progress.
  *
  * The table below maps values of CounterSelect, mandatory and optional, to counters. Bits 8-11 of a
  * value name the VL or SL.
@@ -12,9 +12,9 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/device.h"
 
-#define TICK 249   /* in units of 4 ns, minus one: 1 us */
-#define WIDTH_32 4 /* 32-bit counters */
-#define WIDTH_64 2 /* ExtendedWidth: 64 bits */
+#define TICK 249   /* field Tick: n means n + 1 units of 4 ns, here 1 us */
+#define WIDTH_32 4 /* value of a field that announces 32-bit counters */
+#define WIDTH_64 2 /* value of ExtendedWidth for 64-bit counters */
 #define ALL_MECHANISMS 0xffffffffu
 #define COUNTS_MANDATORY 1
 #define COUNTS_OPTIONAL 2
@@ -23,9 +23,10 @@
 /* Ranges of consecutive CounterSelect values that select consecutive counters. */
 static const struct selection {
     uint16_t first, count;
-    uint16_t counter, each; /* each: number of VLs or SLs that the counter exists for; 1: it
-                               counts for the whole port */
-    uint8_t option;         /* bit of OptionMask for the first selection; 0: mandatory */
+    /* counter: the first counter of the range. each: number of VLs or SLs with a counter of their
+     * own; 1: the counter is for the whole port. */
+    uint16_t counter, each;
+    uint8_t option; /* bit of OptionMask for the first value of the range; 0: mandatory */
 } selections[] = {
     {0x0001, 1, FAB_SIM_XMIT_DATA, 1, 0},
     {0x0002, 1, FAB_SIM_RCV_DATA, 1, 0},
@@ -44,7 +45,7 @@ static const struct selection {
 };
 #define SELECTIONS (sizeof selections / sizeof selections[0])
 
-/* The counter that a value of CounterSelect selects; NONE: unknown. */
+/* Returns the counter that a value of CounterSelect selects. NONE: the value is unknown. */
 static uint32_t counter_of(uint16_t select)
 {
     uint16_t kind = select & 0xf0ff, lane = select >> 8 & 15;
@@ -73,7 +74,8 @@ static uint32_t power_cycle_of(const struct fab_sim *s, uint32_t port)
     return s->nodes[s->fabric->ports[port].node].power_cycles;
 }
 
-/* The sampling mechanism that the request addresses. NULL: unused since power-on. */
+/* Finds the sampling mechanism that the request addresses. NULL: it was never used since the node's
+ * last power-on. */
 static struct sim_sampler *find(const struct gs_request *r)
 {
     uint32_t port = lid_port(r->sim, r->at);
@@ -88,8 +90,8 @@ static uint8_t status_of(const struct fab_sim *s, const struct sim_sampler *p)
     return s->now < p->starts ? FAB_SAMPLE_STARTS : FAB_SAMPLE_RUNS;
 }
 
-/* The first call, at the start of the sampling, stores the values of the counters; the second, at
- * its end, replaces them by the increase since. */
+/* Reads the selected counters. The first call, at the start of the sampling, stores their values.
+ * The second call, at the end, replaces each value by its increase since the first. */
 static void read_counters(struct fab_sim *s, struct sim_sampler *p)
 {
     const struct fab_node *node = &s->fabric->nodes[s->fabric->ports[p->port].node];
@@ -185,7 +187,7 @@ uint16_t fab_sim_samples_control(struct gs_request *r)
     return status;
 }
 
-/* The answer shows counters of zero until the sampling is over. */
+/* Answers PortSamplesResult. The counters in the answer are 0 until the sampling is over. */
 uint16_t fab_sim_samples_result(struct gs_request *r, const struct fab_attr *attr)
 {
     const struct sim_sampler *p = find(r);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The simulated fabric: a MAD travels from a port to its destination, and the answer back. A
- * request takes effect when it is sent. Its answer comes at once, or later through the outbox if
- * delays are configured.
+ * The simulated fabric. It moves a MAD from the sending port to its destination, and the answer
+ * back. A request takes effect when it is sent. The answer comes at once, or later through the
+ * outbox if delays are configured.
  *
  * The topology is the caller's snapshot, to which the simulation holds a reference; everything that
- * changes (port states, tables) is in the simulation. The contents of MADs are untrusted:
- * libfabmgr/wire checks them when it unpacks them, indexes are limited by the device's own numbers,
- * and tables grow only within the capacities of the device.
+ * changes (port states, tables) is in the simulation. The contents of MADs are untrusted.
+ * libfabmgr/wire checks the fields when it unpacks a MAD. The simulator accepts an index only if
+ * the device has that port or block, and a table grows only up to the capacity of the device.
  *
  *   forward.c, multicast.c         how MADs travel
  *   smp.c, port_info.c, tables.c   answers of the subnet management agent
@@ -20,7 +20,7 @@
  *   items.c                        growing arrays of items with keys
  *   outbox.c                       MADs for managers
  *
- * Not simulated: data traffic, virtual lanes.
+ * The simulator has no data traffic and no virtual lanes.
  */
 #include "libfabmgr/sim/sim.h"
 
@@ -84,7 +84,7 @@ static bool is_smp(const struct fab_mad *mad)
     return mad->mgmt_class == FAB_CLASS_SMP_LID || mad->mgmt_class == FAB_CLASS_SMP_DIRECTED;
 }
 
-/* The state that a link needs to carry the MAD. */
+/* Returns the lowest link state in which a link carries the MAD. */
 static uint8_t least_state(const struct fab_mad *mad)
 {
     return is_smp(mad) ? FAB_STATE_INIT : FAB_STATE_ACTIVE;
@@ -100,7 +100,8 @@ static bool forward(struct fab_sim *s, const struct fab_mad *mad, uint16_t dlid,
     return fab_sim_forward_directed(s, mad, dlid, bytes, at, slid);
 }
 
-/* Whether the device itself handles the MAD, not a manager attached to it. */
+/* Returns whether the agents of the device handle the MAD, instead of a manager attached to the
+ * device. */
 static bool for_agent(const struct fab_sim *s, struct position at, const struct fab_mad *mad)
 {
     if (!is_smp(mad))
@@ -120,7 +121,7 @@ static bool move_answer(struct fab_sim *s, const struct fab_mad *mad, uint16_t s
     return arrived && lid_port(s, *at) == lid_port(s, origin);
 }
 
-/* The random delay of one direction. */
+/* Returns the random delay of a MAD in one direction, in us; 0 for most MADs. */
 static uint64_t impairment_delay(struct fab_sim *s)
 {
     if (s->unimpaired || !chance(s, s->impairments.delay))
@@ -129,7 +130,8 @@ static uint64_t impairment_delay(struct fab_sim *s)
            fab_base_prng_below(&s->prng, (uint64_t)s->impairments.spread_us + 1);
 }
 
-/* The time from now until the answer is ready, in us. An agent handles one MAD after the other. */
+/* Returns the time from now until the answer is ready, in us. The agent of a node handles one MAD
+ * after the other. */
 static uint64_t answer_time(struct fab_sim *s, uint32_t node, uint64_t arrives)
 {
     struct sim_node *n = &s->nodes[node];
@@ -142,8 +144,8 @@ static uint64_t answer_time(struct fab_sim *s, uint32_t node, uint64_t arrives)
     return ready;
 }
 
-/* Delivers a request to the device that answers it. The request takes effect now, but its
- * answer may be delayed. Returns 1 if the answer is in bytes[], 0 if there is no answer or it
+/* Delivers a request to the device that answers it. The request takes effect now, but its answer
+ * may be delayed. Returns 1 if the answer is in bytes[]; 0 if there is no answer or the answer
  * comes later. */
 static int answer(struct fab_sim *s, const struct fab_mad *mad, struct position at,
                   struct position origin, uint16_t slid, uint16_t dlid, uint8_t bytes[FAB_MAD_SIZE])

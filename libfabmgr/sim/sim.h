@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A simulated fabric. It answers MADs as devices do, forwards by the tables that a manager has
- * written, and loses what real devices would lose. It has no clock and does no I/O: the caller
- * advances the time, sends MADs and receives them. Faults are in libfabmgr/sim/fault.h.
+ * A simulated fabric. It answers MADs as devices do, forwards them by the tables that a manager has
+ * written, and discards a MAD where a real device would. It has no clock and does no I/O: the
+ * caller advances the time, sends MADs and receives them. Faults are in libfabmgr/sim/fault.h.
  */
 #ifndef LIBFABMGR_SIM_SIM_H
 #define LIBFABMGR_SIM_SIM_H
@@ -21,10 +21,10 @@ struct fab_sim;
 int fab_sim_new(const struct fab_fabric *fabric, uint64_t seed, struct fab_sim **ret);
 void fab_sim_free(struct fab_sim *s);
 
-/* Sends a MAD into the fabric from a port (node id and port number of the snapshot). A directed SMP
- * holds its own path; any other MAD goes to dlid. Returns 1: *reply holds the answer. 0: the MAD
- * was lost, needs no answer, went to an attached manager, or its answer comes later by
- * fab_sim_receive. TRUNCATED, FORMAT: not a MAD. INVAL: no such port. */
+/* Sends a MAD into the fabric from a port (node id and port number of the snapshot). A
+ * directed-route SMP contains its path; any other MAD goes to dlid. Returns 1: *reply holds the
+ * answer. 0: the MAD was lost, needs no answer, went to an attached manager, or its answer comes
+ * later by fab_sim_receive. TRUNCATED, FORMAT: not a MAD. INVAL: no such port. */
 int fab_sim_send(struct fab_sim *s, uint32_t node, uint8_t port, uint16_t dlid,
                  const uint8_t mad[FAB_MAD_SIZE], uint8_t reply[FAB_MAD_SIZE]);
 /* After fab_sim_send returned 0: whether the MAD, its answer or a copy is still in flight, so that
@@ -50,22 +50,24 @@ void fab_sim_detach(struct fab_sim *s, uint32_t node, uint8_t port);
 /* Time is in microseconds, starts at 0 and is set by the caller. Initially all delays but trap_us
  * are 0, so a caller that needs no time can ignore it. The same fabric, seed, times and calls give
  * the same run, byte for byte. */
-void fab_sim_advance(struct fab_sim *s,
-                     uint64_t now_us); /* runs all events that are due until then, in order */
+/* Sets the time and runs all events that are due by then, in the order of their times. */
+void fab_sim_advance(struct fab_sim *s, uint64_t now_us);
 uint64_t fab_sim_now(const struct fab_sim *s);
-uint64_t fab_sim_deadline(const struct fab_sim *s); /* of the next event; UINT64_MAX: no event */
+/* Returns the time of the next event; UINT64_MAX: no event is queued. */
+uint64_t fab_sim_deadline(const struct fab_sim *s);
 
 struct fab_sim_timing {
-    uint32_t hop_us;    /* a MAD needs this to cross a link; initially 0 */
-    uint32_t answer_us; /* an agent needs this for each MAD, one after the other; initially 0 */
-    uint32_t train_us;  /* link training takes this; initially 0 */
+    uint32_t hop_us;    /* time in which a MAD crosses a link; initially 0 */
+    uint32_t answer_us; /* time that an agent needs for each MAD; it handles one MAD after the
+                           other; initially 0 */
+    uint32_t train_us;  /* duration of link training; initially 0 */
     uint32_t trap_us;   /* period of repeated traps, initially 1 s; 0: devices do not repeat them */
 };
 struct fab_sim_timing fab_sim_timing(const struct fab_sim *s);
 void fab_sim_set_timing(struct fab_sim *s, const struct fab_sim_timing *timing);
 
-/* Frequent faults; the others are in fault.h. NOT_FOUND: the snapshot has no such node, or no link
- * at this port. */
+/* The most common faults; all others are in fault.h. NOT_FOUND: the snapshot has no such node, or
+ * no link at this port. */
 int fab_sim_unlink(struct fab_sim *s, uint32_t node, uint8_t port);
 int fab_sim_relink(struct fab_sim *s, uint32_t node, uint8_t port);
 int fab_sim_silence(struct fab_sim *s, uint32_t node, bool silent); /* the node answers nothing, but
@@ -74,14 +76,16 @@ void fab_sim_loss(struct fab_sim *s, double rate); /* share of MADs that are los
 
 /* Finds the node with this GUID ("0x...") or description. NOT_FOUND. */
 int fab_sim_find(const struct fab_sim *s, const char *what, uint32_t *ret_node);
-const struct fab_fabric *fab_sim_fabric(const struct fab_sim *s); /* the snapshot that was given */
-/* The LFT of a switch: entries 0..*ret_top (LinearFDBTop). NULL: none was ever written. */
+/* Returns the snapshot given to fab_sim_new. */
+const struct fab_fabric *fab_sim_fabric(const struct fab_sim *s);
+/* Returns the LFT of a switch, with entries 0 to *ret_top (LinearFDBTop). NULL: no entry was ever
+ * written. */
 const uint8_t *fab_sim_lft(const struct fab_sim *s, uint32_t sw, uint32_t *ret_top);
-/* An entry of a multicast forwarding table: the port mask of ports 16 * position to 16 * position +
- * 15. 0 where nothing was written. */
+/* Returns a part of an MFT entry: the port mask of ports 16 * position to 16 * position + 15. 0 if
+ * it was never written. */
 uint16_t fab_sim_mft(const struct fab_sim *s, uint32_t sw, uint16_t mlid, unsigned position);
-/* The SLtoVLMappingTable (IBA 14.2.5.8), SL 0 in the highest four bits: for a switch, the table
- * from port `in` to port `out`; for any other node, that of port `out`. */
+/* Returns an SLtoVLMappingTable (IBA 14.2.5.8), with SL 0 in the highest four bits. For a switch,
+ * it is the table from port `in` to port `out`; for any other node, the table of port `out`. */
 uint64_t fab_sim_sl2vl(const struct fab_sim *s, uint32_t node, uint8_t in, uint8_t out);
 const struct fab_port_info *fab_sim_port(const struct fab_sim *s, uint32_t node, uint8_t port);
 

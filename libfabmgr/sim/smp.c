@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The subnet management agent of every device (IBA 14.2.5): a table of attributes, the check of the
- * M_Key with its lease (14.2.4), and the answer. The larger attributes have files of their own. Not
- * implemented: RandomForwardingTable, and vendor attributes except two.
+ * The subnet management agent of every simulated device (IBA 14.2.5). It checks the M_Key and its
+ * lease (14.2.4), finds the attribute in a table and sends the answer. The larger attributes have
+ * files of their own. The agent does not implement RandomForwardingTable, and of the vendor
+ * attributes only two.
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/device.h"
@@ -68,7 +69,7 @@ static uint16_t handle_switch_info(struct request *r)
     return status;
 }
 
-/* The oldest trap that is not repressed, or zeros. */
+/* Answers Notice with the oldest trap that is not repressed, or with zeros if there is none. */
 static uint16_t handle_notice(struct request *r)
 {
     struct fab_notice notice = {0};
@@ -79,7 +80,7 @@ static uint16_t handle_notice(struct request *r)
     return 0;
 }
 
-/* One empty page: no device has anything to report. */
+/* Answers VendorDiag with one page of zeros: no device has anything to report. */
 static uint16_t handle_vendor_diag(struct request *r)
 {
     memset(r->data, 0, sizeof r->data);
@@ -131,8 +132,9 @@ static uint16_t handle(struct request *r, uint16_t attr_id)
     return FAB_SMP_BAD_ATTR;
 }
 
-/* If a request failed for lack of the key and no request with the key arrived within the lease
- * period, the port clears its protection bits (14.2.4.4). */
+/* Ends the M_Key protection if its lease has expired (14.2.4.4). The lease starts when a request
+ * without the key fails. If no request with the key arrives within the lease period, the port
+ * clears its protection bits. */
 static void expire_key_lease(const struct fab_sim *s, struct sim_port *p)
 {
     if (p->lease_ends == 0 || s->now < p->lease_ends)
@@ -141,9 +143,9 @@ static void expire_key_lease(const struct fab_sim *s, struct sim_port *p)
     p->lease_ends = 0;
 }
 
-/* Whether the M_Key of a request permits it (IBA 14.2.4). Without the port's key, a Set gets
- * no answer and a TrapRepress has no effect; from protection level 2 on, a Get gets no answer
- * either. */
+/* Returns whether the M_Key of a request permits the request (IBA 14.2.4). Without the port's key,
+ * a Set gets no answer and a TrapRepress has no effect; from protection level 2 on, a Get gets no
+ * answer either. */
 bool fab_sim_sma_key_fits(struct fab_sim *s, struct position at, uint16_t slid,
                           const struct fab_mad *mad, const uint8_t *bytes)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The tables of a device: linear and multicast forwarding, P_Keys, SL to VL, VL arbitration, GUIDs
- * (IBA 14.2.5.5, 7-11). A linear forwarding table is an array that grows with the writes. The
- * blocks of all other tables, 64 bytes each, are in one map, by table, port and block number. A
- * block that was never written is not in the map and reads as after power-on.
+ * (IBA 14.2.5.5, 7-11). An LFT is an array that grows when a manager writes higher LIDs. The blocks
+ * of all other tables, 64 bytes each, are in one map, by table, port and block number. A block that
+ * was never written is not in the map; a Get then returns its value after power-on.
  */
 #include <stdlib.h>
 
@@ -120,8 +120,9 @@ bool fab_sim_table_write(struct fab_sim *s, uint32_t port, uint16_t attr_id, uin
     return done;
 }
 
-/* Writes or reads a block. Returns false if it was read and never written (data is then zeros).
- * used: bytes that the device implements; it ignores the rest of a write. */
+/* Writes the block of a Set, or reads the block for a Get. Returns false if a Get reads a block
+ * that was never written; the data is then zeros. used: number of bytes that the device implements;
+ * the device ignores the rest of a Set. */
 static bool access_block(struct request *r, uint64_t key, size_t used, uint16_t *ret_status)
 {
     *ret_status = 0;
@@ -137,8 +138,8 @@ static bool access_block(struct request *r, uint64_t key, size_t used, uint16_t 
     return written;
 }
 
-/* At a switch, the port `num`, which the attribute modifier names; at an adapter, the port by which
- * the request came. False: no such port. */
+/* Finds the port of a table: at a switch, the port `num` of the attribute modifier; at an adapter,
+ * the port by which the request came. False: there is no such port. */
 static bool find_port(const struct request *r, uint32_t num, uint32_t *ret_port)
 {
     if (!is_switch(r->sim, r->at.node))
@@ -149,7 +150,7 @@ static bool find_port(const struct request *r, uint32_t num, uint32_t *ret_port)
     return true;
 }
 
-/* Modifier: block in bits 0-8, port mask position in bits 28-31. */
+/* The attribute modifier has the block in bits 0-8 and the port mask position in bits 28-31. */
 uint16_t fab_sim_handle_mft(struct request *r)
 {
     uint32_t block = r->mod & 0x1ff, position = r->mod >> 28;
@@ -175,7 +176,7 @@ uint16_t fab_sim_mft(const struct fab_sim *s, uint32_t sw, uint16_t mlid, unsign
                                        : 0;
 }
 
-/* Modifier: block in bits 0-15, port in bits 16-31. */
+/* The attribute modifier has the block in bits 0-15 and the port in bits 16-31. */
 uint16_t fab_sim_handle_pkeys(struct request *r)
 {
     uint32_t block = r->mod & 0xffff, num = r->mod >> 16, port;
@@ -202,8 +203,9 @@ static void default_sl2vl(const struct fab_sim *s, uint32_t port, uint8_t *data)
     (void)fab_wire_attr_pack(&fab_wire_attr_sl2vl, &map, data, FAB_SMP_DATA);
 }
 
-/* One write may apply to many pairs of input and output port. The simulator stores it as one block
- * with a sequence number; for each pair, the latest block that covers the pair applies. */
+/* One write of an SLtoVLMappingTable may apply to many pairs of input and output port. The
+ * simulator stores each write as one block with a sequence number; for each pair, the latest block
+ * that covers the pair applies. */
 enum { ALL_OUT = 0x100, ALL_IN = 0x200, SL2VL_SIZE = 8 };
 
 static uint64_t sl2vl_key(const struct fab_sim *s, uint32_t node, uint32_t wide, uint32_t in,
@@ -245,8 +247,9 @@ static uint16_t sl2vl_set(struct request *r, uint64_t key)
     return block_put(r->sim, r->at.node, key, block) ? 0 : FAB_SMP_BUSY;
 }
 
-/* Modifier at a switch: output port in bits 0-7, input port in bits 8-15. A Set may also use bit 16
- * (all output ports) and bit 17 (all input ports) if SwitchInfo offers that. */
+/* At a switch, the attribute modifier has the output port in bits 0-7 and the input port in bits
+ * 8-15. A Set may also use bit 16 (all output ports) and bit 17 (all input ports) if SwitchInfo
+ * announces these options. */
 uint16_t fab_sim_handle_sl2vl(struct request *r)
 {
     bool sw = is_switch(r->sim, r->at.node);
@@ -264,7 +267,8 @@ uint16_t fab_sim_handle_sl2vl(struct request *r)
     return 0;
 }
 
-/* Modifier: port in bits 0-15, part of the tables (low 1-2, high 3-4) in bits 16-31. */
+/* The attribute modifier has the port in bits 0-15 and the part of the tables in bits 16-31: 1 and
+ * 2 for the low-priority table, 3 and 4 for the high-priority table. */
 uint16_t fab_sim_handle_vlarb(struct request *r)
 {
     uint32_t num = r->mod & 0xffff, quarter = r->mod >> 16, port;
@@ -281,7 +285,7 @@ uint16_t fab_sim_handle_vlarb(struct request *r)
     return status;
 }
 
-/* GUID 0 is the port's own GUID and read-only. */
+/* Handles GUIDInfo. Entry 0 of block 0 is the port's own GUID and read-only. */
 uint16_t fab_sim_handle_guids(struct request *r)
 {
     uint32_t port;
@@ -297,7 +301,7 @@ uint16_t fab_sim_handle_guids(struct request *r)
     return status;
 }
 
-/* LedInfo, if CapabilityMask says IsLEDInfoSupported: bit 0 is on or off. Modifier: the port. */
+/* Handles LedInfo if CapabilityMask has IsLEDInfoSupported. The attribute modifier is the port. */
 uint16_t fab_sim_handle_led(struct request *r)
 {
     uint32_t port;
@@ -311,7 +315,8 @@ uint16_t fab_sim_handle_led(struct request *r)
     return status;
 }
 
-/* Counts the power cycle; blocks with a lower count are invalid. */
+/* Makes all blocks of the node invalid: a block is valid only if its power_cycle equals that of the
+ * node. */
 void fab_sim_tables_forget(struct fab_sim *s, uint32_t node)
 {
     s->nodes[node].power_cycles++;

@@ -2,7 +2,8 @@
 /*
  * The time of a simulation. When the caller advances it (fab_sim_advance), all events that are due
  * by the new time run, each at its own time and in the order of queue.c. Nothing here reads a
- * clock: a test jumps from deadline to deadline, a server follows the wall clock.
+ * clock. A test advances the time from one deadline to the next; `fabsim serve` advances it with
+ * the wall clock.
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/device.h"

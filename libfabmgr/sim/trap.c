@@ -14,7 +14,7 @@
 #include "libfabmgr/sim/device.h"
 
 enum { URGENT = 1, SECURITY = 2, INFORMATIONAL = 4 };
-#define ROUTE_SHOWN 30 /* hops of the return path that a notice 256 holds */
+#define ROUTE_SHOWN 30 /* longest return path that a notice of trap 256 can hold, in hops */
 
 /* ---- sending --------------------------------------------------------------------------------- */
 
@@ -57,8 +57,8 @@ static uint64_t notice_key(uint32_t port, uint16_t trap)
     return (uint64_t)port << 16 | trap;
 }
 
-/* port: the sender, which has the LID. If memory is short, the notice is sent once and not
- * repeated. */
+/* Sends a notice from `port`, the port with the LID, and schedules its repetition. If memory is
+ * short, the notice is sent once and not repeated. */
 static void raise_notice(struct fab_sim *s, uint32_t port, const struct fab_notice *notice)
 {
     uint64_t key = notice_key(port, notice->trap);
@@ -157,7 +157,7 @@ void fab_sim_trap_port_state(struct fab_sim *s, uint32_t sw)
     raise_notice(s, own, &notice);
 }
 
-/* DataDetails of 144: LID at byte 2, the new CapabilityMask at byte 6. */
+/* Fills the DataDetails of trap 144: the LID at byte 2 and the new CapabilityMask at byte 6. */
 void fab_sim_trap_capability(struct fab_sim *s, uint32_t port)
 {
     if (!can_send_traps(s, port))
@@ -167,9 +167,9 @@ void fab_sim_trap_capability(struct fab_sim *s, uint32_t port)
     raise_notice(s, port, &notice);
 }
 
-/* DataDetails of 256 (IBA 14.2.5.1): the requester's LID at byte 2, DrSLID 4, method 6, attribute
- * 8, its modifier 10, M_Key 14, length of the return path 23 (bit 7: directed route, bit 6:
- * truncated) and its hops from 24 on. */
+/* Fills the DataDetails of trap 256 (IBA 14.2.5.1): the requester's LID at byte 2, DrSLID at 4, the
+ * method at 6, the attribute at 8, its modifier at 10, the M_Key at 14, the length of the return
+ * path at 23 (bit 7: directed route; bit 6: truncated), and the return path from 24 on. */
 void fab_sim_trap_bad_key(struct fab_sim *s, struct position at, uint16_t slid,
                           const struct fab_mad *mad, const uint8_t *bytes)
 {
@@ -192,9 +192,9 @@ void fab_sim_trap_bad_key(struct fab_sim *s, struct position at, uint16_t slid,
     raise_notice(s, port, &notice);
 }
 
-/* DataDetails of 257, 258 and 259: LIDs of the packet's source at byte 2 and destination at 4, then
- * the key and the queue pairs. 259 also has the LID and port of the switch that detected the
- * violation, and flags for the valid fields. */
+/* Fills the DataDetails of traps 257, 258 and 259: the source LID of the packet at byte 2, the
+ * destination LID at 4, then the key and the queue pairs. Trap 259 also has the LID and port of the
+ * switch that detected the violation, and flags that mark the valid fields. */
 static void describe_key_violation(const struct fab_sim *s, uint32_t port, uint16_t trap,
                                    struct fab_notice *n)
 {
@@ -203,8 +203,8 @@ static void describe_key_violation(const struct fab_sim *s, uint32_t port, uint1
     fab_base_put_be16(d + 2, far != FAB_NONE ? s->ports[far].info.lid : n->issuer_lid);
     fab_base_put_be16(d + 4, n->issuer_lid);
     if (trap == 259) {
-        fab_base_put_be16(d, 0x8000 | 0x4000 | 0x2000 | 0x0003); /* valid: LIDs, P_Key; LID and port
-                                                               of the switch */
+        /* These flags mark the valid fields: LIDs, P_Key, LID and port of the switch. */
+        fab_base_put_be16(d, 0x8000 | 0x4000 | 0x2000 | 0x0003);
         fab_base_put_be16(d + 6, 0x7ffe);
         fab_base_put_be16(d + 48, n->issuer_lid);
         d[50] = s->fabric->ports[port].num;
