@@ -13,10 +13,11 @@ enum cmd_exit { CMD_OK = 0, CMD_FAILED = 1, CMD_USAGE = 2 };
 
 struct cmd {
     const char *name;
-    const char *usage;        /* lines of arguments, to print after "fabsim NAME " */
-    const char *summary;      /* one line */
-    void (*help)(FILE *file); /* prints more help; or NULL */
-    int (*run)(const struct cmd *cmd, int argc, char **argv); /* argv[0] is the name */
+    const char *usage;   /* the arguments, which the usage message prints after "fabsim NAME "; may
+                            have several lines */
+    const char *summary; /* one line */
+    void (*help)(FILE *file); /* prints more help; NULL: there is none */
+    int (*run)(const struct cmd *cmd, int argc, char **argv); /* returns enum cmd_exit */
 };
 extern const struct cmd cmd_generate, cmd_check, cmd_serve, cmd_ctl, cmd_mads;
 

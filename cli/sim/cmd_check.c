@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabsim check FILE: reads a topology as fabricd would and prints what it contains, or the line and
- * column of a mistake.
+ * fabsim check FILE: reads a topology file as fabricd would. Prints the numbers of nodes and links,
+ * or the line and column of a mistake.
  */
 #include <inttypes.h>
 #include <stdio.h>

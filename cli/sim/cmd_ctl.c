@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * fabsim ctl COMMAND: sends a command to `fabsim serve`, such as a fault. The command is sent
- * unchanged; console.c interprets and answers it. Without a command, all lines of standard input
- * are sent at once, so that the faults in them happen at the same time.
+ * unchanged; console.c interprets and answers it. Without a command, fabsim sends all lines of
+ * standard input in one packet, so that all their faults happen at the same time.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -18,7 +18,7 @@
 #include "cli/sim/socket.h"
 #include "libfabmgr/base/text.h"
 
-#define PATIENCE_S 30 /* how long to wait for an answer */
+#define PATIENCE_S 30 /* time limit for an answer, in seconds */
 
 /* Connects to the server and returns the socket. On error prints the reason and returns -1. */
 static int reach(const char *base)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabsim generate FAMILY OPTIONS: writes a fabric made from a description, or several planes of it.
- * Families and their options are tables: families.c, options.c.
+ * fabsim generate FAMILY OPTIONS: generates a fabric of a topology family and writes it to a file,
+ * or several planes of the fabric to a file each. families.c has the table of families, options.c
+ * the table of their options.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +50,7 @@ static int complain(int status)
     return CMD_FAILED;
 }
 
-/* Frees b, also on error. */
+/* Seals the builder and frees it, also on error. */
 static int seal(struct fab_builder *b, struct fab_fabric **ret)
 {
     int status = fab_fabric_builder_seal(b, ret);

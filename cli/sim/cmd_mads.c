@@ -13,9 +13,10 @@
 #include "libfabmgr/recording/recording.h"
 
 #define AT_SMP_DATA 64
-#define LONGEST_STRUCT 512 /* of any attribute */
+#define LONGEST_STRUCT 512 /* bytes of the largest struct of an attribute */
 
-/* Prints a name with all unprintable bytes as "?", because anybody may have written the file. */
+/* Prints a name with all unprintable bytes as "?", because the file is untrusted and unprintable
+ * bytes can control a terminal. */
 static void print_name(const char *label, const char *name)
 {
     printf("# %s ", label);

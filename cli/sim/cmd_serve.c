@@ -55,7 +55,8 @@ static bool begins_node(const char *line)
     return false;
 }
 
-/* The first node in the file, to which ibsim attaches clients that name no node. */
+/* Returns the first node in the file. A client that names no node is attached to this node, as with
+ * ibsim. */
 static uint32_t first_node(const struct fab_sim *sim, const char *text)
 {
     char id[PLACE_NAME_MAX];

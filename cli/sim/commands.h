@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Receives commands on the socket "@BASE:fabsim@", from `fabsim ctl`, and on standard input. A
- * packet holds lines for console_run. The answer is one packet: the exit code as a digit, then
- * text.
+ * packet has one or more lines for console_run. The answer is one packet with the exit code as a
+ * digit, then text.
  */
 #ifndef CLI_SIM_COMMANDS_H
 #define CLI_SIM_COMMANDS_H
@@ -17,8 +17,8 @@
 
 struct commands {
     struct console *console;         /* borrowed */
-    int listening;                   /* -1: closed */
-    int sessions[COMMANDS_SESSIONS]; /* -1: free */
+    int listening;                   /* the socket that accepts connections; -1: closed */
+    int sessions[COMMANDS_SESSIONS]; /* sockets of the open sessions; -1: this session is free */
     bool at_terminal;                /* standard input is a terminal and needs a prompt */
     char line[CONSOLE_LINE_MAX];     /* the current line of standard input */
     size_t line_len;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The console. Commands about clients and the server itself; faults are in faults.c. The console
- * also accepts the spelling of ibsim's commands, Unlink "id"[port], so that scripts run on both.
- * Empty lines and lines that begin with # are ignored.
+ * The console. This file has the commands for clients and for the server itself; faults are in
+ * faults.c. The console also accepts ibsim's spelling of commands, Unlink "id"[port], so that a
+ * script can run with ibsim and with fabsim. Empty lines and lines that begin with # are ignored.
  */
 #include "cli/sim/console.h"
 
@@ -33,8 +33,7 @@ static void describe_client(const struct hub *h, unsigned id, struct fab_text *o
                        c->sent, c->received, c->lost, c->unread);
 }
 
-/* Counts the links that are down, because the cable is pulled or a node has no power, for
- * example. */
+/* Counts the links that are down, for example because a cable is pulled or a node has no power. */
 static uint32_t count_down(const struct fab_sim *sim)
 {
     const struct fab_fabric *f = fab_sim_fabric(sim);
@@ -96,7 +95,7 @@ static int do_help(struct console *c, const char *argument, struct fab_text *out
 static const struct command {
     const char *name, *argument; /* argument: NULL if there is none */
     command_function *run;
-    const char *summary; /* NULL: another name of the command above */
+    const char *summary; /* NULL: this is another name of the previous command */
 } commands[] = {
     {"status", NULL, do_status, "shows the fabric and the attached programs"},
     {"attached", NULL, do_status, NULL},
@@ -129,7 +128,7 @@ static const struct command *find_command(const char *name)
     return NULL;
 }
 
-/* Runs one command. line: has no blanks at either end; the function modifies it. */
+/* Runs one command. line: without blanks at either end; the function modifies it. */
 static int run_line(struct console *c, char *line, struct fab_text *out)
 {
     char *argument = line + strcspn(line, " \t");

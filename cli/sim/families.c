@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The families that fabsim can generate. To add one, write its function and its row in the table.
- * The functions only copy values into the specs of libfabmgr/fabric/generate.h, which checks them.
+ * The topology families that fabsim can generate. To add a family, write its function and its row
+ * in the table. The functions only copy values into the specs of libfabmgr/fabric/generate.h, which
+ * checks them.
  */
 #include <string.h>
 
 #include "cli/sim/generate.h"
 
-/* A value that does not fit becomes UINT32_MAX, which the generators refuse. */
+/* Returns the number of an option. A number of more than 32 bits becomes UINT32_MAX, which the
+ * generators refuse. */
 static uint32_t u32(const struct value *v)
 {
     return v->number < UINT32_MAX ? (uint32_t)v->number : UINT32_MAX;
@@ -38,8 +40,8 @@ static void copy_list(const struct value *v, uint32_t *ret)
         ret[i] = v->number > 0 ? v->list[i] : 1;
 }
 
-/* If the lists differ in length, the shorter one has a 0 at some level, which the generator
- * refuses. */
+/* If the lists of the options differ in length, the shorter list has a 0 at some level, and the
+ * generator refuses the fabric. */
 static int make_pgft(const struct value *v, struct fab_builder **ret)
 {
     struct fab_pgft_spec spec = {.levels = u32(&v[OPT_M])};

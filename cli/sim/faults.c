@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Commands for faults. A line holds a verb, a subject, for some verbs another word, and options
- * ("lanes=1"). The parser reads the line from its end; the rest is the subject, so names may
- * contain blanks. A subject is a place (place.h). If no node has that name, it is a pattern of
- * descriptions, such as "leaf-00*", with "/PORT" behind it where a port is needed, so that one line
- * can switch off a whole row. The table at the end lists the arguments of each verb.
+ * ("lanes=1"). The parser reads the line from its end: first the options, then the word. What
+ * remains is the subject, so names may contain blanks. A subject is the name of a node or port
+ * (place.h). If no node has this name, the subject is a pattern of node descriptions, such as
+ * "leaf-00*", followed by "/PORT" where the verb needs a port. With a pattern, one line can switch
+ * off a whole row of nodes. The table at the end lists the arguments of each verb.
  */
 #include "cli/sim/faults.h"
 
@@ -23,8 +24,8 @@
 #define OPTIONS_MAX 5
 #define HELP_COLUMN 42
 
-/* Kinds of subjects. CABLES: one cable, or all cables of a node. PORT: may be port 0 of a
- * switch. */
+/* Kinds of subjects. CABLE is one cable; CABLES is one cable, or all cables of a node. PORT is a
+ * port and may be port 0 of a switch. */
 enum subject { NOTHING, NODES, CABLE, CABLES, PORT };
 
 struct option_value {
@@ -40,13 +41,14 @@ struct fault_call {
     unsigned option_count;
     struct fab_text *out;
 };
-/* Applies the fault to one place. Returns an enum fab_status. */
+/* Applies the fault to one node or port. Returns an enum fab_status. */
 typedef int fault_function(const struct fault_call *o, struct place at);
 
 struct fault {
-    const char *name, *alias; /* alias: ibsim's name for it, or NULL */
+    const char *name, *alias; /* alias: ibsim's name for the fault; NULL: ibsim has none */
     enum subject subject;
-    const char *word, *options; /* word: its name in messages; options: each followed by a blank */
+    const char *word, *options; /* word: the name of the extra word in messages; NULL: the verb
+                                   takes none. options: names, each followed by a blank */
     fault_function *run;
     const char *usage, *summary;
 };
@@ -490,7 +492,8 @@ static int at_place(const struct fault_call *o, struct place at, const char *whe
                   where);
 }
 
-/* Splits "PATTERN/PORT". Returns whether it contains a pattern at all. */
+/* Splits "PATTERN/PORT"; without "/PORT", ret->port becomes 0. Returns whether the text contains a
+ * pattern at all. */
 static bool read_pattern(char *pattern, struct place *ret)
 {
     uint64_t port = 0;

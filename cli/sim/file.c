@@ -41,7 +41,7 @@ static int slurp(FILE *file, char **ret_text, size_t *ret_len)
         free(text);
         return -1;
     }
-    text[len] = '\0'; /* the last read had room left, so there is room for the NUL */
+    text[len] = '\0'; /* the last read did not fill the buffer, so there is room for the NUL */
     *ret_text = text;
     *ret_len = len;
     return 0;
@@ -80,8 +80,8 @@ static int write_all(int fd, const char *text, size_t len)
     return 0;
 }
 
-/* Gives the file the usual permissions: mkstemp creates files that only their owner can read, but a
- * topology needs no such protection. */
+/* Gives the file the permissions that the umask allows. mkstemp creates files that only their owner
+ * can read, but a topology is not secret. */
 static int open_up(int fd)
 {
     mode_t mask = umask(0);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fabsim generate: families of fabrics and their options, each an entry of a table. */
+/* The topology families of `fabsim generate` and their options. Each family and each option is an
+ * entry of a table. */
 #ifndef CLI_SIM_GENERATE_H
 #define CLI_SIM_GENERATE_H
 
@@ -46,25 +47,28 @@ enum option_id {
 #define LIST_MAX FAB_GENERATE_DIMENSIONS
 _Static_assert(FAB_GENERATE_LEVELS == LIST_MAX, "one length for all lists");
 
-/* The value of an option or its default. A list has its length in `number`. */
+/* The value of an option, or the default if the user gave none. For a list, `number` is its
+ * length. */
 struct value {
     uint64_t number;
     uint32_t list[LIST_MAX];
-    uint32_t ppm; /* of a share such as "5%"; `number` is then 0 */
+    uint32_t ppm; /* parts per million, for a share such as "5%"; `number` is then 0 */
     const char *text;
     bool given;
 };
 
 struct family {
     const char *name, *summary;
-    uint64_t needs, takes; /* bits of enum option_id; those in `needs` are required */
-    /* Returns what fab_generate_... returns; RANGE: the text in `limits` says why. */
+    uint64_t needs, takes; /* bits of enum option_id: the required options, and all options that the
+                              family takes */
+    /* Returns the status of the family's fab_generate function; for RANGE, the text in `limits`
+     * explains the reason. */
     int (*make)(const struct value *values, struct fab_builder **ret);
     const char *limits;
 };
 extern const struct family families[];
 extern const unsigned family_count;
-const struct family *family_find(const char *name); /* NULL: none */
+const struct family *family_find(const char *name); /* NULL: there is no such family */
 
 /* Reads all options of argv (argv[0] is the family) into values[OPTION_COUNT] and the output file
  * into *ret_out. On error prints the reason and returns -1; returns 1 if help was requested. */

@@ -6,28 +6,29 @@
  *
  *      0  magic    4  client id    8  type    12  length of the data    16  data (64)
  *
- * An answer is the same datagram with other data, and with type 0 for a refusal. A client first
- * sends a connect request with its process id, queue pair, whether it is an SM, and the node it
- * wants (32 bytes of text). The answer has its client id and the node's id. Then it sends and
- * receives MADs in datagrams of 288 bytes:
+ * An answer is the same datagram with other data; type 0 means that the request was refused. A
+ * client first sends a connect request with its process id, its queue pair, whether it is an SM,
+ * and the name of the node that it asks for (32 bytes of text). The answer has the client id and
+ * the id of the node. Then the client sends and receives MADs in datagrams of 288 bytes:
  *
  *      0  DLID     4  SLID     8  DQPN    12  SQPN    16  status (0, or 110: lost), big-endian;
  *      LIDs are 16 bits, in the first half        24  length of the MAD (8)       32  MAD (256)
  *
  * Several clients may be attached to one port. To match an answer with its client, the hub writes
- * the client id into the highest 16 bits of the transaction ID of each request. Requests (SMInfo,
- * SA, classes that devices do not answer) and traps go to the client at that port that is an SM,
- * but only if it has used the class itself (SA is always delivered): libumad2sim crashes its
- * program on a MAD of a class that the program did not register.
+ * the client id into the highest 16 bits of the transaction ID of each request. Requests that no
+ * device answers (SMInfo, SA, other classes) and traps go to the client at that port that is an SM.
+ * The hub delivers them only if the client has sent a MAD of this class before, because libumad2sim
+ * crashes its program on a MAD of a class that the program did not register. MADs of the SA class
+ * are always delivered.
  *
- * Clients have no timers. The hub therefore returns a lost request to its client at once with
- * status 110. If the answer of another client is lost, the hub returns it with status 110 to the
- * client that waits for it; the client that answered gets no report. The hub stores a request that
- * reached another client, and returns it when that client disconnects or does not answer in time.
+ * libumad2sim has no timers. The hub therefore returns a lost request to its client at once with
+ * status 110. If client A answers a request of client B and the answer is lost, the hub returns the
+ * answer with status 110 to B, and A gets no report. The hub stores a request from B that A has
+ * received, and returns the request to B if A disconnects or does not answer in time.
  *
  * Everything that a client writes is untrusted. A control datagram is accepted only from the
- * process that connected. The hub sets the senders' LIDs itself, and all lengths except those of SA
- * tables.
+ * process that connected. The hub itself sets the LIDs of senders, and all lengths except those of
+ * SA tables.
  */
 #include "cli/sim/hub.h"
 
@@ -40,7 +41,7 @@
 
 #define MAGIC 0xdeadbeefu
 #define NODE_NAME_MAX 32
-#define STATUS_LOST 110 /* ETIMEDOUT, as clients of libibumad know it */
+#define STATUS_LOST 110 /* the value of ETIMEDOUT, which libibumad reports for a lost request */
 #define PKEYS_MEMBER 0xffff
 
 enum control_offset { MAGIC_AT = 0, CLIENT_AT = 4, TYPE_AT = 8, LENGTH_AT = 12, DATA_AT = 16 };
@@ -120,7 +121,8 @@ static bool accepts_class(const struct hub_client *c, uint8_t mgmt_class)
            (c->classes[mgmt_class / 64] >> (mgmt_class % 64) & 1) != 0;
 }
 
-/* The client to which a MAD that arrives at this port is delivered; HUB_CLIENTS: none. */
+/* Returns the client to which the hub delivers a MAD that arrives at this port; HUB_CLIENTS: there
+ * is no such client. */
 static unsigned addressee(const struct hub *h, const struct place *at, const uint8_t *mad)
 {
     unsigned id = fab_base_get_be16(mad + TID_AT);
@@ -187,7 +189,8 @@ static void expire(struct hub *h, unsigned i)
     return_lost(h, w.client, w.packet);
 }
 
-/* Returns the requests that a disconnected client has not answered to their senders as lost. */
+/* When a client disconnects, returns the requests that it has not answered to their senders, as
+ * lost. */
 static void expire_at(struct hub *h, unsigned client)
 {
     for (unsigned i = h->wait_count; i-- > 0;)
@@ -205,8 +208,8 @@ void hub_tick(struct hub *h, uint64_t now_ms)
 
 /* ---- MADs from the fabric -------------------------------------------------------------------- */
 
-/* Puts the MAD into the packet, whose header fields stay unchanged, and delivers it. Returns the
- * client that got it; HUB_CLIENTS: none. */
+/* Copies the MAD into the packet without changing the packet's header, and delivers the packet.
+ * Returns the client that received it; HUB_CLIENTS: none. */
 static unsigned deliver_mad(struct hub *h, const struct fab_sim_delivery *m, uint8_t *packet)
 {
     struct place at = {.node = m->node, .port = m->port};
@@ -217,7 +220,7 @@ static unsigned deliver_mad(struct hub *h, const struct fab_sim_delivery *m, uin
     return deliver(h, id, packet) ? id : HUB_CLIENTS;
 }
 
-/* Delivers a trap or a late answer. */
+/* Delivers a MAD that no packet of a client has caused: a trap or a late answer. */
 static void deliver_alone(struct hub *h, const struct fab_sim_delivery *m)
 {
     uint8_t packet[HUB_PACKET_SIZE] = {0};
@@ -245,8 +248,8 @@ static bool same_mad(const uint8_t *a, const uint8_t *b)
            memcmp(a + TID_AT, b + TID_AT, 8) == 0;
 }
 
-/* Delivers everything that the MAD of a client has caused. Returns the other client that received
- * the MAD itself, or HUB_CLIENTS. */
+/* Delivers all MADs that the MAD in `packet` has caused in the simulated fabric. Returns the other
+ * client that received this MAD itself; HUB_CLIENTS: none. */
 static unsigned deliver_all(struct hub *h, const uint8_t *packet)
 {
     unsigned reached = HUB_CLIENTS;
@@ -287,8 +290,8 @@ static void swap_addresses(uint8_t *packet)
     memcpy(packet + SQPN_AT, was, 4);
 }
 
-/* The length of a MAD: the client's value for an RMPP answer, which can be shorter than a MAD and
- * whose length shows the number of its records; otherwise FAB_MAD_SIZE. */
+/* Returns the length of a MAD. An RMPP answer may be shorter than FAB_MAD_SIZE, and the client's
+ * value shows the number of its records. All other MADs have FAB_MAD_SIZE bytes. */
 static uint64_t length_of(const uint8_t *packet)
 {
     const uint8_t *mad = packet + MAD_AT;
@@ -498,8 +501,8 @@ static bool get_node_info(struct hub *h, struct hub_client *c, uint8_t data[DATA
     return fab_wire_attr_pack(&fab_wire_attr_node_info, &info, data, DATA_SIZE) == FAB_OK;
 }
 
-/* Answers with data from PortInfo. The first byte of the request is the port; 0: the client's
- * own. */
+/* Answers with data from PortInfo. The first byte of the request is the port; 0 means the client's
+ * own port. */
 static bool get_port_info(struct hub *h, struct hub_client *c, uint8_t data[DATA_SIZE])
 {
     uint8_t wanted = data[0];
@@ -550,7 +553,8 @@ static bool perform(struct hub *h, uint32_t pid, uint8_t *datagram)
     if (type == CONNECT)
         return do_connect(h, pid, datagram);
     if (id >= h->top || h->clients[id].pid == 0 || h->clients[id].pid != pid)
-        return type == DISCONNECT; /* the client was already disconnected */
+        return type == DISCONNECT; /* the hub has already removed this client, so a disconnect
+                                      request succeeds */
     if (type == DISCONNECT) {
         hub_detach(h, id);
         return true;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The hub connects clients of Debian's libumad2sim with the simulated fabric. It speaks their
- * protocol, datagram by datagram, and does no I/O: its owner moves the datagrams (server.c; the
- * fuzz target is another owner).
+ * The hub connects clients of Debian's libumad2sim with the simulated fabric. It implements their
+ * protocol, datagram by datagram. The hub does no I/O: its owner, server.c or a fuzz target, reads
+ * and writes the datagrams.
  */
 #ifndef CLI_SIM_HUB_H
 #define CLI_SIM_HUB_H
@@ -15,7 +15,8 @@
 #include "libfabmgr/sim/sim.h"
 
 #define HUB_CLIENTS 256 /* ids are 0..255; the protocol allows 65,536 */
-#define HUB_WAITS 256   /* pending requests; further ones are never returned as lost */
+#define HUB_WAITS 256   /* limit of pending requests; the hub does not return further ones as lost \
+                         */
 #define HUB_PATIENCE_MS 5000
 #define HUB_CONTROL_SIZE 80 /* bytes of a control datagram */
 #define HUB_PACKET_SIZE 288 /* bytes of a datagram with a MAD */
@@ -24,24 +25,24 @@ struct hub_client {
     uint32_t pid; /* as the client reports it; 0: this client id is free */
     struct place at;
     bool is_sm;
-    uint64_t classes[4]; /* management classes that it has used, one bit each */
+    uint64_t classes[4]; /* management classes of the MADs that the client has sent, one bit each */
     uint64_t sent;       /* MADs that it sent */
     uint64_t received;   /* MADs delivered to it: answers, requests, traps */
     uint64_t lost;       /* MADs returned to it as lost */
     uint64_t unread;     /* MADs dropped because its queue was full */
 };
-/* Functions of the owner, which the hub's functions below call. They must not call the hub. */
+/* Functions of the owner, which the hub calls. They must not call the hub. */
 struct hub_owner {
     void *context;
-    /* Creates the socket of a client that connects. False: this failed, and the hub refuses the
-     * client. */
+    /* Creates the socket of a client that connects. False: there is no socket, and the hub refuses
+     * the client. */
     bool (*open)(void *context, unsigned client, uint32_t pid);
     void (*close)(void *context, unsigned client);
     /* Sends a datagram to a client. False: the client's queue is full. */
     bool (*deliver)(void *context, unsigned client, const uint8_t packet[HUB_PACKET_SIZE]);
 };
-/* A pending request: client `with` received it but has not answered yet, or, if `with` is
- * HUB_CLIENTS, a delay in the fabric holds its answer. */
+/* A pending request: client `with` has received the request but not answered it. If `with` is
+ * HUB_CLIENTS, the simulated fabric delays the answer. */
 struct hub_wait {
     unsigned client, with;
     uint64_t since_ms;
@@ -51,7 +52,7 @@ struct hub {
     struct fab_sim *sim; /* borrowed */
     uint32_t first_node; /* the node for clients that name none */
     struct hub_owner owner;
-    unsigned top; /* no client id from here on is in use */
+    unsigned top; /* all client ids in use are below this */
     struct hub_client clients[HUB_CLIENTS];
     uint64_t now_ms; /* set by hub_tick */
     unsigned wait_count;
@@ -60,16 +61,17 @@ struct hub {
 
 void hub_init(struct hub *h, struct fab_sim *sim, uint32_t first_node,
               const struct hub_owner *owner);
-/* Handles a control datagram of `len` bytes from the process that calls itself `pid`. True:
- * `datagram` now holds the answer, which the owner sends back. False: the datagram is invalid and
- * gets no answer. */
+/* Handles a control datagram of `len` bytes from a process that gives `pid` as its process id.
+ * True: `datagram` now holds the answer, which the owner sends back. False: the datagram is invalid
+ * and gets no answer. */
 bool hub_control(struct hub *h, uint32_t pid, uint8_t *datagram, size_t len);
-/* Handles a datagram with a MAD from a client; modifies it. */
+/* Handles a datagram with a MAD from a client, and modifies the datagram. */
 void hub_packet(struct hub *h, unsigned client, uint8_t *packet, size_t len);
-/* Sets the time; the owner calls it regularly. Returns requests without an answer for
- * HUB_PATIENCE_MS to their clients as lost. */
+/* Sets the time; the owner calls this function regularly. Returns to its client, as lost, each
+ * request that had no answer for HUB_PATIENCE_MS. */
 void hub_tick(struct hub *h, uint64_t now_ms);
-/* Delivers the MADs that devices sent by themselves. The owner calls it after faults. */
+/* Delivers the MADs that devices sent by themselves, such as traps. The owner calls this function
+ * after faults. */
 void hub_collect(struct hub *h);
 /* Removes a client whose process has ended or that is to be disconnected, detaches it from its
  * port, and calls the owner's close. */

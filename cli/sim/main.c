@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabsim: makes, checks and simulates fabrics. Each command is a file cmd_NAME.c with one entry in
+ * fabsim: makes, checks and simulates fabrics. Each command has a file cmd_NAME.c and an entry in
  * the table below. libfabmgr does the work; the commands only handle arguments, files and messages.
  */
 #include <stdio.h>

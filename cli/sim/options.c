@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The options of fabsim generate: a table with the arguments that each takes, and a parser that
- * uses it. A family takes the options that it lists and all options from FIRST_COMMON on.
+ * The options of fabsim generate: a table of all options with their arguments, and a parser that
+ * uses this table. A family takes the options that it lists, and all options from FIRST_COMMON on.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -14,7 +14,7 @@
 enum kind { NUMBER, LIST, FLAG, TEXT, SHARE };
 
 static const struct option_entry {
-    const char *name, *argument; /* NULL: none */
+    const char *name, *argument; /* argument: NULL if the option takes none */
     enum kind kind;
     uint64_t value; /* the default */
     const char *text, *help;
@@ -139,7 +139,8 @@ static const char *expected(enum kind kind)
 
 #define FIRST_LONG 256
 
-/* The table of getopt_long for one family. getopt_long returns FIRST_LONG + id for an option. */
+/* Makes the table of getopt_long for one family. For an option with this id, getopt_long returns
+ * FIRST_LONG + id. */
 static void make_table(const struct family *family, struct option table[OPTION_COUNT + 3])
 {
     size_t count = 0;

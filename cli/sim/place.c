@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Names of nodes and ports. A description may be any text, even one like NODE/PORT. So the whole
- * name is tried as a node first, then the part after the last slash as a port number.
+ * Names of nodes and ports. A description may be any text, even one like NODE/PORT. The functions
+ * therefore first try the whole name as a node, and then the part after the last slash as a port
+ * number.
  */
 #include "cli/sim/place.h"
 
@@ -12,9 +13,9 @@
 
 #include "libfabmgr/base/status.h"
 
-#define ID_LEN 18 /* S-0008f10400410015 */
+#define ID_LEN 18 /* length of a node id such as S-0008f10400410015 */
 
-/* The hexadecimal digits of a node id of a topology file, or NULL. */
+/* Returns the hexadecimal digits of a node id of a topology file; NULL: the name is no node id. */
 static const char *digits_of_id(const char *name)
 {
     if (strlen(name) != ID_LEN || strchr("SHR", name[0]) == NULL || name[1] != '-')
@@ -46,7 +47,8 @@ static int find_port(const struct fab_sim *sim, uint32_t node, const char *numbe
     return FAB_OK;
 }
 
-/* Finds a node and, unless `number` is NULL, its port. number: digits that `after` must follow. */
+/* Finds a node and, unless `number` is NULL, its port. number: the digits of the port number; the
+ * text `after` must follow them. */
 static int find_parts(const struct fab_sim *sim, const char *node, const char *number,
                       const char *after, struct place *ret)
 {
@@ -59,7 +61,8 @@ static int find_parts(const struct fab_sim *sim, const char *node, const char *n
     return status;
 }
 
-/* Finds a place in the spelling of ibsim's console. name: begins after the opening quote. */
+/* Finds a node or port named in the spelling of ibsim's console. name: the text after the opening
+ * quote. */
 static int find_quoted(const struct fab_sim *sim, char *name, struct place *ret)
 {
     char *quote = strrchr(name, '"');

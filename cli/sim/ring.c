@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A ring grows by doubling, so that a quiet client needs a few kilobytes, and a busy client soon
- * needs no further malloc. */
+/* A ring doubles its memory when it is full. A client with little traffic thus needs a few
+ * kilobytes, and a busy client soon needs no further malloc. */
 #include "cli/sim/ring.h"
 
 #include <errno.h>
@@ -40,7 +40,8 @@ bool ring_put(struct ring *r, const uint8_t packet[HUB_PACKET_SIZE])
     return true;
 }
 
-/* Sends a single datagram with send(), because sendmmsg() would cost the kernel a tenth more. */
+/* Sends a single datagram with send(), because sendmmsg() takes about 10 % more time for one
+ * datagram. */
 static int send_one(const struct ring *r, int fd)
 {
     return send(fd, r->slots[r->head], HUB_PACKET_SIZE, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -1 : 1;

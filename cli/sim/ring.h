@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A bounded queue of datagrams for one client, in front of a non-blocking socket. */
+/* A bounded queue of datagrams that wait to be sent to one client by a non-blocking socket. */
 #ifndef CLI_SIM_RING_H
 #define CLI_SIM_RING_H
 

@@ -41,7 +41,7 @@ enum what { CONTROL, PEER, SIGNALS, TICK, ALARM, CONNECTION, SESSION, INPUT };
 struct peer {
     int fd;
     bool dirty;   /* listed in `dirty` */
-    bool blocked; /* its socket is full, and epoll reports when it accepts more */
+    bool blocked; /* the client's socket is full; epoll reports when it accepts more */
     struct ring ring;
 };
 struct server {
@@ -151,8 +151,8 @@ static void send_to(struct server *s, unsigned client)
     p->blocked = blocked;
 }
 
-/* Sends until no client is listed, because removing a client whose process has ended may cause
- * traps for other clients. */
+/* Sends until no client has unsent datagrams. This needs a loop, because the removal of a client
+ * whose process has ended may cause traps for other clients. */
 static void send_all(struct server *s)
 {
     while (s->dirty_count > 0) {
@@ -182,7 +182,7 @@ static void read_peer(struct server *s, unsigned client)
     }
 }
 
-/* Reads at most one batch, so that many control datagrams do not starve MADs. */
+/* Reads at most BATCH control datagrams, so that they do not starve MADs. */
 static void read_control(struct server *s)
 {
     for (unsigned i = 0; i < BATCH; i++) {
@@ -234,14 +234,14 @@ static uint64_t clock_us(void)
     return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000u;
 }
 
-/* Advances the simulation to the present and delivers the MADs that this causes. */
+/* Advances the simulation to the current time and delivers the MADs that this causes. */
 static void advance(struct server *s)
 {
     fab_sim_advance(s->sim, clock_us() - s->began_us);
     hub_collect(&s->hub);
 }
 
-/* Sets the alarm to the next event of the simulation. */
+/* Sets the timer s->alarm to the time of the simulation's next event. */
 static void set_alarm(struct server *s)
 {
     uint64_t due = fab_sim_deadline(s->sim), at = due + s->began_us;
@@ -374,8 +374,8 @@ static int open_timer(struct server *s)
     return 0;
 }
 
-/* Opens standard input. If it is a file, reads it completely before the loop starts, because epoll
- * cannot watch files. */
+/* Opens standard input. If standard input is a file, reads the whole file before the loop starts,
+ * because epoll cannot watch files. */
 static int open_input(struct server *s)
 {
     if (!s->settings->console)

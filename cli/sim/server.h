@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Serves a simulated fabric to clients of libumad2sim until it is told to stop. */
+/* Serves a simulated fabric to clients of libumad2sim until a command or signal stops it. */
 #ifndef CLI_SIM_SERVER_H
 #define CLI_SIM_SERVER_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Names of sockets, and the credentials of peers. */
+/* Makes and reads the names of sockets, and checks the credentials of peers. */
 #include "cli/sim/socket.h"
 
 #include <stdio.h>

@@ -20,14 +20,15 @@ struct socket_name {
  * ibsim. */
 struct socket_name socket_name(const char *base, const char *role);
 struct socket_name socket_name_numbered(const char *base, const char *role, uint32_t number);
-/* The number at the end of "BASE:ROLE123"; 0: the name has another form. */
+/* Returns the number at the end of "BASE:ROLE123"; 0: the name does not have this form. */
 uint32_t socket_name_number(const struct sockaddr_un *address, socklen_t len, const char *base,
                             const char *role);
-/* The name that clients with this environment look for: IBSIM_SOCKNAME, otherwise "sim". */
+/* Returns the base name that clients with the same environment use: the value of IBSIM_SOCKNAME,
+ * otherwise "sim". */
 const char *socket_base(void);
-/* Whether a base name can be used; prints the reason if not. */
+/* Returns whether a base name can be used; if not, prints the reason. */
 bool socket_base_check(const char *base);
-/* Whether the peer process belongs to our user or root. */
+/* Returns whether the peer process belongs to our user or to root. */
 bool socket_peer_trusted(int fd);
 
 #endif
