@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sends requests to the manager and prints error messages, for all commands.
+ * Functions for all commands: they send requests to the manager and print error messages.
  */
 #include "cli/ctl/cmd.h"
 

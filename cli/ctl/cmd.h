@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Commands. Each is a const struct cmd in the file of its noun, and main.c lists them all. A
- * command sends a request to the manager and prints the answer; main.c does everything else.
+ * The commands of fabricctl. Each command is a const struct cmd in the file of its noun, such as
+ * cmd_link.c; main.c has a table of all commands. A command sends a request to the manager and
+ * prints the answer. main.c parses the command line and connects.
  */
 #ifndef CLI_CTL_CMD_H
 #define CLI_CTL_CMD_H
@@ -26,15 +27,15 @@ struct session {
     struct fab_client *client;
     struct out *out;
     enum out_format out_format;
-    int argc; /* arguments after the command's words */
+    int argc; /* arguments after the noun and the verb */
     char **argv;
-    uint32_t count;                   /* -n */
-    uint64_t after;                   /* --after */
+    uint32_t count;                   /* -n: number of items */
+    uint64_t after;                   /* --after: sequence number of an event */
     int severity;                     /* --severity, as in the API */
     const char *hosts, *job, *engine; /* NULL: not given */
     uint32_t samples;                 /* 0: not given */
     uint64_t seed;
-    char **fails; /* [fail_count] of --fail */
+    char **fails; /* [fail_count] arguments of --fail */
     size_t fail_count;
     bool explain, roce; /* --explain, --roce */
     uint32_t sl;        /* --sl */
@@ -47,7 +48,8 @@ struct cmd {
     const char *args;        /* for the help: "NODE/PORT" */
     const char *summary;
     int min_args, max_args;
-    const char *options; /* letters of its own options, see own_options in main.c */
+    const char *options; /* letters of the options that only some commands take; own_options in
+                            main.c lists them */
     bool slow;           /* may take minutes on a large fabric */
     bool writes_file;    /* -o names a file instead of text or json */
     int (*run)(struct session *s);
@@ -69,11 +71,11 @@ extern const struct cmd cmd_status, cmd_version, cmd_sweep, cmd_reroute, cmd_rer
  * failure prints the error. */
 int ask(struct session *s, const char *method, const ProtobufCMessage *request,
         const ProtobufCMessageDescriptor *reply, void *ret);
-/* The same for a method of another service, such as "fabric.v1.SimService/Unlink". */
+/* Does the same as ask, for a method of another service, such as "fabric.v1.SimService/Unlink". */
 int ask_service(struct session *s, const char *method, const ProtobufCMessage *request,
                 const ProtobufCMessageDescriptor *reply, void *ret);
 void free_reply(void *message); /* accepts NULL */
-/* Print a message on standard error, and return the exit code. */
+/* These two functions print a message on standard error and return the exit code. */
 int say_error(const struct fab_client_error *e);
 int complain(int exit_code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

@@ -114,7 +114,8 @@ static void say_values(struct out *o, const char *key, Fabric__V1__CongestionVal
     out_table_end(o);
 }
 
-/* The rate of a sender at each index, in percent of the rate of its link. */
+/* Prints the congestion control table of an adapter: the rate of a sender at each index, in percent
+ * of the rate of its link. */
 static void say_table(struct out *o, const Fabric__V1__GetPortCongestionResponse *r)
 {
     static const struct out_column columns[] = {

@@ -86,7 +86,7 @@ const struct cmd cmd_cc_congested = {
 
 /* ---- logs ------------------------------------------------------------------------------------ */
 
-/* Writes as many numbers as fit into the text: "1 3 12". */
+/* Writes numbers separated by blanks, such as "1 3 12", as many as fit into the text. */
 static void show_numbers(const uint32_t *numbers, size_t count, char *text, size_t len)
 {
     size_t at = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabricctl topo export, route export: the manager sends the file, fabricctl writes it. A regular
- * file is written under a temporary name and renamed when it is complete, so that no other program
- * reads half of it.
+ * fabricctl topo export, route export: the manager sends the contents, and fabricctl writes the
+ * file. It writes a regular file under a temporary name and renames it when it is complete, so that
+ * no other program reads an incomplete file.
  */
 #include <errno.h>
 #include <limits.h>
@@ -53,7 +53,7 @@ static const struct format *find_format(const struct format *formats, const char
 
 struct sink {
     FILE *to;
-    char part[PATH_MAX]; /* temporary name; "": none */
+    char part[PATH_MAX]; /* temporary name of the file; "": the file has none */
     int error;           /* errno of the first write that failed */
 };
 
@@ -70,8 +70,8 @@ static int sink_open(struct sink *s, const char *file)
     return s->to != NULL ? EXIT_OK : complain(EXIT_FAILED, "%s: %s", name, strerror(errno));
 }
 
-/* Closes the file and gives it its name if rc, the exit code so far, is EXIT_OK. Returns the exit
- * code. */
+/* Closes the file. If rc, the exit code so far, is EXIT_OK, renames the file to its final name.
+ * Returns the exit code. */
 static int sink_close(struct sink *s, const char *file, int rc)
 {
     if (s->to == stdout)
@@ -79,7 +79,7 @@ static int sink_close(struct sink *s, const char *file, int rc)
     else if (fclose(s->to) != 0 && s->error == 0)
         s->error = errno;
     if (s->to == stdout && s->error == EPIPE)
-        return EXIT_OK; /* the reader of the pipe, such as head, has closed it */
+        return EXIT_OK; /* the program that reads the pipe, such as head, has closed it */
     if (rc == EXIT_OK && s->error == 0 && s->part[0] != '\0' && rename(s->part, file) < 0)
         s->error = errno;
     if (rc == EXIT_OK && s->error != 0)

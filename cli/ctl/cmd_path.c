@@ -8,7 +8,8 @@
 
 static const struct out_column columns[] = {
     {"hop", "HOP", true},    {"from", "OUT OF", false},    {"to", "INTO", false},
-    {"rate", "RATE", false}, {"virtual_lane", "VL", true}, /* only if the routes use several VLs */
+    {"rate", "RATE", false}, {"virtual_lane", "VL", true}, /* this column is shown only if the
+                                                              routes use several VLs */
 };
 
 static bool many_lanes(const Fabric__V1__Path *p)

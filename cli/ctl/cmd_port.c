@@ -14,7 +14,7 @@ static const struct out_column columns[] = {
     {"rate", "RATE", false}, {"lid", "LID", true},      {"peer", "PEER", false},
 };
 
-/* Writes the JSON values of a port, the same in the list and for one port. */
+/* Writes the JSON values of a port, for the list and for a single port. */
 static void say_keys(struct out *o, const Fabric__V1__Port *p)
 {
     out_port_keys(o, "", p->port);

@@ -66,7 +66,8 @@ static const struct out_column columns[] = {
 struct comparing {
     struct out *out;
     bool any_passed;
-    char lines[16384]; /* why engines failed; classes that would share VLs */
+    char lines[16384]; /* notes below the table: why engines failed, and which traffic classes would
+                          share VLs */
 };
 
 static void say_figures(struct out *o, const Fabric__V1__Quality *q)

@@ -56,7 +56,7 @@ static void say_millis(struct out *o, const char *key, const Google__Protobuf__D
         out_none(o, key, NULL);
 }
 
-/* Writes the values that only JSON output has; text output combines them. */
+/* Writes the values of a reroute that only JSON output has. */
 static void say_keys(struct out *o, const Fabric__V1__Reroute *r)
 {
     char utc[SHOW_LEN];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabricctl status: the manager and its fabric on one screen.
+ * fabricctl status: prints the state of the manager and of its fabric on one screen.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -23,7 +23,8 @@ static void say_manager(struct out *o, const Fabric__V1__Status *s)
     bool master = s->role == FABRIC__V1__MANAGER_ROLE__MANAGER_ROLE_MASTER;
     show_duration(microseconds_of(s->uptime), up);
     const char *role = role_word(s->role);
-    bool same = strcmp(role, s->state) == 0; /* prints "standby" only once */
+    bool same = strcmp(role, s->state) == 0; /* a standby manager has "standby" as role and as
+                                                state; text output shows the word once */
     out_textf(o, "Manager", master ? OUT_GOOD : OUT_WARN, "%s%s%s; fabricd %s, up %s", role,
               same ? "" : ", ", same ? "" : s->state, s->version, up);
     if (!master && s->master_guid[0] != '\0')
@@ -71,8 +72,8 @@ static void say_fabric(struct out *o, const Fabric__V1__FabricCounts *f)
     out_number(o, "active_links", NULL, OUT_PLAIN, f->active_links);
 }
 
-/* Prints why the engine was chosen and why others were rejected: "5x5 torus; passed over fattree:
- * ...; dor: ...". */
+/* Prints a reason such as "5x5 torus; passed over fattree: ...; dor: ...": why the manager chose
+ * the engine and why it rejected others. */
 static void say_reason(struct out *o, const char *reason)
 {
     static const char passed[] = "passed over ";

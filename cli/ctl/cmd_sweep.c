@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabricctl sweep: requests a heavy sweep and waits for its end. Prints only errors.
+ * fabricctl sweep: requests a heavy sweep and waits until it ends. It prints only errors.
  */
 #include "cli/ctl/cmd.h"
 #include "fabric/v1/status.pb-c.h"

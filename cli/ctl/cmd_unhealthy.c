@@ -38,7 +38,7 @@ static uint64_t seconds_of(const Google__Protobuf__Duration *d)
     return microseconds_of(d) / 1000000;
 }
 
-/* Writes the JSON values of a link, the same in the list and for one link. */
+/* Writes the JSON values of a link, for the list and for a single link. */
 static void say_keys(struct out *o, const Fabric__V1__UnhealthyLink *l)
 {
     char utc[SHOW_LEN];
@@ -156,7 +156,7 @@ static void say(struct out *o, const Fabric__V1__UnhealthyLink *l)
     out_record_end(o);
 }
 
-/* Whether the port has this number and its node has this name or GUID. */
+/* Returns whether the port has this number and its node has this name or GUID. */
 static bool is_end(const Fabric__V1__PortRef *p, const char *node, uint32_t number)
 {
     return p != NULL && p->port_number == number &&
@@ -172,8 +172,8 @@ static const Fabric__V1__UnhealthyLink *find(const Fabric__V1__ListUnhealthyLink
     return NULL;
 }
 
-/* Finds the link if the user named the node by LID or by the beginning of its name, which the
- * manager resolves. On error prints it and returns the exit code. */
+/* Finds the link of a port if the user named the node by LID or by the beginning of its name; the
+ * manager resolves these names. On error prints the reason and returns the exit code. */
 static int look_up(struct session *s, char *node, uint32_t number,
                    const Fabric__V1__ListUnhealthyLinksResponse *links,
                    const Fabric__V1__UnhealthyLink **ret)

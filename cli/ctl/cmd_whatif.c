@@ -13,7 +13,7 @@
 #include "fabric/v1/quality.pb-c.h"
 #include "libfabmgr/base/plural.h"
 
-#define NAMED 6 /* number of lost endports that text output names */
+#define NAMED 6 /* text output names at most this many lost endports */
 
 static void say_lost(struct out *o, const Fabric__V1__WhatIfResponse *r)
 {

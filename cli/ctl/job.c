@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lists of hosts. The manager expands "node[01-16]". If a file names every host, fabricctl joins
- * consecutive numbers to such ranges, because the size of a request is limited and the hosts of a
- * job are mostly numbered.
+ * Lists of hosts. The manager accepts ranges such as "node[01-16]". If a file lists all hosts one
+ * by one, fabricctl joins hosts with consecutive numbers to ranges, because the size of a request
+ * is limited.
  */
 #include "cli/ctl/job.h"
 
@@ -34,8 +34,8 @@ static bool append(struct job *job, const char *name, size_t len)
     return job->names[job->count] != NULL && ++job->count > 0;
 }
 
-/* The parts of a name that ends in a number. "node07": a prefix of 4 bytes, number 7, 2 digits.
- * "node[03-07]": the same, and `list` is true. */
+/* The parts of a name that ends in a number. For "node07", prefix is 4 (bytes), number is 7 and
+ * digits is 2. For "node[03-07]", they describe the last host, node07; `list` is true. */
 struct numbered {
     size_t prefix, digits;
     unsigned long first_at, number;
@@ -54,7 +54,7 @@ static bool take_apart(const char *name, size_t len, struct numbered *ret)
         return false;
     n.number = strtoul(name + end - n.digits, NULL, 10);
     n.prefix = end - n.digits;
-    if (n.list) { /* prefix[first-last], formed by job_add */
+    if (n.list) { /* job_add has formed this name: prefix[first-last] */
         const char *open = memchr(name, '[', len);
         if (open == NULL || n.prefix != (size_t)(open - name) + n.digits + 2)
             return false;
@@ -100,7 +100,7 @@ bool job_split(struct job *job, const char *list)
     }
 }
 
-/* A line holds one host; # begins a comment. */
+/* Adds the host of a line of the file. A line holds one host; # begins a comment. */
 static bool add_line(struct job *job, const char *line)
 {
     line += strspn(line, " \t");

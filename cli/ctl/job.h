@@ -10,15 +10,16 @@ struct job {
     char **names;
     size_t count, room;
 };
-/* Fills the options from --hosts, --job, --samples and --seed; the job owns the names. On error
- * prints the reason. Returns the exit code. */
+/* Fills *ret from the options --hosts, --job, --samples and --seed. `job` owns the names in *ret.
+ * On error prints the reason. Returns the exit code. */
 int job_options(struct session *s, struct job *job, Fabric__V1__QualityOptions *ret);
 void job_fini(struct job *job);
 
 /* Adds the names of a list, split at commas outside of [...]. False: out of memory. Public for
  * tests. */
 bool job_split(struct job *job, const char *list);
-/* Adds one name; consecutive numbers become one name, "node[01-16]". */
+/* Adds one name. If it continues the numbers of the name before it, both become one range, such as
+ * "node[01-16]". False: out of memory. */
 bool job_add(struct job *job, const char *name, size_t len);
 
 #endif

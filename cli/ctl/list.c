@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Prints any list of the API, page by page. It finds the fields of the messages by name in their
- * descriptors. A page is freed only after the next one was requested, because the request points to
- * the token in it.
+ * Prints any list of the API, page by page. The functions find the fields of a message by name in
+ * its descriptor. A page is freed only after the next page was requested, because the request
+ * points to the token in the old page.
  */
 #include "cli/ctl/list.h"
 
 #include <assert.h>
 
-/* The address of the field with this name in a message. */
+/* Returns the address of the field with this name in a message. */
 static void *field_of(const ProtobufCMessage *m, const char *name)
 {
     const ProtobufCFieldDescriptor *f =

@@ -6,9 +6,9 @@
 #include "cli/ctl/cmd.h"
 
 struct list {
-    const char *method;                      /* "ListNodes" */
-    const ProtobufCMessageDescriptor *reply; /* has a repeated field `items`, and next_page_token */
-    const char *items;                       /* the field, and the key in JSON: "nodes" */
+    const char *method;                      /* such as "ListNodes" */
+    const ProtobufCMessageDescriptor *reply; /* has a field `items` and next_page_token */
+    const char *items; /* name of the field, also the key in JSON, such as "nodes" */
     const struct out_column *columns;
     size_t column_count;
     void (*say_row)(struct out *o, const void *item);

@@ -19,8 +19,8 @@
 #define TIMEOUT_MS 10000
 #define TIMEOUT_SLOW_MS 600000
 
-/* In the order of the help. A command that is a noun alone comes after the commands with this noun
- * and a verb. */
+/* All commands, in the order of the help. A command without a verb comes after all commands with
+ * the same noun and a verb. */
 static const struct cmd *const cmds[] = {
     &cmd_status,          &cmd_version,
     &cmd_node_list,       &cmd_node_show,
@@ -55,7 +55,7 @@ struct options {
     enum out_format format;
     bool timeout_given, help, version;
     const char *output; /* -o: a format, or a file if the command writes one */
-    char given[16];     /* letters of the own_options that were given */
+    char given[16];     /* letters of the options of own_options that the user gave */
     struct session session;
 };
 
@@ -139,11 +139,11 @@ enum {
     OPT_CERT,
     OPT_KEY,
     OPT_NAME,
-    OPT_OWN, /* plus the letter of one of own_options */
+    OPT_OWN, /* OPT_OWN + letter: an option of own_options */
 };
 
-/* Options that only some commands take; struct cmd has the letters of those that a command
- * takes. */
+/* Options that only some commands take. The member `options` of struct cmd lists the letters that a
+ * command takes. */
 static const struct {
     char letter;
     const char *name;
@@ -346,7 +346,7 @@ static const struct cmd *find_cmd(int argc, char **argv)
     return NULL;
 }
 
-/* Prints an error that lists the verbs of the noun, such as "list, show". */
+/* Prints an error that lists the verbs of the noun, such as "list, show". Returns the exit code. */
 static int complain_verbs(const char *noun, const char *verb)
 {
     char verbs[120] = "";
@@ -387,8 +387,8 @@ static bool wants_colour(void)
     return isatty(STDOUT_FILENO) && term != NULL && strcmp(term, "dumb") != 0;
 }
 
-/* Whether the reader of the pipe (such as head) has closed it, which is no error, unlike a full
- * disk. */
+/* Returns whether standard output is a pipe that its reader (such as head) has closed. This is no
+ * error, but a full disk is. */
 static bool reader_left(void)
 {
     struct pollfd p = {.fd = STDOUT_FILENO, .events = POLLOUT};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The output of commands: written once, printed as text for people or as JSON for programs.
+ * The output of commands. A command writes its values once; the output prints them as text for
+ * people or as JSON for programs.
  *
  * A command describes records and tables, and a format prints them. Each value has a key, its name
  * in JSON (NULL: not in JSON), and a label, its name in text (NULL: not in text).
@@ -25,14 +26,14 @@ struct out_column {
     bool right; /* align right: numbers */
 };
 
-/* colour: use colours, if the format can. NULL: out of memory. */
+/* colour: use colours if the format has colours. NULL: out of memory. */
 struct out *out_new(enum out_format format, FILE *to, bool colour);
 /* Flushes the output and frees `o`. IO: some output could not be written; NOMEM: memory was short,
  * so some output is missing. */
 int out_close(struct out *o);
 
-/* A record is the output of one command; in JSON: {...}. Text output does not nest records: it
- * prints those values of a record within a row that have a label as values of the row. */
+/* Begin and end a record. A record is the output of one command; in JSON it is an object. In text,
+ * a record within a row adds its values to the row, as far as they have a label. */
 void out_record(struct out *o, const char *key);
 void out_record_end(struct out *o);
 /* Write a value in a record or in a row. */
@@ -40,30 +41,30 @@ void out_text(struct out *o, const char *key, const char *label, enum out_tone t
               const char *value);
 void out_number(struct out *o, const char *key, const char *label, enum out_tone tone,
                 uint64_t value);
-/* A time in microseconds, printed in milliseconds with a fraction. */
+/* Writes a time, given in microseconds, as milliseconds with a fraction. */
 void out_millis(struct out *o, const char *key, const char *label, enum out_tone tone,
                 uint64_t microseconds);
-/* A real number, printed with `decimals` decimals. */
+/* Writes a real number with `decimals` digits after the point. */
 void out_real(struct out *o, const char *key, const char *label, enum out_tone tone, double value,
               unsigned decimals);
 void out_bool(struct out *o, const char *key, const char *label, enum out_tone tone, bool value);
 void out_none(struct out *o, const char *key, const char *label); /* JSON: null; text: "-" */
-/* A table; in JSON "key": [{...}, ...]. A row has a value for each column, in the same order. A
- * value without a label appears only in JSON. `live`: rows are printed at once, in columns of fixed
- * width; in JSON each row is then one line. */
+/* A table; in JSON "key": [{...}, ...]. A row has a value for each column, in the order of
+ * `columns`. A value without a label appears only in JSON. `live`: rows are printed at once, in
+ * columns of fixed width; in JSON each row is then one line. */
 void out_table(struct out *o, const char *key, const struct out_column *columns, size_t count,
                bool live);
 void out_row(struct out *o);
 void out_row_end(struct out *o);
 void out_table_end(struct out *o);
-/* Text only: a formatted value. */
+/* Writes a formatted value, only in text. */
 void out_textf(struct out *o, const char *label, enum out_tone tone, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
-/* JSON only: a text that may have several lines. */
+/* Writes a text that may have several lines, only in JSON. */
 void out_lines(struct out *o, const char *key, const char *text);
-/* True: the output can no longer be written. */
+/* Returns whether writing has failed, so that further output is pointless. */
 bool out_broken(const struct out *o);
-/* Text only: a line. */
+/* Writes a line, only in text. */
 void out_note(struct out *o, enum out_tone tone, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 

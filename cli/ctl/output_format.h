@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Private to output: the interface of a format. */
+/* The interface between output.c and the output formats. For the files output*.c only. */
 #ifndef CLI_CTL_OUTPUT_FORMAT_H
 #define CLI_CTL_OUTPUT_FORMAT_H
 
@@ -7,7 +7,7 @@
 
 struct value {
     const char *key, *label, *text;                   /* text: the value as printed */
-    enum { VALUE_TEXT, VALUE_BARE, VALUE_NONE } kind; /* BARE: numbers, true, false */
+    enum { VALUE_TEXT, VALUE_BARE, VALUE_NONE } kind; /* BARE: without quotes; NONE: null */
     enum out_tone tone;
 };
 
@@ -40,10 +40,10 @@ struct out {
     size_t cell_count, cell_room, row_cell;
     /* json */
     unsigned depth;
-    bool first; /* nothing is written at this depth yet */
+    bool first; /* nothing has been written at this depth of nesting yet */
 };
 
-/* Number of columns that `text` takes on a terminal. */
+/* Returns the number of columns that `text` takes on a terminal. */
 size_t out_width(const char *text);
 
 #endif

@@ -2,8 +2,8 @@
 /*
  * Text output: "Label: value" lines, and tables with aligned columns.
  *
- * The cells of a table are stored until its end, when the widths of its columns are known. A live
- * table prints each row at once, in columns as wide as their labels.
+ * The cells of a table are stored until the table ends, because the widest cell decides the width
+ * of a column. A live table prints each row at once, in columns as wide as their labels.
  */
 #include "cli/ctl/output_format.h"
 
@@ -88,7 +88,7 @@ static void value(struct out *o, const struct value *v)
     fputc('\n', o->to);
 }
 
-/* One line of cells; the last column is not padded. */
+/* Prints one line of cells. The last column is not padded. */
 static void put_row(struct out *o, const struct cell *cells, const size_t *widths)
 {
     for (size_t i = 0; i < o->column_count; i++) {
@@ -130,7 +130,7 @@ static void row(struct out *o)
     o->row_cell = o->cell_count;
 }
 
-/* Drops the row if it is incomplete because memory was short. */
+/* Ends a row. If memory was short, drops the incomplete row. */
 static void row_end(struct out *o)
 {
     while (o->failed && o->cell_count > o->row_cell)
@@ -148,7 +148,7 @@ static void table_end(struct out *o)
 {
     size_t widths[16] = {0};
     if (o->column_count == 0)
-        return; /* for JSON only */
+        return; /* a table without columns appears only in JSON */
     for (size_t i = 0; i < o->column_count; i++)
         widths[i] = out_width(o->columns[i].label);
     for (size_t i = 0; i < o->cell_count; i++) {

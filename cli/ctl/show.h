@@ -19,24 +19,27 @@ const char *show_node_type(const Fabric__V1__Node *node);
 const char *show_severity(Fabric__V1__EventSeverity severity);
 enum out_tone tone_severity(Fabric__V1__EventSeverity severity);
 
-/* "4x EDR (100 Gb/s)"; "" for NULL. */
+/* Writes a rate such as "4x EDR (100 Gb/s)"; "" for NULL. */
 void show_rate(const Fabric__V1__LinkRate *rate, char text[SHOW_LEN]);
-/* "leaf-1/12"; "" for NULL. A name that is too long is cut. */
+/* Writes a port such as "leaf-1/12"; "" for NULL. A name that is too long is cut. */
 void show_port(const Fabric__V1__PortRef *port, char text[SHOW_LEN]);
-/* "2026-11-20 11:32:50", local; "2026-11-20T11:32:50.123456Z". "" for NULL. */
+/* show_time writes local time, such as "2026-11-20 11:32:50"; show_time_utc writes UTC, such as
+ * "2026-11-20T11:32:50.123456Z". Both write "" for NULL. */
 void show_time(const Google__Protobuf__Timestamp *t, char text[SHOW_LEN]);
 void show_time_utc(const Google__Protobuf__Timestamp *t, char text[SHOW_LEN]);
-/* "3 d 4 h", "12.3 ms". */
+/* Writes a duration such as "3 d 4 h" or "12.3 ms". */
 void show_duration(uint64_t microseconds, char text[SHOW_LEN]);
 uint64_t microseconds_of(const Google__Protobuf__Duration *d); /* 0 for NULL */
 
-/* Write a port or a rate to a row or record, with keys that begin with prefix ("from_"). */
+/* Write a port or a rate to a row or record. The keys of the port begin with prefix, such as
+ * "from_". */
 void out_port_keys(struct out *o, const char *prefix, const Fabric__V1__PortRef *port);
 void out_rate_keys(struct out *o, const Fabric__V1__LinkRate *rate);
 
-/* Text only: prints each line of a text. */
+/* Prints each line of a text, only in text output. */
 void show_lines(struct out *o, const char *text);
-/* Text only: prints the rejected engines of "dor: no grid: ...; nue: ...", one on each line. */
+/* Prints the rejected engines of a text such as "dor: no grid: ...; nue: ...", one on each line,
+ * only in text output. */
 void show_rejected_engines(struct out *o, const char *text);
 
 #endif

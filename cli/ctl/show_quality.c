@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Quality figures. A figure that has a theoretical lower bound is shown as good if it equals the
- * bound, and as a warning if it exceeds twice the bound.
+ * Quality figures. If a figure has a theoretical lower bound, the output marks it as good when it
+ * equals the bound, and as a warning when it exceeds twice the bound.
  */
 #include "cli/ctl/show_quality.h"
 

@@ -6,16 +6,16 @@
 #include "cli/ctl/output.h"
 #include "fabric/v1/quality.pb-c.h"
 
-/* JSON only: writes all figures to a record or row, with keys that begin with prefix
- * ("before_"). */
+/* Writes all figures to a record or row, only in JSON. The keys begin with prefix, such as
+ * "before_". */
 void out_quality_keys(struct out *o, const char *prefix, const Fabric__V1__Quality *q);
-/* The figures as text lines, and the tables "hops" and "worst". */
+/* Writes the figures as text lines, and the tables "hops" and "worst". */
 void out_quality(struct out *o, const Fabric__V1__Quality *q);
-/* A verdict as a word, such as "sound", and its tone. */
+/* show_verdict returns the word for a verdict, such as "sound"; tone_verdict returns its tone. */
 const char *show_verdict(const Fabric__V1__Verdict *v);
 enum out_tone tone_verdict(const Fabric__V1__Verdict *v);
-/* Writes the traffic classes that would have to share VLs with this engine; in text output after
- * the label, or not at all if it is NULL. */
+/* Writes the traffic classes that would have to share VLs if this engine made the routes. Text
+ * output shows them after the label; if the label is NULL, only JSON output has them. */
 void out_class_notes(struct out *o, const char *label, const Fabric__V1__EngineReport *r);
 
 #endif
