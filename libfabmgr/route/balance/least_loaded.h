@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Chooses the least-loaded ports on legal paths, for the engine updn. Internal to libfabmgr/route. */
+/* Chooses the least-loaded ports on legal paths, for the engine updn. Internal to
+ * libfabmgr/route. */
 #ifndef LIBFABMGR_ROUTE_BALANCE_LEAST_LOADED_H
 #define LIBFABMGR_ROUTE_BALANCE_LEAST_LOADED_H
 

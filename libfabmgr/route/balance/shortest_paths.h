@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* All shortest paths to one switch, or all shortest legal paths. */
+/* All shortest paths to one switch, or all shortest legal paths. Internal to libfabmgr/route. */
 #ifndef LIBFABMGR_ROUTE_BALANCE_SHORTEST_PATHS_H
 #define LIBFABMGR_ROUTE_BALANCE_SHORTEST_PATHS_H
 

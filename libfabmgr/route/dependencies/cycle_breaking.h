@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A channel dependency graph that counts the paths of each dependency, and the breaking of its
- * cycles. */
+ * cycles. Internal to libfabmgr/route. */
 #ifndef LIBFABMGR_ROUTE_DEPENDENCIES_CYCLE_BREAKING_H
 #define LIBFABMGR_ROUTE_DEPENDENCIES_CYCLE_BREAKING_H
 

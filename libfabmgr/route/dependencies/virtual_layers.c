@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Virtual layers with acyclic channel dependencies (Domke, Hoefler, Nagel, "Deadlock-free oblivious
- * routing for arbitrary topologies", IPDPS 2011). All paths begin in the first layer. Of each cycle
- * there, the paths that cause its weakest dependency move to the next layer (cycle_breaking.c);
- * then the next layer is treated in the same way.
+ * routing for arbitrary topologies", IPDPS 2011). All paths begin in the first layer. For each
+ * cycle there, the paths that cause its weakest dependency move to the next layer
+ * (cycle_breaking.c). Then the next layer is treated in the same way.
  *
- * The unit that moves is a LID with all paths to it: there are a thousand times fewer of these than
- * pairs of endports. A tree of paths has dependencies all over the fabric, so that few trees fit
- * into one layer; where that needs too many layers, the unit is all paths from one switch to
- * another.
+ * By default a LID moves together with all paths to it, because there are a thousand times fewer
+ * LIDs than pairs of endports. But the tree of paths to a LID has dependencies in the whole fabric,
+ * so that few trees fit into one layer. If this needs too many layers, all paths from one switch to
+ * another move together instead.
  */
 #include "libfabmgr/route/dependencies/virtual_layers.h"
 
@@ -25,11 +25,12 @@ struct layers {
     const struct fab_layers_input *in;
     struct fab_cdg_counts waits;
     uint32_t now;     /* the current layer */
-    uint8_t *layer;   /* the caller's */
-    uint8_t *tile;    /* [n][64] the entries for 64 LIDs */
+    uint8_t *layer;   /* ret_layer of the caller */
+    uint8_t *tile;    /* [n][64] the LFT entries for 64 LIDs */
     uint32_t *home;   /* [top + 1] the switch that the LID is attached to, or FAB_NONE */
-    uint32_t *lid;    /* LIDs sorted by their switch */
-    uint32_t *lid_at; /* [n + 1] the LIDs of switch s are lid[lid_at[s]..lid_at[s + 1]) */
+    uint32_t *lid;    /* the LIDs, sorted by the switch that they are attached to */
+    uint32_t *lid_at; /* [n + 1] the LIDs of switch s are lid[lid_at[s]] to lid[lid_at[s + 1] -
+                         1] */
     uint32_t *stack;  /* [n] */
 };
 
@@ -100,8 +101,8 @@ static uint32_t channel_of(const struct layers *l, struct column c, uint32_t sw)
     return fab_route_cdg_counts_channel(&l->waits, sw, c.entry[sw * c.step]);
 }
 
-/* Calls count() for all LIDs. The rows of the tables are far apart in memory, so that 64 columns at
- * a time are copied into a tile first. */
+/* Calls count() for all LIDs. The rows of the LFTs are far apart in memory, so the function first
+ * copies 64 columns at a time into a tile. */
 static void count_all(struct layers *l,
                       void (*count)(struct layers *l, uint32_t lid, struct column c))
 {
@@ -119,8 +120,8 @@ static void count_all(struct layers *l,
 
 /* ---- units of one LID ------------------------------------------------------------------------ */
 
-/* Adds `change` (1, or UINT32_MAX for -1) to the counts of all dependencies of the paths to a LID.
- */
+/* Adds `change` (1, or UINT32_MAX for -1) to the counts of all dependencies that the paths to a LID
+ * cause. */
 static void add_tree(struct layers *l, struct column c, uint32_t change)
 {
     for (uint32_t sw = 0; sw < l->in->graph->n; sw++) {
@@ -159,7 +160,8 @@ static uint8_t *layer_of(const struct layers *l, uint32_t lid, uint32_t from)
     return &l->layer[(size_t)l->home[lid] * l->in->graph->n + from];
 }
 
-/* Adds `change` to the counts of the dependencies of the path from one switch to the LID. */
+/* Adds `change` (1, or UINT32_MAX for -1) to the counts of the dependencies that the path from one
+ * switch to the LID causes. */
 static void add_path(struct layers *l, struct column c, uint32_t sw, uint32_t change)
 {
     uint32_t from = channel_of(l, c, sw);
@@ -189,7 +191,7 @@ static void move_pair(struct layers *l, uint32_t to, uint32_t from)
         add_path(l, column_of(l, l->lid[i]), from, UINT32_MAX);
 }
 
-/* Moves the pairs whose path to the LID leads through `sw`. */
+/* Moves the pairs of switches whose path to the LID leads through `sw`. */
 static void move_upstream(struct layers *l, uint32_t lid, uint32_t sw)
 {
     const struct fab_graph *g = l->in->graph;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Distributes the paths of LFTs over several virtual layers, each without cyclic channel
- * dependencies. */
+ * dependencies. Internal to libfabmgr/route. */
 #ifndef LIBFABMGR_ROUTE_DEPENDENCIES_VIRTUAL_LAYERS_H
 #define LIBFABMGR_ROUTE_DEPENDENCIES_VIRTUAL_LAYERS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the engines dragonfly and dragonfly+ share. For this folder only. */
+/* The parts that the engines dragonfly and dragonfly+ share. Internal to libfabmgr/route. */
 #ifndef LIBFABMGR_ROUTE_DRAGONFLY_DRAGONFLY_H
 #define LIBFABMGR_ROUTE_DRAGONFLY_DRAGONFLY_H
 
@@ -14,7 +14,7 @@ struct dragonfly {
     struct fab_next_hops next_hops;
     struct fab_lft lft;
     struct fab_vls vls;
-    bool detours; /* some path makes two local hops in a group, to go around a missing link */
+    bool detours; /* some path makes two local hops in a group to go around a missing link */
     char *why;
     size_t why_len;
 };
@@ -31,10 +31,10 @@ struct fab_dragonfly_kind {
     const char *name;
     int (*find)(const struct fab_fabric *f, const struct fab_graph *g, struct fab_groups *ret,
                 char *why, size_t why_len);
-    /* The next switch from `at` on the path to the DLID with number `number` at `dest`; FAB_NONE:
-     * no path. */
+    /* Returns the next switch from `at` on the path to the DLID with number `number` at switch
+     * `dest`, or FAB_NONE if there is no path. */
     uint32_t (*next)(struct dragonfly *d, uint32_t at, uint32_t dest, uint32_t number);
-    /* Fills vls.vl, which is 0 before. Returns the number of VLs in use. */
+    /* Sets the elements of vls.vl that are not 0. Returns the number of VLs in use. */
     unsigned (*map)(struct dragonfly *d);
 };
 /* Runs one of the two engines. Returns the errors of fab_route_engine.run. */
@@ -42,8 +42,9 @@ int fab_route_dragonfly_run(const struct fab_dragonfly_kind *kind, const struct 
                             struct fab_lft *ret_lft, struct fab_vls *ret_vls, char *why,
                             size_t why_len);
 
-/* fab_route_dragonfly_link returns the first link from the group of `at` to the group of `dest`
- * that passes the test, counted cyclically from link `number`; NULL: none. */
+/* fab_route_dragonfly_link returns a link that passes the test suits() and leads from the group of
+ * `at` towards the group of `dest` (to that group or to a hub). The search begins at link `number`
+ * modulo their count and is cyclic. NULL: no link passes. */
 typedef bool fab_global_link_test(const struct dragonfly *d, const struct fab_global_link *link,
                                   uint32_t at, uint32_t dest);
 const struct fab_global_link *fab_route_dragonfly_link(const struct dragonfly *d, uint32_t at,

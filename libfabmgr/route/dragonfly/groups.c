@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which switches form a group.
+ * Finds the switches that form a group.
  *
- * Cliques: two switches of one group have nearly all others of the group as common neighbours, two
- * switches of different groups have few. So some number of common neighbours separates local links
- * from global links. All numbers are tried, from the greatest down, until each component of local
- * links is nearly a clique and all pairs of groups are linked.
+ * Dragonfly: two switches of one group have nearly all other switches of the group as common
+ * neighbours; two switches of different groups have few. So a threshold for the number of common
+ * neighbours separates local links from global links. find_cliques() tries all thresholds, from the
+ * greatest down, until each component of local links is nearly a clique and the hubs (below)
+ * suffice.
  *
- * Leaves and spines: leaves have hosts. Leaves and spines that links connect with each other form a
- * group. A switch with neither hosts nor links to leaves, and with links to spines of one group
- * only, is a leaf that lost its hosts.
+ * Dragonfly+: switches with hosts are leaves. Leaves and spines that links connect with each other
+ * form a group. A switch with neither hosts nor links to leaves, and with links to spines of one
+ * group only, is a leaf that lost its hosts.
  *
- * Groups without a link between them communicate through a hub, a group that is linked to all.
+ * Groups without a link between them communicate through a hub, a group that is linked to all
+ * others.
  */
 #include "libfabmgr/route/dragonfly/groups.h"
 
@@ -30,7 +32,7 @@ struct search {
     uint32_t *set;    /* [n] disjoint sets (sets.h) */
     uint32_t *stamp;  /* [n] scratch */
     uint32_t *common; /* [neighbours] number of common neighbours of both ends */
-    bool spines;      /* groups consist of leaves and spines */
+    bool spines;      /* dragonfly+: groups consist of leaves and spines */
     struct fab_groups s;
     char *why;
     size_t why_len;
@@ -61,8 +63,8 @@ static int init(struct search *x)
 
 /* ---- members --------------------------------------------------------------------------------- */
 
-/* Numbers the sets; roots are the lowest members of their sets. Returns false if there are too many
- * groups, or only one. */
+/* Numbers the sets as groups; the root of a set is its lowest switch id. Returns false if there are
+ * too many groups, or only one. */
 static bool number_groups(struct search *x)
 {
     x->s.count = 0;
@@ -101,9 +103,9 @@ static void rank_members(struct search *x)
     }
 }
 
-/* Orders the links so that link i leads to position i modulo their number, if there is such a link.
- * Then the destinations of a switch, which have consecutive numbers, are reached over different
- * links, from wherever the packets come. */
+/* Orders the links between two groups so that link i leads to position i modulo their number, if
+ * there is such a link. Then the destinations of a switch, which have consecutive numbers, are
+ * reached over different links from all groups. */
 static void align_links(const struct search *x, struct fab_global_link *link, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -147,7 +149,8 @@ static int list_links(struct search *x)
     return FAB_OK;
 }
 
-/* Returns whether u has links to all switches of its group that it should be linked to. */
+/* Returns whether switch u has all its links inside its group: to all other switches of the group,
+ * or in a dragonfly+ to all its spines. */
 static bool has_all_local_links(const struct search *x, uint32_t u)
 {
     const struct fab_groups *s = &x->s;
@@ -178,7 +181,7 @@ static int list_pivots(struct search *x)
     return FAB_OK;
 }
 
-/* Returns the first group that group a has no link to, or FAB_NONE. */
+/* Returns the lowest group that group a has no link to, or FAB_NONE. */
 static uint32_t first_unlinked(const struct search *x, uint32_t a)
 {
     const struct fab_global_link *link;
@@ -189,8 +192,8 @@ static uint32_t first_unlinked(const struct search *x, uint32_t a)
     return FAB_NONE;
 }
 
-/* Lists the hubs. If fewer than half of the groups are hubs, the topology is not meant as a
- * dragonfly. */
+/* Lists the hubs. Returns UNSUPPORTED if fewer than half of the groups are hubs: the topology is
+ * then not meant as a dragonfly. */
 static int list_hubs(struct search *x)
 {
     struct fab_groups *s = &x->s;
@@ -254,8 +257,8 @@ static void join_local(struct search *x, uint32_t least)
     }
 }
 
-/* Returns whether each switch is linked to at least half of the others of its group, and no group
- * is a single switch. */
+/* Returns whether each switch is linked to at least half of the other switches of its group, and no
+ * group is a single switch. */
 static bool are_cliques(struct search *x)
 {
     const struct fab_graph *g = x->g;
@@ -300,8 +303,8 @@ static void join_leaves(struct search *x)
     }
 }
 
-/* Returns the set that all neighbours of u are in, if there is only one and u is alone in its own
- * set; else FAB_NONE. */
+/* Returns the set that contains all neighbours of u, if they are spines of one set and u is alone
+ * in its own set; else FAB_NONE. */
 static uint32_t only_set(struct search *x, uint32_t u)
 {
     const struct fab_graph *g = x->g;

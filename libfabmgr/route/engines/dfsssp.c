@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The engine "dfsssp": the paths of sssp, made deadlock-free by virtual lanes (Domke, Hoefler,
- * Nagel, IPDPS 2011). If their channel dependencies form no cycle, one VL is enough and the tables
- * are those of sssp. Otherwise LIDs of switches share the paths of hosts, and virtual_layers.c
- * distributes all paths over several layers; a layer is one SL and one VL from end to end. The
- * layer depends on the destination LID alone. Where the ports have too few VLs for that, it depends
- * on the pair of switches at both ends; then more and more LIDs of a switch share their paths,
- * whose dependencies form fewer cycles.
+ * The engine "dfsssp" uses the paths of sssp and makes them deadlock-free by virtual lanes (Domke,
+ * Hoefler, Nagel, IPDPS 2011). If the channel dependencies of these paths form no cycle, one VL is
+ * enough and the tables are those of sssp. Otherwise LIDs of switches use the same paths as LIDs of
+ * hosts, and virtual_layers.c distributes all paths over several layers. A layer is one SL and one
+ * VL from end to end.
  *
- * No more VLs are used than needed: the SLs are then less likely to change when the fabric changes.
+ * First the layer of a path depends on the destination LID alone. If the ports have too few VLs for
+ * that, the layer depends on the pair of source and destination switch. If that needs too many VLs,
+ * too, more and more LIDs of a switch use the same paths, whose dependencies form fewer cycles.
+ *
+ * The engine uses no more VLs than needed, because the SLs are then less likely to change when the
+ * fabric changes.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,12 +27,12 @@ struct dfsssp {
     struct fab_graph graph;
     struct fab_lft lft;
     struct fab_vls vls;
-    uint32_t needed; /* VLs that the last attempt needs */
-    uint32_t least;  /* VLs that the best attempt needs */
-    const char *by;  /* what the layer depends on, for the operator */
+    uint32_t needed; /* number of VLs that the last attempt needs */
+    uint32_t least;  /* number of VLs that the best attempt needs */
+    const char *by;  /* property that the layer of a path depends on, as text for the operator */
 };
 
-/* More layers than the limit are treated as one more than the limit. */
+/* If more layers are needed than the limit allows, sets their number to the limit plus one. */
 static int bounded(int status, uint32_t *count)
 {
     if (status == FAB_E_LIMIT)
@@ -62,7 +65,7 @@ static int find_by_pair(struct dfsssp *d)
                : ret;
 }
 
-/* Sets up `count` SLs and VLs, and keeps the layer of each path as its SL. */
+/* Sets up `count` SLs and VLs. The layer of each path becomes its SL. */
 static void set_count(struct fab_vls *v, uint32_t count)
 {
     struct fab_vls found = *v;
@@ -79,8 +82,8 @@ static int route_by(struct dfsssp *d, uint32_t paths)
     return fab_route_sssp_route(d->in, &d->graph, FAB_SSSP_WHOLE_PATH, paths, &d->lft);
 }
 
-/* Tries combinations of tables and layers, from the best balanced one to the one that needs the
- * fewest VLs, until the available VLs suffice. */
+/* Tries combinations of paths and layers until the available VLs suffice. The first one is balanced
+ * best, the last one needs the fewest VLs. */
 static int route(struct dfsssp *d, uint32_t available)
 {
     static const struct {

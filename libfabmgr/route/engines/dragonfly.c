@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The engine "dragonfly": minimal paths in dragonflies (Kim, Dally, Scott, Abts, ISCA 2008): local,
- * global, local. A switch with links to the group of the destination takes one of them. Others send
- * to a switch that has one, chosen by the number of the destination, so that all links between two
- * groups have equal loads; links that end at the destination's switch come first.
+ * The engine "dragonfly" routes minimal paths in dragonflies (Kim, Dally, Scott, Abts, ISCA 2008):
+ * local, global, local. A switch with links to the group of the destination takes one of these
+ * links. Another switch sends to a switch of its group that has such a link. The number of the
+ * destination chooses the link, so that all links between two groups have equal loads. Links that
+ * end at the destination's switch are preferred.
  *
- * Virtual lanes: packets take local links on VL 0, and on VL 1 if they come from another group. So
- * local channels on VL 0 depend on global ones, and these on local ones on VL 1, which depend on
- * nothing: no cycle. All paths have SL 0 (Maglione-Mathey et al., "DLA", 2025).
+ * Packets take local links on VL 0 in the group where they start, and on VL 1 if they come from
+ * another group. So local channels on VL 0 depend on global channels, these depend on local
+ * channels on VL 1, and those depend on nothing. Hence there is no cycle. All paths have SL 0
+ * (Maglione-Mathey et al., "DLA", 2025).
  *
  * A path goes around a missing local link by a pivot, a switch with all its local links; the hop
- * after it is on VL 2. Pivots for packets that leave a group and pivots for packets to a switch of
- * the group are different switches, so that channels from pivots on VL 2 are either between local
- * and global ones or the last ones.
+ * after the pivot is on VL 2. Pivots for packets that leave a group and pivots for packets to a
+ * switch of the group are different switches. So channels from pivots on VL 2 are either between
+ * local and global channels, or the last channels of their paths.
  *
- * Groups that have lost all links between them send through a hub, a group that has links to all
- * others. Only in hubs do local channels on VL 1 depend on global ones, and only for packets to a
- * group that is no hub; in such a group local channels on VL 1 depend on nothing: no cycle either.
+ * Two groups that have lost all links between them send through a hub, a group that has links to
+ * all others. Only in hubs do local channels on VL 1 depend on global channels, and only for
+ * packets to a group that is no hub. In such a group local channels on VL 1 depend on nothing, so
+ * that there is no cycle either.
  */
 #include "libfabmgr/route/dragonfly/dragonfly.h"
 
@@ -95,8 +98,8 @@ static bool linked(const struct dragonfly *d, const struct fab_global_link *link
     return fab_route_graph_linked(&d->graph, at, link->from);
 }
 
-/* Chooses a pivot in the group of `at`, for packets to a switch of the group that `at` has no link
- * to: the destination, or (out) one with a link to the next group. */
+/* Chooses a pivot in the group of `at`. The packets go to a switch of the group that `at` has no
+ * link to: the destination or, if `out` is true, a switch with a link to the next group. */
 static uint32_t pivot(struct dragonfly *d, uint32_t at, bool out, uint32_t number)
 {
     const uint32_t *pivots;
@@ -208,7 +211,8 @@ static int prepare(struct dragonfly *d, const struct fab_dragonfly_kind *kind)
     return ret == FAB_OK ? fab_target_lft_init(&d->lft, f->switch_count, d->in->lids->top) : ret;
 }
 
-/* Returns whether the switches of one kind differ in their numbers of links. */
+/* Returns whether switches of the same kind (spines, or all others) differ in their numbers of
+ * links. */
 static bool is_flawed(const struct dragonfly *d)
 {
     const struct fab_graph *g = &d->graph;

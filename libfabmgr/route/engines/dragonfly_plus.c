@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The engine "dragonfly+": minimal paths in dragonflies whose groups consist of leaves and spines
- * (Shpiner et al., "Dragonfly+: low cost topology for scaling datacenters", HiPINEB 2017): up,
- * global, down. The number of the destination chooses the spine and its link to the other group, so
- * that all links have equal loads; the same holds within a group.
+ * The engine "dragonfly+" routes minimal paths in dragonflies whose groups consist of leaves and
+ * spines (Shpiner et al., "Dragonfly+: low cost topology for scaling datacenters", HiPINEB 2017):
+ * up, global, down. The number of the destination chooses the spine and its link to the other
+ * group, so that all links have equal loads. It also chooses the spine between two leaves of a
+ * group.
  *
- * Between hosts this is free of cycles on one VL: up channels depend on global ones, and these on
- * down channels. But spines send and receive, too (management, aggregation), and a spine without a
- * link to a group sends down to a leaf first; the same happens at the destination's group. The
- * leaves that send these packets up again are pivots: they have all their links, and serve either
- * packets that leave the group or packets that stay in it. Packets from pivots are on VL 1, and so
- * are packets that turn down at a spine or start there. The order of the channels is
+ * Paths between hosts are free of cycles on one VL: up channels depend on global channels, and
+ * these depend on down channels. But spines send and receive packets, too (management,
+ * aggregation). A spine without a link to the next group first sends down to a leaf; the same
+ * happens in the group of the destination. The leaves that send these packets up again are pivots.
+ * A pivot has all its links, and serves either packets that leave the group or packets that stay in
+ * it. Packets that leave a pivot are on VL 1, and so are packets that turn down at a spine or start
+ * there. The order of the channels is
  *
- *   up VL 0, down VL 1, up VL 1 (leaving), global, down VL 0, up VL 1 (staying),
+ *   up VL 0, down VL 1, up VL 1 (leaving), global, down VL 0, up VL 1 (staying), down VL 1
  *
- * and at the end down VL 1 once more, to a leaf that lacks a link and so is no pivot. Paths go
- * around missing links inside a group in the same way. Groups without a link between them
- * communicate through a hub (dragonfly.c), where the pivots for staying packets send them up; the
- * group where these packets come down is no hub.
+ * where the last channels lead to a leaf that lacks a link and so is no pivot. Paths go around
+ * missing links inside a group in the same way.
+ *
+ * Groups without a link between them communicate through a hub (dragonfly.c). There the pivots for
+ * staying packets send these packets up. The group in which the packets then come down is no hub.
  */
 #include "libfabmgr/route/dragonfly/dragonfly.h"
 
@@ -28,7 +31,8 @@ static bool linked(const struct dragonfly *d, uint32_t a, uint32_t b)
     return fab_route_graph_linked(&d->graph, a, b);
 }
 
-/* Returns a spine that both leaves are linked to, chosen by `number`; FAB_NONE: there is none. */
+/* Returns a spine that both leaves are linked to, chosen by `number`, or FAB_NONE if there is
+ * none. */
 static uint32_t spine_between(const struct dragonfly *d, uint32_t at, uint32_t other,
                               uint32_t number)
 {
@@ -79,7 +83,8 @@ static bool linked_spine(const struct dragonfly *d, const struct fab_global_link
 
 /* ---- paths ----------------------------------------------------------------------------------- */
 
-/* Returns the next switch from a spine down to a pivot, a leaf that sends the packet up again. */
+/* Returns the next switch from spine `at` down to a pivot, a leaf that sends the packet up
+ * again. */
 static uint32_t pivot(const struct dragonfly *d, uint32_t at, bool out, uint32_t number)
 {
     const uint32_t *leaf;
@@ -87,8 +92,8 @@ static uint32_t pivot(const struct dragonfly *d, uint32_t at, bool out, uint32_t
     return count > 0 ? leaf[number % count] : FAB_NONE;
 }
 
-/* Returns the next switch from a leaf up to any spine; used if no spine leads to the destination
- * directly. */
+/* Returns the next switch from leaf `at` up to any spine. The caller uses it if no spine leads to
+ * the destination directly. */
 static uint32_t any_spine(const struct dragonfly *d, uint32_t at, uint32_t number)
 {
     const struct fab_graph *g = &d->graph;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* All engines; registry.c lists them. For this folder only. */
+/* All engines, which registry.c lists. Internal to libfabmgr/route. */
 #ifndef LIBFABMGR_ROUTE_ENGINES_ENGINES_H
 #define LIBFABMGR_ROUTE_ENGINES_ENGINES_H
 
@@ -19,7 +19,7 @@ extern const struct fab_route_engine fab_route_engine_minhop;
 extern const struct fab_route_engine fab_route_engine_sssp;
 extern const struct fab_route_engine fab_route_engine_dfsssp;
 
-/* Returns UNSUPPORTED if an ISL has fewer than `need` data VLs; why[] then names it. */
+/* Returns UNSUPPORTED if an ISL has fewer than `need` data VLs; why[] then names its port. */
 int fab_route_vls_check(const struct fab_route_input *in, unsigned need, char *why, size_t why_len);
 
 #endif

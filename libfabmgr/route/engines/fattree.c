@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The engine "fattree": D-mod-k in closed form, tolerant of faults (Zahavi 2012 for whole trees;
- * Gliksberg, Capra, Louvet, Garcia, Sohier, "High-quality fault-resiliency in fat-tree networks",
- * 2019, for the modulo among the neighbours that are nearer), with candidates that do not move when
- * others fail.
+ * The engine "fattree" computes D-mod-k in closed form and tolerates faults. Complete trees follow
+ * Zahavi (2012). The modulo among the neighbours that are nearer to the destination follows
+ * Gliksberg, Capra, Louvet, Garcia, Sohier ("High-quality fault-resiliency in fat-tree networks",
+ * 2019). In addition, candidates do not move here when others fail. The parts are:
  *
  *   switch_order.c  ranks, and which direction is up; single_root.c gives spines legal paths to
  *                   each other
@@ -11,12 +11,13 @@
  *   slots.c         which port is the i-th one up, even if its link is missing
  *   dmodk.c         the number of each destination, and its slot at every switch
  *   legal_paths.c   the lengths of the legal paths
- *   fill.c          the entries
+ *   fill.c          the LFT entries
  *
- * All paths ascend and then descend by one order: one VL, no deadlock. In a whole tree every shift
- * permutation is free of conflicts, and with all-to-all all links of a level have equal loads. A
- * fault moves the entries that used the failed link and those that must avoid switches that lost
- * their path down. After the repair the tables are the same as before, since no state is kept.
+ * All paths ascend and then descend by one order, so that one VL is free of deadlock. In a complete
+ * tree every shift permutation is free of conflicts, and with all-to-all all links of a level have
+ * equal loads. A fault moves only the entries that used the failed link, and those that must avoid
+ * switches that lost their path down. After the repair the tables are the same as before, since the
+ * engine keeps no state.
  *
  * The engine refuses fabrics without ranks (fab_route_order_is_flat()).
  */
@@ -56,8 +57,8 @@ static uint32_t first_short(const struct fab_tree *t, bool irregular)
     return 0;
 }
 
-/* Returns whether many slots are empty, or many switches have slots of their own: then slots mean
- * little. */
+/* Returns whether many slots (slots.c) are empty, or many switches have other slots than their
+ * level. In such a tree slots do not balance the loads. */
 static bool irregular(const struct fattree *t, char *why, size_t why_len)
 {
     const struct fab_tree *tree = &t->tree;
@@ -103,8 +104,8 @@ static void describe(const struct fattree *t, char *why, size_t why_len)
              rails, gaps);
 }
 
-/* Returns whether most leaves have more hosts than links up, and the number of hosts is no multiple
- * of the number of links up: then no closed form balances the loads. */
+/* Returns whether most leaves have more hosts than links up, and the number of their hosts is no
+ * multiple of the number of links up. Then no closed form balances the loads. */
 static bool uneven(const struct fattree *t)
 {
     uint32_t leaves = 0, odd = 0;

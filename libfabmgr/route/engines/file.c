@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The engine "file": the tables that the operator gives (libfabmgr/policy/tables.h), on one VL. The
- * proof judges them like those of other engines.
+ * The engine "file" uses the tables that the operator gives (libfabmgr/policy/tables.h), on one VL.
+ * The proof judges them like the tables of other engines.
  *
- * Switches and destinations are known by GUID, so that LIDs may have changed since the tables were
- * dumped; a LID whose port GUID the file does not give keeps its value. Missing information is
- * refused only where it is needed: where the path from a switch with endports, or from the manager,
- * to a LID in use reaches a switch without an entry or a port without a link.
+ * The file names switches and destinations by GUID, so that LIDs may have changed since the tables
+ * were dumped. A LID whose port GUID the file does not give keeps its value. The engine refuses
+ * missing information only where packets need it. That is, the path from a switch with endports, or
+ * from the manager, to a LID in use reaches a switch without an entry or a port without a link.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,10 +22,10 @@ struct given {
     const struct fab_tables *tables;
     struct fab_graph graph;
     struct fab_lft lft;
-    uint32_t *lid; /* [tables->top + 1] the present LID for each LID of the file, or 0 */
+    uint32_t *lid; /* [tables->top + 1] the present LID for each LID of the file; 0: none */
     const struct fab_policy_tables_switch **sw; /* [n] */
-    uint32_t *seen;   /* [n] the last LID of which a path was followed to this switch */
-    uint32_t unknown; /* switches of the file that are not in the fabric */
+    uint32_t *seen;   /* [n] the last LID to which a followed path passed this switch */
+    uint32_t unknown; /* number of switches of the file that are not in the fabric */
     char *why;
     size_t why_len;
 };
@@ -105,7 +105,8 @@ static uint32_t switch_of(const struct fab_fabric *f, uint32_t owner)
                : FAB_NONE;
 }
 
-/* Follows the path from s to the LID up to a switch that another path to the LID has passed. */
+/* Follows the path from s to the LID until the LID's owner or a switch that another path to the LID
+ * has passed. Returns UNSUPPORTED if an entry or a link is missing. */
 static int follow(struct given *g, uint32_t s, uint32_t home, uint32_t lid)
 {
     const struct fab_fabric *f = g->in->fabric;
@@ -121,7 +122,7 @@ static int follow(struct given *g, uint32_t s, uint32_t home, uint32_t lid)
         if (num > f->nodes[s].num_ports)
             return refuse(g, s, lid, what);
         if (s == home || num == 0)
-            return FAB_OK; /* if the path ends at a wrong place, the proof finds it */
+            return FAB_OK; /* if this is not the LID's owner, the proof finds it */
         uint32_t port = fab_fabric_port_id(f, s, num), next = fab_fabric_peer_node(f, port);
         if (next == FAB_NONE || !fab_fabric_port_is_up(f, port))
             return refuse(g, s, lid, what);
@@ -153,7 +154,7 @@ static int check(struct given *g)
     int status = FAB_OK;
     for (uint32_t s = 0; s < g->graph.n && status == FAB_OK; s++) {
         if (has_endports(f, s))
-            g->graph.hosts[s] |= 1; /* from here on hosts[] marks all switches that send */
+            g->graph.hosts[s] |= 1; /* from here on, hosts[s] > 0 marks all switches that send */
     }
     for (uint32_t lid = 1; lid <= lids->top && status == FAB_OK; lid++) {
         uint32_t home = lids->owner[lid] != FAB_NONE ? switch_of(f, lids->owner[lid]) : FAB_NONE;
