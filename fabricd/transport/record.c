@@ -3,9 +3,9 @@
  * The recorder. libfabmgr/recording defines the format of the file; this file decides when entries
  * are written.
  *
- * A MAD that the transport cannot take yet (BUSY) is recorded when the sender tries again; a MAD
- * that the transport refuses is recorded as failed. Incoming MADs are recorded before they are
- * handed to the receivers, all MADs of a batch with the same time stamp. The last entry says how
+ * A MAD for which the transport has no room yet (BUSY) is recorded only when a later try succeeds.
+ * A MAD that the transport refuses is recorded as failed. Incoming MADs are recorded before they
+ * are handed to the receivers; all MADs of a batch get the same time stamp. The last entry says how
  * the recording ended; space for it is reserved below the limit.
  */
 #include "fabricd/transport/record.h"
@@ -34,7 +34,7 @@ struct recorder {
     uint64_t began_us, written, limit;
     bool flush_set;
     bool in_batch;      /* the receivers are handling a batch of incoming MADs */
-    unsigned batch_out; /* MADs sent during that time, plus 1 */
+    unsigned batch_out; /* 1 + number of MADs sent since the batch began */
     uint64_t now_us;
 };
 
@@ -61,7 +61,8 @@ static void stop(struct recorder *r, enum fab_recording_end end, const char *rea
         emit_stopped(r, error ? strerror(error) : reason);
 }
 
-/* Room for an entry of that size. NULL: the recording has stopped, possibly in this call. */
+/* Returns room for an entry of `size` bytes. NULL: the recording has stopped, possibly in this
+ * call. */
 static uint8_t *room_for(struct recorder *r, size_t size)
 {
     uint8_t *room = NULL;

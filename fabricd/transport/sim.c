@@ -33,7 +33,7 @@ struct sim_transport {
     struct transport base;
     struct fab_sim *sim;
     struct loop_timer *timer;
-    uint64_t timer_at; /* when it fires, if it is pending */
+    uint64_t timer_at; /* when the timer expires, in loop time (us), if it is pending */
     uint64_t epoch;    /* the loop's time at the simulator's time 0 */
     uint32_t node;
     uint8_t port;
@@ -45,7 +45,7 @@ static bool is_subnet_management(const uint8_t *mad)
     return mad[1] == FAB_CLASS_SMP_LID || mad[1] == FAB_CLASS_SMP_DIRECTED;
 }
 
-/* Sets the timer to that time unless it fires earlier. */
+/* Sets the timer to time `at`, unless it is already set to an earlier time. */
 static void ring_at(struct sim_transport *t, uint64_t at)
 {
     uint64_t now = clock_now_us();
@@ -67,7 +67,7 @@ static void tell_time(struct sim_transport *t)
     fab_sim_advance(t->sim, clock_now_us() - t->epoch);
 }
 
-/* The next free entry of the batch; NULL: the batch is full. */
+/* Returns the next free entry of the batch; NULL: the batch is full. */
 static struct transport_mad *gather(struct sim_transport *t)
 {
     struct batch *b = &t->gathering;
@@ -165,7 +165,8 @@ void transport_sim_kick(struct transport *base)
 /* ---- opening ----------------------------------------------------------------------------------
  */
 
-/* The port of a node for a manager: port 0 of a switch, otherwise the first port with a link. */
+/* Finds the port by which a manager attaches to a node: port 0 of a switch, otherwise the first
+ * port with a link. False: there is none. */
 static bool find_port(const struct fab_fabric *f, uint32_t node, uint8_t *ret_port)
 {
     if (fab_fabric_node_is_switch(f, node)) {
@@ -181,7 +182,7 @@ static bool find_port(const struct fab_fabric *f, uint32_t node, uint8_t *ret_po
     return false;
 }
 
-/* The first adapter with a link; without one, the first switch. */
+/* Finds the first adapter with a link or, without one, the first switch. */
 static bool find_first(const struct fab_fabric *f, uint32_t *ret_node, uint8_t *ret_port)
 {
     for (uint32_t node = f->switch_count; node < f->node_count; node++) {
@@ -224,7 +225,8 @@ static void describe(struct sim_transport *t)
              (unsigned)t->port);
 }
 
-/* How many nodes a manager at node `self` reaches; only switches forward packets. */
+/* Returns the number of nodes that a manager at node `self` reaches; only switches forward
+ * packets. */
 static uint32_t count_reached(const struct fab_fabric *f, uint32_t self, bool *seen,
                               uint32_t *queue)
 {
@@ -245,8 +247,8 @@ static uint32_t count_reached(const struct fab_fabric *f, uint32_t self, bool *s
     return tail;
 }
 
-/* Logs how many nodes of the simulated fabric no path connects to the manager, since it does not
- * manage them. */
+/* Logs how many nodes of the simulated fabric the manager cannot reach and therefore does not
+ * manage. */
 static void tell_islands(const struct sim_transport *t)
 {
     const struct fab_fabric *f = fab_sim_fabric(t->sim);

@@ -49,8 +49,8 @@ static int write_all(int fd, const uint8_t *bytes, size_t len)
     return 0;
 }
 
-/* The next buffer to write; NULL: the queue is empty and the thread must end. The caller holds the
- * lock. */
+/* Waits for the next buffer to write, and returns it. NULL: the queue is empty and the thread must
+ * end. The caller holds the lock. */
 static struct piece *await_piece(struct tape *t)
 {
     while (!t->first && !t->end)
@@ -124,8 +124,8 @@ int tape_open(const char *path, struct tape **ret, char *why, size_t why_len)
     return FAB_OK;
 }
 
-/* An empty buffer, allocated if none was returned by the thread. NULL: a write failed, there are
- * MOST_PIECES buffers, or memory ran out. */
+/* Returns an empty buffer: one that the thread gave back, or a new one. NULL: a write failed, there
+ * are MOST_PIECES buffers, or memory ran out. */
 static struct piece *take_empty(struct tape *t)
 {
     pthread_mutex_lock(&t->lock);

@@ -11,7 +11,8 @@ static void bind_thread(pid_t tid, const cpu_set_t *one)
 {
     const struct sched_param none = {0};
     if (sched_setaffinity(tid, sizeof(*one), one) == 0)
-        (void)sched_setscheduler(tid, SCHED_BATCH, &none); /* no preemption on waking */
+        /* With this policy, a thread that wakes does not preempt the running one. */
+        (void)sched_setscheduler(tid, SCHED_BATCH, &none);
 }
 
 void pin_threads(void)

@@ -33,8 +33,9 @@ struct transport_taker {
     transport_receive *receive; /* NULL: unused */
     void *ctx;
 };
-/* What implements RMPP for long answers of general services: the sender in this process; the
- * kernel, through send_long; or nothing, so that only the first MAD is sent. */
+/* Where RMPP for long answers of general services is implemented. OURS: in this process, by its own
+ * sender (libfabmgr/mads). KERNEL: in the kernel, which gets the answer by send_long. NONE:
+ * nowhere, so that only the first MAD is sent. */
 enum transport_rmpp { TRANSPORT_RMPP_OURS, TRANSPORT_RMPP_KERNEL, TRANSPORT_RMPP_NONE };
 struct transport_ops {
     /* BUSY: try again after the next receive, or in a millisecond. IO: the transport failed. */

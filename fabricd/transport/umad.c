@@ -10,10 +10,10 @@
  *
  * With too many MADs in flight, the preload library and ibsim block each other: the library blocks
  * on a full socket while it holds a lock that its reader needs, and ibsim blocks on the socket of
- * the other direction. That happens at about 330 MADs (a socket buffer holds 166 of them, each
- * way). Requests that are repeated while the first copy waits in a socket add to that number.
- * Therefore, on a simulated port, the transport counts requests in flight and stays so far below
- * that number that neither side blocks.
+ * the other direction. That happens at about 330 MADs, because the socket buffer of each direction
+ * holds 166. Requests that are repeated while the first copy waits in a socket count, too.
+ * Therefore, on a simulated port, the transport counts requests in flight, and limits them so far
+ * below that number that neither side blocks.
  *
  * On a simulated port, a MAD of a class that is not registered crashes fabricd in the preload
  * library. There the transport also registers the classes that diagnostic tools use, and drops
@@ -39,13 +39,13 @@
 #define WINDOW_HARDWARE 128    /* the kernel's default depth of a MAD send queue */
 #define WINDOW_SIM_SMALL 64    /* requests in flight if the sockets queue few datagrams */
 #define WINDOW_SIM 160         /* requests in flight otherwise; a socket buffer holds 166 */
-#define SWALLOWED_US 10000000u /* after so long without a MAD, requests in flight count as lost */
+#define SWALLOWED_US 10000000u /* after so long without any MAD, requests in flight are lost */
 #define BATCH 64               /* most MADs handed up at a time */
 #define QP1_QKEY 0x80010000u
 #define LONG_RETRIES 10
 #define UMAD_BYTES 512 /* umad header and a MAD, with room to spare */
 
-/* The classes that the manager uses. SMPs and SA MADs also arrive as requests of others. */
+/* The classes that the manager uses. Requests of other nodes also arrive as SMPs and SA MADs. */
 enum { AGENT_LID, AGENT_DIRECTED, AGENT_PERF, AGENT_CC, AGENT_SA, AGENTS };
 static const uint8_t agent_classes[AGENTS] = {
     [AGENT_LID] = FAB_CLASS_SMP_LID, [AGENT_DIRECTED] = FAB_CLASS_SMP_DIRECTED,
@@ -64,7 +64,7 @@ struct umad_transport {
     struct loop_watch *watch;
     struct waiter *waiter; /* simulated ports only */
     uint32_t owed;         /* requests in flight; used on simulated ports */
-    uint64_t heard_us;     /* when the last MAD arrived, or the first of these requests was sent */
+    uint64_t heard_us;     /* when the last MAD arrived, or the first request in flight was sent */
     struct transport_mad batch[BATCH];
 };
 
@@ -272,8 +272,8 @@ static const struct transport_ops umad_ops = {
     .send_long = umad_transport_send_long,
 };
 
-/* How many datagrams a Unix socket queues. If it queues few, fewer MADs in flight suffice to block
- * ibsim and its preload library. */
+/* Returns the number of datagrams that a Unix socket queues. If it queues few, fewer MADs in flight
+ * suffice to block ibsim and its preload library. */
 static unsigned datagram_queue_len(void)
 {
     unsigned len = 0;
@@ -350,7 +350,8 @@ static int register_agents(struct umad_transport *t, char *why, size_t why_len)
     return FAB_OK;
 }
 
-/* "CA", "CA:PORT" or nothing; port 0 lets libibumad choose. INVAL: `where` has another form. */
+/* Parses "CA", "CA:PORT" or nothing. *ret_port is 0 if libibumad is to choose the port. INVAL:
+ * `where` has another form. */
 static int parse_where(const char *where, char ca[UMAD_CA_NAME_LEN], int *ret_port)
 {
     *ret_port = 0;

@@ -9,11 +9,12 @@
 #define FABRICD_TRANSPORT_WAITER_H
 
 struct waiter;
-/* Its thread waits for a MAD at once; NULL: out of memory, descriptors or threads. */
+/* Creates a waiter. Its thread waits for a MAD at once. NULL: out of memory, descriptors or
+ * threads. */
 struct waiter *waiter_new(int umad_port);
 void waiter_free(struct waiter *w);    /* NULL is fine */
 int waiter_fd(const struct waiter *w); /* readable from the first MAD until waiter_rearm */
-/* The thread waits for the next MAD; call it after all MADs were read. */
+/* Lets the thread wait for the next MAD; call it after all MADs were read. */
 void waiter_rearm(struct waiter *w);
 
 #endif

@@ -20,7 +20,7 @@
 #include "libfabmgr/client/socket.h"
 
 #define MAX_REPLY (16u << 20)
-#define GRACE_MS 500 /* the server gets so much longer to report DEADLINE_EXCEEDED itself */
+#define GRACE_MS 500 /* extra time, in which the server can report DEADLINE_EXCEEDED */
 
 struct fab_client {
     struct client_socket *socket;

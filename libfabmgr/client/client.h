@@ -24,8 +24,8 @@ struct fab_client;
 struct fab_client_options {
     const char *address;         /* "unix:PATH" or "tls:HOST:PORT" */
     const char *ca, *cert, *key; /* PEM files, for tls: */
-    const char *server_name;     /* expected in its certificate; NULL: the HOST of the address */
-    unsigned timeout_ms;         /* for connecting, and for each call; 0: no time-out */
+    const char *server_name; /* name in the server's certificate; NULL: the HOST of the address */
+    unsigned timeout_ms;     /* for connecting, and for each call; 0: no time-out */
 };
 
 /* Every failure is a gRPC status; UNAVAILABLE: the connection could not be made or was lost. */
@@ -50,8 +50,8 @@ enum fab_grpc_code fab_client_call(struct fab_client *c, const char *method,
 
 /* Receives each message of a stream; the message is freed afterwards. False cancels the call. */
 typedef bool fab_client_each(void *ctx, const ProtobufCMessage *message);
-/* A call with a stream of replies, without a time-out. OK: the server has ended the stream, or
- * `each` returned false. */
+/* Makes a call with a stream of replies, without a time-out. OK: the server has ended the stream,
+ * or `each` returned false. */
 enum fab_grpc_code fab_client_stream(struct fab_client *c, const char *method,
                                      const ProtobufCMessage *request,
                                      const ProtobufCMessageDescriptor *reply, fab_client_each *each,

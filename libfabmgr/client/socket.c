@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The client's socket. It is non-blocking; the functions wait in poll() until the deadline. TLS
- * is 1.3 with HTTP/2 by ALPN. The server's certificate must be signed by the given authority and
- * contain the expected name or IP address.
+ * The client's socket. It is non-blocking; the functions wait in poll() until the deadline. TLS has
+ * version 1.3, and selects HTTP/2 by ALPN. The server's certificate must be signed by the given
+ * authority and contain the expected name or IP address.
  */
 #include "libfabmgr/client/socket.h"
 
@@ -179,8 +179,8 @@ static SSL *tls_new(const struct fab_client_options *o, const char *name, char *
     return ssl;
 }
 
-/* After an SSL call returned rc: waits until it can be repeated (OK). TRUNCATED: the server closed
- * the connection. TIMEOUT, IO. */
+/* Waits until an SSL call that returned rc can be repeated. TRUNCATED: the server closed the
+ * connection. TIMEOUT, IO. */
 static int tls_wait(const struct client_socket *s, int rc, uint64_t deadline)
 {
     switch (SSL_get_error(s->ssl, rc)) {

@@ -31,9 +31,9 @@ enum fab_grpc_code {
     FAB_GRPC_DATA_LOSS = 15,
     FAB_GRPC_UNAUTHENTICATED = 16,
 };
-/* "NOT_FOUND"; "UNKNOWN" for a number that is no gRPC code. */
+/* Returns the name of a code, such as "NOT_FOUND"; "UNKNOWN" for a number that is no gRPC code. */
 const char *fab_grpc_code_name(int code);
-/* The gRPC code that corresponds to an enum fab_status. */
+/* Returns the gRPC code that corresponds to an enum fab_status. */
 enum fab_grpc_code fab_grpc_code_of(int status);
 
 /* ---- messages: one byte "compressed", four bytes of length, the message --------------------- */
@@ -64,7 +64,8 @@ bool fab_grpc_reader_idle(const struct fab_grpc_reader *r);
 
 /* ---- header values -------------------------------------------------------------------------- */
 
-/* "100m" -> 100000 us. More than a year counts as a year. FORMAT: not a gRPC time-out. */
+/* Parses the value of grpc-timeout: "100m" is 100000 us. More than a year counts as a year. FORMAT:
+ * not a gRPC time-out. */
 int fab_grpc_timeout_parse(const char *text, uint64_t *ret_us);
 /* Writes the time-out as at most 8 digits and a unit, rounded up. */
 void fab_grpc_timeout_format(uint64_t us, char text[16]);
@@ -72,7 +73,7 @@ void fab_grpc_timeout_format(uint64_t us, char text[16]);
 /* Encodes a grpc-message: '%' and everything but printable ASCII becomes %XX. Always
  * NUL-terminated; cut after a whole character if ret is too small. Returns the length. */
 size_t fab_grpc_percent_encode(const char *text, char *ret, size_t ret_len);
-/* The reverse. A '%' that does not begin a valid %XX is kept as it is. */
+/* Decodes a grpc-message. A '%' that does not begin a valid %XX is kept as it is. */
 size_t fab_grpc_percent_decode(const char *text, size_t len, char *ret, size_t ret_len);
 
 /* ---- text from devices and clients ----------------------------------------------------------- */

@@ -57,7 +57,8 @@ void fab_grpc_timeout_format(uint64_t us, char text[16])
     }
 }
 
-/* The length of the valid UTF-8 character at t (Unicode Standard, table 3-7); 0: it is invalid. */
+/* Returns the length of the valid UTF-8 character at t (Unicode Standard, table 3-7); 0: it is
+ * invalid. */
 static size_t utf8_char(const unsigned char *t, size_t len)
 {
     if (t[0] < 0x80)

@@ -18,8 +18,8 @@
 
 #define NONE FAB_SUBSCRIPTION_NONE
 #define SLOT_BITS 20
-#define RESP_UNIT_NS 4096 /* the unit of RespTimeValue n is 4.096 us * 2^n */
-#define RESP_MOST 20      /* 4.3 s */
+#define RESP_UNIT_NS 4096 /* RespTimeValue n means 4.096 us * 2^n */
+#define RESP_MOST 20      /* greater values count as this one: 4.3 s */
 
 _Static_assert(FAB_SUBSCRIPTIONS_MOST <= 1u << SLOT_BITS, "slots in transaction ids");
 
@@ -28,10 +28,10 @@ struct list {
 };
 struct fab_report_ring {
     struct fab_reports_config config;
-    struct fab_event_notice *notice; /* [FAB_REPORT_RING], by number; NULL: none yet */
+    struct fab_event_notice *notice; /* [FAB_REPORT_RING], by number modulo size; NULL: none */
     uint64_t head;                   /* number of the next notice */
     struct list ready, waiting;
-    uint32_t walk_at, walk_left; /* the next slot of the walk, and how many are left */
+    uint32_t walk_at, walk_left; /* next slot of the walk, and number of slots left */
     uint32_t fresh;              /* reports in flight that count against the window */
     struct fab_registry_reports_stats stats;
 };
@@ -197,7 +197,7 @@ static void send_report(struct fab_subscriptions *s, uint32_t slot, uint64_t now
 }
 
 /* Advances the subscription to the next notice that it receives. Errors as in
- * fab_registry_reports_output; NOT_FOUND: there is none for it. */
+ * fab_registry_reports_output; NOT_FOUND: no notice is left for this subscription. */
 static int advance(struct fab_subscriptions *s, uint32_t slot, uint32_t *budget,
                    fab_report_judge *judge, void *ctx)
 {

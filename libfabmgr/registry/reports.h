@@ -23,7 +23,8 @@ struct fab_reports_config {
     uint8_t tries;    /* the subscription is removed after so many transmissions in a row without
                          a response */
     uint64_t slow_us; /* a report in flight no longer counts after this time */
-    /* Limits of the time-out; between them it follows RespTimeValue of the subscription. */
+    /* The time-out of a report is wait_least_us plus the RespTimeValue of the subscription, and at
+     * most wait_most_us. */
     uint64_t wait_least_us, wait_most_us;
 };
 struct fab_registry_reports_stats {
@@ -40,7 +41,7 @@ void fab_registry_reports_leave(struct fab_subscriptions *s, uint32_t slot);
 
 void fab_registry_reports_configure(struct fab_subscriptions *s,
                                     const struct fab_reports_config *config);
-/* Adds a notice for the current subscriptions. NOMEM: it is lost. */
+/* Adds a notice for the current subscriptions. NOMEM: the notice is lost. */
 int fab_registry_reports_add(struct fab_subscriptions *s, const struct fab_event_notice *notice);
 
 /* Decides whether a subscription may receive a notice that it selects. DROP: the subscription must
@@ -48,18 +49,19 @@ int fab_registry_reports_add(struct fab_subscriptions *s, const struct fab_event
 enum fab_report_verdict { FAB_REPORT_SEND, FAB_REPORT_PASS, FAB_REPORT_DROP };
 typedef enum fab_report_verdict fab_report_judge(void *ctx, const struct fab_subscription *x,
                                                  const struct fab_event_notice *notice);
-/* The next report to be sent, and the subscription it goes to. NOT_FOUND: none now. *budget limits
- * how many subscriptions and notices are examined, and is counted down; BUSY: it is used up, call
- * again. DENIED: the judge returned DROP for *ret_slot, which the caller removes. */
+/* Writes the next report into mad[], and returns the slot of its subscription. NOT_FOUND: no report
+ * is to be sent now. *budget limits how many subscriptions and notices are examined, and is counted
+ * down. BUSY: the budget is used up, call again. DENIED: the judge returned DROP for *ret_slot; the
+ * caller removes this subscription. */
 int fab_registry_reports_output(struct fab_subscriptions *s, uint64_t now, uint32_t *budget,
                                 fab_report_judge *judge, void *ctx, uint32_t *ret_slot,
                                 uint8_t mad[FAB_MAD_SIZE]);
-/* The subscription whose report has this transaction ID, of which only the low 32 bits count;
- * FAB_SUBSCRIPTION_NONE: no such report waits for a response. */
+/* Returns the slot of the subscription whose report has this transaction ID, of which only the low
+ * 32 bits count. FAB_SUBSCRIPTION_NONE: no such report waits for a response. */
 uint32_t fab_registry_reports_find(const struct fab_subscriptions *s, uint64_t tid);
 void fab_registry_reports_answered(struct fab_subscriptions *s, uint32_t slot);
-/* Queues reports that timed out for repetition; after the last try calls `gone`, which removes the
- * subscription. */
+/* Queues reports that timed out for repetition. After the last try, calls `gone`, which must remove
+ * the subscription. */
 void fab_registry_reports_expire(struct fab_subscriptions *s, uint64_t now,
                                  void (*gone)(void *ctx, uint32_t slot), void *ctx);
 bool fab_registry_reports_waiting(const struct fab_subscriptions *s); /* any report is in flight */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Services that hosts registered (ServiceRecord, IBA 15.2.5.14), by their key. A mutable value of
- * one owner.
+ * Services that hosts registered (ServiceRecord, IBA 15.2.5.14), by their key. The struct has one
+ * owner and no locks.
  */
 #ifndef LIBFABMGR_REGISTRY_SERVICES_H
 #define LIBFABMGR_REGISTRY_SERVICES_H
@@ -30,7 +30,7 @@ struct fab_service {
 struct fab_services {
     struct fab_service **row; /* sorted by key */
     size_t count, room;
-    struct fab_map owners; /* owner -> number of its services */
+    struct fab_map owners; /* GUID of the owner -> number of its services */
     int64_t ends_us;       /* no service expires before this time; 0: no service expires */
 };
 /* An all-zero value is empty. */
@@ -38,14 +38,16 @@ void fab_registry_services_fini(struct fab_services *s);
 const struct fab_service *
 fab_registry_services_find(const struct fab_services *s,
                            const struct fab_service_key *key); /* or NULL */
-/* The service after that key in the order of keys; key NULL: the first. NULL: there is none. */
+/* Returns the service after that key in the order of keys; key NULL: the first service. NULL: there
+ * is none. */
 const struct fab_service *fab_registry_services_next(const struct fab_services *s,
                                                      const struct fab_service_key *key);
 /* Adds a service, or replaces the one with its key. service->wire must agree with service->key.
  * LIMIT: too many, of this port or in all. NOMEM. */
 int fab_registry_services_put(struct fab_services *s, const struct fab_service *service);
 bool fab_registry_services_remove(struct fab_services *s, const struct fab_service_key *key);
-/* Removes the services that have expired; calls gone (may be NULL) for each of them before. */
+/* Removes the services that have expired. Calls gone (may be NULL) for each of them before it is
+ * removed. */
 void fab_registry_services_expire(struct fab_services *s, int64_t now_us,
                                   void (*gone)(void *ctx, const struct fab_service *service),
                                   void *ctx);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Subscriptions are in slots whose index does not change, as reports in flight refer to it. A
- * second array has them in the order of subscriber and number, so that a query can continue after
- * the last subscription it returned.
+ * Each subscription has a slot, whose index does not change, because reports in flight refer to it.
+ * A second array has the slots in the order of subscriber and number, so that a query can continue
+ * after the last subscription it returned.
  */
 #include "libfabmgr/registry/subscriptions.h"
 
@@ -50,7 +50,7 @@ static int compare(const struct fab_wire_inform_info_record *r, const uint64_t g
     return by_guid ? by_guid : by_prefix ? by_prefix : order(r->number, number);
 }
 
-/* The index in `order` of the first subscription that is not before (gid, number). */
+/* Returns the index in `order` of the first subscription that is not before (gid, number). */
 static uint32_t place(const struct fab_subscriptions *s, const uint64_t gid[2], uint32_t number)
 {
     uint32_t low = 0, high = s->count;
@@ -119,7 +119,7 @@ static int take_slot(struct fab_subscriptions *s, uint32_t *ret)
     return FAB_OK;
 }
 
-/* The lowest free number of the subscriber. LIMIT: it has too many subscriptions. */
+/* Finds the lowest free number of the subscriber. LIMIT: it has too many subscriptions. */
 static int free_number(const struct fab_subscriptions *s, const uint64_t gid[2], int *ret)
 {
     int number = 0;

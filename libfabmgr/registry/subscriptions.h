@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Subscriptions to event reports (InformInfo, IBA 13.4.8.3, 15.2.5.12), and the reports sent to
- * them (reports.h). A mutable value of one owner.
+ * Subscriptions to event reports (InformInfo, IBA 13.4.8.3, 15.2.5.12), and the reports sent to the
+ * subscribers (reports.h). The struct has one owner and no locks.
  */
 #ifndef LIBFABMGR_REGISTRY_SUBSCRIPTIONS_H
 #define LIBFABMGR_REGISTRY_SUBSCRIPTIONS_H
@@ -29,7 +29,7 @@ struct fab_subscription {
     uint64_t awaited; /* the number of the notice in the current report */
     uint64_t deadline, sent_us;
     uint32_t before, after; /* neighbours in one of the lists of reports.c */
-    uint32_t turn;          /* counts its reports; a part of the transaction ID */
+    uint32_t turn;          /* number of its reports so far; a part of the transaction ID */
     uint8_t wait;           /* enum fab_report_wait */
     bool queued;            /* it is in the list `ready` */
     bool fresh;             /* its current report counts against the window */
@@ -47,16 +47,17 @@ struct fab_subscriptions {
 int fab_registry_subscriptions_new(struct fab_subscriptions **ret); /* NOMEM */
 void fab_registry_subscriptions_free(struct fab_subscriptions *s);  /* NULL is fine */
 
-/* The slot of the next subscription in the order of subscribers and their numbers; gid NULL: of the
- * first one. FAB_SUBSCRIPTION_NONE: there is none. */
+/* Returns the slot of the next subscription in the order of subscribers and their numbers; gid
+ * NULL: of the first one. FAB_SUBSCRIPTION_NONE: there is none. */
 uint32_t fab_registry_subscriptions_next(const struct fab_subscriptions *s, const uint64_t gid[2],
                                          uint16_t number);
-/* The slot of the subscriber's subscription to the same events (all fields but Subscribe and
- * RespTimeValue are equal), or FAB_SUBSCRIPTION_NONE. */
+/* Returns the slot of the subscriber's subscription to the same events (all fields but Subscribe
+ * and RespTimeValue are equal), or FAB_SUBSCRIPTION_NONE. */
 uint32_t fab_registry_subscriptions_find(const struct fab_subscriptions *s, const uint64_t gid[2],
                                          const struct fab_inform_info *info);
-/* Renews the subscription to the same events, or adds one. number: its number, which must be free;
- * negative: the lowest free number. LIMIT: too many, of this subscriber or in all. NOMEM. */
+/* Renews the subscription to the same events, or adds one. number: the number of a new
+ * subscription, which must be free; negative: the lowest free number. LIMIT: too many
+ * subscriptions, of this subscriber or in all. NOMEM. */
 int fab_registry_subscriptions_put(struct fab_subscriptions *s, const uint64_t gid[2],
                                    const struct fab_inform_info *info, bool trusted, int number,
                                    uint32_t *ret_slot);
@@ -64,7 +65,7 @@ void fab_registry_subscriptions_remove(struct fab_subscriptions *s, uint32_t slo
 
 /* ---- notices --------------------------------------------------------------------------------- */
 
-/* A notice, and the data that decide which subscribers may receive it. */
+/* A notice, and the P_Keys that decide which subscribers may receive it. */
 #define FAB_NOTICE_KEYS 16
 struct fab_event_notice {
     struct fab_notice is;
@@ -82,8 +83,8 @@ static inline bool fab_registry_notice_needs_trust(const struct fab_notice *n)
 {
     return n->generic && n->trap >= 256 && n->trap <= 259;
 }
-/* A notice of trap 64-67, issued by the manager: a GID came into or went out of service, or a
- * multicast group was created or deleted. */
+/* Returns a notice with number 64-67, which the manager issues: a GID came into or went out of
+ * service, or a multicast group was created or deleted. */
 struct fab_notice fab_registry_gid_notice(uint16_t trap, const uint64_t gid[2], uint16_t sm_lid);
 
 #endif

@@ -32,11 +32,11 @@ void fab_sa_aliases_fini(struct fab_sa_aliases *a);
 /* Sets the GUID at an index of a port; guid 0 removes it. EXISTS: another index has this GUID.
  * RANGE: no such index. NOMEM. */
 int fab_sa_aliases_set(struct fab_sa_aliases *a, uint64_t port_guid, uint32_t place, uint64_t guid);
-/* A block of a port. NULL: no GUID in it was ever set. The pointer is valid until the next
- * fab_sa_aliases_set. */
+/* Returns a block of a port. NULL: no GUID in the block was ever set. The pointer is valid until
+ * the next fab_sa_aliases_set. */
 struct fab_sa_alias_block *fab_sa_aliases_block(const struct fab_sa_aliases *a, uint64_t port_guid,
                                                 uint32_t block);
-/* The GUID of the port that has this alias GUID, or 0. */
+/* Returns the GUID of the port that has this alias GUID, or 0. */
 uint64_t fab_sa_aliases_port(const struct fab_sa_aliases *a, uint64_t guid);
 /* Generates a locally administered GUID that is no alias of any port and that taken() does not
  * refuse. The same port and index get the same GUID as long as it is free. 0: no free GUID was

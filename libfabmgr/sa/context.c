@@ -3,13 +3,14 @@
  * Properties of paths. A path is followed through the active tables from switch to switch; its MTU
  * and rate are the lowest of its links.
  *
- * Three measures make this fast. First, a compact array holds what matters of each port in 16
- * bytes. Second, a result is cached in one byte, by the source's switch and the destination LID,
- * since all endports of a leaf use the same path; the cache is zeroed memory, which costs nothing
- * until it is touched. Third, a path is not followed at all if all ISLs are equal, or all are
- * better than the links of endports: then ISLs limit all paths alike, and verification has proved
- * that a path exists between any two endports. If a few ISLs differ, only paths to those LIDs are
- * followed that some switch forwards over one of them.
+ * Three measures make this fast. First, a compact array holds the properties of each port that
+ * matter here, in 16 bytes. Second, the result is cached in one byte, by the source's switch and
+ * the destination LID, since all endports of a leaf use the same path. The cache is zeroed memory,
+ * of which the system provides only the pages that are used. Third, a path need not be followed if
+ * all ISLs are equal, or all are better than the links of endports: then ISLs limit all paths
+ * alike, and verification has proved that a path exists between any two endports. If a few ISLs
+ * differ, the paths to a LID are followed only if some switch forwards the LID over one of these
+ * ISLs.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,11 +24,11 @@
 #define HOPS_MOST 63
 #define NO_BOUND_MTU 7
 #define NO_BOUND_RANK 31
-/* A path in one byte: its MTU and rank. Rank 30 means that there is no path. The byte 0 means not
- * cached, since no path has MTU 0. */
+/* The byte in the cache for a path: its MTU and the rank of its rate. Rank 30 means that there is
+ * no path. The byte 0 means not cached, since no path has MTU 0. */
 #define RANK_BITS 5
 #define NO_PATH (NO_BOUND_MTU << RANK_BITS | (NO_BOUND_RANK - 1))
-#define UNUSUAL_SHARE 8 /* at most 1/8 of the switches may have unusual links */
+#define UNUSUAL_SHARE 8 /* more than 1/8 of the switches have unusual ISLs: follow all paths */
 
 /* ---- preparing ------------------------------------------------------------------------------- */
 
@@ -122,7 +123,7 @@ static bool between_switches(const struct fab_sa *sa, uint32_t port)
     return sa->links[port].node < sa->view->fabric->switch_count;
 }
 
-/* The highest MTU and rate that any endport can use. */
+/* Returns the highest MTU and rate that any endport can use. */
 static struct fab_sa_link best_of_ends(const struct fab_sa *sa)
 {
     struct fab_sa_link best = {0};
@@ -136,13 +137,14 @@ static struct fab_sa_link best_of_ends(const struct fab_sa *sa)
     return best;
 }
 
-/* The MTU and rank of a link, limited to what endports can use, in one byte. */
+/* Returns the MTU and rank of a link in one byte, both limited to what endports can use. */
 static uint8_t use_of(const struct fab_sa_link *c, const struct fab_sa_link *best)
 {
     return (uint8_t)(lesser(c->mtu, best->mtu) << RANK_BITS | lesser(c->rank, best->rank));
 }
 
-/* The value of use_of() that most ISLs have. */
+/* Returns the value of use_of() that most ISLs have. An ISL with another value is called
+ * unusual. */
 static uint8_t most_common_use(const struct fab_sa *sa, const struct fab_sa_link *best)
 {
     uint32_t count[256] = {0};
@@ -156,8 +158,7 @@ static uint8_t most_common_use(const struct fab_sa *sa, const struct fab_sa_link
     return most;
 }
 
-/* Marks the LIDs that a switch forwards over an unusual link. False: the switch has no such
- * link. */
+/* Marks the LIDs that a switch forwards over an unusual ISL. False: the switch has no such ISL. */
 static bool mark_unusual(struct fab_sa *sa, uint32_t sw, uint8_t most,
                          const struct fab_sa_link *best)
 {
@@ -174,7 +175,7 @@ static bool mark_unusual(struct fab_sa *sa, uint32_t sw, uint8_t most,
 }
 
 /* Finds the LIDs whose paths have to be followed. If memory is short or too many switches have
- * unusual links, all paths are followed. */
+ * unusual ISLs, all paths are followed. */
 static void find_unusual(struct fab_sa *sa)
 {
     const struct fab_view *v = sa->view;
@@ -384,8 +385,8 @@ static struct limits loopback(const struct fab_sa *sa, uint32_t port)
     return (struct limits){.mtu = info->mtu_cap, .rank = fab_sa_rank(fab_wire_link_rate(info))};
 }
 
-/* The limits of the path from a port to a LID. hops: whether the caller needs the number of hops.
- * UNREACHABLE. */
+/* Finds the limits of the path from a port to a LID. hops: whether the caller needs the number of
+ * hops. UNREACHABLE. */
 static int find_limits(struct fab_sa *sa, uint32_t src, uint32_t lid, bool hops, struct limits *ret)
 {
     const struct fab_lids *lids = &sa->view->target->lids;

@@ -12,7 +12,7 @@ struct fab_sa_link {
     uint32_t peer; /* port id; FAB_NONE: the port cannot send */
     uint32_t node; /* node id of the peer */
     uint8_t mtu;   /* the lower value of both ends */
-    uint8_t rank;  /* of its rate, see rate.c */
+    uint8_t rank;  /* rank of the link's rate, see rate.c */
 };
 struct fab_sa {
     struct fab_view *view;
@@ -23,8 +23,9 @@ struct fab_sa {
     uint32_t endport_count;
     struct fab_sa_link *links; /* [port_count] */
     uint32_t *first_port;      /* [switch_count] */
-    /* Cache of paths from switches with endports to LIDs: a row of top + 1 bytes for each such
-     * switch, 0: not cached. NULL: the cache would be too large, or memory was short. */
+    /* Cache of paths from switches with endports to LIDs. Each of these switches has a row of top +
+     * 1 bytes, one for each LID; 0: not cached. NULL: the cache would be too large, or memory was
+     * short. */
     uint8_t *cache;
     uint32_t *row; /* [switch_count] row of the cache, or FAB_NONE */
     uint8_t max_lmc;
@@ -41,15 +42,16 @@ struct fab_sa {
     struct fab_qos_matcher matcher;
 };
 
-/* Like fab_sa_path, but without hops and with the rank of the rate. UNREACHABLE. */
+/* Like fab_sa_path, but finds no hops, and returns the rank of the rate instead of its encoding.
+ * UNREACHABLE. */
 int fab_sa_path_limits(struct fab_sa *sa, uint32_t src_port, uint32_t lid, uint8_t *ret_mtu,
                        uint8_t *ret_rank);
 
-uint8_t fab_sa_rank(uint32_t mbps);        /* 0: lower than any rate */
-uint8_t fab_sa_rank_of_rate(uint8_t rate); /* 0: no rate has this number */
+uint8_t fab_sa_rank(uint32_t mbps);        /* rank of the highest rate up to mbps; 0: none */
+uint8_t fab_sa_rank_of_rate(uint8_t rate); /* 0: no rate has this encoding */
 uint8_t fab_sa_rate_of_rank(uint8_t rank);
 
-/* The port by which a switch forwards to `lid`; FAB_NONE: the switch has no route. */
+/* Returns the port by which a switch forwards to `lid`; FAB_NONE: the switch has no route. */
 static inline uint32_t fab_sa_out_port(const struct fab_sa *sa, uint32_t sw, uint32_t lid)
 {
     const struct fab_lft *lft = &sa->view->target->lft;

@@ -6,7 +6,7 @@
  *
  * Only requesters with our SM_Key see M_Keys and P_Key tables. A table that the manager does not
  * program (VL arbitration with one VL) is shown as zeros. A requester without the SM_Key sees only
- * ports with which it shares a partition. Records that hosts register are listed by the registry
+ * ports with which it shares a partition. Records of what hosts registered come from the caller
  * (struct fab_sa_source).
  */
 #include <string.h>
@@ -114,7 +114,7 @@ static struct fab_sm_info own_info(const struct fab_sa_query *q, uint64_t guid)
                                 .state = FAB_SM_MASTER};
 }
 
-/* Our own SMInfo, and those that other managers answered, without their SM_Keys. */
+/* Fills in our own SMInfo, or one that another manager answered, without its SM_Key. */
 static bool fill_sm_info(struct fab_sa_query *q, uint32_t port, uint32_t k, void *ret)
 {
     uint64_t guid = fabric_of(q)->ports[port].guid;

@@ -24,9 +24,9 @@ extern const struct fab_sa_kind fab_sa_kind_path, fab_sa_kind_trace;
 uint16_t fab_sa_begin_path(struct fab_sa_query *q, const struct fab_sa_request *req);
 uint16_t fab_sa_begin_multi(struct fab_sa_query *q, const struct fab_sa_request *req);
 
-/* The P_Key of the first partition, in the order of a's table, in which ports a and b can
- * communicate; it has the full-member bit if both are full members. A port can always communicate
- * with itself. wanted: only this partition, 0: any. Returns 0 if there is none. */
+/* Returns the P_Key of the first partition, in the order of a's table, in which ports a and b can
+ * communicate. The P_Key has the full-member bit if both are full members. A port can always
+ * communicate with itself. wanted: only this partition, 0: any. Returns 0 if there is none. */
 uint16_t fab_sa_common_key(const struct fab_sa *sa, uint32_t a, uint32_t b, uint16_t wanted);
 /* class.c: the traffic class of a path; the limits of a class; and the partition that a class
  * requires (0: any). */

@@ -48,8 +48,8 @@ static bool port_of_lid(const struct fab_sa_query *q, uint16_t lid, uint32_t *re
     return true;
 }
 
-/* The router port for a subnet: the configured port, otherwise the first router port. FAB_NONE: no
- * router leads to the subnet. */
+/* Returns the router port for a subnet: the configured port, otherwise the first router port.
+ * FAB_NONE: no router leads to the subnet. */
 static uint32_t router_for(const struct fab_sa *sa, uint64_t prefix)
 {
     const struct fab_fabric *f = sa->view->fabric;
@@ -109,8 +109,8 @@ static void set_list(struct fab_sa_query *q, uint32_t port, unsigned end, const 
     *ret_count = port != FAB_NONE ? 1 : q->sa->endport_count;
 }
 
-/* The GUID of the n-th port in the list. If the request named the port by an alias GUID, the
- * alias. */
+/* Returns the GUID of the n-th port in the list, or the alias GUID by which the request named the
+ * port. */
 static uint64_t guid_of(const struct fab_sa_query *q, const uint32_t *list, uint32_t n)
 {
     if (list == q->sa->endports)
@@ -340,8 +340,8 @@ static bool fill_between(struct fab_sa_query *q, uint32_t src, uint32_t slid, ui
     return true;
 }
 
-/* The n-th pair of LIDs of a source with s LIDs and a destination with d LIDs, as offsets to the
- * base LIDs; pairs of equal offsets come first. False: there are fewer pairs. */
+/* Returns the n-th pair of LIDs of a source with s LIDs and a destination with d LIDs, as offsets
+ * to the base LIDs; pairs of equal offsets come first. False: there are fewer pairs. */
 static bool lid_pair(uint32_t n, uint32_t s, uint32_t d, uint32_t *ret_s, uint32_t *ret_d)
 {
     uint32_t same = s < d ? s : d;

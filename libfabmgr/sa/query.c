@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Queries (IBA 15.4): Get, GetTable, GetMulti and GetTraceTable. The components of a request become
- * bytes and a bit mask. Records are made one after the other, and the answer has those that equal
- * the bytes under the mask. The LID is not compared but looked up, since a port can have several.
- * Paths have rules of their own (path.c).
+ * bytes and a bit mask. Records are made one after the other. The answer has the records whose
+ * bytes under the mask equal those of the request. The LID is not compared but looked up, since a
+ * port can have several. Paths have rules of their own (path.c).
  */
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rates of paths (IBA 15.2.5.16). Their encodings are in no order, because later versions of the
- * specification added rates, so rates are compared by rank. Width and speed combinations with the
- * same rate share an encoding.
+ * Rates of paths (IBA 15.2.5.16). The encodings do not ascend with the rate, because later versions
+ * of the specification added rates. Therefore rates are compared by rank, their index in the table
+ * below. Width and speed combinations with the same rate share an encoding.
  */
 #include "libfabmgr/sa/context.h"
 

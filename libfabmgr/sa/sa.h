@@ -21,14 +21,14 @@ int fab_sa_new(const struct fab_view *v, struct fab_sa **ret); /* NOMEM; INVAL: 
                                                                   tables */
 void fab_sa_free(struct fab_sa *sa);                           /* NULL is fine */
 const struct fab_view *fab_sa_view(const struct fab_sa *sa);
-/* Sets the alias GUIDs by which requests can also name ports. The caller owns them and may change
- * them between queries. NULL: none. */
+/* Sets the alias GUIDs by which requests can also name ports. The caller owns `aliases` and may
+ * change them between queries. NULL: none. */
 void fab_sa_set_aliases(struct fab_sa *sa, const struct fab_sa_aliases *aliases);
 /* Sets the SMInfo that other managers answered last; the function copies it. LIMIT: more than
  * FAB_SA_MANAGERS. */
 #define FAB_SA_MANAGERS 64
 int fab_sa_set_managers(struct fab_sa *sa, const struct fab_sm_info *info, uint32_t count);
-/* The port that owns a LID and has this GUID or alias GUID; FAB_NONE: none. */
+/* Returns the port that owns a LID and has this GUID or alias GUID; FAB_NONE: none. */
 uint32_t fab_sa_port_of_guid(const struct fab_sa *sa, uint64_t guid);
 
 /* ---- paths ----------------------------------------------------------------------------------- */
@@ -37,12 +37,13 @@ struct fab_sa_path {
     uint8_t mtu, rate; /* the lowest on the path, as PathRecord encodes them (IBA 15.2.5.16) */
     uint8_t hops;      /* switches on the path, including one at its end */
 };
-/* The path by the active tables from a port to a LID. UNREACHABLE: the tables do not lead there. */
+/* Finds the path by the active tables from a port to a LID. UNREACHABLE: the tables do not lead
+ * there. */
 int fab_sa_path(struct fab_sa *sa, uint32_t src_port, uint32_t lid, struct fab_sa_path *ret);
 
-/* PathRecord's encoding of a rate (IBA 15.2.5.16): fab_sa_rate returns the highest that does not
- * exceed mbps, or 0 if mbps is lower than any rate. fab_sa_rate_mbps returns the Mb/s of an
- * encoding, or 0 if it is unknown. */
+/* Encodings of rates in PathRecord (IBA 15.2.5.16). fab_sa_rate returns that of the highest rate
+ * that does not exceed mbps, or 0 if mbps is lower than any rate. fab_sa_rate_mbps returns the Mb/s
+ * of an encoding, or 0 if it is unknown. */
 uint8_t fab_sa_rate(uint32_t mbps);
 uint32_t fab_sa_rate_mbps(uint8_t rate);
 
@@ -52,9 +53,9 @@ struct fab_sa_query;
 /* A source of records that cannot be computed from the view, such as registrations. */
 struct fab_sa_source {
     void *ctx;
-    /* Writes the record that follows the key at[] and stores its key in at[]. The position is a
-     * key, four numbers, because records can be added and removed between calls; all 0 is before
-     * the first record. False: no more records. */
+    /* Writes the record that follows the key at[], and stores its key in at[]. The key is four
+     * numbers; all 0 is before the first record. It is not an index, because records can be added
+     * and removed between calls. False: no more records. */
     bool (*next)(void *ctx, const struct fab_sa_query *q, uint64_t at[4], void *ret_struct);
     bool filters; /* next() returns matching records only; otherwise fab_sa_next compares them */
 };
@@ -82,7 +83,7 @@ struct fab_sa_query {
     const struct fab_rec *rec;      /* the kind of record in the answer */
     const uint32_t *from, *to;      /* port ids: sources, and for paths destinations */
     uint32_t from_count, to_count;
-    uint32_t i, j, inner; /* position: source, record of the source, and their number */
+    uint32_t i, j, inner; /* position: index in `from`, and record of this port, of `inner` */
     uint8_t method;
     bool trusted;
     uint32_t asker, activity;
@@ -92,13 +93,14 @@ struct fab_sa_query {
     uint8_t want[FAB_REC_MAX],
         mask[FAB_REC_MAX];              /* the record in the request, and the bits to compare */
     uint32_t own[FAB_MULTI_PATH_GIDS];  /* storage for from and to */
-    uint64_t guid[FAB_MULTI_PATH_GIDS]; /* their GUIDs as the request named them */
+    uint64_t guid[FAB_MULTI_PATH_GIDS]; /* GUIDs by which the request named these ports */
     uint32_t slid, dlid;                /* 0: not given */
-    uint32_t pairs, limit, found;       /* pairs of LIDs of two ports; paths requested; paths
-                                           found */
-    bool routed;                        /* the destination is in another subnet */
+    /* Most pairs of LIDs that two ports have, most paths between two ports that the request allows,
+     * and paths between the present two ports that were found so far. */
+    uint32_t pairs, limit, found;
+    bool routed; /* the destination is in another subnet */
     struct fab_wire_path_record path, given;
-    uint64_t gid_prefix[2]; /* of SGID and DGID: as in the request, or our own */
+    uint64_t gid_prefix[2]; /* prefixes of SGID and DGID: those in the request, or our own */
 };
 /* Starts a query. Returns the status of the answer: 0, or the reason why there is none (enum
  * fab_smp_status, enum fab_sa_status). */
@@ -120,6 +122,6 @@ bool fab_sa_share_partition(const struct fab_sa *sa, uint32_t a, uint32_t b);
  * and attribute follow from the request; SM_Key is 0. stride: bytes of a record in a table. */
 void fab_sa_answer_header(const uint8_t request[FAB_MAD_SIZE], uint16_t status, uint16_t stride,
                           uint8_t answer[FAB_MAD_SIZE]);
-bool fab_sa_is_table(uint8_t method); /* the answer is a table, sent by RMPP */
+bool fab_sa_is_table(uint8_t method); /* the answer has many records, and is sent by RMPP */
 
 #endif
