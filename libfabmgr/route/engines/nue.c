@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The engine "nue": any topology on any number of virtual lanes, always deadlock-free (after Domke,
- * Hoefler, Matsuoka, "Routing on the dependency graph", HPDC 2016).
+ * The engine "nue" routes any topology on any number of virtual lanes, always deadlock-free (after
+ * Domke, Hoefler, Matsuoka, "Routing on the dependency graph", HPDC 2016). The parts are:
  *
  *   switch_order.c  the order of the switches, as for updn: the initial order of the CDG
  *   acyclic_cdg.c   which dependencies are in use, and whether one more closes a cycle
@@ -9,15 +9,15 @@
  *   alternatives.c  further arcs that packets to this switch may take
  *   balance.c       which of these paths each LID takes, as for sssp
  *
- * First, each destination switch with hosts gets shortest paths, if the dependencies permit them.
- * Switches for which they do not get theirs on further VLs, if the ports have more VLs; each VL has
- * a CDG of its own. Switches that are still left, and the switches without hosts, get the paths
- * that remain: detours where dependencies are forbidden, and the escape tree where nothing else is
+ * First, each destination switch with hosts gets shortest paths if the dependencies permit them. If
+ * they do not and the ports have more VLs, the switch gets its paths on a further VL; each VL has a
+ * CDG of its own. The remaining switches, and the switches without hosts, then get paths that need
+ * not be shortest: detours around forbidden dependencies, and the escape tree if nothing else is
  * possible. So one VL is enough for any topology. Then alternatives are added, and the LIDs are
  * spread over them.
  *
- * Unlike the paper, one search serves all LIDs of a destination switch, and dependencies that
- * ascend and then descend need no search for cycles.
+ * In the paper, each destination LID has a search of its own. Here one search serves all LIDs of a
+ * destination switch, and dependencies that ascend and then descend need no search for cycles.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,17 +28,18 @@
 #include "libfabmgr/route/engines/engines.h"
 #include "libfabmgr/route/nue/search.h"
 
-/* A link is congested, or overloaded, if its load exceeds this percentage of the mean load. Rounds
- * of rerouting for congested links are limited by their work (LIDs x ports). */
+/* A link is congested if its load exceeds CONGESTED_PERCENT of the mean load, and overloaded if it
+ * exceeds OVERLOADED_PERCENT. There are at most ROUNDS rounds of rerouting for congested links, and
+ * at most ROUNDS_WORK work (LIDs x ports) in all rounds. */
 #define CONGESTED_PERCENT 110
 #define OVERLOADED_PERCENT 150
 #define ROUNDS 4
 #define ROUNDS_WORK (UINT64_C(1) << 28)
-/* Budget of the searches for cycles, in dependencies for each arc of the CDG: for paths to switches
- * with hosts, and for paths to switches without hosts. */
+/* Budget of the searches for cycles: how many dependencies they may follow for each arc of the CDG,
+ * for paths to switches with hosts and for paths to switches without hosts. */
 #define STEPS_EACH_ARC 4096
 #define STEPS_WITHOUT_HOSTS 64
-/* More VLs are used if more than 1 of 100 pairs of hosts would have a detour. */
+/* The engine uses more VLs if more than 1 of 100 pairs of hosts would have a detour. */
 #define DETOUR_SHARE 100
 
 struct nue {
@@ -52,9 +53,11 @@ struct nue {
     struct fab_shortest shortest;
     struct fab_balancer balance;
     uint32_t lanes, lanes_most;
-    uint8_t *lane; /* [n] VL of the destination at sequence[i]; NO_LANE: no paths yet */
-    uint8_t *slot; /* [n][n] by i and switch: slot of the switch's first arc towards sequence[i] */
-    uint64_t detour_pairs; /* pairs of hosts whose path is longer than the shortest path */
+    uint8_t *lane;         /* [n] VL of the paths to switch sequence[i]; NO_LANE: no paths yet */
+    uint8_t *slot;         /* [n][n] by i and switch: slot of the first arc of the switch's path to
+                              sequence[i] */
+    uint64_t detour_pairs; /* number of pairs of hosts whose path is longer than the shortest
+                              path */
     struct fab_lft lft;
 };
 #define NO_LANE 0xff
@@ -90,8 +93,8 @@ static void find(struct nue *u, uint32_t i, bool strict)
     u->detour_pairs += u->search.detour_hosts * u->graph.hosts[home];
 }
 
-/* Finds the paths to those switches with hosts to which there are none yet; `strict`: shortest
- * paths only. Returns how many switches are left. */
+/* Finds the paths to those switches with hosts that have no paths yet. With `strict` only shortest
+ * paths are accepted. Returns the number of switches that still have none. */
 static uint32_t find_loaded(struct nue *u, bool strict)
 {
     uint32_t left = 0;
@@ -122,7 +125,8 @@ static uint64_t count_detours(struct nue *u)
     return detour_pairs;
 }
 
-/* Finds the paths to sequence[i] on the VL where the fewest hosts have detours. */
+/* Finds the paths to switch sequence[i] on the VL on which the fewest hosts have detours. Only VLs
+ * with the escape tree are considered. */
 static void find_best(struct nue *u, uint32_t i)
 {
     uint64_t least = UINT64_MAX;
@@ -162,8 +166,9 @@ static void find_alternatives(struct nue *u)
     }
 }
 
-/* For topologies with levels, where some switches have no hosts: first finds paths that ascend and
- * then descend, with all their alternatives. With a budget of 0 no other paths are found. */
+/* Finds paths that ascend and then descend, with all their alternatives, before any other paths.
+ * This suits topologies with levels, in which some switches have no hosts. The budget is 0
+ * meanwhile, so that no other paths are found. */
 static void find_updown_first(struct nue *u)
 {
     uint64_t budget = u->cdg[0].budget;
@@ -190,8 +195,8 @@ static int find_lanes(struct nue *u)
     return status;
 }
 
-/* Finds the paths to switches without hosts. They carry management traffic only, so that little
- * work is spent on them. */
+/* Finds the paths to switches without hosts. These paths carry management traffic only, so the
+ * searches for cycles have a small budget. */
 static void find_rest(struct nue *u)
 {
     u->search.cdg = &u->cdg[0];
@@ -211,7 +216,7 @@ static void find_candidates(struct nue *u, uint32_t i)
     fab_route_nue_candidates(&u->search, &u->shortest);
 }
 
-/* Routes a LID that no host sends to: each switch takes the port of D-mod-k. */
+/* Routes a LID that no host sends to. Each switch takes the D-mod-k port. */
 static void fill_without_hosts(struct nue *u, const struct fab_dlid *dlid)
 {
     for (uint32_t i = 1; i < u->shortest.reached; i++) {
@@ -241,7 +246,7 @@ static void balance_all(struct nue *u)
 }
 
 /* Reroutes the LIDs that take a link with more than `percent` of the mean load, now that the loads
- * of all others are known. Returns false if no link has more. */
+ * of all other LIDs are known. Returns false if no link has a higher load. */
 static bool reroute_overloaded(struct nue *u, uint32_t percent, enum fab_balance how)
 {
     uint64_t limit;

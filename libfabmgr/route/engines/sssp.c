@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The engines "sssp" and "minhop": shortest paths with balanced loads on any topology. sssp weighs
- * the whole path (Hoefler, Schneider, Lumsdaine, "Optimized routing for large-scale InfiniBand
- * networks", HOTI 2009); minhop weighs the next link only.
+ * The engines "sssp" and "minhop" compute shortest paths with balanced loads on any topology. sssp
+ * weighs the whole path (Hoefler, Schneider, Lumsdaine, "Optimized routing for large-scale
+ * InfiniBand networks", HOTI 2009). minhop weighs the next link only. The parts are:
  *
  *   shortest_paths.c  the shortest paths to a switch
  *   balance.c         which of these paths each LID takes
  *   destinations.c    in which order the LIDs are routed
  *
- * The LIDs are routed one after another. Where the result is uneven, this is repeated a few times:
- * each LID that takes a congested link is removed and routed again, now that the loads of all
- * others are known. All traffic to a LID stays on the same links as far as possible, which suits
- * permutations: the more links carry traffic to one destination alone, the fewer flows share a
- * link. At the end, the traffic that is left on overloaded links is spread over several links, at
- * the expense of permutations.
+ * The LIDs are routed one after another. If the loads are uneven then, the engine makes a few more
+ * rounds: it removes each LID that takes a congested link and routes it again, now that the loads
+ * of all other LIDs are known. As far as possible, all traffic to a LID shares the same links. This
+ * suits permutations: the more links carry traffic to one destination alone, the fewer flows share
+ * a link. At the end, the traffic that is left on overloaded links is spread over several links,
+ * which makes permutations somewhat worse.
  *
- * The engines do not make the paths of hosts free of cyclic channel dependencies; the proof
- * decides. Paths that no host uses, to switches and aggregation nodes, are those of updn and close
- * no cycle. On trees, whole or with a few failed links, with or without aggregation nodes, this is
- * mostly enough.
+ * The paths of hosts may have cyclic channel dependencies; the proof decides. Paths that no host
+ * uses, to switches and aggregation nodes, are those of updn and close no cycle. In complete trees
+ * and in trees with a few failed links, with or without aggregation nodes, the tables mostly pass
+ * the proof.
  *
- * Work: for each LID one step for each port of the graph, 0.3 G steps for 11,664 hosts; the same
- * again for each repetition.
+ * The work is one step for each LID and each port of the graph, 0.3 x 10^9 steps for 11,664 hosts,
+ * and the same for each further round.
  */
 #include "libfabmgr/route/engines/sssp.h"
 
@@ -34,8 +34,9 @@
 #include "libfabmgr/route/balance/least_loaded.h"
 #include "libfabmgr/route/engines/engines.h"
 
-/* A link is congested, or overloaded, if its load exceeds this percentage of the mean load. Rounds
- * of rerouting for congested links are limited by their work (LIDs x ports). */
+/* A link is congested if its load exceeds CONGESTED_PERCENT of the mean load, and overloaded if it
+ * exceeds OVERLOADED_PERCENT. There are at most ROUNDS rounds of rerouting for congested links, and
+ * at most WORK work (LIDs x ports) in all rounds. */
 #define CONGESTED_PERCENT 110
 #define OVERLOADED_PERCENT 150
 #define ROUNDS 3
@@ -49,10 +50,11 @@ struct sssp {
     struct fab_destinations destinations;
     struct fab_shortest shortest;
     struct fab_balancer balance;
-    struct fab_least_loaded spread; /* for LIDs that no host sends to; adds no load */
-    uint8_t *paths;                 /* lengths of the legal paths to sequence[batch..batch + 64) */
+    struct fab_least_loaded spread; /* routes LIDs that no host sends to, without load */
+    uint8_t *paths;                 /* lengths of the legal paths to the 64 switches from
+                                       sequence[batch] on */
     uint32_t batch;
-    bool legal;      /* LIDs of hosts, too, take legal paths of updn only */
+    bool legal;      /* LIDs of hosts also take only legal paths of updn */
     uint32_t shared; /* number of paths to each switch, or FAB_SSSP_PER_LID */
     struct fab_lft lft;
 };
@@ -86,7 +88,8 @@ static void find_paths(struct sssp *s, uint32_t index)
         fab_route_shortest_find(&s->shortest, s->destinations.sequence[index]);
 }
 
-/* Routes the LIDs at a switch without hosts over paths that hosts could take, too. */
+/* Routes the LIDs at a switch without hosts over paths that hosts could take, too, and adds no
+ * load. */
 static void route_unloaded(struct sssp *s, const struct fab_dlid *dlids, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -124,7 +127,7 @@ static void route_all(struct sssp *s)
 /* ---- rerouting where links are congested ----------------------------------------------------- */
 
 /* Reroutes the LIDs that take a link with more than `percent` of the mean load. Returns false if no
- * link has more. */
+ * link has a higher load. */
 static bool reroute_overloaded(struct sssp *s, uint32_t percent, enum fab_balance how)
 {
     uint64_t limit;
@@ -160,7 +163,7 @@ static void copy_entries(struct sssp *s, uint32_t sw, const struct fab_dlid *fro
     fab_target_lft_row(&s->lft, sw)[to->lid] = to->port;
 }
 
-/* Lets the LIDs of each switch take the paths of its first `shared` hosts, in turn. */
+/* Makes the LIDs of each switch use the paths of its first `shared` hosts, in turn. */
 static void share_paths(struct sssp *s)
 {
     struct fab_dlid dlids[FAB_DLIDS_MAX];
@@ -252,7 +255,7 @@ int fab_route_sssp_reroute_overloaded(const struct fab_route_input *in, const st
     int ret = prepare(&s);
     if (ret == FAB_OK) {
         fab_target_lft_fini(&s.lft);
-        s.lft = *lft; /* the caller's */
+        s.lft = *lft; /* the tables of the caller */
         s.balance.whole = true;
         for (uint32_t index = 0; index < s.destinations.edges; index++)
             count_switch(&s, index);

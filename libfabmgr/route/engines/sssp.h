@@ -1,29 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shortest paths with balanced loads, for the engines that are built on them. For this folder only.
- */
+/* Shortest paths with balanced loads, for the engines that use them. Internal to
+ * libfabmgr/route. */
 #ifndef LIBFABMGR_ROUTE_ENGINES_SSSP_H
 #define LIBFABMGR_ROUTE_ENGINES_SSSP_H
 
 #include "libfabmgr/route/graph/graph.h"
 #include "libfabmgr/route/route.h"
 
-/* Which load decides between shortest paths. */
+/* The load by which the engine chooses among shortest paths. */
 enum fab_sssp_weight {
     FAB_SSSP_NEXT_LINK,  /* the load of the next link */
     FAB_SSSP_WHOLE_PATH, /* the sum of the loads along the path */
-    FAB_SSSP_LEGAL_PATH, /* the same, but only the legal paths of updn are used */
+    FAB_SSSP_LEGAL_PATH, /* as FAB_SSSP_WHOLE_PATH, but only among the shortest legal paths of
+                            updn */
 };
-/* The number of different paths to each switch: so many of its hosts have paths of their own, which
- * its other LIDs share. OF_HOSTS: each host has a path of its own. PER_LID: each LID has one; LIDs
- * that do not belong to hosts take the paths of updn, which close no cycle with each other. */
+/* The number of different sets of paths to each switch: so many of its hosts have paths of their
+ * own, which its other LIDs share. FAB_SSSP_OF_HOSTS: each host has paths of its own.
+ * FAB_SSSP_PER_LID: each LID has paths of its own; LIDs that do not belong to hosts take the paths
+ * of updn, which together close no cycle. */
 #define FAB_SSSP_PER_LID 0
 #define FAB_SSSP_OF_HOSTS UINT32_MAX
-/* g is the graph of in->fabric. The tables use one VL and are not proven to be deadlock-free. The
- * caller calls fab_target_lft_fini(). Fails only with NOMEM. */
+/* Computes tables by shortest paths. g is the graph of in->fabric. The tables use one VL and are
+ * not proven to be deadlock-free. The caller frees them with fab_target_lft_fini(). Returns NOMEM
+ * if there is no memory. */
 int fab_route_sssp_route(const struct fab_route_input *in, const struct fab_graph *g,
                          enum fab_sssp_weight weight, uint32_t paths, struct fab_lft *ret_lft);
-/* Reroutes the LIDs that take overloaded links in tables that updn made; other entries stay. Fails
- * only with NOMEM, and then changes nothing. */
+/* Reroutes the LIDs that take overloaded links in tables that updn made; other entries do not
+ * change. Returns NOMEM, and then changes nothing, if there is no memory. */
 int fab_route_sssp_reroute_overloaded(const struct fab_route_input *in, const struct fab_graph *g,
                                       struct fab_lft *lft);
 

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The engines "torus" and "dor": dimension-order routing (dimension_order.c) over coordinates that
- * are found from the links (grid.c).
+ * The engines "torus" and "dor" use dimension-order routing (dimension_order.c) over coordinates
+ * that grid.c finds from the links.
  *
- * "dor" takes grids without rings: meshes, hypercubes, HyperX, and tori with rings of up to 4. A
- * channel depends on channels of the same or a later dimension only; within a path all packets
- * continue in their direction, and within a clique no packet continues. So there is no cycle, on
- * one VL.
+ * "dor" accepts grids without rings: meshes, hypercubes, HyperX, and tori whose rings have up to 4
+ * switches. A channel depends on channels of the same or a later dimension only. In a dimension
+ * that is a path, packets keep their direction; in a dimension that is a clique, packets take one
+ * hop. So there is no cycle on one VL.
  *
- * "torus" takes rings, too. Each ring has a dateline between its last switch and its first. The SL
- * of a path has a bit for each dimension with rings, which says whether the path would cross the
- * dateline if no link were missing; by this bit it travels the dimension on VL 0 or VL 1. On VL 0
- * no path crosses the dateline; on VL 1 all do, and none goes farther than half the ring: neither
- * closes a cycle. A broken ring closes none on any VL, so that faults need not change SLs (Dally
- * and Seitz 1987; OpenSM's Torus-2QoS).
+ * "torus" accepts rings, too. Each ring has a dateline between its last switch and its first. The
+ * SL of a path has a bit for each dimension with rings. The bit says whether the path would cross
+ * the dateline if no link were missing, and selects VL 0 or VL 1 in that dimension. On VL 0 no path
+ * crosses the dateline. On VL 1 all paths cross it, and none goes farther than half the ring. So
+ * neither VL has a cycle. A ring that lacks a link has no cycle on any VL, so that faults need not
+ * change SLs (Dally and Seitz 1987; OpenSM's Torus-2QoS).
  *
- * Where a switch is missing or a row has several parts, some packets turn early, and later back
- * from a later dimension to an earlier one. The hop after such a turn has a VL of its own, so that
- * it cannot be part of a cycle around the gap. With several gaps close together it may; the proof
- * decides.
+ * If a switch is missing or a row has several parts, some packets turn to a later dimension early
+ * and back to an earlier dimension later. The hop after such a turn back has a VL of its own, so
+ * that it cannot be part of a cycle around the gap. With several gaps close together there may be a
+ * cycle; the proof decides.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@
 #include "libfabmgr/route/engines/engines.h"
 #include "libfabmgr/route/grid/dimension_order.h"
 
-#define RINGS_MAX 4 /* dimensions: 16 SLs */
+#define RINGS_MAX 4 /* dimensions with rings; the SL has a bit for each, which gives 16 SLs */
 
 struct torus {
     const struct fab_route_input *in;
@@ -44,8 +44,9 @@ struct torus {
     struct fab_lft lft;
     struct fab_vls vls;
     uint32_t rings;
-    uint32_t ring[RINGS_MAX]; /* dimensions with rings; the SL has a bit for each */
-    bool turns_back;          /* some path turns back to an earlier dimension */
+    uint32_t
+        ring[RINGS_MAX]; /* [rings] dimensions with rings; bit r of the SL belongs to ring[r] */
+    bool turns_back;     /* some path turns back to an earlier dimension */
 };
 
 static const char *name(const struct torus *t, uint32_t sw)
@@ -55,7 +56,8 @@ static const char *name(const struct torus *t, uint32_t sw)
 
 /* ---- paths ----------------------------------------------------------------------------------- */
 
-/* Returns the rank, in the order of travel, of the dimension of the link from a to b. */
+/* Returns the rank of the dimension of the link from a to b: its position in the order in which
+ * packets travel the dimensions. */
 static uint32_t rank_of(const struct torus *t, uint32_t a, uint32_t b)
 {
     return t->dor.rank[fab_route_grid_differ(&t->grid, a, b)];
@@ -85,8 +87,8 @@ static int find_paths(struct torus *t, uint32_t dest)
     return FAB_OK;
 }
 
-/* Routes all DLIDs of one switch together, unless their paths differ because they use different
- * pivots. */
+/* Routes all DLIDs of one switch together, or one by one if their paths differ because they use
+ * different pivots. */
 static int route_dlids(struct torus *t, uint32_t dest, const struct fab_dlid *dlids, uint32_t count)
 {
     uint32_t step = t->dor.pivots ? 1 : count;
@@ -134,7 +136,7 @@ static int set_sls(struct torus *t)
     return status;
 }
 
-/* Ports to endports are of class 0, others of class 1 + the rank of their dimension. */
+/* Ports to endports have class 0, other ports class 1 + the rank of their dimension. */
 static int set_classes(struct torus *t)
 {
     const struct fab_fabric *f = t->in->fabric;
@@ -217,7 +219,8 @@ static int check_torus(struct torus *t)
 
 /* ---- a run ----------------------------------------------------------------------------------- */
 
-/* Destinations in the order of their positions. */
+/* Returns the destination switches in the order of their positions in the grid, or NULL if there is
+ * no memory. */
 static uint32_t *sequence_of(const struct fab_grid *grid)
 {
     uint32_t *sequence = calloc((size_t)grid->n + 1, sizeof(*sequence)), count = 0;
@@ -263,7 +266,8 @@ static uint32_t usual_neighbours(const struct fab_grid *grid, uint32_t sw)
     return count;
 }
 
-/* Returns whether a link is missing, or the number of parallel links differs. */
+/* Returns whether a link is missing, or switches differ in the number of parallel links to a
+ * neighbour. */
 static bool is_flawed(const struct torus *t)
 {
     const struct fab_graph *g = &t->graph;

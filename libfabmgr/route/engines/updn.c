@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The engine "updn": up*|down* routing (Schroeder et al., Autonet, 1991) over an order of the
- * switches that is found from the topology.
+ * The engine "updn" uses up*|down* routing (Schroeder et al., Autonet, 1991) over an order of the
+ * switches that it finds from the topology. The parts are:
  *
  *   switch_order.c   which direction is up, so that every pair has a legal path (single_root.c)
  *   leaf_sequence.c  in which order the destinations are routed
  *   legal_paths.c    the lengths of the legal paths
- *   least_loaded.c   which of the ports on a shortest legal path each LID takes; sssp.c where the
- *                    loads are uneven
+ *   least_loaded.c   which port on a shortest legal path each LID takes
+ *   sssp.c           other ports, if the loads are uneven
  *
- * No packet ascends after it has descended, and ascending follows a total order, so that channel
- * dependencies form no cycle, on one VL and on any topology. Tables are computed from the fabric,
- * the LIDs and the policy alone: when a failed link comes back, the same tables come back.
+ * A legal path never ascends after it has descended, and ascending follows a total order. So
+ * channel dependencies form no cycle on one VL, on any topology. The engine computes the tables
+ * from the fabric, the LIDs and the policy alone: when a failed link comes back, the same tables
+ * come back.
  *
- * Work: switches^2 * degree / 64 for the path lengths, one step for each entry for the ports.
- * 11,664 hosts: tens of milliseconds. Memory beside the tables: 1.3 kB a switch.
+ * The work is switches^2 * degree / 64 steps for the path lengths, and one step for each LFT entry.
+ * For 11,664 hosts this takes tens of milliseconds. The memory is 1.3 kB for each switch, besides
+ * the tables.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,10 +42,10 @@ struct updn {
     enum balancing balancing;
 };
 
-/* Links with more than UNEVEN_PERCENT of the mean load are overloaded. In fabrics that are not too
- * large (LIDs x ports) the LIDs on such links are rerouted; if more than 1 of UNEVEN_SHARE links is
- * overloaded, all LIDs are routed anew by sssp. A tree in which a fault doubles the load of a few
- * links keeps most of its entries. */
+/* Links with more than UNEVEN_PERCENT of the mean load are overloaded. If the fabric is not too
+ * large (LIDs x ports up to BALANCING_WORK), the engine reroutes the LIDs on such links. If more
+ * than 1 of UNEVEN_SHARE links is overloaded, sssp.c routes all LIDs anew. Hence a tree in which a
+ * fault doubles the load of a few links keeps most of its entries. */
 #define UNEVEN_PERCENT 150
 #define UNEVEN_SHARE 64
 #define BALANCING_WORK (UINT64_C(1) << 29)
@@ -182,7 +184,7 @@ static int run_on_tree(const struct fab_route_input *in, struct fab_lft *ret_lft
     if (status == FAB_OK)
         status = run(in, ret_lft, ret_vls, why, why_len);
     if (status == FAB_OK && in->flawed != NULL)
-        *in->flawed = true; /* fattree takes regular trees */
+        *in->flawed = true; /* regular trees have a better engine, fattree */
     return status;
 }
 

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Computes the entries of one switch for one destination if there are several candidates, but not
- * all slots are candidates.
+ * Computes the entries of one switch for one destination if there are several candidates
+ * (neighbours on a permitted path), but not all slots lead to candidates.
  *
- * The port is chosen for each DLID separately. A DLID keeps its slot if that is a candidate, so
- * that a fault moves no DLID that it does not affect. Displaced DLIDs probe further slots among all
- * slots, not only among the candidates, so that a second fault moves only DLIDs that it affects.
- * The first probe spreads them evenly over all other slots by (number / divider / slots) and by the
- * position of the switch, so that neither the displaced DLIDs of one switch nor those of all
- * switches meet on one link; further probes are pseudo-random.
+ * The port is chosen for each DLID separately. A DLID keeps its slot if the slot leads to a
+ * candidate, so that a fault moves no DLID that it does not affect. A displaced DLID probes further
+ * slots among all slots, not only among the candidates, so that a second fault moves only DLIDs
+ * that it affects.
+ *
+ * The first probe spreads the displaced DLIDs evenly over all other slots, by (number / divider /
+ * slots) and by the position of the switch. So neither the displaced DLIDs of one switch nor those
+ * of all switches meet on one link. Further probes are pseudo-random.
  */
 #include "libfabmgr/base/prng.h"
 #include "libfabmgr/route/fattree/entries.h"
@@ -27,12 +29,14 @@ bool fab_route_parallel_missing(const struct fab_batch *b, uint32_t s, uint32_t 
 
 struct choice {
     const struct fab_entry_choice *c;
-    uint32_t lower_pos, slots, nbrs, ports; /* of the candidates: neighbours, and links to them */
+    uint32_t lower_pos, slots, nbrs, ports; /* nbrs, ports: number of candidates, and of links to
+                                               them */
     const uint8_t *slot_num, *slot_nbr;
-    const uint8_t *home; /* ports of the destination switch's slots, if some are empty; or NULL */
-    uint32_t nbr[256];   /* candidates, as indices into updown.nbr */
+    const uint8_t *home; /* ports of the destination switch's slots, if parallel links of it are
+                            missing; else NULL */
+    uint32_t nbr[256];   /* the candidates, as indices into updown.nbr */
     bool is[256];        /* whether neighbour updown.at[s] + i is a candidate */
-    bool upward;         /* some candidates are of a higher rank */
+    bool upward;         /* some candidates have a higher rank */
 };
 
 static void collect(const struct fab_entry_choice *c, struct choice *ret)
@@ -69,7 +73,7 @@ static bool slot_is_good(const struct choice *x, uint32_t slot)
            (x->home == NULL || x->home[slot] != 0);
 }
 
-/* Returns the port of the k-th link (modulo their number) to a candidate. */
+/* Returns the port of the k-th link to a candidate, k modulo the number of these links. */
 static uint8_t any_link(const struct choice *x, uint32_t k)
 {
     const struct fab_nbr_ports *ports = &x->c->b->t->ports;
@@ -83,7 +87,7 @@ static uint8_t any_link(const struct choice *x, uint32_t k)
     return 0;
 }
 
-/* Returns the port for a DLID whose slot `slot` is no candidate. */
+/* Returns the port for a DLID whose slot `slot` leads to no candidate. */
 static uint8_t probe_slots(const struct choice *x, uint32_t slot, uint32_t quotient,
                            uint32_t number)
 {
@@ -104,9 +108,9 @@ static uint8_t probe_slots(const struct choice *x, uint32_t slot, uint32_t quoti
     return any_link(x, quotient);
 }
 
-/* Chooses among several candidates for packets that descend: the switch that packets to this
- * destination from its own part of the tree ascend to, so that all packets to it descend by the
- * same switch. */
+/* Chooses among several candidates for packets that descend. Packets to this destination from its
+ * own part of the tree ascend to a certain switch; the function chooses that switch, so that all
+ * packets to the destination descend by the same switch. */
 static uint8_t descend(const struct choice *x, uint32_t number, uint32_t offset)
 {
     const struct fab_tree *t = x->c->b->t;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The entries of one switch for the destinations of a batch. Adjacent columns with the same
- * decision are written in one piece: a range of bytes is set, or copied from the pattern of
- * the slots.
+ * Writes the entries of one switch for the destinations of a batch. Adjacent columns with the same
+ * decision are written in one piece: a range of bytes is set, or copied from the pattern of the
+ * slots.
  */
 #include <string.h>
 
@@ -26,8 +26,8 @@ static inline void set_run(uint8_t *to, uint8_t num, uint32_t count)
     }
 }
 
-/* The LIDs of adjacent columns: `len` LIDs in runs, from `lid` on, and `tails` single LIDs behind
- * the runs, from `tail` on. */
+/* The LIDs of adjacent columns: the `len` LIDs from `lid` on, which are the runs of the columns,
+ * and the `tails` LIDs from `tail` on, which are their single LIDs. */
 struct span {
     uint32_t lid, len, tail, tails;
 };
@@ -81,8 +81,9 @@ static void take_slots(const struct fab_entry_choice *c)
         c->row[c->dlid[i].lid] = num[slot[i]];
 }
 
-/* Returns the port of parallel link k (of `usual` links) to a neighbour. If some are missing, the
- * port numbers tell which: parallel links are on adjacent ports of the upper switch. */
+/* Returns the port of parallel link k (of `usual` links) to a neighbour. If some links are missing,
+ * the port numbers tell which ones, because parallel links are on adjacent ports of the upper
+ * switch. */
 static uint8_t parallel_port(const struct fab_tree *t, uint32_t s, uint32_t nbr, uint32_t usual,
                              uint32_t k)
 {
@@ -114,8 +115,8 @@ static void take_parallel(const struct fab_entry_choice *c, uint32_t nbr)
     }
 }
 
-/* Writes the entries of one column. Returns false if candidates.c had to choose among several
- * candidates. */
+/* Writes the entries of one column. Returns false if fab_route_entry_choose() had to choose among
+ * several candidates. */
 static bool fill_column(const struct fab_batch *b, uint32_t s,
                         const struct fab_decisions *decisions, uint32_t column)
 {
@@ -143,8 +144,9 @@ static bool fill_column(const struct fab_batch *b, uint32_t s,
 
 /* ---- all columns ----------------------------------------------------------------------------- */
 
-/* Fills a batch in which each column has one LID. A decision is the entry itself, except for
- * columns that take their slots and columns that must choose (or have no path at all). */
+/* Fills a batch in which each column has one LID. The decision for a column is then the entry
+ * itself, except for columns that take their slots, and columns that have several candidates or no
+ * path. */
 static bool fill_single(const struct fab_batch *b, uint32_t s,
                         const struct fab_decisions *decisions, const uint8_t *pattern)
 {

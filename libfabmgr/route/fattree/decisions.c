@@ -4,10 +4,10 @@
  *
  * A candidate is a neighbour on a permitted path. If all neighbours in slots (the ports that
  * D-mod-k selects from for packets that ascend, tree.h) are candidates, the switch takes the
- * D-mod-k slot. Else, a single candidate is taken; among several, candidates.c chooses. So each
- * destination needs three values: the number of candidates, how many are in slots, and the last
- * candidate. Vector registers hold 16 destinations (columns) at a time, and consecutive neighbours
- * with equal path lengths are added at once.
+ * D-mod-k slot. Otherwise it takes the only candidate; if there are several, candidates.c chooses.
+ * So each destination needs three values: the number of candidates, how many of them are in slots,
+ * and the last candidate. Vector registers hold 16 destinations (columns) at a time, and
+ * consecutive neighbours with equal path lengths are added at once.
  */
 #include <string.h>
 
@@ -25,10 +25,11 @@ static bytes16 all(uint8_t x)
     return (bytes16){x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x};
 }
 
-/* Consecutive neighbours with equal rows of path lengths that are all of a higher rank, or all not.
- * (An upper neighbour may have a lower rank, since single_root.c reverses links.) The vectors hold
- * in each element: the number of neighbours, how many of them have a higher rank, the last one, and
- * its port if it has a single link. */
+/* A run of consecutive neighbours with equal rows of path lengths, which either all have a higher
+ * rank than the switch or all do not. (An upper neighbour may have a lower rank, since
+ * single_root.c reverses links.) Each vector holds one value in all elements: the number of
+ * neighbours, how many of them have a higher rank, the last one, and its port if it has a single
+ * link. */
 struct nbr_run {
     const struct row *paths;
     bytes16 count, higher, last, single_port;
@@ -41,7 +42,7 @@ struct nbr_runs {
     uint8_t full; /* number of neighbours in slots, if all slots have a port */
 };
 
-/* Adds the runs of the neighbours nbr[from..to). */
+/* Adds the runs of the neighbours nbr[from] to nbr[to - 1]. */
 static void find_runs(const struct fab_batch *b, uint32_t s, uint32_t from, uint32_t to,
                       struct nbr_runs *x)
 {
@@ -73,7 +74,7 @@ static inline void add(struct sums *sums, const struct nbr_run *k, bytes16 is)
     sums->single_port |= is & k->single_port;
 }
 
-/* Decides for 16 columns. last[] and the single port are valid in columns with one candidate.
+/* Decides for 16 columns. last[] and the single port are valid only in columns with one candidate.
  * Returns a mask of the columns that take their slots. */
 static bytes16 find_sixteen(const struct nbr_runs *x, bytes16 own, unsigned i,
                             struct fab_decisions *ret)
@@ -95,7 +96,8 @@ static bytes16 find_sixteen(const struct nbr_runs *x, bytes16 own, unsigned i,
     return slots;
 }
 
-/* Corrects the columns whose slots lead to a switch one of whose parallel links is missing. */
+/* Corrects the decisions of columns whose slots lead to a switch that lacks one of its parallel
+ * links. Returns whether all columns still take their slots. */
 static bool correct_missing_parallel(const struct fab_batch *b, uint32_t s,
                                      struct fab_decisions *decisions)
 {
@@ -116,7 +118,7 @@ bool fab_route_decisions_find(const struct fab_batch *b, uint32_t s, struct fab_
     const struct fab_tree *t = b->t;
     const struct fab_updown *sl = t->updown;
     const struct row *own = (const struct row *)(const void *)b->paths + b->row_of[s];
-    struct nbr_runs x; /* large: not cleared */
+    struct nbr_runs x; /* not cleared, because it is large */
     x.count = 0;
     x.full = t->whole[s] ? t->slot_nbrs[s] : UINT8_MAX;
     if (b->descends[s])
