@@ -44,7 +44,7 @@
 #define WHY_LEN 512
 #define SIM_FILE_MOST (512u << 20)
 #define SIM_SEED 1
-#define LETS_GO_S 5 /* seconds for closing the port, because a driver or a simulator may hang */
+#define LETS_GO_S 5 /* most seconds that closing the port may take, as a driver may hang */
 
 struct daemon {
     struct options options;

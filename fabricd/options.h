@@ -12,13 +12,13 @@
 
 struct options {
     const char *config_file; /* NULL: defaults only */
-    const char *sim_file;    /* NULL: a real port */
-    const char *sim_at;      /* NULL: the first adapter */
-    const char *umad;        /* "": the first port; NULL: the port of the settings */
-    const char *record;      /* file, or NULL */
-    uint64_t record_limit;   /* bytes; 0: no limit */
-    const char *replay;      /* file, or NULL */
-    const char *settings;    /* settings of a recording, used without config_file; or NULL */
+    const char *sim_file;    /* file of the simulated fabric; NULL: a real port */
+    const char *sim_at;      /* adapter of the simulated fabric; NULL: the first */
+    const char *umad;      /* adapter port; "": the first active one; NULL: that of the settings */
+    const char *record;    /* file, or NULL */
+    uint64_t record_limit; /* bytes; 0: no limit */
+    const char *replay;    /* file, or NULL */
+    const char *settings;  /* settings of a recording, used without config_file; or NULL */
     size_t settings_len;
     const char *state_dir;
     const char *listen[OPTIONS_MAX_LISTEN];
@@ -30,8 +30,8 @@ struct options {
 /* Reads the arguments. Returns -1 if fabricd must start, otherwise the exit status: after --help,
  * after --version, and after an error, which is printed on stderr. Strings point into argv. */
 int options_read(struct options *o, int argc, char **argv);
-/* Makes the configuration: defaults, then the file, then the options. Errors as config_load;
- * why[] holds a sentence. */
+/* Makes the configuration from the defaults, the settings file and the options; the later override
+ * the earlier. Returns the errors of config_load; why[] then holds a sentence. */
 int options_config(const struct options *o, struct config *ret, char *why, size_t why_len);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What main.c needs for --record and --replay. */
+/* The functions with which main.c implements --record and --replay. */
 #ifndef FABRICD_RECORDING_H
 #define FABRICD_RECORDING_H
 
@@ -7,7 +7,7 @@
 #include "fabricd/transport/replay.h"
 
 /* Records the leases and disabled ports of the store, and the settings file if there is one. Call
- * it after the recorder was opened. Errors as store_load_leases. */
+ * it after the recorder was opened. Returns the errors of store_load_leases. */
 int recording_tell_state(struct transport *recorder, struct store *store,
                          const char *settings_file);
 
@@ -18,9 +18,9 @@ struct recording {
     size_t settings_len;
     char state_dir[64]; /* a temporary directory for the replay; recording_close removes it */
 };
-/* Maps the file and makes the temporary directory. IO; why[]: one sentence. */
+/* Maps the file and makes the temporary directory. IO: why[] holds a sentence. */
 int recording_open(struct recording *r, const char *path, char *why, size_t why_len);
-void recording_close(struct recording *r); /* all zeros is fine */
+void recording_close(struct recording *r); /* r may be all zeros */
 /* Writes the recorded leases and disabled ports to the store. NOMEM. */
 int recording_restore(const struct recording *r, struct store *store);
 /* Prints a summary of the replay on stdout. Returns whether it sent the same MADs as the recorded
