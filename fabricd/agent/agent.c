@@ -24,7 +24,7 @@ struct agent {
     struct transport *transport;
     struct fab_mads *mads;
     struct loop_timer *timer;
-    uint64_t timer_at; /* when it fires, if it is pending */
+    uint64_t timer_at; /* when the timer fires, if it is pending */
     agent_unsolicited *unsolicited;
     void *ctx;
     uint8_t mgmt_class;       /* class of general services; 0: the agent is for SMPs */
