@@ -9,8 +9,9 @@ uint64_t clock_now_us(void); /* monotonic */
 int64_t clock_unix_us(void); /* Unix time */
 uint64_t clock_cpu_ns(void); /* processor time of this thread; never virtual */
 
-/* Virtual time for this thread: until the next call, clock_now_us returns now_us, and clock_unix_us
- * that time after the beginning of 2026. 0: real time. Only the loop calls this function. */
+/* Sets the virtual time of this thread. Until the next call, clock_now_us returns now_us, and
+ * clock_unix_us returns the Unix time at the beginning of 2026 plus now_us. 0: both return real
+ * time again. Only the loop calls this function. */
 void clock_set_virtual(uint64_t now_us);
 
 #endif

@@ -60,7 +60,8 @@ enum log_level log_level(void)
 
 /* ---- escaping text from the fabric ---- */
 
-/* Length of the UTF-8 sequence at s, and its code point; 0: the bytes are not valid UTF-8. */
+/* Returns the length of the UTF-8 sequence at s and sets its code point. 0: the bytes are not valid
+ * UTF-8. */
 static size_t utf8_sequence(const unsigned char *s, uint32_t *ret_code)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -79,7 +80,7 @@ static size_t utf8_sequence(const unsigned char *s, uint32_t *ret_code)
     return len;
 }
 
-/* Whether a terminal may act on the character: C1 controls, zero-width and direction marks, line
+/* True if a terminal may act on the character: C1 controls, zero-width and direction marks, line
  * and paragraph separators, byte order mark. */
 static bool acts_on_terminals(uint32_t code)
 {
@@ -88,7 +89,7 @@ static bool acts_on_terminals(uint32_t code)
            code == 0xfeff;
 }
 
-/* Length of the printable character at s; 0: its first byte must be escaped. */
+/* Returns the length of the printable character at s; 0: its first byte must be escaped. */
 static size_t printable(const unsigned char *s)
 {
     uint32_t code = 0;
