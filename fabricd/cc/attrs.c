@@ -11,7 +11,8 @@
 #include "fabricd/cc/private.h"
 
 #define PORTS_A_BLOCK 32
-#define MAP_SWITCH 0x15u /* victim mask; threshold and packet size; marking rate */
+/* Control_Map bits that select victim mask, threshold with packet size, and marking rate */
+#define MAP_SWITCH 0x15u
 #define MAP_ALL_SLS 0xffffu
 
 static const struct fab_congestion_port *setting_of(const struct cc *cc, const struct cc_device *d,
@@ -27,8 +28,9 @@ static const struct fab_congestion_adapter *adapter_of(const struct cc *cc,
     return &cc->settings.adapter[cc->settings.of_port[d->port]];
 }
 
-/* The settings to write as the values of the whole switch, which apply to ports without values of
- * their own: those of a port that leads to a host, or else of any port. */
+/* Returns the settings to write as the values of the whole switch, which apply to ports without
+ * values of their own. They are the settings of a port that leads to a host, or else of any port.
+ */
 static const struct fab_congestion_port *switch_wide(const struct cc *cc, const struct cc_device *d)
 {
     const struct fab_congestion_port *any = NULL;

@@ -20,7 +20,8 @@
 #define TICK_IDLE_US 250000u
 #define COMPUTE_LEAST_US 1000000u /* least time between computations if the settings are stale */
 #define RECENT_US UINT64_C(3600000000)
-/* Age of a view before a computation: links may still go up and down. */
+/* Least age of a view before settings are computed for it, because links may still go up and down.
+ */
 #define SETTLE_US 3000000u
 
 static const char *const state_names[CC_STATES] = {"pending", "programmed", "unsupported",
@@ -102,8 +103,8 @@ bool cc_applies(const struct cc *cc)
     .unsupported = count[CC_UNSUPPORTED], .foreign_key = count[CC_FOREIGN_KEY],                    \
     .failed = count[CC_FAILED]
 
-/* Emits an event with the number of devices in each state, once no device is pending and if the
- * manager programmed devices or the number of devices without settings changed. */
+/* Emits an event with the number of devices in each state when no device is pending, if the manager
+ * has programmed devices or the number of devices without settings has changed. */
 static void tell_outcome(struct cc *cc)
 {
     uint32_t count[CC_STATES] = {0}, troubled;
@@ -122,8 +123,9 @@ static void tell_outcome(struct cc *cc)
     cc->troubled = troubled;
 }
 
-/* Whether to start a computation: for the first view at once, for stale settings COMPUTE_LEAST_US
- * after the last computation, for a later view SETTLE_US after the timer first saw it. */
+/* True if a computation is to start: for the first view at once, for stale settings
+ * COMPUTE_LEAST_US after the last computation, for a later view SETTLE_US after the timer first saw
+ * it. */
 static bool is_due(struct cc *cc, const struct fab_view *v, uint64_t now)
 {
     if (cc->seen != v->generation) {

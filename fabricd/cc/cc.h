@@ -3,7 +3,7 @@
  * Congestion control (IBA annex A10). A worker task computes settings for each new view. If
  * congestion.apply is set, the manager programs the switches and adapters that support them: it
  * reads each device first, and writes only what differs. It handles a few devices at a time, and
- * only while the subnet manager is idle. Loop thread only.
+ * only while the subnet manager is idle. All functions are for the loop thread.
  */
 #ifndef FABRICD_CC_CC_H
 #define FABRICD_CC_CC_H
@@ -24,7 +24,8 @@ struct cc_input {
     struct sm *sm;
     struct bus *bus;
     const struct config *config; /* must outlive the cc */
-    /* Returns what the port counters show, for advice; may be NULL. */
+    /* Fills in what the port counters show about congestion, as input of the advice; may be NULL.
+     */
     void (*seen)(void *ctx, struct fab_congestion_observed *ret);
     void *seen_ctx;
 };
@@ -48,15 +49,16 @@ struct cc_status {
     bool apply;
     uint8_t profile;             /* enum fab_congestion_profile */
     uint64_t generation;         /* of the view that the settings belong to; 0: no settings yet */
-    uint32_t settings;           /* distinct settings */
-    uint32_t devices[CC_STATES]; /* switches, and ports of adapters */
-    uint32_t fan_in;             /* the assumed number of senders to one endport */
-    uint64_t compute_us;         /* of the last computation */
-    uint64_t reads, writes;      /* answered Gets and Sets since the start */
+    uint32_t settings;           /* number of distinct settings */
+    uint32_t devices[CC_STATES]; /* number of switches and adapter ports in each state */
+    uint32_t fan_in;     /* the largest number of senders to one endport that the settings assume */
+    uint64_t compute_us; /* duration of the last computation */
+    uint64_t reads, writes;         /* answered Gets and Sets since the start */
     uint64_t log_reads, log_events; /* congestion logs read, and events in them */
-    uint32_t without_log;      /* devices without a congestion log, UNSUPPORTED ones not counted */
-    uint64_t changed;          /* how often a device had other settings than were written */
-    uint32_t changed_recently; /* devices that had other settings within the last hour */
+    uint32_t without_log; /* devices without a congestion log, UNSUPPORTED ones not counted */
+    /* how often a device was found with other settings than the manager had written */
+    uint64_t changed;
+    uint32_t changed_recently; /* number of devices found so within the last hour */
 };
 void cc_get_status(const struct cc *cc, struct cc_status *ret);
 
@@ -66,13 +68,14 @@ struct cc_device_status {
     uint64_t guid; /* of the node */
     uint8_t port;  /* 0: a switch */
     enum cc_state state;
-    bool unresponsive; /* the device did not answer; false: it refused */
+    bool unresponsive; /* the device did not answer; false: it refused a request */
     uint8_t tries;
-    bool gives_up; /* the manager does not retry until the device has left the fabric and come
-                      back, or (not if UNSUPPORTED) its computed settings change */
+    bool gives_up; /* the manager does not retry until the device has left the fabric and come back;
+                      unless it is UNSUPPORTED, a change of its computed settings also leads to a
+                      retry */
 };
 uint32_t cc_not_programmed(const struct cc *cc, struct cc_device_status *ret, uint32_t max);
-/* The state of the device that owns a port; false if the device is not known. */
+/* Fills in the state of the device that owns a port; returns false if the device is not known. */
 bool cc_device_of(const struct cc *cc, const struct fab_fabric *f, uint32_t port,
                   struct cc_device_status *ret);
 
@@ -93,7 +96,8 @@ uint32_t cc_logs(const struct cc *cc, uint64_t node_guid, struct cc_log_status *
  * minute, whichever is longer. */
 void cc_count_senders(const struct cc *cc, uint16_t *senders, uint32_t lids);
 
-/* Writes advice as sentences, at most FAB_CONGESTION_ADVICES; returns how many. */
+/* Writes the present advice as at most FAB_CONGESTION_ADVICES sentences. Returns how many there
+ * are. */
 unsigned cc_advise(const struct cc *cc, char ret[][FAB_CONGESTION_ADVICE_LEN]);
 
 /* The settings for a view, valid until the caller returns to the loop. BUSY: the current settings

@@ -9,7 +9,7 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/qos/qos.h"
 
-/* The groups whose members may send in a class; 0: any endport may. */
+/* Returns the bitset of the groups whose members may send in a class; 0: any endport may. */
 static uint64_t sending_groups(const struct fab_classes *c, uint8_t class)
 {
     uint64_t groups = 0;
@@ -23,7 +23,7 @@ static uint64_t sending_groups(const struct fab_classes *c, uint8_t class)
     return groups;
 }
 
-/* The number of endports that may send in a class; 0: all. */
+/* Returns the number of endports that may send in a class; 0: all. */
 static uint32_t senders(const struct fab_fabric *f, const struct fab_qos_matcher *m, uint8_t class)
 {
     uint64_t groups = sending_groups(m->classes, class);

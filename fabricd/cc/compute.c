@@ -54,7 +54,7 @@ static int digest_all(struct cc_work *w)
     return FAB_OK;
 }
 
-/* A digest of all wanted settings of a device and the CC_Key; never 0. */
+/* Returns a digest of all wanted settings of a device and of the CC_Key; never 0. */
 static uint64_t digest_device(const struct cc_work *w, const struct cc_wanted *d)
 {
     const uint16_t *of_port = w->settings.of_port + d->port;
@@ -69,7 +69,8 @@ static uint64_t digest_device(const struct cc_work *w, const struct cc_wanted *d
 
 /* ---- settings -------------------------------------------------------------------------------- */
 
-/* The size of each node's congestion control table in blocks, 0 if unknown; malloc'd. */
+/* Returns the size of each node's congestion control table in blocks; 0: unknown. The caller frees
+ * the array; NULL: out of memory. */
 static uint8_t *table_blocks(const struct cc_work *w)
 {
     const struct fab_fabric *f = w->fabric;

@@ -144,7 +144,8 @@ static void done(void *ctx)
         if (take(cc, w) != FAB_OK) {
             log_error("congestion", "the congestion settings could not be computed: %s",
                       fab_base_status_text(w->status));
-            cc->generation = 0; /* the devices may already belong to the new view */
+            cc->generation =
+                0; /* some devices may already have the wanted settings of the new view */
             cc->stale = true;
         }
     }

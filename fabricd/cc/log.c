@@ -17,13 +17,13 @@
 
 #define AT_LOG (FAB_CC_LOG_DATA - 24) /* offset in the data after the common MAD header */
 #define AT_KEY (FAB_CC_KEY - 24)
-#define TICK_DEVICES 4 /* devices in a tick if the pass is on time */
+#define TICK_DEVICES 4 /* devices read in a tick if the pass is on time */
 #define TICK_MOST 8    /* most requests in a tick, while the pass catches up */
 #define WAITING_MOST 16
 #define TICK_LEAST_US 5000u
 #define TICK_MOST_US 1000000u
-#define RECENT_US                                                                                  \
-    UINT64_C(60000000) /* entries count for this time, or two counter intervals if longer */
+/* Log entries count for this time, or for two counter intervals if these are longer */
+#define RECENT_US UINT64_C(60000000)
 
 static uint64_t interval_us(const struct cc *cc)
 {

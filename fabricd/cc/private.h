@@ -22,8 +22,9 @@ struct cc_device { /* a switch, or a port of an adapter */
     uint64_t due_us; /* when the manager may read the device next; UINT64_MAX: never */
     uint64_t changed_us; /* when the manager last read settings that differed from those it had
                             written; 0: never */
-    uint32_t port;       /* port id in the fabric of the settings; port 0 of a switch */
-    uint8_t ports;       /* of the node */
+    uint32_t port; /* id of the port that owns the LID, in the fabric of the settings; for a switch,
+                      port 0 */
+    uint8_t ports; /* of the node */
     uint16_t lid;
     uint8_t num; /* number of an adapter's port; 0: a switch */
     uint8_t table_blocks;
@@ -90,9 +91,11 @@ struct cc {
     uint64_t reads, writes;
     uint32_t written;  /* devices programmed since the last event */
     uint32_t troubled; /* devices without the computed settings at the last event */
-    uint64_t changed;  /* how often a device had other settings than were written */
+    /* how often a device was found with other settings than the manager had written */
+    uint64_t changed;
     uint64_t advised_us,
-        told_us[FAB_CONGESTION_ADVICES]; /* when advice was last computed; last event by kind */
+        told_us[FAB_CONGESTION_ADVICES]; /* when advice was last computed, and when an event last
+                                            gave each kind of advice */
 };
 
 /* ---- cc.c ---- */
@@ -113,8 +116,8 @@ void cc_devices_fini(struct cc *cc);
 void cc_program(struct cc *cc, uint64_t now);
 /* Cancels all requests and jobs, and the reading of logs. */
 void cc_program_stop(struct cc *cc);
-/* Whether a MAD status means that the device does not support the class, method or attribute (IBA
- * 13.4.7). */
+/* True if a MAD status means that the device does not support the class, method or attribute
+ * (IBA 13.4.7). */
 bool cc_says_unknown(uint16_t status);
 
 /* ---- log.c ---- */
@@ -122,11 +125,11 @@ void cc_log_tick(void *ctx);
 void cc_log_stop(struct cc *cc); /* call after the requests were cancelled */
 
 /* ---- attrs.c: the wanted value of each attribute of a device ---- */
-/* Changes the attribute in `data` (FAB_GS_DATA bytes, as read) to the wanted value. True: the
- * value differed. */
+/* Changes the attribute in `data` (FAB_GS_DATA bytes, as read) to the wanted value. Returns true if
+ * the value differed. */
 bool cc_merge(const struct cc *cc, const struct cc_device *d, enum cc_step step, uint8_t block,
               uint8_t *data);
-/* The number of blocks of the attribute of this step. */
+/* Returns the number of blocks of the attribute of this step. */
 uint8_t cc_blocks(const struct cc *cc, const struct cc_device *d, enum cc_step step);
 
 #endif

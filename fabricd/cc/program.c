@@ -51,7 +51,7 @@ static uint64_t key_of(const struct cc *cc)
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
-/* Time until a programmed device is read again; 0: never. */
+/* Returns the time until a programmed device is read again, in microseconds; 0: never. */
 static uint64_t look_again_us(const struct cc *cc)
 {
     return cc->in.config->counters.interval_s * UINT64_C(1000000) * LOOK_INTERVALS;
@@ -174,7 +174,7 @@ static void learn_ability(struct cc_job *j, const uint8_t *attr)
     }
 }
 
-/* attr: the values that the device reports, in answer to a Get or a Set. */
+/* Handles the answer to a Get or a Set. attr: the values that the device reports. */
 static void learn_values(struct cc_job *j, uint8_t *attr)
 {
     struct cc_device *d = device_of(j);
@@ -200,8 +200,9 @@ bool cc_says_unknown(uint16_t status)
     return (status >> 2 & 7) >= 1 && (status >> 2 & 7) <= 3;
 }
 
-/* A switch that refuses to read settings of single ports counts as programmed: its other settings
- * are. If a device answered Gets but does not answer a Set, its CC_Key differs. */
+/* A switch that refuses a Get of the settings of single ports counts as programmed, because its
+ * settings for the whole switch are written. A device that answered Gets but does not answer a Set
+ * has another CC_Key. */
 static void fail(struct cc_job *j, const struct fab_mads_answer *a)
 {
     bool unresponsive = a->status == FAB_E_TIMEOUT;
@@ -224,7 +225,8 @@ static void on_answer(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
         return;
     }
     if (j->set && device_of(j)->stands != 1) {
-        device_of(j)->stands = 1; /* no digest, so that one change is not counted twice */
+        device_of(j)->stands =
+            1; /* 1 differs from every digest, so that one change is not counted twice */
         cc->written++;
     }
     cc->writes += j->set;
