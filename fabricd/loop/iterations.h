@@ -9,7 +9,7 @@
 struct iterations {
     struct loop_iterations all;
     uint64_t begun_ns;   /* CPU time of this thread when the iteration began */
-    uint64_t marked_ns;  /* CPU time when the work `at` began */
+    uint64_t marked_ns;  /* CPU time when the current work began */
     const char *at;      /* name of the current work; NULL: not named yet */
     uint64_t longest_ns; /* longest work of this iteration, and its name */
     const char *longest;

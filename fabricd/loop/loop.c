@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The event loop: over libevent, or in virtual time over the timers of timeline.c alone.
+ * The event loop runs on libevent, or in virtual time on the timers of timeline.c alone.
  *
  * One thread owns the loop and all mutable state of the daemon. Other threads send it messages
  * through one mailbox (loop_post, and the results of workers): a locked list, and an eventfd that
@@ -79,7 +79,7 @@ static struct letter *take_letters(struct loop *l)
     return first;
 }
 
-/* Calls all pending messages. False: there were none. */
+/* Calls the functions of all pending messages. Returns false if there were none. */
 static bool read_letters(struct loop *l)
 {
     struct letter *letter = take_letters(l);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The event loop. Only this folder and rpc's TLS code include <event2/...>. One thread owns the
- * loop; other threads may only call loop_post.
+ * The event loop. Only this folder, fabricd/rpc and fabricd/metrics include <event2/...>. One
+ * thread owns the loop; other threads may only call loop_post.
  */
 #ifndef FABRICD_LOOP_LOOP_H
 #define FABRICD_LOOP_LOOP_H
@@ -12,13 +12,13 @@
 struct event_base;
 struct loop;
 struct loop *loop_new(void);
-/* A loop in virtual time, for simulations: time advances only when there is no work, and then jumps
- * to the next timer. clock_now_us() returns virtual time on this thread until loop_free. Work runs
- * at once on this thread. Sockets and signals are not available (loop_watch_read: NULL,
+/* Creates a loop in virtual time, for simulations. Time advances only when there is no work, and
+ * then jumps to the next timer. clock_now_us() returns virtual time on this thread until loop_free.
+ * Work runs at once on this thread. Sockets and signals are not available (loop_watch_read: NULL,
  * loop_signal: UNSUPPORTED, loop_base: NULL). loop_run also returns when no timer is set. */
 struct loop *loop_new_virtual(void);
 void loop_free(struct loop *l);
-int loop_run(struct loop *l); /* until loop_stop. IO */
+int loop_run(struct loop *l); /* runs until loop_stop. IO */
 void loop_stop(struct loop *l);
 struct event_base *loop_base(struct loop *l); /* for rpc's sockets */
 
@@ -44,8 +44,8 @@ int loop_post(struct loop *l, loop_fn *fn, void *ctx);
  * work() may access only ctx and immutable values. loop_free calls the remaining done(), even if
  * work() was not started. NOMEM (also if no thread can be created). */
 int loop_work(struct loop *l, loop_fn *work, loop_fn *done, void *ctx);
-/* The same on a second worker thread, for work of a few milliseconds that must not wait for long
- * work. */
+/* Like loop_work, but on a second worker thread, for work of a few milliseconds that must not wait
+ * for long work. */
 int loop_work_short(struct loop *l, loop_fn *work, loop_fn *done, void *ctx);
 
 /* ---- statistics of iterations: the work between two waits for events ---- */
@@ -55,8 +55,8 @@ int loop_work_short(struct loop *l, loop_fn *work, loop_fn *done, void *ctx);
 extern const uint32_t loop_iteration_bounds_us[LOOP_ITERATION_BOUNDS]; /* ascending */
 struct loop_iterations { /* in CPU time of the loop thread, since loop_run */
     uint64_t count, sum_us, longest_us;
-    uint64_t within[LOOP_ITERATION_BOUNDS]; /* number of iterations that took at most this bound and
-                                               more than the previous one */
+    uint64_t within[LOOP_ITERATION_BOUNDS]; /* [i]: number of iterations longer than the bound
+                                               before i and at most as long as bound i */
     struct loop_held {
         const char *what;
         uint64_t times, longest_us;
@@ -68,8 +68,9 @@ struct loop_iterations { /* in CPU time of the loop thread, since loop_run */
 void loop_at(struct loop *l, const char *what);
 void loop_get_iterations(const struct loop *l, struct loop_iterations *ret);
 
-/* The thread pool for parallel computations, with one thread per CPU. Call it on the loop thread;
- * valid until loop_free. NULL: there is none, as in virtual time. */
+/* Returns the thread pool for parallel computations, with one thread per CPU. Call it on the loop
+ * thread. The pool is valid until loop_free. NULL: there is no pool, for example in virtual time.
+ */
 struct fab_pool;
 const struct fab_pool *loop_thread_pool(struct loop *l);
 

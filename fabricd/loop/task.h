@@ -27,7 +27,7 @@ struct loop_task_ops {
     void (*drop)(void *owner, void *ctx);
 };
 
-/* The tasks of one owner whose result has not arrived yet. All zero: none. */
+/* The tasks of one owner whose results have not arrived yet. All zeros: there are none. */
 struct loop_tasks {
     struct loop_task *first;
 };
@@ -54,9 +54,10 @@ int loop_task_start(struct loop *l, const struct loop_task_config *config, struc
 void loop_task_cancel(struct loop_task *t);
 /* May be called from any thread. */
 bool loop_task_is_cancelled(const struct loop_task *t);
-/* The owner is about to be freed: cancels all its tasks; their `drop` gets no owner. */
+/* Call it before the owner is freed. It cancels all tasks of the owner; their `drop` gets NULL as
+ * owner. */
 void loop_tasks_orphan(struct loop_tasks *tasks);
-/* Whether tasks of the owner are under way, cancelled ones included. */
+/* True if tasks of the owner are under way, cancelled ones included. */
 bool loop_tasks_any(const struct loop_tasks *tasks);
 
 #endif

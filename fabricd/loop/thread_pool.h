@@ -6,14 +6,14 @@
 #include "libfabmgr/base/pool.h"
 
 struct pool;
-/* workers: number of threads, the caller's included; fewer if threads cannot be created. NULL: no
- * memory. */
+/* Creates a pool of `workers` threads, the caller's included, or of fewer if threads cannot be
+ * created. NULL: out of memory. */
 struct pool *thread_pool_new(uint32_t workers);
 void thread_pool_free(struct pool *c); /* only while no work runs; c may be NULL */
-/* The interface for libfabmgr, usable on any thread; while one caller uses the pool, another works
- * alone. Returns NULL for NULL. */
+/* Returns the interface for libfabmgr, or NULL if c is NULL. Any thread may use it. While one
+ * caller uses the pool, another caller computes on its own thread alone. */
 const struct fab_pool *thread_pool_lend(const struct pool *c);
-/* The number of CPUs, at most 16. */
+/* Returns the number of CPUs, at most 16. */
 uint32_t thread_pool_size(void);
 
 #endif

@@ -7,8 +7,8 @@
 #include "fabricd/loop/loop.h"
 
 struct worker;
-/* owes: done() is called for every job, by loop_free at the latest. NULL: no memory or no thread.
- */
+/* Creates a worker. owes: done() is called for every job, by loop_free at the latest. NULL: out of
+ * memory, or no thread could be created. */
 struct worker *worker_new(struct loop *l, bool owes);
 /* Waits for the running job and drops the queued ones; their done() is posted only if `owes`. w may
  * be NULL. */
