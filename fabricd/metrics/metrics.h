@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Metrics: GET /metrics over plain HTTP, in the OpenMetrics text format, which Prometheus and
- * others read. Clients can only read the state of the manager, not change it.
+ * Serves GET /metrics over plain HTTP, in the OpenMetrics text format, which Prometheus and others
+ * read. Clients can only read the state of the manager, not change it.
  */
 #ifndef FABRICD_METRICS_METRICS_H
 #define FABRICD_METRICS_METRICS_H

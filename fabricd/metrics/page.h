@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* For this folder only: writes the page. */
+/* Writes the page of metrics. For this folder only. */
 #ifndef FABRICD_METRICS_PAGE_H
 #define FABRICD_METRICS_PAGE_H
 
