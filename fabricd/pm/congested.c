@@ -4,10 +4,12 @@
  * congestion control is in use, it also reads how many packets with FECN and BECN each endport
  * received (PortRcvConCtrl, IBA A10.4.4), and how often VLs of each switch port became congested
  * (SwPortVLCongestion). An endport that receives FECN is the target of an incast. An endport that
- * receives BECN is throttled. A port that only waits is probably a victim.
+ * receives BECN is throttled. A port that waits without FECN, BECN or events is probably a victim
+ * of congestion elsewhere.
  *
  * A tick of PortXmitWait is taken to be the time to send one word of PortXmitData. A port with data
- * to send therefore waits for about wait / (wait + data) of the time.
+ * to send therefore waits for about w / (w + d) of the time, where w and d are the increases of
+ * PortXmitWait and PortXmitData.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +17,8 @@
 #include "fabricd/pm/private.h"
 #include "libfabmgr/congestion/advise.h"
 
-#define WAITS_PERMILLE 10 /* a port without FECN, BECN or events is listed from this share on */
-#define LASTS 3           /* congestion is persistent after so many consecutive reads */
+#define WAITS_PERMILLE 10 /* least share of waiting that lists a port without marks */
+#define LASTS 3 /* consecutive reads with FECN or events that make congestion persistent  \ */
 
 static void note(struct pm_congestion_counters *s, enum pm_congestion_counter which, uint64_t now)
 {

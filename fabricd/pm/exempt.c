@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Links that are exempt from isolation because an operator released them while they were unhealthy.
- * The manager still reports their errors, but does not isolate them again until they have
- * recovered. Exemptions survive restarts. If an operator releases a link whose counters the manager
- * does not watch, for example after a restart, the link is taken to be unhealthy.
+ * Keeps the links that are exempt from isolation because an operator released them while they were
+ * unhealthy. The manager still reports their errors, but does not isolate them again until they
+ * have recovered. Exemptions survive restarts. If an operator releases a link whose counters the
+ * manager does not watch, for example after a restart, the link is taken to be unhealthy.
  *
  * A link is identified by the port that its isolation names first.
  */

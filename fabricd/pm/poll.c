@@ -195,7 +195,8 @@ static void learn_ability(struct pm *pm, struct pm_node *n, const uint8_t *attr,
     memset(n->wanted, 0, sizeof(n->wanted));
 }
 
-/* Copies counters from an answer. False: the node did not answer, or for another port. */
+/* Copies counters from an answer. Returns false if the node did not answer, or answered for another
+ * port. */
 static bool unpack(const struct pm_node *n, uint8_t port, const uint8_t *attr, size_t len,
                    struct pm_port *ret)
 {
@@ -290,8 +291,9 @@ static uint64_t interval_us(const struct pm *pm)
     return pm->in.config->counters.interval_s * UINT64_C(1000000);
 }
 
-/* The LID for reading the counters of a port. 0: the port is not read, because it is down or is
- * port 0. Ports of isolated links have no peer in the view, but are read. */
+/* Returns the LID to which requests for the counters of a port are sent. 0: the port is not read,
+ * because it is down or is port 0. Ports of isolated links have no peer in the view, but are read.
+ */
 static uint32_t lid_for(const struct fab_view *v, uint32_t port)
 {
     const struct fab_fabric *f = v->fabric;

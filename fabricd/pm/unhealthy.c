@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Finds unhealthy links. The manager watches a link, at both ends, from the first increase of an
- * error counter. If a counter rises by its threshold, the link becomes unhealthy, and the manager
- * emits an event. The link has recovered when no counter crossed its threshold for RECOVERED_AFTER
- * windows. A counter at its maximum cannot rise: if it had crossed its threshold, the link stays
- * unhealthy.
+ * error counter. If a counter rises by its threshold within counters.within (the window), the link
+ * becomes unhealthy, and the manager emits an event. The link has recovered when no counter crossed
+ * its threshold for RECOVERED_AFTER windows. A counter at its maximum cannot rise: if it had
+ * crossed its threshold, the link stays unhealthy.
  *
  * Depending on counters.on_errors, the manager isolates links with errors of their own (not those
  * that congestion or distant ports cause), the worst first. It skips exempt links (exempt.c) and
@@ -250,7 +250,8 @@ static void mark_isolated(struct pm *pm)
     }
 }
 
-/* The increase of the counter that crossed, as a multiple of its threshold. */
+/* Returns the increase of the counter that crossed its threshold, as a multiple of the threshold.
+ */
 static uint64_t severity(const struct pm *pm, const struct pm_watch *w)
 {
     uint32_t most = pm->in.config->counters.most[w->counter];
