@@ -48,8 +48,8 @@ int sm_reload(struct sm *s);
 extern const uint32_t sm_reroute_bounds_us[SM_REROUTE_BOUNDS]; /* ascending */
 struct sm_reroute_times { /* durations of reroutes that wrote tables, since the start */
     uint64_t count, sum_us;
-    uint64_t within[SM_REROUTE_BOUNDS]; /* [i]: number of reroutes that took more than bound i - 1
-                                           and at most bound i */
+    uint64_t within[SM_REROUTE_BOUNDS]; /* [i]: number of reroutes longer than the bound before i
+                                           and at most as long as bound i */
 };
 struct sm_status {
     uint8_t role;                            /* enum fab_sm_state */
