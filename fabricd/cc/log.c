@@ -22,8 +22,8 @@
 #define WAITING_MOST 16
 #define TICK_LEAST_US 5000u
 #define TICK_MOST_US 1000000u
-/* Log entries count for this time, or for two counter intervals if these are longer */
-#define RECENT_US UINT64_C(60000000)
+#define RECENT_US                                                                                  \
+    UINT64_C(60000000) /* log entries count this long, or two counter intervals if longer */
 
 static uint64_t interval_us(const struct cc *cc)
 {
