@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Advice on congestion control from what counters and logs show. No counter shows the fan-in of an
- * incast. The number of throttled senders divided by the number of congested endports is a lower
- * bound, if each sender takes part in one incast: at least one endport then has so many senders. A
- * congestion log names the endport that a sender was throttled for, but only for senders that
- * reached the threshold of their table. The observed fan-in is the greater of the two.
+ * Advice on congestion control, from what counters and congestion logs show. No counter shows the
+ * fan-in of an incast, so it is estimated in two ways. First, the number of throttled senders is
+ * divided by the number of congested endports. If each sender takes part in one incast, at least
+ * one endport has so many senders, so this is a lower bound. Second, a congestion log names the
+ * endport for which a sender was throttled, but only for senders that reached the threshold of
+ * their table. The observed fan-in is the greater of the two numbers.
  *
- * Marks alone are no reason for advice: as long as an incast lasts, they are what throttles it.
- * While it is throttled, queues are short and no other traffic waits for long.
+ * Marked packets alone are no reason for advice, because the marks throttle the senders as long as
+ * an incast lasts. While the senders are throttled, queues are short and no other traffic waits for
+ * long.
  */
 #include "libfabmgr/congestion/advise.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 
-#define WAITS_MUCH 200 /* permille of the time that a port waits for credits */
+#define WAITS_MUCH 200 /* permille of the time: a port that waits this long waits too long */
 
 enum kind { FAN_IN, NOBODY_SLOWED, NOT_HELD, UNSUPPORTED, CHANGED, NOT_APPLIED };
 struct advice {

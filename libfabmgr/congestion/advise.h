@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Advice on whether the congestion control settings fit what counters and logs show. */
+/* Advises the operator whether the congestion control settings fit what counters and logs show. */
 #ifndef LIBFABMGR_CONGESTION_ADVISE_H
 #define LIBFABMGR_CONGESTION_ADVISE_H
 
@@ -8,13 +8,15 @@
 
 struct fab_congestion_observed {  /* observed between two readings of the counters */
     uint32_t congested_endports;  /* endports that received marked packets */
-    uint32_t persistent_endports; /* endports that received them in several consecutive readings */
+    uint32_t persistent_endports; /* endports that received marked packets in several consecutive
+                                     readings */
     uint32_t slowed;              /* senders that received BECNs */
     uint32_t congested_ports;     /* ports of switches that marked packets */
     uint32_t waiting;             /* ports that waited for credits */
-    uint32_t max_wait_permille;   /* of the time, at the port that waited most */
-    uint32_t logged_fan_in; /* from logs: the highest number of adapters that were throttled for one
-                               endport */
+    uint32_t max_wait_permille;   /* longest time that a port waited for credits, in permille of the
+                                     interval */
+    uint32_t logged_fan_in; /* from logs: the largest number of adapters that were throttled for the
+                               same endport */
 };
 struct fab_congestion_configured {
     bool apply;      /* the manager programs the settings into devices */
@@ -25,8 +27,9 @@ struct fab_congestion_configured {
 };
 #define FAB_CONGESTION_ADVICES 6
 #define FAB_CONGESTION_ADVICE_LEN 240
-/* Writes sentences for an operator and returns their number. Sets a bit in *ret_kinds (unless NULL)
- * for each kind of advice, so that the caller can tell new advice from advice given before. */
+/* Writes sentences for an operator and returns their number. Unless ret_kinds is NULL, sets a bit
+ * in *ret_kinds for each kind of advice, so that the caller can tell new advice from earlier
+ * advice. */
 unsigned fab_congestion_advise(const struct fab_congestion_observed *observed,
                                const struct fab_congestion_configured *configured,
                                char ret[FAB_CONGESTION_ADVICES][FAB_CONGESTION_ADVICE_LEN],

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Computes the settings of all ports. It collects a basis for each port first; ports with the same
- * basis share one setting, which derive.c derives once. summary.c finds the facts about the whole
- * fabric.
+ * Computes the settings of all ports. It first collects the basis of each port, the facts that
+ * decide its setting. Ports with the same basis share one setting, which derive.c derives once.
+ * summary.c finds the facts about the whole fabric.
  */
 #include "libfabmgr/congestion/congestion.h"
 
@@ -15,7 +15,7 @@
 #include "libfabmgr/congestion/summary.h"
 
 #define NS_A_METRE 5
-#define FAN_IN_MAX 512 /* highest fan-in that is assumed from the number of endports */
+#define FAN_IN_MAX 512 /* largest fan-in assumed from the number of endports alone */
 #define ENTRIES 128    /* table entries assumed where ControlTableCap is unknown */
 
 struct bases { /* the distinct bases, in the order of their first ports */
@@ -26,9 +26,9 @@ struct work {
     const struct fab_congestion_input *in;
     const struct fab_policy_congestion *policy;
     struct fab_congestion_summary summary;
-    uint32_t all;                          /* fan-in by the number of endports, at most
-                                              FAN_IN_MAX, rounded */
-    uint32_t by_class[FAB_CONGESTION_SLS]; /* fan-in by class, rounded, if it is lower than `all` */
+    uint32_t all; /* fan-in from the number of endports, rounded, at most FAN_IN_MAX */
+    uint32_t
+        by_class[FAB_CONGESTION_SLS]; /* fan-in of each class of service, rounded, at most `all` */
     struct fab_congestion_basis common;
     struct bases ports, adapters;
 };
@@ -45,7 +45,7 @@ static uint32_t rounded(uint32_t n)
     return power >= 4 && power / 4 * 3 >= n ? power / 4 * 3 : power;
 }
 
-/* Sets the assumed fan-in of each SL. port_fan_in: the number of senders that partitions allow to
+/* Sets the assumed fan-in of each SL. port_fan_in: how many senders the partitions allow to send to
  * one endport; 0: unlimited. */
 static void set_fan_in(const struct work *w, uint32_t port_fan_in, struct fab_congestion_basis *b)
 {
@@ -77,7 +77,7 @@ static void set_class_fan_in(struct work *w)
     }
 }
 
-/* The highest fan-in that partitions allow at any adapter; 0: unknown. */
+/* Returns the largest fan-in that partitions allow at any adapter; 0: unknown. */
 static uint32_t max_port_fan_in(const struct fab_congestion_input *in)
 {
     uint32_t most = 0;
@@ -125,7 +125,8 @@ static void set_common(struct work *w)
 static int find(struct bases *all, const struct fab_congestion_basis *b, uint16_t *ret)
 {
     size_t i = 0;
-    /* If only padding differed, the same basis would be kept twice. */
+    /* Bases are compared as bytes. If only their padding differed, a basis would be stored
+     * twice. */
     /* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison) */
     while (i < all->count && memcmp(&all->items[i], b, sizeof *b) != 0)
         i++;
@@ -157,7 +158,8 @@ static int add_port(struct work *w, uint32_t port, uint16_t *ret)
     const struct fab_fabric *f = w->in->fabric;
     uint32_t node = f->ports[port].node;
     struct fab_congestion_basis b;
-    memcpy(&b, &w->common, sizeof b); /* with padding: bases are compared as bytes */
+    /* Copies the padding, too, because bases are compared as bytes. */
+    memcpy(&b, &w->common, sizeof b);
     b.rate = fab_wire_link_rate(&f->ports[port].info);
     if (!fab_fabric_node_is_switch(f, node)) {
         b.entries = entries_of(w->in, node);

@@ -3,12 +3,12 @@
  * Congestion control settings (IBA annex A10) computed from the fabric. A switch port whose queue
  * exceeds its threshold marks packets (FECN). The receiver of a marked packet notifies its sender
  * (BECN). The sender raises its index into a table of delays (CCTI) by `increase`, up to `limit`,
- * and lowers it by one in each `timer` period. After a packet that takes time t, the sender waits
- * multiplier / 2^shift times as long (both are in the table entry), so its rate is the link's rate
- * / (1 + multiplier / 2^shift).
+ * and lowers it by one in each `timer` period. A table entry has a multiplier and a shift. After a
+ * packet that takes time t, the sender waits t * multiplier / 2^shift, so its rate is the link's
+ * rate divided by (1 + multiplier / 2^shift).
  *
- * Many ports have the same setting, so each different setting is stored once. Each has a `basis`,
- * the facts from which it was derived; explain.h makes its sentences from them.
+ * Many ports have the same setting, so each different setting is stored once, together with its
+ * `basis`: the facts from which it was derived. explain.h explains a setting from its basis.
  */
 #ifndef LIBFABMGR_CONGESTION_CONGESTION_H
 #define LIBFABMGR_CONGESTION_CONGESTION_H
@@ -27,10 +27,11 @@
 
 /* Settings of a switch port (A10.4.3.6, A10.4.3.7). */
 struct fab_congestion_port {
-    uint8_t threshold;     /* 0: no marks; 1: marks at the longest queue .. 15: the shortest */
+    uint8_t threshold; /* 0: the port marks no packets; 1: it marks when its queue is longest .. 15:
+                          shortest */
     uint8_t packet_size;   /* in units of 64 bytes; shorter packets are not marked */
     bool victim;           /* Victim_Mask: marks even without credits to send on */
-    uint16_t marking_rate; /* average number of packets between two marks; 0: all are marked */
+    uint16_t marking_rate; /* mean number of packets between two marks; 0: all are marked */
 };
 
 /* Settings of an adapter port (A10.4.3.8, A10.4.3.9). */
@@ -44,7 +45,7 @@ struct fab_congestion_table {
                                                   [0] is 0 */
 };
 struct fab_congestion_adapter {
-    uint16_t sls; /* bit map of the SLs under control */
+    uint16_t sls; /* bit map of the SLs that congestion control throttles */
     struct fab_congestion_sl sl[FAB_CONGESTION_SLS];
     struct fab_congestion_table table;
 };
@@ -55,8 +56,8 @@ static inline uint32_t fab_congestion_delay(uint16_t entry)
 {
     return (uint32_t)(entry & 0x3fff) << (3 - (entry >> 14));
 }
-/* The entry with the shortest delay of at least `eighths`; if there is none, the longest
- * (16383). */
+/* Returns the table entry with the shortest delay of at least `eighths`. If no entry is that long,
+ * returns the entry with the longest delay, 16383. */
 uint16_t fab_congestion_entry(uint64_t eighths);
 
 /* ---- input and basis ------------------------------------------------------------------------- */
@@ -69,16 +70,17 @@ enum fab_congestion_fan_in { /* the source of the fan-in */
 };
 struct fab_congestion_basis {
     uint8_t profile;
-    bool edge;              /* a switch port that leads to an endport */
-    bool up, down;          /* other ports: away from endports, towards them, or neither */
-    uint8_t fan_in_from;    /* enum fab_congestion_fan_in */
-    uint8_t hops;           /* switches on the longest path */
-    uint16_t mtu;           /* in bytes */
-    uint16_t entries;       /* entries of the device's congestion control table */
-    uint32_t rate, slowest; /* Mb/s: of the link, and of the slowest link to an endport */
-    uint32_t endports;      /* endports in the fabric, rounded */
+    bool edge;           /* a switch port that leads to an endport */
+    bool up, down;       /* other switch ports: up leads away from endports, down towards them; both
+                            false: neither */
+    uint8_t fan_in_from; /* enum fab_congestion_fan_in */
+    uint8_t hops;        /* switches on the longest path */
+    uint16_t mtu;        /* in bytes */
+    uint16_t entries;    /* entries of the device's congestion control table */
+    uint32_t rate, slowest; /* rate of the link, and of the slowest link to an endport, in Mb/s */
+    uint32_t endports;      /* number of endports in the fabric, rounded */
     uint32_t fan_in;        /* assumed number of senders to one endport: maximum of all SLs */
-    uint32_t sl_fan_in[FAB_CONGESTION_SLS]; /* for adapters: the same by SL */
+    uint32_t sl_fan_in[FAB_CONGESTION_SLS]; /* only for adapters: fan_in of each SL */
     uint32_t taper;    /* total rate of a leaf's endports in percent of the total rate of its ISLs;
                           100: no taper */
     uint32_t rtt_ns;   /* round-trip time without queues */
@@ -93,9 +95,9 @@ struct fab_congestion_input {
     const uint8_t *table_blocks;     /* [node_count] ControlTableCap; 0 or NULL: unknown */
     const uint32_t
         *fan_in; /* [FAB_CONGESTION_SLS] senders to one endport, by class; 0 or NULL: unknown */
-    /* [port_count] at adapters: senders to one endport that partitions allow, maximum over the
-     * endports that the adapter can send to; 0 or NULL: unknown. The lower of this and fan_in
-     * applies. */
+    /* [port_count] For each endport that an adapter port can send to, partitions limit the number
+     * of senders. This is the largest of these numbers, for adapter ports only; 0 or NULL: unknown.
+     * The lower of this and fan_in applies. */
     const uint32_t *port_fan_in;
 };
 struct fab_congestion {
@@ -107,12 +109,14 @@ struct fab_congestion {
     struct fab_congestion_adapter *adapter;
     struct fab_congestion_basis *port_basis, *adapter_basis; /* one for each setting */
 };
-/* NOMEM; LIMIT: more than 65,534 different settings. The profile "off" gives thresholds of 0 and no
- * SLs. If an endport gets slower, no delay gets shorter. Taper, endport counts and fan-in are
- * rounded, so that a small change of the fabric changes few settings. */
+/* Computes the settings of all ports. NOMEM; LIMIT: more than 65,534 different settings. With the
+ * profile "off", thresholds are 0 and no SL is throttled. A slower endport never makes a delay
+ * shorter. Taper, endport counts and fan-in are rounded, so that a small change of the fabric
+ * changes few settings. */
 int fab_congestion_compute(const struct fab_congestion_input *in, struct fab_congestion *ret);
 void fab_congestion_fini(struct fab_congestion *c);
-/* The setting of a switch port, or of an adapter or router port. NULL: none. */
+/* Returns the setting of a switch port, or of an adapter or router port. NULL: the port has no
+ * setting. */
 const struct fab_congestion_port *
 fab_congestion_of_switch(const struct fab_congestion *c, const struct fab_fabric *f, uint32_t port);
 const struct fab_congestion_adapter *fab_congestion_of_adapter(const struct fab_congestion *c,

@@ -1,54 +1,57 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Derives the settings from the basis. Let n senders send to one endport, whose link takes time t
- * for a packet. n is twice the assumed fan-in, or the number of endports if that is less. Without
- * this reserve, an incast of the assumed fan-in would be throttled only if every packet were
- * marked, and would delay its victims many times longer (doc/congestion.md).
+ * Derives the settings from the basis. Let n senders send to one endport, and let a packet take
+ * time t on the link of the endport. n is twice the assumed fan-in, or the number of endports if
+ * that is less. With n equal to the assumed fan-in, an incast would be throttled only if every
+ * packet were marked, and would delay other traffic many times longer (doc/congestion.md).
  *
- * - Each sender has to slow down to 1/n of the endport's rate, and below it until the queue is
- *   empty: the table's last delay leaves two thirds of 1/n.
+ * - Each sender has to slow down to 1/n of the endport's rate, and to less until the queue is
+ *   empty. The last delay of the table therefore leaves a sender two thirds of 1/n.
  * - The endport's switch port can mark at most all its packets, 1/t in a second, so each sender is
  *   notified once in n * t. Meanwhile its timer raises its rate by one step each `timer`. With an
  *   increase of k steps a mark, the sender stays throttled only if timer > n * t / k. The timer is
- *   an eighth longer than that, and no more, because a sender that was throttled too much recovers
- *   as slowly. If endports have different rates, t is nearer to the packet time of the sender's own
- *   link than to that of the slowest endport, and the table ends half way between them. Slow
- *   endports have smaller incasts, and a sender that is throttled as if all senders sent to a slow
- *   endport would leave that endport idle for milliseconds. Incasts of the assumed fan-in are still
- *   throttled at endports that are three times slower.
- * - The timer is also longer than the control loop, because the rate of a sender that speeds up
- *   again before it could be notified would never settle. (The queueing delay is not counted,
+ * an eighth longer than n * t / k. It is no longer, because with a longer timer a sender that was
+ * throttled too much would recover more slowly. If endports have different rates, t is between the
+ * packet time on the sender's own link and that on the slowest endport's link, nearer to the
+ * former. The table ends half way between the two rates (geometric mean). Slow endports have
+ * smaller incasts, and a sender that is throttled as if all senders sent to a slow endport would
+ * leave that endport idle for milliseconds. Incasts of the assumed fan-in are still throttled at
+ * endports that are three times slower.
+ * - The timer is also longer than the control loop. Otherwise a sender would speed up again before
+ *   it could be notified, and its rate would never settle. (The queueing delay is not counted,
  *   because the queue exceeds the threshold early.)
  * - The larger the increase, the sooner an incast is throttled, and the more rates oscillate
- *   afterwards. The first costs time in proportion to n / k, the second costs rate in proportion to
- *   k, so the sum is least at a k that grows as the square root of n. A quarter of the root cost
- *   least in the experiments, from 64 to 2,000 endports (doc/congestion.md). More than an eighth of
- *   the table was not tried.
- * - Incasts queue at switch ports to endports. These ports mark early, with or without credits,
- *   since a slow endport returns few credits; but not at the first packet that waits, since the
- *   link would then be idle while senders are delayed. In a tree, ports down to a leaf also mark
+ *   afterwards. Slow throttling costs time in proportion to n / k, and oscillation costs rate in
+ * proportion to k, so the sum is least if k grows as the square root of n. In experiments with 64
+ * to 2,000 endports, k = sqrt(n) / 4 cost least (doc/congestion.md). An increase of more than an
+ * eighth of the table was not tried.
+ * - The packets of an incast queue at switch ports to endports. These ports mark early, and also
+ *   when they have no credits, since a slow endport returns few credits. They do not mark as soon
+ * as a single packet waits, since the link would then become idle while senders are delayed. In a
+ *   tree, ports down to a leaf also mark
  *   early, because all traffic to an endport comes down one link or few. Upward ports can carry all
  *   that the endports send, so packets that wait there are victims and must not be marked. In a
- *   tapered tree, upward ports cannot carry it all, so congestion also begins there.
+ * tapered tree, upward ports cannot carry all this traffic, so congestion can begin there, and they
+ * mark, too.
  */
 #include "libfabmgr/congestion/derive.h"
 
 #define TICK_NS 1024u
 #define INCREASE_MOST 16
 #define BELOW                                                                                      \
-    1.5 /* at the last table entry, all senders together have 1 / BELOW of the                     \
-           endport's rate */
+    1.5 /* at the last table entry, all senders together have 1 / BELOW of the endport's rate */
 #define ALL_SLS 0xffffu
 
 /* The constants of the profiles. */
 static const struct tuning {
-    uint8_t edge, down, across, up, tapered; /* thresholds of ports: to endports; to switches, by
-                                                direction; up from a tapered switch */
+    /* Thresholds of ports, by what they lead to. edge: an endport; down, across, up: another
+     * switch, by direction; tapered: up from a tapered switch. */
+    uint8_t edge, down, across, up, tapered;
     uint8_t marking_rate;
     uint8_t packet_size;
     uint8_t gain;   /* the increase in eighths of the square root of the number of senders */
-    uint8_t loops;  /* a timer period is at least so many control loops */
-    uint16_t limit; /* the highest index, if the device's table is that long */
+    uint8_t loops;  /* lower bound of a timer period, in control loops */
+    uint16_t limit; /* the highest index, unless the device's table is shorter */
 } tunings[FAB_CONGESTION_PROFILES] = {
     [FAB_CONGESTION_BALANCED] = {13, 13, 8, 0, 8, 0, 8, 2, 2, 127},
     [FAB_CONGESTION_INCAST] = {13, 13, 8, 0, 8, 0, 8, 4, 2, 127},
@@ -85,7 +88,7 @@ void fab_congestion_derive_port(const struct fab_congestion_basis *b,
     ret->victim = b->edge && chosen(p, FAB_CONGESTION_VICTIM_MASK, 1);
 }
 
-/* The square root, rounded down. */
+/* Returns the square root of x, rounded down. */
 static uint32_t integer_root(uint64_t x)
 {
     uint64_t root = 0;
@@ -95,8 +98,8 @@ static uint32_t integer_root(uint64_t x)
     return (uint32_t)root;
 }
 
-/* The increase: gain * root(senders) / 8, rounded, at least 1 and at most INCREASE_MOST, unless the
- * operator set it. */
+/* Returns the increase: the operator's value if it is set. Otherwise gain * sqrt(senders) / 8,
+ * rounded and limited to 1..INCREASE_MOST. */
 static uint8_t increase_of(const struct fab_congestion_basis *b,
                            const struct fab_policy_congestion *p, uint32_t senders)
 {
@@ -107,8 +110,8 @@ static uint8_t increase_of(const struct fab_congestion_basis *b,
                            computed < INCREASE_MOST ? computed : INCREASE_MOST);
 }
 
-/* The geometric mean, weighted 3 to 1, of the packet times on the sender's own link and on the
- * slowest endport's link. */
+/* Returns the geometric mean of two packet times in ns, with weights 3 to 1: on the sender's own
+ * link and on the slowest endport's link. */
 static uint32_t typical_packet_ns(const struct fab_congestion_basis *b)
 {
     uint64_t fast = b->rate > 0 ? b->mtu * 8000u / b->rate : 0;
@@ -116,8 +119,8 @@ static uint32_t typical_packet_ns(const struct fab_congestion_basis *b)
     return slow > fast ? integer_root(fast * integer_root(fast * slow)) : (uint32_t)slow;
 }
 
-/* The ratio of rates that the table covers: the geometric mean of the sender's own rate and the
- * slowest endport's rate, divided by the latter. */
+/* Returns the ratio of rates that the table covers: the geometric mean of the sender's own rate and
+ * the slowest endport's rate, divided by the slowest endport's rate. */
 static double typical_ratio(const struct fab_congestion_basis *b)
 {
     if (b->slowest == 0 || b->slowest >= b->rate)

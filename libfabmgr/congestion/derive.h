@@ -11,16 +11,16 @@ void fab_congestion_derive_port(const struct fab_congestion_basis *b,
 void fab_congestion_derive_adapter(const struct fab_congestion_basis *b,
                                    const struct fab_policy_congestion *p,
                                    struct fab_congestion_adapter *ret);
-/* The number of senders that the settings must be able to throttle: twice the assumed fan_in, but
- * no more than the number of endports, and no less than fan_in. */
+/* Returns the number of senders that the settings must be able to throttle: twice the assumed
+ * fan_in, but at most the number of endports and at least fan_in. */
 uint32_t fab_congestion_derive_senders(const struct fab_congestion_basis *b, uint32_t fan_in);
 /* The times from which a timer is derived. */
 struct fab_congestion_derive_times {
-    uint32_t packet_ns; /* of the longest packet, at a typical endport */
+    uint32_t packet_ns; /* time of the longest packet on the link of a typical endport */
     uint32_t senders;   /* senders that share the marks: fab_congestion_derive_senders */
     uint32_t loops;
-    uint64_t notify_ns, loop_ns; /* lower bounds of the timer: the time in which each sender is
-                                    notified; `loops` control loops */
+    uint64_t notify_ns, loop_ns; /* two lower bounds of the timer: the time in which each sender is
+                                    notified once, and `loops` times the control loop */
 };
 void fab_congestion_derive_times(const struct fab_congestion_basis *b,
                                  const struct fab_policy_congestion *p, uint32_t fan_in,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Explains the values of derive.c from the same basis. For a value from the settings file, the
- * explanation says so.
+ * Explains the values that derive.c computed, from the same basis. If the operator set a value in
+ * the settings file, the explanation says so.
  */
 #include "libfabmgr/congestion/explain.h"
 

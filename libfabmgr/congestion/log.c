@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Evaluates readings of a congestion log. A log holds the latest entries in an order that depends
- * on the device, so they are sorted by their time stamps. A time stamp counts ticks of 1.024 us of
- * the device's own clock, which wraps after 73 minutes. The age of an entry follows from the
- * device's time in the same reading. An entry that was already in the previous reading keeps its
- * time, so that it does not become younger when the clock wraps.
+ * Evaluates readings of a congestion log. A log holds the latest events in an order that depends on
+ * the device, so this code sorts them by time stamp. A time stamp counts ticks of 1.024 us of the
+ * device's own clock, which wraps after 73 minutes. The age of an entry is the device's time in the
+ * same reading minus the time stamp. An entry that was already in the previous reading keeps the
+ * time computed then, because its age would be wrong after the clock has wrapped.
  *
- * The log has a counter of events. By A10.4.3.5, every reading of the log by any program resets it,
- * but some devices do not reset it. If the counter rose by at least the number of new entries, it
- * was not reset, and the rise is the number of new events; otherwise its value is.
+ * The log has a counter of events. By A10.4.3.5, each reading of the log by any program resets the
+ * counter, but some devices do not reset it. If the counter rose by at least the number of new
+ * entries, it was not reset, and the number of new events is its rise. Otherwise it was reset, and
+ * the number of new events is its value.
  */
 #include "libfabmgr/congestion/log.h"
 
@@ -21,7 +22,7 @@
 #define OF_SWITCH 1 /* LogType */
 #define OF_ADAPTER 2
 #define SLACK_US                                                                                   \
-    1000000u /* tolerance between the device's clock reading and our receipt of the                \
+    1000000u /* tolerance, in us, between the time stamp of the answer and our receipt of the      \
                 answer */
 
 static bool same_event(const struct fab_congestion_event *a, const struct fab_congestion_event *b)
@@ -30,7 +31,7 @@ static bool same_event(const struct fab_congestion_event *a, const struct fab_co
            a->local_qp == b->local_qp && a->remote_qp == b->remote_qp;
 }
 
-/* Adds an entry unless it is unused. */
+/* Adds an entry of the device's log. Unused entries have LIDs of 0 and are left out. */
 static void add_entry(struct fab_congestion_log *log, const struct fab_congestion_event *e)
 {
     if (e->slid != 0 && e->dlid != 0)

@@ -14,13 +14,13 @@
 #define FAB_CONGESTION_LOG_ENTRIES 15
 
 struct fab_congestion_event {
-    uint16_t slid, dlid; /* of the marked packet; in an adapter's log: its own LID, and the
-                            destination of the marked packets */
+    uint16_t slid, dlid; /* in a switch's log: LIDs of the marked packet; in an adapter's: its own
+                            LID, and the destination of the marked packets */
     uint8_t sl;
-    uint8_t service;              /* of adapters: transport service of the queue pair, 0 is RC */
-    uint32_t local_qp, remote_qp; /* of adapters */
+    uint8_t service; /* only in an adapter's log: transport service of the queue pair; 0: RC */
+    uint32_t local_qp, remote_qp; /* only in an adapter's log */
     uint32_t stamp;               /* time stamp of the device */
-    uint64_t at_us;               /* by the clock of the caller */
+    uint64_t at_us;               /* time of the event in us, by the caller's clock */
 };
 struct fab_congestion_log {
     uint64_t read_us; /* time of the last reading; 0: none yet */
@@ -29,13 +29,15 @@ struct fab_congestion_log {
     uint16_t counter; /* the event counter as the device reports it */
     uint8_t flags;
     uint8_t count;        /* number of entries */
-    uint16_t sl_map;      /* of adapters: SLs whose senders reached the threshold */
-    uint8_t port_map[32]; /* of switches: ports that marked; port n is bit n % 8 of [31 - n / 8] */
+    uint16_t sl_map;      /* of an adapter: SLs on which a sender reached the threshold */
+    uint8_t port_map[32]; /* of a switch: ports that marked packets; port n is bit n % 8 of [31 - n
+                             / 8] */
     struct fab_congestion_event entry[FAB_CONGESTION_LOG_ENTRIES]; /* latest first */
 };
-/* Adds a reading of a switch's or adapter's log at `now_us`. *ret_events: events since the previous
- * reading; 0 at the first reading, since it is unknown when its count began. FORMAT: the attribute
- * is too short, or a log of the other kind; the log is then unchanged. */
+/* Adds a reading of a switch's or adapter's log at `now_us`. *ret_events: number of events since
+ * the previous reading; 0 at the first reading, because nobody knows when the device began to
+ * count. FORMAT: the attribute is too short, or the LogType does not match of_switch; *log is then
+ * unchanged. */
 int fab_congestion_log_update(struct fab_congestion_log *log, bool of_switch, const uint8_t *attr,
                               size_t len, uint64_t now_us, uint32_t *ret_events);
 static inline bool fab_congestion_log_marked(const struct fab_congestion_log *log, uint8_t port)
@@ -43,9 +45,9 @@ static inline bool fab_congestion_log_marked(const struct fab_congestion_log *lo
     return log->port_map[31 - port / 8] >> port % 8 & 1;
 }
 
-/* Counts the adapters that were throttled for each LID at `since_us` or later. Call it once for
- * each adapter's log: it adds one to senders[] for each LID below `lids` in this log, except the
- * adapter's own. */
+/* Counts the adapters that were throttled for each LID at `since_us` or later. The caller calls
+ * this function once for each adapter's log. It adds 1 to senders[lid] for each destination LID
+ * below `lids` in the log, except the adapter's own LID. */
 void fab_congestion_log_incasts(const struct fab_congestion_log *log, uint64_t since_us,
                                 uint16_t *senders, uint32_t lids);
 

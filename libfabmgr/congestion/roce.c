@@ -3,17 +3,18 @@
  * Converts the basis of the InfiniBand settings to settings for RoCE. Sources of the numbers:
  *
  * - Speeds: IEEE 802.3 defines 10 to 800 Gb/s; a link counts as the nearest of them (by ratio).
- * - Kmin: speed * RTT, the bytes in flight on the longest path, so that the link stays busy when
- *   its senders halve their rates, which is DCQCN's largest cut. DCTCP needs a seventh of that
- *   (Alizadeh et al., SIGCOMM 2010). At least two frames.
+ * - Kmin: speed * RTT, the bytes in flight on the longest path, but at least two frames. The link
+ *   then stays busy when its senders halve their rates, which is DCQCN's largest cut. DCTCP needs a
+ *   seventh of this (Alizadeh et al., SIGCOMM 2010).
  * - Kmax: four times Kmin, as 100 and 400 KB at 25 Gb/s in the simulations of HPCC (Li et al.,
  *   SIGCOMM 2019).
- * - Pmax: at Kmax, each of the assumed senders gets a mark in the least time between two
- *   notifications (our own rule); limited to 1 percent (DCQCN: Zhu et al., SIGCOMM 2015) to 20
- *   percent (HPCC).
+ * - Pmax: chosen so that at Kmax, each of the assumed senders gets one mark within the shortest
+ *   time between two notifications (our own rule). It is at least 1 percent (DCQCN: Zhu et al.,
+ *   SIGCOMM 2015) and at most 20 percent (HPCC).
  * - Pause (Xoff): Kmax plus what arrives in one more RTT, after which senders have reacted (our own
  *   rule). ECN therefore acts before PFC as long as the traffic of a port goes to one congested
- *   egress port; if it goes to n of them, only n * Kmin is certain (Zhu et al.).
+ *   egress port; if the traffic goes to n congested egress ports, only a pause threshold above n *
+ * Kmin guarantees this order (Zhu et al.).
  * - Headroom, for what may still arrive after the pause: a frame of another class that delays the
  *   pause frame, the pause frame, the delay of the port's own interface, the cable in both
  *   directions, the peer's response, and the frame that the peer has just begun (IEEE 802.1Qbb's
@@ -35,7 +36,7 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/congestion/roce_parts.h"
 
-#define KMIN_MOST (1u << 28) /* so that its multiples fit into 32 bits */
+#define KMIN_MOST (1u << 28) /* bytes; multiples of Kmin then fit into 32 bits */
 #define PMAX_LEAST 1
 #define PMAX_MOST 20
 #define FRAME_EXTRA 122 /* gap and preamble 20, tagged Ethernet 22, IPv6 40, UDP to ICRC 40 */
@@ -57,7 +58,7 @@ static const struct ethernet *nearest(uint32_t rate)
     return &ethernets[i];
 }
 
-/* Mb/s * ns / 8000 = bytes */
+/* Returns the bytes that a link of `speed` Mb/s carries in `ns` nanoseconds. */
 static uint64_t bytes_in(uint32_t speed, uint64_t ns)
 {
     return (uint64_t)speed * ns / 8000;
@@ -112,8 +113,9 @@ static struct fab_congestion_roce roce_of(const struct fab_congestion_basis *b,
     return r;
 }
 
-/* Adds r unless all[] has settings for its speed and kind of port, since different bases can give
- * the same RoCE settings. Returns the index. all[] is sorted by speed, slowest first. */
+/* Adds r to all[], which is sorted by speed, slowest first. If all[] already has an entry for the
+ * same speed and kind of port, r is not added, since different bases can have the same RoCE
+ * settings. Returns the index of the entry. */
 static size_t insert(struct fab_congestion_roce *all, size_t *count,
                      const struct fab_congestion_roce *r)
 {

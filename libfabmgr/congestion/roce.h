@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The settings for RoCE that correspond to the InfiniBand ones: ECN thresholds of switches (RED),
- * threshold and headroom of priority flow control (IEEE 802.1Qbb), and the reaction of adapters
- * (DCQCN). They are for sites that run both kinds of fabric. The comment in roce.c names the
- * sources.
+ * The settings for RoCE that correspond to the InfiniBand settings: ECN thresholds of switches
+ * (RED), threshold and headroom of priority flow control (IEEE 802.1Qbb), and the reaction of
+ * adapters (DCQCN). They are for sites that run both kinds of fabric. The comment in roce.c names
+ * the sources.
  */
 #ifndef LIBFABMGR_CONGESTION_ROCE_H
 #define LIBFABMGR_CONGESTION_ROCE_H
@@ -17,25 +17,26 @@
 #define FAB_DCQCN_INCREASE_US 55    /* timer of rate increases */
 #define FAB_DCQCN_INCREASE_MB 10    /* megabytes sent that count as one timer period */
 #define FAB_DCQCN_INVERSE_GAIN 256  /* alpha's gain g is 1/256 */
-#define FAB_DCQCN_RECOVERY_STAGES 5 /* of fast recovery, before the rate exceeds its last value */
+#define FAB_DCQCN_RECOVERY_STAGES 5 /* fast recovery steps before the rate exceeds its last value  \
+                                     */
 
 struct fab_congestion_roce {
     uint32_t speed; /* Ethernet speed in Mb/s, 10,000 to 800,000: the speed nearest to the rate of
                        the links */
     uint32_t ports; /* number of switch ports with these settings */
-    bool edge;      /* ports to endports; otherwise between switches */
-    /* Bytes in the queue of an egress port: no marks below kmin, pmax percent at kmax, all
-     * above. */
+    bool edge;      /* true: ports to endports; false: ports between switches */
+    /* RED thresholds, in bytes in the queue of an egress port. Below kmin, the switch marks no
+     * packets; at kmax, it marks pmax percent; above kmax, all. */
     uint32_t kmin, kmax, pmax;
-    uint32_t pause; /* bytes of a priority from one ingress port above which the switch pauses it,
-                       at the earliest; more than kmax */
-    uint32_t headroom;          /* bytes of that priority that may still arrive after the pause */
-    uint32_t ai_mbps, hai_mbps; /* of adapters (edge only): additive and hyper increase */
-    /* The inputs from which the values follow. */
+    uint32_t pause; /* bytes of one priority from one ingress port; above this the switch may pause
+                       the sender; more than kmax */
+    uint32_t headroom;          /* bytes of this priority that may still arrive after the pause */
+    uint32_t ai_mbps, hai_mbps; /* only with edge: additive and hyper increase of adapters */
+    /* The inputs from which the values above are computed. */
     uint32_t rtt_ns, fan_in, cable_m;
     uint32_t slowest;             /* Ethernet speed in Mb/s of the slowest port to an endport */
     uint32_t frame;               /* bytes on the wire of the longest packet */
-    uint16_t response, interface; /* delays in quanta of 512 bits: of the peer, of the own port */
+    uint16_t response, interface; /* delays of the peer and of the own port, in 512 bits */
 };
 /* Computes one setting for each speed and kind of port, sorted by speed; none if the profile is
  * "off". The caller frees *ret. NOMEM. */

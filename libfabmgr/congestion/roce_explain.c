@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Explains the values of roce.c, with their sources. */
+/* Explains to operators the values that roce.c computed, and names their sources. */
 #include <stdarg.h>
 #include <stdio.h>
 

@@ -10,7 +10,7 @@
 #define ROCE_PAUSE_FRAME 84 /* bytes: 64 with gap and preamble */
 #define ROCE_JUMBO 9236     /* bytes: the common 9216 with gap and preamble */
 
-/* The bytes in flight on the cable, in both directions. */
+/* Returns the number of bytes in flight on the cable, in both directions together. */
 uint32_t fab_congestion_roce_cable_bytes(const struct fab_congestion_roce *r);
 
 #endif

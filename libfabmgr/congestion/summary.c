@@ -6,8 +6,8 @@
  *
  * The longest distance comes from two breadth-first searches, the first from any switch with
  * endports, the second from the farthest one found. The result is exact on trees and on
- * vertex-symmetric graphs; elsewhere it may be too short, never too long. Only times are computed
- * from it.
+ * vertex-symmetric graphs. On other graphs it may be too short, but never too long. This suffices,
+ * because only times are computed from it.
  */
 #include "libfabmgr/congestion/summary.h"
 
@@ -38,8 +38,8 @@ static void add_endports(const struct fab_fabric *f, struct fab_congestion_summa
     }
 }
 
-/* The taper in percent, rounded to the nearest step, so that a link more or less rarely changes a
- * setting. */
+/* Returns the taper in percent, rounded to a multiple of TAPER_STEP, so that one link more or less
+ * rarely changes a setting. in: total rate of the endports; out: total rate of the ISLs. */
 static uint16_t taper_of(uint64_t in, uint64_t out)
 {
     uint64_t percent = out > 0 ? (in * 100 + out / 2) / out : 100;
@@ -75,8 +75,8 @@ static bool has_endports(const struct fab_fabric *f, uint32_t sw)
     return false;
 }
 
-/* Breadth-first search from switch `from`. Returns the last switch with endports that it reaches,
- * and its distance. room: [2 * switch_count]. */
+/* Searches breadth-first from switch `from`. Returns the last switch with endports that the search
+ * reaches, and in *ret_distance its distance. room: [2 * switch_count], scratch. */
 static uint32_t farthest(const struct fab_fabric *f, uint32_t from, uint32_t *room,
                          uint32_t *ret_distance)
 {
@@ -118,8 +118,8 @@ static int add_distance(const struct fab_fabric *f, struct fab_congestion_summar
     return FAB_OK;
 }
 
-/* One step of a breadth-first search: each switch without a rank next to a switch of rank r gets
- * rank r + 1. Returns whether any did. */
+/* Does one step of a breadth-first search: each switch that has no rank and is next to a switch of
+ * rank r gets rank r + 1. Returns whether any switch got a rank. */
 static bool rank_next(const struct fab_fabric *f, uint8_t *rank, uint8_t r)
 {
     bool any = false;

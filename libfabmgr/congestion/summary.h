@@ -11,13 +11,13 @@ struct fab_congestion_summary {
     uint16_t mtu;      /* largest MTU of the endports, in bytes */
     uint8_t hops;      /* switches on the longest of the shortest paths between endports */
     uint8_t *rank;     /* [switch_count] links to the nearest switch with endports */
-    uint16_t *taper;   /* [switch_count] rate of the endports in percent of the rate of the ISLs,
-                          from 100 on in steps of 50 */
+    uint16_t *taper;   /* total rate of the endports in percent of that of the ISLs, in steps of 50,
+                          at least 100 */
 };
 int fab_congestion_summary_init(const struct fab_fabric *f,
                                 struct fab_congestion_summary *ret); /* NOMEM */
 void fab_congestion_summary_fini(struct fab_congestion_summary *s);
-/* Whether `port` is an endport in use. For a port of a switch, pass its peer. */
+/* Returns whether `port` is an endport in use. For a port of a switch, pass its peer. */
 bool fab_congestion_is_edge(const struct fab_fabric *f, uint32_t port);
 
 #endif

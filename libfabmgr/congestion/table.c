@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Congestion control tables (A10.4.3.9). With n senders on equal links, each has a share of 1/n and
- * is marked once in n packets. The number of marks until the first takes effect does not depend on
- * n. If every step lowered the rate by the same factor, an incast of few senders would be throttled
- * too much; with steps of equal delay, which are common, even more, because the first step halves
- * the rate. If every step lowered the rate by the same amount, the last steps would be too coarse.
- * Steps that grow with the square root of n are a compromise between the two: index i stands for n
- * = 1 / (1 - c i)^2 senders. (Measured with libfabmgr/traffic: doc/congestion.md.)
+ * Congestion control tables (A10.4.3.9). With n senders on equal links, each sender has a share of
+ * 1/n of the rate, and one of n marked packets is its own. The number of marks until the first
+ * takes effect does not depend on n. If every step lowered the rate by the same factor, an incast
+ * of few senders would be throttled too much. Steps of equal delay, which are common, would
+ * throttle such an incast even more, because the first step halves the rate. If every step lowered
+ * the rate by the same amount, the last steps would be too coarse. Steps that grow with the square
+ * root of n are a compromise: index i is right for n = 1 / (1 - c * i)^2 senders, where the
+ * constant c follows from the table's length and last entry. (Measured with libfabmgr/traffic:
+ * doc/congestion.md.)
  */
 #include "libfabmgr/congestion/derive.h"
 
@@ -22,7 +24,7 @@ uint16_t fab_congestion_entry(uint64_t eighths)
     return (uint16_t)(shift << 14 | (eighths > DELAY_MOST ? DELAY_MOST : eighths));
 }
 
-/* x >= 1 */
+/* Returns the square root of x, for x >= 1. */
 static double square_root(double x)
 {
     double low = 1, high = x;
