@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The numbers of destinations in D-mod-k (Zahavi, 2012).
+ * Numbers the destinations for D-mod-k (Zahavi, 2012).
  *
- * A host of a leaf has the number leaf * leaf_size + position. Other destinations of a leaf (port
- * 0, aggregation nodes) share the numbers of the leaf. Endports of upper switches have no position
- * among the hosts; their numbers are hashes of their GUIDs, so that they do not depend on other
+ * A host of a leaf has the number leaf * leaf_size + position, where `leaf` is the number of the
+ * leaf and `position` that of the host at the leaf (tree.h). Other destinations of a leaf (port 0,
+ * aggregation nodes) share the numbers of its hosts. Endports of upper switches have no position
+ * among the hosts. Their numbers are hashes of their GUIDs, so that they do not depend on other
  * nodes. Each further LID of an LMC range takes the next slot at every level.
  */
 #include "libfabmgr/route/fattree/dmodk.h"
@@ -20,8 +21,8 @@
 
 /* ---- DLIDs ----------------------------------------------------------------------------------- */
 
-/* Finds the switch and the port there that the owner is attached to. Returns false if the owner is
- * not connected. */
+/* Finds the switch and its port number that the owner of a LID is attached to. Returns false if the
+ * owner is not connected to a switch. */
 static bool attachment(const struct fab_fabric *f, uint32_t owner, uint32_t *ret_sw,
                        uint8_t *ret_num)
 {
@@ -58,7 +59,7 @@ static int by_lid(const void *a, const void *b)
     return (x->lid > y->lid) - (x->lid < y->lid);
 }
 
-/* Counts the DLIDs of each switch in count[], and lists the switches that have any. */
+/* Counts the DLIDs of each switch in count[], and lists the switches that have DLIDs. */
 static void count_dlids(const struct fab_tree *t, const struct fab_lids *lids, uint32_t *count,
                         struct first_lid *first, struct fab_dmodk *l)
 {
@@ -74,7 +75,7 @@ static void count_dlids(const struct fab_tree *t, const struct fab_lids *lids, u
     qsort(first, l->dests, sizeof(*first), by_lid);
 }
 
-/* Lists the DLIDs of endports, or those of the switches' port 0. */
+/* Lists the DLIDs of adapters and routers (`ends`), or those of port 0 of switches. */
 static void list_dlids(const struct fab_tree *t, const struct fab_lids *lids, bool ends,
                        uint32_t *next, struct fab_dmodk *l)
 {
@@ -153,8 +154,8 @@ static int compute_slots(const struct fab_dmodk *l, struct fab_dmodk_slots *g)
     return FAB_OK;
 }
 
-/* Finds the index of the slots for this divider and number of slots, and computes them if they are
- * new. */
+/* Sets *ret to the index in slots_of[] for this divider and number of slots, and computes the slots
+ * if they are new. */
 static int find_slots(struct fab_dmodk *l, size_t *room, uint32_t divider, uint32_t slots,
                       uint16_t *ret)
 {

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The entries of D-mod-k, with candidates that do not move when others fail.
+ * Computes the D-mod-k entries, with candidates that do not move when others fail.
  *
  * A neighbour is a candidate for a destination if it is one hop nearer on a legal path
  * (legal_paths.h). For 64 destinations at a time, decisions.c finds how a switch chooses. In a
- * whole tree nearly all cases are one of two:
+ * complete tree nearly all cases are one of two:
  *
  *   all slots are candidates    each DLID takes its slot: a range of bytes is copied
  *   there is one candidate      all DLIDs take it: a range of bytes is set
  *
- * Otherwise each DLID chooses for itself (candidates.c).
+ * Otherwise the port is chosen for each DLID separately (candidates.c).
  *
- * Most switches have the same entries as another switch. Two switches of one full class
- * (switch_classes.c) do if their rows of path lengths are equal and they needed no choice among
- * candidates; if neither descends to any of the destinations, the class by upper neighbours is
- * enough. And where all DLIDs take their slots, all switches with the same slots share one pattern
- * (slot_patterns.c). Such rows are copied, in one piece for as many batches as have adjacent LIDs.
+ * Most switches have the same entries as another switch, and these are copied. Two switches of one
+ * full class (switch_classes.c) have the same entries if their rows of path lengths are equal and
+ * they needed no choice among candidates. If neither descends to any of the destinations, it is
+ * enough that they belong to one class by upper neighbours. If all DLIDs take their slots, all
+ * switches with the same slots share one pattern (slot_patterns.c). Batches with adjacent LIDs are
+ * copied in one piece.
  */
 #include "libfabmgr/route/fattree/fill.h"
 
@@ -25,13 +26,14 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/route/fattree/entries.h"
 
-/* Batches that are filled together, so that a row of the table is visited once for all of them. */
+/* Number of batches that are filled together, so that an LFT row is visited once for all of
+ * them. */
 #define BATCHES 8
 
 struct worker {
     struct fab_batch batch[BATCHES];
     uint32_t batches;
-    bool follows[BATCHES]; /* its LIDs are adjacent to those of the batch before */
+    bool follows[BATCHES]; /* the LIDs of the batch are adjacent to those of the batch before */
 };
 
 /* ---- switches with equal entries ------------------------------------------------------------- */
@@ -41,7 +43,8 @@ static uint32_t hash_class(uint32_t kind, uint32_t row_of)
     return (kind * 0x9e3779b1u + row_of * 0x85ebca6bu) >> 24;
 }
 
-/* Returns whether the neighbours of both switches have equal rows of path lengths, one by one. */
+/* Returns whether the neighbours of both switches, compared one by one, have equal rows of path
+ * lengths. */
 static bool equal_neighbour_rows(const struct fab_batch *b, uint32_t s, uint32_t port_class,
                                  bool descends)
 {
@@ -66,7 +69,8 @@ static const uint8_t *find_equal_entries(const struct fab_batch *b, uint32_t s, 
     return same ? b->cached_row[at] : NULL;
 }
 
-/* Fills the entries of s if its full class has none yet. Returns the same as fill_or_find(). */
+/* Finds or writes the entries of switch s if its full class has none yet. Returns the same as
+ * fill_or_find(). */
 static __attribute__((noinline)) const uint8_t *fill_first(struct fab_batch *b, uint32_t s)
 {
     uint32_t class_id = 2 * s + b->descends[s],
@@ -87,8 +91,8 @@ static __attribute__((noinline)) const uint8_t *fill_first(struct fab_batch *b, 
     return row;
 }
 
-/* Returns a row with the entries of s for this batch, which the caller must copy; or NULL if the
- * entries have been written. */
+/* Returns an LFT row with the entries of switch s for this batch, which the caller must copy, or
+ * NULL if the entries have been written. */
 static inline const uint8_t *fill_or_find(struct fab_batch *b, uint32_t s)
 {
     uint32_t full_class = b->t->full_class[2 * s + b->descends[s]];
@@ -98,7 +102,7 @@ static inline const uint8_t *fill_or_find(struct fab_batch *b, uint32_t s)
 
 /* ---- one switch ------------------------------------------------------------------------------ */
 
-/* Copies the LIDs of batches [first, end), which are adjacent. */
+/* Copies the entries for the LIDs of batches first to end - 1, which are adjacent. */
 static void copy(const struct worker *h, uint32_t first, uint32_t end, uint32_t s,
                  const uint8_t *from)
 {

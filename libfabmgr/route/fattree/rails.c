@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rails: in clusters for machine learning, the adapters "mlx5_3" of many servers are attached to
- * leaves of their own, and collective traffic stays among adapters of the same name. The last word
- * of a NodeDescription says which adapter of its server it is ("node-0001 mlx5_0",
- * "node-0001/mlx5_0", "n1 HCA-1"). The fabric has rails if three quarters of the hosts of each leaf
- * have the same last word, and there are at least two such words. Leaves are then numbered rail by
- * rail (tree.c), so that the members of a rail have consecutive numbers and rings and shifts among
- * them are free of conflicts.
+ * Finds rails. In clusters for machine learning, the adapters "mlx5_3" of many servers are attached
+ * to leaves of their own, and collective traffic stays among adapters of the same name. Such a set
+ * of leaves is a rail. The last word of a NodeDescription names the adapter of the server
+ * ("node-0001 mlx5_0", "node-0001/mlx5_0", "n1 HCA-1"). The fabric has rails if three quarters of
+ * the hosts of each leaf have the same last word, and there are at least two such words.
+ *
+ * Leaves are then numbered rail by rail (tree.c), so that the members of a rail have consecutive
+ * numbers. This makes rings and shifts among them free of conflicts.
  */
 #include <string.h>
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Slots: which port D-mod-k means by "the i-th port up". A packet that ascends from a switch takes
- * slot (number / divider) mod slots. A slot whose link is missing stays empty, and the other slots
- * stay the same.
+ * Finds the slots: which port D-mod-k means by "the i-th port up". A packet that ascends from a
+ * switch takes slot (number / divider) mod slots, where `number` is that of the destination and
+ * `slots` the number of slots. A slot whose link is missing stays empty, and the other slots do not
+ * change.
  *
  * A switch is regular if it has nearly all the links up of its level and not many more. It has a
  * slot for each position among the upper switches (tree.c), occupied or not, times the number of
@@ -10,8 +11,8 @@
  * So all switches of a group reach the same upper switch by the same slot, which makes shifts free
  * of conflicts.
  *
- * Other switches are irregular: they have one slot for each link, several for faster links. These
- * slots are not stable: a lost link moves many of them.
+ * Other switches are irregular: they have one slot for each link, and several slots for faster
+ * links. These slots are not stable: a lost link moves many of them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,19 +22,18 @@
 #include "libfabmgr/route/fattree/tree.h"
 
 #define DIVIDER_MAX (1u << 20)
-#define FASTER 4 /* greatest number of slots of a fast link beside slower ones */
+#define FASTER 4 /* most slots that a link has if it is faster than others of its switch */
 
-/* Returns the number of links of s to the neighbour at updown.nbr[i]; 0 if this neighbour is not
- * one rank above s. */
+/* Returns the number of links of switch s to the neighbour at updown.nbr[i], or 0 if this neighbour
+ * is not one rank above s. */
 static uint32_t cables_up(const struct fab_tree *t, uint32_t s, uint32_t i)
 {
     bool up = t->o->rank[t->updown->nbr[i]] == t->o->rank[s] + 1;
     return up ? t->ports.at[i + 1] - t->ports.at[i] : 0;
 }
 
-/* Finds, for each rank, the usual number of parallel links from a switch to a switch one rank
- * above.
- */
+/* Finds, for each rank, the usual (most frequent) number of parallel links from a switch to a
+ * switch one rank above. */
 static void find_usual_parallels(struct fab_tree *t)
 {
     uint32_t count[256];
@@ -72,7 +72,8 @@ static void find_first_ports(struct fab_tree *t)
 /* The links from a switch to the rank above it. */
 struct above {
     uint32_t neighbours, ports, positions, parallel;
-    uint32_t usable;          /* links, with at most `parallel` to one neighbour */
+    uint32_t usable;          /* number of links, of which at most `parallel` to one neighbour
+                                 count */
     uint8_t slowest, fastest; /* port_slow of the slowest and of the fastest link */
 };
 
@@ -97,9 +98,9 @@ static struct above links_above(const struct fab_tree *t, uint32_t s)
     return a;
 }
 
-/* Returns whether the switch is regular: all links up are equally fast; at most a quarter of the
- * slots, or the links to one neighbour, are missing; and the links without a slot are at most a
- * quarter of the slots. */
+/* Returns whether the switch is regular. All its links up must be equally fast. At most a quarter
+ * of the slots, or as many as the usual parallel links to one neighbour, may be without a link. The
+ * links without a slot must not be more than a quarter of the slots. */
 static bool is_regular(const struct above *a)
 {
     uint32_t slots = a->positions * a->parallel;
@@ -128,9 +129,9 @@ static uint32_t count_slots(const struct fab_tree *t, uint32_t s, const struct a
 
 /* ---- regular switches ------------------------------------------------------------------------ */
 
-/* If some of the parallel links to a neighbour are missing, finds which ones are present, from
- * their port numbers. Parallel links are on adjacent ports of the lower switch, or in rounds over
- * all neighbours. */
+/* Finds which parallel links to a neighbour are present if some are missing, from their port
+ * numbers. Parallel links are on adjacent ports of the lower switch (side_by_side), or are
+ * distributed in rounds over all neighbours. */
 static void identify_parallel(const struct above *a, const uint8_t *num, uint32_t count,
                               bool side_by_side, uint32_t first, uint32_t ret_parallel[256])
 {
@@ -232,7 +233,7 @@ static void find_dividers(struct fab_tree *t)
     }
 }
 
-/* Finds how many numbers a leaf needs: as many as the leaf with the most host positions. */
+/* Finds how many numbers each leaf gets: as many as the leaf with the most host positions needs. */
 static void size_leaves(struct fab_tree *t)
 {
     const struct fab_fabric *f = t->f;

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Equivalence classes of switches, so that entries are computed once for each class.
+ * Finds equivalence classes of switches, so that entries are computed once for each class.
  *
- * Full class: the same neighbours on the same ports (the leaves of a pod, the core switches of one
- * plane). Members have equal entries for a destination at the same distance from both.
+ * Switches of one full class have the same neighbours on the same ports (for example the leaves of
+ * a pod, or the core switches of one plane). They have equal entries for a destination at the same
+ * distance from both.
  *
- * Port class: as many neighbours on the same ports, whichever switches they are (all leaves, all
- * middle switches). Members have equal entries if their neighbours, one by one, have equal
- * distances to everything.
+ * Switches of one port class have as many neighbours on the same ports, whichever switches these
+ * are (for example all leaves, or all middle switches). They have equal entries if their
+ * neighbours, compared one by one, have equal distances to all destinations.
  *
- * Each kind has a second version, which compares only the upper neighbours and the number of lower
- * neighbours. Its members have equal entries for packets that ascend, for example the middle
- * switches of one plane.
+ * Each kind of class has a second version, which compares only the upper neighbours and the number
+ * of lower neighbours. Its members have equal entries for packets that ascend, for example the
+ * middle switches of one plane.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,8 @@
 #include "libfabmgr/route/fattree/tree.h"
 #include "libfabmgr/route/graph/equivalence.h"
 
-/* Returns whether a and b have the same ports to their neighbours from number `from` on. */
+/* Returns whether switches a and b have the same ports to their neighbours, beginning with
+ * neighbour `from`. */
 static bool same_ports(const struct fab_tree *t, uint32_t a, uint32_t b, uint32_t from)
 {
     const struct fab_updown *sl = t->updown;
@@ -52,7 +54,8 @@ static bool same_ranks(const struct fab_tree *t, uint32_t a, uint32_t b, uint32_
                   sl->at[a + 1] - sl->at[a] - from) == 0;
 }
 
-/* upper: compares upper neighbours only. */
+/* Returns whether two switches have the same ports, ranks of neighbours and slots. upper: only
+ * upper neighbours are compared, and the number of lower ones. */
 static bool same_shape(const struct fab_tree *t, uint32_t a, uint32_t b, bool upper)
 {
     const struct fab_updown *sl = t->updown;
@@ -99,7 +102,7 @@ static uint64_t hash_full_class(const void *ctx, uint32_t s)
     return ((uint64_t)w->port_class[s] << 32) + row_class_of(w, s);
 }
 
-/* Finds the classes of one version: port_class and full_class are [n] scratch. */
+/* Finds the classes of one version. port_class and full_class are scratch memory, [n] each. */
 static int find_classes(struct fab_tree *t, bool upper, uint32_t *port_class, uint32_t *full_class)
 {
     uint32_t n = t->g->n;

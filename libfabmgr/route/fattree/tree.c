@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Positions in a tree. D-mod-k (Zahavi) needs to know which leaf of its pod a leaf is, which pod of
- * the fabric a pod is, and which switch of its group an upper switch is. GUIDs do not say it, and
- * counting the switches that are present would move all later ones when one fails. Port numbers do
- * say it: the third leaf of a pod is connected to the third port of each switch above it, and stays
- * there when the second leaf fails.
+ * Finds the positions in a tree. D-mod-k (Zahavi) needs to know which leaf of its pod a leaf is,
+ * which pod of the fabric a pod is, and which switch of its group an upper switch is. GUIDs do not
+ * tell this. Counting the switches that are present would move all later ones when one fails. Port
+ * numbers do tell: the third leaf of a pod is connected to the third port of each switch above it,
+ * and stays there when the second leaf fails.
  *
  * Switches of ranks r and r + 1 that links connect form a group. In a group the position of a lower
  * switch follows from the least port number by which upper switches reach it, that of an upper
  * switch from the least port number by which lower switches reach it. Positions start at the least
- * number of the level, in steps of the least difference (parallel links). Port numbers are used if
- * all positions differ and at most a fifth of them is empty. Otherwise (irregular cabling,
+ * port number of the level, in steps of the least difference (parallel links). Port numbers are
+ * used if all positions differ and at most a fifth of them is empty. Otherwise (irregular cabling,
  * different switch models) the switches of the group are counted in the order of (port number,
  * GUID).
  *
@@ -18,8 +18,8 @@
  * most of its upper switches, and its position in that group. So the leaves of a pod have
  * consecutive numbers, and so have pods.
  *
- * No state is kept: the same fabric always has the same positions, and when a link comes back, the
- * switches have their previous positions again.
+ * This file keeps no state: the same fabric always has the same positions, and when a link comes
+ * back, the switches have their previous positions again.
  */
 #include "libfabmgr/route/fattree/tree.h"
 
@@ -87,16 +87,18 @@ static int ports_make(const struct fab_graph *g, const struct fab_updown *s,
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
-/* Each switch is in two groups: as a lower switch (index s) and as an upper switch (n + s). */
+/* Each switch is in two groups: as a lower switch it has index s, as an upper switch n + s. */
 struct member {
     uint32_t group, rail, least_port, sw;
 };
 struct positions {
     struct fab_tree *t;
     uint32_t *group;        /* [2n] */
-    uint32_t *least_port;   /* [2n] least port number that leads to it, or FAB_NONE */
+    uint32_t *least_port;   /* [2n] least port number by which the group's other switches reach the
+                               switch; FAB_NONE: none */
     uint32_t *rail;         /* [n] */
-    uint32_t *vote, *votes; /* [2n] by group: majority candidate for its number, and its lead */
+    uint32_t *vote, *votes; /* [2n] by group: majority candidate for its number, and the candidate's
+                               lead in votes */
     struct member *members; /* [n] */
 };
 
@@ -155,7 +157,8 @@ static bool same_group(const struct member *x, const struct member *y)
     return x->group == y->group && x->rail == y->rail;
 }
 
-/* Finds the positions of members[from..to), which are of one group. Returns their number. */
+/* Finds the positions of members[from] to members[to - 1], which are of one group. Returns the
+ * number of positions. */
 static uint32_t position(const struct member *m, uint32_t from, uint32_t to, uint32_t origin,
                          uint32_t step, uint32_t *ret_position)
 {
@@ -169,8 +172,8 @@ static uint32_t position(const struct member *m, uint32_t from, uint32_t to, uin
     return distinct ? span : count;
 }
 
-/* Finds the positions of all switches of a rank as lower, or as upper, switches. Returns the number
- * of positions in the largest group. */
+/* Finds the positions of all switches of a rank as lower, or as upper, switches of their groups.
+ * Returns the number of positions in the largest group. */
 static uint32_t position_rank(struct positions *p, uint32_t rank, bool upper,
                               uint32_t *ret_position)
 {
@@ -198,8 +201,9 @@ static uint32_t position_rank(struct positions *p, uint32_t rank, bool upper,
     return most;
 }
 
-/* Sets upper_positions[]: the number of positions in the largest group of the level, or that of the
- * switch's own group if it is less than three quarters of the former. */
+/* Sets upper_positions[] to the number of positions in the largest group of the level. If the
+ * switch's own group has less than three quarters of that, sets it to the number of its own
+ * group. */
 static void count_siblings(struct positions *p, uint32_t rank, uint32_t most)
 {
     const struct fab_tree *t = p->t;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Equivalence classes, so that equal work is done once for all members. For this folder only. */
+/* Equivalence classes, so that equal work is done once for all members. Internal to
+ * libfabmgr/route. */
 #ifndef LIBFABMGR_ROUTE_GRAPH_EQUIVALENCE_H
 #define LIBFABMGR_ROUTE_GRAPH_EQUIVALENCE_H
 
@@ -11,8 +12,8 @@ struct fab_equivalence {
     bool (*equal)(const void *ctx, uint32_t a, uint32_t b);
     uint64_t (*hash)(const void *ctx, uint32_t s); /* equal members have equal hashes */
 };
-/* ret_first: [n] the class representative of each of 0..n-1, which is the lowest member. Calls hash
- * and equal O(n) times on average. Fails only with NOMEM. */
+/* Sets ret_first[n] to the class representative of each number 0..n-1, which is the lowest member
+ * of its class. Calls hash and equal O(n) times on average. Returns NOMEM if there is no memory. */
 int fab_route_equivalence_classes(const struct fab_equivalence *k, uint32_t n, uint32_t *ret_first);
 
 #endif

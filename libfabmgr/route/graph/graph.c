@@ -37,7 +37,8 @@ static int by_parallel(const void *a, const void *b)
     return (x->peer > y->peer) - (x->peer < y->peer);
 }
 
-/* Lists the working links of `sw` to other switches, sorted by (peer, port). */
+/* Lists the working links of `sw` to other switches, sorted by (peer, port). Returns their
+ * number. */
 static uint32_t isls_of(const struct fab_fabric *f, uint32_t sw, struct isl isls[256])
 {
     uint32_t count = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The next switch on the path through a grid, in dimension order. For this folder only. */
+/* Finds the next switch on the path through a grid, in dimension order. Internal to
+ * libfabmgr/route. */
 #ifndef LIBFABMGR_ROUTE_GRID_DIMENSION_ORDER_H
 #define LIBFABMGR_ROUTE_GRID_DIMENSION_ORDER_H
 
@@ -10,21 +11,23 @@ struct fab_dor {
     const struct fab_grid *grid;
     uint32_t order[FAB_GRID_DIMS]; /* dimensions in the order of travel */
     uint32_t rank[FAB_GRID_DIMS];  /* position of each dimension in order[] */
-    /* [n][dims] hops that a switch can go forward and backward in its row (rings and paths). */
+    /* [n][dims] number of hops that packets can go forward and backward from a switch in its row,
+     * for rings and paths. */
     uint16_t *forward, *backward;
     bool pivots;     /* a clique lacks a link, so that paths depend on the destination LID */
     uint32_t number; /* number of the destination LID, set by the caller */
 };
-/* Dimensions with broken rows are travelled first, since a later dimension can be used to go around
- * a gap. Borrows g and grid. Fails only with NOMEM. */
+/* Prepares *ret. Dimensions with broken rows are travelled first, since a later dimension can be
+ * used to go around a gap. The caller keeps g and grid, which must outlive *ret. Returns NOMEM if
+ * there is no memory. */
 int fab_route_dor_make(const struct fab_graph *g, const struct fab_grid *grid, struct fab_dor *ret);
 void fab_route_dor_fini(struct fab_dor *s);
 
-/* Returns the next switch on the path from a to b, which must differ; FAB_NONE: there is no path.
- */
+/* Returns the next switch on the path from switch a to switch b != a, or FAB_NONE if there is no
+ * path. */
 uint32_t fab_route_dor_next(const struct fab_dor *s, uint32_t a, uint32_t b);
-/* Returns whether the path in ring d from a to b would cross the dateline (between the last switch
- * and the first) if no link were missing. */
+/* Returns whether the path from a to b would cross the dateline of ring dimension d (between the
+ * last switch and the first) if no link were missing. */
 bool fab_route_dor_crosses_dateline(const struct fab_dor *s, uint32_t a, uint32_t b, uint32_t d);
 
 #endif
