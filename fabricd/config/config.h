@@ -43,7 +43,8 @@ struct config_flapping {
     uint32_t within_s;
     uint32_t hold_down_s;     /* first hold-down time, doubled each time; 0: no link is held down */
     uint32_t max_hold_down_s; /* the longest hold-down */
-    /* Most links to exclude: of the uplinks, the downlinks, or the other ISLs of a switch. */
+    /* Most links to exclude, in percent of a switch's uplinks, of its downlinks, or of its other
+     * ISLs. */
     uint32_t max_excluded_percent;
 };
 

@@ -112,7 +112,8 @@ void raw_free(struct raw *raw);
 /* ---- settings.c ---- */
 
 struct config;
-/* Writes what a key ("subnet.lmc") accepts, such as "a number from 0 to 7", and returns it. */
+/* Writes what a key ("subnet.lmc") accepts, such as "a number from 0 to 7", into buffer[], unless
+ * it is a constant text. Returns the text. */
 const char *setting_expected(const char *path, char *buffer, size_t len);
 /* Sets the members of *c from all keys except those whose values are lists. RANGE, INVAL: the
  * report has the message; NOMEM. */

@@ -17,8 +17,8 @@
 enum kind {
     KIND_NUMBER,   /* unsigned integer of `size` bytes, from least to most */
     KIND_LEVEL,    /* enum log_level */
-    KIND_MTU,      /* bytes -> enum of PortInfo */
-    KIND_VLS,      /* count -> enum of PortInfo */
+    KIND_MTU,      /* MTU in bytes, stored as PortInfo encodes it */
+    KIND_VLS,      /* number of VLs, stored as PortInfo encodes it */
     KIND_GUID,     /* uint64_t */
     KIND_TEXT,     /* char *, a copy */
     KIND_NAME,     /* char[size] */
@@ -36,7 +36,8 @@ struct setting {
         from;        /* offset of the group's pointer in struct raw, and of the key in the group */
     size_t to, size; /* offset of the member in struct config, and its size */
     uint64_t least, most;
-    const char *expected; /* for messages; for numbers, a note in addition to the range, or NULL */
+    /* The accepted values, for messages. For numbers: NULL, or a note that follows the range. */
+    const char *expected;
 };
 
 #define TO(member) offsetof(struct config, member), sizeof(((struct config *)NULL)->member)

@@ -30,8 +30,8 @@ struct service {
     size_t method_count;
 };
 
-void *call_context(const struct call *c);    /* the context of the server */
-const char *call_peer(const struct call *c); /* names the client in the log */
+void *call_context(const struct call *c);    /* `context` of the server's struct grpc_input */
+const char *call_peer(const struct call *c); /* name of the client, for the log */
 
 /* Sends one message. LIMIT (longer than RPC_MAX_REPLY), NOMEM: the function has finished the call
  * with an error. INVAL: the call was already finished. */

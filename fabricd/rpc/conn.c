@@ -40,7 +40,7 @@ struct conn {
     LIST_ENTRY(conn) entry;
     struct conn_set *set;
     struct bufferevent *bev;
-    SSL *ssl;          /* of the bufferevent; NULL: a Unix socket */
+    SSL *ssl;          /* TLS state of bev; NULL: a Unix socket */
     struct grpc *grpc; /* NULL: the TLS handshake is not complete */
     struct loop_timer *timer;
     uint64_t accepted, last_in, last_out;

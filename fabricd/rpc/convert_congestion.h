@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shared by the services of congestion control. */
+/* Functions that the services of congestion control share. */
 #ifndef FABRICD_RPC_CONVERT_CONGESTION_H
 #define FABRICD_RPC_CONVERT_CONGESTION_H
 

@@ -44,7 +44,7 @@ static void skip(struct cursor *c, uint64_t n)
         c->at += n;
 }
 
-/* False: the cursor is at the end, or the encoding is wrong (c->bad). */
+/* Reads the next field. False: the cursor is at the end, or the encoding is wrong (c->bad). */
 static bool next_field(struct cursor *c, struct field *ret)
 {
     if (c->at == c->end || c->bad)
@@ -77,7 +77,7 @@ static struct cursor cursor(const uint8_t *bytes, size_t len)
     return (struct cursor){bytes, bytes + len, false};
 }
 
-/* The first length-delimited field with this number in a message; bytes NULL: not found. */
+/* Returns the first length-delimited field with this number in a message; bytes NULL: not found. */
 static struct field find_field(const uint8_t *bytes, size_t len, uint64_t number)
 {
     struct cursor c = cursor(bytes, len);

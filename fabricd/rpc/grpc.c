@@ -28,7 +28,7 @@ struct call {
     struct h2_stream *stream;
     const struct method *method; /* NULL: the server refused the call */
     struct fab_grpc_reader reader;
-    uint64_t deadline;      /* set by the client */
+    uint64_t deadline;      /* set by the client; UINT64_MAX: none */
     uint64_t request_until; /* when the request must be complete; UINT64_MAX: it is complete */
     const struct call_hooks *hooks;
     void *data;
@@ -40,8 +40,8 @@ struct grpc {
     struct grpc_input in;
     char peer[64];
     uint64_t now;
-    bool busy; /* inside grpc_receive, grpc_tick or grpc_produce, after which the caller fetches the
-                  bytes without `wake` */
+    bool busy; /* g is inside grpc_receive, grpc_tick or grpc_produce; `wake` is not needed, because
+                  the caller then fetches the bytes */
     TAILQ_HEAD(, call) calls;
 };
 

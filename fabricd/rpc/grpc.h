@@ -19,7 +19,9 @@ struct grpc_input {
     const struct service *const *services; /* NULL-terminated */
     void *context;                         /* for call_context */
     const char *peer;                      /* copied */
-    void (*wake)(void *ctx); /* a call produced bytes outside of grpc_receive and grpc_tick */
+    /* Called when a service has produced bytes to send outside of grpc_receive, grpc_produce and
+     * grpc_tick. */
+    void (*wake)(void *ctx);
     void *wake_ctx;
 };
 /* NOMEM. */
@@ -35,7 +37,7 @@ void grpc_shut(struct grpc *g);
 bool grpc_ready(const struct grpc *g);
 size_t grpc_calls(const struct grpc *g);
 
-/* When grpc_tick is next due; UINT64_MAX: no call has a deadline. */
+/* Returns the time at which grpc_tick is next due; UINT64_MAX: no call has a deadline. */
 uint64_t grpc_deadline(const struct grpc *g);
 void grpc_tick(struct grpc *g, uint64_t now_us); /* ends calls whose deadline has passed */
 

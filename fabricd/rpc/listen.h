@@ -13,7 +13,7 @@ struct listener;
 struct listen_input {
     struct loop *loop;
     struct conn_set *conns;
-    const char *group; /* of Unix sockets; NULL or unknown: the group of the process */
+    const char *group; /* owner of Unix sockets; NULL or unknown: the group of the process */
     SSL_CTX *ssl_ctx;  /* for "tls:" addresses */
 };
 /* Replaces a Unix socket file on which no process answers. EXISTS: another process answers on it;

@@ -42,7 +42,7 @@ static const char *read_range(const char *s, struct range *ret)
     return (*s == ',' || *s == ']') && ret->first <= ret->last ? s + 1 : NULL;
 }
 
-/* The end of the list that begins at s; NULL: no list begins there. */
+/* Returns the end of the list that begins at s; NULL: no list begins there. */
 static const char *end_of_list(const char *s)
 {
     struct range r;

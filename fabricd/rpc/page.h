@@ -27,12 +27,13 @@ struct page_key {
 /* Parses a token. *ret_given is false if the token is empty. FORMAT: not a token of this list. */
 int page_parse(char list, const char *token, struct page_key *ret, bool *ret_given);
 char *page_token(struct answer *a, const struct page_key *key);
-/* The requested page size, at most RPC_PAGE_MAX; for 0, RPC_PAGE_DEFAULT. */
+/* Returns the requested page size, but at most RPC_PAGE_MAX; for 0, RPC_PAGE_DEFAULT. */
 uint32_t page_size(uint32_t asked);
 
-/* The first node at or after the key, or f->node_count. *ret_same: it is the node of the key. */
+/* Returns the first node at or after the key, or f->node_count. *ret_same: the node is that of the
+ * key. */
 uint32_t page_node(const struct fab_fabric *f, const struct page_key *key, bool *ret_same);
-/* The first port id after the key, or f->port_count. */
+/* Returns the first port id after the key, or f->port_count. */
 uint32_t page_port(const struct fab_fabric *f, const struct page_key *key);
 struct page_key page_key_of_node(const struct fab_fabric *f, uint32_t node);
 struct page_key page_key_of_port(const struct fab_fabric *f, uint32_t port, char list);

@@ -180,7 +180,7 @@ static void fill_rules(struct answer *a, const struct fab_classes *all, int clas
     }
 }
 
-/* The number of the class, or -1. */
+/* Returns the number of the class, or -1 if there is no such class. */
 static int find_class(const struct fab_classes *all, const char *name)
 {
     if (all != NULL)

@@ -84,7 +84,7 @@ static uint32_t add_named(const struct fab_view *v, uint16_t *senders, struct pm
     return count;
 }
 
-/* All congested ports, sorted; NULL: out of memory. */
+/* Returns all congested ports in the order of pm_congested_sort; NULL: out of memory. */
 static struct pm_congested *find_congested(struct answer *a, const struct rpc *r,
                                            const struct fab_view *v, uint32_t *ret_count)
 {

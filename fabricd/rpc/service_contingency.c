@@ -205,7 +205,8 @@ void list_contingencies(struct call *c, const void *request)
     fab_view_unref(v);
 }
 
-/* The contingency that the client named. NULL: the function has finished the call with an error. */
+/* Returns the contingency that the client named. NULL: the function has finished the call with an
+ * error. */
 static const struct fab_repair_contingency *
 find(struct call *c, const struct fab_view *v, const char *what, const struct sm_contingencies *all)
 {

@@ -14,8 +14,8 @@
 
 #define NAME_LEN 64
 
-/* NULL: this manager has no subnet administrator, because it runs a replay; the function has
- * finished the call with an error. */
+/* Returns the subnet administrator. NULL: this manager has none, because it runs a replay; the
+ * function has finished the call with an error. */
 static const struct sa *need_sa(struct call *c)
 {
     const struct sa *sa = call_rpc(c)->in.sa;

@@ -45,7 +45,7 @@ struct sa {
     struct fab_sa_aliases aliases; /* see alias.c */
     uint32_t aliases_written;      /* writes of GUIDInfo blocks in flight */
     struct loop_timer *alias_timer;
-    struct sa_view *view; /* answers requests; NULL: none yet, or released for a local repair */
+    struct sa_view *view; /* current view; NULL: none yet, or released for a local repair */
     uint64_t generation;
     bool master;
     struct sa_jobs making, sending;

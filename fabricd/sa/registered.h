@@ -29,7 +29,7 @@ bool sa_mft_next(void *ctx, const struct fab_sa_query *q, uint64_t at[4], void *
 /* registered.c: carries out and answers a Set or Delete. */
 void sa_registered_change(struct sa *s, const struct transport_mad *mad,
                           const struct fab_sa_request *req);
-/* The source of an attribute's records; NULL: libfabmgr/sa derives them from the view. */
+/* Returns the source of an attribute's records; NULL: libfabmgr/sa derives them from the view. */
 const struct fab_sa_source *sa_registered_list(const struct sa *s, uint16_t attr_id);
 void sa_registered_init(struct sa *s);
 

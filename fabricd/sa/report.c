@@ -110,7 +110,8 @@ static void send_report(struct sa *s, const struct fab_view *v, const struct fab
     sa_put(s, &out);
 }
 
-/* Sends up to SEND_A_TURN reports. BUSY: more are waiting. NOT_FOUND: none is. */
+/* Sends up to SEND_A_TURN reports. BUSY: more reports are waiting. NOT_FOUND: no report is
+ * waiting. */
 static int send_some(struct sa *s, const struct fab_view *v)
 {
     struct fab_subscriptions *all = s->registry->subscriptions;

@@ -17,7 +17,7 @@
 #include "fabricd/sa/registry.h"
 #include "libfabmgr/base/status.h"
 
-/* Most records that a Get examines at once; a longer search is queued with the tables */
+/* Most records that a Get examines at once. A longer search is queued (table.c). */
 #define GET_BUDGET 64
 
 enum { AT_METHOD = 3, AT_RMPP_TYPE = FAB_RMPP_AT + 1, AT_RMPP_FLAGS = FAB_RMPP_AT + 2 };

@@ -15,7 +15,7 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
-#define SLICE 4096 /* records examined in one slice: at most a millisecond */
+#define SLICE 4096 /* most records examined in one slice, which takes up to a millisecond */
 
 enum { AT_TID = 8 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* For this folder only: the rows of what hosts registered. */
+/* For this folder only: writes and loads the tables of what hosts registered. */
 #ifndef FABRICD_STORE_HOSTS_H
 #define FABRICD_STORE_HOSTS_H
 

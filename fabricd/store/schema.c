@@ -182,7 +182,7 @@ static const char step_4[] = "CREATE TABLE service ("
                              "  record BLOB NOT NULL" /* MCMemberRecord without a member */
                              ") WITHOUT ROWID;"
                              /* Members of all groups. Groups that only the configuration defines
-                              * have no row above. */
+                              * have no row in multicast_group. */
                              "CREATE TABLE multicast_member ("
                              "  mgid TEXT NOT NULL,"
                              "  gid TEXT NOT NULL,"

@@ -60,7 +60,7 @@ struct sql {
     sqlite3_stmt *statements[SQL_COUNT];
 };
 
-int sql_init(struct sql *q, sqlite3 *db); /* errors as sql_status */
+int sql_init(struct sql *q, sqlite3 *db); /* prepares all statements; errors as sql_status */
 void sql_fini(struct sql *q); /* finalizes the statements; the caller closes the connection */
 
 /* Runs a statement that returns no rows. types has one letter per parameter: i int64_t; t text

@@ -103,8 +103,9 @@ struct store_alias { /* key: port_guid, place */
 void store_put_alias(struct store *s, const struct store_alias *alias, bool there);
 int store_load_aliases(struct store *s, struct store_alias **ret, size_t *ret_count);
 
-/* Notes, and tells, whether the manager has asked all hosts to register again (ClientReregister)
- * since this database was created. If not, the database lacks earlier registrations. */
+/* store_put_asked notes that the manager has asked all hosts to register again (ClientReregister).
+ * store_was_asked tells whether it has done so since this database was created. If not, the
+ * database lacks earlier registrations. */
 void store_put_asked(struct store *s);
 bool store_was_asked(struct store *s);
 

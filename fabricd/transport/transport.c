@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Receivers of MADs, the same for all transports. */
+/* Receivers of MADs: functions that all transports share. */
 #include "fabricd/transport/transport.h"
 
 #include "libfabmgr/base/status.h"

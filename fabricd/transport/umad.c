@@ -37,8 +37,8 @@
 #include "libfabmgr/wire/sa.h"
 
 #define WINDOW_HARDWARE 128    /* the kernel's default depth of a MAD send queue */
-#define WINDOW_SIM_SMALL 64    /* requests in flight if the sockets queue few datagrams */
-#define WINDOW_SIM 160         /* requests in flight otherwise; a socket buffer holds 166 */
+#define WINDOW_SIM_SMALL 64    /* most requests in flight if the sockets queue few datagrams */
+#define WINDOW_SIM 160         /* most requests in flight otherwise; a socket buffer holds 166 */
 #define SWALLOWED_US 10000000u /* after so long without any MAD, requests in flight are lost */
 #define BATCH 64               /* most MADs handed up at a time */
 #define QP1_QKEY 0x80010000u
@@ -57,7 +57,7 @@ struct umad_transport {
     struct transport base;
     struct loop *loop;
     int port_id;
-    int agent[AGENTS]; /* umad's agent id of each class */
+    int agent[AGENTS]; /* umad's agent id for each class */
     bool simulated;
     char issm_path[256];
     int issm_fd;

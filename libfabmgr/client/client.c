@@ -33,14 +33,14 @@ struct fab_client {
 struct exchange {
     struct fab_client *client;
     const ProtobufCMessageDescriptor *reply;
-    fab_client_each *each; /* NULL: a call with one reply, which is kept */
+    fab_client_each *each; /* NULL: the call has one reply, which is kept */
     void *ctx;
     ProtobufCMessage *kept;
     uint8_t *request; /* prefix and message */
     size_t request_len, request_sent;
     struct fab_grpc_reader reader;
     int32_t stream;
-    int http_status, code; /* code: -1 until grpc-status was received */
+    int http_status, code; /* code is -1 until grpc-status was received */
     char message[sizeof((struct fab_client_error *)0)->message];
     uint32_t reset; /* HTTP/2 error of the stream */
     bool closed, enough;

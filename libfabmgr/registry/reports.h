@@ -33,8 +33,8 @@ struct fab_registry_reports_stats {
     uint64_t answered;
     uint64_t lost; /* notices that a subscription missed because it was a whole ring behind */
 };
-int fab_registry_reports_init(
-    struct fab_subscriptions *s); /* NOMEM; these four are called by subscriptions.c */
+/* Only subscriptions.c calls the next four functions. NOMEM. */
+int fab_registry_reports_init(struct fab_subscriptions *s);
 void fab_registry_reports_fini(struct fab_subscriptions *s);
 void fab_registry_reports_join(struct fab_subscriptions *s, uint32_t slot);
 void fab_registry_reports_leave(struct fab_subscriptions *s, uint32_t slot);

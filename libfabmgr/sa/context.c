@@ -37,8 +37,8 @@ static uint8_t lesser(uint8_t a, uint8_t b)
     return a < b ? a : b;
 }
 
-/* The NeighborMTU that the manager sets (libfabmgr/target). It is computed, because PortInfo may
- * have been read before the manager set it. */
+/* Returns the NeighborMTU that the manager sets (libfabmgr/target). It is computed, because
+ * PortInfo may have been read before the manager set it. */
 static uint8_t link_mtu(const struct fab_view *v, const struct fab_port_info *a,
                         const struct fab_port_info *b)
 {

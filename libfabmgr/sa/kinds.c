@@ -44,7 +44,7 @@ static uint32_t one_of_switch(const struct fab_sa_query *q, uint32_t port)
     return is_switch(q, port);
 }
 
-/* The number of ports of a switch, port 0 included; 1 for any other node. */
+/* Returns the number of ports of a switch, port 0 included; 1 for any other node. */
 static uint32_t ports(const struct fab_sa_query *q, uint32_t port)
 {
     const struct fab_fabric *f = fabric_of(q);

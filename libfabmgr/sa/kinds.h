@@ -9,7 +9,7 @@
  * how many records there may be, and fill() makes each. */
 struct fab_sa_kind {
     const struct fab_rec *rec;
-    bool lid_key; /* component 0 is the LID of the port; the others are compared */
+    bool lid_key; /* component 0 is the LID by which the port is found; the others are compared */
     bool trusted; /* only requesters with our SM_Key may read it */
     /* The number of records that `port` may have. */
     uint32_t (*count)(const struct fab_sa_query *q, uint32_t port);
@@ -28,8 +28,8 @@ uint16_t fab_sa_begin_multi(struct fab_sa_query *q, const struct fab_sa_request 
  * communicate. The P_Key has the full-member bit if both are full members. A port can always
  * communicate with itself. wanted: only this partition, 0: any. Returns 0 if there is none. */
 uint16_t fab_sa_common_key(const struct fab_sa *sa, uint32_t a, uint32_t b, uint16_t wanted);
-/* class.c: the traffic class of a path; the limits of a class; and the partition that a class
- * requires (0: any). */
+/* class.c: fab_sa_class returns the traffic class of a path, fab_sa_class_limits the limits of a
+ * class, and fab_sa_class_pkey the partition that a class requires (0: any). */
 uint8_t fab_sa_class(const struct fab_sa_query *q, uint32_t src, uint32_t dst, uint32_t lid,
                      uint16_t pkey);
 void fab_sa_class_limits(const struct fab_sa_query *q, uint8_t class, unsigned *mtu, unsigned *rank,

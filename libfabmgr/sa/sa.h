@@ -69,7 +69,7 @@ struct fab_sa_request {
     uint32_t from; /* the requesting port, which sees only the ports with which it may communicate;
                       FAB_NONE: the requester sees all ports */
     uint32_t activity;                /* ActCount of our SMInfo */
-    const struct fab_sa_source *list; /* or NULL; must outlive the query */
+    const struct fab_sa_source *list; /* source of the records, or NULL; must outlive the query */
 };
 /* Reads the SA header of a MAD. FORMAT: not an SA MAD, or an unsupported class or RMPP version.
  * TRUNCATED: shorter than FAB_MAD_SIZE. */
