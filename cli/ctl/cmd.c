@@ -53,7 +53,10 @@ int ask_service(struct session *s, const char *method, const ProtobufCMessage *r
                                      "embedded simulated fabric (fabricd --sim) has this command");
     if (code != FAB_GRPC_OK)
         return say_error(&error);
-    *(ProtobufCMessage **)ret = m;
+    if (ret != NULL)
+        *(ProtobufCMessage **)ret = m;
+    else
+        free_reply(m);
     return EXIT_OK;
 }
 
@@ -71,16 +74,18 @@ void free_reply(void *message)
         protobuf_c_message_free_unpacked(message, NULL);
 }
 
-int parse_port(const char *text, char **ret_node, uint32_t *ret_number)
+int parse_port(struct session *s, char **ret_node, uint32_t *ret_number)
 {
+    const char *text = s->argv[0];
     const char *slash = strrchr(text, '/');
     size_t digits = slash != NULL ? strspn(slash + 1, "0123456789") : 0;
     if (slash == NULL || slash == text || digits == 0 || digits > 3 || slash[1 + digits] != '\0')
         return complain(EXIT_USAGE,
                         "\"%s\" is not a port; NODE/PORT is expected, such as leaf-1/12", text);
-    *ret_node = strndup(text, (size_t)(slash - text));
-    if (*ret_node == NULL)
+    s->node = strndup(text, (size_t)(slash - text));
+    if (s->node == NULL)
         return complain(EXIT_FAILED, "out of memory");
+    *ret_node = s->node;
     *ret_number = (uint32_t)strtoul(slash + 1, NULL, 10);
     return EXIT_OK;
 }

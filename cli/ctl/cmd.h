@@ -29,6 +29,7 @@ struct session {
     enum out_format out_format;
     int argc; /* arguments after the noun and the verb */
     char **argv;
+    char *node;                       /* owned; of parse_port */
     uint32_t count;                   /* -n: number of items */
     uint64_t after;                   /* --after: sequence number of an event */
     int severity;                     /* --severity, as in the API */
@@ -67,8 +68,8 @@ extern const struct cmd cmd_status, cmd_version, cmd_sweep, cmd_reroute, cmd_rer
 
 /* ---- requests to the manager ----------------------------------------------------------------- */
 
-/* Calls a method of FabricService and returns the exit code. On success the caller owns *ret; on
- * failure prints the error. */
+/* Calls a method of FabricService and returns the exit code. On success the caller owns *ret (ret
+ * NULL: nobody needs the reply); on failure prints the error. */
 int ask(struct session *s, const char *method, const ProtobufCMessage *request,
         const ProtobufCMessageDescriptor *reply, void *ret);
 /* Does the same as ask, for a method of another service, such as "fabric.v1.SimService/Unlink". */
@@ -79,8 +80,8 @@ void free_reply(void *message); /* accepts NULL */
 int say_error(const struct fab_client_error *e);
 int complain(int exit_code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Parses "NODE/PORT". The caller frees *ret_node. On error prints the reason. Returns the exit
- * code. */
-int parse_port(const char *text, char **ret_node, uint32_t *ret_number);
+/* Parses the first argument, "NODE/PORT". *ret_node lives as long as the session. On error prints
+ * the reason. Returns the exit code. */
+int parse_port(struct session *s, char **ret_node, uint32_t *ret_number);
 
 #endif

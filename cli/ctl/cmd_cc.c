@@ -4,7 +4,6 @@
  * cc export in cmd_cc_export.c.
  */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "cli/ctl/cmd.h"
 #include "cli/ctl/cmd_cc.h"
@@ -24,24 +23,16 @@ static void say_device(struct out *o, const Fabric__V1__CongestionDevice *d)
     out_text(o, "state", "STATE", OUT_WARN, d->state);
     out_bool(o, "unresponsive", NULL, OUT_PLAIN, d->unresponsive);
     out_text(o, NULL, "BECAUSE", OUT_PLAIN, d->unresponsive ? "no answer" : "refused");
-    out_number(o, "tries", "TRIES", OUT_PLAIN, d->tries);
-    out_bool(o, "given_up", "GIVEN UP", OUT_PLAIN, d->given_up);
+    out_fields(o, &d->base, "tries", "TRIES", "given_up", "GIVEN UP", NULL);
     out_row_end(o);
 }
 
 static void say_counts(struct out *o, const Fabric__V1__GetCongestionResponse *r)
 {
     bool bad = r->foreign_key > 0 || r->failed > 0;
-    out_number(o, "programmed", NULL, OUT_PLAIN, r->programmed);
-    out_number(o, "pending", NULL, OUT_PLAIN, r->pending);
-    out_number(o, "unsupported", NULL, OUT_PLAIN, r->unsupported);
-    out_number(o, "foreign_key", NULL, OUT_PLAIN, r->foreign_key);
-    out_number(o, "failed", NULL, OUT_PLAIN, r->failed);
-    out_number(o, "reads", NULL, OUT_PLAIN, r->reads);
-    out_number(o, "writes", NULL, OUT_PLAIN, r->writes);
-    out_number(o, "log_reads", NULL, OUT_PLAIN, r->log_reads);
-    out_number(o, "log_events", NULL, OUT_PLAIN, r->log_events);
-    out_number(o, "without_log", NULL, OUT_PLAIN, r->without_log);
+    out_keys(o, &r->base,
+             "programmed pending unsupported foreign_key failed reads writes log_reads log_events "
+             "without_log");
     if (!r->apply)
         return;
     out_textf(o, "Devices", bad ? OUT_WARN : OUT_PLAIN,
@@ -61,13 +52,10 @@ static void say_status(struct out *o, const Fabric__V1__GetCongestionResponse *r
                                                 {"tries", "TRIES", true},
                                                 {"given_up", "GIVEN UP", false}};
     out_record(o, NULL);
-    out_text(o, "profile", "Profile", OUT_PLAIN, r->profile);
-    out_bool(o, "apply", NULL, OUT_PLAIN, r->apply);
+    out_fields(o, &r->base, "profile", "Profile", "apply", NULL, NULL);
     out_text(o, NULL, "Applied", OUT_PLAIN,
              r->apply ? "yes" : "no: only computed (congestion.apply is off)");
-    out_number(o, "generation", NULL, OUT_PLAIN, r->generation);
-    out_number(o, "fan_in", "Fan-in", OUT_PLAIN, r->fan_in);
-    out_number(o, "settings", NULL, OUT_PLAIN, r->settings);
+    out_fields(o, &r->base, "generation", NULL, "fan_in", "Fan-in", "settings", NULL, NULL);
     out_millis(o, "compute_ms", NULL, OUT_PLAIN, microseconds_of(r->compute_time));
     out_textf(o, "Settings", OUT_PLAIN, "%u distinct, computed in %.1f ms", r->settings,
               (double)microseconds_of(r->compute_time) / 1000);
@@ -165,18 +153,15 @@ static int show(struct session *s)
 {
     Fabric__V1__GetPortCongestionRequest q = FABRIC__V1__GET_PORT_CONGESTION_REQUEST__INIT;
     Fabric__V1__GetPortCongestionResponse *r = NULL;
-    char *node;
-    int rc = parse_port(s->argv[0], &node, &q.port_number);
+    int rc = parse_port(s, &q.node, &q.port_number);
     if (rc != EXIT_OK)
         return rc;
-    q.node = node;
     q.service_level = s->sl;
     rc = ask(s, "GetPortCongestion", &q.base, &fabric__v1__get_port_congestion_response__descriptor,
              &r);
     if (rc == EXIT_OK)
         say_port(s, r);
     free_reply(r);
-    free(node);
     return rc;
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cli/ctl/cmd.h"
+#include "cli/ctl/show.h"
 #include "fabric/v1/congestion.pb-c.h"
 
 static const Fabric__V1__CongestionValue *value_of(const Fabric__V1__RoceSetting *r,
@@ -112,8 +113,7 @@ static void say_reason(struct out *o, const Fabric__V1__RoceSetting *r,
     out_row(o);
     say_speed(o, r);
     out_text(o, "to", "TO", OUT_PLAIN, to(r));
-    out_text(o, "name", "VALUE", OUT_PLAIN, v->name);
-    out_number(o, "value", "IS", OUT_PLAIN, v->value);
+    out_fields(o, &v->base, "name", "VALUE", "value", "IS", NULL);
     out_text(o, "why", "BECAUSE", OUT_PLAIN, v->reason);
     out_row_end(o);
 }

@@ -108,10 +108,8 @@ static void say_rule(struct out *o, const void *item)
     out_number(o, "rule", "RULE", OUT_PLAIN, r->number);
     out_text(o, "from", "FROM", OUT_PLAIN, r->source);
     out_text(o, "to", "TO", OUT_PLAIN, r->destination);
-    out_text(o, "either", "EITHER", OUT_PLAIN, r->either);
-    out_text(o, "service_ids", "SERVICE ID", OUT_PLAIN, r->service_ids);
-    out_text(o, "qos_classes", "QOS CLASS", OUT_PLAIN, r->qos_classes);
-    out_text(o, "pkeys", "P_KEY", OUT_PLAIN, r->pkeys);
+    out_fields(o, &r->base, "either", "EITHER", "service_ids", "SERVICE ID", "qos_classes",
+               "QOS CLASS", "pkeys", "P_KEY", NULL);
     out_row_end(o);
 }
 

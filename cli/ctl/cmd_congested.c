@@ -40,11 +40,8 @@ static void say_congested(struct out *o, const Fabric__V1__CongestedPort *h)
     out_text(o, "kind", "KIND", OUT_PLAIN, h->kind);
     out_real(o, "credit_wait_percent", "CREDIT WAIT %", OUT_PLAIN, h->credit_wait_permille / 10.0,
              1);
-    out_number(o, "mbps", "MBPS", OUT_PLAIN, h->mbps);
-    out_number(o, "fecn", "FECN", OUT_PLAIN, h->fecn);
-    out_number(o, "becn", "BECN", OUT_PLAIN, h->becn);
-    out_number(o, "events", "EVENTS", OUT_PLAIN, h->events);
-    out_number(o, "senders", "SENDERS", OUT_PLAIN, h->senders);
+    out_fields(o, &h->base, "mbps", "MBPS", "fecn", "FECN", "becn", "BECN", "events", "EVENTS",
+               "senders", "SENDERS", NULL);
     out_millis(o, "interval_ms", NULL, OUT_PLAIN, microseconds_of(h->interval));
     out_row_end(o);
 }
@@ -141,12 +138,9 @@ static void say_entry(struct out *o, const Fabric__V1__CongestionLog *l,
     out_number(o, "sl", "SL", OUT_PLAIN, e->service_level);
     say_end(o, "from", "FROM", e->slid, e->from);
     say_end(o, "to", "TO", e->dlid, e->to);
-    out_number(o, "slid", NULL, OUT_PLAIN, e->slid);
-    out_number(o, "dlid", NULL, OUT_PLAIN, e->dlid);
+    out_keys(o, &e->base, "slid dlid");
     out_text(o, NULL, "QP", OUT_PLAIN, qp);
-    out_number(o, "local_qp", NULL, OUT_PLAIN, e->local_qp);
-    out_number(o, "remote_qp", NULL, OUT_PLAIN, e->remote_qp);
-    out_number(o, "service", NULL, OUT_PLAIN, e->service);
+    out_keys(o, &e->base, "local_qp remote_qp service");
     out_row_end(o);
 }
 

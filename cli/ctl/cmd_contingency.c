@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "cli/ctl/cmd.h"
+#include "cli/ctl/list.h"
 #include "cli/ctl/show.h"
 #include "fabric/v1/contingency.pb-c.h"
 #include "libfabmgr/base/plural.h"
@@ -53,21 +53,18 @@ static void say_keys(struct out *o, const Fabric__V1__Contingency *c)
         out_text(o, "node", NULL, OUT_PLAIN, c->node_name);
         out_text(o, "node_guid", NULL, OUT_PLAIN, c->node_guid);
     }
-    out_bool(o, "needs_engine", NULL, OUT_PLAIN, c->needs_engine);
-    out_number(o, "lost_switches", NULL, OUT_PLAIN, c->lost_switches);
-    out_number(o, "entries", NULL, OUT_PLAIN, c->entries);
-    out_number(o, "steps", NULL, OUT_PLAIN, c->steps);
+    out_keys(o, &c->base, "needs_engine lost_switches entries steps");
     out_port_keys(o, "busiest_", c->busiest);
-    out_bool(o, "plan_ready", NULL, OUT_PLAIN, c->plan_ready);
-    out_number(o, "plan_bytes", NULL, OUT_PLAIN, c->plan_bytes);
+    out_keys(o, &c->base, "plan_ready plan_bytes");
     if (c->estimated_time != NULL)
         out_millis(o, "estimated_ms", NULL, OUT_PLAIN, microseconds_of(c->estimated_time));
     else
         out_none(o, "estimated_ms", NULL);
 }
 
-static void say_row(struct out *o, const Fabric__V1__Contingency *c)
+static void say_row(struct out *o, const void *item)
 {
+    const Fabric__V1__Contingency *c = item;
     char what[2 * SHOW_LEN + 8], took[SHOW_LEN];
     show_what(c, what);
     show_time_of(c, took);
@@ -75,9 +72,8 @@ static void say_row(struct out *o, const Fabric__V1__Contingency *c)
     out_text(o, NULL, "FAILS", OUT_PLAIN, what);
     out_number(o, "lost_endports", "LOST ENDPORTS", c->lost_endports > 0 ? OUT_BAD : OUT_PLAIN,
                c->lost_endports);
-    out_number(o, "blocks", "BLOCKS", OUT_PLAIN, c->blocks);
-    out_number(o, "switches", "SWITCHES", OUT_PLAIN, c->switches);
-    out_number(o, "worst_load", "MAX LOAD", OUT_PLAIN, c->worst_load);
+    out_fields(o, &c->base, "blocks", "BLOCKS", "switches", "SWITCHES", "worst_load", "MAX LOAD",
+               NULL);
     out_text(o, NULL, "TIME", OUT_PLAIN, took);
     out_text(o, NULL, "PLAN", c->needs_engine ? OUT_WARN : OUT_PLAIN, plan_word(c));
     say_keys(o, c);
@@ -93,16 +89,9 @@ static double mib(uint64_t bytes)
 
 static void say_summary_keys(struct out *o, const Fabric__V1__ContingencySummary *m)
 {
-    out_number(o, "cases", NULL, OUT_PLAIN, m->cases);
-    out_number(o, "computed", NULL, OUT_PLAIN, m->computed);
-    out_number(o, "plans", NULL, OUT_PLAIN, m->plans);
-    out_bool(o, "running", NULL, OUT_PLAIN, m->running);
-    out_number(o, "memory", NULL, OUT_PLAIN, m->memory);
-    out_number(o, "memory_allowed", NULL, OUT_PLAIN, m->memory_allowed);
-    out_number(o, "working_memory", NULL, OUT_PLAIN, m->working_memory);
-    out_number(o, "blocks_per_second", NULL, OUT_PLAIN, m->blocks_per_second);
-    out_bool(o, "rate_measured", NULL, OUT_PLAIN, m->rate_measured);
-    out_number(o, "current_load", NULL, OUT_PLAIN, m->current_load);
+    out_keys(o, &m->base,
+             "cases computed plans running memory memory_allowed working_memory blocks_per_second "
+             "rate_measured current_load");
 }
 
 static void say_summary(struct out *o, const Fabric__V1__ContingencySummary *m)
@@ -119,36 +108,27 @@ static void say_summary(struct out *o, const Fabric__V1__ContingencySummary *m)
     say_summary_keys(o, m);
 }
 
+static void say_end(struct out *o, const void *last_page)
+{
+    const Fabric__V1__ListContingenciesResponse *r = last_page;
+    if (r->summary != NULL)
+        say_summary(o, r->summary);
+}
+
 static int list(struct session *s)
 {
+    static const struct list contingencies = {
+        .method = "ListContingencies",
+        .reply = &fabric__v1__list_contingencies_response__descriptor,
+        .items = "contingencies",
+        .columns = columns,
+        .column_count = sizeof columns / sizeof columns[0],
+        .say_row = say_row,
+        .count = COUNT_DEFAULT,
+        .say_end = say_end,
+    };
     Fabric__V1__ListContingenciesRequest q = FABRIC__V1__LIST_CONTINGENCIES_REQUEST__INIT;
-    Fabric__V1__ListContingenciesResponse *r = NULL;
-    uint32_t left = s->count > 0 ? s->count : COUNT_DEFAULT;
-    int rc = EXIT_OK;
-    out_record(s->out, NULL);
-    out_table(s->out, "contingencies", columns, sizeof columns / sizeof columns[0], false);
-    while (left > 0) {
-        Fabric__V1__ListContingenciesResponse *page = NULL;
-        q.page_size = left < 1000 ? left : 1000;
-        q.page_token = r != NULL ? r->next_page_token : q.page_token;
-        rc = ask(s, "ListContingencies", &q.base,
-                 &fabric__v1__list_contingencies_response__descriptor, &page);
-        free_reply(r);
-        r = page;
-        if (rc != EXIT_OK)
-            break;
-        for (size_t i = 0; i < r->n_contingencies; i++)
-            say_row(s->out, r->contingencies[i]);
-        left -= r->n_contingencies < left ? (uint32_t)r->n_contingencies : left;
-        if (r->next_page_token[0] == '\0')
-            break;
-    }
-    out_table_end(s->out);
-    if (rc == EXIT_OK && r != NULL && r->summary != NULL)
-        say_summary(s->out, r->summary);
-    free_reply(r);
-    out_record_end(s->out);
-    return rc;
+    return say_list(s, &contingencies, &q.base);
 }
 
 /* ---- one contingency ------------------------------------------------------------------------- */
@@ -194,10 +174,7 @@ static int show(struct session *s)
                      "none: an engine has to route anew; see route whatif");
         else
             say_effect(s->out, c, r->summary);
-        out_number(s->out, "lost_endports", NULL, OUT_PLAIN, c->lost_endports);
-        out_number(s->out, "blocks", NULL, OUT_PLAIN, c->blocks);
-        out_number(s->out, "switches", NULL, OUT_PLAIN, c->switches);
-        out_number(s->out, "worst_load", NULL, OUT_PLAIN, c->worst_load);
+        out_keys(s->out, &c->base, "lost_endports blocks switches worst_load");
         say_keys(s->out, c);
         say_summary_keys(s->out, r->summary);
         out_record_end(s->out);

@@ -43,10 +43,8 @@ static void say_row(struct out *o, const Fabric__V1__Event *e)
     out_text(o, "time", NULL, OUT_PLAIN, utc);
     out_text(o, NULL, "TIME", OUT_PLAIN, when);
     out_text(o, "severity", "SEVERITY", tone_severity(e->severity), show_severity(e->severity));
-    out_text(o, "type", "TYPE", OUT_PLAIN, e->type);
-    out_text(o, "subject", "SUBJECT", OUT_PLAIN, e->subject);
-    out_text(o, "message", "MESSAGE", OUT_PLAIN, e->message);
-    out_text(o, "node_guid", NULL, OUT_PLAIN, e->node_guid);
+    out_fields(o, &e->base, "type", "TYPE", "subject", "SUBJECT", "message", "MESSAGE", "node_guid",
+               NULL, NULL);
     out_number(o, "port", NULL, OUT_PLAIN, e->port_number);
     out_record(o, "fields");
     for (size_t i = 0; i < e->n_fields; i++)

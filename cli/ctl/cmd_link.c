@@ -2,7 +2,6 @@
 /*
  * fabricctl link list, link flapping, link release.
  */
-#include <stdlib.h>
 
 #include "cli/ctl/list.h"
 #include "cli/ctl/show.h"
@@ -121,16 +120,10 @@ static int flapping(struct session *s)
 static int release(struct session *s)
 {
     Fabric__V1__ReleaseLinkRequest q = FABRIC__V1__RELEASE_LINK_REQUEST__INIT;
-    Fabric__V1__ReleaseLinkResponse *r = NULL;
-    char *node;
-    int rc = parse_port(s->argv[0], &node, &q.port_number);
-    if (rc != EXIT_OK)
-        return rc;
-    q.node = node;
-    rc = ask(s, "ReleaseLink", &q.base, &fabric__v1__release_link_response__descriptor, &r);
-    free_reply(r);
-    free(node);
-    return rc;
+    int rc = parse_port(s, &q.node, &q.port_number);
+    return rc == EXIT_OK ? ask(s, "ReleaseLink", &q.base,
+                               &fabric__v1__release_link_response__descriptor, NULL)
+                         : rc;
 }
 
 const struct cmd cmd_link_flapping = {

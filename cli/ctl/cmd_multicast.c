@@ -27,11 +27,9 @@ static void say_row(struct out *o, const void *item)
     out_text(o, "pkey", "P_KEY", OUT_PLAIN, pkey);
     out_number(o, "members", "MEMBERS", OUT_PLAIN, g->members);
     out_number(o, "unreached", "LOST", g->unreached ? OUT_WARN : OUT_PLAIN, g->unreached);
-    out_number(o, "mtu", "MTU", OUT_PLAIN, g->mtu);
-    out_number(o, "rate_mbps", NULL, OUT_PLAIN, g->rate_mbps);
+    out_fields(o, &g->base, "mtu", "MTU", "rate_mbps", NULL, NULL);
     out_text(o, NULL, "GBPS", OUT_PLAIN, rate);
-    out_number(o, "service_level", "SL", OUT_PLAIN, g->service_level);
-    out_bool(o, "configured", "FIXED", OUT_PLAIN, g->configured);
+    out_fields(o, &g->base, "service_level", "SL", "configured", "FIXED", NULL);
     out_row_end(o);
 }
 

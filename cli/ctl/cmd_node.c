@@ -63,18 +63,15 @@ static void say(struct out *o, const Fabric__V1__Node *n)
     out_record(o, NULL);
     out_text(o, "name", "Name", OUT_PLAIN, n->name);
     out_text(o, "type", "Type", OUT_PLAIN, show_node_type(n));
-    out_text(o, "guid", "GUID", OUT_PLAIN, n->guid);
-    out_text(o, "system_guid", "System GUID", OUT_PLAIN, n->system_guid);
-    out_text(o, "port_guid", "Port GUID", OUT_PLAIN, n->port_guid);
+    out_fields(o, &n->base, "guid", "GUID", "system_guid", "System GUID", "port_guid", "Port GUID",
+               NULL);
     out_number(o, "lid", "LID", n->lid != 0 ? OUT_PLAIN : OUT_WARN, n->lid);
     out_textf(o, "Ports", OUT_PLAIN, "%u, of which %u active", n->port_count, n->active_port_count);
     out_number(o, "ports", NULL, OUT_PLAIN, n->port_count);
     out_number(o, "active_ports", NULL, OUT_PLAIN, n->active_port_count);
     out_textf(o, "Device", OUT_PLAIN, "vendor 0x%06x, device 0x%04x (%u), revision 0x%x",
               n->vendor_id, n->device_id, n->device_id, n->revision);
-    out_number(o, "vendor_id", NULL, OUT_PLAIN, n->vendor_id);
-    out_number(o, "device_id", NULL, OUT_PLAIN, n->device_id);
-    out_number(o, "revision", NULL, OUT_PLAIN, n->revision);
+    out_keys(o, &n->base, "vendor_id device_id revision");
     out_record_end(o);
 }
 

@@ -22,11 +22,8 @@ static void say_row(struct out *o, const void *item)
     out_row(o);
     out_text(o, "name", "NAME", OUT_PLAIN, p->name);
     out_text(o, "pkey", "P_KEY", OUT_PLAIN, pkey);
-    out_number(o, "full_members", "FULL", OUT_PLAIN, p->full_members);
-    out_number(o, "limited_members", "LIMITED", OUT_PLAIN, p->limited_members);
-    out_number(o, "service_level", "SL", OUT_PLAIN, p->service_level);
-    out_bool(o, "ipoib", "IPOIB", OUT_PLAIN, p->ipoib);
-    out_number(o, "multicast_groups", "GROUPS", OUT_PLAIN, p->multicast_groups);
+    out_fields(o, &p->base, "full_members", "FULL", "limited_members", "LIMITED", "service_level",
+               "SL", "ipoib", "IPOIB", "multicast_groups", "GROUPS", NULL);
     out_row_end(o);
 }
 

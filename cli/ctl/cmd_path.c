@@ -37,8 +37,7 @@ static void say_hop(struct out *o, size_t number, const Fabric__V1__Hop *h, bool
 
 static void say_partition(struct out *o, const Fabric__V1__Path *p)
 {
-    out_number(o, "pkey", NULL, OUT_PLAIN, p->pkey);
-    out_text(o, "partition", NULL, OUT_PLAIN, p->partition);
+    out_keys(o, &p->base, "pkey partition");
     if (p->pkey == 0)
         out_textf(o, "Partition", OUT_BAD, "the two share no partition: packets are dropped");
     else if (p->partition[0] != '\0')

@@ -2,7 +2,6 @@
 /*
  * fabricctl port list, show, disable, enable.
  */
-#include <stdlib.h>
 
 #include "cli/ctl/list.h"
 #include "cli/ctl/show.h"
@@ -18,14 +17,11 @@ static const struct out_column columns[] = {
 static void say_keys(struct out *o, const Fabric__V1__Port *p)
 {
     out_port_keys(o, "", p->port);
-    out_text(o, "guid", NULL, OUT_PLAIN, p->guid);
-    out_number(o, "lid", NULL, OUT_PLAIN, p->lid);
-    out_number(o, "lmc", NULL, OUT_PLAIN, p->lmc);
+    out_keys(o, &p->base, "guid lid lmc");
     out_text(o, "state", NULL, OUT_PLAIN, show_port_state(p->state));
     out_text(o, "physical_state", NULL, OUT_PLAIN, show_physical_state(p->physical_state));
     out_rate_keys(o, p->rate);
-    out_number(o, "mtu", NULL, OUT_PLAIN, p->mtu);
-    out_number(o, "virtual_lanes", NULL, OUT_PLAIN, p->virtual_lanes);
+    out_keys(o, &p->base, "mtu virtual_lanes");
     out_port_keys(o, "peer_", p->peer);
 }
 
@@ -97,47 +93,32 @@ static int show(struct session *s)
 {
     Fabric__V1__GetPortRequest q = FABRIC__V1__GET_PORT_REQUEST__INIT;
     Fabric__V1__GetPortResponse *r = NULL;
-    char *node;
-    int rc = parse_port(s->argv[0], &node, &q.port_number);
+    int rc = parse_port(s, &q.node, &q.port_number);
     if (rc != EXIT_OK)
         return rc;
-    q.node = node;
     rc = ask(s, "GetPort", &q.base, &fabric__v1__get_port_response__descriptor, &r);
     if (rc == EXIT_OK && r->port != NULL)
         say(s->out, r->port);
     free_reply(r);
-    free(node);
     return rc;
 }
 
 static int disable(struct session *s)
 {
     Fabric__V1__DisablePortRequest q = FABRIC__V1__DISABLE_PORT_REQUEST__INIT;
-    Fabric__V1__DisablePortResponse *r = NULL;
-    char *node;
-    int rc = parse_port(s->argv[0], &node, &q.port_number);
-    if (rc != EXIT_OK)
-        return rc;
-    q.node = node;
-    rc = ask(s, "DisablePort", &q.base, &fabric__v1__disable_port_response__descriptor, &r);
-    free_reply(r);
-    free(node);
-    return rc;
+    int rc = parse_port(s, &q.node, &q.port_number);
+    return rc == EXIT_OK ? ask(s, "DisablePort", &q.base,
+                               &fabric__v1__disable_port_response__descriptor, NULL)
+                         : rc;
 }
 
 static int enable(struct session *s)
 {
     Fabric__V1__EnablePortRequest q = FABRIC__V1__ENABLE_PORT_REQUEST__INIT;
-    Fabric__V1__EnablePortResponse *r = NULL;
-    char *node;
-    int rc = parse_port(s->argv[0], &node, &q.port_number);
-    if (rc != EXIT_OK)
-        return rc;
-    q.node = node;
-    rc = ask(s, "EnablePort", &q.base, &fabric__v1__enable_port_response__descriptor, &r);
-    free_reply(r);
-    free(node);
-    return rc;
+    int rc = parse_port(s, &q.node, &q.port_number);
+    return rc == EXIT_OK
+               ? ask(s, "EnablePort", &q.base, &fabric__v1__enable_port_response__descriptor, NULL)
+               : rc;
 }
 
 const struct cmd cmd_port_list = {

@@ -20,8 +20,7 @@ static int say_quality(struct out *o, const Fabric__V1__GetQualityResponse *r)
     out_record(o, NULL);
     out_textf(o, "Routing", OUT_PLAIN, "%s, generation %" PRIu64 "; measured in %s", r->engine,
               r->generation, took);
-    out_text(o, "engine", NULL, OUT_PLAIN, r->engine);
-    out_number(o, "generation", NULL, OUT_PLAIN, r->generation);
+    out_keys(o, &r->base, "engine generation");
     out_millis(o, "time_ms", NULL, OUT_PLAIN, microseconds_of(r->time));
     out_quality(o, r->quality);
     out_record_end(o);
@@ -96,11 +95,7 @@ static void say_report(struct out *o, const Fabric__V1__EngineReport *r)
     snprintf(name, sizeof name, "%.60s%s", r->engine, r->active ? " *" : "");
     out_row(o);
     out_text(o, NULL, "ENGINE", OUT_PLAIN, name);
-    out_text(o, "engine", NULL, OUT_PLAIN, r->engine);
-    out_text(o, "summary", NULL, OUT_PLAIN, r->summary);
-    out_bool(o, "active", NULL, OUT_PLAIN, r->active);
-    out_bool(o, "routed", NULL, OUT_PLAIN, r->routed);
-    out_text(o, "reason", NULL, OUT_PLAIN, r->reason);
+    out_keys(o, &r->base, "engine summary active routed reason");
     out_text(o, "verdict", "VERDICT", r->routed ? tone_verdict(r->verdict) : OUT_DIM,
              r->routed ? show_verdict(r->verdict) : "refuses");
     out_millis(o, "route_ms", "ROUTE MS", OUT_PLAIN, microseconds_of(r->route_time));

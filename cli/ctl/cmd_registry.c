@@ -36,12 +36,10 @@ static void say_service(struct out *o, const void *item)
     if (x->lease_end != NULL)
         show_time(x->lease_end, ends);
     out_row(o);
-    out_text(o, "id", "ID", OUT_PLAIN, x->id);
-    out_text(o, "name", "NAME", OUT_PLAIN, x->name);
+    out_fields(o, &x->base, "id", "ID", "name", "NAME", NULL);
     say_port(o, x->port);
     out_text(o, "pkey", "P_KEY", OUT_PLAIN, pkey);
-    out_text(o, "gid", "GID", OUT_PLAIN, x->gid);
-    out_text(o, "owner", NULL, OUT_PLAIN, x->owner);
+    out_fields(o, &x->base, "gid", "GID", "owner", NULL, NULL);
     out_text(o, "ends", "ENDS", OUT_PLAIN, ends);
     out_row_end(o);
 }
@@ -88,8 +86,7 @@ static void say_subscription(struct out *o, const void *item)
     out_text(o, "notice", "NOTICE", OUT_PLAIN, trap);
     out_bool(o, "vendor", NULL, OUT_PLAIN, x->vendor);
     out_text(o, "issuer", "ISSUER", OUT_PLAIN, issuer);
-    out_number(o, "queue_pair", "QP", OUT_PLAIN, x->queue_pair);
-    out_bool(o, "trusted", "TRUSTED", OUT_PLAIN, x->trusted);
+    out_fields(o, &x->base, "queue_pair", "QP", "trusted", "TRUSTED", NULL);
     out_number(o, "unanswered", "UNANSWERED", x->unanswered > 0 ? OUT_WARN : OUT_PLAIN,
                x->unanswered);
     out_row_end(o);

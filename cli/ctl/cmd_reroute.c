@@ -19,10 +19,7 @@
 static int reroute(struct session *s)
 {
     const Fabric__V1__RerouteRequest q = FABRIC__V1__REROUTE_REQUEST__INIT;
-    Fabric__V1__RerouteResponse *r = NULL;
-    int rc = ask(s, "Reroute", &q.base, &fabric__v1__reroute_response__descriptor, &r);
-    free_reply(r);
-    return rc;
+    return ask(s, "Reroute", &q.base, &fabric__v1__reroute_response__descriptor, NULL);
 }
 
 static int rebalance(struct session *s)
@@ -67,15 +64,12 @@ static void say_keys(struct out *o, const Fabric__V1__Reroute *r)
     say_millis(o, "verified_ms", r->verified);
     say_millis(o, "first_write_ms", r->first_write);
     say_millis(o, "last_write_ms", r->last_write);
-    out_text(o, "engine", NULL, OUT_PLAIN, r->engine);
-    out_number(o, "entries", NULL, OUT_PLAIN, r->entries);
-    out_number(o, "failed", NULL, OUT_PLAIN, r->failed);
-    out_number(o, "nodes_lost", NULL, OUT_PLAIN, r->nodes_lost);
-    out_number(o, "nodes_gained", NULL, OUT_PLAIN, r->nodes_gained);
+    out_keys(o, &r->base, "engine entries failed nodes_lost nodes_gained");
 }
 
-static void say_row(struct out *o, const Fabric__V1__Reroute *r)
+static void say_row(struct out *o, const void *item)
 {
+    const Fabric__V1__Reroute *r = item;
     char when[SHOW_LEN], took[SHOW_LEN] = "-";
     show_time(r->time, when);
     if (r->last_write != NULL)
@@ -84,45 +78,26 @@ static void say_row(struct out *o, const Fabric__V1__Reroute *r)
     out_number(o, "generation", "ID", OUT_PLAIN, r->generation);
     out_text(o, NULL, "TIME", OUT_PLAIN, when);
     out_text(o, NULL, "TOOK", OUT_PLAIN, took);
-    out_number(o, "blocks", "BLOCKS", OUT_PLAIN, r->blocks);
-    out_number(o, "switches", "SWITCHES", OUT_PLAIN, r->switches);
-    out_number(o, "links_lost", "LOST", OUT_PLAIN, r->links_lost);
-    out_number(o, "links_gained", "GAINED", OUT_PLAIN, r->links_gained);
-    out_text(o, "cause", "CAUSE", OUT_PLAIN, r->cause);
+    out_fields(o, &r->base, "blocks", "BLOCKS", "switches", "SWITCHES", "links_lost", "LOST",
+               "links_gained", "GAINED", "cause", "CAUSE", NULL);
     say_keys(o, r);
     out_row_end(o);
 }
 
 static int list(struct session *s)
 {
+    static const struct list reroutes = {
+        .method = "ListReroutes",
+        .reply = &fabric__v1__list_reroutes_response__descriptor,
+        .items = "reroutes",
+        .columns = columns,
+        .column_count = sizeof columns / sizeof columns[0],
+        .say_row = say_row,
+        .none = "No reroute is recorded yet.",
+        .count = COUNT_DEFAULT,
+    };
     Fabric__V1__ListReroutesRequest q = FABRIC__V1__LIST_REROUTES_REQUEST__INIT;
-    Fabric__V1__ListReroutesResponse *r = NULL;
-    uint32_t want = s->count > 0 ? s->count : COUNT_DEFAULT, left = want;
-    int rc = EXIT_OK;
-    out_record(s->out, NULL);
-    out_table(s->out, "reroutes", columns, sizeof columns / sizeof columns[0], false);
-    while (rc == EXIT_OK && left > 0) {
-        Fabric__V1__ListReroutesResponse *page = NULL;
-        q.page_size = left < 1000 ? left : 1000;
-        q.page_token = r != NULL ? r->next_page_token : q.page_token;
-        rc =
-            ask(s, "ListReroutes", &q.base, &fabric__v1__list_reroutes_response__descriptor, &page);
-        free_reply(r);
-        r = page;
-        if (rc != EXIT_OK)
-            break;
-        for (size_t i = 0; i < r->n_reroutes; i++)
-            say_row(s->out, r->reroutes[i]);
-        left -= r->n_reroutes < left ? (uint32_t)r->n_reroutes : left;
-        if (r->next_page_token[0] == '\0')
-            break;
-    }
-    free_reply(r);
-    out_table_end(s->out);
-    if (rc == EXIT_OK && left == want)
-        out_note(s->out, OUT_DIM, "No reroute is recorded yet.");
-    out_record_end(s->out);
-    return rc;
+    return say_list(s, &reroutes, &q.base);
 }
 
 static void say_step(struct out *o, const char *label, const Google__Protobuf__Duration *d)
@@ -138,8 +113,7 @@ static void say(struct out *o, const Fabric__V1__Reroute *r)
     char when[SHOW_LEN];
     show_time(r->time, when);
     out_record(o, NULL);
-    out_number(o, "generation", "Generation", OUT_PLAIN, r->generation);
-    out_text(o, "cause", "Cause", OUT_PLAIN, r->cause);
+    out_fields(o, &r->base, "generation", "Generation", "cause", "Cause", NULL);
     out_textf(o, "Began", OUT_PLAIN, "%s; the times below are counted from here", when);
     say_step(o, "Discovered", r->discovered);
     say_step(o, "Computed", r->computed);
@@ -155,10 +129,7 @@ static void say(struct out *o, const Fabric__V1__Reroute *r)
     out_textf(o, "Nodes", OUT_PLAIN, "%u lost, %u gained", r->nodes_lost, r->nodes_gained);
     out_text(o, NULL, "Engine", OUT_PLAIN, r->engine);
     say_keys(o, r);
-    out_number(o, "blocks", NULL, OUT_PLAIN, r->blocks);
-    out_number(o, "switches", NULL, OUT_PLAIN, r->switches);
-    out_number(o, "links_lost", NULL, OUT_PLAIN, r->links_lost);
-    out_number(o, "links_gained", NULL, OUT_PLAIN, r->links_gained);
+    out_keys(o, &r->base, "blocks switches links_lost links_gained");
     out_record_end(o);
 }
 

@@ -22,8 +22,7 @@ static void say_row(struct out *o, const void *item)
     char owner[SHOW_LEN];
     show_port(e->owner, owner);
     out_row(o);
-    out_number(o, "lid", "LID", OUT_PLAIN, e->lid);
-    out_number(o, "out_port", "OUT PORT", OUT_PLAIN, e->out_port);
+    out_fields(o, &e->base, "lid", "LID", "out_port", "OUT PORT", NULL);
     out_text(o, NULL, "TO", OUT_PLAIN, owner);
     out_port_keys(o, "to_", e->owner);
     out_row_end(o);
@@ -67,12 +66,10 @@ static int say(struct out *o, const Fabric__V1__GetVerdictResponse *r)
               v->dependencies);
     out_textf(o, "Pairs", v->unreachable_pairs > 0 ? OUT_BAD : OUT_PLAIN,
               "%" PRIu64 ", of which %" PRIu64 " unreachable", v->pairs, v->unreachable_pairs);
-    out_number(o, "pairs", NULL, OUT_PLAIN, v->pairs);
-    out_number(o, "unreachable_pairs", NULL, OUT_PLAIN, v->unreachable_pairs);
+    out_keys(o, &v->base, "pairs unreachable_pairs");
     out_textf(o, "Longest path", OUT_PLAIN, "%u switch%s", v->longest_path,
               fab_base_plural_es(v->longest_path));
-    out_number(o, "longest_path", NULL, OUT_PLAIN, v->longest_path);
-    out_number(o, "dependencies", NULL, OUT_PLAIN, v->dependencies);
+    out_keys(o, &v->base, "longest_path dependencies");
     out_text(o, "witness_kind", v->witness_kind != 0 ? "Witness" : NULL, OUT_BAD,
              kind_word(v->witness_kind));
     show_lines(o, v->witness);

@@ -2,41 +2,25 @@
 /*
  * fabricctl sim unlink, sim relink: faults for the embedded simulated fabric.
  */
-#include <stdlib.h>
-
 #include "cli/ctl/cmd.h"
 #include "fabric/v1/sim_service.pb-c.h"
 
 static int unlink_cable(struct session *s)
 {
     Fabric__V1__UnlinkRequest q = FABRIC__V1__UNLINK_REQUEST__INIT;
-    Fabric__V1__UnlinkResponse *r = NULL;
-    char *node;
-    int rc = parse_port(s->argv[0], &node, &q.port_number);
-    if (rc != EXIT_OK)
-        return rc;
-    q.node = node;
-    rc = ask_service(s, "fabric.v1.SimService/Unlink", &q.base,
-                     &fabric__v1__unlink_response__descriptor, &r);
-    free_reply(r);
-    free(node);
-    return rc;
+    int rc = parse_port(s, &q.node, &q.port_number);
+    return rc == EXIT_OK ? ask_service(s, "fabric.v1.SimService/Unlink", &q.base,
+                                       &fabric__v1__unlink_response__descriptor, NULL)
+                         : rc;
 }
 
 static int relink_cable(struct session *s)
 {
     Fabric__V1__RelinkRequest q = FABRIC__V1__RELINK_REQUEST__INIT;
-    Fabric__V1__RelinkResponse *r = NULL;
-    char *node;
-    int rc = parse_port(s->argv[0], &node, &q.port_number);
-    if (rc != EXIT_OK)
-        return rc;
-    q.node = node;
-    rc = ask_service(s, "fabric.v1.SimService/Relink", &q.base,
-                     &fabric__v1__relink_response__descriptor, &r);
-    free_reply(r);
-    free(node);
-    return rc;
+    int rc = parse_port(s, &q.node, &q.port_number);
+    return rc == EXIT_OK ? ask_service(s, "fabric.v1.SimService/Relink", &q.base,
+                                       &fabric__v1__relink_response__descriptor, NULL)
+                         : rc;
 }
 
 const struct cmd cmd_sim_unlink = {

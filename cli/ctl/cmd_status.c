@@ -30,12 +30,9 @@ static void say_manager(struct out *o, const Fabric__V1__Status *s)
     if (!master && s->master_guid[0] != '\0')
         out_textf(o, "Master", OUT_PLAIN, "LID %u, GUID %s", s->master_lid, s->master_guid);
     out_text(o, "role", NULL, OUT_PLAIN, role_word(s->role));
-    out_text(o, "state", NULL, OUT_PLAIN, s->state);
-    out_number(o, "generation", NULL, OUT_PLAIN, s->generation);
-    out_text(o, "version", NULL, OUT_PLAIN, s->version);
+    out_keys(o, &s->base, "state generation version");
     out_number(o, "uptime_s", NULL, OUT_PLAIN, microseconds_of(s->uptime) / 1000000);
-    out_number(o, "master_lid", NULL, OUT_PLAIN, s->master_lid);
-    out_text(o, "master_guid", NULL, OUT_PLAIN, s->master_guid);
+    out_keys(o, &s->base, "master_lid master_guid");
 }
 
 static void say_fabric_text(struct out *o, const Fabric__V1__FabricCounts *f)
@@ -64,12 +61,7 @@ static void say_fabric(struct out *o, const Fabric__V1__FabricCounts *f)
     else
         say_fabric_text(o, f);
     f = f != NULL ? f : &none;
-    out_number(o, "switches", NULL, OUT_PLAIN, f->switches);
-    out_number(o, "adapters", NULL, OUT_PLAIN, f->adapters);
-    out_number(o, "aggregation_nodes", NULL, OUT_PLAIN, f->aggregation_nodes);
-    out_number(o, "routers", NULL, OUT_PLAIN, f->routers);
-    out_number(o, "links", NULL, OUT_PLAIN, f->links);
-    out_number(o, "active_links", NULL, OUT_PLAIN, f->active_links);
+    out_keys(o, &f->base, "switches adapters aggregation_nodes routers links active_links");
 }
 
 /* Prints a reason such as "5x5 torus; passed over fattree: ...; dor: ...": why the manager chose
@@ -142,13 +134,9 @@ static void say_routing(struct out *o, const Fabric__V1__Status *s)
     out_text(o, "published_at", NULL, OUT_PLAIN, when);
     out_text(o, "routing_engine", NULL, OUT_PLAIN, r->engine);
     out_text(o, "routing_reason", NULL, OUT_PLAIN, r->reason);
-    out_bool(o, "deadlock_free", NULL, OUT_PLAIN, r->deadlock_free);
-    out_number(o, "unreachable_pairs", NULL, OUT_PLAIN, r->unreachable_pairs);
-    out_number(o, "pairs", NULL, OUT_PLAIN, r->pairs);
-    out_number(o, "longest_path", NULL, OUT_PLAIN, r->longest_path);
-    out_number(o, "max_lid", NULL, OUT_PLAIN, r->max_lid);
-    out_number(o, "virtual_lanes", NULL, OUT_PLAIN, r->virtual_lanes);
-    out_number(o, "repaired_entries", NULL, OUT_PLAIN, r->repaired_entries);
+    out_keys(o, &r->base,
+             "deadlock_free unreachable_pairs pairs longest_path max_lid virtual_lanes "
+             "repaired_entries");
     if (r->rebalance_in != NULL)
         out_millis(o, "rebalance_in_ms", NULL, OUT_PLAIN, microseconds_of(r->rebalance_in));
     else
@@ -183,8 +171,7 @@ static void say_work(struct out *o, const Fabric__V1__SweepStatus *s,
     out_number(o, "smps_sent", NULL, OUT_PLAIN, p->sent);
     out_number(o, "smps_retried", NULL, OUT_PLAIN, p->retried);
     out_number(o, "smps_timed_out", NULL, OUT_PLAIN, p->timed_out);
-    out_number(o, "window", NULL, OUT_PLAIN, p->window);
-    out_number(o, "in_flight", NULL, OUT_PLAIN, p->in_flight);
+    out_keys(o, &p->base, "window in_flight");
 }
 
 #define UNRESPONSIVE_LINES 8

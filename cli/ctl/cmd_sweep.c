@@ -8,10 +8,7 @@
 static int sweep(struct session *s)
 {
     const Fabric__V1__SweepRequest q = FABRIC__V1__SWEEP_REQUEST__INIT;
-    Fabric__V1__SweepResponse *r = NULL;
-    int rc = ask(s, "Sweep", &q.base, &fabric__v1__sweep_response__descriptor, &r);
-    free_reply(r);
-    return rc;
+    return ask(s, "Sweep", &q.base, &fabric__v1__sweep_response__descriptor, NULL);
 }
 
 const struct cmd cmd_sweep = {

@@ -3,7 +3,6 @@
  * fabricctl link unhealthy, link isolate, port counters.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/ctl/list.h"
@@ -45,11 +44,7 @@ static void say_keys(struct out *o, const Fabric__V1__UnhealthyLink *l)
     out_port_keys(o, "a_", l->a);
     out_port_keys(o, "b_", l->b);
     out_text(o, "state", NULL, OUT_PLAIN, state_of(l));
-    out_bool(o, "unhealthy", NULL, OUT_PLAIN, l->unhealthy);
-    out_bool(o, "isolated", NULL, OUT_PLAIN, l->isolated);
-    out_bool(o, "in_routes", NULL, OUT_PLAIN, l->in_routes);
-    out_bool(o, "by_operator", NULL, OUT_PLAIN, l->by_operator);
-    out_text(o, "counter", NULL, OUT_PLAIN, l->counter);
+    out_keys(o, &l->base, "unhealthy isolated in_routes by_operator counter");
     out_port_keys(o, "at_", l->at);
     out_number(o, "increase", NULL, OUT_PLAIN, l->increase);
     out_number(o, "interval_s", NULL, OUT_PLAIN, seconds_of(l->interval));
@@ -57,8 +52,7 @@ static void say_keys(struct out *o, const Fabric__V1__UnhealthyLink *l)
     out_text(o, "since", NULL, OUT_PLAIN, utc);
     show_time_utc(l->isolated_since, utc);
     out_text(o, "isolated_since", NULL, OUT_PLAIN, utc);
-    out_text(o, "isolated_cause", NULL, OUT_PLAIN, l->isolated_cause);
-    out_text(o, "isolation_skipped", NULL, OUT_PLAIN, l->isolation_skipped);
+    out_keys(o, &l->base, "isolated_cause isolation_skipped");
 }
 
 static void say_row(struct out *o, const Fabric__V1__UnhealthyLink *l)
@@ -92,9 +86,8 @@ static void say_counters(struct out *o, const char *end, const Fabric__V1__LinkP
         out_row(o);
         out_text(o, "end", "AT", OUT_PLAIN, end);
         out_text(o, "counter", "COUNTER", OUT_PLAIN, c->name);
-        out_number(o, "total", "INCREASE", OUT_PLAIN, c->total);
-        out_number(o, "recent", "RECENT", OUT_PLAIN, c->recent);
-        out_number(o, "per_hour", "PER HOUR", OUT_PLAIN, c->per_hour);
+        out_fields(o, &c->base, "total", "INCREASE", "recent", "RECENT", "per_hour", "PER HOUR",
+                   NULL);
         out_row_end(o);
     }
 }
@@ -193,7 +186,7 @@ static int show_one(struct session *s, const Fabric__V1__ListUnhealthyLinksRespo
 {
     char *node;
     uint32_t number;
-    int rc = parse_port(s->argv[0], &node, &number);
+    int rc = parse_port(s, &node, &number);
     if (rc != EXIT_OK)
         return rc;
     const Fabric__V1__UnhealthyLink *found = find(r, node, number);
@@ -204,7 +197,6 @@ static int show_one(struct session *s, const Fabric__V1__ListUnhealthyLinksRespo
     else if (rc == EXIT_OK)
         rc = complain(EXIT_NOT_FOUND, "no error counter of the link at %s increased recently",
                       s->argv[0]);
-    free(node);
     return rc;
 }
 
@@ -236,16 +228,10 @@ static int unhealthy(struct session *s)
 static int isolate(struct session *s)
 {
     Fabric__V1__IsolateLinkRequest q = FABRIC__V1__ISOLATE_LINK_REQUEST__INIT;
-    Fabric__V1__IsolateLinkResponse *r = NULL;
-    char *node;
-    int rc = parse_port(s->argv[0], &node, &q.port_number);
-    if (rc != EXIT_OK)
-        return rc;
-    q.node = node;
-    rc = ask(s, "IsolateLink", &q.base, &fabric__v1__isolate_link_response__descriptor, &r);
-    free_reply(r);
-    free(node);
-    return rc;
+    int rc = parse_port(s, &q.node, &q.port_number);
+    return rc == EXIT_OK ? ask(s, "IsolateLink", &q.base,
+                               &fabric__v1__isolate_link_response__descriptor, NULL)
+                         : rc;
 }
 
 const struct cmd cmd_link_unhealthy = {

@@ -31,9 +31,7 @@ static void say_lost(struct out *o, const Fabric__V1__WhatIfResponse *r)
                   fab_base_plural_es(r->lost_switches), r->lost_endport_count,
                   fab_base_plural_s(r->lost_endport_count), names,
                   r->lost_endport_count > NAMED ? ", ..." : "");
-    out_number(o, "links", NULL, OUT_PLAIN, r->links);
-    out_number(o, "lost_switches", NULL, OUT_PLAIN, r->lost_switches);
-    out_number(o, "lost_endport_count", NULL, OUT_PLAIN, r->lost_endport_count);
+    out_keys(o, &r->base, "links lost_switches lost_endport_count");
     out_table(o, "lost_endports", NULL, 0, false);
     for (size_t i = 0; i < r->n_lost_endports; i++) {
         out_row(o);
@@ -51,10 +49,7 @@ static void say_change(struct out *o, const Fabric__V1__WhatIfResponse *r)
               r->blocks_changed, r->blocks, r->switches_changed,
               fab_base_plural_es(r->switches_changed), r->entries_changed,
               fab_base_plural(r->entries_changed, "y", "ies"));
-    out_number(o, "blocks_changed", NULL, OUT_PLAIN, r->blocks_changed);
-    out_number(o, "blocks", NULL, OUT_PLAIN, r->blocks);
-    out_number(o, "switches_changed", NULL, OUT_PLAIN, r->switches_changed);
-    out_number(o, "entries_changed", NULL, OUT_PLAIN, r->entries_changed);
+    out_keys(o, &r->base, "blocks_changed blocks switches_changed entries_changed");
 }
 
 static void say_engine(struct out *o, const Fabric__V1__EngineReport *e)

@@ -8,6 +8,8 @@
 
 #include <assert.h>
 
+#define LARGEST_PAGE 1000
+
 /* Returns the address of the field with this name in a message. */
 static void *field_of(const ProtobufCMessage *m, const char *name)
 {
@@ -38,23 +40,28 @@ static size_t say_page(struct out *o, const struct list *list, const ProtobufCMe
 int say_list(struct session *s, const struct list *list, ProtobufCMessage *query)
 {
     char **token = field_of(query, "page_token");
+    uint32_t *size = field_of(query, "page_size");
     ProtobufCMessage *page = NULL, *last = NULL;
-    size_t rows = 0;
+    size_t rows = 0, most = list->count > 0 && s->count > 0 ? s->count : list->count;
     int rc;
     out_record(s->out, NULL);
     out_table(s->out, list->items, list->columns, list->column_count, false);
     do {
+        if (most > 0)
+            *size = most - rows < LARGEST_PAGE ? (uint32_t)(most - rows) : LARGEST_PAGE;
         rc = ask(s, list->method, query, list->reply, &page);
         free_reply(last);
         last = rc == EXIT_OK ? page : NULL;
         if (last != NULL)
             rows += say_page(s->out, list, last);
         *token = last != NULL ? *(char **)field_of(last, "next_page_token") : NULL;
-    } while (*token != NULL && (*token)[0] != '\0');
-    free_reply(last);
+    } while (*token != NULL && (*token)[0] != '\0' && (most == 0 || rows < most));
     out_table_end(s->out);
-    if (rc == EXIT_OK && rows == 0)
+    if (rc == EXIT_OK && rows == 0 && list->none != NULL)
         out_note(s->out, OUT_DIM, "%s", list->none);
+    if (last != NULL && list->say_end != NULL)
+        list->say_end(s->out, last);
+    free_reply(last);
     out_record_end(s->out);
     return rc;
 }

@@ -12,10 +12,12 @@ struct list {
     const struct out_column *columns;
     size_t column_count;
     void (*say_row)(struct out *o, const void *item);
-    const char *none; /* the text if the list is empty */
+    const char *none; /* the text if the list is empty; NULL: none */
+    size_t count;     /* the most rows to print without -n; 0: print all rows */
+    void (*say_end)(struct out *o, const void *last_page); /* prints what follows the table; NULL */
 };
-/* Requests and prints page after page. query: the request, which must have a page_token. Returns
- * the exit code. */
+/* Requests and prints page after page. query: the request, which must have a page_token and a
+ * page_size. Returns the exit code. */
 int say_list(struct session *s, const struct list *list, ProtobufCMessage *query);
 
 #endif

@@ -465,5 +465,6 @@ int main(int argc, char **argv)
     argv[0] = (char *)(uintptr_t) "fabricctl"; /* getopt begins its messages with this */
     int rc = obey(&o, argc, argv);
     free(o.session.fails);
+    free(o.session.node);
     return rc;
 }

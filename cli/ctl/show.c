@@ -4,7 +4,10 @@
  */
 #include "cli/ctl/show.h"
 
+#include <assert.h>
 #include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -121,6 +124,38 @@ void show_duration(uint64_t us, char text[SHOW_LEN])
         snprintf(text, SHOW_LEN, "%.2f s", (double)us / 1e6);
     else
         snprintf(text, SHOW_LEN, "%.*f ms", us < 10000 ? 2 : 1, (double)us / 1e3);
+}
+
+static void out_field(struct out *o, const ProtobufCMessage *m, const char *name, const char *label)
+{
+    const ProtobufCFieldDescriptor *f =
+        protobuf_c_message_descriptor_get_field_by_name(m->descriptor, name);
+    assert(f != NULL);
+    const void *value = (const char *)m + f->offset;
+    if (f->type == PROTOBUF_C_TYPE_STRING)
+        out_text(o, name, label, OUT_PLAIN, *(char *const *)value);
+    else if (f->type == PROTOBUF_C_TYPE_BOOL)
+        out_bool(o, name, label, OUT_PLAIN, *(const protobuf_c_boolean *)value);
+    else if (f->type == PROTOBUF_C_TYPE_UINT64)
+        out_number(o, name, label, OUT_PLAIN, *(const uint64_t *)value);
+    else
+        out_number(o, name, label, OUT_PLAIN, *(const uint32_t *)value);
+}
+
+void out_keys(struct out *o, const ProtobufCMessage *m, const char *names)
+{
+    char name[64];
+    for (int used; sscanf(names, "%63s%n", name, &used) == 1; names += used)
+        out_field(o, m, name, NULL);
+}
+
+void out_fields(struct out *o, const ProtobufCMessage *m, ...)
+{
+    va_list ap;
+    va_start(ap, m);
+    for (const char *name; (name = va_arg(ap, const char *)) != NULL;)
+        out_field(o, m, name, va_arg(ap, const char *));
+    va_end(ap);
 }
 
 void out_port_keys(struct out *o, const char *prefix, const Fabric__V1__PortRef *port)

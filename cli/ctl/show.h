@@ -31,6 +31,11 @@ void show_time_utc(const Google__Protobuf__Timestamp *t, char text[SHOW_LEN]);
 void show_duration(uint64_t microseconds, char text[SHOW_LEN]);
 uint64_t microseconds_of(const Google__Protobuf__Duration *d); /* 0 for NULL */
 
+/* Write fields of a message of the API as they are, with the field names as keys. out_keys: only in
+ * JSON; `names` are separated by spaces. out_fields: pairs of a name and a label, ended by NULL. */
+void out_keys(struct out *o, const ProtobufCMessage *m, const char *names);
+void out_fields(struct out *o, const ProtobufCMessage *m, ...) __attribute__((sentinel));
+
 /* Write a port or a rate to a row or record. The keys of the port begin with prefix, such as
  * "from_". */
 void out_port_keys(struct out *o, const char *prefix, const Fabric__V1__PortRef *port);

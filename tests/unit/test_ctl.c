@@ -140,22 +140,28 @@ START_TEST(live_rows_are_lines)
 }
 END_TEST
 
+static int parse(const char *text, char **ret_node, uint32_t *ret_number)
+{
+    struct session s = {.argv = (char *[]){(char *)(uintptr_t)text}};
+    return parse_port(&s, ret_node, ret_number);
+}
+
 START_TEST(ports_are_parsed)
 {
     static const char *const bad[] = {"leaf-1",  "/1",        "leaf/",  "leaf/x",
                                       "leaf/-1", "leaf/1234", "leaf/1 "};
     char *node;
     uint32_t port;
-    ck_assert_int_eq(parse_port("leaf-1/12", &node, &port), EXIT_OK);
+    ck_assert_int_eq(parse("leaf-1/12", &node, &port), EXIT_OK);
     ck_assert_str_eq(node, "leaf-1");
     ck_assert_uint_eq(port, 12);
     free(node);
-    ck_assert_int_eq(parse_port("rack 3/leaf/1/254", &node, &port), EXIT_OK);
+    ck_assert_int_eq(parse("rack 3/leaf/1/254", &node, &port), EXIT_OK);
     ck_assert_str_eq(node, "rack 3/leaf/1");
     ck_assert_uint_eq(port, 254);
     free(node);
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-        ck_assert_int_eq(parse_port(bad[i], &node, &port), EXIT_USAGE);
+        ck_assert_int_eq(parse(bad[i], &node, &port), EXIT_USAGE);
 }
 END_TEST
 
