@@ -6,7 +6,7 @@
 #include "fabricd/cc/cc.h"
 #include "fabricd/rpc/answer.h"
 
-/* False: this manager has no congestion control; the function has finished the call with an
+/* Whether this manager has congestion control. If not, the function has finished the call with an
  * error. */
 bool need_congestion(struct call *c);
 /* Returns sentences about settings that do not fit what counters and logs show. */

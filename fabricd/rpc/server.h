@@ -57,7 +57,8 @@ struct page {
     struct page_key key; /* if given: the last row of the previous page */
     uint32_t want;       /* most rows of the page */
 };
-/* False: the token is not from this list; the function has finished the call with an error. */
+/* Reads the page token and page size of a request. False: the token is not from this list; the
+ * function has finished the call with an error. */
 bool read_page(struct call *c, char list, const char *token, uint32_t size, struct page *ret);
 void refuse_token(struct call *c, const char *token);
 
@@ -83,7 +84,7 @@ call_handler list_congested_ports, list_congestion_logs;             /* service_
 call_handler list_reroutes, get_reroute;                             /* service_reroute.c */
 call_handler list_events, watch_events;                              /* service_event.c */
 
-/* The port ids from `first` up to, but not including, `end`. */
+/* The port ids from `first` to `end` - 1. */
 struct port_range {
     uint32_t first, end;
 };

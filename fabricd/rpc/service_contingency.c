@@ -150,7 +150,8 @@ static Fabric__V1__Contingency *convert(struct answer *a, const struct fab_view 
     return m;
 }
 
-/* False: no contingencies have been computed; the function has finished the call with an error. */
+/* Gets the computed contingencies. False: there are none; the function has finished the call with
+ * an error. */
 static bool need_contingencies(struct call *c, struct sm_contingencies *ret)
 {
     sm_get_contingencies(call_rpc(c)->in.sm, ret);

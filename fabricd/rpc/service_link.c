@@ -14,7 +14,8 @@
 #include "fabricd/rpc/request.h"
 #include "libfabmgr/base/status.h"
 
-/* The first port id, the number of rows, and the node whose links to list (FAB_NONE: all links). */
+/* What to list: links from port id `first` on, at most `want` rows, of one node (FAB_NONE: of all
+ * nodes). */
 struct query {
     uint32_t first, want, node;
 };

@@ -9,7 +9,7 @@
 struct tls_files {
     const char *cert, *key, *ca; /* PEM */
 };
-/* IO, INVAL: why[] names the file and the error. */
+/* Creates the server's context from the files. IO, INVAL: why[] names the file and the error. */
 int tls_context_new(const struct tls_files *files, SSL_CTX **ret, char *why, size_t why_len);
 
 #endif

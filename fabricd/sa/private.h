@@ -10,7 +10,7 @@
 
 #define SA_JOBS 256                /* most responses of many records in progress, to all hosts */
 #define SA_JOBS_EACH 8             /* most responses of many records in progress, to one host */
-#define SA_TABLE_MOST (256u << 20) /* most bytes of all these responses together */
+#define SA_TABLE_MOST (256u << 20) /* most bytes of all responses in progress */
 #define SA_OUT 512                 /* most answers that wait for the transport */
 
 /* A published view, prepared for queries. A response that is being collected keeps its view when a

@@ -46,8 +46,8 @@ struct sa_registry {
 /* Loads services and subscriptions from the store. NOMEM, LIMIT, IO, FORMAT. */
 int sa_registry_start(struct sa *s);
 void sa_registry_stop(struct sa *s);
-/* BUSY: too many answers wait for the database, or the writer is behind. Call this function before
- * carrying out a registration. */
+/* Call this function before carrying out a registration. BUSY: too many answers wait for the
+ * database, or the writer is behind. */
 int sa_keep_ready(struct sa *s);
 /* Sends the answer once the registration is committed to the database. */
 void sa_keep_answer(struct sa *s, const struct transport_mad *mad,

@@ -29,7 +29,7 @@ static int append(struct lease_table *t, size_t *room, const struct lease_row *r
     return FAB_OK;
 }
 
-/* False: the row is not valid, because somebody edited it by hand. */
+/* Reads a row of the table. False: the row is not valid, because somebody edited it by hand. */
 static bool read_row(sqlite3_stmt *stmt, struct lease_row *row)
 {
     const char *guid = (const char *)sqlite3_column_text(stmt, 0);

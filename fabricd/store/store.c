@@ -320,7 +320,7 @@ static void read_text(sqlite3_stmt *stmt, int column, char *to, size_t len)
     snprintf(to, len, "%s", text != NULL ? text : "");
 }
 
-/* False: the row is not valid, because it was edited by hand. */
+/* Reads a row of isolated_link. False: the row is not valid, because somebody edited it by hand. */
 static bool read_isolated_row(sqlite3_stmt *stmt, struct store_isolated *ret)
 {
     *ret = (struct store_isolated){.since_us = sqlite3_column_int64(stmt, 6),

@@ -38,7 +38,8 @@ struct transport_taker {
  * nowhere, so that only the first MAD is sent. */
 enum transport_rmpp { TRANSPORT_RMPP_OURS, TRANSPORT_RMPP_KERNEL, TRANSPORT_RMPP_NONE };
 struct transport_ops {
-    /* BUSY: try again after the next receive, or in a millisecond. IO: the transport failed. */
+    /* Sends one MAD. BUSY: try again after the next receive, or in a millisecond. IO: the transport
+     * failed. */
     int (*send)(struct transport *t, const struct transport_mad *mad);
     /* Sets or clears IsSM in the CapabilityMask of the port. DENIED, IO, INVAL. */
     int (*set_is_sm)(struct transport *t, bool is_sm);
@@ -72,9 +73,9 @@ int transport_on_class(struct transport *t, uint8_t mgmt_class, transport_receiv
 void transport_hand_up(struct transport *t, const struct transport_mad *mads, size_t count);
 void transport_close(struct transport *t); /* NULL is fine */
 
-/* where: NULL or "" (the first InfiniBand port that is active or has its link up), "CA" or
- * "CA:PORT". BUSY: another subnet manager is registered at the port. NOT_FOUND, DENIED, INVAL, IO,
- * NOMEM. why[]: one sentence for the operator. */
+/* Opens a port of an adapter. where: NULL or "" (the first InfiniBand port that is active or has
+ * its link up), "CA" or "CA:PORT". BUSY: another subnet manager is registered at the port.
+ * NOT_FOUND, DENIED, INVAL, IO, NOMEM. why[]: one sentence for the operator. */
 int transport_umad_open(struct loop *l, const char *where, struct transport **ret, char *why,
                         size_t why_len);
 /* Opens a port of the simulated fabric inside this process. `at`: GUID or description of the node

@@ -170,7 +170,7 @@ static bool nothing_came(const struct umad_transport *t)
            errno == ENOSPC;
 }
 
-/* False: the agent is one of register_to_drop. */
+/* Whether the agent is one of the manager's. False: it is one of register_to_drop. */
 static bool is_ours(const struct umad_transport *t, int agent)
 {
     for (int i = 0; i < AGENTS; i++)

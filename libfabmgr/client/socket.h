@@ -13,8 +13,8 @@ uint64_t fab_client_now_ms(void);
 #define CLIENT_NEVER UINT64_MAX
 
 struct client_socket;
-/* INVAL: the address or its TLS files are not valid. IO: the connection was not made in time, or
- * not at all. NOMEM. why[]: a sentence for the user. */
+/* Connects to the address. INVAL: the address or its TLS files are not valid. IO: the connection
+ * was not made in time, or not at all. NOMEM. why[]: a sentence for the user. */
 int fab_client_socket_open(const struct fab_client_options *o, uint64_t deadline_ms,
                            struct client_socket **ret, char *why, size_t why_len);
 void fab_client_socket_close(struct client_socket *s); /* NULL is fine */

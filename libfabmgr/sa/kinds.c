@@ -191,7 +191,7 @@ static bool fill_sl2vl(struct fab_sa_query *q, uint32_t port, uint32_t k, void *
     return true;
 }
 
-/* Blocks 1 and 2 are the low-priority table, from entries 0 and 32 on; blocks 3 and 4 the
+/* Blocks 1 and 2 hold entries 0-31 and 32-63 of the low-priority table, blocks 3 and 4 those of the
  * high-priority table. */
 static uint32_t vlarb_blocks(const struct fab_sa_query *q, uint32_t port)
 {
@@ -217,7 +217,7 @@ static bool fill_vlarb(struct fab_sa_query *q, uint32_t port, uint32_t k, void *
     return true;
 }
 
-#define PKEY_BLOCKS_SHIFT 6 /* a port has FAB_PKEY_BLOCKS_MAX blocks */
+#define PKEY_BLOCKS_SHIFT 6 /* log2 of FAB_PKEY_BLOCKS_MAX, the most blocks of a port */
 
 static uint32_t pkey_blocks(const struct fab_sa_query *q, uint32_t port)
 {

@@ -11,7 +11,7 @@ struct fab_sa_kind {
     const struct fab_rec *rec;
     bool lid_key; /* component 0 is the LID by which the port is found; the others are compared */
     bool trusted; /* only requesters with our SM_Key may read it */
-    /* The number of records that `port` may have. */
+    /* Returns the number of records that `port` may have. */
     uint32_t (*count)(const struct fab_sa_query *q, uint32_t port);
     /* Fills the k-th record of `port` into a zeroed struct. False: this record does not exist. */
     bool (*fill)(struct fab_sa_query *q, uint32_t port, uint32_t k, void *ret_struct);

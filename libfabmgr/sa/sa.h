@@ -93,7 +93,7 @@ struct fab_sa_query {
     uint8_t want[FAB_REC_MAX],
         mask[FAB_REC_MAX];              /* the record in the request, and the bits to compare */
     uint32_t own[FAB_MULTI_PATH_GIDS];  /* storage for from and to */
-    uint64_t guid[FAB_MULTI_PATH_GIDS]; /* GUIDs by which the request named these ports */
+    uint64_t guid[FAB_MULTI_PATH_GIDS]; /* GUIDs by which the request named the ports in own[] */
     uint32_t slid, dlid;                /* 0: not given */
     /* Most pairs of LIDs that two ports have, most paths between two ports that the request allows,
      * and paths between the present two ports that were found so far. */
