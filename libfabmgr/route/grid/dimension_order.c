@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Dimension-order routing: a packet travels its first dimension until that coordinate is right,
- * then the second, and so on. In a ring it takes the shorter direction; for opposite positions the
- * parity of coordinates decides, so that both directions have equal loads.
+ * Dimension-order routing. A packet travels its first dimension until that coordinate equals the
+ * destination's, then the second, and so on. In a ring it takes the shorter direction. For opposite
+ * positions the parity of the coordinates decides, so that both directions have equal loads.
  *
- * What happens around failures:
+ * Packets pass failures as follows:
  *
- *   - A link of a ring: the ring is a path now, and packets take the longer direction.
- *   - A link of a clique: the packet takes a pivot, a switch of the row with all its links.
+ *   - If a ring lacks a link, it is a path, and packets take the longer direction.
+ *   - If a clique lacks a link, the packet takes a pivot, a switch of the row with all its links.
  *     Channels into pivots depend on channels out of them, and never the other way round.
- *   - A switch on the path, or a row in several parts: as near to the gap as possible, the packet
- *     turns early into the next dimension that it has to travel (if there is none: into any later
- *     one), passes the gap there, and turns back. The turn back violates dimension order; the hop
- *     after it has a VL of its own (torus.c).
+ *   - If a switch on the path is missing, or a row has several parts, the packet goes as near to
+ *     the gap as possible. There it turns early into the next dimension that it has to travel, or,
+ *     if there is none, into any later dimension. It passes the gap there and turns back. The turn
+ *     back violates dimension order, so the hop after it has a VL of its own (torus.c).
  *
- * All of this depends on the switch and the destination only, as forwarding tables require. It is
- * the behaviour of Torus-2QoS (OpenSM, doc/current-routing.txt), for more kinds of rows.
+ * The next hop depends on the switch and the destination only, as forwarding tables require. This
+ * is the behaviour of Torus-2QoS (OpenSM, doc/current-routing.txt), for more kinds of rows.
  */
 #include "libfabmgr/route/grid/dimension_order.h"
 
@@ -24,7 +24,8 @@
 
 #include "libfabmgr/base/status.h"
 
-/* Returns the switch at coordinate `to` of a's row if a link joins it to a, else FAB_NONE. */
+/* Returns the switch at coordinate `to` of a's row in dimension d if a link joins it to switch a,
+ * else FAB_NONE. */
 static uint32_t linked_at(const struct fab_dor *s, uint32_t a, uint32_t d, uint32_t to)
 {
     uint32_t sw = s->grid->at[fab_route_grid_moved(s->grid, a, d, to)];
@@ -67,7 +68,8 @@ static bool can_go(const struct fab_dor *s, uint32_t a, uint32_t d, bool forward
     return steps <= (forward ? s->forward : s->backward)[(size_t)a * s->grid->dims + d];
 }
 
-/* Returns whether the path from a to b in dimension d goes forward if no link is missing. */
+/* Returns whether the path from switch a to the coordinate of b in dimension d goes forward if no
+ * link is missing. */
 static bool goes_forward(const struct fab_dor *s, uint32_t a, uint32_t b, uint32_t d)
 {
     uint32_t from = fab_route_grid_coordinate(s->grid, a, d),
@@ -102,7 +104,7 @@ static uint32_t along_line(const struct fab_dor *s, uint32_t a, uint32_t b, uint
     return FAB_NONE;
 }
 
-/* Returns whether the switch has links to all others of its row. */
+/* Returns whether the switch has links to all other switches of its row in dimension d. */
 static bool is_pivot(const struct fab_dor *s, uint32_t a, uint32_t d)
 {
     for (uint32_t to = 0; to < s->grid->dim[d].size; to++) {
@@ -114,7 +116,7 @@ static bool is_pivot(const struct fab_dor *s, uint32_t a, uint32_t d)
 }
 
 /* Returns the first pivot of the row, counted from a position that depends on the number of the
- * destination LID. */
+ * destination LID, or FAB_NONE if there is none. */
 static uint32_t by_pivot(const struct fab_dor *s, uint32_t a, uint32_t d)
 {
     uint32_t size = s->grid->dim[d].size;
@@ -127,8 +129,8 @@ static uint32_t by_pivot(const struct fab_dor *s, uint32_t a, uint32_t d)
     return FAB_NONE;
 }
 
-/* Returns the next switch on the path within the row of a to the coordinate of b; FAB_NONE: the row
- * has no path. */
+/* Returns the next switch on the path from switch a, within its row, to the coordinate of b, or
+ * FAB_NONE if the row has no such path. */
 static uint32_t in_row(const struct fab_dor *s, uint32_t a, uint32_t b, uint32_t d)
 {
     if (s->grid->dim[d].kind != FAB_GRID_CLIQUE)
@@ -142,7 +144,7 @@ static uint32_t in_row(const struct fab_dor *s, uint32_t a, uint32_t b, uint32_t
 
 /* ---- paths around a gap ---------------------------------------------------------------------- */
 
-/* Returns the next switch of the row towards a gap; FAB_NONE: a is next to the gap. */
+/* Returns the next switch of the row towards a gap, or FAB_NONE if switch a is next to the gap. */
 static uint32_t approach(const struct fab_dor *s, uint32_t a, uint32_t b, uint32_t d)
 {
     uint32_t from = fab_route_grid_coordinate(s->grid, a, d),
@@ -158,8 +160,8 @@ static uint32_t approach(const struct fab_dor *s, uint32_t a, uint32_t b, uint32
     return step_from(s, a, d, goes_forward(s, a, b, d));
 }
 
-/* Returns the next switch in a later dimension that the packet must travel anyway, preferably one
- * from which dimension d has a path. */
+/* Returns the next switch in a later dimension that the packet must travel anyway, or FAB_NONE. A
+ * switch from which dimension d has a path is preferred. */
 static uint32_t turn_early(const struct fab_dor *s, uint32_t a, uint32_t b, uint32_t d)
 {
     uint32_t second = FAB_NONE;
@@ -175,7 +177,7 @@ static uint32_t turn_early(const struct fab_dor *s, uint32_t a, uint32_t b, uint
     return second;
 }
 
-/* Returns a neighbour in any later dimension from which dimension d has a path. */
+/* Returns a neighbour in any later dimension from which dimension d has a path, or FAB_NONE. */
 static uint32_t detour(const struct fab_dor *s, uint32_t a, uint32_t b, uint32_t d)
 {
     for (uint32_t r = s->grid->dims; r-- > s->rank[d] + 1;) {
@@ -206,7 +208,8 @@ uint32_t fab_route_dor_next(const struct fab_dor *s, uint32_t a, uint32_t b)
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
-/* Returns whether some switch has no path within its row to another switch of the row. */
+/* Returns whether some switch has no path within its row in dimension d to another switch of the
+ * row. */
 static bool is_broken(const struct fab_dor *s, uint32_t d)
 {
     for (uint32_t a = 0; a < s->grid->n; a++) {

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The dimensions of a grid, found from the links alone. Tori, meshes, hypercubes and HyperX are
- * Cartesian products of rings, paths and cliques (a ring of 4 is the product of two pairs, a ring
- * of 3 is a clique), and in a product
+ * Finds the dimensions of a grid from the links alone. Tori, meshes, hypercubes and HyperX are
+ * Cartesian products of rings, paths and cliques. (A ring of 4 is the product of two pairs; a ring
+ * of 3 is a clique.) In such a product
  *
  *   - a triangle lies in one dimension;
- *   - in a square that does not lie in one row, opposite sides are of one dimension and adjacent
- *     sides of two (Sabidussi 1960; Feder, "Product graph representations", 1992).
+ *   - in a square that does not lie in one row, opposite sides have the same dimension and adjacent
+ *     sides have different ones (Sabidussi 1960; Feder, "Product graph representations", 1992).
  *
- * So links are first joined to rows by triangles, then to classes of parallel links by opposite
- * sides of squares. In a clique such a class is the whole dimension; in rings and paths it is the
- * links between two adjacent slices. Classes that cross (adjacent sides of a square) are of
- * different dimensions. Classes that meet at a switch, do not cross, and mostly cross the same
- * other classes are of the same dimension. Missing links remove squares but never add any, so that
- * what a few missing links hide is found elsewhere in the class.
+ * So triangles first join links to rows. Then opposite sides of squares join links to classes of
+ * parallel links. In a clique such a class is the whole dimension; in rings and paths it is the
+ * links between two adjacent slices. Classes that cross (adjacent sides of a square) have different
+ * dimensions. Classes that meet at a switch, do not cross, and mostly cross the same other classes
+ * have the same dimension. Missing links remove squares but never add any, so that other squares of
+ * a class make up for them.
  *
- * The dimension of a link without any square stays unknown; if no link has a square, all links are
- * of one dimension.
+ * The dimension of a link without any square stays unknown. If no link has a square, all links have
+ * the same dimension.
  */
 #include "libfabmgr/route/grid/dimensions.h"
 
@@ -33,20 +33,20 @@
 struct classes {
     const struct fab_graph *g;
     uint32_t edges;
-    uint32_t *edge;  /* [neighbours] the link, equal for both directions */
-    uint32_t *set;   /* [edges] disjoint sets (sets.h) */
-    uint32_t *row;   /* [edges] row of the link: root of its set after triangles have joined links,
-                        before squares join more */
-    bool *square;    /* [edges] is a side of a square */
-    uint32_t *seen;  /* [n] 1 + the corner from which the switch was last reached in two hops */
-    uint32_t *first; /* [n] the first of these hops: index of nbr */
-    uint32_t *then;  /* [n] the second of these hops */
+    uint32_t *edge;     /* [neighbours] number of the link, equal for both directions */
+    uint32_t *set;      /* [edges] disjoint sets (sets.h) */
+    uint32_t *row;      /* [edges] row of the link: the root of its set after triangles have joined
+                           links, before squares join more links */
+    bool *square;       /* [edges] whether the link is a side of a square */
+    uint32_t *seen;     /* [n] 1 + the corner from which the switch was last reached in two hops */
+    uint32_t *first;    /* [n] the first of these two hops, as index of g->nbr */
+    uint32_t *then;     /* [n] the second of these two hops, as index of g->nbr */
     uint32_t *adjacent; /* [n] 1 + the corner that the switch was last seen to be a neighbour of */
-    uint32_t count;     /* classes of parallel links */
-    uint32_t *class_of; /* [edges] class, or FAB_NONE */
+    uint32_t count;     /* number of classes of parallel links */
+    uint32_t *class_of; /* [edges] class of the link, or FAB_NONE */
     size_t words;
-    uint64_t *cross; /* [count][words] bits: classes that cross */
-    uint32_t *dim;   /* [count] disjoint sets (sets.h) */
+    uint64_t *cross; /* [count][words] bitset of the classes that cross the class */
+    uint32_t *dim;   /* [count] disjoint sets (sets.h) of classes that have the same dimension */
 };
 
 static void fini(struct classes *w)
@@ -140,8 +140,8 @@ static void join_triangles(struct classes *w)
 
 /* ---- squares --------------------------------------------------------------------------------- */
 
-/* Called for a square: sides 0 and 1 are one path from a corner to the opposite one, sides 2 and 3
- * the other. */
+/* A function that is called for a square. Sides 0 and 1 are one path from a corner to the opposite
+ * one, sides 2 and 3 the other path. */
 typedef void square_fn(struct classes *w, const uint32_t side[4]);
 
 static void test_square(struct classes *w, uint32_t i, uint32_t k, square_fn *fn)
@@ -152,8 +152,8 @@ static void test_square(struct classes *w, uint32_t i, uint32_t k, square_fn *fn
         fn(w, side);
 }
 
-/* Calls fn for all squares with corner u and a greater opposite corner that is no neighbour of u.
- */
+/* Calls fn for all squares in which u is a corner and the opposite corner has a greater id and is
+ * no neighbour of u. */
 static void squares_at(struct classes *w, uint32_t u, square_fn *fn)
 {
     const struct fab_graph *g = w->g;
@@ -202,7 +202,8 @@ static void mark_crossing(struct classes *w, const uint32_t side[4])
 
 /* ---- classes of parallel links --------------------------------------------------------------- */
 
-/* Numbers the sets that have a square. Returns false if there are more than CLASSES_MAX. */
+/* Numbers those sets of links that contain a side of a square. Returns false if there are more than
+ * CLASSES_MAX. */
 static bool number_classes(struct classes *w)
 {
     for (uint32_t e = 0; e < w->edges; e++) {
@@ -316,7 +317,8 @@ static uint32_t busiest_switch(const struct fab_graph *g)
     return most;
 }
 
-/* Groups the neighbours of u into rows: neighbours that are linked to each other are in one row. */
+/* Groups the neighbours of switch u into rows: neighbours that are linked to each other are in one
+ * row. set[] becomes disjoint sets (sets.h) of their indices. */
 static void rows_at(const struct fab_graph *g, uint32_t u, uint32_t set[256])
 {
     const uint32_t *nbr = g->nbr + g->nbr_at[u];
@@ -331,8 +333,8 @@ static void rows_at(const struct fab_graph *g, uint32_t u, uint32_t set[256])
 }
 
 /* Returns whether a grid in which a switch has as many neighbours as u would need more than twice
- * the switches of the fabric: a clique has one switch more than u has neighbours in it, and any
- * other row with two neighbours of u has at least 3 switches. */
+ * the switches of the fabric. A clique has one switch more than u has neighbours in it. Any other
+ * row with two neighbours of u has at least 3 switches. */
 static bool too_many_neighbours(const struct fab_graph *g, uint32_t u)
 {
     uint32_t set[256], size[256] = {0}, singles = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The dimension of each link of a grid. For this folder only. */
+/* Finds the dimension of each link of a grid. Internal to libfabmgr/route. */
 #ifndef LIBFABMGR_ROUTE_GRID_DIMENSIONS_H
 #define LIBFABMGR_ROUTE_GRID_DIMENSIONS_H
 
@@ -10,10 +10,10 @@
 
 struct fab_dimensions {
     uint32_t dims;
-    uint8_t *dim; /* [neighbours] by index of g->nbr: 0..dims - 1, or FAB_DIMENSION_NONE: unknown */
+    uint8_t *dim; /* [neighbours] as g->nbr: 0..dims - 1, or FAB_DIMENSION_NONE if unknown */
 };
-/* f is used for the names of switches. Returns UNSUPPORTED if the topology is no grid (why[] names
- * a switch), or NOMEM. */
+/* Finds the dimensions from the links in g; f provides the names of switches for why[]. Returns
+ * UNSUPPORTED if the topology is no grid (why[] names a switch or says why), or NOMEM. */
 int fab_route_dimensions_find(const struct fab_fabric *f, const struct fab_graph *g,
                               struct fab_dimensions *ret, char *why, size_t why_len);
 void fab_route_dimensions_fini(struct fab_dimensions *s);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From dimensions (dimensions.c) to coordinates. The slices of a dimension are the components that
- * remain connected by links of all other dimensions. With each slice seen as one node they form a
- * ring, a path or a clique, which gives them their coordinates. No two switches may then have the
- * same position, and each link must join neighbours: this proves that the topology was recognised
- * correctly, even if links were missing. A position may lack its switch.
+ * Finds coordinates from dimensions (dimensions.c). The slices of a dimension are the components
+ * that remain connected by links of all other dimensions. If each slice is regarded as one node,
+ * the slices of a dimension form a ring, a path or a clique, which gives them their coordinates.
+ * Then no two switches may have the same position, and each link must join neighbours: this proves
+ * that the topology was recognised correctly, even if links were missing. A position may lack its
+ * switch.
  *
- * The switch with the lowest GUID, the anchor, has coordinates 0 (in a path: in the lower half).
- * The lowest GUIDs on its rows determine the order and the direction of the dimensions. So a fault
- * changes no coordinates of other switches, unless it removes the anchor or the switch with the
- * lowest GUID on one of its rows.
+ * The switch with the lowest GUID, the anchor, has coordinates 0 (in a path: a coordinate in the
+ * lower half). The lowest GUIDs on its rows determine the order and the direction of the
+ * dimensions. So a fault changes no coordinates of other switches, unless it removes the anchor or
+ * the switch with the lowest GUID on one of its rows.
  */
 #include "libfabmgr/route/grid/grid.h"
 
@@ -26,13 +27,13 @@
 struct slices {
     uint32_t size;
     uint32_t *of;     /* [n] slice of each switch */
-    uint64_t *linked; /* [size][words] bits: slices that links join */
+    uint64_t *linked; /* [size][words] bitset of the slices that links join to the slice */
     size_t words;
-    uint32_t links;     /* pairs of slices that links join */
+    uint32_t links;     /* number of pairs of slices that links join */
     uint32_t *number;   /* [size] coordinate of each slice */
     uint32_t *sequence; /* [size] slices by coordinate */
     enum fab_grid_kind kind;
-    uint32_t lowest; /* the lowest switch on the anchor's row, without the anchor */
+    uint32_t lowest; /* the lowest switch id on the anchor's row, without the anchor */
 };
 struct recognition {
     const struct fab_fabric *f;
@@ -67,8 +68,8 @@ static void join_slices(const struct recognition *v, uint32_t d, uint32_t *set)
     }
 }
 
-/* Numbers the slices. The representative of a set (union-find root) is its switch with the lowest
- * index, so the loop reaches it, and numbers its slice, before the set's other switches. */
+/* Numbers the slices. The root of a set is its switch with the lowest id, so that the loop numbers
+ * the slice of a set before it reaches the other switches of the set. */
 static void number_slices(const struct recognition *v, struct slices *s, uint32_t *set)
 {
     for (uint32_t u = 0; u < v->g->n; u++) {
@@ -127,11 +128,12 @@ static uint32_t degree(const struct slices *s, uint32_t i)
     return (uint32_t)fab_base_bits_count(s->linked + i * s->words, s->size);
 }
 
-/* Follows a ring or path from `first`, of two neighbours to the lower one first. Returns whether
- * all slices were visited. */
+/* Follows a ring or path from slice `first`. If there are two next slices, takes the lower one.
+ * Returns whether all slices were visited. */
 static bool walk(struct slices *s, uint32_t first)
 {
-    uint64_t *visited = s->linked; /* own bits mark visited slices: no slice is linked to itself */
+    uint64_t *visited = s->linked; /* a slice's bit for itself marks it as visited, as no slice is
+                                      linked to itself */
     uint32_t at = first, count = 0;
     for (;;) {
         size_t next = 0;
@@ -196,7 +198,8 @@ static int classify_dim(struct recognition *v, uint32_t d)
 
 /* ---- coordinates that do not depend on faults elsewhere -------------------------------------- */
 
-/* Returns the dimension in which `sw` differs from the anchor, if it is only one; else FAB_NONE. */
+/* Returns the dimension in which `sw` differs from the anchor if it differs in only one, else
+ * FAB_NONE. */
 static uint32_t row_of(const struct recognition *v, uint32_t sw)
 {
     uint32_t row = FAB_NONE;
@@ -227,10 +230,10 @@ static uint32_t position(const struct slices *s, uint32_t slice)
     return i;
 }
 
-/* Orients a dimension, so that its numbers do not depend on faults elsewhere. Ring: `other` comes
- * into the half after the anchor; returns false if `other` is exactly opposite, where both
- * directions are equal. Path: the anchor comes into the lower half, or, if it is in the middle,
- * `other` does. */
+/* Chooses the direction of a dimension, so that its coordinates do not depend on faults elsewhere.
+ * In a ring, `other` gets into the half after the anchor. If `other` is exactly opposite the
+ * anchor, both directions are equal, and the function returns false. In a path, the anchor gets
+ * into the lower half; if the anchor is in the middle, `other` does. */
 static bool choose_direction(struct slices *s, uint32_t anchor, uint32_t other)
 {
     uint32_t from = position(s, anchor), to = position(s, other);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Coordinates of the switches of tori, meshes, hypercubes and HyperX. For this folder only. */
+/* Coordinates of the switches of tori, meshes, hypercubes and HyperX. Internal to
+ * libfabmgr/route. */
 #ifndef LIBFABMGR_ROUTE_GRID_GRID_H
 #define LIBFABMGR_ROUTE_GRID_GRID_H
 
@@ -8,22 +9,25 @@
 #define FAB_GRID_DIMS FAB_DIMENSIONS_MAX
 
 enum fab_grid_kind {
-    FAB_GRID_CLIQUE, /* all pairs linked: HyperX, and all dimensions of size 2 or 3 */
-    FAB_GRID_PATH,   /* 3 or more in a line: a mesh */
-    FAB_GRID_RING,   /* 5 or more; a ring of 4 is recognised as two dimensions of size 2 */
+    FAB_GRID_CLIQUE, /* all pairs of switches are linked: HyperX, and all dimensions of size 2 or
+                        3 */
+    FAB_GRID_PATH,   /* 3 or more switches in a line: a mesh */
+    FAB_GRID_RING,   /* 5 or more switches; a ring of 4 is recognised as two dimensions of size 2 */
 };
 struct fab_grid_dim {
     enum fab_grid_kind kind;
-    uint32_t size, step; /* step: difference of positions between adjacent coordinates */
+    uint32_t size, step; /* step: difference between the positions of adjacent coordinates */
 };
 struct fab_grid {
     uint32_t n, dims, places;
     struct fab_grid_dim dim[FAB_GRID_DIMS];
-    uint32_t *place; /* [n] position of each switch: the sum of coordinate times step */
-    uint32_t *at;    /* [places] the switch at each position, or FAB_NONE: missing */
+    uint32_t *place; /* [n] position of each switch: the sum of coordinate * step over all
+                        dimensions */
+    uint32_t *at;    /* [places] the switch at each position, or FAB_NONE if it is missing */
 };
-/* Coordinates depend on the links and on the lowest GUIDs, so that a fault elsewhere does not
- * change them. Returns UNSUPPORTED if the topology is no grid (why[] says where), or NOMEM. */
+/* Finds the coordinates. They depend on the links and on the lowest GUIDs, so that a fault
+ * elsewhere does not change them. Returns UNSUPPORTED if the topology is no grid (why[] then names
+ * the reason), or NOMEM. */
 int fab_route_grid_find(const struct fab_fabric *f, const struct fab_graph *g, struct fab_grid *ret,
                         char *why, size_t why_len);
 void fab_route_grid_fini(struct fab_grid *grid);
@@ -33,16 +37,18 @@ static inline uint32_t fab_route_grid_coordinate(const struct fab_grid *grid, ui
 {
     return grid->place[sw] / grid->dim[d].step % grid->dim[d].size;
 }
-/* Returns the position that differs from that of `sw` only in coordinate d. */
+/* Returns the position that has coordinate `to` in dimension d, and otherwise the coordinates of
+ * `sw`. */
 static inline uint32_t fab_route_grid_moved(const struct fab_grid *grid, uint32_t sw, uint32_t d,
                                             uint32_t to)
 {
     uint32_t step = grid->dim[d].step;
     return grid->place[sw] - fab_route_grid_coordinate(grid, sw, d) * step + to * step;
 }
-/* Returns the first dimension in which the coordinates differ, or `dims` if all are equal. */
+/* Returns the first dimension in which the coordinates of a and b differ, or `dims` if all are
+ * equal. */
 uint32_t fab_route_grid_differ(const struct fab_grid *grid, uint32_t a, uint32_t b);
-/* Writes "5x6 torus" or "4-cube of 2", truncated to `len`. */
+/* Writes a description such as "5x6 torus", truncated to `len` bytes. */
 void fab_route_grid_text(const struct fab_grid *grid, char *text, size_t len);
 
 #endif

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * If paths ascend and then descend by an order of the switches, a channel that leads up has the
- * position of its switch as number. A channel that leads down has a number above all of these,
- * greater for lower switches. If the tables use one VL, the orders that the engines and repairs use
- * are tried.
+ * Numbers the channels. If paths ascend and then descend by an order of the switches, the number of
+ * a channel that leads up is the position of its switch. A channel that leads down has a number
+ * above all of these, greater for lower switches. If the tables use one VL, this file tries the
+ * orders that the engines and repairs use.
  *
- * Where none fits, the number of a channel on a VL is the length of the longest chain of
- * dependencies that ends in it. In regular topologies this gives equal numbers to equivalent
- * channels: first dimension before second, the source's group before the destination's.
+ * If no order fits, the number of a channel on a VL is the length of the longest chain of
+ * dependencies that ends in the channel. In regular topologies this gives equal numbers to
+ * equivalent channels, and lower numbers to the first dimension than to the second, and to the
+ * source's group than to the destination's.
  */
 #include "libfabmgr/route/local_search/channel_numbering.h"
 
@@ -100,9 +101,10 @@ static int try_order(struct fab_channel_numbering *l, const struct fab_local_sea
 /* A step is a pair of a channel and a VL: channel * lanes + VL. */
 struct chains {
     struct fab_channel_numbering *l;
-    struct fab_prng *prng; /* or NULL */
+    struct fab_prng *prng; /* NULL: no random choice */
     uint32_t steps, words;
-    uint64_t *after; /* [steps][words] bits: dependencies, by port and VL at the next switch */
+    uint64_t *after; /* [steps][words] bitset of the dependencies of the step, by port and VL of the
+                        next switch */
     uint32_t *predecessors; /* [steps] number of predecessors that have no number yet */
     uint32_t *queue;        /* [steps] */
 };
@@ -149,7 +151,8 @@ static void collect(struct chains *c, const struct reading *r)
     }
 }
 
-/* Returns the next step without predecessors: the first one, or with `prng` one at random. */
+/* Returns the next step without predecessors. That is the first one in the queue, or a random one
+ * if prng is not NULL. */
 static uint32_t take_next(struct chains *c, uint32_t head, uint32_t tail)
 {
     if (c->prng == NULL)
@@ -161,7 +164,8 @@ static uint32_t take_next(struct chains *c, uint32_t head, uint32_t tail)
     return step;
 }
 
-/* Topological sort (Kahn). Returns false if there is a cycle. */
+/* Sorts the steps topologically (Kahn's algorithm) and numbers them. Returns false if there is a
+ * cycle. */
 static bool sort_steps(struct chains *c)
 {
     struct fab_channel_numbering *l = c->l;
@@ -289,8 +293,8 @@ static bool ascends(const struct fab_channel_numbering *l, const uint32_t *next,
     return true;
 }
 
-/* Returns whether this holds for the packets of all switches that send through `sw`; their SLs may
- * differ. */
+/* Returns whether ascends() holds for the packets of all switches that send through `sw`; their SLs
+ * may differ. */
 static bool all_paths_ascend(const struct fab_channel_numbering *l, const uint32_t *next,
                              uint32_t home, uint32_t lid, uint32_t sw, uint32_t channel)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A numbering of the channels, for each VL, in which all packets meet ascending numbers. The
- * numbers show at once whether a changed entry keeps the tables deadlock-free. For this folder
- * only.
+ * A numbering of the channels for each VL, in which all packets pass channels with ascending
+ * numbers. The numbers show at once whether a changed entry keeps the tables deadlock-free.
+ * Internal to libfabmgr/route.
  */
 #ifndef LIBFABMGR_ROUTE_LOCAL_SEARCH_CHANNEL_NUMBERING_H
 #define LIBFABMGR_ROUTE_LOCAL_SEARCH_CHANNEL_NUMBERING_H
@@ -12,24 +12,27 @@
 #include "libfabmgr/route/local_search/local_search.h"
 
 struct fab_channel_numbering {
-    const struct fab_graph *g; /* a channel is a port of it */
+    const struct fab_graph *g; /* a channel is a port of this graph */
     const struct fab_vls *vls; /* NULL: one VL */
-    bool by_order;     /* numbers follow an order of the switches: every legal path ascends */
-    uint32_t lanes;    /* VLs */
+    bool by_order;     /* the numbers follow an order of the switches, so that every legal path
+                          ascends */
+    uint32_t lanes;    /* number of VLs */
     uint32_t *number;  /* [channels][lanes] */
-    uint8_t *in, *out; /* [channels] VL class of the port at its far end, and of its own port */
+    uint8_t *in, *out; /* [channels] class (vls.h) of the port at the far end, and of the sending
+                          port */
     uint32_t *by_port; /* [port ids of switches] the channel, or FAB_NONE */
     uint32_t *stack;   /* [n] scratch */
 };
-/* prng NULL: makes the preferred numbering; otherwise a random one of those that the dependencies
- * permit. Returns UNSUPPORTED if the dependencies form a cycle, or NOMEM. */
+/* Makes a numbering that fits the tables. prng NULL: the preferred one; else a random one of those
+ * that the dependencies permit. Returns UNSUPPORTED if the dependencies form a cycle, or NOMEM. */
 int fab_route_channel_numbering_make(struct fab_channel_numbering *l, const struct fab_graph *g,
                                      const struct fab_local_search_input *in,
                                      const struct fab_lft *lft, struct fab_prng *prng);
 void fab_route_channel_numbering_fini(struct fab_channel_numbering *l);
 
-/* Given next[] ([n] channels, or FAB_NONE) by which all packets to a LID at switch `home` ascend:
- * returns whether they still do if `sw` sends by this channel. */
+/* Returns whether all packets to `lid`, at switch `home`, still ascend if switch `sw` sends them by
+ * `channel`. next[n] are the present channels to the LID, or FAB_NONE; by these the packets
+ * ascend. */
 bool fab_route_channel_numbering_ascends(const struct fab_channel_numbering *l,
                                          const uint32_t *next, uint32_t home, uint32_t lid,
                                          uint32_t sw, uint32_t channel);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The link loads of all-to-all and of all shifts, for local_search.c. The paths to an endport are a
- * tree, given by next[]. flow[] tells how many flows a move shifts; the old and the new path,
- * followed to where they join, tell from which channels to which others.
+ * Counts the link loads of all-to-all and of all shifts, for local_search.c. The paths to an
+ * endport form a tree, given by next[]. flow[] is the number of flows that a move takes from the
+ * old path and puts on the new one, up to the switch where both paths join.
  *
  * For shifts there is a counter for each channel and shift. In the shift by k, endport i sends to
  * endport i + k. The endports of a switch are adjacent in the order of the shifts, so that a move
- * changes a contiguous range of counters for each switch that sends through it.
+ * changes a contiguous range of counters for each switch that sends through the changed one.
  */
 #include "libfabmgr/route/local_search/link_load.h"
 
@@ -40,7 +40,7 @@ static struct fab_link_load_range range_of(const struct fab_link_load *b,
     return (struct fab_link_load_range){from, before, run->count - before};
 }
 
-/* Returns whether the path from `from` leads through `sw`. */
+/* Returns whether the path from switch `from` leads through switch `sw`. */
 static bool passes(const struct fab_link_load *b, const uint32_t *next, uint32_t from, uint32_t sw)
 {
     while (from != sw && next[from] != FAB_NONE)
@@ -202,8 +202,8 @@ void fab_route_link_load_set_bounds(struct fab_link_load *b, uint32_t load, uint
 
 /* ---- moves ----------------------------------------------------------------------------------- */
 
-/* Appends the channels from sw to the destination. Returns false if the path is too long, ends
- * elsewhere or leads through `without`. */
+/* Appends the channels from switch sw to the destination switch `home` to path[]. Returns false if
+ * the path is too long, does not reach `home`, or leads through switch `without`. */
 static bool follow(const struct fab_link_load *b, const uint32_t *next, uint32_t home, uint32_t sw,
                    uint32_t without, uint32_t *path, uint32_t *count)
 {
@@ -309,7 +309,8 @@ int64_t fab_route_move_flows_delta(struct fab_link_load *b, const struct fab_loc
     return change;
 }
 
-/* Returns the load that flows to other endports put on a channel. */
+/* Returns the part of a channel's load that flows to other endports cause. `own` is the number of
+ * flows to this endport on the channel. */
 static int64_t load_of_others(const struct fab_link_load *b, uint32_t channel, uint32_t own)
 {
     return (int64_t)b->load[channel] - (int64_t)own * b->g->port_slow[channel];

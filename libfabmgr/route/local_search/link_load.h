@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The link loads that tables cause with all-to-all and with every shift of the endports in a given
- * order, and how one changed entry would change them. For this folder only.
+ * order, and how one changed entry would change these loads. Internal to libfabmgr/route.
  */
 #ifndef LIBFABMGR_ROUTE_LOCAL_SEARCH_LINK_LOAD_H
 #define LIBFABMGR_ROUTE_LOCAL_SEARCH_LINK_LOAD_H
@@ -9,57 +9,58 @@
 #include "libfabmgr/route/graph/graph.h"
 #include "libfabmgr/route/local_search/local_search.h"
 
-#define FAB_LINK_LOAD_HOPS 64 /* longest path */
-/* Greatest number of flows of a shift on one channel. The tables may cause half as many at first,
- * so that moves can add flows. */
+#define FAB_LINK_LOAD_HOPS 64 /* greatest number of hops of a path */
+/* The greatest number of flows of a shift that a counter of a channel holds. The tables may cause
+ * half as many at the beginning, so that moves can add flows. */
 #define FAB_LINK_LOAD_FLOWS 255
 
 struct fab_link_load_endport {
     uint32_t sw, lid;
 };
-/* Consecutive endports that are attached to the same switch. */
+/* A run of consecutive endports that are attached to the same switch. */
 struct fab_link_load_run {
     uint32_t sw, first, count;
 };
-/* The counters of the shifts by which the endports of a run send to an endport: [from, from +
- * before) and [0, rest), since shifts wrap around. */
+/* The counters of those shifts in which the endports of a run send to a certain endport. Since
+ * shifts wrap around, these are two ranges: `before` counters from `from` on, and the first `rest`
+ * counters. */
 struct fab_link_load_range {
     uint32_t from, before, rest;
 };
 struct fab_link_load {
-    const struct fab_graph *g; /* a channel is a port of it */
+    const struct fab_graph *g; /* a channel is a port of this graph */
     uint32_t ends, runs, channels;
     struct fab_link_load_endport *end; /* [ends] in the order of the shifts */
     struct fab_link_load_run *run;     /* [runs] in the order of the shifts */
-    uint32_t *next; /* [ends][n] channel towards the endport; FAB_NONE at its switch and where
+    uint32_t *next; /* [ends][n] channel towards the endport; FAB_NONE at its own switch and if
                        there is no path */
     uint32_t *flow; /* [ends][n] number of endports that send to the endport through the switch */
-    uint32_t *load; /* [channels] load with all-to-all, times port_slow */
-    uint8_t *cell;  /* [channels][ends] flows of the shift by k on the channel */
-    uint64_t cells[FAB_LINK_LOAD_FLOWS + 1]; /* histogram of cell[] */
-    /* The bounds of the present goal, and the sums of the excesses of all channels. */
+    uint32_t *load; /* [channels] load with all-to-all, in flows times port_slow */
+    uint8_t *cell;  /* [channels][ends] number of flows of the shift by k on the channel */
+    uint64_t cells[FAB_LINK_LOAD_FLOWS + 1]; /* number of elements of cell[] with each value */
+    /* The bounds of the present goal, and by how much all channels together exceed the bounds. */
     uint32_t most_load, most_flows;
     uint64_t over_load, over_flows;
     uint32_t *over; /* [channels] the channel's part of over_flows */
-    /* Cache: the counters of all runs that send to an endport through a switch; upstream_end is
-     * FAB_NONE if it is invalid. */
+    /* Cache: the counters of all runs that send to an endport through a switch. upstream_end is
+     * FAB_NONE if the cache is invalid. */
     uint32_t upstream_end, upstream_sw, upstream_count;
     struct fab_link_load_range *upstream; /* [runs] */
 };
-/* Counts the loads of the tables. by_port: [port ids of switches] the channel, or FAB_NONE. Returns
- * LIMIT if a shift has more than FAB_LINK_LOAD_FLOWS / 2 flows on a channel or a path is too long,
- * UNSUPPORTED if the tables do not connect all endports, or NOMEM. */
+/* Counts the loads that the tables cause. by_port[port ids of switches] is the channel of a port,
+ * or FAB_NONE. Returns LIMIT if a shift has more than FAB_LINK_LOAD_FLOWS / 2 flows on a channel or
+ * a path is too long, UNSUPPORTED if the tables do not connect all endports, or NOMEM. */
 int fab_route_link_load_init(struct fab_link_load *b, const struct fab_graph *g,
                              const uint32_t *by_port, const struct fab_local_search_input *in,
                              const struct fab_lft *lft);
 void fab_route_link_load_fini(struct fab_link_load *b);
 
-uint32_t
-fab_route_link_load_max(const struct fab_link_load *b); /* the greatest load of a channel */
-uint32_t fab_route_link_load_max_flows(
-    const struct fab_link_load *b); /* the most flows of a shift on a channel */
-/* Sets the goal of the search: at most `load` on each channel with all-to-all, and at most `flows`
- * on each channel with any shift. Recomputes the excesses over both. */
+/* Returns the greatest load of a channel with all-to-all. */
+uint32_t fab_route_link_load_max(const struct fab_link_load *b);
+/* Returns the greatest number of flows of a shift on a channel. */
+uint32_t fab_route_link_load_max_flows(const struct fab_link_load *b);
+/* Sets the goal of the search: a load of at most `load` on each channel with all-to-all, and at
+ * most `flows` flows on each channel with any shift. Recomputes by how much both are exceeded. */
 void fab_route_link_load_set_bounds(struct fab_link_load *b, uint32_t load, uint32_t flows);
 
 static inline uint32_t *fab_route_link_load_next(const struct fab_link_load *b, uint32_t end)
@@ -76,28 +77,29 @@ static inline const uint8_t *fab_route_link_load_cells(const struct fab_link_loa
     return b->cell + (size_t)channel * b->ends;
 }
 
-/* A move: another entry of switch `sw` for an endport. `left` are the channels that lose its
- * packets and `taken` those that get them, up to where both paths join. */
+/* A move changes the entry of switch `sw` for an endport. `left` are the channels that the packets
+ * leave and `taken` those that they take instead, up to the switch where both paths join. */
 struct fab_local_move {
     uint32_t end, sw, channel;
-    uint32_t flow; /* endports that send to `end` through `sw` */
+    uint32_t flow; /* number of endports that send to `end` through `sw` */
     uint32_t left_count, taken_count;
     uint32_t left[FAB_LINK_LOAD_HOPS], taken[FAB_LINK_LOAD_HOPS];
 };
-/* Returns false if the channel leads back to `sw`, not to the endport, or over too many hops. */
+/* Finds the move that lets `sw` send to `end` by `channel`. Returns false if that path would lead
+ * back to `sw`, would not reach the endport, or would have too many hops. */
 bool fab_route_move_find(const struct fab_link_load *b, uint32_t end, uint32_t sw, uint32_t channel,
                          struct fab_local_move *ret);
-/* These two return by how much the move would change over_load, and over_flows. If the change of
- * over_flows exceeds `enough`, the result may be any value above `enough`. */
+/* These two return by how much the move would change over_load and over_flows. If the change of
+ * over_flows exceeds `enough`, fab_route_move_flows_delta may return any value above `enough`. */
 int64_t fab_route_move_load_delta(const struct fab_link_load *b, const struct fab_local_move *d);
 int64_t fab_route_move_flows_delta(struct fab_link_load *b, const struct fab_local_move *d,
                                    int64_t enough);
-/* Returns by how much the move would change the number of conflicts: ordered pairs of flows of
- * all-to-all to different endports that share a channel. */
+/* Returns by how much the move would change the number of conflicts. A conflict is an ordered pair
+ * of flows of all-to-all to different endports that share a channel. */
 int64_t fab_route_move_conflicts_delta(const struct fab_link_load *b,
                                        const struct fab_local_move *d);
-/* Carries out a move. At most FAB_LINK_LOAD_FLOWS / 2 moves may be carried out before one is
- * undone, so that the counters do not overflow. */
+/* Carries out a move. The caller may carry out at most FAB_LINK_LOAD_FLOWS / 2 moves before it
+ * undoes one, so that the counters do not overflow. */
 void fab_route_move_apply(struct fab_link_load *b, const struct fab_local_move *d);
 
 #endif

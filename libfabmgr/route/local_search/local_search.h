@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Improves the balance of any engine's tables by local search: changes single entries to lower the
- * greatest load of all-to-all, or the greatest number of flows of a shift on one channel. For
- * irregular or damaged fabrics, for which no closed form is balanced.
+ * Improves the balance of any engine's tables by local search. It changes single entries to lower
+ * the greatest load of all-to-all, or the greatest number of flows of a shift on one channel. It is
+ * meant for irregular or damaged fabrics, for which no closed form is balanced.
  */
 #ifndef LIBFABMGR_ROUTE_LOCAL_SEARCH_LOCAL_SEARCH_H
 #define LIBFABMGR_ROUTE_LOCAL_SEARCH_LOCAL_SEARCH_H
@@ -19,11 +19,14 @@ struct fab_local_search_input {
     const uint32_t *ends;
     uint32_t end_count;
 };
-/* Tables that pass the proof still do: packets go on meeting channels in ascending order of one
- * numbering on each VL, and no path gets longer. Neither the greatest load of all-to-all (times
- * port_slow) nor the greatest number of flows of a shift on one channel grows. Equal input gives
- * equal tables. Tables that are too large, not connected, or without such a numbering stay
- * unchanged, and the function returns FAB_OK. NOMEM: unchanged, too. */
+/* Improves *lft. Tables that pass the proof still pass it afterwards: packets still pass channels
+ * in ascending order of one numbering on each VL, and no path gets longer. Neither the greatest
+ * load of all-to-all (times port_slow) nor the greatest number of flows of a shift on one channel
+ * grows. Equal input gives equal tables.
+ *
+ * The function leaves tables unchanged, and returns FAB_OK, if they are too large, do not connect
+ * all endports, or have no such numbering. Returns NOMEM, with the tables unchanged, if there is no
+ * memory. */
 int fab_route_local_search(const struct fab_local_search_input *in, struct fab_lft *lft);
 
 #endif
