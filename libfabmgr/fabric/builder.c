@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The builder: a fabric that can be changed.
+ * The builder is a fabric that can be changed.
  *
  * Nodes and ports are in two growing arrays, in the order of their insertion. The ports of a node
  * are contiguous, beginning with port 0, so that sealing is mostly copying (see seal.c). References
@@ -51,7 +51,8 @@ static bool room_for(struct fab_builder *b, size_t nodes, size_t ports)
     return true;
 }
 
-/* Node ids of the snapshot become references, port ids become indexes of b->ports. */
+/* Fills an empty builder from a snapshot. Its node ids become references, and its port ids become
+ * indexes of b->ports. */
 static int copy_sealed(struct fab_builder *b, const struct fab_fabric *f)
 {
     if (!room_for(b, f->node_count, f->port_count) ||
@@ -81,15 +82,14 @@ struct fab_builder *fab_fabric_builder_from(const struct fab_fabric *fabric)
     return b;
 }
 
-/* ---- look-up -----------------------------------------------------------------------------------
- */
+/* ---- look-up --------------------------------------------------------------------------------- */
 
 static struct builder_node *node_at(const struct fab_builder *b, uint32_t ref)
 {
     return ref < b->node_count && !b->nodes[ref].removed ? &b->nodes[ref] : NULL;
 }
 
-/* The port, or NULL. Only switches have a port 0. */
+/* Returns a port of the node; NULL: there is none. Only switches have a port 0. */
 static struct fab_port *port_at(const struct fab_builder *b, uint32_t ref, uint8_t num)
 {
     const struct builder_node *n = node_at(b, ref);
@@ -98,11 +98,10 @@ static struct fab_port *port_at(const struct fab_builder *b, uint32_t ref, uint8
     return &b->ports[n->node.first_port + num];
 }
 
-/* ---- nodes ------------------------------------------------------------------------------------
- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
-/* NodeInfo contains the GUID of one port: of port 0 of a switch, else of the port that was asked.
- */
+/* Stores the port GUID that NodeInfo contains. It is that of port 0 of a switch, or of the adapter
+ * port that answered. */
 static void learn_port_guid(struct fab_builder *b, uint32_t ref, const struct fab_node_info *info)
 {
     uint8_t num = info->node_type == FAB_NODE_SWITCH ? 0 : info->local_port;
@@ -200,8 +199,7 @@ uint32_t fab_fabric_builder_node_count(const struct fab_builder *b)
     return b->live_count;
 }
 
-/* ---- ports and links --------------------------------------------------------------------------
- */
+/* ---- ports and links ------------------------------------------------------------------------- */
 
 int fab_fabric_builder_set_port(struct fab_builder *b, uint32_t ref, uint8_t port,
                                 uint64_t port_guid, const struct fab_port_info *info)

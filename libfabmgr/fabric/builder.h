@@ -33,6 +33,7 @@ struct fab_fabric_index {
 /* Allocates the arrays of f by its counts. On NOMEM some arrays may be allocated; the caller frees
  * them by fab_fabric_free. */
 int fab_fabric_alloc(struct fab_fabric *f);
-void fab_fabric_free(struct fab_fabric *f); /* whatever its number of references; NULL is fine */
+/* Frees a snapshot regardless of its number of references. f may be NULL. */
+void fab_fabric_free(struct fab_fabric *f);
 
 #endif

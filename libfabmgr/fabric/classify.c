@@ -4,11 +4,10 @@
  * to the port after the last external one (port 41 of a 40-port switch, port 65 of a 64-port
  * switch). The rules were derived from ibnetdiscover output of Switch-IB 2 and Quantum fabrics:
  *
- *   - VendorID 0x0002c9 and DeviceID 0xcf09, which infiniband-diags and OpenSM list among the
- * devices with Mellanox' extended PortInfo;
- *   - or a description that ends with "Aggregation Node": "Mellanox Technologies Aggregation Node",
- *     "Quantum Aggregation Node". This rule also recognises other device IDs, unless the node was
- * renamed.
+ *   - The node has VendorID 0x0002c9 and DeviceID 0xcf09, which infiniband-diags and OpenSM list
+ *     among the devices with Mellanox' extended PortInfo.
+ *   - Or its description ends with "Aggregation Node", as in "Quantum Aggregation Node". This rule
+ *     recognises other device IDs as well, but no node that was renamed.
  */
 #include "libfabmgr/fabric/classify.h"
 

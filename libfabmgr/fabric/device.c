@@ -10,7 +10,7 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/fabric/builder.h"
 
-/* PortInfo CapabilityMask, IBA 14.2.5.6 */
+/* bits of PortInfo:CapabilityMask, IBA 14.2.5.6 */
 #define CAP_TRAP (1u << 3)
 #define CAP_AUTOMATIC_MIGRATION (1u << 5)
 #define CAP_SL_MAPPING (1u << 6)
@@ -41,8 +41,8 @@ static const struct fab_port_info any_port = {
     .overrun_errors = 8,
 };
 
-/* Attributes that only ports with a LID have: port 0 of switches, and ports of adapters and
- * routers. */
+/* Sets the attributes that only ports with a LID have: port 0 of switches, and ports of adapters
+ * and routers. */
 static void make_endport(struct fab_port_info *info, uint8_t type)
 {
     info->gid_prefix = UINT64_C(0xfe80000000000000);

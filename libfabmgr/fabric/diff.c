@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The difference of two snapshots. GUIDs identify nodes across snapshots, and the two ports
- * identify a link. A node with the same GUID, but another type or number of ports, counts as one
- * removed and one added node.
+ * Computes the difference of two snapshots. GUIDs identify nodes across snapshots, and the two
+ * ports identify a link. A node with the same GUID, but another type or number of ports, counts as
+ * one removed and one added node.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 struct changes {
     struct fab_change *items;
     size_t count, room;
-    int status; /* of the first failure */
+    int status; /* the first failure, or OK */
 };
 
 static void add(struct changes *c, struct fab_change change)
@@ -45,7 +45,7 @@ static uint32_t counterpart(const struct fab_fabric *f, uint32_t node,
     return o;
 }
 
-/* Returns whether both links lead to the same port. */
+/* True if the link of q, a port of the other snapshot, leads to the same port as that of p. */
 static bool same_link(const struct fab_fabric *f, const struct fab_port *p,
                       const struct fab_fabric *other, const struct fab_port *q)
 {
@@ -68,7 +68,8 @@ static struct fab_change link_change(const struct fab_fabric *f, const struct fa
                                .port_b = turn ? p->num : x->num};
 }
 
-/* Links of `node` that the other snapshot does not have, each considered at its lower port id. */
+/* Adds a change for each link of `node` that the other snapshot does not have. `o` is the same node
+ * there, or FAB_NONE. Each link is considered at its lower port id. */
 static void compare_links(struct changes *c, const struct fab_fabric *f, uint32_t node,
                           const struct fab_fabric *other, uint32_t o, enum fab_change_kind kind)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The sealed snapshot: references, copies, and queries. Nodes are found by GUID with two binary
- * searches, since switches and other nodes are each sorted by GUID; ports are found by the index.
+ * References, copies and queries of sealed snapshots. Nodes are found by GUID with two binary
+ * searches, since switches and other nodes are each sorted by GUID. Ports are found by the index.
  */
 #include "libfabmgr/fabric/fabric.h"
 
@@ -15,7 +15,7 @@
 struct fab_fabric *fab_fabric_ref(const struct fab_fabric *f)
 {
     struct fab_fabric *held =
-        (struct fab_fabric *)(uintptr_t)f; /* the count is not part of the value */
+        (struct fab_fabric *)(uintptr_t)f; /* only the count changes, which readers do not see */
     __atomic_add_fetch(&held->refs, 1, __ATOMIC_RELAXED);
     return held;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The fabric as it is: nodes, ports and links with dense ids, in a sealed snapshot.
+ * A fabric: the nodes, ports and links that were observed, with dense ids, in a sealed snapshot.
  *
- * A snapshot is not changed after sealing, any thread may read it, and it is freed with its last
- * reference. Ids do not depend on the order of discovery: switches come first, sorted by node GUID,
- * then adapters and routers, sorted by node GUID. So node id < switch_count holds exactly for
- * switches, and tables of switches are indexed by node id. The ports of node n are
+ * A snapshot is not changed after sealing, any thread may read it, and it is freed when its last
+ * reference is dropped. Ids do not depend on the order of discovery: switches come first, sorted by
+ * node GUID, then adapters and routers, sorted by node GUID. So node id < switch_count holds
+ * exactly for switches, and tables of switches are indexed by node id. The ports of node n are
  * ports[n.first_port + 0 .. n.first_port + num_ports]; index 0 is the management port of a switch,
  * and unused (present == false) for other nodes.
  */
@@ -21,7 +21,7 @@
 #define FAB_NONE UINT32_MAX /* no id */
 
 struct fab_port {
-    uint32_t node; /* id of the node it belongs to */
+    uint32_t node; /* id of the node that the port belongs to */
     uint32_t peer; /* id of the port at the other end of the link, or FAB_NONE */
     uint8_t num;   /* port number at the node */
     bool
@@ -66,11 +66,13 @@ void fab_fabric_builder_free(struct fab_builder *b);
 /* Adds a node, or updates the node with the same GUID. *ret_ref: its reference, valid until the
  * node is removed or the builder is freed. INVAL: an unknown type, a zero GUID, or 0 or 255 ports.
  * EXISTS: a node has that GUID, but another type or number of ports, so the GUID is a duplicate.
- * LIMIT: 2^32 ports. NOMEM. The functions below return INVAL for an invalid reference, or RANGE if
- * they have a port argument. */
+ * LIMIT: the builder would have 2^32 ports. Also returns NOMEM.
+ *
+ * The functions below return INVAL for an invalid reference, or RANGE if they have a port argument.
+ */
 int fab_fabric_builder_add_node(struct fab_builder *b, const struct fab_node_info *info,
                                 uint32_t *ret_ref);
-/* The reference of the node with that GUID. NOT_FOUND. */
+/* Finds the reference of the node with that GUID. Returns NOT_FOUND. */
 int fab_fabric_builder_find_node(const struct fab_builder *b, uint64_t node_guid,
                                  uint32_t *ret_ref);
 int fab_fabric_builder_set_desc(struct fab_builder *b, uint32_t ref, const char *desc, size_t len);
@@ -79,7 +81,7 @@ int fab_fabric_builder_set_switch_info(struct fab_builder *b, uint32_t ref,
 /* Sets PortInfo, and the port's GUID unless port_guid is 0. RANGE: no such port. */
 int fab_fabric_builder_set_port(struct fab_builder *b, uint32_t ref, uint8_t port,
                                 uint64_t port_guid, const struct fab_port_info *info);
-/* Marks the port as not present and its GUID as unknown; its link stays. RANGE. */
+/* Marks the port as not present and its GUID as unknown; its link stays. RANGE: no such port. */
 int fab_fabric_builder_forget_port(struct fab_builder *b, uint32_t ref, uint8_t port);
 /* PortInfo of a port; NULL: not present. Valid until a node is added. */
 const struct fab_port_info *fab_fabric_builder_get_port_info(const struct fab_builder *b,
@@ -92,12 +94,12 @@ int fab_fabric_builder_unlink(struct fab_builder *b, uint32_t ref, uint8_t port)
 int fab_fabric_builder_peer(const struct fab_builder *b, uint32_t ref, uint8_t port,
                             uint32_t *ret_ref,
                             uint8_t *ret_port); /* NOT_FOUND: the port has no link */
-/* Removes the node and its links. INVAL. */
+/* Removes the node and its links. Returns INVAL. */
 int fab_fabric_builder_remove_node(struct fab_builder *b, uint32_t ref);
 void fab_fabric_builder_set_self(struct fab_builder *b, uint32_t ref, uint8_t port);
 uint32_t fab_fabric_builder_node_count(const struct fab_builder *b);
 
-/* Makes a snapshot (refs == 1) of the builder, which is not changed. NOMEM. */
+/* Makes a snapshot (refs == 1) of the builder, which is not changed. Returns NOMEM. */
 int fab_fabric_builder_seal(const struct fab_builder *b, struct fab_fabric **ret_fabric);
 
 /* ---- using ---------------------------------------------------------------------------------- */
@@ -106,17 +108,17 @@ struct fab_fabric *fab_fabric_ref(const struct fab_fabric *f);
 void fab_fabric_unref(struct fab_fabric *f); /* NULL is fine */
 
 /* A copy with the same ids and one reference, in which the caller may change attributes of ports
- * and switches before it gives the copy to readers. NOMEM. */
+ * and switches before it gives the copy to readers. Returns NOMEM. */
 int fab_fabric_clone(const struct fab_fabric *f, struct fab_fabric **ret_clone);
 
-/* Removes the link of `port`, if there is one, from a copy that may be changed. Nodes that become
- * unreachable stay, with their ids. */
+/* Removes the link of `port`, if there is one. f must be a copy that no reader has yet. Nodes that
+ * become unreachable stay, with their ids. */
 void fab_fabric_remove_link(struct fab_fabric *f, uint32_t port);
 bool fab_fabric_is_shared(const struct fab_fabric *f); /* there are other references */
 
 /* Makes a snapshot of the nodes that links connect to the node of self_port, or of all nodes if
  * self_port is FAB_NONE. If no node is left out, *ret_reachable is another reference to f.
- * *ret_dropped: the number of nodes left out. NOMEM. */
+ * *ret_dropped: the number of nodes left out. Returns NOMEM. */
 int fab_fabric_reachable(const struct fab_fabric *f, struct fab_fabric **ret_reachable,
                          uint32_t *ret_dropped);
 
@@ -125,7 +127,7 @@ struct fab_census {
     uint32_t endports;                          /* ports of adapters and routers that are up */
     uint32_t active_links;                      /* links with both ports in state Active */
 };
-/* Counts in time proportional to the size of the fabric. */
+/* Counts the nodes, endports and links. Takes time proportional to the size of the fabric. */
 void fab_fabric_count(const struct fab_fabric *f, struct fab_census *ret);
 
 uint32_t fab_fabric_node_by_guid(const struct fab_fabric *f, uint64_t guid); /* or FAB_NONE */
@@ -145,13 +147,14 @@ static inline uint32_t fab_fabric_peer_node(const struct fab_fabric *f, uint32_t
     uint32_t peer = f->ports[port].peer;
     return peer == FAB_NONE ? FAB_NONE : f->ports[peer].node;
 }
-/* Whether the port owns a LID: port 0 of switches, and present ports of adapters and routers. */
+/* True if the port can have a LID: port 0 of switches, and present ports of adapters and routers.
+ */
 bool fab_fabric_port_has_lid(const struct fab_fabric *f, uint32_t port);
-/* The port's link can carry traffic: both ports are known, and their physical state is LinkUp. */
+/* True if the port has a link, and the physical state of both its ports is LinkUp. */
 bool fab_fabric_port_is_up(const struct fab_fabric *f, uint32_t port);
-/* The port's link is an ISL, a link between two switches. */
+/* True if the port's link is an ISL, a link between two switches. */
 bool fab_fabric_port_is_isl(const struct fab_fabric *f, uint32_t port);
-/* The port's link is an ISL that can carry traffic. */
+/* True if the port's link is an ISL whose ports are both LinkUp. */
 bool fab_fabric_isl_is_up(const struct fab_fabric *f, uint32_t port);
 
 /* ---- difference of two snapshots, by GUID --------------------------------------------------- */
@@ -169,7 +172,8 @@ struct fab_change {
     uint64_t guid_a, guid_b; /* node GUIDs; b only for links */
     uint8_t port_a, port_b;
 };
-/* ret_changes: a malloc'd array, sorted by kind, then GUIDs; the caller frees it. NOMEM. */
+/* *ret_changes: a malloc'd array, sorted by kind, then GUIDs; the caller frees it. Returns NOMEM.
+ */
 int fab_fabric_diff(const struct fab_fabric *old, const struct fab_fabric *now,
                     struct fab_change **ret_changes, size_t *ret_count);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Generators of fabrics, for tests, demos and benchmarks. All return NOMEM. */
+/* Generators of fabrics, for tests, demos and benchmarks. All of them may also return NOMEM. */
 #ifndef LIBFABMGR_FABRIC_GENERATE_H
 #define LIBFABMGR_FABRIC_GENERATE_H
 
@@ -10,18 +10,19 @@ struct fab_leaf_spine_spec {
     uint32_t parallel; /* links between each leaf and each spine, 1.. */
     uint32_t radix;    /* ports of every switch; 0: as many as are used */
 };
-/* RANGE: a switch needs more than 254 (or radix) ports; no leaf, parallel 0, or several leaves
- * without a spine. */
+/* RANGE: a switch needs more than 254 (or radix) ports, there is no leaf, parallel is 0, or there
+ * are several leaves without a spine. */
 int fab_fabric_generate_leaf_spine(const struct fab_leaf_spine_spec *spec,
                                    struct fab_builder **ret);
 
 /* Parallel ports generalised fat trees PGFT(h; m; w; p) (Zahavi, "Fat-trees routing and node
  * ordering", 2012); with all p 1 they are extended generalised fat trees, XGFT (Ohring et al., IPPS
- * 1995). Element i of each vector belongs to level i + 1: a switch of level l has m[l-1] children;
- * a node of level l-1 (level 0: hosts) has w[l-1] parents, and p[l-1] links to each of them. With
- * W(l) = w[0] * .. * w[l-1] and M(l) = m[l] * .. * m[h-1]: level l has W(l) * M(l) nodes (level 0:
- * hosts), each with w[l] * p[l] uplinks; paths between hosts have at most 2h - 1 switches. With
- * w[0] > 1, hosts have ports in that many trees, which are not connected otherwise. RANGE: levels
+ * 1995). Element i of each vector belongs to level i + 1. A switch of level l has m[l-1] children.
+ * A node of level l-1 has w[l-1] parents, and p[l-1] links to each of them. Level 0 are the hosts.
+ *
+ * Let W(l) = w[0] * .. * w[l-1] and M(l) = m[l] * .. * m[h-1]. Level l has W(l) * M(l) nodes, each
+ * with w[l] * p[l] uplinks. Paths between hosts have at most 2h - 1 switches. With w[0] > 1, there
+ * are w[0] separate trees, and each host has ports in all of them. RANGE: levels
  * not 1..6, an element 0, a host with more than 3 ports, a switch with more than 254 (or radix)
  * ports, or more than 2^20 nodes. */
 #define FAB_GENERATE_LEVELS 6
@@ -32,9 +33,9 @@ struct fab_pgft_spec {
 int fab_fabric_generate_pgft(const struct fab_pgft_spec *spec, struct fab_builder **ret);
 
 /* A fat tree of switches with `radix` ports and full bisection (XGFT with half-radix arities):
- * levels 3 and radix 36 give 11,664 hosts and 1,620 switches. taper t: leaves have t hosts for each
- * uplink (0 and 1: as many hosts as uplinks). parallel k: k parallel links to a k-th of the parents
- * (0 and 1: one link to each), so that there are fewer and larger subtrees. RANGE: radix
+ * levels 3 and radix 36 give 11,664 hosts and 1,620 switches. taper: number of hosts of a leaf for
+ * each uplink (0 and 1: as many hosts as uplinks). parallel: number of links to each parent (0 and
+ * 1: one). With k links to each, a switch has only a k-th of the parents. RANGE: radix
  * not 2..254, levels not 1..6, no uplink left, half of radix not a multiple of parallel, or more
  * than 2^20 nodes. */
 struct fab_fat_tree_spec {
@@ -46,12 +47,14 @@ int fab_fabric_generate_fat_tree(const struct fab_fat_tree_spec *spec, struct fa
  * servers of a group is connected to leaf r of that group. Server i (from 0) is in group i /
  * group_size, at port i % group_size + 1 of each leaf. With G groups, the last of which may have
  * fewer servers:
- *   - without cores, there are G * adapters leaves, each with `parallel` links to each of `spines`
- * spines;
- *   - with cores, each rail has `spines` spines above its leaves, and spine j of each rail has
- *     `core_parallel` links to each of the `cores` cores of position j: adapters * spines spines
- * and spines * cores cores. A path between adapters of one rail has at most 3 switches, between
- * rails 3, or 5 with cores. Names: node-0001/mlx5_0, su01-leaf-1, spine-001 or rail1-spine-01,
+ *   - without cores, there are G * adapters leaves, each with `parallel` links to each of the
+ *     `spines` spines;
+ *   - with cores, each rail has `spines` spines above its leaves. Spine j of each rail has
+ *     `core_parallel` links to each of the `cores` cores of position j. There are adapters * spines
+ *     spines and spines * cores cores.
+ *
+ * A path between adapters of one rail has at most 3 switches. A path between rails has at most 3,
+ * or 5 with cores. Names are like node-0001/mlx5_0, su01-leaf-1, spine-001 or rail1-spine-01, and
  * core-001. RANGE: a value except cores is 0 (spines may be 0 with one leaf, core_parallel without
  * cores), a switch has more than 254 ports, or there are more than 2^20 nodes. */
 struct fab_rail_spec {
@@ -128,9 +131,9 @@ struct fab_variation {
     uint32_t radix;   /* ports of each switch; RANGE if one has more */
     bool aggregation; /* add an aggregation node to each switch without one, at a port after all
                          others */
-    /* ISLs to remove, chosen at random by the seed: a number, and a rate per million in addition.
-     * The fabric stays connected unless allow_partitioned. LIMIT: not that many links can be
-     * removed. */
+    /* The variation has `missing` ISLs fewer, and in addition `missing_ppm` of a million. The seed
+     * determines the random choice. The fabric stays connected unless allow_partitioned is set.
+     * LIMIT: not that many links can be removed. */
     uint32_t missing, missing_ppm;
     bool allow_partitioned;
     bool shuffle_guids; /* permute the GUIDs of the switches, and those of the other nodes */
@@ -141,7 +144,7 @@ struct fab_variation {
     uint32_t plane;
     const struct fab_port_info *rate; /* of all links; NULL: unchanged */
 };
-/* RANGE, LIMIT: see above. NOMEM. */
+/* Makes a variation of `plain`. RANGE, LIMIT: see struct fab_variation. Also returns NOMEM. */
 int fab_fabric_generate_variation(const struct fab_fabric *plain,
                                   const struct fab_variation *variation, struct fab_builder **ret);
 

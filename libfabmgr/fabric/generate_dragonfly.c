@@ -44,7 +44,7 @@ static void make_switches(struct dragonfly *t)
     }
 }
 
-/* The hosts of one switch, and its links to the switches after it in the group. */
+/* Adds the hosts of one switch, and its links to the switches after it in the group. */
 static void connect(struct dragonfly *t, uint32_t sw)
 {
     const struct fab_dragonfly_spec *s = t->spec;

@@ -7,7 +7,7 @@
  *    other levels  m2.. = half / k                             w3.. = half / k
  *    highest       mh = radix / k (m1 = radix with one level)
  *
- * w1 = 1: a host has one link.
+ * As w1 = 1, each host has one link.
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/fabric/generate.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * PGFT(h; m1..mh; w1..wh; p1..ph), see generate.h. A node of level l is (A, B): A is the number of
- * its subtree among the subtrees of that level, B < W(l) = w1 * .. * wl its number among the roots
- * of that subtree. Its parents are (A / m, b * W(l) + B) for b < w(l+1), where it is child number A
- * % m. Nodes of a level are numbered A * W(l) + B, so that the nodes of a subtree have consecutive
- * numbers.
+ * PGFT(h; m1..mh; w1..wh; p1..ph), see generate.h. A node of level l is a pair (A, B). A is the
+ * number of its subtree among the subtrees of that level. B < W(l) = w1 * .. * wl is its number
+ * among the roots of that subtree. Let m = m(l+1). The node is child number A % m of its parents
+ * (A / m, b * W(l) + B), for all b < w(l+1). Its number in the level is A * W(l) + B, so that the
+ * nodes of a subtree have consecutive numbers.
  *
  * Ports: the links of child c are at ports c * p + 1 .. c * p + p; the links to the parents follow
  * those of all children in the same way. With one level there is a single switch, with hosts at all
@@ -18,12 +18,12 @@
 struct pgft {
     struct maker m;
     const struct fab_pgft_spec *spec;
-    uint64_t twins[MAX_LEVELS + 1];
-    uint64_t count[MAX_LEVELS + 1]; /* nodes of a level; level 0: hosts */
-    uint32_t first[MAX_LEVELS + 1]; /* reference of its first node */
+    uint64_t twins[MAX_LEVELS + 1]; /* W(l): roots of a subtree of level l */
+    uint64_t count[MAX_LEVELS + 1]; /* nodes of level l; level 0: hosts */
+    uint32_t first[MAX_LEVELS + 1]; /* reference of the first node of level l */
 };
 
-/* The numbers of ports down and up of a node of that level. */
+/* The number of ports of a node of that level towards its children. */
 static uint32_t down(const struct pgft *t, uint32_t level)
 {
     return level > 0 ? t->spec->m[level - 1] * t->spec->p[level - 1] : 0;

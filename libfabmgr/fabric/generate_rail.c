@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rail-optimised clusters, as built for machine learning: all adapters r of a group of servers (a
+ * Rail-optimised clusters, as built for machine learning. All adapters r of a group of servers (a
  * "scalable unit") share one leaf, so that traffic within a group and a rail crosses one switch.
- * References: leaves, group by group, and rail by rail within a group; spines, rail by rail; cores.
- * The ports of a leaf: servers, then spines. Of a spine: its leaves (those of all rails; with
- * cores, one leaf of each group), then cores. Of a core: the spines of its position, by rail.
+ *
+ * References are given first to the leaves (group by group, and rail by rail within a group), then
+ * to the spines (rail by rail), then to the cores. The ports of a leaf lead to its servers, then to
+ * spines. The ports of a spine lead to its leaves, then to cores; its leaves are all leaves or,
+ * with cores, one leaf of each group. The ports of a core lead to the spines of its position, by
+ * rail.
  */
 #include <stdio.h>
 

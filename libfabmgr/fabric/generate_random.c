@@ -17,10 +17,10 @@
 #define SPARE_PORTS 3
 
 struct pair {
-    uint32_t a, b; /* switches; b may be another node: see random_fabric.ends */
-    uint32_t end_port;
+    uint32_t a, b;     /* a: a switch; b: a switch, or an index of random_fabric.ends */
+    uint32_t end_port; /* 0: b is a switch; else the port of b */
 };
-/* Nodes other than switches. Their first port is connected by the link that refers to them. */
+/* The kinds of nodes other than switches. */
 enum end_kind { HOST, HOST_TWO_PORTS, ROUTER, AGGREGATION };
 
 struct random_fabric {
@@ -56,7 +56,8 @@ static void draw_link(struct random_fabric *f, uint32_t a, uint32_t b, uint32_t 
         f->used[b]++;
 }
 
-/* The switch with fewer links of two random ones: keeps degrees near the requested degree. */
+/* Draws two switches and returns the one with fewer links, so that all degrees stay near the
+ * requested one. */
 static uint32_t draw_switch(struct random_fabric *f, uint32_t below)
 {
     uint32_t a = any(f, below), b = any(f, below);

@@ -2,7 +2,8 @@
 /*
  * Tori and meshes. After its hosts, a switch has for each dimension `parallel` ports to the next
  * switch and as many to the previous one, at the same port numbers on all switches (unused at the
- * rim of a mesh). A dimension of size 2 has only one such block of ports, of size 1 none.
+ * rim of a mesh). A dimension of size 2 has only one such block of ports, a dimension of size 1 has
+ * none.
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/fabric/lattice.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Links between groups. A group numbers its global links j = 0, 1, .., in rounds of count - 1
- * links, one to each other group. Link o = 1.. of a round leads from group g to group g + o (modulo
- * count), where it is link count - o of the same round. Link j is at member j % members, so that
- * the members' numbers of links differ by at most one. If count - 1 is a multiple of members, each
- * round begins one member later; otherwise all links between two groups would connect the same two
- * switches.
+ * Connects groups with global links. A group numbers its global links j = 0, 1, .., in rounds of
+ * count - 1 links, one to each other group. Link o = 1.. of a round leads from group g to group
+ * g + o (modulo count); for that group it is link count - o of the same round. Link j belongs to
+ * member j % members, so that the members' numbers of links differ by at most one. If count - 1 is
+ * a multiple of members, each round begins one member later; otherwise all links between two groups
+ * would connect the same two switches.
  */
 #include "libfabmgr/fabric/groups.h"
 

@@ -11,8 +11,8 @@ struct groups {
     uint32_t global;  /* ports of each such switch for links to other groups */
     uint32_t rounds;  /* links between any two groups */
 };
-/* Computes count and rounds. RANGE: a group has no member, or fewer links than there are other
- * groups; more than 254 ports; more than 2^20 groups. */
+/* Computes count and rounds. RANGE: members is not 1..254, global is above 254, or a group has
+ * fewer global links than there are other groups. */
 int fab_fabric_groups_init(struct groups *g);
 
 /* Adds all links between groups. Member i of group g has the reference first + g * stride + i; its

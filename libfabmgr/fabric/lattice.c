@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A lattice: switches are numbered from 0, and the last coordinate changes fastest. Their hosts are
- * on the first ports.
+ * Numbers the switches of a lattice from 0, so that the last coordinate changes fastest. Hosts are
+ * at the first ports of their switch.
  */
 #include "libfabmgr/fabric/lattice.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the generators share: adding devices with GUIDs and names, and links. For this folder only.
+ * Adds devices with GUIDs and names, and links, for all generators. For this folder only.
  */
 #ifndef LIBFABMGR_FABRIC_MAKE_H
 #define LIBFABMGR_FABRIC_MAKE_H
@@ -9,14 +9,14 @@
 #include "libfabmgr/fabric/generate.h"
 
 #define MAKE_NODE_LIMIT (1u << 20) /* nodes of one fabric */
-#define MAKE_END_PORTS 3           /* most ports of an adapter: their GUIDs follow the node's */
+#define MAKE_END_PORTS 3           /* most ports of an adapter; their GUIDs follow the node's */
 #define MAKE_END_STEP 4            /* difference between the GUIDs of successive adapters */
 
 struct maker {
     struct fab_builder *b;
-    uint32_t switches, ends;   /* added so far: switches, and other nodes */
-    struct fab_port_info rate; /* of all links: 4x EDR */
-    int status;                /* of the first failure: later calls do nothing */
+    uint32_t switches, ends;   /* numbers of switches and of other nodes added so far */
+    struct fab_port_info rate; /* of all links; 4x EDR at first */
+    int status;                /* the first failure; after it, calls do nothing */
 };
 void fab_fabric_make_init(struct maker *m);
 
@@ -29,7 +29,7 @@ struct make_name {
 /* How many digits the numbers 1..count need, but at least `least`. */
 uint32_t fab_fabric_make_width(uint64_t count, uint32_t least);
 
-/* References of the builder; FAB_NONE after a failure. */
+/* Add a node. They return its reference of the builder, or FAB_NONE after a failure. */
 uint32_t fab_fabric_make_switch(struct maker *m, uint32_t ports, struct make_name name);
 uint32_t fab_fabric_make_host(struct maker *m, uint32_t ports, struct make_name name);
 uint32_t fab_fabric_make_router(struct maker *m, uint32_t ports, struct make_name name);
@@ -51,7 +51,7 @@ void fab_fabric_make_hosts(struct maker *m, uint32_t sw, uint32_t count, uint64_
 void fab_fabric_make_links(struct maker *m, uint32_t ref_a, uint32_t port_a, uint32_t ref_b,
                            uint32_t port_b, uint32_t count);
 
-/* Gives the builder to the caller, or frees it and returns the first failure: NOMEM, RANGE. */
+/* Gives the builder to the caller, or frees it and returns the first failure (NOMEM or RANGE). */
 int fab_fabric_make_finish(struct maker *m, struct fab_builder **ret);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The part of the fabric that links connect to the manager's port. A breadth-first search marks its
- * nodes; a builder drops the others, if there are any.
+ * Finds the part of the fabric that links connect to the manager's port. A breadth-first search
+ * marks the nodes of this part; a builder drops the others, if there are any.
  */
 #include <stdlib.h>
 

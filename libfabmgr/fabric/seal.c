@@ -38,8 +38,8 @@ static int compare_places(const void *x, const void *y)
     return (a->guid > b->guid) - (a->guid < b->guid);
 }
 
-/* Collects the nodes in order. They are only sorted if needed: after fab_fabric_builder_from they
- * are in order. */
+/* Collects the nodes in the order of their ids. After fab_fabric_builder_from they usually are in
+ * this order already, and are not sorted. */
 static void sort_nodes(struct sealing *s)
 {
     bool sorted = true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The port lines of topology files:
+ * Reads the port lines of topology files:
  *
  *     [port][ext n](guid) "id"[port][ext n](guid) w=MASK s=MASK e=MASK # "name" lid 0 4xEDR
  *
@@ -30,7 +30,7 @@ static int read_port_number(struct text_reader *r, uint64_t max, uint8_t *ret)
     return status;
 }
 
-/* "[ext 5]", the port number printed on the chassis, is ignored. */
+/* Skips "[ext 5]", the port number printed on the chassis. */
 static int skip_ext(struct text_reader *r)
 {
     if (!fab_fabric_scan_is(&r->scan, "[ext"))
@@ -62,7 +62,8 @@ static int read_peer(struct text_reader *r, struct text_cable *c)
     return status != FAB_OK ? status : read_port_guid(r, &c->peer_guid);
 }
 
-/* The rate of a port line: by name, which takes precedence, or by options. */
+/* The rate of a port line. named: the line gives it by name, which takes precedence. masked: an
+ * option s= or e= has set the speed. */
 struct rate_words {
     struct fab_port_info *rate;
     bool named, masked;
@@ -81,7 +82,7 @@ static int apply_option(struct rate_words *w, char option, uint64_t mask)
     return fab_fabric_rate_speed_mask(w->rate, mask);
 }
 
-/* Reads an option like "w=2". False: it is no option, or not valid. */
+/* Applies an option like "w=2". False: the token is no option, or its mask is not valid. */
 static bool read_option(struct rate_words *w, struct span token)
 {
     struct fab_text_error ignored;

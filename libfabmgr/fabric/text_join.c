@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Adds the links of a topology file. The file has each cable twice, once for each end, and both
- * lines must agree; otherwise the file is truncated or has a mistake, and is rejected. A rate that
- * is given at only one end applies to both.
+ * Adds the links of a topology file. The file has two lines for each cable, one for each end. Both
+ * must agree; otherwise the file is truncated or has a mistake, and is rejected. If only one line
+ * has a rate, it applies to both ports.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 
 #define NO_CABLE UINT32_MAX
 
-/* The lines of the file, by port. */
+/* of_port: by the builder's port index, the index of the port's line in r->cables, or NO_CABLE. */
 struct lines {
     struct text_reader *r;
     uint32_t *of_port;
@@ -47,7 +47,7 @@ static int note_lines(struct lines *l)
     return FAB_OK;
 }
 
-/* The line of the other end, which must refer to this one. */
+/* Finds the line of the cable's other end, and checks that it leads back to this port. */
 static int find_other(struct lines *l, const struct text_cable *c, const struct text_cable **ret)
 {
     const struct text_node *peer;
@@ -73,7 +73,7 @@ static int find_other(struct lines *l, const struct text_cable *c, const struct 
     return FAB_OK;
 }
 
-/* Takes the port's rate and GUID from the line of the other end, if only that line has them. */
+/* If only the line of the other end has this port's rate or GUID, applies it to this port. */
 static int complete(struct text_reader *r, const struct text_cable *c,
                     const struct text_cable *other)
 {

@@ -12,10 +12,10 @@
  *
  * or a comment, or blank, or text from a terminal (headings, prompts), which is ignored. A node
  * without a GUID line gets the GUID that ibsim would assign: the next one after the last of its
- * type. A truncated file is an error wherever that can be detected: such a line without a line end,
- * a GUID line without a block, a cable whose ends disagree.
+ * type. A truncated file is an error where it can be recognised: by a line of the above forms
+ * without a newline, a GUID line without a block, or a cable whose two lines disagree.
  *
- * Not supported: ibsim's include, module and do, and port aliases (@); they are errors.
+ * ibsim's include, module and do, and its port aliases (@), are not supported and cause an error.
  */
 #include "libfabmgr/fabric/text_read.h"
 
@@ -29,12 +29,11 @@
 #include "libfabmgr/fabric/rate.h"
 #include "libfabmgr/fabric/text.h"
 
-/* A header line of a dozen bytes allocates 255 ports: without a limit a small file could use up the
- * memory. Four million ports suffice for 110,000 nodes. */
+/* A header line of a dozen bytes allocates up to 255 ports, so without a limit a small file could
+ * use up the memory. Four million ports suffice for 110,000 nodes. */
 #define PORT_LIMIT (4u << 20)
 
-/* ---- ids ---------------------------------------------------------------------------------------
- */
+/* ---- ids ------------------------------------------------------------------------------------- */
 
 static uint64_t hash(struct span id)
 {
@@ -76,8 +75,7 @@ static int add_id(struct text_reader *r, struct span id)
     return fab_base_map_put(&r->ids, key, (uint32_t)r->node_count++);
 }
 
-/* ---- name=value lines --------------------------------------------------------------------------
- */
+/* ---- name=value lines ------------------------------------------------------------------------ */
 
 static int read_value(struct text_reader *r, uint64_t max, uint64_t *ret)
 {
@@ -155,8 +153,7 @@ static int read_unsupported(struct text_reader *r, uint8_t type)
                                 "ibsim's include, module and do are not supported");
 }
 
-/* ---- blocks ------------------------------------------------------------------------------------
- */
+/* ---- blocks ---------------------------------------------------------------------------------- */
 
 static const char *find(struct span in, const char *what)
 {
@@ -176,8 +173,8 @@ static void cut_at_marks(struct span *desc)
         desc->len--;
 }
 
-/* The description in the comment of a header; without a comment *desc is not changed. It ends at
- * the last quote of the line, since it may contain quotes. */
+/* Reads the description in the comment of a header; without a comment *desc is not changed. The
+ * description ends at the last quote of the line, since it may contain quotes. */
 static int read_desc(struct text_reader *r, struct span *desc)
 {
     struct text_scan *s = &r->scan;
@@ -250,14 +247,13 @@ static int read_block(struct text_reader *r, uint8_t type)
     return status;
 }
 
-/* ---- lines -------------------------------------------------------------------------------------
- */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 static const struct word {
     const char *name;
     int (*read)(struct text_reader *r, uint8_t type);
     uint8_t type;
-    bool value; /* name=value: the end of the line is checked here */
+    bool value; /* the line has the form name=value, and read_word checks its end */
 } words[] = {
     {"Switch", read_block, FAB_NODE_SWITCH, false},
     {"Ca", read_block, FAB_NODE_CA, false},
@@ -289,8 +285,8 @@ static struct span letters(struct text_scan *s)
     return w;
 }
 
-/* The key word at the beginning of the line, if what follows shows that it is not part of a prompt.
- */
+/* The key word at the beginning of the line; NULL: there is none, or the character after the word
+ * shows that it belongs to text from a terminal. */
 static const struct word *find_word(struct text_scan *s)
 {
     struct span w = letters(s);
@@ -305,7 +301,7 @@ static const struct word *find_word(struct text_scan *s)
     return NULL;
 }
 
-/* The file ends within a word that may be the beginning of a key word. */
+/* True if the file ends within a word that may be the beginning of a key word. */
 static bool cut_word(struct text_scan *s)
 {
     struct span w = letters(s);
@@ -353,7 +349,7 @@ static void read_comment(struct text_reader *r)
     r->self_port_guid = port_guid;
 }
 
-/* Whether the line begins like "[12]", and not like the prompt "[root@host ~]#". */
+/* True if the line begins like "[12]", and not like the prompt "[root@host ~]#". */
 static bool begins_cable(const struct text_scan *at)
 {
     struct text_scan s = *at;

@@ -14,7 +14,7 @@ struct text_node {
     struct span id;
     uint32_t ref, line;
 };
-/* A port line: one end of a cable, and what the line says about the other end. */
+/* A port line: the port at one end of a cable, and the fields of the line about the other end. */
 struct text_cable {
     struct span peer;
     uint64_t guid, peer_guid; /* port GUIDs of both ends, or 0 */
@@ -27,7 +27,7 @@ struct text_reader {
     struct text_scan scan;
     struct fab_builder *b;
 
-    /* for the next block */
+    /* values of lines before the next block */
     uint64_t vendor_id, device_id, system_guid, port_guid;
     uint64_t guid[FAB_NODE_ROUTER + 1];      /* [type] GUID of the next node of that type */
     uint32_t guid_line[FAB_NODE_ROUTER + 1]; /* [type] line of a GUID that no block has used yet,
@@ -44,17 +44,18 @@ struct text_reader {
     struct text_cable *cables;
     size_t node_count, node_room, cable_count, cable_room;
     struct fab_map ids;                 /* hash of an id -> index of nodes */
-    uint64_t self_guid, self_port_guid; /* of "Initiated from", or 0 */
+    uint64_t self_guid, self_port_guid; /* GUIDs of the line "Initiated from", or 0 */
 };
 
-/* Finds the node with that id. False: there is none, and *ret_key is its free key in ids. */
+/* Finds the node with that id. False: there is none; *ret_key is the key for adding it to ids. */
 bool fab_fabric_text_find_node(const struct text_reader *r, struct span id, uint64_t *ret_key,
                                const struct text_node **ret);
 
-/* Reads the current line, which is a port line. FORMAT, NOMEM. */
+/* Reads the current line, which is a port line. Returns FORMAT or NOMEM. */
 int fab_fabric_text_read_port(struct text_reader *r);
 
-/* Adds the links. FORMAT: an end of a cable is missing, or both ends disagree. NOMEM. */
+/* Adds the links. FORMAT: the line for one end of a cable is missing, or the lines for both ends
+ * disagree. Also returns NOMEM. */
 int fab_fabric_text_join(struct text_reader *r);
 
 #endif

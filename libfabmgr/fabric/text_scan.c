@@ -72,8 +72,7 @@ bool fab_fabric_scan_digit(struct text_scan *s)
     return s->at < s->eol && *s->at >= '0' && *s->at <= '9';
 }
 
-/* ---- errors -----------------------------------------------------------------------------------
- */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 int fab_fabric_scan_fail(struct text_scan *s, const char *at, const char *fmt, ...)
 {
@@ -99,8 +98,7 @@ int fab_fabric_scan_unexpected(struct text_scan *s, const char *what)
     return fab_fabric_scan_fail(s, s->at, "expected %s, found: %s", what, found);
 }
 
-/* ---- tokens ------------------------------------------------------------------------------------
- */
+/* ---- tokens ---------------------------------------------------------------------------------- */
 
 int fab_fabric_scan_expect(struct text_scan *s, char c)
 {

@@ -15,10 +15,10 @@ struct span {
     size_t len;
 };
 struct text_scan {
-    const char *next, *end;      /* what follows the current line */
+    const char *next, *end;      /* start of the next line, and end of the text */
     const char *line, *at, *eol; /* the current line: its start, the cursor, its end */
-    uint32_t number;             /* of the current line, from 1 */
-    bool ended;                  /* the current line has a line end */
+    uint32_t number;             /* number of the current line, from 1 */
+    bool ended;                  /* the current line ends with a newline, not with the text */
     struct fab_text_error *error;
 };
 
@@ -33,7 +33,8 @@ bool fab_fabric_scan_take(struct text_scan *s, char c);         /* consumes c if
 bool fab_fabric_scan_at_end(struct text_scan *s); /* only a comment or nothing is left */
 bool fab_fabric_scan_digit(struct text_scan *s);  /* a decimal digit comes next */
 
-/* These consume what their names say. FORMAT, with the error set: something else comes next. */
+/* Each of these functions consumes one token. If another token comes next, it sets the error and
+ * returns FORMAT. */
 int fab_fabric_scan_expect(struct text_scan *s, char c);
 int fab_fabric_scan_quoted(struct text_scan *s, const char *what, struct span *ret);
 int fab_fabric_scan_number(struct text_scan *s, const char *what, uint64_t max,
@@ -41,10 +42,10 @@ int fab_fabric_scan_number(struct text_scan *s, const char *what, uint64_t max,
 int fab_fabric_scan_hex(struct text_scan *s, const char *what, uint64_t *ret); /* 1f, 0x1f */
 int fab_fabric_scan_end(struct text_scan *s); /* a comment or the end of the line */
 
-/* Sets the error at a place of the current line, and returns FORMAT. */
+/* Sets the error at the character `at` of the current line, and returns FORMAT. */
 int fab_fabric_scan_fail(struct text_scan *s, const char *at, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* "expected WHAT, found ..." at the cursor. */
+/* Sets the error "expected WHAT, found ..." at the cursor, and returns FORMAT. */
 int fab_fabric_scan_unexpected(struct text_scan *s, const char *what);
 
 #endif

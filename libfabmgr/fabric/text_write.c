@@ -3,9 +3,10 @@
  * Writes topology files as ibnetdiscover prints them, so that ibsim and fab_fabric_text_read can
  * load them.
  *
- * ibsim attaches a manager to the first node of the file; this is our own node, or else the first
- * adapter. ibsim takes rates from the comments, and gives adapter ports the node GUID plus the port
- * number, whatever the file has in parentheses. Control characters of descriptions become blanks.
+ * ibsim attaches a manager to the first node of the file. So the manager's own node is written
+ * first, or else the first adapter. ibsim takes rates from the comments. It gives adapter ports the
+ * node GUID plus the port number and ignores the GUIDs in parentheses. Control characters of
+ * descriptions become blanks.
  */
 #include <inttypes.h>
 #include <string.h>

@@ -3,11 +3,12 @@
  * Makes a variation of a generated fabric: the same devices and links again, with the requested
  * changes.
  *
- * Links are removed in a random order, except those whose removal would partition the fabric. These
- * are found in advance: they are the spanning forest that Kruskal's algorithm finds in the reverse
- * order.
+ * Links are removed in a random order, except those that keep the fabric connected. The latter are
+ * determined first: they are the spanning forest that Kruskal's algorithm finds in the reverse of
+ * this order.
  *
- * GUIDs follow make.c; planes are 2^24 apart, which is more than a fabric of 2^20 nodes needs.
+ * GUIDs are assigned as in make.c. Those of successive planes differ by 2^24, which is more than a
+ * fabric of 2^20 nodes needs.
  */
 #include <stdio.h>
 #include <string.h>
@@ -28,14 +29,13 @@ struct varying {
     const struct fab_fabric *plain;
     const struct fab_variation *variation;
     struct fab_prng prng;
-    uint64_t *guids;   /* [nodes + switches]: of the nodes, then of new aggregation nodes */
+    uint64_t *guids;   /* [nodes + switches] GUIDs of the nodes, then of new aggregation nodes */
     uint64_t *missing; /* bitset of ports: the links to remove, each by its lower port id */
     uint32_t *links;   /* the lower port id of each ISL */
     uint32_t link_count;
 };
 
-/* ---- GUIDs -------------------------------------------------------------------------------------
- */
+/* ---- GUIDs ----------------------------------------------------------------------------------- */
 
 static void shuffle(struct fab_prng *prng, uint64_t *guids, size_t count)
 {
@@ -66,10 +66,10 @@ static void assign_guids(struct varying *d)
         d->guids[n] += (uint64_t)d->variation->plane << PLANE_SHIFT;
 }
 
-/* ---- missing links -----------------------------------------------------------------------------
- */
+/* ---- missing links --------------------------------------------------------------------------- */
 
-/* Whether the port is the lower port id of an ISL; port ids of switches are below all others. */
+/* True if the port has the lower of the two port ids of an ISL. Port ids of switches are below all
+ * others. */
 static bool is_lower_isl_port(const struct fab_fabric *f, uint32_t port)
 {
     uint32_t peer = f->ports[port].peer;
@@ -92,8 +92,8 @@ static int list_links(struct varying *d)
     return FAB_OK;
 }
 
-/* Keeps only the links that can be removed, in their order; *ret_free counts them. sets: scratch
- * memory, [switches]. */
+/* Keeps in d->links only the links that can be removed, in their order. *ret_free: their number.
+ * sets: scratch memory for all switches. */
 static void keep_removable(struct varying *d, uint32_t *sets, uint32_t *ret_free)
 {
     const struct fab_fabric *f = d->plain;
@@ -102,7 +102,7 @@ static void keep_removable(struct varying *d, uint32_t *sets, uint32_t *ret_free
     for (uint32_t i = d->link_count; i-- > 0;) {
         uint32_t p = d->links[i];
         if (fab_base_sets_join(sets, f->ports[p].node, fab_fabric_peer_node(f, p)))
-            fab_base_bits_set(d->missing, p); /* in this function only: the link must stay */
+            fab_base_bits_set(d->missing, p); /* here, a set bit means that the link must stay */
     }
     for (uint32_t i = d->link_count; i-- > 0;)
         if (!fab_base_bits_get(d->missing, d->links[i]))
@@ -131,8 +131,7 @@ static int choose_missing(struct varying *d)
     return FAB_OK;
 }
 
-/* ---- devices and links -------------------------------------------------------------------------
- */
+/* ---- devices and links ----------------------------------------------------------------------- */
 
 static bool has_aggregation(const struct fab_fabric *f, uint32_t sw)
 {
@@ -149,7 +148,7 @@ static bool needs_aggregation(const struct varying *d, uint32_t sw)
     return d->variation->aggregation && !has_aggregation(d->plain, sw);
 }
 
-/* The number of ports of a switch, without that for a new aggregation node. */
+/* The number of ports of a node, without the port for a new aggregation node. */
 static uint32_t ports_of(struct varying *d, uint32_t node)
 {
     const struct fab_node *n = &d->plain->nodes[node];
@@ -196,7 +195,7 @@ static void vary_link(struct varying *d, uint32_t port)
     fab_fabric_make_link(&d->m, p->node, p->num, q->node, q->num);
 }
 
-/* Adds aggregation nodes after the other nodes, whose references are their ids. */
+/* Adds the new aggregation nodes. The references of all other nodes equal their ids in `plain`. */
 static void add_aggregation(struct varying *d)
 {
     const struct fab_fabric *f = d->plain;

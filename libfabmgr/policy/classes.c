@@ -18,8 +18,7 @@
 
 #define NAME_MOST 63
 
-/* ---- building --------------------------------------------------------------------------------
- */
+/* ---- building -------------------------------------------------------------------------------- */
 
 int fab_policy_classes_add_range(struct fab_ranges *r, struct fab_range range)
 {
@@ -121,8 +120,7 @@ int fab_policy_classes_find(const struct fab_classes *c, const char *name)
     return -1;
 }
 
-/* ---- classes ---------------------------------------------------------------------------------
- */
+/* ---- classes --------------------------------------------------------------------------------- */
 
 __attribute__((format(printf, 3, 4))) static int wrong(struct fab_classes_error *e, int status,
                                                        const char *fmt, ...)
@@ -200,8 +198,7 @@ int fab_policy_classes_check(const struct fab_classes *c, struct fab_classes_err
     return FAB_OK;
 }
 
-/* ---- numbers, ranges, tables ------------------------------------------------------------------
- */
+/* ---- numbers, ranges, tables ----------------------------------------------------------------- */
 
 static bool is_blank(char c)
 {

@@ -91,8 +91,7 @@ static bool is(const char *a, const char *b)
     return strcmp(a, b) == 0;
 }
 
-/* ---- groups ----------------------------------------------------------------------------------
- */
+/* ---- groups ---------------------------------------------------------------------------------- */
 
 static int add_member(struct reader *r, const struct fab_class_member *m)
 {
@@ -193,8 +192,7 @@ static int group_line(struct reader *r, const char *key, char *value)
     return is(key, "node-type") ? each(r, value, add_type) : note(r, key);
 }
 
-/* ---- levels ----------------------------------------------------------------------------------
- */
+/* ---- levels ---------------------------------------------------------------------------------- */
 
 static int level_line(struct reader *r, const char *key, const char *value)
 {
@@ -257,8 +255,7 @@ static int end_level(struct reader *r)
     return status;
 }
 
-/* ---- rules -----------------------------------------------------------------------------------
- */
+/* ---- rules ----------------------------------------------------------------------------------- */
 
 static int take_group(struct reader *r, const char *name, uint64_t *mask)
 {
@@ -312,8 +309,7 @@ static int end_rule(struct reader *r)
     return r->has_level ? append(r) : wrong(r, "a qos-match-rule without a qos-level-name");
 }
 
-/* ---- programs --------------------------------------------------------------------------------
- */
+/* ---- programs -------------------------------------------------------------------------------- */
 
 /* The class for an SL that the file assigns to a ULP. */
 static int class_of_sl(struct reader *r, uint8_t sl, uint8_t *ret)
@@ -411,8 +407,7 @@ static int ulp_line(struct reader *r, char *ulp, const char *value)
     return status == FAB_OK ? append(r) : status;
 }
 
-/* ---- lines -----------------------------------------------------------------------------------
- */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 static int begin(struct reader *r, enum place place)
 {

@@ -56,8 +56,7 @@ struct reader {
     struct fab_partitions_error *error;
 };
 
-/* ---- places and sentences --------------------------------------------------------------------
- */
+/* ---- places and sentences -------------------------------------------------------------------- */
 
 __attribute__((format(printf, 3, 4))) static int wrong(struct reader *r, const struct word *w,
                                                        const char *fmt, ...)
@@ -288,8 +287,7 @@ static void take_flag(struct reader *r, struct definition *d, const struct word 
         note(r, name, "the flag \"%.40s\" is unknown; ignored", name->s);
 }
 
-/* ---- the part before the colon ---------------------------------------------------------------
- */
+/* ---- the part before the colon --------------------------------------------------------------- */
 
 /* The P_Key of the partition with that name, else the lowest free one; 0: none is free. */
 static uint16_t find_pkey(struct reader *r, const char *name)
@@ -506,8 +504,7 @@ static int add_member(struct reader *r, const struct definition *d, const struct
     return fab_policy_partitions_add_rule(r->p, &rule);
 }
 
-/* ---- multicast groups ------------------------------------------------------------------------
- */
+/* ---- multicast groups ------------------------------------------------------------------------ */
 
 static bool is_ip(const uint8_t *mgid)
 {

@@ -40,8 +40,7 @@ void fab_policy_defaults(struct fab_policy *p)
     fab_policy_congestion_defaults(&p->congestion);
 }
 
-/* ---- validation -------------------------------------------------------------------------------
- */
+/* ---- validation ------------------------------------------------------------------------------ */
 
 static const struct domain {
     const char *name;
@@ -191,8 +190,7 @@ int fab_policy_validate(const struct fab_policy *p, char *why, size_t why_len)
     return status;
 }
 
-/* ---- copies -----------------------------------------------------------------------------------
- */
+/* ---- copies ---------------------------------------------------------------------------------- */
 
 int fab_policy_copy(const struct fab_policy *p, struct fab_policy *ret_copy)
 {
