@@ -16,7 +16,7 @@
 #include "fabricd/base/log.h"
 #include "libfabmgr/base/status.h"
 
-/* A busy transport is tried again after this time unless something arrives earlier. */
+/* The agent tries a busy transport again after this time, unless a MAD arrives earlier. */
 #define BUSY_RETRY_US 1000
 
 struct agent {
