@@ -34,7 +34,7 @@ struct event {
     int64_t time_us; /* Unix time, assigned by bus_publish */
     enum event_severity severity;
     const char *type;    /* from events.def, or from a journal of another version */
-    const char *subject; /* what the event is about: "leaf-3/12" */
+    const char *subject; /* what the event is about, for example "leaf-3/12" */
     const char *message; /* one sentence for people */
     uint64_t guid;       /* GUID of the node, or 0 */
     uint32_t port;
@@ -42,18 +42,19 @@ struct event {
     const struct event_field *fields;
 };
 
-/* Copies an event and everything it points to. room: event_room() bytes, aligned as a pointer. */
+/* event_copy copies an event and everything it points to. room: event_room() bytes, aligned as a
+ * pointer. */
 size_t event_room(const struct event *e);
 void event_copy(struct event *to, const struct event *e, void *room);
 
 struct bus;
-/* last_seq: number of the newest event in the journal; new events get the numbers after it. NULL:
- * out of memory. */
+/* Creates a bus. last_seq: number of the newest event in the journal; new events get the numbers
+ * after it. NULL: out of memory. */
 struct bus *bus_new(uint64_t last_seq);
 void bus_free(struct bus *b);
 uint64_t bus_last_seq(const struct bus *b); /* number of the newest event, or last_seq of bus_new */
 typedef void bus_handler(void *ctx, const struct event *e);
-/* NOMEM. Ends with bus_unsubscribe or bus_free. */
+/* Subscribes until bus_unsubscribe or bus_free. NOMEM. */
 int bus_subscribe(struct bus *b, bus_handler *handler, void *ctx);
 void bus_unsubscribe(struct bus *b, bus_handler *handler, void *ctx);
 /* Fills in seq and time_us, and hands the event to all subscribers, in the order in which they

@@ -98,8 +98,8 @@ static bool is_set(const struct event_field *f)
     return f->kind == EVENT_TEXT ? f->text && f->text[0] : f->number != 0;
 }
 
-/* Writes the value of a placeholder {name}, {name:one|many} or {name?text}. `at` points behind the
- * opening brace; len is the number of bytes before the closing one. */
+/* Writes the value of a placeholder {name}, {name:one|many} or {name?text}. `at` points to the byte
+ * after the opening brace; len is the number of bytes before the closing one. */
 static void expand(const struct event *e, const char *at, size_t len, char ret[VALUE_LEN])
 {
     struct event_field f;

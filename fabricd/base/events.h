@@ -14,7 +14,7 @@
 
 #include "fabricd/base/bus.h"
 
-/* One name for each row, FORM rows included: EVENT_link_up. */
+/* An enumerator for each row, FORM rows included, for example EVENT_link_up. */
 #define EVENT(id, ...) EVENT_##id,
 #define FORM(id, ...) EVENT_##id,
 enum event_id {

@@ -17,7 +17,8 @@ enum log_level {
  * (JOURNAL_STREAM), lines start with a "<N>" priority, otherwise with a time stamp. */
 void log_init(enum log_level max);
 enum log_level log_level(void);
-/* subject: what the line is about ("sm", "port leaf-1/12"). Thread-safe; one line per call. */
+/* Writes one line; any thread may call it. subject: what the line is about ("sm", "port
+ * leaf-1/12"). */
 void log_line(enum log_level level, const char *subject, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* Copies text with every byte that could control a terminal or end a line replaced by \xNN.
