@@ -47,8 +47,9 @@ const char *cc_state_name(enum cc_state state);
 
 struct cc_status {
     bool apply;
-    uint8_t profile;             /* enum fab_congestion_profile */
-    uint64_t generation;         /* of the view that the settings belong to; 0: no settings yet */
+    uint8_t profile; /* enum fab_congestion_profile */
+    /* generation of the view that the settings belong to; 0: no settings yet */
+    uint64_t generation;
     uint32_t settings;           /* number of distinct settings */
     uint32_t devices[CC_STATES]; /* number of switches and adapter ports in each state */
     uint32_t fan_in;     /* the largest number of senders to one endport that the settings assume */
@@ -58,14 +59,15 @@ struct cc_status {
     uint32_t without_log; /* devices without a congestion log, UNSUPPORTED ones not counted */
     /* how often a device was found with other settings than the manager had written */
     uint64_t changed;
-    uint32_t changed_recently; /* number of devices found so within the last hour */
+    /* number of devices found with other settings within the last hour */
+    uint32_t changed_recently;
 };
 void cc_get_status(const struct cc *cc, struct cc_status *ret);
 
-/* Devices without the computed settings: states UNSUPPORTED, FOREIGN_KEY and FAILED. Returns how
- * many there are and fills in at most `max` of them. */
+/* cc_not_programmed lists the devices without the computed settings: states UNSUPPORTED,
+ * FOREIGN_KEY and FAILED. It returns how many there are and fills in at most `max` of them. */
 struct cc_device_status {
-    uint64_t guid; /* of the node */
+    uint64_t guid; /* GUID of the node */
     uint8_t port;  /* 0: a switch */
     enum cc_state state;
     bool unresponsive; /* the device did not answer; false: it refused a request */
@@ -79,11 +81,11 @@ uint32_t cc_not_programmed(const struct cc *cc, struct cc_device_status *ret, ui
 bool cc_device_of(const struct cc *cc, const struct fab_fabric *f, uint32_t port,
                   struct cc_device_status *ret);
 
-/* Congestion logs of the devices of one node, or (node_guid 0) of all devices that logged
- * anything or have no log. Returns how many there are and fills in at most `max`. The manager
- * reads logs only if congestion.apply is set and counters.interval is not 0. */
+/* cc_logs lists the congestion logs of the devices of one node or, with node_guid 0, of all devices
+ * that logged anything or have no log. It returns how many there are and fills in at most `max`.
+ * The manager reads logs only if congestion.apply is set and counters.interval is not 0. */
 struct cc_log_status {
-    uint64_t guid;                        /* of the node */
+    uint64_t guid;                        /* GUID of the node */
     uint8_t port;                         /* 0: a switch */
     bool none;                            /* the device has no log */
     int64_t read_us;                      /* Unix time of the last read; 0: not read yet */
@@ -100,8 +102,8 @@ void cc_count_senders(const struct cc *cc, uint16_t *senders, uint32_t lids);
  * are. */
 unsigned cc_advise(const struct cc *cc, char ret[][FAB_CONGESTION_ADVICE_LEN]);
 
-/* The settings for a view, valid until the caller returns to the loop. BUSY: the current settings
- * belong to another view or configuration; see cc_await. */
+/* Sets *ret to the settings for a view, which are valid until the caller returns to the loop. BUSY:
+ * the current settings belong to another view or configuration; see cc_await. */
 int cc_settings(struct cc *cc, const struct fab_view *v, const struct fab_congestion **ret);
 /* Starts a computation for this view unless one is running, and calls fn once when the
  * computation ends. cc_settings may still return BUSY then, because the computation was for

@@ -19,21 +19,21 @@ struct cc_wanted { /* a device and its wanted settings */
     uint32_t port;   /* id of the port that owns the device's LID */
     uint16_t lid;
     uint8_t num;   /* number of an adapter's port; 0: a switch */
-    uint8_t ports; /* of the node */
+    uint8_t ports; /* number of ports of the node */
 };
 struct cc_work {
-    struct cc *cc; /* NULL: cancelled */
+    struct cc *cc; /* takes the result; NULL: the computation was cancelled */
     /* The input, owned by the work. */
     struct fab_fabric *fabric; /* a reference; released when the computation ends */
     struct fab_policy policy;
-    uint32_t *lid; /* [ports] */
+    uint32_t *lid; /* [ports] base LID of each port; 0: none */
     struct fab_pkeys pkeys;
     struct cc_told *told; /* [told_count] reports of devices with congestion control tables */
     uint32_t told_count;
     uint16_t sls[FAB_CLASSES_MAX]; /* bitset of the SLs of each traffic class */
     uint8_t levels;                /* traffic classes with SLs of their own; 0: only one class */
     uint32_t hops;                 /* hops of the longest path */
-    uint64_t generation;           /* of the view */
+    uint64_t generation;           /* generation of the view */
     /* The result. */
     int status;
     struct fab_congestion settings;

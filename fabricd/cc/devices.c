@@ -117,7 +117,7 @@ static int take(struct cc *cc, struct cc_work *w)
     return FAB_OK;
 }
 
-/* Calls the callers that wait for settings. A callback may call cc_await again. */
+/* Calls back the callers that wait for settings. A callback may call cc_await again. */
 static void tell_waiters(struct cc *cc)
 {
     struct cc_waiter *waiters = cc->waiters;

@@ -24,7 +24,7 @@ struct cc_device { /* a switch, or a port of an adapter */
                             written; 0: never */
     uint32_t port; /* id of the port that owns the LID, in the fabric of the settings; for a switch,
                       port 0 */
-    uint8_t ports; /* of the node */
+    uint8_t ports; /* number of ports of the node */
     uint16_t lid;
     uint8_t num; /* number of an adapter's port; 0: a switch */
     uint8_t table_blocks;
@@ -73,17 +73,17 @@ struct cc {
     struct agent *agent;
     struct fab_mads *mads;
     struct loop_timer *timer;
-    struct fab_map index; /* GUID of the port that owns the LID -> device */
+    struct fab_map index; /* maps the GUID of the port that owns the LID to an index in devices */
     struct cc_device *devices;
     uint32_t device_count;
     size_t device_room;
-    uint32_t cursor;  /* next device to check */
+    uint32_t cursor;  /* index of the next device to check */
     uint32_t waiting; /* devices of state CC_PENDING */
     struct cc_job jobs[CC_JOBS];
     struct cc_logs logs;
     struct fab_congestion settings;
     struct cc_work *work;      /* the running computation, or NULL */
-    struct cc_waiter *waiters; /* callers that wait for its end */
+    struct cc_waiter *waiters; /* callers that wait for the end of a computation */
     size_t waiter_count, waiter_room;
     uint64_t generation, pass, computed_us, compute_us;
     uint64_t seen, seen_us; /* generation of the last view, and when the timer first saw it */

@@ -153,8 +153,8 @@ static void learn_key(struct cc_job *j, uint8_t *attr)
     }
 }
 
-/* If the device's table is shorter than the settings assume, the settings must be computed again.
- */
+/* Notes the size of the device's congestion control table. If it is shorter than the settings
+ * assume, the settings must be computed again. */
 static void learn_ability(struct cc_job *j, const uint8_t *attr)
 {
     struct cc *cc = j->cc;
