@@ -49,7 +49,7 @@ struct loop {
     struct signal_watch *signals;
     struct worker *worker, *soon;
     cpu_set_t processors;      /* CPU affinity of the process before a thread was pinned */
-    struct pool *pool;         /* for parallel computations */
+    struct pool *pool;         /* thread pool for parallel computations; NULL: not used yet */
     struct timeline *timeline; /* NULL: real time */
     struct iterations iterations;
     bool stopped;

@@ -20,11 +20,11 @@ struct loop *loop_new_virtual(void);
 void loop_free(struct loop *l);
 int loop_run(struct loop *l); /* runs until loop_stop. IO */
 void loop_stop(struct loop *l);
-struct event_base *loop_base(struct loop *l); /* for rpc's sockets */
+struct event_base *loop_base(struct loop *l); /* for the sockets of rpc and metrics */
 
 typedef void loop_fn(void *ctx);
 
-struct loop_timer; /* one-shot, re-armable */
+struct loop_timer; /* a timer that fires once and can be set again */
 struct loop_timer *loop_timer_new(struct loop *l, loop_fn *fn, void *ctx);
 void loop_timer_set(struct loop_timer *t, uint64_t delay_us); /* replaces an earlier setting */
 void loop_timer_cancel(struct loop_timer *t);
@@ -37,7 +37,7 @@ void loop_watch_free(struct loop_watch *w);
 
 int loop_signal(struct loop *l, int signo, loop_fn *fn, void *ctx); /* UNSUPPORTED, NOMEM, IO */
 
-/* Calls fn soon on the loop thread. May be called from any thread. NOMEM, IO. */
+/* Calls fn soon on the loop thread. Any thread may call loop_post. NOMEM, IO. */
 int loop_post(struct loop *l, loop_fn *fn, void *ctx);
 
 /* Runs work(ctx) on a worker thread, then done(ctx) on the loop thread; task.h adds cancelling.
