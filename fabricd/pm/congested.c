@@ -18,7 +18,7 @@
 #include "libfabmgr/congestion/advise.h"
 
 #define WAITS_PERMILLE 10 /* least share of waiting that lists a port without marks */
-#define LASTS 3 /* consecutive reads with FECN or events that make congestion persistent  \ */
+#define LASTS 3           /* reads in sequence with FECN or events until congestion is persistent */
 
 static void note(struct pm_congestion_counters *s, enum pm_congestion_counter which, uint64_t now)
 {

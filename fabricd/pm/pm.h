@@ -53,33 +53,34 @@ enum pm_congestion_kind {
     PM_WAITING,   /* a port that has data but no credits for at least 1 % of the time */
 };
 struct pm_congested {
-    uint64_t guid; /* of the node */
+    uint64_t guid; /* GUID of the node */
     uint8_t port;
     enum pm_congestion_kind kind;
-    uint32_t waits_permille, mbps; /* share of the time with data but no credits; data sent */
-    uint32_t fecn, becn;           /* packets received with these marks */
-    uint32_t events;               /* how often a VL of the switch port became congested */
-    uint32_t span_ms;              /* time between the two reads */
-    bool persistent;               /* FECN or events rose in several consecutive reads */
-    uint32_t senders;              /* set to 0; callers may fill it in from congestion logs and call
-                                      pm_congested_sort */
+    /* share of the time with data but no credits, per mille; data sent, Mbit/s */
+    uint32_t waits_permille, mbps;
+    uint32_t fecn, becn; /* packets received with these marks */
+    uint32_t events;     /* how often a VL of the switch port became congested */
+    uint32_t span_ms;    /* time between the two reads */
+    bool persistent;     /* FECN or events rose in several consecutive reads */
+    uint32_t senders;    /* set to 0; callers may fill it in from congestion logs and call
+                            pm_congested_sort */
 };
 /* Fills in at most `max` congested ports, sorted by kind and then by how congested they are.
  * Returns the number of all congested ports. */
 uint32_t pm_congested_ports(const struct pm *pm, struct pm_congested *ret, uint32_t max);
 void pm_congested_sort(struct pm_congested *all, uint32_t count);
-/* Counts the congested ports of each kind, for advice. */
+/* Counts the congested ports of each kind, as input of the advice of fabricd/cc and for metrics. */
 void pm_congestion_seen(const struct pm *pm, struct fab_congestion_observed *ret);
 
-/* Links with a counter that rose recently. Times are Unix time. */
+/* Links with a counter that rose recently. Times are Unix time in microseconds. */
 struct pm_link_end {
-    uint64_t guid; /* of the node */
+    uint64_t guid; /* GUID of the node */
     uint8_t port;
     char place[128];
     uint64_t total[FAB_COUNTERS];    /* increases since the manager began to watch the link */
     uint64_t recent[FAB_COUNTERS];   /* increases within counters.within */
     uint64_t per_hour[FAB_COUNTERS]; /* `recent`, converted to increases per hour */
-    struct pm_rise {                 /* one for each read, newest first */
+    struct pm_rise {                 /* increases in each of the last reads, newest first */
         int64_t time_us;
         uint64_t rise[FAB_COUNTERS];
     } history[FAB_COUNTERS_KEPT];
@@ -91,7 +92,7 @@ struct pm_link {
     bool of_cable;            /* the counter shows a fault of the link itself */
     uint8_t at;               /* index in end[] of the port whose counter crossed its threshold */
     enum fab_counter counter; /* the counter that crossed last; FAB_COUNTERS: none */
-    uint64_t rise, span_us;   /* its increase, and the time in which it rose */
+    uint64_t rise, span_us;   /* the increase of that counter, and the time in which it rose */
     int64_t since_us;         /* when the link became unhealthy */
     char skipped[256];        /* why the link could not be isolated; "": it was not refused */
 };

@@ -11,7 +11,7 @@
 #define PM_PLACE_LEN 128
 
 enum pm_congestion_counter {
-    PM_XMIT_DATA, /* words of 4 bytes */
+    PM_XMIT_DATA, /* words of 4 bytes sent */
     PM_XMIT_WAIT, /* ticks with data to send and no credits */
     PM_FECN,      /* endports: packets received with FECN */
     PM_BECN,      /* endports: packets received with BECN */
@@ -21,7 +21,7 @@ enum pm_congestion_counter {
 struct pm_congestion_counters {
     uint64_t last[PM_CONGESTION_COUNTERS];
     uint32_t rise[PM_CONGESTION_COUNTERS]; /* increase between the last two reads */
-    uint32_t span_ms;  /* between the last two reads of the data and wait counters; 0: only one
+    uint32_t span_ms;  /* time between the last two reads of the data and wait counters; 0: only one
                           read */
     uint32_t marked;   /* consecutive reads in which FECN or events rose */
     uint64_t at_us;    /* time of the last read of the data and wait counters; 0: never */
@@ -56,7 +56,8 @@ struct pm_watch { /* a link with recent errors */
     bool wanted;   /* pm_act is to isolate the link */
     uint8_t at;
     enum fab_counter counter;
-    uint64_t rise, span_us, crossed_us; /* the last crossing of a threshold */
+    /* increase, duration and time of the last crossing of a threshold */
+    uint64_t rise, span_us, crossed_us;
     int64_t since_us;
     char skipped[256];
 };
@@ -70,7 +71,7 @@ struct pm {
     struct agent *agent;
     struct fab_mads *mads;
     struct loop_timer *timer;
-    struct fab_map index; /* GUID -> node */
+    struct fab_map index; /* maps a node GUID to an index in nodes */
     struct pm_node *nodes;
     size_t node_count, node_capacity;
     uint64_t pass, began_us; /* number and start time of the running pass */
@@ -101,9 +102,11 @@ bool pm_wants_marks(const struct pm *pm);
 
 /* ---- unhealthy.c ---- */
 struct fab_counter_rule pm_rule(const struct pm *pm);
-/* A link has recovered if no counter crossed its threshold for this time, in microseconds. */
+/* Returns the time in microseconds without a crossing of a threshold after which a link has
+ * recovered. */
 uint64_t pm_recovery_us(const struct pm *pm);
-struct pm_watch *pm_watch_of(struct pm *pm, uint64_t guid, uint8_t port); /* NULL: not watched */
+/* NULL: the port's link is not watched */
+struct pm_watch *pm_watch_of(struct pm *pm, uint64_t guid, uint8_t port);
 /* Checks the counters of a port against the thresholds after a read. `was` and `now` are its last
  * two reads. */
 void pm_read(struct pm *pm, uint64_t guid, uint8_t port, const struct pm_port *was,
