@@ -52,10 +52,10 @@ struct sm_reroute_times { /* durations of reroutes that wrote tables, since the 
                                            and at most as long as bound i */
 };
 struct sm_status {
-    uint8_t role;                            /* enum fab_sm_state */
-    const char *state;                       /* "discovering", "routing", ..., "idle", "standby" */
-    uint64_t generation;                     /* of the published view; 0: none yet */
-    uint64_t sweeps;                         /* heavy sweeps since the start */
+    uint8_t role;        /* enum fab_sm_state */
+    const char *state;   /* name of the running phase, or "idle", "standby" and the like */
+    uint64_t generation; /* generation of the published view; 0: there is none yet */
+    uint64_t sweeps;     /* heavy sweeps since the start */
     uint64_t last_sweep_us, last_reroute_us; /* durations; 0: none yet */
     uint64_t smps_sent, smps_retried, smps_timed_out;
     uint32_t window, in_flight;
@@ -72,11 +72,11 @@ struct sm_status {
     uint64_t repaired;  /* number of active LFT entries that local repairs changed since an engine
                            computed the tables */
     bool rebalance_due; /* a rebalance is due */
-    uint64_t rebalance_in_us; /* time until it starts if nothing changes */
+    uint64_t rebalance_in_us; /* time until the rebalance starts if nothing changes */
 };
 void sm_get_status(const struct sm *s, struct sm_status *ret);
-/* The numbers of nodes, ports and links in the view's fabric, counted once per view; all 0: no view
- * yet. */
+/* Returns the numbers of nodes, ports and links in the view's fabric, counted once per view. All
+ * are 0 if there is no view yet. */
 struct fab_census sm_census(struct sm *s);
 /* Returns a reference that the caller owns, or NULL if no view is published yet. */
 struct fab_view *sm_view(const struct sm *s);
@@ -92,8 +92,8 @@ void sm_on_publish(struct sm *s, void (*fn)(void *ctx), void *ctx);
 typedef void sm_notice(void *ctx, const struct fab_notice *notice);
 void sm_on_notice(struct sm *s, sm_notice *fn, void *ctx);
 
-/* SMInfo (IBA 14.2.5.13) of the other managers that are not in the state not-active, from their
- * last answers. Returns their number; ret gets at most `max`. */
+/* Fills in SMInfo (IBA 14.2.5.13) of the other managers that are not in the state not-active, from
+ * their last answers. Returns their number; ret gets at most `max`. */
 uint32_t sm_others(const struct sm *s, struct fab_sm_info *ret, uint32_t max);
 
 /* Writes a block of a port's GUIDInfo (IBA 14.2.5.5). `done` is called as mads.h says, unless
@@ -102,8 +102,8 @@ int sm_guids_write(struct sm *s, uint16_t lid, uint32_t block, const struct fab_
                    fab_mads_done *done, void *ctx, uint64_t tag);
 void sm_guids_cancel(struct sm *s, void *ctx);
 
-/* The last reroutes, newest first, with generations below `before` (0: no bound). Memory keeps 256
- * of them; store_reroutes has older ones. */
+/* Fills in the last reroutes, newest first, with generations below `before` (0: no bound). Returns
+ * how many it filled in. Memory keeps 256 of them; store_reroutes has older ones. */
 uint32_t sm_reroutes(const struct sm *s, uint64_t before, struct reroute *ret, uint32_t max);
 
 /* N-1 contingencies: the effects of the failure of any single link or switch, as far as computed.
@@ -113,7 +113,8 @@ struct sm_contingencies {
     const struct fab_repair_contingencies *all;
     uint32_t cases; /* number of rows when all are computed */
     bool under_way; /* the computation is not complete */
-    /* memory in bytes: allowed for plans (0: off), used by the computation */
+    /* bytes of memory that plans may use (0: contingencies are off), and that the computation uses
+     */
     size_t budget, working;
     uint64_t load; /* number of endport pairs whose paths use the most loaded channel of the active
                       tables */
@@ -143,16 +144,16 @@ struct sm_flapping {
     uint8_t port[2];
     char place[2][128];
     uint64_t flaps; /* flaps counted so far */
-    bool flapping;  /* it flapped more often than the configuration allows */
+    bool flapping;  /* the link flapped more often than the configuration allows */
     bool held; /* held down, that is excluded from the routes. A flapping link is not held down if
                   it is a host's link or a part of the fabric needs it */
-    bool up;   /* now */
-    uint64_t hold_us;                   /* time for which it must stay up; 0: it is not flapping */
-    int64_t due_us;                     /* when that time ends; 0: not known */
+    bool up;   /* the link is up now */
+    uint64_t hold_us; /* time for which the link must stay up; 0: it is not flapping */
+    int64_t due_us;   /* when that time ends; 0: not known */
     int64_t flap_us[FAB_DAMPING_FLAPS]; /* times of the last flaps, newest first */
     uint32_t fall_count;
 };
-/* Returns how many there are; ret has at most `max` of them. */
+/* Returns how many such links there are; ret has at most `max` of them. */
 uint32_t sm_flapping(const struct sm *s, struct sm_flapping *ret, uint32_t max);
 /* Releases a link, named by one of its ports, from hold-down or isolation, and resets its flap
  * count. NOT_FOUND: it is neither held down nor isolated. DENIED: another manager is master. */
@@ -171,25 +172,26 @@ struct sm_isolation {
     uint8_t port[2];
     char place[2][128];
     bool out;         /* excluded from the routes; false while a part of the fabric needs it */
-    bool up;          /* now */
+    bool up;          /* the link is up now */
     bool operated;    /* an operator isolated it */
     int64_t since_us; /* Unix time */
     char cause[160];
 };
-/* Returns how many there are; ret has at most `max` of them. */
+/* Returns how many such links there are; ret has at most `max` of them. */
 uint32_t sm_isolations(const struct sm *s, struct sm_isolation *ret, uint32_t max);
 /* True if this manager is master, no round runs and no fault is pending, so that low-priority work
  * may start. */
 bool sm_is_quiet(const struct sm *s);
 
-/* Join and leave multicast groups. The groups change at once; the MFTs are written soon after,
- * without a sweep. They return the MAD statuses of fab_mcast_groups_join and _leave, or
- * FAB_SMP_BUSY: no fabric is known yet, or another manager is master. */
+/* These functions join and leave multicast groups. The groups change at once; the MFTs are written
+ * soon after, without a sweep. The functions return the MAD statuses of fab_mcast_groups_join and
+ * _leave, or FAB_SMP_BUSY: no fabric is known yet, or another manager is master. */
 uint16_t sm_mgroup_join(struct sm *s, const struct fab_mcast_request *ask,
                         struct fab_wire_mc_member_record *ret);
 uint16_t sm_mgroup_leave(struct sm *s, const struct fab_mcast_request *ask,
                          struct fab_wire_mc_member_record *ret);
-/* The groups, valid until the caller returns to the loop; NULL: none are known yet. */
+/* Returns the multicast groups, valid until the caller returns to the loop; NULL: none are known
+ * yet. */
 const struct fab_mcast_groups *sm_mgroups(const struct sm *s);
 /* fn is called after a group was created and before it is deleted; the member fields of `group` are
  * 0. There is one listener; fn NULL: none. */
