@@ -100,7 +100,7 @@ static int leave(struct sm *s)
 {
     struct assignment *a = sm_phase_task_take(s);
     if (!a)
-        return FAB_OK; /* enter kept the active LIDs */
+        return FAB_OK; /* no task ran, because enter() kept the active LIDs */
     int r = a->status;
     sm_model_take_back(&s->model, &a->model);
     for (size_t i = 0; i < a->note_count && i < SM_EVENTS_A_ROUND; i++)

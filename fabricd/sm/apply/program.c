@@ -343,8 +343,8 @@ static void stalled(struct sm *s, uint64_t stalled_us)
     sm_run_give_up(s);
 }
 
-/* Notes the SL2VL and VLArbitration tables that were written as known, except those of nodes where
- * a write failed. */
+/* Lets the SL2VL and VLArbitration tables count as known after the writes, except at nodes where a
+ * write failed. */
 static int keep_lanes(struct sm *s)
 {
     const struct fab_fabric *f = s->model.fabric;

@@ -163,8 +163,8 @@ static int enter(struct sm *s)
     bool old_tables = has_tables(old); /* publishing may free the old view */
     int r = old ? sm_report_changes(s, old->fabric, s->model.fabric, &changes) : FAB_OK;
     sm_report_reroute(s);
-    bool others = old && old->target !=
-                             s->model.target; /* a fault interrupted the writes of the last round */
+    bool others = old && old->target != s->model.target; /* true: a fault interrupted the last round
+                                                            before it published its tables */
     if (r == FAB_OK && (!old || others || changes || s->run.computed || s->apply->program.writes))
         r = publish(s);
     if (r != FAB_OK)

@@ -55,8 +55,8 @@ struct sm_rebalance { /* rebalance.c */
     uint64_t judged; /* generation of the view after the last rebalance; for this view no further
                         rebalance is tried */
     bool asked;      /* a caller requested the next rebalance */
-    struct sm_gain gain; /* of the running rebalance */
-    char outcome[256];   /* of the last rebalance, a sentence for operators */
+    struct sm_gain gain; /* the gain of the running rebalance */
+    char outcome[256];   /* outcome of the last rebalance, a sentence for operators */
 };
 struct sm_repair_state { /* repair_state.c */
     struct fab_repair_session session;
@@ -71,16 +71,16 @@ struct sm_classes { /* VLs and guarantees of the traffic classes */
 struct sm_route_job; /* route.c */
 struct sm_apply {
     struct loop_tasks tasks;
-    struct sm_scan scan; /* of the running phase */
+    struct sm_scan scan; /* position of the running phase */
     /* The target of this round: at first only LIDs, later also tables. NULL: the active target
      * stays. */
     struct fab_target *fresh;
-    struct fab_verdict verdict; /* of fresh */
-    struct sm_route_job *job;   /* of the running round, or NULL */
+    struct fab_verdict verdict; /* the verdict on `fresh` */
+    struct sm_route_job *job;   /* the routing task of the running round, or NULL */
     struct sm_repair_state repair;
     struct sm_programming program;
     struct sm_rebalance rebalance;
-    struct sm_classes classes; /* as last reported */
+    struct sm_classes classes; /* the result that events last reported */
     uint64_t left_out;  /* generation of the local repair that left some switches without a route to
                            each other, so that an engine must follow; 0: none */
     uint32_t unchecked; /* switches that did not enforce partitions as written, at the last check */
@@ -89,15 +89,15 @@ struct sm_apply {
                     registrations */
     bool asking; /* the running plan sets ClientReregister */
 
-    uint64_t generation; /* of the last view */
+    uint64_t generation; /* generation of the last view */
     uint64_t sweeps, last_sweep_us, last_reroute_us;
-    uint64_t links_lost, links_gained; /* since the start */
-    struct reroute *reroutes;          /* ring of SM_REROUTES, or NULL: none yet */
+    uint64_t links_lost, links_gained; /* numbers since the start */
+    struct reroute *reroutes; /* ring of SM_REROUTES records; NULL: there was no reroute yet */
     uint64_t reroute_count;
     struct sm_reroute_times reroute_times;
     struct fab_census census;
     uint64_t counted;              /* generation for which the census was counted; 0: none */
-    void (*on_publish)(void *ctx); /* sm_on_publish, or NULL */
+    void (*on_publish)(void *ctx); /* the listener of sm_on_publish, or NULL */
     void *on_publish_ctx;
 };
 
@@ -162,7 +162,7 @@ void sm_partition_acknowledged(struct sm *s, uint32_t port);
 bool sm_classes_fit(const struct fab_policy *p, const struct fab_vls *v);
 /* Turns the engine's VLs in of->target into VLs of all classes. NOMEM. */
 int sm_classes_compose(const struct sm_sealed *of, struct sm_classes *ret);
-/* Emits events if the result changed. */
+/* Emits events if the VLs or guarantees of the classes differ from the last report. */
 void sm_classes_report(struct sm *s, const struct sm_classes *now);
 
 #endif
