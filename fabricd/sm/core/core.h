@@ -40,7 +40,7 @@ struct sm_run {
 
 /* Calls from the core to folders of higher rank. wiring/wiring.c sets all of them. */
 struct sm_wiring {
-    const struct sm_round *rounds; /* by enum sm_round_kind */
+    const struct sm_round *rounds; /* [SM_ROUND_KINDS] the kinds of round */
     /* first_requests fills in a request to be sent before those of the round, last_requests one to
      * be sent after them. They return false if there is none. */
     bool (*first_requests)(struct sm *s, struct fab_mads_request *ret);
@@ -53,9 +53,10 @@ struct sm_wiring {
     void (*before_choice)(struct sm *s);
     void (*add_facts)(const struct sm *s, struct sm_facts *facts);
     void (*round_ended)(struct sm *s, int status); /* called before the next round is chosen */
-    void (*round_over)(struct sm *s); /* called after it was chosen, and perhaps begun */
+    /* called after the next round was chosen, and perhaps begun */
+    void (*round_over)(struct sm *s);
     void (*repair_state_made)(struct sm *s);
-    /* The state of this node changed, or is in doubt. */
+    /* Called when the state of this node changed or is in doubt. */
     void (*node_touched)(struct sm *s, uint64_t node_guid);
     void (*mastership_lost)(struct sm *s);
 };
@@ -96,7 +97,7 @@ static inline bool sm_can_repair(const struct sm *s)
     return s->wiring->repair_ready(s);
 }
 
-/* Sets the timers of light and heavy sweeps. NOMEM. */
+/* Creates the state of the core, and sets the timers of light and heavy sweeps. NOMEM. */
 int sm_core_init(struct sm *s);
 /* Drops the running phase's worker task; call it before the other folders are freed. */
 void sm_core_stop(struct sm *s);
@@ -112,7 +113,7 @@ enum sm_request {
     SM_REQUEST_REBALANCE = 8,
     SM_REQUEST_LIGHT = 16
 };
-/* requests: bits of enum sm_request. */
+/* These functions set, test and clear requests, which are bits of enum sm_request. */
 void sm_request(struct sm *s, unsigned requests);
 bool sm_is_requested(const struct sm *s, unsigned any_of);
 void sm_request_met(struct sm *s, unsigned requests);
@@ -124,7 +125,8 @@ void sm_request_heavy_later(struct sm *s);
 void sm_request_target(struct sm *s, uint64_t node_guid);
 void sm_request_targets(struct sm *s, const struct sm_guids *g);
 const struct sm_guids *sm_requested_targets(const struct sm *s);
-/* Requests a port probe of this switch, which precedes all other rounds. Only if sm_can_repair. */
+/* Requests a port probe of this switch, which precedes all other rounds. Call it only if
+ * sm_can_repair. */
 void sm_request_probe(struct sm *s, uint64_t node_guid);
 /* Notes a switch that did not answer a port probe. Until a sweep has ended or routes have changed,
  * its traps lead to a targeted sweep instead of another probe. */
@@ -174,7 +176,7 @@ const char *sm_alarm(const struct sm *s);
 bool sm_run_busy(const struct sm *s);
 const struct sm_phase *sm_run_phase(const struct sm *s); /* NULL: no round runs */
 uint32_t sm_run_outstanding(const struct sm *s);         /* unanswered requests of this phase */
-void sm_run_pump(struct sm *s);  /* sends requests, as there may be new ones */
+void sm_run_pump(struct sm *s);  /* sends requests; call it when there may be new ones */
 void sm_run_check(struct sm *s); /* enters the next phase soon if this one is finished */
 /* Cancels the unanswered requests of the phase, which goes on without their answers. */
 void sm_run_give_up(struct sm *s);

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SM_GUIDS_MOST 256 /* with more suspects, a heavy sweep is requested */
+#define SM_GUIDS_MOST 256 /* more suspects than this lead to a heavy sweep */
 
 struct sm_guids {
     uint64_t guid[SM_GUIDS_MOST];

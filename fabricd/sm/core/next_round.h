@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The choice of the next round: a function of facts, without side effects, whose cases
- * tests/unit/test_next_round.c tests as a table.
+ * The choice of the next round is a function of the facts below, without side effects.
+ * tests/unit/test_next_round.c tests its cases.
  */
 #ifndef FABRICD_SM_CORE_NEXT_ROUND_H
 #define FABRICD_SM_CORE_NEXT_ROUND_H
@@ -31,7 +31,7 @@ enum sm_next_action {
 };
 struct sm_next {
     enum sm_next_action action;
-    enum sm_round_kind kind; /* with SM_NEXT_ROUND */
+    enum sm_round_kind kind; /* valid if action is SM_NEXT_ROUND */
 };
 struct sm_next sm_next_round(const struct sm_facts *f);
 

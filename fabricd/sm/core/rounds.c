@@ -22,7 +22,7 @@
 #define POSTPONED_MOST_BACKGROUND 4
 #define RESTARTS_MOST 16
 #define BACKOFF_STEP 8 /* successive targeted sweeps after which the pause doubles */
-#define BACKOFF_MOST 6 /* doublings at most */
+#define BACKOFF_MOST 6 /* most doublings of the pause */
 
 /* ---- choosing -------------------------------------------------------------------------------- */
 
@@ -236,7 +236,8 @@ void sm_round_restart_with(struct sm *s, uint64_t node_guid)
     sm_run_abort(s);
 }
 
-/* The targeted sweep that the trap requests finds more than a light sweep, and sooner. */
+/* Aborts a light sweep, because the targeted sweep that the trap requests finds more, and sooner.
+ */
 void sm_round_drop_light(struct sm *s)
 {
     if (!sm_run_busy(s) || !s->run.round->light || s->core->light_dropped >= RESTARTS_MOST)

@@ -12,7 +12,7 @@ struct sm_waiter { /* a caller that waits for a round */
     sm_done *done;
     void *ctx;
     enum sm_round_kind kind;
-    bool background; /* it waits for the running background heavy sweep */
+    bool background; /* the caller waits for the running background heavy sweep */
     bool running;    /* its round has begun */
 };
 
@@ -20,7 +20,7 @@ struct sm_core {
     /* pending requests: requests.c */
     unsigned requested; /* enum sm_request */
     struct sm_guids targets, probes;
-    struct sm_guids unanswered; /* sm_probe_unanswered */
+    struct sm_guids unanswered; /* switches that did not answer a port probe */
     struct sm_guids retry;      /* nodes to which a write failed */
     uint64_t trap_us;           /* time of the first trap that no round has handled; 0: none */
     uint64_t overdue_us;        /* since when a sweep waits because of port probes; 0: none does */
@@ -30,7 +30,7 @@ struct sm_core {
     uint64_t retry_delay_us;
     bool heavy_later; /* a heavy sweep is due when retry_timer fires */
 
-    sm_notice *on_notice; /* sm_on_notice, or NULL */
+    sm_notice *on_notice; /* the listener of sm_on_notice, or NULL */
     void *on_notice_ctx;
 
     /* rounds: rounds.c */
