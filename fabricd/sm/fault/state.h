@@ -32,7 +32,7 @@ struct sm_fault {
     struct sm_guids unchecked; /* probed nodes that a targeted sweep must check */
     struct loop_timer *check_timer;
     struct sm_contingency_state contingency;
-    void (*on_patch)(void *ctx); /* sm_on_patch, or NULL */
+    void (*on_patch)(void *ctx); /* the listener of sm_on_patch, or NULL */
     void *on_patch_ctx;
 };
 
