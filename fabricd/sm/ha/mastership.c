@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This file changes between master and standby and reports this manager's SMInfo (IBA 14.4.1).
+ * This file makes the manager master or standby, and reports its SMInfo (IBA 14.4.1).
  * libfabmgr/smstate has the state machine; this file has the messages and timers.
  *
  * A standby manager does not sweep; it reads the master's SMInfo every POLL_US. If several polls in
@@ -140,7 +140,7 @@ void sm_on_sminfo(struct sm *s, const struct transport_mad *mad, const struct fa
     if (before != FAB_SM_MASTER && sm_is_master(s))
         became_master(s);
     if (before == FAB_SM_NOT_ACTIVE && s->role.state == FAB_SM_STANDBY)
-        became_standby(s); /* polling had stopped */
+        became_standby(s); /* starts polling again, which had stopped in the state not-active */
     own_info(s, own);
     sm_reply(s, mad, FAB_METHOD_GET_RESP, status, own);
     if (before == FAB_SM_MASTER && !sm_is_master(s)) {
