@@ -465,7 +465,7 @@ uint32_t sm_flapping(const struct sm *s, struct sm_flapping *ret, uint32_t max)
     uint32_t n = 0;
     for (uint32_t i = 0; i < s->links->count; i++) {
         if (s->links->list[i].damping.flaps == 0)
-            continue; /* isolated for another reason */
+            continue; /* the link has no flaps; it is listed because it is isolated */
         if (n < max)
             ret[n] = describe(&s->links->list[i]);
         n++;

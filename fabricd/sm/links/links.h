@@ -21,8 +21,8 @@ void sm_links_fini(struct sm *s);
 void sm_flap_arm(struct sm *s); /* sets the timer of held-down links again after a change */
 /* Counts a flap of a link of snapshot f. */
 void sm_flap_note_down(struct sm *s, const struct fab_fabric *f, const struct sm_link *c);
-/* A link disappeared between two snapshots: counts a flap, unless one of its switches disappeared
- * as well or the link is held down. */
+/* Call it when a link disappeared between two snapshots. Counts a flap, unless one of the link's
+ * switches disappeared as well or the link is held down. */
 void sm_flap_removed(struct sm *s, const struct fab_fabric *old, const struct fab_fabric *now,
                      const struct fab_change *c);
 uint32_t sm_flap_held(const struct sm *s); /* number of links held down */

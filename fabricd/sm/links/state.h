@@ -28,7 +28,8 @@ struct sm_port_op {
     uint64_t node_guid;
     uint8_t port;
     bool enable;
-    const char *note; /* why the manager itself requests it; NULL: an operator does */
+    /* why the manager itself requests the change; NULL: an operator requested it */
+    const char *note;
     sm_done *done;
     void *ctx;
 };
@@ -41,7 +42,7 @@ struct sm_links {
 
     struct sm_port_op *waiting; /* ports to be set */
     struct sm_port_op *op;      /* the port that the running round sets, or NULL */
-    struct fab_path op_path;    /* directed route to its port */
+    struct fab_path op_path;    /* directed route to that port */
     uint32_t op_port;           /* id of the port */
     bool op_sent;
     int op_status;
@@ -51,7 +52,7 @@ struct sm_links {
 
 /* flapping.c */
 struct sm_flap *sm_flap_find(const struct sm *s, uint64_t guid, uint8_t port);
-struct sm_flap *sm_flap_room(struct sm *s); /* NULL: no memory, or too many */
+struct sm_flap *sm_flap_room(struct sm *s); /* adds an entry; NULL: no memory, or too many */
 /* Adds a link of snapshot f, with the names of both ends. NULL: no memory, or too many. */
 struct sm_flap *sm_flap_add(struct sm *s, const struct fab_fabric *f, const struct sm_link *c);
 /* Returns the id of the link's first port if the link is up in the snapshot, else FAB_NONE. */
@@ -69,7 +70,7 @@ int sm_isolate_load(struct sm *s); /* loads the isolated links from the store. N
 void sm_isolate_taken(struct sm *s, struct sm_flap *e, bool was_out);
 /* Ends the isolation of a link whose ports have other peers now. */
 void sm_isolate_moved(struct sm *s, struct sm_flap *e);
-void sm_isolate_end(struct sm *s, struct sm_flap *e); /* an operator released it */
+void sm_isolate_end(struct sm *s, struct sm_flap *e); /* ends the isolation of a released link */
 
 /* port_setting.c */
 /* Requests for the manager itself that a port be enabled or disabled. note: the reason, as the end
