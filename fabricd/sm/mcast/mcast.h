@@ -14,8 +14,8 @@ void sm_multicast_changed(struct sm *s); /* call it after a view was published *
 void sm_multicast_repaired(struct sm *s);
 void sm_multicast_reload(struct sm *s);
 void sm_multicast_forget(struct sm *s); /* call it when another manager may have written MFTs */
-/* Fills in the next MFT request; false: there is none. few: fills it in only if at most 64 are
- * left. */
+/* Fills in the next MFT request; false: there is none. few: fills it in only if at most 64 requests
+ * are left. */
 bool sm_mfts_next(struct sm *s, bool few, struct fab_mads_request *ret);
 
 #endif

@@ -222,7 +222,7 @@ bool sm_mfts_next(struct sm *s, bool few, struct fab_mads_request *ret)
 
 /* ---- switches -------------------------------------------------------------------------------- */
 
-/* Tries the switches again that did not answer. */
+/* Lets the manager send requests again to the switches that did not answer. */
 static void on_retry(void *ctx)
 {
     struct sm *s = ctx;

@@ -24,7 +24,7 @@ struct sm_multicast {
     struct sm_absent *absent;
     size_t absents, absent_room;
     struct loop_timer *timer, *absent_timer;
-    sm_mgroup_fn *on_mgroup; /* sm_on_mgroup, or NULL */
+    sm_mgroup_fn *on_mgroup; /* the listener of sm_on_mgroup, or NULL */
     void *on_mgroup_ctx;
 
     /* mft_writes.c: switch ids are those of the trees' net (fab_mcast_trees_net) */
