@@ -35,7 +35,7 @@ struct sm_model {
     struct fab_target *target; /* the active tables, for the ids of fabric, or NULL */
     struct fab_target *former; /* the previous tables, while target is NULL */
     uint64_t tables;           /* counts the tables that became active */
-    struct fab_lease *leases;  /* by port GUID, ascending */
+    struct fab_lease *leases;  /* sorted by port GUID, ascending */
     size_t lease_count;
     struct fab_unresponsive *unresponsive; /* ports whose peer does not answer */
     uint32_t unresponsive_count;
@@ -48,15 +48,15 @@ struct sm_model {
 /* Takes over a new snapshot (also on failure) and keeps what is known of the tables that switches
  * hold. ret_same: its ids and links are those of the previous snapshot. NOMEM. */
 int sm_model_adopt(struct sm_model *m, struct fab_fabric *fabric, bool *ret_same);
-/* Makes these tables (taken over) the active ones; NULL: there are none. */
+/* Takes over these tables as the active ones. NULL: no tables are active any more. */
 void sm_model_take_target(struct sm_model *m, struct fab_target *target);
 /* Releases the view, then copies the snapshot and the tables if readers still have them, so that
  * both can be changed in place. NOMEM. */
 int sm_model_own(struct sm_model *m);
 /* Extends the observed LFTs to LID `top`. NOMEM. */
 int sm_model_reserve(struct sm_model *m, uint32_t top);
-/* Call it before a change of the snapshot: clones it if the view or a reader (in_use) has it.
- * NOMEM. */
+/* Call it before a change of the snapshot. It clones the snapshot if the view uses it too, or if
+ * in_use says that a reader does. NOMEM. */
 int sm_model_writable(struct sm_model *m, bool in_use);
 /* Sets the leases: one for each port that has LIDs, and the earlier ones of absent ports whose LIDs
  * are still free. NOMEM. */
