@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The heavy sweep as a round. It either sweeps the whole fabric itself, or adopts the result of a
- * background heavy sweep and reads again the nodes that were touched meanwhile.
+ * The heavy sweep runs as a round. It either sweeps the whole fabric itself, or adopts the result
+ * of a background heavy sweep and reads again the nodes that were touched meanwhile.
  */
 #include <stdlib.h>
 

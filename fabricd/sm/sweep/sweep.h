@@ -26,7 +26,7 @@ bool sm_background_active(const struct sm *s);
 bool sm_background_ready(const struct sm *s);  /* a round can adopt its result */
 bool sm_background_behind(const struct sm *s); /* nodes changed since its last pass began */
 bool sm_background_next(struct sm *s, struct fab_mads_request *ret);
-void sm_background_touch(struct sm *s, uint64_t guid); /* wiring's node_touched */
+void sm_background_touch(struct sm *s, uint64_t guid); /* node_touched of struct sm_wiring */
 
 extern const struct sm_phase sm_phase_light, sm_phase_prepare, sm_phase_discover, sm_phase_seal,
     sm_phase_adopt;
