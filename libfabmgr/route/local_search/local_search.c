@@ -3,19 +3,22 @@
  * Local search over the entries for endports, with a tabu list (Glover, "Tabu search", ORSA J.
  * Computing 1989).
  *
- * The goal is a bound a little below the present figure: for the greatest load of all-to-all, or
- * for the greatest number of flows of a shift on one channel, while the other figure must not grow.
- * Some channels exceed the bound. A step draws one of them at random. Among all entries that bring
- * packets to it (at its switch or upstream) it changes the one that makes the sum of all excesses
- * least, even if that is more than before; the entry must then stay for some steps. When nothing
- * exceeds the bound, the next goal is set. If that does not happen within STEPS steps, all steps
- * since the last goal was reached are undone, and the other figure is tried.
+ * The goal is a bound a little below the present value of one figure: the greatest load of
+ * all-to-all, or the greatest number of flows of a shift on one channel. The other figure must not
+ * grow. Some channels exceed the bound. A step draws one of them at random. It considers all
+ * entries that bring packets to this channel (at its switch or upstream), and makes the one change
+ * that gives the least sum of all excesses, even if that is more than before. The changed entry
+ * must then stay for some steps.
  *
- * Deadlock: once, channels are numbered so that all packets meet ascending numbers
- * (channel_numbering.c), and every changed entry must agree with the numbers. So neither cyclic
- * dependencies nor loops can arise. The SLs of paths do not change.
+ * When nothing exceeds the bound, the next goal is set. If that does not happen within STEPS steps,
+ * all steps since the last goal was reached are undone, and the other figure is tried.
  *
- * The random generator has a fixed seed, and ids follow GUIDs: equal input gives equal tables.
+ * The search keeps tables deadlock-free. At first channels are numbered so that all packets pass
+ * ascending numbers (channel_numbering.c), and every changed entry must agree with the numbers. So
+ * neither cyclic dependencies nor loops can arise. The SLs of paths do not change.
+ *
+ * The random generator has a fixed seed, and the order of ids follows GUIDs, so that equal input
+ * gives equal tables.
  */
 #include "libfabmgr/route/local_search/local_search.h"
 
@@ -28,17 +31,18 @@
 #include "libfabmgr/route/local_search/channel_numbering.h"
 #include "libfabmgr/route/local_search/link_load.h"
 
-/* Greatest number of shift counters, and of entries; more would need too much memory and time. */
+/* The greatest number of shift counters, and of entries. More would need too much memory and
+ * time. */
 #define ROOM (UINT64_C(1) << 24)
 /* Greatest number of steps for one goal. */
 #define STEPS 100
-/* The budget for the whole search, in visits of a counter: about half a second. */
+/* The budget for the whole search, in visits of a counter. This takes about half a second. */
 #define BUDGET (UINT64_C(1) << 28)
 /* The cost of weighing a move, in visits of a counter. */
 #define WEIGHING_COST 16
-/* Numberings that are tried if none follows an order of the switches. */
+/* How many numberings are tried if no order of the switches fits. */
 #define NUMBERINGS 32
-/* Passes over all entries to reduce conflicts. */
+/* Number of passes over all entries to reduce conflicts. */
 #define PASSES 4
 /* A changed entry stays for TABU steps at least, and for less than twice as many. */
 #define TABU 10
@@ -51,13 +55,12 @@ struct search {
     struct fab_channel_numbering numbering;
     struct fab_link_load burden;
     struct fab_prng prng;
-    uint32_t *tail;  /* [channels] the switch that it leaves */
-    uint32_t *until; /* [ends][n] the step until which an entry must stay */
+    uint32_t *tail;  /* [channels] the switch that sends on the channel */
+    uint32_t *until; /* [ends][n] the number of the step until which the entry must stay */
     uint32_t *stack; /* [n] */
     uint32_t now;    /* number of steps so far */
     uint64_t budget;
-    uint32_t weight; /* cost = excess of load + weight * excess of flows: what one flow above the
-                        bound of flows counts */
+    uint32_t weight; /* cost of a move = change of over_load + weight * change of over_flows */
     struct step *steps;
     size_t step_count, step_room;
     struct fab_local_move trial, best;
@@ -67,8 +70,8 @@ struct search {
 
 /* ---- one step -------------------------------------------------------------------------------- */
 
-/* Returns whether `sw` may send to the endport by this channel: numbers ascend and the path is not
- * longer. `trial` is then the move. */
+/* Returns whether `sw` may send to the endport by this channel: the numbers must still ascend, and
+ * the path must not get longer. s->trial is then the move. */
 static bool may_take(struct search *s, uint32_t end, uint32_t sw, uint32_t channel)
 {
     const struct fab_link_load_endport *to = &s->burden.end[end];
@@ -88,7 +91,7 @@ static void weigh(struct search *s)
 {
     struct fab_local_move *d = &s->trial;
     int64_t cost = fab_route_move_load_delta(&s->burden, d);
-    /* an upper bound of the decrease of over_flows */
+    /* upper bound for the decrease of over_flows */
     uint64_t most = s->burden.over_flows > 0 ? (uint64_t)d->flow * d->left_count : 0;
     spend(s, WEIGHING_COST);
     if (cost - (int64_t)(most * s->weight) > s->best_cost)
@@ -104,7 +107,7 @@ static void weigh(struct search *s)
         s->best = *d;
 }
 
-/* Weighs the moves of one entry to all other channels of its switch. */
+/* Weighs the moves of one entry to all other channels of its switch, unless the entry must stay. */
 static void consider(struct search *s, uint32_t end, uint32_t sw)
 {
     const struct fab_graph *g = &s->graph;
@@ -118,7 +121,7 @@ static void consider(struct search *s, uint32_t end, uint32_t sw)
     }
 }
 
-/* Considers this switch and all that send to the endport through it. */
+/* Considers the entries of switch `sw` and of all switches that send to the endport through it. */
 static void consider_upstream(struct search *s, uint32_t end, uint32_t sw)
 {
     const struct fab_graph *g = &s->graph;
@@ -149,7 +152,8 @@ static void reduce_load(struct search *s, uint32_t channel)
     }
 }
 
-/* If the path of a flow takes the channel, considers the switches before it on the path. */
+/* If the path of a flow takes the channel, considers the entries of the switches on the path up to
+ * it. */
 static void consider_path(struct search *s, uint32_t from, uint32_t end, uint32_t channel)
 {
     const uint32_t *next = fab_route_link_load_next(&s->burden, end);
@@ -164,7 +168,8 @@ static void consider_path(struct search *s, uint32_t from, uint32_t end, uint32_
     }
 }
 
-/* Considers the flows of one shift that exceeds the bound on the channel. */
+/* Considers the flows of one shift, drawn at random from those that exceed the bound on the
+ * channel. */
 static void reduce_flows(struct search *s, uint32_t channel)
 {
     const struct fab_link_load *b = &s->burden;
@@ -182,8 +187,8 @@ static void reduce_flows(struct search *s, uint32_t channel)
     }
 }
 
-/* Draws one of the channels that exceed a bound at random. *ret_load: it exceeds that of the load.
- */
+/* Draws at random one of the channels that exceed a bound. *ret_load: whether it is the bound of
+ * the load. */
 static uint32_t draw(struct search *s, bool *ret_load)
 {
     const struct fab_link_load *b = &s->burden;
@@ -261,7 +266,8 @@ static int try_goal(struct search *s, uint32_t load, uint32_t flows, bool *ret_r
     return status;
 }
 
-/* Lowers the load first, and the flows when that fails; ends when neither can be lowered. */
+/* Lowers the load as long as it can, and the flows of shifts when that fails. Ends when neither can
+ * be lowered. */
 static int search(struct search *s)
 {
     int status = FAB_OK;
@@ -280,7 +286,7 @@ static int search(struct search *s)
 
 /* ---- conflicts ------------------------------------------------------------------------------- */
 
-/* Moves an entry to the channel on which packets to the endport share links with the fewest packets
+/* Moves an entry to the channel on which packets to the endport share links with the fewest flows
  * to other endports. Returns whether the entry has changed. */
 static bool reduce_conflicts_at(struct search *s, uint32_t end, uint32_t sw)
 {
@@ -384,7 +390,7 @@ static void write_back(const struct search *s, struct fab_lft *lft)
     }
 }
 
-/* Makes another numbering for the present tables, which permits other moves. */
+/* Makes another, random, numbering for the present tables, which permits other moves. */
 static int renumber(struct search *s, const struct fab_local_search_input *in,
                     const struct fab_lft *lft)
 {

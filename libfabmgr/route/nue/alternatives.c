@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Finds alternatives to the arcs that search.c has chosen, so that the destination LIDs of a switch
- * can be spread over several paths. Arc c of switch s is an alternative if two kinds of
- * dependencies are in use: from all arcs by which paths enter s to c, and from c to all arcs that
- * its head may take. So no combination of alternatives closes a cycle.
+ * can be spread over several paths. An arc c of switch s is an alternative if two kinds of
+ * dependencies are in use: the dependencies on c of all arcs by which paths enter s, and the
+ * dependencies of c on all arcs by which paths leave its head. So no combination of alternatives
+ * closes a cycle.
  */
 #include <string.h>
 
@@ -29,8 +30,8 @@ void fab_route_nue_restore(struct fab_nue *d, uint32_t home)
     }
 }
 
-/* Collects in deferred[] the arcs by which paths enter s. ret_common: the slots of s that all of
- * them may continue to. */
+/* Collects in deferred[] the arcs by which paths enter switch s. ret_common is a bitset of the
+ * slots of s by which packets from all these arcs may continue. */
 static void find_entering_arcs(struct fab_nue *d, uint32_t s, uint64_t ret_common[4])
 {
     const struct fab_cdg *t = d->cdg;
@@ -56,8 +57,8 @@ static bool has_all(const struct fab_nue *d, uint32_t arc)
     return missing == 0;
 }
 
-/* Adds all dependencies that the arc needs. Returns false, and adds none, if one of them would
- * close a cycle. */
+/* Adds all dependencies that the arc needs as an alternative. Returns false, and adds none, if one
+ * of them would close a cycle. */
 static bool add_all(struct fab_nue *d, uint32_t arc)
 {
     struct fab_cdg *t = d->cdg;
@@ -119,5 +120,5 @@ void fab_route_nue_candidates(const struct fab_nue *d, struct fab_shortest *ret)
         ret->first[i + 1] = count;
     }
     fab_route_shortest_mark_used(ret);
-    ret->unused = 0; /* all switches stay on these paths */
+    ret->unused = 0; /* unused switches have paths, too, so balance.c need not find others */
 }

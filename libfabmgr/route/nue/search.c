@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Paths to one destination switch in the manner of Nue: from the destination outwards, over arcs
- * whose dependency on the rest of the path closes no cycle with the dependencies in use.
+ * Finds paths to one destination switch as Nue does: from the destination outwards, over arcs whose
+ * dependency on the rest of the path closes no cycle with the dependencies in use.
  *
- * search() gives each switch one arc, level by level. Among several neighbours of the same level,
- * arcs whose dependency is known to close no cycle come first, and among these the one with the
- * least load along the rest of the path. An arc whose dependency needs a search for cycles is tried
- * only where there is no other. Where that fails, too, the neighbour takes another path of the same
- * length, if then the arc can be used (the local backtracking of the paper). A switch that still
- * has no path may get a longer one in a later level.
+ * search() gives each switch one arc, level by level. For one switch there may be arcs to several
+ * neighbours of the same level. Arcs whose dependency is known to close no cycle are preferred;
+ * among these, the one with the least load along the rest of the path. An arc whose dependency
+ * needs a search for cycles is tried only if there is no other. If that fails, too, the neighbour
+ * takes another path of the same length, if the arc can then be used (the local backtracking of the
+ * paper). A switch that still has no path may get a longer one in a later level.
  *
- * Switches without a path at the end take the escape tree: all dependencies along the tree are in
- * use from the start, so that it closes no cycle. Since tables know destinations only, all switches
- * between them and the destination on the tree must take the tree, too; the search is repeated with
- * these switches fixed.
+ * Switches without a path at the end take the escape tree. All dependencies along the tree are in
+ * use from the start, so that it closes no cycle. Since LFTs consider the destination only, all
+ * switches between such a switch and the destination on the tree must take the tree, too. The
+ * search is repeated with these switches fixed.
  */
 #include "libfabmgr/route/nue/search.h"
 
@@ -22,16 +22,17 @@
 
 #include "libfabmgr/base/status.h"
 
-/* Searches with more and more switches on the tree; after these, all switches take it. */
+/* Number of repeated searches with more and more switches on the escape tree. After these, all
+ * switches take it. */
 #define RETRIES 8
-/* An arc with NORMAL_LOADS times the mean load spans one level more, an arc with twice that load
- * two levels more, and so on. */
+/* An arc with NORMAL_LOADS times the mean load spans one more level, an arc with twice that load
+ * two more levels, and so on. So loaded arcs are used later, as if they were longer. */
 #define NORMAL_LOADS 2
 #define SPAN_MAX (FAB_NUE_LEVELS - 2)
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
-/* Finds the first arc of each switch on a shortest ascending path to the root. */
+/* Finds the first arc of each switch on a shortest ascending path to the root switch. */
 static void find_escape_tree(const struct fab_graph *g, const struct fab_order *o,
                              uint32_t *escape_arc, uint16_t *climb)
 {
@@ -123,7 +124,7 @@ void fab_route_nue_fini(struct fab_nue *d)
 
 /* ---- the escape tree ------------------------------------------------------------------------- */
 
-/* Returns whether the tree has the arc or its reverse. */
+/* Returns whether the escape tree contains the arc or its reverse. */
 static bool in_tree(const struct fab_nue *d, uint32_t arc)
 {
     return d->escape_arc[d->cdg->tail[arc]] == arc ||
@@ -145,7 +146,7 @@ void fab_route_nue_add_escape_tree(struct fab_nue *d)
     }
 }
 
-/* Fills down[]: the slots by which the ancestors of home in the tree lead to it. */
+/* Sets down[] to the slots by which the ancestors of `home` in the escape tree lead to it. */
 static void find_descent(struct fab_nue *d, uint32_t home)
 {
     memset(d->down, FAB_NUE_SLOT_NONE, d->g->n);
@@ -161,7 +162,7 @@ static uint32_t tree_arc(const struct fab_nue *d, uint32_t s)
     return d->down[s] != FAB_NUE_SLOT_NONE ? d->g->nbr_at[s] + d->down[s] : d->escape_arc[s];
 }
 
-/* Makes s and all switches after it on its path along the tree take the tree. */
+/* Makes switch s, and all switches after it on its path along the escape tree, take the tree. */
 static void forced_list(struct fab_nue *d, uint32_t s)
 {
     uint16_t far = 0;
@@ -185,7 +186,7 @@ static void settle(struct fab_nue *d, uint32_t s, uint32_t arc, uint16_t hops)
     d->by_distance[d->count++] = s;
 }
 
-/* Makes `in` a candidate for the path of its tail at the current level. */
+/* Makes arc `in` a candidate for the path of its tail at the current level. */
 static void consider(struct fab_nue *d, uint32_t in)
 {
     uint32_t r = d->cdg->tail[in], s = d->g->nbr[in];
@@ -201,7 +202,8 @@ static void consider(struct fab_nue *d, uint32_t in)
     d->best[r] = in;
 }
 
-/* Returns the number of levels that the arc spans: more than one if its load is above normal. */
+/* Returns the number of levels that the arc spans. It is more than one if the load of the arc is
+ * above normal_load. */
 static uint32_t span(const struct fab_nue *d, uint32_t arc)
 {
     if (d->normal_load == 0)
@@ -210,7 +212,7 @@ static uint32_t span(const struct fab_nue *d, uint32_t arc)
     return 1 + (uint32_t)(more < SPAN_MAX ? more : SPAN_MAX);
 }
 
-/* Considers the neighbours of s that have no path yet. */
+/* Considers the arcs from neighbours of switch s that have no path yet. */
 static void consider_neighbours(struct fab_nue *d, uint32_t s)
 {
     for (uint32_t out = d->g->nbr_at[s]; out < d->g->nbr_at[s + 1]; out++) {
@@ -229,7 +231,7 @@ static void consider_neighbours(struct fab_nue *d, uint32_t s)
     }
 }
 
-/* Considers the arcs that were delayed to this level. */
+/* Considers the arcs that were put aside for this level. */
 static void consider_delayed(struct fab_nue *d, uint16_t hops)
 {
     uint32_t *list = &d->delayed[hops % FAB_NUE_LEVELS];
@@ -239,9 +241,9 @@ static void consider_delayed(struct fab_nue *d, uint16_t hops)
     }
 }
 
-/* Changes the first arc of s to `arc`. The arcs by which switches send through s now, and the new
- * arc `in`, then depend on `arc`. Returns false, and changes nothing, if one of the dependencies
- * would close a cycle. */
+/* Changes the first arc of switch s to `arc`. The arcs by which switches send through s now, and
+ * the new arc `in`, then depend on `arc`. Returns false, and changes nothing, if one of these
+ * dependencies would close a cycle. */
 static bool change_path(struct fab_nue *d, uint32_t s, uint32_t arc, uint32_t in)
 {
     struct fab_cdg *t = d->cdg;
@@ -269,8 +271,8 @@ static bool change_path(struct fab_nue *d, uint32_t s, uint32_t arc, uint32_t in
     return good;
 }
 
-/* Gives the head of `in` another path of the same length, so that `in` can be used. Returns false
- * if there is none. */
+/* Gives the head of arc `in` another path of the same length, so that `in` can be used. Returns
+ * false if there is none. */
 static bool backtrack(struct fab_nue *d, uint32_t in)
 {
     uint32_t s = d->g->nbr[in];
@@ -293,7 +295,7 @@ static int by_cost(const void *a, const void *b)
     return (x->arc > y->arc) - (x->arc < y->arc);
 }
 
-/* Gives the candidates of this level their paths. Returns false if one of them gets none. */
+/* Gives the candidates of this level their paths. Returns false if one of them gets no path. */
 static bool settle_level(struct fab_nue *d, uint16_t hops)
 {
     bool all = true;
@@ -334,8 +336,8 @@ static void begin(struct fab_nue *d)
     d->cost[d->home] = 0;
 }
 
-/* Searches until no switch can be reached any more. Returns false if `strict` and some switch has
- * no path at its level. */
+/* Searches until no further switch can be reached. Returns false if `strict` is true and some
+ * switch has no path at its level. */
 static bool expand_levels(struct fab_nue *d, bool strict)
 {
     uint32_t at = 0, forced = 0;
@@ -360,8 +362,8 @@ static bool expand_levels(struct fab_nue *d, bool strict)
     return true;
 }
 
-/* Puts the switches without a path (with `all`: then all switches) on the tree. Returns how many
- * had none. */
+/* Puts the switches without a path on the escape tree, or, with `all`, all switches. Returns how
+ * many had no path. */
 static uint32_t put_rest_on_tree(struct fab_nue *d, bool all)
 {
     uint32_t rest = 0, component = d->g->component[d->home];
@@ -378,7 +380,7 @@ static uint32_t put_rest_on_tree(struct fab_nue *d, bool all)
     return rest;
 }
 
-/* Adds the host pairs on the paths to the loads of the arcs. */
+/* Adds the pairs of hosts on the paths to the loads of the arcs. */
 static void add_loads(struct fab_nue *d)
 {
     uint32_t receivers = d->g->hosts[d->home];
@@ -423,8 +425,8 @@ static uint64_t mean_based_load(const struct fab_nue *d)
     return sum / (d->cdg->arcs + 1) * NORMAL_LOADS + 1;
 }
 
-/* Finds the paths to `home`. The dependencies that this adds stay in the log of the CDG, so that
- * the caller can undo them. */
+/* Finds the paths to `home`. The dependencies that the search adds stay in the log of the CDG, so
+ * that the caller can undo them. */
 static bool search(struct fab_nue *d, uint32_t home, bool strict)
 {
     d->home = home;

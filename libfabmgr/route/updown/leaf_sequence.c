@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * D-mod-k spreads destinations by a number whose digits say where they are in the tree: which host
- * of the leaf, which leaf of the pod, which pod. GUIDs do not follow that order. So the leaves are
- * put into a sequence in which leaves at the least distance from each other are adjacent. Level by
- * level, from the greatest distance down, each group is split: the leaves within the next smaller
- * distance of its lowest id form the first part, those within that distance of the lowest id that
- * remains the second, and so on.
+ * D-mod-k spreads destinations by a number whose digits tell their position in the tree: which host
+ * of the leaf, which leaf of the pod, which pod. GUIDs do not follow that order. So this file puts
+ * the leaves into a sequence in which leaves at the least distance from each other are adjacent.
+ *
+ * It splits groups of leaves level by level, from the greatest distance down. The leaves within the
+ * next smaller distance of the lowest id of a group form its first part. The leaves within that
+ * distance of the lowest remaining id form the second part, and so on.
  */
 #include "libfabmgr/route/updown/leaf_sequence.h"
 
@@ -16,10 +17,10 @@
 #include "libfabmgr/base/status.h"
 
 struct numbering {
-    uint32_t count;    /* switches with hosts */
-    uint32_t *edge;    /* [count] their ids, ascending */
-    uint8_t *distance; /* [count][count] hops between them */
-    uint32_t *order;   /* [count] indices into edge, being grouped */
+    uint32_t count;    /* number of switches with hosts */
+    uint32_t *edge;    /* [count] ids of the switches with hosts, ascending */
+    uint8_t *distance; /* [count][count] number of hops between two of these switches */
+    uint32_t *order;   /* [count] indices into edge[], in the new order */
     uint32_t *scratch; /* [count] */
 };
 
@@ -52,8 +53,8 @@ static uint8_t diameter(const struct numbering *n)
     return greatest;
 }
 
-/* Splits order[from..to), which is ascending, into groups within `radius` of their first members,
- * and each group by the smaller radii. */
+/* Splits order[from] to order[to - 1], which is ascending, into groups within `radius` of their
+ * first members, and each group by smaller radii. */
 static void group(struct numbering *n, uint32_t from, uint32_t to, int radius)
 {
     while (radius > 0 && from < to) {

@@ -3,17 +3,17 @@
  * Two sweeps over the order of the switches find the paths to 64 destinations at once.
  *
  * The sweep from the bottom up computes the length of the path that only descends. The sweep from
- * the top down computes the length of the path that ascends to a neighbour first, and chooses
- * between the two. A packet that has descended must not ascend again, and tables do not know where
- * a packet came from: a switch through which an upper neighbour has to descend must descend, too.
- * Packets reach the other switches from below only. These switches take the shorter of the two
- * paths, and with equal lengths both.
+ * the top down computes the length of the path that first ascends to a neighbour, and chooses
+ * between the two paths. A packet that has descended must not ascend again, and LFTs do not
+ * consider where a packet came from. So a switch through which an upper neighbour has to descend
+ * must descend, too. Packets reach all other switches from below only. These switches take the
+ * shorter of the two paths, or both if the lengths are equal.
  *
  * A row of 64 lengths is one cache line, and all arithmetic is on whole rows without branches,
  * which compilers turn into vector instructions. In a tree most rows are equal: all core switches
- * have equal distances to all leaves, and switches above none of the 64 destinations descend to
- * none. Switches with the same neighbours (neighbours.c) share one row, and a neighbour whose row
- * is known to equal that of the neighbour before is skipped.
+ * have equal distances to all leaves, and switches that are above none of the 64 destinations
+ * descend to none. So switches with the same neighbours (neighbours.c) share one row. A neighbour
+ * is skipped if its row is known to equal that of the neighbour before.
  */
 #include "libfabmgr/route/updown/legal_paths.h"
 
@@ -26,7 +26,7 @@ struct row {
 
 #define UNKNOWN FAB_LEGAL_HOPS
 
-/* *to = min(*to, *from + 1). Lengths are at most 0x7f, so that the sum fits into a byte. */
+/* Sets *to to min(*to, *from + 1). Lengths are at most 0x7f, so that the sum fits into a byte. */
 static void relax(struct row *restrict to, const struct row *restrict from)
 {
     for (unsigned i = 0; i < FAB_LEGAL_BATCH; i++) {
@@ -35,24 +35,24 @@ static void relax(struct row *restrict to, const struct row *restrict from)
     }
 }
 
-/* *to = min(*to, *from) */
+/* Sets *to to min(*to, *from). */
 static void take_minimum(struct row *restrict to, const struct row *restrict from)
 {
     for (unsigned i = 0; i < FAB_LEGAL_BATCH; i++)
         to->hops[i] = from->hops[i] < to->hops[i] ? from->hops[i] : to->hops[i];
 }
 
-/* Sets *needed for the destinations to which the upper neighbour with row *above has to descend
- * through this switch, whose descending path has length `down`. An upper neighbour with the flag
- * CLIMBS has another path. */
+/* Sets *needed to 0xff for the destinations to which the upper neighbour with row *above has to
+ * descend through this switch, whose descending path has length *down. An upper neighbour with the
+ * flag FAB_LEGAL_CLIMBS has another path. */
 static void find_need(struct row *restrict needed, const struct row *above, const struct row *down)
 {
     for (unsigned i = 0; i < FAB_LEGAL_BATCH; i++)
         needed->hops[i] |= above->hops[i] == (uint8_t)(down->hops[i] + 1) ? 0xff : 0;
 }
 
-/* On entry *row holds the lengths of descending paths, on return those of the chosen paths. 0xff
- * (no path) is kept. */
+/* Chooses between descending and ascending paths. On entry *row holds the lengths of descending
+ * paths, on return those of the chosen paths. Elements 0xff (no path) stay. */
 static void choose(struct row *restrict row, const struct row *climb, const struct row *needed)
 {
     for (unsigned i = 0; i < FAB_LEGAL_BATCH; i++) {
@@ -64,7 +64,7 @@ static void choose(struct row *restrict row, const struct row *climb, const stru
 
 /* ---- equal rows ------------------------------------------------------------------------------ */
 
-#define MEMORY 1024 /* rows that are remembered by their hashes */
+#define MEMORY 1024 /* number of rows that are found by their hashes */
 
 static uint32_t hash_row(const struct row *row)
 {
@@ -90,19 +90,20 @@ static uint32_t find_equal_row(uint32_t memory[MEMORY], const struct row *row, u
 
 /* ---- the sweeps ------------------------------------------------------------------------------ */
 
-/* The memory behind the rows (legal_paths.h), as the sweeps use it. */
+/* The rows and the memory behind them (legal_paths.h), as the sweeps use it. */
 struct sweep {
     const struct fab_updown *s;
     struct row *row;
     uint32_t *row_of;
     bool *descends, *here;
-    bool *over;       /* by lower class: descending from it leads to some destination */
-    struct row *down; /* by lower class: the length of that path */
-    uint32_t *first;  /* by row class: a switch whose row is that of all members of the class,
+    bool *over;       /* [n] by lower class: whether a path that descends from it reaches some
+                         destination */
+    struct row *down; /* [n] by lower class: the lengths of the paths that descend from it */
+    uint32_t *first;  /* [2n] by row class: a switch with the row of all members of the class,
                          except members that are destinations; or FAB_NONE */
 };
 
-/* Memory layout: rows, words, flags; then again rows and words. */
+/* Divides the memory: rows, then row_of[], then the flags; then again rows (down[]) and first[]. */
 static struct sweep lay_out(const struct fab_updown *s, uint8_t *row)
 {
     size_t rows = (size_t)s->n + 1, n = s->n;
@@ -125,8 +126,9 @@ uint8_t *fab_route_legal_alloc(uint32_t n)
                                  sizeof(struct row));
 }
 
-/* Computes the descending paths of a lower class: one hop more than the shortest ones of its lower
- * neighbours. On entry the rows of destinations hold nothing but their own 0. */
+/* Computes the descending paths of a lower class. They are one hop longer than the shortest ones of
+ * its lower neighbours. On entry the row of a destination contains no lengths except 0 to
+ * itself. */
 static void descend(const struct sweep *w, uint32_t lower_class)
 {
     uint32_t before = FAB_NONE;
@@ -196,8 +198,9 @@ static void compute_row(const struct sweep *w, uint32_t sw)
     climb_or_descend(w, sw);
 }
 
-/* Switches that descend to no destination have equal rows if they have the same upper neighbours;
- * other switches, if they have the same upper and lower neighbours. */
+/* Computes the rows of all switches from the top down. Switches that descend to no destination have
+ * equal rows if they have the same upper neighbours. Other switches have equal rows if they have
+ * the same upper and lower neighbours. */
 static void sweep_down(const struct sweep *w)
 {
     uint32_t memory[MEMORY];
@@ -223,7 +226,8 @@ void fab_route_legal_rows(const struct fab_updown *s, const uint32_t *destinatio
 {
     struct sweep w = lay_out(s, ret_paths);
     memset(w.first, 0xff, 2 * (size_t)s->n * sizeof(*w.first)); /* FAB_NONE */
-    memset(w.here, false, 2 * (size_t)s->n * sizeof(bool));     /* and over */
+    memset(w.here, false, 2 * (size_t)s->n * sizeof(bool));     /* here[] and over[], which are
+                                                                   adjacent */
     for (uint32_t i = 0; i < count; i++) {
         uint32_t sw = destinations[i];
         if (!w.here[sw])

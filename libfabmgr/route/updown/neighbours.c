@@ -2,8 +2,8 @@
 /*
  * Lists the lower and upper neighbours of each switch by the total order, and groups switches into
  * equivalence classes by their neighbours. In a tree the classes are large: the leaves of a pod
- * have the same upper neighbours, its middle switches the same lower ones, and the
- * core switches of a plane both.
+ * have the same upper neighbours, its middle switches have the same lower ones, and the core
+ * switches of a plane have both in common.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -66,8 +66,8 @@ static uint64_t hash_both(const void *ctx, uint32_t sw)
     return ((uint64_t)p->upper_class[sw] << 32) + p->lower_class[sw];
 }
 
-/* Changes the representative in lower_class[] from the lowest id to the switch that is lowest in
- * the order. first: [n] scratch. */
+/* Changes the representatives in lower_class[] from the switch with the lowest id to the switch
+ * that is lowest in the order. first[n] is scratch memory. */
 static void list_lower_classes(struct fab_updown *s, uint32_t *first)
 {
     memset(first, 0xff, s->n * sizeof(*first)); /* FAB_NONE */
@@ -79,7 +79,7 @@ static void list_lower_classes(struct fab_updown *s, uint32_t *first)
     }
 }
 
-/* upper_class, pair: [n] scratch. */
+/* Finds all classes. upper_class[n] and pair[n] are scratch memory. */
 static int find_classes(struct fab_updown *s, uint32_t *upper_class, uint32_t *pair)
 {
     const struct pairs p = {upper_class, s->lower_class};

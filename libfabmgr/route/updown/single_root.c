@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A single root: changes any total order into one in which every pair of switches has a legal path.
+ * Changes any total order into one with a single root, in which every pair of switches has a legal
+ * path.
  *
  * Up*|down* routing joins two switches if they have a common ancestor. In a fat tree ordered by
- * ranks all leaves have one, but two spines have none: a path from spine to spine descends and
+ * ranks any two leaves have one, but two spines have none: a path from spine to spine descends and
  * ascends again, which may close a cycle of channel dependencies. Yet switches, aggregation nodes
- * and managers are attached to spines and must be reached. The classic answer, one root and levels
- * below it, makes all spines but one useless for traffic between leaves.
+ * and managers are attached to spines and must be reached. The classic solution, one root and
+ * levels below it, makes all spines but one useless for traffic between leaves.
  *
- * Here most of the order is kept. Choose a leaf and reverse the direction of all links among the
- * leaf and its ancestors (in a tree: all spines). The leaf is the root now, a common ancestor of
- * all switches, and spine - leaf - spine is a legal path. The shortest paths between the other
- * leaves stay legal: such a path enters and leaves the reversed part in the same switch.
+ * This file keeps most of the order. It chooses a leaf and reverses the direction of all links
+ * among the leaf and its ancestors (in a tree: all spines). The leaf is then the root, a common
+ * ancestor of all switches, and spine - leaf - spine is a legal path. The shortest paths between
+ * the other leaves stay legal: such a path enters and leaves the reversed part in the same switch.
  *
- * Proof that the directions stay acyclic. Let G be the switches that reach the root by ascending, U
- * the others. Where a link joins G and U, its upper end is in U, since otherwise both could ascend.
- * Let g be the highest switch of G with a neighbour in U, and B the ancestors of g within U.
- * Reversing the links among g and B means taking B out of the order and putting it back, in
- * reverse, just below g. The switches of U that are above g in the order but descendants of B move
- * along, to just below B. The neighbours in G of all moved switches are below them, and not above g
- * (g is the highest), so that no other link changes direction. Now B reaches g by ascending and
- * belongs to G. Repeat until U is empty. The first step has G = {root}.
+ * Proof that the directions stay acyclic. Let G be the switches that reach the root by ascending,
+ * and U the other switches. If a link joins G and U, its upper end is in U, since otherwise both
+ * ends could ascend to the root. Let g be the highest switch of G with a neighbour in U, and B the
+ * ancestors of g within U. To reverse the links among g and B means to take B out of the order and
+ * to put it back, in reverse, just below g. The switches of U that are above g in the order but
+ * descendants of B move along, to just below B. All moved switches are in U. Their neighbours in G
+ * are below them and not above g (g is the highest), so that no other link changes direction. Now B
+ * reaches g by ascending and belongs to G. This step is repeated until U is empty. The first step
+ * has G = {root}.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -28,15 +30,16 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/route/updown/switch_order.h"
 
-#define TRIALS 64 /* leaves that are tried as roots */
+#define TRIALS 64 /* most leaves that are tried as roots */
 
-enum mark { PLAIN = 0, ABOVE = 1 /* in B */, BESIDE = 2 /* descendant of B in U, above g */ };
+/* a descendant of B in U, above g */
+enum mark { PLAIN = 0, ABOVE = 1 /* the switch is in B */, BESIDE = 2 };
 
 struct rooting {
     const struct fab_graph *g;
     struct fab_order *o;
     uint8_t *mark;   /* [n] */
-    bool *in_g;      /* [n] in G */
+    bool *in_g;      /* [n] whether the switch is in G */
     uint32_t *stack; /* [n] */
     uint32_t *list;  /* [n] */
 };
@@ -51,7 +54,8 @@ static bool is_maximum(const struct rooting *c, uint32_t s)
 }
 
 /* Marks with `as` the switches that the `count` switches on the stack reach by only ascending (or
- * only descending) over unmarked switches outside G. Returns how many of them are maxima. */
+ * only descending) over unmarked switches outside G. Returns how many of the marked switches are
+ * maxima, which have no upper neighbour; 0 when descending. */
 static uint32_t flood(struct rooting *c, uint32_t count, bool up, enum mark as)
 {
     uint32_t maxima = 0;
@@ -76,9 +80,9 @@ static uint32_t maxima_above(struct rooting *c, uint32_t s)
     return flood(c, 1, true, ABOVE);
 }
 
-/* Returns the first leaf (any switch, if the component has no leaf) from which at least three
- * quarters of the maxima of its component are reached by ascending. If there is none, returns the
- * first of the leaves from which most maxima are reached. Not all maxima are required, so that a
+/* Returns the root for a component: the first leaf (any switch, if the component has no leaf) that
+ * reaches at least three quarters of the maxima of its component by ascending. If there is none,
+ * returns the first of the leaves that reach most maxima. Not all maxima are required, so that a
  * failed link does not move the root. */
 static uint32_t choose_root(struct rooting *c, uint32_t component, uint32_t maxima, bool has_leaf)
 {
@@ -99,7 +103,7 @@ static uint32_t choose_root(struct rooting *c, uint32_t component, uint32_t maxi
     return best;
 }
 
-/* One step of the proof above: puts B and its descendants just below `g`. */
+/* Does one step of the proof above: puts B and its descendants just below `g`. */
 static void reverse_below(struct rooting *c, uint32_t g)
 {
     struct fab_order *o = c->o;
@@ -134,7 +138,7 @@ static void reverse_below(struct rooting *c, uint32_t g)
 }
 
 /* Adds to G, from the top down, each switch with an upper neighbour in G. Returns the highest
- * switch of G with an upper neighbour outside G, or FAB_NONE. */
+ * switch of G with an upper neighbour outside G, or FAB_NONE if U is empty. */
 static uint32_t extend_g(struct rooting *c, uint32_t component)
 {
     uint32_t frontier = FAB_NONE;

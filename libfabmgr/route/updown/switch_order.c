@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds the order for up*|down* routing. Several candidate orders are made, which suit different
+ * Finds the order for up*|down* routing. It makes several candidate orders, which suit different
  * topologies. Each gets a single root (single_root.c). The order with the shortest legal paths
- * between hosts is used; of equals, the first.
+ * between hosts is used; among equals, the first.
  *
- *   leaves  Switches with hosts have rank 0, others the distance from these. Spines may have hosts,
- *           too (a manager, storage): a switch is no leaf if a neighbour has at least twice as many
- *           hosts. Suits trees, whole or damaged.
- *   strict  Like leaves, but a switch is no leaf if any neighbour has more hosts.
- *   levels  Ranks fall with the distance from one central switch. Suits rings, tori and irregular
- *           topologies, which have no leaves.
- *   roots   The policy names the roots; ranks fall with the distance from them. No other candidate
- *           is tried.
+ *   leaves  Switches with hosts have rank 0, other switches the distance from these. Spines may
+ * have hosts, too (a manager, storage), so a switch is no leaf if a neighbour has at least twice as
+ * many hosts. This suits trees, complete or damaged. strict  Like leaves, but a switch is no leaf
+ * if any neighbour has more hosts. levels  Ranks fall with the distance from one central switch.
+ * This suits rings, tori and irregular topologies, which have no leaves. roots   The policy names
+ * the root switches; ranks fall with the distance from them. No other candidate is tried.
  *
  * Switches of equal rank are ordered by id, hence by GUID.
  */
@@ -27,9 +25,9 @@
 #define RANK_NONE 0xff
 #define RANK_MAX 0xfe
 #define DIVIDER_MAX (1u << 20)
-#define WITHIN_RANK_SHARE                                                                          \
-    20             /* no tree if more than 1 of 20 links joins switches of the same rank */
-#define CENTRES 16 /* candidates for the central switch that are tried */
+/* The ranks form no tree if more than 1 of 20 links joins switches of the same rank. */
+#define WITHIN_RANK_SHARE 20
+#define CENTRES 16 /* most candidates for the central switch that are tried */
 
 static int order_init(struct fab_order *o, uint32_t n)
 {
@@ -60,8 +58,8 @@ void fab_route_order_fini(struct fab_order *o)
 
 /* ---- ranks ---------------------------------------------------------------------------------- */
 
-/* Breadth-first search from all switches whose rank is 0; the others must be RANK_NONE. Returns the
- * greatest rank. */
+/* Ranks switches by a breadth-first search from all switches whose rank is 0; the others must have
+ * RANK_NONE on entry. Returns the greatest rank. */
 static uint8_t search_ranks(const struct fab_graph *g, uint8_t *rank, uint32_t *queue)
 {
     uint32_t head = 0, tail = 0;
@@ -109,8 +107,8 @@ static void rank_from_leaves(const struct fab_graph *g, struct fab_order *o, uin
     }
 }
 
-/* On entry rank[] is 0 for the roots and RANK_NONE for other switches; on return the roots have the
- * greatest rank. */
+/* Converts distances from the roots to ranks. On entry rank[] is 0 for the root switches and
+ * RANK_NONE for other switches; on return the root switches have the greatest rank. */
 static void rank_from_roots(const struct fab_graph *g, struct fab_order *o)
 {
     uint8_t deepest = search_ranks(g, o->rank, o->at);
@@ -120,7 +118,8 @@ static void rank_from_roots(const struct fab_graph *g, struct fab_order *o)
     }
 }
 
-/* Returns the sum of the distances from s to all others. Uses rank[] and at[] as scratch. */
+/* Returns the sum of the distances from switch s to all others. rank[] and at[] are scratch
+ * memory. */
 static uint64_t sum_distances(const struct fab_graph *g, struct fab_order *o, uint32_t s)
 {
     uint64_t sum = 0;
@@ -132,8 +131,8 @@ static uint64_t sum_distances(const struct fab_graph *g, struct fab_order *o, ui
     return sum;
 }
 
-/* Returns, of the switches of a component that have the most neighbours, the one with the least sum
- * of distances to all others. Tries at most CENTRES of them. */
+/* Returns the central switch of a component: among the switches with the most neighbours, the one
+ * with the least sum of distances to all others. Tries at most CENTRES of them. */
 static uint32_t central_switch(const struct fab_graph *g, struct fab_order *o, uint32_t component)
 {
     uint32_t most = 0, best = component;
@@ -161,7 +160,8 @@ static void rank_from_centre(const struct fab_graph *g, struct fab_order *o)
 {
     for (uint32_t s = 0; s < g->n; s++) {
         if (g->component[s] == s)
-            o->divider[s] = central_switch(g, o, s); /* scratch; find_dividers overwrites it */
+            o->divider[s] = central_switch(g, o, s); /* used as scratch memory until find_dividers()
+                                                        overwrites it */
     }
     memset(o->rank, RANK_NONE, g->n);
     for (uint32_t s = 0; s < g->n; s++) {
@@ -190,7 +190,7 @@ static bool rank_from_policy(const struct fab_graph *g, const struct fab_fabric 
 
 /* ---- from ranks to an order ----------------------------------------------------------------- */
 
-/* Counting sort by rank; ids within a rank stay in order. */
+/* Sorts the switches by rank, and by id within a rank (counting sort). */
 static void sort_by_rank(struct fab_order *o)
 {
     uint32_t start[257] = {0};
