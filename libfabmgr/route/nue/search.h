@@ -27,7 +27,8 @@ struct fab_nue {
     /* The paths that were found last. */
     uint32_t home, count;  /* the destination switch; the number of switches that have a path */
     uint32_t *by_distance; /* [count] the switches that have a path, nearest first */
-    uint16_t *hops;        /* [n] length of the path in levels, or FAB_NUE_UNREACHED */
+    uint16_t *hops;        /* [n] length of the path in hops (during a search: in levels), or
+                              FAB_NUE_UNREACHED */
     uint8_t *slot;         /* [n] slot of the next arc */
     uint64_t detour_hosts; /* number of hosts whose path is longer than the shortest possible */
     /* Scratch memory. */
