@@ -59,7 +59,7 @@ struct config_counters {
     uint32_t within_s;               /* window in which increases are summed */
     enum config_on_errors on_errors; /* what to do about an unhealthy link */
     uint32_t clear;                  /* 1: clear counters that have reached their maximum */
-    uint32_t most[FAB_COUNTERS];     /* threshold of the increase; 0: the counter is ignored */
+    uint32_t most[FAB_COUNTERS];     /* threshold of each counter's increase; 0: it is ignored */
 };
 
 struct config_multicast {

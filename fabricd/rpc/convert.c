@@ -43,7 +43,7 @@ static uint32_t lid_of(const struct fab_view *v, uint32_t port)
     return p->present ? p->info.lid : 0;
 }
 
-/* Port 0 of a switch, or the first discovered port of another node. */
+/* Returns port 0 of a switch, or the first discovered port of another node. */
 static uint32_t main_port(const struct fab_fabric *f, uint32_t node)
 {
     const struct fab_node *n = &f->nodes[node];

@@ -32,7 +32,7 @@ struct h2_stream {
     struct h2_chunk *first, **last; /* queue of chunks that were written and not sent yet */
     bool responded, finished, ended, deferred, told;
     int code;
-    char *message; /* percent-encoded, for the trailers */
+    char *message; /* grpc-message, percent-encoded for the trailers */
 };
 
 /* Callbacks of the layer above; ctx is that of h2_new. None may free the h2. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ListClasses and ListClassRules: the traffic classes of the view's policy, with the service levels
- * and virtual lanes that they have in its tables.
+ * Implements ListClasses and ListClassRules. They list the traffic classes of the view's policy,
+ * with the service levels and virtual lanes that the classes have in the view's tables.
  */
 #include <inttypes.h>
 #include <string.h>

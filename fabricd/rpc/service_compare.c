@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * CompareEngines: the tables that each engine computes for the known fabric. The worker thread runs
- * one engine at a time, and its report is sent before the next engine starts.
+ * Implements CompareEngines, which reports the tables that each engine computes for the known
+ * fabric. The worker thread runs one engine at a time, and its report is sent before the next
+ * engine starts.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ListCongestedPorts and ListCongestionLogs: congestion according to port counters and the
- * congestion logs of devices.
+ * Implements ListCongestedPorts and ListCongestionLogs. They show congestion according to port
+ * counters and the congestion logs of devices.
  */
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * GetCongestion, GetPortCongestion and GetRoce: the settings that congestion control computed for
- * the view, the reason of each value, and the state of the devices.
+ * Implements GetCongestion, GetPortCongestion and GetRoce. They show the settings that congestion
+ * control computed for the view, the reason of each value, and the state of the devices.
  */
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ListContingencies and GetContingency. The list of contingencies is not sorted. To make a page, a
- * heap collects the worst rows after the page token. The least bad of these rows is at the top of
- * the heap, and is replaced when a worse row is found.
+ * Implements ListContingencies and GetContingency. The list of contingencies is not sorted. To make
+ * a page, a heap collects the worst rows after the page token. The least bad of these rows is at
+ * the top of the heap, and is replaced when a worse row is found.
  */
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ListEvents and WatchEvents.
+ * Implements ListEvents and WatchEvents.
  *
  * A follower is a call of WatchEvents, with the sequence number of the last event that it sent. It
  * has no queue. When the client can take more (drain), the follower reads the next events: from the

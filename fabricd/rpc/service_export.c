@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Export: writes a file from the view that was published when the call arrived. It writes the next
- * piece when the client has taken the previous one, so that a slow client needs no memory but a
- * reference to the view and a position in the file.
+ * Implements Export, which writes a file from the view that was published when the call arrived. It
+ * writes the next piece when the client has taken the previous one, so that a slow client needs no
+ * memory but a reference to the view and a position in the file.
  */
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * FabricService: the table of methods, and functions that several methods use.
+ * The table of methods of FabricService, and functions that several methods use.
  */
 #include "fabricd/rpc/server.h"
 

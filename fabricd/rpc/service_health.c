@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * grpc.health.v1.Health. For a known service the answer is always SERVING, because a daemon that
- * answers also serves the other calls. GetStatus gives the state of the fabric.
+ * Implements grpc.health.v1.Health. For a known service the answer is always SERVING, because a
+ * daemon that answers also serves the other calls. GetStatus gives the state of the fabric.
  */
 #include "fabricd/rpc/server.h"
 

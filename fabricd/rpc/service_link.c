@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ListLinks, ListFlappingLinks, and ReleaseLink for links that are held down or isolated. ListLinks
- * lists each link once, at the position of its port with the lower id.
+ * Implements ListLinks, ListFlappingLinks, and ReleaseLink (for links that are held down or
+ * isolated). ListLinks lists each link once, at the position of its port with the lower id.
  */
 #include "fabricd/rpc/server.h"
 

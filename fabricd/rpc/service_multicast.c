@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ListMulticastGroups and ListMulticastMembers: the groups, and the members that their trees reach.
+ * Implements ListMulticastGroups and ListMulticastMembers. They show the groups, and which members
+ * the trees of the groups reach.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ListNodes and GetNode.
+ * Implements the methods ListNodes and GetNode.
  */
 #include "fabricd/rpc/server.h"
 

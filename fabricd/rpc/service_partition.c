@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ListPartitions and ListPartitionMembers, from the P_Key tables of the view's target.
+ * Implements ListPartitions and ListPartitionMembers, from the P_Key tables of the view's target.
  */
 #include <stdlib.h>
 #include <string.h>

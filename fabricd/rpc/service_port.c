@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ListPorts, GetPort, DisablePort and EnablePort.
+ * Implements ListPorts, GetPort, DisablePort and EnablePort.
  */
 #include "fabricd/rpc/server.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * GetQuality: the quality figures of the active tables.
+ * Implements GetQuality, which returns the quality figures of the active tables.
  */
 #include <stdlib.h>
 

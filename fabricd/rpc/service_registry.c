@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ListServices and ListSubscriptions: what hosts registered at the subnet administrator.
+ * Implements ListServices and ListSubscriptions, which list what hosts registered at the subnet
+ * administrator.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ListReroutes and GetReroute. The newest reroutes are in the manager's memory, older ones in the
- * store.
+ * Implements ListReroutes and GetReroute. The newest reroutes are in the manager's memory, older
+ * ones in the store.
  */
 #include <inttypes.h>
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * TracePath, GetForwardingTable and GetVerdict, from the active tables.
+ * Implements TracePath, GetForwardingTable and GetVerdict, from the active tables.
  *
- * A worker task verifies the tables again, because this takes long in a large fabric. The task
- * holds a reference to the view. If the call ends before the task, the result is dropped.
+ * If GetVerdict requests it, a worker task verifies the tables again. In a large fabric this takes
+ * too long for the loop thread. The task holds a reference to the view. If the call ends before the
+ * task, the result is dropped.
  */
 #include "fabricd/rpc/server.h"
 

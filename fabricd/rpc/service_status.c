@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * GetStatus, GetVersion, Sweep, Reroute and Rebalance.
+ * Implements GetStatus, GetVersion, Sweep, Reroute and Rebalance.
  */
 #include "fabricd/rpc/server.h"
 

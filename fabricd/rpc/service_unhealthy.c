@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ListUnhealthyLinks, IsolateLink and ListPortCounters. Unhealthy links have an error counter that
- * recently crossed its threshold; the list also has all isolated links. ListPortCounters gives the
- * latest reads of port counters.
+ * Implements ListUnhealthyLinks, IsolateLink and ListPortCounters. ListUnhealthyLinks lists the
+ * links with an error counter that recently crossed its threshold, and all isolated links.
+ * ListPortCounters lists the latest reads of port counters.
  */
 #include "fabricd/rpc/server.h"
 

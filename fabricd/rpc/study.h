@@ -21,7 +21,7 @@ struct study_kind {
     bool (*tell)(struct study *s);
     void (*free)(struct study *s); /* frees the kind's own data, and the study */
 };
-struct study { /* the first member of each kind's struct */
+struct study { /* each kind's struct begins with this one */
     LIST_ENTRY(study) entry;
     const struct study_kind *kind;
     struct call *call; /* loop thread only; NULL: the call has ended */

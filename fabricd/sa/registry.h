@@ -37,7 +37,7 @@ struct sa_registry {
     struct fab_notice last; /* the last notice, to recognize repetitions: a device repeats a trap
                                until it gets TrapRepress */
     uint64_t last_us;
-    struct sa_held *held; /* [SA_HELD] ring buffer */
+    struct sa_held *held; /* [SA_HELD] ring buffer of answers that wait */
     uint32_t held_first, held_count;
     struct loop_timer *leases, *reports, *patience, *arrivals, *absent, *kept;
 };

@@ -26,11 +26,12 @@ struct sa_stats { /* since the start */
     uint64_t answered; /* requests answered, with success or an error */
     uint64_t refused;  /* answers with an error status */
     uint64_t busy;     /* answers with status BUSY */
-    uint64_t dropped;  /* not answered: malformed, wrong SM_Key, manager not master, or no room */
-    uint64_t tables;   /* answers of many records */
-    uint64_t records;  /* records in all answers of many records */
-    uint64_t notices;  /* notices to report to subscribers */
-    uint64_t reports;  /* reports sent, repetitions included */
+    uint64_t
+        dropped; /* requests without an answer: malformed, wrong SM_Key, not master, or no room */
+    uint64_t tables;           /* answers of many records */
+    uint64_t records;          /* records in all answers of many records */
+    uint64_t notices;          /* notices to report to subscribers */
+    uint64_t reports;          /* reports sent, repetitions included */
     uint64_t reports_answered; /* reports that the subscriber answered */
     uint64_t reports_lost;     /* notices that a subscriber missed because it was too slow */
     uint64_t subscriptions_ended;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Statistics and registrations, for the RPC and the metrics. */
+/* Returns statistics of the agent and what hosts registered, for the RPC and the metrics. */
 #include "fabricd/sa/registry.h"
 
 void sa_get_stats(const struct sa *s, struct sa_stats *ret)

@@ -146,7 +146,7 @@ static int read_alias(sqlite3_stmt *stmt, void *ret)
 
 struct table {
     const char *sql;
-    size_t size; /* bytes of the kind's struct */
+    size_t size; /* bytes of the struct for one row */
     /* Reads a row. FORMAT: the row is not valid, because somebody edited it by hand. */
     int (*read)(sqlite3_stmt *stmt, void *ret);
 };

@@ -40,7 +40,7 @@
 #define SEEN_EVERY_S 300 /* how often last_seen is renewed */
 #define SETS_KEPT 10000
 #define TRIM_EVERY 256      /* events beyond the limit that are deleted together */
-#define KEEP_DEFAULT 100000 /* newest events that stay in the database */
+#define KEEP_DEFAULT 100000 /* number of newest events that stay in the database */
 
 struct writer {
     pthread_t thread;
@@ -52,7 +52,7 @@ struct writer {
     size_t queued; /* records in pending and work */
     uint64_t dropped, dropped_told;
     uint64_t failures; /* transactions that failed */
-    uint32_t keep;     /* newest events that stay in the database */
+    uint32_t keep;     /* number of newest events that stay in the database */
     unsigned flushing;
     bool stop;
     bool unwritten;        /* work is not empty */

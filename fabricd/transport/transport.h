@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Transports send and receive MADs. `umad`: libibumad, for real adapters and for ibsim's preload
- * library. `sim`: the simulated fabric inside this process. Loop thread only; an implementation may
- * use a thread internally.
+ * Transports send and receive MADs. The transport `umad` uses libibumad, for real adapters and for
+ * ibsim's preload library. The transport `sim` is the simulated fabric inside this process.
+ * Transports are used on the loop thread only, but may have threads of their own.
  */
 #ifndef FABRICD_TRANSPORT_TRANSPORT_H
 #define FABRICD_TRANSPORT_TRANSPORT_H

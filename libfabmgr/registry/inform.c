@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which notices a subscription selects (IBA 13.4.8.3): by issuer, which is a GID or a range of
- * LIDs, by type, trap number and producer. Each of these can have the value "any".
+ * Decides which notices a subscription selects (IBA 13.4.8.3): by their issuer (a GID or a range of
+ * LIDs), type, trap number and producer. Each of these can have the value "any".
  */
 #include <string.h>
 

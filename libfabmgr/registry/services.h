@@ -33,7 +33,7 @@ struct fab_services {
     struct fab_map owners; /* GUID of the owner -> number of its services */
     int64_t ends_us;       /* no service expires before this time; 0: no service expires */
 };
-/* An all-zero value is empty. */
+/* A struct fab_services of zeros is empty. */
 void fab_registry_services_fini(struct fab_services *s);
 const struct fab_service *
 fab_registry_services_find(const struct fab_services *s,

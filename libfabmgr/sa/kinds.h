@@ -18,8 +18,8 @@ struct fab_sa_kind {
 };
 const struct fab_sa_kind *fab_sa_kind_of(uint16_t attr_id); /* NULL: not supported */
 
-/* PathRecord, and attributes that use its components. fab_sa_begin_path and fab_sa_begin_multi set
- * q->path and q->given. */
+/* path.c: PathRecord, and attributes that use its components. fab_sa_begin_path and
+ * fab_sa_begin_multi set q->path and q->given. */
 extern const struct fab_sa_kind fab_sa_kind_path, fab_sa_kind_trace;
 uint16_t fab_sa_begin_path(struct fab_sa_query *q, const struct fab_sa_request *req);
 uint16_t fab_sa_begin_multi(struct fab_sa_query *q, const struct fab_sa_request *req);

@@ -83,7 +83,8 @@ struct fab_sa_query {
     const struct fab_rec *rec;      /* the kind of record in the answer */
     const uint32_t *from, *to;      /* port ids: sources, and for paths destinations */
     uint32_t from_count, to_count;
-    uint32_t i, j, inner; /* position: index in `from`, and record of this port, of `inner` */
+    /* The next record is record j of port from[i], which has `inner` records. */
+    uint32_t i, j, inner;
     uint8_t method;
     bool trusted;
     uint32_t asker, activity;
