@@ -27,8 +27,7 @@ struct work {
     const struct fab_policy_congestion *policy;
     struct fab_congestion_summary summary;
     uint32_t all; /* fan-in from the number of endports, rounded, at most FAN_IN_MAX */
-    uint32_t
-        by_class[FAB_CONGESTION_SLS]; /* fan-in of each class of service, rounded, at most `all` */
+    uint32_t by_class[FAB_CONGESTION_SLS]; /* fan-in of each class, rounded, at most `all` */
     struct fab_congestion_basis common;
     struct bases ports, adapters;
 };

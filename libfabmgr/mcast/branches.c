@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How a tree grows and shrinks.
+ * Adds branches to multicast trees and removes them.
  *
- * Each tree has a root, and all its branches lead towards it on shortest paths: a switch's branch
- * goes to a switch that is one hop nearer. So there is one path up from each switch, there is no
- * cycle, and a new branch meets the tree at the root at the latest. The root itself, and the
- * switches below it, belong to the tree only if branches meet there: two members at one leaf
- * switch have a tree of one switch. A tree's highest switch is its top. If a new branch misses the
- * tree, the top is extended towards the root until it meets the branch.
+ * A branch is the link by which a switch of a tree is connected towards the root of the tree. Each
+ * tree has a root, and all its branches follow shortest paths to the root: the branch of a switch
+ * leads to a switch that is one hop nearer. Each switch of the tree thus has one path up, the tree
+ * has no cycle, and a new branch meets the tree at the root at the latest. The root and the
+ * switches below it belong to the tree only if branches meet there. For example, two members at one
+ * leaf switch have a tree of one switch. The highest switch of a tree is its top. If a new branch
+ * reaches the root without meeting the tree, the tree is extended from its top to the root.
  *
- * Roots are the core switches in turn (distances.c), those with the fewest trees first. Of several
- * links up, a branch takes the one that it used before, else the one with the fewest trees. The
- * tables follow each branch that is added or removed.
+ * The root of a new tree is the core switch (distances.c) that is the root of the fewest trees. If
+ * a switch has several links towards the root, its branch uses the same link as before, otherwise
+ * the link with the fewest trees. The multicast forwarding tables change with each branch that is
+ * added or removed.
  */
 #include "libfabmgr/base/bitset.h"
 #include "libfabmgr/base/status.h"
@@ -34,8 +36,9 @@ static int put_bit(struct fab_mcast_trees *t, const struct fab_mcast_tree *tree,
     return FAB_OK;
 }
 
-/* The switch port through which a member's packets leave: the one in front of it, or port 0 of its
- * own switch. FAB_NONE: the member has no working link to a switch, or does not exist. */
+/* Returns the switch port through which packets to a member leave: the port at the other end of the
+ * member's link, or port 0 if the member is a switch. FAB_NONE: the member has no working link to a
+ * switch, or does not exist. */
 static uint32_t delivery_port(const struct fab_mcast_net *n, uint32_t port)
 {
     if (port == FAB_NONE)
@@ -53,7 +56,8 @@ int fab_mcast_tree_set_entry(struct fab_mcast_trees *t, const struct fab_mcast_t
 
 /* ---- branches -------------------------------------------------------------------------------- */
 
-/* Adds the branch of a vertex that has none; a vertex is at its upper end. */
+/* Adds a branch to vertex s, which has none, by `port`. A vertex must exist at the other end of the
+ * link. */
 static int add_branch(struct fab_mcast_trees *t, struct fab_mcast_tree *tree,
                       struct fab_mcast_vertex *s, uint32_t port)
 {
@@ -72,7 +76,8 @@ static int add_branch(struct fab_mcast_trees *t, struct fab_mcast_tree *tree,
     return FAB_OK;
 }
 
-/* Cannot fail, because clearing bits of existing blocks needs no memory. */
+/* Removes the branch of vertex s. This cannot fail, because clearing bits of existing blocks needs
+ * no memory. */
 static void remove_branch(struct fab_mcast_trees *t, struct fab_mcast_tree *tree,
                           struct fab_mcast_vertex *s)
 {
@@ -87,7 +92,8 @@ static void remove_branch(struct fab_mcast_trees *t, struct fab_mcast_tree *tree
     t->load[peer]--;
 }
 
-/* Removes vertices without members and branches, from a switch upwards. */
+/* Removes vertices that have no members and no branches from below, beginning at `sw` and going
+ * up. */
 static void prune(struct fab_mcast_trees *t, struct fab_mcast_tree *tree, uint32_t sw)
 {
     for (;;) {
@@ -120,8 +126,9 @@ void fab_mcast_tree_trim(struct fab_mcast_trees *t, struct fab_mcast_tree *tree)
     }
 }
 
-/* The port that leads a switch one hop nearer to the root: `hint` if it does, else the one with
- * the fewest trees on its link, starting at another port for each LID. FAB_NONE: there is none. */
+/* Returns the port for the branch of a switch: a port whose link leads one hop nearer to the root.
+ * Prefers `hint`; if `hint` does not lead there, takes the link with the fewest trees. Among equal
+ * links, the search starts at another port for each LID. FAB_NONE: there is no such port. */
 static uint32_t link_up(const struct fab_mcast_trees *t, const struct fab_mcast_tree *tree,
                         const uint16_t *dist, uint32_t sw, uint32_t hint)
 {
@@ -140,7 +147,7 @@ static uint32_t link_up(const struct fab_mcast_trees *t, const struct fab_mcast_
 }
 
 /* Extends the tree from a vertex without a branch up to an existing vertex, or to the root.
- * *ret_end: where it ended. */
+ * *ret_end: the switch where the extension ended. */
 static int extend_up(struct fab_mcast_trees *t, struct fab_mcast_tree *tree, uint32_t sw,
                      const uint32_t *before, uint32_t *ret_end)
 {
@@ -179,8 +186,8 @@ static int add_switch(struct fab_mcast_trees *t, struct fab_mcast_tree *tree, ui
         return FAB_OK;
     }
     int r = extend_up(t, tree, sw, before, &end);
-    /* The new branch ended at the tree or at the root. If at the root, there are two tops, and the
-     * old top is extended up to the root, too. */
+    /* The extension ended at the tree or at the root. If it ended at the root, there are two tops,
+     * and the old top has to be extended to the root, too. */
     if (r == FAB_OK && end == tree->root && top != end &&
         fab_mcast_tree_vertex(tree, top)->up == FAB_NONE) {
         tree->top = end;
@@ -206,7 +213,7 @@ void fab_mcast_tree_clear(struct fab_mcast_trees *t, struct fab_mcast_tree *tree
 
 /* ---- roots ----------------------------------------------------------------------------------- */
 
-/* The core switch with the fewest trees that has a path to `sw`. */
+/* Chooses as root the core switch that has a path to `sw` and is the root of the fewest trees. */
 static int choose_root(struct fab_mcast_trees *t, struct fab_mcast_tree *tree, uint32_t sw)
 {
     uint32_t best = sw;

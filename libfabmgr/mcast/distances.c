@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Roots are the switches farthest from all endports: the top of a fat tree, whose paths to all
- * leaves are equally long; on a torus, where every switch has endports, all switches. Distances
- * are computed when a root is first used.
+ * Core switches, which can be roots of multicast trees, are the switches farthest from all
+ * endports. In a fat tree, these are the switches of the highest rank, whose paths to all leaves
+ * are equally long. In a torus, where every switch has endports, all switches are core switches.
+ * The distances to a root are computed when the root is first used.
  */
 #include "libfabmgr/mcast/distances.h"
 
@@ -15,8 +16,8 @@
 
 #define ROOTS_MAX 64
 
-/* Breadth-first search from queue[count], which have distance 0, over switches with entry `slot`.
- */
+/* Searches breadth-first from the `count` switches in the queue, whose distance is 0, over switches
+ * whose tables have entry `slot`. */
 static void search(const struct fab_mcast_distances *w, uint16_t *dist, uint32_t count,
                    uint32_t slot)
 {
@@ -41,8 +42,8 @@ static uint16_t *new_row(const struct fab_mcast_distances *w)
     return dist;
 }
 
-/* Keeps only ROOTS_MAX core switches, spread evenly over their ids: each root needs a table of
- * distances. */
+/* Keeps only ROOTS_MAX core switches, spread evenly over their ids, because each root needs a table
+ * of distances. */
 static void thin_out(struct fab_mcast_distances *w)
 {
     size_t count = fab_base_bits_count(w->core, w->net->switches), seen = 0;
@@ -148,7 +149,8 @@ bool fab_mcast_distances_unchanged(const struct fab_mcast_distances *w, uint32_t
 
 /* ---- changed links --------------------------------------------------------------------------- */
 
-/* True if a neighbour is one hop nearer, as before. */
+/* Returns whether a switch still has a neighbour that is one hop nearer to the root; true also for
+ * the root and for unreachable switches. */
 static bool has_path(const struct fab_mcast_net *n, const uint16_t *dist, uint32_t sw)
 {
     if (dist[sw] == 0 || dist[sw] == FAB_MCAST_UNREACHED)
@@ -161,7 +163,7 @@ static bool has_path(const struct fab_mcast_net *n, const uint16_t *dist, uint32
     return false;
 }
 
-/* True if the port's new link makes no path shorter. */
+/* Returns whether the port's new link makes no path shorter. */
 static bool is_no_shorter(const struct fab_mcast_net *n, const uint16_t *dist, uint32_t port)
 {
     uint32_t to = fab_mcast_net_peer_node(n, port);
@@ -172,8 +174,8 @@ static bool is_no_shorter(const struct fab_mcast_net *n, const uint16_t *dist, u
            (a != FAB_MCAST_UNREACHED && b != FAB_MCAST_UNREACHED && a <= b + 1 && b <= a + 1);
 }
 
-/* True if the distances are still right: each switch has a neighbour that is one hop nearer, and
- * none has a neighbour that is nearer by more. */
+/* Returns whether the distances are still correct. They are if each switch has a neighbour that is
+ * one hop nearer, and no switch has a neighbour that is nearer by more than one hop. */
 static bool still_right(const struct fab_mcast_net *n, const uint16_t *dist,
                         const struct fab_mcast_net_diff *was)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Groups by MGID, their members by GUID, and their multicast LIDs.
+ * Stores groups by MGID and their members by GUID, and assigns multicast LIDs to groups.
  *
- * A new group gets the lowest free LID. When less than an eighth is left, IPv6 solicited-node
- * groups, of which there is one for each host and service, share the LIDs of other such groups of
- * the same partition (IBA allows several groups with one LID: adapters compare the MGID). When
- * none is left, other IP groups share in the same way. Groups of other protocols never share.
+ * A new group gets the lowest free LID. When less than an eighth of the LIDs is free, IPv6
+ * solicited-node groups share LIDs with other solicited-node groups of the same partition. There is
+ * one such group for each host and service. (IBA allows several groups with one LID, because
+ * adapters compare the MGID.) When no LID is free, other IP groups share LIDs in the same way.
+ * Groups of other protocols never share.
  */
 #include "libfabmgr/mcast/group_store.h"
 
@@ -77,7 +78,8 @@ static enum kind_of kind_of(const uint64_t mgid[2])
     return (signature == 0x401b || signature == 0x601b) && !broadcast ? IP : OTHER;
 }
 
-/* The LID with the fewest groups among those of the same kind and partition; 0: there is none. */
+/* Returns the LID with the fewest groups, among LIDs of groups of the same kind and partition; 0:
+ * there is none. */
 static uint16_t shared_mlid(const struct fab_mcast_groups *g,
                             const struct fab_wire_mc_member_record *is)
 {
@@ -92,7 +94,7 @@ static uint16_t shared_mlid(const struct fab_mcast_groups *g,
     return best;
 }
 
-/* The lowest free LID, or 0; *ret_left: the number of free ones. */
+/* Returns the lowest free LID; 0: none is free. *ret_left: the number of free LIDs. */
 static uint16_t free_mlid(const struct fab_mcast_groups *g, uint32_t room, uint32_t *ret_left)
 {
     uint32_t left = room, first = room;
@@ -107,7 +109,7 @@ static uint16_t free_mlid(const struct fab_mcast_groups *g, uint32_t room, uint3
     return first < room ? (uint16_t)(FAB_MLID_FIRST + first) : 0;
 }
 
-/* The number of multicast LIDs that may be used. */
+/* Returns how many multicast LIDs the manager may assign. */
 static uint32_t room_of(const struct fab_mcast_groups *g)
 {
     uint32_t room = fab_mcast_trees_room(g->trees, NULL);
@@ -154,8 +156,8 @@ static int insert(struct fab_mcast_groups *g, struct fab_mcast_group *group)
     return FAB_OK;
 }
 
-/* The LID that the group had before, if it is free or belongs to groups that it can share with;
- * else 0. */
+/* Returns the LID in the group's record, which the group had before, if the LID is free or the
+ * group can share it; otherwise 0. */
 static uint16_t same_mlid(const struct fab_mcast_groups *g,
                           const struct fab_wire_mc_member_record *is)
 {
@@ -227,7 +229,8 @@ static bool receives(uint8_t join_state)
     return (join_state & (FAB_JOIN_FULL | FAB_JOIN_NON_MEMBER)) != 0;
 }
 
-/* Moves a member in the tree from its old to its new state: joins the new one first. */
+/* Changes a member in the tree from its old JoinState to `is`. Joins with the new state before it
+ * leaves the old one, so that the tree keeps its branch. */
 static int move_member(struct fab_mcast_groups *g, const struct fab_mcast_group *group,
                        const struct fab_mcast_member *m, uint8_t is)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Joins and leaves (IBA 15.2.5.17, with the rules o15-0.2.x of chapter 15; where these leave it
- * open, as OpenSM does it, because hosts expect that).
+ * Joins and leaves (IBA 15.2.5.17, with the rules o15-0.2.x of chapter 15). Where these rules leave
+ * a choice, the manager does as OpenSM does, because hosts expect it.
  *
- * The components that a request names must match the group, MTU, rate and lifetime by their
- * selectors. A new group has the values that were named; if the request gives a range of MTU or
- * rate, it has the greatest that the port supports.
+ * The components that a request names must match the group; MTU, rate and lifetime must match by
+ * their selectors. A new group gets the values that the request names. If the request gives a range
+ * for the MTU or rate, the group gets the greatest value in the range that the port supports.
  */
 #include "libfabmgr/mcast/groups.h"
 
@@ -46,7 +46,8 @@ static bool has(const struct fab_mcast_request *ask, uint64_t components)
 
 /* ---- values with selectors ------------------------------------------------------------------- */
 
-/* The numbers of rates are not in order of speed; this gives their order. */
+/* Returns the position of a rate in order of speed. The numbers of rates in MCMemberRecord are not
+ * in this order. */
 static unsigned rate_rank(uint8_t rate)
 {
     static const uint8_t rising[] = {2, 5,  3,  11, 6,  15, 19, 4,  7,  20, 12, 8,
@@ -74,7 +75,8 @@ static bool fits(uint8_t selector, unsigned asked, unsigned is)
                                          : selector == FAB_SELECT_BEST || is == asked;
 }
 
-/* A value counts only together with its selector. */
+/* Components with a selector. Such a value is compared only if the request names its selector,
+ * too. */
 static const struct ranged {
     uint64_t components;
     size_t selector, value;
@@ -94,9 +96,9 @@ static uint8_t member_at(const struct fab_wire_mc_member_record *r, size_t offse
     return ((const uint8_t *)r)[offset];
 }
 
-/* *ret: the value for a new group. Of an MTU or rate it is the greatest that fits, up to `most` (0:
- * unknown; then only an exact value is possible); of a lifetime, `most` itself or exactly the
- * requested value. Returns false if no value fits. */
+/* Chooses the value of a new group. An MTU or rate is the greatest value that fits the request, up
+ * to `most` (0: unknown; then only an exact value is possible). A lifetime is `most` itself or
+ * exactly the requested value. Returns false if no value fits. */
 static bool choose_value(const struct fab_mcast_request *ask, unsigned which, uint8_t most,
                          uint8_t *ret)
 {
@@ -180,8 +182,8 @@ static void answer(const struct fab_mcast_group *group, const struct fab_mcast_m
 
 /* ---- new groups ------------------------------------------------------------------------------ */
 
-/* ff1S:a01b:PPPP:: and a number, locally administered (OpenSM uses the signature 0xa01b for the
- * same). */
+/* Makes an MGID of the form ff1S:a01b:PPPP::N, with scope S, P_Key PPPP and a number N. OpenSM uses
+ * the signature 0xa01b for the same purpose. */
 static void make_mgid(struct fab_mcast_groups *g, const struct fab_wire_mc_member_record *is,
                       uint64_t ret[2])
 {
@@ -192,7 +194,7 @@ static void make_mgid(struct fab_mcast_groups *g, const struct fab_wire_mc_membe
     } while (fab_mcast_store_find(g, ret) != NULL);
 }
 
-/* True if the MGID is a multicast GID with a valid scope (IBA 4.1.1). */
+/* Returns whether the MGID is a multicast GID with a valid scope (IBA 4.1.1). */
 static bool is_sound(const uint64_t mgid[2])
 {
     unsigned scope = mgid[0] >> 48 & 15;
@@ -217,7 +219,7 @@ static uint16_t create(struct fab_mcast_groups *g, const struct fab_mcast_reques
     is.mtu_selector = is.rate_selector = is.life_selector = FAB_SELECT_EXACTLY;
     is.port_gid[0] = is.port_gid[1] = 0;
     is.join_state = is.proxy_join = 0;
-    is.mlid = 0; /* the manager chooses it */
+    is.mlid = 0; /* the manager chooses the LID */
     if (!has(ask, C_HOP_LIMIT))
         is.hop_limit = 0;
     is.scope = unnamed ? (has(ask, C_SCOPE) && is.scope != 0 ? is.scope : 2)
@@ -344,7 +346,8 @@ record_of(const struct fab_partitions *p, const struct fab_partition_mgroup *m, 
     };
 }
 
-/* A group that exists through joins keeps its values, and becomes fixed. */
+/* Makes a group fixed, and creates it if it does not exist. A group that joins have created keeps
+ * its values. */
 static int fix(struct fab_mcast_groups *g, const struct fab_wire_mc_member_record *is,
                size_t *left_out)
 {

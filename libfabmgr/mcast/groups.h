@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Multicast groups: their members and multicast LIDs; joins and leaves of subnet administration
- * (IBA 15.2.5.17), and groups from the configuration. The trees and tables follow each change. A
- * mutable value with one owner.
+ * Multicast groups, their members and their multicast LIDs. Groups come from joins and leaves of
+ * subnet administration (IBA 15.2.5.17) and from the configuration. Each change also updates the
+ * multicast trees and tables. The value is mutable and has one owner.
  */
 #ifndef LIBFABMGR_MCAST_GROUPS_H
 #define LIBFABMGR_MCAST_GROUPS_H
@@ -23,20 +23,20 @@ enum fab_join { /* bits of JoinState */
                 FAB_JOIN_SENDER_FULL = 8 /* only sends; keeps the group alive */
 };
 struct fab_mcast_member {
-    uint64_t gid[2];    /* prefix and GUID: the port's own, or an alias of it */
-    uint64_t port_guid; /* GUID of the port; 0 in an argument: the one in gid */
+    uint64_t gid[2];    /* prefix and GUID: the GID of the port, or an alias GID of the port */
+    uint64_t port_guid; /* GUID of the port; 0 in an argument: that in `gid` */
     uint8_t join_state, proxy_join;
 };
 struct fab_mcast_group {
-    /* The group as all members see it; the selectors are "exactly". Port GID, JoinState,
-     * ProxyJoin: 0. */
+    /* The values that all members share; all selectors are "exactly"; PortGID, JoinState and
+     * ProxyJoin are 0. */
     struct fab_wire_mc_member_record is;
-    bool fixed;                      /* from the configuration: it exists without members, too */
+    bool fixed; /* from the configuration: the group exists even without members */
     struct fab_mcast_member *member; /* by GUID */
     size_t members, room;
 };
-/* When IPv6 solicited-node groups share LIDs: never, when LIDs are short, or always. Other IP
- * groups share when no LID is left, unless it is NEVER. */
+/* When IPv6 solicited-node groups share LIDs: never, when free LIDs are short, or always. Unless
+ * this is NEVER, other IP groups share when no LID is free. */
 enum fab_mcast_share { FAB_MCAST_SHARE_NEVER, FAB_MCAST_SHARE_SHORT, FAB_MCAST_SHARE_ALWAYS };
 struct fab_mcast_groups {
     struct fab_mcast_trees *trees;
@@ -45,14 +45,14 @@ struct fab_mcast_groups {
     uint32_t *users; /* [mlids] number of groups with the LID */
     uint32_t mlids;
     uint64_t given; /* number of MGIDs that the manager has chosen */
-    uint32_t most;  /* limit for multicast LIDs; 0: as many as the switches have entries for */
+    uint32_t most;  /* limit of multicast LIDs; 0: only the switches' tables limit them */
     enum fab_mcast_share share; /* initially SHORT */
     struct fab_mcast_listener {
         void *ctx;
-        /* A group was made and has its LID, or a group without members is being removed. NULL: no
-         * listener. */
+        /* `made`: a group was created and has its LID. Otherwise: a group without members is about
+         * to be removed. NULL: no listener. */
         void (*group)(void *ctx, const struct fab_mcast_group *group, bool made);
-        /* A member's JoinState changed; 0: it is a member no more. */
+        /* A member's JoinState changed; 0: the member has left. */
         void (*member)(void *ctx, const struct fab_mcast_group *group,
                        const struct fab_mcast_member *member);
     } listener;
@@ -63,12 +63,12 @@ int fab_mcast_groups_update(struct fab_mcast_groups *g, const struct fab_fabric 
 const struct fab_mcast_group *fab_mcast_groups_find(const struct fab_mcast_groups *g,
                                                     const uint64_t mgid[2]);
 
-/* Positions of the first group whose MGID is not below mgid, and of the first member whose GUID is
- * not below guid; groups or members if there is none. */
+/* Return the position of the first group whose MGID is not below mgid, or of the first member whose
+ * GUID is not below guid. If there is none, they return the number of groups or members. */
 size_t fab_mcast_groups_lower_bound(const struct fab_mcast_groups *g, const uint64_t mgid[2]);
 size_t fab_mcast_group_lower_bound(const struct fab_mcast_group *group, uint64_t guid);
-/* True if a group matches a record in these components; MTU, rate and lifetime by their selectors.
- * Components of members are ignored. */
+/* Returns whether a group matches a record in the components of comp_mask; MTU, rate and lifetime
+ * match by their selectors. Components of members are ignored. */
 bool fab_mcast_group_matches(const struct fab_mcast_group *group,
                              const struct fab_wire_mc_member_record *asked, uint64_t comp_mask);
 
@@ -77,35 +77,38 @@ bool fab_mcast_group_matches(const struct fab_mcast_group *group,
 struct fab_mcast_request {
     const struct fab_wire_mc_member_record *record;
     uint64_t comp_mask;
-    uint64_t port_guid; /* GUID of the port that PortGID names; 0: the one in PortGID */
+    uint64_t port_guid; /* GUID of the port that PortGID names; 0: that in PortGID */
     uint8_t mtu, rate;  /* MTU and rate of the port, in MCMemberRecord's numbers */
     uint8_t life;       /* PacketLifeTime of new groups whose request does not name one */
     bool proxy;         /* another port sent the request */
 };
-/* Returns the status of the answer (0 or enum fab_sa_status), and with 0 its record. A join adds
- * to the member's JoinState. A missing group is created for a full member that names Q_Key, P_Key,
- * SL, FlowLabel and TClass; an MGID of zeros requests one of the manager's choice. NO_RESOURCES:
- * no multicast LID is left, nor one that could be shared, or no memory. */
+/* Returns the status of the answer (0 or enum fab_sa_status), and with 0 its record. A join adds to
+ * the member's JoinState. A missing group is created for a full member that names Q_Key, P_Key, SL,
+ * FlowLabel and TClass; with an MGID of zeros, the manager chooses the MGID. NO_RESOURCES: no
+ * multicast LID is free and none can be shared, or no memory. */
 uint16_t fab_mcast_groups_join(struct fab_mcast_groups *g, const struct fab_mcast_request *ask,
                                struct fab_wire_mc_member_record *ret);
-/* Removes bits from JoinState. A group without full members is removed with all its other members.
- */
+/* Removes the requested bits from the member's JoinState. If no full member remains, removes the
+ * group with all its other members. Returns the status of the answer, as fab_mcast_groups_join
+ * does. */
 uint16_t fab_mcast_groups_leave(struct fab_mcast_groups *g, const struct fab_mcast_request *ask,
                                 struct fab_wire_mc_member_record *ret);
-/* Restores a group or member from before a restart, if it does not exist yet: with its LID if that
- * is free, else with another one. Returns LIMIT (no LID is left) or NOMEM. */
+/* Restores a group that existed before a restart of the manager, unless it exists already. The
+ * group gets its former LID if this is free, otherwise another one. Returns LIMIT (no LID is left)
+ * or NOMEM. */
 int fab_mcast_groups_restore(struct fab_mcast_groups *g,
                              const struct fab_wire_mc_member_record *is);
-/* Returns NOT_FOUND (no such group) or NOMEM. */
+/* Restores a member of a group. Returns NOT_FOUND (no such group) or NOMEM. */
 int fab_mcast_groups_restore_member(struct fab_mcast_groups *g, const uint64_t mgid[2],
                                     const struct fab_mcast_member *member);
-/* Removes members with this GUID from all groups: the port is gone for good. */
+/* Removes the members with this GUID from all groups. The caller uses it when the port has left the
+ * fabric for good. */
 void fab_mcast_groups_drop_member(struct fab_mcast_groups *g, uint64_t guid);
-/* True if some group has a member with this GUID. */
+/* Returns whether any group has a member with this GUID. */
 bool fab_mcast_groups_has_member(const struct fab_mcast_groups *g, uint64_t guid);
 
-/* Makes the groups of the partitions fixed, and no others; p may be NULL. Returns LIMIT (for
- * *ret_left_out groups there is no multicast LID) or NOMEM. */
+/* Makes the groups of the partitions fixed, and no other groups; p may be NULL. Returns NOMEM, or
+ * LIMIT: *ret_left_out groups got no multicast LID. */
 int fab_mcast_groups_configure(struct fab_mcast_groups *g, const struct fab_partitions *p,
                                uint8_t life, size_t *ret_left_out);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The switches and links that trees use, as a value of its own: the snapshot may be freed or
- * patched while trees exist. Ids are the snapshot's.
+ * The switches and links that multicast trees use, copied from a snapshot, because the snapshot may
+ * be freed or patched while trees exist. The ids are those of the snapshot.
  */
 #ifndef LIBFABMGR_MCAST_NET_H
 #define LIBFABMGR_MCAST_NET_H
@@ -15,15 +15,15 @@
 struct fab_mcast_net {
     uint32_t switches, ports; /* switches have the lowest node ids */
     uint64_t *guid;           /* [switches] */
-    uint16_t *cap;            /* [switches] multicast LIDs that the switch has entries for; 0:
-                                 none, and no tree uses the switch */
-    uint64_t *has_ends;       /* bitset of switches */
-    uint32_t *first_port;     /* [switches + 1] */
-    uint32_t *node;           /* [ports] */
-    uint32_t *peer;           /* [ports] the port of a switch at the other end of a working link;
-                                 FAB_NONE: there is none, or trees do not use that switch */
-    uint64_t *port_guid;      /* [ports] GUID of ports that may be members, else 0 */
-    struct fab_map by_guid;   /* port ids by these GUIDs */
+    uint16_t *cap; /* [switches] number of multicast LIDs in the switch's table; 0: no tree uses the
+                      switch */
+    uint64_t *has_ends;   /* bitset of switches */
+    uint32_t *first_port; /* [switches + 1] */
+    uint32_t *node;       /* [ports] */
+    uint32_t *peer; /* [ports] for a working link to a switch with multicast tables: the port at the
+                       other end; FAB_NONE: no such link */
+    uint64_t *port_guid;    /* [ports] GUID of ports that may be members, else 0 */
+    struct fab_map by_guid; /* port ids by the GUIDs in port_guid */
 };
 int fab_mcast_net_new(const struct fab_fabric *f, struct fab_mcast_net **ret); /* NOMEM */
 void fab_mcast_net_free(struct fab_mcast_net *n);                              /* NULL is fine */
@@ -36,9 +36,10 @@ struct fab_mcast_net_diff { /* all zero: no difference */
     size_t count, room;
     uint64_t *has_ends; /* bitset of switches */
 };
-/* True if the switches have the same ids in both. */
+/* Returns whether all switches have the same ids in the net and in the fabric. */
 bool fab_mcast_net_same_switches(const struct fab_mcast_net *n, const struct fab_fabric *now);
-/* Returns EXISTS (ids, table sizes or GUIDs differ) or NOMEM. */
+/* Finds the links that differ. Returns EXISTS (ids, table sizes or GUIDs differ, so that the net
+ * cannot be adapted) or NOMEM. */
 int fab_mcast_net_compare(const struct fab_mcast_net *n, const struct fab_fabric *now,
                           struct fab_mcast_net_diff *ret);
 /* Applies the difference to the net; afterwards *d describes the reverse change. */
@@ -46,7 +47,7 @@ void fab_mcast_net_swap(struct fab_mcast_net *n, struct fab_mcast_net_diff *d);
 void fab_mcast_net_diff_fini(struct fab_mcast_net_diff *d);
 uint32_t fab_mcast_net_port(const struct fab_mcast_net *n, uint64_t port_guid); /* or FAB_NONE */
 
-/* The number of ports of a switch, port 0 left out. */
+/* Returns the number of external ports of a switch. */
 static inline uint32_t fab_mcast_net_port_count(const struct fab_mcast_net *n, uint32_t sw)
 {
     return n->first_port[sw + 1] - n->first_port[sw] - 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The parts of a tree: its switches (vertices) and its members, both sorted by their keys, so that
- * they are found by binary search and their order does not depend on the order of events.
+ * The parts of a tree: its switches (vertices) and its members. Both arrays are sorted, so that a
+ * binary search finds an entry, and the order of entries does not depend on the order of joins.
  */
 #include "libfabmgr/mcast/tree.h"
 

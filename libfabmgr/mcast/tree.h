@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A tree, and what all trees share. Private to the files that implement trees.h. */
+/* A multicast tree, and the data that all trees share. For the files that implement trees.h
+ * only. */
 #ifndef LIBFABMGR_MCAST_TREE_H
 #define LIBFABMGR_MCAST_TREE_H
 
@@ -8,15 +9,15 @@
 
 struct fab_mcast_vertex {
     uint32_t sw;
-    uint32_t up;        /* port id of the branch towards the root; FAB_NONE: this is the top */
-    uint32_t children;  /* branches from below, and the sum of the ids of their switches: */
-    uint64_t child_sum; /* with one branch, the id of its switch */
+    uint32_t up; /* port id of the branch towards the root; FAB_NONE: this vertex is the top */
+    uint32_t children;  /* number of branches from below */
+    uint64_t child_sum; /* sum of the ids of the switches below; if there is one, this is its id */
     uint32_t members;   /* members at this switch */
 };
 struct fab_mcast_tree_member {
     uint64_t guid;
-    uint32_t receives, sends; /* how often it joined as a receiver and as a sender */
-    uint32_t port;            /* its port, or FAB_NONE: it is not attached to the tree */
+    uint32_t receives, sends; /* number of joins as a receiver, and as a sender only */
+    uint32_t port;            /* port id; FAB_NONE: the member is not attached to the tree */
 };
 struct fab_mcast_tree {
     uint16_t mlid;
@@ -30,29 +31,29 @@ struct fab_mcast_tree {
 struct fab_mcast_trees {
     struct fab_mcast_net *net;
     struct fab_mcast_distances distances;
-    struct fab_mcast_tree **tree; /* [slots] by LID from FAB_MLID_FIRST; NULL: none */
+    struct fab_mcast_tree **tree; /* [slots] by LID - FAB_MLID_FIRST; NULL: no tree */
     uint32_t slots;
     uint32_t count;
-    uint32_t *load;  /* [port_count] trees on the link, at both of its ports */
-    uint32_t *roots; /* [switch_count] trees with this root */
+    uint32_t *load;  /* [port_count] number of trees that use the link; the same at both ports */
+    uint32_t *roots; /* [switch_count] number of trees with this root */
     struct fab_blocks tables;
     uint64_t changed[FAB_MCAST_BLOCK_GROUPS / 64];
     uint32_t room, fewest; /* fab_mcast_trees_room */
-    bool broken;           /* a tree was cleared for lack of memory */
+    bool broken;           /* a tree was cleared for lack of memory and has to be rebuilt */
 };
 
 /* tree.c */
-struct fab_mcast_tree *fab_mcast_tree_new(uint16_t mlid); /* NULL: no memory; the same holds for all
-                                                             functions here that return pointers */
-void fab_mcast_tree_free(struct fab_mcast_tree *tree);    /* NULL is fine */
+/* Functions here that return a pointer to something new return NULL if memory is short. */
+struct fab_mcast_tree *fab_mcast_tree_new(uint16_t mlid);
+void fab_mcast_tree_free(struct fab_mcast_tree *tree); /* NULL is fine */
 struct fab_mcast_vertex *fab_mcast_tree_vertex(const struct fab_mcast_tree *t,
                                                uint32_t sw); /* NULL: none */
-/* Pointers to other vertices become invalid, here and on removal. */
+/* Adding or removing a vertex makes pointers to other vertices invalid. */
 struct fab_mcast_vertex *fab_mcast_tree_add_vertex(struct fab_mcast_tree *t, uint32_t sw);
 void fab_mcast_tree_remove_vertex(struct fab_mcast_tree *t, struct fab_mcast_vertex *s);
 struct fab_mcast_tree_member *fab_mcast_tree_find_member(const struct fab_mcast_tree *t,
                                                          uint64_t guid); /* NULL: none */
-/* Pointers to other members become invalid, here and on removal. */
+/* Adding or removing a member makes pointers to other members invalid. */
 struct fab_mcast_tree_member *fab_mcast_tree_add_member(struct fab_mcast_tree *t, uint64_t guid);
 void fab_mcast_tree_remove_member(struct fab_mcast_tree *t, struct fab_mcast_tree_member *m);
 static inline uint32_t fab_mcast_tree_slot(const struct fab_mcast_tree *tree)
@@ -60,19 +61,19 @@ static inline uint32_t fab_mcast_tree_slot(const struct fab_mcast_tree *tree)
     return (uint32_t)tree->mlid - FAB_MLID_FIRST;
 }
 
-/* branches.c. `before`: [switch_count] the ports of the branches that led up before, which are
- * used again where possible; NULL: none. */
+/* branches.c. `before`: [switch_count] for each switch, the port of its former branch, which is
+ * used again if possible; NULL: there were no branches. */
 
-/* Attaches the member, if it can be reached. Returns NOMEM: then the tree is cleared. */
+/* Attaches the member if the tree can reach it. Returns NOMEM: the tree was cleared. */
 int fab_mcast_tree_attach(struct fab_mcast_trees *t, struct fab_mcast_tree *tree,
                           struct fab_mcast_tree_member *m, const uint32_t *before);
 /* Attaches all members. If the root reaches none of them, chooses another root and tries once more.
- * Returns NOMEM: then the tree is cleared. */
+ * Returns NOMEM: the tree was cleared. */
 int fab_mcast_tree_attach_all(struct fab_mcast_trees *t, struct fab_mcast_tree *tree,
                               const uint32_t *before);
 void fab_mcast_tree_detach(struct fab_mcast_trees *t, struct fab_mcast_tree *tree,
                            struct fab_mcast_tree_member *m);
-/* Sets the table entry of an attached member: whether packets go to it. Returns NOMEM. */
+/* Sets in the table entry whether packets go to an attached member. Returns NOMEM. */
 int fab_mcast_tree_set_entry(struct fab_mcast_trees *t, const struct fab_mcast_tree *tree,
                              const struct fab_mcast_tree_member *m, bool receives);
 /* Removes switches from the top of the tree (its highest switch, at or below the root) as long as
@@ -83,7 +84,8 @@ void fab_mcast_tree_clear(struct fab_mcast_trees *t, struct fab_mcast_tree *tree
 void fab_mcast_tree_drop_root(struct fab_mcast_trees *t, struct fab_mcast_tree *tree);
 
 /* trees.c */
-/* Takes over the net, also on failure. Returns NOMEM. */
+/* Creates an empty set of trees over a net, and owns the net from then on, also on failure. Returns
+ * NOMEM. */
 int fab_mcast_trees_new_over(struct fab_mcast_net *net, struct fab_mcast_trees **ret);
 /* Adds an empty tree. Returns NOMEM. */
 int fab_mcast_trees_add(struct fab_mcast_trees *t, uint16_t mlid, struct fab_mcast_tree **ret);

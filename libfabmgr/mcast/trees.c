@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Trees by multicast LID, and their members: the interface of trees.h. How a tree grows is in
- * branches.c; how all trees follow the fabric is in trees_update.c.
+ * Implements trees.h: the trees by multicast LID, and their members. branches.c adds branches to a
+ * tree; trees_update.c adapts all trees to a changed fabric.
  */
 #include "libfabmgr/mcast/trees.h"
 
@@ -88,7 +88,7 @@ static struct fab_mcast_tree *tree_of(const struct fab_mcast_trees *t, uint16_t 
     return mlid >= FAB_MLID_FIRST && slot < t->slots ? t->tree[slot] : NULL;
 }
 
-/* Takes over the tree, on success. */
+/* Stores a tree under its LID. On success, the trees own it. */
 static int place_tree(struct fab_mcast_trees *t, struct fab_mcast_tree *tree)
 {
     uint32_t slot = fab_mcast_tree_slot(tree);
@@ -137,7 +137,8 @@ static void close_tree(struct fab_mcast_trees *t, struct fab_mcast_tree *tree)
 
 /* ---- members --------------------------------------------------------------------------------- */
 
-/* Sets how often the port has joined: attaches it, detaches it, or changes whether it receives. */
+/* Sets the numbers of joins of a member. Attaches or detaches the member, or changes whether it
+ * receives packets, as these numbers require. */
 static int set_counts(struct fab_mcast_trees *t, struct fab_mcast_tree *tree,
                       struct fab_mcast_tree_member *m, uint32_t receives, uint32_t sends)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How trees follow the fabric. Branches that exist and are still shortest stay; members that have
- * lost theirs are attached anew. If switches and ports keep their ids, only trees that the changed
- * links affect are rebuilt, in place. Otherwise all trees are rebuilt beside the old ones, and
- * replace them when they are complete.
+ * Adapts the trees to a changed fabric. Branches that still exist and still follow a shortest path
+ * stay; members that have lost their branch are attached anew. If switches and ports keep their
+ * ids, only trees that the changed links affect are rebuilt, in place. Otherwise all trees are
+ * built anew, and replace the old trees when they are complete.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 
 /* ---- changed links --------------------------------------------------------------------------- */
 
-/* True if a branch of the tree, or a member, uses the port. */
+/* Returns whether a branch or a member of the tree uses the port. */
 static bool is_at(const struct fab_mcast_trees *t, const struct fab_mcast_tree *tree, uint32_t port)
 {
     const struct fab_mcast_net *n = t->net;
@@ -38,7 +38,7 @@ static bool uses(const struct fab_mcast_trees *t, const struct fab_mcast_tree *t
     return found;
 }
 
-/* *ret: with the new links, all branches still lead one hop nearer to the root. */
+/* Sets *ret to whether all branches still lead one hop nearer to the root with the new links. */
 static int is_shortest(struct fab_mcast_trees *t, const struct fab_mcast_tree *tree, bool *ret)
 {
     bool same = true;
@@ -58,8 +58,8 @@ static int is_shortest(struct fab_mcast_trees *t, const struct fab_mcast_tree *t
     return FAB_OK;
 }
 
-/* Finds the trees that the difference affects. `d` is the new state before the call, the old one
- * afterwards. */
+/* Finds the trees that the difference affects. Before the call, `d` describes the new links; the
+ * call applies them to the net, and afterwards `d` describes the old links. */
 static int find_affected(struct fab_mcast_trees *t, struct fab_mcast_net_diff *d,
                          uint64_t *affected)
 {
@@ -78,8 +78,8 @@ static int find_affected(struct fab_mcast_trees *t, struct fab_mcast_net_diff *d
     return r;
 }
 
-/* Rebuilds the tree, on the old branches where possible. While it is cleared, the net has the old
- * links, which the branches use. */
+/* Rebuilds the tree, with the old branches where possible. While the old tree is cleared, the net
+ * gets its old links back, because the old branches use them. */
 static int rebuild(struct fab_mcast_trees *t, struct fab_mcast_tree *tree,
                    struct fab_mcast_net_diff *d, uint32_t *up)
 {
@@ -114,7 +114,8 @@ static int follow_links(struct fab_mcast_trees *t, struct fab_mcast_net_diff *d)
 
 /* ---- another fabric -------------------------------------------------------------------------- */
 
-/* Ids of the old snapshot's switches and ports in the new one; FAB_NONE: gone. */
+/* State of the move to a new snapshot: the new ids of the old snapshot's switches. FAB_NONE: the
+ * switch is gone. */
 struct move {
     const struct fab_mcast_net *old;
     struct fab_mcast_trees *to;
@@ -142,7 +143,7 @@ static void set_before(const struct move *m, const struct fab_mcast_tree *was, b
     }
 }
 
-/* Keeps the root, if it still exists. */
+/* Gives the new tree the root of the old one, if this switch still exists. */
 static void keep_root(const struct move *m, const struct fab_mcast_tree *was,
                       struct fab_mcast_tree *tree)
 {
