@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The codec of attributes walks a table (tables.c) to unpack, pack or compare. A field has at most
- * 64 bits, and either starts at a byte or lies within eight bytes from the byte where it starts (a
- * test checks the tables for that), so that one big-endian load and two shifts read it. Packing and
- * unpacking use a copy that is longer than the attribute, so that they never access memory beyond
- * the caller's bytes.
+ * The codec of attributes. It walks a table of fields (tables.c) to unpack, pack or compare an
+ * attribute. A field has at most 64 bits. It starts at the first bit of a byte, or all its bits are
+ * in the eight bytes from its first byte on; a test checks the tables for this. One big-endian load
+ * and two shifts therefore read a field. Packing and unpacking use a copy that is longer than the
+ * attribute, so that they never access memory beyond the caller's bytes.
  *
- * This code takes most of the time of a bring-up. For one attribute every branch must go the same
- * way each time, so that the processor predicts it.
+ * This code takes most of the manager's time while it brings up a fabric. For each attribute, every
+ * branch must have the same outcome each time, so that the processor predicts it.
  */
 #include <assert.h>
 #include <string.h>
@@ -16,8 +16,8 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/wire/wire.h"
 
-#define LARGEST_ATTR 224             /* CongestionLog */
-#define WORDS (LARGEST_ATTR / 8 + 1) /* one to spare, for the last field's load */
+#define LARGEST_ATTR 224             /* bytes, of CongestionLog */
+#define WORDS (LARGEST_ATTR / 8 + 1) /* one more than needed, for the load of the last field */
 
 static uint64_t load_member(const uint8_t *p, uint8_t size)
 {
@@ -97,7 +97,7 @@ static void put_bits(uint64_t *words, unsigned bit, unsigned bits, uint64_t valu
 int fab_wire_attr_pack(const struct fab_attr *a, const void *from, uint8_t *bytes, size_t len)
 {
     uint64_t words[WORDS];
-    uint64_t excess = 0; /* bits of any value beyond its field */
+    uint64_t excess = 0; /* not 0: a value has bits that its field has no room for */
     size_t count = a->wire_size / 8u + 1;
     assert(a->wire_size <= LARGEST_ATTR);
     if (len < a->wire_size)

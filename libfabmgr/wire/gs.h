@@ -9,7 +9,8 @@
 
 #include "libfabmgr/wire/wire.h"
 
-/* Byte offsets in a MAD of these classes: where the attribute begins, and the CC_Key. */
+/* Byte offsets in a MAD: of the attribute in performance management and congestion control
+ * (CongestionLog begins earlier), and of the CC_Key. */
 #define FAB_PERF_DATA 64
 #define FAB_CC_KEY 24
 #define FAB_CC_DATA 64
@@ -96,8 +97,8 @@ struct fab_port_counters_ext { /* 16.1.4.11 */
 };
 
 /* The attributes that count by VL, by SL, or by kind of error (16.1.4.1-10, A10.4.4, A13.6). All
- * have this form; the attribute decides how many values there are and which bit of CounterSelect
- * stands for which value. */
+ * have this form; the number of values, and the bit of CounterSelect for each value, depend on the
+ * attribute. */
 struct fab_perf_details {
     uint8_t op_code, port_select; /* op_code: in attributes 0x17, 0x19 and 0x1a only */
     uint16_t counter_select;
@@ -114,8 +115,8 @@ enum fab_sample_status { FAB_SAMPLE_DONE = 0, FAB_SAMPLE_STARTS = 1, FAB_SAMPLE_
 struct fab_samples_control { /* 16.1.3.2 */
     uint8_t op_code, port_select;
     uint8_t tick;                      /* a tick is 4 ns * (tick + 1) */
-    uint8_t counter_width;             /* 4: 32 bits */
-    uint8_t counter_mask[FAB_SAMPLES]; /* bits: 1 mandatory, 2 optional, 4 vendor counters */
+    uint8_t counter_width;             /* 4: counters have 32 bits */
+    uint8_t counter_mask[FAB_SAMPLES]; /* bit mask: 1 mandatory, 2 optional, 4 vendor counters */
     uint8_t mechanisms, status;        /* status: enum fab_sample_status */
     uint64_t option_mask, vendor_mask;
     uint32_t start, interval; /* in ticks */
@@ -131,7 +132,7 @@ struct fab_samples_result { /* 16.1.3.4, 16.1.4.12 */
 
 struct fab_cc_info { /* A10.4.3.3 */
     uint16_t info;
-    uint8_t table_cap; /* blocks of 64 entries */
+    uint8_t table_cap; /* size of the control table, in blocks of 64 entries */
 };
 struct fab_cc_key_info { /* A10.4.3.4 */
     uint64_t key;
@@ -196,11 +197,13 @@ extern const struct fab_attr fab_wire_attr_class_port_info, fab_wire_attr_port_c
     fab_wire_attr_cc_key_info, fab_wire_attr_cc_log, fab_wire_attr_cc_log_ca,
     fab_wire_attr_cc_switch_setting, fab_wire_attr_cc_switch_port_setting,
     fab_wire_attr_cc_ca_setting, fab_wire_attr_cc_table, fab_wire_attr_cc_time_stamp;
-/* The attributes whose struct is fab_perf_details, in ascending order of their ids. */
+/* The tables of the attributes whose struct is fab_perf_details, in ascending order of the
+ * attribute ids. */
 #define FAB_PERF_DETAILS 16
 extern const struct fab_attr fab_wire_attr_perf_details[FAB_PERF_DETAILS];
 /* The table of an attribute of a class: FAB_CLASS_PERF, FAB_CLASS_CC, or a class of subnet
- * management. NULL: none. For CongestionLog, the table of switches. */
+ * management. NULL: the attribute has no table. For CongestionLog, the table is that of
+ * switches. */
 const struct fab_attr *fab_wire_attr_of_class(uint8_t mgmt_class, uint16_t id);
 
 #endif

@@ -31,7 +31,8 @@ unsigned fab_wire_link_width(const struct fab_port_info *info)
     }
 }
 
-/* The lane speed for a value with one bit set; lanes[] is indexed by the number of that bit. */
+/* Returns the lane speed for a value with exactly one bit set. lanes[] is indexed by the number of
+ * this bit. */
 static const struct lane *lane_of_bit(const struct lane *lanes, unsigned count, unsigned value)
 {
     for (unsigned i = 0; i < count; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The headers of MADs: the common header (IBA 13.4.3), and those of LID-routed (14.2.1.1) and
- * directed-route SMPs (14.2.1.2). The layout of an SMP, in bytes:
+ * The headers of MADs: the common header (IBA 13.4.3), and the headers of LID-routed SMPs
+ * (14.2.1.1) and directed-route SMPs (14.2.1.2). The layout of an SMP, in bytes:
  *
  *      0  base version, class, class version, method
  *      4  status; in directed-route SMPs its highest bit is the D bit
@@ -105,7 +105,7 @@ int fab_wire_gmp_pack(const struct fab_mad *mad, const uint8_t *data, size_t len
     return FAB_OK;
 }
 
-/* The method of the response; 0: the method has none. */
+/* Returns the method of the response to a request; 0: the method has no response. */
 static uint8_t answer_method(uint8_t method)
 {
     switch (method) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The data details of traps (IBA 14.2.5.1). Only generic traps have a known layout.
+ * Reads the DataDetails of traps (IBA 14.2.5.1). Only generic traps have a known layout.
  */
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/wire/wire.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A codec of PathRecord (IBA 15.2.5.16) without the table of tables_sa.c, which takes three times
- * as long: the hosts of a large fabric ask for millions of PathRecords. A test compares both
- * codecs.
+ * A codec for PathRecord (IBA 15.2.5.16) that does not use the table in tables_sa.c. The codec with
+ * the table takes three times as long, and the hosts of a large fabric ask for millions of
+ * PathRecords. A test compares both codecs.
  */
 #include <string.h>
 
@@ -21,7 +21,7 @@ static void put_gid(uint8_t *p, const uint64_t gid[2])
     fab_base_put_be64(p + 8, gid[1]);
 }
 
-/* A selector and its value in one byte. */
+/* Packs a selector (2 bits) and its value (6 bits) into one byte. */
 static uint8_t selected(uint8_t selector, uint8_t value)
 {
     return (uint8_t)(selector << 6 | (value & 63));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Attributes as text, a line for each field, with the words of the standard. All output goes to one
- * bounded sink, which counts the length of what does not fit, too.
+ * Prints attributes as text, one line for each field, with the words of the IBA specification. All
+ * output goes to a bounded buffer (struct sink), which also counts the bytes that do not fit.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -38,7 +38,8 @@ static uint64_t member_value(const uint8_t *p, uint8_t size)
     return size == 1 ? v.u8 : size == 2 ? v.u16 : size == 4 ? v.u32 : v.u64;
 }
 
-/* A set of bits as their names: "1x|4x"; the number itself when a bit has no name. */
+/* Prints the names of the bits in a set, such as "1x|4x". If a bit has no name, prints the number
+ * instead. */
 static void append_set(struct sink *s, uint64_t value, const char *const *names, unsigned count)
 {
     const char *between = "";
@@ -54,7 +55,7 @@ static void append_set(struct sink *s, uint64_t value, const char *const *names,
     }
 }
 
-/* The word for a value, or the number when there is none. */
+/* Prints the word for a value; if there is no word, prints the number. */
 static void append_word(struct sink *s, uint64_t value, const char *const *words, unsigned count)
 {
     if (value < count && words[value] != NULL)

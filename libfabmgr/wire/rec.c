@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The codec of records, part by part, and the meaning of the bits of a ComponentMask.
+ * Packs and unpacks records, part by part, and finds the component for each bit of a ComponentMask.
  *
  * IBA 15.2.1.2 numbers the components of a record from 0, in the order of the record's table,
- * reserved fields included. Hence walking the fields in wire order enumerates them: each gap before
- * a field is one component, each field is one, and in some arrays each element is one. Some fields
- * use bits that were reserved when the components were numbered; they count as part of a gap
- * (fab_field.component).
+ * reserved fields included. A walk over the fields in wire order therefore enumerates the
+ * components. Each gap before a field is one component, each field is one component, and in some
+ * arrays each element is one component. Some fields use bits that were reserved when the components
+ * were numbered; such a field is part of a gap (fab_field.component).
  */
 #include <string.h>
 
@@ -53,14 +53,14 @@ const struct fab_rec *fab_wire_rec_by_id(uint16_t attr_id)
 struct component {
     const struct fab_field *field; /* NULL: reserved, or a whole part */
     const struct fab_part *part;   /* NULL: reserved */
-    uint16_t bit, bits;            /* on the wire */
-    uint16_t member, size;         /* bytes in the struct */
+    uint16_t bit, bits;            /* on the wire: first bit, and number of bits */
+    uint16_t member, size;         /* offset and size in the record's struct, in bytes */
 };
 struct walk {
     const struct fab_rec *record;
     size_t part, field;
     unsigned element;
-    unsigned bit; /* the next component begins here */
+    unsigned bit; /* where the next component begins, in bits from the start of the record */
 };
 
 static struct component reserved(struct walk *w, unsigned upto)
@@ -82,7 +82,8 @@ static struct component whole_part(struct walk *w, const struct fab_part *p)
     return c;
 }
 
-/* The next element of an array whose elements are components, or the whole field. */
+/* Returns the next component of a field: the next element of an array whose elements are
+ * components, otherwise the whole field. */
 static struct component of_field(struct walk *w, const struct fab_part *p,
                                  const struct fab_field *f)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Subnet administration (IBA chapter 15): the headers of its MADs, and its records as host-order
- * structs. A record consists of parts, each with a table of fields (struct fab_attr): the key, and
- * often an unchanged attribute of subnet management. The meaning of the bits of a ComponentMask
- * follows from the tables.
+ * structs. A record consists of parts: a key, and often an attribute of subnet management in its
+ * usual form. Each part has a table of fields (struct fab_attr). These tables also define the bits
+ * of a ComponentMask.
  */
 #ifndef LIBFABMGR_WIRE_SA_H
 #define LIBFABMGR_WIRE_SA_H
@@ -46,7 +46,8 @@ enum fab_sa_status { /* the high byte of Status, 15.2.2 */
                      FAB_SA_INSUFFICIENT_COMPONENTS = 0x0600,
                      FAB_SA_REQ_DENIED = 0x0700,
 };
-/* CapabilityMask and CapabilityMask2 of its ClassPortInfo, 15.2.4. */
+/* Bits of CapabilityMask and CapabilityMask2 in the ClassPortInfo of subnet administration
+ * (15.2.4). */
 #define FAB_SA_CAP_OPTIONAL_RECORDS 0x0100
 #define FAB_SA_CAP_UD_MULTICAST 0x0200
 #define FAB_SA_CAP_MULTI_PATH 0x0400
@@ -97,7 +98,7 @@ struct fab_rmpp { /* 13.6.2.1 */
 };
 struct fab_sa_header { /* 15.2.1.1 */
     uint64_t sm_key;
-    uint16_t attr_offset; /* from one record to the next, in units of 8 bytes */
+    uint16_t attr_offset; /* distance from one record to the next, in units of 8 bytes */
     uint64_t comp_mask;
 };
 extern const struct fab_attr fab_wire_attr_rmpp, fab_wire_attr_sa_header;
@@ -133,8 +134,8 @@ struct fab_wire_lft_record { /* 15.2.5.6 */
 };
 struct fab_wire_mft_record { /* 15.2.5.8 */
     uint16_t lid;
-    uint8_t position; /* 4 bits: which 16 ports */
-    uint16_t block;   /* 9 bits: which 32 MLIDs */
+    uint8_t position; /* 4 bits: number of the block of 16 ports */
+    uint16_t block;   /* 9 bits: number of the block of 32 MLIDs */
     uint16_t mask[32];
 };
 struct fab_wire_vlarb_record { /* 15.2.5.9 */
@@ -155,10 +156,10 @@ struct fab_inform_info { /* 13.4.8.3 */
     uint64_t gid[2];
     uint16_t lid_begin, lid_end;
     uint8_t generic, subscribe;
-    uint16_t type, trap; /* trap: or the device id */
+    uint16_t type, trap; /* trap: trap number, or device id if not generic */
     uint32_t qpn;
     uint8_t resp_time;
-    uint32_t producer; /* 24 bits: type; or the vendor id */
+    uint32_t producer; /* 24 bits: producer type, or vendor id if not generic */
 };
 struct fab_wire_inform_info_record { /* 15.2.5.12 */
     uint64_t subscriber_gid[2];
@@ -173,7 +174,7 @@ struct fab_wire_link_record { /* 15.2.5.13 */
 struct fab_wire_service_record { /* 15.2.5.14 */
     uint64_t id, gid[2];
     uint16_t pkey;
-    uint32_t lease; /* seconds; all ones: no end */
+    uint32_t lease; /* in seconds; all ones: the lease never expires */
     uint64_t key[2];
     uint8_t name[64];
     uint8_t data8[16];
@@ -225,7 +226,7 @@ struct fab_wire_trace_record { /* 15.2.5.19 */
     uint64_t node, chassis, entry_guid, exit_guid;
     uint8_t entry_port, exit_port;
 };
-#define FAB_MULTI_PATH_GIDS 11      /* so many fit into one MAD */
+#define FAB_MULTI_PATH_GIDS 11      /* number of GIDs that fit into one MAD */
 struct fab_wire_multi_path_record { /* 15.2.5.20 */
     uint8_t raw;
     uint32_t flow_label;
@@ -234,14 +235,14 @@ struct fab_wire_multi_path_record { /* 15.2.5.20 */
     uint8_t sl, mtu_selector, mtu, rate_selector, rate, life_selector, life;
     uint8_t service_msb, independence, sgids, dgids;
     uint64_t service_lsb;
-    uint64_t gid[2 * FAB_MULTI_PATH_GIDS]; /* the sources, then the destinations */
+    uint64_t gid[2 * FAB_MULTI_PATH_GIDS]; /* sources first, then destinations */
 };
 
 struct fab_part {
     const struct fab_attr *attr;
     uint16_t at;     /* bytes from the start of the record on the wire */
-    uint16_t member; /* offset of its struct in the record's */
-    bool whole;      /* the part is one component, whatever its fields */
+    uint16_t member; /* bytes from the start of the record's struct to that of the part */
+    bool whole;      /* the whole part is one component; its fields are none */
 };
 struct fab_rec {
     const char *name;
@@ -266,25 +267,26 @@ const struct fab_rec *fab_wire_rec_by_id(uint16_t attr_id); /* NULL: none */
 int fab_wire_rec_unpack(const struct fab_rec *r, const uint8_t *bytes, size_t len,
                         void *ret_struct);
 int fab_wire_rec_pack(const struct fab_rec *r, const void *from, uint8_t *bytes, size_t len);
-/* A faster codec for PathRecord. Packing cuts off bits that do not fit their field. */
+/* A faster codec for PathRecord. If a value does not fit its field, packing drops its high bits. */
 #define FAB_PATH_RECORD_LEN 64
 void fab_wire_path_record_unpack(const uint8_t bytes[FAB_PATH_RECORD_LEN],
                                  struct fab_wire_path_record *ret);
 void fab_wire_path_record_pack(const struct fab_wire_path_record *r,
                                uint8_t ret[FAB_PATH_RECORD_LEN]);
-/* Bytes from one record to the next in a response: a multiple of 8 (AttributeOffset, 15.2.1.1). */
+/* Returns the distance from one record to the next in a response, in bytes: a multiple of 8
+ * (AttributeOffset, 15.2.1.1). */
 static inline uint16_t fab_wire_rec_stride(const struct fab_rec *r)
 {
     return (uint16_t)((r->wire_size + 7u) & ~7u);
 }
 
-/* The ComponentMask bits of the components with that name; 0: none. Components (15.2.1.2) are the
- * fields in wire order, and the gaps between them. For an array whose elements are components, the
- * mask has the bits of all elements. */
+/* Returns the ComponentMask bits of the component with the name `field`; 0: there is no such
+ * component. Components (15.2.1.2) are the fields in wire order, and the gaps between them. For an
+ * array whose elements are components, the mask has the bits of all elements. */
 uint64_t fab_wire_rec_component(const struct fab_rec *r, const char *field);
 /* Sets in ret_bytes[wire_size] the bits that the components of comp_mask occupy on the wire, and
- * clears all others; reserved components have none. Two records agree in these components when
- * their bytes agree in these bits. */
+ * clears all others; reserved components set no bits. Two records agree in these components if
+ * their bytes agree in all bits that are set. */
 void fab_wire_rec_mask_bytes(const struct fab_rec *r, uint64_t comp_mask, uint8_t *ret_bytes);
 /* Sets all bits of those members of the record's struct that comp_mask names, and clears the
  * others. */

@@ -11,21 +11,22 @@
         .name = spec_name, .bit = at, .bits = n, .member_size = SIZE_OF(type, m),                  \
         .member = offsetof(type, m), .repeat = 1, .print = how                                     \
     }
-/* An array of scalars, or of structs; then m names the member of the first element. */
+/* An array of scalars or of structs. For structs, m names the member in the first element. */
 #define ARRAY(type, m, spec_name, at, n, count, wire_stride, member_stride, how)                   \
     {                                                                                              \
         .name = spec_name, .bit = at, .bits = n, .member_size = SIZE_OF(type, m),                  \
         .member = offsetof(type, m), .repeat = count, .bit_stride = wire_stride,                   \
         .stride = member_stride, .print = how                                                      \
     }
-/* An array each element of which is a component. */
+/* An array; each element is a component of its own. */
 #define ARRAY_EACH(type, m, spec_name, at, n, count, wire_stride, member_stride, how)              \
     {                                                                                              \
         .name = spec_name, .bit = at, .bits = n, .member_size = SIZE_OF(type, m),                  \
         .member = offsetof(type, m), .repeat = count, .bit_stride = wire_stride,                   \
         .stride = member_stride, .print = how, .component = FAB_COMPONENT_EACH                     \
     }
-/* A scalar whose bits were reserved when components were numbered. */
+/* A scalar that is no component, because its bits were reserved when the components were
+ * numbered. */
 #define SCALAR_LATE(type, m, spec_name, at, n, how)                                                \
     {                                                                                              \
         .name = spec_name, .bit = at, .bits = n, .member_size = SIZE_OF(type, m),                  \

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The tables of the attributes of subnet management (IBA 14.2.5) and of Notice (13.4.8.2): each
- * field with its name in the standard, its place on the wire and its place in our struct. Offsets
- * count bits from the first bit of the attribute, as in the standard; gaps are reserved bits.
+ * field has its name in the specification, its offset in the attribute and its offset in the
+ * struct. Offsets count bits from the first bit of the attribute, as in the standard; gaps are
+ * reserved bits.
  */
 #include "libfabmgr/wire/table.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The tables (see tables.c) of the headers and records of subnet administration: IBA 13.6.2.1
- * (RMPP), 15.2.1.1, 15.2.5, and 13.4.8.3 (InformInfo). A record has a key, whose table is here, and
- * often an attribute of subnet management after it, whose table is in tables.c.
+ * (RMPP), 15.2.1.1, 15.2.5, and 13.4.8.3 (InformInfo). A record begins with a key; the tables of
+ * keys are here. After the key, a record often has an attribute of subnet management; its table is
+ * in tables.c.
  */
 #include "libfabmgr/wire/sa.h"
 #include "libfabmgr/wire/table.h"
@@ -33,7 +34,8 @@ const struct fab_attr fab_wire_attr_sa_header = ATTR("SA", 0, 20, struct fab_sa_
 /* ---- keys before attributes -------------------------------------------------------------------
  */
 
-/* The LID is the first member of these structs, too. */
+/* The key of several records is just the LID. They can share this table, because the LID is the
+ * first member of all their structs. */
 static const struct fab_field lid_key[] = {
     SCALAR(struct fab_wire_switch_info_record, lid, "LID", 0, 16, DEC),
 };

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Management datagrams (MADs) and their attributes: bytes <-> host-order structs (IBA volume 1,
- * release 1.4 and later, chapters 13 to 16). One table per attribute (struct fab_attr) yields the
- * codec, the printer, the comparison and the ComponentMask of subnet administration. Lengths are
- * checked before bytes are read, and no buffer is cast to a struct.
+ * Management datagrams (MADs) and their attributes: functions that convert between bytes and
+ * host-order structs (IBA volume 1, release 1.4 and later, chapters 13 to 16). Each attribute has
+ * one table of fields (struct fab_attr), which serves to pack, unpack, print and compare the
+ * attribute, and to find the ComponentMask of subnet administration. The functions check lengths
+ * before they read bytes, and never cast a buffer to a struct.
  */
 #ifndef LIBFABMGR_WIRE_WIRE_H
 #define LIBFABMGR_WIRE_WIRE_H
@@ -15,7 +16,7 @@
 #define FAB_MAD_SIZE 256
 #define FAB_SMP_DATA 64 /* attribute bytes in an SMP */
 #define FAB_NODE_DESC_LEN 64
-#define FAB_MAX_HOPS 63 /* of a directed route (IBA 14.2.2) */
+#define FAB_MAX_HOPS 63 /* longest directed route (IBA 14.2.2) */
 
 /* ---- constants of the standard --------------------------------------------------------------- */
 
@@ -75,7 +76,7 @@ enum fab_phys_state {
     FAB_PHYS_RECOVERY = 6,
     FAB_PHYS_TEST = 7,
 };
-enum fab_smp_status { /* Status (IBA 13.4.7): BUSY, or the code of the invalid field << 2 */
+enum fab_smp_status { /* Status (IBA 13.4.7): bit 0 is BUSY, bits 2-4 say what is invalid */
                       FAB_SMP_BUSY = 0x0001,
                       FAB_SMP_BAD_VERSION = 0x0004,
                       FAB_SMP_BAD_METHOD = 0x0008,
@@ -101,7 +102,7 @@ struct fab_mad {
     uint16_t attr_id;
     uint32_t attr_mod;
     uint64_t m_key;           /* SMPs */
-    bool directed, returning; /* the class is 0x81; the D bit */
+    bool directed, returning; /* directed: the class is 0x81; returning: the D bit is set */
     uint8_t hop_pointer;
     struct fab_path path; /* class 0x81: the initial path, in requests and responses */
     uint16_t dr_slid, dr_dlid;
@@ -119,13 +120,14 @@ int fab_wire_gmp_pack(const struct fab_mad *mad, const uint8_t *data, size_t len
                       uint8_t bytes[FAB_MAD_SIZE]);
 /* Writes the response to a received SMP: its header and, in a directed-route SMP, both paths
  * unchanged (the SMI follows them back), with the method of the response (Get and Set: GetResp;
- * Trap: TrapRepress; Report: ReportResp), the status, and data (FAB_SMP_DATA bytes; NULL: as in the
- * request). request and answer may be the same bytes. INVAL: it is not a request, or no SMP. */
+ * Trap: TrapRepress; Report: ReportResp), the status, and data (FAB_SMP_DATA bytes; NULL: the data
+ * of the request). request and answer may point to the same bytes. INVAL: the MAD is not a request,
+ * or not an SMP. */
 int fab_wire_smp_answer(const uint8_t request[FAB_MAD_SIZE], uint16_t status, const uint8_t *data,
                         uint8_t answer[FAB_MAD_SIZE]);
-/* Reads the header. *ret_data points into bytes: in SMPs to the 64 bytes of the attribute, else to
- * the bytes after the common header. TRUNCATED; FORMAT: an unknown base or class version, or a hop
- * count or hop pointer out of range. */
+/* Reads the header. *ret_data points into bytes: in SMPs to the 64 bytes of the attribute,
+ * otherwise to the bytes after the common header. TRUNCATED; FORMAT: an unknown base or class
+ * version, or a hop count or hop pointer out of range. */
 int fab_wire_mad_unpack(const uint8_t *bytes, size_t len, struct fab_mad *ret_mad,
                         const uint8_t **ret_data, size_t *ret_data_len);
 
@@ -168,8 +170,8 @@ struct fab_port_info { /* IBA 14.2.5.6 */
     uint32_t link_round_trip; /* 24 bits */
     uint16_t cap_mask2;
     uint8_t speed_ext_active, speed_ext_supported,
-        speed_ext_enabled; /* FDR 1, EDR 2, HDR 4, NDR 8 */
-    uint8_t speed_ext2_active, speed_ext2_supported, speed_ext2_enabled; /* XDR 1 */
+        speed_ext_enabled; /* bits: FDR 1, EDR 2, HDR 4, NDR 8 */
+    uint8_t speed_ext2_active, speed_ext2_supported, speed_ext2_enabled; /* bit: XDR 1 */
 };
 struct fab_sm_info { /* IBA 14.2.5.13 */
     uint64_t guid, sm_key;
@@ -184,14 +186,15 @@ enum fab_sm_state {
 };
 struct fab_notice { /* IBA 13.4.8.2 */
     uint8_t generic, type;
-    uint32_t producer_type; /* 24 bits; or vendor id */
-    uint16_t trap;          /* trap number; or device id */
+    uint32_t producer_type; /* 24 bits; the vendor id if not generic */
+    uint16_t trap;          /* trap number; the device id if not generic */
     uint16_t issuer_lid;
     uint8_t toggle;
     uint16_t count;      /* 15 bits */
     uint8_t details[54]; /* DataDetails of the trap, 14.2.5.1 */
 };
-/* The LID in the details of traps 128-131 and 144-145 (14.2.5.1); 0 for other traps. */
+/* Returns the LID in the DataDetails of traps 128-131, 144 and 145 (14.2.5.1); 0 for other
+ * traps. */
 uint16_t fab_wire_notice_lid(const struct fab_notice *n);
 
 struct fab_sl2vl { /* IBA 14.2.5.8 */
@@ -213,9 +216,9 @@ struct fab_guid_block {
  */
 
 struct fab_field {
-    const char *name;    /* the standard's name, e.g. "NeighborMTU" */
-    uint16_t bit;        /* offset of its most significant bit from the attribute's first bit */
-    uint8_t bits;        /* 1..64 */
+    const char *name; /* the standard's name, e.g. "NeighborMTU" */
+    uint16_t bit; /* offset of the field's most significant bit from the attribute's first bit */
+    uint8_t bits; /* 1..64 */
     uint8_t member_size; /* 1, 2, 4, 8 */
     uint16_t member;     /* offsetof in the struct */
     uint16_t repeat;     /* array length, 1 for scalars */
@@ -239,7 +242,7 @@ enum fab_print {
     FAB_PRINT_MTU,
     FAB_PRINT_VLS,
     FAB_PRINT_SM_STATE,
-    FAB_PRINT_WIDTHS, /* sets of values, a bit each */
+    FAB_PRINT_WIDTHS, /* this and the following: a set of values, with one bit for each */
     FAB_PRINT_SPEEDS,
     FAB_PRINT_SPEEDS_EXT,
     FAB_PRINT_SPEEDS_EXT2,
@@ -254,7 +257,8 @@ struct fab_attr {
 extern const struct fab_attr fab_wire_attr_node_info, fab_wire_attr_switch_info,
     fab_wire_attr_port_info, fab_wire_attr_sm_info, fab_wire_attr_notice, fab_wire_attr_sl2vl,
     fab_wire_attr_vlarb, fab_wire_attr_pkey_block, fab_wire_attr_guid_block;
-const struct fab_attr *fab_wire_attr_by_id(uint16_t id); /* of subnet management; NULL: no table */
+const struct fab_attr *
+fab_wire_attr_by_id(uint16_t id); /* subnet management only; NULL: no table */
 
 /* Reads an attribute; reserved bits are ignored. TRUNCATED: len < wire_size. */
 int fab_wire_attr_unpack(const struct fab_attr *a, const uint8_t *bytes, size_t len,
@@ -266,21 +270,22 @@ int fab_wire_attr_pack(const struct fab_attr *a, const void *from, uint8_t *byte
  * line: "Name: value value ...". Returns the length of the whole text without the NUL, as snprintf
  * does. */
 size_t fab_wire_attr_print(const struct fab_attr *a, const void *from, char *text, size_t len);
-/* The first field, in wire order, that differs between x and y, or NULL. */
+/* Returns the first field, in wire order, that differs between x and y; NULL: all fields are
+ * equal. */
 const struct fab_field *fab_wire_attr_diff(const struct fab_attr *a, const void *x, const void *y);
 
 /* ---- links ------------------------------------------------------------------------------------
  */
 
-/* From the active values of a port: the width in lanes (1, 2, 4, 8, 12; 0: unknown), the speed of a
- * lane as a name ("EDR"; "?": unknown), and the link's nominal rate in Mb/s (4x EDR: 100000; 0:
- * unknown). FDR10 is a vendor extension: such a link appears as QDR here, and as FDR10 in
- * MLNX_EXT_PORT_INFO. */
+/* Return values of a link from the active width and speed of its port: the width in lanes (1, 2, 4,
+ * 8, 12; 0: unknown), the name of a lane's speed ("EDR"; "?": unknown), and the link's nominal rate
+ * in Mb/s (4x EDR: 100000; 0: unknown). FDR10 is a vendor extension: such a link appears as QDR
+ * here, and as FDR10 in MLNX_EXT_PORT_INFO. */
 unsigned fab_wire_link_width(const struct fab_port_info *info);
 const char *fab_wire_link_speed(const struct fab_port_info *info);
 uint32_t fab_wire_link_rate(const struct fab_port_info *info);
-const char *fab_wire_port_state_name(uint8_t state); /* "Active" */
-const char *fab_wire_phys_state_name(uint8_t state); /* "LinkUp" */
+const char *fab_wire_port_state_name(uint8_t state); /* such as "Active" */
+const char *fab_wire_phys_state_name(uint8_t state); /* such as "LinkUp" */
 unsigned fab_wire_mtu_bytes(uint8_t mtu_enum);       /* 256 to 4096; 0: not a valid code */
 unsigned fab_wire_op_vls_count(uint8_t op_vls);      /* 1, 2, 4, 8 or 15; 0: not a valid code */
 
