@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A request is held in a slot (slots.h), which moves through lists:
+ * Each request is in a slot (slots.h). The slot moves through these lists:
  *
  *     free -> ready (submitted) -> outstanding[try] -> free (response, or last time-out)
  *                 source ----------^   |  |
  *                          retry <-----+  |       lost: sent again as soon as the window allows
  *                          backoff <------+       BUSY: sent again after config.timeout_us
  *
- * Each try has an outstanding list of its own, since the time-out doubles with each try: within a
- * list all requests have the same time-out, so that it is sorted by deadline, and the next deadline
- * of the session is the least of the list heads. The cost of a step does not depend on how many
- * requests are in flight.
+ * The time-out doubles with each try, so there is one outstanding list for each try. All requests
+ * in a list have the same time-out. The list is therefore sorted by deadline, and the next deadline
+ * of the session is the earliest deadline among the list heads. The cost of a step does not depend
+ * on the number of requests in flight.
  *
  * All tries of a request carry the same TID, so that a late response to the first try ends the
- * request, too. If both responses arrive, the second one finds another serial in the slot and is
- * ignored. Only the low 32 bits of a TID are ours; the kernel and simulators use the others
- * (allowed by IBA 13.4.6.4).
+ * request, too. If both responses arrive, the slot has another serial number when the second one
+ * arrives, and the session ignores it. The session chooses only the low 32 bits of a TID; the
+ * kernel and simulators use the high bits (allowed by IBA 13.4.6.4).
  *
- * After a few round trips, long before its deadline, a request is late: it is most likely lost. A
- * late request still waits for its response, but does not count against the window, so that loss
- * and unresponsive devices do not delay the others. Late ones included, at most window_max requests
- * are in flight.
+ * If a request has no response after a few round trips, long before its deadline, it is most likely
+ * lost: it is late. A late request still waits for its response, but does not count against the
+ * window, so that loss and unresponsive devices do not delay other requests. At most window_max
+ * requests are in flight, including the late ones.
  *
- * Status BUSY (IBA 13.4.7) asks for a repetition: it uses up a try, but does not count as loss.
+ * A response with status BUSY (IBA 13.4.7) asks the requester to repeat the request. This uses up a
+ * try, but does not count as loss.
  */
 #include "libfabmgr/mads/mads.h"
 
@@ -43,7 +44,7 @@ struct fab_mads {
     struct fab_slot_list ready, retry, backoff, outstanding[TIMEOUT_CLASSES], late[TIMEOUT_CLASSES];
     struct fab_window window;
     uint32_t in_flight, late_count; /* in_flight includes the late requests */
-    uint64_t round_trip;            /* smoothed; 0: not known yet */
+    uint64_t round_trip;            /* smoothed round-trip time in us; 0: not known yet */
     fab_mads_next *next;
     void *next_ctx;
     bool source_dry; /* the source had no request when it was last called */
@@ -102,7 +103,8 @@ void fab_mads_source(struct fab_mads *m, fab_mads_next *next, void *ctx)
     m->source_dry = false;
 }
 
-/* Ends the request of a slot that is in no list. done may call any function but fab_mads_free. */
+/* Ends the request of a slot that is in no list, and calls the request's done, which may call any
+ * function but fab_mads_free. */
 static void finish(struct fab_mads *m, struct fab_slot *s, const struct fab_mads_answer *answer)
 {
     fab_mads_done *done = s->req.done;
@@ -114,7 +116,8 @@ static void finish(struct fab_mads *m, struct fab_slot *s, const struct fab_mads
         done(ctx, tag, answer);
 }
 
-/* The next request of the source; NULL: it has none now, or no memory. */
+/* Takes the next request from the source and returns its slot; NULL: the source has no request now,
+ * or memory is short. */
 static struct fab_slot *take_from_source(struct fab_mads *m)
 {
     struct fab_slot *s;
@@ -175,7 +178,7 @@ static struct fab_mad_addr address(const struct fab_mads_request *req)
     };
 }
 
-/* A LID-routed SMP that was lost is retried by its directed route. */
+/* Makes the next try of a lost LID-routed SMP use the directed route, if the request has one. */
 static void use_directed_route(struct fab_slot *s)
 {
     if (s->req.mgmt_class == FAB_CLASS_SMP_LID && s->req.path != NULL)
@@ -192,22 +195,22 @@ static struct fab_slot *take_next(struct fab_mads *m)
     return s != NULL ? s : take_from_source(m);
 }
 
-/* The time-out of the current try. */
+/* Returns the time-out of the current try, in us. */
 static uint64_t try_timeout(const struct fab_mads *m, const struct fab_slot *s)
 {
     return m->config.timeout_us << timeout_class(s);
 }
 
-/* The transport's time-out is three quarters of ours: the kernel refuses a retry while it still
- * waits for the response to the previous try, which has the same TID. */
+/* Returns the time-out for the transport, three quarters of that of the try. The kernel refuses a
+ * retry as long as it waits for the response to the previous try, which has the same TID. */
 static uint32_t transport_timeout(const struct fab_mads *m, const struct fab_slot *s)
 {
     uint64_t us = try_timeout(m, s) - try_timeout(m, s) / 4;
     return us > UINT32_MAX ? UINT32_MAX : (uint32_t)us;
 }
 
-/* The number of requests that count against the window: those in flight that are not late, or, once
- * the ceiling is reached, all in flight. */
+/* Returns the number of requests that count against the window: the requests in flight without the
+ * late ones. Once the ceiling of the window is reached, late requests count, too. */
 static uint32_t counted(const struct fab_mads *m)
 {
     return m->in_flight < m->window.ceiling ? m->in_flight - m->late_count : m->in_flight;
@@ -246,7 +249,8 @@ static void remove_outstanding(struct fab_mads *m, struct fab_slot *s)
     s->late = false;
 }
 
-/* Measured on first tries only: with retries, the response may be to any of the tries. */
+/* Updates the smoothed round-trip time. Only responses to requests without retries count, because a
+ * response to a retried request may belong to any of its tries. */
 static void learn_round_trip(struct fab_mads *m, const struct fab_slot *s, uint64_t now)
 {
     uint64_t took = now - s->sent_at;
@@ -280,7 +284,8 @@ static void back_off(struct fab_mads *m, struct fab_slot *s, uint64_t now)
     fab_mads_slot_list_append(&m->backoff, s);
 }
 
-/* Removes an answered slot from its list: outstanding, or retry if its time-out came too early. */
+/* Removes the slot of an answered request from its list. This is an outstanding list, or the retry
+ * list if the request timed out before the response came. */
 static void remove_answered(struct fab_mads *m, struct fab_slot *s)
 {
     if (s->state == FAB_SLOT_RETRY) {
@@ -309,8 +314,8 @@ static void answered(struct fab_mads *m, struct fab_slot *s, uint64_t now,
     finish(m, s, answer);
 }
 
-/* The request that this MAD responds to or, if `failed`, the request that the transport returned;
- * NULL: none. */
+/* Returns the request that this MAD answers or, if `failed`, the request that the transport
+ * returned; NULL: there is no such request. */
 static struct fab_slot *match(const struct fab_mads *m, const struct fab_mad *mad, bool failed)
 {
     struct fab_slot *s = fab_mads_slots_find(&m->slots, (uint32_t)mad->tid);
@@ -423,7 +428,7 @@ void fab_mads_cancel_all(struct fab_mads *m)
     m->in_flight = m->late_count = 0;
 }
 
-/* Drops the requests of the list with this ctx, and returns their number. */
+/* Drops all requests in the list that have this ctx, and returns their number. */
 static uint32_t drop_matching(struct fab_mads *m, struct fab_slot_list *l, const void *ctx)
 {
     uint32_t count = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * RMPP (IBA 13.6), both sides. A segment is a whole MAD: common header, RMPP header, header of the
- * class (the same in all segments), and up to 200 bytes of data.
+ * Sender and receiver of RMPP (IBA 13.6). A segment is a whole MAD: common header, RMPP header,
+ * header of the class (the same in all segments), and up to 200 bytes of data.
  *
  *      sender                                    receiver
  *      DATA 1 (the window is one segment)  -->
@@ -11,11 +11,12 @@
  *      ... DATA n, Last                    -->
  *                                          <--   ACK n
  *
- * The receiver accepts segments in order only. When one is missing, it drops those behind it, and
- * acknowledges the last one in order again when the end of the window arrives. The sender returns
- * to the first unacknowledged segment when no ACK comes in time (13.6.3.2). A violation of the
- * protocol ends the transfer with ABORT, too much data with STOP, each with a status of 13.6.2.1.
- * The receiver allocates no more than it received, and no more than its limit.
+ * w is the window of the receiver, in segments. The receiver accepts segments only in order. If a
+ * segment is missing, the receiver drops the segments after it. When the last segment of the window
+ * arrives, the receiver acknowledges the last segment in order again. If no ACK comes in time, the
+ * sender returns to the first unacknowledged segment (13.6.3.2). A violation of the protocol ends
+ * the transfer with ABORT, and too much data ends it with STOP; both have a status of 13.6.2.1. The
+ * memory of the receiver grows only with the data that it has received, up to its limit.
  *
  * Not supported: transfers with more than one segment in both directions (13.6.6.4).
  */
@@ -28,7 +29,8 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
-#define CLASS_HEADER (FAB_SA_DATA - FAB_RMPP_DATA) /* counted as payload in each segment */
+/* Bytes of the class header, which PayloadLength counts in each segment. */
+#define CLASS_HEADER (FAB_SA_DATA - FAB_RMPP_DATA)
 #define MAX_SEGMENTS (UINT32_C(1) << 31)
 #define NO_RESP_TIME 31
 
@@ -128,7 +130,8 @@ static void sender_abort(struct fab_rmpp_sender *s, uint8_t status)
     s->abort_status = status;
 }
 
-/* An ACK of a segment below the last acknowledged one is a delayed one, and ignored. */
+/* Handles an ACK. An ACK of a segment before the last acknowledged one was delayed and is
+ * ignored. */
 static void acknowledged(struct fab_rmpp_sender *s, uint64_t now, const struct fab_rmpp *h)
 {
     if (h->segment > s->sent) {
@@ -185,7 +188,8 @@ void fab_mads_rmpp_sender_expire(struct fab_rmpp_sender *s, uint64_t now)
 /* ---- receiving --------------------------------------------------------------------------------
  */
 
-/* By then, a sender with the same configuration would have given up. */
+/* Returns the time after which the receiver gives up: a sender with the same configuration has then
+ * given up, too. */
 static uint64_t receiver_deadline(const struct fab_rmpp_config *config, uint64_t now)
 {
     return now + config->timeout_us * ((uint64_t)config->retries + 1);
@@ -204,7 +208,8 @@ void fab_mads_rmpp_receiver_fini(struct fab_rmpp_receiver *r)
     r->data = NULL;
 }
 
-/* The status of 13.6.2.1 for a segment that violates the protocol; FAB_RMPP_OK: it does not. */
+/* Returns the status of 13.6.2.1 for a segment that violates the protocol; FAB_RMPP_OK: the segment
+ * is valid. */
 static uint8_t error_of(const struct fab_rmpp_receiver *r, const struct fab_rmpp *h)
 {
     bool last = (h->flags & FAB_RMPP_LAST) != 0;
@@ -264,7 +269,7 @@ static void write_ack(struct fab_rmpp_receiver *r, const uint8_t *mad, uint8_t *
     put_rmpp(reply, &h);
 }
 
-/* Ends the transfer with STOP or ABORT. Returns false if it had ended before. */
+/* Ends the transfer with STOP or ABORT. Returns false if the transfer had already ended. */
 static bool end_transfer(struct fab_rmpp_receiver *r, uint8_t fault, const uint8_t *mad,
                          uint8_t *reply)
 {
@@ -275,7 +280,8 @@ static bool end_transfer(struct fab_rmpp_receiver *r, uint8_t fault, const uint8
     return true;
 }
 
-/* When a segment arrives again, its ACK was lost: it is acknowledged again, even after the end. */
+/* If a segment arrives again, its ACK was lost. The receiver then acknowledges it again, even after
+ * the end of the transfer. */
 bool fab_mads_rmpp_receiver_input(struct fab_rmpp_receiver *r, uint64_t now,
                                   const uint8_t mad[FAB_MAD_SIZE], uint8_t reply[FAB_MAD_SIZE])
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * RMPP (IBA 13.6): data that does not fit one MAD is sent in segments, and the receiver
- * acknowledges each window of segments. A sender and a receiver, each for one transfer; no I/O and
- * no clock. The caller finds the transfer that a received MAD belongs to (by address, class and
- * TID). Only responses are segmented, as subnet administration needs it. On hardware the kernel
- * does all this.
+ * acknowledges each window of segments. There is a struct for a sender and one for a receiver, each
+ * for one transfer; both do no I/O and read no clock. The caller finds the transfer of a received
+ * MAD by address, class and TID. Only responses are segmented, because subnet administration needs
+ * no more. With real hardware, the kernel implements RMPP instead.
  */
 #ifndef LIBFABMGR_MADS_RMPP_H
 #define LIBFABMGR_MADS_RMPP_H
@@ -16,11 +16,11 @@
 #include "libfabmgr/wire/sa.h"
 
 struct fab_rmpp_config {
-    uint32_t window;     /* receiver: number of segments that it allows beyond the last ACK, 1.. */
+    uint32_t window;     /* receiver: segments that it allows beyond the last ACK, at least 1 */
     uint64_t timeout_us; /* sender: after this time without an ACK, it repeats the segments that
                             were not acknowledged */
     uint32_t retries;    /* the transfer fails after this many retries in a row without progress */
-    size_t limit;        /* receiver: the most bytes it accepts */
+    size_t limit;        /* receiver: largest transfer that it accepts, in bytes */
 };
 enum fab_rmpp_state { FAB_RMPP_GOING, FAB_RMPP_DONE, FAB_RMPP_FAILED };
 
@@ -28,20 +28,21 @@ enum fab_rmpp_state { FAB_RMPP_GOING, FAB_RMPP_DONE, FAB_RMPP_FAILED };
  */
 
 struct fab_rmpp_sender {
-    uint8_t head[FAB_SA_DATA]; /* of every segment: common header and class header */
+    uint8_t head[FAB_SA_DATA]; /* headers of every segment: common header and class header */
     const uint8_t *data;       /* owned by the caller, valid until the transfer ends */
     size_t len;
-    uint32_t segments;                /* 1.. */
-    uint32_t acked, next, sent, last; /* acknowledged, next to send, highest sent, end of window */
+    uint32_t segments;                /* number of segments, at least 1 */
+    uint32_t acked, next, sent, last; /* segment numbers: last acknowledged, next to send, highest
+                                         sent, end of the window */
     uint64_t timeout_us, deadline;
     uint32_t retries, left;
-    uint8_t abort_status; /* to be sent in an ABORT; 0: none */
+    uint8_t abort_status; /* status of an ABORT that is to be sent; 0: none */
     enum fab_rmpp_state state;
 };
 /* head: FAB_SA_DATA bytes, whose RMPP header is overwritten. LIMIT: more than 2^24 segments. */
 int fab_mads_rmpp_sender_init(struct fab_rmpp_sender *s, const uint8_t *head, const uint8_t *data,
                               size_t len, const struct fab_rmpp_config *config, uint64_t now);
-/* The next MAD to send: a segment, or an ABORT. False: none now. */
+/* Returns the next MAD to send, a segment or an ABORT. False: there is none now. */
 bool fab_mads_rmpp_sender_output(struct fab_rmpp_sender *s, uint64_t now,
                                  uint8_t mad[FAB_MAD_SIZE]);
 /* Handles a received ACK, STOP or ABORT; any other type aborts the transfer. */
@@ -57,8 +58,9 @@ struct fab_rmpp_receiver {
     uint8_t head[FAB_SA_DATA]; /* of the first segment */
     uint8_t *data;             /* owned: the data received so far, without headers */
     size_t len, room;
-    uint32_t got, window_last; /* the last segment received in order; the last one allowed */
-    uint32_t announced;        /* PayloadLength of the first segment; 0: none */
+    uint32_t got, window_last; /* segment numbers: the last received in order, the last that the
+                                  window allows */
+    uint32_t announced;        /* PayloadLength of the first segment; 0: not given */
     uint64_t deadline;
     enum fab_rmpp_state state;
 };

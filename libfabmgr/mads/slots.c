@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Slots are allocated in chunks as needed and freed with the session, so that a steady stream of
- * requests allocates nothing and pointers to slots stay valid. The low 20 bits of a TID are the
- * index of the slot, so that matching is an array access. The 12 bits above are a serial that
- * advances with each use of the slot, so that a response to an earlier request is recognised as
- * stale. The slot that was released first is reused first, so that a TID repeats as late as
- * possible.
+ * Slots are allocated in chunks when needed and freed with the session. A steady stream of requests
+ * therefore allocates no memory, and pointers to slots stay valid. The low 20 bits of a TID are the
+ * index of the slot, so finding the request of a response is an array access. The next 12 bits are
+ * a serial number, which changes with each use of the slot, so that a response to an earlier
+ * request does not match. The slot that was released first is reused first, so that a TID repeats
+ * as late as possible.
  */
 #include "libfabmgr/mads/slots.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The table of transactions: a slot for each request that is queued or in flight. Slots do not move
- * in memory. Every slot is in exactly one list at a time.
+ * The table of transactions. It has a slot for each request that is queued or in flight. Slots do
+ * not move in memory. Every slot is in exactly one list at a time.
  */
 #ifndef LIBFABMGR_MADS_SLOTS_H
 #define LIBFABMGR_MADS_SLOTS_H
@@ -12,7 +12,8 @@
 
 #include "libfabmgr/mads/mads.h"
 
-/* Low bits of a TID: the index of the slot. The bits above are its serial. */
+/* The low FAB_SLOT_BITS bits of a TID are the index of the slot; the bits above are the serial
+ * number. */
 #define FAB_SLOT_BITS 20
 #define FAB_SLOT_LIMIT (UINT32_C(1) << FAB_SLOT_BITS)
 
@@ -26,7 +27,7 @@ enum fab_slot_state {
 struct fab_slot {
     struct fab_slot *prev, *next;
     uint64_t sent_at, deadline;
-    uint32_t tid; /* of its request, or of its next one */
+    uint32_t tid; /* TID of the request; in a free slot, that of the next request */
     uint32_t tries;
     uint8_t state; /* enum fab_slot_state */
     bool late;     /* outstanding for so long that it is most likely lost */
@@ -49,13 +50,13 @@ struct fab_slot *fab_mads_slot_list_pop(struct fab_slot_list *l); /* NULL: empty
 void fab_mads_slots_init(struct fab_slots *t, uint32_t seed);
 void fab_mads_slots_fini(struct fab_slots *t);
 int fab_mads_slots_reserve(struct fab_slots *t, uint32_t count); /* NOMEM, LIMIT */
-/* A slot out of the free list, its request zeroed. NOMEM, LIMIT. */
+/* Takes a slot out of the free list and zeroes its request. NOMEM, LIMIT. */
 int fab_mads_slots_take(struct fab_slots *t, struct fab_slot **ret);
-/* Both put a slot into the free list. After release it gets a new TID; return_unused keeps the TID,
- * which was never sent. */
+/* Both functions put a slot into the free list. After release, the slot has a new TID;
+ * return_unused keeps the TID, because it was never sent. */
 void fab_mads_slots_release(struct fab_slots *t, struct fab_slot *s);
 void fab_mads_slots_return_unused(struct fab_slots *t, struct fab_slot *s);
-/* The slot that holds the request with this TID, or NULL. */
+/* Returns the slot of the request with this TID; NULL: there is none. */
 struct fab_slot *fab_mads_slots_find(const struct fab_slots *t, uint32_t tid);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The window of TCP: it doubles every round trip until the first loss (slow start), then grows by
- * one a round trip. A loss halves it, but at most once a round trip: a request sent before the last
- * halving was sent under the old window. The window grows only while it is the limit, that is, if
- * it was full when the last request was to be sent.
+ * The window works as TCP's congestion window. It doubles every round trip until the first loss
+ * (slow start); then it grows by one request in each round trip. A loss halves the window, but at
+ * most once in a round trip: the loss of a request that was sent before the last halving has no
+ * effect. The window grows only if it was full when the last request was to be sent, because
+ * otherwise it is not the limit.
  */
 #include "libfabmgr/mads/window.h"
 

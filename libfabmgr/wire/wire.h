@@ -257,8 +257,7 @@ struct fab_attr {
 extern const struct fab_attr fab_wire_attr_node_info, fab_wire_attr_switch_info,
     fab_wire_attr_port_info, fab_wire_attr_sm_info, fab_wire_attr_notice, fab_wire_attr_sl2vl,
     fab_wire_attr_vlarb, fab_wire_attr_pkey_block, fab_wire_attr_guid_block;
-const struct fab_attr *
-fab_wire_attr_by_id(uint16_t id); /* subnet management only; NULL: no table */
+const struct fab_attr *fab_wire_attr_by_id(uint16_t id); /* of subnet management; NULL: no table */
 
 /* Reads an attribute; reserved bits are ignored. TRUNCATED: len < wire_size. */
 int fab_wire_attr_unpack(const struct fab_attr *a, const uint8_t *bytes, size_t len,
