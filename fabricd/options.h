@@ -11,13 +11,13 @@
 #define OPTIONS_EXIT_USAGE 2
 
 struct options {
-    const char *config_file; /* NULL: defaults only */
+    const char *config_file; /* settings file; NULL: defaults only */
     const char *sim_file;    /* file of the simulated fabric; NULL: a real port */
     const char *sim_at;      /* adapter of the simulated fabric; NULL: the first */
     const char *umad;      /* adapter port; "": the first active one; NULL: that of the settings */
-    const char *record;    /* file, or NULL */
+    const char *record;    /* file of --record, or NULL */
     uint64_t record_limit; /* bytes; 0: no limit */
-    const char *replay;    /* file, or NULL */
+    const char *replay;    /* file of --replay, or NULL */
     const char *settings;  /* settings of a recording, used without config_file; or NULL */
     size_t settings_len;
     const char *state_dir;
