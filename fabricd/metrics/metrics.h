@@ -25,7 +25,8 @@ struct metrics_input {
 };
 struct metrics;
 /* Listens at the address `metrics` of the configuration. *ret is NULL if no address is configured.
- * IO: the address is in use, or is no address of this host; NOMEM. why[] has the message. */
+ * Errors: IO (the address is in use, or is not an address of this host), NOMEM; why[] then holds a
+ * sentence. */
 int metrics_start(const struct metrics_input *in, struct metrics **ret, char *why, size_t why_len);
 void metrics_stop(struct metrics *m); /* accepts NULL */
 
