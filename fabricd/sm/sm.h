@@ -83,7 +83,7 @@ struct fab_view *sm_view(const struct sm *s);
 /* fn is called before a local repair changes the tables in place. If the listener then drops its
  * view, the repair need not copy fabric and tables. There is one listener; fn NULL: none. */
 void sm_on_patch(struct sm *s, void (*fn)(void *ctx), void *ctx);
-/* Fn is called after a sweep or reroute published a view. It is not called after a local repair,
+/* fn is called after a sweep or reroute published a view. It is not called after a local repair,
  * which neither adds nor removes an endport and whose writes must not be delayed. There is one
  * listener, which must defer its work; fn NULL: none. */
 void sm_on_publish(struct sm *s, void (*fn)(void *ctx), void *ctx);
