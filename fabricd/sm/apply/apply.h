@@ -13,7 +13,8 @@
 
 int sm_apply_init(struct sm *s); /* NOMEM, IO */
 void sm_apply_fini(struct sm *s);
-void sm_apply_reload(struct sm *s); /* call it before s->policy becomes that of the configuration */
+/* Notes changed port settings; call it before s->policy changes */
+void sm_apply_reload(struct sm *s);
 
 /* ---- the repair session, from which local repairs start (repair_state.c) --------------------- */
 

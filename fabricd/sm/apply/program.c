@@ -38,7 +38,7 @@ static bool tables_wait(const struct sm *s)
 }
 
 /* Marks switches that had PortStateChange set and another MasterSMLID than ours when the sweep read
- * them. They sent their traps to another manager, so the readback checks their ports. */
+ * them. Such a switch sent this manager no traps, so the readback checks its ports. */
 static void note_unsure(struct sm *s)
 {
     const struct fab_fabric *f = s->model.fabric;
