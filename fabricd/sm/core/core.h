@@ -133,8 +133,8 @@ void sm_request_probe(struct sm *s, uint64_t node_guid);
 void sm_probe_unanswered(struct sm *s, uint64_t node_guid);
 /* Adds the switches requested meanwhile to the running port probe. */
 void sm_probe_join(struct sm *s);
-/* After a trap about this node: requests a port probe or a targeted sweep, and interrupts a running
- * round that the trap makes useless. */
+/* Call it after a trap about this node. It requests a port probe or a targeted sweep, and
+ * interrupts a running round that the trap makes useless. */
 void sm_request_after_trap(struct sm *s, uint64_t node_guid, bool link_changed);
 bool sm_fault_waits(const struct sm *s); /* a port probe or a targeted sweep is requested */
 bool sm_trap_waits(const struct sm *s);  /* a trap came that no round has handled yet */
@@ -147,7 +147,7 @@ void sm_request_retry_reset(struct sm *s);
 
 /* Sets the cause of the next sweep or repair; an earlier cause is kept. */
 void sm_cause_set(struct sm *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* The next round inherits the cause and the trap time of the running one. */
+/* Lets the next round inherit the cause and the trap time of the running one. */
 void sm_cause_carry_over(struct sm *s);
 
 /* Calls `done` at the end of the next round that serves this kind (struct sm_round). NOMEM. DENIED:
@@ -168,7 +168,8 @@ void sm_round_widen(struct sm *s);
 void sm_round_postpone(struct sm *s);
 /* Ends the running round, if any, and calls its waiting callers back. */
 void sm_round_interrupt(struct sm *s);
-/* The alarm: a sentence for operators why no new tables are written; "" when there is none. */
+/* The alarm is a sentence that tells operators why no new tables are written; "" means that there
+ * is none. */
 void sm_alarm_set(struct sm *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void sm_alarm_clear(struct sm *s);
 const char *sm_alarm(const struct sm *s);

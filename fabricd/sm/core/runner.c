@@ -72,8 +72,8 @@ static bool next_of_phase(struct sm *s, struct fab_mads_request *ret)
     return true;
 }
 
-/* A few MFT writes precede the requests of the round, except in a local repair; all other requests
- * follow them. */
+/* If few MFT requests are left, they precede the requests of the round, except in a local repair.
+ * Otherwise they follow them, as do the requests of a background sweep. */
 static bool next_request(void *ctx, struct fab_mads_request *ret)
 {
     struct sm *s = ctx;
