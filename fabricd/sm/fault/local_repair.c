@@ -140,7 +140,7 @@ static void keep_failed(struct fab_repair_idmap *c, struct failed *dead)
     *dead = (struct failed){0};
 }
 
-/* From here on, the repair fails only if memory runs out. */
+/* Changes fabric and tables, publishes them and sets the writes. Fails only if memory runs out. */
 static int carry_out(struct sm *s, struct fab_repair_delta *d, struct failed *dead)
 {
     struct fab_plan plan = {0};
