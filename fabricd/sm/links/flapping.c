@@ -326,7 +326,8 @@ static void suspect_ends(struct sm *s, const struct sm_flap *e)
     sm_request_target(s, e->guid[1]);
 }
 
-/* If nodes are missing, excluded links may still lead to them: sweep the ends of these links. */
+/* If nodes are missing, excluded links may still lead to them. The next targeted sweep therefore
+ * reads both ends of these links. */
 static void suspect_excluded(struct sm *s, const struct fab_fabric *now)
 {
     const struct fab_fabric *was = s->model.fabric;
