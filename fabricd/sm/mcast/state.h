@@ -19,7 +19,7 @@ struct sm_multicast {
     struct fab_mcast_groups *groups; /* NULL: no fabric is known yet */
     bool stale;                      /* the trees were not computed for the published fabric */
     bool configured;                 /* the groups of the configuration exist */
-    bool full;                       /* the event that no MLID is left was emitted */
+    bool full;                       /* an event has reported that no MLID is left */
     uint16_t *top;                   /* last known LinearFDBTop of each switch of the trees' net */
     struct sm_absent *absent;
     size_t absents, absent_room;
