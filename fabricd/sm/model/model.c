@@ -57,7 +57,8 @@ static void forget_rebooted(struct fab_observed *o, const struct fab_fabric *old
     }
 }
 
-/* An endport in Init may have lost its P_Keys. */
+/* An endport in the Init state may have been reset and lost its P_Keys, so its P_Key table counts
+ * as unknown. */
 static void forget_reset_endports(struct fab_observed *o, const struct fab_fabric *now)
 {
     for (uint32_t port = 0; o->pkeys.count && port < now->port_count; port++)

@@ -61,9 +61,10 @@ int sm_model_writable(struct sm_model *m, bool in_use);
 /* Sets the leases: one for each port that has LIDs, and the earlier ones of absent ports whose LIDs
  * are still free. NOMEM. */
 int sm_model_keep_leases(struct sm_model *m, const struct fab_lids *lids);
-/* Lends a model to a phase's worker task, which may adopt, reserve and keep leases with it. The
- * task gets a reference to the snapshot, and the observed tables and the leases themselves. Until
- * sm_model_take_back, the model has no observed tables and no leases. */
+/* Lends a model to a phase's worker task, which may call sm_model_adopt, sm_model_reserve and
+ * sm_model_keep_leases on it. The task gets a reference to the snapshot, and the observed tables
+ * and the leases themselves. Until sm_model_take_back, the model has no observed tables and no
+ * leases. */
 void sm_model_lend(struct sm_model *m, struct sm_model *ret);
 void sm_model_take_back(struct sm_model *m, struct sm_model *lent);
 /* Call it when another manager may have written tables: the observed tables then count as unknown.

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Directed routes to ports. A switch answers for all its ports at any of them. A port of an adapter
- * answers for itself only, so each port of an adapter needs a route over its own link.
+ * Directed routes to ports. A switch answers requests about all its ports, at whichever port they
+ * arrive. A port of an adapter answers only requests about itself, so each port of an adapter needs
+ * a route over its own link.
  */
 #include <stdlib.h>
 
