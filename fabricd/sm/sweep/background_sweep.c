@@ -50,7 +50,7 @@ void sm_background_touch(struct sm *s, uint64_t guid)
         v->touched[v->touched_count++] = guid;
         return;
     }
-    sm_background_drop(s); /* too many nodes were touched: the sweep starts again */
+    sm_background_drop(s); /* too many nodes were touched, so the sweep starts again */
     sm_request(s, SM_REQUEST_BACKGROUND);
 }
 
