@@ -80,7 +80,7 @@ struct config {
     struct config_listen *listen;
     size_t listen_count;
     struct config_listen metrics; /* host and port of the HTTP server; text NULL: no server */
-    char *socket_group; /* group that gets Unix sockets; "": they keep the group of the process */
+    char *socket_group;           /* group of the Unix sockets; "": the group of the process */
     struct config_tls tls;
     enum log_level log_level;
     struct config_sweep sweep;
@@ -90,7 +90,7 @@ struct config {
     struct config_smp smp;
     uint32_t contingency_mb; /* memory for repair plans of contingencies, MiB; 0: none */
     uint32_t rebalance_s;    /* time without faults before a rebalance; 0: never */
-    uint32_t journal_keep;   /* events kept in the store */
+    uint32_t journal_keep;   /* number of events kept in the store */
     struct fab_policy policy;
 };
 

@@ -217,9 +217,9 @@ static const cyaml_schema_value_t top_schema = {
 /* ---- errors ---- */
 
 struct complaint {
-    char unknown_key[64]; /* "": the error is not an unknown key */
+    char unknown_key[64]; /* key that the schema does not have; "": another error */
     char path[128];       /* names of keys, the outermost first: "subnet.lmc" */
-    size_t line, column;  /* of the innermost value; 0: unknown */
+    size_t line, column;  /* place of the innermost value; 0: unknown */
 };
 
 /* Prepends a name to the path, since the backtrace is innermost first. */

@@ -15,9 +15,9 @@ struct journal;
 /* The journal calls `told` after each event. NOMEM. */
 int journal_new(struct bus *bus, void (*told)(void *ctx), void *ctx, struct journal **ret);
 void journal_free(struct journal *j); /* accepts NULL */
-/* The sequence number of the newest event; 0: no event yet. */
+/* Returns the sequence number of the newest event; 0: no event yet. */
 uint64_t journal_newest(const struct journal *j);
-/* The sequence number of the oldest event in the ring; newest + 1: the ring is empty. */
+/* Returns the sequence number of the oldest event in the ring; newest + 1: the ring is empty. */
 uint64_t journal_oldest(const struct journal *j);
 const struct event *journal_at(const struct journal *j, uint64_t seq); /* NULL: not in the ring */
 

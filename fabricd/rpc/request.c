@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls that the manager answers when it has done the work (request.h). */
+/* Functions for calls that the manager answers when it has done the work. */
 #include "fabricd/rpc/request.h"
 
 #include <inttypes.h>

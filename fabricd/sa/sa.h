@@ -26,8 +26,8 @@ struct sa_stats { /* since the start */
     uint64_t answered; /* requests answered, with success or an error */
     uint64_t refused;  /* answers with an error status */
     uint64_t busy;     /* answers with status BUSY */
-    uint64_t
-        dropped; /* requests without an answer: malformed, wrong SM_Key, not master, or no room */
+    /* Requests without an answer: malformed, wrong SM_Key, manager not master, or no room. */
+    uint64_t dropped;
     uint64_t tables;           /* answers of many records */
     uint64_t records;          /* records in all answers of many records */
     uint64_t notices;          /* notices to report to subscribers */
@@ -36,7 +36,7 @@ struct sa_stats { /* since the start */
     uint64_t reports_lost;     /* notices that a subscriber missed because it was too slow */
     uint64_t subscriptions_ended;
 };
-/* Starts the agent, and loads what hosts registered from the store. NOMEM, LIMIT, IO, FORMAT. */
+/* Starts the agent, and loads from the store what hosts registered. NOMEM, LIMIT, IO, FORMAT. */
 int sa_start(const struct sa_input *in, struct sa **ret);
 void sa_stop(struct sa *s); /* NULL is fine */
 void sa_get_stats(const struct sa *s, struct sa_stats *ret);

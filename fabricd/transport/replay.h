@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A recording as a transport: it gives the answers that the fabric gave when it was recorded. */
+/* A transport that plays a recording: it gives the answers that the recorded fabric gave. */
 #ifndef FABRICD_TRANSPORT_REPLAY_H
 #define FABRICD_TRANSPORT_REPLAY_H
 

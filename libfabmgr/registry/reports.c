@@ -19,7 +19,7 @@
 #define NONE FAB_SUBSCRIPTION_NONE
 #define SLOT_BITS 20
 #define RESP_UNIT_NS 4096 /* RespTimeValue n means 4.096 us * 2^n */
-#define RESP_MOST 20      /* greater values count as this one: 4.3 s */
+#define RESP_MOST 20      /* greatest RespTimeValue that is used: 4.3 s */
 
 _Static_assert(FAB_SUBSCRIPTIONS_MOST <= 1u << SLOT_BITS, "slots in transaction ids");
 
