@@ -223,7 +223,7 @@ static void isolate(struct pm *pm, struct pm_watch *w)
              fab_health_counter_kinds[w->counter].name, w->place[w->at], w->rise,
              (double)w->span_us / 1e6);
     int r = sm_link_isolate(pm->in.sm, w->guid[0], w->port[0], false, cause, why, sizeof(why));
-    w->wanted = false; /* until its counters are read again */
+    w->wanted = false; /* no further attempt until the link's counters are read again */
     if (r == FAB_OK || r == FAB_E_EXISTS) {
         w->isolated = true;
         w->skipped[0] = '\0';
