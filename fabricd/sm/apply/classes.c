@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Traffic classes: after routing, the VLs of the engine are assigned to the classes
- * (libfabmgr/qos). Events report classes that must share VLs, and classes that are guaranteed less
- * of a link than their configured share.
+ * After routing, the VLs of the engine are assigned to the traffic classes (libfabmgr/qos). Events
+ * report classes that must share VLs, and classes that are guaranteed less of a link than their
+ * configured share.
  */
 #include <stdio.h>
 #include <string.h>

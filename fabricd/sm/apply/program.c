@@ -270,7 +270,8 @@ static bool is_of_an_end(const struct sm *s, uint32_t lid)
            !fab_fabric_node_is_switch(f, f->ports[lids->owner[lid]].node);
 }
 
-/* Counts the entries that change. In a block that was not known, all entries with a route count. */
+/* Counts the entries that change. If the former contents of the block are not known, all entries
+ * with a route count. */
 static void count_changed(struct sm *s, const struct fab_plan_op *op, const uint8_t *data)
 {
     const struct fab_observed *o = &s->model.observed;

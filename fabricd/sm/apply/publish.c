@@ -160,7 +160,7 @@ static int enter(struct sm *s)
 {
     size_t changes = 0;
     const struct fab_view *old = s->model.view;
-    bool old_tables = has_tables(old); /* publishing may free the old view */
+    bool old_tables = has_tables(old); /* noted now, because publishing may free the old view */
     int r = old ? sm_report_changes(s, old->fabric, s->model.fabric, &changes) : FAB_OK;
     sm_report_reroute(s);
     bool others = old && old->target != s->model.target; /* true: a fault interrupted the last round

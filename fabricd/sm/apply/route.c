@@ -132,8 +132,7 @@ static void give_reason(struct sm_route_job *j)
 }
 
 /* Takes the first engine of the chain that supports this topology and whose tables are proved;
- * "auto" may replace it by a better one. If there is none, the verdict is that of the last engine.
- */
+ * "auto" may replace it by a better one. If no engine does, the verdict is that of the last one. */
 static int route(struct sm_route_job *j)
 {
     struct fab_route_chain chain;
@@ -292,7 +291,7 @@ static int start(struct sm *s)
 
 static int enter(struct sm *s)
 {
-    drop_job(s); /* the job of an aborted round */
+    drop_job(s); /* there may be the job of an aborted round */
     return s->apply->fresh ? start(s) : FAB_OK;
 }
 

@@ -62,7 +62,7 @@ struct sm_repair_state { /* repair_state.c */
     struct fab_repair_session session;
     uint64_t tables;        /* value of model.tables for which the session is valid */
     uint64_t asked;         /* value of model.tables for which a session was last requested */
-    struct loop_task *task; /* makes a session on the worker, or NULL */
+    struct loop_task *task; /* the task that makes a session, or NULL */
 };
 struct sm_classes { /* VLs and guarantees of the traffic classes */
     struct fab_qos_report report;
