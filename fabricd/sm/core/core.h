@@ -117,8 +117,9 @@ enum sm_request {
 void sm_request(struct sm *s, unsigned requests);
 bool sm_is_requested(const struct sm *s, unsigned any_of);
 void sm_request_met(struct sm *s, unsigned requests);
-void sm_request_heavy(struct sm *s); /* replaces requested targeted sweeps */
-void sm_request_sweep(struct sm *s); /* a heavy sweep, in the background if a view is published */
+void sm_request_heavy(struct sm *s); /* requests a heavy sweep instead of targeted sweeps */
+/* Requests a heavy sweep, in the background if a view is published */
+void sm_request_sweep(struct sm *s);
 /* Requests a heavy sweep after at most HEAVY_LATER_US; many calls cause one sweep. */
 void sm_request_heavy_later(struct sm *s);
 /* Requests a targeted sweep of these nodes. GUID 0 is ignored. */

@@ -14,7 +14,7 @@ struct sm_facts {
     bool repair_ready;      /* a local repair would answer the failure of a link now */
     bool sweep_overdue;     /* a sweep has waited too long because of port probes */
     bool probes;            /* port probes are requested */
-    bool too_many_probes;   /* more port probes than struct sm_guids holds */
+    bool too_many_probes;   /* more port probes are requested than struct sm_guids holds */
     bool targets;           /* a targeted sweep is requested */
     bool heavy;             /* a heavy sweep as a round is requested */
     bool background_ready;  /* a background heavy sweep is complete */

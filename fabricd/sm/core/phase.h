@@ -18,7 +18,7 @@ struct sm;
  * the round failed. */
 #define SM_ROUND_OVER 1 /* the round ends in this phase, without failure */
 
-/* Whether a fault may interrupt the phase; its round is then repeated later. */
+/* Says whether a fault may interrupt the phase. An interrupted round is repeated later. */
 enum sm_yields {
     SM_YIELDS_NEVER,
     SM_YIELDS_OPTIONAL, /* only in an optional round (SM_ENGINE_IF_BETTER) */
@@ -83,8 +83,8 @@ struct sm_round {
     bool informs; /* when it ends, switches that did not answer port probes may be probed again */
     void (*begun)(struct sm *s);             /* may be NULL */
     void (*ended)(struct sm *s, int status); /* may be NULL */
-    /* Requests the round again. awaited: a caller waits for it. NULL: the runner requests its
-     * `meets` bits or its suspects. */
+    /* Requests the round again. awaited: a caller waits for it. NULL: sm_round_postpone requests
+     * the suspects, or the `meets` bits, of the round again. */
     void (*postponed)(struct sm *s, bool awaited);
     const char *(*outcome)(const struct sm *s); /* a sentence for callers, or ""; may be NULL */
 };
