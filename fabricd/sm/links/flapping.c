@@ -3,7 +3,7 @@
  * Flapping links. This file counts how often each link goes down (libfabmgr/damping). A link that
  * flaps too often is held down: it is removed from every new snapshot even if it is up. So tables
  * and directed routes avoid it, and its ports stay in the Init state, in which they carry no data.
- * It returns when it has been up for long enough, or when an operator releases it.
+ * The link returns when it has been up for long enough, or when an operator releases it.
  *
  * Only ISLs are held down, at most flapping.max_excluded_percent of the ISLs of one switch, and
  * never a link without which a part of the fabric cannot be reached (libfabmgr/isolation). A

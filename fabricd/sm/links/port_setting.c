@@ -56,8 +56,8 @@ static bool spread_all(const struct fab_fabric *f, uint32_t without, uint32_t *c
     queue[tail++] = self;
     while (head < tail) {
         uint32_t at = queue[head++];
-        /* adapters do not forward packets; the search crosses only switches, after the manager's
-         * own adapter, where it starts */
+        /* The search starts at the manager's own adapter. It continues only at switches, because
+         * other adapters do not forward packets. */
         if (at == self || fab_fabric_node_is_switch(f, at))
             spread(f, at, without, came, queue, &tail);
     }
