@@ -165,7 +165,8 @@ static void drop_job(void *owner, void *ctx)
     job_free(ctx);
 }
 
-/* The next pass reads the nodes that were touched since this one began, if there are any. */
+/* Lets the next pass read the nodes that were touched since the last one began, if there are any.
+ */
 static void set_suspects(struct sm_background *v, struct job *j)
 {
     if (v->touched_count == 0 || v->passes >= PASSES_MOST)

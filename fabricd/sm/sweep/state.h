@@ -23,8 +23,8 @@ struct sm_sweep {
     struct loop_tasks tasks;
     uint32_t next_switch, unanswered; /* light sweep: id of the next switch to ask, and number of
                                          switches that did not answer */
-    struct fab_discover *discover;    /* of the running targeted or heavy sweep, or NULL */
-    struct fab_fabric *found;         /* its result, not yet adopted by the model; or NULL */
+    struct fab_discover *discover; /* discovery of the running targeted or heavy sweep, or NULL */
+    struct fab_fabric *found;      /* its result, not yet adopted by the model; or NULL */
     struct sm_background background;
 };
 

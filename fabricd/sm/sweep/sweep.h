@@ -24,7 +24,7 @@ void sm_background_drop(struct sm *s);
 void sm_background_schedule(struct sm *s);
 bool sm_background_active(const struct sm *s);
 bool sm_background_ready(const struct sm *s);  /* a round can adopt its result */
-bool sm_background_behind(const struct sm *s); /* nodes changed since its last pass began */
+bool sm_background_behind(const struct sm *s); /* nodes changed since the last pass began */
 bool sm_background_next(struct sm *s, struct fab_mads_request *ret);
 void sm_background_touch(struct sm *s, uint64_t guid); /* node_touched of struct sm_wiring */
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The list of unresponsive ports, whose link is up but whose peer does not answer. An event is
- * emitted when such a port is first found. Each light sweep requests a targeted sweep of the nodes
- * at both ends. A targeted sweep updates the entries of its suspects and leaves the others
+ * The list of unresponsive ports. The link of such a port is up, but its peer does not answer. An
+ * event is emitted when the port is first found. Each light sweep requests a targeted sweep of the
+ * nodes at both ends. A targeted sweep updates the entries of its suspects and leaves the others
  * unchanged.
  */
 #include <stdio.h>
