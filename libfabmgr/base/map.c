@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Open addressing with linear probing over a mixed key. Removal shifts the following entries back
- * instead of leaving tombstones, so that lookups do not become slower. A hostile device could
+ * Open addressing with linear probing over a hash of the key. Removal shifts the following entries
+ * back instead of leaving tombstones, so that lookups do not become slower. A hostile device could
  * choose GUIDs that collide, but it adds only one key for each of its ports, which bounds the harm.
  */
 #include "libfabmgr/base/map.h"
@@ -25,7 +25,8 @@ void fab_base_map_fini(struct fab_map *m)
     fab_base_map_init(m);
 }
 
-/* The slot of the key, or the free slot where it belongs. m->slots must not be NULL. */
+/* Returns the slot of the key, or the free slot where the key belongs. m->slots must not be
+ * NULL. */
 static size_t find(const struct fab_map *m, uint64_t key)
 {
     size_t mask = m->capacity - 1, i = (size_t)fab_base_mix64(key) & mask;
@@ -108,7 +109,7 @@ bool fab_base_map_remove(struct fab_map *m, uint64_t key)
     for (size_t i = (hole + 1) & mask; m->slots[i].used; i = (i + 1) & mask) {
         size_t home = (size_t)fab_base_mix64(m->slots[i].key) & mask;
         if (((i - home) & mask) >=
-            ((i - hole) & mask)) { /* the hole is on the way from the home slot to slot i */
+            ((i - hole) & mask)) { /* the hole is between the entry's home slot and slot i */
             m->slots[hole] = m->slots[i];
             hole = i;
         }

@@ -21,13 +21,14 @@ struct fab_map {
 };
 void fab_base_map_init(struct fab_map *m); /* an all-zero map is valid, too */
 void fab_base_map_fini(struct fab_map *m);
-/* Allocates slots for `count` entries in all, so that put and add cannot fail with NOMEM up to that
- * number. NOMEM. */
+/* Allocates slots for `count` entries in all, so that put and add cannot run out of memory up to
+ * that number. Returns NOMEM if there is no memory. */
 int fab_base_map_reserve(struct fab_map *m, size_t count);
-/* Adds the key with this value, or replaces the value that the key has. NOMEM. */
+/* Adds the key with this value, or replaces the value that the key has. Returns NOMEM if there is
+ * no memory. */
 int fab_base_map_put(struct fab_map *m, uint64_t key, uint32_t value);
-/* Adds a new key with this value. Returns EXISTS if the key has a value already, which stays
- * unchanged; NOMEM. */
+/* Adds a new key with this value. Returns EXISTS, and changes nothing, if the key has a value
+ * already, or NOMEM. */
 int fab_base_map_add(struct fab_map *m, uint64_t key, uint32_t value);
 /* Returns false, and leaves *ret_value unchanged, if the map does not contain the key. */
 bool fab_base_map_get(const struct fab_map *m, uint64_t key, uint32_t *ret_value);

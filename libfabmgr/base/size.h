@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* False on overflow; *ret is then unspecified. */
+/* Both functions return false on overflow; *ret is then unspecified. */
 static inline bool fab_base_size_mul(size_t a, size_t b, size_t *ret)
 {
     return !__builtin_mul_overflow(a, b, ret);

@@ -167,7 +167,7 @@ static int count_all(struct counting *t)
 
 /* ---- the figures ----------------------------------------------------------------------------- */
 
-/* Newton's iteration, because libfabmgr must not depend on libm. */
+/* Computes the square root by Newton's iteration, because libfabmgr must not depend on libm. */
 static double square_root(double x)
 {
     double guess = x > 1 ? x : 1, last = 0;

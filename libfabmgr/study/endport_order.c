@@ -72,8 +72,8 @@ static void sort_leaves(struct sorting *s)
         s->sequence[i] = (uint32_t)s->key[i];
 }
 
-/* Splits sequence[from..to) into groups within `radius` of their first members, and each group by
- * smaller radii. */
+/* Splits sequence[from] to sequence[to - 1] into groups within `radius` hops of their first
+ * members, and each group by smaller radii. */
 static void group(struct sorting *s, uint32_t from, uint32_t to, int radius)
 {
     while (radius > 0 && from < to) {

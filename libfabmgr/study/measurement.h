@@ -31,7 +31,7 @@ struct fab_measurement {
     size_t words;      /* 64-bit words of a set of endports */
     uint64_t *broken;  /* [leaf_count][words] endports that the leaf's paths do not reach */
 };
-/* Returns the errors of fab_study_quality_measure(). */
+/* Finds the endports and channels to measure. Returns the errors of fab_study_quality_measure(). */
 int fab_study_measurement_make(const struct fab_quality_input *in, struct fab_measurement *ret);
 void fab_study_measurement_fini(struct fab_measurement *f);
 /* Orders the endports so that leaves near each other are adjacent, and the endports of a leaf are

@@ -43,7 +43,7 @@ struct fab_quality_all {
      * it uses are considered. */
     double mean, sigma;
     uint32_t unused;   /* channels without load */
-    uint32_t min_ends; /* max over channels of min(sending endports, receiving endports) */
+    uint32_t min_ends; /* greatest min(sending endports, receiving endports) of a channel */
     uint32_t worst_count;
     uint32_t worst[FAB_QUALITY_WORST]; /* port ids by descending load */
     uint64_t worst_load[FAB_QUALITY_WORST];
@@ -56,7 +56,7 @@ struct fab_quality_shift { /* endport i sends to endport i + k, modulo the numbe
     bool every;            /* all k were tried */
 };
 struct fab_quality_random {
-    uint32_t median, max; /* of the flows on the most loaded channel, over all permutations */
+    uint32_t median, max; /* over all permutations: flows on the most loaded channel */
     uint32_t tried;
 };
 /* Half of the endports, chosen at random, send to the other half. A flow gets an equal share of the

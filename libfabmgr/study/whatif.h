@@ -29,12 +29,12 @@ struct fab_whatif {
     uint32_t *port_now; /* [port_count of the old fabric] new id of each port, or FAB_NONE if the
                            port is gone */
 };
-/* Returns NOT_FOUND if a port has no link, UNREACHABLE if the manager's own port would be cut off
- * from all switches, or NOMEM. */
+/* Computes the fabric after the links have failed. Returns NOT_FOUND if a port has no link,
+ * UNREACHABLE if the manager's own port would be cut off from all switches, or NOMEM. */
 int fab_study_whatif_make(const struct fab_whatif_input *in, struct fab_whatif *ret);
 void fab_study_whatif_fini(struct fab_whatif *w);
 
-/* How many writes would replace the tables `before` by `now` in the same switches. */
+/* The numbers of writes that would replace the tables `before` by `now` in the same switches. */
 struct fab_whatif_change {
     uint64_t entries, blocks; /* number of LFT entries and LFT blocks that differ, up to the top of
                                  `now` */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * P_Key tables: which keys each port must have, at which index, and where switches enforce
- * partitions (IBA 10.9, 14.2.5.7, 18.2.4.2.1). Also the tables that ports are known to hold.
+ * partitions (IBA 10.9, 14.2.5.7, 18.2.4.2.1). This file also declares the tables that ports are
+ * known to hold.
  *
  * The manager sets the tables of endports, and of those switch ports facing adapters and routers
  * that enforce partitions.
@@ -81,14 +82,14 @@ static inline bool fab_target_pkeys_match(uint16_t a, uint16_t b)
  */
 
 void fab_target_held_pkeys_forget(struct fab_blocks *h, uint32_t port);
-/* fab_target_held_pkeys_set_enforce records which enforcement the manager last set at a switch port
- * (NOMEM). If the port reports another one afterwards, it has refused that setting, and the manager
- * does not repeat it. */
+/* fab_target_held_pkeys_set_enforce records which enforcement the manager last set at a switch
+ * port. It returns NOMEM if there is no memory. If the port reports another enforcement afterwards,
+ * it has refused that setting, and the manager does not repeat it. */
 int fab_target_held_pkeys_set_enforce(struct fab_blocks *h, uint32_t port, uint8_t enforce);
 bool fab_target_held_pkeys_refused_enforce(const struct fab_blocks *h, uint32_t port,
                                            uint8_t enforce);
 /* Translates the blocks to the port ids of the snapshot `now`, and leaves out ports that it does
- * not contain. NOMEM. */
+ * not contain. Returns NOMEM if there is no memory. */
 int fab_target_held_pkeys_remap(const struct fab_blocks *h, const struct fab_fabric *old,
                                 const struct fab_fabric *now, struct fab_blocks *ret);
 

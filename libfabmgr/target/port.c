@@ -151,7 +151,7 @@ uint8_t fab_target_port_vls(const struct fab_fabric *f, const struct fab_policy 
     return vls > 0 ? (uint8_t)vls : 1;
 }
 
-#define CAP_MULTICAST_FDB_TOP 0x40000000u /* PortInfo.CapabilityMask, of port 0 */
+#define CAP_MULTICAST_FDB_TOP 0x40000000u /* bit in PortInfo.CapabilityMask of port 0 */
 #define MLID_FIRST 0xc000u
 #define MLID_LAST 0xfffeu
 

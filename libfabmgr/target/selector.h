@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The port selectors in rules of partitions and traffic classes. */
+/* Evaluates the port selectors in the rules of partitions and traffic classes. */
 #ifndef LIBFABMGR_TARGET_SELECTOR_H
 #define LIBFABMGR_TARGET_SELECTOR_H
 

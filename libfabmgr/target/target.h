@@ -42,7 +42,8 @@ struct fab_lft {
     size_t stride;    /* bytes of a row: a multiple of FAB_LFT_BLOCK, > top */
     uint8_t *entries; /* [switch_count][stride] output port, or FAB_LFT_NO_ROUTE */
 };
-/* Allocates tables in which all entries are FAB_LFT_NO_ROUTE. NOMEM. */
+/* Allocates tables in which all entries are FAB_LFT_NO_ROUTE. Returns NOMEM if there is no
+ * memory. */
 int fab_target_lft_init(struct fab_lft *t, uint32_t switch_count, uint32_t top);
 void fab_target_lft_fini(struct fab_lft *t);
 static inline uint8_t *fab_target_lft_row(const struct fab_lft *t, uint32_t sw)
@@ -68,7 +69,8 @@ struct fab_target *fab_target_ref(const struct fab_target *t);
 void fab_target_unref(struct fab_target *t);
 /* Returns whether there is more than one reference. */
 bool fab_target_is_shared(const struct fab_target *t);
-/* Makes a copy with one reference, which the caller may change. NOMEM. */
+/* Makes a copy with one reference, which the caller may change. Returns NOMEM if there is no
+ * memory. */
 int fab_target_clone(const struct fab_target *t, struct fab_target **ret_clone);
 
 /* Returns whether the CapabilityMask of the port contains client reregistration. */

@@ -46,8 +46,8 @@ struct fab_vls {
 /* Initialises v for `count` VLs, 0..FAB_VLS_MAX. SL s uses VL s mod count between all classes of
  * ports. */
 void fab_target_vls_init(struct fab_vls *v, uint8_t count);
-/* These allocate of_lid, of_pair or port_class, all zero. They return NOMEM, with nothing changed,
- * if there is no memory. */
+/* These functions allocate of_lid, of_pair or port_class, all zero. They return NOMEM, with nothing
+ * changed, if there is no memory. */
 int fab_target_vls_by_lid(struct fab_vls *v, uint32_t top);
 int fab_target_vls_by_pair(struct fab_vls *v, uint32_t switches);
 int fab_target_vls_by_class(struct fab_vls *v, uint32_t ports);

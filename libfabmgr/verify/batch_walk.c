@@ -29,7 +29,7 @@
 #define COLUMNS FAB_VERIFY_TILE_LIDS
 #define ON_PATH UINT16_MAX
 #define NESTING 64 /* most switches that resolve() follows from one switch */
-#define PORTS 256  /* of a switch, port 0 included */
+#define PORTS 256  /* most ports of a switch, port 0 included */
 
 struct fab_verify_batch_walk {
     const struct fab_verify_graph *graph;

@@ -15,7 +15,7 @@ struct fab_verify_deps {
     uint32_t words; /* 64-bit words for one VL of the next switch; enough for the widest switch */
     uint64_t *bits; /* [ports][vl_count][vl_count][words] */
 };
-/* Creates a graph without dependencies. Returns NOMEM. */
+/* Creates a graph without dependencies. Returns NOMEM if there is no memory. */
 int fab_verify_deps_init(struct fab_verify_deps *c, const struct fab_verify_graph *graph,
                          uint32_t vl_count);
 void fab_verify_deps_fini(struct fab_verify_deps *c);
@@ -26,8 +26,8 @@ static inline void fab_verify_deps_set(uint64_t *words, uint8_t next_num)
     if (next_num > 0)
         words[(next_num - 1) / 64] |= UINT64_C(1) << ((next_num - 1) % 64);
 }
-/* These note that packets of `channel` continue by port next_num of the next switch. The first is
- * for one VL; the second also takes the VL of the next channel. */
+/* These functions note that packets of `channel` continue by port next_num of the next switch. The
+ * first is for tables with one VL; the second also takes the VL of the next channel. */
 static inline void fab_verify_deps_add(struct fab_verify_deps *c, uint32_t channel,
                                        uint8_t next_num)
 {

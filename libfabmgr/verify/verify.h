@@ -20,8 +20,9 @@
 #include "libfabmgr/target/target.h"
 
 struct fab_witness {
-    int kind;          /* FAB_OK (none), FAB_E_UNREACHABLE, FAB_E_LOOP, FAB_E_CYCLE, FAB_E_LIMIT,
-                          FAB_E_INVAL (an entry leads into a dead or missing port) */
+    int kind;          /* FAB_OK (none), FAB_E_UNREACHABLE, FAB_E_LOOP, FAB_E_CYCLE, FAB_E_LIMIT, or
+                          FAB_E_INVAL (an entry names a port without a working link, or a port that
+                          does not exist) */
     uint32_t src, dst; /* port ids of source and destination (CYCLE: FAB_NONE) */
     uint32_t lid;      /* destination LID */
     uint32_t *ports;   /* port ids of the out ports in order; CYCLE: the channels of the cycle */
@@ -62,7 +63,7 @@ int fab_verify(const struct fab_verify_input *in, struct fab_verdict *ret);
 bool fab_verify_verdict_good(const struct fab_verdict *v);
 void fab_verify_verdict_fini(struct fab_verdict *v);
 /* Writes the witness as text, one line for each hop: node name, port, name of the next node. The
- * caller frees the text. Returns NOMEM. */
+ * caller frees the text. Returns NOMEM if there is no memory. */
 int fab_verify_witness_text(const struct fab_fabric *f, const struct fab_witness *w,
                             char **ret_text);
 

@@ -18,7 +18,8 @@ struct fab_verify_vl_walk {
 };
 /* Returns whether the VL tables fit the fabric and all SLs, VLs and port classes are in range. */
 bool fab_verify_vls_valid(const struct fab_verify_graph *graph, const struct fab_vls *v);
-/* Returns INVAL if the VL tables do not fit the fabric, or NOMEM. */
+/* Creates a walk without dependencies. Returns INVAL if the VL tables do not fit the fabric, or
+ * NOMEM. */
 int fab_verify_vl_walk_new(const struct fab_verify_graph *graph, struct fab_verify_vl_walk **ret);
 void fab_verify_vl_walk_free(struct fab_verify_vl_walk *w); /* w may be NULL */
 /* Adds the dependencies and VLs that another walk over the same graph has noted. */

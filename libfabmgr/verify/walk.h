@@ -27,7 +27,7 @@ struct fab_verify_walk {
                                                  walked by itself */
     struct fab_verify_vl_walk *vl_walk;       /* NULL: one VL */
 };
-/* Returns INVAL if the VL tables are not valid, or NOMEM. */
+/* Creates a walk over the graph. Returns INVAL if the VL tables are not valid, or NOMEM. */
 int fab_verify_walk_init(struct fab_verify_walk *w, const struct fab_verify_graph *graph);
 void fab_verify_walk_fini(struct fab_verify_walk *w);
 int fab_verify_walk_all(struct fab_verify_walk *w); /* NOMEM */
@@ -41,8 +41,9 @@ struct fab_verify_batch {
 
 /* ---- batch_walk.c: the LIDs of one destination switch together ------------------------------- */
 
-/* Sets *ret to NULL if the method does not apply, because some switch has no LID owner or the
- * switches are not all connected. Returns NOMEM. */
+/* Creates the scratch memory of the method. Sets *ret to NULL if the method does not apply, because
+ * some switch has no LID owner or the switches are not all connected. Returns NOMEM if there is no
+ * memory. */
 int fab_verify_batch_walk_new(const struct fab_verify_deps *deps,
                               struct fab_verify_batch_walk **ret);
 void fab_verify_batch_walk_free(struct fab_verify_batch_walk *s);

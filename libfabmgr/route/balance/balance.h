@@ -8,7 +8,8 @@
 #include "libfabmgr/route/updown/destinations.h"
 #include "libfabmgr/route/updown/switch_order.h"
 
-/* State of the balancer. All members except load[] refer to the LID that was routed last. */
+/* State of the balancer. cost[] and the arrays below it, except number[], refer to the LID that was
+ * routed last. */
 struct fab_balancer {
     const struct fab_fabric *f;
     const struct fab_graph *g;

@@ -43,8 +43,8 @@ int fab_route_dragonfly_run(const struct fab_dragonfly_kind *kind, const struct 
                             size_t why_len);
 
 /* fab_route_dragonfly_link returns a link that passes the test suits() and leads from the group of
- * `at` towards the group of `dest` (to that group or to a hub). The search begins at link `number`
- * modulo their count and is cyclic. NULL: no link passes. */
+ * `at` towards the group of `dest` (to that group or to a hub). The search is cyclic and begins at
+ * link `number` modulo the number of these links. It returns NULL if no link passes. */
 typedef bool fab_global_link_test(const struct dragonfly *d, const struct fab_global_link *link,
                                   uint32_t at, uint32_t dest);
 const struct fab_global_link *fab_route_dragonfly_link(const struct dragonfly *d, uint32_t at,

@@ -48,7 +48,7 @@ struct fab_nue {
     struct fab_nue_deferred *deferred; /* [arcs] */
     uint32_t forced_count, found_count, deferred_count;
     uint64_t *flow;         /* [n] number of hosts that send through the switch */
-    uint64_t *alternatives; /* [n][words] bits by slot */
+    uint64_t *alternatives; /* [n][words] bitset of the slots of all arcs that the switch may use */
 };
 /* The caller keeps g and o, which must outlive d. Returns NOMEM if there is no memory. */
 int fab_route_nue_init(struct fab_nue *d, const struct fab_graph *g, const struct fab_order *o,

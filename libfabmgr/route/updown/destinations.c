@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Destination switches in the order of leaf_sequence.c, and the DLIDs that each of them has. */
+/* Lists the destination switches in the order of leaf_sequence.c, and the DLIDs of each switch. */
 #include "libfabmgr/route/updown/destinations.h"
 
 #include <stdlib.h>

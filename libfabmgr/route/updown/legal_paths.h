@@ -47,14 +47,14 @@ void fab_route_legal_rows(const struct fab_updown *s, const uint32_t *destinatio
 uint8_t *fab_route_legal_alloc(uint32_t n);
 
 /* Behind the rows of ret_paths there are two arrays, indexed by switch. This function returns the
- * first one, the switch whose row equals the switch's own. Switches with equal rows may still have
- * different values here. In a complete tree few rows differ. */
+ * first one. Element s is a switch whose row equals that of switch s. It may differ between
+ * switches with equal rows. In a complete tree few rows differ. */
 static inline uint32_t *fab_route_legal_row_of(const uint8_t *paths, uint32_t n)
 {
     return (uint32_t *)(uintptr_t)(paths + ((size_t)n + 1) * FAB_LEGAL_BATCH);
 }
-/* Returns the second array: whether the switch, or a switch below it, is one of the destinations.
- * The memory behind this array is private to legal_paths.c. */
+/* Returns the second array. Element s tells whether switch s, or a switch below it, is one of the
+ * destinations. The memory behind this array is private to legal_paths.c. */
 static inline bool *fab_route_legal_descends(const uint8_t *paths, uint32_t n)
 {
     return (bool *)(fab_route_legal_row_of(paths, n) + n);
