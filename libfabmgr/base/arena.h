@@ -12,7 +12,7 @@
 struct fab_arena_block;
 struct fab_arena {
     struct fab_arena_block *blocks; /* newest first */
-    size_t used, room;              /* bytes in use of the newest block; its size */
+    size_t used, room;              /* newest block: number of bytes in use, and size in bytes */
 };
 void fab_base_arena_init(struct fab_arena *a); /* an all-zero arena is valid, too */
 void fab_base_arena_fini(struct fab_arena *a); /* frees everything; the arena can be used again */

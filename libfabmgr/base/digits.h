@@ -15,8 +15,8 @@ unsigned fab_base_digit_value(char c);
  * Returns NULL if the number exceeds `most`. */
 const char *fab_base_digits_read(const char *at, const char *end, unsigned base, uint64_t most,
                                  uint64_t *ret);
-/* Returns whether the whole text is one number in `base` that is at most `most`, and sets *ret to
- * it. */
+/* Returns whether the whole text is one number in `base` that is at most `most`. If so, sets *ret
+ * to the number. */
 bool fab_base_digits_parse(const char *text, size_t len, unsigned base, uint64_t most,
                            uint64_t *ret);
 

@@ -21,7 +21,7 @@ enum fab_status {
     FAB_E_UNREACHABLE = -11, /* no path leads to the destination */
     FAB_E_LOOP = -12,        /* the forwarding tables contain a loop */
     FAB_E_CYCLE = -13,       /* the channel dependency graph has a cycle */
-    FAB_E_BUSY = -14,        /* not now; the same call may succeed later */
+    FAB_E_BUSY = -14,        /* the call cannot succeed now, but may do so later */
     FAB_E_UNSUPPORTED = -15, /* valid, but this program or device cannot do it */
     FAB_E_IO = -16,          /* the operating system refused (daemon only) */
     FAB_E_DENIED = -17,      /* not permitted */

@@ -45,7 +45,8 @@ struct fab_quality_all {
     uint32_t unused;   /* channels without load */
     uint32_t min_ends; /* greatest min(sending endports, receiving endports) of a channel */
     uint32_t worst_count;
-    uint32_t worst[FAB_QUALITY_WORST]; /* port ids by descending load */
+    uint32_t worst[FAB_QUALITY_WORST]; /* port ids of the most loaded channels, by descending
+                                          load */
     uint64_t worst_load[FAB_QUALITY_WORST];
 };
 /* Permutations: each endport sends one flow and receives one flow. */

@@ -39,7 +39,7 @@ struct fab_whatif_change {
     uint64_t entries, blocks; /* number of LFT entries and LFT blocks that differ, up to the top of
                                  `now` */
     uint32_t switches;        /* number of switches with any difference */
-    uint64_t all_blocks;      /* number of LFT blocks of these switches */
+    uint64_t all_blocks;      /* number of LFT blocks of all compared switches */
 };
 void fab_study_whatif_compare(const struct fab_lft *before, const struct fab_lft *now,
                               struct fab_whatif_change *ret);

@@ -28,7 +28,7 @@
 #include "libfabmgr/target/target.h"
 
 #define PACKET 64        /* weight of a packet of 4096 bytes */
-#define ENTRY_PACKETS 3u /* packets of 4096 bytes; a weight has 8 bits */
+#define ENTRY_PACKETS 3u /* most packets of 4096 bytes for one entry, as a weight has 8 bits */
 #define ROUND_MOST 100u
 #define WHOLE 100000u /* 100 percent, in thousandths of a percent */
 #define BLOCK 32

@@ -27,7 +27,7 @@ struct fab_lids {
     uint32_t *base;      /* [port_count] base LID, 0: none */
     uint8_t *lmc;        /* [port_count] */
     uint32_t top;        /* highest LID in use, LMC range included; 0: none */
-    uint32_t *owner;     /* [top + 1] port id, or FAB_NONE */
+    uint32_t *owner;     /* [top + 1] id of the port that owns the LID, or FAB_NONE */
 };
 int fab_target_lids_init(struct fab_lids *l, uint32_t port_count); /* NOMEM */
 /* Computes owner[] and top from base[] and lmc[]. Returns EXISTS if two ports have the same LID, or
@@ -39,7 +39,7 @@ void fab_target_lids_fini(struct fab_lids *l);
 struct fab_lft {
     uint32_t switch_count;
     uint32_t top;     /* the highest LID */
-    size_t stride;    /* bytes of a row: a multiple of FAB_LFT_BLOCK, > top */
+    size_t stride;    /* number of bytes of a row: a multiple of FAB_LFT_BLOCK, greater than top */
     uint8_t *entries; /* [switch_count][stride] output port, or FAB_LFT_NO_ROUTE */
 };
 /* Allocates tables in which all entries are FAB_LFT_NO_ROUTE. Returns NOMEM if there is no

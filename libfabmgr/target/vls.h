@@ -15,30 +15,32 @@
 #include <stdint.h>
 
 #define FAB_SLS 16
-#define FAB_VLS_MAX 15 /* data VLs; VL 15 is for management */
+#define FAB_VLS_MAX 15 /* most data VLs; VL 15 is for management */
 #define FAB_VL_CLASSES 16
 
 /* An all-zero value means one VL, with SL 0 and VL 0 for all paths. An engine fills in the values
  * that its routing needs, for SLs 0 to sls - 1. Then libfabmgr/qos adds the SLs and VLs of the
  * policy's traffic classes. */
 struct fab_vls {
-    uint8_t count; /* data VLs in use; 0 means 1. With 1 all other members are meaningless */
-    uint8_t sls;   /* paths use SLs below this */
+    uint8_t count; /* number of data VLs in use; 0 means 1. With 1, all other members are
+                      meaningless */
+    uint8_t sls;   /* number of SLs that paths use: 0 to sls - 1 */
     /* The SL of a path; if both arrays are NULL, it is 0. */
     uint32_t top;    /* highest LID */
-    uint8_t *of_lid; /* [top + 1] by destination LID, or NULL */
+    uint8_t *of_lid; /* [top + 1] SL by destination LID, or NULL */
     uint32_t switches;
-    uint8_t *of_pair; /* [destination switch][source switch], or NULL */
+    uint8_t *of_pair; /* [destination switch][source switch] SL, or NULL */
     /* Packets of SL `sl` from a port of class i to a port of class o use VL vl[i][o][sl]. Ports to
      * endports and port 0 have class 0; adapters send SL `sl` on VL vl[0][0][sl]. */
     uint32_t ports;
-    uint8_t *port_class; /* [ports] by port id, or NULL: all 0 */
+    uint8_t *port_class; /* [ports] class by port id; NULL: all ports have class 0 */
     uint8_t classes;     /* number of classes of ports, at least 1 */
     uint8_t vl[FAB_VL_CLASSES][FAB_VL_CLASSES][FAB_SLS];
     /* Traffic classes, called levels here because `class` means a class of ports. For a path whose
      * engine chose SL e, packets of level c use SL sl[c][e]; sl[0][e] is e. Level c uses `lanes`
      * VLs from lane_set[c] * lanes on; the VL modulo `lanes` is the VL that the engine chose. */
-    uint8_t levels; /* 0 means 1: then sl[][] and lane_set[] are meaningless */
+    uint8_t levels; /* number of levels; 0 means 1, and then sl[][] and lane_set[] are
+                       meaningless */
     uint8_t lanes;  /* number of VLs that the engine uses */
     uint8_t sl[FAB_SLS][FAB_SLS];
     uint8_t lane_set[FAB_SLS];

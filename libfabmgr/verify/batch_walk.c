@@ -36,7 +36,8 @@ struct fab_verify_batch_walk {
     const uint8_t *tile;
     uint32_t *class_rep;    /* [switches] the class representative: the lowest switch id whose ports
                                lead to the same switches */
-    uint32_t *by_class;     /* switches by class, the representative first */
+    uint32_t *by_class;     /* [switches] all switches, sorted by class; the representative comes
+                               first */
     uint32_t *class_others; /* for representatives: number of other switches in the class */
     uint32_t *unlike; /* for representatives: number of other switches that have different entries
                          in this tile */

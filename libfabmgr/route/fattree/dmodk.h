@@ -26,7 +26,8 @@ struct fab_dmodk_dest {
 };
 struct fab_dmodk {
     uint32_t count, dests;       /* number of DLIDs; number of switches that have any */
-    struct fab_dmodk_dlid *dlid; /* [count] sorted by switch, then endports first, then by LID */
+    struct fab_dmodk_dlid *dlid; /* [count] all DLIDs, sorted by switch; DLIDs of port 0 come after
+                                    the others; then by LID */
     struct fab_dmodk_dest *dest; /* [dests] sorted by lowest LID */
     uint32_t *sw;                /* [dests] node ids of the destination switches */
     uint32_t slots_count;

@@ -31,8 +31,9 @@ void fab_route_slot_patterns_fini(struct fab_slot_patterns *p);
 
 enum fab_span {
     FAB_SPAN_NONE,   /* the LIDs of the column are in several ranges */
-    FAB_SPAN_BEGINS, /* the LIDs of the column are one range, and at most one LID more */
-    FAB_SPAN_FOLLOWS /* as BEGINS, and range and LID are adjacent to those of the column before */
+    FAB_SPAN_BEGINS, /* the LIDs of the column are one range and at most one further LID */
+    FAB_SPAN_FOLLOWS /* as FAB_SPAN_BEGINS; range and further LID follow those of the column
+                        before */
 };
 #define FAB_BATCH_RANGES 8
 #define FAB_BATCH_CACHE 256

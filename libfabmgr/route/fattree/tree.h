@@ -25,7 +25,8 @@ struct fab_tree {
     uint32_t pods;         /* number of groups of leaves that share upper switches */
     uint32_t rails;        /* number of rails (rails.c); 1: no rails */
     uint8_t parallel[256]; /* by rank: usual number of links from a switch to one above it */
-    uint8_t first_up[256], first_down[256]; /* by rank: lowest port number that leads up, down */
+    uint8_t first_up[256], first_down[256]; /* by rank: lowest port number that leads up, and that
+                                               leads down */
     uint32_t irregular;                     /* number of irregular switches (slots.c) */
     uint32_t empty_slots;                   /* number of slots without a port in all switches */
     uint32_t first_host;                    /* lowest port number with a host at any leaf */

@@ -101,7 +101,7 @@ static int try_order(struct fab_channel_numbering *l, const struct fab_local_sea
 /* A step is a pair of a channel and a VL: channel * lanes + VL. */
 struct chains {
     struct fab_channel_numbering *l;
-    struct fab_prng *prng; /* NULL: no random choice */
+    struct fab_prng *prng; /* NULL: the order of steps is not random */
     uint32_t steps, words;
     uint64_t *after; /* [steps][words] bitset of the dependencies of the step, by port and VL of the
                         next switch */

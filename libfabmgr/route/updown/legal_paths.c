@@ -64,7 +64,7 @@ static void choose(struct row *restrict row, const struct row *climb, const stru
 
 /* ---- equal rows ------------------------------------------------------------------------------ */
 
-#define MEMORY 1024 /* number of rows that are found by their hashes */
+#define MEMORY 1024 /* number of hash values; the last row with each value is remembered */
 
 static uint32_t hash_row(const struct row *row)
 {

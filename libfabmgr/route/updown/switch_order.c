@@ -361,7 +361,8 @@ int fab_route_order_ranked(const struct fab_graph *g, const struct fab_fabric *f
 /* ---- is it a tree? --------------------------------------------------------------------------- */
 
 struct within {
-    uint32_t links, within, a, b; /* a, b: the first link within a rank */
+    uint32_t links, within, a, b; /* within: number of links within a rank; a, b: the switches of
+                                     the first such link */
     uint8_t num_a, num_b;
 };
 
