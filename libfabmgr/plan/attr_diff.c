@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Decides which differences of attributes cause a write.
+ * Decides which differences between present and wanted attributes cause a write.
  *
  * Some devices (and ibsim) answer a Set with success but keep their own SubnetTimeout, error
  * thresholds or VLStallCount. If such a difference alone justified a write, every sweep of a quiet
  * fabric would write to every port again. So there are two kinds of fields. Fields that traffic
- * depends on are written whenever they differ. The tuning fields are written along with such a
- * write, when a port is brought up, and alone only when the caller asks for it (the policy
- * changed).
+ * depends on are written whenever they differ. Tuning fields are written along with these, and when
+ * a port is brought up. They cause a write of their own only if the policy changed
+ * (fab_plan_input.tune).
  */
 #include "libfabmgr/plan/attr_diff.h"
 

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds the precedences of writes for one destination LID.
+ * Finds which writes must precede which, for one destination LID.
  *
  * While blocks are written one after another, a packet meets old entries in some switches and new
- * ones in others. For one destination the old entries form a forest, and the new ones form
- * another. If their union has no cycle, no mixture has one, and the order is free. If it has one,
- * this rule suffices: a switch is written after the first changed switch on its new path. Then a
- * switch with its new entry leads along the new path, over new entries only, to the destination; a
- * switch with its old entry leads along old entries until the packet meets a new one; neither
- * closes a cycle. (Destination first: Pang, Duato et al. for dependencies, and consistent updates
- * by Mahajan and Wattenhofer, HotNets 2013.)
+ * entries in others. For one destination the old entries form a forest, and so do the new ones. If
+ * the union of both has no cycle, no mixture of old and new entries has one, and any order is safe.
+ * If the union has a cycle, this rule suffices: a switch is written after the first changed switch
+ * on its new path. Then packets that meet a new entry follow new entries to the destination, and
+ * packets that meet an old entry follow old ones until they meet a new one. Neither closes a cycle.
+ * (Mahajan and Wattenhofer, HotNets 2013, on consistent updates; Pang, Duato et al. on channel
+ * dependencies.)
  *
- * The same rule preserves working paths. An entry whose old path arrives is not changed to a
- * switch whose old path does not, before that switch is written; and an entry that will drop
- * packets is written after those whose old path goes through it.
+ * Two more rules preserve working paths. If the old path of a switch arrives, the switch is written
+ * after the changed switches on its new path whose old paths do not arrive. An entry that will drop
+ * packets is written after the entries whose old paths go through it.
  *
- * No mixed path goes up after it came down, either, by the ranks of the present fabric. So most
- * mixtures of up/down tables have an acyclic channel dependency graph, but not all of them, since
- * the old tables may follow other ranks. Measured by tests/unit/test_plan_lft_order on trees,
- * after each write: after the fault of one link 1 to 2 % of the mixtures have a cycle somewhere,
- * after many faults at once 6 to 15 % (without this rule 33 %); on random fabrics half of them.
- * Loops and losses: none.
+ * A soft rule avoids paths over old and new entries that go up after they came down, by the ranks
+ * of the present fabric. So most mixtures of up/down tables have an acyclic channel dependency
+ * graph. Some have not, since the old tables may follow other ranks. tests/unit/test_plan_lft_order
+ * checks the mixture after each write. On trees, 1 to 2 % of the mixtures have a cycle of channel
+ * dependencies after the fault of one link, and 6 to 15 % after many faults at once (33 % without
+ * this rule); on random fabrics half of them have one. No mixture has a loop or loses a path.
  *
  * A switch whose table is unknown counts as having no old path.
  */
@@ -64,7 +64,8 @@ static uint32_t old_hop(const struct fab_lft_ordering *o, uint32_t sw)
                              : FAB_LFT_ORDERING_DROPS;
 }
 
-/* Number of switches on the path to the destination; FAB_NONE: the path does not arrive. */
+/* The number of switches on the path from sw to the destination, by old or new entries (`next`);
+ * FAB_NONE: the path does not arrive. */
 static uint32_t length(struct fab_lft_ordering *o, uint32_t sw,
                        uint32_t (*next)(const struct fab_lft_ordering *, uint32_t))
 {
@@ -101,7 +102,7 @@ static uint32_t next_changed(struct fab_lft_ordering *o, uint32_t sw,
 
 /* ---- cycles: strongly connected components of old and new together (Tarjan 1972) ------------- */
 
-enum { FRESH, SAW_NEW, SAW_BOTH }; /* phase[] */
+enum { FRESH, SAW_NEW, SAW_BOTH }; /* phase[]: which of the switch's two hops were followed */
 
 static void open_switch(struct fab_lft_ordering *o, uint32_t sw, uint32_t *depth)
 {
@@ -152,7 +153,8 @@ static void search(struct fab_lft_ordering *o, uint32_t from)
     }
 }
 
-/* With a single change there is no mixture of old and new entries, so the search is not needed. */
+/* Finds the cycles in the union of old and new entries. With a single changed entry there is no
+ * mixture of old and new entries, so no search is needed. */
 static void find_cycles(struct fab_lft_ordering *o)
 {
     o->base = o->counter;
@@ -189,7 +191,8 @@ static int add_edge(struct fab_lft_ordering *o, uint32_t before_sw, uint32_t aft
     return FAB_OK;
 }
 
-/* Writes sw, whose old path arrives, before the switches on that path that will drop packets. */
+/* Adds edges so that sw, whose old path arrives, is written before the switches on that path whose
+ * new paths do not arrive. */
 static int keep_old_path(struct fab_lft_ordering *o, uint32_t sw)
 {
     int ret = FAB_OK;
@@ -207,7 +210,7 @@ static bool is_up(const struct fab_lft_ordering *o, uint32_t from, uint32_t to)
     return o->rank[to] != o->rank[from] ? o->rank[to] > o->rank[from] : to > from;
 }
 
-/* True if the path goes down and then up again. */
+/* True if the path from -> at -> to goes down and then up again. */
 static bool turns_up(const struct fab_lft_ordering *o, uint32_t from, uint32_t at, uint32_t to)
 {
     return to != FAB_LFT_ORDERING_ENDPORT && to != FAB_LFT_ORDERING_DROPS && is_up(o, at, from) &&
@@ -229,16 +232,17 @@ static int avoid_mixed_turns(struct fab_lft_ordering *o, uint32_t sw)
     return ret;
 }
 
-/* If sw and the first changed switch on its new path are on a cycle, sw is written after that
- * switch. */
+/* If sw and the first changed switch on its new path are on a cycle, adds an edge so that sw is
+ * written after that switch. */
 static int avoid_cycle(struct fab_lft_ordering *o, uint32_t sw)
 {
     uint32_t first = next_changed(o, sw, new_hop);
     return first != FAB_NONE && on_cycle(o, first, sw) ? add_edge(o, first, sw, false) : FAB_OK;
 }
 
-/* Writes sw after the changed switches on its new path up to the first one whose old path works;
- * after that one, too, if avoid_cycle requires it. */
+/* Adds edges so that sw is written after the changed switches on its new path, up to the first one
+ * whose old path arrives. That switch need not be written first, unless it is the first changed
+ * switch and is on a cycle with sw (see avoid_cycle). */
 static int wait_for_new_path(struct fab_lft_ordering *o, uint32_t sw)
 {
     uint32_t first = next_changed(o, sw, new_hop);

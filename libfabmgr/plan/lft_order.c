@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The order of LFT writes. Writes that end packet loss come first, and no write creates a loop
- * while others are under way.
+ * Orders the LFT writes. Writes that end packet loss come first, and no write creates a loop while
+ * others are under way.
  *
- *   lft_constraints.c  finds the precedences of writes for one destination
+ *   lft_constraints.c  finds which writes must precede which, for one destination
  *   lft_parts.c        makes the writes of one block, in parts where necessary
  *
- * The analysis is bounded by FAB_LFT_ORDERING_STEPS. Blocks beyond that are written in an order
- * that only prefers switches that drop packets and switches near the destination (`unchecked`),
- * which happens when all tables change at once.
+ * The analysis stops after FAB_LFT_ORDERING_STEPS steps, for instance when all tables change at
+ * once. The remaining blocks are not analysed (`unchecked`): switches that drop packets are written
+ * first, then switches near the destination.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@
 
 /* ---- one block ------------------------------------------------------------------------------- */
 
-/* A write is urgent if it ends packet loss, or if an urgent write waits for it. */
+/* Marks the urgent items: those that end packet loss, and those that an urgent item waits for. */
 static void find_urgent(struct fab_lft_ordering *o, const uint32_t *items, uint32_t count)
 {
     bool again = true;
@@ -35,7 +35,7 @@ static void find_urgent(struct fab_lft_ordering *o, const uint32_t *items, uint3
     }
 }
 
-/* Bitset of the entries of an item that differ; all entries if the block is unknown. */
+/* The bitset of the entries of an item that differ; all entries if the block is unknown. */
 static uint64_t find_differing(const struct fab_lft_ordering *o,
                                const struct fab_lft_ordering_item *item, uint32_t block)
 {
@@ -154,9 +154,10 @@ static uint32_t count_endports(const struct fab_lft_ordering *o, uint32_t sw)
     return endports;
 }
 
-/* Leaf switches are those with at least a quarter as many endports as the switch with the most; a
- * switch above them with a server or two is not a leaf. Ranks of the engine would be more exact,
- * but computing them takes longer than everything else here; on trees they are the same. */
+/* Computes the ranks: hops from the nearest leaf switch. A leaf switch has at least a quarter as
+ * many endports as the switch with the most, so that a spine with a server or two does not count as
+ * one. The engine's ranks would be more exact, but computing them takes longer than everything else
+ * in this file; on trees both are the same. */
 static void find_ranks(struct fab_lft_ordering *o)
 {
     uint32_t count = o->in->fabric->switch_count, most = 0, queued = 0;

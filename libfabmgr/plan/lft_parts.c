@@ -3,11 +3,10 @@
  * Makes the writes of one block, in parts where necessary.
  *
  * A block has the entries of 64 destinations, which may need opposite orders. Then a switch's block
- * is written in parts: first the entries that may be written, while the others keep their value.
- * For one destination the precedences do not contradict each other, except the soft ones about
- * turns, which are ignored if no item of the block can be written. So there is always a part that
- * may be written. (If there were none, one item would be written regardless and counted in
- * `unordered`.)
+ * is written in parts: the first part changes some entries, while the others keep their values. For
+ * one destination the precedences do not contradict each other. Only the soft precedences about
+ * turns may do so; they are ignored if no item of the block can be written. So some part can always
+ * be written. (If none could, one item would be written regardless and counted in `unordered`.)
  */
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
@@ -32,8 +31,8 @@ static int write_part(struct fab_lft_ordering *o, uint32_t i, uint64_t entries, 
     return FAB_OK;
 }
 
-/* Releases the items that waited for these entries; appends items that no longer wait to the queue.
- */
+/* Counts down `waits` of the items that waited for these entries, and appends items that no longer
+ * wait to the queue. */
 static void release(struct fab_lft_ordering *o, uint32_t i, uint64_t entries, uint32_t wave,
                     uint32_t *queued)
 {
@@ -48,8 +47,8 @@ static void release(struct fab_lft_ordering *o, uint32_t i, uint64_t entries, ui
     }
 }
 
-/* The precedences contradict each other: removes the soft ones of this block. Returns false if
- * there are none. */
+/* Removes the soft precedences of this block, because the precedences contradict each other.
+ * Returns false if there are no soft ones. */
 static bool give_up_turns(struct fab_lft_ordering *o, uint32_t *queued)
 {
     bool any = false;
@@ -64,7 +63,8 @@ static bool give_up_turns(struct fab_lft_ordering *o, uint32_t *queued)
     return any;
 }
 
-/* No item can be written, which should not happen: releases the first waiting item. */
+/* Releases the first waiting item although it should wait. It is called only if no item can be
+ * written, which would be a defect. */
 static int release_any(struct fab_lft_ordering *o, const uint32_t *items, uint32_t count,
                        uint32_t *queued)
 {
@@ -80,8 +80,9 @@ static int release_any(struct fab_lft_ordering *o, const uint32_t *items, uint32
     return FAB_E_INVAL;
 }
 
-/* No block can be written whole, because each has an entry that must follow an entry of another
- * block. Writes the entries that need not wait, of the block that has most of them. */
+/* Writes part of a block: the entries that need not wait, of the switch that has the most of them.
+ * It is called if no switch's block can be written whole, because each has an entry that must be
+ * written after the same entry of another switch. */
 static int write_largest_part(struct fab_lft_ordering *o, const uint32_t *items, uint32_t count,
                               uint32_t *queued)
 {
@@ -113,7 +114,7 @@ static int write_largest_part(struct fab_lft_ordering *o, const uint32_t *items,
     return ret;
 }
 
-/* A write's wave comes after the waves of all writes that it waits for. */
+/* A write gets a later wave than all writes that it waits for. */
 int fab_plan_lft_write_parts(struct fab_lft_ordering *o, const uint32_t *items, uint32_t count)
 {
     uint32_t queued = 0, at = 0;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Stale entries lead into a link that is about to become Active, and are left from before a switch
- * was cut off. Those that will change are set to drop packets until their new value is written with
- * the other tables: an entry that was harmless while the link was dead could close a loop with
- * newer entries.
+ * A stale entry leads into a link that is about to become Active, and will change. It was left in a
+ * switch that was cut off, where it did no harm while the link was dead. Together with newer
+ * entries it could close a loop. So stale entries are set to drop packets until their new values
+ * are written with the other tables.
  *
- * Entries that lead into such a link and do not change belong to the target. A cycle of old entries
- * contains at least one that changes. This check misses the cycle only if none of its changing
- * entries leads into a link that comes up. That requires two components that were cut off at
- * different times, and the first write ends the cycle.
+ * Entries that lead into such a link and do not change are entries of the target, which has no
+ * loop. So every loop of old entries contains at least one that changes. A loop remains possible
+ * only if none of its changing entries leads into a link that comes up. That requires two
+ * components that were cut off at different times, and the first write to a switch on the loop ends
+ * it.
  */
 #include "libfabmgr/plan/lft_stale.h"
 

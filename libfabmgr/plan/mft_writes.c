@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The writes of multicast forwarding tables (IBA 14.2.5.12), group by group: a group is 32 LIDs
- * that share their blocks. If a switch holds or gets an entry of a group, all its blocks of the
- * group are compared, one for each 16 ports.
+ * Finds the writes of multicast forwarding tables (IBA 14.2.5.12), one group after the other. A
+ * group consists of 32 LIDs that share their blocks. A switch has a block for each 16 ports. If it
+ * holds or gets an entry of a group, all its blocks of the group are compared.
  *
- * Union-find over the switches finds cycles among all links that old or new entries name at either
- * end.
+ * Whether old and new branches of a LID form a cycle is found by union-find over the switches. It
+ * joins the switches of all links that an old or new entry at one of the two ends names.
  */
 #include "libfabmgr/plan/mft_writes.h"
 
@@ -25,11 +25,11 @@ struct cell { /* a block of a switch that responds */
 struct draft {
     const struct fab_plan_mft_input *in;
     struct fab_plan_mft plan;
-    struct cell *cell; /* cells of the group, by switch */
+    struct cell *cell; /* cells of the current group, by switch and position */
     size_t cells, room;
     uint32_t *root;    /* [switches] for union-find */
-    uint32_t *pending; /* [switches] for unresponsive switches: bitset of the LIDs of the group
-                          whose entries differ from the target; NULL: all switches respond */
+    uint32_t *pending; /* [switches] for an unresponsive switch: bitset of the group's LIDs for
+                          which its entries differ from the target; NULL: all switches respond */
 };
 
 static uint32_t number_of(uint32_t group, uint32_t position)
@@ -91,8 +91,8 @@ static int add_cell(struct draft *d, uint32_t sw, uint32_t number, const uint16_
     return FAB_OK;
 }
 
-/* Bitset of the LIDs for which the known entries differ from the wanted ones; all LIDs if the block
- * is unknown. */
+/* The bitset of the group's LIDs for which the known entries differ from the target's; all LIDs if
+ * the block is unknown. */
 static uint32_t pending(const uint16_t *was, const uint16_t *will)
 {
     uint32_t lids = was == NULL ? UINT32_MAX : 0;
@@ -147,8 +147,8 @@ static uint32_t port_of(const struct cell *c, unsigned bit)
     return (c->number >> 9) * PORTS_A_BLOCK + bit;
 }
 
-/* No new branch may lead into an unresponsive switch whose entries for that LID differ from the
- * target. */
+/* Removes the new branches that lead into an unresponsive switch whose entries for that LID differ
+ * from the target. */
 static void prune_unresponsive(struct draft *d, struct cell *c)
 {
     for (unsigned bit = 0; bit < PORTS_A_BLOCK; bit++) {
@@ -175,7 +175,8 @@ static bool names(const struct cell *c, unsigned lid, unsigned bit)
     return ((c->was[lid] | c->will[lid]) >> bit & 1) != 0;
 }
 
-/* True if the block of the other end names the link, too; the link is then counted only there. */
+/* True if the block of the switch at the other end names the link, too. The link is then counted
+ * only for that block. */
 static bool is_counted_there(const struct draft *d, uint32_t to, uint32_t num, unsigned lid)
 {
     size_t low = 0, high = d->cells;
@@ -192,8 +193,8 @@ static bool is_counted_there(const struct draft *d, uint32_t to, uint32_t num, u
            names(&d->cell[low], lid, num % PORTS_A_BLOCK);
 }
 
-/* Joins the switches of all links that this block names. Returns true if two were joined already.
- */
+/* Joins the switches of each link that this block names for the LID. Returns true if the two
+ * switches of a link were joined already: the branches form a cycle. */
 static bool join_switches(struct draft *d, const struct cell *c, unsigned lid)
 {
     const struct fab_mcast_net *n = d->in->net;
@@ -264,7 +265,7 @@ static int plan_group(struct draft *d, uint32_t group)
     return r == FAB_OK && d->plan.stage[FAB_MFT_READ].count == reads ? write_group(d) : r;
 }
 
-/* Adds the groups that have an entry in some switch. */
+/* Adds to the set the groups that have an entry in some switch. */
 static void add_used(const struct fab_blocks *b, uint64_t *set)
 {
     for (size_t i = 0; i < b->count; i++)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The writes of multicast forwarding tables and their order. They turn the tables that switches are
- * known to hold into those that the trees of libfabmgr/mcast need. Blocks are identified by switch
- * id and fab_mft_number; an unknown block is read first.
+ * Finds the writes of multicast forwarding tables and their order. The writes turn the tables that
+ * switches are known to hold into the tables that the trees of libfabmgr/mcast need. Blocks are
+ * identified by switch id and fab_mft_number. An unknown block is read first.
  *
- * There are two steps; the second starts when the first is completely answered. If the old and new
- * branches of a LID together form no cycle, the first step adds the new branches and the second
+ * There are two steps; the second starts when all writes of the first are answered. If the old and
+ * new branches of a LID together form no cycle, the first step adds the new branches and the second
  * removes the old ones, so that no remaining member is cut off. If they form a cycle, the branches
  * that are in both trees stay; the first step removes the other old ones and the second adds the
  * new ones. In whatever order the writes of a step take effect, the branches of a LID never form a
@@ -19,7 +19,7 @@
 #include "libfabmgr/mcast/net.h"
 #include "libfabmgr/target/blocks.h"
 
-#define FAB_MFT_GROUPS 512 /* groups of 32 LIDs: a block number without its position */
+#define FAB_MFT_GROUPS 512 /* groups of 32 LIDs; the low 9 bits of a block number are its group */
 
 enum fab_plan_mft_stage { FAB_MFT_READ, FAB_MFT_FIRST, FAB_MFT_SECOND, FAB_MFT_STAGES };
 struct fab_plan_mft_op {
@@ -34,20 +34,20 @@ struct fab_plan_mft {
 };
 struct fab_plan_mft_input {
     const struct fab_mcast_net *net; /* the switches and links of the trees */
-    const struct fab_blocks *want;   /* missing blocks are zeros */
-    const struct fab_blocks *held;   /* missing blocks are unknown */
-    /* Bitset of switches that do not answer, or NULL. For LIDs whose entries there differ from the
-     * target, no branch leads into such a switch. */
+    const struct fab_blocks *want;   /* the target's blocks; a missing block is all zero */
+    const struct fab_blocks *held;   /* blocks in the switches; a missing block is unknown */
+    /* Bitset of switches that do not answer, or NULL. If the entries of such a switch for a LID
+     * differ from the target, no new branch for that LID leads into it. */
     const uint64_t *unresponsive;
     const uint64_t *groups; /* bitset [FAB_MFT_GROUPS] of the groups to plan */
 };
-/* A group with unknown blocks gets reads only: plan again when these are answered. Returns NOMEM.
- */
+/* A group with unknown blocks gets only reads; the caller plans it again when these are answered.
+ * Returns NOMEM. */
 int fab_plan_mft_make(const struct fab_plan_mft_input *in, struct fab_plan_mft *ret);
 void fab_plan_mft_fini(struct fab_plan_mft *p);
 
-/* Moves the known blocks to the ids of another snapshot. guid[switches]: the node GUIDs by old id.
- * Switches that are gone are left out. Returns NOMEM. */
+/* Translates the known blocks to the ids of another snapshot. guid[switches]: the node GUIDs by old
+ * id. Blocks of switches that are gone are left out. Returns NOMEM. */
 int fab_plan_mft_remap(const struct fab_blocks *held, const uint64_t *guid, uint32_t switches,
                        const struct fab_fabric *now, struct fab_blocks *ret);
 void fab_plan_mft_forget(struct fab_blocks *held, uint32_t sw);

@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-/* The P_Key that both the old and the new table allow at this index. */
+/* The P_Key that both the old and the new entry of an index allow; 0: none. */
 static uint16_t common(uint16_t was, uint16_t will)
 {
     if (was == will)

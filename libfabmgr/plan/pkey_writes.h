@@ -7,8 +7,8 @@
 
 typedef int fab_plan_add_op(void *ctx, struct fab_plan_op op);
 
-/* Adds the writes of a port's P_Key table: those that only remove keys, or all. Returns NOMEM, or
- * what add() returns. */
+/* Adds the writes of a port's P_Key table for one of two passes: the writes that only remove keys
+ * (first pass), or all others. Returns NOMEM, or what add() returns. */
 int fab_plan_pkey_writes(const struct fab_plan_input *in, uint32_t port, bool takes,
                          fab_plan_add_op *add, void *ctx);
 /* The P_Keys in the block after the write op. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Making the plan: one pass over the fabric for each stage adds the writes that the stage needs.
+ * Makes the plan. One pass over the fabric for each stage adds the writes that the stage needs.
  *
  * A plan writes nothing that the device already holds: after a plan was carried out, the next one
  * is empty. A port in state Init gets its attributes and Init -> Armed in one Set, then Armed ->
@@ -59,7 +59,8 @@ static int add_port(struct draft *d, uint32_t port, uint8_t state)
 
 /* ---- what a port needs ----------------------------------------------------------------------- */
 
-/* Sets VLHighLimit, the amount of high-priority traffic before a low-priority packet. */
+/* Sets VLHighLimit: how much high-priority traffic may be sent before a waiting low-priority
+ * packet. */
 static void want_limit(const struct fab_plan_input *in, uint32_t port, struct fab_port_info *ret)
 {
     struct fab_arb arb;
@@ -71,7 +72,7 @@ static void want_limit(const struct fab_plan_input *in, uint32_t port, struct fa
         ret->vl_high_limit = arb.limit;
 }
 
-/* The PortInfo that a port should have, P_Key enforcement by switches included. */
+/* Computes the PortInfo that a port should have, including P_Key enforcement by switches. */
 static void want_port(const struct fab_plan_input *in, uint32_t port, struct fab_port_info *ret)
 {
     const struct fab_fabric *f = in->fabric;
@@ -102,8 +103,8 @@ static bool port_differs(const struct draft *d, uint32_t port)
     return d->in->tune && fab_plan_tuning_differs(&p->info, &want);
 }
 
-/* A link becomes Active only if both ports reported at least Init; otherwise the peer would refuse
- * Armed -> Active. */
+/* True if both ports of the link are at least in state Init. Otherwise the port could not go from
+ * Armed to Active. */
 static bool can_come_up(const struct fab_fabric *f, uint32_t port)
 {
     if (!fab_fabric_port_is_up(f, port))

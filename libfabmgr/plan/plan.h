@@ -1,39 +1,38 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The plan: the fewest writes that turn the observed state into the target, in a safe order. Ops
- * are small and have no payload; the payload is encoded when the write is sent.
+ * A plan contains the fewest writes that turn the observed state into the target, in a safe order.
+ * Its ops are small and have no payload; the payload is encoded when the write is sent.
  *
- * The stages, in order; a stage starts when the previous one is answered:
+ * A plan has these stages. Each stage starts when all writes of the previous one are answered:
  *
- * SWITCH: SwitchInfo (LinearFDBTop, life time), switch port 0 (LID, SM LID).
+ * SWITCH writes SwitchInfo (LinearFDBTop, life time) and PortInfo of switch port 0 (LID, SM LID).
  *
- * STALE: LFT blocks with entries that lead into a link which comes up, and must not: these entries
- * drop packets until ROUTES.
+ * STALE writes LFT blocks with old entries that lead into a link which comes up. These entries drop
+ * packets until the stage ROUTES (lft_stale.c).
  *
- * ISLS: PortInfo of both ports of links between switches: MTU, VLs, timers; Init -> Armed.
+ * ISLS writes PortInfo of both ports of ISLs (MTU, VLs, timers), and takes ports from Init to
+ * Armed.
  *
- * ISLS_UP: Armed -> Active: no table may lead into a link that does not carry traffic yet.
+ * ISLS_UP takes them from Armed to Active, before any table leads into these links.
  *
- * VLARB: with several VLs, VL arbitration of switch ports. Each VL has its share before packets
- * use it, and keeps one until no packet uses it any more.
+ * VLARB writes the VL arbitration tables of switch ports if there are several VLs. A VL gets its
+ * share before packets use it, and keeps a share until no packet uses it any more.
  *
- * SL2VL: SL to VL, as far as one write serves all pairs of ports of a switch. Then, each as a
- * stage of its own, SL2VL_LINE, where one write serves all pairs with one port, and SL2VL_PAIR,
- * the remaining pairs one by one. With one VL only tables that are known to be different are
- * written.
+ * SL2VL writes SL-to-VL tables as far as one write sets them for all pairs of ports of a switch.
+ * SL2VL_LINE then sets those that one write sets for all pairs with one port, and SL2VL_PAIR the
+ * remaining pairs one by one. With one VL, only tables that are known to be different are written.
  *
- * ROUTES: LFT blocks that differ from what the switch is known to hold, in the order of
- * lft_order.c: first those that end a loss. No write may close a loop or cut a working path,
- * whatever mixture of old and new tables exists at that moment.
+ * ROUTES writes the LFT blocks that differ from what the switch is known to hold, in the order of
+ * lft_order.c; writes that end a packet loss come first. No write may close a loop or cut a working
+ * path, in whatever order the writes that are under way take effect.
  *
- * PKEYS_REMOVE: P_Keys that are removed, and full memberships that become limited; then PKEYS_ADD,
- * everything that still differs. So two ports can communicate in between only if they can before or
- * after.
+ * PKEYS_REMOVE removes P_Keys, and makes full memberships limited. PKEYS_ADD then writes everything
+ * that still differs. So in between, two ports can communicate only if they can before or after.
  *
- * ENDPORTS: PortInfo of adapters, routers and of the switch ports in front of them: LID, SM LID,
- * whether P_Keys are checked; VL tables of adapters and routers.
+ * ENDPORTS writes PortInfo of adapters, routers and the switch ports that they are connected to
+ * (LID, SM LID, P_Key enforcement), and the VL tables of adapters and routers.
  *
- * ENDPORTS_UP: Armed -> Active: an endport that comes up finds its routes in place.
+ * ENDPORTS_UP takes their ports from Armed to Active. All tables are written by then.
  */
 #ifndef LIBFABMGR_PLAN_PLAN_H
 #define LIBFABMGR_PLAN_PLAN_H
@@ -44,11 +43,11 @@
 
 /* The VL tables that devices are known to hold, as they were written and acknowledged. They are
  * stored as the values from which they are computed, port by port: the values of two known ports of
- * a switch determine the SLtoVLMappingTable between them. Adapters and routers have one table a
+ * a switch determine the SLtoVLMappingTable between them. Adapters and routers have one table per
  * port. */
 struct fab_observed_vl_port {
-    uint8_t vls; /* data VLs of the port; 0: not known (of a switch's port 0: no port is known) */
-    uint8_t class;
+    uint8_t vls;   /* number of data VLs; 0: not known (of port 0: none of the switch is known) */
+    uint8_t class; /* the port's class, as index of vl[][] below */
     uint16_t arbitrated; /* its VLArbitrationTables are arb[arbitrated - 1]; 0: not known */
 };
 struct fab_observed_vls {
@@ -59,8 +58,8 @@ struct fab_observed_vls {
     size_t arbs, arb_room;
 };
 
-/* The tables that devices are known to hold, by the ids of one snapshot, either read or written and
- * acknowledged. */
+/* The tables that devices are known to hold, by the ids of one snapshot. The manager has read them,
+ * or has written them and got the acknowledgement. */
 struct fab_observed {
     struct fab_lft lft;
     uint64_t *known; /* bitset of [switch_count][blocks of lft.stride] */
@@ -68,7 +67,7 @@ struct fab_observed {
     struct fab_observed_vls vls;
     struct fab_blocks pkeys; /* P_Key blocks by port id */
 };
-/* Nothing is known at first. Returns NOMEM. */
+/* Initialises *o so that no table is known. Returns NOMEM. */
 int fab_plan_observed_init(struct fab_observed *o, uint32_t switch_count, uint32_t top);
 void fab_plan_observed_fini(struct fab_observed *o);
 void fab_plan_observed_set_block(struct fab_observed *o, uint32_t sw, uint32_t block,
@@ -78,8 +77,8 @@ void fab_plan_observed_forget(struct fab_observed *o,
 bool fab_plan_observed_is_known(const struct fab_observed *o, uint32_t sw, uint32_t block);
 void fab_plan_observed_forget_vls(struct fab_observed *o, const struct fab_fabric *f,
                                   uint32_t node);
-/* Moves the known tables to the ids of another snapshot, by node GUID; the tables of other switches
- * are unknown. Returns NOMEM. */
+/* Translates the known tables to the ids of another snapshot, by node GUID. Switches that are only
+ * in the new snapshot have unknown tables. Returns NOMEM. */
 int fab_plan_observed_remap(const struct fab_observed *from, const struct fab_fabric *old,
                             const struct fab_fabric *now, uint32_t top, struct fab_observed *ret);
 
@@ -101,24 +100,23 @@ enum fab_plan_stage {
 };
 struct fab_plan_op {
     uint32_t node;    /* node id of the device */
-    uint32_t port;    /* port id, for PortInfo and VLARB; else a port at which the node is
-                         reached */
+    uint32_t port;    /* PORT_INFO, PKEY_TABLE, VLARB and endports' SL2VL: the port id; else port 0
+                         of the switch */
     uint16_t attr_id; /* SWITCH_INFO, PORT_INFO, LFT, PKEY_TABLE, SL2VL, VLARB */
-    uint16_t block;   /* LFT, PKEY_TABLE */
+    uint16_t block;   /* LFT, PKEY_TABLE: block number */
     uint8_t state;    /* PortInfo: the port state to request, or FAB_STATE_NOP */
     union {
-        uint64_t keep; /* LFT: a bit for each entry that keeps its old value; a later write
-                          changes it */
+        uint64_t keep; /* LFT: bit i: entry i keeps its old value, which a later write changes */
         uint64_t map;  /* SL2VL: in the form of fab_target_sl2vl_pack */
     };
-    uint64_t drain; /* LFT: a bit for each entry that drops packets; a later write changes it */
-    uint32_t mod;   /* SL2VL, VLARB: attribute modifier */
+    uint64_t drain; /* LFT: bit i: entry i drops packets until a later write changes it */
+    uint32_t mod;   /* SL2VL, VLARB, PKEY_TABLE: attribute modifier */
     bool removes;   /* PKEY_TABLE: this write only removes keys */
-    bool awaited;   /* LFT: later writes must not take effect before this one */
+    bool awaited;   /* LFT: some later write must not take effect before this one */
     bool
         waits; /* LFT: it must not take effect before some awaited write of the same block number */
-    bool barrier; /* LFT: send it and all later writes only when all awaited writes before it are
-                     answered */
+    bool barrier; /* LFT: this write and all later ones may be sent only when all awaited writes
+                     before it are answered */
 };
 /* Writes without a barrier between them may be in flight together and take effect in any order. */
 struct fab_plan {
@@ -135,19 +133,20 @@ struct fab_plan_input {
     const struct fab_target *target;
     const struct fab_observed *observed;
     uint32_t sm_lid;
-    bool tune; /* the policy changed: write timers and thresholds also to ports that are up. Else
-                  they are written only along with other writes, because some devices do not keep
-                  them */
+    bool tune; /* Timers and thresholds alone justify a write, as after a change of the policy. Else
+                  they are written only along with other fields, because some devices do not keep
+                  them (attr_diff.c). */
     bool ask;  /* also set ClientReregister on endports that are up, so that they register again */
     struct fab_arb_cache *book; /* private */
 };
 /* Returns INVAL (the target belongs to another fabric) or NOMEM. */
 int fab_plan_make(const struct fab_plan_input *in, struct fab_plan *ret);
 void fab_plan_fini(struct fab_plan *p);
-/* These keep `o` consistent with the VL tables in the devices. Call _begin before a plan is carried
- * out: the tables that the plan writes become unknown. Call _done afterwards: all devices are known
- * to hold the tables of the target. For devices that failed to take a write, call
- * fab_plan_observed_forget_vls afterwards. _done returns NOMEM: then all are unknown. */
+/* These functions keep `o` consistent with the VL tables in the devices. The caller calls _begin
+ * before it carries out a plan; it makes the tables unknown that the plan writes. After the plan
+ * the caller calls _done, which records that all devices hold the tables of the target, and then
+ * fab_plan_observed_forget_vls for each device that did not accept a write. _done returns NOMEM;
+ * all VL tables are unknown then. */
 void fab_plan_vls_begin(const struct fab_plan_input *in, const struct fab_plan *plan,
                         struct fab_observed *o);
 int fab_plan_vls_done(const struct fab_plan_input *in, struct fab_observed *o);

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The writes of VL tables: SLtoVLMappingTables (IBA 14.2.5.8), one for each pair of an in port and
- * an out port of a switch and one for each port of an adapter, and VLArbitrationTables (14.2.5.9).
+ * Finds the writes of VL tables. SLtoVLMappingTables (IBA 14.2.5.8) belong to a pair of an in port
+ * and an out port of a switch, or to a port of an adapter. VLArbitrationTables (14.2.5.9) belong to
+ * a port.
  *
- * A switch of 36 ports has 1,332 SL-to-VL tables, most of them alike. A switch that supports it
- * (SwitchInfo:OptimizedSLtoVLMappingProgramming) accepts one write for all pairs, then writes for
- * all pairs with a certain in port or out port, then those for single pairs. The most frequent
- * table is written first and with the widest scope, by in ports or by out ports, whichever takes
- * fewer writes.
+ * A switch of 36 ports has 1,332 SL-to-VL tables, most of them alike. With
+ * SwitchInfo:OptimizedSLtoVLMappingProgramming, one write can set the tables of all pairs, or of
+ * all pairs with a certain in port or out port. So the most frequent table is written first, to all
+ * pairs. Writes for single in ports or out ports follow, whichever takes fewer writes, and then
+ * those for single pairs.
  *
  * The tables of devices are known from the acknowledged writes (struct fab_observed_vls); after a
- * restart they are unknown. VL arbitration is stored as written, port by port, and only blocks that
- * differ are written again. With several VLs, unknown tables are written. With one VL any table is
- * correct: if routing is free of deadlock on one VL, it is so with every mapping to VLs. Then
- * devices whose tables are unknown are not written, and devices with tables of this manager are set
- * to VL 0.
+ * restart they are unknown. VL arbitration tables are stored as written, port by port, and only
+ * blocks that differ are written again. With several VLs, unknown tables are written. With one VL
+ * any table is correct, since routing that is free of deadlock on one VL is so with every mapping
+ * of SLs to VLs. Then unknown tables are not written, and tables that this manager wrote before are
+ * set to VL 0.
  */
 #include "libfabmgr/plan/vl_writes.h"
 
@@ -29,10 +30,11 @@
 #define OPTIMIZED 1u
 #define MOD_ALL_OUT (1u << 16)
 #define MOD_ALL_IN (1u << 17)
-/* position of the block number in the attribute modifier; the port is below it */
+/* bit position of the block number in the attribute modifier; the port number is in the bits below
+ */
 #define VLARB_BLOCK 16
-#define ARBS_MANY 1000
-#define MAPS 64 /* most different tables that are counted */
+#define ARBS_MANY 1000 /* see tidy_arbs */
+#define MAPS 64        /* how many different tables are counted at most */
 
 /* ---- one port -------------------------------------------------------------------------------- */
 
@@ -65,7 +67,7 @@ static bool nothing_to_do(const struct fab_plan_input *in)
            (in->observed == NULL || in->observed->vls.port == NULL);
 }
 
-/* The port's VL arbitration tables as far as known; all zero: unknown. */
+/* The VL arbitration tables that the port is known to hold; all zero: unknown. */
 static struct fab_arb arb_held(const struct fab_plan_input *in,
                                const struct fab_observed_vl_port *now)
 {
@@ -138,7 +140,9 @@ static bool differs(const struct pairs *s, uint32_t in, uint32_t out)
            map_of(&s->in->target->vls, s, in, out);
 }
 
-/* Fills *ret. Returns false if the switch holds the wanted SL-to-VL tables, or has none. */
+/* Collects the ports in service of a switch, with their present and wanted VL values. Returns false
+ * if its SL-to-VL tables need no write: it has none, or holds the wanted ones, or there is one VL
+ * and its tables are unknown. */
 static bool find_pairs(const struct fab_plan_input *in, uint32_t sw, struct pairs *ret)
 {
     const struct fab_fabric *f = in->fabric;
@@ -237,7 +241,7 @@ static uint32_t exceptions_in_line(const struct pairs *s, uint32_t line, uint64_
     return exceptions;
 }
 
-/* The number of writes after the one for all pairs. */
+/* The number of writes that must follow after one write has set all pairs to `base`. */
 static uint32_t cost(const struct pairs *s, uint64_t base)
 {
     uint32_t writes = 0;
@@ -312,8 +316,8 @@ static int add_lines(const struct pairs *s, const struct sink *to, uint64_t base
     return ret;
 }
 
-/* Writes only the pairs that differ, or all tables again with the widest scope first, whichever
- * takes fewer writes. */
+/* Adds the writes of this scope: for only those pairs that differ, or for all tables again with the
+ * widest scope first, whichever takes fewer writes in total. */
 static int add_tables(struct pairs *s, const struct sink *to, enum fab_plan_vl_scope scope)
 {
     bool optimized = (s->in->fabric->switches[s->sw].optimized_sl2vl & OPTIMIZED) != 0;
@@ -355,7 +359,7 @@ int fab_plan_vl_writes_of_switch(const struct fab_plan_input *in, uint32_t sw,
     return add_tables(&s, &to, scope);
 }
 
-/* A port in state Init may belong to an adapter that was reset: then its tables are unknown. */
+/* A port in state Init may belong to an adapter that was reset. So its tables count as unknown. */
 int fab_plan_vl_writes_of_endport(const struct fab_plan_input *in, uint32_t port,
                                   fab_plan_add_op *add, void *ctx)
 {
@@ -397,8 +401,8 @@ static void forget_all(struct fab_observed *o)
     o->vls = (struct fab_observed_vls){0};
 }
 
-/* Adds `arb` to the known tables if it is new. *ret: its position + 1; 0: there are too many.
- * Returns NOMEM. */
+/* Adds `arb` to held->arb[] if it is new. *ret: its position + 1; 0: there are too many. Returns
+ * NOMEM. */
 static int number_of(struct fab_observed_vls *held, const struct fab_arb *arb, uint16_t *ret)
 {
     size_t i = 0;
@@ -416,7 +420,8 @@ static int number_of(struct fab_observed_vls *held, const struct fab_arb *arb, u
     return FAB_OK;
 }
 
-/* Forgets all tables if there are very many, as most belong to no port any more. */
+/* Empties held->arb[] if it has very many tables, since most belong to no port any more. The VL
+ * arbitration tables of all ports are then unknown. */
 static void tidy_arbs(struct fab_observed_vls *held)
 {
     if (held->arbs < ARBS_MANY)
