@@ -28,7 +28,8 @@ Fabric__V1__ForwardingEntry *convert_entry(struct answer *a, const struct fab_vi
                                            uint8_t out_port);
 Fabric__V1__Verdict *convert_verdict(struct answer *a, const struct fab_view *v,
                                      const struct fab_verdict *verdict);
-/* v NULL: no view is published yet. `census` is that of the view's fabric. */
+/* Converts the state of the manager. v NULL: no view is published yet. `census` is that of the
+ * view's fabric. */
 Fabric__V1__Status *convert_status(struct answer *a, const struct sm_status *s,
                                    const struct sm_unresponsive *unresponsive,
                                    uint32_t unresponsive_count, const struct fab_view *v,

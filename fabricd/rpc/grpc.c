@@ -40,8 +40,9 @@ struct grpc {
     struct grpc_input in;
     char peer[64];
     uint64_t now;
-    bool busy; /* g is inside grpc_receive, grpc_tick or grpc_produce; `wake` is not needed, because
-                  the caller then fetches the bytes */
+    /* grpc_receive, grpc_tick or grpc_produce is running. They need no `wake`, because the caller
+     * fetches the bytes afterwards. */
+    bool busy;
     TAILQ_HEAD(, call) calls;
 };
 

@@ -16,8 +16,8 @@
 /* Longest time to handle received bytes of one connection before other connections get a turn. */
 #define RPC_TURN_US 2000ull
 #define RPC_SLICE 128u /* received bytes that are handled between two checks of RPC_TURN_US */
-#define RPC_HANDSHAKE_US 10000000ull /* from accept to the end of the TLS and HTTP/2 handshakes */
-#define RPC_REQUEST_US 30000000ull   /* from a call's headers to the end of its request */
+#define RPC_HANDSHAKE_US 10000000ull /* most time from accept to the end of both handshakes */
+#define RPC_REQUEST_US 30000000ull   /* most time from a call's headers to the end of its request */
 #define RPC_STALL_US 60000000ull     /* a client that reads no pending bytes is disconnected */
 #define RPC_IDLE_US 900000000ull     /* a client without calls that sends nothing is disconnected */
 #define RPC_PAGE_DEFAULT 1000u

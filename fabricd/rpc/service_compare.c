@@ -31,8 +31,8 @@ static void work(struct study *s)
     r->lane_sets = fab_policy_classes_count(s->view->policy.classes);
     if (!measure_resolve(&c->measure, s))
         return;
-    /* Request virtual lanes for every class first; if the engine fails, for half as many classes,
-     * and so on. */
+    /* First request virtual lanes for every class. If the engine fails, request them for half as
+     * many classes, and so on. */
     while (report_make(r, s, &c->measure, f, lids) && r->status != FAB_OK && r->lane_sets > 1)
         r->lane_sets /= 2;
     if (report_good(r))

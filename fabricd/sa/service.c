@@ -25,7 +25,7 @@
 
 #define FOR_EVER UINT32_MAX
 #define DEFAULT_KEY 0xffff
-#define MULTICAST 0xff /* first byte of a GID */
+#define MULTICAST 0xff /* first byte of a multicast GID */
 #define SECOND_US 1000000
 #define ARM_MOST_US (3600ull * SECOND_US)
 

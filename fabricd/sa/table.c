@@ -128,8 +128,8 @@ static int make_room(struct sa *s, struct sa_job *job, size_t need)
     return FAB_OK;
 }
 
-/* Whether more records would not change the answer. A Get fails if there are two; without RMPP only
- * the first MAD of a response is sent. */
+/* Whether the answer needs no more records. A Get fails if there are two; without RMPP only the
+ * first MAD of a response is sent. */
 static bool is_enough(const struct sa *s, const struct sa_job *job)
 {
     return job->query.method == FAB_METHOD_GET

@@ -106,7 +106,7 @@ struct cable_ends {
     uint8_t port_a, port_b;
 };
 
-/* Orders the ends of a link: end a has the lower (GUID, port). */
+/* Orders the ends of a link: end a gets the lower pair (GUID, port). */
 static struct cable_ends order(uint64_t guid, uint8_t port, uint64_t guid_2, uint8_t port_2)
 {
     if (guid < guid_2 || (guid == guid_2 && port < port_2))

@@ -70,7 +70,7 @@ static const char step_1[] =
     "  current INTEGER NOT NULL DEFAULT 1,"
     "  PRIMARY KEY (node_guid, port)"
     ") WITHOUT ROWID;"
-    /* Links; end a has the lower (node GUID, port). */
+    /* Links. Of the two ends, a has the lower pair (node GUID, port). */
     "CREATE TABLE link ("
     "  node_a TEXT NOT NULL REFERENCES node(guid),"
     "  port_a INTEGER NOT NULL,"

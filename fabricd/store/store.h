@@ -118,7 +118,8 @@ bool store_is_written(struct store *s, uint64_t mark);
 /* Whether the writer is so far behind that the caller should refuse new registrations. */
 bool store_is_behind(struct store *s);
 
-/* Records (events, table sets) that were dropped because the writer was behind. */
+/* Returns the number of records (events, table sets) that were dropped because the writer was
+ * behind. */
 uint64_t store_dropped(struct store *s);
 void store_flush(
     struct store *s); /* waits until all is written or a write fails; for tests and shutdown */

@@ -267,7 +267,8 @@ static int output_ready(struct fab_subscriptions *s, uint32_t *budget, fab_repor
     return r;
 }
 
-/* Finds the next report of the other slots. Errors as in fab_registry_reports_output. */
+/* Finds the next report of the slots that are not in `ready`. Errors as in
+ * fab_registry_reports_output. */
 static int output_walk(struct fab_subscriptions *s, uint32_t *budget, fab_report_judge *judge,
                        void *ctx, uint32_t *ret_slot)
 {

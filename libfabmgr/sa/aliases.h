@@ -14,7 +14,7 @@
 #include "libfabmgr/base/map.h"
 
 #define FAB_SA_ALIAS_BLOCK 8
-#define FAB_SA_ALIAS_INDEXES 256 /* indexes of a port: GuidCap has 8 bits */
+#define FAB_SA_ALIAS_INDEXES 256 /* most indexes of a port, because GuidCap has 8 bits */
 
 struct fab_sa_alias_block {
     uint64_t port_guid, guid[FAB_SA_ALIAS_BLOCK]; /* 0: the index has no GUID */
@@ -22,7 +22,7 @@ struct fab_sa_alias_block {
     uint8_t block;
     bool dirty; /* for the caller's use: the block must still be written to the port */
 };
-struct fab_sa_aliases { /* all zeros is an empty value */
+struct fab_sa_aliases { /* a struct of zeros has no alias GUIDs */
     struct fab_sa_alias_block *row;
     size_t count, room;
     struct fab_map ports; /* port GUID -> its first block in row[] */

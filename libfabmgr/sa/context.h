@@ -23,9 +23,9 @@ struct fab_sa {
     uint32_t endport_count;
     struct fab_sa_link *links; /* [port_count] */
     uint32_t *first_port;      /* [switch_count] */
-    /* Cache of paths from switches with endports to LIDs. Each of these switches has a row of top +
-     * 1 bytes, one for each LID; 0: not cached. NULL: the cache would be too large, or memory was
-     * short. */
+    /* Cache of paths from switches with endports to LIDs. Each of these switches has a row with a
+     * byte for every LID up to the highest. Byte 0: the path is not cached. NULL: the cache would
+     * be too large, or memory was short. */
     uint8_t *cache;
     uint32_t *row; /* [switch_count] row of the cache, or FAB_NONE */
     uint8_t max_lmc;
@@ -35,8 +35,8 @@ struct fab_sa {
      * unusual is NULL: each path is followed. */
     struct fab_sa_link between;
     uint64_t *unusual;
-    /* Most requests have the same ComponentMask: the last mask, and the components that it
-     * selects. */
+    /* The ComponentMask of the last request, and the components that it selects. They are kept
+     * because most requests have the same mask. */
     uint64_t path_mask;
     struct fab_wire_path_record path_given;
     struct fab_qos_matcher matcher;
@@ -48,7 +48,7 @@ int fab_sa_path_limits(struct fab_sa *sa, uint32_t src_port, uint32_t lid, uint8
                        uint8_t *ret_rank);
 
 uint8_t fab_sa_rank(uint32_t mbps);        /* rank of the highest rate up to mbps; 0: none */
-uint8_t fab_sa_rank_of_rate(uint8_t rate); /* 0: no rate has this encoding */
+uint8_t fab_sa_rank_of_rate(uint8_t rate); /* 0: no rate has the encoding `rate` */
 uint8_t fab_sa_rate_of_rank(uint8_t rank);
 
 /* Returns the port by which a switch forwards to `lid`; FAB_NONE: the switch has no route. */
