@@ -33,11 +33,11 @@
 #include "libfabmgr/base/status.h"
 
 #define QUEUE_MAX 8192   /* from this many queued records on, events are dropped */
-#define QUEUE_HURRY 1024 /* above this many records, the thread writes at once */
+#define QUEUE_HURRY 1024 /* from this many records on, the thread writes at once */
 #define GATHER_US 50000
 #define RETRY_MIN_US 500000
 #define RETRY_MAX_US 30000000
-#define SEEN_EVERY_S 300 /* how often last_seen is renewed */
+#define SEEN_EVERY_S 300 /* time between two renewals of last_seen */
 #define SETS_KEPT 10000
 #define TRIM_EVERY 256      /* events beyond the limit that are deleted together */
 #define KEEP_DEFAULT 100000 /* number of newest events that stay in the database */
