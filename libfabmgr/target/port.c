@@ -156,7 +156,7 @@ uint8_t fab_target_port_vls(const struct fab_fabric *f, const struct fab_policy 
 #define MLID_LAST 0xfffeu
 
 /* Returns the MulticastFDBTop that covers the whole table, because another manager may have set a
- * lower one. */
+ * lower one. If the switch does not have this field, returns the value that was read. */
 static uint16_t multicast_fdb_top(const struct fab_fabric *f, uint32_t sw)
 {
     const struct fab_switch_info *is = &f->switches[sw];

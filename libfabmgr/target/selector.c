@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Matches one port against one selector, without an index. */
+/* Matches one port against one selector. */
 #include "libfabmgr/target/selector.h"
 
 #include <string.h>

@@ -36,7 +36,7 @@ struct choice {
                             missing; else NULL */
     uint32_t nbr[256];   /* the candidates, as indices into updown.nbr */
     bool is[256];        /* whether neighbour updown.at[s] + i is a candidate */
-    bool upward;         /* some candidates have a higher rank */
+    bool upward;         /* some candidates have a higher rank than the switch */
 };
 
 static void collect(const struct fab_entry_choice *c, struct choice *ret)

@@ -31,8 +31,8 @@
 #include "libfabmgr/route/local_search/channel_numbering.h"
 #include "libfabmgr/route/local_search/link_load.h"
 
-/* The greatest number of shift counters, and of entries. More would need too much memory and
- * time. */
+/* The greatest number of shift counters (endports x channels), and of entries (endports x
+ * switches). More would need too much memory and time. */
 #define ROOM (UINT64_C(1) << 24)
 /* Greatest number of steps for one goal. */
 #define STEPS 100

@@ -7,8 +7,8 @@
 #include "libfabmgr/route/updown/switch_order.h"
 
 #define FAB_LEGAL_BATCH 64
-/* A path length is a byte with the number of hops and this flag. The flag means that the path from
- * the switch may begin by ascending. No path of an upper neighbour then leads through the
+/* A path length is a byte that contains the number of hops and this flag. The flag means that the
+ * path from the switch may begin by ascending. No path of an upper neighbour then leads through the
  * switch. */
 #define FAB_LEGAL_CLIMBS 0x80
 #define FAB_LEGAL_HOPS 0x7f /* mask of the number of hops */
