@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Endports with the same keys form one group and are handled together: 11,664 endports of 1,000
- * jobs form about as many groups as there are jobs. The endports that can send to a group are the
- * members of its partitions: all members where the group is a full member, the full members where
- * it is a limited one. An endport in several of these partitions counts once. The incast of a
- * group is then the largest number of senders of any group that it can send to.
+ * Endports with the same keys form one group and are handled together. 11,664 endports of 1,000
+ * jobs form about 1,000 groups. The senders of a group are endports in its partitions: all members
+ * where the group is a full member, and the full members where it is a limited member. An endport
+ * in several of these partitions counts once. The incast of a group is the largest number of
+ * senders of any group that it can send to.
  *
- * The union over partitions is computed group by group within a bounded number of steps; beyond
- * that the sum replaces it, which is never lower.
+ * The union of the members of a group's partitions is computed until STEPS_MOST steps are used up.
+ * For the remaining groups the sum of the members replaces it, which is never lower.
  */
 #include "libfabmgr/partition/incast.h"
 
@@ -25,22 +25,22 @@
 #define KEYS_MOST ((size_t)FAB_PKEY_BLOCKS_MAX * FAB_PKEY_BLOCK)
 
 struct group {
-    uint32_t first, count; /* its keys */
-    uint32_t endports;
-    uint32_t senders; /* endports that can send to an endport of the group */
-    uint32_t seen;    /* scratch: group + 1 */
+    uint32_t first, count; /* its keys are incast.key[first..first + count) */
+    uint32_t endports;     /* number of endports in the group */
+    uint32_t senders;      /* number of endports that can send to an endport of the group */
+    uint32_t seen;         /* in union_of: 1 + the group whose senders include this group */
 };
-struct best { /* of the groups in a partition: the one with the most senders, and the most of any
-                 other group */
+struct best { /* the group with the most senders in a partition, their number, and the greatest
+                 number of senders of any other group */
     uint32_t senders, group, other;
 };
-struct side { /* all members of a partition, or the full ones */
+struct side { /* all members of a partition, or its full members */
     uint32_t endports;
     uint32_t groups;
     struct best best;
 };
 struct partition {
-    uint32_t first; /* its first group in member[]; the full members come first */
+    uint32_t first; /* index of its first group in incast.member; full members come first */
     struct side all, full;
 };
 struct incast {
@@ -50,12 +50,12 @@ struct incast {
     struct fab_map by_hash;
     struct group *group;
     size_t groups, group_room;
-    uint16_t *key; /* keys of groups, each sorted by partition, one for each partition */
+    uint16_t *key; /* keys of all groups; those of a group are sorted by partition, one for each */
     size_t keys, key_room;
     struct partition *partition; /* [BASES] */
-    uint32_t *member;            /* groups, by partition */
-    uint32_t endports;
-    uint64_t steps;
+    uint32_t *member;            /* [keys] groups, by partition */
+    uint32_t endports;           /* number of all endports */
+    uint64_t steps;              /* groups visited by union_of so far */
 };
 
 /* ---- groups ---------------------------------------------------------------------------------- */
@@ -66,7 +66,7 @@ static bool is_endport(const struct fab_fabric *f, uint32_t port)
     return n->type != FAB_NODE_SWITCH && !n->aggregation && fab_fabric_port_is_up(f, port);
 }
 
-/* By partition, full membership before limited. */
+/* Sorts keys by partition, and puts the full key before the limited one. */
 static int compare_keys(const void *x, const void *y)
 {
     uint16_t a = *(const uint16_t *)x, b = *(const uint16_t *)y;
@@ -75,7 +75,8 @@ static int compare_keys(const void *x, const void *y)
     return fab_target_pkey_is_full(b) - fab_target_pkey_is_full(a);
 }
 
-/* The keys of a port, sorted; of two for one partition, the full one. Returns their number. */
+/* Lists the keys of a port, sorted by partition. If it has both keys of a partition, only the full
+ * one is listed. Returns the number of keys. */
 static uint32_t keys_of(const struct incast *c, uint32_t port, uint16_t ret[KEYS_MOST])
 {
     uint32_t has, count = 0, kept = 0;
@@ -160,7 +161,7 @@ static struct partition *of_key(const struct incast *c, uint16_t key)
     return &c->partition[fab_target_pkey_base(key)];
 }
 
-/* The members of the key's partition that its owner can talk to. */
+/* The members of the key's partition with which a port with this key can communicate. */
 static struct side *reachable(const struct incast *c, uint16_t key)
 {
     return fab_target_pkey_is_full(key) ? &of_key(c, key)->all : &of_key(c, key)->full;
@@ -209,8 +210,9 @@ static int list_members(struct incast *c)
 
 /* ---- senders --------------------------------------------------------------------------------- */
 
-/* The endports that can send to an endport of the group, counted once for each partition; at most
- * all others. */
+/* The number of endports that can send to an endport of the group. An endport counts once for each
+ * partition that it shares with the group; the result is at most the number of all other endports.
+ */
 static uint32_t sum_of(const struct incast *c, const struct group *g)
 {
     uint64_t sum = 0;
@@ -275,8 +277,8 @@ static void find_best(struct incast *c)
         }
 }
 
-/* The most senders to any endport that the group can send to; an endport does not send to itself.
- */
+/* The greatest number of senders to any endport that an endport of the group can send to. The group
+ * itself counts only if it has another endport, since an endport does not send to itself. */
 static uint32_t greatest_incast(const struct incast *c, uint32_t group)
 {
     const struct group *g = &c->group[group];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The index of each key. Programs refer to a P_Key by its index (queue pairs are created with it).
- * So a key stays at its index as long as the port has it, even if its membership changes between
- * limited and full. New keys get unused entries first, because an entry that becomes free must be
- * cleared before it is filled.
+ * Assigns indexes to keys. Programs refer to a P_Key by its index, for instance when they create a
+ * queue pair. So a key stays at its index as long as the port has it, even if the membership
+ * changes between limited and full. New keys get unused entries first, because an entry that holds
+ * another key must be cleared before it is filled.
  */
 #include "libfabmgr/partition/key_index.h"
 
@@ -24,8 +24,9 @@ static bool has(const uint16_t *key, uint32_t count, uint16_t one)
     return false;
 }
 
-/* The free index where the port holds this key, or, with `loose`, a key of the same partition that
- * it must lose; `room`: there is none. */
+/* The index at which the port holds this key, if table[] has no key there yet. With `loose`, the
+ * key may also be that of the other membership in the same partition. Returns `room` if there is
+ * none. */
 static uint32_t find_held(const struct fab_blocks *held, uint32_t port, const uint16_t *table,
                           uint32_t room, uint16_t one, bool loose)
 {
@@ -47,7 +48,8 @@ static uint32_t find_free(const struct fab_blocks *held, uint32_t port, const ui
     return room;
 }
 
-/* Assigns an index, by one of four methods, to each key that has none. */
+/* Assigns an index to each key that has none, by one of four methods: 0 takes the index of the same
+ * key, 1 that of a key of the same partition, 2 an unused index, 3 any free index. */
 static void assign(const struct fab_blocks *held, uint32_t port, const uint16_t *key,
                    uint32_t count, uint16_t *table, uint32_t room, unsigned method)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The P_Key tables of all ports. Partition by partition, the rules say which ports are members and
- * how. That gives pairs of port and key, which are sorted by port; then each port's keys get their
- * indexes (key_index.c). The time is proportional to the members, and to the endports for each
- * rule that does not name a port.
+ * Computes the P_Key tables of all ports. The rules of each partition tell which ports are full or
+ * limited members. Each membership is stored as a pair of port and key. The pairs are sorted by
+ * port, and each port's keys get their indexes (key_index.c). The time is proportional to the
+ * number of members, plus the number of endports for each rule that does not name a port.
  *
- * The manager is always a full member of the default partition: otherwise limited members could
- * not ask it for paths. A switch port that enforces P_Keys holds the keys of the endport behind
- * it; of both memberships of a partition only the full one, which admits everything that the
- * limited one admits.
+ * The manager is always a full member of the default partition, because limited members could not
+ * ask it for paths otherwise. A switch port that enforces P_Keys holds the keys of the endport at
+ * its link. If that endport is a full and a limited member of a partition, the switch port holds
+ * only the full key, which admits all packets that the limited key admits.
  */
 #include "libfabmgr/partition/partition.h"
 
@@ -20,7 +20,7 @@
 #include "libfabmgr/partition/key_index.h"
 #include "libfabmgr/partition/port_selector.h"
 
-/* A P_Key that a port gets. compare_grants() gives their order in an empty table. */
+/* A P_Key that a port gets. Grants are sorted by compare_grants(). */
 struct grant {
     uint32_t port;
     uint16_t key;
@@ -28,10 +28,10 @@ struct grant {
 };
 struct draft {
     const struct fab_partition_input *in;
-    uint8_t *member;   /* [port_count] membership in the partition at hand, and INDEX0 */
-    uint32_t *touched; /* the ports whose member[] is set */
+    uint8_t *member;   /* [port_count] membership in the current partition, and INDEX0 */
+    uint32_t *touched; /* the ports whose member[] is not 0 */
     uint32_t touched_count;
-    const struct fab_partition_rule *rule; /* the rule at hand */
+    const struct fab_partition_rule *rule; /* the current rule */
     struct grant *grant;
     size_t grants, room;
     struct fab_pkeys keys;
@@ -73,7 +73,7 @@ static int add_grant(struct draft *d, uint32_t port, uint16_t key, bool index0)
     return FAB_OK;
 }
 
-/* Grants the members of the partition at hand their keys, and clears member[]. */
+/* Grants the members of the current partition their keys, and clears member[]. */
 static int grant_members(struct draft *d, uint16_t pkey)
 {
     int r = FAB_OK;
@@ -106,8 +106,9 @@ static int grant_partition(struct draft *d, uint32_t number, const uint32_t *nex
     return grant_members(d, p->partition[number].pkey);
 }
 
-/* Sorts the rules by partition, stably: next[number] is where the rules of a partition begin in
- * the list that follows the numbers. */
+/* Sorts the rules by partition; rules of one partition keep their order. Returns an array next[]:
+ * its first `partitions` + 1 elements are positions in the list of rule numbers that follows them,
+ * and the rules of partition n are at positions next[n] to next[n + 1] - 1. */
 static uint32_t *sort_rules(const struct fab_partitions *p)
 {
     size_t heads = p->partitions + 1;
@@ -138,8 +139,8 @@ static int grant_all(struct draft *d)
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-/* By port; then keys that ask for index 0, the default partition, other P_Keys ascending, full
- * before limited. */
+/* Sorts grants by port. For one port, keys with the flag index0 come first, then the default
+ * partition, then other P_Keys in ascending order. A full key comes before the limited one. */
 static int compare_grants(const void *x, const void *y)
 {
     const struct grant *a = x, *b = y;
@@ -165,7 +166,7 @@ static void note_overflow(struct draft *d, uint32_t port, uint32_t wanted, uint3
             (struct fab_partition_overflow){port, wanted, room};
 }
 
-/* Adds the table of the next port. */
+/* Appends the table of a port. Ports are processed in ascending order. */
 static int add_table(struct draft *d, uint32_t port, const uint16_t *key, uint32_t count,
                      uint32_t room)
 {
@@ -197,8 +198,8 @@ static int table_of_endport(struct draft *d, uint32_t port, const uint16_t *key,
     return add_table(d, port, key, count < room ? count : room, room);
 }
 
-/* The table of a switch port that enforces: the endport's keys, without limited ones beside full
- * ones. */
+/* Makes the table of a switch port that enforces P_Keys. It has the endport's keys, but no limited
+ * key if it has the full key of the same partition. */
 static int table_of_enforcing_port(struct draft *d, uint32_t port, uint16_t *key, uint32_t count)
 {
     uint32_t room = room_of(d, port), kept = 0;
@@ -215,7 +216,7 @@ static int table_of_enforcing_port(struct draft *d, uint32_t port, uint16_t *key
     return add_table(d, port, key, kept, room);
 }
 
-/* The port whose grants make this port's table, or FAB_NONE: it has none. */
+/* The port whose grants this port's table contains; FAB_NONE: the port needs no table. */
 static uint32_t owner_of(const struct draft *d, uint32_t port)
 {
     const struct fab_fabric *f = d->in->fabric;
@@ -227,8 +228,8 @@ static uint32_t owner_of(const struct draft *d, uint32_t port)
     return enforces && fab_fabric_port_has_lid(f, peer) ? peer : FAB_NONE;
 }
 
-/* begin[port] is where the port's grants begin. No key occurs twice, since no two partitions have
- * the same P_Key. */
+/* Makes the table of one port. The grants of port p are grant[begin[p]] to grant[begin[p + 1] - 1].
+ * No key occurs twice among them, since no two partitions have the same P_Key. */
 static int table_of(struct draft *d, uint32_t port, const size_t *begin, uint16_t *key)
 {
     uint32_t owner = owner_of(d, port), count = 0;

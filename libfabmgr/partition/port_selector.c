@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which ports a rule selects. GUIDs are found through the fabric's index, everything else by a
- * pass over all endports.
+ * Finds the ports that a rule selects. A port GUID is found through the fabric's index; for other
+ * selectors, all endports are compared.
  */
 #include "libfabmgr/partition/port_selector.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which ports a rule selects. For this folder only. */
+/* Finds the ports that a rule selects. For this folder only. */
 #ifndef LIBFABMGR_PARTITION_PORT_SELECTOR_H
 #define LIBFABMGR_PARTITION_PORT_SELECTOR_H
 
 #include "libfabmgr/partition/partition.h"
 
-/* Calls take() for each endport that is selected, possibly more than once. */
+/* Calls take() for each endport that `who` selects, possibly more than once. */
 typedef void fab_partition_selected(void *ctx, uint32_t port);
 void fab_partition_select_ports(const struct fab_fabric *f, const struct fab_partitions *p,
                                 const struct fab_port_selector *who, fab_partition_selected *take,

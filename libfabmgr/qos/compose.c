@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The VLs of all traffic classes. An engine that needs k VLs and n SLs for one kind of traffic
- * gets them once for each class:
+ * Computes the SLs and VLs of all traffic classes. An engine that needs n SLs and k VLs for one
+ * class gets a block of n SLs and a set of k VLs for each class:
  *
  *     SL = block * n + the engine's SL        VL = set * k + the engine's VL
  *
- * Blocks and sets are assigned in the order of the classes; a class that asks for an SL gets the
- * block that begins with it. If there are not enough, later classes share. With too few VLs they
- * share VLs (those of the default class only if there are no others); with too few SLs they share
- * everything. SLs of no block use the VLs of the default class.
+ * Blocks and sets are assigned in the order of the classes. A class that asks for an SL gets the
+ * block that begins with this SL. If there are too few sets, later classes share the VLs of others;
+ * they share those of the default class only if there is no other set. If there are too few blocks,
+ * they share SLs and VLs. SLs that belong to no block use the VLs of the default class.
  *
- * Whatever the classes are, a VL modulo k is the engine's VL, and an SL modulo n the engine's SL.
- * So a cycle among the channels of all classes, or of old and new ones while tables change, would
- * be a cycle of the engine's channels when VLs are taken modulo k. libfabmgr/verify proves each
- * result nevertheless, from the tables alone.
+ * For every class, a VL modulo k is the engine's VL, and an SL modulo n is the engine's SL. So a
+ * cycle of channel dependencies over the VLs of any classes, also while tables change from old to
+ * new classes, would be a cycle of the engine's channels if VLs are taken modulo k.
+ * libfabmgr/verify nevertheless proves each result from the tables alone.
  */
 #include <stdio.h>
 #include <string.h>
@@ -59,7 +59,8 @@ static void take_block(struct draft *d, unsigned class, uint8_t block)
         d->owner[block] = (uint8_t) class;
 }
 
-/* The earlier class that asks for the same SL, or NONE. */
+/* The first earlier class that asks for the same SL, or NONE. The default class counts as asking
+ * for SL 0. */
 static uint8_t same_sl_class(const struct draft *d, unsigned class)
 {
     for (unsigned i = 0; i < class; i++)
@@ -106,8 +107,8 @@ static void find_blocks(struct draft *d)
 
 /* ---- virtual lanes --------------------------------------------------------------------------- */
 
-/* Assigns sets in the order of the classes, so that sets do not change when a class is added after
- * the others. */
+/* Assigns sets of VLs in the order of the classes, so that the sets of the others do not change
+ * when a class is added at the end. */
 static void find_sets(struct draft *d)
 {
     uint8_t next = 0, most = d->sets;
@@ -138,7 +139,8 @@ static void map_sl(struct draft *d, const struct fab_vls *engine, uint8_t sl)
             d->v->vl[in][out][sl] = (uint8_t)(set * d->lanes + engine->vl[in][out][meant]);
 }
 
-/* The operator's mapping, where packets may use any VL. */
+/* Applies the operator's mapping of SLs to VLs (qos.sl2vl). It is safe because routing is free of
+ * deadlock on every VL. */
 static void map_given(struct draft *d, uint8_t vls)
 {
     uint8_t most = 0;
@@ -155,8 +157,8 @@ static void map_given(struct draft *d, uint8_t vls)
         d->v->lane_set[i] = d->v->vl[0][0][d->v->sl[i][0]];
 }
 
-/* True if the operator's mapping can be used: it drops no class, and routing needs a single VL and
- * SL. */
+/* True if the operator's mapping can be used: it drops the packets of no class, and routing needs
+ * only one VL and one SL. */
 static bool fits_given(const struct draft *d)
 {
     for (unsigned i = 0; i < d->c->count; i++)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The class of a path: that of the first rule that matches. The groups of all ports are computed
- * once for a fabric, as one bit a group, so that a query costs a few comparisons a rule.
+ * Finds the class of a path. The first rule that matches determines it. The groups of all ports are
+ * computed once for a fabric, as one bit per group, so that a query costs a few comparisons per
+ * rule.
  *
- * If no rule matches, the SL of the path's partition decides (sl= in partitions.conf), if a class
- * asks for that SL.
+ * If no rule matches and the path's partition has an SL (sl= in partitions.conf), the path belongs
+ * to the class that asks for this SL, if there is one.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Endports of adapters. The flows of an SL send in turn, so do the SLs of a VL, and VL arbitration
- * chooses the VL; BECNs go first. A flow that its configured rate or congestion control delays
- * leaves the queue until it may send again. If congestion control works by SL, it delays the whole
- * SL.
+ * Simulates endports. VL arbitration chooses the VL that sends, the SLs of this VL send in turn,
+ * and so do the flows of an SL. BECNs are sent before data. A flow that must wait, because of its
+ * configured rate or of congestion control, leaves the queue until it may send again. If congestion
+ * control works by SL, it delays the whole SL.
  */
 #include "libfabmgr/traffic/model.h"
 
@@ -98,7 +98,7 @@ static bool send_becn(struct fab_traffic *t, struct traffic_endport *e)
     return true;
 }
 
-/* Removes flows from the head of the queue that have reached their end time. */
+/* Removes flows whose end time has come from the head of the SL's queue. */
 static void drop_expired(struct fab_traffic *t, struct traffic_endport *e, uint8_t sl)
 {
     while ((e->waiting >> sl & 1) != 0 && t->now >= t->flows[e->sl[sl].head].stop) {
@@ -107,7 +107,8 @@ static void drop_expired(struct fab_traffic *t, struct traffic_endport *e, uint8
     }
 }
 
-/* Returns the SLs that may send and whose channel has credits; adds their VLs to *ret_vls. */
+/* Returns the bitset of the SLs that may send and whose channel has credits for the next packet.
+ * Adds their VLs to *ret_vls. */
 static uint16_t sendable(struct fab_traffic *t, struct traffic_endport *e, uint32_t *ret_vls)
 {
     uint16_t sls = 0;
@@ -125,7 +126,7 @@ static uint16_t sendable(struct fab_traffic *t, struct traffic_endport *e, uint3
     return sls;
 }
 
-/* The SL of this VL that sends next: the first of `sls` after the SL that sent last. */
+/* The SL that sends next on this VL: the first one in `sls` after the SL that sent last. */
 static uint8_t next_sl(const struct fab_traffic *t, const struct traffic_endport *e, uint16_t sls,
                        uint8_t vl)
 {
@@ -136,7 +137,8 @@ static uint8_t next_sl(const struct fab_traffic *t, const struct traffic_endport
     return sl;
 }
 
-/* Schedules the flow's next packet after a packet that occupies the port for `ps` picoseconds. */
+/* Schedules the flow's next packet after a packet of that size, which occupies the port for `ps`
+ * picoseconds. */
 static void schedule_next_packet(struct fab_traffic *t, struct traffic_endport *e, uint32_t flow,
                                  uint32_t bytes, uint64_t ps)
 {

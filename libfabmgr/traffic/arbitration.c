@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* VL arbitration (IBA 7.6.9): weighted round robin by two tables; the high-priority table is served
- * first, up to its limit. */
+/* VL arbitration (IBA 7.6.9): weighted round robin over two tables. The high-priority table is
+ * served first, up to its limit. */
 #include "libfabmgr/traffic/model.h"
 
 #define LIMIT_UNIT 4096 /* bytes */
@@ -65,8 +65,9 @@ uint8_t fab_traffic_arbitrate(struct fab_traffic *t, struct traffic_port *p, uin
     return (uint8_t)__builtin_ctz(after != 0 ? after : mask);
 }
 
-/* If the table is at the entry of another VL, because this VL was the only one that could send, no
- * weight is charged. */
+/* The weight of the table's current entry decreases only if the entry is that of `vl`. It may be
+ * that of another VL, because fab_traffic_arbitrate does not use the tables if only one VL can
+ * send. */
 void fab_traffic_arbitration_charge(struct fab_traffic *t, struct traffic_port *p, uint8_t vl,
                                     uint32_t bytes)
 {

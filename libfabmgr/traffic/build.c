@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Builds the initial state: ports, channels with all their credits, queues, endports; no packet is
- * in flight. */
+/* Builds the initial state: ports, channels with all their credits, queues and endports. No packet
+ * is in flight. */
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/traffic/model.h"
 
 #define RATE_UNKNOWN 100000 /* Mb/s: 4x EDR */
-#define PACKETS_LEAST 4     /* packets for which every channel has buffer space, at least */
-#define METRE_PS 5000
+#define PACKETS_LEAST 4     /* every channel has buffer space for at least that many packets */
+#define METRE_PS 5000       /* delay of one metre of cable in ps */
 
 /* The time in ps that 64 KiB take. */
 static uint64_t pace_of(uint32_t mbps)

@@ -4,7 +4,8 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/traffic/model.h"
 
-/* For each channel: the blocks of its buffer in use, and the bytes that wait for it. */
+/* The recounted numbers. By channel: the blocks of its buffer in use (taken), and the bytes that
+ * wait for it (queued). */
 struct recount {
     uint32_t *taken, *queued;
     uint64_t *in_flight; /* by flow */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds deadlocks: channels that wait for each other for ever. A channel without credits for its
- * next packet waits until a packet leaves the buffer that it sends to. It is therefore deadlocked
- * if all packets in that buffer wait for deadlocked channels. The search marks all blocked channels
- * and then clears those that can move, backwards from channels with credits: each packet has the
- * channel whose buffer it occupies and the channel by which it leaves. The channels that remain
- * marked form a knot in the wait-for graph (Dally & Towles, "Principles and Practices of
- * Interconnection Networks", ch. 14).
+ * Finds deadlocks, in which channels wait for each other for ever. A channel without credits for
+ * its next packet is blocked: it waits until a packet leaves the buffer that it sends to. It is
+ * deadlocked if all packets in that buffer wait for deadlocked channels.
+ *
+ * The search marks all blocked channels. Then it repeatedly clears marked channels whose buffer has
+ * a packet that leaves by a channel without a mark. The channels that remain marked form a knot in
+ * the wait-for graph (Dally & Towles, "Principles and Practices of Interconnection Networks",
+ * ch. 14).
  */
 #include "libfabmgr/base/bitset.h"
 #include "libfabmgr/base/size.h"
@@ -24,7 +25,7 @@ static bool is_blocked(const struct fab_traffic *t, uint32_t id)
     return !traffic_has_room(t, id, t->packets[head].bytes);
 }
 
-/* Marks the blocked channels of switches. Returns whether there are any. */
+/* Marks the blocked channels of switches. Returns true if there are any. */
 static bool mark_blocked(const struct fab_traffic *t, uint64_t *stuck)
 {
     bool any = false;
@@ -50,8 +51,8 @@ static void clear_with_credits_due(const struct fab_traffic *t, uint64_t *stuck)
             fab_base_bits_clear(stuck, e.arg);
 }
 
-/* Clears each channel whose buffer has a packet that leaves by a cleared channel. Returns whether
- * it cleared any. */
+/* Clears each marked channel whose buffer has a packet that leaves by a channel without a mark.
+ * Returns true if it cleared any. */
 static bool clear_movable(const struct fab_traffic *t, uint64_t *stuck)
 {
     bool more = false;
@@ -66,8 +67,8 @@ static bool clear_movable(const struct fab_traffic *t, uint64_t *stuck)
     return more;
 }
 
-/* The channel by which a packet in the buffer of `channel` leaves; TRAFFIC_NONE: the buffer is
- * empty. */
+/* The channel by which one of the packets in the buffer of `channel` leaves; TRAFFIC_NONE: the
+ * buffer is empty. */
 static uint32_t waits_for(const struct fab_traffic *t, uint32_t channel)
 {
     for (size_t i = 0; i < t->packet_used; i++)
@@ -76,7 +77,9 @@ static uint32_t waits_for(const struct fab_traffic *t, uint32_t channel)
     return TRAFFIC_NONE;
 }
 
-/* Stores the ports of the cycle that the wait-for graph leads to from channel `at`. */
+/* Follows the wait-for graph from channel `at` until it repeats, and stores the ports of this
+ * cycle.
+ */
 static int store_cycle(struct fab_traffic *t, uint32_t at)
 {
     uint32_t channels = t->in.fabric->port_count * t->vl_count, steps = 0, count = 0;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The event queue: a timing wheel for the next two microseconds, in which nearly all events fall,
- * and a heap for later events (Brown, "Calendar queues", CACM 1988, with a heap in place of later
- * years).
+ * The event queue consists of a timing wheel for the next two microseconds, in which nearly all
+ * events fall, and a heap for later events. It is a calendar queue (Brown, CACM 1988) with a heap
+ * in place of later years.
  *
- * A slot covers 64 ps and holds a list, the latest insertion first. When time reaches a slot, its
- * list is sorted by time, and for the same time by the order of insertion, so that runs repeat
- * exactly. An event for the open slot is inserted into its sorted list. A bitmap finds the next
- * slot that is not empty.
+ * A slot of the wheel covers 64 ps and holds a list of events, the latest insertion first. When the
+ * time reaches a slot, the slot is opened: its list is sorted by time, and for the same time by the
+ * order of insertion, so that runs repeat exactly. A new event for the open slot is inserted into
+ * the sorted list. A bitmap finds the next slot that is not empty.
  */
 #include "libfabmgr/traffic/events.h"
 
@@ -120,7 +120,7 @@ static uint64_t next_slot(const struct traffic_events *q)
     return at <= here ? q->now + (SLOTS - here + at) : UINT64_MAX;
 }
 
-/* Opens the next slot that is not empty. False: there is none up to `until`. */
+/* Opens the next slot that is not empty. False: there is none up to the time `until`. */
 static bool advance(struct traffic_events *q, uint64_t until)
 {
     uint64_t now = next_slot(q);

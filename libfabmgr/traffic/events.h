@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The event queue, ordered by time and then by the order of insertion. For this folder only. */
+/* A queue of events, ordered by time and then by the order of insertion. For this folder only. */
 #ifndef LIBFABMGR_TRAFFIC_EVENTS_H
 #define LIBFABMGR_TRAFFIC_EVENTS_H
 
@@ -25,19 +25,20 @@ struct traffic_events {
     uint32_t *slot;          /* [SLOTS] lists of near events */
     uint64_t *bits;          /* slots that are not empty */
     uint64_t now;            /* number of the open slot, counted from time 0 */
-    uint32_t open;           /* its sorted list */
+    uint32_t open;           /* sorted list of the events of the open slot */
     struct traffic_far *far; /* a heap of the events after the last slot of the wheel */
     size_t far_room, far_count;
-    uint64_t made; /* number of far events so far; it orders those of the same time */
+    uint64_t made; /* far events inserted so far; it orders far events of the same time */
     size_t count;
 };
 int fab_traffic_events_init(struct traffic_events *q); /* NOMEM */
 void fab_traffic_events_fini(struct traffic_events *q);
-/* Queues an event, which must not be earlier than the event taken last. NOMEM. */
+/* Queues an event, which must not be earlier than the event taken last. Returns NOMEM. */
 int fab_traffic_events_put(struct traffic_events *q, const struct traffic_event *e);
-/* Takes the first event unless it is later than `until`. */
+/* Removes the first event from the queue. False: there is none up to the time `until`. */
 bool fab_traffic_events_take(struct traffic_events *q, uint64_t until, struct traffic_event *ret);
-/* Visits all events in any order; start with *cursor = 0. */
+/* Returns the queued events one after the other, in any order. The caller sets *cursor = 0 first.
+ * False: there are no more. */
 bool fab_traffic_events_next(const struct traffic_events *q, size_t *cursor,
                              struct traffic_event *ret);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Switches: packets wait for their channel in one queue for each input port, and channels serve
- * these queues in turn. */
+/* Simulates switches. Packets wait for their channel in one queue for each input port, and the
+ * channel serves these queues in turn. */
 #include "libfabmgr/base/bitset.h"
 #include "libfabmgr/traffic/model.h"
 
@@ -49,7 +49,8 @@ static uint32_t dequeue(struct fab_traffic *t, struct traffic_port *p,
     return packet;
 }
 
-/* The VLs that have a packet and credits for it. */
+/* The mask of the VLs that have a packet and credits for it. Marks channels without credits as
+ * starved. */
 static uint32_t sendable(struct fab_traffic *t, uint32_t port)
 {
     const struct traffic_port *p = &t->ports[port];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Packets on links. Tables do not change during a run, so a port that sends a packet already knows
- * the next hop. A hop therefore takes two events, the arrival of the packet and the return of its
- * credits, and a third if more packets wait behind it.
+ * Moves packets over links. Tables do not change during a run, so the next hop is looked up when a
+ * port sends the packet. A hop therefore takes two events, the arrival of the packet and the return
+ * of its credits, and a third one if more packets wait at the port.
  */
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
@@ -36,7 +36,7 @@ void fab_traffic_packet_free(struct fab_traffic *t, uint32_t packet)
     t->packet_free = packet;
 }
 
-/* Frees the packet's space in the buffer that it leaves, at time `when`. */
+/* Frees, at time `when`, the space of a packet in the buffer of the switch that it leaves. */
 static void free_buffer(struct fab_traffic *t, const struct traffic_packet *packet, uint64_t when)
 {
     if (packet->from == TRAFFIC_NONE)
@@ -72,8 +72,8 @@ static void drop(struct fab_traffic *t, uint32_t packet, uint64_t tail)
     fab_traffic_packet_free(t, packet);
 }
 
-/* Sends a packet to a switch. The packet can leave the switch once its header was processed, but
- * not so early that a faster output link would wait for bytes. */
+/* Sends a packet to a switch. The packet can leave that switch once its header was processed, but
+ * not so early that a faster output link would have to wait for its bytes. */
 static void forward_packet(struct fab_traffic *t, uint32_t packet, const struct traffic_port *p,
                            uint64_t ps)
 {

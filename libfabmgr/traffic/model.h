@@ -3,13 +3,16 @@
  * The state of the traffic model. For this folder only.
  *
  * A port sends into the input buffer of the port at the other end of its link. A channel is one VL
- * of a sending port; its credits, in blocks of 64 bytes, are the free space in that buffer. A
- * packet in a switch waits in a virtual output queue, one for each pair of output channel and input
- * port; these queues share the input buffer of the channel by which the packet came. A channel
- * serves its queues in turn, and VL arbitration serves the channels of a port. Forwarding is
- * cut-through: a switch sends a packet as soon as its header was processed if the output link is
- * not faster than the input link; otherwise late enough that the tail arrives in time. The buffer
- * space of a packet is free when its tail has left, and the credits are back one cable delay later.
+ * of a sending port. Its credits, in blocks of 64 bytes, are the free space for this VL in that
+ * buffer. In a switch, a packet waits in a virtual output queue; there is one for each pair of an
+ * output channel and an input port. The packet occupies buffer space of the channel by which it
+ * came, whichever queue it waits in. A channel serves its queues in turn, and VL arbitration
+ * chooses among the channels of a port.
+ *
+ * Forwarding is cut-through: a switch can send a packet as soon as its header was processed. If the
+ * output link is faster than the input link, the switch starts later, so that the last byte has
+ * arrived when it is to be sent. The buffer space of a packet is free when its last byte has left,
+ * and the credits reach the sender one cable delay later.
  *
  * Not modelled: buffers shared among the ports of a switch, limits of the crossbar (an input may
  * send to several outputs at once), link-level retries, acknowledgements (except BECNs, which
@@ -35,15 +38,17 @@ enum traffic_kind {
     TRAFFIC_CREDIT,  /* credits return to a channel */
     TRAFFIC_WAKE,    /* a port can send again */
     TRAFFIC_READY,   /* a flow can send */
-    TRAFFIC_SL,      /* an SL of an endport can send (arg: endport * 16 + SL) */
+    TRAFFIC_SL,      /* an SL that congestion control delayed can send (arg: endport * 16 + SL) */
     TRAFFIC_NOTIFY,  /* the receiver of a flow sends a BECN */
 };
 
 struct traffic_packet {
+    /* flow: TRAFFIC_NONE in a free element of packets[]; next: the next packet in the queue, or in
+     * the list of free elements */
     uint32_t flow, next;
-    uint32_t from; /* the channel whose credits it uses */
-    uint32_t to;   /* the channel by which it leaves; it may still wait for it */
-    uint64_t born;
+    uint32_t from;  /* the channel whose credits the packet uses, or TRAFFIC_NONE */
+    uint32_t to;    /* the channel by which the packet leaves, or for which it waits */
+    uint64_t born;  /* ps: when its endport sent it */
     uint16_t bytes; /* including headers */
     uint8_t in;     /* the input port at this switch */
     uint8_t hops;
@@ -53,61 +58,61 @@ struct traffic_fifo {
     uint32_t head, tail;
 };
 struct traffic_channel {
-    uint32_t credits, capacity;
+    uint32_t credits, capacity;            /* blocks of 64 bytes: now, and with an empty buffer */
     uint32_t queued;                       /* bytes that wait for the channel */
-    uint32_t last;                         /* the input port that was served last */
-    uint32_t gap;                          /* packets left until the next mark */
-    uint32_t fifos;                        /* index of its first queue, that of input 0 */
+    uint32_t last;                         /* the input (port number - 1) that was served last */
+    uint32_t gap;                          /* packets that are not marked before the next mark */
+    uint32_t fifos;                        /* index in fifos[] of the queue of input 0 */
     bool starved;                          /* its next packet had to wait for credits */
-    uint64_t waiting[TRAFFIC_INPUT_WORDS]; /* input ports that have packets for the channel */
+    uint64_t waiting[TRAFFIC_INPUT_WORDS]; /* bitset of inputs with packets for the channel */
 };
-struct traffic_arbiter { /* position in one table of VL arbitration */
-    uint16_t at;
-    int32_t left; /* remaining weight, in blocks of 64 bytes */
+struct traffic_arbiter { /* state of one VL arbitration table of a port */
+    uint16_t at;         /* the current entry */
+    int32_t left;        /* remaining weight, in blocks of 64 bytes */
 };
 struct traffic_port {
-    uint32_t peer;                /* TRAFFIC_NONE: the link is not usable */
+    uint32_t peer;                /* port id of the other end; TRAFFIC_NONE: the link is not up */
     uint32_t endport;             /* index of the endport, or TRAFFIC_NONE at a switch */
-    uint64_t ps;                  /* time that 64 KiB take on the link */
+    uint64_t ps;                  /* time in ps that 64 KiB take on the link */
     uint64_t cable, switch_delay; /* ps: delay of the cable, and of the switch at its other end */
-    uint64_t free_at;
-    uint32_t pending; /* packets that wait at this port of a switch */
-    uint32_t limit;   /* the port marks if more bytes wait; UINT32_MAX: never */
+    uint64_t free_at;             /* ps: when the port has sent its current packet */
+    uint32_t pending;             /* packets that wait at this port of a switch */
+    uint32_t limit;   /* the port marks if more bytes wait for a channel; UINT32_MAX: never */
     uint16_t rate;    /* Marking_Rate */
-    uint16_t least;   /* shorter packets are not marked */
-    uint8_t inputs;   /* number of ports of its switch */
+    uint16_t least;   /* bytes; shorter packets are not marked */
+    uint8_t inputs;   /* number of ports of its switch; 0: not a switch port */
     bool to_endport;  /* the link leads to an endport */
     bool wake_queued; /* a TRAFFIC_WAKE event is queued */
-    bool victim;      /* Victim_Mask: marks without credits, too */
+    bool victim;      /* Victim_Mask: marks also packets that had to wait for credits */
     struct traffic_arbiter high, low;
     int64_t high_left; /* bytes that the high table may still send before the low table is served */
 };
-struct traffic_throttle { /* of a flow, or of an SL at an endport */
-    uint64_t tick;        /* number of timer periods when index was last updated */
-    uint16_t index;       /* CCTI */
+struct traffic_throttle { /* congestion control state of a flow, or of an SL at an endport */
+    uint64_t tick;        /* number of timer periods at the last update of `index` */
+    uint16_t index;       /* CCTI: index of the congestion control table */
 };
 struct traffic_flow {
-    uint32_t endport, to_endport, dlid, slid;
-    uint32_t throttle;
-    uint32_t next; /* in a queue of flows */
-    uint32_t next_becn;
-    uint8_t sl, back_sl;
-    bool becn; /* a BECN is queued at the receiver */
-    bool open; /* the flow may send more */
-    uint64_t left, stop;
-    uint64_t pace;      /* time in ps for 64 KiB at its configured rate; 0: no limit */
-    uint64_t in_flight; /* packets in flight */
+    uint32_t endport, to_endport, dlid, slid; /* endports are indexes of endports[] */
+    uint32_t throttle;                        /* index of throttles[] */
+    uint32_t next;                            /* next flow in the sender's queue of its SL */
+    uint32_t next_becn;                       /* next flow in the receiver's queue of BECNs */
+    uint8_t sl, back_sl;                      /* SL of its packets, and of its BECNs */
+    bool becn;                                /* a BECN is due or queued at the receiver */
+    bool open;                                /* the flow may send more */
+    uint64_t left, stop; /* bytes left to send; time in ps from which on it does not send */
+    uint64_t pace;       /* time in ps for 64 KiB at its configured rate; 0: no limit */
+    uint64_t in_flight;  /* data packets sent and not yet delivered or dropped */
     struct fab_traffic_flow_stats stats;
 };
 struct traffic_endport {
-    uint32_t port;
+    uint32_t port;                                   /* port id */
     const struct fab_congestion_adapter *congestion; /* NULL: no congestion control */
     uint64_t phase;             /* random phase of the congestion control timers, in ps */
     struct traffic_fifo sl[16]; /* queues of the flows that may send, by SL */
-    struct traffic_fifo becns;
-    uint16_t waiting; /* SLs that have flows in sl[] */
-    uint16_t held;    /* SLs that congestion control delays now */
-    uint8_t last_sl;
+    struct traffic_fifo becns;  /* queue of the flows whose BECNs are to be sent */
+    uint16_t waiting;           /* bitset of the SLs that have flows in sl[] */
+    uint16_t held;              /* bitset of the SLs that congestion control delays now */
+    uint8_t last_sl;            /* the SL that sent last */
 };
 
 struct fab_traffic {
@@ -116,7 +121,7 @@ struct fab_traffic {
     const struct fab_vls *vls;
     uint8_t vl_count;
     uint32_t mtu;
-    uint64_t adapter; /* ps */
+    uint64_t adapter; /* ps from the arrival of a marked packet to the BECN */
     struct fab_traffic_arbitration arbitration;
     struct fab_prng prng;
     struct traffic_events events;
@@ -132,8 +137,8 @@ struct fab_traffic {
     struct traffic_throttle *throttles;
     struct traffic_flow *flows;
     uint32_t flow_count;
-    uint32_t *cycle, cycle_count;
-    uint64_t now, checked;
+    uint32_t *cycle, cycle_count; /* the ports of a deadlock, as fab_traffic_cycle returns them */
+    uint64_t now, checked;        /* ps: present time, and time of the last search for deadlocks */
     struct fab_traffic_totals totals;
     int status; /* the first error; it ends the run */
 };
@@ -158,8 +163,8 @@ static inline uint8_t traffic_channel_vl(const struct fab_traffic *t, uint32_t c
 {
     return (uint8_t)(t->vl_count == 1 ? 0 : channel % t->vl_count);
 }
-/* Whether the channel has credits for the packet. An endport accepts everything, so channels to
- * endports need no credits. */
+/* True if the channel has credits for a packet of that size. An endport accepts everything, so
+ * channels to endports need no credits. */
 static inline bool traffic_has_room(const struct fab_traffic *t, uint32_t channel, uint32_t bytes)
 {
     return t->ports[traffic_channel_port(t, channel)].to_endport ||
@@ -171,7 +176,7 @@ static inline bool traffic_endport_has_work(const struct traffic_endport *e)
     return (e->waiting & ~e->held) != 0 || e->becns.head != TRAFFIC_NONE;
 }
 
-/* Queues an event. An error is stored in t->status. */
+/* Queues an event. `blocks` is used by TRAFFIC_CREDIT only. An error is stored in t->status. */
 void fab_traffic_schedule(struct fab_traffic *t, uint64_t time, enum traffic_kind kind,
                           uint32_t arg, uint32_t blocks);
 void fab_traffic_wake_port(struct fab_traffic *t,
@@ -185,7 +190,7 @@ int fab_traffic_build_flows(struct fab_traffic *t, const struct fab_traffic_flow
 /* link.c: packets on links */
 uint32_t fab_traffic_packet_new(struct fab_traffic *t); /* TRAFFIC_NONE: no memory */
 void fab_traffic_packet_free(struct fab_traffic *t, uint32_t packet);
-/* Sends a packet now by its channel `to`, which has credits for it. */
+/* Sends a packet now over its channel `to`, which has credits for it. */
 void fab_traffic_send_packet(struct fab_traffic *t, uint32_t packet);
 void fab_traffic_return_credits(struct fab_traffic *t, uint32_t channel, uint32_t blocks);
 
@@ -210,13 +215,14 @@ void fab_traffic_receive_becn(struct fab_traffic *t, struct traffic_flow *f);
 uint64_t fab_traffic_injection_delay(struct fab_traffic *t, const struct traffic_flow *f,
                                      uint64_t ps);
 
-/* arbitration.c: the first function chooses the VL that sends now from the mask (not 0), the second
- * charges a VL for the bytes that it sends. */
+/* arbitration.c: the first function chooses the VL that sends now. mask: the VLs that can send, at
+ * least one. The second function subtracts the bytes that a VL sends from its weight. */
 uint8_t fab_traffic_arbitrate(struct fab_traffic *t, struct traffic_port *p, uint32_t mask);
 void fab_traffic_arbitration_charge(struct fab_traffic *t, struct traffic_port *p, uint8_t vl,
                                     uint32_t bytes);
 
-/* cycle.c: looks for a deadlock. NOMEM; CYCLE: t->cycle has the ports of the deadlock. */
+/* cycle.c: looks for a deadlock. Returns NOMEM, or CYCLE: t->cycle has the ports of the deadlock.
+ */
 int fab_traffic_find_cycle(struct fab_traffic *t);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Congestion control (IBA annex A10): switches mark packets, senders slow down.
+ * Simulates congestion control (IBA annex A10): switches mark packets, and senders slow down.
  *
- * A10 does not define the queue length that a threshold stands for. Here the queue length is the
- * number of bytes from all inputs that wait for the channel, behind the packet being sent, and
- * threshold w (1..15) is (16 - w) / 16 of the buffer that one port has for the VL. A channel whose
- * packet had to wait for credits is a victim of congestion elsewhere, not its root; it marks only
- * if Victim_Mask says so. The number of packets between two marks is random, from 0 to twice
- * Marking_Rate. Timers of SLs are not events: the number of periods since the last update is
- * computed when the index is needed.
+ * A10 does not define the queue length to which a threshold corresponds. In this model the queue
+ * length is the number of bytes from all inputs that wait for the channel behind the packet being
+ * sent. Threshold w (1..15) means (16 - w) / 16 of the buffer that one port has for the VL. A
+ * channel whose packet had to wait for credits is a victim of congestion elsewhere, and marks only
+ * if Victim_Mask is set. The number of packets between two marks is random, from 0 to twice
+ * Marking_Rate. The CCTI timers of SLs cause no events: when the index (CCTI) is needed, the number
+ * of timer periods since its last update is computed.
  */
 #include "libfabmgr/traffic/model.h"
 
@@ -36,7 +36,7 @@ static const struct fab_congestion_sl *setting(const struct fab_traffic *t,
     return c != NULL && (c->sls >> f->sl & 1) != 0 ? &c->sl[f->sl] : NULL;
 }
 
-/* Updates CCTI for the timer periods since the last update. */
+/* Lowers CCTI by one for each timer period since its last update, and returns its address. */
 static uint16_t *index_now(struct fab_traffic *t, const struct traffic_flow *f,
                            const struct fab_congestion_sl *sl)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Runs the model, event after event. */
+/* Creates and frees the model, and runs it event by event. */
 #include <stdlib.h>
 
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/traffic/model.h"
 
-#define CHECK_EVERY (50 * FAB_TRAFFIC_US) /* how often to look for deadlocks */
+#define CHECK_EVERY (50 * FAB_TRAFFIC_US) /* interval between searches for deadlocks */
 #define MTU 4096
 #define BUFFER 65536
 #define SWITCH_NS 200

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A model of data traffic, packet by packet, under given tables: virtual cut-through switching,
- * credits for each virtual lane, and congestion control (IBA annex A10). It shows the effect of
- * tables and settings before they are programmed.
+ * Simulates data traffic under given tables, packet by packet, with virtual cut-through switching,
+ * credits for each virtual lane, and congestion control (IBA annex A10). So the effect of tables
+ * and settings can be studied before they are programmed.
  *
  * Time is in picoseconds from 0. The same input gives the same run, event by event. The comment in
  * model.h describes the model and its limits.
@@ -25,8 +25,8 @@
     26 /* bytes on the wire in addition to the data of each packet: LRH, BTH, CRCs */
 
 /* VL arbitration (IBA 7.6.9), the same at every port. Weights are in units of 64 bytes. The high
- * table is served first until it has sent `high_limit` * 4,096 bytes (0: one packet; 255: no limit)
- * while packets of the low table wait. */
+ * table is served first. After `high_limit` * 4,096 bytes from it (0: one packet; 255: no limit),
+ * the low table sends a packet if it has one. */
 struct fab_traffic_arbitration {
     struct {
         uint8_t vl, weight;
@@ -41,15 +41,15 @@ struct fab_traffic_input {
     const struct fab_vls *vls;                         /* NULL: one VL */
     const struct fab_traffic_arbitration *arbitration; /* NULL: all VLs in turn */
     const struct fab_congestion *congestion;           /* NULL: no congestion control */
-    bool by_sl;          /* congestion control at adapters works by SL, not by flow */
-    uint32_t mtu;        /* most bytes of data in a packet; 0: 4096 */
-    uint32_t buffer;     /* bytes of input buffer at each port, divided evenly among the VLs, each
-                            of which has room for at least four packets; 0: 64 Ki */
-    uint32_t switch_ns;  /* from the arrival of a packet's header to its departure; 0: 200 */
-    uint32_t cable_ns;   /* 0: 25, which is 5 m */
-    uint32_t adapter_ns; /* from the arrival of a marked packet to the BECN; 0: 1200 */
-    const uint32_t *cable_m; /* [port_count] metres, 0: cable_ns applies; or NULL */
-    uint64_t seed;           /* seed of marks and timer phases */
+    bool by_sl;         /* congestion control at adapters works by SL, not by flow */
+    uint32_t mtu;       /* most bytes of data in a packet; 0: 4096 */
+    uint32_t buffer;    /* bytes of input buffer at each port, divided evenly among the VLs; each VL
+                           has room for at least four packets; 0: 65536 */
+    uint32_t switch_ns; /* ns from the arrival of a packet's header to its departure; 0: 200 */
+    uint32_t cable_ns;  /* delay of a cable in ns; 0: 25, the delay of 5 m */
+    uint32_t adapter_ns;     /* ns from the arrival of a marked packet to the BECN; 0: 1200 */
+    const uint32_t *cable_m; /* [port_count] length in m (0: cable_ns applies); NULL: all 0 */
+    uint64_t seed;           /* of the random numbers for marks and timer phases */
 };
 
 /* A flow from one endport to another; both have LIDs. Each flow has a send queue of its own; the
@@ -57,39 +57,40 @@ struct fab_traffic_input {
 struct fab_traffic_flow {
     uint32_t from, to;   /* port ids */
     uint32_t offset;     /* added to the destination's base LID, below 2^LMC */
-    uint8_t sl;          /* or FAB_TRAFFIC_PATH_SL */
+    uint8_t sl;          /* 0..15, or FAB_TRAFFIC_PATH_SL */
     uint64_t start, end; /* ps: packets are sent from `start` on and before `end` */
-    uint64_t bytes;      /* FAB_TRAFFIC_FOREVER: no limit */
+    uint64_t bytes;      /* amount of data; FAB_TRAFFIC_FOREVER: no limit */
     uint32_t rate;       /* Mb/s at most; 0: the rate of the link */
 };
 struct fab_traffic_flow_stats {
-    uint64_t sent, delivered;      /* bytes of data */
-    uint64_t packets;              /* delivered */
-    uint64_t done;                 /* when all data was delivered; FAB_TRAFFIC_FOREVER: not yet */
-    uint64_t latency, latency_max; /* ps from the first byte sent to the last byte received: sum
-                                      and maximum */
+    uint64_t sent, delivered; /* bytes of data */
+    uint64_t packets;         /* data packets delivered */
+    uint64_t done;            /* ps: when all data was delivered; FAB_TRAFFIC_FOREVER: not yet */
+    uint64_t latency, latency_max; /* ps from the first byte sent to the last byte received: sum and
+                                      maximum over the delivered packets */
 };
 struct fab_traffic_totals {
     uint64_t events, injected, delivered; /* packets, including BECNs */
-    uint64_t dropped;                     /* without a route, or after 64 hops */
+    uint64_t dropped;                     /* packets without a route, or after 64 hops */
 };
 
 struct fab_traffic;
 /* The objects that the input points to must outlive the model; the flows need not. INVAL: a flow
- * has 0 bytes or does not connect two usable endports; NOT_FOUND: the source has no LID, or the
- * destination has none with the flow's offset; RANGE: MTU, buffer or SL is out of range; NOMEM. */
+ * has 0 bytes or does not connect two endports whose links are up. NOT_FOUND: the source has no
+ * LID, or the destination has none with the flow's offset. RANGE: MTU, buffer or SL is out of
+ * range. Also returns NOMEM. */
 int fab_traffic_new(const struct fab_traffic_input *in, const struct fab_traffic_flow *flows,
                     uint32_t count, struct fab_traffic **ret);
 void fab_traffic_free(struct fab_traffic *t);
 
-/* Runs until the time `until`, or until no event is left. CYCLE: channels wait for each other for
- * ever, a deadlock (checked every 50 us of simulated time and at the end); the model cannot run
- * further. NOMEM. */
+/* Runs until the time `until`, or until no event is left. CYCLE: there is a deadlock, in which
+ * channels wait for each other for ever; the model cannot run further. This is checked every 50 us
+ * of simulated time, and when no event is left. Also returns NOMEM. */
 int fab_traffic_run(struct fab_traffic *t, uint64_t until);
-uint64_t fab_traffic_now(const struct fab_traffic *t); /* last event, or end of the last run */
+uint64_t fab_traffic_now(const struct fab_traffic *t); /* time of the last event or run's end */
 bool fab_traffic_idle(const struct fab_traffic *t);    /* no event is left */
-/* After CYCLE: the ports of the deadlock. Each waits for the next one, and the last for the
- * first. */
+/* After CYCLE: the ports of the deadlock. Each port waits for the next one, and the last port for
+ * the first. */
 const uint32_t *fab_traffic_cycle(const struct fab_traffic *t, uint32_t *ret_count);
 
 void fab_traffic_flow_stats(const struct fab_traffic *t, uint32_t flow,
