@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Interprets responses, which may be hostile: numbers are checked against the ranges of the
- * standard before they index anything, and hops, nodes and ports are limited. LocalPortNum depends
- * on the port by which a node was reached; sealing the snapshot makes it uniform.
+ * Interprets responses of devices. A response may be hostile. The code therefore checks each number
+ * against the range that the specification allows before it uses the number as an index, and limits
+ * the numbers of hops, nodes and ports. LocalPortNum depends on the port by which a node was
+ * reached; when the snapshot is sealed, it gets the same value for every run.
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/discover/machine.h"
@@ -57,8 +58,8 @@ static int queue_walk(struct fab_discover *d, struct known_node *p)
     return fab_discover_queue_push(&d->walks, (struct item){.ref = p->ref});
 }
 
-/* Handles NodeInfo of a new node. near: the node from which it was reached; NULL: it is the
- * manager's own node. */
+/* Handles the NodeInfo of a new node. near: the neighbour through which the node was reached; NULL:
+ * the node is the manager's own. */
 static int node_found(struct fab_discover *d, const struct query *q, const struct known_node *near,
                       const struct fab_node_info *info, struct known_node **ret)
 {
@@ -77,8 +78,8 @@ static int node_found(struct fab_discover *d, const struct query *q, const struc
     return queue_walk(d, p);
 }
 
-/* A known node was reached over another link. EXISTS: its type or number of ports differs, so the
- * GUID is a duplicate. */
+/* Handles the NodeInfo of a known node that was reached over another link. EXISTS: its type or
+ * number of ports differs, so two nodes have the same GUID. */
 static int node_again(struct fab_discover *d, const struct query *q,
                       const struct fab_node_info *info, struct known_node *p)
 {
@@ -86,7 +87,7 @@ static int node_again(struct fab_discover *d, const struct query *q,
     if (p->type != info->node_type || p->num_ports != info->num_ports)
         return FAB_E_EXISTS;
     if (!p->walked)
-        p->path = q->path; /* its route from base may use a link that is gone */
+        p->path = q->path; /* the node's route from base may use a link that no longer exists */
     return p->type == FAB_NODE_SWITCH ? FAB_OK
                                       : fab_fabric_builder_add_node(d->builder, info, &ref);
 }
@@ -160,7 +161,8 @@ static int take_switch_info(struct fab_discover *d, const struct known_node *p, 
                             : status;
 }
 
-/* Whether a directed route can leave by that port: adapters other than our own do not forward. */
+/* Returns whether a directed route can leave the node by this port. Adapters other than the
+ * manager's own do not forward. */
 static bool leads_on(const struct fab_discover *d, const struct known_node *p, uint8_t port)
 {
     if (p->type == FAB_NODE_SWITCH)
@@ -168,8 +170,9 @@ static bool leads_on(const struct fab_discover *d, const struct known_node *p, u
     return p->ref == d->self && port == d->self_port;
 }
 
-/* The far end of a link is probed when it is unknown, or when it is known from base only and the
- * link is in state Init, so that it was trained again and may lead elsewhere. */
+/* Handles the PortInfo of a port. Probes the far end of its link in two cases: the far end is
+ * unknown; or it is known only from base and the link is in state Init. In the second case the link
+ * was trained again and may lead to another node. */
 static int port_seen(struct fab_discover *d, struct known_node *p, uint8_t port,
                      const struct fab_port_info *info)
 {

@@ -2,22 +2,23 @@
 /*
  * Decides which query is next.
  *
- * The work is in three queues. A *probe* is a NodeInfo sent out of a port: it finds a node, or the
- * far end of a link between known nodes. A *walk* is all queries of one node: of a switch
- * SwitchInfo, PortInfo of ports 0..N and NodeDescription; of an adapter NodeDescription alone. A
- * *read* is one PortInfo, for example of the adapter port by which the adapter was reached.
+ * The work is in three queues. A *probe* asks for the NodeInfo of the node behind a port. It finds
+ * a new node, or the far end of a link between known nodes. A *walk* is the sequence of queries
+ * that read one node: SwitchInfo, PortInfo of ports 0..N and NodeDescription for a switch, only
+ * NodeDescription for an adapter. A *read* asks for one PortInfo, for example of the adapter port
+ * by which the adapter was reached.
  *
- * Probes have priority over walks. Hence all probes of the switches of one level are in flight
- * before the switches that they find are walked. A link between two of these has been probed from
- * one side when the walk of the other side finds it, and the second probe is dropped.
- * tests/bench/bench_discover measures one NodeInfo per link.
+ * Probes have priority over walks. All probes from the switches at one distance are therefore in
+ * flight before the walks of the switches that they find begin. A link between two such switches is
+ * probed from one side before the walk of the other side finds it, and the second probe is dropped.
+ * tests/bench/bench_discover confirms that discovery sends one NodeInfo for each link.
  *
- * A query owns its directed route until it is answered; a node's route is that of the probe which
- * found it first. answer.c checks the numbers of responses; model.c has the nodes, the links and
- * what is unresponsive; targeted.c has the targeted sweep, result.c the result.
+ * A query owns its directed route until it is answered. The route to a node is that of the first
+ * probe that found the node. answer.c checks the responses; model.c has the nodes, the links and
+ * the list of unresponsive ports and nodes; targeted.c has the targeted sweep, result.c the result.
  *
- * IBA 14.2.2 (directed routes), 14.2.5 (attributes). Known gap: two switches with the same GUID are
- * detected only when their links contradict each other.
+ * See IBA 14.2.2 for directed routes and 14.2.5 for attributes. Two switches with the same GUID are
+ * detected only if their links contradict each other.
  */
 #include "libfabmgr/discover/discover.h"
 
@@ -82,7 +83,7 @@ static struct query *query_create(struct fab_discover *d)
     struct query *q = fab_base_arena_alloc(&d->arena, 1, sizeof *q);
     if (q == NULL)
         return NULL;
-    q->next_free = d->query_count; /* its own index while it is in flight */
+    q->next_free = d->query_count; /* the index of the query itself while it is in flight */
     d->queries[d->query_count++] = q;
     return q;
 }
@@ -121,8 +122,8 @@ static void query_free(struct fab_discover *d, uint32_t tag)
 /* ---- the next query ---------------------------------------------------------------------------
  */
 
-/* False when the query has become useless: the link was seen from its other end, the node is
- * unresponsive, or there is no route to it any more. */
+/* Returns whether a query is still useful. False: the link was seen from its other end, the node is
+ * unresponsive, or there is no longer a route to the node. */
 static bool worth_asking(const struct fab_discover *d, uint8_t kind, const struct item *item)
 {
     const struct known_node *p = fab_discover_node_get(d, item->ref);
@@ -132,8 +133,8 @@ static bool worth_asking(const struct fab_discover *d, uint8_t kind, const struc
            !fab_base_bits_get(p->fresh, item->port);
 }
 
-/* The next query of a walk. Of a switch: SwitchInfo, PortInfo 0..N, NodeDescription; of other
- * nodes: NodeDescription. False: the walk has ended. */
+/* Finds the next query of a walk: SwitchInfo, PortInfo 0..N and NodeDescription for a switch,
+ * NodeDescription for other nodes. False: the walk has ended. */
 static bool walk_step(struct known_node *p, struct item *item, uint8_t *ret_kind)
 {
     bool is_switch = p->type == FAB_NODE_SWITCH;
@@ -189,7 +190,8 @@ static bool take_work(struct fab_discover *d, struct item *ret_item, uint8_t *re
     return take_walk(d, ret_item, ret_kind);
 }
 
-/* Takes the next useful query; begins the next wave of suspects when the queues are empty. */
+/* Takes the next useful query. If the queues are empty, first begins the next wave of suspects
+ * (targeted.c). */
 static bool take_query(struct fab_discover *d, struct item *ret_item, uint8_t *ret_kind)
 {
     if (d->status != FAB_OK)
@@ -203,15 +205,16 @@ static bool take_query(struct fab_discover *d, struct item *ret_item, uint8_t *r
     return false;
 }
 
-/* Looks for the next useful query when none is in flight, so that fab_discover_done need not
- * search. */
+/* Finds and keeps the next useful query when no query is in flight, so that fab_discover_done need
+ * not search for one. */
 static void settle(struct fab_discover *d)
 {
     if (d->in_flight == 0 && !d->root_pending)
         d->is_staged = take_query(d, &d->staged, &d->staged_kind);
 }
 
-/* A port of an adapter is asked over its own link, since an adapter does not forward. */
+/* Returns the directed route for a PortInfo. An adapter does not forward, so the route to an
+ * adapter's port ends with the link of this port. */
 static const struct fab_path *port_path(const struct fab_discover *d, const struct known_node *p,
                                         uint8_t port, struct fab_path *scratch)
 {
@@ -282,7 +285,7 @@ bool fab_discover_next(struct fab_discover *d, struct fab_discover_ask *ret_ask)
 int fab_discover_answer(struct fab_discover *d, uint64_t tag, int status, const uint8_t *data)
 {
     if (tag >= d->query_count || !d->queries[tag]->live)
-        return d->status; /* answered before */
+        return d->status; /* this query was answered before */
     const struct query *q = d->queries[tag];
     int result = status == FAB_OK && data != NULL ? fab_discover_query_answered(d, q, data)
                                                   : fab_discover_query_failed(d, q, status);

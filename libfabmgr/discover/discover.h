@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Discovery decides what to ask next from the responses so far. It explores the fabric breadth
- * first over directed routes (IBA 14.2.2), and sends one NodeInfo per link rather than one per
- * port. A heavy sweep (base == NULL) explores the whole fabric. A targeted sweep starts from a
- * snapshot and asks only the suspects, and the nodes that are new behind them.
+ * Discovery of the fabric. It chooses the next query from the responses so far, and explores the
+ * fabric breadth first over directed routes (IBA 14.2.2). It sends one NodeInfo for each link
+ * instead of one for each port. A heavy sweep (base == NULL) explores the whole fabric. A targeted
+ * sweep starts from a snapshot and queries only the suspects, and new nodes behind them.
  *
- * It is a source of requests for a mads session: fab_discover_next returns SubnGet requests, whose
- * responses go to fab_discover_answer with the tag of the request.
+ * Discovery is a source of requests for a session of libfabmgr/mads. fab_discover_next returns
+ * SubnGet requests; the caller passes each response to fab_discover_answer with the tag of its
+ * request.
  */
 #ifndef LIBFABMGR_DISCOVER_DISCOVER_H
 #define LIBFABMGR_DISCOVER_DISCOVER_H
@@ -21,10 +22,10 @@ struct fab_discover;
 
 struct fab_discover_config {
     const struct fab_fabric *base; /* NULL: a heavy sweep from the manager's port */
-    const uint64_t *suspects;      /* targeted sweep: GUIDs of the nodes to ask again */
+    const uint64_t *suspects; /* only for a targeted sweep: GUIDs of the nodes to query again */
     uint32_t suspect_count;
     uint64_t m_key;
-    uint32_t node_limit, port_limit; /* bounds for a hostile fabric; 0: the defaults */
+    uint32_t node_limit, port_limit; /* limits against a hostile fabric; 0: the defaults */
 };
 #define FAB_DISCOVER_NODE_LIMIT (1u << 18)
 #define FAB_DISCOVER_PORT_LIMIT (1u << 22)
@@ -37,33 +38,35 @@ struct fab_discover_ask {
 };
 /* A port or node that did not respond, or whose response was not valid. */
 struct fab_unresponsive {
-    uint64_t near_guid; /* the node whose port leads there; 0: it is the manager's own node */
+    uint64_t near_guid; /* the neighbour from which the port or node was reached; 0: it is the
+                           manager's own node */
     uint8_t near_port;
-    uint64_t guid;    /* the node, if it responded to NodeInfo; else 0 */
+    uint64_t guid;    /* GUID of the node; 0: it did not respond to NodeInfo */
     uint16_t attr_id; /* the attribute that was asked for */
     int status;       /* TIMEOUT, REFUSED, FORMAT, EXISTS (duplicate GUID or contradicting links),
                          LIMIT (too many hops, nodes or ports) */
 };
 
-/* INVAL: base without self_port. NOMEM. */
+/* Creates a discovery. INVAL: base has no self_port. NOMEM. */
 int fab_discover_new(const struct fab_discover_config *config, struct fab_discover **ret);
 void fab_discover_free(struct fab_discover *d);
-/* The next query; false: none now. */
+/* Returns the next query. False: there is none before another response arrives. */
 bool fab_discover_next(struct fab_discover *d, struct fab_discover_ask *ret_ask);
-/* The result of a query: status as in fab_mads_answer, and 64 bytes of data when it is OK.
- * Malformed data makes the node unresponsive, and is no error here. NOMEM. */
+/* Passes the result of a query: a status as in fab_mads_answer and, if it is OK, 64 bytes of data.
+ * If the data are malformed, the node counts as unresponsive; this is no error here. NOMEM. */
 int fab_discover_answer(struct fab_discover *d, uint64_t tag, int status, const uint8_t *data);
-/* Returns whether all queries are answered and none is left. */
+/* Returns whether all queries are answered and there are no further ones. */
 bool fab_discover_done(const struct fab_discover *d);
-/* A snapshot of all that links connect to the manager's port; call it when done. The caller owns
- * the reference. NOT_FOUND: the manager's own node did not respond. NOMEM. */
+/* Makes a snapshot of all nodes that links connect to the manager's port. The caller calls this
+ * function when fab_discover_done is true, and owns the reference. NOT_FOUND: the manager's own
+ * node did not respond. NOMEM. */
 int fab_discover_result(struct fab_discover *d, struct fab_fabric **ret_fabric);
-/* The ports and nodes that have not responded so far, in a fixed order; valid until the next call
- * of a function of this header. */
+/* Returns the ports and nodes that have not responded so far, in a fixed order. The array is valid
+ * until the next call of a function of this header. */
 const struct fab_unresponsive *fab_discover_unresponsive(const struct fab_discover *d,
                                                          uint32_t *ret_count);
-/* Shortest directed routes from self_port to all nodes of a snapshot, over links that are up:
- * malloc'd, [node_count]. INVAL: no self_port. NOMEM. */
+/* Computes the shortest directed routes from self_port to all nodes of a snapshot, over links that
+ * are up. The caller frees *ret_paths. INVAL: no self_port. NOMEM. */
 int fab_discover_paths(const struct fab_fabric *f, struct fab_path **ret_paths /* [node_count] */);
 #define FAB_PATH_UNKNOWN 0xff /* value of hops for a node that is not reached */
 

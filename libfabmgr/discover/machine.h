@@ -7,23 +7,24 @@
 #include "libfabmgr/base/bitset.h"
 #include "libfabmgr/discover/discover.h"
 
-#define ALL_PORTS 0xff /* as the port of a suspect */
+#define ALL_PORTS 0xff /* port of a suspect: all ports are to be read */
 #define NO_REF UINT32_MAX
 
-/* What discovery knows of a node in addition to the builder; indexed by the builder's reference. */
+/* The data of a node that discovery needs in addition to the builder. The index is the builder's
+ * reference of the node. */
 struct known_node {
-    struct fab_path path; /* hops FAB_PATH_UNKNOWN: no directed route */
+    struct fab_path path; /* if hops is FAB_PATH_UNKNOWN, there is no directed route */
     uint32_t ref;
     uint8_t type, num_ports;
-    uint8_t near_port; /* the port of near_guid from which it was first reached */
+    uint8_t near_port; /* the port of node near_guid by which this node was first reached */
     uint8_t failures;  /* queries that timed out */
     bool answered;     /* at least one query was answered */
-    bool walked;       /* its walk was queued: all its data are read again, not taken from base */
-    uint8_t reported;  /* bits 1 << query_kind: it has an unresponsive entry for that kind */
+    bool walked;       /* its walk was queued, so that no data of the node come from base */
+    uint8_t reported;  /* bit mask by query kind: the node is in `unresponsive` for this kind */
     uint16_t cursor;   /* next step of the walk */
     uint64_t guid, near_guid;
     uint64_t asked[4]; /* bitset of ports whose PortInfo was asked for */
-    uint64_t fresh[4]; /* bitset of ports whose link was seen by this discovery */
+    uint64_t fresh[4]; /* bitset of ports whose link this discovery has seen */
 };
 
 #define FAILURES_UNRESPONSIVE 2
@@ -34,7 +35,8 @@ static inline bool fab_discover_node_is_unresponsive(const struct known_node *p)
 
 enum query_kind { ASK_NODE_INFO, ASK_NODE_DESC, ASK_SWITCH_INFO, ASK_PORT_INFO };
 
-/* A piece of work: a probe of a port (NodeInfo), a read (PortInfo), or a walk (all of a node). */
+/* An entry of a queue: a probe of the node behind a port (NodeInfo), a read of a port (PortInfo),
+ * or a walk of a node. */
 struct item {
     uint32_t ref;
     uint8_t port;
@@ -50,9 +52,9 @@ static inline bool fab_discover_queue_empty(const struct queue *q)
 }
 bool fab_discover_queue_pop(struct queue *q, struct item *ret);
 
-/* A query in flight; its tag is its index. */
+/* A query in flight. Its tag is its index in `queries`. */
 struct query {
-    struct fab_path path; /* its route, if that is not the route of a known node */
+    struct fab_path path; /* the route of the query, if it is not the route of a known node */
     struct item item;
     uint8_t kind;
     bool live;
@@ -61,14 +63,15 @@ struct query {
 
 struct fab_discover {
     struct fab_builder *builder;
-    struct fab_arena arena;    /* of nodes and queries: they do not move */
-    struct known_node **known; /* [known_capacity] by ref, NULL: not known */
+    struct fab_arena arena;    /* memory of nodes and queries, which must not move */
+    struct known_node **known; /* [known_capacity] by the builder's reference; NULL: not known */
     size_t known_capacity;
     struct query **queries;
     size_t query_capacity;
     uint32_t query_count, free_query, in_flight;
     struct queue probes, reads, walks;
-    struct item staged; /* found by settle(), not yet returned by fab_discover_next */
+    /* Work that settle() has found and fab_discover_next has not returned yet. */
+    struct item staged;
     uint8_t staged_kind;
     bool is_staged;
     int status; /* FAB_E_NOMEM once an allocation has failed */
@@ -76,12 +79,12 @@ struct fab_discover {
     uint32_t node_limit, port_limit, node_count, port_count;
     uint32_t self; /* the manager's node; NO_REF: not known */
     uint8_t self_port;
-    bool root_pending; /* the first query was not returned yet */
+    bool root_pending; /* fab_discover_next has not returned the first query yet */
 
     const struct fab_fabric *base;
-    struct queue suspects; /* targeted sweep: nodes that wait for their wave */
+    struct queue suspects; /* targeted sweep: suspects of later waves */
     bool paths_stale;
-    bool cut; /* a link was lost: nodes may be unreachable */
+    bool cut; /* a link was lost, so nodes may be unreachable */
 
     struct fab_unresponsive *unresponsive;
     size_t unresponsive_count, unresponsive_capacity;
@@ -93,15 +96,15 @@ struct known_node *fab_discover_node_get(const struct fab_discover *d,
 int fab_discover_node_add(struct fab_discover *d, uint32_t ref, const struct fab_node_info *info,
                           struct known_node **ret);
 int fab_discover_unresponsive_add(struct fab_discover *d, struct fab_unresponsive entry);
-/* A query of a node failed; each kind of query adds one entry for a node. */
+/* Records that a query of a node failed. Each kind of query adds at most one entry for a node. */
 int fab_discover_node_unresponsive(struct fab_discover *d, struct known_node *p, uint8_t kind,
                                    int status);
 bool fab_discover_port_has_link(const struct fab_discover *d, const struct known_node *p,
                                 uint8_t port);
-/* Removes the link of the port, if there is one; the far end becomes a suspect. */
+/* Removes the link of the port, if there is one. The far end becomes a suspect. */
 int fab_discover_link_lost(struct fab_discover *d, struct known_node *p, uint8_t port);
-/* Adds a link, or confirms it. EXISTS: it contradicts a link that this discovery has seen. NOMEM.
- */
+/* Adds a link, or confirms a known one. EXISTS: it contradicts a link that this discovery has seen.
+ * NOMEM. */
 int fab_discover_link_seen(struct fab_discover *d, struct known_node *a, uint8_t port_a,
                            struct known_node *b, uint8_t port_b);
 
@@ -112,15 +115,15 @@ int fab_discover_query_answered(struct fab_discover *d, const struct query *q, c
 
 /* targeted.c. Errors of its functions: NOMEM. */
 int fab_discover_targeted_start(struct fab_discover *d, const struct fab_discover_config *config);
-/* Queues the work of the next wave of suspects; false: there is none. */
+/* Queues the queries of the next wave of suspects. False: there is no further wave. */
 bool fab_discover_targeted_wave(struct fab_discover *d);
-/* Removes the nodes without a directed route. Adapters do not forward, so nodes can remain
- * connected by links and have none. */
+/* Removes the nodes without a directed route. Such nodes can exist although links connect them,
+ * because adapters do not forward. */
 int fab_discover_targeted_prune(struct fab_discover *d);
-/* A link was lost: routes are searched again, and the far end becomes a suspect. */
+/* Called when a link was lost. Routes are computed again, and the far end becomes a suspect. */
 int fab_discover_targeted_link_lost(struct fab_discover *d, const struct known_node *far,
                                     uint8_t far_port);
-/* A node is unresponsive: routes avoid it, and its neighbours become suspects. */
+/* Called when a node is unresponsive. Routes avoid the node, and its neighbours become suspects. */
 int fab_discover_targeted_node_lost(struct fab_discover *d, const struct known_node *p);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is known so far: nodes, links, and what is unresponsive. The fabric itself is in the
- * builder; this file keeps only what discovery needs in addition.
+ * The state of a discovery: nodes, links, and unresponsive ports and nodes. The fabric itself is in
+ * the builder; this file keeps only the data that discovery needs in addition.
  *
- * A link is *fresh* when this discovery has seen it. Two fresh links that contradict each other are
- * reported: a GUID exists twice, or a cable was moved during the sweep. A fresh link that
- * contradicts base replaces the link of base.
+ * A link is *fresh* if this discovery has seen it. If two fresh links contradict each other,
+ * discovery reports them, because two nodes have the same GUID or a cable was moved during the
+ * sweep. A fresh link that contradicts a link of base replaces it.
  */
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Directed routes to all nodes of a snapshot, by breadth-first search from the manager's port over
- * links that are up. Only switches forward directed routes; an adapter begins or ends one
- * (IBA 14.2.2).
+ * Computes directed routes to all nodes of a snapshot, by a breadth-first search from the manager's
+ * port over links that are up. Only switches forward SMPs with a directed route; at an adapter, a
+ * route begins or ends (IBA 14.2.2).
  */
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
@@ -11,7 +11,7 @@
 struct search {
     const struct fab_fabric *f;
     struct fab_path *paths;
-    uint32_t *queue; /* nodes; [node_count]: each is reached once */
+    uint32_t *queue; /* [node_count] node ids; the search reaches each node once */
     uint32_t tail;
 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A FIFO queue in one array, which is reused from its beginning whenever the queue is empty. */
+/* A FIFO queue in one array. When the queue is empty, the array is used from its beginning
+ * again. */
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/discover/machine.h"

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The targeted sweep: it starts from a snapshot and asks only the suspects again, and the nodes
- * that are new behind them.
+ * The targeted sweep. It starts from a snapshot and queries only the suspects, the nodes or ports
+ * that may have changed, and new nodes behind them.
  *
- * The route to a suspect may use the very link that failed. Therefore suspects are asked in waves,
- * the nearest first, and the routes of a wave take into account what the earlier waves found: lost
- * links, new links, unresponsive nodes. The sweep ends when there are no suspects, or no route to
- * any of them. The result leaves out nodes that links do not reach any more, but not nodes that are
- * merely behind an unresponsive one.
+ * The route to a suspect may use the very link that failed. The sweep therefore queries the
+ * suspects in waves, the nearest first. The routes of a wave take into account the lost links, new
+ * links and unresponsive nodes of the earlier waves. The sweep ends when there are no suspects, or
+ * no route to any of them. The result leaves out nodes to which links no longer lead. It keeps
+ * nodes that are merely behind an unresponsive node.
  *
- * When a link is lost and its far end is a switch, that port is read, too, since its trap may have
- * been lost. An adapter's port is removed, as a heavy sweep would not find it. A switch found
- * behind a link that was trained again is walked completely, because it may have restarted and lost
- * its tables.
+ * When a link is lost and its far end is a switch, the sweep also reads the port at the far end,
+ * because its trap may have been lost. If the far end is an adapter, the sweep removes the port,
+ * because a heavy sweep would not find it. If a link was trained again, the sweep reads all data of
+ * the switch behind it, because this switch may have restarted and lost its tables.
  *
- * When a node is unresponsive, the ports of its neighbours that face it are read: they show whether
- * the node is off.
+ * When a node is unresponsive, the sweep reads the ports of its neighbours that are linked to it:
+ * their state shows whether the node is off.
  */
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/discover/machine.h"
 
-/* All nodes of base are known from the start; the builder's references are their ids in base. */
+/* Adds all nodes of base as known nodes; the builder's references are the node ids in base. */
 static int add_base_nodes(struct fab_discover *d)
 {
     for (uint32_t n = 0; n < d->base->node_count; n++) {
@@ -61,7 +61,7 @@ int fab_discover_targeted_start(struct fab_discover *d, const struct fab_discove
     d->self = d->base->ports[d->base->self_port].node;
     d->self_port = d->base->ports[d->base->self_port].num;
     d->paths_stale = true;
-    d->cut = true; /* links of base may have been removed since it was sealed */
+    d->cut = true; /* links may have been removed from base after it was sealed */
     (void)fab_discover_targeted_wave(d);
     return d->status;
 }
@@ -77,14 +77,15 @@ static void forget_paths(struct fab_discover *d)
     }
 }
 
-/* A link carries SMPs unless PortInfo says that it is not up. */
+/* Returns whether a link carries SMPs: it does unless PortInfo shows that it is not up. */
 static bool usable(const struct fab_discover *d, const struct known_node *p, uint8_t port)
 {
     const struct fab_port_info *info = fab_fabric_builder_get_port_info(d->builder, p->ref, port);
     return info == NULL || info->phys_state == FAB_PHYS_LINKUP;
 }
 
-/* The node behind a port, with its route set; NULL: none, or it was reached before. */
+/* Sets the route to the node behind a port and returns the node. NULL: there is no node, or it
+ * already has a route. */
 static struct known_node *step(const struct fab_discover *d, const struct known_node *p,
                                uint8_t port)
 {
@@ -105,16 +106,16 @@ static struct known_node *step(const struct fab_discover *d, const struct known_
     return far;
 }
 
-/* Whether routes continue behind the node: adapters do not forward, and unresponsive switches are
- * avoided on request. */
+/* Returns whether routes may continue behind the node. Adapters do not forward; with `around`,
+ * routes avoid unresponsive switches. */
 static bool leads_on(const struct fab_discover *d, const struct known_node *p, bool around)
 {
     return p->ref == d->self ||
            (p->type == FAB_NODE_SWITCH && !(around && fab_discover_node_is_unresponsive(p)));
 }
 
-/* Routes to all nodes by breadth-first search over the links known now; around: avoiding
- * unresponsive nodes. */
+/* Computes routes to all nodes by a breadth-first search over the links known now. around: the
+ * routes avoid unresponsive nodes. */
 static int find_paths(struct fab_discover *d, bool around)
 {
     struct queue queue = {0};
@@ -139,8 +140,8 @@ static int find_paths(struct fab_discover *d, bool around)
     return status;
 }
 
-/* Removes the node. An adapter at the far end of one of its links forgets that port, as an adapter
- * has only the ports by which it is reached. */
+/* Removes the node. If an adapter is at the far end of a link, also removes the adapter's port,
+ * because the snapshot has only those ports of an adapter that have a link. */
 static void remove_node(struct fab_discover *d, const struct known_node *p)
 {
     uint32_t ref;
@@ -204,7 +205,7 @@ static uint8_t nearest(const struct fab_discover *d)
     return hops;
 }
 
-/* Queues the work of the suspects at that distance. */
+/* Queues the queries of all suspects that are `hops` hops away. */
 static int queue_wave(struct fab_discover *d, uint8_t hops)
 {
     struct queue waiting = d->suspects;
