@@ -25,7 +25,7 @@ static const struct name classes[] = {
     {FAB_CLASS_SA, "SubnAdm"},   {FAB_CLASS_PERF, "Perf"},
     {FAB_CLASS_CC, "CC"},        {0, NULL},
 };
-/* Attributes of SMPs, and those that all classes have. */
+/* The attributes of SMPs; the first of them are attributes of all classes. */
 static const struct name attributes[] = {
     {FAB_ATTR_CLASS_PORT_INFO, "ClassPortInfo"},
     {FAB_ATTR_NOTICE, "Notice"},
@@ -49,7 +49,8 @@ static const struct name attributes[] = {
 };
 enum { ATTR_OF_ALL_CLASSES = 3 }; /* the highest ID of an attribute that all classes have */
 
-/* Returns the name of an ID; for an unknown ID, writes its number to number[] and returns that. */
+/* Returns the name of an ID. If the ID is unknown, writes the ID as a number to number[] and
+ * returns number[]. */
 static const char *word(const struct name *names, uint16_t id, char number[16])
 {
     for (; names->name; names++)

@@ -3,9 +3,10 @@
  * Reads a recording once and builds the index.
  *
  * An answer belongs to the latest request before it with the same class and TID. Only the low 32
- * bits of the TID count, because the kernel writes the others. Retries have the TID of the first
- * try. Requests whose contents have the same hash form a list, in order, and a map finds the list
- * by the hash; contents are compared when a request is taken.
+ * bits of the TID are compared, because the kernel writes the high bits. Retries have the TID of
+ * the first try. Requests whose contents have the same hash form a list, in the order of the
+ * recording. A map finds the list by the hash. fab_recording_index_take compares the contents
+ * themselves.
  */
 #include "libfabmgr/recording/index.h"
 
@@ -16,11 +17,10 @@
 
 #define NONE FAB_RECORDING_NONE
 #define MOST_ITEMS (UINT32_C(1) << 31)
-#define LONGEST_US (UINT64_C(1) << 50) /* 35 years: later times are invalid */
+#define LONGEST_US (UINT64_C(1) << 50) /* 35 years; a later time is invalid */
 #define QUIET_US 1000000u
 #define AFTER_CUT_US                                                                               \
-    100000u /* assumed time between the last MAD and the end of a truncated                        \
-               recording */
+    100000u /* assumed time from the last MAD to the end of a truncated recording, in us */
 #define CONTENT_MAX (8 + 2 + FAB_MAX_HOPS + FAB_MAD_SIZE)
 
 enum { AT_CLASS = 1, AT_METHOD = 3, AT_HOPS = 7, AT_TID = 8, AT_ATTR = 16, AT_MODIFIER = 20 };
@@ -89,7 +89,7 @@ static int add_item(struct fab_recording_index *s, size_t *capacity,
 }
 
 /* Links an incoming MAD with the request that it answers. An answer without a request is marked as
- * done, so that the player skips it. */
+ * done, and the player skips it. */
 static void link_answer(struct fab_recording_index *s, const struct fab_map *requests,
                         const struct fab_recording_entry *e, uint32_t in)
 {
@@ -166,8 +166,8 @@ static int read_entries(struct fab_recording_index *s, struct fab_base_reader *r
     return status;
 }
 
-/* Builds the lists from the last request to the first, so that each list begins with the earliest
- * request. */
+/* Builds the lists of requests with the same hash. Goes from the last request to the first, so that
+ * each list begins with the earliest request. */
 static int build_lists(struct fab_recording_index *s)
 {
     uint8_t mad[FAB_MAD_SIZE], bytes[CONTENT_MAX];
@@ -212,7 +212,8 @@ void fab_recording_index_entry(const struct fab_recording_index *s, uint32_t ite
 {
     size_t at = s->items[item].at;
     struct fab_base_reader r = fab_base_reader(s->bytes + at, s->len - at);
-    (void)fab_recording_unpack(&r, mad, ret); /* this entry was read before */
+    /* Cannot fail: building the index has already read this entry. */
+    (void)fab_recording_unpack(&r, mad, ret);
 }
 
 /* ---- taking ---- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The index of a recording: its MADs in order, the request of each answer, and lists of requests
- * whose contents have the same hash. For this folder only. */
+/* The index of a recording. It has the MADs in order, the request of each answer, and lists of the
+ * requests whose contents have the same hash. For this folder only. */
 #ifndef LIBFABMGR_RECORDING_INDEX_H
 #define LIBFABMGR_RECORDING_INDEX_H
 
@@ -10,16 +10,20 @@
 #define FAB_RECORDING_NONE UINT32_MAX
 
 struct fab_recording_item {
-    size_t at;     /* offset of the entry in the bytes */
-    uint64_t time; /* not decreasing */
-    uint32_t pair; /* OUT: its first answer; IN: the request that it answers; or NONE */
-    uint32_t next; /* OUT: the next request in the list */
+    size_t at;     /* offset of the entry in the recording, in bytes */
+    uint64_t time; /* us since the start of the recording; never decreases */
+    uint32_t pair; /* of an OUT (sent MAD): its first answer; of an IN (received MAD): the request
+                      that it answers; NONE: there is none */
+    uint32_t next; /* of an OUT: the next request in its list */
     bool out;
-    /* Used by the player: */
-    bool asked, done;        /* OUT: the run has sent it; IN: it was delivered or is left out */
-    uint32_t earlier, later; /* OUT whose answer is due: neighbours in the list of due answers */
-    uint64_t asked_us, tid;  /* OUT */
-    uint32_t patience_us; /* OUT: how long the player may hold back its answer to keep the order */
+    /* The player uses these members: */
+    /* asked: the run has sent this OUT. done: this IN was delivered or is left out. */
+    bool asked, done;
+    /* Of an OUT whose answer is due: its neighbours in the list of due answers. */
+    uint32_t earlier, later;
+    uint64_t asked_us, tid; /* of an OUT: when the run sent it, and with which TID */
+    /* Of an OUT: how long the player may hold back the answer to keep the order. */
+    uint32_t patience_us;
 };
 struct fab_recording_index {
     const uint8_t *bytes;
@@ -29,19 +33,19 @@ struct fab_recording_index {
     uint32_t count, outs, ins, orphans;
     uint32_t last_in; /* index of the item after the last IN */
     uint64_t end_us;
-    uint64_t judged_us; /* The player compares only MADs that the run sends before this time. Later
-                           ones are not judged: the recording may have ended before it held their
-                           counterparts. */
-    int tail;           /* OK, TRUNCATED, FORMAT */
-    struct fab_map heads; /* from the hash of a content to the first OUT in its list */
+    /* The player judges only MADs that the run sends before this time. The recording may have ended
+     * before it held the counterparts of later MADs. */
+    uint64_t judged_us;
+    int tail;             /* OK, TRUNCATED, FORMAT */
+    struct fab_map heads; /* from a hash of contents to the first OUT in the list */
 };
 int fab_recording_index_build(struct fab_recording_index *s, const uint8_t *bytes, size_t len);
 void fab_recording_index_fini(struct fab_recording_index *s);
 /* Reads the entry of an item again. */
 void fab_recording_index_entry(const struct fab_recording_index *s, uint32_t item,
                                uint8_t mad[FAB_MAD_SIZE], struct fab_recording_entry *ret);
-/* Removes the first remaining OUT with the content of this MAD from its list and returns it. NONE:
- * there is no such OUT. */
+/* Removes the first remaining OUT with the same content as this MAD from its list, and returns its
+ * index. NONE: there is no such OUT. */
 uint32_t fab_recording_index_take(struct fab_recording_index *s,
                                   const struct fab_recording_entry *mad);
 

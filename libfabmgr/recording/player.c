@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Replays a recording. The cursor is at the next incoming MAD of the recording:
+ * Replays a recording. The cursor is at the next incoming MAD of the recording. There are three
+ * cases:
  *
  *   unsolicited        it arrives at its recorded time
  *   request was sent   it arrives as long after the request as in the recording
@@ -25,14 +26,15 @@
 
 #define NONE FAB_RECORDING_NONE
 #define AT_TID 8
-#define PATIENCE_US 10000u /* for requests without a timeout */
+/* How long the player holds back answers to requests without a timeout, in us. */
+#define PATIENCE_US 10000u
 #define SKIP_US 30000000u
 
 struct fab_recording_player {
     struct fab_recording_index index;
-    int64_t base;         /* run time at which the recording began; may be negative */
-    uint32_t cursor;      /* every IN before this item was delivered or skipped */
-    uint32_t first, last; /* OUTs whose answers are due, in the order of requests */
+    int64_t base;    /* time of the run, in us, at which the recording begins; may be negative */
+    uint32_t cursor; /* all INs before this item were delivered or skipped */
+    uint32_t first, last; /* OUTs whose answers are due, in the order of their requests */
     uint32_t came;        /* the IN that was delivered last */
     struct fab_recording_player_stats stats;
 };
@@ -91,7 +93,7 @@ static void remove_due(struct fab_recording_player *p, uint32_t out)
     *(later != NONE ? &items[later].earlier : &p->last) = earlier;
 }
 
-/* Converts a time of the recording to one of the run. */
+/* Converts a time of the recording to a time of the run. */
 static uint64_t run_time(const struct fab_recording_player *p, uint64_t time)
 {
     int64_t at = p->base + (int64_t)time;
@@ -130,7 +132,7 @@ enum fab_recording_player_sent fab_recording_player_send(struct fab_recording_pl
 struct step {
     uint32_t item; /* an IN, or NONE at the end */
     uint64_t due;
-    bool skip; /* skip the IN instead of delivering it: its request was not sent */
+    bool skip; /* skip this IN instead of delivering it, because its request was not sent */
 };
 
 static uint64_t answer_due(const struct fab_recording_player *p, uint32_t in)
@@ -140,7 +142,8 @@ static uint64_t answer_due(const struct fab_recording_player *p, uint32_t in)
     return request->asked_us + (items[in].time - request->time);
 }
 
-/* The step if the request of the MAD at the cursor was not sent yet. */
+/* Returns the next step if the run has not sent the request of the MAD at the cursor: wait for the
+ * request, or skip the MAD. */
 static struct step wait_or_skip(const struct fab_recording_player *p)
 {
     const struct fab_recording_item *items = p->index.items;
@@ -227,8 +230,8 @@ uint64_t fab_recording_player_deadline(struct fab_recording_player *p, uint64_t 
 
 /* ---- results ---- */
 
-/* Whether an item is a MAD that the run has not sent, although the recorded manager sent it early
- * enough that the run should have. */
+/* Returns whether an item is a MAD that the run has not sent, although the recorded manager sent it
+ * so early that the run should have sent it. */
 static bool is_missing(const struct fab_recording_index *s, uint32_t i)
 {
     const struct fab_recording_item *item = &s->items[i];

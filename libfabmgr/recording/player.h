@@ -4,10 +4,10 @@
  * Times are in microseconds by the clock of the run, which should be virtual.
  *
  * A request is identified by its content (class, method, attribute, modifier, directed route or
- * LID, and the payload unless it is a Get), not by its TID or keys. The n-th request with a content
- * gets what the n-th such request got in the recording: an answer, its own MAD back as
- * undeliverable, or nothing. Incoming MADs arrive in the order of the recording, each as long after
- * its request as in the recording; unsolicited MADs arrive at their recorded time.
+ * LID, and the payload unless it is a Get), not by its TID or keys. The n-th request with the same
+ * content gets what the n-th such request got in the recording: an answer, its own MAD back as
+ * undeliverable, or no answer. Incoming MADs arrive in the order of the recording, each as long
+ * after its request as in the recording; unsolicited MADs arrive at their recorded time.
  */
 #ifndef LIBFABMGR_RECORDING_PLAYER_H
 #define LIBFABMGR_RECORDING_PLAYER_H
@@ -16,29 +16,31 @@
 
 struct fab_recording_player_stats {
     uint32_t recorded_out, recorded_in; /* MADs in the recording */
-    uint32_t asked;                     /* MADs sent both in the run and in the recording */
+    uint32_t asked;                     /* MADs that were sent in the run and in the recording */
     uint32_t delivered;
     uint32_t unexpected; /* sent in the run, but not in the recording */
     uint32_t not_judged; /* like `unexpected`, but sent in the last second of the recording */
     uint32_t missing;    /* sent in the recording, but not (yet) in the run */
-    uint32_t reordered;  /* answers that could not be held back to keep the order */
-    uint32_t orphans;    /* answers without a request in the recording, which are left out */
+    uint32_t reordered; /* answers that arrived out of order, because the player could not hold them
+                           back longer */
+    uint32_t orphans;   /* answers without a request in the recording, which are left out */
 };
 struct fab_recording_player;
-/* The caller owns the bytes, which must outlive the player. FORMAT, UNSUPPORTED, TRUNCATED: as
- * fab_recording_unpack_header; LIMIT: the recording has more than 2^31 MADs; NOMEM. */
+/* Creates a player. The caller owns the bytes, which must outlive the player. FORMAT, UNSUPPORTED,
+ * TRUNCATED: as for fab_recording_unpack_header; LIMIT: the recording has more than 2^31 MADs;
+ * NOMEM. */
 int fab_recording_player_new(const uint8_t *bytes, size_t len, uint64_t now,
                              struct fab_recording_player **ret);
 void fab_recording_player_free(struct fab_recording_player *p); /* NULL is fine */
 const struct fab_recording_header *
 fab_recording_player_header(const struct fab_recording_player *p);
-/* How the recording ends. OK: it is complete. TRUNCATED: its end is missing. FORMAT: it has an
- * invalid entry. The player plays everything before. */
+/* Returns how the recording ends. OK: the recording is complete. TRUNCATED: its end is missing.
+ * FORMAT: it has an invalid entry. In all cases the player plays everything before the end. */
 int fab_recording_player_tail(const struct fab_recording_player *p);
 enum fab_recording_player_sent {
-    FAB_RECORDING_PLAYER_RECORDED,   /* the MAD is in the recording, and is answered as there */
-    FAB_RECORDING_PLAYER_UNEXPECTED, /* the recording does not have the MAD, or not as often; it
-                                        gets no answer */
+    FAB_RECORDING_PLAYER_RECORDED,   /* the MAD is in the recording and gets the recorded answer */
+    FAB_RECORDING_PLAYER_UNEXPECTED, /* the recording does not have the MAD, or has it fewer times;
+                                        it gets no answer */
     FAB_RECORDING_PLAYER_NOT_JUDGED, /* like UNEXPECTED, but in the last second of the recording, so
                                         the MAD may be correct */
 };
@@ -46,18 +48,20 @@ enum fab_recording_player_sent {
 enum fab_recording_player_sent fab_recording_player_send(struct fab_recording_player *p,
                                                          uint64_t now,
                                                          const struct fab_recording_entry *mad);
-/* Receives the next MAD that is due. False: none is due. */
+/* Receives the next MAD that is due. False: no MAD is due. */
 bool fab_recording_player_receive(struct fab_recording_player *p, uint64_t now,
                                   uint8_t mad[FAB_MAD_SIZE], struct fab_recording_entry *ret);
 /* After a MAD was received: receives the next MAD of the same batch. False: the batch has no
  * more. */
 bool fab_recording_player_more(struct fab_recording_player *p, uint8_t mad[FAB_MAD_SIZE],
                                struct fab_recording_entry *ret);
-/* The time to call fab_recording_player_receive again; UINT64_MAX: the recording is finished. */
+/* Returns the time at which to call fab_recording_player_receive again; UINT64_MAX: the recording
+ * is finished. */
 uint64_t fab_recording_player_deadline(struct fab_recording_player *p, uint64_t now);
 void fab_recording_player_stats(const struct fab_recording_player *p,
                                 struct fab_recording_player_stats *ret);
-/* Lists the MADs that were sent in the recording, but not in the run; start with *cursor = 0. */
+/* Returns the next MAD that was sent in the recording but not in the run. The caller starts with
+ * *cursor = 0. False: there are no more. */
 bool fab_recording_player_missing(const struct fab_recording_player *p, uint32_t *cursor,
                                   uint8_t mad[FAB_MAD_SIZE], struct fab_recording_entry *ret);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Recordings hold all MADs that a manager sent and received. This is their format; numbers are
+ * A recording holds all MADs that a manager sent and received. This is its format; numbers are
  * big-endian.
  *
  *     header, 128 bytes
@@ -81,12 +81,12 @@ struct fab_recording_entry {
 
 void fab_recording_pack_header(const struct fab_recording_header *h,
                                uint8_t bytes[FAB_RECORDING_HEADER]);
-/* Reads the header. FORMAT: not a recording; TRUNCATED; UNSUPPORTED: a later version. Names can
- * contain any bytes, because anybody may have written the file. */
+/* Reads the header. FORMAT: not a recording; TRUNCATED; UNSUPPORTED: a later version. The names in
+ * the header are untrusted and can contain any bytes. */
 int fab_recording_unpack_header(struct fab_base_reader *r, struct fab_recording_header *ret);
 
-/* Packs an entry into room[] and returns its size. Only len bytes of a MAD are read. Not for
- * settings, whose size varies. */
+/* Packs an entry into room[] and returns its size. Reads only len bytes of a MAD. Settings do not
+ * fit into room[]; fab_recording_pack_settings packs them. */
 size_t fab_recording_pack(const struct fab_recording_entry *e,
                           uint8_t room[FAB_RECORDING_ENTRY_MAX]);
 /* Packs the 12 bytes that precede the text of settings. */
