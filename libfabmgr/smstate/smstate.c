@@ -6,8 +6,9 @@
  *     DISCOVERING --a master, or a better manager--> STANDBY --it is gone--> DISCOVERING
  *     STANDBY --HANDOVER--> MASTER, --DISABLE--> NOT_ACTIVE --STANDBY--> STANDBY
  *
- * In discovering, any master is accepted, whatever its priority: it will find us, and hand over if
- * we are better. Known to be missing: as master we do not hand over to a better manager in standby.
+ * In state DISCOVERING, the manager becomes standby of any master, whatever its priority: this
+ * master will find us, and hand over if we beat it. Not implemented: our manager as master does not
+ * hand over to a better manager in standby.
  */
 #include "libfabmgr/smstate/smstate.h"
 
@@ -33,8 +34,8 @@ static bool beats_us(const struct fab_smstate *s, const struct fab_sm_info *othe
     return fab_smstate_beats(other->priority, other->guid, s->priority, s->guid);
 }
 
-/* The best of the other managers that are masters (masters), or of those that are discovering or in
- * standby (!masters). NULL: there is none. */
+/* Returns the best of the other managers in state MASTER (masters), or in state DISCOVERING or
+ * STANDBY (!masters). NULL: there is none. */
 static const struct fab_sm_info *
 best_of(const struct fab_smstate *s, const struct fab_sm_info *others, uint32_t count, bool masters)
 {
@@ -91,13 +92,14 @@ void fab_smstate_discovered(struct fab_smstate *s, const struct fab_sm_info *oth
     }
 }
 
-/* Whether the response shows that a better manager than us is, or will become, master. */
+/* Returns whether the response shows that a manager better than ours is master or will become
+ * master. */
 static bool is_alive(const struct fab_smstate *s, const struct fab_sm_info *answer)
 {
     switch (answer->state) {
     case FAB_SM_MASTER:
         return answer->guid != s->guid;
-    case FAB_SM_STANDBY: /* it beat us, and is about to become master */
+    case FAB_SM_STANDBY: /* this manager beat us and is about to become master */
     case FAB_SM_DISCOVERING:
         return answer->guid == s->master_guid && beats_us(s, answer);
     default:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The role of this subnet manager among others (IBA 14.4.1): the state machine alone, without I/O.
- * The caller sweeps, polls the master and answers control packets.
+ * The state machine that decides the role of this subnet manager among others (IBA 14.4.1). It does
+ * no I/O: the caller sweeps, polls the master and answers control packets.
  */
 #ifndef LIBFABMGR_SMSTATE_SMSTATE_H
 #define LIBFABMGR_SMSTATE_SMSTATE_H
@@ -20,22 +20,25 @@ struct fab_smstate {
     uint32_t polls_allowed;
 };
 #define FAB_SMSTATE_POLLS 4 /* the default of polls_allowed */
-/* Begins in state discovering. The caller may set polls_allowed afterwards. */
+/* Starts the state machine in state DISCOVERING. The caller may set polls_allowed afterwards. */
 void fab_smstate_init(struct fab_smstate *s, uint64_t guid, uint8_t priority);
 
-/* True when a beats b: higher priority, then lower GUID (IBA 14.4.1.2). */
+/* Returns whether manager a beats manager b: the higher priority wins, and for equal priorities the
+ * lower GUID (IBA 14.4.1.2). */
 bool fab_smstate_beats(uint8_t prio_a, uint64_t guid_a, uint8_t prio_b, uint64_t guid_b);
 
-/* To be called at the end of each heavy sweep with the SMInfo of the other managers, in any order;
- * entries with our own GUID are skipped. In discovering we become master, or standby of another
- * manager. As master we become standby if another master beats us. */
+/* The caller calls this function at the end of each heavy sweep with the SMInfo of the other
+ * managers, in any order; entries with our own GUID are skipped. In state DISCOVERING our manager
+ * becomes master, or standby of another manager. As master it becomes standby if another master
+ * beats it. */
 void fab_smstate_discovered(struct fab_smstate *s, const struct fab_sm_info *others,
                             uint32_t count);
-/* In standby: the polled manager responded with its SMInfo, or did not respond (NULL). Returns true
- * if that manager is gone: the state is then DISCOVERING, and the caller begins a heavy sweep. */
+/* The caller calls this function in state STANDBY after each poll, with the SMInfo of the polled
+ * manager or, if there was no response, NULL. Returns true if the polled manager is gone: the state
+ * is then DISCOVERING, and the caller begins a heavy sweep. */
 bool fab_smstate_poll(struct fab_smstate *s, const struct fab_sm_info *answer);
-/* The control packets, SubnSet(SMInfo). `from`: the sender's SMInfo. Returns the SMP status of the
- * response, 0 if the packet was accepted. *ret_rediscover: the caller begins a heavy sweep. */
+/* Handles a control packet, SubnSet(SMInfo). `from`: the sender's SMInfo. Returns the SMP status of
+ * the response; 0: the packet was accepted. *ret_rediscover: the caller begins a heavy sweep. */
 enum fab_sm_control { /* attribute modifiers, IBA 14.4.1 */
                       FAB_SM_HANDOVER = 1,
                       FAB_SM_ACKNOWLEDGE = 2,
@@ -45,6 +48,6 @@ enum fab_sm_control { /* attribute modifiers, IBA 14.4.1 */
 };
 uint16_t fab_smstate_control(struct fab_smstate *s, uint32_t attr_mod,
                              const struct fab_sm_info *from, bool *ret_rediscover);
-const char *fab_smstate_name(uint8_t state); /* "master" */
+const char *fab_smstate_name(uint8_t state); /* such as "master" */
 
 #endif
