@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finding nodes and ports by what a person types: a LID, a GUID, a name or the beginning of one.
+ * Finds nodes and ports by a text that a user typed: a LID, a GUID, or a name or its beginning.
  *
- * A number is taken as a LID (decimal, or 0x and up to 4 digits) or a GUID (0x and more digits, or
- * four groups of four with colons); only if no node has it, as a name. A node with exactly this
- * name wins over nodes whose names only begin with it. If several nodes match, the error lists the
- * first of them; if none does, the error suggests the most similar name.
+ * A number is first looked up as a LID (decimal, or 0x and up to 4 digits) or as a GUID (0x and
+ * more digits, or four groups of four digits with colons). If no node has this LID or GUID, the
+ * text is looked up as a name. A node with exactly this name has precedence over nodes whose names
+ * begin with it. If several nodes match, the error message lists the first of them. If no node
+ * matches, the message suggests the most similar name.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,7 +18,7 @@
 #include "libfabmgr/view/view.h"
 
 #define SHOWN 4 /* matches that the error about an ambiguous name lists */
-#define EDITS 2 /* edit distance up to which a name is suggested */
+#define EDITS 2 /* largest edit distance of a suggested name */
 #define DESC_MAX FAB_NODE_DESC_LEN
 
 struct search {
@@ -37,7 +38,7 @@ struct number {
     bool guid;
 };
 
-/* 1..16 hexadecimal digits and nothing else. */
+/* Reads a text that consists of 1 to 16 hexadecimal digits. */
 static bool read_hex(const char *s, size_t len, uint64_t *ret)
 {
     return len <= 16 && fab_base_digits_parse(s, len, 16, UINT64_MAX, ret);
@@ -48,7 +49,7 @@ static bool read_decimal(const char *s, size_t len, uint64_t *ret)
     return len <= 10 && fab_base_digits_parse(s, len, 10, UINT64_MAX, ret);
 }
 
-/* "0002:c903:0000:0010" */
+/* Reads a GUID in groups, such as "0002:c903:0000:0010". */
 static bool read_groups(const char *s, size_t len, uint64_t *ret)
 {
     char digits[16];
@@ -111,8 +112,8 @@ static void collect(const struct search *s, struct names *ret)
     }
 }
 
-/* Writes '"leaf" is ambiguous (6 matches): leaf-001, leaf-002, ...', with GUIDs if the names are
- * equal. */
+/* Writes a message such as '"leaf" is ambiguous (6 matches): leaf-001, leaf-002, ...'. If the names
+ * are equal, it shows GUIDs, too. */
 static int ambiguous(const struct search *s, uint32_t count, const uint32_t *first, bool equal)
 {
     int used = say(s, "\"%.*s\" is ambiguous (%" PRIu32 " matches):", (int)s->len, s->what, count);
@@ -134,7 +135,8 @@ static char lower(char c)
     return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
 }
 
-/* Edit distance without regard to case (Levenshtein), exact up to EDITS; more: EDITS + 1. */
+/* Returns the edit distance (Levenshtein) of two names, without regard to case. Distances above
+ * EDITS are returned as EDITS + 1. */
 static unsigned distance(const char *a, size_t a_len, const char *b, size_t b_len)
 {
     unsigned row[DESC_MAX + 1], least = 0;
@@ -195,7 +197,7 @@ static int node_by_name(const struct search *s, uint32_t *ret_node)
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-/* The port that the text names by LID or port GUID, else FAB_NONE. */
+/* Returns the port that the text names by LID or port GUID; FAB_NONE: there is none. */
 static uint32_t port_by_number(const struct search *s, const struct number *n)
 {
     return n->guid ? fab_fabric_port_by_guid(s->v->fabric, n->value) : port_of_lid(s->v, n->value);
@@ -229,7 +231,7 @@ int fab_view_find_node(const struct fab_view *v, const char *what, uint32_t *ret
 
 /* ---- ports ----------------------------------------------------------------------------------- */
 
-/* True if the port has a LID, or would get one once tables are computed. */
+/* Returns whether the port has a LID; before tables are computed, whether it can get one. */
 static bool has_lid(const struct fab_view *v, uint32_t port)
 {
     if (!fab_fabric_port_has_lid(v->fabric, port))
@@ -285,7 +287,7 @@ static int find_end(const struct search *s, uint32_t *ret_port)
     return status == FAB_OK ? end_of_node(s, node, ret_port) : status;
 }
 
-/* Splits NODE/PORT. Returns false if the text does not end like that. */
+/* Splits NODE/PORT. Returns false if the text does not end with "/PORT". */
 static bool split(struct search *s, uint64_t *ret_num)
 {
     const char *slash = memrchr(s->what, '/', s->len);

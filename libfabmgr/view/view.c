@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Views: the loop thread makes a view when new state is complete, and readers keep it as long as
- * they need it. Nothing that a view points to ever changes, so a reference suffices and no lock is
- * needed.
+ * Views. The loop thread makes a view when a new state of the fabric is complete, and readers keep
+ * a reference to it as long as they need it. A view and everything that it points to never change,
+ * so readers need no lock.
  */
 #include "libfabmgr/view/view.h"
 

@@ -10,7 +10,7 @@
 #include "libfabmgr/verify/verify.h"
 
 struct fab_view {
-    uint64_t generation;       /* number of the published view, from 1 */
+    uint64_t generation;       /* number of this view; the first published view has 1 */
     struct fab_fabric *fabric; /* owned references */
     struct fab_target *target; /* NULL until tables are computed */
     struct fab_policy policy;
@@ -18,8 +18,9 @@ struct fab_view {
     uint64_t published_us; /* Unix time, microseconds */
     int refs;              /* private, atomic */
 };
-/* Takes over the references to fabric and target and the contents of policy and verdict, which are
- * empty afterwards. Returns NULL if memory runs out; then the caller still owns everything. */
+/* Creates a view. It takes over the references to fabric and target and the contents of policy and
+ * verdict, which are empty afterwards. Returns NULL if memory is short; then the caller still owns
+ * everything. */
 struct fab_view *fab_view_new(uint64_t generation, struct fab_fabric *fabric,
                               struct fab_target *target, struct fab_policy *policy,
                               struct fab_verdict *verdict);
@@ -27,11 +28,10 @@ struct fab_view *fab_view_ref(const struct fab_view *v);
 void fab_view_unref(struct fab_view *v); /* v may be NULL */
 
 /* Finds a port with a LID from a user's text: "12", "0x1a", a port or node GUID ("0x0002c9..."
- * longer than a LID, or "0002:c903:..."), or a node description (exact, else a unique prefix),
- * optionally followed by "/PORT". Without "/PORT", a node with several ports that have LIDs is
- * ambiguous, unless its GUID is also that of one of the ports. Returns NOT_FOUND or EXISTS
- * (ambiguous; the message names the first few) with a message in why[]. fab_view_find_node does the
- * same for nodes. */
+ * longer than a LID, or "0002:c903:..."), or a node description or a unique prefix of one. "/PORT"
+ * may follow the text. Without "/PORT", a node with several ports that have LIDs is ambiguous,
+ * unless its GUID is also the GUID of one of these ports. Returns NOT_FOUND, or EXISTS (the text is
+ * ambiguous), with a message in why[]. fab_view_find_node finds a node in the same way. */
 int fab_view_find_port(const struct fab_view *v, const char *what, uint32_t *ret_port, char *why,
                        size_t why_len);
 int fab_view_find_node(const struct fab_view *v, const char *what, uint32_t *ret_node, char *why,
