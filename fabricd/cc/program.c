@@ -225,8 +225,7 @@ static void on_answer(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
         return;
     }
     if (j->set && device_of(j)->stands != 1) {
-        device_of(j)->stands =
-            1; /* 1 differs from every digest, so that one change is not counted twice */
+        device_of(j)->stands = 1; /* being written; so one change is not counted twice */
         cc->written++;
     }
     cc->writes += j->set;
