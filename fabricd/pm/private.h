@@ -63,7 +63,7 @@ struct pm_watch { /* a link with recent errors */
 };
 struct pm_exempt { /* a link that is exempt from isolation, named by one of its ports */
     uint64_t guid;
-    uint64_t until_us; /* the exemption does not end earlier */
+    uint64_t until_us; /* earliest time at which the exemption ends */
     uint8_t port;
 };
 struct pm {

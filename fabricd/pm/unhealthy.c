@@ -21,8 +21,9 @@
 #include "libfabmgr/base/status.h"
 
 #define WATCH_MOST 1024
-#define RECOVERED_AFTER 5 /* windows without a crossing until a link has recovered */
-#define ACTS 8            /* most isolations requested in one tick */
+/* Windows in which no counter crosses its threshold until a link has recovered */
+#define RECOVERED_AFTER 5
+#define ACTS 8 /* most isolations requested in one tick */
 
 struct fab_counter_rule pm_rule(const struct pm *pm)
 {
