@@ -126,8 +126,8 @@ void sm_get_contingencies(const struct sm *s, struct sm_contingencies *ret);
  * port is not in the fabric any more. The copy refers to the plan of the original. */
 void sm_contingency_row(const struct sm *s, const struct fab_repair_contingency *row,
                         struct fab_repair_contingency *ret);
-/* Returns the row for the failure of a switch, or of the link of a port. id: of that switch or port
- * in the view. NULL: the row is not computed yet. */
+/* Returns the row for the failure of a switch, or of the link of a port. id: the view's id of that
+ * switch or port. NULL: the row is not computed yet. */
 const struct fab_repair_contingency *sm_contingency_of(const struct sm *s, bool is_switch,
                                                        uint32_t id);
 
