@@ -198,7 +198,7 @@ void sm_report_lost_links(struct sm *s, const struct sm_link *link, uint32_t cou
     size_t lost = 0;
     for (uint32_t i = 0; changes && i < count; i++) {
         if (link[i].isolated)
-            continue; /* link-isolated was emitted when it was requested */
+            continue; /* link-isolated was emitted when the isolation was requested */
         const struct fab_port *a = &f->ports[link[i].port], *b = &f->ports[link[i].peer];
         changes[lost++] = (struct fab_change){.kind = FAB_CHANGE_LINK_REMOVED,
                                               .guid_a = f->nodes[a->node].guid,
@@ -224,7 +224,8 @@ static void emit_partitioned(struct sm *s, const struct fab_fabric *old,
         nodes += node != FAB_NONE;
         switches += node != FAB_NONE && fab_fabric_node_is_switch(old, node);
     }
-    if (switches > 0 && nodes > 1 && nodes <= SINGLY) /* else the summary event has counted them */
+    if (switches > 0 && nodes > 1 &&
+        nodes <= SINGLY) /* for more, the summary event has the count */
         event_emit(s->in.bus, fabric_partitioned, .subject = "fabric", .nodes = nodes,
                    .switches = switches);
 }

@@ -84,7 +84,7 @@ struct sm_apply {
     uint64_t left_out;  /* generation of the local repair that left some switches without a route to
                            each other, so that an engine must follow; 0: none */
     uint32_t unchecked; /* switches that did not enforce partitions as written, at the last check */
-    bool tune;          /* the policy changed: write port timers and thresholds too */
+    bool tune;   /* the policy changed, so the next plan also writes port timers and thresholds */
     bool ask;    /* the next plan sets ClientReregister, because the store does not know the hosts'
                     registrations */
     bool asking; /* the running plan sets ClientReregister */
