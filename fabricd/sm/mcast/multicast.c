@@ -207,7 +207,7 @@ static int follow(struct sm *s)
 {
     struct sm_multicast *m = s->mcast;
     const struct fab_fabric *f = s->model.fabric;
-    bool follows = m->groups; /* newly made groups already belong to this fabric */
+    bool follows = m->groups; /* false: groups made now already belong to this fabric */
     sm_mfts_drop(s);
     int r = follows ? FAB_OK : make_groups(s);
     if (r == FAB_OK)
