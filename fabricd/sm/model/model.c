@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The model: the known fabric, and the tables that its switches hold.
+ * The model holds the known fabric and the tables that its switches hold.
  *
  * The snapshot belongs to the model alone until it is published. Then readers share it, and the
  * next change clones it first (sm_model_writable). The observed tables are indexed by switch id;
