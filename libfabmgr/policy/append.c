@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The array is reallocated only when its length is a power of two, so that appends copy O(n) items.
+ * The array is reallocated only when its length is 0 or a power of two, so that n appends copy O(n)
+ * items in total.
  */
 #include "libfabmgr/policy/append.h"
 

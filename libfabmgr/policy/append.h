@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Arrays whose capacity is not stored: it is the next power of two of their length. For this folder
- * only.
+ * Appends to arrays whose capacity is not stored: it is their length, rounded up to a power of two.
+ * For this folder only.
  */
 #ifndef LIBFABMGR_POLICY_APPEND_H
 #define LIBFABMGR_POLICY_APPEND_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Traffic classes: built while the texts are read, then shared and not changed any more. This file
- * also parses numbers, ranges, and the tables of OpenSM's options.
+ * Builds traffic classes while the texts are read. After that, they are shared and do not change.
+ * This file also parses numbers, ranges, and the tables of OpenSM's options.
  */
 #include "libfabmgr/policy/classes.h"
 
@@ -254,8 +254,8 @@ int fab_policy_classes_read_ranges(const char *text, size_t len, uint64_t most, 
     return r;
 }
 
-/* Reads the number at *at, which ends before one of `ends` or at the end of the text; -1: there is
- * no number, or it exceeds `most`. */
+/* Reads the number at *at, which ends before one of the characters in `ends` or at the end of the
+ * text. Returns -1 if there is no number, or it exceeds `most`. */
 static int take_number(const char **at, const char *ends, unsigned most)
 {
     uint64_t value;

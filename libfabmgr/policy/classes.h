@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Traffic classes: a name, a guaranteed share of the bandwidth of every link, high or low priority,
- * limits of paths; and rules that assign paths to classes. They come from fabricd.yaml, from
- * OpenSM's qos-policy.conf, or from both. A sealed, shared value.
+ * Traffic classes, and the rules that assign paths to them. A class has a name, a guaranteed share
+ * of the bandwidth of every link, a high or low priority, and limits for its paths. Classes come
+ * from fabricd.yaml, from OpenSM's qos-policy.conf, or from both. After they were read, they do not
+ * change and are shared by reference.
  *
  * libfabmgr/qos assigns SLs and VLs to the classes, for a fabric and its routing.
  */
@@ -28,7 +29,7 @@ struct fab_class {
     uint8_t share;      /* guaranteed percentage of a link, 1..100; 0: an equal part of what the
                            other classes leave */
     bool high;          /* its packets have precedence over low priority (IBA 7.6.9) */
-    uint8_t sl;         /* FAB_CLASS_NO_SL: any. Classes with the same SL share their VLs */
+    uint8_t sl;         /* wanted SL; FAB_CLASS_NO_SL: any. Classes with the same SL share VLs */
     uint8_t mtu;        /* the highest MTU, as a code of PathRecord; 0: not limited */
     uint8_t rate;       /* the highest rate, as a code of PathRecord; 0: not limited */
     uint32_t rate_mbps; /* the highest rate in Mb/s; 0: `rate` applies */
@@ -37,9 +38,9 @@ struct fab_class {
     uint16_t pkey; /* P_Key of its paths, 1..0x7fff; 0: any */
 };
 enum fab_class_member_kind {
-    FAB_CLASS_GUIDS, /* ports first..last by GUID */
-    FAB_CLASS_PKEYS, /* members of partitions first..last */
-    FAB_CLASS_PARTITION,
+    FAB_CLASS_GUIDS,     /* ports first..last by GUID */
+    FAB_CLASS_PKEYS,     /* members of the partitions with P_Keys first..last */
+    FAB_CLASS_PARTITION, /* members of the partition `name` */
     FAB_CLASS_NODES,     /* by a pattern for the node description, or for its first word */
     FAB_CLASS_OF_OTHERS, /* a named group of partitions.conf */
     FAB_CLASS_TYPES,     /* nodes of these types */
@@ -47,7 +48,7 @@ enum fab_class_member_kind {
 };
 struct fab_class_member {
     enum fab_class_member_kind kind;
-    uint64_t first, last; /* GUIDS, PKEYS; TYPES: first has bits 1 << enum fab_node_type */
+    uint64_t first, last; /* GUIDS, PKEYS: the range; TYPES: first has bits 1 << fab_node_type */
     const char *name;     /* PARTITION, NODES, OF_OTHERS */
     uint8_t port;         /* NODES: port number of the adapter; 0: any */
 };
@@ -63,11 +64,12 @@ struct fab_ranges {
     struct fab_range *range;
     size_t count; /* 0: matches everything */
 };
-/* A rule matches a path when all its conditions match. A path that was requested without a service
- * ID, QoS class or P_Key matches no rule with a condition on it. */
+/* A rule matches a path when all its conditions match. A rule with a condition on the service ID,
+ * QoS class or P_Key does not match a path that was requested without this value. */
 struct fab_class_rule {
     uint8_t class;
-    uint64_t from, to, either; /* bitsets of groups; 0: any. either: source or destination */
+    uint64_t from, to,
+        either; /* bitsets of groups; 0: any port. either: of source or destination */
     struct fab_ranges service, qos_class, pkey;
 };
 struct fab_class_note {
@@ -86,7 +88,7 @@ struct fab_classes {
     size_t rules;
     /* Tables that the operator configured instead of computed ones, as OpenSM's options do. */
     bool has_map;
-    uint8_t map[16]; /* VL by SL, 15: dropped */
+    uint8_t map[16]; /* VL by SL; 15: packets are dropped */
     struct fab_arb_entry high[FAB_ARB_ENTRIES], low[FAB_ARB_ENTRIES];
     uint8_t highs, lows; /* both 0: the tables are computed */
     bool has_limit;
@@ -101,33 +103,34 @@ struct fab_classes_error {
     char message[200]; /* what was found, and what was expected */
 };
 
-/* Makes classes with class 0 only, named "default". NOMEM. refs == 1. The functions below may
- * change it until it is shared. */
+/* Makes classes (refs == 1) with only class 0, named "default". The functions below may change them
+ * until they are shared. Returns NOMEM. */
 int fab_policy_classes_new(struct fab_classes **ret);
-/* Adds a class, whose name is copied; "default" replaces class 0. EXISTS (the name is used), LIMIT
- * (too many classes) and RANGE (a value is out of its domain) come with a text in ret_error; NOMEM
- * comes without. */
+/* Adds a class, whose name is copied; "default" replaces class 0. Returns EXISTS (the name is
+ * used), LIMIT (too many classes) or RANGE (a value is out of its domain) with a text in
+ * *ret_error, or NOMEM without a text. */
 int fab_policy_classes_add(struct fab_classes *c, const struct fab_class *class,
                            uint8_t *ret_number, struct fab_classes_error *ret_error);
-/* Adds a rule for a class: KEY=VALUE separated by blanks. Keys: from, to (@GROUP of
- * partitions.conf, a GUID, or a pattern of node descriptions), partition (a name), pkey, service,
- * qos_class (numbers and ranges separated by commas). FORMAT and LIMIT with a text in ret_error;
- * NOMEM. */
+/* Adds a rule for a class. The text consists of KEY=VALUE, separated by blanks. The keys from and
+ * to take @GROUP of partitions.conf, a GUID, or a pattern of node descriptions; partition takes a
+ * name; pkey, service and qos_class take numbers and ranges separated by commas. Returns FORMAT or
+ * LIMIT with a text in *ret_error, or NOMEM. */
 int fab_policy_classes_add_rule(struct fab_classes *c, uint8_t class, const char *text,
                                 struct fab_classes_error *ret_error);
-/* Adds the classes and rules of a qos-policy.conf: its levels become classes, its rules follow the
- * existing ones. FORMAT and LIMIT with a text in ret_error; NOMEM. */
+/* Adds the classes and rules of a qos-policy.conf. Its levels become classes, and its rules follow
+ * the existing rules. Returns FORMAT or LIMIT with a text in *ret_error, or NOMEM. */
 int fab_policy_classes_read(struct fab_classes *c, const char *text, size_t len,
                             struct fab_classes_error *ret_error);
-/* Set tables from OpenSM's options qos_sl2vl ("0,1,2"), qos_vlarb_high and qos_vlarb_low
- * ("0:64,1:192"). FORMAT. */
+/* Set tables from the values of OpenSM's options qos_sl2vl ("0,1,2,.."), qos_vlarb_high and
+ * qos_vlarb_low ("0:64,1:192"). They return FORMAT. */
 int fab_policy_classes_set_map(struct fab_classes *c, const char *text);
 int fab_policy_classes_set_arb(struct fab_classes *c, bool high, const char *text);
-/* Checks all classes together. RANGE, with a text in ret_error: the shares exceed 100 percent. */
+/* Checks all classes together. Returns RANGE, with a text in *ret_error, if the shares exceed 100
+ * percent, or leave nothing for a class without a share. */
 int fab_policy_classes_check(const struct fab_classes *c, struct fab_classes_error *ret_error);
 struct fab_classes *fab_policy_classes_ref(struct fab_classes *c); /* NULL is fine */
 void fab_policy_classes_unref(struct fab_classes *c);
-/* Returns whether both give ports the same LimitOfHighPriority. NULL is fine. */
+/* True if both give ports the same LimitOfHighPriority. Each may be NULL. */
 bool fab_policy_classes_same_limit(const struct fab_classes *a, const struct fab_classes *b);
 /* The number of the class with that name; -1: none. */
 int fab_policy_classes_find(const struct fab_classes *c, const char *name);

@@ -5,7 +5,7 @@
 
 #include "libfabmgr/policy/classes.h"
 
-/* NOMEM; LIMIT: too many groups or rules. */
+/* These functions return NOMEM, or LIMIT if there are too many groups or rules. */
 int fab_policy_classes_add_group(struct fab_classes *c, const char *name, size_t len,
                                  uint32_t *ret_number);
 int fab_policy_classes_add_member(struct fab_class_group *g, const struct fab_class_member *m);
@@ -13,12 +13,12 @@ int fab_policy_classes_append_rule(struct fab_classes *c, const struct fab_class
 int fab_policy_classes_add_range(struct fab_ranges *r, struct fab_range range);
 void fab_policy_classes_rule_fini(struct fab_class_rule *rule);
 
-/* Adds the ranges of a text like "1-3, 0x10" to ret, with `offset` added to each number. FORMAT: it
- * is not of that form, or a number exceeds `most`. NOMEM. */
+/* Adds the ranges of a text like "1-3, 0x10" to *ret, with `offset` added to each number. Returns
+ * NOMEM, or FORMAT if the text is not of that form or a number exceeds `most`. */
 int fab_policy_classes_read_ranges(const char *text, size_t len, uint64_t most, uint64_t offset,
                                    struct fab_ranges *ret);
-/* Reads a number, decimal or hexadecimal after 0x, which is the whole text except for blanks
- * around. */
+/* Reads a number, decimal or with 0x hexadecimal. The text may have blanks around it, and nothing
+ * else. */
 bool fab_policy_classes_read_number(const char *text, size_t len, uint64_t *ret);
 
 #endif

@@ -9,9 +9,10 @@
  *     qos-match-rules    source, destination, service-id, qos-class, pkey -> qos-level-name
  *     qos-ulps           "ULP [, what numbers] : SL", which become rules after those above
  *
- * A level named DEFAULT with SL 0 is our class "default"; with another SL it is a class for the
- * paths that no rule matches. Rules may refer to groups and levels that follow: the text is read
- * twice, first for groups and levels, then for rules. The service IDs of upper layer protocols are
+ * A level named DEFAULT with SL 0 is our class "default"; with another SL it becomes a class of its
+ * own for the paths that no rule matches. Rules may refer to groups and levels that are defined
+ * later in the text. So the text is read twice: first for groups and levels, then for rules. The
+ * service IDs of upper layer protocols (ULPs) are
  * those of OpenSM's documentation (doc/QoS_management_in_OpenSM.txt).
  */
 #include <stdarg.h>
@@ -25,7 +26,7 @@
 #define WORD_MOST 255
 #define SERVICE_SDP UINT64_C(0x10000)
 #define SERVICE_TCP UINT64_C(0x1060000) /* RDS and iSER: a TCP port is added */
-#define TYPES_ALL 0xe                   /* node types 1 to 3, a bit each */
+#define TYPES_ALL 0xe                   /* bits 1 to 3: all values of enum fab_node_type */
 
 enum place { TOP, GROUPS, GROUP, SETUP, LEVELS, LEVEL, RULES, RULE, ULPS, PLACES };
 static const struct {
@@ -41,11 +42,11 @@ struct reader {
     struct fab_classes *c;
     struct fab_classes_error *error;
     uint32_t line;
-    bool rules; /* the second pass */
+    bool rules; /* true in the second pass, which reads the rules */
     enum place place;
     char name[WORD_MOST + 1];
     struct fab_class class;
-    uint32_t group; /* the current one */
+    uint32_t group; /* number of the current group */
     struct fab_class_rule rule;
     bool has_level; /* the rule has a qos-level-name */
     int other;      /* the class of paths that no rule matches, or -1 */
@@ -110,7 +111,7 @@ static int add_spans(struct reader *r, const char *value, enum fab_class_member_
     return status;
 }
 
-/* "description/P1" */
+/* Adds a port given as "description/P1", or all ports of a node given as "description". */
 static int add_node(struct reader *r, char *word)
 {
     char *slash = strrchr(word, '/');
@@ -309,9 +310,10 @@ static int end_rule(struct reader *r)
     return r->has_level ? append(r) : wrong(r, "a qos-match-rule without a qos-level-name");
 }
 
-/* ---- programs -------------------------------------------------------------------------------- */
+/* ---- upper layer protocols ------------------------------------------------------------------- */
 
-/* The class for an SL that the file assigns to a ULP. */
+/* Finds the class for an SL that the file assigns to a ULP: a class that has this SL and no limits.
+ * Adds it if there is none. */
 static int class_of_sl(struct reader *r, uint8_t sl, uint8_t *ret)
 {
     char name[16];
@@ -379,7 +381,7 @@ static int narrow_ulp(struct reader *r, const char *ulp, const char *what, const
         ulp, what);
 }
 
-/* A line like "iser, port-num 900 : 3", whose value is the SL. */
+/* Reads a line like "iser, port-num 900 : 3", whose value is the SL. */
 static int ulp_line(struct reader *r, char *ulp, const char *value)
 {
     char *what = strchr(ulp, ','), *of = NULL;
@@ -487,7 +489,7 @@ static int take_line(struct reader *r, char *line)
     return take_pair(r, trimmed(line), trimmed(colon + 1));
 }
 
-/* One pass over the text. */
+/* Reads the text once: groups and levels or, with `rules`, the rules. */
 static int pass(struct reader *r, const char *text, size_t len, bool rules)
 {
     const char *end_of_text = text + len;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rules of traffic classes in fabricd.yaml, one line each:
+ * Reads the rules of traffic classes in fabricd.yaml, which have one line each:
  *
  *     from=@compute to="stor-*" partition=jobs pkey=0x11-0x1f service=0x1000-0x1fff qos_class=7,9
  *
- * A path belongs to the class when all conditions match. from and to are a group of
- * partitions.conf, a port GUID, or a pattern of node descriptions, in quotes if it has blanks.
+ * A path belongs to the class when all conditions match. The values of `from` and `to` are a group
+ * of partitions.conf, a port GUID, or a pattern of node descriptions, in quotes if it has blanks.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -84,8 +84,8 @@ static int take_to(struct reader *r, const struct value *v)
     return take_endpoint(r, v, &r->rule.to);
 }
 
-/* partition=NAME matches paths whose endports are both members of the partition, whatever P_Key the
- * path has. */
+/* Adds the condition partition=NAME. It matches paths whose endports are both members of the
+ * partition, even if the path was requested with another P_Key. */
 static int take_partition(struct reader *r, const struct value *v)
 {
     int status = group_of(r, v, FAB_CLASS_PARTITION, 0, &r->rule.from);

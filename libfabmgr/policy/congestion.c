@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Defaults and domains of the policy of congestion control (IBA A10.4.3). The default latencies are
- * those of current hardware: 0.25 us for a switch, 0.6 us for an adapter.
+ * The defaults of the congestion control policy, and the domains of its values (IBA A10.4.3). The
+ * default latencies are those of current hardware: 0.25 us for a switch, 0.6 us for an adapter.
  */
 #include "libfabmgr/policy/congestion.h"
 
@@ -42,8 +42,8 @@ void fab_policy_congestion_defaults(struct fab_policy_congestion *p)
         p->value[i] = FAB_CONGESTION_AUTO;
 }
 
-/* Delays in the table must not decrease with the index: else congestion would make a sender faster.
- */
+/* Checks fan_in and the table. The delays in the table must not decrease with the index, because
+ * congestion would then make a sender faster. */
 static int check_rest(const struct fab_policy_congestion *p, char *why, size_t why_len)
 {
     uint32_t last = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The policy of congestion control: a profile, properties of the fabric that devices do not report,
- * and values that an operator sets himself, each of which replaces the computed value.
+ * The policy of congestion control. It consists of a profile, properties of the fabric that devices
+ * do not report, and values that the operator sets in place of computed ones.
  */
 #ifndef LIBFABMGR_POLICY_CONGESTION_H
 #define LIBFABMGR_POLICY_CONGESTION_H
@@ -17,10 +17,10 @@ enum fab_congestion_profile {
     FAB_CONGESTION_COLLECTIVE, /* training: incasts are short, throughput is most important */
     FAB_CONGESTION_PROFILES
 };
-/* "off", "balanced", "incast", "collective" */
+/* Returns "off", "balanced", "incast" or "collective". */
 const char *fab_policy_congestion_profile_name(uint8_t profile);
 
-/* Values that an operator can set (IBA A10.4.3). */
+/* The values that an operator can set (IBA A10.4.3). */
 enum fab_congestion_value {
     FAB_CONGESTION_THRESHOLD,         /* 0..15, of switch ports to adapters */
     FAB_CONGESTION_SWITCH_THRESHOLD,  /* 0..15, of switch ports to switches */
@@ -28,10 +28,10 @@ enum fab_congestion_value {
     FAB_CONGESTION_PACKET_SIZE,       /* 0..255, in units of 64 bytes */
     FAB_CONGESTION_VICTIM_MASK,       /* 1: ports to adapters set FECN also without credits, when
                                          they are only victims of congestion */
-    FAB_CONGESTION_TIMER,             /* 1..65535, in units of 1.024 us */
-    FAB_CONGESTION_INCREASE,          /* 1..255 */
-    FAB_CONGESTION_TRIGGER_THRESHOLD, /* 0..255 */
-    FAB_CONGESTION_MIN,               /* 0..255 */
+    FAB_CONGESTION_TIMER,             /* CCTI_Timer: 1..65535, in units of 1.024 us */
+    FAB_CONGESTION_INCREASE,          /* CCTI_Increase: 1..255 */
+    FAB_CONGESTION_TRIGGER_THRESHOLD, /* Trigger_Threshold: 0..255 */
+    FAB_CONGESTION_MIN,               /* CCTI_Min: 0..255 */
     FAB_CONGESTION_LIMIT,             /* 1..255: the last index of the control table */
     FAB_CONGESTION_VALUES
 };
@@ -42,14 +42,14 @@ struct fab_congestion_domain {
 extern const struct fab_congestion_domain fab_policy_congestion_domains[FAB_CONGESTION_VALUES];
 
 #define FAB_CONGESTION_AUTO (-1)
-/* The greatest fan_in: more senders would need longer delays than a table can hold. */
+/* The greatest value of fan_in. More senders would need longer delays than a table can hold. */
 #define FAB_CONGESTION_FAN_IN_MOST 16384u
 #define FAB_CONGESTION_TABLE_MOST 256
 struct fab_policy_congestion {
     bool apply;          /* write the settings to devices; else only compute and show them */
     uint8_t profile;     /* enum fab_congestion_profile */
     uint64_t key;        /* CC_Key of every Set; 0: none */
-    uint32_t fan_in;     /* the most senders to one endport at a time; 0: estimated */
+    uint32_t fan_in;     /* the most senders to one endport at the same time; 0: estimated */
     uint32_t hop_ns;     /* latency of a switch */
     uint32_t adapter_ns; /* latency of an adapter */
     uint32_t cable_m;    /* length of cables, in metres */
@@ -59,7 +59,8 @@ struct fab_policy_congestion {
     uint16_t table[FAB_CONGESTION_TABLE_MOST];
 };
 void fab_policy_congestion_defaults(struct fab_policy_congestion *p);
-/* RANGE: a value is out of its domain; why[] has a sentence that begins with the field's name. */
+/* Returns RANGE if a value is out of its domain; why[] then has a sentence that begins with the
+ * field's name. */
 int fab_policy_congestion_validate(const struct fab_policy_congestion *p, char *why,
                                    size_t why_len);
 

@@ -13,7 +13,7 @@
 
 #define GROUPS 8
 
-/* The number of characters of the group at s; 0: there is none. */
+/* Reads the group at s. Returns its number of characters; 0: there is no group. */
 static size_t read_group(const char *s, uint16_t *ret)
 {
     uint64_t value = 0;

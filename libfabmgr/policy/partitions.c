@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Partitions: built while the text is read, then shared and not changed any more.
+ * Builds partitions while the text is read. After that, they are shared and do not change.
  */
 #include "libfabmgr/policy/partitions.h"
 

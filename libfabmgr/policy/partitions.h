@@ -2,9 +2,9 @@
 /*
  * Partitions, their members, and their preconfigured multicast groups. They are read from OpenSM's
  * partitions.conf, with two extensions: members by patterns of node descriptions, and named groups
- * of ports. A sealed, shared value.
+ * of ports. After they were read, they do not change and are shared by reference.
  *
- * Members are kept as rules, in the order of the text; libfabmgr/partition applies them to a
+ * Members are stored as rules, in the order of the text. libfabmgr/partition applies the rules to a
  * fabric.
  */
 #ifndef LIBFABMGR_POLICY_PARTITIONS_H
@@ -36,13 +36,13 @@ enum fab_port_select {
 };
 struct fab_port_selector {
     enum fab_port_select kind;
-    uint32_t group; /* GROUP: its number */
-    uint64_t guid;  /* GUID */
-    const char *name;
+    uint32_t group;   /* GROUP: index of fab_partitions.group */
+    uint64_t guid;    /* GUID: the port GUID */
+    const char *name; /* NAME: the pattern */
 };
 struct fab_port_group {
     const char *name;
-    struct fab_port_selector *member; /* none of these is a GROUP */
+    struct fab_port_selector *member; /* [count] no member is itself a GROUP */
     size_t count;
 };
 struct fab_partition {
@@ -50,11 +50,11 @@ struct fab_partition {
     uint16_t pkey;    /* 1..0x7fff */
     bool ipoib;
     uint8_t rate, mtu, sl; /* codes as in PathRecord, for IP over InfiniBand; sl also for paths */
-    uint32_t line;         /* of its first definition; 0: it has none in the text */
+    uint32_t line;         /* line of its first definition; 0: the text does not define it */
 };
-/* Makes ports members of a partition. */
+/* A rule that makes ports members of a partition. */
 struct fab_partition_rule {
-    uint32_t partition; /* its number */
+    uint32_t partition; /* index of fab_partitions.partition */
     enum fab_membership membership;
     bool index0; /* put this P_Key at index 0, instead of that of the default partition */
     struct fab_port_selector who;
@@ -77,9 +77,9 @@ struct fab_partitions {
     struct fab_partition_mgroup *mgroup;
     struct fab_port_group *group;
     size_t partitions, rules, mgroups, groups;
-    struct fab_partitions_note note[FAB_PARTITION_NOTES]; /* what was ignored: the first notes */
-    size_t notes;                                         /* how many notes there were in all */
-    struct fab_arena arena;                               /* of the names */
+    struct fab_partitions_note note[FAB_PARTITION_NOTES]; /* the first things that were ignored */
+    size_t notes;                                         /* how many things were ignored in all */
+    struct fab_arena arena;                               /* holds the names */
     uint16_t by_pkey[FAB_PKEY_FULL];                      /* number of the partition + 1; 0: none */
     int refs;                                             /* private, atomic */
 };
@@ -87,13 +87,14 @@ struct fab_partitions_error {
     uint32_t line, column; /* from 1 */
     char message[200];     /* what was found, and what was expected */
 };
-/* FORMAT: ret_error has the place and the reason. LIMIT, with ret_error: the text is longer than
- * FAB_PARTITIONS_TEXT_MAX, or has too many partitions. NOMEM. refs == 1. The first rules are those
- * of the default partition: all ports are limited members, the manager is a full member. */
+/* Reads partitions (refs == 1). The first two rules are those of the default partition: all ports
+ * are limited members, and the manager is a full member. Returns FORMAT, LIMIT (the text is longer
+ * than FAB_PARTITIONS_TEXT_MAX, or has too many partitions or multicast groups) or NOMEM. After
+ * FORMAT and LIMIT, *ret_error has the place and the reason. */
 int fab_policy_partitions_read(const char *text, size_t len, struct fab_partitions **ret,
                                struct fab_partitions_error *ret_error);
-/* The default without a configuration: all ports are full members of the default partition, which
- * has IP over InfiniBand. NOMEM. */
+/* Makes the partitions that apply without a configuration: all ports are full members of the
+ * default partition, which has IP over InfiniBand. Returns NOMEM. */
 int fab_policy_partitions_unrestricted(struct fab_partitions **ret);
 struct fab_partitions *fab_policy_partitions_ref(struct fab_partitions *p); /* NULL is fine */
 void fab_policy_partitions_unref(struct fab_partitions *p);

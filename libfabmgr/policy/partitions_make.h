@@ -12,11 +12,12 @@
 #define IPOIB_SCOPE 2
 #define IPOIB_Q_KEY 0xb1b
 
-/* Makes partitions with the default partition and its rules only. All functions here: NOMEM. */
+/* Makes partitions with only the default partition and its rules. `all` is the membership of all
+ * ports. All functions of this file may return NOMEM. */
 int fab_policy_partitions_new(enum fab_membership all, struct fab_partitions **ret);
 int fab_policy_partitions_add(struct fab_partitions *p, const struct fab_partition *partition);
 int fab_policy_partitions_add_rule(struct fab_partitions *p, const struct fab_partition_rule *rule);
-/* Adds the group unless its MGID exists. LIMIT: too many. */
+/* Adds the group unless its MGID exists. Returns LIMIT if there are too many. */
 int fab_policy_partitions_add_mgroup(struct fab_partitions *p,
                                      const struct fab_partition_mgroup *mgroup);
 /* Adds the broadcast group of a partition, with the properties of `like` except for the MGID. */

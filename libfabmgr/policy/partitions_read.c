@@ -8,15 +8,18 @@
  *
  * Names, P_Keys, flags and members have the same meaning as in OpenSM (its
  * doc/partition-config.txt, and its behaviour where that document says nothing):
- *   - # begins a comment; a semicolon, or the end of the text, ends a definition; the part before
- * the colon is on one line, and members after it are separated by commas or line ends;
- *   - without a P_Key, a definition has that of the partition with the same name, else the lowest
- * free one; several definitions with the same P_Key are combined, and the first gives the name;
- *   - key words may be abbreviated, "limi" for limited; an unknown membership means limited;
- *   - unknown flags and invalid multicast groups are ignored with a note. What OpenSM rejects is an
- * error here, too. Our extensions are members in quotation marks, which are patterns of node
- * descriptions, and definitions whose name begins with @: groups of ports that later definitions
- * can use as members.
+ *   - A # begins a comment. A semicolon, or the end of the text, ends a definition. The part before
+ *     the colon is on one line; the members after it are separated by commas or line ends.
+ *   - A definition without a P_Key has that of the partition with the same name or, if there is
+ *     none, the lowest free P_Key. Several definitions with the same P_Key are combined, and the
+ *     first one gives the name.
+ *   - Key words may be abbreviated, as "limi" for limited. An unknown membership means limited.
+ *   - Unknown flags and invalid multicast groups are ignored with a note. Whatever OpenSM rejects
+ * is an error here, too.
+ *
+ * There are two extensions. Members in quotation marks are patterns of node descriptions. A
+ * definition whose name begins with @ is a group of ports, which later definitions can use as a
+ * member.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -29,7 +32,7 @@
 #include "libfabmgr/policy/partitions_make.h"
 
 #define WORD_MAX 255
-#define PKEY_LAST 0x7ffe /* the last one that is assigned automatically */
+#define PKEY_LAST 0x7ffe /* the last P_Key that is assigned automatically */
 
 struct word {
     char s[WORD_MAX + 1];
@@ -38,7 +41,7 @@ struct word {
 };
 struct flags {
     uint8_t mtu, rate, sl, tclass;
-    uint16_t scopes; /* a bit each */
+    uint16_t scopes; /* bit i: scope i is given */
     uint32_t q_key, flow_label;
 };
 struct definition {
@@ -46,17 +49,17 @@ struct definition {
     struct flags flags;
     bool ipoib, index0, is_group;
     enum fab_membership membership;
-    uint32_t number; /* of the partition or group */
+    uint32_t number; /* index of the partition or group */
 };
 struct reader {
     const char *at, *end, *line_start;
     uint32_t line;
-    uint16_t last_pkey; /* the last one that was assigned automatically */
+    uint16_t last_pkey; /* the last P_Key that was assigned automatically */
     struct fab_partitions *p;
     struct fab_partitions_error *error;
 };
 
-/* ---- places and sentences -------------------------------------------------------------------- */
+/* ---- errors and notes ------------------------------------------------------------------------ */
 
 __attribute__((format(printf, 3, 4))) static int wrong(struct reader *r, const struct word *w,
                                                        const char *fmt, ...)
@@ -96,7 +99,7 @@ static char peek(const struct reader *r)
     return r->at < r->end ? *r->at : '\0';
 }
 
-/* Skips blanks and a comment up to the next significant character; line ends are significant. */
+/* Skips blanks and a comment, but no line end. */
 static void skip_blanks(struct reader *r)
 {
     while (r->at < r->end && is_blank(*r->at))
@@ -150,8 +153,8 @@ static int read_quoted(struct reader *r, struct word *w)
     return keep(r, w, start, (size_t)(r->at++ - start));
 }
 
-/* Reads up to one of the characters in `until`, the end of the line, or a comment, without blanks
- * around; the word may be empty. */
+/* Reads a word, which ends before one of the characters in `until`, at the end of the line or at a
+ * comment. Blanks around it are dropped; the word may be empty. */
 static int read_word(struct reader *r, const char *until, struct word *w)
 {
     skip_blanks(r);
@@ -196,7 +199,7 @@ static bool number(const char *s, uint64_t most, uint64_t *ret)
     return fab_base_digits_parse(s, strlen(s), base, most, ret);
 }
 
-/* Whether s is the key word or an abbreviation of it. */
+/* True if s is the key word or an abbreviation of it. */
 static bool is_short_for(const char *s, const char *word)
 {
     return s[0] != '\0' && strncmp(s, word, strlen(s)) == 0;
@@ -239,7 +242,8 @@ static void set_group_flag(struct flags *f, size_t which, uint32_t value)
     }
 }
 
-/* False: the name is no flag of multicast groups. */
+/* Stores a flag of multicast groups in *f, or ignores an invalid value with a note. False: the name
+ * is not that of such a flag. */
 static bool take_group_flag(struct reader *r, struct flags *f, const struct word *name,
                             const struct word *value)
 {
@@ -258,7 +262,7 @@ static bool take_group_flag(struct reader *r, struct flags *f, const struct word
     return true;
 }
 
-/* An unknown membership means limited. */
+/* Reads a membership. An unknown one means limited, as in OpenSM, and is noted. */
 static enum fab_membership membership(struct reader *r, const struct word *value)
 {
     if (is_short_for(value->s, "full"))
@@ -337,7 +341,8 @@ static int open_partition(struct reader *r, struct definition *d)
     return one.name != NULL ? fab_policy_partitions_add(r->p, &one) : FAB_E_NOMEM;
 }
 
-/* Adds a multicast group for each scope; without an MGID, the broadcast group. */
+/* Adds a multicast group for each scope in the flags. Its MGID is `mgid` with this scope; NULL:
+ * that of the broadcast group. */
 static int add_groups(struct reader *r, const struct definition *d, const struct flags *f,
                       const uint8_t *mgid)
 {
@@ -511,8 +516,9 @@ static bool is_ip(const uint8_t *mgid)
     return (mgid[2] == 0x40 || mgid[2] == 0x60) && mgid[3] == 0x1b;
 }
 
-/* MGIDs of IP contain the P_Key, and these groups have the rate and MTU of the broadcast group (RFC
- * 4391, 5). Sets the P_Key; false: the group is not valid. */
+/* Checks a multicast group of IP, and sets the P_Key in its MGID. The group must have the rate and
+ * MTU of the broadcast group (RFC 4391, 5), and the P_Key of its partition. Returns false, with a
+ * note, if it has not. */
 static bool fit_ip(struct reader *r, const struct definition *d, const struct word *w,
                    struct flags *f, uint8_t *mgid)
 {
@@ -560,7 +566,7 @@ static int read_mgroup(struct reader *r, const struct definition *d, const struc
     return add_groups(r, d, &f, mgid);
 }
 
-/* Reads one member, or a multicast group, and the comma after it. */
+/* Reads one member and the comma after it, or one multicast group. */
 static int read_property(struct reader *r, const struct definition *d)
 {
     struct word name, value;

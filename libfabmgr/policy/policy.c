@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The defaults of the policy, the domain of every field, and copies.
+ * Sets the defaults of a policy, checks that every field is in its domain, and copies policies.
  *
- * One table has the domains, which follow from the widths of the fields in PortInfo (IBA 14.2.5.6),
- * SwitchInfo (14.2.5.4) and SMInfo (14.2.5.13). The defaults of timers and thresholds are those of
- * OpenSM, so that a fabric behaves the same after a change from OpenSM. So is sm_key 1: an OpenSM
- * does not hand over to a manager with another SM_Key.
+ * The domains follow from the widths of the fields in PortInfo (IBA 14.2.5.6), SwitchInfo
+ * (14.2.5.4) and SMInfo (14.2.5.13). The defaults of timers and thresholds are those of OpenSM, so
+ * that a fabric behaves the same after a change from OpenSM. The default sm_key 1 is OpenSM's, too,
+ * because OpenSM does not hand over to a manager with another SM_Key.
  */
 #include "libfabmgr/policy/policy.h"
 
@@ -93,7 +93,7 @@ bool fab_policy_same_port_settings(const struct fab_policy *a, const struct fab_
 
 #define ENGINE_NAME 31
 
-/* Whether the text is a list of engine names separated by commas. */
+/* True if the text is a list of engine names separated by commas. */
 static bool is_chain(const char *text, size_t len)
 {
     const char *at = text, *end = text + len;
@@ -159,7 +159,8 @@ static int check_roots(const struct fab_policy *p, char *why, size_t why_len)
     return status;
 }
 
-/* A prefix that begins with 0xff would make every GID a multicast GID (IBA 4.1.1). */
+/* Checks subnet_prefix and max_hops. A prefix that begins with 0xff would make every GID a
+ * multicast GID (IBA 4.1.1). */
 static int check_rest(const struct fab_policy *p, char *why, size_t why_len)
 {
     if (p->subnet_prefix == 0 || p->subnet_prefix >> 56 == 0xff) {

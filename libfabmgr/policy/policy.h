@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The policy: how the operator wants the fabric to be managed. Plain values with defaults; a policy
- * does not change after its validation.
+ * The policy tells how the operator wants the fabric to be managed. Its values have defaults. A
+ * policy does not change after its validation.
  */
 #ifndef LIBFABMGR_POLICY_POLICY_H
 #define LIBFABMGR_POLICY_POLICY_H
@@ -21,18 +21,19 @@ struct fab_policy {
     uint64_t sm_key;
     uint64_t m_key;           /* 0: none */
     uint64_t subnet_prefix;   /* default 0xfe80000000000000 */
-    uint8_t lmc;              /* 0..7, of adapter and router ports */
+    uint8_t lmc;              /* 0..7, the LMC of adapter and router ports */
     uint8_t max_op_vls;       /* enum of PortInfo: 1 VL0, 2 VL0-1, 3 VL0-3, 4 VL0-7, 5 VL0-14 */
     uint8_t max_mtu;          /* enum of PortInfo: 1=256 .. 5=4096 */
     uint8_t packet_life_time; /* SwitchInfo LifeTimeValue */
+    /* HOQLife and VLStallCount of PortInfo; leaf_*: of switch ports to adapters and routers */
     uint8_t hoq_life, leaf_hoq_life;
     uint8_t vl_stall_count, leaf_vl_stall_count;
     uint8_t subnet_timeout;             /* SubnetTimeOut n means 4.096 us * 2^n */
     uint8_t phy_errors, overrun_errors; /* error thresholds of PortInfo */
     char engine[128]; /* routing engines in order of preference, as "fattree, updn"; or "auto" */
-    uint64_t *roots;  /* node GUIDs of root switches; none: derived from the topology */
+    uint64_t *roots;  /* [root_count] node GUIDs of root switches; none: found from the topology */
     size_t root_count;
-    struct fab_tables *tables;         /* for the engine "file": shared, or NULL */
+    struct fab_tables *tables;         /* for the engine "file"; shared; NULL: none */
     struct fab_partitions *partitions; /* shared; NULL: P_Keys are not managed */
     struct fab_routers *routers;       /* shared; NULL: there are no other subnets */
     bool both_pkeys;                   /* a port can be full and limited member of a partition */
@@ -44,9 +45,10 @@ struct fab_policy {
 };
 
 void fab_policy_defaults(struct fab_policy *p);
-/* RANGE: a value is out of its domain; why[] has a sentence with the field's name. NOMEM. */
+/* Returns RANGE if a value is out of its domain (why[] then has a sentence with the field's name),
+ * or NOMEM. */
 int fab_policy_validate(const struct fab_policy *p, char *why, size_t why_len);
-/* Returns whether both policies give the same timers, thresholds and limits in PortInfo. */
+/* True if both policies give the same timers, thresholds and limits in PortInfo. */
 bool fab_policy_same_port_settings(const struct fab_policy *a, const struct fab_policy *b);
 int fab_policy_copy(const struct fab_policy *p, struct fab_policy *ret_copy); /* NOMEM */
 void fab_policy_fini(struct fab_policy *p);

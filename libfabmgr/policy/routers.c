@@ -20,7 +20,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\0';
 }
 
-/* Reads the next word of a line; its length is 0 at the end of the line or a comment. */
+/* Reads the next word of a line. The word has length 0 at the end of the line or at a comment. */
 static struct word next_word(const char **at, const char *end)
 {
     while (*at < end && is_blank(**at))
@@ -45,7 +45,7 @@ static bool read_number(struct word w, uint64_t *ret)
     return w.len <= 16 && fab_base_digits_parse(w.at, w.len, 16, UINT64_MAX, ret);
 }
 
-/* Reads a line. *any: whether the line has a route. Returns an error text, or NULL. */
+/* Reads a line. *any: true if the line has a route. Returns an error text, or NULL. */
 static const char *read_line(const char *at, const char *end, struct fab_prefix_route *route,
                              bool *any)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The routers to other subnets, from OpenSM's prefix-routes.conf. A line has the prefix of a subnet
- * and the GUID of a router's port, both hexadecimal; an asterisk means any. The first line that
- * matches applies; # begins a comment.
+ * The routers to other subnets, from OpenSM's prefix-routes.conf. A line of this file has the
+ * prefix of a subnet and the GUID of a router's port, both hexadecimal. An asterisk in place of one
+ * of them means any. The first line that matches applies; # begins a comment.
  */
 #ifndef LIBFABMGR_POLICY_ROUTERS_H
 #define LIBFABMGR_POLICY_ROUTERS_H
@@ -25,7 +25,8 @@ struct fab_routers_error {
     unsigned line; /* from 1 */
     char message[80];
 };
-/* FORMAT: *ret_error has the line and the reason. LIMIT: the text is too long. NOMEM. */
+/* Reads the text (refs == 1). Returns FORMAT (*ret_error has the line and the reason), LIMIT (the
+ * text is longer than FAB_ROUTERS_TEXT_MAX) or NOMEM. */
 int fab_policy_routers_read(const char *text, size_t len, struct fab_routers **ret,
                             struct fab_routers_error *ret_error);
 struct fab_routers *fab_policy_routers_ref(struct fab_routers *r); /* NULL is fine */

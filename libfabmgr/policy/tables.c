@@ -5,10 +5,11 @@
  *     Unicast lids [0x0-0x2e] of switch Lid 2 guid 0x0002c90300000001 ('leaf-001'):
  *     0x0001 005 : (Channel Adapter portguid 0x0002c90300000010: 'host-0001')
  *
- * Each switch has a paragraph, and each LID a line: the LID, the output port, and the destination,
- * of which only the port GUID is read. Headings, the count at the end of a paragraph and lines that
- * begin with # are ignored. Anything else is an error; so are a switch or a LID that occurs twice,
- * and a LID with different owners. Memory is proportional to the text.
+ * Each switch has a paragraph, and each LID a line in it. The line has the LID, the output port,
+ * and the destination, of which only the port GUID is read. Headings, the count at the end of a
+ * paragraph and lines that begin with # are ignored; any other line is an error. A switch that
+ * occurs twice, a LID that occurs twice for a switch, and a LID with different owners are errors,
+ * too. The memory used is proportional to the text.
  */
 #include "libfabmgr/policy/tables.h"
 
@@ -164,7 +165,8 @@ static int read_entry(struct reader *r)
     return FAB_OK;
 }
 
-/* Empty lines, comments, headings, and totals like "22 valid lids dumped" are ignored. */
+/* True for lines that are ignored: empty lines, comments, headings, and totals like "22 valid lids
+ * dumped". */
 static bool is_ignored(struct reader *r)
 {
     uint64_t count;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Forwarding tables from a file: the format of OpenSM's opensm-lfts.dump, of dump_fts, and of our
+ * Forwarding tables from a file in the format of OpenSM's opensm-lfts.dump, of dump_fts, and of our
  * own export. Switches and destinations are identified by GUID, so that the LIDs in the file need
- * not be those of the fabric. A sealed, shared value.
+ * not be those of the fabric. After they were read, the tables do not change and are shared by
+ * reference.
  */
 #ifndef LIBFABMGR_POLICY_TABLES_H
 #define LIBFABMGR_POLICY_TABLES_H
@@ -19,9 +20,9 @@ struct fab_tables_entry {
     uint8_t port; /* 255: packets are dropped */
 };
 struct fab_policy_tables_switch {
-    uint64_t guid; /* of the node */
-    uint32_t line;
-    size_t first, count; /* its part of entry[], sorted by LID */
+    uint64_t guid;       /* node GUID */
+    uint32_t line;       /* where its table begins, from 1 */
+    size_t first, count; /* its entries are entry[first..first + count), sorted by LID */
 };
 struct fab_tables {
     size_t switches, entries;
@@ -37,8 +38,8 @@ struct fab_tables_error {
     uint32_t line, column; /* from 1 */
     char message[200];     /* what was found, and what was expected */
 };
-/* FORMAT: ret_error has the place and the reason. LIMIT, with ret_error: the text is longer than
- * FAB_TABLES_TEXT_MAX. NOMEM. refs == 1. */
+/* Reads the text (refs == 1). Returns FORMAT or LIMIT (the text is longer than
+ * FAB_TABLES_TEXT_MAX), both with the place and the reason in *ret_error, or NOMEM. */
 int fab_policy_tables_read(const char *text, size_t len, struct fab_tables **ret,
                            struct fab_tables_error *ret_error);
 struct fab_tables *fab_policy_tables_ref(struct fab_tables *t); /* NULL is fine */
