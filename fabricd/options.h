@@ -18,8 +18,8 @@ struct options {
     const char *record;    /* file of --record, or NULL */
     uint64_t record_limit; /* bytes; 0: no limit */
     const char *replay;    /* file of --replay, or NULL */
-    const char
-        *settings; /* text of the settings in a recording, used if config_file is NULL; or NULL */
+    /* text of the settings in a recording, used if config_file is NULL; or NULL */
+    const char *settings;
     size_t settings_len;
     const char *state_dir;
     const char *listen[OPTIONS_MAX_LISTEN];
