@@ -11,7 +11,7 @@
 #include "fabricd/cc/private.h"
 
 #define PORTS_A_BLOCK 32
-/* Control_Map bits that select victim mask, threshold with packet size, and marking rate */
+/* Control_Map bits that select victim mask, threshold with packet size, and marking rate. */
 #define MAP_SWITCH 0x15u
 #define MAP_ALL_SLS 0xffffu
 

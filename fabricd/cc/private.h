@@ -103,7 +103,7 @@ void cc_tick(void *ctx);
 bool cc_applies(const struct cc *cc); /* congestion.apply is set */
 
 /* ---- advise.c ---- */
-/* Emits advice as events, once a counter interval. */
+/* Emits advice as events, once in each counter interval. */
 void cc_report_advice(struct cc *cc, uint64_t now);
 
 /* ---- devices.c ---- */
