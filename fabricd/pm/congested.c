@@ -17,8 +17,9 @@
 #include "fabricd/pm/private.h"
 #include "libfabmgr/congestion/advise.h"
 
-#define WAITS_PERMILLE 10 /* least share of waiting that lists a port without marks */
-#define LASTS 3           /* reads in sequence with FECN or events until congestion is persistent */
+/* A port without FECN, BECN or events is listed if it waits for at least this share of the time. */
+#define WAITS_PERMILLE 10
+#define LASTS 3 /* reads in sequence with FECN or events until congestion is persistent */
 
 static void note(struct pm_congestion_counters *s, enum pm_congestion_counter which, uint64_t now)
 {

@@ -21,7 +21,7 @@
 #include "libfabmgr/base/status.h"
 
 #define WATCH_MOST 1024
-/* Windows in which no counter crosses its threshold until a link has recovered */
+/* Windows in which no counter crosses its threshold until a link has recovered. */
 #define RECOVERED_AFTER 5
 #define ACTS 8 /* most isolations requested in one tick */
 
