@@ -13,7 +13,7 @@
 
 int sm_apply_init(struct sm *s); /* NOMEM, IO */
 void sm_apply_fini(struct sm *s);
-/* Notes changed port settings; call it before s->policy changes */
+/* Notes changed port settings; call it before s->policy changes. */
 void sm_apply_reload(struct sm *s);
 
 /* ---- the repair session, from which local repairs start (repair_state.c) --------------------- */
@@ -22,9 +22,9 @@ void sm_apply_reload(struct sm *s);
 bool sm_repair_ready(const struct sm *s);
 struct fab_repair_session *sm_repair_session(struct sm *s);
 const struct fab_repair_session *sm_repair_session_of(const struct sm *s);
-/* Starts a worker task that makes the session for the active tables */
+/* Starts a worker task that makes the session for the active tables. */
 void sm_repair_prepare(struct sm *s);
-/* Frees the session, so that an engine computes the next tables */
+/* Frees the session, so that an engine computes the next tables. */
 void sm_repair_forget(struct sm *s);
 
 /* ---- writes (program.c) ---- */
@@ -44,7 +44,7 @@ uint32_t sm_table_write_rate(const struct sm *s); /* blocks per second, measured
 /* Emits events about links that a port probe found down. */
 void sm_report_lost_links(struct sm *s, const struct sm_link *link, uint32_t count);
 void sm_report_reroute(struct sm *s); /* emits the event of a round that wrote tables */
-/* Records the reroute; call it after the view was published */
+/* Records the reroute; call it after the view was published. */
 void sm_reroute_record(struct sm *s);
 /* Call it after a local repair was published. lost: some switches have no route to each other, so
  * that an engine must compute new tables. */
@@ -57,7 +57,7 @@ void sm_apply_get_status(const struct sm *s, struct sm_status *ret);
 void sm_rebalance_begun(struct sm *s);
 void sm_rebalance_ended(struct sm *s, int status); /* call it after every kind of round */
 void sm_rebalance_postponed(struct sm *s, bool awaited);
-/* Call it after a trap: postpones or stops a running rebalance */
+/* Call it after a trap: postpones or stops a running rebalance. */
 void sm_rebalance_yield(struct sm *s);
 const char *sm_rebalance_outcome(const struct sm *s);
 

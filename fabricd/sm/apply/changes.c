@@ -224,8 +224,7 @@ static void emit_partitioned(struct sm *s, const struct fab_fabric *old,
         nodes += node != FAB_NONE;
         switches += node != FAB_NONE && fab_fabric_node_is_switch(old, node);
     }
-    if (switches > 0 && nodes > 1 &&
-        nodes <= SINGLY) /* for more, the summary event has the count */
+    if (switches > 0 && nodes > 1 && nodes <= SINGLY) /* else the summary event counts them */
         event_emit(s->in.bus, fabric_partitioned, .subject = "fabric", .nodes = nodes,
                    .switches = switches);
 }

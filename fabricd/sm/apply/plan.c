@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Phase "planning" computes on a worker which writes, and in which order, lead from the tables that
- * the switches hold to the new ones. Phase "programming" sends them.
+ * Phase "planning" computes on a worker the writes that lead from the tables that the switches hold
+ * to the new ones, and the order of these writes. Phase "programming" sends them.
  *
  * Acknowledged writes change the snapshot, so the worker copies it first if readers use it.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Phase "publishing" makes the fabric and the tables that the switches now hold the view that
- * readers get, emits events about changes, and gives the view to the store, which writes it later.
+ * Phase "publishing" makes a view of the fabric and of the tables that the switches now hold.
+ * Readers get this view, and the store writes it later. The phase also emits events about changes.
  * A round that found and changed nothing publishes nothing.
  */
 #include <inttypes.h>
