@@ -34,8 +34,9 @@ struct sm_run {
     bool by_contingency;  /* the tables were computed as a contingency, before the fault */
     uint64_t follows;     /* generation of the reroute that this one refines, or 0 */
     char cause[96];       /* why the round runs, for operators */
-    uint64_t known_us, computed_us, proved_us; /* times of these steps; 0: not in this round */
-    struct reroute changed; /* its counts of nodes and links lost and gained are set */
+    uint64_t known_us, computed_us, proved_us; /* when the round knew the fabric, and had computed
+                                                  and proved the tables; 0: it did not */
+    struct reroute changed; /* nodes and links lost and gained; other fields are not set */
 };
 
 /* Calls from the core to folders of higher rank. wiring/wiring.c sets all of them. */
@@ -118,7 +119,7 @@ void sm_request(struct sm *s, unsigned requests);
 bool sm_is_requested(const struct sm *s, unsigned any_of);
 void sm_request_met(struct sm *s, unsigned requests);
 void sm_request_heavy(struct sm *s); /* requests a heavy sweep instead of targeted sweeps */
-/* Requests a heavy sweep, in the background if a view is published */
+/* Requests a heavy sweep, in the background if a view is published. */
 void sm_request_sweep(struct sm *s);
 /* Requests a heavy sweep after at most HEAVY_LATER_US; many calls cause one sweep. */
 void sm_request_heavy_later(struct sm *s);
@@ -200,9 +201,9 @@ struct sm_phase_work {
 };
 /* Starts the task. NOMEM: drop() was called. */
 int sm_phase_task_begin(struct sm *s, const struct sm_phase_work *work, void *ctx);
-/* True if the task is over or there is none; suits `finished` */
+/* True if the task is over or there is none; suits `finished`. */
 bool sm_phase_task_over(const struct sm *s);
-/* Returns the task's ctx, which the caller then owns; NULL: there is no task */
+/* Returns the task's ctx, which the caller then owns; NULL: there is no task. */
 void *sm_phase_task_take(struct sm *s);
 
 #endif

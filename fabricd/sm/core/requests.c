@@ -17,7 +17,7 @@
 #define RETRY_MOST_US 60000000u
 #define HEAVY_LATER_US 2000000u
 #define OVERDUE_US 1000000u /* longest time that port probes without a repair delay a sweep */
-/* A port probe includes the switches of traps that come within this time after its start */
+/* A port probe includes the switches of traps that come within this time after its start. */
 #define JOIN_US 20000u
 
 /* ---- bits of enum sm_request ----------------------------------------------------------------- */

@@ -18,7 +18,7 @@
 #include "libfabmgr/base/status.h"
 
 #define POSTPONED_MOST 64
-/* Most postponements of a round that adopts a background sweep; such a round is short */
+/* Most postponements of a round that adopts a background sweep; such a round is short. */
 #define POSTPONED_MOST_BACKGROUND 4
 #define RESTARTS_MOST 16
 #define BACKOFF_STEP 8 /* successive targeted sweeps after which the pause doubles */

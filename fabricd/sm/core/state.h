@@ -59,7 +59,7 @@ struct sm_core {
 /* requests.c */
 int sm_requests_init(struct sm *s);
 void sm_requests_fini(struct sm *s);
-/* Call it when a round begins: clears the requests that the round meets */
+/* Call it when a round begins: clears the requests that the round meets. */
 void sm_requests_begun(struct sm *s);
 bool sm_sweep_overdue(const struct sm *s);
 void sm_probes_to_targets(struct sm *s);
