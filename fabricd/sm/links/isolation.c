@@ -2,8 +2,8 @@
 /*
  * Isolated links are excluded from the routes until an operator releases them, also over restarts.
  * They are in the list of flapping.c and are removed from snapshots in the same way. The manager
- * first changes the routes so that they avoid the link. Only then it disables one of the link's
- * ports, if counters.on_errors is "disable".
+ * first changes the routes so that they avoid the links. Only then it disables one port of each
+ * link, if counters.on_errors is "disable".
  *
  * libfabmgr/isolation decides whether a link may be isolated, first when it is requested and again
  * with each sweep. If a part of the fabric can be reached only over an isolated link, the link is

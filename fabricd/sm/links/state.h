@@ -37,7 +37,7 @@ struct sm_links {
     struct sm_flap *list;
     uint32_t count, room;
     struct loop_timer *timer; /* for the next release of a held-down link */
-    uint32_t reported;        /* events since reported_us */
+    uint32_t reported;        /* flapping links reported since reported_us */
     uint64_t reported_us;
 
     struct sm_port_op *waiting; /* ports to be set */
