@@ -34,7 +34,7 @@ struct sm_model {
     struct fab_observed observed;
     struct fab_target *target; /* the active tables, for the ids of fabric, or NULL */
     struct fab_target *former; /* the previous tables, while target is NULL */
-    uint64_t tables;           /* counts the tables that became active */
+    uint64_t tables;           /* number of times that new tables became active */
     struct fab_lease *leases;  /* sorted by port GUID, ascending */
     size_t lease_count;
     struct fab_unresponsive *unresponsive; /* ports whose peer does not answer */
