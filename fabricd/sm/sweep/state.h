@@ -41,7 +41,7 @@ int sm_sweep_judge(struct sm *s);
  * entries of ports that the sweep did not read. NOMEM. */
 int sm_unresponsive_update(struct sm *s, const struct fab_unresponsive *found, uint32_t count,
                            bool scoped);
-/* Requests a targeted sweep of the nodes at unresponsive ports */
+/* Requests a targeted sweep of the nodes at unresponsive ports. */
 void sm_unresponsive_suspect(struct sm *s);
 
 #endif
