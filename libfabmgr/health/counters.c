@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Error counters in PortCounters are 4 to 16 bits wide and stop at their largest value; those in
- * PortCountersExtended have 64 bits and wrap in devices that do not stop them. The manager clears
- * counters only where the policy says so, hence it judges only how much they rise, never their
- * values. A narrow counter that is full shows nothing: the link counts neither as unhealthy nor as
- * recovered by it.
+ * Error counters in PortCounters are 4 to 16 bits wide and stop at their largest value. Error
+ * counters in PortCountersExtended have 64 bits and wrap, unless the device stops them. The manager
+ * clears counters only if the policy allows it. It therefore judges how much a counter rises, never
+ * its value. A counter that has stopped no longer rises, so the manager neither calls the link
+ * unhealthy nor recovered because of this counter.
  *
- * The default thresholds are those of the threshold file of ibqueryerrors. There they are meant for
- * counters since the last clearing; here they are meant per minute. Ten symbol errors per minute at
- * 100 Gb/s are a bit error rate of 1.7e-12, slightly above what IBA volume 2 allows (1e-12).
+ * The default thresholds are those of the threshold file of ibqueryerrors. ibqueryerrors compares
+ * them with the counts since the last clearing; the manager compares them with the rise in a
+ * minute. Ten symbol errors per minute at 100 Gb/s are a bit error rate of 1.7e-12, slightly above
+ * what IBA volume 2 allows (1e-12).
  */
 #include "libfabmgr/health/counters.h"
 
@@ -28,7 +29,8 @@ const struct fab_counter_kind fab_health_counter_kinds[FAB_COUNTERS] = {
     [FAB_VL15_DROPPED] = {"VL15Dropped", 0xffff, 100, false, 1u << 11},
 };
 
-/* The members of PortCounters and PortCountersExtended have the same names, but other widths. */
+/* The members of PortCounters and PortCountersExtended have the same names, but different
+ * widths. */
 #define VALUES(from)                                                                               \
     {                                                                                              \
         [FAB_SYMBOL_ERRORS] = (from)->symbol_errors,                                               \
@@ -118,8 +120,9 @@ const struct fab_health_sample *fab_health_sample(const struct fab_health_histor
     return &h->sample[(h->count - 1 - back) % FAB_COUNTERS_KEPT];
 }
 
-/* A sample counts when the middle of its time span is within the rule's time. The exact times of
- * readings vary: if the ends of the span were compared, chance would decide whether it counts. */
+/* Returns whether a sample counts for the rule's time: it does if the middle of its time span is
+ * within this time. The exact times of readings vary. If the ends of the span were compared, chance
+ * would decide whether the sample counts. */
 static bool is_recent(const struct fab_health_history *h, uint32_t back, uint64_t within_us)
 {
     const struct fab_health_sample *s = fab_health_sample(h, back);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The error counters of ports (IBA 16.1.3.5, 16.1.4.11): by how much a counter rose between two
- * readings, whatever its width, and whether that exceeds a threshold. Pure arithmetic; times are
- * microseconds of any monotonic clock.
+ * The error counters of ports (IBA 16.1.3.5, 16.1.4.11): by how much a counter of any width rose
+ * between two readings, and whether the rise exceeds a threshold. The functions do no I/O. Times
+ * are microseconds of any monotonic clock.
  */
 #ifndef LIBFABMGR_HEALTH_COUNTERS_H
 #define LIBFABMGR_HEALTH_COUNTERS_H
@@ -28,28 +28,32 @@ enum fab_counter {
     FAB_COUNTERS
 };
 struct fab_counter_kind {
-    const char *name;   /* as in the standard */
-    uint64_t most;      /* the value at which it stops in PortCounters */
-    uint32_t threshold; /* the default threshold, per minute */
-    bool of_cable;      /* it counts errors of the physical link, not of its use */
-    uint32_t select;    /* its bit of CounterSelect in PortCounters */
+    const char *name;   /* name in the IBA specification */
+    uint64_t most;      /* the value at which the counter stops in PortCounters */
+    uint32_t threshold; /* default threshold: rise in a minute */
+    bool of_cable;      /* the counter counts errors of the physical link, not of its traffic */
+    uint32_t select;    /* bit of the counter in CounterSelect of PortCounters */
 };
 extern const struct fab_counter_kind fab_health_counter_kinds[FAB_COUNTERS];
 
 /* The counters of a port at one time. */
 struct fab_counters {
     uint64_t value[FAB_COUNTERS];
-    bool wide; /* read from PortCountersExtended: 64 bits, which do not fill up in practice */
+    /* The counters were read from PortCountersExtended. They have 64 bits and never fill up in
+     * practice. */
+    bool wide;
 };
 void fab_health_counters_from(const struct fab_port_counters *from, struct fab_counters *ret);
 void fab_health_counters_from_ext(const struct fab_port_counters_ext *from,
                                   struct fab_counters *ret);
-/* The counter has reached its largest value, and does not count until it is cleared. */
+/* Returns whether the counter has reached its largest value, so that it does not count until it is
+ * cleared. */
 bool fab_health_counters_full(const struct fab_counters *c, enum fab_counter which);
-/* CounterSelect of the counters that are full; 0: none. */
+/* Returns the CounterSelect bits of all counters that are full; 0: none is full. */
 uint16_t fab_health_counters_full_select(const struct fab_counters *c);
-/* By how much a counter rose between two readings. A counter that is lower than before was cleared
- * in between (by a management program, or by a restart of the device) or has wrapped at 64 bits. */
+/* Returns by how much a counter rose between two readings. If the counter is lower than before, a
+ * management program or a restart of the device has cleared it in between, or it has wrapped at 64
+ * bits. */
 uint64_t fab_health_counters_increase(const struct fab_counters *was,
                                       const struct fab_counters *now, enum fab_counter which);
 bool fab_health_counters_increased(const struct fab_counters *was, const struct fab_counters *now);
@@ -57,36 +61,36 @@ bool fab_health_counters_increased(const struct fab_counters *was, const struct 
 /* ---- recent readings --------------------------------------------------------------------------
  */
 
-#define FAB_COUNTERS_KEPT 16 /* how many samples are remembered */
+#define FAB_COUNTERS_KEPT 16 /* number of samples that a history keeps */
 
 struct fab_counter_rule {
-    uint64_t within_us;               /* a sample counts for this time; the newest one always
-                                         counts */
-    uint32_t threshold[FAB_COUNTERS]; /* a rise of that much within within_us is too much; 0: off */
+    uint64_t within_us; /* a sample counts for this time, in us; the newest sample always counts */
+    /* A rise of this much within within_us is unhealthy; 0: off. */
+    uint32_t threshold[FAB_COUNTERS];
 };
-struct fab_health_history { /* of a port; all zeros: no sample yet */
+struct fab_health_history { /* history of a port; all zeros: no sample yet */
     struct fab_health_sample {
-        uint64_t from_us, to_us; /* the times of both readings */
+        uint64_t from_us, to_us; /* the times of the two readings */
         uint64_t rise[FAB_COUNTERS];
-    } sample[FAB_COUNTERS_KEPT]; /* ring, see fab_health_sample */
+    } sample[FAB_COUNTERS_KEPT]; /* a ring buffer; use fab_health_sample */
     uint64_t count;              /* number of samples so far */
-    uint64_t sum[FAB_COUNTERS];  /* the rises of all these samples */
-    bool full[FAB_COUNTERS];     /* the counter was full at the last reading, so that it may have
-                                    missed errors */
+    uint64_t sum[FAB_COUNTERS];  /* sum of the rises of all samples so far */
+    bool full[FAB_COUNTERS]; /* the counter was full at the last reading and may have missed errors
+                              */
 };
 void fab_health_history_add(struct fab_health_history *h, uint64_t from_us, uint64_t to_us,
                             const struct fab_counters *was, const struct fab_counters *now);
-/* One of the remembered samples; back == 0 is the newest. */
+/* Returns one of the samples that the history keeps; back == 0 is the newest. */
 const struct fab_health_sample *fab_health_sample(const struct fab_health_history *h,
                                                   uint32_t back);
 uint32_t fab_health_sample_count(const struct fab_health_history *h);
-/* By how much a counter rose within the rule's time; ret_us (may be NULL): the time that the
- * counted samples cover. */
+/* Returns by how much a counter rose within the rule's time. ret_us (may be NULL): the time that
+ * the samples within this time cover. */
 uint64_t fab_health_recent_increase(const struct fab_health_history *h,
                                     const struct fab_counter_rule *rule, enum fab_counter which,
                                     uint64_t *ret_us);
-/* The counter that exceeds its threshold by the largest factor; of_cable: only the counters of the
- * physical link are considered. FAB_COUNTERS: none exceeds it. */
+/* Returns the counter that exceeds its threshold by the largest factor. FAB_COUNTERS: no counter
+ * exceeds its threshold. of_cable: only the counters of the physical link are considered. */
 enum fab_counter fab_health_worst_counter(const struct fab_health_history *h,
                                           const struct fab_counter_rule *rule, bool of_cable);
 

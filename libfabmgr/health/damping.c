@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Flap damping as routers do it (RFC 2439), but the hold-down time doubles instead of following a
- * decaying penalty, so that operators can predict it. A link that flaps too often is held down. A
- * link that flaps again after its release is held down at once and for twice as long, unless it was
- * up and released for max_hold_down_us before: then it is judged like a new link.
+ * Flap damping as in RFC 2439, with one difference: the hold-down time doubles instead of following
+ * a decaying penalty, so that operators can predict it. A link that flaps too often is held down.
+ * If the link flaps again after its release, it is held down at once and for twice as long. If the
+ * link stayed up for max_hold_down_us after its release, it is judged like a new link instead.
  */
 #include "libfabmgr/health/damping.h"
 
@@ -17,7 +17,7 @@ uint64_t fab_health_damping_flap_time(const struct fab_damping *d, uint32_t back
     return d->flap_us[(d->flaps - 1 - back) % FAB_DAMPING_FLAPS];
 }
 
-/* How many of the last flaps are within the time and not discounted. */
+/* Returns how many of the last flaps happened within the last within_us and are not discounted. */
 static uint32_t recent(const struct fab_damping *d, uint64_t within_us, uint64_t now_us)
 {
     uint32_t count = fab_health_damping_flap_count(d), n = 0;
@@ -27,7 +27,8 @@ static uint32_t recent(const struct fab_damping *d, uint64_t within_us, uint64_t
     return n;
 }
 
-/* The link was never held down, or has been up for so long that earlier hold-downs do not count. */
+/* Returns whether earlier hold-downs no longer count: the link was never held down, or has been up
+ * for max_hold_down_us since its release. */
 static bool is_good_again(const struct fab_damping *d, const struct fab_damping_rule *rule,
                           uint64_t now_us)
 {

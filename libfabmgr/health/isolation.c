@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Two rules, applied one after the other.
+ * Decides with two rules, one after the other, which links may be excluded.
  *
- * The limit: the links of a switch have one of three directions, away from the hosts (uplinks),
- * towards them, or neither. The direction follows from the distances of both switches to the
- * nearest switch with hosts. Only max_percent of the links of a direction may be excluded. Links
- * are considered in the caller's order.
+ * The first rule is the limit. A link of a switch has one of three directions: away from the hosts
+ * (uplink), towards the hosts (downlink), or neither. The direction follows from the distances of
+ * the two switches to the nearest switch with hosts. Only max_percent of a switch's links in each
+ * direction may be excluded. The links are considered in the caller's order.
  *
- * Connectivity: union-find joins the switches over all links that stay. Then the links that the
- * first rule allowed are considered in reverse order: a link that connects two sets is needed, and
- * stays.
+ * The second rule is connectivity. Union-find joins the switches over all links that stay. Then the
+ * links that the first rule allows to exclude are considered in reverse order. If a link connects
+ * two sets of switches, it is needed and stays.
  */
 #include "libfabmgr/health/isolation.h"
 
@@ -31,7 +31,7 @@ struct chooser {
     uint32_t *queue;
     uint32_t *sets;
     struct share (*share)[DIRECTIONS];
-    uint64_t *out; /* bit of each port whose link is excluded */
+    uint64_t *out; /* bitset of the ports whose link is excluded */
 };
 
 /* ---- directions ------------------------------------------------------------------------------ */
@@ -68,7 +68,7 @@ static void find_levels(struct chooser *c)
     }
 }
 
-/* The links of switch `from` in the direction of switch `to`. */
+/* Returns the counts of the links of switch `from` in the direction of switch `to`. */
 static struct share *share_of(const struct chooser *c, uint32_t from, uint32_t to)
 {
     uint32_t a = c->level[from], b = c->level[to];
@@ -177,7 +177,8 @@ int fab_health_isolation_choose(const struct fab_fabric *f, uint32_t max_percent
 
 /* ---- what would be cut off ------------------------------------------------------------------- */
 
-/* Marks what the manager's node reaches over links that are not excluded. Only switches forward. */
+/* Marks in `seen` the nodes that the manager's node reaches over links that are not excluded. Only
+ * switches forward. */
 static void reach(const struct fab_fabric *f, const uint64_t *out, uint64_t *seen, uint32_t *queue)
 {
     uint32_t self = f->ports[f->self_port].node, head = 0, tail = 0;
