@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Exports fabrics and tables as files for other programs, piece by piece, because the tables of a
- * large fabric are hundreds of megabytes of text.
+ * Exports fabrics and tables as files for other programs. An export is made in pieces, because the
+ * tables of a large fabric are hundreds of megabytes of text.
  */
 #ifndef LIBFABMGR_EXPORT_EXPORT_H
 #define LIBFABMGR_EXPORT_EXPORT_H
@@ -24,17 +24,17 @@ enum fab_export_format {
     FAB_EXPORT_PATH_SLS,      /* the SL of each path, for ibdmchk -c */
     FAB_EXPORT_COUNT
 };
-struct fab_export_input { /* everything in it must exist until fab_export_free */
+struct fab_export_input { /* all pointers must stay valid until fab_export_free */
     const struct fab_fabric *fabric;
     const struct fab_lids *lids;
-    const struct fab_lft *lft;       /* needed by OPENSM_FDBS and OPENSM_LFTS */
-    const char *engine;              /* shown in JSON */
-    uint64_t generation;             /* shown in JSON */
-    const struct fab_vls *vls;       /* for OPENSM_SL2VL and PATH_SLS; NULL: one VL */
-    const struct fab_policy *policy; /* for OPENSM_SL2VL; NULL: the default policy */
+    const struct fab_lft *lft; /* needed by OPENSM_FDBS and OPENSM_LFTS */
+    const char *engine;        /* shown in JSON */
+    uint64_t generation;       /* shown in JSON */
+    const struct fab_vls *vls; /* used by OPENSM_SL2VL and PATH_SLS; NULL: all SLs use one VL */
+    const struct fab_policy *policy; /* used by OPENSM_SL2VL; NULL: the default policy */
 };
 struct fab_export;
-/* NOMEM; INVAL: the format is unknown, or it needs `lft`, which is NULL. */
+/* Begins an export. NOMEM; INVAL: the format is unknown, or it needs `lft`, which is NULL. */
 int fab_export_new(const struct fab_export_input *in, enum fab_export_format format,
                    struct fab_export **ret);
 void fab_export_free(struct fab_export *e); /* NULL is fine */

@@ -4,9 +4,9 @@
  * opensm-subnet.lst has a line for each end of each link, and opensm.fdbs and opensm-lfts.dump have
  * a paragraph for each switch.
  *
- * Programs that read .lst split names at braces, so braces become parentheses. The column "Optimal"
- * of .fdbs is always "yes": the exporter does not compute whether a shorter path exists. VLs are in
- * service_levels.c.
+ * Programs that read opensm-subnet.lst split names at braces, so the exporter writes parentheses
+ * instead. The column "Optimal" of opensm.fdbs is always "yes": the exporter does not compute
+ * whether a shorter path exists. VLs are in service_levels.c.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #include "libfabmgr/wire/wire.h"
 
 #define HOPS_MAX 64
-#define LIDS_AT_ONCE 16 /* LIDs in one row */
+#define LIDS_AT_ONCE 16 /* number of LIDs in one row */
 
 /* ---- opensm-subnet.lst ----------------------------------------------------------------------- */
 
@@ -45,7 +45,7 @@ static void lst_side(const struct fab_export *e, uint32_t port, struct fab_text 
     fab_base_text_addf(t, "} LID:%04X PN:%02X } ", fab_export_lid(e, port), p->num);
 }
 
-/* The signalling rate of a lane in Gb/s. */
+/* Returns the signalling rate of a lane in Gb/s, as text. */
 static const char *lane_speed(const struct fab_port_info *info)
 {
     static const struct {
@@ -113,8 +113,8 @@ static uint32_t owner_of(const struct fab_export *e, uint32_t lid)
     return lid <= e->in.lids->top ? e->in.lids->owner[lid] : FAB_NONE;
 }
 
-/* The number of links from the switch to the owner of the LID by the tables; HOPS_MAX: the tables
- * do not lead there. */
+/* Returns the number of links on the path that the tables define from the switch to the owner of
+ * the LID. HOPS_MAX: the tables do not lead to the owner. */
 static unsigned hops_to(const struct fab_export *e, uint32_t sw, uint32_t lid)
 {
     const struct fab_fabric *f = e->in.fabric;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Service levels and VLs: opensm-sl2vl.dump as OpenSM's osm_dump.c writes it, and the SL of each
- * path as ibdm (ibutils) reads it. ibdmchk needs both to prove the absence of credit loops with
- * several VLs.
+ * Writes opensm-sl2vl.dump as OpenSM's osm_dump.c does, and the SL of each path as ibdm (ibutils)
+ * reads it. If the routes use several VLs, ibdmchk needs both files to prove that there are no
+ * credit loops.
  */
 #include <inttypes.h>
 
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/export/writer.h"
 
-#define LIDS_AT_ONCE 64 /* LIDs in one row */
+#define LIDS_AT_ONCE 64 /* number of LIDs in one row */
 
 static const char *type_name(uint8_t type)
 {

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Slurm's topology.conf, a tree of switches. A fabric is not a tree, so only switches with hosts
- * appear under their own names. Above them are groups: the switches connected by switches one step
- * from the hosts form a group (a pod), the groups connected by switches two steps from the hosts
- * form a larger group, and so on. In a fat tree these are its pods and the whole fabric; a fabric
+ * Writes Slurm's topology.conf, which describes a tree of switches. A fabric is not a tree, so only
+ * switches with hosts appear under their own names. Above them are groups. Switches with hosts form
+ * a group (a pod) if switches at distance 1 connect them; such groups form a larger group if
+ * switches at distance 2 connect them, and so on. The distance is the number of links to the
+ * nearest switch with hosts. In a fat tree, the groups are the pods and the whole fabric. A fabric
  * without levels has one group.
  *
  * The name of a host is the first word of its adapters' descriptions. A host with several adapters
  * appears at the switch of the adapter with the lowest id. If more than ADAPTERS_MAX adapters share
- * the first word, it is a text of the vendor, not a host name; these adapters appear by their
- * GUIDs. The file is small, so it is written in one piece.
+ * the first word, it is a default text of the vendor and not a host name, and these adapters appear
+ * by their GUIDs. The file is small, so it is written in one piece.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,12 +23,12 @@
 #include "libfabmgr/export/writer.h"
 
 #define NAME_LEN (FAB_NODE_DESC_LEN + 1)
-#define ADAPTERS_MAX 16 /* of one host */
+#define ADAPTERS_MAX 16 /* largest number of adapters of one host */
 
 struct host {
     char name[NAME_LEN];
     uint32_t id, sw;
-    uint32_t prefix, width; /* of the name: the prefix is followed by a number of `width` digits */
+    uint32_t prefix, width; /* name: `prefix` characters, then a number of `width` digits */
     uint64_t number;
 };
 struct label { /* the name under which a switch with hosts appears */
@@ -36,7 +37,7 @@ struct label { /* the name under which a switch with hosts appears */
 };
 struct group {
     uint32_t sw;     /* one of the switches in the group */
-    uint32_t number; /* number of its line, from 1; 0: the group is a single switch */
+    uint32_t number; /* number of the group's line, from 1; 0: the group is a single switch */
 };
 struct slurm {
     const struct fab_fabric *f;
@@ -59,8 +60,8 @@ static bool is_name(char c)
            c == '_' || c == '.';
 }
 
-/* Writes the first word of the description, up to a character that has a meaning in Slurm's lists;
- * if it is empty, the GUID. */
+/* Writes the first word of the node's description, up to a character that has a meaning in Slurm's
+ * lists. If this is empty, writes `letter` and the GUID instead. */
 static void name_of(const struct fab_fabric *f, uint32_t node, char letter, char name[NAME_LEN])
 {
     const char *desc = f->nodes[node].desc;
@@ -72,7 +73,7 @@ static void name_of(const struct fab_fabric *f, uint32_t node, char letter, char
         snprintf(name, NAME_LEN, "%c-%016" PRIx64, letter, f->nodes[node].guid);
 }
 
-/* Splits the name into prefix and number. numbered: whether digits at the end of the name are a
+/* Splits the host's name into prefix and number. numbered: digits at the end of the name are a
  * number. */
 static void split_name(struct host *h, bool numbered)
 {
@@ -111,8 +112,8 @@ static void add_host(struct slurm *s, uint32_t port, uint32_t sw)
     name_of(s->f, s->f->ports[port].node, 'H', h->name);
 }
 
-/* Reduces the adapters to hosts: adapters with the same name become one host, unless they are more
- * than ADAPTERS_MAX; then each adapter is a host. */
+/* Reduces the adapters to hosts. Adapters with the same name become one host. If there are more
+ * than ADAPTERS_MAX of them, each adapter becomes a host. */
 static void merge_adapters(struct slurm *s)
 {
     uint32_t kept = 0;
@@ -165,8 +166,8 @@ static int by_labelled(const void *a, const void *b)
     return (x->sw > y->sw) - (x->sw < y->sw);
 }
 
-/* Names the switches with hosts. Many switches have the same description, such as the vendor's;
- * they get their GUIDs as names. */
+/* Chooses the names of the switches with hosts. If several switches have the same description, such
+ * as a default text of the vendor, their names are their GUIDs. */
 static int label_switches(struct slurm *s)
 {
     uint32_t count = 0;
@@ -252,7 +253,8 @@ static void write_group(const struct slurm *s, const struct group *g, struct fab
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
-/* Fills level[] and returns the highest level. */
+/* Fills level[] with the distance of each switch from the nearest switch with hosts, and returns
+ * the largest distance. */
 static uint32_t find_levels(struct slurm *s)
 {
     const struct fab_fabric *f = s->f;
@@ -289,7 +291,7 @@ static void join(struct slurm *s, uint32_t level)
     }
 }
 
-/* Merges the groups that are now connected and writes a line for each merged group. */
+/* Merges the groups that fab_base_sets now connects, and writes a line for each merged group. */
 static void merge(struct slurm *s, struct fab_text *t)
 {
     uint32_t kept = 0;

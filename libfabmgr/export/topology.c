@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Formats that show only the topology: ibnetdiscover, Graphviz, JSON.
+ * Writes the formats that show only the topology: ibnetdiscover, Graphviz and JSON.
  *
  * Graphviz and JSON list all nodes first, then all links. Each link appears once, from the port
  * with the lower id.
@@ -14,7 +14,8 @@
 
 /* ---- ibnetdiscover --------------------------------------------------------------------------- */
 
-/* libfabmgr/fabric writes the file, from a copy of the fabric that has the LIDs of the tables. */
+/* libfabmgr/fabric writes this file. It needs a copy of the fabric that has the LIDs of the
+ * tables. */
 
 static int open_ibnetdiscover(struct fab_export *e)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* For this folder only: a format writes rows, export.c collects them into pieces. */
+/* The interface of a file format. A format writes rows, and export.c collects the rows into pieces.
+ * For this folder only. */
 #ifndef LIBFABMGR_EXPORT_WRITER_H
 #define LIBFABMGR_EXPORT_WRITER_H
 
@@ -12,13 +13,13 @@ struct fab_export {
     struct fab_fabric *copy; /* IBNETDISCOVER: a copy of the fabric with the LIDs of `lids` */
     char *whole;             /* SLURM: the whole file */
     size_t whole_len;
-    uint32_t first;           /* JSON: the first link */
+    uint32_t first;           /* JSON: the row of the first link */
     struct fab_policy policy; /* SL2VL: the default policy */
 };
 struct fab_export_writer {
     int (*open)(struct fab_export *e); /* may be NULL */
-    /* Appends row `row`. If a format has many rows, each has a few hundred bytes at most. False:
-     * there are no more rows, and nothing was appended. */
+    /* Appends row number `row`. In a format with many rows, each row has a few hundred bytes at
+     * most. False: there are no more rows, and nothing was appended. */
     bool (*write)(struct fab_export *e, uint64_t row, struct fab_text *t);
     bool tables; /* the format needs the lft */
 };
@@ -26,7 +27,7 @@ extern const struct fab_export_writer fab_export_write_ibnetdiscover, fab_export
     fab_export_write_json, fab_export_write_slurm, fab_export_write_lst, fab_export_write_fdbs,
     fab_export_write_lfts, fab_export_write_sl2vl, fab_export_write_path_sls;
 
-/* The LID of a port; for any port of a switch, the LID of port 0. */
+/* Returns the LID of a port. For any port of a switch, this is the LID of port 0. */
 uint32_t fab_export_lid(const struct fab_export *e, uint32_t port);
 /* Appends a description in printable ASCII, with parentheses instead of braces, for programs that
  * read OpenSM's files. */
