@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * LIDs are assigned in four steps. Each step follows the order of GUIDs or of the fabric's ids, so
- * that the result depends on nothing else:
+ * LIDs are assigned in four steps. Each step goes through the ports in the order of GUIDs or of
+ * ids, so that the same fabric and leases always give the same LIDs:
  *
  *   1. Ports of the fabric get the LIDs of their leases.
- *   2. LIDs leased to absent ports are reserved, so that no other port gets them meanwhile.
+ *   2. LIDs leased to absent ports are reserved, so that no other port gets them.
  *   3. Ports keep the LIDs in the devices. Another manager assigned them, or this one did and lost
  *      its store.
  *   4. The other ports get new LIDs: the endports of each leaf one contiguous range, leaves in the
@@ -21,21 +21,21 @@
 #include "libfabmgr/address/claims.h"
 #include "libfabmgr/base/status.h"
 
-#define PERMISSIVE_LID 0xffffu /* some devices report it when they have no LID */
+#define PERMISSIVE_LID 0xffffu /* some devices report this LID when they have none */
 
 struct ledger {
     const struct fab_address_input *in;
     uint32_t max_lid;
     uint8_t *taken;  /* [max_lid + 1] */
-    uint32_t next;   /* where the search for the next contiguous range begins */
-    uint32_t low[8]; /* by LMC: no range below this LID is free */
+    uint32_t next;   /* the LID at which the search for the next contiguous range begins */
+    uint32_t low[8]; /* for each LMC: no range of 2^LMC LIDs below this LID is free */
     struct fab_lids lids;
     struct fab_address_note *notes; /* [2 * claims] */
     size_t note_count;
 };
 
-/* The highest LID that all switches can forward. LinearFDBCap counts entries from LID 0 (IBA
- * 14.2.5.4); 0 means that it is unknown. */
+/* Returns the highest LID that all switches can forward. LinearFDBCap counts the entries of an LFT
+ * from LID 0 (IBA 14.2.5.4); 0 means that it is unknown. */
 static uint32_t highest_allowed(const struct fab_fabric *f)
 {
     uint32_t max = FAB_LID_UNICAST_MAX;
@@ -114,8 +114,8 @@ static void keep_carried(struct ledger *g, const struct fab_claims *claims)
 
 /* ---- step 4 --------------------------------------------------------------------------------- */
 
-/* The lowest LID at or above `from` that begins `count` adjacent free ranges of `size` LIDs each;
- * 0: there is none. */
+/* Returns the lowest LID, at or above `from`, of `count` adjacent free ranges of `size` LIDs each;
+ * 0: there are no such ranges. */
 static uint32_t find_run(const struct ledger *g, uint32_t from, uint32_t count, uint32_t size)
 {
     uint32_t start = (from + size - 1) & ~(size - 1), have = 0;
@@ -138,7 +138,8 @@ static uint32_t find_single(struct ledger *g, uint8_t lmc)
     return lid;
 }
 
-/* Assigns LIDs to `ports`: contiguous ones if possible, else wherever a range is free. */
+/* Assigns a LID range to each of `ports`. The ranges are contiguous if possible; otherwise each
+ * port gets the lowest free range. */
 static int place(struct ledger *g, const uint32_t *ports, uint32_t count, uint8_t lmc)
 {
     uint32_t size = 1u << lmc;
@@ -167,8 +168,8 @@ static int place_endports_of(struct ledger *g, uint32_t sw, const bool *wanted)
     return count > 0 ? place(g, endports, count, g->in->policy->lmc) : FAB_OK;
 }
 
-/* Assigns LIDs to the remaining ports: endports that are not on a switch one by one, then all
- * switches one contiguous range. */
+/* Assigns LIDs to the remaining ports: first to the endports that are not linked to a switch, one
+ * by one, then to all switches, in one contiguous range. */
 static int place_rest(struct ledger *g, const bool *wanted)
 {
     const struct fab_fabric *f = g->in->fabric;

@@ -14,11 +14,11 @@
 
 struct fab_lease {
     uint64_t port_guid;
-    uint32_t lid; /* base */
+    uint32_t lid; /* base LID */
     uint8_t lmc;
 };
 enum fab_address_note_kind {
-    FAB_NOTE_DUPLICATE_LID, /* the LID belongs to another port, by its lease or its lower GUID */
+    FAB_NOTE_DUPLICATE_LID, /* another port has this LID, because of its lease or its lower GUID */
     FAB_NOTE_INVALID_LID,   /* the LID in the device is not unicast, or misaligned for the LMC */
 };
 struct fab_address_note {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Collects the claims: for each port that needs a LID its lease and the LID in the device, and the
- * leases of absent ports. Leases come from a store and LIDs from devices; both are validated here.
+ * Collects the claims of ports to LIDs. For each port that needs a LID, a claim has the LID of its
+ * lease and the LID in the device. The leases of absent ports are collected, too. Leases come from
+ * a file and LIDs from devices, so both are validated here.
  */
 #include "libfabmgr/address/claims.h"
 
@@ -26,7 +27,8 @@ static int by_lease(const void *a, const void *b)
     return (x->lid > y->lid) - (x->lid < y->lid);
 }
 
-/* Ports that can be a destination: port 0 of switches, endports with a link, and the manager's. */
+/* Returns whether a port can be a destination and needs a LID: port 0 of a switch, an endport with
+ * a link, or the manager's port. */
 static bool needs_lid(const struct fab_fabric *f, uint32_t port)
 {
     if (!fab_fabric_port_has_lid(f, port))
@@ -50,8 +52,8 @@ static struct fab_claim claim_of(const struct fab_address_input *in, uint32_t po
     return c;
 }
 
-/* Claims and leases are sorted by GUID, so one pass matches them. Of several leases of a GUID the
- * first counts. */
+/* Writes the leases into the claims. Both are sorted by GUID, so one pass matches them. If a GUID
+ * has several leases, the first applies. */
 static void match_leases(struct fab_claims *c, const struct fab_lease *leases, size_t count,
                          uint32_t max_lid)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which port claims which LID, by its lease or by what the device reports. For this folder only.
+ * The LIDs that ports claim, because of a lease or because the device reports the LID. For this
+ * folder only.
  */
 #ifndef LIBFABMGR_ADDRESS_CLAIMS_H
 #define LIBFABMGR_ADDRESS_CLAIMS_H
@@ -11,14 +12,13 @@
 struct fab_claim {
     uint32_t port; /* port id */
     uint64_t guid;
-    uint32_t leased, carried; /* base LIDs by lease and in the device; 0: none, or not valid */
+    uint32_t leased, carried; /* base LIDs of the lease and in the device; 0: none, or not valid */
     uint8_t lmc;
 };
 struct fab_claims {
     struct fab_claim *by_guid; /* [count] sorted by (guid, port) */
     uint32_t count;
-    struct fab_lease
-        *absent; /* [absent_count] leases of ports that are not in the fabric, sorted */
+    struct fab_lease *absent; /* [absent_count] sorted leases of ports that are not in the fabric */
     uint32_t absent_count;
 };
 /* Collects the claims and the leases of absent ports. NOMEM. */
@@ -26,7 +26,8 @@ int fab_address_claims_make(const struct fab_address_input *in, uint32_t max_lid
                             struct fab_claims *ret);
 void fab_address_claims_fini(struct fab_claims *c);
 
-/* A base LID is valid when its whole range is unicast and aligned to its size (IBA 3.5.10). */
+/* Returns whether a base LID is valid: its whole range must be unicast and aligned to its size (IBA
+ * 3.5.10). */
 static inline bool fab_address_lid_valid(uint32_t lid, uint8_t lmc, uint32_t max_lid)
 {
     uint32_t size = 1u << lmc;
