@@ -27,6 +27,8 @@ static void count(struct lab *lab, const struct fab_mad *mad)
     lab->sets += set;
     lab->sets_mft += set && mad->attr_id == FAB_ATTR_MFT;
     lab->gets_mft += !set && mad->attr_id == FAB_ATTR_MFT;
+    lab->sets_pkeys += set && mad->attr_id == FAB_ATTR_PKEY_TABLE;
+    lab->gets_pkeys += !set && mad->attr_id == FAB_ATTR_PKEY_TABLE;
 }
 
 static void interrupt(void *ctx)
@@ -95,6 +97,23 @@ static void spoil(struct lab *lab, struct transport_mad *mad)
         mad->bytes[64 + lab_random(lab) % 64] = (uint8_t)lab_random(lab);
 }
 
+/* The port reads as if it did not enforce partitions. */
+static void hide_enforcement(const struct lab *lab, struct transport_mad *mad)
+{
+    struct fab_port_info info;
+    struct fab_mad head;
+    const uint8_t *data;
+    size_t len;
+    if (lab->unenforcing == 0 ||
+        fab_wire_mad_unpack(mad->bytes, mad->len, &head, &data, &len) != FAB_OK ||
+        head.attr_id != FAB_ATTR_PORT_INFO || (head.attr_mod & 0xff) != lab->unenforcing ||
+        fab_wire_attr_unpack(&fab_wire_attr_port_info, data, FAB_SMP_DATA, &info) != FAB_OK)
+        return;
+    info.part_enforce_in = info.part_enforce_out = 0;
+    (void)fab_wire_attr_pack(&fab_wire_attr_port_info, &info, mad->bytes + (data - mad->bytes),
+                             FAB_SMP_DATA);
+}
+
 static void tap_receive(void *ctx, const struct transport_mad *mads, size_t n)
 {
     struct lab_tap *t = ctx;
@@ -102,6 +121,7 @@ static void tap_receive(void *ctx, const struct transport_mad *mads, size_t n)
         struct transport_mad mad = mads[i];
         if (t->lab->spoil && lab_random(t->lab) % t->lab->spoil == 0)
             spoil(t->lab, &mad);
+        hide_enforcement(t->lab, &mad);
         t->base.receive(t->base.receive_ctx, &mad, 1);
     }
 }
@@ -320,6 +340,7 @@ void lab_forget_events(struct lab *lab)
 void lab_forget_writes(struct lab *lab)
 {
     lab->sets = lab->sets_by_lid = lab->sets_mft = lab->gets_mft = 0;
+    lab->sets_pkeys = lab->gets_pkeys = 0;
     lab->sets_port_info = lab->sets_lft = lab->sets_switch_info = lab->gets_lft = 0;
 }
 

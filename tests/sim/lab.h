@@ -33,7 +33,8 @@ struct lab {
     uint64_t sets_port_info, sets_lft, sets_switch_info, gets_lft;
     uint64_t sets_by_lid; /* of sets_lft */
     uint64_t sets_mft, gets_mft;
-    uint64_t sets; /* of any attribute */
+    uint64_t sets_pkeys, gets_pkeys; /* of blocks of P_Key tables */
+    uint64_t sets;                   /* of any attribute */
     uint8_t
         reply[FAB_MAD_SIZE]; /* the last MAD with which the manager answered a request or a trap */
     unsigned replies;
@@ -43,9 +44,11 @@ struct lab {
     struct fab_sm_info other;           /* guid != 0: a manager that answers SubnGet(SMInfo) */
     uint32_t other_node;                /* sits here */
     bool other_answers;
-    uint32_t spoil;     /* one answer in so many has a corrupted payload; 0: none */
-    uint64_t prng;      /* for the corruption */
-    const char *silent; /* node that answers nothing, or NULL */
+    uint32_t spoil;      /* one answer in so many has a corrupted payload; 0: none */
+    uint64_t prng;       /* for the corruption */
+    uint8_t unenforcing; /* switch ports of this number accept and ignore partition enforcement; 0:
+                            none */
+    const char *silent;  /* node that answers nothing, or NULL */
 };
 
 /* A fabric with a manager on its first adapter; sm_start is left to the caller. state: the folder

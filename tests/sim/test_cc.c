@@ -16,9 +16,9 @@
 
 #define HOSTS 6
 #define DEVICES (HOSTS + 4)
-#define LIDS 64
+#define LIDS 128
 
-enum trick { HONEST, REFUSES, SILENT, GARBAGE, SHORT };
+enum trick { HONEST, REFUSES, SILENT, GARBAGE, SHORT, SELDOM_READABLE };
 struct wire {
     struct transport base;
     uint32_t asked[LIDS]; /* for logs, by LID */
@@ -63,7 +63,9 @@ static void wire_receive(void *ctx, const struct transport_mad *mads, size_t cou
             continue;
         if (spoils && wire.trick == REFUSES)
             fab_base_put_be16(mad.bytes + 4, 3 << 2);
-        if (spoils && wire.trick == GARBAGE)
+        bool garbage = wire.trick == GARBAGE ||
+                       (wire.trick == SELDOM_READABLE && wire.asked[wire.lid] % 3 != 0);
+        if (spoils && garbage)
             mad.bytes[FAB_CC_LOG_DATA] = 77; /* LogType */
         if (spoils && wire.trick == SHORT)
             mad.len = 100;
@@ -73,13 +75,18 @@ static void wire_receive(void *ctx, const struct transport_mad *mads, size_t cou
 
 /* ---- the scene ------------------------------------------------------------------------------- */
 
-static void bring_up(void)
+static void bring_up_hosts(uint32_t a_leaf)
 {
-    lab_open_virtual(&lab, lab_leaf_spine(2, 2, HOSTS / 2), NULL);
+    lab_open_virtual(&lab, lab_leaf_spine(2, 2, a_leaf), NULL);
     lab.config.counters.interval_s = 10;
     lab.config.policy.congestion.apply = true;
     sm_start(lab.sm);
     lab_run(&lab, 20, lab_is_idle, "the fabric is up");
+}
+
+static void bring_up(void)
+{
+    bring_up_hosts(HOSTS / 2);
 }
 
 static void start_cc(enum trick trick, uint16_t lid)
@@ -196,6 +203,139 @@ START_TEST(who_has_no_log_is_left_alone)
 }
 END_TEST
 
+/* A device is given up only after failures in sequence: one good answer lets it begin anew. */
+START_TEST(a_log_that_fails_now_and_then_is_read_on)
+{
+    begin(SELDOM_READABLE, 3);
+    lab_run(&lab, 20, all_stand, "all devices are set");
+    lab_run_for(&lab, 150);
+    ck_assert_uint_eq(status().without_log, 0);
+    ck_assert_uint_ge(wire.asked[3], 12);
+    end();
+}
+END_TEST
+
+/* ---- what devices hold ----------------------------------------------------------------------- */
+
+/* The attribute as the device has it, read as another manager would. */
+static void read_attr(const char *name, uint16_t attr_id, uint32_t attr_mod,
+                      const struct fab_attr *a, void *ret)
+{
+    uint8_t mad[FAB_MAD_SIZE], reply[FAB_MAD_SIZE];
+    const struct fab_mad head = {.mgmt_class = FAB_CLASS_CC,
+                                 .class_version = 2,
+                                 .method = FAB_METHOD_GET,
+                                 .tid = 10,
+                                 .attr_id = attr_id,
+                                 .attr_mod = attr_mod};
+    uint8_t port = strncmp(name, "host", 4) == 0;
+    ck_assert_int_eq(fab_wire_gmp_pack(&head, NULL, 0, mad), 0);
+    ck_assert_int_eq(
+        fab_sim_send(lab.sim, lab_node(&lab, "host-0001"), 1, lid_of(name, port), mad, reply), 1);
+    ck_assert_uint_eq(fab_base_get_be16(reply + 4), 0);
+    ck_assert_int_eq(fab_wire_attr_unpack(a, reply + FAB_CC_DATA, FAB_GS_DATA, ret), 0);
+}
+
+static uint32_t view_node(const struct fab_view *v, const char *name)
+{
+    return fab_fabric_node_by_guid(v->fabric,
+                                   fab_sim_fabric(lab.sim)->nodes[lab_node(&lab, name)].guid);
+}
+
+static void switch_holds(const struct fab_view *v, const struct fab_congestion *all,
+                         const char *name)
+{
+    struct fab_cc_switch_setting whole;
+    struct fab_cc_switch_port_setting block[2];
+    const struct fab_congestion_port *edge = NULL, *any = NULL;
+    uint32_t sw = view_node(v, name), ports = v->fabric->nodes[sw].num_ports, with = 0;
+    read_attr(name, FAB_CC_SWITCH_SETTING, 0, &fab_wire_attr_cc_switch_setting, &whole);
+    for (uint32_t b = 0; b <= ports / 32; b++)
+        read_attr(name, FAB_CC_SWITCH_PORT_SETTING, b, &fab_wire_attr_cc_switch_port_setting,
+                  &block[b]);
+    ck_assert_uint_eq(block[0].port[0].valid, 0); /* port 0 has no link */
+    for (uint8_t num = 1; num <= ports; num++) {
+        uint32_t port = fab_fabric_port_id(v->fabric, sw, num);
+        const struct fab_congestion_port *want = fab_congestion_of_switch(all, v->fabric, port);
+        bool victim = whole.victim_mask[31 - num / 8] >> num % 8 & 1;
+        ck_assert_msg(block[num / 32].port[num % 32].valid == (want != NULL), "%s/%u", name, num);
+        ck_assert_int_eq(victim, want != NULL && want->victim);
+        if (want == NULL)
+            continue;
+        ck_assert_uint_eq(block[num / 32].port[num % 32].control_type, 0);
+        ck_assert_uint_eq(block[num / 32].port[num % 32].threshold, want->threshold);
+        ck_assert_uint_eq(block[num / 32].port[num % 32].packet_size, want->packet_size);
+        ck_assert_uint_eq(block[num / 32].port[num % 32].marking_rate, want->marking_rate);
+        any = want;
+        if (all->port_basis[all->of_port[port]].edge)
+            edge = want;
+        with++;
+    }
+    ck_assert_uint_gt(with, 0);
+    any = edge != NULL ? edge : any;
+    ck_assert_uint_eq(whole.threshold, any->threshold);
+    ck_assert_uint_eq(whole.packet_size, any->packet_size);
+    ck_assert_uint_eq(whole.marking_rate, any->marking_rate);
+}
+
+static void host_holds(const struct fab_view *v, const struct fab_congestion *all, const char *name)
+{
+    struct fab_cc_ca_setting ca;
+    struct fab_cc_table table;
+    uint32_t port = fab_fabric_port_id(v->fabric, view_node(v, name), 1);
+    const struct fab_congestion_adapter *want = fab_congestion_of_adapter(all, v->fabric, port);
+    ck_assert_ptr_nonnull(want);
+    ck_assert_uint_ne(want->sls, 0);
+    read_attr(name, FAB_CC_CA_SETTING, 0, &fab_wire_attr_cc_ca_setting, &ca);
+    ck_assert_uint_eq(ca.port_control, 0); /* by queue pair */
+    for (int sl = 0; sl < FAB_CONGESTION_SLS; sl++) {
+        bool on = want->sls >> sl & 1;
+        ck_assert_uint_eq(ca.sl[sl].timer, on ? want->sl[sl].timer : 0);
+        ck_assert_uint_eq(ca.sl[sl].increase, on ? want->sl[sl].increase : 0);
+        ck_assert_uint_eq(ca.sl[sl].trigger_threshold, on ? want->sl[sl].trigger : 0);
+        ck_assert_uint_eq(ca.sl[sl].min, on ? want->sl[sl].min : 0);
+    }
+    for (uint32_t i = 0; i <= want->table.limit; i++) {
+        if (i % FAB_CONGESTION_BLOCK == 0)
+            read_attr(name, FAB_CC_TABLE, i / FAB_CONGESTION_BLOCK, &fab_wire_attr_cc_table,
+                      &table);
+        ck_assert_uint_eq(table.limit, want->table.limit);
+        ck_assert_uint_eq((uint32_t)table.entry[i % FAB_CONGESTION_BLOCK].shift << 14 |
+                              table.entry[i % FAB_CONGESTION_BLOCK].multiplier,
+                          want->table.entry[i]);
+    }
+    ck_assert_uint_gt(want->table.limit, FAB_CONGESTION_BLOCK); /* of more than one block */
+}
+
+static bool none_is_pending(struct lab *l)
+{
+    (void)l;
+    struct cc_status s = status();
+    return s.generation > 0 && s.devices[CC_PROGRAMMED] > 0 && s.devices[CC_PENDING] == 0;
+}
+
+/* Switches of 36 ports need two blocks. A port without a link gets no setting. */
+START_TEST(devices_hold_what_was_computed)
+{
+    const struct fab_congestion *all;
+    bring_up_hosts(34);
+    lab_unlink(&lab, "leaf-001", 33);
+    lab_run_for(&lab, 5);
+    start_cc(HONEST, 0);
+    lab_run(&lab, 60, none_is_pending, "all devices are set");
+    ck_assert_uint_eq(status().devices[CC_PROGRAMMED], 4 + 67);
+    struct fab_view *v = sm_view(lab.sm);
+    ck_assert_int_eq(cc_settings(cc, v, &all), 0);
+    static const char *const switches[] = {"leaf-001", "leaf-002", "spine-001", "spine-002"};
+    for (int i = 0; i < 4; i++)
+        switch_holds(v, all, switches[i]);
+    host_holds(v, all, "host-0001");
+    host_holds(v, all, "host-0068");
+    fab_view_unref(v);
+    end();
+}
+END_TEST
+
 START_TEST(what_somebody_else_set_is_found)
 {
     begin(HONEST, 0);
@@ -302,6 +442,8 @@ int main(void)
     tcase_set_timeout(t, 60);
     tcase_add_test(t, logs_are_read_evenly_and_counted_once);
     tcase_add_test(t, who_has_no_log_is_left_alone);
+    tcase_add_test(t, a_log_that_fails_now_and_then_is_read_on);
+    tcase_add_test(t, devices_hold_what_was_computed);
     tcase_add_test(t, what_somebody_else_set_is_found);
     tcase_add_test(t, devices_with_a_foreign_key_are_left_alone);
     return test_run(s);

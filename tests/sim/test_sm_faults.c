@@ -198,6 +198,27 @@ START_TEST(mends_by_a_plan_at_hand)
 }
 END_TEST
 
+/* The most paths between hosts on a link in one direction, by walking each of them. */
+static uint64_t most_paths(const struct fab_view *v)
+{
+    const struct fab_fabric *f = v->fabric;
+    uint64_t *load = calloc(f->port_count, sizeof(*load)), most = 0;
+    for (uint32_t from = f->switch_count; from < f->node_count; from++)
+        for (uint32_t to = f->switch_count; to < f->node_count; to++) {
+            uint32_t lid = v->target->lids.base[fab_fabric_port_id(f, to, 1)];
+            uint32_t at = fab_fabric_peer_node(f, fab_fabric_port_id(f, from, 1));
+            while (to != from && at < f->switch_count) {
+                uint32_t out =
+                    fab_fabric_port_id(f, at, fab_target_lft_row(&v->target->lft, at)[lid]);
+                at = fab_fabric_peer_node(f, out);
+                if (at < f->switch_count && ++load[out] > most)
+                    most = load[out];
+            }
+        }
+    free(load);
+    return most;
+}
+
 START_TEST(has_a_plan_for_every_case)
 {
     struct lab lab;
@@ -209,7 +230,10 @@ START_TEST(has_a_plan_for_every_case)
     ck_assert_uint_eq(c.cases, 6 * 3 + 6 + 3);
     ck_assert_uint_eq(c.all->plans, c.cases);
     ck_assert(!c.rate_measured);
+    ck_assert_uint_eq(c.budget, (size_t)lab.config.contingency_mb << 20);
+    ck_assert_uint_eq(c.working, 0); /* the computation has ended */
     struct fab_view *v = sm_view(lab.sm);
+    ck_assert_uint_eq(c.load, most_paths(v));
     uint32_t leaf = fab_fabric_node_by_guid(
         v->fabric, fab_sim_fabric(lab.sim)->nodes[lab_node(&lab, "leaf-003")].guid);
     const struct fab_repair_contingency *found = sm_contingency_of(lab.sm, true, leaf);
@@ -227,6 +251,34 @@ START_TEST(has_a_plan_for_every_case)
     ck_assert_uint_gt(row.blocks, 0);
     ck_assert_ptr_null(sm_contingency_of(lab.sm, false, fab_fabric_port_id(v->fabric, leaf, 1)));
     fab_view_unref(v);
+    lab_close(&lab);
+}
+END_TEST
+
+static bool has_begun(struct lab *lab)
+{
+    struct sm_contingencies c;
+    sm_get_contingencies(lab->sm, &c);
+    return c.all && c.under_way && c.all->count > 0;
+}
+
+/* While plans are computed, the manager says how far it is and what memory that takes. */
+START_TEST(tells_of_plans_under_way)
+{
+    struct lab lab;
+    struct sm_contingencies c;
+    lab_open_virtual(&lab, lab_leaf_spine(12, 6, 12), NULL);
+    sm_start(lab.sm);
+    lab_run(&lab, 10, lab_is_idle, "bring-up");
+    sm_get_contingencies(lab.sm, &c);
+    ck_assert_ptr_null(c.all);
+    ck_assert_uint_gt(c.rate, 0);
+    lab_run(&lab, 10, has_begun, "the first plans");
+    sm_get_contingencies(lab.sm, &c);
+    ck_assert_uint_eq(c.cases, 12 * 6 + 12 + 6);
+    ck_assert_uint_lt(c.all->count, c.cases);
+    ck_assert_uint_gt(c.working, 0);
+    lab_run(&lab, 60, has_all_plans, "plans for all");
     lab_close(&lab);
 }
 END_TEST
@@ -401,6 +453,7 @@ int main(void)
     tcase_add_test(t, a_follow_up_has_its_own_record);
     tcase_add_test(t, mends_by_a_plan_at_hand);
     tcase_add_test(t, has_a_plan_for_every_case);
+    tcase_add_test(t, tells_of_plans_under_way);
     tcase_add_test(t, loses_and_regains_a_host);
     tcase_add_test(t, manages_its_own_island);
     tcase_add_test(t, bears_a_storm_of_cables);

@@ -112,6 +112,69 @@ START_TEST(many_full_tables_are_counted)
 }
 END_TEST
 
+/* A switch that acknowledges enforcement at a port and does not enforce there is told of once,
+ * whichever port it is, the last one too; ports between switches are not to enforce. */
+START_TEST(switches_that_do_not_enforce_are_told_of)
+{
+    static const struct {
+        uint32_t leaves, spines, hosts;
+        uint8_t port;
+        unsigned switches;
+    } cases[] = {{2, 1, 2, 1, 2}, {2, 1, 2, 2, 2}, {2, 1, 2, 3, 0}, {2, 1, 2, 0, 0},
+                 {1, 0, 4, 1, 1}, {1, 0, 4, 4, 1}, {1, 0, 4, 5, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct lab lab;
+        lab_open_virtual(&lab, lab_leaf_spine(cases[i].leaves, cases[i].spines, cases[i].hosts),
+                         NULL);
+        lab.unenforcing = cases[i].port;
+        sm_start(lab.sm);
+        lab_run(&lab, 10, lab_is_idle, "bring-up");
+        use_partitions(&lab, "host-0004", 3);
+        for (int sweep = 0; sweep < 3; sweep++) {
+            ck_assert_int_eq(sm_sweep(lab.sm, NULL, NULL), FAB_OK);
+            lab_run_for(&lab, 5);
+        }
+        unsigned count = 0;
+        for (unsigned e = 0; e < lab.event_count; e++) {
+            if (strcmp(lab.events[e].type, "partition-not-enforced") != 0)
+                continue;
+            count++;
+            ck_assert_uint_eq(strtoul(lab.events[e].message, NULL, 10), cases[i].switches);
+            ck_assert_str_eq(lab.events[e].subject, "leaf-001");
+        }
+        ck_assert_msg(count == (cases[i].switches > 0), "port %u: %u events", cases[i].port, count);
+        lab_close(&lab);
+    }
+}
+END_TEST
+
+/* A manager that starts reads the P_Key tables, and writes none that is right already: of the first
+ * block as of the second one, which a host needs for more than 32 P_Keys. */
+START_TEST(right_tables_are_not_written_again)
+{
+    struct lab lab;
+    lab_open_virtual(&lab, lab_leaf_spine(2, 1, 2), NULL);
+    sm_start(lab.sm);
+    lab_run(&lab, 10, lab_is_idle, "bring-up");
+    use_partitions(&lab, "host-0004", 40);
+    ck_assert_uint_ge(lab.sets_pkeys, 2 + 1); /* both blocks of the host, one of its switch port */
+    ck_assert_uint_gt(lab.gets_pkeys, 0);
+    lab_stop(&lab);
+    lab_begin(&lab, NULL);
+    lab_forget_writes(&lab);
+    sm_start(lab.sm);
+    lab_run(&lab, 10, lab_is_idle, "the second manager");
+    ck_assert_uint_ge(lab.gets_pkeys, 4 * 2); /* two blocks of each host */
+    ck_assert_uint_eq(lab.sets_pkeys, 0);
+    ck_assert_uint_eq(held(&lab, "host-0004"), 41);
+    uint64_t gets = lab.gets_pkeys;
+    ck_assert_int_eq(sm_sweep(lab.sm, NULL, NULL), FAB_OK);
+    lab_run_for(&lab, 1);
+    ck_assert_uint_eq(lab.gets_pkeys, gets); /* each table is read once */
+    lab_close(&lab);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("sm partitions");
@@ -119,6 +182,8 @@ int main(void)
     tcase_set_timeout(t, 60);
     tcase_add_test(t, full_tables_are_told_of);
     tcase_add_test(t, many_full_tables_are_counted);
+    tcase_add_test(t, switches_that_do_not_enforce_are_told_of);
+    tcase_add_test(t, right_tables_are_not_written_again);
     suite_add_tcase(s, t);
     return test_run(s);
 }
