@@ -40,6 +40,10 @@ TESTS += tests/layers.sh tests/calls.sh
 # ---- help, man pages and completion say the same
 TESTS += tests/help.sh
 
+# ---- fabsim, as users call it
+EXTRA_DIST += tests/sim/test_fabsim.sh tests/sim/test_fabsim.py
+TESTS += tests/sim/test_fabsim.sh
+
 # ---- the table of events, its man page and the code
 TESTS += tests/events.sh
 

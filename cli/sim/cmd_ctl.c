@@ -64,8 +64,11 @@ static int ask(int fd, const char *text, size_t len, char *answer)
                 COMMANDS_PACKET_MAX);
         return CMD_FAILED;
     }
-    ssize_t got =
-        send(fd, text, len, MSG_NOSIGNAL) < 0 ? -1 : recv(fd, answer, COMMANDS_PACKET_MAX, 0);
+    ssize_t got = -1;
+    if (send(fd, text, len, MSG_NOSIGNAL) >= 0 || errno == EPIPE)
+        got = recv(fd, answer, COMMANDS_PACKET_MAX, 0);
+    if (got < 0 && errno == ECONNRESET) /* the server's refusal can still be read */
+        got = recv(fd, answer, COMMANDS_PACKET_MAX, 0);
     if (got > 0)
         return print_answer(answer, (size_t)got);
     fprintf(stderr, "fabsim: the simulator does not answer%s%s\n", got < 0 ? ": " : "",

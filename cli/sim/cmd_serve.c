@@ -166,8 +166,6 @@ static int serve(struct arguments *a, const char *text, const struct fab_fabric 
     int result = CMD_FAILED, status = fab_sim_new(f, a->seed, &sim);
     if (status != FAB_OK)
         fprintf(stderr, "fabsim: %s: %s\n", a->file, fab_base_status_text(status));
-    else if (f->node_count == 0)
-        fprintf(stderr, "fabsim: %s: the file contains no node\n", a->file);
     else if (find_host(sim, text, a->host, &a->settings.first_node)) {
         fab_sim_loss(sim, a->loss);
         result = server_run(sim, &a->settings);
