@@ -29,7 +29,7 @@ struct session {
     enum out_format out_format;
     int argc; /* arguments after the noun and the verb */
     char **argv;
-    char *node;                       /* owned; of parse_port */
+    char *node;                       /* the node that parse_port has parsed; owned */
     uint32_t count;                   /* -n: number of items */
     uint64_t after;                   /* --after: sequence number of an event */
     int severity;                     /* --severity, as in the API */
@@ -38,7 +38,7 @@ struct session {
     uint64_t seed;
     char **fails; /* [fail_count] arguments of --fail */
     size_t fail_count;
-    bool explain, roce; /* --explain, --roce */
+    bool explain, roce; /* the options --explain and --roce were given */
     uint32_t sl;        /* --sl */
     const char *format; /* --format; NULL: not given */
     const char *file;   /* -o, for commands that write files; NULL: not given */
@@ -46,7 +46,7 @@ struct session {
 
 struct cmd {
     const char *noun, *verb; /* verb is NULL: the command is the noun alone */
-    const char *args;        /* for the help: "NODE/PORT" */
+    const char *args;        /* arguments in the help, such as "NODE/PORT" */
     const char *summary;
     int min_args, max_args;
     const char *options; /* letters of the options that only some commands take; own_options in
@@ -68,8 +68,8 @@ extern const struct cmd cmd_status, cmd_version, cmd_sweep, cmd_reroute, cmd_rer
 
 /* ---- requests to the manager ----------------------------------------------------------------- */
 
-/* Calls a method of FabricService and returns the exit code. On success the caller owns *ret (ret
- * NULL: nobody needs the reply); on failure prints the error. */
+/* Calls a method of FabricService and returns the exit code. On success the caller owns *ret; if
+ * ret is NULL, the reply is freed. On failure prints the error. */
 int ask(struct session *s, const char *method, const ProtobufCMessage *request,
         const ProtobufCMessageDescriptor *reply, void *ret);
 /* Does the same as ask, for a method of another service, such as "fabric.v1.SimService/Unlink". */
@@ -80,8 +80,8 @@ void free_reply(void *message); /* accepts NULL */
 int say_error(const struct fab_client_error *e);
 int complain(int exit_code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Parses the first argument, "NODE/PORT". *ret_node lives as long as the session. On error prints
- * the reason. Returns the exit code. */
+/* Parses the first argument, "NODE/PORT". *ret_node stays valid until the session ends. On error
+ * prints the reason. Returns the exit code. */
 int parse_port(struct session *s, char **ret_node, uint32_t *ret_number);
 
 #endif

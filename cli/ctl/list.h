@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lists that come in pages, printed as one table. */
+/* Prints a list of the API, which comes in pages, as one table. */
 #ifndef CLI_CTL_LIST_H
 #define CLI_CTL_LIST_H
 
@@ -14,7 +14,8 @@ struct list {
     void (*say_row)(struct out *o, const void *item);
     const char *none; /* the text if the list is empty; NULL: none */
     size_t count;     /* the most rows to print without -n; 0: print all rows */
-    void (*say_end)(struct out *o, const void *last_page); /* prints what follows the table; NULL */
+    /* Prints the text after the table; NULL: there is none. */
+    void (*say_end)(struct out *o, const void *last_page);
 };
 /* Requests and prints page after page. query: the request, which must have a page_token and a
  * page_size. Returns the exit code. */

@@ -93,8 +93,8 @@ struct fab_congestion_input {
     uint32_t hops;                   /* switches on the longest path of the active tables; 0:
                                         compute it from shortest paths */
     const uint8_t *table_blocks;     /* [node_count] ControlTableCap; 0 or NULL: unknown */
-    const uint32_t
-        *fan_in; /* [FAB_CONGESTION_SLS] senders to one endport, by class; 0 or NULL: unknown */
+    /* [FAB_CONGESTION_SLS] number of senders to one endport, by class; 0 or NULL: unknown. */
+    const uint32_t *fan_in;
     /* [port_count] For each endport that an adapter port can send to, partitions limit the number
      * of senders. This is the largest of these numbers, for adapter ports only; 0 or NULL: unknown.
      * The lower of this and fan_in applies. */

@@ -38,8 +38,8 @@
 
 #define TICK_NS 1024u
 #define INCREASE_MOST 16
-#define BELOW                                                                                      \
-    1.5 /* at the last table entry, all senders together have 1 / BELOW of the endport's rate */
+/* At the last table entry, all senders together have 1 / BELOW of the endport's rate. */
+#define BELOW 1.5
 #define ALL_SLS 0xffffu
 
 /* The constants of the profiles. */

@@ -21,9 +21,8 @@
 
 #define OF_SWITCH 1 /* LogType */
 #define OF_ADAPTER 2
-#define SLACK_US                                                                                   \
-    1000000u /* tolerance, in us, between the time stamp of the answer and our receipt of the      \
-                answer */
+/* Tolerance between the time stamp of the answer and our receipt of the answer, in us. */
+#define SLACK_US 1000000u
 
 static bool same_event(const struct fab_congestion_event *a, const struct fab_congestion_event *b)
 {

@@ -12,13 +12,13 @@
 #include "libfabmgr/congestion/explain.h"
 
 /* Constants of DCQCN's authors, independent of the fabric. */
-#define FAB_DCQCN_CNP_US 50         /* least time between two notifications of a flow */
-#define FAB_DCQCN_ALPHA_US 55       /* time without a notification after which alpha is lowered */
-#define FAB_DCQCN_INCREASE_US 55    /* timer of rate increases */
-#define FAB_DCQCN_INCREASE_MB 10    /* megabytes sent that count as one timer period */
-#define FAB_DCQCN_INVERSE_GAIN 256  /* alpha's gain g is 1/256 */
-#define FAB_DCQCN_RECOVERY_STAGES 5 /* fast recovery steps before the rate exceeds its last value  \
-                                     */
+#define FAB_DCQCN_CNP_US 50        /* least time between two notifications of a flow */
+#define FAB_DCQCN_ALPHA_US 55      /* time without a notification after which alpha is lowered */
+#define FAB_DCQCN_INCREASE_US 55   /* timer of rate increases */
+#define FAB_DCQCN_INCREASE_MB 10   /* megabytes sent that count as one timer period */
+#define FAB_DCQCN_INVERSE_GAIN 256 /* alpha's gain g is 1/256 */
+/* Steps of fast recovery; then the rate may exceed the rate before the last cut. */
+#define FAB_DCQCN_RECOVERY_STAGES 5
 
 struct fab_congestion_roce {
     uint32_t speed; /* Ethernet speed in Mb/s, 10,000 to 800,000: the speed nearest to the rate of

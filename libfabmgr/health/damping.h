@@ -29,8 +29,7 @@ struct fab_damping {
     uint64_t hold_down_us; /* duration of the present or last hold-down; 0: the link was never held
                               down */
     uint64_t up_us;        /* time since when the link is up; 0: the link is down */
-    uint64_t
-        released_us; /* when the last hold-down ended; 0: there was none since the last reset */
+    uint64_t released_us;  /* end of the last hold-down; 0: none since the last reset */
     bool held;
 };
 

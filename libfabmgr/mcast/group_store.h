@@ -19,7 +19,7 @@ struct fab_mcast_member *fab_mcast_store_member(const struct fab_mcast_group *gr
  * join. Returns NOMEM, but cannot fail if it only removes bits. */
 int fab_mcast_store_set_member(struct fab_mcast_groups *g, struct fab_mcast_group *group,
                                const struct fab_mcast_member *as);
-bool fab_mcast_store_is_needed(
-    const struct fab_mcast_group *group); /* whether the group is fixed or has a full member */
+/* Returns whether the group is fixed or has a full member. */
+bool fab_mcast_store_is_needed(const struct fab_mcast_group *group);
 
 #endif

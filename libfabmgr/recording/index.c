@@ -19,8 +19,8 @@
 #define MOST_ITEMS (UINT32_C(1) << 31)
 #define LONGEST_US (UINT64_C(1) << 50) /* 35 years; a later time is invalid */
 #define QUIET_US 1000000u
-#define AFTER_CUT_US                                                                               \
-    100000u /* assumed time from the last MAD to the end of a truncated recording, in us */
+/* Assumed time from the last MAD to the end of a truncated recording, in us. */
+#define AFTER_CUT_US 100000u
 #define CONTENT_MAX (8 + 2 + FAB_MAX_HOPS + FAB_MAD_SIZE)
 
 enum { AT_CLASS = 1, AT_METHOD = 3, AT_HOPS = 7, AT_TID = 8, AT_ATTR = 16, AT_MODIFIER = 20 };

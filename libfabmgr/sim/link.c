@@ -10,8 +10,8 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/device.h"
 
-#define MAD_BITS                                                                                   \
-    (8 * (FAB_MAD_SIZE + 30)) /* bits of a packet with a MAD, including LRH, BTH, DETH and CRCs */
+/* Bits of a packet with a MAD, including LRH, BTH, DETH and CRCs. */
+#define MAD_BITS (8 * (FAB_MAD_SIZE + 30))
 
 static bool disabled(const struct sim_port *p)
 {
