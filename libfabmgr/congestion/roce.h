@@ -17,7 +17,7 @@
 #define FAB_DCQCN_INCREASE_US 55   /* timer of rate increases */
 #define FAB_DCQCN_INCREASE_MB 10   /* megabytes sent that count as one timer period */
 #define FAB_DCQCN_INVERSE_GAIN 256 /* alpha's gain g is 1/256 */
-/* Steps of fast recovery; then the rate may exceed the rate before the last cut. */
+/* Steps of fast recovery before additive increase begins. */
 #define FAB_DCQCN_RECOVERY_STAGES 5
 
 struct fab_congestion_roce {
