@@ -46,7 +46,8 @@ static bool add_affected(struct affected *p, uint32_t lid, uint32_t sw)
     return true;
 }
 
-/* Adds the entries of a switch that lead to the dead port `num`. */
+/* Adds the entries of a switch that lead to its dead port `num`. row: its LFT up to the LID `top`.
+ */
 static bool scan_one(struct affected *p, const uint8_t *row, uint32_t top, uint32_t sw, uint8_t num)
 {
     const uint8_t *end = row + top + 1;

@@ -79,8 +79,8 @@ static bool is_connected(struct job *j, uint32_t sw)
 }
 
 /* Counts an entry without a path. It is allowed if no living links connect the switch with the
- * destination, or, until an engine computes new tables, if no endport sends to an endport through
- * it. Otherwise the repair is UNSUPPORTED. */
+ * destination (cut). It is also allowed, until an engine computes new tables, if no endport sends
+ * to an endport through the entry (lost). Otherwise the repair is UNSUPPORTED. */
 static int note_cut(struct job *j, uint32_t lid, uint32_t sw)
 {
     struct fab_repair *r = j->r;
@@ -302,7 +302,7 @@ static int decide_columns(struct job *j, const uint64_t *affected, size_t affect
             load_tile(r, j->lft, p < affected_count ? affected + p : NULL, affected_count - p);
         while (e_end < r->entries && r->entry[e_end].lid == lid)
             e_end++;
-        /* Both arrays may be missing if they are empty. */
+        /* Each array may be NULL if it is empty, so no pointer into it is formed then. */
         status = decide_column(j, lid, p_end > p ? affected + p : NULL, p_end - p,
                                e_end > e ? r->entry + e : NULL, e_end - e);
         p = p_end;

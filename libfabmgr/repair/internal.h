@@ -17,20 +17,20 @@ struct fab_repair_network {
     int refs; /* atomic */
     uint32_t n, ports, top, vl_count;
     uint32_t max_hops;
-    uint32_t *first;      /* port id of port 0 of each switch; first[n] = ports */
-    uint32_t *peer_sw;    /* the switch at the other end of a link that was up, or FAB_NONE */
-    uint8_t *peer_num;    /* the port number at that end */
-    uint32_t *home;       /* the switch that delivers the LID's packets, or FAB_NONE */
+    uint32_t *first;   /* port id of port 0 of each switch; first[n] = ports */
+    uint32_t *peer_sw; /* [ports] the switch at the other end of a link that was up, or FAB_NONE */
+    uint8_t *peer_num; /* [ports] the port number at the other end */
+    uint32_t *home;    /* [top + 1] the switch that delivers the LID's packets, or FAB_NONE */
     uint64_t *is_endport; /* bitset of the LIDs of endports */
-    uint8_t *vl;          /* the VL of packets to the LID; NULL: one VL */
-    uint32_t *attached;   /* endports attached to the switch */
-    uint32_t *degree;     /* [n] ISLs of the switch */
+    uint8_t *vl;          /* [top + 1] the VL of packets to the LID; NULL: one VL */
+    uint32_t *attached;   /* [n] number of endports attached to the switch */
+    uint32_t *degree;     /* [n] number of ISLs of the switch */
     uint32_t *order; /* each switch's place in the order from which the labels follow; NULL: the
                         labels follow from chains of dependencies */
     uint32_t sets;   /* number of sets of labels; the labels of each set ascend along all paths of
                         the baseline */
-    uint32_t *label; /* label of each channel, from 1; 0: not a channel */
-    const char *label_source; /* how the labels were found */
+    uint32_t *label; /* [sets][vl_count][ports] label of each channel, from 1; 0: not a channel */
+    const char *label_source; /* how the labels were found: see fab_repair_label_source */
 };
 /* Fills everything but label[]. Returns INVAL (tables or LIDs of another fabric) or NOMEM. */
 int fab_repair_network_new(const struct fab_repair_input *in, struct fab_repair_network **ret);
@@ -69,7 +69,8 @@ static inline uint32_t fab_repair_switch_of(const struct fab_repair_network *b, 
     return b->peer_sw[fab_repair_peer_port(b, channel)];
 }
 
-/* A heap of 64-bit keys: pop gives the greatest. The caller's array has room for every push. */
+/* A heap of 64-bit keys; pop removes and returns the greatest. The caller's array has room for
+ * every push. */
 static inline void fab_repair_heap_push(uint64_t *heap, uint32_t *count, uint64_t key)
 {
     uint32_t i = (*count)++;
@@ -101,9 +102,9 @@ struct fab_repair_entry {
 enum fab_repair_mark {
     FAB_MARK_NONE,    /* the switch uses the entry of the tables */
     FAB_MARK_KNOWN,   /* entry[] overrides the tables: see fab_repair_column_set */
-    FAB_MARK_PENDING, /* to be decided; entry[] still holds the baseline's value */
+    FAB_MARK_PENDING, /* the entry must be decided; entry[] still holds the baseline's value */
     FAB_MARK_SETTLED, /* entry[] and len[] hold the decision */
-    FAB_MARK_CUT,     /* no path is left */
+    FAB_MARK_CUT,     /* the switch has no path to the LID */
 };
 /* The channel by which a switch forwards packets to the current LID. The upper half of `at`
  * identifies the LID (it decreases from one LID to the next), so that one comparison tests both
@@ -120,7 +121,7 @@ struct fab_repair_column {
     const struct fab_lft *lft;
     uint32_t lid, home;
     const uint32_t *label; /* labels of the LID's VL */
-    const uint8_t *table;  /* the column as part of a tile, or NULL: read the tables */
+    const uint8_t *table;  /* the column in the tile; NULL: the column is read from the tables */
     uint8_t *mark;         /* [n] */
     uint8_t *entry;        /* [n] valid where mark[] is not NONE */
     uint16_t *old;         /* [n] hops of the path in the baseline; valid where PENDING */
@@ -136,8 +137,8 @@ struct fab_repair_column {
     uint32_t heap_count;
 };
 
-/* The channels of a switch whose label is at least `key`, as ascending port numbers. A cache keeps
- * them for later columns. */
+/* A list of the channels of switch `sw` whose labels are at least `key`, as ascending port numbers.
+ * A cache keeps the lists for later columns. */
 struct fab_repair_candidates {
     uint32_t sw, key, count;
     bool equal;            /* only channels whose label equals the key */
@@ -165,7 +166,7 @@ struct fab_repair {
     struct fab_repair_network *network;
     uint32_t *label; /* labels that the running call uses: a set of network->label, or own_label */
     uint32_t *own_label; /* [vl_count][ports] labels after a relabelling; NULL: none so far */
-    /* The state of the active tables after the last commit. */
+    /* What the last commit recorded about the active tables. */
     uint32_t label_set;
     struct fab_repair_relabel *relabel;
     size_t relabels;
@@ -249,7 +250,8 @@ void fab_repair_apply_dead(struct fab_repair *r, const struct fab_repair_delta *
 void fab_repair_undo_dead(struct fab_repair *r, const struct fab_repair_delta *d);
 /* True if the port's link was dead at the last commit. */
 bool fab_repair_was_dead(const struct fab_repair *r, uint32_t port);
-/* component[s]: the lowest switch id that living links connect with switch s. */
+/* Fills component[]: for each switch, the lowest id of a switch that living links connect with it.
+ */
 void fab_repair_find_components(struct fab_repair *r);
 
 /* labels/relabel.c */

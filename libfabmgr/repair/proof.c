@@ -28,7 +28,7 @@ struct proof {
     struct fab_repair *r;
     const struct fab_lft *lft;
     const struct fab_repair_delta *d;
-    struct fab_repair_change *at; /* where the proof fails */
+    struct fab_repair_change *at; /* the entry being checked; if the proof fails, the failing one */
     bool components_known;
     bool other_labels; /* the labels are not those of the active tables */
     size_t lost; /* entries whose path ends early, but that no endport uses to reach an endport */
@@ -132,8 +132,9 @@ static bool carries_endports(struct fab_repair *r, uint32_t sw)
     return false;
 }
 
-/* Accepts a path that ends early if no living links connect the switch with the destination, or no
- * endport sends to an endport through the switch. */
+/* Decides whether a path may end early. Returns OK if no living links connect the switch with the
+ * destination, or no endport sends to an endport through the switch; else `status`, the result of
+ * follow_path. */
 static int excused(struct proof *p, uint32_t sw, int status)
 {
     if (status != FAB_E_INVAL && status != FAB_E_UNREACHABLE)
@@ -212,7 +213,8 @@ static int check_columns(struct proof *p)
 
 /* ---- entries that should have changed -------------------------------------------------------- */
 
-/* True if the entry is among the changes. key: switch << 32 | LID, ascending. */
+/* True if the entry is among the changes. key[count]: switch << 32 | LID of all changes, ascending.
+ */
 static bool is_changed(const uint64_t *key, size_t count, uint32_t sw, uint32_t lid)
 {
     uint64_t wanted = (uint64_t)sw << 32 | lid;
@@ -247,7 +249,7 @@ static int check_path(struct proof *p, uint32_t lid, uint32_t sw)
     return status;
 }
 
-/* Checks the unchanged entries of a switch that lead into a newly dead link. */
+/* Checks the unchanged entries of a switch that lead to one of the ports in died[]. */
 static int check_row(struct proof *p, uint32_t sw, const bool died[256], const uint64_t *key,
                      size_t count)
 {
@@ -321,7 +323,7 @@ static int check_revived(struct proof *p, const uint64_t *key, size_t count)
     return status;
 }
 
-/* Checks unchanged entries that drop packets since an earlier repair. */
+/* Checks unchanged entries that have dropped packets since an earlier repair. */
 static int check_dropping(struct proof *p, const uint64_t *key, size_t count)
 {
     const struct fab_repair *r = p->r;

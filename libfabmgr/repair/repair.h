@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Repair: which table entries change when links between switches (ISLs) fail or come back, the
- * proof that the new tables are correct, and the order of the table writes. All of it takes time
- * proportional to the change, not to the fabric.
+ * Repairs tables when links between switches (ISLs) fail or come back: computes the entries that
+ * change, proves that the new tables are correct, and orders the table writes. All of this takes
+ * time proportional to the change, not to the fabric.
  *
- * The baseline is the tables that any routing engine computed for a fabric. The active tables,
- * those that the switches hold, are always repair(baseline, dead links). That is a pure function:
- * it depends neither on the order of the faults nor on earlier states, and with no dead link the
- * active tables equal the baseline byte for byte. A repair never changes service levels.
+ * The baseline consists of the tables that a routing engine computed for a fabric. The active
+ * tables are those that the switches hold. They are always a function of the baseline and the set
+ * of dead links alone: they depend neither on the order of the faults nor on earlier states. With
+ * no dead link they equal the baseline byte for byte. A repair never changes service levels.
  *
  * The proof uses labels. A channel is an ISL in one direction, on one virtual lane. Each channel
  * has a number, its label, such that packets continue from a channel only on channels with greater
@@ -56,7 +56,7 @@ void fab_repair_free(struct fab_repair *r);
 /* Copies the state, so that another thread can work with the copy. Both share the description of
  * the network and the labels, which never change. Returns NOMEM. */
 int fab_repair_clone(const struct fab_repair *r, struct fab_repair **ret);
-size_t fab_repair_memory(const struct fab_repair *r); /* bytes, the shared part included */
+size_t fab_repair_memory(const struct fab_repair *r); /* bytes, including what clones share */
 /* The number of active entries that differ from the baseline. */
 size_t fab_repair_overlay_size(const struct fab_repair *r);
 /* How the labels were found, as text for the log: "order of the ranks", ... */
@@ -105,7 +105,7 @@ struct fab_repair_delta {
     size_t entries;
     struct fab_repair_relabel *relabel; /* private: how labels will differ from the baseline's */
     size_t relabels;
-    uint32_t label_set; /* private: which set of labels */
+    uint32_t label_set; /* private: number of the set of labels used */
 };
 
 /* Computes what changes when exactly the links of these ports are dead. A link may be named by
@@ -117,8 +117,8 @@ int fab_repair_plan(struct fab_repair *r, const struct fab_lft *lft, const uint3
                     size_t count, struct fab_repair_delta *ret, char *why, size_t why_len);
 void fab_repair_delta_fini(struct fab_repair_delta *d);
 
-/* Proves a delta from its entries, the labels and the tables alone, given that the active tables
- * are good. It checks that
+/* Proves a delta from its entries, the labels and the tables alone. It assumes that the active
+ * tables are correct. It checks that
  *   - every changed entry leads to its destination over living links, by ascending labels, and
  *     over at most max_hops switches;
  *   - every neighbour that sends to the switch of a changed entry uses a lower label;
@@ -133,8 +133,8 @@ int fab_repair_prove(struct fab_repair *r, const struct fab_lft *lft,
  * step, after each single write the tables have no loop and no cycle of channel dependencies, and
  * no working path is lost. The most urgent write of a step comes first. Returns NOMEM. */
 int fab_repair_order(struct fab_repair *r, const struct fab_lft *lft, struct fab_repair_delta *d);
-/* Gives the 64 entries of a write. `lft` may be the tables before or after the commit of the
- * delta. */
+/* Fills ret with the 64 entries of a write. `lft` may be the tables before or after the commit of
+ * the delta. */
 void fab_repair_write_bytes(const struct fab_lft *lft, const struct fab_repair_delta *d,
                             const struct fab_repair_write *w, uint8_t ret[FAB_LFT_BLOCK]);
 

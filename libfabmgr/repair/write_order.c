@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The order of the writes of one delta.
+ * Orders the writes of one delta.
  *
  * The label of a channel is its number in the proof (repair.h); the label of an entry is that of
  * the channel it forwards to. While the writes are under way, any mixture of old and new entries
@@ -21,20 +21,20 @@
  * entries do not lead to the destination are written before the path changes.
  *
  * These rules form a precedence graph of blocks, whose layers are the steps. With labels from an
- * order of the switches, the first rule leads from upper switches to lower ones, the second one
- * from lower to upper ones. Both together may form a cycle of blocks. Such a cycle disappears if
- * each block is written in two parts: first the entries whose label becomes greater or stays, then
- * those whose label becomes lower. If a cycle remains (labels that follow no order of the
- * switches), its entries are written as NO_ROUTE in one step and with their new values in the next,
- * so that they drop packets in between.
+ * order of the switches, the first rule puts upper switches before lower ones, and the second rule
+ * lower switches before upper ones. Both together may form a cycle of blocks. Such a cycle
+ * disappears if each block is written in two parts: first the entries whose label becomes greater
+ * or stays, then those whose label becomes lower. If a cycle remains (labels that follow no order
+ * of the switches), its entries are written as NO_ROUTE in one step and with their new values in
+ * the next, so that they drop packets in between.
  *
  * Old entries of a switch that was cut off and is connected again may lead to switches from which
  * the labels do not ascend. These stale entries are set to NO_ROUTE in an early step, before the
  * link comes up, until the other switches have their new entries.
  *
- * The order does not cover packets in flight at the moment of a write, which may still make a turn
- * that it avoids for later packets. Where the first rule applies, such packets led to a dead link,
- * where switches discard them.
+ * The order does not cover packets in flight at the moment of a write: they may still make a turn
+ * that the order avoids for later packets. Where the first rule applies, the old entries led these
+ * packets to a dead link, where switches discard them.
  */
 #include <string.h>
 
@@ -59,7 +59,7 @@ struct ordering {
     uint32_t *index; /* by switch: its change in the current column, if it has a mark */
     struct precedence *precedence;
     size_t precedences, precedence_room;
-    bool relabelled;    /* labels were relabelled before or after the change */
+    bool relabelled;    /* switches are relabelled before or after the delta (labels/relabel.c) */
     uint32_t *blockers; /* [writes] number of precedences whose first write has no step yet */
     uint32_t *at;       /* [writes + 1] the successors of write w are to[at[w]..at[w + 1]) */
     uint32_t *to;       /* [precedences] */
@@ -270,7 +270,7 @@ static int sort_precedences(struct ordering *o)
         o->at[o->precedence[i].first + 1]++;
     for (size_t w = 0; w < writes; w++)
         o->at[w + 1] += o->at[w];
-    for (size_t i = o->precedences; i-- > 0;) { /* fills from the end; at[] ends up as the starts */
+    for (size_t i = o->precedences; i-- > 0;) { /* fills each list of to[] from its end */
         o->to[--o->at[o->precedence[i].first + 1]] = o->precedence[i].after;
         o->blockers[o->precedence[i].after]++;
     }
@@ -320,7 +320,8 @@ static int by_urgency(const void *a, const void *b)
 
 /* ---- the order ------------------------------------------------------------------------------- */
 
-/* Assigns steps to whole blocks, or to parts of blocks. ret_left: writes without a step. */
+/* Assigns steps to whole blocks, or to parts of blocks. *ret_left: number of writes without a step.
+ */
 static int attempt(struct ordering *o, bool parted, size_t *ret_left)
 {
     int status = make_writes(o, parted);

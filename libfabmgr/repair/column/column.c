@@ -42,7 +42,8 @@
 
 /* ---- the heap of pending switches ------------------------------------------------------------ */
 
-/* The greatest key comes first, and of equal keys the lowest switch id. */
+/* Makes an item of the heap. The switch with the greatest key is decided first; of equal keys, the
+ * switch with the lowest id. */
 static uint64_t heap_item(uint32_t key, uint32_t sw)
 {
     return (uint64_t)key << 32 | (UINT32_MAX - sw);
@@ -139,7 +140,7 @@ static inline const struct fab_repair_next_hop *next_hop_of(struct fab_repair *r
     return &r->column.next_hop[sw];
 }
 
-/* Hops from a switch to the destination switch, or FAR. */
+/* The number of hops from a switch to the destination switch, or FAR. */
 static uint16_t length_of(struct fab_repair *r, uint32_t from)
 {
     struct fab_repair_column *c = &r->column;
@@ -165,7 +166,7 @@ static uint16_t length_of(struct fab_repair *r, uint32_t from)
     return (uint16_t)length;
 }
 
-/* Hops of the path in the baseline, which may use dead links. */
+/* The number of hops of the switch's path in the baseline, which may use dead links. */
 static uint16_t length_before(const struct fab_repair *r, uint32_t sw)
 {
     uint16_t passed = 0;
@@ -179,8 +180,8 @@ static uint16_t length_before(const struct fab_repair *r, uint32_t sw)
     return passed;
 }
 
-/* Hops of the path that starts with this living channel; FAR: there is none, or its labels do not
- * ascend. */
+/* The number of hops of the path that starts with this living channel; FAR: there is no such path,
+ * or its labels do not ascend. */
 static uint16_t length_by(struct fab_repair *r, uint32_t channel)
 {
     const struct fab_repair_column *c = &r->column;
@@ -357,7 +358,7 @@ static void lower_key(struct fab_repair *r, uint32_t sw, uint32_t key)
     uint32_t next = next_label_down(r, sw, key);
     if (next == 0)
         r->column.mark[sw] = FAB_MARK_CUT;
-    /* Neighbours whose labels would no longer ascend must be reopened before this switch is
+    /* Neighbours from which labels would no longer ascend must become pending before this switch is
      * decided. */
     reopen_upstream(r, sw, next > 0 ? next : 1);
     if (next != 0) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A tile: a copy of the columns of consecutive LIDs. The tables are stored switch by switch, so a
+ * A tile is a copy of the columns of consecutive LIDs. The tables are stored switch by switch, so a
  * column is one byte in each of thousands of memory pages. When a leaf switch loses a link, every
  * LID of its endports is affected in hundreds of switches. These LIDs are consecutive, so one pass
  * over the switches copies all their columns, a few kB each, before planning, proof and ordering

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Contingencies (N-1 analysis): the repair for the failure of one ISL or one switch, computed,
- * proved and ordered before the failure. A stored plan is a compressed repair delta; to decode it,
- * only the entries that it changes are read.
+ * Contingency plans (N-1 analysis): for the failure of each ISL and each switch, the repair is
+ * computed, proved and ordered before the failure happens. A stored plan is a compressed repair
+ * delta; to decode it, only the entries that it changes are read.
  *
  * A maker works on a clone of the repair and a copy of the tables, on any thread, in small steps.
  * The collection belongs to one thread. Plans are valid only for the state from which they were
@@ -29,9 +29,9 @@ struct fab_repair_contingency {
     bool is_switch;
     uint8_t outcome;   /* enum fab_repair_contingency_outcome; with ENGINE, all figures after
                           `peer` are 0 */
-    uint32_t id, peer; /* the ports of the link, the lower id first; or the switch id and
+    uint32_t id, peer; /* of a link: its port ids, the lower one first; of a switch: its id and
                           FAB_NONE */
-    /* endports and switches outside the component with the most endports */
+    /* endports and switches that are cut off: outside the component with the most endports */
     uint32_t lost_ends, lost_switches;
     /* size of the plan: entries that change, LFT blocks and switches to write, steps of the writes
      */
@@ -71,8 +71,8 @@ struct fab_repair_contingencies {
     size_t count, room, switches;       /* the last `switches` rows are those of switches */
     size_t plans;                       /* rows with a stored plan */
     size_t memory;                      /* bytes of the collection */
-    struct fab_repair_network *network; /* the network and the number of commits that the plans
-                                           are valid for */
+    struct fab_repair_network *network; /* the plans are valid only for this network, after this
+                                           number of commits */
     uint64_t commits;
 };
 void fab_repair_contingencies_init(struct fab_repair_contingencies *c, const struct fab_repair *r);
@@ -114,15 +114,15 @@ static inline uint64_t fab_repair_get_number(const uint8_t **at)
         n |= (uint64_t)(*(*at)++ & 0x7f) << shift;
     return n | (uint64_t) * (*at)++ << shift;
 }
-/* The caller frees *ret. Returns NOMEM. */
+/* Compresses `len` bytes. The caller frees *ret. Returns NOMEM. */
 int fab_repair_compress(const uint8_t *raw, uint32_t len, uint8_t **ret, uint32_t *ret_len);
-/* Returns a new buffer, which the caller frees; NULL: no memory. */
+/* Returns the original bytes in a new buffer, which the caller frees; NULL: no memory. */
 uint8_t *fab_repair_decompress(const uint8_t *compressed);
 
-/* The caller frees *ret. Returns NOMEM. */
+/* Encodes and compresses a delta. The caller frees *ret. Returns NOMEM. */
 int fab_repair_encode(const struct fab_repair_delta *d, uint8_t **ret, uint32_t *ret_len);
-/* Fills everything but dead[] and relabel[]. The encoded bytes were written by fab_repair_encode
- * and are not checked. Returns NOMEM. */
+/* Fills all members of *ret except dead[] and relabel[]. `packed` is trusted data of
+ * fab_repair_encode and is not checked. Returns NOMEM. */
 int fab_repair_decode(struct fab_repair *r, const struct fab_lft *lft, const uint8_t *packed,
                       struct fab_repair_delta *ret);
 
@@ -135,7 +135,7 @@ struct fab_repair_load {
     size_t marks, mark_room, channels;
     uint32_t *index; /* [n] index of the switch's change for the current LID, or FAB_NONE */
     uint32_t *stack; /* [n] scratch memory of link_load.c */
-    uint32_t next;   /* the LID to count next */
+    uint32_t next;   /* the first LID to which paths are not counted yet */
 };
 /* Allocates the arrays; fab_repair_load_count fills them. Returns NOMEM. */
 int fab_repair_load_init(struct fab_repair_load *l, const struct fab_repair *r);

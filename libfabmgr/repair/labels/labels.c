@@ -124,7 +124,8 @@ static int try_order(struct fab_repair_network *b, const struct fab_repair_input
 struct chains {
     struct fab_repair_network *b;
     uint32_t words;
-    /* [ports][words] dependencies on channels of the next switch: bit i is its port i */
+    /* [ports][words] the channels on which packets continue after a channel: bit i is set for the
+     * channel that leaves the next switch by its port i */
     uint64_t *next;
     uint32_t *dependants; /* [ports] number of channels from which packets continue on this one */
     uint32_t *remaining;  /* [ports] number of these channels that have no label yet */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Relabelling. Labels that follow an order of the switches need one switch that all others can
- * reach by going up: the root of this order ("up" means up in this order; the root is not a root
- * switch of the tree). In a tree the root is a leaf switch, because only over leaf switches do the
- * spines of one plane reach those of another. A spine goes up to it by a single link, and a core
- * switch goes up by a single spine. When that link dies, the switch below it (s), and all switches
- * that can go no higher than s, would have no legal path to the switches of other planes. Paths
- * between endports would not be affected.
+ * Relabelling changes the places of two switches in the order from which labels follow, while
+ * certain links are dead. The order has one switch that all others can reach by going up in the
+ * order, its root. (This root is not a root switch of the tree.) In a tree the root is a leaf
+ * switch, because only over leaf switches do the spines of one plane reach those of another. A
+ * spine goes up to the root by a single link, and a core switch goes up by a single spine. Let s be
+ * the switch at the lower end of such a link. When the link dies, s, and all switches that can go
+ * no higher than s, would have no legal path to the switches of other planes. Paths between
+ * endports would not be affected.
  *
  * Then s moves to a place just above its other living neighbours. One neighbour, y, gets a place
  * above s, but still below all switches that y goes up to, so that s goes up through y. Of all
@@ -47,7 +48,7 @@ static uint32_t *places_of(struct fab_repair *r, const struct fab_repair_relabel
     return place;
 }
 
-/* The switch at the other end of a living link, or FAB_NONE. */
+/* The switch at the other end of the port's link; FAB_NONE: the link is dead, or is no ISL. */
 static uint32_t neighbour(const struct fab_repair *r, uint32_t port)
 {
     return fab_base_bits_get(r->is_dead, port) ? FAB_NONE : r->network->peer_sw[port];
@@ -99,7 +100,7 @@ static int add(struct fab_repair_delta *d, size_t *room, uint32_t *place, uint32
     return FAB_OK;
 }
 
-/* Relabels s and a neighbour above it, if a neighbour fits. */
+/* Gives s and one neighbour, y in the comment at the top, new places, if a neighbour fits. */
 static int place_above(struct fab_repair *r, struct fab_repair_delta *d, size_t *room,
                        uint32_t *place, uint32_t s)
 {
@@ -203,7 +204,7 @@ bool fab_repair_labels_differ(const struct fab_repair *r, const struct fab_repai
             memcmp(r->relabel, d->relabel, d->relabels * sizeof(*d->relabel)) != 0);
 }
 
-/* True if the channel goes up according to its label. */
+/* True if the channel leads up, by comparison of its label with that of the reverse channel. */
 static bool goes_up(const struct fab_repair_network *b, const uint32_t *label, uint32_t channel)
 {
     return label[channel] < label[fab_repair_peer_port(b, channel)];

@@ -25,10 +25,10 @@ struct fab_repair_session { /* empty if state is NULL */
 int fab_repair_session_new(const struct fab_repair_input *in, struct fab_repair_session *ret,
                            char *why, size_t why_len);
 void fab_repair_session_fini(struct fab_repair_session *t);
-/* Fills tables, VLs and engine of *target, whose LIDs are set, with those of `former`, repaired for
- * the present fabric. Returns NOT_FOUND if the fabric has a new node, link or LID, or some switches
- * would have no path to each other; also the errors of fab_repair_plan and fab_repair_prove. After
- * a failure, *t may only be freed. */
+/* Fills tables, VLs and engine of *target with those of `former`, repaired for the present fabric.
+ * The caller has set the LIDs of *target. Returns NOT_FOUND if the fabric has a new node, link or
+ * LID, or some switches would have no path to each other. Also returns the errors of
+ * fab_repair_plan and fab_repair_prove. After a failure, *t may only be freed. */
 int fab_repair_session_update(struct fab_repair_session *t, const struct fab_target *former,
                               const struct fab_fabric *fabric, struct fab_target *target);
 
