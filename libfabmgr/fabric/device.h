@@ -10,7 +10,7 @@
 
 struct fab_device {
     uint8_t type, num_ports;    /* enum fab_node_type */
-    uint64_t guid, system_guid; /* 0: the system GUID is the node's */
+    uint64_t guid, system_guid; /* system_guid 0: it equals the node GUID */
     uint64_t port_guid;         /* switches: GUID of port 0; 0: the node GUID. Ports of other
                                    nodes have guid + port number */
     uint32_t vendor_id;
@@ -19,8 +19,9 @@ struct fab_device {
     const char *desc; /* need not be NUL-terminated */
     size_t desc_len;
 };
-/* Adds the node with all its ports, in state Down and Polling (port 0 of a switch: Active). EXISTS:
- * a node has that GUID. Other errors as fab_fabric_builder_add_node. */
+/* Adds the node with all its ports, which are Down and Polling (port 0 of a switch: Active).
+ * Returns EXISTS if a node has that GUID, and otherwise the errors of fab_fabric_builder_add_node.
+ */
 int fab_fabric_device_add(struct fab_builder *b, const struct fab_device *d, uint32_t *ret_ref);
 
 /* Brings the port to LinkUp and Init, with the width and speed fields of *rate; port_guid 0 keeps

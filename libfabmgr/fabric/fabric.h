@@ -37,15 +37,15 @@ struct fab_node {
     bool aggregation;    /* adapter that is an in-network aggregation node, such as SHARP; see
                             classify.h */
     uint64_t guid;
-    struct fab_node_info info; /* after sealing, local_port is the first port with a known GUID
-                                  (switches: 0), and port_guid its GUID */
+    struct fab_node_info info; /* After sealing, local_port is the first port with a known GUID
+                                  (switches: 0), and port_guid is the GUID of this port. */
     char desc[FAB_NODE_DESC_LEN + 1]; /* NodeDescription as read, NUL-terminated; it may contain
                                          any bytes */
 };
 
 struct fab_fabric {
     uint32_t node_count, switch_count, port_count;
-    uint32_t link_count;              /* each link counted once */
+    uint32_t link_count;              /* number of links */
     uint32_t self_port;               /* the manager's own port, or FAB_NONE */
     struct fab_node *nodes;           /* [node_count] */
     struct fab_port *ports;           /* [port_count] */
@@ -83,7 +83,7 @@ int fab_fabric_builder_set_port(struct fab_builder *b, uint32_t ref, uint8_t por
                                 uint64_t port_guid, const struct fab_port_info *info);
 /* Marks the port as not present and its GUID as unknown; its link stays. RANGE: no such port. */
 int fab_fabric_builder_forget_port(struct fab_builder *b, uint32_t ref, uint8_t port);
-/* PortInfo of a port; NULL: not present. Valid until a node is added. */
+/* PortInfo of a port; NULL: the port is not present. The pointer is valid until a node is added. */
 const struct fab_port_info *fab_fabric_builder_get_port_info(const struct fab_builder *b,
                                                              uint32_t ref, uint8_t port);
 /* Adds a link between two ports, unless it exists. EXISTS: one of the ports has another link.
@@ -114,7 +114,7 @@ int fab_fabric_clone(const struct fab_fabric *f, struct fab_fabric **ret_clone);
 /* Removes the link of `port`, if there is one. f must be a copy that no reader has yet. Nodes that
  * become unreachable stay, with their ids. */
 void fab_fabric_remove_link(struct fab_fabric *f, uint32_t port);
-bool fab_fabric_is_shared(const struct fab_fabric *f); /* there are other references */
+bool fab_fabric_is_shared(const struct fab_fabric *f); /* true: f has several references */
 
 /* Makes a snapshot of the nodes that links connect to the node of self_port, or of all nodes if
  * self_port is FAB_NONE. If no node is left out, *ret_reachable is another reference to f.

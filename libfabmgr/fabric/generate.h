@@ -109,7 +109,8 @@ int fab_fabric_generate_hypercube(const struct fab_hypercube_spec *spec, struct 
 
 /* HyperX (Ahn et al., SC 2009): a lattice like the torus, in which each switch has `parallel` links
  * to all switches that differ in one coordinate: parallel * N * (size[d] - 1) / 2 links in
- * dimension d. The diameter is the number of dimensions of size > 1. One dimension is a full mesh.
+ * dimension d. The diameter is the number of dimensions of size > 1. A HyperX of one dimension is a
+ * full mesh.
  * RANGE as for the torus. */
 struct fab_hyperx_spec {
     uint32_t dimensions, size[FAB_GENERATE_DIMENSIONS], hosts, parallel;
@@ -126,23 +127,23 @@ struct fab_random_spec {
 };
 int fab_fabric_generate_random(const struct fab_random_spec *spec, struct fab_builder **ret);
 
-/* Changes to a generated fabric. All zero: no change. */
+/* Changes to a generated fabric; no change if all members are 0. */
 struct fab_variation {
-    uint32_t radix;   /* ports of each switch; RANGE if one has more */
+    uint32_t radix;   /* ports of each switch; 0: unchanged. RANGE: a switch has more */
     bool aggregation; /* add an aggregation node to each switch without one, at a port after all
                          others */
-    /* The variation has `missing` ISLs fewer, and in addition `missing_ppm` of a million. The seed
-     * determines the random choice. The fabric stays connected unless allow_partitioned is set.
-     * LIMIT: not that many links can be removed. */
+    /* Random ISLs are removed: `missing` of them, and in addition `missing_ppm` parts per million
+     * of all ISLs. The fabric stays connected unless allow_partitioned is set. LIMIT: not that many
+     * links can be removed. */
     uint32_t missing, missing_ppm;
     bool allow_partitioned;
     bool shuffle_guids; /* permute the GUIDs of the switches, and those of the other nodes */
     uint64_t seed;
-    /* 1..255: the number of this plane, one of several parallel fabrics. It changes the GUIDs, the
-     * choice of missing links, and the names: "p2-leaf-001" for switches, "host-0001/p2" for
-     * others. 0: no planes. */
+    /* 1..255: the number of this fabric among several parallel ones (planes). It changes the GUIDs,
+     * the choice of missing links, and the names, as "p2-leaf-001" of a switch and "host-0001/p2"
+     * of another node. 0: there are no planes. */
     uint32_t plane;
-    const struct fab_port_info *rate; /* of all links; NULL: unchanged */
+    const struct fab_port_info *rate; /* width and speed of all links; NULL: unchanged */
 };
 /* Makes a variation of `plain`. RANGE, LIMIT: see struct fab_variation. Also returns NOMEM. */
 int fab_fabric_generate_variation(const struct fab_fabric *plain,

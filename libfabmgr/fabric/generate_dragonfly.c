@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Dragonfly. The builder numbers nodes by reference: switch i of group g has the reference
- * g * group_size + i. The ports of a switch lead to its hosts, then by `parallel` links to each
- * other switch of its group in ascending order, then to other groups (groups.c).
+ * Generates dragonflies. The builder numbers nodes by reference: switch i of group g has the
+ * reference g * group_size + i. The ports of a switch lead to its hosts, then by `parallel` links
+ * to each other switch of its group in ascending order, then to other groups (groups.c).
  */
 #include <stdio.h>
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Dragonfly+. The builder numbers nodes by reference: first the leaves, group by group, then the
- * spines. The ports of a leaf lead to its hosts, then by `parallel` links to each spine of its
- * group. The ports of a spine lead to the leaves of its group, then to other groups (groups.c).
+ * Generates Dragonfly+ fabrics. The builder numbers nodes by reference: first the leaves, group by
+ * group, then the spines. The ports of a leaf lead to its hosts, then by `parallel` links to each
+ * spine of its group. The ports of a spine lead to the leaves of its group, then to other groups
+ * (groups.c).
  */
 #include <stdio.h>
 

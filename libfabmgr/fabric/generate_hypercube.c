@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Hypercubes: switch i is named by its bits ("cube-0110"). After its hosts it has `parallel` ports
- * for each bit, the lowest bit first, to the switch that differs in that bit.
+ * Generates hypercubes. Switch i is named by the bits of i ("cube-0110"). After the ports of its
+ * hosts it has, for each bit, `parallel` ports to the switch whose number differs in this bit; the
+ * lowest bit comes first.
  */
 #include <stdio.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Leaf-spine fabrics: each leaf has its hosts at its first ports, then `parallel` uplinks to each
- * spine in ascending order; port i * parallel + k of a spine leads to leaf i.
+ * Generates leaf-spine fabrics. Each leaf has its hosts at its first ports, then `parallel` uplinks
+ * to each spine in ascending order. Port i * parallel + k of a spine, for k = 1..parallel, leads to
+ * leaf i.
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/fabric/make.h"
@@ -30,7 +31,7 @@ static int check(struct leaf_spine *t)
     return FAB_OK;
 }
 
-/* References 0.. are the leaves, followed by the spines. */
+/* Adds the switches. The leaves get the references from 0 on, and the spines the next ones. */
 static void make_switches(struct leaf_spine *t)
 {
     const struct fab_leaf_spine_spec *s = t->spec;

@@ -69,7 +69,7 @@ static int count_nodes(struct pgft *t)
     return FAB_E_RANGE;
 }
 
-/* The usual names of the switches of a level. */
+/* The first part of the names of the nodes of a level, such as "leaf". */
 static const char *stem(const struct pgft *t, uint32_t level)
 {
     static const char *const few[] = {"leaf", "spine", "core"}, *const more[] = {

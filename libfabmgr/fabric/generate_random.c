@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Random fabrics for property tests: connected, but irregular. A random tree connects the switches;
- * further links join random pairs of switches, some of them in parallel. Some hosts have two ports,
- * at one switch or at two; some have a port without a link. In a quarter of the fabrics each switch
- * has an aggregation node, and a quarter has a router. The links are shuffled before they get their
- * ports, so that port numbers are random.
+ * Generates random fabrics for property tests, which are connected, but irregular. A random tree
+ * connects the switches; further links join random pairs of switches, some of them in parallel.
+ * Some hosts have two ports, at one switch or at two; some have a port without a link. In a quarter
+ * of the fabrics each switch has an aggregation node, and a quarter has a router. The links are
+ * shuffled before they get their ports, so that port numbers are random.
  */
 #include <stdlib.h>
 
@@ -108,7 +108,8 @@ static void draw_ends(struct random_fabric *f)
         draw_end(f, ROUTER, any(f, f->spec->switches));
 }
 
-/* References 0.. are the switches; the other nodes follow in the order in which they were drawn. */
+/* Adds the nodes. The switches get the references from 0 on, and the other nodes the next ones, in
+ * the order in which they were drawn. */
 static void make_nodes(struct random_fabric *f)
 {
     uint32_t n = f->spec->switches, width = fab_fabric_make_width(f->end_count, 4);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tori and meshes. After its hosts, a switch has for each dimension `parallel` ports to the next
- * switch and as many to the previous one, at the same port numbers on all switches (unused at the
- * rim of a mesh). A dimension of size 2 has only one such block of ports, a dimension of size 1 has
- * none.
+ * Generates tori and meshes. After the ports of its hosts, a switch has for each dimension
+ * `parallel` ports to the next switch and as many to the previous one, at the same port numbers on
+ * all switches (unused at the rim of a mesh). A dimension of size 2 has only one such block of
+ * ports, a dimension of size 1 has none.
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/fabric/lattice.h"
@@ -16,7 +16,7 @@ struct torus {
     uint32_t ports;
 };
 
-/* How many blocks of ports a dimension has. */
+/* The number of blocks of `parallel` ports that a switch has for a dimension of that size. */
 static uint32_t blocks(uint32_t size)
 {
     return size > 2 ? 2 : size - 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The links between groups of switches, for dragonflies. For this folder only. */
+/* Adds the links between groups of switches, for dragonflies. For this folder only. */
 #ifndef LIBFABMGR_FABRIC_GROUPS_H
 #define LIBFABMGR_FABRIC_GROUPS_H
 

@@ -10,8 +10,8 @@
 
 struct lattice {
     uint32_t dimensions, size[FAB_GENERATE_DIMENSIONS];
-    uint32_t step[FAB_GENERATE_DIMENSIONS]; /* difference between the numbers of adjacent switches
-                                               in the dimension */
+    uint32_t step[FAB_GENERATE_DIMENSIONS]; /* by dimension: the difference between the numbers of
+                                               adjacent switches */
     uint32_t count;                         /* switches */
 };
 /* RANGE: the number of dimensions is not 1..6, a size is 0, a switch would have more than 254

@@ -26,7 +26,7 @@ struct make_name {
     const char *stem;
     uint32_t number, width;
 };
-/* How many digits the numbers 1..count need, but at least `least`. */
+/* The number of decimal digits of `count`, but at least `least`. */
 uint32_t fab_fabric_make_width(uint64_t count, uint32_t least);
 
 /* Add a node. They return its reference of the builder, or FAB_NONE after a failure. */
@@ -44,8 +44,8 @@ void fab_fabric_make_link(struct maker *m, uint32_t ref_a, uint32_t port_a, uint
 /* Add a switch or host with any name, such as "torus-0-3". */
 uint32_t fab_fabric_make_switch_named(struct maker *m, uint32_t ports, const char *desc);
 uint32_t fab_fabric_make_host_named(struct maker *m, uint32_t ports, const char *desc);
-/* Adds `count` hosts at ports 1.. of the switch, numbered consecutively; total: hosts of the
- * fabric. */
+/* Adds `count` hosts at the ports from 1 on of the switch. Hosts are numbered consecutively over
+ * all switches. total: number of hosts of the fabric, for the width of their numbers. */
 void fab_fabric_make_hosts(struct maker *m, uint32_t sw, uint32_t count, uint64_t total);
 /* Adds `count` parallel links, at ports from port_a and from port_b on. */
 void fab_fabric_make_links(struct maker *m, uint32_t ref_a, uint32_t port_a, uint32_t ref_b,

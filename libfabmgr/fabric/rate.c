@@ -15,8 +15,9 @@
 
 static const struct width {
     const char *name;
-    uint8_t bit, upto; /* upto: this width and all that a port with it supports */
-} widths[] = {         /* widest first */
+    uint8_t bit,
+        upto; /* upto: mask of this width and of all lower ones that a port then supports */
+} widths[] = {/* widest first */
               {"12x", 8, 1 | 2 | 8},
               {"8x", 4, 1 | 2 | 4},
               {"4x", 2, 1 | 2},
@@ -58,8 +59,7 @@ static bool is(const char *s, size_t len, const char *name)
     return strlen(name) == len && memcmp(s, name, len) == 0;
 }
 
-/* Finds the width in a rate like "4x EDR". *ret_used: the length of the width's name, up to the
- * x. */
+/* Finds the width in a rate like "4x EDR". *ret_used: the length of its name, here 2. */
 static const struct width *find_width(const char *s, size_t len, size_t *ret_used)
 {
     const char *x = memchr(s, 'x', len);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Width and speed of a link, as text and as bits of PortInfo. For this folder only; other folders
- * use fab_fabric_text_parse_rate of text.h.
+ * Converts width and speed of a link between text and bits of PortInfo. For this folder only; other
+ * folders use fab_fabric_text_parse_rate of text.h.
  */
 #ifndef LIBFABMGR_FABRIC_RATE_H
 #define LIBFABMGR_FABRIC_RATE_H
@@ -15,7 +15,7 @@ int fab_fabric_rate_speed_mask(struct fab_port_info *info, uint64_t mask);
 int fab_fabric_rate_extended_mask(struct fab_port_info *info,
                                   uint64_t mask); /* 0: no extended speed */
 
-/* "4x" and "EDR" for the active values, "" if unknown. */
+/* Return the names of the active width and speed, such as "4x" and "EDR"; "" if unknown. */
 const char *fab_fabric_rate_width_name(const struct fab_port_info *info);
 const char *fab_fabric_rate_speed_name(const struct fab_port_info *info);
 

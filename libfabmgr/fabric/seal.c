@@ -112,7 +112,7 @@ static void translate_links(struct sealing *s)
     f->self_port = s->b->self == FAB_NONE ? FAB_NONE : s->port_id[s->b->self];
 }
 
-/* If two ports have the same GUID, the index has the first one. */
+/* Makes the index of port GUIDs. If two ports have the same GUID, the index has the first one. */
 static int index_ports(struct fab_fabric *f)
 {
     uint32_t count = 0;

@@ -121,8 +121,8 @@ static struct span next_token(struct text_scan *s)
     return token;
 }
 
-/* Reads the rest of the line: options, then a comment whose words after the last quote may be the
- * rate. */
+/* Reads the rest of the line: options, then a comment. In the comment, one of the words after the
+ * last quote may be the rate. */
 static int read_rate(struct text_reader *r, struct fab_port_info *rate, bool *ret_rated)
 {
     struct text_scan *s = &r->scan;

@@ -275,7 +275,7 @@ static const struct word {
 };
 #define WORD_COUNT (sizeof words / sizeof *words)
 
-/* The word of letters at the cursor. */
+/* The letters at the cursor, up to the first other character. */
 static struct span letters(struct text_scan *s)
 {
     fab_fabric_scan_at_end(s);

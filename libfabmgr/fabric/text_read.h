@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The state of the reader of topology files: text_read.c and text_cable.c fill it line by line,
+ * The state of the reader of topology files. text_read.c and text_cable.c fill it line by line,
  * then text_join.c adds the links. For these three files only.
  */
 #ifndef LIBFABMGR_FABRIC_TEXT_READ_H
@@ -32,7 +32,7 @@ struct text_reader {
     uint64_t guid[FAB_NODE_ROUTER + 1];      /* [type] GUID of the next node of that type */
     uint32_t guid_line[FAB_NODE_ROUTER + 1]; /* [type] line of a GUID that no block has used yet,
                                                 or 0 */
-    struct fab_port_info rate;               /* of ports whose line has no rate */
+    struct fab_port_info rate;               /* width and speed of ports whose line has no rate */
 
     /* the current block */
     bool in_block;
@@ -43,7 +43,7 @@ struct text_reader {
     struct text_node *nodes;
     struct text_cable *cables;
     size_t node_count, node_room, cable_count, cable_room;
-    struct fab_map ids;                 /* hash of an id -> index of nodes */
+    struct fab_map ids;                 /* hash of a node's id in the text -> index of nodes */
     uint64_t self_guid, self_port_guid; /* GUIDs of the line "Initiated from", or 0 */
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The tokens of topology files. Lines end with \n or \r\n; any number of spaces and tabs may be
- * between tokens.
+ * Reads the tokens of topology files. Lines end with \n or \r\n; any number of spaces and tabs may
+ * be between tokens.
  */
 #include "libfabmgr/fabric/text_scan.h"
 

@@ -30,8 +30,8 @@ bool fab_fabric_scan_line(struct text_scan *s); /* moves to the next line; false
 bool fab_fabric_scan_is(struct text_scan *s, const char *word); /* true: the rest of the line begins
                                                                    with `word`; the cursor stays */
 bool fab_fabric_scan_take(struct text_scan *s, char c);         /* consumes c if it comes next */
-bool fab_fabric_scan_at_end(struct text_scan *s); /* only a comment or nothing is left */
-bool fab_fabric_scan_digit(struct text_scan *s);  /* a decimal digit comes next */
+bool fab_fabric_scan_at_end(struct text_scan *s); /* true: only a comment or nothing is left */
+bool fab_fabric_scan_digit(struct text_scan *s);  /* true: a decimal digit comes next */
 
 /* Each of these functions consumes one token. If another token comes next, it sets the error and
  * returns FORMAT. */
