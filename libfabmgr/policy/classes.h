@@ -38,12 +38,12 @@ struct fab_class {
     uint16_t pkey; /* P_Key of its paths, 1..0x7fff; 0: any */
 };
 enum fab_class_member_kind {
-    FAB_CLASS_GUIDS,     /* ports first..last by GUID */
+    FAB_CLASS_GUIDS,     /* ports with GUIDs first..last */
     FAB_CLASS_PKEYS,     /* members of the partitions with P_Keys first..last */
     FAB_CLASS_PARTITION, /* members of the partition `name` */
-    FAB_CLASS_NODES,     /* by a pattern for the node description, or for its first word */
+    FAB_CLASS_NODES, /* nodes whose description, or its first word, matches the pattern `name` */
     FAB_CLASS_OF_OTHERS, /* a named group of partitions.conf */
-    FAB_CLASS_TYPES,     /* nodes of these types */
+    FAB_CLASS_TYPES,     /* nodes of certain types */
     FAB_CLASS_SELF       /* the manager's own port */
 };
 struct fab_class_member {
@@ -86,7 +86,7 @@ struct fab_classes {
     size_t groups;
     struct fab_class_rule *rule; /* the first rule that matches applies */
     size_t rules;
-    /* Tables that the operator configured instead of computed ones, as OpenSM's options do. */
+    /* tables that the operator sets in place of computed ones, as with OpenSM's options */
     bool has_map;
     uint8_t map[16]; /* VL by SL; 15: packets are dropped */
     struct fab_arb_entry high[FAB_ARB_ENTRIES], low[FAB_ARB_ENTRIES];

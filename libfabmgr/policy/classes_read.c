@@ -330,7 +330,7 @@ static int class_of_sl(struct reader *r, uint8_t sl, uint8_t *ret)
     return add_class(r, &(struct fab_class){.name = name, .sl = sl}, ret);
 }
 
-/* Adds a group for the port GUIDs of a rule. */
+/* Adds a group with the given port GUIDs, and sets its bit in *mask. */
 static int guids(struct reader *r, const char *value, uint64_t *mask)
 {
     int status = fab_policy_classes_add_group(r->c, value, strlen(value), &r->group);
@@ -435,7 +435,7 @@ static int end(struct reader *r)
     return was == RULE && r->rules ? end_rule(r) : FAB_OK;
 }
 
-/* True: the line begins or ends a section, and *ret_status is the result. */
+/* True if the line begins or ends a section; *ret_status is then the result of doing so. */
 static bool is_section(struct reader *r, const char *line, int *ret_status)
 {
     for (enum place p = GROUPS; p < PLACES; p++) {

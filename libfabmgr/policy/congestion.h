@@ -26,8 +26,8 @@ enum fab_congestion_value {
     FAB_CONGESTION_SWITCH_THRESHOLD,  /* 0..15, of switch ports to switches */
     FAB_CONGESTION_MARKING_RATE,      /* 0..65535 packets between two marked packets */
     FAB_CONGESTION_PACKET_SIZE,       /* 0..255, in units of 64 bytes */
-    FAB_CONGESTION_VICTIM_MASK,       /* 1: ports to adapters set FECN also without credits, when
-                                         they are only victims of congestion */
+    FAB_CONGESTION_VICTIM_MASK,       /* 1: ports to adapters also mark packets while they have no
+                                         credits, as victims of congestion elsewhere */
     FAB_CONGESTION_TIMER,             /* CCTI_Timer: 1..65535, in units of 1.024 us */
     FAB_CONGESTION_INCREASE,          /* CCTI_Increase: 1..255 */
     FAB_CONGESTION_TRIGGER_THRESHOLD, /* Trigger_Threshold: 0..255 */
@@ -54,7 +54,7 @@ struct fab_policy_congestion {
     uint32_t adapter_ns; /* latency of an adapter */
     uint32_t cable_m;    /* length of cables, in metres */
     uint32_t queue_kb;   /* buffer of a switch port for one VL, in KiB */
-    int32_t value[FAB_CONGESTION_VALUES]; /* FAB_CONGESTION_AUTO: computed */
+    int32_t value[FAB_CONGESTION_VALUES]; /* FAB_CONGESTION_AUTO: the value is computed */
     uint16_t table_count; /* entries of the control table, in wire format; 0: computed */
     uint16_t table[FAB_CONGESTION_TABLE_MOST];
 };

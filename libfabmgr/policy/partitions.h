@@ -31,7 +31,7 @@ enum fab_port_select {
     FAB_SELECT_ROUTERS,
     FAB_SELECT_SELF, /* the manager's own port */
     FAB_SELECT_GUID, /* by port GUID */
-    FAB_SELECT_NAME, /* by a pattern for the node description, or for its first word */
+    FAB_SELECT_NAME, /* nodes whose description, or its first word, matches a pattern */
     FAB_SELECT_GROUP,
 };
 struct fab_port_selector {
@@ -98,7 +98,7 @@ int fab_policy_partitions_read(const char *text, size_t len, struct fab_partitio
 int fab_policy_partitions_unrestricted(struct fab_partitions **ret);
 struct fab_partitions *fab_policy_partitions_ref(struct fab_partitions *p); /* NULL is fine */
 void fab_policy_partitions_unref(struct fab_partitions *p);
-/* The partition of a P_Key, whose membership bit is ignored; NULL: none. */
+/* The partition with that P_Key, ignoring the membership bit; NULL: there is none. */
 const struct fab_partition *fab_policy_partitions_find(const struct fab_partitions *p,
                                                        uint16_t pkey);
 

@@ -5,8 +5,8 @@
 
 #include "libfabmgr/policy/partitions.h"
 
-/* Defaults of IP over InfiniBand, as in OpenSM: 10 Gb/s, 2048 bytes, link-local scope; the Q_Key is
- * that of RFC 4391. */
+/* Defaults of IP over InfiniBand, as in OpenSM: rate 10 Gb/s, MTU 2048, link-local scope, and the
+ * Q_Key of RFC 4391. */
 #define IPOIB_RATE 3
 #define IPOIB_MTU 4
 #define IPOIB_SCOPE 2

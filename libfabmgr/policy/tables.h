@@ -28,11 +28,11 @@ struct fab_tables {
     size_t switches, entries;
     struct fab_policy_tables_switch *sw; /* sorted by GUID */
     struct fab_tables_entry *entry;
-    uint32_t top;   /* highest LID */
-    uint64_t *guid; /* [top + 1] GUID of the port that owns the LID in the text; 0: not given */
-    uint32_t
-        *first; /* [top + 1] the lowest LID of that port; without a known port, the LID itself */
-    int refs;   /* private, atomic */
+    uint32_t top;    /* highest LID */
+    uint64_t *guid;  /* [top + 1] GUID of the port that owns the LID in the text; 0: not given */
+    uint32_t *first; /* [top + 1] the lowest LID of the port that owns the LID; if that port is not
+                        known, the LID itself */
+    int refs;        /* private, atomic */
 };
 struct fab_tables_error {
     uint32_t line, column; /* from 1 */
