@@ -28,7 +28,7 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/plan/lft_order_internal.h"
 
-#define HOPS_MOST 64u /* a longer path counts as not arriving */
+#define HOPS_MOST 64u /* switches; a longer path counts as not arriving */
 
 /* ---- paths ----------------------------------------------------------------------------------- */
 

@@ -191,7 +191,7 @@ static void sort_by_block(struct fab_lft_ordering *o, uint32_t blocks)
         o->block_start[b + 1] += o->block_start[b];
     for (uint32_t i = o->count; i-- > 0;)
         o->by_block[--o->block_start[o->ops[i].block + 1]] = i;
-    /* each start is now stored one element too far to the right */
+    /* block_start[b + 1] is now the start of block b */
     memmove(o->block_start, o->block_start + 1, blocks * sizeof(*o->block_start));
     o->block_start[blocks] = o->count;
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The order of LFT writes. For this folder only. */
+/* Orders LFT writes. For this folder only. */
 #ifndef LIBFABMGR_PLAN_LFT_ORDER_H
 #define LIBFABMGR_PLAN_LFT_ORDER_H
 
 #include "libfabmgr/plan/plan.h"
 
-/* Orders the LFT writes ops[count] and sets their flags (see struct fab_plan_op); some blocks are
- * written in parts. The caller frees *ret_ops, which is NULL if the order of ops is safe already.
- * For ret_unordered and ret_unchecked see struct fab_plan. Returns NOMEM or INVAL (a defect). */
+/* Orders the LFT writes ops[count] and sets their flags (see struct fab_plan_op). Some blocks are
+ * written in parts. The caller frees *ret_ops; it is NULL if ops[] needs no other order. For
+ * ret_unordered and ret_unchecked see struct fab_plan. Returns NOMEM, or INVAL after an internal
+ * error. */
 int fab_plan_lft_order(const struct fab_plan_input *in, const struct fab_plan_op *ops, size_t count,
                        struct fab_plan_op **ret_ops, size_t *ret_count, uint32_t *ret_unordered,
                        bool *ret_unchecked);

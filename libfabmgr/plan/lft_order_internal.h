@@ -6,7 +6,7 @@
 
 #include "libfabmgr/plan/lft_order.h"
 
-#define FAB_LFT_ORDERING_STEPS 4000000u /* limit of entries read, about 40 ms */
+#define FAB_LFT_ORDERING_STEPS 4000000u /* most entries that are read, in about 40 ms */
 /* Values of hop[]: DROPS, the port leads nowhere; ENDPORT, the port leads to an endport. */
 #define FAB_LFT_ORDERING_DROPS (FAB_NONE - 1)
 #define FAB_LFT_ORDERING_ENDPORT (FAB_NONE - 2)
@@ -63,7 +63,7 @@ struct fab_lft_ordering {
 int fab_plan_lft_constrain(struct fab_lft_ordering *o, const uint32_t *items, uint32_t count);
 
 /* lft_parts.c: adds the writes of these items, each in a later wave than the writes that it waits
- * for. Returns NOMEM, or INVAL if no item can be written, which would be a defect. */
+ * for. Returns NOMEM, or INVAL if no item can be written, which would be an internal error. */
 int fab_plan_lft_write_parts(struct fab_lft_ordering *o, const uint32_t *items, uint32_t count);
 
 #endif

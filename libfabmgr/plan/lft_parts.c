@@ -12,8 +12,8 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/plan/lft_order_internal.h"
 
-/* Adds a write of these entries of an item. The last part also contains the entries of LIDs without
- * an owner. */
+/* Adds a write that changes the given entries of an item, and keeps those that are not written yet.
+ * last: the write changes all remaining entries, including those of LIDs without an owner. */
 static int write_part(struct fab_lft_ordering *o, uint32_t i, uint64_t entries, bool last)
 {
     struct fab_lft_ordering_item *item = &o->items[i];
@@ -64,7 +64,7 @@ static bool give_up_turns(struct fab_lft_ordering *o, uint32_t *queued)
 }
 
 /* Releases the first waiting item although it should wait. It is called only if no item can be
- * written, which would be a defect. */
+ * written, which would be an internal error. */
 static int release_any(struct fab_lft_ordering *o, const uint32_t *items, uint32_t count,
                        uint32_t *queued)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Table entries that must drop packets before links come up. For this folder only. */
+/* Finds table entries that must drop packets before links come up. For this folder only. */
 #ifndef LIBFABMGR_PLAN_LFT_STALE_H
 #define LIBFABMGR_PLAN_LFT_STALE_H
 

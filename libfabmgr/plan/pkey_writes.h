@@ -11,7 +11,7 @@ typedef int fab_plan_add_op(void *ctx, struct fab_plan_op op);
  * (first pass), or all others. Returns NOMEM, or what add() returns. */
 int fab_plan_pkey_writes(const struct fab_plan_input *in, uint32_t port, bool takes,
                          fab_plan_add_op *add, void *ctx);
-/* The P_Keys in the block after the write op. */
+/* Computes the P_Keys that the block holds after the write `op`. */
 void fab_plan_pkey_block(const struct fab_plan_input *in, const struct fab_plan_op *op,
                          uint16_t ret[FAB_PKEY_BLOCK]);
 

@@ -73,7 +73,7 @@ void fab_plan_observed_fini(struct fab_observed *o);
 void fab_plan_observed_set_block(struct fab_observed *o, uint32_t sw, uint32_t block,
                                  const uint8_t entries[FAB_LFT_BLOCK]);
 void fab_plan_observed_forget(struct fab_observed *o,
-                              uint32_t sw); /* after a reboot, or an unexpected answer */
+                              uint32_t sw); /* marks all its LFT blocks as unknown */
 bool fab_plan_observed_is_known(const struct fab_observed *o, uint32_t sw, uint32_t block);
 void fab_plan_observed_forget_vls(struct fab_observed *o, const struct fab_fabric *f,
                                   uint32_t node);
@@ -123,9 +123,9 @@ struct fab_plan {
     struct fab_plan_op *ops; /* ordered by stage */
     uint32_t stage_start[FAB_STAGE_COUNT + 1];
     uint32_t unordered; /* LFT writes for which no safe order exists */
-    bool unchecked; /* too many entries change for a complete analysis of the order. If this is set
-                       or unordered is not 0, loops and losses are possible while the writes are
-                       under way */
+    bool unchecked; /* Too many entries change for a complete analysis of the order. If this is set,
+                       or unordered is not 0, loops and packet losses are possible while the writes
+                       are under way. */
 };
 struct fab_plan_input {
     const struct fab_fabric *fabric;
@@ -150,8 +150,8 @@ void fab_plan_fini(struct fab_plan *p);
 void fab_plan_vls_begin(const struct fab_plan_input *in, const struct fab_plan *plan,
                         struct fab_observed *o);
 int fab_plan_vls_done(const struct fab_plan_input *in, struct fab_observed *o);
-/* Encodes the 64 attribute bytes and the attribute modifier of an op's Set. Returns INVAL for an
- * op of another attribute. */
+/* Encodes the 64 attribute bytes and the attribute modifier of an op's Set. Returns INVAL if
+ * attr_id is none of those of struct fab_plan_op. */
 int fab_plan_encode(const struct fab_plan_input *in, const struct fab_plan_op *op,
                     uint8_t data[FAB_SMP_DATA], uint32_t *ret_attr_mod);
 

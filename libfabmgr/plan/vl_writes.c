@@ -115,7 +115,8 @@ struct pairs {
     uint8_t num[PORTS];                     /* [count] numbers of ports in service */
     struct fab_observed_vl_port now[PORTS]; /* [count] */
     struct fab_observed_vl_port want[PORTS];
-    bool known, by_in; /* by_in: a line is an in port, else an out port */
+    bool known, by_in; /* known: the switch's tables are known; by_in: a line has one in port and
+                          all out ports, else one out port and all in ports */
 };
 
 static uint64_t map_of(const struct fab_vls *v, const struct pairs *s, uint32_t in, uint32_t out)
@@ -172,7 +173,7 @@ static bool find_pairs(const struct fab_plan_input *in, uint32_t sw, struct pair
 
 static uint32_t first_out(const struct pairs *s)
 {
-    return s->count > 0 && s->num[0] == 0 ? 1 : 0; /* port 0 is no out port of a table */
+    return s->count > 0 && s->num[0] == 0 ? 1 : 0; /* no table has port 0 as out port */
 }
 
 static uint32_t count_differing(const struct pairs *s)
