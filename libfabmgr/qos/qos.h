@@ -17,8 +17,8 @@
 
 /* The kinds of notes, which tell the operator where the classes do not get what was configured. */
 enum fab_qos_kind {
-    FAB_QOS_SHARED_VLS, /* there are too few VLs: the class shares the VLs of another */
-    FAB_QOS_SHARED_SLS, /* there are too few SLs: the class shares the SLs of another */
+    FAB_QOS_SHARED_VLS, /* there are too few VLs, so the class shares those of class `other` */
+    FAB_QOS_SHARED_SLS, /* there are too few SLs, so the class shares those of class `other` */
     FAB_QOS_OTHER_SL,   /* the class cannot have the SL that it asks for */
     FAB_QOS_NO_MAP      /* qos.sl2vl is not used: routing needs several VLs or SLs, or it would drop
                            the packets of a class */
@@ -33,7 +33,7 @@ struct fab_qos_report {
     unsigned notes;
     uint8_t lanes; /* VLs that the engine needs */
     uint8_t sls;   /* SLs that the engine needs */
-    uint8_t sets;  /* number of sets of the engine's VLs */
+    uint8_t sets;  /* number of sets of `lanes` VLs that are used */
 };
 /* Extends *v, the SLs and VLs that an engine needs for one class, to all classes. `vls` is the
  * number of data VLs that every ISL has. Classes get VLs of their own in the order of the policy,
@@ -66,7 +66,7 @@ struct fab_qos_path {
     uint16_t qos_class;
     uint64_t service;
 };
-/* pkeys: the members of each partition. Returns NOMEM. */
+/* Finds the groups of all ports. pkeys: the P_Key tables of all ports. Returns NOMEM. */
 int fab_qos_matcher_init(struct fab_qos_matcher *m, const struct fab_fabric *f,
                          const struct fab_policy *p, const struct fab_pkeys *pkeys);
 void fab_qos_matcher_fini(struct fab_qos_matcher *m);
