@@ -98,7 +98,8 @@ static void near_put(struct traffic_events *q, uint32_t event)
     fab_base_bits_set(q->bits, at);
 }
 
-/* Inserts an event into the open slot, after events of the same time (`after`) or before them. */
+/* Inserts an event into the open slot. after: the event comes after those of the same time, else
+ * before them. */
 static void open_put(struct traffic_events *q, uint32_t event, bool after)
 {
     uint64_t time = q->pool[event].time;

@@ -9,7 +9,7 @@
 
 struct traffic_event {
     uint64_t time;   /* ps */
-    uint32_t arg;    /* packet, port or flow, depending on the kind */
+    uint32_t arg;    /* packet, channel, port, flow or SL, depending on the kind */
     uint16_t kind;   /* enum traffic_kind in model.h */
     uint16_t blocks; /* credits that return, for TRAFFIC_CREDIT */
     uint32_t next;   /* private */
@@ -20,10 +20,10 @@ struct traffic_far {
 };
 struct traffic_events {
     struct traffic_event *pool;
-    size_t room, used; /* of the pool; `free` is the list of freed events */
-    uint32_t free;
+    size_t room, used;       /* elements of the pool: allocated, and used at least once */
+    uint32_t free;           /* list of free elements of the pool */
     uint32_t *slot;          /* [SLOTS] lists of near events */
-    uint64_t *bits;          /* slots that are not empty */
+    uint64_t *bits;          /* bitset of the slots that are not empty */
     uint64_t now;            /* number of the open slot, counted from time 0 */
     uint32_t open;           /* sorted list of the events of the open slot */
     struct traffic_far *far; /* a heap of the events after the last slot of the wheel */

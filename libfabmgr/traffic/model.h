@@ -29,12 +29,12 @@
 #define TRAFFIC_NONE UINT32_MAX
 #define TRAFFIC_BLOCK 64 /* bytes for one credit */
 #define TRAFFIC_HOPS 64
-#define TRAFFIC_BECN_BYTES 64 /* bytes of a packet with a BECN */
+#define TRAFFIC_BECN_BYTES 64 /* bytes of a BECN packet, including headers */
 #define TRAFFIC_INPUT_WORDS 4 /* 64-bit words of a set of input ports */
 
 enum traffic_kind {
     TRAFFIC_ARRIVE,  /* a packet can leave the switch at which it arrived */
-    TRAFFIC_DELIVER, /* the tail of a packet arrives at an endport */
+    TRAFFIC_DELIVER, /* the last byte of a packet arrives at an endport */
     TRAFFIC_CREDIT,  /* credits return to a channel */
     TRAFFIC_WAKE,    /* a port can send again */
     TRAFFIC_READY,   /* a flow can send */
@@ -182,12 +182,13 @@ void fab_traffic_schedule(struct fab_traffic *t, uint64_t time, enum traffic_kin
 void fab_traffic_wake_port(struct fab_traffic *t,
                            uint32_t port); /* serves the port now, or as soon as it is free */
 
-/* build.c: the initial state and the flows */
+/* build.c: makes the initial state and the flows. NOMEM; the second function also returns the other
+ * errors of fab_traffic_new. */
 int fab_traffic_build(struct fab_traffic *t);
 int fab_traffic_build_flows(struct fab_traffic *t, const struct fab_traffic_flow *flows,
                             uint32_t count);
 
-/* link.c: packets on links */
+/* link.c: allocates packets and moves them over links */
 uint32_t fab_traffic_packet_new(struct fab_traffic *t); /* TRAFFIC_NONE: no memory */
 void fab_traffic_packet_free(struct fab_traffic *t, uint32_t packet);
 /* Sends a packet now over its channel `to`, which has credits for it. */
@@ -198,7 +199,7 @@ void fab_traffic_return_credits(struct fab_traffic *t, uint32_t channel, uint32_
 void fab_traffic_arrive(struct fab_traffic *t, uint32_t packet);
 void fab_traffic_serve_switch(struct fab_traffic *t, uint32_t port);
 uint32_t fab_traffic_next_input(const struct traffic_channel *channel,
-                                uint32_t inputs); /* the next input with packets, in turn */
+                                uint32_t inputs); /* the input with packets that is served next */
 
 /* adapter.c: endports */
 void fab_traffic_flow_ready(struct fab_traffic *t, uint32_t flow);
@@ -207,7 +208,7 @@ void fab_traffic_serve_endport(struct fab_traffic *t, uint32_t port);
 void fab_traffic_deliver(struct fab_traffic *t, uint32_t packet);
 void fab_traffic_queue_becn(struct fab_traffic *t, uint32_t flow);
 
-/* reaction.c: congestion control. Decides whether the port marks the packet (FECN). */
+/* reaction.c: congestion control. Returns true if the port marks the packet (FECN). */
 bool fab_traffic_marks(struct fab_traffic *t, const struct traffic_port *p,
                        struct traffic_channel *channel, const struct traffic_packet *packet);
 void fab_traffic_receive_becn(struct fab_traffic *t, struct traffic_flow *f);

@@ -56,7 +56,7 @@ struct fab_traffic_input {
  * flows of an adapter send in turn, packet by packet. */
 struct fab_traffic_flow {
     uint32_t from, to;   /* port ids */
-    uint32_t offset;     /* added to the destination's base LID, below 2^LMC */
+    uint32_t offset;     /* below 2^LMC; DLID minus the destination's base LID */
     uint8_t sl;          /* 0..15, or FAB_TRAFFIC_PATH_SL */
     uint64_t start, end; /* ps: packets are sent from `start` on and before `end` */
     uint64_t bytes;      /* amount of data; FAB_TRAFFIC_FOREVER: no limit */
@@ -98,7 +98,7 @@ void fab_traffic_flow_stats(const struct fab_traffic *t, uint32_t flow,
 struct fab_traffic_totals fab_traffic_totals(const struct fab_traffic *t);
 
 /* Recounts credits, packets and bytes and compares them with the state. False: the state is wrong
- * because of a bug in the model. For tests; slow. */
+ * because of a bug in the model. The function is slow, and meant for tests. */
 bool fab_traffic_is_consistent(const struct fab_traffic *t);
 
 #endif
