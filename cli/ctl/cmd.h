@@ -32,14 +32,14 @@ struct session {
     char *node;                       /* the node that parse_port has parsed; owned */
     uint32_t count;                   /* -n: number of items */
     uint64_t after;                   /* --after: sequence number of an event */
-    int severity;                     /* --severity, as in the API */
+    int severity;                     /* --severity, as a number of the API */
     const char *hosts, *job, *engine; /* NULL: not given */
     uint32_t samples;                 /* 0: not given */
     uint64_t seed;
     char **fails; /* [fail_count] arguments of --fail */
     size_t fail_count;
     bool explain, roce; /* the options --explain and --roce were given */
-    uint32_t sl;        /* --sl */
+    uint32_t sl;        /* --sl: service level */
     const char *format; /* --format; NULL: not given */
     const char *file;   /* -o, for commands that write files; NULL: not given */
 };

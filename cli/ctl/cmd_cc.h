@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shared by the commands of congestion control. */
+/* Functions that the commands of congestion control share. */
 #ifndef CLI_CTL_CMD_CC_H
 #define CLI_CTL_CMD_CC_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabricctl class list, class show.
+ * The commands `fabricctl class list` and `class show`.
  */
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabricctl cc congested, cc log.
+ * The commands `fabricctl cc congested` and `cc log`.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabricctl route contingency.
+ * The command `fabricctl route contingency`.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabricctl event list, event watch.
+ * The commands `fabricctl event list` and `event watch`.
  */
 #include <inttypes.h>
 #include <stdlib.h>

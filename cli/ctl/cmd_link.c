@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabricctl link list, link flapping, link release.
+ * The commands `fabricctl link list`, `link flapping` and `link release`.
  */
 
 #include "cli/ctl/list.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabricctl multicast list, multicast show.
+ * The commands `fabricctl multicast list` and `multicast show`.
  */
 #include <stdio.h>
 

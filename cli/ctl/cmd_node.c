@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabricctl node list, node show.
+ * The commands `fabricctl node list` and `node show`.
  */
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabricctl partition list, partition show.
+ * The commands `fabricctl partition list` and `partition show`.
  */
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabricctl path: the path of a packet, hop by hop.
+ * The command `fabricctl path` prints the path of a packet, hop by hop.
  */
 #include "cli/ctl/cmd.h"
 #include "cli/ctl/show.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabricctl port list, show, disable, enable.
+ * The commands `fabricctl port list`, `show`, `disable` and `enable`.
  */
 
 #include "cli/ctl/list.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabricctl route quality, route compare.
+ * The commands `fabricctl route quality` and `route compare`.
  */
 #include <inttypes.h>
 #include <string.h>

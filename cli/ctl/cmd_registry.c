@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabricctl service list, subscription list.
+ * The commands `fabricctl service list` and `subscription list`.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabricctl reroute, reroute list, reroute show, route rebalance.
+ * The commands `fabricctl reroute`, `reroute list`, `reroute show` and `route rebalance`.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabricctl route show, route verify.
+ * The commands `fabricctl route show` and `route verify`.
  */
 #include <inttypes.h>
 #include <string.h>

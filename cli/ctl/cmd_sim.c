@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabricctl sim unlink, sim relink: faults for the embedded simulated fabric.
+ * The commands `fabricctl sim unlink` and `sim relink`, which pull and plug cables of the embedded
+ * simulated fabric.
  */
 #include "cli/ctl/cmd.h"
 #include "fabric/v1/sim_service.pb-c.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabricctl link unhealthy, link isolate, port counters.
+ * The commands `fabricctl link unhealthy`, `link isolate` and `port counters`.
  */
 #include <stdio.h>
 #include <string.h>

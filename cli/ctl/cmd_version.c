@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabricctl version: the versions of fabricctl and of the manager.
+ * The command `fabricctl version` prints the versions of fabricctl and of the manager.
  */
 #include "cli/ctl/cmd.h"
 #include "fabric/v1/status.pb-c.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabricctl route whatif.
+ * The command `fabricctl route whatif`.
  */
 #include <inttypes.h>
 #include <stdlib.h>

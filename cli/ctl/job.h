@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The hosts of a job, from the command line or a file. */
+/* Reads the hosts of a job from the command line or a file. */
 #ifndef CLI_CTL_JOB_H
 #define CLI_CTL_JOB_H
 
@@ -15,8 +15,8 @@ struct job {
 int job_options(struct session *s, struct job *job, Fabric__V1__QualityOptions *ret);
 void job_fini(struct job *job);
 
-/* Adds the names of a list, split at commas outside of [...]. False: out of memory. Public for
- * tests. */
+/* Adds the names of a list, split at commas outside of [...]. False: out of memory. It is public
+ * because tests call it. */
 bool job_split(struct job *job, const char *list);
 /* Adds one name. If it continues the numbers of the name before it, both become one range, such as
  * "node[01-16]". False: out of memory. */

@@ -61,7 +61,7 @@ struct options {
 
 /* ---- help ------------------------------------------------------------------------------------ */
 
-/* Writes the usage of a command: "port show NODE/PORT". */
+/* Writes the usage of a command, such as "port show NODE/PORT". */
 static void usage_of(const struct cmd *c, char line[USAGE_LEN])
 {
     snprintf(line, USAGE_LEN, "%s%s%s%s%s", c->noun, c->verb != NULL ? " " : "",

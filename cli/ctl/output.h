@@ -18,7 +18,7 @@ struct out;
 
 enum out_format { OUT_TEXT, OUT_JSON };
 
-/* The tone of a value: a colour on a terminal, nothing elsewhere. */
+/* The tone of a value: it decides the colour on a terminal and has no effect elsewhere. */
 enum out_tone { OUT_PLAIN, OUT_GOOD, OUT_WARN, OUT_BAD, OUT_DIM };
 
 struct out_column {

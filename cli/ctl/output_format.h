@@ -32,13 +32,13 @@ struct out {
     const struct out_ops *ops;
     FILE *to;
     bool colour, live;
-    const struct out_column *columns; /* of the current table */
+    const struct out_column *columns; /* columns of the current table */
     size_t column_count;
     bool in_row, failed;
     /* text */
     struct cell *cells; /* [cell_count], row by row */
     size_t cell_count, cell_room, row_cell;
-    /* json */
+    /* The JSON format uses these members: */
     unsigned depth;
     bool first; /* nothing has been written at this depth of nesting yet */
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Prints quality figures. */
+/* Prints the quality figures of routes. */
 #ifndef CLI_CTL_SHOW_QUALITY_H
 #define CLI_CTL_SHOW_QUALITY_H
 

@@ -15,7 +15,7 @@ struct cmd {
     const char *name;
     const char *usage;   /* the arguments, which the usage message prints after "fabsim NAME "; may
                             have several lines */
-    const char *summary; /* one line */
+    const char *summary; /* description in one line */
     void (*help)(FILE *file); /* prints more help; NULL: there is none */
     int (*run)(const struct cmd *cmd, int argc, char **argv); /* returns enum cmd_exit */
 };

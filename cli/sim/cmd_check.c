@@ -13,7 +13,7 @@
 
 struct counts {
     uint32_t hosts, aggregation, routers, isls, components;
-    uint32_t radix[256]; /* number of switches by their number of ports */
+    uint32_t radix[256]; /* [n]: number of switches with n ports */
 };
 
 static void count_nodes(const struct fab_fabric *f, struct counts *c)

@@ -90,8 +90,8 @@ static int dress_and_write(const struct fab_fabric *plain, const struct fab_vari
     return result;
 }
 
-/* The file name of a plane: "fabric-plane2.net" for "fabric.net". The caller frees it. NULL: no
- * memory. */
+/* Makes the file name of a plane, such as "fabric-plane2.net" from "fabric.net". The caller frees
+ * it. NULL: no memory. */
 static char *plane_path(const char *path, uint32_t plane)
 {
     char *made = NULL;

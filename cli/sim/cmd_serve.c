@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabsim serve FILE: simulates a fabric for programs that run under libumad2sim, as ibsim does.
+ * fabsim serve FILE: simulates a fabric, as ibsim does, for programs that use libumad2sim.
  */
 #include <ctype.h>
 #include <errno.h>

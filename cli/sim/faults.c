@@ -87,7 +87,7 @@ static double number(const struct fault_call *o, const char *name, double otherw
     return value != NULL ? value->number : otherwise;
 }
 
-/* The value of an option as a 32-bit number; larger values become UINT32_MAX. */
+/* Returns the value of an option as a 32-bit number; larger values become UINT32_MAX. */
 static uint32_t number_u32(const struct fault_call *o, const char *name, double otherwise)
 {
     double value = number(o, name, otherwise);
@@ -405,7 +405,7 @@ static bool takes(const struct fault *f, const char *name, size_t len)
     return false;
 }
 
-/* Whether a word begins with letters and "=". */
+/* Returns whether a word begins with letters followed by "=". */
 static bool is_option(const char *word)
 {
     size_t len = strspn(word, "abcdefghijklmnopqrstuvwxyz");

@@ -21,14 +21,14 @@
 #define HUB_PACKET_SIZE 288 /* bytes of a datagram with a MAD */
 
 struct hub_client {
-    uint32_t pid; /* as the client reports it; 0: this client id is free */
+    uint32_t pid; /* process id that the client reports; 0: this client id is free */
     struct place at;
     bool is_sm;
     uint64_t classes[4]; /* management classes of the MADs that the client has sent, one bit each */
     uint64_t sent;       /* MADs that it sent */
     uint64_t received;   /* MADs delivered to it: answers, requests, traps */
     uint64_t lost;       /* MADs returned to it as lost */
-    uint64_t unread;     /* MADs dropped because its queue was full */
+    uint64_t unread;     /* MADs for it that were dropped because its queue was full */
 };
 /* Functions of the owner, which the hub calls. They must not call the hub. */
 struct hub_owner {
@@ -49,11 +49,11 @@ struct hub_wait {
 };
 struct hub {
     struct fab_sim *sim; /* borrowed */
-    uint32_t first_node; /* the node for clients that name none */
+    uint32_t first_node; /* node to which clients that name no node are attached */
     struct hub_owner owner;
     unsigned top; /* all client ids in use are below this */
     struct hub_client clients[HUB_CLIENTS];
-    uint64_t now_ms; /* set by hub_tick */
+    uint64_t now_ms; /* time of the last hub_tick */
     unsigned wait_count;
     struct hub_wait waits[HUB_WAITS];
 };

@@ -16,7 +16,7 @@ enum kind { NUMBER, LIST, FLAG, TEXT, SHARE };
 static const struct option_entry {
     const char *name, *argument; /* argument: NULL if the option takes none */
     enum kind kind;
-    uint64_t value; /* the default */
+    uint64_t value; /* default value */
     const char *text, *help;
 } entries[OPTION_COUNT] = {
     [OPT_LEAVES] = {"leaves", "N", NUMBER, 0, NULL,

@@ -8,11 +8,11 @@
 
 #include "cli/sim/hub.h"
 
-#define RING_MAX 4096u /* datagrams; more are refused */
+#define RING_MAX 4096u /* capacity in datagrams; a full ring refuses more */
 
-struct ring { /* all zeros: empty */
+struct ring { /* all zeros: the ring is empty */
     uint8_t (*slots)[HUB_PACKET_SIZE];
-    uint32_t head, count, room; /* room: a power of two */
+    uint32_t head, count, room; /* room: number of slots, a power of two */
 };
 enum ring_state { RING_EMPTY, RING_BLOCKED, RING_DEAD };
 

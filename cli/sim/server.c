@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The event loop of `fabsim serve`: sockets, batches of datagrams, and the clock for the
- * simulation. The hub interprets the datagrams.
+ * The event loop of `fabsim serve`: it handles the sockets, batches of datagrams, and the clock of
+ * the simulation. The hub interprets the datagrams.
  *
  * Each client has a socket of its own, "@BASE:outN@", which is created and connected to the
  * client's "@BASE:inPID@" when the client connects. One epoll instance watches all sockets. One
@@ -40,7 +40,7 @@ enum what { CONTROL, PEER, SIGNALS, TICK, ALARM, CONNECTION, SESSION, INPUT };
 
 struct peer {
     int fd;
-    bool dirty;   /* listed in `dirty` */
+    bool dirty;   /* the client has unsent datagrams and is listed in server.dirty */
     bool blocked; /* the client's socket is full; epoll reports when it accepts more */
     struct ring ring;
 };
@@ -48,7 +48,8 @@ struct server {
     const struct server_settings *settings;
     struct fab_sim *sim;
     int epoll, control, signals, timer, alarm;
-    uint64_t began_us, alarm_us; /* alarm_us: the simulation time of the alarm */
+    /* began_us: clock at the start. alarm_us: time of the alarm in the simulation. */
+    uint64_t began_us, alarm_us;
     struct hub hub;
     struct console console;
     struct commands commands;

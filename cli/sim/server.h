@@ -9,9 +9,9 @@
 #include "libfabmgr/sim/sim.h"
 
 struct server_settings {
-    const char *base;    /* of the socket names */
-    const char *name;    /* of the fabric */
-    uint32_t first_node; /* the node for clients that name none */
+    const char *base;    /* base of the socket names */
+    const char *name;    /* name of the fabric */
+    uint32_t first_node; /* node to which clients that name no node are attached */
     bool console;        /* take commands from standard input */
     bool verbose;        /* report clients that connect and disconnect */
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Names of abstract sockets, formed as ibsim and libumad2sim do. */
+/* Makes names of abstract sockets in the same way as ibsim and libumad2sim. */
 #ifndef CLI_SIM_SOCKET_H
 #define CLI_SIM_SOCKET_H
 

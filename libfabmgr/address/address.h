@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * LID assignment. A port gets the LID of its lease; without a lease it keeps the LID in the device
- * if that is valid and free; otherwise it gets a new one. New LIDs are contiguous for each leaf
+ * Assigns LIDs. A port gets the LID of its lease. Without a lease it keeps the LID in the device if
+ * this LID is valid and free. Otherwise it gets a new LID. New LIDs are contiguous for each leaf
  * switch, so that the endports of a leaf share LFT blocks. The same fabric and leases give the same
  * LIDs.
  */
@@ -34,7 +34,7 @@ struct fab_address_input {
 };
 /* Assigns a LID range to every port that needs one. ret_notes: malloc'd, NULL when there are none.
  * LIMIT: the fabric needs more LIDs than the unicast range or the smallest LinearFDBCap has, even
- * after the leases of absent ports were given up. INVAL: LMC above 7. NOMEM. */
+ * if the LIDs leased to absent ports are reused. INVAL: LMC above 7. NOMEM. */
 int fab_address_assign(const struct fab_address_input *in, struct fab_lids *ret_lids,
                        struct fab_address_note **ret_notes, size_t *ret_note_count);
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct fab_congestion_observed {  /* observed between two readings of the counters */
+struct fab_congestion_observed {  /* what was observed between two readings of the counters */
     uint32_t congested_endports;  /* endports that received marked packets */
     uint32_t persistent_endports; /* endports that received marked packets in several consecutive
                                      readings */

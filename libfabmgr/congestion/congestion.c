@@ -16,7 +16,7 @@
 
 #define NS_A_METRE 5
 #define FAN_IN_MAX 512 /* largest fan-in assumed from the number of endports alone */
-#define ENTRIES 128    /* table entries assumed where ControlTableCap is unknown */
+#define ENTRIES 128    /* assumed number of table entries if ControlTableCap is unknown */
 
 struct bases { /* the distinct bases, in the order of their first ports */
     struct fab_congestion_basis *items;

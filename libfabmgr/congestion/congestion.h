@@ -29,8 +29,8 @@
 struct fab_congestion_port {
     uint8_t threshold; /* 0: the port marks no packets; 1: it marks when its queue is longest .. 15:
                           shortest */
-    uint8_t packet_size;   /* in units of 64 bytes; shorter packets are not marked */
-    bool victim;           /* Victim_Mask: marks even without credits to send on */
+    uint8_t packet_size;   /* in units of 64 bytes; the port marks no shorter packets */
+    bool victim;           /* Victim_Mask: the port marks even if it waits for credits */
     uint16_t marking_rate; /* mean number of packets between two marks; 0: all are marked */
 };
 
@@ -40,7 +40,7 @@ struct fab_congestion_sl {
     uint8_t increase, trigger, min;
 };
 struct fab_congestion_table {
-    uint16_t limit;                            /* the highest index */
+    uint16_t limit; /* highest index that a sender may reach (CCTI_Limit) */
     uint16_t entry[FAB_CONGESTION_TABLE_MOST]; /* shift << 14 | multiplier, in ascending order;
                                                   [0] is 0 */
 };
@@ -50,8 +50,8 @@ struct fab_congestion_adapter {
     struct fab_congestion_table table;
 };
 
-/* The delay after a packet, in eighths of the time that the packet takes (exact, because shift is
- * 0..3). */
+/* Returns the delay after a packet, in eighths of the time that the packet takes. The result is
+ * exact, because shift is 0..3. */
 static inline uint32_t fab_congestion_delay(uint16_t entry)
 {
     return (uint32_t)(entry & 0x3fff) << (3 - (entry >> 14));
@@ -79,7 +79,7 @@ struct fab_congestion_basis {
     uint16_t entries;    /* entries of the device's congestion control table */
     uint32_t rate, slowest; /* rate of the link, and of the slowest link to an endport, in Mb/s */
     uint32_t endports;      /* number of endports in the fabric, rounded */
-    uint32_t fan_in;        /* assumed number of senders to one endport: maximum of all SLs */
+    uint32_t fan_in;        /* assumed number of senders to one endport, the maximum of all SLs */
     uint32_t sl_fan_in[FAB_CONGESTION_SLS]; /* only for adapters: fan_in of each SL */
     uint32_t taper;    /* total rate of a leaf's endports in percent of the total rate of its ISLs;
                           100: no taper */
@@ -90,9 +90,9 @@ struct fab_congestion_basis {
 struct fab_congestion_input {
     const struct fab_fabric *fabric;
     const struct fab_policy *policy; /* its congestion settings and max_mtu */
-    uint32_t hops;                   /* switches on the longest path of the active tables; 0:
-                                        compute it from shortest paths */
-    const uint8_t *table_blocks;     /* [node_count] ControlTableCap; 0 or NULL: unknown */
+    uint32_t hops; /* switches on the longest path of the active tables; 0: it is computed from
+                      shortest paths */
+    const uint8_t *table_blocks; /* [node_count] ControlTableCap; 0 or NULL: unknown */
     /* [FAB_CONGESTION_SLS] number of senders to one endport, by class; 0 or NULL: unknown. */
     const uint32_t *fan_in;
     /* [port_count] For each endport that an adapter port can send to, partitions limit the number

@@ -17,7 +17,7 @@ uint32_t fab_congestion_derive_senders(const struct fab_congestion_basis *b, uin
 /* The times from which a timer is derived. */
 struct fab_congestion_derive_times {
     uint32_t packet_ns; /* time of the longest packet on the link of a typical endport */
-    uint32_t senders;   /* senders that share the marks: fab_congestion_derive_senders */
+    uint32_t senders;   /* number of senders that share the marks (fab_congestion_derive_senders) */
     uint32_t loops;
     uint64_t notify_ns, loop_ns; /* two lower bounds of the timer: the time in which each sender is
                                     notified once, and `loops` times the control loop */

@@ -6,7 +6,7 @@
 #include "libfabmgr/congestion/congestion.h"
 
 struct fab_congestion_reason {
-    const char *name; /* as in the settings file, "marking_rate" */
+    const char *name; /* name in the settings file, such as "marking_rate" */
     uint32_t value;
     char why[240]; /* a sentence without a full stop */
 };

@@ -19,7 +19,7 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/wire/gs.h"
 
-#define OF_SWITCH 1 /* LogType */
+#define OF_SWITCH 1 /* values of LogType */
 #define OF_ADAPTER 2
 /* Tolerance between the time stamp of the answer and our receipt of the answer, in us. */
 #define SLACK_US 1000000u

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Congestion logs of devices (A10.4.3.5), reading after reading: at a switch, the ports that marked
- * packets and the flows of these packets; at an adapter, the senders that reached the threshold of
- * their table, and the destinations.
+ * Evaluates the congestion logs of devices (IBA A10.4.3.5), which the manager reads again and
+ * again. The log of a switch has the ports that marked packets and the flows of these packets. The
+ * log of an adapter has the senders that reached the threshold of their table, and their
+ * destinations.
  */
 #ifndef LIBFABMGR_CONGESTION_LOG_H
 #define LIBFABMGR_CONGESTION_LOG_H

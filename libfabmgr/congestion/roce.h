@@ -45,8 +45,8 @@ int fab_congestion_roce_compute(const struct fab_congestion *c, const struct fab
                                 size_t *ret_count);
 
 #define FAB_CONGESTION_ROCE_VALUES 13
-/* Writes all values with their reasons; names end in the unit: "kmin_bytes". Returns their number:
- * 5 values of switches and, if the ports lead to endports, 8 of adapters. */
+/* Writes all values with their reasons; a name ends with the unit, such as "kmin_bytes". Returns
+ * their number: 5 values of switches and, if the ports lead to endports, 8 of adapters. */
 unsigned fab_congestion_roce_explain(const struct fab_congestion_roce *r,
                                      struct fab_congestion_reason ret[FAB_CONGESTION_ROCE_VALUES]);
 

@@ -29,7 +29,7 @@ struct fab_discover_config {
 };
 #define FAB_DISCOVER_NODE_LIMIT (1u << 18)
 #define FAB_DISCOVER_PORT_LIMIT (1u << 22)
-/* A query: SubnGet(attr_id, attr_mod) along path, which is valid until the query is answered. */
+/* A query: SubnGet(attr_id, attr_mod) along path. The path is valid until the query is answered. */
 struct fab_discover_ask {
     const struct fab_path *path;
     uint16_t attr_id;
@@ -42,7 +42,7 @@ struct fab_unresponsive {
                            manager's own node */
     uint8_t near_port;
     uint64_t guid;    /* GUID of the node; 0: it did not respond to NodeInfo */
-    uint16_t attr_id; /* the attribute that was asked for */
+    uint16_t attr_id; /* the attribute of the query */
     int status;       /* TIMEOUT, REFUSED, FORMAT, EXISTS (duplicate GUID or contradicting links),
                          LIMIT (too many hops, nodes or ports) */
 };

@@ -121,7 +121,7 @@ int fab_discover_link_seen(struct fab_discover *d, struct known_node *a, uint8_t
 {
     int status = FAB_OK;
     if (a == b && port_a == port_b)
-        return FAB_E_EXISTS; /* a loopback plug */
+        return FAB_E_EXISTS; /* a loopback plug connects the port to itself */
     if (!same_link(d, a, port_a, b, port_b)) {
         if (fab_base_bits_get(a->fresh, port_a) || fab_base_bits_get(b->fresh, port_b))
             return FAB_E_EXISTS;

@@ -27,7 +27,7 @@ enum fab_export_format {
 struct fab_export_input { /* all pointers must stay valid until fab_export_free */
     const struct fab_fabric *fabric;
     const struct fab_lids *lids;
-    const struct fab_lft *lft; /* needed by OPENSM_FDBS and OPENSM_LFTS */
+    const struct fab_lft *lft; /* required by OPENSM_FDBS and OPENSM_LFTS; otherwise may be NULL */
     const char *engine;        /* shown in JSON */
     uint64_t generation;       /* shown in JSON */
     const struct fab_vls *vls; /* used by OPENSM_SL2VL and PATH_SLS; NULL: all SLs use one VL */
@@ -38,8 +38,8 @@ struct fab_export;
 int fab_export_new(const struct fab_export_input *in, enum fab_export_format format,
                    struct fab_export **ret);
 void fab_export_free(struct fab_export *e); /* NULL is fine */
-/* Appends the next piece to t: about FAB_EXPORT_PIECE bytes in whole lines. *ret_done: the export
- * is complete. NOMEM. */
+/* Appends the next piece to t: about FAB_EXPORT_PIECE bytes in whole lines. *ret_done: whether the
+ * export is complete. NOMEM. */
 #define FAB_EXPORT_PIECE (48u << 10)
 int fab_export_next(struct fab_export *e, struct fab_text *t, bool *ret_done);
 

@@ -45,9 +45,9 @@ struct slurm {
     uint32_t host_count;
     struct label *labels; /* [label_count] sorted by switch */
     uint32_t label_count;
-    uint32_t *level;      /* [switches] number of links to the nearest switch with hosts */
-    uint32_t *joined;     /* [switches] disjoint sets (sets.h) */
-    uint32_t *queue;      /* [switches] */
+    uint32_t *level;  /* [switches] number of links to the nearest switch with hosts */
+    uint32_t *joined; /* [switches] disjoint sets of connected switches (libfabmgr/base/sets.h) */
+    uint32_t *queue;  /* [switches] */
     struct group *groups; /* [group_count] groups not yet merged into a larger one */
     uint32_t group_count, lines;
 };
@@ -208,7 +208,7 @@ static bool goes_on(const struct host *x, const struct host *y)
            memcmp(x->name, y->name, x->prefix) == 0;
 }
 
-/* Writes hosts [from, to), which share prefix and width: "n[1-3,7]". */
+/* Writes the hosts from `from` to before `to`, which share prefix and width, as "n[1-3,7]". */
 static void write_family(const struct slurm *s, uint32_t from, uint32_t to, struct fab_text *t)
 {
     const struct host *h = s->hosts;

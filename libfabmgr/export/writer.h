@@ -32,7 +32,8 @@ uint32_t fab_export_lid(const struct fab_export *e, uint32_t port);
 /* Appends a description in printable ASCII, with parentheses instead of braces, for programs that
  * read OpenSM's files. */
 void fab_export_add_plain(struct fab_text *t, const char *desc);
-/* Appends a description for use between quotes: valid UTF-8, with \ before quotes and \. */
+/* Appends a description for use between quotes: valid UTF-8, with a backslash before each quote and
+ * backslash. */
 void fab_export_add_quoted(struct fab_text *t, const char *desc);
 
 #endif

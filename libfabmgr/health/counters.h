@@ -36,7 +36,7 @@ struct fab_counter_kind {
 };
 extern const struct fab_counter_kind fab_health_counter_kinds[FAB_COUNTERS];
 
-/* The counters of a port at one time. */
+/* The values of a port's counters at one time. */
 struct fab_counters {
     uint64_t value[FAB_COUNTERS];
     /* The counters were read from PortCountersExtended. They have 64 bits and never fill up in

@@ -40,7 +40,7 @@ bool fab_health_damping_down(struct fab_damping *d, const struct fab_damping_rul
 void fab_health_damping_up(struct fab_damping *d, uint64_t now_us);
 /* Returns when the hold-down ends if the link stays up; 0: the link is down or not held down. */
 uint64_t fab_health_damping_due(const struct fab_damping *d);
-/* Ends the hold-down. */
+/* Ends the hold-down of the link. */
 void fab_health_damping_release(struct fab_damping *d, uint64_t now_us);
 /* Ends the hold-down and judges later flaps as if there had been none before. The flap count and
  * the remembered times stay. */

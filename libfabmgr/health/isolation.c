@@ -26,8 +26,7 @@ struct share {
 struct chooser {
     const struct fab_fabric *f;
     uint32_t max_percent;
-    uint32_t *level; /* [switch_count], as the next three arrays; hops to the nearest switch with
-                        hosts */
+    uint32_t *level; /* [switch_count] hops to the nearest switch with hosts */
     uint32_t *queue;
     uint32_t *sets;
     struct share (*share)[DIRECTIONS];

@@ -20,7 +20,7 @@
 
 /* The destination of a MAD to be sent, or the source of a received one. */
 struct fab_mad_addr {
-    uint16_t dlid; /* 0xffff: directed route */
+    uint16_t dlid; /* 0xffff: the MAD follows a directed route */
     uint16_t slid; /* only of received MADs */
     uint8_t sl;
     uint32_t qpn, qkey;
@@ -59,7 +59,7 @@ struct fab_mads_request {
 struct fab_mads_config {
     uint32_t window_start, window_max; /* limit of requests in flight, at least 1 */
     uint64_t timeout_us; /* time-out of the first try; it doubles with each try, at most 7 times */
-    uint32_t retries;    /* tries after the first */
+    uint32_t retries;    /* number of tries after the first */
     uint32_t tid_seed;   /* start of the transaction IDs, so that two runs use different IDs */
 };
 struct fab_mads_stats {
@@ -88,9 +88,9 @@ int fab_mads_submit(struct fab_mads *m, const struct fab_mads_request *req);
 typedef bool fab_mads_next(void *ctx, struct fab_mads_request *ret);
 void fab_mads_source(struct fab_mads *m, fab_mads_next *next, void *ctx);
 /* Drops all requests, queued or in flight, without calling done. Their responses are ignored. The
- * source stays. */
+ * session keeps its source. */
 void fab_mads_cancel_all(struct fab_mads *m);
-/* Drops the requests with this ctx in the same way. */
+/* Drops the requests with this ctx, as fab_mads_cancel_all drops all. */
 void fab_mads_cancel(struct fab_mads *m, const void *ctx);
 
 /* Returns the next MAD to send; from then on it is in flight. Retries come first, then submitted

@@ -39,7 +39,8 @@ struct fab_rmpp_sender {
     uint8_t abort_status; /* status of an ABORT that is to be sent; 0: none */
     enum fab_rmpp_state state;
 };
-/* head: FAB_SA_DATA bytes, whose RMPP header is overwritten. LIMIT: more than 2^24 segments. */
+/* Begins a transfer. head: FAB_SA_DATA bytes, the headers of all segments; the sender overwrites
+ * the RMPP header. LIMIT: more than 2^24 segments. */
 int fab_mads_rmpp_sender_init(struct fab_rmpp_sender *s, const uint8_t *head, const uint8_t *data,
                               size_t len, const struct fab_rmpp_config *config, uint64_t now);
 /* Returns the next MAD to send, a segment or an ABORT. False: there is none now. */

@@ -172,7 +172,8 @@ static int extend_up(struct fab_mcast_trees *t, struct fab_mcast_tree *tree, uin
     return FAB_OK;
 }
 
-/* Makes the switch a vertex of the tree. */
+/* Makes the switch a vertex of the tree and connects it to the tree. before: as in
+ * fab_mcast_tree_attach. */
 static int add_switch(struct fab_mcast_trees *t, struct fab_mcast_tree *tree, uint32_t sw,
                       const uint32_t *before)
 {

@@ -13,7 +13,7 @@ struct fab_mcast_distances {
     uint64_t *core;  /* bitset of the core switches: those farthest from endports */
     uint16_t **dist; /* [switches], one array for each root: hops from each switch to the root;
                         NULL: not computed yet */
-    uint32_t *queue; /* [switches] scratch */
+    uint32_t *queue; /* [switches] scratch memory of searches */
     /* Size of the smallest multicast forwarding table, in MLIDs. A higher MLID is not in the table
      * of every switch; the distances for its tree are computed separately, in avoid[]. */
     uint32_t least;

@@ -162,7 +162,7 @@ bool fab_mcast_group_matches(const struct fab_mcast_group *group,
     return agrees(&ask, &group->is);
 }
 
-/* A member must be able to receive packets of the group. */
+/* Returns whether a port can receive packets of the group with its MTU and rate. */
 static bool can_receive(const struct fab_mcast_request *ask,
                         const struct fab_wire_mc_member_record *is)
 {

@@ -72,8 +72,8 @@ size_t fab_mcast_group_lower_bound(const struct fab_mcast_group *group, uint64_t
 bool fab_mcast_group_matches(const struct fab_mcast_group *group,
                              const struct fab_wire_mc_member_record *asked, uint64_t comp_mask);
 
-/* A request of a port: SubnAdmSet or SubnAdmDelete of an MCMemberRecord. The caller checks that
- * the port may ask (PortGID is its own, and it is a member of the partition). */
+/* A request of a port: SubnAdmSet or SubnAdmDelete of an MCMemberRecord. The caller checks that the
+ * port may send this request: PortGID is its own, and the port is a member of the partition. */
 struct fab_mcast_request {
     const struct fab_wire_mc_member_record *record;
     uint64_t comp_mask;

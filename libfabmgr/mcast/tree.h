@@ -38,8 +38,10 @@ struct fab_mcast_trees {
     uint32_t *roots; /* [switch_count] number of trees with this root */
     struct fab_blocks tables;
     uint64_t changed[FAB_MCAST_BLOCK_GROUPS / 64];
-    uint32_t room, fewest; /* fab_mcast_trees_room */
-    bool broken;           /* a tree was cleared for lack of memory and has to be rebuilt */
+    /* The results of fab_mcast_trees_room: the number of LIDs, and the switch with the smallest
+     * table. */
+    uint32_t room, fewest;
+    bool broken; /* a tree was cleared for lack of memory and has to be rebuilt */
 };
 
 /* tree.c */

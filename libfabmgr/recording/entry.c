@@ -213,7 +213,8 @@ static int read_body(struct fab_base_reader *r, uint8_t mad[FAB_MAD_SIZE],
     case FAB_RECORDING_END:
         e->small = fab_base_read_u8(r);
         return FAB_OK;
-    default: /* kind 0: a file system can leave zeros at the end of a file after a crash */
+    default: /* kind 0 is invalid: after a crash, a file system can leave zeros at the end of a file
+              */
         return e->kind ? FAB_OK : FAB_E_FORMAT;
     }
 }

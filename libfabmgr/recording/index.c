@@ -55,7 +55,7 @@ static size_t content_of(const struct fab_recording_entry *e, uint8_t ret[CONTEN
 
 static uint64_t hash(const uint8_t *bytes, size_t len)
 {
-    uint64_t h = UINT64_C(0xcbf29ce484222325) ^ len; /* FNV-1a */
+    uint64_t h = UINT64_C(0xcbf29ce484222325) ^ len; /* the hash is FNV-1a */
     for (size_t i = 0; i < len; i++)
         h = (h ^ bytes[i]) * UINT64_C(0x100000001b3);
     return h;

@@ -68,15 +68,15 @@ struct fab_recording_entry {
     uint8_t kind;
     bool failed;
     uint64_t time_us;
-    /* MADs: */
+    /* Members for MADs: */
     struct fab_mad_addr addr;
     uint8_t qp;
     uint16_t len;
     const uint8_t *bytes; /* MAD: FAB_MAD_SIZE bytes, zero from len on; settings: len bytes */
-    /* Leases, disabled ports, ends: */
+    /* Members for leases, disabled ports and ends: */
     uint64_t guid;
     uint16_t lid;
-    uint8_t small; /* LMC; port; enum fab_recording_end */
+    uint8_t small; /* lease: LMC; disabled port: port number; end: enum fab_recording_end */
 };
 
 void fab_recording_pack_header(const struct fab_recording_header *h,

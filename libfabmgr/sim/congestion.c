@@ -14,8 +14,8 @@
 #include "libfabmgr/sim/device.h"
 #include "libfabmgr/wire/gs.h"
 
-#define TABLE_BLOCKS 2   /* ControlTableCap: 128 entries */
-#define PORTS_A_BLOCK 32 /* entries of SwitchPortCongestionSetting */
+#define TABLE_BLOCKS 2   /* value of ControlTableCap, in blocks of 64 entries */
+#define PORTS_A_BLOCK 32 /* ports in one block of SwitchPortCongestionSetting */
 #define LOG_SWITCH 1
 #define LOG_ADAPTER 2
 #define LOG_ENTRIES 15
@@ -217,7 +217,7 @@ static struct sim_cc_log *log_of(struct fab_sim *s, uint32_t node, bool add)
     return log;
 }
 
-/* The data VL to which the SLtoVLMappingTable maps a service level after power-on. */
+/* Returns the data VL to which the SLtoVLMappingTable maps a service level after power-on. */
 static uint32_t data_vl(const struct fab_sim *s, uint32_t port, uint8_t sl)
 {
     unsigned vls = fab_wire_op_vls_count(s->ports[port].info.op_vls);
@@ -286,7 +286,8 @@ static void write_adapter_log(const struct fab_sim *s, const struct sim_cc_log *
     (void)fab_wire_attr_pack(&fab_wire_attr_cc_log_ca, &out, data, FAB_MAD_SIZE - FAB_CC_LOG_DATA);
 }
 
-/* CongestionLog is longer than other attributes and begins at a lower offset in the MAD. */
+/* Answers CongestionLog, which is longer than other attributes and begins at a lower offset in the
+ * MAD. */
 static uint16_t handle_log(struct gs_request *r)
 {
     const struct sim_cc_log *log = log_of(r->sim, r->at.node, false);

@@ -95,8 +95,8 @@ struct sim_detail {
                              invalid if the node has lost power since */
     uint64_t value;
 };
-/* The sampling mechanism of PortSamplesControl. A switch has one for all its ports, an adapter has
- * one for each port. */
+/* The sampling mechanism of PortSamplesControl. A switch has one mechanism for all its ports; an
+ * adapter has one for each port. */
 struct sim_sampler {
     uint32_t port, power_cycle;
     struct fab_samples_control control;
@@ -153,8 +153,8 @@ struct fab_sim {
     struct fab_sim_timing timing;
     struct fab_sim_impairments impairments;
     bool unimpaired; /* neither loss nor duplicates nor delays are configured */
-    bool in_flight;  /* the last MAD put an event into the queue */
-    bool noisy;      /* a cable corrupts packets, or did so earlier */
+    bool in_flight;  /* the last MAD that was sent has put an event into the queue */
+    bool noisy;      /* a cable corrupts packets now or did so before */
     struct fab_prng prng;
     uint64_t trap_tid;
 };
@@ -170,12 +170,12 @@ struct position {
 struct request {
     struct fab_sim *sim;
     struct position at;
-    uint16_t slid; /* of the requester */
+    uint16_t slid; /* LID of the requester */
     bool set;
     uint32_t mod;
     uint8_t data[FAB_SMP_DATA]; /* attribute of the request, then of the answer */
 };
-typedef uint16_t sim_handler(struct request *r); /* SMP status */
+typedef uint16_t sim_handler(struct request *r); /* returns the Status of the SMP */
 
 /* A request of a general service class for the agent of the device at position `at`. */
 struct gs_request {
@@ -237,16 +237,16 @@ bool fab_sim_return_directed(struct fab_sim *s, const struct fab_mad *mad, uint1
                              uint8_t *bytes, struct position *at);
 
 /* link.c */
-void fab_sim_links_start(struct fab_sim *s); /* all ports as after power-on */
+void fab_sim_links_start(struct fab_sim *s); /* sets all ports to the state after power-on */
 void fab_sim_link_train(struct fab_sim *s, uint32_t port);
 void fab_sim_link_trained(struct fab_sim *s, uint32_t port); /* training has ended */
 void fab_sim_link_down(struct fab_sim *s, uint32_t port, uint8_t phys);
 /* rate.c: sets the width and speed of both ends of a link. False: no width or speed is common to
  * both. */
 bool fab_sim_link_negotiate(struct fab_sim *s, uint32_t near, uint32_t far);
-uint8_t fab_sim_link_down_state(const struct fab_sim *s,
-                                uint32_t port); /* PortPhysicalState while the link is down */
-void fab_sim_link_power_on(struct fab_sim *s, uint32_t port); /* a port of a node that boots */
+/* Returns the PortPhysicalState of a port while its link is down. */
+uint8_t fab_sim_link_down_state(const struct fab_sim *s, uint32_t port);
+void fab_sim_link_power_on(struct fab_sim *s, uint32_t port); /* the node of this port boots */
 void fab_sim_link_flap(struct fab_sim *s, const struct sim_event *e);
 int fab_sim_link_find(const struct fab_sim *s, uint32_t node, uint8_t port, uint32_t *ret_port);
 
@@ -263,13 +263,13 @@ void fab_sim_trap_capability(struct fab_sim *s, uint32_t port);
 void fab_sim_trap_bad_key(struct fab_sim *s, struct position at, uint16_t slid,
                           const struct fab_mad *mad, const uint8_t *bytes);
 void fab_sim_trap_repressed(struct fab_sim *s, struct position at, const uint8_t *mad);
-void fab_sim_trap_resend(struct fab_sim *s, uint32_t notice); /* the repeat is due */
+void fab_sim_trap_resend(struct fab_sim *s, uint32_t notice); /* sends the notice again */
 void fab_sim_trap_forget(struct fab_sim *s, uint32_t node);   /* the node has lost power */
 /* Raises trap 129 or 130 if the counter is one that has a trap (IBA 14.2.5.1). */
 void fab_sim_trap_errors(struct fab_sim *s, uint32_t port, uint32_t counter);
 bool fab_sim_trap_pending(const struct fab_sim *s, uint32_t node, struct fab_notice *ret);
 
-/* smp.c: the subnet management agent. False: it does not answer. */
+/* smp.c has the subnet management agent. False: the agent does not answer. */
 bool fab_sim_sma_answer(struct fab_sim *s, struct position at, uint16_t slid,
                         const struct fab_mad *mad, uint8_t bytes[FAB_MAD_SIZE]);
 bool fab_sim_sma_key_fits(struct fab_sim *s, struct position at, uint16_t slid,
@@ -296,8 +296,8 @@ bool fab_sim_gsi_answer(struct fab_sim *s, struct position at, const struct fab_
 uint16_t fab_sim_perf_handle(struct gs_request *r, uint16_t attr_id);
 uint16_t fab_sim_congestion_handle(struct gs_request *r, uint16_t attr_id);
 bool fab_sim_congestion_key_fits(struct gs_request *r);
-/* The ports that PortSelect names: one, or with 0xff all external ports of a switch. False: there
- * is no such port. */
+/* Finds the ports that PortSelect names: one port, or all external ports of a switch (0xff). False:
+ * there is no such port. */
 bool fab_sim_perf_ports(const struct gs_request *r, uint8_t select, uint32_t *ret_first,
                         uint32_t *ret_last);
 uint16_t fab_sim_samples_control(struct gs_request *r);

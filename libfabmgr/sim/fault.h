@@ -134,7 +134,7 @@ enum fab_sim_counter {
     FAB_SIM_VL_XMIT_TIME_CONG,
     FAB_SIM_XMIT_DATA_SL = FAB_SIM_VL_XMIT_TIME_CONG + 15,
     FAB_SIM_RCV_DATA_SL = FAB_SIM_XMIT_DATA_SL + 16,
-    /* The counters of fab_wire_attr_perf_ext_speeds. */
+    /* The counters of the attribute fab_wire_attr_perf_ext_speeds. */
     FAB_SIM_SYNC_HEADER_ERRORS = FAB_SIM_RCV_DATA_SL + 16,
     FAB_SIM_ALL_COUNTERS = FAB_SIM_SYNC_HEADER_ERRORS + 38,
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Growing arrays of items with keys: blocks of tables, notices, counters, logs. */
+/* Growing arrays whose items are found by key. They hold blocks of tables, notices, counters and
+ * logs. */
 #include <stdlib.h>
 
 #include "libfabmgr/base/size.h"

@@ -3,9 +3,9 @@
  * Link states (IBA 7.2.7, 14.2.5.6). A link trains when its cable is plugged in, both nodes have
  * power and neither port is disabled. Both ports then come up in Init, at once or after the
  * training time. The link goes down when the cable is pulled, a node loses power or a port is
- * disabled; the other port then enters its LinkDownDefaultState. A polling port wakes a sleeping
- * one; two sleeping ports stay down. A switch records each change in PortStateChange and sends trap
- * 128. Width and speed are in rate.c.
+ * disabled; the other port then enters its LinkDownDefaultState. If one port is in Polling and the
+ * other in Sleep, the link trains; if both are in Sleep, it stays down. A switch records each
+ * change in PortStateChange and sends trap 128. Width and speed are in rate.c.
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/device.h"

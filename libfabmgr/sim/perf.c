@@ -25,7 +25,7 @@ static const struct place {
     const char *name;
     uint16_t narrow, size; /* offset in fab_port_counters, and size of the member in bytes */
     uint16_t wide;         /* offset in fab_port_counters_ext */
-    uint8_t bits;          /* width of the narrow member on the wire */
+    uint8_t bits;          /* width of the counter in PortCounters on the wire, in bits */
     int8_t select, select_wide, select_wide2; /* bit numbers in CounterSelect; -1: none; 16 and
                                                  above: bit 0 and above of CounterSelect2 */
 } places[] = {
@@ -183,7 +183,8 @@ static const struct fab_attr *group(size_t i)
     return i < FAB_PERF_DETAILS ? &fab_wire_attr_perf_details[i] : &fab_wire_attr_perf_ext_speeds;
 }
 
-/* The first field that is a counter; the fields before it select ports and counters. */
+/* Returns the index of the first field that is a counter; the fields before it select ports and
+ * counters. */
 static size_t first_counter(const struct fab_attr *a)
 {
     size_t i = 0;

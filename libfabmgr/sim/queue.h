@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The event queue: a heap ordered by time, then by the order of insertion, and the MADs that its
+/* The event queue: a heap ordered by time and then by the order of insertion, and the MADs that the
  * events refer to. For this folder only. */
 #ifndef LIBFABMGR_SIM_QUEUE_H
 #define LIBFABMGR_SIM_QUEUE_H
@@ -33,7 +33,7 @@ uint64_t fab_sim_queue_next(const struct sim_queue *q); /* UINT64_MAX: the queue
 
 int fab_sim_queue_put_mad(struct sim_queue *q, const struct fab_sim_delivery *mail,
                           uint32_t *ret_pending_mad);
-struct fab_sim_delivery fab_sim_queue_take_mad(struct sim_queue *q,
-                                               uint32_t pending_mad); /* frees it */
+/* Returns the MAD and frees its entry. */
+struct fab_sim_delivery fab_sim_queue_take_mad(struct sim_queue *q, uint32_t pending_mad);
 
 #endif

@@ -34,7 +34,7 @@ static const struct selection {
     {0x0004, 1, FAB_SIM_RCV_PKTS, 1, 0},
     {0x0005, 1, FAB_SIM_XMIT_WAIT, 1, 0},
     {0x4005, 14, FAB_SIM_LOCAL_PHYSICAL_ERRORS, 1,
-     6}, /* errors, discards, op codes, flow control */
+     6}, /* counters of errors, discards, op codes and flow control */
     {0x4013, 4, FAB_SIM_VL_OP_PACKETS, 16, 20},
     {0x4030, 1, FAB_SIM_SW_VL_CONGESTION, 16, 48},
     {0x4031, 2, FAB_SIM_PKT_RCV_FECN, 1, 49},

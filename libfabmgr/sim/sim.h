@@ -27,13 +27,13 @@ void fab_sim_free(struct fab_sim *s);
  * later by fab_sim_receive. TRUNCATED, FORMAT: not a MAD. INVAL: no such port. */
 int fab_sim_send(struct fab_sim *s, uint32_t node, uint8_t port, uint16_t dlid,
                  const uint8_t mad[FAB_MAD_SIZE], uint8_t reply[FAB_MAD_SIZE]);
-/* After fab_sim_send returned 0: whether the MAD, its answer or a copy is still in flight, so that
- * an answer may come later. False: no answer will come. */
+/* The caller calls this function after fab_sim_send returned 0. It returns whether the MAD, its
+ * answer or a copy is still in flight, so that an answer may come later. */
 bool fab_sim_in_flight(const struct fab_sim *s);
 
 /* A MAD that arrives at a port: a trap, a MAD for an attached manager, or a late answer. */
 struct fab_sim_delivery {
-    uint32_t node; /* where it arrives */
+    uint32_t node; /* node and port at which the MAD arrives */
     uint8_t port;
     uint16_t slid, dlid;
     uint8_t mad[FAB_MAD_SIZE];

@@ -89,8 +89,8 @@ static uint16_t handle_vendor_diag(struct request *r)
 
 #define VENDOR_MELLANOX 0x0002c9
 
-/* Mellanox's extension of PortInfo, which distinguishes FDR10 from QDR; OpenSM reads it from every
- * Mellanox device. No simulated link runs at FDR10. */
+/* Answers Mellanox's extension of PortInfo, which distinguishes FDR10 from QDR. OpenSM reads this
+ * attribute from every Mellanox device. No simulated link runs at FDR10. */
 static uint16_t handle_ext_port_info(struct request *r)
 {
     const struct fab_node *node = &r->sim->fabric->nodes[r->at.node];

@@ -12,8 +12,8 @@
 #include "libfabmgr/sim/device.h"
 
 enum table { TABLE_MFT, TABLE_PKEYS, TABLE_SL2VL, TABLE_VLARB, TABLE_GUIDS, TABLE_GS, TABLE_LED };
-#define BLOCKS_MAX (1u << 22) /* of all devices together: 256 MB */
-#define ENTRIES_PER_BLOCK 32  /* in MFT, P_Key table, VL arbitration table */
+#define BLOCKS_MAX (1u << 22) /* limit of blocks of all devices together: 256 MB */
+#define ENTRIES_PER_BLOCK 32  /* in blocks of the MFT, P_Key and VL arbitration tables */
 #define GUIDS_PER_BLOCK 8
 #define MFT_POSITIONS 16
 #define DEFAULT_PKEY 0xffff
@@ -93,7 +93,8 @@ static bool block_get(const struct fab_sim *s, uint32_t node, uint64_t key, uint
     return true;
 }
 
-/* A block of a general service has 192 bytes: three blocks of 64. */
+/* Returns the key of a piece of a general service's block. Such a block has 192 bytes and is stored
+ * as three pieces of 64. */
 static uint64_t piece_key(uint32_t port, uint16_t attr_id, uint32_t block, uint32_t piece)
 {
     return block_key(TABLE_GS, port,

@@ -121,7 +121,8 @@ bool fab_smstate_poll(struct fab_smstate *s, const struct fab_sm_info *answer)
     return true;
 }
 
-/* The legal control packets: the sender's state, our state, and our state afterwards. */
+/* The control packets that the specification allows: control, the sender's state, our state, and
+ * our state afterwards. */
 static const struct transition {
     uint8_t control, sender, ours, then;
     bool rediscover;

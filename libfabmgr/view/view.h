@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A view: the state of the fabric for readers. It is reference-counted and never changes after it
+/* A view is the state of the fabric for readers. It is reference-counted and never changes after it
  * was published. */
 #ifndef LIBFABMGR_VIEW_VIEW_H
 #define LIBFABMGR_VIEW_VIEW_H
@@ -16,7 +16,7 @@ struct fab_view {
     struct fab_policy policy;
     struct fab_verdict verdict;
     uint64_t published_us; /* Unix time, microseconds */
-    int refs;              /* private, atomic */
+    int refs;              /* reference count, atomic; only view.c uses it */
 };
 /* Creates a view. It takes over the references to fabric and target and the contents of policy and
  * verdict, which are empty afterwards. Returns NULL if memory is short; then the caller still owns

@@ -75,7 +75,7 @@ enum fab_sa_status { /* the high byte of Status, 15.2.2 */
 
 enum fab_rmpp_type { FAB_RMPP_DATA_TYPE = 1, FAB_RMPP_ACK, FAB_RMPP_STOP, FAB_RMPP_ABORT };
 enum fab_rmpp_flag { FAB_RMPP_ACTIVE = 1, FAB_RMPP_FIRST = 2, FAB_RMPP_LAST = 4 };
-enum fab_rmpp_status { /* 13.6.2.1 */
+enum fab_rmpp_status { /* IBA 13.6.2.1 */
                        FAB_RMPP_OK = 0,
                        FAB_RMPP_NO_RESOURCES = 1,
                        FAB_RMPP_TOO_LONG = 118, /* the transfer took too much time */
@@ -89,14 +89,14 @@ enum fab_rmpp_status { /* 13.6.2.1 */
                        FAB_RMPP_TOO_MANY_RETRIES = 126,
                        FAB_RMPP_UNSPECIFIED = 127,
 };
-struct fab_rmpp { /* 13.6.2.1 */
+struct fab_rmpp { /* IBA 13.6.2.1 */
     uint8_t version, type;
     uint8_t resp_time; /* 5 bits, 4.096 us * 2^resp_time; 31: not given */
     uint8_t flags, status;
     uint32_t segment; /* SegmentNumber; in an ACK, the last segment received */
     uint32_t length;  /* PayloadLength; in an ACK, NewWindowLast */
 };
-struct fab_sa_header { /* 15.2.1.1 */
+struct fab_sa_header { /* IBA 15.2.1.1 */
     uint64_t sm_key;
     uint16_t attr_offset; /* distance from one record to the next, in units of 8 bytes */
     uint64_t comp_mask;
@@ -106,53 +106,53 @@ extern const struct fab_attr fab_wire_attr_rmpp, fab_wire_attr_sa_header;
 /* ---- records ---------------------------------------------------------------------------------
  */
 
-struct fab_node_desc { /* 14.2.5.2 */
+struct fab_node_desc { /* IBA 14.2.5.2 */
     uint8_t text[FAB_NODE_DESC_LEN];
 };
-struct fab_wire_node_record { /* 15.2.5.2 */
+struct fab_wire_node_record { /* IBA 15.2.5.2 */
     uint16_t lid;
     struct fab_node_info info;
     struct fab_node_desc desc;
 };
-struct fab_wire_port_info_record { /* 15.2.5.3 */
+struct fab_wire_port_info_record { /* IBA 15.2.5.3 */
     uint16_t lid;
     uint8_t port, options;
     struct fab_port_info info;
 };
-struct fab_wire_sl2vl_record { /* 15.2.5.4 */
+struct fab_wire_sl2vl_record { /* IBA 15.2.5.4 */
     uint16_t lid;
     uint8_t in_port, out_port;
     struct fab_sl2vl table;
 };
-struct fab_wire_switch_info_record { /* 15.2.5.5 */
+struct fab_wire_switch_info_record { /* IBA 15.2.5.5 */
     uint16_t lid;
     struct fab_switch_info info;
 };
-struct fab_wire_lft_record { /* 15.2.5.6 */
+struct fab_wire_lft_record { /* IBA 15.2.5.6 */
     uint16_t lid, block;
     uint8_t port[64];
 };
-struct fab_wire_mft_record { /* 15.2.5.8 */
+struct fab_wire_mft_record { /* IBA 15.2.5.8 */
     uint16_t lid;
     uint8_t position; /* 4 bits: number of the block of 16 ports */
     uint16_t block;   /* 9 bits: number of the block of 32 MLIDs */
     uint16_t mask[32];
 };
-struct fab_wire_vlarb_record { /* 15.2.5.9 */
+struct fab_wire_vlarb_record { /* IBA 15.2.5.9 */
     uint16_t lid;
     uint8_t port, block;
     struct fab_vlarb table;
 };
-struct fab_wire_sm_info_record { /* 15.2.5.10 */
+struct fab_wire_sm_info_record { /* IBA 15.2.5.10 */
     uint16_t lid;
     struct fab_sm_info info;
 };
-struct fab_wire_pkey_record { /* 15.2.5.11 */
+struct fab_wire_pkey_record { /* IBA 15.2.5.11 */
     uint16_t lid, block;
     uint8_t port;
     struct fab_pkey_block table;
 };
-struct fab_inform_info { /* 13.4.8.3 */
+struct fab_inform_info { /* IBA 13.4.8.3 */
     uint64_t gid[2];
     uint16_t lid_begin, lid_end;
     uint8_t generic, subscribe;
@@ -161,17 +161,17 @@ struct fab_inform_info { /* 13.4.8.3 */
     uint8_t resp_time;
     uint32_t producer; /* 24 bits: producer type, or vendor id if not generic */
 };
-struct fab_wire_inform_info_record { /* 15.2.5.12 */
+struct fab_wire_inform_info_record { /* IBA 15.2.5.12 */
     uint64_t subscriber_gid[2];
     uint16_t number;
     struct fab_inform_info info;
 };
-struct fab_wire_link_record { /* 15.2.5.13 */
+struct fab_wire_link_record { /* IBA 15.2.5.13 */
     uint16_t from_lid;
     uint8_t from_port, to_port;
     uint16_t to_lid;
 };
-struct fab_wire_service_record { /* 15.2.5.14 */
+struct fab_wire_service_record { /* IBA 15.2.5.14 */
     uint64_t id, gid[2];
     uint16_t pkey;
     uint32_t lease; /* in seconds; all ones: the lease never expires */
@@ -182,7 +182,7 @@ struct fab_wire_service_record { /* 15.2.5.14 */
     uint32_t data32[4];
     uint64_t data64[2];
 };
-struct fab_wire_path_record { /* 15.2.5.16 */
+struct fab_wire_path_record { /* IBA 15.2.5.16 */
     uint8_t service_msb;
     uint64_t service_lsb; /* 56 bits */
     uint64_t dgid[2], sgid[2];
@@ -198,13 +198,13 @@ struct fab_wire_path_record { /* 15.2.5.16 */
     uint8_t life_selector, life;
     uint8_t preference;
 };
-enum fab_selector { /* 15.2.5.16 */
+enum fab_selector { /* IBA 15.2.5.16 */
                     FAB_SELECT_MORE = 0,
                     FAB_SELECT_LESS = 1,
                     FAB_SELECT_EXACTLY = 2,
                     FAB_SELECT_BEST = 3, /* the largest MTU and rate, the smallest lifetime */
 };
-struct fab_wire_mc_member_record { /* 15.2.5.17 */
+struct fab_wire_mc_member_record { /* IBA 15.2.5.17 */
     uint64_t mgid[2], port_gid[2];
     uint32_t qkey;
     uint16_t mlid;
@@ -214,12 +214,12 @@ struct fab_wire_mc_member_record { /* 15.2.5.17 */
     uint32_t flow_label;
     uint8_t hop_limit, scope, join_state, proxy_join;
 };
-struct fab_wire_guid_info_record { /* 15.2.5.18 */
+struct fab_wire_guid_info_record { /* IBA 15.2.5.18 */
     uint16_t lid;
     uint8_t block, reserved;
     struct fab_guid_block table;
 };
-struct fab_wire_trace_record { /* 15.2.5.19 */
+struct fab_wire_trace_record { /* IBA 15.2.5.19 */
     uint64_t gid_prefix;
     uint16_t generation;
     uint8_t node_type;
@@ -227,7 +227,7 @@ struct fab_wire_trace_record { /* 15.2.5.19 */
     uint8_t entry_port, exit_port;
 };
 #define FAB_MULTI_PATH_GIDS 11      /* number of GIDs that fit into one MAD */
-struct fab_wire_multi_path_record { /* 15.2.5.20 */
+struct fab_wire_multi_path_record { /* IBA 15.2.5.20 */
     uint8_t raw;
     uint32_t flow_label;
     uint8_t hop_limit, tclass, reversible, paths;
@@ -263,7 +263,8 @@ extern const struct fab_attr fab_wire_attr_inform_info;
 extern const struct fab_rec *const fab_wire_recs[FAB_RECS];
 const struct fab_rec *fab_wire_rec_by_id(uint16_t attr_id); /* NULL: none */
 
-/* Like fab_wire_attr_unpack and fab_wire_attr_pack, with the same errors. */
+/* Read and write a record as fab_wire_attr_unpack and fab_wire_attr_pack do for an attribute, with
+ * the same errors. */
 int fab_wire_rec_unpack(const struct fab_rec *r, const uint8_t *bytes, size_t len,
                         void *ret_struct);
 int fab_wire_rec_pack(const struct fab_rec *r, const void *from, uint8_t *bytes, size_t len);

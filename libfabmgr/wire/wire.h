@@ -88,7 +88,8 @@ enum fab_smp_status { /* Status (IBA 13.4.7): bit 0 is BUSY, bits 2-4 say what i
 
 /* ---- MADs ------------------------------------------------------------------------------------ */
 
-/* A directed route: port[1..hops] are the output ports of the hops; hops 0 is the local node. */
+/* A directed route: port[1..hops] are the output ports of the hops; if hops is 0, the route ends at
+ * the local node. */
 struct fab_path {
     uint8_t hops;
     uint8_t port[FAB_MAX_HOPS + 1];
@@ -104,7 +105,7 @@ struct fab_mad {
     uint64_t m_key;           /* SMPs */
     bool directed, returning; /* directed: the class is 0x81; returning: the D bit is set */
     uint8_t hop_pointer;
-    struct fab_path path; /* class 0x81: the initial path, in requests and responses */
+    struct fab_path path; /* class 0x81: the initial path, in requests and in responses */
     uint16_t dr_slid, dr_dlid;
 };
 /* Writes a whole 256-byte SMP. data: FAB_SMP_DATA bytes, or NULL for zeros. class_version 0 is
@@ -220,7 +221,7 @@ struct fab_field {
     uint16_t bit; /* offset of the field's most significant bit from the attribute's first bit */
     uint8_t bits; /* 1..64 */
     uint8_t member_size; /* 1, 2, 4, 8 */
-    uint16_t member;     /* offsetof in the struct */
+    uint16_t member;     /* offset in the struct, in bytes */
     uint16_t repeat;     /* array length, 1 for scalars */
     uint16_t bit_stride; /* arrays: bits from one element to the next, in the attribute */
     uint8_t stride;      /* arrays: bytes from one element to the next, in the struct */
