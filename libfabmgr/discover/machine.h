@@ -90,7 +90,7 @@ struct fab_discover {
     size_t unresponsive_count, unresponsive_capacity;
 };
 
-/* model.c. Errors of its functions: NOMEM. */
+/* The functions of model.c return NOMEM; only fab_discover_link_seen has another error. */
 struct known_node *fab_discover_node_get(const struct fab_discover *d,
                                          uint32_t ref); /* NULL: not known */
 int fab_discover_node_add(struct fab_discover *d, uint32_t ref, const struct fab_node_info *info,
@@ -108,12 +108,12 @@ int fab_discover_link_lost(struct fab_discover *d, struct known_node *p, uint8_t
 int fab_discover_link_seen(struct fab_discover *d, struct known_node *a, uint8_t port_a,
                            struct known_node *b, uint8_t port_b);
 
-/* answer.c. Errors of its functions: NOMEM. */
+/* The functions of answer.c return NOMEM; they have no other error. */
 uint16_t fab_discover_query_attr(uint8_t kind);
 int fab_discover_query_failed(struct fab_discover *d, const struct query *q, int status);
 int fab_discover_query_answered(struct fab_discover *d, const struct query *q, const uint8_t *data);
 
-/* targeted.c. Errors of its functions: NOMEM. */
+/* The functions of targeted.c return NOMEM; they have no other error. */
 int fab_discover_targeted_start(struct fab_discover *d, const struct fab_discover_config *config);
 /* Queues the queries of the next wave of suspects. False: there is no further wave. */
 bool fab_discover_targeted_wave(struct fab_discover *d);

@@ -47,7 +47,7 @@ struct slurm {
     uint32_t label_count;
     uint32_t *level;  /* [switches] number of links to the nearest switch with hosts */
     uint32_t *joined; /* [switches] disjoint sets of connected switches (libfabmgr/base/sets.h) */
-    uint32_t *queue;  /* [switches] */
+    uint32_t *queue;  /* [switches] queue of breadth-first searches */
     struct group *groups; /* [group_count] groups not yet merged into a larger one */
     uint32_t group_count, lines;
 };

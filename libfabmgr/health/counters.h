@@ -84,8 +84,8 @@ void fab_health_history_add(struct fab_health_history *h, uint64_t from_us, uint
 const struct fab_health_sample *fab_health_sample(const struct fab_health_history *h,
                                                   uint32_t back);
 uint32_t fab_health_sample_count(const struct fab_health_history *h);
-/* Returns by how much a counter rose within the rule's time. ret_us (may be NULL): the time that
- * the samples within this time cover. */
+/* Returns by how much a counter rose within rule->within_us. ret_us (may be NULL): the total time
+ * of the samples that count. */
 uint64_t fab_health_recent_increase(const struct fab_health_history *h,
                                     const struct fab_counter_rule *rule, enum fab_counter which,
                                     uint64_t *ret_us);

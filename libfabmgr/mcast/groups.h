@@ -32,7 +32,7 @@ struct fab_mcast_group {
      * ProxyJoin are 0. */
     struct fab_wire_mc_member_record is;
     bool fixed; /* from the configuration: the group exists even without members */
-    struct fab_mcast_member *member; /* by GUID */
+    struct fab_mcast_member *member; /* sorted by GUID */
     size_t members, room;
 };
 /* When IPv6 solicited-node groups share LIDs: never, when free LIDs are short, or always. Unless
@@ -40,7 +40,7 @@ struct fab_mcast_group {
 enum fab_mcast_share { FAB_MCAST_SHARE_NEVER, FAB_MCAST_SHARE_SHORT, FAB_MCAST_SHARE_ALWAYS };
 struct fab_mcast_groups {
     struct fab_mcast_trees *trees;
-    struct fab_mcast_group **group; /* by MGID */
+    struct fab_mcast_group **group; /* sorted by MGID */
     size_t groups, room;
     uint32_t *users; /* [mlids] number of groups with the LID */
     uint32_t mlids;

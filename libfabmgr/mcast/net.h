@@ -13,7 +13,7 @@
 #include "libfabmgr/fabric/fabric.h"
 
 struct fab_mcast_net {
-    uint32_t switches, ports; /* switches have the lowest node ids */
+    uint32_t switches, ports; /* numbers of switches and ports; switches have the lowest node ids */
     uint64_t *guid;           /* [switches] */
     uint16_t *cap; /* [switches] number of multicast LIDs in the switch's table; 0: no tree uses the
                       switch */

@@ -22,9 +22,9 @@ struct fab_mcast_tree_member {
 struct fab_mcast_tree {
     uint16_t mlid;
     uint32_t root, top;              /* FAB_NONE: none yet */
-    struct fab_mcast_vertex *vertex; /* by switch */
+    struct fab_mcast_vertex *vertex; /* sorted by switch */
     size_t vertices, vertex_room;
-    struct fab_mcast_tree_member *member; /* by GUID */
+    struct fab_mcast_tree_member *member; /* sorted by GUID */
     size_t members, member_room;
     size_t attached; /* members that are attached */
 };

@@ -120,8 +120,8 @@ struct move {
     const struct fab_mcast_net *old;
     struct fab_mcast_trees *to;
     uint32_t *sw; /* [old switch_count] */
-    uint32_t *up; /* [new switch_count] `before` for fab_mcast_tree_attach; all FAB_NONE between
-                     trees */
+    uint32_t *up; /* [new switch_count] argument `before` of fab_mcast_tree_attach; all FAB_NONE
+                     while no tree is being moved */
 };
 
 static uint32_t moved_port(const struct move *m, uint32_t port)

@@ -3,10 +3,11 @@
  * Replays a recording. The cursor is at the next incoming MAD of the recording. There are three
  * cases:
  *
- *   unsolicited        it arrives at its recorded time
- *   request was sent   it arrives as long after the request as in the recording
- *   request not sent   the player waits for the request, as long as the answers that are due
- *                      can be held back: half their requests' timeout; with none due, 30 s
+ *   the MAD is unsolicited     the player delivers it at its recorded time
+ *   its request was sent       the player delivers it as long after the request as in the recording
+ *   its request was not sent   the player waits for the request. Meanwhile it holds back the
+ * answers that are due, at most for half the timeout of their requests. If no answer is due, the
+ * player waits at most 30 s.
  *
  * If the player stops waiting for a request, it still delivers the answer once the request is sent.
  * Whenever the manager sends a request while no answer is due, the player aligns recording time
@@ -33,9 +34,9 @@
 struct fab_recording_player {
     struct fab_recording_index index;
     int64_t base;    /* time of the run, in us, at which the recording begins; may be negative */
-    uint32_t cursor; /* all INs before this item were delivered or skipped */
-    uint32_t first, last; /* OUTs whose answers are due, in the order of their requests */
-    uint32_t came;        /* the IN that was delivered last */
+    uint32_t cursor; /* all received MADs before this item were delivered or skipped */
+    uint32_t first, last; /* requests whose answers are due, in the order of the requests */
+    uint32_t came;        /* index of the MAD that was delivered last */
     struct fab_recording_player_stats stats;
 };
 
@@ -130,9 +131,9 @@ enum fab_recording_player_sent fab_recording_player_send(struct fab_recording_pl
 /* ---- receiving ---- */
 
 struct step {
-    uint32_t item; /* an IN, or NONE at the end */
+    uint32_t item; /* index of a received MAD; NONE at the end */
     uint64_t due;
-    bool skip; /* skip this IN instead of delivering it, because its request was not sent */
+    bool skip; /* skip this MAD instead of delivering it, because its request was not sent */
 };
 
 static uint64_t answer_due(const struct fab_recording_player *p, uint32_t in)

@@ -27,11 +27,12 @@ struct fab_view *fab_view_new(uint64_t generation, struct fab_fabric *fabric,
 struct fab_view *fab_view_ref(const struct fab_view *v);
 void fab_view_unref(struct fab_view *v); /* v may be NULL */
 
-/* Finds a port with a LID from a user's text: "12", "0x1a", a port or node GUID ("0x0002c9..."
- * longer than a LID, or "0002:c903:..."), or a node description or a unique prefix of one. "/PORT"
- * may follow the text. Without "/PORT", a node with several ports that have LIDs is ambiguous,
- * unless its GUID is also the GUID of one of these ports. Returns NOT_FOUND, or EXISTS (the text is
- * ambiguous), with a message in why[]. fab_view_find_node finds a node in the same way. */
+/* Finds the port, which must have a LID, that a user's text names. The text is a LID ("12",
+ * "0x1a"), the GUID of a port or node ("0x0002c9..." or "0002:c903:..."), or a node description or
+ * its unique prefix. "/PORT" may follow the text. Without "/PORT", a node with several ports that
+ * have LIDs is ambiguous, unless its GUID is also the GUID of one of these ports. Returns
+ * NOT_FOUND, or EXISTS (the text is ambiguous), with a message in why[]. fab_view_find_node finds a
+ * node in the same way. */
 int fab_view_find_port(const struct fab_view *v, const char *what, uint32_t *ret_port, char *why,
                        size_t why_len);
 int fab_view_find_node(const struct fab_view *v, const char *what, uint32_t *ret_node, char *why,
