@@ -22,9 +22,9 @@ int fab_fabric_generate_leaf_spine(const struct fab_leaf_spine_spec *spec,
  *
  * Let W(l) = w[0] * .. * w[l-1] and M(l) = m[l] * .. * m[h-1]. Level l has W(l) * M(l) nodes, each
  * with w[l] * p[l] uplinks. Paths between hosts have at most 2h - 1 switches. With w[0] > 1, there
- * are w[0] separate trees, and each host has ports in all of them. RANGE: levels
- * not 1..6, an element 0, a host with more than 3 ports, a switch with more than 254 (or radix)
- * ports, or more than 2^20 nodes. */
+ * are w[0] separate trees, and each host has ports in all of them. RANGE: levels not 1..6, an
+ * element 0, a host with more than 3 ports, a switch with more than 254 (or radix) ports, or more
+ * than 2^20 nodes. */
 #define FAB_GENERATE_LEVELS 6
 struct fab_pgft_spec {
     uint32_t levels, m[FAB_GENERATE_LEVELS], w[FAB_GENERATE_LEVELS], p[FAB_GENERATE_LEVELS];
@@ -35,9 +35,9 @@ int fab_fabric_generate_pgft(const struct fab_pgft_spec *spec, struct fab_builde
 /* A fat tree of switches with `radix` ports and full bisection (XGFT with half-radix arities):
  * levels 3 and radix 36 give 11,664 hosts and 1,620 switches. taper: number of hosts of a leaf for
  * each uplink (0 and 1: as many hosts as uplinks). parallel: number of links to each parent (0 and
- * 1: one). With k links to each, a switch has only a k-th of the parents. RANGE: radix
- * not 2..254, levels not 1..6, no uplink left, half of radix not a multiple of parallel, or more
- * than 2^20 nodes. */
+ * 1: one). With k links to each, a switch has only a k-th of the parents. RANGE: radix not 2..254,
+ * levels not 1..6, no uplink left, half of radix not a multiple of parallel, or more than 2^20
+ * nodes. */
 struct fab_fat_tree_spec {
     uint32_t radix, levels, taper, parallel;
 };
@@ -110,8 +110,7 @@ int fab_fabric_generate_hypercube(const struct fab_hypercube_spec *spec, struct 
 /* HyperX (Ahn et al., SC 2009): a lattice like the torus, in which each switch has `parallel` links
  * to all switches that differ in one coordinate: parallel * N * (size[d] - 1) / 2 links in
  * dimension d. The diameter is the number of dimensions of size > 1. A HyperX of one dimension is a
- * full mesh.
- * RANGE as for the torus. */
+ * full mesh. RANGE as for the torus. */
 struct fab_hyperx_spec {
     uint32_t dimensions, size[FAB_GENERATE_DIMENSIONS], hosts, parallel;
 };

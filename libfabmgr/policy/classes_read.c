@@ -12,8 +12,8 @@
  * A level named DEFAULT with SL 0 is our class "default"; with another SL it becomes a class of its
  * own for the paths that no rule matches. Rules may refer to groups and levels that are defined
  * later in the text. So the text is read twice: first for groups and levels, then for rules. The
- * service IDs of upper layer protocols (ULPs) are
- * those of OpenSM's documentation (doc/QoS_management_in_OpenSM.txt).
+ * service IDs of upper layer protocols (ULPs) are those of OpenSM's documentation
+ * (doc/QoS_management_in_OpenSM.txt).
  */
 #include <stdarg.h>
 #include <stdio.h>

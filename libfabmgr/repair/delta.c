@@ -16,8 +16,7 @@
 #include "libfabmgr/repair/internal.h"
 
 #define TILE_PAYS                                                                                  \
-    6 /* affected entries; with fewer in a tile's LIDs, copying the tile costs more than it saves  \
-       */
+    6 /* affected entries; with fewer in the LIDs of a tile, copying the tile costs too much */
 
 /* ---- columns --------------------------------------------------------------------------------- */
 

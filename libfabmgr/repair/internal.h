@@ -7,7 +7,7 @@
 #include "libfabmgr/base/bitset.h"
 #include "libfabmgr/repair/repair.h"
 
-/* Stands for the label of the delivery at the destination switch; greater than every channel's. */
+/* The label of the delivery at the destination switch; it is greater than all other labels. */
 #define FAB_REPAIR_DELIVERED UINT32_MAX
 
 /* The switches, their links and the labels of the channels. Immutable and shared by clones. A

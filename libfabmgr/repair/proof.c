@@ -15,7 +15,7 @@
  *     connects their switch with the destination, or no endport uses them.
  *
  * The reason is that a path without a changed entry is an old path, and a path with a changed entry
- * continues from there as the proof has followed it. Labels that ascend everywhere are a
+ * continues from this entry as the proof has followed it. Labels that ascend everywhere are a
  * topological order of the channels, so there is no cycle of channel dependencies.
  */
 #include <string.h>

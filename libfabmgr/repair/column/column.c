@@ -12,9 +12,10 @@
  *   2. else the shortest path with such labels. If it is longer than before, each neighbour that
  *      forwards traffic of endports to this switch becomes pending, too: it may have a shorter
  *      path elsewhere;
- *   3. else a lower key, the next lower label among its channels, and waits for its turn again.
- *      Each neighbour that sends to this switch over a channel whose label is not lower than the
- *      new key becomes pending, too, because the labels of its path would no longer ascend.
+ *   3. else no path yet. Its key becomes the next lower label among its channels, and the switch is
+ *      decided again later. Each neighbour that sends to this switch over a channel whose label is
+ *      not lower than the new key becomes pending, too, because the labels of its path would no
+ *      longer ascend.
  *
  * A switch that finds no path is marked CUT, and all neighbours that send to it become pending.
  * When every other switch is decided, the CUT switches are tried once more, because they may be

@@ -4,8 +4,8 @@
  * most likely replace it. Each hop waits for memory, since the tables of 128,000 endports take 1 GB
  * and each entry lies in another cache line. So the paths of the next affected entries are followed
  * in parallel first, only to bring these lines into the cache. The results of a repair do not
- * depend on it. At 65,536 endports, prefetching saves a fifth of the repair time after the failure
- * of a leaf switch's link.
+ * depend on prefetching. At 65,536 endports, prefetching saves a fifth of the repair time after the
+ * failure of a leaf switch's link.
  */
 #include "libfabmgr/repair/internal.h"
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Relaxation. A switch may find no path although living links connect it with the destination,
- * because the entries of other switches do not continue its paths by ascending labels. A search
- * finds a best channel for each switch. It visits the channels in descending order of labels. The
- * first channel of a switch that leads to a switch with a best channel of a greater label becomes
- * its best channel. So each switch gets the greatest label that any tables could give it. A switch
- * without a best channel has no path that these labels allow.
+ * Relaxation finds paths for switches that would be cut off without need. A switch may find no path
+ * although living links connect it with the destination, because the entries of other switches do
+ * not continue its paths by ascending labels. So a search finds a best channel for each switch. It
+ * visits the channels in descending order of labels. The first channel of a switch that leads to a
+ * switch with a best channel of a greater label becomes its best channel. So each switch gets the
+ * greatest label that any tables could give it. A switch without a best channel has no path that
+ * these labels allow.
  *
  * From each CUT switch, the path over the best channels is followed, up to the first switch whose
  * present entry continues it by ascending labels. Only the switches on this path get new entries.

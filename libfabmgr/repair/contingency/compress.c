@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Compression of encoded plans. A plan for a link repeats nearly the same differences for each of
+ * Compresses encoded plans. A plan for a link repeats nearly the same differences for each of
  * hundreds of switches (encode.c). So bytes that occurred before are replaced by their number and
  * their distance (Ziv & Lempel 1977). The search for a repetition tries only the last position at
  * which the same four bytes occurred. The compressed data consist of

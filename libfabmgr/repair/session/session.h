@@ -2,8 +2,8 @@
 /*
  * A session keeps the tables of an engine as a baseline for repairs over several snapshots. As long
  * as the present fabric is a part of the baseline's fabric (nothing new, nothing moved), its tables
- * are repair(baseline, dead links). No engine runs, a host that leaves and returns causes no
- * writes, and links that come back get their former entries.
+ * are the baseline, repaired for the links that are dead now. No engine runs, a host that leaves
+ * and returns causes no writes, and links that come back get their former entries.
  *
  * Only one thread at a time may use a session.
  */
