@@ -35,7 +35,7 @@ struct out {
     const struct out_column *columns; /* columns of the current table */
     size_t column_count;
     bool in_row, failed;
-    /* text */
+    /* The text format uses these members: */
     struct cell *cells; /* [cell_count], row by row */
     size_t cell_count, cell_room, row_cell;
     /* The JSON format uses these members: */

@@ -8,11 +8,11 @@
 
 struct fab_congestion_observed {  /* what was observed between two readings of the counters */
     uint32_t congested_endports;  /* endports that received marked packets */
-    uint32_t persistent_endports; /* endports that received marked packets in several consecutive
-                                     readings */
-    uint32_t slowed;              /* senders that received BECNs */
-    uint32_t congested_ports;     /* ports of switches that marked packets */
-    uint32_t waiting;             /* ports that waited for credits */
+    uint32_t persistent_endports; /* number of endports that received marked packets in several
+                                     consecutive readings */
+    uint32_t slowed;              /* number of senders that received BECNs */
+    uint32_t congested_ports;     /* number of switch ports that marked packets */
+    uint32_t waiting;             /* number of ports that waited for credits */
     uint32_t max_wait_permille;   /* longest time that a port waited for credits, in permille of the
                                      interval */
     uint32_t logged_fan_in; /* from logs: the largest number of adapters that were throttled for the

@@ -33,7 +33,7 @@ struct fab_congestion_log {
     uint16_t sl_map;      /* of an adapter: SLs on which a sender reached the threshold */
     uint8_t port_map[32]; /* of a switch: ports that marked packets; port n is bit n % 8 of [31 - n
                              / 8] */
-    struct fab_congestion_event entry[FAB_CONGESTION_LOG_ENTRIES]; /* latest first */
+    struct fab_congestion_event entry[FAB_CONGESTION_LOG_ENTRIES]; /* the latest event first */
 };
 /* Adds a reading of a switch's or adapter's log at `now_us`. *ret_events: number of events since
  * the previous reading; 0 at the first reading, because nobody knows when the device began to

@@ -16,7 +16,7 @@
 #define FAB_DCQCN_ALPHA_US 55      /* time without a notification after which alpha is lowered */
 #define FAB_DCQCN_INCREASE_US 55   /* timer of rate increases */
 #define FAB_DCQCN_INCREASE_MB 10   /* megabytes sent that count as one timer period */
-#define FAB_DCQCN_INVERSE_GAIN 256 /* alpha's gain g is 1/256 */
+#define FAB_DCQCN_INVERSE_GAIN 256 /* 1 / g, where g is the gain of alpha */
 /* Steps of fast recovery before additive increase begins. */
 #define FAB_DCQCN_RECOVERY_STAGES 5
 

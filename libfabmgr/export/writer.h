@@ -17,7 +17,7 @@ struct fab_export {
     struct fab_policy policy; /* SL2VL: the default policy */
 };
 struct fab_export_writer {
-    int (*open)(struct fab_export *e); /* may be NULL */
+    int (*open)(struct fab_export *e); /* prepares the export; may be NULL */
     /* Appends row number `row`. In a format with many rows, each row has a few hundred bytes at
      * most. False: there are no more rows, and nothing was appended. */
     bool (*write)(struct fab_export *e, uint64_t row, struct fab_text *t);

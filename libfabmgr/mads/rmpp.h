@@ -56,7 +56,7 @@ void fab_mads_rmpp_sender_expire(struct fab_rmpp_sender *s, uint64_t now);
 
 struct fab_rmpp_receiver {
     struct fab_rmpp_config config;
-    uint8_t head[FAB_SA_DATA]; /* of the first segment */
+    uint8_t head[FAB_SA_DATA]; /* headers of the first segment */
     uint8_t *data;             /* owned: the data received so far, without headers */
     size_t len, room;
     uint32_t got, window_last; /* segment numbers: the last received in order, the last that the

@@ -16,7 +16,7 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
-#define CHUNK 64 /* slots */
+#define CHUNK 64 /* number of slots */
 
 void fab_mads_slot_list_append(struct fab_slot_list *l, struct fab_slot *s)
 {

@@ -341,7 +341,7 @@ record_of(const struct fab_partitions *p, const struct fab_partition_mgroup *m, 
         .life = life,
         .sl = m->sl,
         .flow_label = m->flow_label,
-        .hop_limit = m->scope == 2 ? 0 : UINT8_MAX, /* link-local scope */
+        .hop_limit = m->scope == 2 ? 0 : UINT8_MAX, /* scope 2 is link-local */
         .scope = m->scope,
     };
 }

@@ -14,12 +14,12 @@
 
 struct fab_mcast_net {
     uint32_t switches, ports; /* numbers of switches and ports; switches have the lowest node ids */
-    uint64_t *guid;           /* [switches] */
+    uint64_t *guid;           /* [switches] node GUIDs */
     uint16_t *cap; /* [switches] number of multicast LIDs in the switch's table; 0: no tree uses the
                       switch */
-    uint64_t *has_ends;   /* bitset of switches */
-    uint32_t *first_port; /* [switches + 1] */
-    uint32_t *node;       /* [ports] */
+    uint64_t *has_ends;   /* bitset of the switches with endports */
+    uint32_t *first_port; /* [switches + 1] id of port 0 of each switch */
+    uint32_t *node;       /* [ports] node of each port */
     uint32_t *peer; /* [ports] for a working link to a switch with multicast tables: the port at the
                        other end; FAB_NONE: no such link */
     uint64_t *port_guid;    /* [ports] GUID of ports that may be members, else 0 */
@@ -34,7 +34,7 @@ struct fab_mcast_net_diff { /* all zero: no difference */
         uint32_t port, peer;
     } * change;
     size_t count, room;
-    uint64_t *has_ends; /* bitset of switches */
+    uint64_t *has_ends; /* bitset of the switches with endports */
 };
 /* Returns whether all switches have the same ids in the net and in the fabric. */
 bool fab_mcast_net_same_switches(const struct fab_mcast_net *n, const struct fab_fabric *now);

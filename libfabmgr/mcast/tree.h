@@ -44,7 +44,7 @@ struct fab_mcast_trees {
     bool broken; /* a tree was cleared for lack of memory and has to be rebuilt */
 };
 
-/* tree.c */
+/* Functions of tree.c. */
 /* Functions here that return a pointer to something new return NULL if memory is short. */
 struct fab_mcast_tree *fab_mcast_tree_new(uint16_t mlid);
 void fab_mcast_tree_free(struct fab_mcast_tree *tree); /* NULL is fine */
@@ -85,7 +85,7 @@ void fab_mcast_tree_trim(struct fab_mcast_trees *t, struct fab_mcast_tree *tree)
 void fab_mcast_tree_clear(struct fab_mcast_trees *t, struct fab_mcast_tree *tree);
 void fab_mcast_tree_drop_root(struct fab_mcast_trees *t, struct fab_mcast_tree *tree);
 
-/* trees.c */
+/* Functions of trees.c. */
 /* Creates an empty set of trees over a net, and owns the net from then on, also on failure. Returns
  * NOMEM. */
 int fab_mcast_trees_new_over(struct fab_mcast_net *net, struct fab_mcast_trees **ret);

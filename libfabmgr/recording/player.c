@@ -3,11 +3,12 @@
  * Replays a recording. The cursor is at the next incoming MAD of the recording. There are three
  * cases:
  *
- *   the MAD is unsolicited     the player delivers it at its recorded time
- *   its request was sent       the player delivers it as long after the request as in the recording
- *   its request was not sent   the player waits for the request. Meanwhile it holds back the
- * answers that are due, at most for half the timeout of their requests. If no answer is due, the
- * player waits at most 30 s.
+ * - The MAD is unsolicited. The player delivers it at its recorded time.
+ * - The run has sent the request of the MAD. The player delivers the MAD as long after the
+ *   request as in the recording.
+ * - The run has not sent the request. The player waits for it and holds back the answers that
+ *   are due, at most for half the timeout of their requests. If no answer is due, the player
+ *   waits at most 30 s.
  *
  * If the player stops waiting for a request, it still delivers the answer once the request is sent.
  * Whenever the manager sends a request while no answer is due, the player aligns recording time

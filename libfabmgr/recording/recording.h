@@ -47,7 +47,7 @@
 
 struct fab_recording_header {
     uint32_t window;
-    int64_t began_us; /* Unix */
+    int64_t began_us; /* Unix time in us */
     uint64_t port_guid;
     char version[33], name[65];
 };

@@ -236,7 +236,7 @@ bool fab_sim_forward_directed(struct fab_sim *s, const struct fab_mad *mad, uint
 bool fab_sim_return_directed(struct fab_sim *s, const struct fab_mad *mad, uint16_t lid,
                              uint8_t *bytes, struct position *at);
 
-/* link.c */
+/* Functions of link.c. */
 void fab_sim_links_start(struct fab_sim *s); /* sets all ports to the state after power-on */
 void fab_sim_link_train(struct fab_sim *s, uint32_t port);
 void fab_sim_link_trained(struct fab_sim *s, uint32_t port); /* training has ended */
@@ -250,14 +250,14 @@ void fab_sim_link_power_on(struct fab_sim *s, uint32_t port); /* the node of thi
 void fab_sim_link_flap(struct fab_sim *s, const struct sim_event *e);
 int fab_sim_link_find(const struct fab_sim *s, uint32_t node, uint8_t port, uint32_t *ret_port);
 
-/* node.c */
+/* Functions of node.c. */
 void fab_sim_node_booted(struct fab_sim *s, uint32_t node);
 void fab_sim_node_storm(struct fab_sim *s, const struct sim_event *e);
 /* Corrupts an answer to an SMP if the node has such a fault. */
 void fab_sim_node_corrupt(struct fab_sim *s, uint32_t node, uint16_t attr_id,
                           uint8_t bytes[FAB_MAD_SIZE]);
 
-/* trap.c */
+/* Functions of trap.c. */
 void fab_sim_trap_port_state(struct fab_sim *s, uint32_t sw);
 void fab_sim_trap_capability(struct fab_sim *s, uint32_t port);
 void fab_sim_trap_bad_key(struct fab_sim *s, struct position at, uint16_t slid,
@@ -276,7 +276,7 @@ bool fab_sim_sma_key_fits(struct fab_sim *s, struct position at, uint16_t slid,
                           const struct fab_mad *mad, const uint8_t *bytes);
 void fab_sim_switch_start(struct fab_sim *s, uint32_t sw);
 
-/* port_info.c, tables.c */
+/* Functions of port_info.c and tables.c. */
 sim_handler fab_sim_handle_port_info, fab_sim_handle_lft, fab_sim_handle_mft, fab_sim_handle_pkeys,
     fab_sim_handle_sl2vl, fab_sim_handle_vlarb, fab_sim_handle_guids, fab_sim_handle_led;
 
@@ -289,7 +289,7 @@ bool fab_sim_table_read(struct fab_sim *s, uint32_t port, uint16_t attr_id, uint
 bool fab_sim_table_write(struct fab_sim *s, uint32_t port, uint16_t attr_id, uint32_t block,
                          const uint8_t data[FAB_GS_DATA]);
 
-/* gsi.c, perf.c, samples.c, congestion.c */
+/* Functions of gsi.c, perf.c, samples.c and congestion.c. */
 bool fab_sim_gsi_serves(const struct fab_sim *s, struct position at, const struct fab_mad *mad);
 bool fab_sim_gsi_answer(struct fab_sim *s, struct position at, const struct fab_mad *mad,
                         uint8_t bytes[FAB_MAD_SIZE]);
@@ -304,7 +304,7 @@ uint16_t fab_sim_samples_control(struct gs_request *r);
 uint16_t fab_sim_samples_result(struct gs_request *r, const struct fab_attr *attr);
 void fab_sim_samples_due(struct fab_sim *s, uint32_t sampler);
 
-/* counters.c */
+/* Functions of counters.c. */
 void fab_sim_count(struct fab_sim *s, uint32_t port, uint32_t counter, uint64_t add);
 /* Adds the rise that fab_sim_increment has caused since the last call to the counters of a port.
  * Call it before a counter is read or set. */
@@ -321,7 +321,7 @@ void fab_sim_deliver_to_manager(struct fab_sim *s, struct position at, uint16_t 
 void fab_sim_outbox_put(struct fab_sim *s, struct position at, uint16_t slid, uint16_t dlid,
                         const uint8_t *mad);
 
-/* time.c */
+/* Functions of time.c. */
 void fab_sim_schedule(struct fab_sim *s, uint64_t delay_us, enum sim_event_kind kind, uint32_t a,
                       uint32_t b, uint64_t arg); /* if memory is short, the event is lost */
 /* Stores a MAD and schedules an EVENT_ARRIVE or EVENT_SEND that refers to it. */

@@ -13,7 +13,7 @@
 
 struct fab_smstate {
     uint8_t state; /* enum fab_sm_state */
-    uint64_t guid; /* of the manager's port */
+    uint64_t guid; /* GUID of the manager's port */
     uint8_t priority;
     uint64_t master_guid; /* in standby: the manager that is polled; 0: none */
     uint32_t missed;      /* polls in a row without a response */

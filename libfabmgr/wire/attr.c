@@ -16,7 +16,7 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/wire/wire.h"
 
-#define LARGEST_ATTR 224             /* bytes, of CongestionLog */
+#define LARGEST_ATTR 224             /* bytes of CongestionLog, the longest attribute */
 #define WORDS (LARGEST_ATTR / 8 + 1) /* one more than needed, for the load of the last field */
 
 static uint64_t load_member(const uint8_t *p, uint8_t size)

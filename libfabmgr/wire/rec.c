@@ -52,7 +52,7 @@ const struct fab_rec *fab_wire_rec_by_id(uint16_t attr_id)
 
 struct component {
     const struct fab_field *field; /* NULL: reserved bits, or a whole part */
-    const struct fab_part *part;   /* NULL: reserved */
+    const struct fab_part *part;   /* NULL: reserved bits */
     uint16_t bit, bits;            /* on the wire: first bit, and number of bits */
     uint16_t member, size;         /* offset and size in the record's struct, in bytes */
 };
