@@ -2,8 +2,8 @@
 /*
  * Traffic classes, and the rules that assign paths to them. A class has a name, a guaranteed share
  * of the bandwidth of every link, a high or low priority, and limits for its paths. Classes come
- * from fabricd.yaml, from OpenSM's qos-policy.conf, or from both. After they were read, they do not
- * change and are shared by reference.
+ * from fabricd.yaml, from OpenSM's qos-policy.conf, or from both. Once they are read, they do not
+ * change, and are shared by reference.
  *
  * libfabmgr/qos assigns SLs and VLs to the classes, for a fabric and its routing.
  */

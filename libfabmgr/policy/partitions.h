@@ -2,7 +2,7 @@
 /*
  * Partitions, their members, and their preconfigured multicast groups. They are read from OpenSM's
  * partitions.conf, with two extensions: members by patterns of node descriptions, and named groups
- * of ports. After they were read, they do not change and are shared by reference.
+ * of ports. Once they are read, they do not change, and are shared by reference.
  *
  * Members are stored as rules, in the order of the text. libfabmgr/partition applies the rules to a
  * fabric.
@@ -77,7 +77,7 @@ struct fab_partitions {
     struct fab_partition_mgroup *mgroup;
     struct fab_port_group *group;
     size_t partitions, rules, mgroups, groups;
-    struct fab_partitions_note note[FAB_PARTITION_NOTES]; /* the first things that were ignored */
+    struct fab_partitions_note note[FAB_PARTITION_NOTES]; /* on the first things ignored */
     size_t notes;                                         /* how many things were ignored in all */
     struct fab_arena arena;                               /* holds the names */
     uint16_t by_pkey[FAB_PKEY_FULL];                      /* number of the partition + 1; 0: none */

@@ -15,7 +15,7 @@
  *     first one gives the name.
  *   - Key words may be abbreviated, as "limi" for limited. An unknown membership means limited.
  *   - Unknown flags and invalid multicast groups are ignored with a note. Whatever OpenSM rejects
- * is an error here, too.
+ *     is an error here, too.
  *
  * There are two extensions. Members in quotation marks are patterns of node descriptions. A
  * definition whose name begins with @ is a group of ports, which later definitions can use as a

@@ -41,8 +41,8 @@ struct fab_policy {
     uint16_t max_hops; /* verification: the longest accepted path, in switches; default 64 */
     struct fab_policy_congestion congestion;
     struct fab_classes *classes; /* shared; NULL: all traffic is one class */
-    uint8_t lane_sets;           /* an engine may use only the number of VLs divided by this number,
-                                    so that this many classes get VLs of their own; 0 means 1 */
+    uint8_t lane_sets; /* an engine may use only 1 / lane_sets of the VLs, so that lane_sets classes
+                          get VLs of their own; 0 means 1 */
 };
 
 void fab_policy_defaults(struct fab_policy *p);

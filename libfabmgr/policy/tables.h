@@ -2,7 +2,7 @@
 /*
  * Forwarding tables from a file in the format of OpenSM's opensm-lfts.dump, of dump_fts, and of our
  * own export. Switches and destinations are identified by GUID, so that the LIDs in the file need
- * not be those of the fabric. After they were read, the tables do not change and are shared by
+ * not be those of the fabric. Once the tables are read, they do not change, and are shared by
  * reference.
  */
 #ifndef LIBFABMGR_POLICY_TABLES_H

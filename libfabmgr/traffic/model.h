@@ -182,8 +182,8 @@ void fab_traffic_schedule(struct fab_traffic *t, uint64_t time, enum traffic_kin
 void fab_traffic_wake_port(struct fab_traffic *t,
                            uint32_t port); /* serves the port now, or as soon as it is free */
 
-/* build.c: makes the initial state and the flows. NOMEM; the second function also returns the other
- * errors of fab_traffic_new. */
+/* build.c: makes the initial state and the flows. Both functions return NOMEM, and the second one
+ * also the other errors of fab_traffic_new. */
 int fab_traffic_build(struct fab_traffic *t);
 int fab_traffic_build_flows(struct fab_traffic *t, const struct fab_traffic_flow *flows,
                             uint32_t count);

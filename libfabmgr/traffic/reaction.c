@@ -36,7 +36,8 @@ static const struct fab_congestion_sl *setting(const struct fab_traffic *t,
     return c != NULL && (c->sls >> f->sl & 1) != 0 ? &c->sl[f->sl] : NULL;
 }
 
-/* Lowers CCTI by one for each timer period since its last update, and returns its address. */
+/* Lowers CCTI by one for each timer period since its last update, but not below CCTI_Min. Returns
+ * the address of CCTI. */
 static uint16_t *index_now(struct fab_traffic *t, const struct traffic_flow *f,
                            const struct fab_congestion_sl *sl)
 {

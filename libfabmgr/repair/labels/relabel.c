@@ -100,7 +100,8 @@ static int add(struct fab_repair_delta *d, size_t *room, uint32_t *place, uint32
     return FAB_OK;
 }
 
-/* Gives s and one neighbour, y in the comment at the top, new places, if a neighbour fits. */
+/* Gives s and a neighbour y new places, as the comment at the top describes, if a neighbour fits.
+ */
 static int place_above(struct fab_repair *r, struct fab_repair_delta *d, size_t *room,
                        uint32_t *place, uint32_t s)
 {
