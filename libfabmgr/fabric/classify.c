@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Aggregation nodes (NVIDIA SHARP). A switch ASIC that can aggregate contains an adapter, connected
- * to the port after the last external one (port 41 of a 40-port switch, port 65 of a 64-port
- * switch). The rules were derived from ibnetdiscover output of Switch-IB 2 and Quantum fabrics:
+ * Recognises aggregation nodes (NVIDIA SHARP). A switch ASIC that can aggregate contains an
+ * adapter, connected to the port after the last external one (port 41 of a 40-port switch, port 65
+ * of a 64-port switch). The rules were derived from ibnetdiscover output of Switch-IB 2 and Quantum
+ * fabrics:
  *
  *   - The node has VendorID 0x0002c9 and DeviceID 0xcf09, which infiniband-diags and OpenSM list
  *     among the devices with Mellanox' extended PortInfo.

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * References, copies and queries of sealed snapshots. Nodes are found by GUID with two binary
- * searches, since switches and other nodes are each sorted by GUID. Ports are found by the index.
+ * Counts references to sealed snapshots, copies them and answers queries. Nodes are found by GUID
+ * with two binary searches, since switches and other nodes are each sorted by GUID. Ports are found
+ * by the index.
  */
 #include "libfabmgr/fabric/fabric.h"
 

@@ -16,9 +16,10 @@ int fab_fabric_generate_leaf_spine(const struct fab_leaf_spine_spec *spec,
                                    struct fab_builder **ret);
 
 /* Parallel ports generalised fat trees PGFT(h; m; w; p) (Zahavi, "Fat-trees routing and node
- * ordering", 2012); with all p 1 they are extended generalised fat trees, XGFT (Ohring et al., IPPS
- * 1995). Element i of each vector belongs to level i + 1. A switch of level l has m[l-1] children.
- * A node of level l-1 has w[l-1] parents, and p[l-1] links to each of them. Level 0 are the hosts.
+ * ordering", 2012); if all p are 1, they are extended generalised fat trees, XGFT (Ohring et al.,
+ * IPPS 1995). Element i of each vector belongs to level i + 1. A switch of level l has m[l-1]
+ * children. A node of level l-1 has w[l-1] parents, and p[l-1] links to each of them. The hosts are
+ * the nodes of level 0.
  *
  * Let W(l) = w[0] * .. * w[l-1] and M(l) = m[l] * .. * m[h-1]. Level l has W(l) * M(l) nodes, each
  * with w[l] * p[l] uplinks. Paths between hosts have at most 2h - 1 switches. With w[0] > 1, there

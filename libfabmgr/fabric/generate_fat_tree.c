@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fat trees of switches with the same radix, as PGFTs (see generate.h): m children, w parents and k
- * parallel links to each. With half = radix / 2 and `up` uplinks of a leaf (leaf_up):
+ * Generates fat trees of switches with the same radix, as PGFTs (see generate.h): m children, w
+ * parents and k parallel links to each. With half = radix / 2 and `up` uplinks of a leaf (leaf_up):
  *
  *    leaves        m1 = half, or taper * up if taper > 1       w2 = up / k
  *    other levels  m2.. = half / k                             w3.. = half / k

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * PGFT(h; m1..mh; w1..wh; p1..ph), see generate.h. A node of level l is a pair (A, B). A is the
- * number of its subtree among the subtrees of that level. B < W(l) = w1 * .. * wl is its number
- * among the roots of that subtree. Let m = m(l+1). The node is child number A % m of its parents
- * (A / m, b * W(l) + B), for all b < w(l+1). Its number in the level is A * W(l) + B, so that the
- * nodes of a subtree have consecutive numbers.
+ * Generates PGFT(h; m1..mh; w1..wh; p1..ph); see generate.h. A node of level l is a pair (A, B). A
+ * is the number of its subtree among the subtrees of that level. B < W(l) = w1 * .. * wl is its
+ * number among the roots of that subtree. Let m = m(l+1). The node is child number A % m of its
+ * parents (A / m, b * W(l) + B), for all b < w(l+1). Its number in the level is A * W(l) + B, so
+ * that the nodes of a subtree have consecutive numbers.
  *
- * Ports: the links of child c are at ports c * p + 1 .. c * p + p; the links to the parents follow
- * those of all children in the same way. With one level there is a single switch, with hosts at all
- * its ports.
+ * The p links of child c are at the ports c * p + 1 .. c * p + p. The links to the parents are at
+ * the ports after those of all children, in the same way. With one level there is a single switch,
+ * with hosts at all its ports.
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/fabric/make.h"

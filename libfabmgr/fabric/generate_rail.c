@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rail-optimised clusters, as built for machine learning. All adapters r of a group of servers (a
- * "scalable unit") share one leaf, so that traffic within a group and a rail crosses one switch.
+ * Generates rail-optimised clusters, as built for machine learning. All adapters r of a group of
+ * servers (a "scalable unit") share one leaf, so that traffic within a group and a rail crosses one
+ * switch.
  *
  * References are given first to the leaves (group by group, and rail by rail within a group), then
  * to the spines (rail by rail), then to the cores. The ports of a leaf lead to its servers, then to

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* VL arbitration (IBA 7.6.9): weighted round robin over two tables. The high-priority table is
- * served first, up to its limit. */
+/* Simulates VL arbitration (IBA 7.6.9): weighted round robin over two tables. The high-priority
+ * table is served first, up to its limit. */
 #include "libfabmgr/traffic/model.h"
 
 #define LIMIT_UNIT 4096 /* bytes */
