@@ -35,7 +35,7 @@ void fab_base_arena_fini(struct fab_arena *a)
     fab_base_arena_init(a);
 }
 
-static int add_block(struct fab_arena *a, size_t need)
+static bool add_block(struct fab_arena *a, size_t need)
 {
     size_t size = a->room == 0 ? FIRST_BLOCK : a->room < LARGEST_BLOCK ? a->room * 2 : a->room;
     size_t total;
@@ -44,26 +44,32 @@ static int add_block(struct fab_arena *a, size_t need)
     if (size < need)
         size = need;
     if (!fab_base_size_add(sizeof(struct fab_arena_block), size, &total))
-        return -1;
+        return false;
     struct fab_arena_block *block = calloc(1, total);
     if (block == NULL)
-        return -1;
+        return false;
     block->next = a->blocks;
     a->blocks = block;
     a->used = 0;
     a->room = size;
-    return 0;
+    return true;
+}
+
+static bool has_room(struct fab_arena *a, size_t size)
+{
+    return (a->blocks != NULL && size <= a->room - a->used) || add_block(a, size);
 }
 
 void *fab_base_arena_alloc(struct fab_arena *a, size_t count, size_t item)
 {
     const size_t align = alignof(max_align_t);
     size_t size;
-    if (!fab_base_size_mul(count, item, &size) || !fab_base_size_add(size, align - 1, &size))
+    if (!fab_base_size_mul(count, item, &size) || !fab_base_size_add(size, align - 1, &size) ||
+        !has_room(a, size & ~(align - 1))) {
+        a->failed = true;
         return NULL;
+    }
     size &= ~(align - 1);
-    if ((a->blocks == NULL || size > a->room - a->used) && add_block(a, size) != 0)
-        return NULL;
     void *place = a->blocks->bytes + a->used;
     a->used += size;
     return place;

@@ -6,6 +6,7 @@
 #ifndef LIBFABMGR_BASE_ARENA_H
 #define LIBFABMGR_BASE_ARENA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,6 +14,7 @@ struct fab_arena_block;
 struct fab_arena {
     struct fab_arena_block *blocks; /* newest first */
     size_t used, room;              /* newest block: number of bytes in use, and size in bytes */
+    bool failed; /* an allocation failed: callers check this once after several allocations */
 };
 void fab_base_arena_init(struct fab_arena *a); /* an all-zero arena is valid, too */
 void fab_base_arena_fini(struct fab_arena *a); /* frees everything; the arena can be used again */

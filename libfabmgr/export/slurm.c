@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libfabmgr/base/arena.h"
 #include "libfabmgr/base/sets.h"
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
@@ -40,6 +41,7 @@ struct group {
     uint32_t number; /* number of the group's line, from 1; 0: the group is a single switch */
 };
 struct slurm {
+    struct fab_arena arena; /* of the arrays */
     const struct fab_fabric *f;
     struct host *hosts;
     uint32_t host_count;
@@ -136,8 +138,8 @@ static void merge_adapters(struct slurm *s)
 static int find_hosts(struct slurm *s)
 {
     const struct fab_fabric *f = s->f;
-    s->hosts = fab_base_alloc_array(f->port_count, sizeof *s->hosts);
-    if (s->hosts == NULL)
+    s->hosts = fab_base_arena_alloc(&s->arena, f->port_count, sizeof *s->hosts);
+    if (s->arena.failed)
         return FAB_E_NOMEM;
     for (uint32_t port = 0; port < f->port_count; port++) {
         uint32_t node = f->ports[port].node, sw = fab_fabric_peer_node(f, port);
@@ -171,8 +173,8 @@ static int by_labelled(const void *a, const void *b)
 static int label_switches(struct slurm *s)
 {
     uint32_t count = 0;
-    s->labels = fab_base_alloc_array(s->f->switch_count, sizeof *s->labels);
-    if (s->labels == NULL)
+    s->labels = fab_base_arena_alloc(&s->arena, s->f->switch_count, sizeof *s->labels);
+    if (s->arena.failed)
         return FAB_E_NOMEM;
     for (uint32_t i = 0; i < s->host_count; i++) {
         if (i > 0 && s->hosts[i].sw == s->hosts[i - 1].sw)
@@ -324,11 +326,11 @@ static void merge(struct slurm *s, struct fab_text *t)
 static int write_all(struct slurm *s, struct fab_text *t)
 {
     uint32_t n = s->f->switch_count;
-    s->level = fab_base_alloc_array(n, sizeof *s->level);
-    s->joined = fab_base_alloc_array(n, sizeof *s->joined);
-    s->queue = fab_base_alloc_array(n, sizeof *s->queue);
-    s->groups = fab_base_alloc_array(n, sizeof *s->groups);
-    if (!s->level || !s->joined || !s->queue || !s->groups)
+    s->level = fab_base_arena_alloc(&s->arena, n, sizeof *s->level);
+    s->joined = fab_base_arena_alloc(&s->arena, n, sizeof *s->joined);
+    s->queue = fab_base_arena_alloc(&s->arena, n, sizeof *s->queue);
+    s->groups = fab_base_arena_alloc(&s->arena, n, sizeof *s->groups);
+    if (s->arena.failed)
         return FAB_E_NOMEM;
     fab_base_sets_init(s->joined, n);
     fab_base_text_addf(t, "# Slurm topology.conf, for TopologyPlugin=topology/tree: %u hosts\n",
@@ -357,12 +359,7 @@ static int open_slurm(struct fab_export *e)
     if (rc == FAB_OK)
         rc = fab_base_text_take(&t, &e->whole, &e->whole_len);
     fab_base_text_fini(&t);
-    free(s.hosts);
-    free(s.labels);
-    free(s.level);
-    free(s.joined);
-    free(s.queue);
-    free(s.groups);
+    fab_base_arena_fini(&s.arena);
     return rc;
 }
 

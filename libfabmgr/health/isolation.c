@@ -15,6 +15,7 @@
 
 #include <stdlib.h>
 
+#include "libfabmgr/base/arena.h"
 #include "libfabmgr/base/bitset.h"
 #include "libfabmgr/base/sets.h"
 #include "libfabmgr/base/status.h"
@@ -24,6 +25,7 @@ struct share {
     uint32_t links, out;
 };
 struct chooser {
+    struct fab_arena arena; /* of the arrays */
     const struct fab_fabric *f;
     uint32_t max_percent;
     uint32_t *level; /* [switch_count] hops to the nearest switch with hosts */
@@ -158,18 +160,15 @@ int fab_health_isolation_choose(const struct fab_fabric *f, uint32_t max_percent
 {
     size_t n = f->switch_count + 1u;
     struct chooser c = {.f = f, .max_percent = max_percent};
-    c.level = calloc(n, sizeof(*c.level));
-    c.queue = calloc(n, sizeof(*c.queue));
-    c.sets = calloc(n, sizeof(*c.sets));
-    c.share = calloc(n, sizeof(*c.share));
+    c.level = fab_base_arena_alloc(&c.arena, n, sizeof(*c.level));
+    c.queue = fab_base_arena_alloc(&c.arena, n, sizeof(*c.queue));
+    c.sets = fab_base_arena_alloc(&c.arena, n, sizeof(*c.sets));
+    c.share = fab_base_arena_alloc(&c.arena, n, sizeof(*c.share));
     c.out = fab_base_bits_new(f->port_count);
-    bool good = c.level && c.queue && c.sets && c.share && c.out;
+    bool good = !c.arena.failed && c.out != NULL;
     if (good)
         choose(&c, link, count, ret);
-    free(c.level);
-    free(c.queue);
-    free(c.sets);
-    free(c.share);
+    fab_base_arena_fini(&c.arena);
     free(c.out);
     return good ? FAB_OK : FAB_E_NOMEM;
 }

@@ -4,6 +4,7 @@
 #ifndef LIBFABMGR_REPAIR_INTERNAL_H
 #define LIBFABMGR_REPAIR_INTERNAL_H
 
+#include "libfabmgr/base/arena.h"
 #include "libfabmgr/base/bitset.h"
 #include "libfabmgr/repair/repair.h"
 
@@ -14,7 +15,8 @@
  * channel is named by the id of its out port. `n` is the number of switches, `ports` the number of
  * their port ids, `top` the highest LID, and `vl_count` the number of VLs with their own labels. */
 struct fab_repair_network {
-    int refs; /* atomic */
+    struct fab_arena arena; /* of the arrays */
+    int refs;               /* atomic */
     uint32_t n, ports, top, vl_count;
     uint32_t max_hops;
     uint32_t *first;   /* port id of port 0 of each switch; first[n] = ports */

@@ -16,17 +16,14 @@
 static int alloc_base(struct fab_repair_network *b)
 {
     size_t n = (size_t)b->n + 1, ports = (size_t)b->ports + 1, top = (size_t)b->top + 1;
-    b->first = calloc(n, sizeof(*b->first));
-    b->peer_sw = calloc(ports, sizeof(*b->peer_sw));
-    b->peer_num = calloc(ports, sizeof(*b->peer_num));
-    b->home = calloc(top, sizeof(*b->home));
+    b->first = fab_base_arena_alloc(&b->arena, n, sizeof(*b->first));
+    b->peer_sw = fab_base_arena_alloc(&b->arena, ports, sizeof(*b->peer_sw));
+    b->peer_num = fab_base_arena_alloc(&b->arena, ports, sizeof(*b->peer_num));
+    b->home = fab_base_arena_alloc(&b->arena, top, sizeof(*b->home));
     b->is_endport = fab_base_bits_new(top);
-    b->attached = calloc(n, sizeof(*b->attached));
-    b->degree = calloc(n, sizeof(*b->degree));
-    return b->first && b->peer_sw && b->peer_num && b->home && b->is_endport && b->attached &&
-                   b->degree
-               ? FAB_OK
-               : FAB_E_NOMEM;
+    b->attached = fab_base_arena_alloc(&b->arena, n, sizeof(*b->attached));
+    b->degree = fab_base_arena_alloc(&b->arena, n, sizeof(*b->degree));
+    return !b->arena.failed && b->is_endport ? FAB_OK : FAB_E_NOMEM;
 }
 
 static void find_peers(struct fab_repair_network *b, const struct fab_fabric *f)
@@ -117,14 +114,9 @@ void fab_repair_network_unref(struct fab_repair_network *b)
 {
     if (b == NULL || __atomic_sub_fetch(&b->refs, 1, __ATOMIC_ACQ_REL) > 0)
         return;
-    free(b->first);
-    free(b->peer_sw);
-    free(b->peer_num);
-    free(b->home);
+    fab_base_arena_fini(&b->arena);
     free(b->is_endport);
     free(b->vl);
-    free(b->attached);
-    free(b->degree);
     free(b->order);
     free(b->label);
     free(b);

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libfabmgr/base/arena.h"
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/study/measurement.h"
@@ -26,6 +27,7 @@
 #define ON_STACK (UINT32_MAX - 1)
 
 struct counting {
+    struct fab_arena arena; /* of the arrays */
     struct fab_measurement *f;
     struct fab_quality *q;
     uint8_t *tile;       /* [TILE][switches] output port */
@@ -238,19 +240,18 @@ static bool allocate(struct counting *t)
 {
     const struct fab_measurement *f = t->f;
     size_t n = f->switches, words = t->words = fab_base_bits_words(f->leaf_count);
-    t->tile = fab_base_alloc_array(n, TILE);
-    t->by_lid = fab_base_alloc_array(f->end_count, sizeof *t->by_lid);
-    t->depth = fab_base_alloc_array(n, sizeof *t->depth);
-    t->order = fab_base_alloc_array(n, sizeof *t->order);
-    t->stack = fab_base_alloc_array(n, sizeof *t->stack);
-    t->out = fab_base_alloc_array(n, sizeof *t->out);
-    t->sources = fab_base_alloc_array(n, sizeof *t->sources);
-    t->gathered = fab_base_alloc_array(n, words * sizeof *t->gathered);
-    t->senders = calloc(f->ports + 1, words * sizeof *t->senders + 1);
-    t->load = calloc(f->ports + 1, sizeof *t->load);
-    t->receivers = calloc(f->ports + 1, sizeof *t->receivers);
-    return t->tile && t->by_lid && t->depth && t->order && t->stack && t->out && t->sources &&
-           t->gathered && t->senders && t->load && t->receivers;
+    t->tile = fab_base_arena_alloc(&t->arena, n, TILE);
+    t->by_lid = fab_base_arena_alloc(&t->arena, f->end_count, sizeof *t->by_lid);
+    t->depth = fab_base_arena_alloc(&t->arena, n, sizeof *t->depth);
+    t->order = fab_base_arena_alloc(&t->arena, n, sizeof *t->order);
+    t->stack = fab_base_arena_alloc(&t->arena, n, sizeof *t->stack);
+    t->out = fab_base_arena_alloc(&t->arena, n, sizeof *t->out);
+    t->sources = fab_base_arena_alloc(&t->arena, n, sizeof *t->sources);
+    t->gathered = fab_base_arena_alloc(&t->arena, n, words * sizeof *t->gathered);
+    t->senders = fab_base_arena_alloc(&t->arena, f->ports + 1, words * sizeof *t->senders + 1);
+    t->load = fab_base_arena_alloc(&t->arena, f->ports + 1, sizeof *t->load);
+    t->receivers = fab_base_arena_alloc(&t->arena, f->ports + 1, sizeof *t->receivers);
+    return !t->arena.failed;
 }
 
 int fab_study_measure_all_to_all(struct fab_measurement *f, struct fab_quality *q)
@@ -259,16 +260,6 @@ int fab_study_measure_all_to_all(struct fab_measurement *f, struct fab_quality *
     int rc = allocate(&t) ? count_all(&t) : FAB_E_NOMEM;
     if (rc == FAB_OK)
         find_figures(&t, &q->all);
-    free(t.tile);
-    free(t.by_lid);
-    free(t.depth);
-    free(t.order);
-    free(t.stack);
-    free(t.out);
-    free(t.sources);
-    free(t.gathered);
-    free(t.senders);
-    free(t.load);
-    free(t.receivers);
+    fab_base_arena_fini(&t.arena);
     return rc;
 }

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libfabmgr/base/arena.h"
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/study/measurement.h"
@@ -20,6 +21,7 @@
 #define FAR 0xff /* not connected; distances above 254 hops count as 254 */
 
 struct sorting {
+    struct fab_arena arena; /* of the arrays */
     const struct fab_measurement *f;
     uint64_t *key;          /* [leaf_count] lowest LID << 32 | index in leaves[] */
     uint8_t *leaf_distance; /* [leaf_count][leaf_count] hops between two leaves */
@@ -131,12 +133,12 @@ int fab_study_measurement_order(struct fab_measurement *f)
 {
     struct sorting s = {.f = f};
     int rc = FAB_E_NOMEM;
-    s.key = fab_base_alloc_array(f->leaf_count, sizeof *s.key);
-    s.sequence = fab_base_alloc_array(f->leaf_count, sizeof *s.sequence);
-    s.scratch = fab_base_alloc_array(f->switches, sizeof *s.scratch);
-    s.distance = fab_base_alloc_array(f->switches, 1);
-    s.leaf_distance = fab_base_alloc_array(f->leaf_count, f->leaf_count);
-    if (!s.key || !s.sequence || !s.scratch || !s.distance || !s.leaf_distance)
+    s.key = fab_base_arena_alloc(&s.arena, f->leaf_count, sizeof *s.key);
+    s.sequence = fab_base_arena_alloc(&s.arena, f->leaf_count, sizeof *s.sequence);
+    s.scratch = fab_base_arena_alloc(&s.arena, f->switches, sizeof *s.scratch);
+    s.distance = fab_base_arena_alloc(&s.arena, f->switches, 1);
+    s.leaf_distance = fab_base_arena_alloc(&s.arena, f->leaf_count, f->leaf_count);
+    if (s.arena.failed)
         goto out;
     for (uint32_t i = 0; i < f->leaf_count; i++)
         measure(&s, i);
@@ -144,10 +146,6 @@ int fab_study_measurement_order(struct fab_measurement *f)
     group(&s, 0, f->leaf_count, greatest(&s) - 1);
     rc = renumber(f, s.sequence);
 out:
-    free(s.key);
-    free(s.sequence);
-    free(s.scratch);
-    free(s.distance);
-    free(s.leaf_distance);
+    fab_base_arena_fini(&s.arena);
     return rc;
 }

@@ -97,12 +97,12 @@ static int allocate(struct fab_measurement *f)
 {
     const struct fab_fabric *fabric = f->in->fabric;
     uint32_t room = f->in->ends != NULL ? f->in->end_count : fabric->port_count - f->ports;
-    f->first = fab_base_alloc_array(f->switches, sizeof *f->first);
-    f->to = fab_base_alloc_array(f->ports, sizeof *f->to);
-    f->leaf_at = fab_base_alloc_array(f->switches, sizeof *f->leaf_at);
-    f->leaves = fab_base_alloc_array(f->switches, sizeof *f->leaves);
-    f->ends = fab_base_alloc_array((size_t)room + 1, sizeof *f->ends);
-    if (!f->first || !f->to || !f->leaf_at || !f->leaves || !f->ends)
+    f->first = fab_base_arena_alloc(&f->arena, f->switches, sizeof *f->first);
+    f->to = fab_base_arena_alloc(&f->arena, f->ports, sizeof *f->to);
+    f->leaf_at = fab_base_arena_alloc(&f->arena, f->switches, sizeof *f->leaf_at);
+    f->leaves = fab_base_arena_alloc(&f->arena, f->switches, sizeof *f->leaves);
+    f->ends = fab_base_arena_alloc(&f->arena, (size_t)room + 1, sizeof *f->ends);
+    if (f->arena.failed)
         return FAB_E_NOMEM;
     memset(f->leaf_at, 0xff, f->switches * sizeof *f->leaf_at);
     return FAB_OK;
@@ -120,8 +120,9 @@ static int fill(struct fab_measurement *f)
         return rc;
     count_leaf_channels(f);
     f->words = fab_base_bits_words(f->end_count);
-    f->broken = calloc((size_t)f->leaf_count + 1, (f->words + 1) * sizeof *f->broken);
-    if (f->broken == NULL)
+    f->broken = fab_base_arena_alloc(&f->arena, (size_t)f->leaf_count + 1,
+                                     (f->words + 1) * sizeof *f->broken);
+    if (f->arena.failed)
         return FAB_E_NOMEM;
     return f->in->ends != NULL ? FAB_OK : fab_study_measurement_order(f);
 }
@@ -145,10 +146,5 @@ int fab_study_measurement_make(const struct fab_quality_input *in, struct fab_me
 
 void fab_study_measurement_fini(struct fab_measurement *f)
 {
-    free(f->first);
-    free(f->to);
-    free(f->leaf_at);
-    free(f->leaves);
-    free(f->ends);
-    free(f->broken);
+    fab_base_arena_fini(&f->arena);
 }

@@ -3,6 +3,7 @@
 #ifndef LIBFABMGR_STUDY_MEASUREMENT_H
 #define LIBFABMGR_STUDY_MEASUREMENT_H
 
+#include "libfabmgr/base/arena.h"
 #include "libfabmgr/base/bitset.h"
 #include "libfabmgr/study/quality.h"
 
@@ -18,6 +19,7 @@ struct fab_measured_leaf {
     uint32_t channels; /* number of channels to other switches */
 };
 struct fab_measurement {
+    struct fab_arena arena; /* of the arrays */
     const struct fab_quality_input *in;
     uint32_t switches, ports; /* ports: number of port ids of switches, the lowest ids */
     uint32_t *first;          /* [switches] id of port 0 of the switch */

@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libfabmgr/base/arena.h"
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/verify/walk.h"
@@ -32,6 +33,7 @@
 #define PORTS 256  /* most ports of a switch, port 0 included */
 
 struct fab_verify_batch_walk {
+    struct fab_arena arena; /* of the arrays */
     const struct fab_verify_graph *graph;
     const uint8_t *tile;
     uint32_t *class_rep;    /* [switches] the class representative: the lowest switch id whose ports
@@ -135,8 +137,8 @@ static int alloc_collections(struct fab_verify_batch_walk *s)
         s->collected_at[sw] = (uint32_t)ports;
         ports += s->class_others[sw] > 0 ? s->graph->port_room[sw] : 0;
     }
-    s->collected = calloc(ports + 1, s->words * sizeof(*s->collected));
-    s->word = calloc(PORTS * s->words, sizeof(*s->word));
+    s->collected = fab_base_arena_alloc(&s->arena, ports + 1, s->words * sizeof(*s->collected));
+    s->word = fab_base_arena_alloc(&s->arena, PORTS * s->words, sizeof(*s->word));
     return s->collected != NULL && s->word != NULL ? FAB_OK : FAB_E_NOMEM;
 }
 
@@ -153,20 +155,19 @@ int fab_verify_batch_walk_new(const struct fab_verify_deps *deps,
     size_t n = (size_t)graph->n + 1;
     s->graph = graph;
     s->words = deps->words;
-    s->class_rep = calloc(n, sizeof(*s->class_rep));
-    s->by_class = calloc(n, sizeof(*s->by_class));
-    s->class_others = calloc(n, sizeof(*s->class_others));
-    s->unlike = calloc(n, sizeof(*s->unlike));
-    s->rep = calloc(n, sizeof(*s->rep));
-    s->reps = calloc(n, sizeof(*s->reps));
-    s->uniform = calloc(n, sizeof(*s->uniform));
-    s->entry = calloc(n, sizeof(*s->entry));
-    s->next = calloc(n, sizeof(*s->next));
-    s->depth = calloc(n, sizeof(*s->depth));
-    s->collected_at = calloc(n, sizeof(*s->collected_at));
+    s->class_rep = fab_base_arena_alloc(&s->arena, n, sizeof(*s->class_rep));
+    s->by_class = fab_base_arena_alloc(&s->arena, n, sizeof(*s->by_class));
+    s->class_others = fab_base_arena_alloc(&s->arena, n, sizeof(*s->class_others));
+    s->unlike = fab_base_arena_alloc(&s->arena, n, sizeof(*s->unlike));
+    s->rep = fab_base_arena_alloc(&s->arena, n, sizeof(*s->rep));
+    s->reps = fab_base_arena_alloc(&s->arena, n, sizeof(*s->reps));
+    s->uniform = fab_base_arena_alloc(&s->arena, n, sizeof(*s->uniform));
+    s->entry = fab_base_arena_alloc(&s->arena, n, sizeof(*s->entry));
+    s->next = fab_base_arena_alloc(&s->arena, n, sizeof(*s->next));
+    s->depth = fab_base_arena_alloc(&s->arena, n, sizeof(*s->depth));
+    s->collected_at = fab_base_arena_alloc(&s->arena, n, sizeof(*s->collected_at));
     int status = FAB_E_NOMEM;
-    if (s->class_rep && s->by_class && s->class_others && s->unlike && s->rep && s->reps &&
-        s->uniform && s->entry && s->next && s->depth && s->collected_at)
+    if (!s->arena.failed)
         status = find_classes(s);
     if (status == FAB_OK)
         status = alloc_collections(s);
@@ -181,19 +182,7 @@ void fab_verify_batch_walk_free(struct fab_verify_batch_walk *s)
 {
     if (s == NULL)
         return;
-    free(s->class_rep);
-    free(s->by_class);
-    free(s->class_others);
-    free(s->unlike);
-    free(s->rep);
-    free(s->reps);
-    free(s->uniform);
-    free(s->entry);
-    free(s->next);
-    free(s->depth);
-    free(s->collected_at);
-    free(s->collected);
-    free(s->word);
+    fab_base_arena_fini(&s->arena);
     free(s);
 }
 

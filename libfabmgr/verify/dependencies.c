@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libfabmgr/base/arena.h"
 #include "libfabmgr/base/status.h"
 
 /* The search for a shorter cycle starts from at most this many channels of the first cycle. */
@@ -130,6 +131,7 @@ uint64_t fab_verify_deps_prune(struct fab_verify_deps *c)
 /* ---- acyclic or not -------------------------------------------------------------------------- */
 
 struct search {
+    struct fab_arena arena; /* of the arrays */
     const struct fab_verify_deps *c;
     uint32_t count;         /* number of channel numbers, including those of ports that are not
                                channels */
@@ -274,15 +276,12 @@ int fab_verify_deps_cycle(const struct fab_verify_deps *c, uint32_t **ret_cycle,
     size_t room = (size_t)channel_count(c) + 1;
     struct search s = {.c = c, .count = channel_count(c)};
     int ret = FAB_E_NOMEM;
-    s.predecessors = calloc(room, sizeof(*s.predecessors));
-    s.remains = calloc(room, sizeof(*s.remains));
-    s.queue = calloc(room, sizeof(*s.queue));
-    s.from = calloc(room, sizeof(*s.from));
+    s.predecessors = fab_base_arena_alloc(&s.arena, room, sizeof(*s.predecessors));
+    s.remains = fab_base_arena_alloc(&s.arena, room, sizeof(*s.remains));
+    s.queue = fab_base_arena_alloc(&s.arena, room, sizeof(*s.queue));
+    s.from = fab_base_arena_alloc(&s.arena, room, sizeof(*s.from));
     if (s.predecessors != NULL && s.remains != NULL && s.queue != NULL && s.from != NULL)
         ret = remove_sources(&s) == 0 ? FAB_OK : shortest_cycle(&s, ret_cycle, ret_count);
-    free(s.predecessors);
-    free(s.remains);
-    free(s.queue);
-    free(s.from);
+    fab_base_arena_fini(&s.arena);
     return ret;
 }

@@ -5,7 +5,6 @@
  */
 #include "libfabmgr/verify/switch_graph.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "libfabmgr/base/status.h"
@@ -79,16 +78,14 @@ static void count_owners(struct fab_verify_graph *graph)
 static int alloc_graph(struct fab_verify_graph *graph)
 {
     size_t n = (size_t)graph->n + 1;
-    graph->first = calloc(n, sizeof(*graph->first));
-    graph->port_room = calloc(n, sizeof(*graph->port_room));
-    graph->hop = calloc((size_t)graph->ports + 1, sizeof(*graph->hop));
-    graph->component = calloc(n, sizeof(*graph->component));
-    graph->owners = calloc(n, sizeof(*graph->owners));
-    graph->component_owners = calloc(n, sizeof(*graph->component_owners));
-    return graph->first && graph->port_room && graph->hop && graph->component && graph->owners &&
-                   graph->component_owners
-               ? FAB_OK
-               : FAB_E_NOMEM;
+    graph->first = fab_base_arena_alloc(&graph->arena, n, sizeof(*graph->first));
+    graph->port_room = fab_base_arena_alloc(&graph->arena, n, sizeof(*graph->port_room));
+    graph->hop = fab_base_arena_alloc(&graph->arena, (size_t)graph->ports + 1, sizeof(*graph->hop));
+    graph->component = fab_base_arena_alloc(&graph->arena, n, sizeof(*graph->component));
+    graph->owners = fab_base_arena_alloc(&graph->arena, n, sizeof(*graph->owners));
+    graph->component_owners =
+        fab_base_arena_alloc(&graph->arena, n, sizeof(*graph->component_owners));
+    return !graph->arena.failed ? FAB_OK : FAB_E_NOMEM;
 }
 
 int fab_verify_graph_make(const struct fab_verify_input *in, struct fab_verify_graph *ret)
@@ -118,11 +115,6 @@ int fab_verify_graph_make(const struct fab_verify_input *in, struct fab_verify_g
 
 void fab_verify_graph_fini(struct fab_verify_graph *graph)
 {
-    free(graph->first);
-    free(graph->port_room);
-    free(graph->hop);
-    free(graph->component);
-    free(graph->owners);
-    free(graph->component_owners);
+    fab_base_arena_fini(&graph->arena);
     memset(graph, 0, sizeof(*graph));
 }

@@ -3,6 +3,7 @@
 #ifndef LIBFABMGR_VERIFY_SWITCH_GRAPH_H
 #define LIBFABMGR_VERIFY_SWITCH_GRAPH_H
 
+#include "libfabmgr/base/arena.h"
 #include "libfabmgr/verify/verify.h"
 
 /* The values of hop[] that are not switch ids. */
@@ -11,6 +12,7 @@
 #define FAB_HOP_DEAD FAB_NONE          /* the port has no link, or the link is down */
 
 struct fab_verify_graph {
+    struct fab_arena arena; /* of the arrays */
     const struct fab_verify_input *in;
     uint32_t n;                 /* number of switches */
     uint32_t ports;             /* all port ids of switches are below this number */

@@ -108,13 +108,13 @@ int fab_verify_vl_walk_new(const struct fab_verify_graph *graph, struct fab_veri
         return FAB_E_NOMEM;
     w->graph = graph;
     w->vls = v;
-    w->out_class = calloc((size_t)graph->ports + 1, sizeof(*w->out_class));
-    w->in_class = calloc((size_t)graph->ports + 1, sizeof(*w->in_class));
-    w->used = calloc((size_t)graph->ports + 1, sizeof(*w->used));
-    w->seen = calloc((size_t)graph->n + 1, v->classes * sizeof(*w->seen));
-    w->entry = fab_base_alloc_array((size_t)graph->n + 1, sizeof(*w->entry));
+    w->out_class = fab_base_arena_alloc(&w->arena, (size_t)graph->ports + 1, sizeof(*w->out_class));
+    w->in_class = fab_base_arena_alloc(&w->arena, (size_t)graph->ports + 1, sizeof(*w->in_class));
+    w->used = fab_base_arena_alloc(&w->arena, (size_t)graph->ports + 1, sizeof(*w->used));
+    w->seen = fab_base_arena_alloc(&w->arena, (size_t)graph->n + 1, v->classes * sizeof(*w->seen));
+    w->entry = fab_base_arena_alloc(&w->arena, (size_t)graph->n + 1, sizeof(*w->entry));
     int status = FAB_E_NOMEM;
-    if (w->out_class && w->in_class && w->used && w->seen && w->entry)
+    if (!w->arena.failed)
         status = fab_verify_deps_init(&w->deps, graph, v->count);
     if (status != FAB_OK) {
         fab_verify_vl_walk_free(w);
@@ -130,11 +130,7 @@ void fab_verify_vl_walk_free(struct fab_verify_vl_walk *w)
     if (w == NULL)
         return;
     fab_verify_deps_fini(&w->deps);
-    free(w->out_class);
-    free(w->in_class);
-    free(w->used);
-    free(w->seen);
-    free(w->entry);
+    fab_base_arena_fini(&w->arena);
     free(w);
 }
 

@@ -3,9 +3,11 @@
 #ifndef LIBFABMGR_VERIFY_VL_WALK_H
 #define LIBFABMGR_VERIFY_VL_WALK_H
 
+#include "libfabmgr/base/arena.h"
 #include "libfabmgr/verify/walk.h"
 
 struct fab_verify_vl_walk {
+    struct fab_arena arena; /* of the arrays */
     const struct fab_verify_graph *graph;
     const struct fab_vls *vls;
     struct fab_verify_deps deps;

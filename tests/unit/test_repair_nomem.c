@@ -69,7 +69,7 @@ static int all(void)
 START_TEST(each_allocation_of_a_repair)
 {
     set_up();
-    ck_assert_uint_gt(fail_each_allocation(all, FAB_E_NOMEM), 40);
+    ck_assert_uint_gt(fail_each_allocation(all, FAB_E_NOMEM), 25);
     fab_target_unref(t);
     fab_policy_fini(&policy);
     fab_fabric_unref(f);

@@ -204,14 +204,14 @@ START_TEST(every_allocation_may_fail)
     j.cyclic = routed(j.f, &j.policy);
     turn_clockwise(j.f, j.cyclic);
     fail_each(&j, do_address, 5);
-    fail_each(&j, do_ranks, 10);
-    fail_engine(&j, "updn", 20);
-    fail_engine(&j, "nue", 40);
-    fail_engine(&j, "minhop", 40);
-    fail_engine(&j, "sssp", 40);
-    fail_engine(&j, "dfsssp", 60);
-    fail_each(&j, do_verify, 10);
-    fail_each(&j, do_verify_cycle, 12);
+    fail_each(&j, do_ranks, 5);
+    fail_engine(&j, "updn", 10);
+    fail_engine(&j, "nue", 15);
+    fail_engine(&j, "minhop", 12);
+    fail_engine(&j, "sssp", 15);
+    fail_engine(&j, "dfsssp", 20);
+    fail_each(&j, do_verify, 5);
+    fail_each(&j, do_verify_cycle, 5);
     fail_each(&j, do_plan, 5);
     fab_target_unref(j.target);
     fab_target_unref(j.cyclic);
@@ -240,11 +240,11 @@ START_TEST(so_with_lanes)
     turn_clockwise(j.f, j.cyclic);
     ck_assert_int_eq(give_lanes(j.f, j.target), FAB_OK);
     ck_assert_int_eq(give_lanes(j.f, j.cyclic), FAB_OK);
-    fail_each(&j, do_verify, 15);
-    fail_each(&j, do_verify_cycle, 17);
+    fail_each(&j, do_verify, 6);
+    fail_each(&j, do_verify_cycle, 6);
     fail_each(&j, do_plan, 6);
     j.policy.max_op_vls = 1; /* a witness that names a port */
-    fail_each(&j, do_verify, 15);
+    fail_each(&j, do_verify, 6);
     fab_target_unref(j.target);
     fab_target_unref(j.cyclic);
     fab_fabric_unref(j.f);
@@ -267,7 +267,7 @@ START_TEST(so_with_few_lanes)
     ck_assert_msg(vls.of_pair != NULL, "%s", why);
     fab_target_lft_fini(&lft);
     fab_target_vls_fini(&vls);
-    fail_engine(&j, "dfsssp", 80);
+    fail_engine(&j, "dfsssp", 25);
     fab_target_unref(j.target);
     fab_fabric_unref(j.f);
 }
@@ -278,8 +278,8 @@ START_TEST(so_in_a_tree)
     struct job j = {.f = fat_tree(4, 3, 1)};
     fab_policy_defaults(&j.policy);
     j.target = routed(j.f, &j.policy);
-    fail_engine(&j, "fattree", 30);
-    fail_each(&j, do_verify, 10);
+    fail_engine(&j, "fattree", 15);
+    fail_each(&j, do_verify, 5);
     fab_target_unref(j.target);
     fab_fabric_unref(j.f);
 }
@@ -291,7 +291,7 @@ static void fail_on(struct fab_builder *b, const char *engine)
     struct job j = {.f = sealed(b)};
     fab_policy_defaults(&j.policy);
     j.target = routed(j.f, &j.policy);
-    fail_engine(&j, engine, 25);
+    fail_engine(&j, engine, 8);
     fab_target_unref(j.target);
     fab_fabric_unref(j.f);
 }

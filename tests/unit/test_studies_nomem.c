@@ -90,8 +90,8 @@ static int export(void)
 START_TEST(each_allocation_of_quality)
 {
     set_up();
-    ck_assert_uint_gt(fail_each_allocation(measure, FAB_E_NOMEM), 20);
-    ck_assert_uint_gt(fail_each_allocation(measure_job, FAB_E_NOMEM), 20);
+    ck_assert_uint_gt(fail_each_allocation(measure, FAB_E_NOMEM), 9);
+    ck_assert_uint_gt(fail_each_allocation(measure_job, FAB_E_NOMEM), 9);
     tear_down();
 }
 END_TEST
@@ -99,7 +99,7 @@ END_TEST
 START_TEST(each_allocation_of_whatif)
 {
     set_up();
-    ck_assert_uint_gt(fail_each_allocation(imagine, FAB_E_NOMEM), 10);
+    ck_assert_uint_gt(fail_each_allocation(imagine, FAB_E_NOMEM), 8);
     ck_assert_uint_gt(fail_each_allocation(send, FAB_E_NOMEM), 8);
     tear_down();
 }

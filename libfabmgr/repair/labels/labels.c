@@ -23,6 +23,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "libfabmgr/base/arena.h"
 #include "libfabmgr/base/prng.h"
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
@@ -122,6 +123,7 @@ static int try_order(struct fab_repair_network *b, const struct fab_repair_input
 #define SETS (1 + ROOTS + 8)
 
 struct chains {
+    struct fab_arena arena; /* of the arrays */
     struct fab_repair_network *b;
     uint32_t words;
     /* [ports][words] the channels on which packets continue after a channel: bit i is set for the
@@ -144,27 +146,19 @@ static int chains_init(struct chains *c, struct fab_repair_network *b)
         widest = ports > widest ? ports : widest;
     }
     *c = (struct chains){.b = b, .words = (uint32_t)fab_base_bits_words(widest)};
-    c->next = calloc((size_t)b->ports * c->words + 1, sizeof(*c->next));
-    c->dependants = calloc((size_t)b->ports + 1, sizeof(*c->dependants));
-    c->remaining = calloc((size_t)b->ports + 1, sizeof(*c->remaining));
-    c->rank = calloc((size_t)b->ports + 1, sizeof(*c->rank));
-    c->queue = calloc((size_t)b->n + 1, sizeof(*c->queue));
-    c->far = calloc((size_t)b->n + 1, sizeof(*c->far));
-    c->heap = calloc((size_t)b->ports + 1, sizeof(*c->heap));
-    return c->next && c->dependants && c->remaining && c->rank && c->queue && c->far && c->heap
-               ? FAB_OK
-               : FAB_E_NOMEM;
+    c->next = fab_base_arena_alloc(&c->arena, (size_t)b->ports * c->words + 1, sizeof(*c->next));
+    c->dependants = fab_base_arena_alloc(&c->arena, (size_t)b->ports + 1, sizeof(*c->dependants));
+    c->remaining = fab_base_arena_alloc(&c->arena, (size_t)b->ports + 1, sizeof(*c->remaining));
+    c->rank = fab_base_arena_alloc(&c->arena, (size_t)b->ports + 1, sizeof(*c->rank));
+    c->queue = fab_base_arena_alloc(&c->arena, (size_t)b->n + 1, sizeof(*c->queue));
+    c->far = fab_base_arena_alloc(&c->arena, (size_t)b->n + 1, sizeof(*c->far));
+    c->heap = fab_base_arena_alloc(&c->arena, (size_t)b->ports + 1, sizeof(*c->heap));
+    return !c->arena.failed ? FAB_OK : FAB_E_NOMEM;
 }
 
 static void chains_fini(struct chains *c)
 {
-    free(c->next);
-    free(c->dependants);
-    free(c->remaining);
-    free(c->rank);
-    free(c->queue);
-    free(c->far);
-    free(c->heap);
+    fab_base_arena_fini(&c->arena);
 }
 
 /* Adds a channel to the heap. The channel with the lowest rank leaves it first; of equal ranks, the

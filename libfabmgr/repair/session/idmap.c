@@ -9,10 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libfabmgr/base/arena.h"
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
 struct fab_repair_baseline {
+    struct fab_arena arena; /* of the arrays */
     uint32_t nodes, switches, ports;
     uint64_t *guid;  /* [nodes] */
     uint32_t *first; /* [nodes + 1] port id of port 0 of each node */
@@ -31,12 +33,12 @@ static int allot(struct fab_repair_baseline *g, const struct fab_fabric *f)
     g->nodes = f->node_count;
     g->switches = f->switch_count;
     g->ports = f->port_count;
-    g->guid = fab_base_alloc_array((size_t)g->nodes + 1, sizeof(*g->guid));
-    g->first = fab_base_alloc_array((size_t)g->nodes + 1, sizeof(*g->first));
-    g->peer = fab_base_alloc_array((size_t)g->ports + 1, sizeof(*g->peer));
-    g->lid = fab_base_alloc_array((size_t)g->ports + 1, sizeof(*g->lid));
-    g->lmc = fab_base_alloc_array((size_t)g->ports + 1, sizeof(*g->lmc));
-    return g->guid && g->first && g->peer && g->lid && g->lmc ? FAB_OK : FAB_E_NOMEM;
+    g->guid = fab_base_arena_alloc(&g->arena, (size_t)g->nodes + 1, sizeof(*g->guid));
+    g->first = fab_base_arena_alloc(&g->arena, (size_t)g->nodes + 1, sizeof(*g->first));
+    g->peer = fab_base_arena_alloc(&g->arena, (size_t)g->ports + 1, sizeof(*g->peer));
+    g->lid = fab_base_arena_alloc(&g->arena, (size_t)g->ports + 1, sizeof(*g->lid));
+    g->lmc = fab_base_arena_alloc(&g->arena, (size_t)g->ports + 1, sizeof(*g->lmc));
+    return !g->arena.failed ? FAB_OK : FAB_E_NOMEM;
 }
 
 int fab_repair_baseline_new(const struct fab_fabric *f, const struct fab_lids *lids,
@@ -64,11 +66,7 @@ void fab_repair_baseline_free(struct fab_repair_baseline *g)
 {
     if (g == NULL)
         return;
-    free(g->guid);
-    free(g->first);
-    free(g->peer);
-    free(g->lid);
-    free(g->lmc);
+    fab_base_arena_fini(&g->arena);
     free(g);
 }
 

@@ -22,7 +22,6 @@
  */
 #include "libfabmgr/route/balance/balance.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "libfabmgr/base/status.h"
@@ -36,17 +35,17 @@ int fab_route_balance_init(struct fab_balancer *b, const struct fab_fabric *f,
 {
     struct fab_balancer made = {.f = f, .g = g, .o = o, .shortest = shortest};
     size_t n = (size_t)g->n + 1;
-    made.load = calloc((size_t)g->port_at[g->n] + 1, sizeof(*made.load));
-    made.cost = calloc(n, sizeof(*made.cost));
-    made.pick = calloc(n, sizeof(*made.pick));
-    made.climbs = calloc(n, sizeof(*made.climbs));
-    made.flow = calloc(n, sizeof(*made.flow));
-    made.length = calloc(n, sizeof(*made.length));
-    made.settled = calloc(n, sizeof(*made.settled));
-    made.aside = calloc(n, sizeof(*made.aside));
-    made.number = calloc((size_t)f->port_count + 1, sizeof(*made.number));
-    if (!made.load || !made.cost || !made.pick || !made.climbs || !made.flow || !made.length ||
-        !made.settled || !made.aside || !made.number) {
+    made.load = fab_base_arena_alloc(&made.arena, (size_t)g->port_at[g->n] + 1, sizeof(*made.load));
+    made.cost = fab_base_arena_alloc(&made.arena, n, sizeof(*made.cost));
+    made.pick = fab_base_arena_alloc(&made.arena, n, sizeof(*made.pick));
+    made.climbs = fab_base_arena_alloc(&made.arena, n, sizeof(*made.climbs));
+    made.flow = fab_base_arena_alloc(&made.arena, n, sizeof(*made.flow));
+    made.length = fab_base_arena_alloc(&made.arena, n, sizeof(*made.length));
+    made.settled = fab_base_arena_alloc(&made.arena, n, sizeof(*made.settled));
+    made.aside = fab_base_arena_alloc(&made.arena, n, sizeof(*made.aside));
+    made.number =
+        fab_base_arena_alloc(&made.arena, (size_t)f->port_count + 1, sizeof(*made.number));
+    if (made.arena.failed) {
         fab_route_balance_fini(&made);
         return FAB_E_NOMEM;
     }
@@ -62,15 +61,7 @@ int fab_route_balance_init(struct fab_balancer *b, const struct fab_fabric *f,
 
 void fab_route_balance_fini(struct fab_balancer *b)
 {
-    free(b->load);
-    free(b->cost);
-    free(b->pick);
-    free(b->climbs);
-    free(b->flow);
-    free(b->length);
-    free(b->settled);
-    free(b->aside);
-    free(b->number);
+    fab_base_arena_fini(&b->arena);
     memset(b, 0, sizeof(*b));
 }
 

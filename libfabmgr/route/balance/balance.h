@@ -4,6 +4,7 @@
 #ifndef LIBFABMGR_ROUTE_BALANCE_BALANCE_H
 #define LIBFABMGR_ROUTE_BALANCE_BALANCE_H
 
+#include "libfabmgr/base/arena.h"
 #include "libfabmgr/route/balance/shortest_paths.h"
 #include "libfabmgr/route/updown/destinations.h"
 #include "libfabmgr/route/updown/switch_order.h"
@@ -11,6 +12,7 @@
 /* State of the balancer. cost[] and the arrays below it, except number[], refer to the LID that was
  * routed last. */
 struct fab_balancer {
+    struct fab_arena arena; /* of the arrays */
     const struct fab_fabric *f;
     const struct fab_graph *g;
     const struct fab_order *o;

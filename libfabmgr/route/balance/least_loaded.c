@@ -20,7 +20,6 @@
  */
 #include "libfabmgr/route/balance/least_loaded.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "libfabmgr/base/size.h"
@@ -30,12 +29,7 @@
 
 static void ports_fini(struct fab_updown_ports *p)
 {
-    free(p->at);
-    free(p->mid);
-    free(p->peer);
-    free(p->num);
-    free(p->slow);
-    free(p->load);
+    fab_base_arena_fini(&p->arena);
     memset(p, 0, sizeof(*p));
 }
 
@@ -44,13 +38,13 @@ static int ports_make(const struct fab_graph *g, const struct fab_order *o,
 {
     struct fab_updown_ports p = {0};
     size_t n = (size_t)g->n + 1, ports = (size_t)g->port_at[g->n] + 1;
-    p.at = calloc(n, sizeof(*p.at));
-    p.mid = calloc(n, sizeof(*p.mid));
-    p.peer = calloc(ports, sizeof(*p.peer));
-    p.num = calloc(ports, sizeof(*p.num));
-    p.slow = calloc(ports, sizeof(*p.slow));
-    p.load = calloc(ports, sizeof(*p.load));
-    if (!p.at || !p.mid || !p.peer || !p.num || !p.slow || !p.load) {
+    p.at = fab_base_arena_alloc(&p.arena, n, sizeof(*p.at));
+    p.mid = fab_base_arena_alloc(&p.arena, n, sizeof(*p.mid));
+    p.peer = fab_base_arena_alloc(&p.arena, ports, sizeof(*p.peer));
+    p.num = fab_base_arena_alloc(&p.arena, ports, sizeof(*p.num));
+    p.slow = fab_base_arena_alloc(&p.arena, ports, sizeof(*p.slow));
+    p.load = fab_base_arena_alloc(&p.arena, ports, sizeof(*p.load));
+    if (p.arena.failed) {
         ports_fini(&p);
         return FAB_E_NOMEM;
     }
@@ -78,12 +72,12 @@ int fab_route_least_loaded_init(struct fab_least_loaded *s, const struct fab_gra
 {
     struct fab_least_loaded made = {.g = g, .o = o};
     size_t n = (size_t)g->n + 1;
-    made.flow = calloc(n * FAB_DLIDS_MAX, sizeof(*made.flow));
-    made.column = calloc(n, sizeof(*made.column));
-    made.far = calloc(n, sizeof(*made.far));
-    made.least = calloc(n, sizeof(*made.least));
+    made.flow = fab_base_arena_alloc(&made.arena, n * FAB_DLIDS_MAX, sizeof(*made.flow));
+    made.column = fab_base_arena_alloc(&made.arena, n, sizeof(*made.column));
+    made.far = fab_base_arena_alloc(&made.arena, n, sizeof(*made.far));
+    made.least = fab_base_arena_alloc(&made.arena, n, sizeof(*made.least));
     int ret = FAB_E_NOMEM;
-    if (made.flow && made.column && made.far && made.least)
+    if (!made.arena.failed)
         ret = ports_make(g, o, &made.ports);
     if (ret != FAB_OK) {
         fab_route_least_loaded_fini(&made);
@@ -96,10 +90,7 @@ int fab_route_least_loaded_init(struct fab_least_loaded *s, const struct fab_gra
 void fab_route_least_loaded_fini(struct fab_least_loaded *s)
 {
     ports_fini(&s->ports);
-    free(s->flow);
-    free(s->column);
-    free(s->far);
-    free(s->least);
+    fab_base_arena_fini(&s->arena);
     memset(s, 0, sizeof(*s));
 }
 

@@ -4,22 +4,25 @@
 #ifndef LIBFABMGR_ROUTE_BALANCE_LEAST_LOADED_H
 #define LIBFABMGR_ROUTE_BALANCE_LEAST_LOADED_H
 
+#include "libfabmgr/base/arena.h"
 #include "libfabmgr/route/updown/destinations.h"
 #include "libfabmgr/route/updown/legal_paths.h"
 
 /* The ports of fab_graph in another order: for each switch first the ports that lead down, then the
  * ports that lead up. */
 struct fab_updown_ports {
-    uint32_t *at, *mid;  /* at[n + 1], mid[n]: ports at[s]..mid[s] - 1 of switch s lead down,
-                            mid[s]..at[s + 1] - 1 up */
-    uint32_t *peer;      /* [ports] */
-    uint8_t *num, *slow; /* [ports] */
-    uint64_t *load;      /* [ports] pairs of hosts routed over the port so far, multiplied by
-                            slow[] */
+    struct fab_arena arena; /* of the arrays */
+    uint32_t *at, *mid;     /* at[n + 1], mid[n]: ports at[s]..mid[s] - 1 of switch s lead down,
+                               mid[s]..at[s + 1] - 1 up */
+    uint32_t *peer;         /* [ports] */
+    uint8_t *num, *slow;    /* [ports] */
+    uint64_t *load;         /* [ports] pairs of hosts routed over the port so far, multiplied by
+                               slow[] */
 };
 
 /* The caller writes column[] before each destination, and may read all members. */
 struct fab_least_loaded {
+    struct fab_arena arena; /* of the arrays */
     const struct fab_graph *g;
     const struct fab_order *o;
     struct fab_updown_ports ports;

@@ -6,7 +6,6 @@
  */
 #include "libfabmgr/route/balance/next_hops.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "libfabmgr/base/status.h"
@@ -15,13 +14,13 @@ int fab_route_next_hops_init(struct fab_next_hops *o, const struct fab_graph *g)
 {
     struct fab_next_hops made = {.g = g};
     size_t n = (size_t)g->n + 2;
-    made.next = calloc(n, sizeof(*made.next));
-    made.hops = calloc(n, sizeof(*made.hops));
-    made.far = calloc(n, sizeof(*made.far));
-    made.flow = calloc(n, sizeof(*made.flow));
-    made.count = calloc(n, sizeof(*made.count));
-    made.load = calloc((size_t)g->port_at[g->n] + 1, sizeof(*made.load));
-    if (!made.next || !made.hops || !made.far || !made.flow || !made.count || !made.load) {
+    made.next = fab_base_arena_alloc(&made.arena, n, sizeof(*made.next));
+    made.hops = fab_base_arena_alloc(&made.arena, n, sizeof(*made.hops));
+    made.far = fab_base_arena_alloc(&made.arena, n, sizeof(*made.far));
+    made.flow = fab_base_arena_alloc(&made.arena, n, sizeof(*made.flow));
+    made.count = fab_base_arena_alloc(&made.arena, n, sizeof(*made.count));
+    made.load = fab_base_arena_alloc(&made.arena, (size_t)g->port_at[g->n] + 1, sizeof(*made.load));
+    if (made.arena.failed) {
         fab_route_next_hops_fini(&made);
         return FAB_E_NOMEM;
     }
@@ -31,12 +30,7 @@ int fab_route_next_hops_init(struct fab_next_hops *o, const struct fab_graph *g)
 
 void fab_route_next_hops_fini(struct fab_next_hops *o)
 {
-    free(o->next);
-    free(o->hops);
-    free(o->far);
-    free(o->flow);
-    free(o->count);
-    free(o->load);
+    fab_base_arena_fini(&o->arena);
     memset(o, 0, sizeof(*o));
 }
 

@@ -4,10 +4,12 @@
 #ifndef LIBFABMGR_ROUTE_BALANCE_NEXT_HOPS_H
 #define LIBFABMGR_ROUTE_BALANCE_NEXT_HOPS_H
 
+#include "libfabmgr/base/arena.h"
 #include "libfabmgr/route/graph/graph.h"
 #include "libfabmgr/route/updown/destinations.h"
 
 struct fab_next_hops {
+    struct fab_arena arena; /* of the arrays */
     const struct fab_graph *g;
     uint32_t *next;  /* [n] filled by the caller: the next switch on the path to the destination */
     uint32_t *hops;  /* [n] number of hops to the destination */

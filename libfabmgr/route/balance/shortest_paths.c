@@ -3,7 +3,6 @@
  * then the switches on shortest paths of hosts. */
 #include "libfabmgr/route/balance/shortest_paths.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "libfabmgr/base/status.h"
@@ -12,12 +11,12 @@ int fab_route_shortest_init(struct fab_shortest *shortest, const struct fab_grap
 {
     struct fab_shortest made = {.g = g};
     size_t n = (size_t)g->n + 1, ports = (size_t)g->port_at[g->n] + 1;
-    made.at = calloc(n, sizeof(*made.at));
-    made.hops = calloc(n, sizeof(*made.hops));
-    made.first = calloc(n, sizeof(*made.first));
-    made.port = calloc(ports, sizeof(*made.port));
-    made.used = calloc(n, sizeof(*made.used));
-    if (!made.at || !made.hops || !made.first || !made.port || !made.used) {
+    made.at = fab_base_arena_alloc(&made.arena, n, sizeof(*made.at));
+    made.hops = fab_base_arena_alloc(&made.arena, n, sizeof(*made.hops));
+    made.first = fab_base_arena_alloc(&made.arena, n, sizeof(*made.first));
+    made.port = fab_base_arena_alloc(&made.arena, ports, sizeof(*made.port));
+    made.used = fab_base_arena_alloc(&made.arena, n, sizeof(*made.used));
+    if (made.arena.failed) {
         fab_route_shortest_fini(&made);
         return FAB_E_NOMEM;
     }
@@ -27,11 +26,7 @@ int fab_route_shortest_init(struct fab_shortest *shortest, const struct fab_grap
 
 void fab_route_shortest_fini(struct fab_shortest *shortest)
 {
-    free(shortest->at);
-    free(shortest->hops);
-    free(shortest->first);
-    free(shortest->port);
-    free(shortest->used);
+    fab_base_arena_fini(&shortest->arena);
     memset(shortest, 0, sizeof(*shortest));
 }
 

@@ -3,9 +3,11 @@
 #ifndef LIBFABMGR_ROUTE_BALANCE_SHORTEST_PATHS_H
 #define LIBFABMGR_ROUTE_BALANCE_SHORTEST_PATHS_H
 
+#include "libfabmgr/base/arena.h"
 #include "libfabmgr/route/updown/legal_paths.h"
 
 struct fab_shortest {
+    struct fab_arena arena; /* of the arrays */
     const struct fab_graph *g;
     uint32_t reached; /* number of switches that have a path, the destination included */
     uint32_t *at;     /* [reached] the switches that have a path, nearest first; at[0] is the

@@ -71,18 +71,17 @@ int fab_route_cdg_init(struct fab_cdg *t, const struct fab_graph *g, const struc
         made.words = words > made.words ? words : made.words;
     }
     size_t arcs = (size_t)made.arcs + 1;
-    made.reverse = calloc(arcs, sizeof(*made.reverse));
-    made.tail = calloc(arcs, sizeof(*made.tail));
-    made.used = calloc(arcs, made.words * sizeof(*made.used));
-    made.forbidden = calloc(arcs, made.words * sizeof(*made.forbidden));
-    made.pos = calloc(arcs, sizeof(*made.pos));
-    made.seen = calloc(arcs, sizeof(*made.seen));
-    made.stack = calloc(arcs, sizeof(*made.stack));
-    made.forward = calloc(arcs, sizeof(*made.forward));
-    made.backward = calloc(arcs, sizeof(*made.backward));
-    made.pool = calloc(arcs, sizeof(*made.pool));
-    if (!made.reverse || !made.tail || !made.used || !made.forbidden || !made.pos || !made.seen ||
-        !made.stack || !made.forward || !made.backward || !made.pool) {
+    made.reverse = fab_base_arena_alloc(&made.arena, arcs, sizeof(*made.reverse));
+    made.tail = fab_base_arena_alloc(&made.arena, arcs, sizeof(*made.tail));
+    made.used = fab_base_arena_alloc(&made.arena, arcs, made.words * sizeof(*made.used));
+    made.forbidden = fab_base_arena_alloc(&made.arena, arcs, made.words * sizeof(*made.forbidden));
+    made.pos = fab_base_arena_alloc(&made.arena, arcs, sizeof(*made.pos));
+    made.seen = fab_base_arena_alloc(&made.arena, arcs, sizeof(*made.seen));
+    made.stack = fab_base_arena_alloc(&made.arena, arcs, sizeof(*made.stack));
+    made.forward = fab_base_arena_alloc(&made.arena, arcs, sizeof(*made.forward));
+    made.backward = fab_base_arena_alloc(&made.arena, arcs, sizeof(*made.backward));
+    made.pool = fab_base_arena_alloc(&made.arena, arcs, sizeof(*made.pool));
+    if (made.arena.failed) {
         fab_route_cdg_fini(&made);
         return FAB_E_NOMEM;
     }
@@ -94,16 +93,7 @@ int fab_route_cdg_init(struct fab_cdg *t, const struct fab_graph *g, const struc
 
 void fab_route_cdg_fini(struct fab_cdg *t)
 {
-    free(t->reverse);
-    free(t->tail);
-    free(t->used);
-    free(t->forbidden);
-    free(t->pos);
-    free(t->seen);
-    free(t->stack);
-    free(t->forward);
-    free(t->backward);
-    free(t->pool);
+    fab_base_arena_fini(&t->arena);
     free(t->log);
     memset(t, 0, sizeof(*t));
 }

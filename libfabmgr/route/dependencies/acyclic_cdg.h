@@ -10,6 +10,7 @@
 #ifndef LIBFABMGR_ROUTE_DEPENDENCIES_ACYCLIC_CDG_H
 #define LIBFABMGR_ROUTE_DEPENDENCIES_ACYCLIC_CDG_H
 
+#include "libfabmgr/base/arena.h"
 #include "libfabmgr/route/updown/switch_order.h"
 
 struct fab_cdg_dependency {
@@ -17,6 +18,7 @@ struct fab_cdg_dependency {
     bool forbidden;
 };
 struct fab_cdg {
+    struct fab_arena arena;    /* of the arrays */
     const struct fab_graph *g; /* borrowed */
     uint32_t arcs, words;
     uint32_t *reverse; /* [arcs] the arc in the opposite direction */

@@ -6,7 +6,6 @@
  */
 #include "libfabmgr/route/dependencies/cycle_breaking.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "libfabmgr/base/size.h"
@@ -16,13 +15,7 @@ enum state { NEW, OPEN, DONE };
 
 void fab_route_cdg_counts_fini(struct fab_cdg_counts *w)
 {
-    free(w->sw);
-    free(w->channel);
-    free(w->first);
-    free(w->count);
-    free(w->state);
-    free(w->next);
-    free(w->stack);
+    fab_base_arena_fini(&w->arena);
     memset(w, 0, sizeof(*w));
 }
 
@@ -32,16 +25,14 @@ static int alloc_all(struct fab_cdg_counts *w)
     size_t channels = (size_t)g->port_at[g->n] + 1, count = 0;
     for (uint32_t c = 0; c < g->port_at[g->n]; c++)
         count += g->port_at[g->port_peer[c] + 1] - g->port_at[g->port_peer[c]];
-    w->sw = fab_base_alloc_array(channels, sizeof(*w->sw));
-    w->channel = fab_base_alloc_array((size_t)w->f->port_count + 1, sizeof(*w->channel));
-    w->first = fab_base_alloc_array(channels, sizeof(*w->first));
-    w->count = fab_base_alloc_array(count + 1, sizeof(*w->count));
-    w->state = fab_base_alloc_array(channels, sizeof(*w->state));
-    w->next = fab_base_alloc_array(channels, sizeof(*w->next));
-    w->stack = fab_base_alloc_array(channels, sizeof(*w->stack));
-    return w->sw && w->channel && w->first && w->count && w->state && w->next && w->stack
-               ? FAB_OK
-               : FAB_E_NOMEM;
+    w->sw = fab_base_arena_alloc(&w->arena, channels, sizeof(*w->sw));
+    w->channel = fab_base_arena_alloc(&w->arena, (size_t)w->f->port_count + 1, sizeof(*w->channel));
+    w->first = fab_base_arena_alloc(&w->arena, channels, sizeof(*w->first));
+    w->count = fab_base_arena_alloc(&w->arena, count + 1, sizeof(*w->count));
+    w->state = fab_base_arena_alloc(&w->arena, channels, sizeof(*w->state));
+    w->next = fab_base_arena_alloc(&w->arena, channels, sizeof(*w->next));
+    w->stack = fab_base_arena_alloc(&w->arena, channels, sizeof(*w->stack));
+    return !w->arena.failed ? FAB_OK : FAB_E_NOMEM;
 }
 
 int fab_route_cdg_counts_init(struct fab_cdg_counts *w, const struct fab_fabric *f,

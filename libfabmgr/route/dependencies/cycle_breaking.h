@@ -4,12 +4,14 @@
 #ifndef LIBFABMGR_ROUTE_DEPENDENCIES_CYCLE_BREAKING_H
 #define LIBFABMGR_ROUTE_DEPENDENCIES_CYCLE_BREAKING_H
 
+#include "libfabmgr/base/arena.h"
 #include "libfabmgr/route/graph/graph.h"
 
 /* The number of a channel is that of its out port among the ports of the graph. A channel depends
  * on a channel of the next switch if packets that arrive by the first one continue by the second
  * one. */
 struct fab_cdg_counts {
+    struct fab_arena arena; /* of the arrays */
     const struct fab_fabric *f;
     const struct fab_graph *g;
     uint32_t *sw;      /* [channels] the switch that has the port */

@@ -12,9 +12,9 @@
  */
 #include "libfabmgr/route/dependencies/virtual_layers.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "libfabmgr/base/arena.h"
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/route/dependencies/cycle_breaking.h"
@@ -22,6 +22,7 @@
 #define COLUMNS FAB_LFT_BLOCK
 
 struct layers {
+    struct fab_arena arena; /* of the arrays */
     const struct fab_layers_input *in;
     struct fab_cdg_counts waits;
     uint32_t now;     /* the current layer */
@@ -37,11 +38,7 @@ struct layers {
 static void fini(struct layers *l)
 {
     fab_route_cdg_counts_fini(&l->waits);
-    free(l->tile);
-    free(l->home);
-    free(l->lid);
-    free(l->lid_at);
-    free(l->stack);
+    fab_base_arena_fini(&l->arena);
 }
 
 /* Returns the last switch on the paths to the LID, or FAB_NONE. */
@@ -74,12 +71,12 @@ static void find_homes(struct layers *l)
 static int init(struct layers *l)
 {
     size_t n = (size_t)l->in->graph->n + 2, lids = (size_t)l->in->lft->top + 1;
-    l->tile = fab_base_alloc_array(n, COLUMNS);
-    l->home = fab_base_alloc_array(lids, sizeof(*l->home));
-    l->lid = fab_base_alloc_array(lids, sizeof(*l->lid));
-    l->lid_at = fab_base_alloc_array(n, sizeof(*l->lid_at));
-    l->stack = fab_base_alloc_array(n, sizeof(*l->stack));
-    if (!l->tile || !l->home || !l->lid || !l->lid_at || !l->stack)
+    l->tile = fab_base_arena_alloc(&l->arena, n, COLUMNS);
+    l->home = fab_base_arena_alloc(&l->arena, lids, sizeof(*l->home));
+    l->lid = fab_base_arena_alloc(&l->arena, lids, sizeof(*l->lid));
+    l->lid_at = fab_base_arena_alloc(&l->arena, n, sizeof(*l->lid_at));
+    l->stack = fab_base_arena_alloc(&l->arena, n, sizeof(*l->stack));
+    if (l->arena.failed)
         return FAB_E_NOMEM;
     find_homes(l);
     return fab_route_cdg_counts_init(&l->waits, l->in->fabric, l->in->graph);

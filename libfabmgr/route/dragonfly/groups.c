@@ -21,12 +21,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libfabmgr/base/arena.h"
 #include "libfabmgr/base/sets.h"
 #include "libfabmgr/base/status.h"
 
 #define GROUPS_MAX 4096
 
 struct search {
+    struct fab_arena arena; /* of the arrays */
     const struct fab_fabric *f;
     const struct fab_graph *g;
     uint32_t *set;    /* [n] disjoint sets (sets.h) */
@@ -47,18 +49,17 @@ static int init(struct search *x)
 {
     size_t n = (size_t)x->g->n + 1;
     x->s.n = x->g->n;
-    x->set = calloc(n, sizeof(*x->set));
-    x->stamp = calloc(n, sizeof(*x->stamp));
-    x->common = calloc((size_t)x->g->nbr_at[x->g->n] + 1, sizeof(*x->common));
-    x->s.of = calloc(n, sizeof(*x->s.of));
-    x->s.spine = calloc(n, sizeof(*x->s.spine));
-    x->s.all = calloc(n, sizeof(*x->s.all));
-    x->s.pivot = calloc(n, sizeof(*x->s.pivot));
-    x->s.link = calloc((size_t)x->g->nbr_at[x->g->n] + 1, sizeof(*x->s.link));
-    return x->set && x->stamp && x->common && x->s.of && x->s.spine && x->s.all && x->s.pivot &&
-                   x->s.link
-               ? FAB_OK
-               : FAB_E_NOMEM;
+    x->set = fab_base_arena_alloc(&x->arena, n, sizeof(*x->set));
+    x->stamp = fab_base_arena_alloc(&x->arena, n, sizeof(*x->stamp));
+    x->common =
+        fab_base_arena_alloc(&x->arena, (size_t)x->g->nbr_at[x->g->n] + 1, sizeof(*x->common));
+    x->s.of = fab_base_arena_alloc(&x->s.arena, n, sizeof(*x->s.of));
+    x->s.spine = fab_base_arena_alloc(&x->s.arena, n, sizeof(*x->s.spine));
+    x->s.all = fab_base_arena_alloc(&x->s.arena, n, sizeof(*x->s.all));
+    x->s.pivot = fab_base_arena_alloc(&x->s.arena, n, sizeof(*x->s.pivot));
+    x->s.link =
+        fab_base_arena_alloc(&x->s.arena, (size_t)x->g->nbr_at[x->g->n] + 1, sizeof(*x->s.link));
+    return !x->arena.failed && !x->s.arena.failed ? FAB_OK : FAB_E_NOMEM;
 }
 
 /* ---- members --------------------------------------------------------------------------------- */
@@ -78,8 +79,8 @@ static bool number_groups(struct search *x)
 static int list_members(struct search *x)
 {
     struct fab_groups *s = &x->s;
-    s->first = calloc((size_t)s->count + 2, sizeof(*s->first));
-    if (s->first == NULL)
+    s->first = fab_base_arena_alloc(&s->arena, (size_t)s->count + 2, sizeof(*s->first));
+    if (s->arena.failed)
         return FAB_E_NOMEM;
     for (uint32_t u = 0; u < s->n; u++)
         s->first[s->of[u] + 2]++;
@@ -166,8 +167,8 @@ static int list_pivots(struct search *x)
 {
     struct fab_groups *s = &x->s;
     uint32_t count = 0;
-    s->pivot_at = calloc(2 * (size_t)s->count + 1, sizeof(*s->pivot_at));
-    if (s->pivot_at == NULL)
+    s->pivot_at = fab_base_arena_alloc(&s->arena, 2 * (size_t)s->count + 1, sizeof(*s->pivot_at));
+    if (s->arena.failed)
         return FAB_E_NOMEM;
     for (uint32_t half = 0; half < 2 * s->count; half++) {
         uint32_t complete = 0;
@@ -198,9 +199,9 @@ static int list_hubs(struct search *x)
 {
     struct fab_groups *s = &x->s;
     uint32_t odd = 0;
-    s->hub = calloc((size_t)s->count + 1, sizeof(*s->hub));
-    s->is_hub = calloc((size_t)s->count + 1, sizeof(*s->is_hub));
-    if (s->hub == NULL || s->is_hub == NULL)
+    s->hub = fab_base_arena_alloc(&s->arena, (size_t)s->count + 1, sizeof(*s->hub));
+    s->is_hub = fab_base_arena_alloc(&s->arena, (size_t)s->count + 1, sizeof(*s->is_hub));
+    if (s->arena.failed)
         return FAB_E_NOMEM;
     for (uint32_t a = 0; a < s->count; a++) {
         s->is_hub[a] = first_unlinked(x, a) == FAB_NONE;
@@ -389,9 +390,7 @@ static int search(const struct fab_fabric *f, const struct fab_graph *g, int how
     int status = init(&x);
     if (status == FAB_OK)
         status = how(&x);
-    free(x.set);
-    free(x.stamp);
-    free(x.common);
+    fab_base_arena_fini(&x.arena);
     if (status == FAB_OK)
         *ret = x.s;
     else
@@ -413,15 +412,7 @@ int fab_route_groups_leaf_spine(const struct fab_fabric *f, const struct fab_gra
 
 void fab_route_groups_fini(struct fab_groups *s)
 {
-    free(s->of);
-    free(s->spine);
-    free(s->first);
-    free(s->all);
-    free(s->pivot_at);
-    free(s->pivot);
-    free(s->hub);
-    free(s->is_hub);
+    fab_base_arena_fini(&s->arena);
     free(s->at);
-    free(s->link);
     memset(s, 0, sizeof(*s));
 }

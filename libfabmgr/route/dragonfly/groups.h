@@ -3,6 +3,7 @@
 #ifndef LIBFABMGR_ROUTE_DRAGONFLY_GROUPS_H
 #define LIBFABMGR_ROUTE_DRAGONFLY_GROUPS_H
 
+#include "libfabmgr/base/arena.h"
 #include "libfabmgr/route/graph/graph.h"
 
 /* A link to another group; parallel links count as one. */
@@ -10,6 +11,7 @@ struct fab_global_link {
     uint32_t from, to; /* switches */
 };
 struct fab_groups {
+    struct fab_arena arena; /* of the arrays */
     uint32_t n, count;
     uint32_t *of;    /* [n] group of each switch; groups are numbered in the order of their lowest
                         switch ids */

@@ -26,6 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libfabmgr/base/arena.h"
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
@@ -92,6 +93,7 @@ struct member {
     uint32_t group, rail, least_port, sw;
 };
 struct positions {
+    struct fab_arena arena; /* of the arrays */
     struct fab_tree *t;
     uint32_t *group;        /* [2n] */
     uint32_t *least_port;   /* [2n] least port number by which the group's other switches reach the
@@ -309,36 +311,32 @@ uint32_t fab_route_tree_host_positions(const struct fab_fabric *f, uint32_t sw, 
 static int alloc_positions(struct positions *p)
 {
     size_t n = (size_t)p->t->g->n + 1;
-    p->group = calloc(2 * n, sizeof(*p->group));
-    p->least_port = calloc(2 * n, sizeof(*p->least_port));
-    p->rail = calloc(n, sizeof(*p->rail));
-    p->vote = calloc(2 * n, sizeof(*p->vote));
-    p->votes = calloc(2 * n, sizeof(*p->votes));
-    p->members = calloc(n, sizeof(*p->members));
-    return p->group && p->least_port && p->rail && p->vote && p->votes && p->members ? FAB_OK
-                                                                                     : FAB_E_NOMEM;
+    p->group = fab_base_arena_alloc(&p->arena, 2 * n, sizeof(*p->group));
+    p->least_port = fab_base_arena_alloc(&p->arena, 2 * n, sizeof(*p->least_port));
+    p->rail = fab_base_arena_alloc(&p->arena, n, sizeof(*p->rail));
+    p->vote = fab_base_arena_alloc(&p->arena, 2 * n, sizeof(*p->vote));
+    p->votes = fab_base_arena_alloc(&p->arena, 2 * n, sizeof(*p->votes));
+    p->members = fab_base_arena_alloc(&p->arena, n, sizeof(*p->members));
+    return !p->arena.failed ? FAB_OK : FAB_E_NOMEM;
 }
 
 static int alloc_tree(struct fab_tree *t)
 {
     size_t n = (size_t)t->g->n + 1;
-    t->number = calloc(n, sizeof(*t->number));
-    t->lower_pos = calloc(n, sizeof(*t->lower_pos));
-    t->upper_pos = calloc(n, sizeof(*t->upper_pos));
-    t->upper_positions = calloc(n, sizeof(*t->upper_positions));
-    t->divider = calloc(n, sizeof(*t->divider));
-    t->slot_at = calloc(n, sizeof(*t->slot_at));
-    t->slot_nbrs = calloc(n, sizeof(*t->slot_nbrs));
-    t->higher = calloc((size_t)t->updown->at[t->g->n] + 1, 1);
-    t->single_port = calloc((size_t)t->updown->at[t->g->n] + 1, 1);
-    t->full_class = calloc(n, 2 * sizeof(*t->full_class));
-    t->port_class = calloc(n, 2 * sizeof(*t->port_class));
-    t->whole = calloc(n, sizeof(*t->whole));
-    t->irregular_switch = calloc(n, sizeof(*t->irregular_switch));
-    bool good = t->number && t->lower_pos && t->upper_pos && t->upper_positions && t->divider &&
-                t->slot_at && t->slot_nbrs && t->higher && t->single_port && t->full_class &&
-                t->port_class && t->whole && t->irregular_switch;
-    return good ? FAB_OK : FAB_E_NOMEM;
+    t->number = fab_base_arena_alloc(&t->arena, n, sizeof(*t->number));
+    t->lower_pos = fab_base_arena_alloc(&t->arena, n, sizeof(*t->lower_pos));
+    t->upper_pos = fab_base_arena_alloc(&t->arena, n, sizeof(*t->upper_pos));
+    t->upper_positions = fab_base_arena_alloc(&t->arena, n, sizeof(*t->upper_positions));
+    t->divider = fab_base_arena_alloc(&t->arena, n, sizeof(*t->divider));
+    t->slot_at = fab_base_arena_alloc(&t->arena, n, sizeof(*t->slot_at));
+    t->slot_nbrs = fab_base_arena_alloc(&t->arena, n, sizeof(*t->slot_nbrs));
+    t->higher = fab_base_arena_alloc(&t->arena, (size_t)t->updown->at[t->g->n] + 1, 1);
+    t->single_port = fab_base_arena_alloc(&t->arena, (size_t)t->updown->at[t->g->n] + 1, 1);
+    t->full_class = fab_base_arena_alloc(&t->arena, n, 2 * sizeof(*t->full_class));
+    t->port_class = fab_base_arena_alloc(&t->arena, n, 2 * sizeof(*t->port_class));
+    t->whole = fab_base_arena_alloc(&t->arena, n, sizeof(*t->whole));
+    t->irregular_switch = fab_base_arena_alloc(&t->arena, n, sizeof(*t->irregular_switch));
+    return !t->arena.failed ? FAB_OK : FAB_E_NOMEM;
 }
 
 int fab_route_tree_make(const struct fab_fabric *f, const struct fab_graph *g,
@@ -358,12 +356,7 @@ int fab_route_tree_make(const struct fab_fabric *f, const struct fab_graph *g,
     }
     if (status == FAB_OK)
         status = fab_route_tree_classes(&t);
-    free(p.group);
-    free(p.least_port);
-    free(p.rail);
-    free(p.vote);
-    free(p.votes);
-    free(p.members);
+    fab_base_arena_fini(&p.arena);
     if (status == FAB_OK)
         *ret = t;
     else
@@ -374,20 +367,8 @@ int fab_route_tree_make(const struct fab_fabric *f, const struct fab_graph *g,
 void fab_route_tree_fini(struct fab_tree *t)
 {
     ports_fini(&t->ports);
-    free(t->number);
-    free(t->lower_pos);
-    free(t->upper_pos);
-    free(t->upper_positions);
-    free(t->divider);
-    free(t->slot_at);
+    fab_base_arena_fini(&t->arena);
     free(t->slot_num);
     free(t->slot_nbr);
-    free(t->slot_nbrs);
-    free(t->higher);
-    free(t->single_port);
-    free(t->full_class);
-    free(t->port_class);
-    free(t->whole);
-    free(t->irregular_switch);
     memset(t, 0, sizeof(*t));
 }

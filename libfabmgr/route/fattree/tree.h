@@ -4,6 +4,7 @@
 #ifndef LIBFABMGR_ROUTE_FATTREE_TREE_H
 #define LIBFABMGR_ROUTE_FATTREE_TREE_H
 
+#include "libfabmgr/base/arena.h"
 #include "libfabmgr/route/updown/legal_paths.h"
 
 #define FAB_TREE_SLOTS 254
@@ -16,6 +17,7 @@ struct fab_nbr_ports {
 };
 
 struct fab_tree {
+    struct fab_arena arena; /* of the arrays */
     const struct fab_fabric *f;
     const struct fab_graph *g;
     const struct fab_order *o;

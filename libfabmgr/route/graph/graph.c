@@ -134,18 +134,15 @@ static void label_components(struct fab_graph *g, uint32_t *queue)
 static int alloc_graph(struct fab_graph *g, size_t ports)
 {
     size_t n = (size_t)g->n + 1;
-    g->port_at = calloc(n, sizeof(*g->port_at));
-    g->nbr_at = calloc(n, sizeof(*g->nbr_at));
-    g->hosts = calloc(n, sizeof(*g->hosts));
-    g->component = calloc(n, sizeof(*g->component));
-    g->port_peer = calloc(ports + 1, sizeof(*g->port_peer));
-    g->port_num = calloc(ports + 1, sizeof(*g->port_num));
-    g->port_slow = calloc(ports + 1, sizeof(*g->port_slow));
-    g->nbr = calloc(ports + 1, sizeof(*g->nbr));
-    return g->port_at && g->nbr_at && g->hosts && g->component && g->port_peer && g->port_num &&
-                   g->port_slow && g->nbr
-               ? FAB_OK
-               : FAB_E_NOMEM;
+    g->port_at = fab_base_arena_alloc(&g->arena, n, sizeof(*g->port_at));
+    g->nbr_at = fab_base_arena_alloc(&g->arena, n, sizeof(*g->nbr_at));
+    g->hosts = fab_base_arena_alloc(&g->arena, n, sizeof(*g->hosts));
+    g->component = fab_base_arena_alloc(&g->arena, n, sizeof(*g->component));
+    g->port_peer = fab_base_arena_alloc(&g->arena, ports + 1, sizeof(*g->port_peer));
+    g->port_num = fab_base_arena_alloc(&g->arena, ports + 1, sizeof(*g->port_num));
+    g->port_slow = fab_base_arena_alloc(&g->arena, ports + 1, sizeof(*g->port_slow));
+    g->nbr = fab_base_arena_alloc(&g->arena, ports + 1, sizeof(*g->nbr));
+    return !g->arena.failed ? FAB_OK : FAB_E_NOMEM;
 }
 
 int fab_route_graph_make(const struct fab_fabric *f, struct fab_graph *ret)
@@ -171,14 +168,7 @@ int fab_route_graph_make(const struct fab_fabric *f, struct fab_graph *ret)
 
 void fab_route_graph_fini(struct fab_graph *g)
 {
-    free(g->port_at);
-    free(g->port_peer);
-    free(g->port_num);
-    free(g->port_slow);
-    free(g->nbr_at);
-    free(g->nbr);
-    free(g->hosts);
-    free(g->component);
+    fab_base_arena_fini(&g->arena);
     memset(g, 0, sizeof(*g));
 }
 

@@ -5,10 +5,12 @@
 #ifndef LIBFABMGR_ROUTE_GRAPH_GRAPH_H
 #define LIBFABMGR_ROUTE_GRAPH_GRAPH_H
 
+#include "libfabmgr/base/arena.h"
 #include "libfabmgr/fabric/fabric.h"
 
 struct fab_graph {
-    uint32_t n; /* number of switches */
+    struct fab_arena arena; /* of the arrays */
+    uint32_t n;             /* number of switches */
     /* Ports with a working link to another switch. Switch s has the ports port_at[s] to port_at[s +
      * 1] - 1: first one port to each neighbour, then a second port to each neighbour with parallel
      * links, and so on. Neighbours are in the order of ids, parallel links in the order of port

@@ -24,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libfabmgr/base/arena.h"
 #include "libfabmgr/base/bitset.h"
 #include "libfabmgr/base/sets.h"
 #include "libfabmgr/base/status.h"
@@ -31,6 +32,7 @@
 #define CLASSES_MAX 2048
 
 struct classes {
+    struct fab_arena arena; /* of the arrays */
     const struct fab_graph *g;
     uint32_t edges;
     uint32_t *edge;     /* [neighbours] number of the link, equal for both directions */
@@ -51,35 +53,22 @@ struct classes {
 
 static void fini(struct classes *w)
 {
-    free(w->edge);
-    free(w->set);
-    free(w->row);
-    free(w->square);
-    free(w->seen);
-    free(w->first);
-    free(w->then);
-    free(w->adjacent);
-    free(w->class_of);
-    free(w->cross);
-    free(w->dim);
+    fab_base_arena_fini(&w->arena);
 }
 
 static int init(struct classes *w)
 {
     size_t n = (size_t)w->g->n + 1, slots = (size_t)w->g->nbr_at[w->g->n] + 1;
-    w->edge = calloc(slots, sizeof(*w->edge));
-    w->set = calloc(slots, sizeof(*w->set));
-    w->row = calloc(slots, sizeof(*w->row));
-    w->square = calloc(slots, sizeof(*w->square));
-    w->class_of = calloc(slots, sizeof(*w->class_of));
-    w->seen = calloc(n, sizeof(*w->seen));
-    w->first = calloc(n, sizeof(*w->first));
-    w->then = calloc(n, sizeof(*w->then));
-    w->adjacent = calloc(n, sizeof(*w->adjacent));
-    return w->edge && w->set && w->row && w->square && w->class_of && w->seen && w->first &&
-                   w->then && w->adjacent
-               ? FAB_OK
-               : FAB_E_NOMEM;
+    w->edge = fab_base_arena_alloc(&w->arena, slots, sizeof(*w->edge));
+    w->set = fab_base_arena_alloc(&w->arena, slots, sizeof(*w->set));
+    w->row = fab_base_arena_alloc(&w->arena, slots, sizeof(*w->row));
+    w->square = fab_base_arena_alloc(&w->arena, slots, sizeof(*w->square));
+    w->class_of = fab_base_arena_alloc(&w->arena, slots, sizeof(*w->class_of));
+    w->seen = fab_base_arena_alloc(&w->arena, n, sizeof(*w->seen));
+    w->first = fab_base_arena_alloc(&w->arena, n, sizeof(*w->first));
+    w->then = fab_base_arena_alloc(&w->arena, n, sizeof(*w->then));
+    w->adjacent = fab_base_arena_alloc(&w->arena, n, sizeof(*w->adjacent));
+    return !w->arena.failed ? FAB_OK : FAB_E_NOMEM;
 }
 
 /* ---- links ----------------------------------------------------------------------------------- */
@@ -223,9 +212,9 @@ static bool number_classes(struct classes *w)
 static int find_crossings(struct classes *w)
 {
     w->words = fab_base_bits_words(w->count);
-    w->cross = calloc((size_t)w->count * w->words + 1, sizeof(*w->cross));
-    w->dim = calloc((size_t)w->count + 1, sizeof(*w->dim));
-    if (w->cross == NULL || w->dim == NULL)
+    w->cross = fab_base_arena_alloc(&w->arena, (size_t)w->count * w->words + 1, sizeof(*w->cross));
+    w->dim = fab_base_arena_alloc(&w->arena, (size_t)w->count + 1, sizeof(*w->dim));
+    if (w->arena.failed)
         return FAB_E_NOMEM;
     for (uint32_t i = 0; i < w->count; i++)
         w->dim[i] = i;

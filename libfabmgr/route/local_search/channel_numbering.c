@@ -22,11 +22,7 @@
 
 void fab_route_channel_numbering_fini(struct fab_channel_numbering *l)
 {
-    free(l->number);
-    free(l->in);
-    free(l->out);
-    free(l->by_port);
-    free(l->stack);
+    fab_base_arena_fini(&l->arena);
     memset(l, 0, sizeof(*l));
 }
 
@@ -221,12 +217,12 @@ static int by_chains(struct fab_channel_numbering *l, const struct reading *r,
 static int allocate(struct fab_channel_numbering *l, const struct fab_fabric *f)
 {
     size_t channels = (size_t)l->g->port_at[l->g->n] + 1;
-    l->number = fab_base_alloc_array(channels * l->lanes, sizeof(*l->number));
-    l->in = fab_base_alloc_array(channels, 1);
-    l->out = fab_base_alloc_array(channels, 1);
-    l->by_port = fab_base_alloc_array(f->port_count, sizeof(*l->by_port));
-    l->stack = fab_base_alloc_array((size_t)l->g->n + 1, sizeof(*l->stack));
-    return l->number && l->in && l->out && l->by_port && l->stack ? FAB_OK : FAB_E_NOMEM;
+    l->number = fab_base_arena_alloc(&l->arena, channels * l->lanes, sizeof(*l->number));
+    l->in = fab_base_arena_alloc(&l->arena, channels, 1);
+    l->out = fab_base_arena_alloc(&l->arena, channels, 1);
+    l->by_port = fab_base_arena_alloc(&l->arena, f->port_count, sizeof(*l->by_port));
+    l->stack = fab_base_arena_alloc(&l->arena, (size_t)l->g->n + 1, sizeof(*l->stack));
+    return !l->arena.failed ? FAB_OK : FAB_E_NOMEM;
 }
 
 static void find_ports(struct fab_channel_numbering *l, const struct fab_fabric *f)

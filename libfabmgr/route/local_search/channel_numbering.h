@@ -7,11 +7,13 @@
 #ifndef LIBFABMGR_ROUTE_LOCAL_SEARCH_CHANNEL_NUMBERING_H
 #define LIBFABMGR_ROUTE_LOCAL_SEARCH_CHANNEL_NUMBERING_H
 
+#include "libfabmgr/base/arena.h"
 #include "libfabmgr/base/prng.h"
 #include "libfabmgr/route/graph/graph.h"
 #include "libfabmgr/route/local_search/local_search.h"
 
 struct fab_channel_numbering {
+    struct fab_arena arena;    /* of the arrays */
     const struct fab_graph *g; /* a channel is a port of this graph */
     const struct fab_vls *vls; /* NULL: one VL */
     bool by_order;     /* the numbers follow an order of the switches, so that every legal path

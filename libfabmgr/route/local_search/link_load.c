@@ -10,7 +10,6 @@
  */
 #include "libfabmgr/route/local_search/link_load.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "libfabmgr/base/size.h"
@@ -18,14 +17,7 @@
 
 void fab_route_link_load_fini(struct fab_link_load *b)
 {
-    free(b->end);
-    free(b->run);
-    free(b->next);
-    free(b->flow);
-    free(b->load);
-    free(b->cell);
-    free(b->over);
-    free(b->upstream);
+    fab_base_arena_fini(&b->arena);
     memset(b, 0, sizeof(*b));
 }
 
@@ -129,18 +121,16 @@ static int count_all(struct fab_link_load *b)
 static int allocate(struct fab_link_load *b, const struct fab_local_search_input *in)
 {
     size_t each = (size_t)b->ends * b->g->n;
-    b->end = fab_base_alloc_array(in->end_count, sizeof(*b->end));
-    b->run = fab_base_alloc_array(in->end_count, sizeof(*b->run));
-    b->next = fab_base_alloc_array(each, sizeof(*b->next));
-    b->flow = calloc(each + 1, sizeof(*b->flow));
-    b->load = calloc((size_t)b->channels + 1, sizeof(*b->load));
-    b->over = calloc((size_t)b->channels + 1, sizeof(*b->over));
-    b->cell = calloc((size_t)b->channels * b->ends + 1, 1);
-    b->upstream = fab_base_alloc_array(in->end_count, sizeof(*b->upstream));
+    b->end = fab_base_arena_alloc(&b->arena, in->end_count, sizeof(*b->end));
+    b->run = fab_base_arena_alloc(&b->arena, in->end_count, sizeof(*b->run));
+    b->next = fab_base_arena_alloc(&b->arena, each, sizeof(*b->next));
+    b->flow = fab_base_arena_alloc(&b->arena, each + 1, sizeof(*b->flow));
+    b->load = fab_base_arena_alloc(&b->arena, (size_t)b->channels + 1, sizeof(*b->load));
+    b->over = fab_base_arena_alloc(&b->arena, (size_t)b->channels + 1, sizeof(*b->over));
+    b->cell = fab_base_arena_alloc(&b->arena, (size_t)b->channels * b->ends + 1, 1);
+    b->upstream = fab_base_arena_alloc(&b->arena, in->end_count, sizeof(*b->upstream));
     b->upstream_end = FAB_NONE;
-    return b->upstream && b->end && b->run && b->next && b->flow && b->load && b->over && b->cell
-               ? FAB_OK
-               : FAB_E_NOMEM;
+    return !b->arena.failed ? FAB_OK : FAB_E_NOMEM;
 }
 
 int fab_route_link_load_init(struct fab_link_load *b, const struct fab_graph *g,

@@ -6,6 +6,7 @@
 #ifndef LIBFABMGR_ROUTE_LOCAL_SEARCH_LINK_LOAD_H
 #define LIBFABMGR_ROUTE_LOCAL_SEARCH_LINK_LOAD_H
 
+#include "libfabmgr/base/arena.h"
 #include "libfabmgr/route/graph/graph.h"
 #include "libfabmgr/route/local_search/local_search.h"
 
@@ -28,6 +29,7 @@ struct fab_link_load_range {
     uint32_t from, before, rest;
 };
 struct fab_link_load {
+    struct fab_arena arena;    /* of the arrays */
     const struct fab_graph *g; /* a channel is a port of this graph */
     uint32_t ends, runs, channels;
     struct fab_link_load_endport *end; /* [ends] in the order of the shifts */

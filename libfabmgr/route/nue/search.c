@@ -70,27 +70,26 @@ int fab_route_nue_init(struct fab_nue *d, const struct fab_graph *g, const struc
 {
     struct fab_nue made = {.g = g};
     size_t n = (size_t)g->n + 1, arcs = (size_t)cdg->arcs + 1;
-    made.port_slot = calloc((size_t)g->port_at[g->n] + 1, sizeof(*made.port_slot));
-    made.escape_arc = calloc(n, sizeof(*made.escape_arc));
-    made.load = calloc(arcs, sizeof(*made.load));
-    made.by_distance = calloc(n, sizeof(*made.by_distance));
-    made.hops = calloc(n, sizeof(*made.hops));
-    made.slot = calloc(n, sizeof(*made.slot));
-    made.min_hops = calloc(n, sizeof(*made.min_hops));
-    made.forced = calloc(n, sizeof(*made.forced));
-    made.down = calloc(n, sizeof(*made.down));
-    made.best = calloc(n, sizeof(*made.best));
-    made.cost = calloc(n, sizeof(*made.cost));
-    made.found = calloc(n, sizeof(*made.found));
-    made.forced_list = calloc(n, sizeof(*made.forced_list));
-    made.next_delayed = calloc(arcs, sizeof(*made.next_delayed));
-    made.deferred = calloc(arcs, sizeof(*made.deferred));
-    made.flow = calloc(n, sizeof(*made.flow));
-    made.alternatives = calloc(n, cdg->words * sizeof(*made.alternatives));
-    if (!made.port_slot || !made.escape_arc || !made.load || !made.by_distance || !made.hops ||
-        !made.slot || !made.min_hops || !made.forced || !made.down || !made.best || !made.cost ||
-        !made.found || !made.forced_list || !made.next_delayed || !made.deferred || !made.flow ||
-        !made.alternatives) {
+    made.port_slot =
+        fab_base_arena_alloc(&made.arena, (size_t)g->port_at[g->n] + 1, sizeof(*made.port_slot));
+    made.escape_arc = fab_base_arena_alloc(&made.arena, n, sizeof(*made.escape_arc));
+    made.load = fab_base_arena_alloc(&made.arena, arcs, sizeof(*made.load));
+    made.by_distance = fab_base_arena_alloc(&made.arena, n, sizeof(*made.by_distance));
+    made.hops = fab_base_arena_alloc(&made.arena, n, sizeof(*made.hops));
+    made.slot = fab_base_arena_alloc(&made.arena, n, sizeof(*made.slot));
+    made.min_hops = fab_base_arena_alloc(&made.arena, n, sizeof(*made.min_hops));
+    made.forced = fab_base_arena_alloc(&made.arena, n, sizeof(*made.forced));
+    made.down = fab_base_arena_alloc(&made.arena, n, sizeof(*made.down));
+    made.best = fab_base_arena_alloc(&made.arena, n, sizeof(*made.best));
+    made.cost = fab_base_arena_alloc(&made.arena, n, sizeof(*made.cost));
+    made.found = fab_base_arena_alloc(&made.arena, n, sizeof(*made.found));
+    made.forced_list = fab_base_arena_alloc(&made.arena, n, sizeof(*made.forced_list));
+    made.next_delayed = fab_base_arena_alloc(&made.arena, arcs, sizeof(*made.next_delayed));
+    made.deferred = fab_base_arena_alloc(&made.arena, arcs, sizeof(*made.deferred));
+    made.flow = fab_base_arena_alloc(&made.arena, n, sizeof(*made.flow));
+    made.alternatives =
+        fab_base_arena_alloc(&made.arena, n, cdg->words * sizeof(*made.alternatives));
+    if (made.arena.failed) {
         fab_route_nue_fini(&made);
         return FAB_E_NOMEM;
     }
@@ -102,23 +101,7 @@ int fab_route_nue_init(struct fab_nue *d, const struct fab_graph *g, const struc
 
 void fab_route_nue_fini(struct fab_nue *d)
 {
-    free(d->port_slot);
-    free(d->escape_arc);
-    free(d->load);
-    free(d->by_distance);
-    free(d->hops);
-    free(d->slot);
-    free(d->min_hops);
-    free(d->forced);
-    free(d->down);
-    free(d->best);
-    free(d->cost);
-    free(d->found);
-    free(d->forced_list);
-    free(d->next_delayed);
-    free(d->deferred);
-    free(d->flow);
-    free(d->alternatives);
+    fab_base_arena_fini(&d->arena);
     memset(d, 0, sizeof(*d));
 }
 

@@ -4,6 +4,7 @@
 #ifndef LIBFABMGR_ROUTE_NUE_SEARCH_H
 #define LIBFABMGR_ROUTE_NUE_SEARCH_H
 
+#include "libfabmgr/base/arena.h"
 #include "libfabmgr/route/balance/shortest_paths.h"
 #include "libfabmgr/route/dependencies/acyclic_cdg.h"
 
@@ -17,6 +18,7 @@ struct fab_nue_deferred {
     uint32_t arc;
 };
 struct fab_nue {
+    struct fab_arena arena;    /* of the arrays */
     const struct fab_graph *g; /* borrowed */
     struct fab_cdg *cdg;       /* borrowed; the CDG of the current VL */
     uint8_t *port_slot;        /* [ports] slot of the arc that the port belongs to

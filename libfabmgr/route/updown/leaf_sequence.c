@@ -13,15 +13,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libfabmgr/base/arena.h"
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
 struct numbering {
-    uint32_t count;    /* number of switches with hosts */
-    uint32_t *edge;    /* [count] ids of the switches with hosts, ascending */
-    uint8_t *distance; /* [count][count] number of hops between two of these switches */
-    uint32_t *order;   /* [count] indices into edge[], in the new order */
-    uint32_t *scratch; /* [count] */
+    struct fab_arena arena; /* of the arrays */
+    uint32_t count;         /* number of switches with hosts */
+    uint32_t *edge;         /* [count] ids of the switches with hosts, ascending */
+    uint8_t *distance;      /* [count][count] number of hops between two of these switches */
+    uint32_t *order;        /* [count] indices into edge[], in the new order */
+    uint32_t *scratch;      /* [count] */
 };
 
 static int measure(const struct fab_graph *g, const struct fab_updown *updown, struct numbering *n)
@@ -91,11 +93,11 @@ int fab_route_leaf_sequence(const struct fab_graph *g, const struct fab_updown *
     int ret = FAB_E_NOMEM;
     for (uint32_t s = 0; s < g->n; s++)
         n.count += g->hosts[s] > 0;
-    n.edge = fab_base_alloc_array(n.count, sizeof(*n.edge));
-    n.order = fab_base_alloc_array(n.count, sizeof(*n.order));
-    n.scratch = fab_base_alloc_array(n.count, sizeof(*n.scratch));
-    n.distance = fab_base_alloc_array((size_t)n.count * n.count, sizeof(*n.distance));
-    if (n.edge == NULL || n.order == NULL || n.scratch == NULL || n.distance == NULL)
+    n.edge = fab_base_arena_alloc(&n.arena, n.count, sizeof(*n.edge));
+    n.order = fab_base_arena_alloc(&n.arena, n.count, sizeof(*n.order));
+    n.scratch = fab_base_arena_alloc(&n.arena, n.count, sizeof(*n.scratch));
+    n.distance = fab_base_arena_alloc(&n.arena, (size_t)n.count * n.count, sizeof(*n.distance));
+    if (n.arena.failed)
         goto out;
     for (uint32_t s = 0, i = 0; s < g->n; s++) {
         if (g->hosts[s] > 0)
@@ -110,9 +112,6 @@ int fab_route_leaf_sequence(const struct fab_graph *g, const struct fab_updown *
     write_sequence(g, &n, ret_sequence);
     *ret_edges = n.count;
 out:
-    free(n.edge);
-    free(n.order);
-    free(n.scratch);
-    free(n.distance);
+    fab_base_arena_fini(&n.arena);
     return ret;
 }

@@ -4,6 +4,7 @@
 #ifndef LIBFABMGR_ROUTE_UPDOWN_LEGAL_PATHS_H
 #define LIBFABMGR_ROUTE_UPDOWN_LEGAL_PATHS_H
 
+#include "libfabmgr/base/arena.h"
 #include "libfabmgr/route/updown/switch_order.h"
 
 #define FAB_LEGAL_BATCH 64
@@ -17,6 +18,7 @@
 /* The neighbours of each switch by an order. Those of switch s are nbr[at[s]] to nbr[mid[s] - 1]
  * (lower neighbours) and nbr[mid[s]] to nbr[at[s + 1] - 1] (upper neighbours). */
 struct fab_updown {
+    struct fab_arena arena; /* of the arrays */
     uint32_t n;
     const uint32_t *by_height; /* [n] switch ids, lowest first (borrowed) */
     uint32_t *at, *mid, *nbr;  /* [n + 1], [n], [neighbours] */

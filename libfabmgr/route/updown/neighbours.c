@@ -116,14 +116,13 @@ int fab_route_updown_make(const struct fab_graph *g, const struct fab_order *o,
 {
     struct fab_updown s = {.n = g->n, .by_height = o->at};
     size_t n = (size_t)g->n + 1;
-    s.at = calloc(n, sizeof(*s.at));
-    s.mid = calloc(n, sizeof(*s.mid));
-    s.nbr = calloc((size_t)g->nbr_at[g->n] + 1, sizeof(*s.nbr));
-    s.row_class = calloc(n, 2 * sizeof(*s.row_class));
-    s.lower_class = calloc(n, sizeof(*s.lower_class));
-    s.lower_class_rep = calloc(n, sizeof(*s.lower_class_rep));
-    if (s.at == NULL || s.mid == NULL || s.nbr == NULL || s.row_class == NULL ||
-        s.lower_class == NULL || s.lower_class_rep == NULL) {
+    s.at = fab_base_arena_alloc(&s.arena, n, sizeof(*s.at));
+    s.mid = fab_base_arena_alloc(&s.arena, n, sizeof(*s.mid));
+    s.nbr = fab_base_arena_alloc(&s.arena, (size_t)g->nbr_at[g->n] + 1, sizeof(*s.nbr));
+    s.row_class = fab_base_arena_alloc(&s.arena, n, 2 * sizeof(*s.row_class));
+    s.lower_class = fab_base_arena_alloc(&s.arena, n, sizeof(*s.lower_class));
+    s.lower_class_rep = fab_base_arena_alloc(&s.arena, n, sizeof(*s.lower_class_rep));
+    if (s.arena.failed) {
         fab_route_updown_fini(&s);
         return FAB_E_NOMEM;
     }
@@ -149,11 +148,6 @@ int fab_route_updown_make(const struct fab_graph *g, const struct fab_order *o,
 
 void fab_route_updown_fini(struct fab_updown *s)
 {
-    free(s->at);
-    free(s->mid);
-    free(s->nbr);
-    free(s->row_class);
-    free(s->lower_class);
-    free(s->lower_class_rep);
+    fab_base_arena_fini(&s->arena);
     memset(s, 0, sizeof(*s));
 }

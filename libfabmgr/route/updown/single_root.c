@@ -24,9 +24,9 @@
  * reaches g by ascending and belongs to G. This step is repeated until U is empty. The first step
  * has G = {root}.
  */
-#include <stdlib.h>
 #include <string.h>
 
+#include "libfabmgr/base/arena.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/route/updown/switch_order.h"
 
@@ -36,6 +36,7 @@
 enum mark { PLAIN = 0, ABOVE = 1 /* the switch is in B */, BESIDE = 2 };
 
 struct rooting {
+    struct fab_arena arena; /* of the arrays */
     const struct fab_graph *g;
     struct fab_order *o;
     uint8_t *mark;   /* [n] */
@@ -187,11 +188,11 @@ int fab_route_order_single_root(const struct fab_graph *g, struct fab_order *o)
     struct rooting c = {.g = g, .o = o};
     size_t n = (size_t)g->n + 1;
     int ret = FAB_E_NOMEM;
-    c.mark = calloc(n, 1);
-    c.in_g = calloc(n, sizeof(*c.in_g));
-    c.stack = calloc(n, sizeof(*c.stack));
-    c.list = calloc(n, sizeof(*c.list));
-    if (c.mark == NULL || c.in_g == NULL || c.stack == NULL || c.list == NULL)
+    c.mark = fab_base_arena_alloc(&c.arena, n, 1);
+    c.in_g = fab_base_arena_alloc(&c.arena, n, sizeof(*c.in_g));
+    c.stack = fab_base_arena_alloc(&c.arena, n, sizeof(*c.stack));
+    c.list = fab_base_arena_alloc(&c.arena, n, sizeof(*c.list));
+    if (c.arena.failed)
         goto out;
     for (uint32_t s = 0; s < g->n; s++) {
         if (g->component[s] != s)
@@ -202,9 +203,6 @@ int fab_route_order_single_root(const struct fab_graph *g, struct fab_order *o)
     }
     ret = FAB_OK;
 out:
-    free(c.mark);
-    free(c.in_g);
-    free(c.stack);
-    free(c.list);
+    fab_base_arena_fini(&c.arena);
     return ret;
 }

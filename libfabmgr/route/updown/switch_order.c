@@ -33,12 +33,12 @@ static int order_init(struct fab_order *o, uint32_t n)
 {
     struct fab_order made = {.n = n, .root = FAB_NONE, .origin = ""};
     size_t room = (size_t)n + 1;
-    made.rank = calloc(room, sizeof(*made.rank));
-    made.leaf = calloc(room, sizeof(*made.leaf));
-    made.at = calloc(room, sizeof(*made.at));
-    made.pos = calloc(room, sizeof(*made.pos));
-    made.divider = calloc(room, sizeof(*made.divider));
-    if (!made.rank || !made.leaf || !made.at || !made.pos || !made.divider) {
+    made.rank = fab_base_arena_alloc(&made.arena, room, sizeof(*made.rank));
+    made.leaf = fab_base_arena_alloc(&made.arena, room, sizeof(*made.leaf));
+    made.at = fab_base_arena_alloc(&made.arena, room, sizeof(*made.at));
+    made.pos = fab_base_arena_alloc(&made.arena, room, sizeof(*made.pos));
+    made.divider = fab_base_arena_alloc(&made.arena, room, sizeof(*made.divider));
+    if (made.arena.failed) {
         fab_route_order_fini(&made);
         return FAB_E_NOMEM;
     }
@@ -48,11 +48,7 @@ static int order_init(struct fab_order *o, uint32_t n)
 
 void fab_route_order_fini(struct fab_order *o)
 {
-    free(o->rank);
-    free(o->leaf);
-    free(o->at);
-    free(o->pos);
-    free(o->divider);
+    fab_base_arena_fini(&o->arena);
     memset(o, 0, sizeof(*o));
 }
 
@@ -427,9 +423,8 @@ static int ranks_by(find_order *find, const struct fab_fabric *f, const struct f
     fab_route_graph_fini(&g);
     if (status != FAB_OK)
         return status;
-    *ret = (struct fab_ranks){.switch_count = o.n, .rank = o.rank, .order = o.pos, .leaf = o.leaf};
-    free(o.at);
-    free(o.divider);
+    *ret = (struct fab_ranks){
+        .arena = o.arena, .switch_count = o.n, .rank = o.rank, .order = o.pos, .leaf = o.leaf};
     return FAB_OK;
 }
 
@@ -447,8 +442,6 @@ int fab_route_ranks_of_tree(const struct fab_fabric *f, const struct fab_policy 
 
 void fab_route_ranks_fini(struct fab_ranks *r)
 {
-    free(r->rank);
-    free(r->order);
-    free(r->leaf);
+    fab_base_arena_fini(&r->arena);
     memset(r, 0, sizeof(*r));
 }

@@ -4,10 +4,12 @@
 #ifndef LIBFABMGR_ROUTE_UPDOWN_SWITCH_ORDER_H
 #define LIBFABMGR_ROUTE_UPDOWN_SWITCH_ORDER_H
 
+#include "libfabmgr/base/arena.h"
 #include "libfabmgr/route/graph/graph.h"
 #include "libfabmgr/route/route.h"
 
 struct fab_order {
+    struct fab_arena arena; /* of the arrays */
     uint32_t n;
     uint8_t *rank; /* [n] 0 for leaves */
     bool *leaf;    /* [n] */
