@@ -18,8 +18,8 @@
  * the client id into the highest 16 bits of the transaction ID of each request. Requests that no
  * device answers (SMInfo, SA, other classes) and traps go to the client at that port that is an SM.
  * The hub delivers them only if the client has sent a MAD of this class before, because libumad2sim
- * crashes its program on a MAD of a class that the program did not register. MADs of the SA class
- * are always delivered.
+ * crashes its program on a MAD of a class that the program did not register. SMPs and MADs of the
+ * SA class are always delivered.
  *
  * libumad2sim has no timers. The hub therefore returns a lost request to its client at once with
  * status 110. If client A answers a request of client B and the answer is lost, the hub returns the
@@ -313,9 +313,9 @@ static void set_trusted_fields(const struct hub *h, unsigned id, uint8_t *packet
         fab_base_put_be16(mad + TID_AT, (uint16_t)id);
 }
 
-/* libumad2sim keeps only 224 bytes of a MAD and passes uninitialised memory for the rest, where
- * PortCountersExtended has its last error counters. ClassPortInfo therefore hides these counters
- * from clients. */
+/* Clears the bit of ClassPortInfo that announces the error counters of PortCountersExtended.
+ * libumad2sim keeps only 224 bytes of a MAD, and the last of these counters are in the bytes after
+ * that, which a client would read as uninitialised memory. */
 static void hide_wide_errors(uint8_t *mad)
 {
     enum { ATTR_AT = 16, CAP_MASK2_AT = 64 + 4, RESP_TIME_BITS = 5 };

@@ -15,7 +15,7 @@
 #include "libfabmgr/sim/sim.h"
 
 #define HUB_CLIENTS 256 /* ids are 0..255; the protocol allows 65,536 */
-#define HUB_WAITS 256   /* limit of pending requests; later ones are never returned */
+#define HUB_WAITS 256   /* limit of pending requests; further ones are not stored */
 #define HUB_PATIENCE_MS 5000
 #define HUB_CONTROL_SIZE 80 /* bytes of a control datagram */
 #define HUB_PACKET_SIZE 288 /* bytes of a datagram with a MAD */

@@ -2,7 +2,7 @@
 /*
  * Collects the claims of ports to LIDs. For each port that needs a LID, a claim has the LID of its
  * lease and the LID in the device. The leases of absent ports are collected, too. Leases come from
- * a file and LIDs from devices, so both are validated here.
+ * the manager's store and LIDs from devices; both can be wrong and are validated here.
  */
 #include "libfabmgr/address/claims.h"
 

@@ -10,29 +10,28 @@
  * - The endport's switch port can mark at most all its packets, 1/t in a second, so each sender is
  *   notified once in n * t. Meanwhile its timer raises its rate by one step each `timer`. With an
  *   increase of k steps a mark, the sender stays throttled only if timer > n * t / k. The timer is
- * an eighth longer than n * t / k. It is no longer, because with a longer timer a sender that was
- * throttled too much would recover more slowly. If endports have different rates, t is between the
- * packet time on the sender's own link and that on the slowest endport's link, nearer to the
- * former. The table ends half way between the two rates (geometric mean). Slow endports have
- * smaller incasts, and a sender that is throttled as if all senders sent to a slow endport would
- * leave that endport idle for milliseconds. Incasts of the assumed fan-in are still throttled at
- * endports that are three times slower.
+ *   an eighth longer than n * t / k. It is no longer, because with a longer timer a sender that
+ *   was throttled too much would recover more slowly. If endports have different rates, t is
+ *   between the packet time on the sender's own link and that on the slowest endport's link,
+ *   nearer to the former. The table ends half way between the two rates (geometric mean). Slow
+ *   endports have smaller incasts, and a sender that is throttled as if all senders sent to a slow
+ *   endport would leave that endport idle for milliseconds. Incasts of the assumed fan-in are
+ *   still throttled at endports that are three times slower.
  * - The timer is also longer than the control loop. Otherwise a sender would speed up again before
  *   it could be notified, and its rate would never settle. (The queueing delay is not counted,
  *   because the queue exceeds the threshold early.)
  * - The larger the increase, the sooner an incast is throttled, and the more rates oscillate
  *   afterwards. Slow throttling costs time in proportion to n / k, and oscillation costs rate in
- * proportion to k, so the sum is least if k grows as the square root of n. In experiments with 64
- * to 2,000 endports, k = sqrt(n) / 4 cost least (doc/congestion.md). An increase of more than an
- * eighth of the table was not tried.
+ *   proportion to k, so the sum is least if k grows as the square root of n. In experiments with
+ *   64 to 2,000 endports, k = sqrt(n) / 4 cost least (doc/congestion.md). An increase of more than
+ *   an eighth of the table was not tried.
  * - The packets of an incast queue at switch ports to endports. These ports mark early, and also
  *   when they have no credits, since a slow endport returns few credits. They do not mark as soon
- * as a single packet waits, since the link would then become idle while senders are delayed. In a
- *   tree, ports down to a leaf also mark
- *   early, because all traffic to an endport comes down one link or few. Upward ports can carry all
- *   that the endports send, so packets that wait there are victims and must not be marked. In a
- * tapered tree, upward ports cannot carry all this traffic, so congestion can begin there, and they
- * mark, too.
+ *   as a single packet waits, since the link would then become idle while senders are delayed. In
+ *   a tree, ports down to a leaf also mark early, because all traffic to an endport comes down one
+ *   link or few. Upward ports can carry all that the endports send, so packets that wait there are
+ *   victims and must not be marked. In a tapered tree, upward ports cannot carry all this traffic,
+ *   so congestion can begin there, and they mark, too.
  */
 #include "libfabmgr/congestion/derive.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Facts about the whole fabric that congestion control needs: the number of endports, the slowest
- * of their links, the longest distance between them, the distance of each switch from endports, and
- * the ratio of a switch's endport bandwidth to its ISL bandwidth.
+ * Finds the facts about the whole fabric that congestion control needs. For the endports, these are
+ * their number, their slowest link and their longest distance. For each switch, these are its
+ * distance from endports and the ratio of its endport bandwidth to its ISL bandwidth.
  *
  * The longest distance comes from two breadth-first searches, the first from any switch with
  * endports, the second from the farthest one found. The result is exact on trees and on

@@ -55,7 +55,7 @@ bool fab_discover_next(struct fab_discover *d, struct fab_discover_ask *ret_ask)
 /* Passes the result of a query: a status as in fab_mads_answer and, if it is OK, 64 bytes of data.
  * If the data are malformed, the node counts as unresponsive; this is no error here. NOMEM. */
 int fab_discover_answer(struct fab_discover *d, uint64_t tag, int status, const uint8_t *data);
-/* Returns whether all queries are answered and there are no further ones. */
+/* Returns whether discovery has ended: all queries are answered, and there is no further query. */
 bool fab_discover_done(const struct fab_discover *d);
 /* Makes a snapshot of all nodes that links connect to the manager's port. The caller calls this
  * function when fab_discover_done is true, and owns the reference. NOT_FOUND: the manager's own

@@ -7,7 +7,7 @@
  * suspects in waves, the nearest first. The routes of a wave take into account the lost links, new
  * links and unresponsive nodes of the earlier waves. The sweep ends when there are no suspects, or
  * no route to any of them. The result leaves out nodes to which links no longer lead. It keeps
- * nodes that are merely behind an unresponsive node.
+ * nodes that only an unresponsive node separates from the manager.
  *
  * When a link is lost and its far end is a switch, the sweep also reads the port at the far end,
  * because its trap may have been lost. If the far end is an adapter, the sweep removes the port,

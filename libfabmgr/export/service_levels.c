@@ -9,7 +9,7 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/export/writer.h"
 
-#define LIDS_AT_ONCE 64 /* number of LIDs in one row */
+#define LIDS_AT_ONCE 64 /* number of LIDs in a row of the output */
 
 static const char *type_name(uint8_t type)
 {

@@ -11,9 +11,9 @@
  *   waits at most 30 s.
  *
  * If the player stops waiting for a request, it still delivers the answer once the request is sent.
- * Whenever the manager sends a request while no answer is due, the player aligns recording time
- * with run time again, because computation takes time in the recording but none in virtual time,
- * and light sweeps follow timers of the run.
+ * If the manager sends a request while no answer is due, the player aligns the time of the
+ * recording with the time of the run. This is necessary because computation took time in the
+ * recording but takes none in virtual time, and because light sweeps follow timers of the run.
  *
  * A recording may end during an activity. If the run sends a MAD in the last second of the
  * recording that is not in the recording, the player does not count it as unexpected: the recorded

@@ -265,7 +265,7 @@ void fab_sim_trap_bad_key(struct fab_sim *s, struct position at, uint16_t slid,
 void fab_sim_trap_repressed(struct fab_sim *s, struct position at, const uint8_t *mad);
 void fab_sim_trap_resend(struct fab_sim *s, uint32_t notice); /* sends the notice again */
 void fab_sim_trap_forget(struct fab_sim *s, uint32_t node);   /* the node has lost power */
-/* Raises trap 129 or 130 if the counter is one that has a trap (IBA 14.2.5.1). */
+/* Raises trap 129 or 130 if this counter causes one of these traps (IBA 14.2.5.1). */
 void fab_sim_trap_errors(struct fab_sim *s, uint32_t port, uint32_t counter);
 bool fab_sim_trap_pending(const struct fab_sim *s, uint32_t node, struct fab_notice *ret);
 

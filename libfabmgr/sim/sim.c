@@ -29,7 +29,7 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/device.h"
 
-#define TRAP_US 1000000 /* devices repeat a trap about once a second */
+#define TRAP_US 1000000 /* us; devices repeat a trap about once a second */
 
 int fab_sim_new(const struct fab_fabric *fabric, uint64_t seed, struct fab_sim **ret)
 {

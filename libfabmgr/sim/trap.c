@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Traps of devices (IBA 14.2.5.1): 128 when a port of a switch changes state, 144 when the
- * capabilities of a port change, 256 for a wrong M_Key, 129 and 130 when a link has more errors
- * than its thresholds allow. A fault can cause these and also 131 (flow control), 145 (system image
- * GUID), 257-259 (P_Key and Q_Key violations). Traps are routed by LID to the master SM that
- * PortInfo names, and can be lost like any MAD.
+ * capabilities of a port change, 256 for a wrong M_Key, 129 and 130 when the errors of a link
+ * exceed a threshold. A fault can cause these and also 131 (flow control), 145 (system image GUID),
+ * 257-259 (P_Key and Q_Key violations). Traps are routed by LID to the master SM that PortInfo
+ * names, and can be lost like any MAD.
  *
  * A device repeats a notice every trap_us until the SM represses it. A sending port keeps one
  * notice for each trap number; a newer notice replaces it.

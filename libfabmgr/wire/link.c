@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The meaning of the link's codes in PortInfo (IBA 14.2.5.6): width, speed, states, MTU, VLs. Three
- * generations of fields give the speed of a lane: LinkSpeedActive (SDR, DDR, QDR),
- * LinkSpeedExtActive (FDR to NDR) and LinkSpeedExtActive2 (XDR); the newest one that is not zero is
- * valid. Active values have exactly one bit set.
+ * Decodes the fields of PortInfo that describe a link (IBA 14.2.5.6): width, speed, states, MTU and
+ * VLs. Three fields give the speed of a lane: LinkSpeedActive (SDR, DDR, QDR), LinkSpeedExtActive
+ * (FDR to NDR) and LinkSpeedExtActive2 (XDR). The last of these fields that is not 0 is valid.
+ * Active values have exactly one bit set.
  */
 #include "libfabmgr/wire/wire.h"
 
