@@ -5,13 +5,13 @@
  *
  *   1. Ports of the fabric get the LIDs of their leases.
  *   2. LIDs leased to absent ports are reserved, so that no other port gets them.
- *   3. Ports keep the LIDs in the devices. Another manager assigned them, or this one did and lost
- *      its store.
- *   4. The other ports get new LIDs: the endports of each leaf one contiguous range, leaves in the
- *      order of their GUIDs, then all switches one range. Endports of a leaf are mostly routed
- *      alike; as they share LFT blocks, a fault changes few blocks.
+ *   3. Ports keep the LIDs in the devices. Another manager assigned these LIDs, or this manager did
+ *      and lost its store of leases.
+ *   4. The other ports get new LIDs: first one contiguous range for the endports of each leaf, in
+ *      the order of the leaves' GUIDs, then one range for all switches. Endports of a leaf mostly
+ *      have similar routes. As they share LFT blocks, a fault changes few blocks.
  *
- * If the LIDs do not suffice, all is done again without step 2.
+ * If there are too few LIDs, the manager repeats all steps without step 2.
  */
 #include "libfabmgr/address/address.h"
 

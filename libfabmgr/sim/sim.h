@@ -42,8 +42,9 @@ bool fab_sim_receive(struct fab_sim *s, struct fab_sim_delivery *ret);
 /* Repeats now all traps that no manager has repressed, and returns their number. As time advances,
  * devices also repeat traps by themselves (trap_us below). */
 uint32_t fab_sim_repeat_traps(struct fab_sim *s);
-/* Attaches a manager to a port: it receives the SMInfo requests, SA requests and answers that are
- * addressed to the port. */
+/* Attaches a manager to a port. The manager receives the SMInfo requests, SA requests and answers
+ * that are addressed to the port. is_sm: the manager is a subnet manager, which PortInfo then shows
+ * (IsSM). */
 int fab_sim_attach(struct fab_sim *s, uint32_t node, uint8_t port, bool is_sm); /* INVAL */
 void fab_sim_detach(struct fab_sim *s, uint32_t node, uint8_t port);
 

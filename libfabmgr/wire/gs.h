@@ -67,7 +67,7 @@ struct fab_class_port_info { /* IBA 13.4.8.1 */
     uint8_t trap_hl;
     uint32_t trap_qp, trap_qkey;
 };
-/* CapabilityMask of performance management (16.1.3.1). */
+/* Bits of CapabilityMask of performance management (16.1.3.1). */
 #define FAB_PERF_ALL_PORT_SELECT 0x0100
 #define FAB_PERF_EXT_WIDTH 0x0200
 #define FAB_PERF_XMIT_WAIT 0x1000
