@@ -41,7 +41,7 @@ struct group {
     uint32_t number; /* number of the group's line, from 1; 0: the group is a single switch */
 };
 struct slurm {
-    struct fab_arena arena; /* of the arrays */
+    struct fab_arena arena; /* memory of the arrays below */
     const struct fab_fabric *f;
     struct host *hosts;
     uint32_t host_count;
