@@ -12,10 +12,7 @@
 
 void *answer_alloc(struct answer *a, size_t count, size_t item)
 {
-    void *p = fab_base_arena_alloc(&a->arena, count, item);
-    if (p == NULL)
-        a->failed = true;
-    return p;
+    return fab_base_arena_alloc(&a->arena, count, item);
 }
 
 char *answer_text(struct answer *a, const char *text)
@@ -50,7 +47,7 @@ char *answer_gid(struct answer *a, const uint64_t gid[2])
 int answer_send(struct answer *a, struct call *c, const ProtobufCMessage *message)
 {
     int rc = FAB_E_NOMEM;
-    if (a->failed || message == NULL)
+    if (a->arena.failed || message == NULL)
         call_finish(c, FAB_GRPC_RESOURCE_EXHAUSTED, "the manager is out of memory");
     else
         rc = call_send(c, message);

@@ -15,8 +15,7 @@
 #include "libfabmgr/base/arena.h"
 
 struct answer {
-    struct fab_arena arena;
-    bool failed;
+    struct fab_arena arena; /* its flag `failed` says that a part of the reply is missing */
 };
 /* Allocates zeroed memory. NULL: out of memory. */
 void *answer_alloc(struct answer *a, size_t count, size_t item);

@@ -36,8 +36,9 @@ static inline struct rpc *call_rpc(const struct call *c)
 extern const struct service service_fabric, service_sim, service_health, service_reflection,
     service_reflection_alpha;
 
-/* Returns a reference to the published view. NULL: no view is published yet; the function has
- * finished the call with an error. */
+/* Returns the published view. It is valid until the method returns or calls a function that can
+ * begin a round, or longer if the method takes a reference. NULL: no view is published yet; the
+ * function has finished the call with an error. */
 struct fab_view *need_view(struct call *c);
 /* Like need_view, but also finishes the call with an error if the view has no tables. */
 struct fab_view *need_target(struct call *c);

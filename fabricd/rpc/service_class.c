@@ -111,7 +111,6 @@ void list_classes(struct call *c, const void *request)
     for (uint8_t i = 0; m.classes != NULL && i < count; i++)
         m.classes[m.n_classes++] = convert_class(&a, v, i);
     answer_reply(&a, c, &m.base);
-    fab_view_unref(v);
 }
 
 /* ---- rules ----------------------------------------------------------------------------------- */
@@ -120,7 +119,7 @@ static char *take_text(struct answer *a, struct fab_text *t)
 {
     char *text = answer_text(a, fab_base_text_get(t));
     if (t->status != FAB_OK)
-        a->failed = true;
+        a->arena.failed = true;
     fab_base_text_fini(t);
     return text;
 }
@@ -206,5 +205,4 @@ void list_class_rules(struct call *c, const void *request)
                         "no traffic class \"%s\"; 'fabricctl class list' lists them", q->class_);
         }
     }
-    fab_view_unref(v);
 }

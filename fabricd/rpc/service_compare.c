@@ -103,5 +103,4 @@ void compare_engines(struct call *c, const void *request)
         study_start(c, v, &kind, &s->study);
     else
         compare_free(&s->study);
-    fab_view_unref(v);
 }

@@ -119,7 +119,6 @@ void list_congested_ports(struct call *c, const void *request)
         m.advice = convert_advice(&a, r->in.cc, &m.n_advice);
         answer_reply(&a, c, &m.base);
     }
-    fab_view_unref(v);
 }
 
 /* ---- logs ------------------------------------------------------------------------------------ */
@@ -217,5 +216,4 @@ void list_congestion_logs(struct call *c, const void *request)
         return;
     if (need_congestion(c) && (q->node[0] == '\0' || find_node(c, v, q->node, &node) == FAB_OK))
         reply_logs(c, v, node != FAB_NONE ? v->fabric->nodes[node].guid : 0);
-    fab_view_unref(v);
 }

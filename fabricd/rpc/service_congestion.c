@@ -158,7 +158,6 @@ void get_congestion(struct call *c, const void *request)
     struct fab_view *v = need_target(c);
     if (v != NULL)
         inquire(c, v, &(struct inquiry){.answer = answer_congestion});
-    fab_view_unref(v);
 }
 
 /* ---- a port ---------------------------------------------------------------------------------- */
@@ -257,7 +256,6 @@ void get_port_congestion(struct call *c, const void *request)
                     q->service_level);
     else if (find_port(c, v, q->node, q->port_number, &what.port) == FAB_OK)
         inquire(c, v, &what);
-    fab_view_unref(v);
 }
 
 /* ---- RoCE ------------------------------------------------------------------------------------ */
@@ -291,7 +289,7 @@ static void answer_roce(struct inquiry *q, const struct fab_congestion *s)
     m.settings = answer_alloc(&a, count, sizeof *m.settings);
     for (size_t i = 0; m.settings != NULL && i < count; i++)
         m.settings[m.n_settings++] = convert_roce(&a, &all[i]);
-    a.failed |= r != FAB_OK;
+    a.arena.failed |= r != FAB_OK;
     answer_reply(&a, q->call, &m.base);
     free(all);
 }
@@ -302,5 +300,4 @@ void get_roce(struct call *c, const void *request)
     struct fab_view *v = need_target(c);
     if (v != NULL)
         inquire(c, v, &(struct inquiry){.answer = answer_roce});
-    fab_view_unref(v);
 }

@@ -203,7 +203,6 @@ void list_contingencies(struct call *c, const void *request)
         m.generation = v->generation;
         answer_reply(&a, c, &m.base);
     }
-    fab_view_unref(v);
 }
 
 /* Returns the contingency that the client named. NULL: the function has finished the call with an
@@ -254,5 +253,4 @@ void get_contingency(struct call *c, const void *request)
         m.generation = v->generation;
         answer_reply(&a, c, &m.base);
     }
-    fab_view_unref(v);
 }

@@ -88,5 +88,4 @@ void export_file(struct call *c, const void *request)
                     (int)q->format);
     else
         call_finish(c, fab_grpc_code_of(rc), "the export failed: %s", fab_base_status_text(rc));
-    fab_view_unref(v);
 }

@@ -135,6 +135,7 @@ const struct service service_fabric = {
 struct fab_view *need_view(struct call *c)
 {
     struct fab_view *v = sm_view(call_rpc(c)->in.sm);
+    fab_view_unref(v); /* the controller keeps its own reference, at least to the end of the call */
     if (v != NULL)
         return v;
     struct sm_status s;
@@ -161,7 +162,6 @@ struct fab_view *need_target(struct call *c)
     sm_get_status(call_rpc(c)->in.sm, &s);
     call_finish(c, FAB_GRPC_FAILED_PRECONDITION, "no forwarding tables yet%s%s",
                 s.alarm[0] != '\0' ? ": " : "", s.alarm);
-    fab_view_unref(v);
     return NULL;
 }
 

@@ -70,7 +70,6 @@ void list_links(struct call *c, const void *request)
         fill_links(&a, v, q, &m);
         answer_reply(&a, c, &m.base);
     }
-    fab_view_unref(v);
 }
 
 /* ---- flapping links -------------------------------------------------------------------------- */
@@ -108,7 +107,8 @@ void release_link(struct call *c, const void *request)
     uint32_t port;
     struct fab_view *v = need_view(c);
     if (v == NULL || find_port(c, v, q->node, q->port_number, &port) < 0)
-        goto out;
+        return;
+    fab_view_ref(v); /* the request can begin a round, which replaces the view */
     const struct fab_node *n = &v->fabric->nodes[v->fabric->ports[port].node];
     int rc = sm_link_release(call_rpc(c)->in.sm, n->guid, (uint8_t)q->port_number);
     if (rc == FAB_OK)
@@ -120,6 +120,5 @@ void release_link(struct call *c, const void *request)
                     n->desc, q->port_number);
     else
         request_refuse(c, rc, "the link was not released");
-out:
     fab_view_unref(v);
 }

@@ -86,7 +86,6 @@ void list_multicast_groups(struct call *c, const void *request)
             fill_groups(&a, g, &page, &m);
         answer_reply(&a, c, &m.base);
     }
-    fab_view_unref(v);
 }
 
 /* ---- members --------------------------------------------------------------------------------- */
@@ -180,5 +179,4 @@ void list_multicast_members(struct call *c, const void *request)
                         q->group);
         }
     }
-    fab_view_unref(v);
 }

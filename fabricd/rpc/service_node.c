@@ -48,7 +48,6 @@ void list_nodes(struct call *c, const void *request)
         fill_nodes(&a, v, q, &page, &m);
         answer_reply(&a, c, &m.base);
     }
-    fab_view_unref(v);
 }
 
 void get_node(struct call *c, const void *request)
@@ -62,5 +61,4 @@ void get_node(struct call *c, const void *request)
         m.node = convert_node(&a, v, node);
         answer_reply(&a, c, &m.base);
     }
-    fab_view_unref(v);
 }

@@ -87,7 +87,6 @@ void list_partitions(struct call *c, const void *request)
         fill_partitions(&a, v, &page, &m);
         answer_reply(&a, c, &m.base);
     }
-    fab_view_unref(v);
 }
 
 /* ---- members --------------------------------------------------------------------------------- */
@@ -166,5 +165,4 @@ void list_partition_members(struct call *c, const void *request)
                 q->partition);
         }
     }
-    fab_view_unref(v);
 }

@@ -72,7 +72,6 @@ void list_ports(struct call *c, const void *request)
         fill_ports(&a, v, q, r, &m);
         answer_reply(&a, c, &m.base);
     }
-    fab_view_unref(v);
 }
 
 void get_port(struct call *c, const void *request)
@@ -86,7 +85,6 @@ void get_port(struct call *c, const void *request)
         m.port = convert_port(&a, v, port);
         answer_reply(&a, c, &m.base);
     }
-    fab_view_unref(v);
 }
 
 /* ---- disable and enable ---------------------------------------------------------------------- */
@@ -108,13 +106,14 @@ static void set_port(struct call *c, const char *node, uint32_t number, bool ena
     uint32_t port;
     struct fab_view *v = need_view(c);
     if (v == NULL || find_port(c, v, node, number, &port) < 0)
-        goto out;
+        return;
     if (number == 0) {
         call_finish(c, FAB_GRPC_INVALID_ARGUMENT,
                     "refused: port 0 of a switch is its management port and has no link; "
                     "name one of its external ports");
-        goto out;
+        return;
     }
+    fab_view_ref(v); /* the request can begin a round, which replaces the view */
     const struct fab_node *n = &v->fabric->nodes[v->fabric->ports[port].node];
     log_notice("rpc", "%s asks to %s port %s/%u", call_peer(c), enable ? "enable" : "disable",
                n->desc, number);
@@ -125,7 +124,6 @@ static void set_port(struct call *c, const char *node, uint32_t number, bool ena
     snprintf(what, sizeof what, "port %s/%u stays as it is", n->desc, number);
     if (rc < 0)
         request_refuse(c, rc, what);
-out:
     fab_view_unref(v);
 }
 

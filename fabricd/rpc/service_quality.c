@@ -62,5 +62,4 @@ void get_quality(struct call *c, const void *request)
             call_finish(c, FAB_GRPC_RESOURCE_EXHAUSTED, "the manager is out of memory");
         }
     }
-    fab_view_unref(v);
 }

@@ -100,7 +100,6 @@ void list_host_services(struct call *c, const void *request)
         fill_services(&a, v, sa_services(sa), &page, &m);
         answer_reply(&a, c, &m.base);
     }
-    fab_view_unref(v);
 }
 
 /* ---- subscriptions --------------------------------------------------------------------------- */
@@ -164,5 +163,4 @@ void list_subscriptions(struct call *c, const void *request)
         fill_subscriptions(&a, v, sa_subscriptions(sa), &page, &m);
         answer_reply(&a, c, &m.base);
     }
-    fab_view_unref(v);
 }

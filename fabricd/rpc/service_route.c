@@ -87,7 +87,7 @@ static uint8_t find_class(struct answer *a, const struct fab_view *v, uint32_t f
     if (levels < 2 || levels != fab_policy_classes_count(v->policy.classes))
         return 0;
     if (fab_qos_matcher_init(&m, v->fabric, &v->policy, &v->target->pkeys) != FAB_OK) {
-        a->failed = true;
+        a->arena.failed = true;
         return 0;
     }
     int class = fab_qos_match(&m, &path);
@@ -132,7 +132,7 @@ static Fabric__V1__Path *trace(struct answer *a, const struct fab_view *v, uint3
     m->virtual_lanes = fab_target_vls_count(&v->target->vls);
     int rc = from == to ? FAB_OK : fab_verify_trace(&in, from, lid, &t);
     if (rc == FAB_E_NOMEM)
-        a->failed = true;
+        a->arena.failed = true;
     m->reachable = rc == FAB_OK;
     m->problem = answer_text(a, m->reachable ? "" : path_problem(rc));
     fill_hops(a, v, &t, m);
@@ -154,7 +154,6 @@ void trace_path(struct call *c, const void *request)
         m.path = trace(&a, v, from, to, lid);
         answer_reply(&a, c, &m.base);
     }
-    fab_view_unref(v);
 }
 
 /* ---- tables ---------------------------------------------------------------------------------- */
@@ -213,7 +212,6 @@ void get_forwarding_table(struct call *c, const void *request)
         fill_entries(&a, v, sw, &page, &m);
         answer_reply(&a, c, &m.base);
     }
-    fab_view_unref(v);
 }
 
 /* ---- the verdict ----------------------------------------------------------------------------- */
@@ -288,5 +286,4 @@ void get_verdict(struct call *c, const void *request)
         verify_again(c, v);
     else
         reply_verdict(c, v, &v->verdict);
-    fab_view_unref(v);
 }

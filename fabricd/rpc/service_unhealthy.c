@@ -209,7 +209,8 @@ void isolate_link(struct call *c, const void *request)
     uint32_t port;
     struct fab_view *v = need_view(c);
     if (v == NULL || find_node(c, v, q->node, &port) < 0)
-        goto out;
+        return;
+    fab_view_ref(v); /* the request can begin a round, which replaces the view */
     const struct fab_node *n = &v->fabric->nodes[port];
     snprintf(cause, sizeof cause, "by %.100s", call_peer(c));
     int rc = q->port_number > n->num_ports
@@ -226,7 +227,6 @@ void isolate_link(struct call *c, const void *request)
                     q->port_number, why[0] != '\0' ? why : "the node has no such port");
     else
         request_refuse(c, rc, "the link was not isolated");
-out:
     fab_view_unref(v);
 }
 
@@ -289,5 +289,4 @@ void list_port_counters(struct call *c, const void *request)
         fill_counters(c, &a, v, q, r, &m);
         answer_reply(&a, c, &m.base);
     }
-    fab_view_unref(v);
 }

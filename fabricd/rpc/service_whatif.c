@@ -357,5 +357,4 @@ void what_if(struct call *c, const void *request)
         study_start(c, v, &kind, &w->study);
     else
         whatif_free(&w->study);
-    fab_view_unref(v);
 }
