@@ -255,6 +255,37 @@ START_TEST(has_a_plan_for_every_case)
 }
 END_TEST
 
+/* A rebalance tells the congestion product of the old tables and of the new ones, which is lower.
+ */
+START_TEST(a_rebalance_tells_its_gain)
+{
+    static const struct {
+        const char *name;
+        uint8_t port;
+    } pulled[] = {{"core-001", 3}, {"core-015", 3}, {"leaf-019", 7}, {"leaf-023", 8},
+                  {"leaf-008", 8}, {"core-002", 5}, {"core-002", 7}, {"core-001", 8}};
+    struct lab lab;
+    struct fab_builder *b;
+    const struct fab_fat_tree_spec spec = {.radix = 8, .levels = 3};
+    uint64_t now = 0, was = 0;
+    ck_assert_int_eq(fab_fabric_generate_fat_tree(&spec, &b), FAB_OK);
+    lab_open_virtual(&lab, b, NULL);
+    lab.config.rebalance_s = 5;
+    sm_start(lab.sm);
+    lab_run(&lab, 10, lab_is_idle, "bring-up");
+    for (size_t i = 0; i < sizeof pulled / sizeof *pulled; i++)
+        lab_unlink(&lab, pulled[i].name, pulled[i].port);
+    const char *message = lab_await(&lab, 30, "rebalance-done")->message;
+    const char *figures = strstr(message, "congestion product");
+    ck_assert_msg(figures && sscanf(figures, "congestion product %" SCNu64 ", before %" SCNu64,
+                                    &now, &was) == 2,
+                  "%s", message);
+    ck_assert_msg(0 < now && now < was, "%s", message);
+    lab_assert_good(&lab);
+    lab_close(&lab);
+}
+END_TEST
+
 static bool has_begun(struct lab *lab)
 {
     struct sm_contingencies c;
@@ -454,6 +485,7 @@ int main(void)
     tcase_add_test(t, mends_by_a_plan_at_hand);
     tcase_add_test(t, has_a_plan_for_every_case);
     tcase_add_test(t, tells_of_plans_under_way);
+    tcase_add_test(t, a_rebalance_tells_its_gain);
     tcase_add_test(t, loses_and_regains_a_host);
     tcase_add_test(t, manages_its_own_island);
     tcase_add_test(t, bears_a_storm_of_cables);

@@ -249,6 +249,13 @@ static const struct {
     {"counters: {on_errors: isol}\n",
      "f.yaml:1:23: counters.on_errors is 'isol', expected report, isolate or disable"},
     {"counters: {clear: or}\n", "f.yaml:1:19: counters.clear is 'or', expected no or yes"},
+    {"congestion: {table: [0, 65536]}\n",
+     "f.yaml:1:25: congestion.table[1] is '65536', expected shift << 14 | multiplier, such as "
+     "0xc008"},
+    {"congestion: {table: [x]}\n",
+     "f.yaml:1:22: congestion.table[0] is 'x', expected shift << 14..."},
+    {"congestion: {table: [0, 0x8002, 0xc001]}\n",
+     "f.yaml:1:14: table has a shorter delay at index 2 than at the index before"},
     {"smp:\n  retries: 1\n  retrys: 2\n", "f.yaml:3:3: unknown key 'retrys' in smp, expected one "
                                           "of: timeout_ms, retries, window"},
     {"smp: {retries: 1, \"a\\eb\": 2}\n", "f.yaml:1:19: unknown key 'a\\x1bb' in smp, expected one "
@@ -397,6 +404,156 @@ START_TEST(each_mistake_has_a_sentence_and_a_place)
 }
 END_TEST
 
+/* ---- other files that the settings name ---- */
+
+/* Writes a file and the settings that name it; returns its path. */
+static const char *beside(const char *text, const char *settings, char *yaml, size_t len)
+{
+    static char path[64];
+    snprintf(path, sizeof(path), "/tmp/test-config-XXXXXX");
+    int file = mkstemp(path);
+    ck_assert_int_ge(file, 0);
+    ck_assert_int_eq(write(file, text, strlen(text)), (ssize_t)strlen(text));
+    close(file);
+    snprintf(yaml, len, settings, path);
+    return path;
+}
+
+/* Loads the settings and returns what was logged meanwhile; why[0] is 0 if they were accepted. */
+static char *logged(const char *yaml, struct config *ret, char *why, size_t len)
+{
+    static char text[16384];
+    char path[] = "/tmp/test-config-log-XXXXXX";
+    int file = mkstemp(path), kept = dup(STDERR_FILENO);
+    ck_assert_int_ge(file, 0);
+    why[0] = '\0';
+    dup2(file, STDERR_FILENO);
+    int rc = load(yaml, ret, why, len);
+    dup2(kept, STDERR_FILENO);
+    ck_assert_int_eq(rc == FAB_OK, why[0] == '\0');
+    ssize_t n = pread(file, text, sizeof(text) - 1, 0);
+    ck_assert_int_ge(n, 0);
+    text[n] = '\0';
+    close(file);
+    close(kept);
+    unlink(path);
+    return text;
+}
+
+static unsigned lines(const char *text)
+{
+    unsigned count = 0;
+    for (; *text != '\0'; text++)
+        count += *text == '\n';
+    return count;
+}
+
+/* Of what is ignored in these files, the first lines are named and the others counted. */
+START_TEST(what_is_ignored_is_logged)
+{
+    static const struct {
+        const char *settings, *line, *first;
+        unsigned named;
+    } files[] = {
+        {"partitions: {file: %s}\n", "P%u=0x%x, whatever: ALL;\n", ":1:9: the flag \"whatever\"",
+         FAB_PARTITION_NOTES},
+        {"qos: {file: %s}\n", NULL, ":5: ", FAB_CLASS_NOTES},
+    };
+    for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+        for (unsigned more = 0; more < 3; more++) {
+            static char text[8192];
+            char yaml[200], why[600], expected[64];
+            struct config c;
+            size_t len = 0, count = files[i].named + more;
+            if (files[i].line == NULL)
+                len +=
+                    (size_t)snprintf(text, sizeof(text), "qos-levels\nqos-level\nname: a\nsl: 0\n");
+            for (unsigned n = 1; n <= count; n++)
+                len +=
+                    (size_t)(files[i].line != NULL
+                                 ? snprintf(text + len, sizeof(text) - len, files[i].line, n, n)
+                                 : snprintf(text + len, sizeof(text) - len, "whatever: %u\n", n));
+            if (files[i].line == NULL)
+                snprintf(text + len, sizeof(text) - len, "end-qos-level\nend-qos-levels\n");
+            const char *path = beside(text, files[i].settings, yaml, sizeof(yaml));
+            const char *log = logged(yaml, &c, why, sizeof(why));
+            ck_assert_msg(why[0] == '\0', "%s", why);
+            ck_assert_ptr_nonnull(strstr(log, path));
+            ck_assert_ptr_nonnull(strstr(log, files[i].first));
+            ck_assert_uint_eq(lines(log), files[i].named + (more > 0));
+            snprintf(expected, sizeof(expected), "%s: %u more of these\n", path, more);
+            ck_assert_int_eq(strstr(log, expected) != NULL, more > 0);
+            config_fini(&c);
+            unlink(path);
+        }
+}
+END_TEST
+
+/* A mistake in such a file is told with the key, the file and the place in it. */
+static const struct {
+    const char *settings, *text, *why;
+} wrong_files[] = {
+    {"partitions: {file: %s}\n", "x=1: ALL;\ny=;\n", ":2:3: expected ':' and members"},
+    {"subnet: {prefix_routes: %s}\n", "fec0::/64 x\n", ":1: expected a subnet prefix"},
+    {"qos: {file: %s}\n", "qos-levels\n", ":2: the text ends within qos-levels"},
+    {"routing: {engine: file, file: %s}\n", "no tables\n",
+     ":1:1: expected a line as in opensm-lfts.dump"},
+};
+
+START_TEST(a_mistake_in_another_file_has_its_place)
+{
+    char yaml[200], why[600], expected[300];
+    struct config untouched = {.journal_keep = 4711}, c = untouched;
+    const char *path = beside(wrong_files[_i].text, wrong_files[_i].settings, yaml, sizeof(yaml));
+    ck_assert_int_lt(load(yaml, &c, why, sizeof(why)), 0);
+    snprintf(expected, sizeof(expected), "%s%s", path, wrong_files[_i].why);
+    ck_assert_msg(strstr(why, expected) != NULL, "%s", why);
+    ck_assert_mem_eq(&c, &untouched, sizeof(c));
+    unlink(path);
+    ck_assert_int_eq(load(yaml, &c, why, sizeof(why)), FAB_E_NOT_FOUND);
+    ck_assert_ptr_nonnull(strstr(why, "No such file"));
+    ck_assert_ptr_nonnull(strstr(why, path));
+}
+END_TEST
+
+START_TEST(other_files_arrive)
+{
+    char yaml[200];
+    const char *path = beside("0xfec0000000000007 0x0002c90300000001\n",
+                              "subnet: {prefix_routes: %s}\n", yaml, sizeof(yaml));
+    struct config c = good(yaml);
+    ck_assert_ptr_nonnull(c.policy.routers);
+    config_fini(&c);
+    unlink(path);
+    path = beside("x=1: ALL;\n", "partitions: {file: %s}\n", yaml, sizeof(yaml));
+    c = good(yaml);
+    ck_assert_ptr_nonnull(c.policy.partitions);
+    ck_assert_uint_eq(c.policy.partitions->partitions, 2);
+    config_fini(&c);
+    unlink(path);
+}
+END_TEST
+
+/* The congestion control table: shift << 14 | multiplier, delays that do not decrease. */
+START_TEST(a_congestion_table_arrives)
+{
+    struct config c =
+        good("congestion: {table: [0, 49153, 0x8002, 0x4003], fan_in: 7, cc_key: 0x99, "
+             "apply: yes, threshold: 5, timer: auto, profile: incast}\n");
+    const struct fab_policy_congestion *p = &c.policy.congestion;
+    static const uint16_t table[] = {0, 0xc001, 0x8002, 0x4003};
+    ck_assert_uint_eq(p->table_count, 4);
+    for (int i = 0; i < 4; i++)
+        ck_assert_uint_eq(p->table[i], table[i]);
+    ck_assert_uint_eq(p->fan_in, 7);
+    ck_assert_uint_eq(p->key, 0x99);
+    ck_assert(p->apply);
+    ck_assert_int_eq(p->value[FAB_CONGESTION_THRESHOLD], 5);
+    ck_assert_int_eq(p->value[FAB_CONGESTION_TIMER], FAB_CONGESTION_AUTO);
+    config_fini(&c);
+}
+END_TEST
+
 START_TEST(a_file_that_cannot_be_read_says_why)
 {
     struct config c;
@@ -489,6 +646,11 @@ int main(void)
     tcase_add_loop_test(tcase, each_mistake_has_a_sentence_and_a_place, 0,
                         (int)(sizeof(mistakes) / sizeof(*mistakes)));
     tcase_add_test(tcase, a_file_that_cannot_be_read_says_why);
+    tcase_add_test(tcase, what_is_ignored_is_logged);
+    tcase_add_loop_test(tcase, a_mistake_in_another_file_has_its_place, 0,
+                        (int)(sizeof(wrong_files) / sizeof(*wrong_files)));
+    tcase_add_test(tcase, other_files_arrive);
+    tcase_add_test(tcase, a_congestion_table_arrives);
     suite_add_tcase(suite, tcase);
     return test_run(suite);
 }

@@ -185,6 +185,32 @@ START_TEST(names)
 }
 END_TEST
 
+/* Numbers at the end of names are ranges, of one width; other names stand alone. */
+START_TEST(slurm_names)
+{
+    static const char *const descs[] = {"gpu8",    "gpu9",          "gpu10", "gpu011",
+                                        "login-a", "login-b",       "n2x3",  "n2x4",
+                                        "77",      "cpu1234567890", "cpu1",  "login-c"};
+    struct fab_policy p;
+    fab_policy_defaults(&p);
+    struct fab_fabric *plain = leaf_spine(1, 0, 12), *f = NULL;
+    struct fab_builder *b = fab_fabric_builder_from(plain);
+    for (uint32_t i = 0; i < 12; i++)
+        fab_fabric_builder_set_desc(b, 1 + i, descs[i], strlen(descs[i]));
+    ck_assert_int_eq(fab_fabric_builder_seal(b, &f), FAB_OK);
+    fab_fabric_builder_free(b);
+    fab_fabric_unref(plain);
+    struct fab_target *t = routed(f, &p);
+    char *text = exported(f, t, FAB_EXPORT_SLURM);
+    assert_has(text, "SwitchName=leaf-001 Nodes=77,cpu1,cpu1234567890,gpu[8-9],gpu10,gpu011,"
+                     "login-a,login-b,login-c,n2x[3-4]\n");
+    free(text);
+    fab_target_unref(t);
+    fab_fabric_unref(f);
+    fab_policy_fini(&p);
+}
+END_TEST
+
 START_TEST(what_is_refused)
 {
     struct fab_fabric *f = leaf_spine(2, 1, 1);
@@ -291,6 +317,7 @@ static Suite *suite(void)
     tcase_add_test(t, lanes);
     tcase_add_test(t, slurm_groups);
     tcase_add_test(t, names);
+    tcase_add_test(t, slurm_names);
     tcase_add_test(t, what_is_refused);
     tcase_add_test(t, broken_tables);
     suite_add_tcase(s, t);

@@ -114,7 +114,12 @@ START_TEST(states_add_up_and_are_taken_away)
     s.join_state = FAB_JOIN_FULL;
     ck_assert_uint_eq(leave(&w, &s, JOIN), FAB_SA_REQ_INVALID); /* it is not that */
     s.join_state = FAB_JOIN_NON_MEMBER;
-    ck_assert_uint_eq(leave(&w, &s, JOIN), 0);
+    struct fab_mcast_request less = asking(&s, JOIN);
+    ck_assert_uint_eq(fab_mcast_groups_leave(w.g, &less, &answer), 0);
+    ck_assert_uint_eq(answer.join_state, FAB_JOIN_NON_MEMBER); /* what was taken away */
+    ck_assert_uint_eq(answer.port_gid[1], host(&w, 2));
+    ck_assert_uint_eq(answer.mgid[1], r.mgid[1]);
+    ck_assert_uint_eq(fab_mcast_groups_find(w.g, r.mgid)->members, 2); /* still a sender */
     ck_assert_uint_eq(leave(&w, &s, JOIN), FAB_SA_REQ_INVALID);
     s.join_state = 0;
     ck_assert_uint_eq(join(&w, &s, JOIN, &answer), FAB_SA_REQ_INVALID);

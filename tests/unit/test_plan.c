@@ -415,7 +415,25 @@ START_TEST(fields_fit_the_kind_of_port)
     w.f->ports[host].info.mtu_cap = 4;
     w.f->ports[host].info.vl_cap = 2;
     w.f->ports[host].info.cap_mask |= 1u << 25;
+    /* What was read is no order to the port: no state is changed, no link trained again, and a host
+     * is asked to register again only if it has to. */
+    struct fab_port_info *read = &w.f->ports[host_side].info;
+    read->port_state = 4;
+    read->phys_state = 5;
+    read->width_enabled = 2;
+    read->speed_enabled = 4;
+    read->speed_ext_enabled = 1;
+    read->speed_ext2_enabled = 1;
+    read->client_reregister = 1;
     fab_target_port_info(w.f, &w.policy, lids, host_side, SM_LID, &want);
+    ck_assert_uint_eq(want.port_state, 0);
+    ck_assert_uint_eq(want.phys_state, 0);
+    ck_assert_uint_eq(want.width_enabled, 0);
+    ck_assert_uint_eq(want.speed_enabled, 0);
+    ck_assert_uint_eq(want.speed_ext_enabled, 0);
+    ck_assert_uint_eq(want.speed_ext2_enabled, 0);
+    ck_assert_uint_eq(want.client_reregister, 0);
+    ck_assert_uint_eq(want.down_default_state, 2); /* Polling */
     ck_assert_uint_eq(want.neighbor_mtu, 4);
     ck_assert_uint_eq(want.op_vls, 2);
     ck_assert_uint_eq(want.hoq_life, w.policy.leaf_hoq_life);
@@ -428,6 +446,13 @@ START_TEST(fields_fit_the_kind_of_port)
     ck_assert_uint_eq(want.lmc, 2);
     ck_assert_uint_eq(want.client_reregister, 1);
     ck_assert_uint_eq(want.subnet_timeout, w.policy.subnet_timeout);
+    w.f->ports[host].info.sm_lid = SM_LID; /* this manager's already, and up */
+    w.f->ports[host].info.port_state = 4;
+    fab_target_port_info(w.f, &w.policy, lids, host, SM_LID, &want);
+    ck_assert_uint_eq(want.client_reregister, 0);
+    w.f->ports[host].info.port_state = 2; /* Init: its link was down */
+    fab_target_port_info(w.f, &w.policy, lids, host, SM_LID, &want);
+    ck_assert_uint_eq(want.client_reregister, 1);
     fab_target_port_info(w.f, &w.policy, lids, fab_fabric_port_id(w.f, 0, 0), SM_LID, &want);
     ck_assert_uint_eq(want.lmc, 0);
     ck_assert_uint_eq(want.sm_lid, SM_LID);

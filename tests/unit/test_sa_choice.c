@@ -137,6 +137,16 @@ START_TEST(other_subnets_are_behind_routers)
     ck_assert_uint_eq(r.dgid[0], far);
     ck_assert_uint_eq(r.dgid[1], 4711);
     ck_assert_uint_gt(r.hop_limit, 1);
+    /* the next request of the same program is answered without a trace of this one */
+    struct fab_wire_multi_path_record m = {
+        .sgids = 1,
+        .dgids = 1,
+        .gid = {PREFIX, x.f->ports[host(&x, 0)].guid, PREFIX, x.f->ports[host(&x, 1)].guid}};
+    struct place here = x;
+    here.req.method = FAB_METHOD_GET_MULTI;
+    want(&here, &fab_wire_multi_path_record, &m, NAMES("SGIDCount", "DGIDCount"));
+    ck_assert_uint_eq(table(&here, &r, sizeof r, 1), 1);
+    ck_assert_uint_eq(r.hop_limit, 0);
     q.dgid[0] = UINT64_C(0xfec0000000000007); /* its router does not exist */
     want(&x, &fab_wire_path_record, &q, NAMES("SGID", "DGID"));
     ck_assert_uint_eq(refusal(&x), FAB_SA_INVALID_GID);
