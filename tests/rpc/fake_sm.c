@@ -333,7 +333,12 @@ bool pm_counters(const struct pm *pm, uint64_t node_guid, uint8_t port, struct p
 
 void sm_get_contingencies(const struct sm *s, struct sm_contingencies *ret)
 {
-    *ret = (struct sm_contingencies){.budget = 1 << 20, .rate = 2000, .load = 8};
+    *ret = (struct sm_contingencies){.budget = 1 << 20,
+                                     .working = 4711,
+                                     .under_way = true,
+                                     .rate = 2000,
+                                     .rate_measured = true,
+                                     .load = 8};
     ret->all = s->ahead.network != NULL ? &s->ahead : NULL;
     ret->cases = (uint32_t)s->ahead.count;
 }

@@ -342,8 +342,45 @@ def what_was_recorded_is_printed():
     with open(record, "r+b") as f:
         f.truncate(os.path.getsize(record) // 2)
     assert len(fabsim("mads", record).splitlines()) < len(lines)
+    said = subprocess.run([FABSIM, "mads", record], capture_output=True, text=True, timeout=60)
+    assert "everything before is valid" in said.stderr, said.stderr
+    with open(record, "r+b") as f:
+        f.write(b"fabricx")
+    assert "not a recording of fabricd" in fabsim("mads", record, code=1)
     fabsim("mads", place.topology, code=1)
     fabsim("mads", place.folder + "/nothing", code=1)
+
+
+def what_the_manager_knew_is_recorded():
+    """Leases, ports that an operator disabled, and settings: a replay needs them."""
+    place = Place()
+    record = os.path.join(place.folder, "recording")
+    with place.daemon() as (f, _):
+        lids = {n: place.json("port", "show", f"host-000{n}/1")["lid"] for n in (1, 2)}
+        guids = {n: int(place.json("port", "show", f"host-000{n}/1")["guid"], 16) for n in (1, 2)}
+        place.ctl("port", "disable", "leaf-002/2")
+        place.ctl("port", "disable", "leaf-001/3")
+        leaves = {n: int(place.json("node", "show", f"leaf-00{n}")["guid"], 16) for n in (1, 2)}
+    command = [FABRICD, "--sim", place.topology, "-f", f"{place.folder}/fabricd.yaml", "--state-dir",
+               f"{place.folder}/state", "--listen", place.address, "--record", record]
+    with channel(place.address) as c:
+        f = Fabric(c)
+        with running(command, lambda _: wait_until(lambda: f.GetStatus(timeout=2).status.generation > 0)):
+            pass
+    text = fabsim("mads", record)
+    for n in (1, 2):
+        assert f"# lease of LID {lids[n]}, LMC 0, for port 0x{guids[n]:016x}" in text
+    assert len(re.findall("# lease", text)) == 10
+    for n, port in ((1, 3), (2, 2)):
+        assert f"# disabled: port {port} of node 0x{leaves[n]:016x}" in text, text[:3000]
+    assert len(re.findall("# disabled", text)) == 2
+    size = os.path.getsize(f"{place.folder}/fabricd.yaml")
+    assert f"# settings, {size} bytes" in text
+    assert text.rstrip().endswith("# end: the manager was stopped")
+    times = [float(t) for t in re.findall(r"^(\d+\.\d{6}) ", text, re.M)]
+    assert len(times) > 100 and times == sorted(times)
+    replayed = subprocess.run([FABRICD, "--replay", record], capture_output=True, text=True, timeout=60)
+    assert replayed.returncode == 0, replayed
 
 
 def through_libibumad_too():
@@ -395,6 +432,16 @@ def through_libibumad_too():
                                  place.ctl("cc", "log", "host-0002"))
                 wait_until(lambda: [p["senders"] for p in place.json("cc", "congested")["ports"]
                                     if p["node"] == "host-0005"] == [3])
+                # one sender suffices, also for a port that counters show: it is waiting itself
+                ctl("increment", "host-0006/1", "PortXmitWait", "rate=100000000")
+                row = lambda: [p for p in place.json("cc", "congested")["ports"] if p["node"] == "host-0006"]
+                wait_until(row)
+                assert (row()[0]["kind"], row()[0]["senders"]) == ("waiting", 0), row()
+                lid = place.json("port", "show", "host-0006/1")["lid"]
+                own = place.json("port", "show", "host-0004/1")["lid"]
+                ctl("congest", "host-0004/1", str(lid), f"from={own}", "sl=3", "qp=80", "to=9")
+                wait_until(lambda: row()[0]["senders"] == 1)
+                assert row()[0]["kind"] == "congested", row()
                 wait_until(lambda: "fan_in to 3" in place.ctl("cc", "congested"))
                 assert "fan_in to 3" in place.ctl("cc", "status")
         wait_until(lambda: " sm" not in ctl("status"))
@@ -430,5 +477,6 @@ main([
     a_fabric_is_served_and_broken,
     through_libibumad_too,
     what_was_recorded_is_printed,
+    what_the_manager_knew_is_recorded,
     mistakes_in_topologies_have_their_place,
 ])

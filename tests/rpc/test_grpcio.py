@@ -177,6 +177,15 @@ def contingencies_come_in_pages():
     with fake_fabric(leaves=12, spines=3, hosts=4) as f:
         whole = f.ListContingencies()
         assert len(whole.contingencies) == whole.summary.cases == 36 + 15
+        about = whole.summary
+        assert (about.computed, about.running, about.memory_allowed, about.working_memory,
+                about.blocks_per_second, about.rate_measured, about.current_load) == (
+                    51, True, 1 << 20, 4711, 2000, True, 8), about
+        assert 0 < about.plans <= 51 and about.memory > 0
+        for c in whole.contingencies:  # at the rate of the summary
+            t = c.estimated_time
+            assert t.seconds * 10**6 + t.nanos // 1000 == c.blocks * 10**6 // 2000, c
+            assert c.plan_ready == (c.plan_bytes > 0), c
         for size in (1, 7, 50, 51, 52):
             assert pages(f.ListContingencies, "contingencies", size) == list(whole.contingencies), size
         one = f.GetContingency(failure="spine-001").contingency

@@ -312,6 +312,52 @@ START_TEST(takes_a_new_policy)
 }
 END_TEST
 
+/* Arbitration tables of the configuration that give a class less than its share are reported, by
+ * class; a class that gets its share, or has none, is not. */
+START_TEST(a_class_below_its_share_is_told_of)
+{
+    static const struct {
+        const char *arbitration; /* NULL: made from the shares */
+        const char *subject;     /* NULL: no event */
+    } cases[] = {{"0:20,1:180", "default"}, {"0:180,1:20", "storage"}, {NULL, NULL}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct lab lab;
+        struct fab_classes *c;
+        struct fab_classes_error e;
+        struct fab_class k = {.name = "storage", .share = 40, .sl = FAB_CLASS_NO_SL};
+        uint8_t n;
+        lab_open_virtual(&lab, lab_leaf_spine(3, 2, 2), NULL);
+        ck_assert_int_eq(fab_policy_classes_new(&c), FAB_OK);
+        ck_assert_int_eq(fab_policy_classes_add(c, &k, &n, &e), FAB_OK);
+        k = (struct fab_class){.name = "default", .share = 60, .sl = FAB_CLASS_NO_SL};
+        ck_assert_int_eq(fab_policy_classes_add(c, &k, &n, &e), FAB_OK);
+        ck_assert_uint_eq(n, 0);
+        if (cases[i].arbitration != NULL)
+            ck_assert_int_eq(fab_policy_classes_set_arb(c, false, cases[i].arbitration), FAB_OK);
+        sm_start(lab.sm);
+        lab_run(&lab, 10, lab_is_idle, "bring-up");
+        ck_assert_ptr_null(lab_event(&lab, "class-share-missed"));
+        lab.config.policy.classes = c;
+        ck_assert_int_eq(sm_reload(lab.sm), FAB_OK);
+        lab_run_for(&lab, 1);
+        lab_run(&lab, 20, lab_is_idle, "the classes");
+        unsigned count = 0;
+        for (unsigned at = 0; at < lab.event_count; at++) {
+            if (strcmp(lab.events[at].type, "class-share-missed") != 0)
+                continue;
+            count++;
+            ck_assert_str_eq(lab.events[at].subject, cases[i].subject);
+            const char *share = strstr(lab.events[at].message, cases[i].subject);
+            ck_assert_ptr_nonnull(share);
+            double percent = strtod(share + strlen(cases[i].subject), NULL);
+            ck_assert_msg(percent >= 10 && percent <= 25, "%s", lab.events[at].message);
+        }
+        ck_assert_msg(count == (cases[i].subject != NULL), "case %zu: %u events", i, count);
+        lab_close(&lab);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("sm");
@@ -322,6 +368,7 @@ int main(void)
     tcase_add_test(t, brings_up_any_fabric);
     tcase_add_test(t, says_why_it_took_an_engine);
     tcase_add_test(t, refuses_in_words);
+    tcase_add_test(t, a_class_below_its_share_is_told_of);
     tcase_add_test(t, tells_the_whole_chain);
     tcase_add_test(t, bears_loss);
     tcase_add_test(t, bears_hostile_mads);
