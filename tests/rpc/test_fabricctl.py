@@ -120,11 +120,12 @@ def contingencies_are_the_worst_first():
         assert keys == sorted(keys)
         assert [c["lost_endports"] for c in cases[:5]] == [4, 4, 4, 4, 0]
         assert {c["kind"] for c in cases[:4]} == {"switch"} and rows["plans"] == 7
-        assert rows["blocks_per_second"] == 2000 and rows["rate_measured"] is False
+        assert rows["blocks_per_second"] == 2000 and rows["rate_measured"] is True
         top = json.loads(succeeds(s.address, "route", "contingency", "-n", "3", "-o", "json"))
         assert top["contingencies"] == cases[:3]
         text = succeeds(s.address, "route", "contingency").splitlines()
-        assert len(text) == 1 + 14 + 2 and "14 of 14 cases computed, 7 plans" in text[-2], text
+        assert len(text) == 1 + 14 + 2 and "14 of 14 cases computed so far, 7 plans" in text[-2], text
+        assert "at 2000 blocks a second, measured in reroutes" in text[-1], text
         one = json.loads(succeeds(s.address, "route", "contingency", "leaf-001/5", "-o", "json"))
         assert one["lost_endports"] == 0 and one["blocks"] > 0 and one["kind"] == "link"
         assert one["estimated_ms"] == one["blocks"] / 2
