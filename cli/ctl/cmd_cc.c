@@ -15,11 +15,9 @@
 
 static void say_device(struct out *o, const Fabric__V1__CongestionDevice *d)
 {
-    char port[SHOW_LEN];
-    show_port(d->port, port);
     out_row(o);
     out_port_keys(o, "", d->port);
-    out_text(o, NULL, "DEVICE", OUT_PLAIN, port);
+    out_port(o, "DEVICE", d->port);
     out_text(o, "state", "STATE", OUT_WARN, d->state);
     out_bool(o, "unresponsive", NULL, OUT_PLAIN, d->unresponsive);
     out_text(o, NULL, "BECAUSE", OUT_PLAIN, d->unresponsive ? "no answer" : "refused");

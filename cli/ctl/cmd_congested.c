@@ -32,11 +32,9 @@ static const struct out_column congested_columns[] = {
 
 static void say_congested(struct out *o, const Fabric__V1__CongestedPort *h)
 {
-    char port[SHOW_LEN];
-    show_port(h->port, port);
     out_row(o);
     out_port_keys(o, "", h->port);
-    out_text(o, NULL, "PORT", OUT_PLAIN, port);
+    out_port(o, "PORT", h->port);
     out_text(o, "kind", "KIND", OUT_PLAIN, h->kind);
     out_real(o, "credit_wait_percent", "CREDIT WAIT %", OUT_PLAIN, h->credit_wait_permille / 10.0,
              1);
@@ -94,19 +92,17 @@ static void show_numbers(const uint32_t *numbers, size_t count, char *text, size
 
 static void say_log(struct out *o, const Fabric__V1__CongestionLog *l)
 {
-    char port[SHOW_LEN], read[SHOW_LEN], utc[SHOW_LEN], marked[1024], sls[64];
-    show_port(l->port, port);
+    char read[SHOW_LEN], marked[1024], sls[64];
     show_time(l->read_time, read);
-    show_time_utc(l->read_time, utc);
     show_numbers(l->marked_ports, l->n_marked_ports, marked, sizeof marked);
     show_numbers(l->service_levels, l->n_service_levels, sls, sizeof sls);
     out_row(o);
     out_port_keys(o, "", l->port);
-    out_text(o, NULL, "DEVICE", OUT_PLAIN, port);
+    out_port(o, "DEVICE", l->port);
     out_number(o, "events", "EVENTS", OUT_PLAIN, l->events);
     out_text(o, "marked_ports", "MARKED PORTS", OUT_PLAIN, marked);
     out_text(o, "service_levels", "SLS", OUT_PLAIN, sls);
-    out_text(o, "read_time", NULL, OUT_PLAIN, utc);
+    out_time_utc(o, "read_time", l->read_time);
     out_text(o, NULL, "READ", l->no_log ? OUT_DIM : OUT_PLAIN, l->no_log ? "no log" : read);
     out_bool(o, "no_log", NULL, OUT_PLAIN, l->no_log);
     out_row_end(o);
@@ -125,15 +121,13 @@ static void say_end(struct out *o, const char *key, const char *label, uint32_t 
 static void say_entry(struct out *o, const Fabric__V1__CongestionLog *l,
                       const Fabric__V1__CongestionLogEntry *e)
 {
-    char port[SHOW_LEN], time[SHOW_LEN], utc[SHOW_LEN], qp[SHOW_LEN] = "";
+    char port[SHOW_LEN], qp[SHOW_LEN] = "";
     show_port(l->port, port);
-    show_time(e->time, time);
-    show_time_utc(e->time, utc);
     if (e->local_qp > 0)
         snprintf(qp, sizeof qp, "0x%x", e->local_qp);
     out_row(o);
-    out_text(o, "time", NULL, OUT_PLAIN, utc);
-    out_text(o, NULL, "TIME", OUT_PLAIN, time);
+    out_time_utc(o, "time", e->time);
+    out_time(o, "TIME", e->time);
     out_text(o, "device", "DEVICE", OUT_PLAIN, port);
     out_number(o, "sl", "SL", OUT_PLAIN, e->service_level);
     say_end(o, "from", "FROM", e->slid, e->from);

@@ -35,13 +35,10 @@ static void say_field(struct out *o, const Fabric__V1__Event__FieldsEntry *f)
 
 static void say_row(struct out *o, const Fabric__V1__Event *e)
 {
-    char when[SHOW_LEN], utc[SHOW_LEN];
-    show_time(e->time, when);
-    show_time_utc(e->time, utc);
     out_row(o);
     out_number(o, "sequence", "SEQ", OUT_DIM, e->sequence);
-    out_text(o, "time", NULL, OUT_PLAIN, utc);
-    out_text(o, NULL, "TIME", OUT_PLAIN, when);
+    out_time_utc(o, "time", e->time);
+    out_time(o, "TIME", e->time);
     out_text(o, "severity", "SEVERITY", tone_severity(e->severity), show_severity(e->severity));
     out_fields(o, &e->base, "type", "TYPE", "subject", "SUBJECT", "message", "MESSAGE", "node_guid",
                NULL, NULL);

@@ -17,17 +17,13 @@ static const struct out_column columns[] = {
 static void say_row(struct out *o, const void *item)
 {
     const Fabric__V1__Link *l = item;
-    char a[SHOW_LEN], b[SHOW_LEN], rate[SHOW_LEN];
-    show_port(l->a, a);
-    show_port(l->b, b);
-    show_rate(l->rate, rate);
     out_row(o);
     out_port_keys(o, "a_", l->a);
     out_port_keys(o, "b_", l->b);
-    out_text(o, NULL, "FROM", OUT_PLAIN, a);
-    out_text(o, NULL, "TO", OUT_PLAIN, b);
+    out_port(o, "FROM", l->a);
+    out_port(o, "TO", l->b);
     out_text(o, "state", "STATE", tone_port_state(l->state), show_port_state(l->state));
-    out_text(o, NULL, "RATE", OUT_PLAIN, rate);
+    out_rate(o, "RATE", l->rate);
     out_rate_keys(o, l->rate);
     out_row_end(o);
 }
@@ -72,27 +68,20 @@ static const char *state_of(const Fabric__V1__FlappingLink *l)
 
 static void say_flapping(struct out *o, const Fabric__V1__FlappingLink *l)
 {
-    char a[SHOW_LEN], b[SHOW_LEN], last[SHOW_LEN] = "", release[SHOW_LEN], utc[SHOW_LEN];
-    show_port(l->a, a);
-    show_port(l->b, b);
-    show_time(l->release_time, release);
-    if (l->n_flap_times > 0)
-        show_time(l->flap_times[0], last);
+    const Google__Protobuf__Timestamp *last = l->n_flap_times > 0 ? l->flap_times[0] : NULL;
     out_row(o);
     out_port_keys(o, "a_", l->a);
     out_port_keys(o, "b_", l->b);
-    out_text(o, NULL, "FROM", OUT_PLAIN, a);
-    out_text(o, NULL, "TO", OUT_PLAIN, b);
+    out_port(o, "FROM", l->a);
+    out_port(o, "TO", l->b);
     out_text(o, "state", "STATE", l->flapping ? OUT_WARN : OUT_PLAIN, state_of(l));
     out_number(o, "flaps", "FLAPS", OUT_PLAIN, l->flaps);
-    out_text(o, NULL, "LAST FLAP", OUT_PLAIN, last);
-    out_text(o, NULL, "STABLE AT", OUT_PLAIN, release);
+    out_time(o, "LAST FLAP", last);
+    out_time(o, "STABLE AT", l->release_time);
     out_text(o, "up", NULL, OUT_PLAIN, l->up ? "yes" : "no");
     out_number(o, "hold_down_s", NULL, OUT_PLAIN, microseconds_of(l->hold_down) / 1000000);
-    show_time_utc(l->release_time, utc);
-    out_text(o, "release_time", NULL, OUT_PLAIN, utc);
-    show_time_utc(l->n_flap_times > 0 ? l->flap_times[0] : NULL, utc);
-    out_text(o, "last_flap", NULL, OUT_PLAIN, utc);
+    out_time_utc(o, "release_time", l->release_time);
+    out_time_utc(o, "last_flap", last);
     out_row_end(o);
 }
 

@@ -51,11 +51,9 @@ static void say_member(struct out *o, const void *item)
 {
     const Fabric__V1__PartitionMember *m = item;
     bool full = m->membership == FABRIC__V1__MEMBERSHIP__MEMBERSHIP_FULL;
-    char port[SHOW_LEN];
-    show_port(m->port, port);
     out_row(o);
     out_port_keys(o, "", m->port);
-    out_text(o, NULL, "PORT", OUT_PLAIN, port);
+    out_port(o, "PORT", m->port);
     out_text(o, "guid", "GUID", OUT_PLAIN, m->guid);
     out_number(o, "lid", "LID", m->lid != 0 ? OUT_PLAIN : OUT_WARN, m->lid);
     out_text(o, "membership", "AS", OUT_PLAIN, full ? "full" : "limited");

@@ -19,17 +19,13 @@ static bool many_lanes(const Fabric__V1__Path *p)
 
 static void say_hop(struct out *o, size_t number, const Fabric__V1__Hop *h, bool lanes)
 {
-    char from[SHOW_LEN], to[SHOW_LEN], rate[SHOW_LEN];
-    show_port(h->from, from);
-    show_port(h->to, to);
-    show_rate(h->rate, rate);
     out_row(o);
     out_number(o, "hop", "HOP", OUT_DIM, number);
     out_port_keys(o, "from_", h->from);
     out_port_keys(o, "to_", h->to);
-    out_text(o, NULL, "OUT OF", OUT_PLAIN, from);
-    out_text(o, NULL, "INTO", OUT_PLAIN, to);
-    out_text(o, NULL, "RATE", OUT_PLAIN, rate);
+    out_port(o, "OUT OF", h->from);
+    out_port(o, "INTO", h->to);
+    out_rate(o, "RATE", h->rate);
     out_rate_keys(o, h->rate);
     out_number(o, "virtual_lane", lanes ? "VL" : NULL, OUT_PLAIN, h->virtual_lane);
     out_row_end(o);

@@ -28,21 +28,17 @@ static void say_keys(struct out *o, const Fabric__V1__Port *p)
 static void say_row(struct out *o, const void *item)
 {
     const Fabric__V1__Port *p = item;
-    char port[SHOW_LEN], peer[SHOW_LEN], rate[SHOW_LEN];
-    show_port(p->port, port);
-    show_port(p->peer, peer);
-    show_rate(p->rate, rate);
     out_row(o);
     say_keys(o, p);
-    out_text(o, NULL, "PORT", OUT_PLAIN, port);
+    out_port(o, "PORT", p->port);
     out_text(o, NULL, "STATE", tone_port_state(p->state), show_port_state(p->state));
     out_text(o, NULL, "PHYSICAL", OUT_PLAIN, show_physical_state(p->physical_state));
-    out_text(o, NULL, "RATE", OUT_PLAIN, rate);
+    out_rate(o, "RATE", p->rate);
     if (p->lid != 0)
         out_number(o, NULL, "LID", OUT_PLAIN, p->lid);
     else
         out_none(o, NULL, "LID");
-    out_text(o, NULL, "PEER", OUT_PLAIN, peer);
+    out_port(o, "PEER", p->peer);
     out_row_end(o);
 }
 
@@ -65,13 +61,9 @@ static int list(struct session *s)
 
 static void say(struct out *o, const Fabric__V1__Port *p)
 {
-    char port[SHOW_LEN], peer[SHOW_LEN], rate[SHOW_LEN];
-    show_port(p->port, port);
-    show_port(p->peer, peer);
-    show_rate(p->rate, rate);
     out_record(o, NULL);
     say_keys(o, p);
-    out_text(o, NULL, "Port", OUT_PLAIN, port);
+    out_port(o, "Port", p->port);
     if (p->port != NULL)
         out_text(o, NULL, "Node GUID", OUT_PLAIN, p->port->node_guid);
     if (p->guid[0] != '\0')
@@ -81,11 +73,11 @@ static void say(struct out *o, const Fabric__V1__Port *p)
     if (p->lid != 0)
         out_textf(o, "LID", OUT_PLAIN, "%u (LMC %u)", p->lid, p->lmc);
     if (p->rate != NULL)
-        out_text(o, NULL, "Rate", OUT_PLAIN, rate);
+        out_rate(o, "Rate", p->rate);
     if (p->rate != NULL)
         out_textf(o, "MTU", OUT_PLAIN, "%u bytes, %u virtual lane%s", p->mtu, p->virtual_lanes,
                   fab_base_plural_s(p->virtual_lanes));
-    out_text(o, NULL, "Peer", OUT_PLAIN, peer);
+    out_port(o, "Peer", p->peer);
     out_record_end(o);
 }
 

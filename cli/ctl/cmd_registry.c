@@ -13,14 +13,12 @@
 
 static void say_port(struct out *o, const Fabric__V1__PortRef *ref)
 {
-    char port[SHOW_LEN];
     if (ref == NULL) {
         out_text(o, NULL, "PORT", OUT_WARN, "-");
         return;
     }
-    show_port(ref, port);
     out_port_keys(o, "", ref);
-    out_text(o, NULL, "PORT", OUT_PLAIN, port);
+    out_port(o, "PORT", ref);
 }
 
 static const struct out_column service_columns[] = {

@@ -56,9 +56,7 @@ static void say_millis(struct out *o, const char *key, const Google__Protobuf__D
 /* Writes the values of a reroute that only JSON output has. */
 static void say_keys(struct out *o, const Fabric__V1__Reroute *r)
 {
-    char utc[SHOW_LEN];
-    show_time_utc(r->time, utc);
-    out_text(o, "time", NULL, OUT_PLAIN, utc);
+    out_time_utc(o, "time", r->time);
     say_millis(o, "discovered_ms", r->discovered);
     say_millis(o, "computed_ms", r->computed);
     say_millis(o, "verified_ms", r->verified);
@@ -70,13 +68,12 @@ static void say_keys(struct out *o, const Fabric__V1__Reroute *r)
 static void say_row(struct out *o, const void *item)
 {
     const Fabric__V1__Reroute *r = item;
-    char when[SHOW_LEN], took[SHOW_LEN] = "-";
-    show_time(r->time, when);
+    char took[SHOW_LEN] = "-";
     if (r->last_write != NULL)
         show_duration(microseconds_of(r->last_write), took);
     out_row(o);
     out_number(o, "generation", "ID", OUT_PLAIN, r->generation);
-    out_text(o, NULL, "TIME", OUT_PLAIN, when);
+    out_time(o, "TIME", r->time);
     out_text(o, NULL, "TOOK", OUT_PLAIN, took);
     out_fields(o, &r->base, "blocks", "BLOCKS", "switches", "SWITCHES", "links_lost", "LOST",
                "links_gained", "GAINED", "cause", "CAUSE", NULL);

@@ -19,11 +19,9 @@ static const struct out_column columns[] = {
 static void say_row(struct out *o, const void *item)
 {
     const Fabric__V1__ForwardingEntry *e = item;
-    char owner[SHOW_LEN];
-    show_port(e->owner, owner);
     out_row(o);
     out_fields(o, &e->base, "lid", "LID", "out_port", "OUT PORT", NULL);
-    out_text(o, NULL, "TO", OUT_PLAIN, owner);
+    out_port(o, "TO", e->owner);
     out_port_keys(o, "to_", e->owner);
     out_row_end(o);
 }

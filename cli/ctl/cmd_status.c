@@ -116,7 +116,6 @@ static void say_repaired(struct out *o, const Fabric__V1__RoutingStatus *r)
 static void say_routing(struct out *o, const Fabric__V1__Status *s)
 {
     const Fabric__V1__RoutingStatus *r = s->routing;
-    char when[SHOW_LEN];
     if (r == NULL) {
         out_textf(o, "Routing", OUT_WARN, "no tables yet");
         out_none(o, "routing_engine", NULL);
@@ -130,8 +129,7 @@ static void say_routing(struct out *o, const Fabric__V1__Status *s)
     }
     say_routing_text(o, s);
     say_repaired(o, r);
-    show_time_utc(s->publish_time, when);
-    out_text(o, "published_at", NULL, OUT_PLAIN, when);
+    out_time_utc(o, "published_at", s->publish_time);
     out_text(o, "routing_engine", NULL, OUT_PLAIN, r->engine);
     out_text(o, "routing_reason", NULL, OUT_PLAIN, r->reason);
     out_keys(o, &r->base,

@@ -40,7 +40,6 @@ static uint64_t seconds_of(const Google__Protobuf__Duration *d)
 /* Writes the JSON values of a link, for the list and for a single link. */
 static void say_keys(struct out *o, const Fabric__V1__UnhealthyLink *l)
 {
-    char utc[SHOW_LEN];
     out_port_keys(o, "a_", l->a);
     out_port_keys(o, "b_", l->b);
     out_text(o, "state", NULL, OUT_PLAIN, state_of(l));
@@ -48,23 +47,17 @@ static void say_keys(struct out *o, const Fabric__V1__UnhealthyLink *l)
     out_port_keys(o, "at_", l->at);
     out_number(o, "increase", NULL, OUT_PLAIN, l->increase);
     out_number(o, "interval_s", NULL, OUT_PLAIN, seconds_of(l->interval));
-    show_time_utc(l->since, utc);
-    out_text(o, "since", NULL, OUT_PLAIN, utc);
-    show_time_utc(l->isolated_since, utc);
-    out_text(o, "isolated_since", NULL, OUT_PLAIN, utc);
+    out_time_utc(o, "since", l->since);
+    out_time_utc(o, "isolated_since", l->isolated_since);
     out_keys(o, &l->base, "isolated_cause isolation_skipped");
 }
 
 static void say_row(struct out *o, const Fabric__V1__UnhealthyLink *l)
 {
-    char a[SHOW_LEN], b[SHOW_LEN], since[SHOW_LEN];
-    show_port(l->a, a);
-    show_port(l->b, b);
-    show_time(l->isolated ? l->isolated_since : l->since, since);
     out_row(o);
     say_keys(o, l);
-    out_text(o, NULL, "FROM", OUT_PLAIN, a);
-    out_text(o, NULL, "TO", OUT_PLAIN, b);
+    out_port(o, "FROM", l->a);
+    out_port(o, "TO", l->b);
     out_text(o, NULL, "STATE", l->unhealthy ? OUT_WARN : OUT_PLAIN, state_of(l));
     out_text(o, NULL, "COUNTER", OUT_PLAIN, l->counter);
     if (l->increase > 0)
@@ -72,7 +65,7 @@ static void say_row(struct out *o, const Fabric__V1__UnhealthyLink *l)
                   (unsigned long long)seconds_of(l->interval));
     else
         out_none(o, NULL, "INCREASE");
-    out_text(o, NULL, "SINCE", OUT_PLAIN, since);
+    out_time(o, "SINCE", l->isolated ? l->isolated_since : l->since);
     out_text(o, NULL, "NOTE", OUT_PLAIN, note_of(l));
     out_row_end(o);
 }
@@ -94,15 +87,12 @@ static void say_counters(struct out *o, const char *end, const Fabric__V1__LinkP
 
 static void say_history(struct out *o, const char *end, const Fabric__V1__LinkPortErrors *e)
 {
-    char text[SHOW_LEN], utc[SHOW_LEN];
     for (size_t i = 0; e != NULL && i < e->n_history; i++)
         for (size_t k = 0; k < e->history[i]->n_increases; k++) {
             const Fabric__V1__CounterValue *v = e->history[i]->increases[k];
-            show_time(e->history[i]->time, text);
-            show_time_utc(e->history[i]->time, utc);
             out_row(o);
-            out_text(o, "time", NULL, OUT_PLAIN, utc);
-            out_text(o, NULL, "TIME", OUT_PLAIN, text);
+            out_time_utc(o, "time", e->history[i]->time);
+            out_time(o, "TIME", e->history[i]->time);
             out_text(o, "end", "AT", OUT_PLAIN, end);
             out_text(o, "counter", "COUNTER", OUT_PLAIN, v->name);
             out_number(o, "increase", "INCREASE", OUT_PLAIN, v->value);
@@ -259,14 +249,11 @@ const struct cmd cmd_link_isolate = {
 static void say_port(struct out *o, const void *item)
 {
     const Fabric__V1__PortCounters *p = item;
-    char port[SHOW_LEN], time[SHOW_LEN], utc[SHOW_LEN], errors[600] = "";
+    char errors[600] = "";
     size_t used = 0;
-    show_port(p->port, port);
-    show_time(p->read_time, time);
-    show_time_utc(p->read_time, utc);
     out_row(o);
     out_port_keys(o, "", p->port);
-    out_text(o, "read_time", NULL, OUT_PLAIN, utc);
+    out_time_utc(o, "read_time", p->read_time);
     for (size_t i = 0; i < p->n_counters; i++) {
         const Fabric__V1__CounterValue *c = p->counters[i];
         out_number(o, c->name, NULL, OUT_PLAIN, c->value);
@@ -274,8 +261,8 @@ static void say_port(struct out *o, const void *item)
             used += (size_t)snprintf(errors + used, sizeof errors - used, "%s%s %llu",
                                      used > 0 ? ", " : "", c->name, (unsigned long long)c->value);
     }
-    out_text(o, NULL, "PORT", OUT_PLAIN, port);
-    out_text(o, NULL, "READ", OUT_PLAIN, time);
+    out_port(o, "PORT", p->port);
+    out_time(o, "READ", p->read_time);
     out_text(o, NULL, "ERRORS", OUT_PLAIN, errors);
     out_row_end(o);
 }

@@ -184,6 +184,34 @@ void out_rate_keys(struct out *o, const Fabric__V1__LinkRate *rate)
     out_number(o, "rate_mbps", NULL, OUT_PLAIN, rate->mbps);
 }
 
+void out_port(struct out *o, const char *label, const Fabric__V1__PortRef *port)
+{
+    char text[SHOW_LEN];
+    show_port(port, text);
+    out_text(o, NULL, label, OUT_PLAIN, text);
+}
+
+void out_rate(struct out *o, const char *label, const Fabric__V1__LinkRate *rate)
+{
+    char text[SHOW_LEN];
+    show_rate(rate, text);
+    out_text(o, NULL, label, OUT_PLAIN, text);
+}
+
+void out_time(struct out *o, const char *label, const Google__Protobuf__Timestamp *t)
+{
+    char text[SHOW_LEN];
+    show_time(t, text);
+    out_text(o, NULL, label, OUT_PLAIN, text);
+}
+
+void out_time_utc(struct out *o, const char *key, const Google__Protobuf__Timestamp *t)
+{
+    char text[SHOW_LEN];
+    show_time_utc(t, text);
+    out_text(o, key, NULL, OUT_PLAIN, text);
+}
+
 void show_lines(struct out *o, const char *text)
 {
     while (*text != '\0') {

@@ -40,6 +40,12 @@ void out_fields(struct out *o, const ProtobufCMessage *m, ...) __attribute__((se
  * "from_". */
 void out_port_keys(struct out *o, const char *prefix, const Fabric__V1__PortRef *port);
 void out_rate_keys(struct out *o, const Fabric__V1__LinkRate *rate);
+/* Text only: show_port, show_rate and show_time as a value. */
+void out_port(struct out *o, const char *label, const Fabric__V1__PortRef *port);
+void out_rate(struct out *o, const char *label, const Fabric__V1__LinkRate *rate);
+void out_time(struct out *o, const char *label, const Google__Protobuf__Timestamp *t);
+/* JSON only: show_time_utc as a value. */
+void out_time_utc(struct out *o, const char *key, const Google__Protobuf__Timestamp *t);
 
 /* Prints each line of a text, only in text output. */
 void show_lines(struct out *o, const char *text);

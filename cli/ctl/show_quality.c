@@ -153,16 +153,13 @@ static void say_worst(struct out *o, const Fabric__V1__AllToAll *all)
 {
     static const struct out_column columns[] = {
         {"load", "LOAD", true}, {"from", "FROM", false}, {"to", "TO", false}};
-    char from[SHOW_LEN], to[SHOW_LEN];
     out_table(o, "worst", columns, sizeof columns / sizeof columns[0], false);
     for (size_t i = 0; i < all->n_worst; i++) {
-        show_port(all->worst[i]->from, from);
-        show_port(all->worst[i]->to, to);
         out_row(o);
         out_number(o, "load", "LOAD", OUT_PLAIN, all->worst[i]->load);
-        out_text(o, NULL, "FROM", OUT_PLAIN, from);
+        out_port(o, "FROM", all->worst[i]->from);
         out_port_keys(o, "from_", all->worst[i]->from);
-        out_text(o, NULL, "TO", OUT_PLAIN, to);
+        out_port(o, "TO", all->worst[i]->to);
         out_port_keys(o, "to_", all->worst[i]->to);
         out_row_end(o);
     }
