@@ -141,14 +141,19 @@ static int sim_set_is_sm(struct transport *base, bool is_sm)
     return status;
 }
 
-static void sim_close(struct transport *base)
+static void sim_free(struct sim_transport *t)
 {
-    struct sim_transport *t = (struct sim_transport *)base;
-    fab_sim_detach(t->sim, t->node, t->port);
     loop_timer_free(t->timer);
     free(t->gathering.mads);
     free(t->leaving.mads);
     free(t);
+}
+
+static void sim_close(struct transport *base)
+{
+    struct sim_transport *t = (struct sim_transport *)base;
+    fab_sim_detach(t->sim, t->node, t->port);
+    sim_free(t);
 }
 
 void transport_sim_tell_time(struct transport *base)
@@ -293,11 +298,7 @@ int transport_sim_open(struct loop *l, struct fab_sim *sim, const char *at, stru
 out:
     if (status == FAB_E_NOMEM)
         snprintf(why, why_len, "out of memory");
-    if (t != NULL) {
-        loop_timer_free(t->timer);
-        free(t->gathering.mads);
-        free(t->leaving.mads);
-        free(t);
-    }
+    if (t != NULL)
+        sim_free(t);
     return status;
 }

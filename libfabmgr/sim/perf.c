@@ -13,6 +13,7 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/device.h"
 #include "libfabmgr/wire/gs.h"
+#include "libfabmgr/wire/member.h"
 
 #define ALL_PORTS 0xff
 
@@ -65,36 +66,14 @@ _Static_assert(sizeof places / sizeof places[0] == FAB_SIM_COUNTERS, "a place fo
 
 static uint64_t member_get(const void *from, size_t offset, size_t size)
 {
-    const uint8_t *at = (const uint8_t *)from + offset;
-    uint64_t u64;
-    uint32_t u32;
-    uint16_t u16;
-    switch (size) {
-    case 1:
-        return *at;
-    case 2:
-        memcpy(&u16, at, sizeof u16);
-        return u16;
-    case 4:
-        memcpy(&u32, at, sizeof u32);
-        return u32;
-    default:
-        memcpy(&u64, at, sizeof u64);
-        return u64;
-    }
+    return fab_wire_load_member((const uint8_t *)from + offset, size);
 }
 
 /* Writes a member; a value that exceeds `bits` bits becomes their maximum. */
 static void member_put(void *to, size_t offset, size_t size, unsigned bits, uint64_t value)
 {
-    uint64_t most = UINT64_MAX >> (64 - bits), u64 = value < most ? value : most;
-    uint8_t *at = (uint8_t *)to + offset;
-    uint32_t u32 = (uint32_t)u64;
-    uint16_t u16 = (uint16_t)u64;
-    if (size == 1)
-        *at = (uint8_t)u64;
-    else
-        memcpy(at, size == 2 ? (void *)&u16 : size == 4 ? (void *)&u32 : (void *)&u64, size);
+    uint64_t most = UINT64_MAX >> (64 - bits);
+    fab_wire_store_member((uint8_t *)to + offset, size, value < most ? value : most);
 }
 
 bool fab_sim_perf_ports(const struct gs_request *r, uint8_t select, uint32_t *ret_first,

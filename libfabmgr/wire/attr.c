@@ -14,50 +14,11 @@
 
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/wire/member.h"
 #include "libfabmgr/wire/wire.h"
 
 #define LARGEST_ATTR 224             /* bytes of CongestionLog, the longest attribute */
 #define WORDS (LARGEST_ATTR / 8 + 1) /* one more than needed, for the load of the last field */
-
-static uint64_t load_member(const uint8_t *p, uint8_t size)
-{
-    uint16_t u16;
-    uint32_t u32;
-    uint64_t u64;
-    switch (size) {
-    case 1:
-        return *p;
-    case 2:
-        memcpy(&u16, p, sizeof u16);
-        return u16;
-    case 4:
-        memcpy(&u32, p, sizeof u32);
-        return u32;
-    default:
-        memcpy(&u64, p, sizeof u64);
-        return u64;
-    }
-}
-
-static void store_member(uint8_t *p, uint8_t size, uint64_t value)
-{
-    uint16_t u16 = (uint16_t)value;
-    uint32_t u32 = (uint32_t)value;
-    switch (size) {
-    case 1:
-        *p = (uint8_t)value;
-        break;
-    case 2:
-        memcpy(p, &u16, sizeof u16);
-        break;
-    case 4:
-        memcpy(p, &u32, sizeof u32);
-        break;
-    default:
-        memcpy(p, &value, sizeof value);
-        break;
-    }
-}
 
 int fab_wire_attr_unpack(const struct fab_attr *a, const uint8_t *bytes, size_t len,
                          void *ret_struct)
@@ -74,7 +35,7 @@ int fab_wire_attr_unpack(const struct fab_attr *a, const uint8_t *bytes, size_t 
         unsigned bit = f->bit, left = f->repeat;
         do {
             uint64_t value = fab_base_get_be64(copy + bit / 8) << (bit % 8) >> (64 - f->bits);
-            store_member(member, f->member_size, value);
+            fab_wire_store_member(member, f->member_size, value);
             member += f->stride;
             bit += f->bit_stride;
         } while (--left > 0);
@@ -107,7 +68,7 @@ int fab_wire_attr_pack(const struct fab_attr *a, const void *from, uint8_t *byte
         const uint8_t *member = (const uint8_t *)from + f->member;
         unsigned bit = f->bit, left = f->repeat;
         do {
-            uint64_t value = load_member(member, f->member_size);
+            uint64_t value = fab_wire_load_member(member, f->member_size);
             excess |= value >> (f->bits - 1) >> 1;
             put_bits(words, bit, f->bits, value);
             member += f->stride;

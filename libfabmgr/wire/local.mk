@@ -4,6 +4,7 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/mad.c \
 	%D%/notice.c \
 	%D%/path.c \
+	%D%/member.h \
 	%D%/print.c \
 	%D%/rec.c \
 	%D%/sa.h \
