@@ -78,6 +78,16 @@ tests_sim_run_scenarios_LDADD = cli/libfabsim.la $(FABRICD_LIBS)
 # Not the folder: make dist would take the objects in the build's folder of that name, too.
 EXTRA_DIST += tests/sim/README.md $(wildcard $(srcdir)/tests/sim/*.scenario)
 
+# Golden files: what the devices hold, compared with texts (UPDATE_GOLDEN=1 rewrites them).
+UNIT_TESTS += tests/sim/test_golden_devices
+tests_sim_test_golden_devices_SOURCES = tests/sim/test_golden_devices.c tests/sim/golden_devices.c \
+	tests/sim/golden_devices.h tests/sim/golden_scenes.h \
+	tests/support/golden.c tests/support/golden.h tests/sim/lab.c tests/sim/lab.h
+tests_sim_test_golden_devices_CFLAGS = $(TEST_CFLAGS)
+tests_sim_test_golden_devices_LDADD = $(DAEMON_TEST_LIBS)
+tests_sim_test_golden_devices_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=fab_sim_sma_answer,--wrap=fab_sim_gsi_answer
+EXTRA_DIST += $(wildcard $(srcdir)/tests/sim/golden/*.*)
+
 UNIT_TESTS += tests/sim/test_scenario
 tests_sim_test_scenario_SOURCES = tests/sim/test_scenario.c $(SCENARIO_SOURCES)
 tests_sim_test_scenario_CFLAGS = $(TEST_CFLAGS)

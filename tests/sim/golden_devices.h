@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the devices of a simulated fabric hold, as text for golden files. */
+#ifndef TESTS_SIM_GOLDEN_DEVICES_H
+#define TESTS_SIM_GOLDEN_DEVICES_H
+
+#include <stdio.h>
+
+#include "libfabmgr/fabric/fabric.h"
+#include "libfabmgr/wire/wire.h"
+
+struct fab_sim;
+
+/* An attribute of one device or port. */
+struct golden_item {
+    const char *attr;
+    uint32_t node;
+    int port; /* -1: the attribute belongs to the node */
+    char *text;
+};
+struct golden_items { /* always in the same order for the same fabric */
+    struct golden_item *item;
+    size_t count, room;
+};
+
+void golden_items_read(struct golden_items *to, struct fab_sim *sim);
+void golden_items_add(struct golden_items *to, const char *attr, uint32_t node, int port,
+                      char *text); /* takes the text */
+void golden_items_free(struct golden_items *items);
+/* Prints the items that differ from `before` (NULL: all), of PortInfo and SwitchInfo only the
+ * fields that changed. Ports with equal text share a paragraph. */
+void golden_items_print(FILE *out, const struct fab_fabric *f, const struct golden_items *now,
+                        const struct golden_items *before);
+/* Prints "Name=value" for each field, some on a line; a field whose name is in skip[] is left out.
+ */
+char *golden_fields(const struct fab_attr *attr, const void *value, const char *const *skip);
+
+#endif

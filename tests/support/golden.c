@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Golden files. */
+#include "tests/support/golden.h"
+
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/unit/testing.h"
+
+void golden_path(const char *file, char *ret, size_t len)
+{
+    const char *top = getenv("abs_top_srcdir");
+    snprintf(ret, len, "%s/%s", top != NULL ? top : "..", file);
+}
+
+uint64_t golden_hash(uint64_t hash, const void *data, size_t len)
+{
+    const uint8_t *byte = data;
+    for (size_t i = 0; i < len; i++)
+        hash = (hash ^ byte[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+static void write_file(const char *path, const char *text)
+{
+    FILE *f = fopen(path, "w");
+    ck_assert_msg(f != NULL && fputs(text, f) >= 0 && fclose(f) == 0, "cannot write %s", path);
+}
+
+static char *read_file(const char *path)
+{
+    FILE *f = fopen(path, "r");
+    size_t room = 1u << 20, len;
+    char *text = malloc(room);
+    ck_assert_ptr_nonnull(text);
+    len = f != NULL ? fread(text, 1, room - 1, f) : 0;
+    text[len] = '\0';
+    if (f != NULL)
+        fclose(f);
+    return text;
+}
+
+/* -F repeats the headings above the changed lines. The lines become diagnostics of TAP. */
+static void print_diff(const char *path, const char *text)
+{
+    char is[] = "/tmp/fabricd-golden-XXXXXX", command[1200];
+    int fd = mkstemp(is);
+    ck_assert_int_ge(fd, 0);
+    close(fd);
+    write_file(is, text);
+    snprintf(command, sizeof command,
+             "diff -u -F '^[=a-zA-Z]' --label expected --label found '%s' '%s' | head -n 200 | "
+             "sed 's/^/# /'",
+             path, is);
+    fflush(stdout);
+    if (system(command) != 0)
+        printf("# diff cannot be run; the text is in %s\n", is);
+    else
+        unlink(is);
+}
+
+void golden_compare(const char *file, const char *text)
+{
+    char path[1000];
+    golden_path(file, path, sizeof path);
+    if (getenv("UPDATE_GOLDEN") != NULL) {
+        write_file(path, text);
+        return;
+    }
+    char *expected = read_file(path);
+    bool same = strcmp(expected, text) == 0;
+    free(expected);
+    if (!same)
+        print_diff(path, text);
+    ck_assert_msg(same, "%s: differs; if this is meant, UPDATE_GOLDEN=1 rewrites it", file);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Golden files: texts that a test expects, in files below the source tree. A test fails if its text
+ * differs from the file, and prints the difference as a unified diff. With UPDATE_GOLDEN=1 in the
+ * environment it rewrites the file instead.
+ */
+#ifndef TESTS_SUPPORT_GOLDEN_H
+#define TESTS_SUPPORT_GOLDEN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Fails the test unless `text` is what the file holds; file: relative to the source tree. */
+void golden_compare(const char *file, const char *text);
+/* Writes the path of a file of the source tree. */
+void golden_path(const char *file, char *ret, size_t len);
+
+/* FNV-1a, to shorten long tables to one number. Begin with GOLDEN_HASH. */
+#define GOLDEN_HASH UINT64_C(0xcbf29ce484222325)
+uint64_t golden_hash(uint64_t hash, const void *data, size_t len);
+
+#endif
