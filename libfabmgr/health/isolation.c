@@ -164,13 +164,12 @@ int fab_health_isolation_choose(const struct fab_fabric *f, uint32_t max_percent
     c.queue = fab_base_arena_alloc(&c.arena, n, sizeof(*c.queue));
     c.sets = fab_base_arena_alloc(&c.arena, n, sizeof(*c.sets));
     c.share = fab_base_arena_alloc(&c.arena, n, sizeof(*c.share));
-    c.out = fab_base_bits_new(f->port_count);
-    bool good = !c.arena.failed && c.out != NULL;
-    if (good)
+    c.out = fab_base_arena_alloc(&c.arena, fab_base_bits_words(f->port_count), sizeof(*c.out));
+    int status = c.arena.failed ? FAB_E_NOMEM : FAB_OK;
+    if (status == FAB_OK)
         choose(&c, link, count, ret);
     fab_base_arena_fini(&c.arena);
-    free(c.out);
-    return good ? FAB_OK : FAB_E_NOMEM;
+    return status;
 }
 
 /* ---- what would be cut off ------------------------------------------------------------------- */

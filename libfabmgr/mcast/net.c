@@ -16,28 +16,23 @@ void fab_mcast_net_free(struct fab_mcast_net *n)
 {
     if (n == NULL)
         return;
-    free(n->guid);
-    free(n->cap);
+    fab_base_arena_fini(&n->arena);
     free(n->has_ends);
-    free(n->first_port);
-    free(n->node);
-    free(n->peer);
-    free(n->port_guid);
     fab_base_map_fini(&n->by_guid);
     free(n);
 }
 
 static int allocate(struct fab_mcast_net *n)
 {
-    n->guid = fab_base_alloc_array(n->switches, sizeof(*n->guid));
-    n->cap = fab_base_alloc_array(n->switches, sizeof(*n->cap));
+    n->guid = fab_base_arena_alloc(&n->arena, n->switches, sizeof(*n->guid));
+    n->cap = fab_base_arena_alloc(&n->arena, n->switches, sizeof(*n->cap));
     n->has_ends = fab_base_bits_new(n->switches);
-    n->first_port = fab_base_alloc_array(n->switches + UINT32_C(1), sizeof(*n->first_port));
-    n->node = fab_base_alloc_array(n->ports, sizeof(*n->node));
-    n->peer = fab_base_alloc_array(n->ports, sizeof(*n->peer));
-    n->port_guid = fab_base_alloc_array(n->ports, sizeof(*n->port_guid));
-    bool all = n->guid && n->cap && n->has_ends && n->first_port && n->node && n->peer;
-    return all && n->port_guid ? FAB_OK : FAB_E_NOMEM;
+    n->first_port =
+        fab_base_arena_alloc(&n->arena, n->switches + UINT32_C(1), sizeof(*n->first_port));
+    n->node = fab_base_arena_alloc(&n->arena, n->ports, sizeof(*n->node));
+    n->peer = fab_base_arena_alloc(&n->arena, n->ports, sizeof(*n->peer));
+    n->port_guid = fab_base_arena_alloc(&n->arena, n->ports, sizeof(*n->port_guid));
+    return !n->arena.failed && n->has_ends ? FAB_OK : FAB_E_NOMEM;
 }
 
 static uint32_t peer_of(const struct fab_fabric *f, uint32_t port)

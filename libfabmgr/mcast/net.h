@@ -9,10 +9,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "libfabmgr/base/arena.h"
 #include "libfabmgr/base/map.h"
 #include "libfabmgr/fabric/fabric.h"
 
 struct fab_mcast_net {
+    struct fab_arena arena;   /* of the arrays */
     uint32_t switches, ports; /* numbers of switches and ports; switches have the lowest node ids */
     uint64_t *guid;           /* [switches] node GUIDs */
     uint16_t *cap; /* [switches] number of multicast LIDs in the switch's table; 0: no tree uses the

@@ -20,10 +20,11 @@ static int alloc_base(struct fab_repair_network *b)
     b->peer_sw = fab_base_arena_alloc(&b->arena, ports, sizeof(*b->peer_sw));
     b->peer_num = fab_base_arena_alloc(&b->arena, ports, sizeof(*b->peer_num));
     b->home = fab_base_arena_alloc(&b->arena, top, sizeof(*b->home));
-    b->is_endport = fab_base_bits_new(top);
+    b->is_endport =
+        fab_base_arena_alloc(&b->arena, fab_base_bits_words(top), sizeof(*b->is_endport));
     b->attached = fab_base_arena_alloc(&b->arena, n, sizeof(*b->attached));
     b->degree = fab_base_arena_alloc(&b->arena, n, sizeof(*b->degree));
-    return !b->arena.failed && b->is_endport ? FAB_OK : FAB_E_NOMEM;
+    return !b->arena.failed ? FAB_OK : FAB_E_NOMEM;
 }
 
 static void find_peers(struct fab_repair_network *b, const struct fab_fabric *f)
@@ -115,7 +116,6 @@ void fab_repair_network_unref(struct fab_repair_network *b)
     if (b == NULL || __atomic_sub_fetch(&b->refs, 1, __ATOMIC_ACQ_REL) > 0)
         return;
     fab_base_arena_fini(&b->arena);
-    free(b->is_endport);
     free(b->vl);
     free(b->order);
     free(b->label);

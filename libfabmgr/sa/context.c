@@ -221,15 +221,13 @@ int fab_sa_new(const struct fab_view *v, struct fab_sa **ret)
     if (sa == NULL)
         return FAB_E_NOMEM;
     sa->view = fab_view_ref(v);
-    sa->endports = fab_base_alloc_array(f->port_count, sizeof *sa->endports);
-    sa->links = fab_base_alloc_array(f->port_count, sizeof *sa->links);
-    sa->first_port = fab_base_alloc_array((size_t)f->switch_count + 1, sizeof *sa->first_port);
-    sa->row = fab_base_alloc_array(f->switch_count, sizeof *sa->row);
-    if (sa->endports == NULL || sa->links == NULL || sa->first_port == NULL || sa->row == NULL) {
-        fab_sa_free(sa);
-        return FAB_E_NOMEM;
-    }
-    if (fab_qos_matcher_init(&sa->matcher, f, &v->policy, &v->target->pkeys) != FAB_OK) {
+    sa->endports = fab_base_arena_alloc(&sa->arena, f->port_count, sizeof *sa->endports);
+    sa->links = fab_base_arena_alloc(&sa->arena, f->port_count, sizeof *sa->links);
+    sa->first_port =
+        fab_base_arena_alloc(&sa->arena, (size_t)f->switch_count + 1, sizeof *sa->first_port);
+    sa->row = fab_base_arena_alloc(&sa->arena, f->switch_count, sizeof *sa->row);
+    if (sa->arena.failed ||
+        fab_qos_matcher_init(&sa->matcher, f, &v->policy, &v->target->pkeys) != FAB_OK) {
         fab_sa_free(sa);
         return FAB_E_NOMEM;
     }
@@ -248,10 +246,7 @@ void fab_sa_free(struct fab_sa *sa)
         return;
     fab_qos_matcher_fini(&sa->matcher);
     fab_view_unref(sa->view);
-    free(sa->endports);
-    free(sa->links);
-    free(sa->first_port);
-    free(sa->row);
+    fab_base_arena_fini(&sa->arena);
     free(sa->cache);
     free(sa->unusual);
     free(sa);

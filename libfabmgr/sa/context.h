@@ -3,6 +3,7 @@
 #ifndef LIBFABMGR_SA_CONTEXT_H
 #define LIBFABMGR_SA_CONTEXT_H
 
+#include "libfabmgr/base/arena.h"
 #include "libfabmgr/qos/qos.h"
 #include "libfabmgr/sa/sa.h"
 
@@ -15,6 +16,7 @@ struct fab_sa_link {
     uint8_t rank;  /* rank of the link's rate, see rate.c */
 };
 struct fab_sa {
+    struct fab_arena arena; /* of the arrays */
     struct fab_view *view;
     const struct fab_sa_aliases *aliases; /* or NULL */
     struct fab_sm_info manager[FAB_SA_MANAGERS];

@@ -96,15 +96,15 @@ static void build_endport(struct fab_traffic *t, uint32_t port)
 int fab_traffic_build(struct fab_traffic *t)
 {
     uint32_t ports = t->in.fabric->port_count;
-    t->ports = fab_base_alloc_array(ports, sizeof *t->ports);
-    t->channels = calloc(ports + 1, t->vl_count * sizeof *t->channels);
-    if (t->ports == NULL || t->channels == NULL)
+    t->ports = fab_base_arena_alloc(&t->arena, ports, sizeof *t->ports);
+    t->channels = fab_base_arena_alloc(&t->arena, ports + 1, t->vl_count * sizeof *t->channels);
+    if (t->arena.failed)
         return FAB_E_NOMEM;
     for (uint32_t port = 0; port < ports; port++)
         build_port(t, port);
-    t->fifos = fab_base_alloc_array(t->fifo_count, sizeof *t->fifos);
-    t->endports = fab_base_alloc_array(t->endport_count, sizeof *t->endports);
-    if (t->fifos == NULL || t->endports == NULL)
+    t->fifos = fab_base_arena_alloc(&t->arena, t->fifo_count, sizeof *t->fifos);
+    t->endports = fab_base_arena_alloc(&t->arena, t->endport_count, sizeof *t->endports);
+    if (t->arena.failed)
         return FAB_E_NOMEM;
     for (uint32_t port = 0; port < ports; port++)
         if (t->ports[port].endport != TRAFFIC_NONE)
@@ -160,9 +160,9 @@ int fab_traffic_build_flows(struct fab_traffic *t, const struct fab_traffic_flow
                             uint32_t count)
 {
     size_t throttles = t->in.by_sl ? (size_t)t->endport_count * FAB_SLS : count;
-    t->flows = fab_base_alloc_array(count, sizeof *t->flows);
-    t->throttles = calloc(throttles + 1, sizeof *t->throttles);
-    if (t->flows == NULL || t->throttles == NULL)
+    t->flows = fab_base_arena_alloc(&t->arena, count, sizeof *t->flows);
+    t->throttles = fab_base_arena_alloc(&t->arena, throttles + 1, sizeof *t->throttles);
+    if (t->arena.failed)
         return FAB_E_NOMEM;
     for (uint32_t i = 0; i < count; i++) {
         int status = check_flow(t, &flows[i]);

@@ -22,6 +22,7 @@
 #ifndef LIBFABMGR_TRAFFIC_MODEL_H
 #define LIBFABMGR_TRAFFIC_MODEL_H
 
+#include "libfabmgr/base/arena.h"
 #include "libfabmgr/base/prng.h"
 #include "libfabmgr/traffic/events.h"
 #include "libfabmgr/traffic/traffic.h"
@@ -116,6 +117,7 @@ struct traffic_endport {
 };
 
 struct fab_traffic {
+    struct fab_arena arena; /* of the arrays */
     struct fab_traffic_input in;
     struct fab_vls one; /* one VL, used if the input gives no VLs */
     const struct fab_vls *vls;

@@ -54,12 +54,7 @@ void fab_traffic_free(struct fab_traffic *t)
     if (t == NULL)
         return;
     fab_traffic_events_fini(&t->events);
-    free(t->ports);
-    free(t->channels);
-    free(t->fifos);
-    free(t->endports);
-    free(t->flows);
-    free(t->throttles);
+    fab_base_arena_fini(&t->arena);
     free(t->packets);
     free(t->cycle);
     free(t);

@@ -156,11 +156,6 @@ static int chains_init(struct chains *c, struct fab_repair_network *b)
     return !c->arena.failed ? FAB_OK : FAB_E_NOMEM;
 }
 
-static void chains_fini(struct chains *c)
-{
-    fab_base_arena_fini(&c->arena);
-}
-
 /* Adds a channel to the heap. The channel with the lowest rank leaves it first; of equal ranks, the
  * one with the lowest id. */
 static void push(struct chains *c, const uint32_t *rank, uint32_t channel)
@@ -308,7 +303,7 @@ static int try_chains(struct fab_repair_network *b, const struct fab_lft *t, boo
         fits = label_vl(&c, vl);
     }
     free(label);
-    chains_fini(&c);
+    fab_base_arena_fini(&c.arena);
     if (status == FAB_OK)
         *ret_fits = fits;
     return status;

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libfabmgr/base/arena.h"
 #include "libfabmgr/base/bitset.h"
 #include "libfabmgr/base/sets.h"
 #include "libfabmgr/base/status.h"
@@ -36,6 +37,7 @@ struct slices {
     uint32_t lowest; /* the lowest switch id on the anchor's row, without the anchor */
 };
 struct recognition {
+    struct fab_arena arena; /* of the arrays of slices */
     const struct fab_fabric *f;
     const struct fab_graph *g;
     const struct fab_dimensions *s;
@@ -102,7 +104,7 @@ static int make_slices(struct recognition *v, uint32_t d)
 {
     struct slices *s = &v->of[d];
     uint32_t *set = calloc((size_t)v->g->n + 1, sizeof(*set));
-    s->of = calloc((size_t)v->g->n + 1, sizeof(*s->of));
+    s->of = fab_base_arena_alloc(&v->arena, (size_t)v->g->n + 1, sizeof(*s->of));
     if (set != NULL && s->of != NULL) {
         join_slices(v, d, set);
         number_slices(v, s, set);
@@ -113,10 +115,10 @@ static int make_slices(struct recognition *v, uint32_t d)
         return FAB_E_UNSUPPORTED;
     }
     s->words = fab_base_bits_words(s->size);
-    s->linked = calloc(s->size * s->words + 1, sizeof(*s->linked));
-    s->number = calloc((size_t)s->size + 1, sizeof(*s->number));
-    s->sequence = calloc((size_t)s->size + 1, sizeof(*s->sequence));
-    if (s->size == 0 || s->linked == NULL || s->number == NULL || s->sequence == NULL)
+    s->linked = fab_base_arena_alloc(&v->arena, s->size * s->words + 1, sizeof(*s->linked));
+    s->number = fab_base_arena_alloc(&v->arena, (size_t)s->size + 1, sizeof(*s->number));
+    s->sequence = fab_base_arena_alloc(&v->arena, (size_t)s->size + 1, sizeof(*s->sequence));
+    if (s->size == 0 || v->arena.failed)
         return FAB_E_NOMEM;
     return link_slices(v, s, d);
 }
@@ -394,16 +396,6 @@ static int check_whole(const struct fab_fabric *f, const struct fab_graph *g, ch
     return FAB_E_UNSUPPORTED;
 }
 
-static void fini_recognition(struct recognition *v)
-{
-    for (uint32_t d = 0; d < FAB_GRID_DIMS; d++) {
-        free(v->of[d].of);
-        free(v->of[d].linked);
-        free(v->of[d].number);
-        free(v->of[d].sequence);
-    }
-}
-
 int fab_route_grid_find(const struct fab_fabric *f, const struct fab_graph *g, struct fab_grid *ret,
                         char *why, size_t why_len)
 {
@@ -416,7 +408,7 @@ int fab_route_grid_find(const struct fab_fabric *f, const struct fab_graph *g, s
         return status;
     struct recognition v = {.f = f, .g = g, .s = &dimensions, .why = why, .why_len = why_len};
     status = make_grid(&v, &grid);
-    fini_recognition(&v);
+    fab_base_arena_fini(&v.arena);
     fab_route_dimensions_fini(&dimensions);
     if (status == FAB_OK)
         *ret = grid;
