@@ -297,6 +297,78 @@ START_TEST(trees)
 }
 END_TEST
 
+/* Trees whose switches are numbered at random: what is up is seen from the hosts, not from ids.
+ * Then few mixtures have a cycle of channel dependencies, although nothing forbids them. */
+START_TEST(trees_numbered_at_random)
+{
+    struct fab_prng prng;
+    struct tally t = {0};
+    fab_base_prng_init(&prng, test_seed("order of writes on trees numbered at random", 54));
+    for (unsigned i = 0; i < 60; i++) {
+        static const uint32_t shapes[][2] = {{4, 3}, {6, 3}, {4, 4}};
+        const uint32_t *shape = shapes[fab_base_prng_below(&prng, 3)];
+        struct fab_fabric *plain = fat_tree(shape[0], shape[1], 1);
+        struct fab_builder *b = NULL;
+        const struct fab_variation v = {.shuffle_guids = true, .seed = i};
+        ck_assert_int_eq(fab_fabric_generate_variation(plain, &v, &b), FAB_OK);
+        fab_fabric_unref(plain);
+        there_and_back(sealed(b), "updn", &prng, false, &t);
+    }
+    assert_safe("updn, numbered at random", &t);
+    ck_assert_uint_lt(t.cycles * 6, t.checked);
+}
+END_TEST
+
+static uint32_t port_to(const struct fab_fabric *f, uint32_t sw, uint32_t to)
+{
+    uint32_t port = f->nodes[sw].first_port + 1;
+    while (fab_fabric_peer_node(f, port) != to)
+        port++;
+    return port;
+}
+
+/* A spine is to drop a LID that a leaf sent to it until now: the leaf is written first. */
+START_TEST(what_will_be_dropped_is_left_first)
+{
+    struct fab_prng prng;
+    fab_base_prng_init(&prng, test_seed("order before a drop", 55));
+    for (unsigned i = 0; i < 20; i++) {
+        struct fab_fabric *f = leaf_spine(2, 2, 1);
+        struct fab_target *was = tables_of(f, "updn"), *is = tables_of(f, "updn");
+        struct change c = {.f = f, .target = is};
+        struct tally t = {0};
+        uint32_t host = f->switch_count,
+                 leaf = fab_fabric_peer_node(f, f->nodes[host].first_port + 1);
+        uint32_t lid = is->lids.base[fab_fabric_port_id(f, host + 1, 1)];
+        uint32_t spine = fab_fabric_peer_node(
+            f, fab_fabric_port_id(f, leaf, fab_target_lft_row(&was->lft, leaf)[lid]));
+        uint32_t other = 0;
+        while (other == spine || f->nodes[other].num_ports == f->nodes[leaf].num_ports)
+            other++;
+        ck_assert_uint_lt(other, f->switch_count);
+        fab_target_lft_row(&is->lft, leaf)[lid] = f->ports[port_to(f, leaf, other)].num;
+        fab_target_lft_row(&is->lft, spine)[lid] = FAB_LFT_NO_ROUTE;
+        ck_assert_int_eq(fab_plan_observed_init(&c.at, f->switch_count, is->lids.top), FAB_OK);
+        for (uint32_t sw = 0; sw < f->switch_count; sw++)
+            for (uint32_t block = 0; block < c.at.blocks; block++)
+                fab_plan_observed_set_block(
+                    &c.at, sw, block, fab_target_lft_row(&was->lft, sw) + block * FAB_LFT_BLOCK);
+        plan(&c);
+        ck_assert_uint_eq(c.to - c.from, 2);
+        ck_assert_uint_eq(c.plan.ops[c.from].node, leaf);
+        ck_assert_uint_eq(c.plan.ops[c.from + 1].node, spine);
+        ck_assert(c.plan.ops[c.from + 1].barrier);
+        carry_out(&c, &prng, false, &t);
+        ck_assert_uint_eq(t.losses, 0);
+        fab_plan_fini(&c.plan);
+        fab_plan_observed_fini(&c.at);
+        fab_target_unref(was);
+        fab_target_unref(is);
+        fab_fabric_unref(f);
+    }
+}
+END_TEST
+
 /* The judge above does report the faults of a bad order. */
 START_TEST(a_bad_order_is_seen)
 {
@@ -332,6 +404,8 @@ int main(void)
     TCase *tcase = tcase_create("mixtures");
     tcase_set_timeout(tcase, 300);
     tcase_add_test(tcase, trees);
+    tcase_add_test(tcase, trees_numbered_at_random);
+    tcase_add_test(tcase, what_will_be_dropped_is_left_first);
     tcase_add_test(tcase, a_bad_order_is_seen);
     tcase_add_test(tcase, random_fabrics);
     suite_add_tcase(suite, tcase);

@@ -330,7 +330,14 @@ START_TEST(what_was_reset_is_written_anew)
     set_lanes(&w, BY_BOTH, 4);
     (void)settle(&w);
     power_on(&w, 2);
+    struct fab_observed_vl_port *of_next = &w.known.vls.port[w.f->nodes[3].first_port],
+                                next = *of_next, before = of_next[-1];
+    struct fab_observed_vl_port *of_last = &w.known.vls.port[w.f->nodes[2].first_port - 1],
+                                last = *of_last;
     fab_plan_observed_forget_vls(&w.known, w.f, 2);
+    ck_assert_mem_eq(of_next, &next, sizeof(next)); /* the switches beside it stay known */
+    ck_assert_mem_eq(of_last, &last, sizeof(last));
+    ck_assert_mem_ne(of_next - 1, &before, sizeof(before));
     uint32_t writes = settle(&w);
     ck_assert_uint_gt(writes, 0);
     uint32_t host = w.f->switch_count, port = w.f->nodes[host].first_port + 1;
