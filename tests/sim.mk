@@ -88,6 +88,12 @@ tests_sim_test_golden_devices_LDADD = $(DAEMON_TEST_LIBS)
 tests_sim_test_golden_devices_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=fab_sim_sma_answer,--wrap=fab_sim_gsi_answer
 EXTRA_DIST += $(wildcard $(srcdir)/tests/sim/golden/*.*)
 
+UNIT_TESTS += tests/unit/test_golden_lib
+tests_unit_test_golden_lib_SOURCES = tests/unit/test_golden_lib.c tests/support/golden.c tests/support/golden.h
+tests_unit_test_golden_lib_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_golden_lib_LDADD = $(LIB_TEST_LIBS)
+EXTRA_DIST += $(wildcard $(srcdir)/tests/unit/golden/*.*)
+
 UNIT_TESTS += tests/sim/test_scenario
 tests_sim_test_scenario_SOURCES = tests/sim/test_scenario.c $(SCENARIO_SOURCES)
 tests_sim_test_scenario_CFLAGS = $(TEST_CFLAGS)

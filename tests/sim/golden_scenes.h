@@ -21,7 +21,8 @@
     {PATHS, "host-0001", .text = "host-0020"}, {JOIN, "host-0004", 1}, {JOIN, "host-0017", 1},
     {DOWN, "group01-switch-01", 3}, {UP, "group01-switch-01", 3}}},
 {.name = "random", .fabric = random_fabric, .steps = {
-    {JOIN, "host-0002", 1}, {JOIN, "host-0009", 1}, {JOIN, "host-0012", 1}, {ALIAS, "host-0004", 2},
+    {JOIN, "host-0002", 1}, {JOIN, "host-0009", 1}, {JOIN, "host-0012", 1, "and sends"},
+    {LEAVE, "host-0012", 1}, {ALIAS, "host-0004", 2},
     {DOWN, "switch-001", 2}, {UP, "switch-001", 2}, {OFF, "switch-005"}, {ON, "switch-005"},
     {RESTART}}},
 {.name = "hypercube", .fabric = hypercube, .steps = {

@@ -29,7 +29,8 @@ enum verb {
     ON,      /* a node boots */
     RENAME,  /* a node gets the description `text`, and sends trap 144 */
     RELOAD,  /* the manager reads the file `text` */
-    JOIN,    /* an adapter joins a multicast group: the end of the MGID in `port` */
+    JOIN,    /* an adapter joins a multicast group: the end of the MGID in `port`; as a sender that
+                does not receive, too, if there is a `text` */
     LEAVE,   /* and leaves it */
     ALIAS,   /* an adapter requests the alias GUID 0x1000 + `port` at index 2, any at index 3 */
     PATHS,   /* an adapter asks for the path to the adapter `text` */
@@ -108,8 +109,8 @@ static void count(struct position at, const struct fab_mad *mad, const uint8_t *
     k->count++;
     if (mad->method != FAB_METHOD_SET)
         return;
-    k->digest = golden_hash(k->digest, &at.node, sizeof at.node);
-    k->digest = golden_hash(k->digest, &mad->attr_mod, sizeof mad->attr_mod);
+    const uint64_t where[] = {at.node, at.port, mad->attr_mod};
+    k->digest = golden_hash_numbers(k->digest, where, 3);
     k->digest = golden_hash(k->digest, data, len);
 }
 
@@ -301,13 +302,13 @@ static void request_path(const char *from, const char *to)
             fab_wire_rec_component(rec, "SGID") | fab_wire_rec_component(rec, "DGID"), &r);
 }
 
-static void request_group(const char *from, uint8_t group, bool join)
+static void request_group(const char *from, uint8_t group, bool join, bool sends)
 {
     const struct fab_rec *rec = &fab_wire_mc_member_record;
     struct fab_wire_mc_member_record r = {.mgid = {UINT64_C(0xff12a01b00000000), group},
                                           .qkey = 0x1234,
                                           .pkey = 0xffff,
-                                          .join_state = 1};
+                                          .join_state = sends ? 5 : 1};
     uint64_t mask = 0;
     static const char *const fields[] = {"MGID",  "PortGID", "JoinState", "Q_Key",
                                          "P_Key", "TClass",  "SL",        "FlowLabel"};
@@ -431,7 +432,7 @@ static void take_step(const struct scene *scene, const struct step *s)
         break;
     case JOIN:
     case LEAVE:
-        request_group(s->node, s->port, s->verb == JOIN);
+        request_group(s->node, s->port, s->verb == JOIN, s->text != NULL);
         break;
     case ALIAS:
         request_alias(s->node, s->port);
@@ -498,7 +499,7 @@ static void print_contingencies(void)
         const uint64_t figures[] = {x->is_switch, x->outcome,       x->id,      x->peer,
                                     x->lost_ends, x->lost_switches, x->entries, x->blocks,
                                     x->switches,  x->steps,         x->load,    x->busiest};
-        digest = golden_hash(digest, figures, sizeof figures);
+        digest = golden_hash_numbers(digest, figures, sizeof figures / sizeof *figures);
         digest = golden_hash(digest, x->plan, x->plan != NULL ? x->plan_len : 0);
         load = x->load > load ? (uint32_t)x->load : load;
         lost = x->lost_ends > lost ? x->lost_ends : lost;

@@ -14,11 +14,21 @@ void golden_path(const char *file, char *ret, size_t len)
     snprintf(ret, len, "%s/%s", top != NULL ? top : "..", file);
 }
 
-uint64_t golden_hash(uint64_t hash, const void *data, size_t len)
+uint64_t golden_hash(uint64_t hash, const void *bytes, size_t len)
 {
-    const uint8_t *byte = data;
+    const uint8_t *byte = bytes;
     for (size_t i = 0; i < len; i++)
         hash = (hash ^ byte[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+uint64_t golden_hash_numbers(uint64_t hash, const uint64_t *number, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        for (unsigned shift = 0; shift < 64; shift += 8) {
+            uint8_t byte = (uint8_t)(number[i] >> shift);
+            hash = golden_hash(hash, &byte, 1);
+        }
     return hash;
 }
 

@@ -17,6 +17,8 @@ void golden_path(const char *file, char *ret, size_t len);
 
 /* FNV-1a, to shorten long tables to one number. Begin with GOLDEN_HASH. */
 #define GOLDEN_HASH UINT64_C(0xcbf29ce484222325)
-uint64_t golden_hash(uint64_t hash, const void *data, size_t len);
+uint64_t golden_hash(uint64_t hash, const void *bytes, size_t len);
+/* The same on machines of any byte order. */
+uint64_t golden_hash_numbers(uint64_t hash, const uint64_t *number, size_t count);
 
 #endif
