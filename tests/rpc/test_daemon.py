@@ -466,6 +466,81 @@ def mistakes_in_topologies_have_their_place():
     fabsim("check", place.folder + "/nothing", code=1)
 
 
+# Arguments of fabricd, exit code, part of the message.
+ARGUMENTS = [
+    ("--nonsense", 2, "there is no option --nonsense"),
+    ("--config", 2, "this option needs a value: --config"),
+    ("more", 2, "no argument besides options, found more"),
+    ("--log-level loud", 2, "error, warning, notice, info or debug, not loud"),
+    ("--record-limit x", 2, "a number of MiB (0: none), not x"),
+    ("--record-limit -1", 2, "a number of MiB (0: none), not -1"),
+    ("--record-limit 1x", 2, "a number of MiB (0: none), not 1x"),
+    ("--record-limit 99999999999", 2, "a number of MiB (0: none), not 99999999999"),
+    ("--sim f.net --umad", 2, "either --sim or --umad"),
+    ("--sim f.net --umad=mlx5_0:1", 2, "either --sim or --umad"),
+    ("--umad mlx5_0:1 --sim f.net", 2, "either --sim or --umad"),
+    ("--sim-at host-0001", 2, "--sim-at says where in the fabric of --sim FILE"),
+    ("--replay r --sim f.net", 2, "--replay needs no fabric"),
+    ("--replay r --umad", 2, "--replay needs no fabric"),
+    ("--replay r --record x", 2, "--replay needs no fabric"),
+    ("--replay r --state-dir x", 2, "--replay needs no fabric"),
+    ("--replay r --listen unix:/x", 2, "--replay needs no fabric"),
+    ("--replay /nowhere", 1, "/nowhere"),
+    ("--sim /nowhere", 1, "/nowhere"),
+    ("--listen 1.2.3.4:5 --check-config", 1, "plain TCP is never served"),
+    ("--listen tls:*:1 --check-config", 1, "tls.cert"),
+    (" ".join(f"--listen unix:/{i}" for i in range(99)), 2, "too many --listen addresses, from unix:/16"),
+    ("-f /nowhere --check-config", 1, "/nowhere: cannot be read: No such file"),
+]
+
+
+def the_daemon_reads_its_arguments():
+    place = Place()
+    def fabricd(*words):
+        return subprocess.run([FABRICD, *words], capture_output=True, text=True, timeout=60,
+                              cwd=place.folder)
+    for words, code, part in ARGUMENTS:
+        done = fabricd(*words.split())
+        assert done.returncode == code and part in done.stderr, (words, done)
+        assert done.stdout == "", done
+    assert fabricd("--help").stdout == fabricd("-h").stdout
+    assert fabricd("--help").stdout.startswith("Usage: fabricd [OPTION]...")
+    assert re.fullmatch(r"fabricd \d+\.\d+\S*\n", fabricd("--version").stdout)
+    checked = fabricd("-f", "fabricd.yaml", "--check-config")
+    assert checked.returncode == 0, checked
+    for level in ("error", "warning", "notice", "info", "debug"):
+        assert fabricd("--check-config", "--log-level", level).returncode == 0
+    place.write("bad.yaml", "sweep: {light_interval: x}\n")
+    assert "bad.yaml:1:" in fabricd("-f", "bad.yaml", "--check-config").stderr
+
+
+def what_fails_is_compared_for_a_job():
+    place = Place()
+    place.write("job", "# the hosts of a job\nhost-0001\n  host-0002\t\n\nhost-0004 # the last\r\n")
+    with place.daemon():
+        job = ["route", "whatif", "leaf-001/4", "--job", f"{place.folder}/job"]
+        found = place.json(*job)
+        assert (found["before_endports"], found["after_endports"]) == (3, 3), found
+        assert found == {**place.json("route", "whatif", "leaf-001/4", "--hosts", "host-000[1-2],host-0004"),
+                         **{k: found[k] for k in ("route_ms", "verify_ms")}}
+        figures = [line.split() for line in place.ctl(*job).splitlines()]
+        rows = {" ".join(words[:-2]): words[-2:] for words in figures if len(words) > 2}
+        assert rows["FIGURE"] == ["NOW", "THEN"], rows
+        assert rows["endports"] == ["3", "3"]
+        for name, key in (("all-to-all, max", "all_to_all_max"), ("worst shift", "shift_max")):
+            assert rows[name] == [str(found[f"{when}_{key}"]) for when in ("before", "after")], (name, found)
+        assert all(float(b) >= 0 for words in rows.values() for b in words if words != ["NOW", "THEN"]
+                   and re.fullmatch(r"[\d.]+", b))
+        without = place.json("route", "whatif", "leaf-001/4", "leaf-002/5")
+        assert without["passed"] is True
+        place.write("none", "# nobody\n\n")
+        assert "names no host" in place.ctl("route", "whatif", "leaf-001/4", "--job", f"{place.folder}/none",
+                                            code=2)
+        assert "No such file" in place.ctl("route", "whatif", "leaf-001/4", "--job", "/nowhere", code=1)
+        assert "--hosts names no host" in place.ctl("route", "whatif", "leaf-001/4", "--hosts", "", code=2)
+        assert "name what fails" in place.ctl("route", "whatif", code=2)
+
+
 main([
     partitions_are_listed_and_changed,
     traffic_classes_are_listed_and_chosen,
@@ -479,4 +554,6 @@ main([
     what_was_recorded_is_printed,
     what_the_manager_knew_is_recorded,
     mistakes_in_topologies_have_their_place,
+    the_daemon_reads_its_arguments,
+    what_fails_is_compared_for_a_job,
 ])

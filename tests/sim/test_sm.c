@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "fabricd/sm/model/model.h"
 #include "libfabmgr/base/status.h"
 #include "tests/sim/lab.h"
 
@@ -312,6 +313,39 @@ START_TEST(takes_a_new_policy)
 }
 END_TEST
 
+/* What a worker task gets belongs to it: it may be freed after the manager is gone, or given back.
+ */
+START_TEST(a_lent_model_has_one_owner)
+{
+    for (int given_back = 0; given_back < 2; given_back++) {
+        struct sm_model m = {.lease_count = 2}, lent;
+        struct fab_lease *leases = calloc(2, sizeof(*leases));
+        ck_assert_ptr_nonnull(leases);
+        m.leases = leases;
+        ck_assert_int_eq(fab_plan_observed_init(&m.observed, 3, 100), FAB_OK);
+        const uint8_t *entries = m.observed.lft.entries;
+        sm_model_lend(&m, &lent);
+        ck_assert_ptr_null(m.leases);
+        ck_assert_uint_eq(m.lease_count, 0);
+        ck_assert_ptr_null(m.observed.lft.entries);
+        ck_assert(m.lent);
+        ck_assert_ptr_eq(lent.leases, leases);
+        ck_assert_uint_eq(lent.lease_count, 2);
+        ck_assert_ptr_eq(lent.observed.lft.entries, entries);
+        if (given_back) {
+            sm_model_take_back(&m, &lent);
+            ck_assert_ptr_eq(m.leases, leases);
+            ck_assert_uint_eq(m.lease_count, 2);
+            ck_assert_ptr_eq(m.observed.lft.entries, entries);
+            ck_assert(!m.lent);
+        } else {
+            sm_model_fini(&lent);
+        }
+        sm_model_fini(&m);
+    }
+}
+END_TEST
+
 /* Arbitration tables of the configuration that give a class less than its share are reported, by
  * class; a class that gets its share, or has none, is not. */
 START_TEST(a_class_below_its_share_is_told_of)
@@ -369,6 +403,7 @@ int main(void)
     tcase_add_test(t, says_why_it_took_an_engine);
     tcase_add_test(t, refuses_in_words);
     tcase_add_test(t, a_class_below_its_share_is_told_of);
+    tcase_add_test(t, a_lent_model_has_one_owner);
     tcase_add_test(t, tells_the_whole_chain);
     tcase_add_test(t, bears_loss);
     tcase_add_test(t, bears_hostile_mads);

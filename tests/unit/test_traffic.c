@@ -280,6 +280,86 @@ START_TEST(test_victim)
 }
 END_TEST
 
+enum change { NO_CHANGE, ONLY_MIN, NO_SLS, NO_TIMER, LOW_LIMIT };
+
+/* Settings of all adapters, changed for a test. */
+static void change_adapters(struct scene *s, enum change change)
+{
+    for (uint32_t i = 0; i < s->congestion.adapter_count; i++) {
+        struct fab_congestion_adapter *a = &s->congestion.adapter[i];
+        if (change == NO_SLS)
+            a->sls = 0;
+        if (change == LOW_LIMIT)
+            a->table.limit = 1;
+        for (unsigned sl = 0; sl < FAB_CONGESTION_SLS; sl++) {
+            if (change == ONLY_MIN || change == NO_SLS)
+                a->sl[sl].min = (uint8_t)a->table.limit;
+            if (change == NO_TIMER)
+                a->sl[sl].timer = 0;
+            if (change == LOW_LIMIT)
+                a->sl[sl].increase = 50;
+        }
+    }
+}
+
+/* Gb/s of a sender alone at one index of the table. */
+static double rate_at(const struct scene *s, uint32_t index)
+{
+    uint16_t entry = s->congestion.adapter[0].table.entry[index];
+    return 100 * 4096.0 / 4122 / (1 + fab_congestion_delay(entry) / 8.0);
+}
+
+/* Three hosts send to host 0; the last two end after 400 us. What the first has later, alone. */
+static double recovered(enum change change, uint32_t *ret_limit, double *ret_least)
+{
+    struct scene *s = scene_new(leaf_spine(1, 0, 5), "updn");
+    double got[3];
+    for (uint32_t i = 1; i < 4; i++)
+        flow(s, i, 0, EVER)->end = i == 1 ? EVER : 400 * US;
+    control(s);
+    change_adapters(s, change);
+    start(s);
+    measure(s, 1000 * US, 2000 * US, got);
+    ck_assert(fab_traffic_is_consistent(s->traffic));
+    *ret_limit = s->congestion.adapter[0].table.limit;
+    *ret_least = rate_at(s, *ret_limit);
+    scene_free(s);
+    return got[0];
+}
+
+/* An index that no timer lowers stays, at most at the limit; a timer gives the rate back. */
+START_TEST(test_index_of_senders)
+{
+    uint32_t limit;
+    double least;
+    assert_near(recovered(NO_CHANGE, &limit, &least), 100 * 4096.0 / 4122, 0.02, "with a timer");
+    double slow = recovered(NO_TIMER, &limit, &least);
+    ck_assert_msg(slow < 70 && slow > least * 0.99, "%g, at the limit %g", slow, least);
+    assert_near(recovered(LOW_LIMIT, &limit, &least), 100 * 4096.0 / 4122, 0.02, "low limit");
+    ck_assert_uint_eq(limit, 1);
+}
+END_TEST
+
+/* CCTI_Min slows a sender down without any congestion, where its SL is under control. */
+START_TEST(test_least_index)
+{
+    for (int controlled = 0; controlled < 2; controlled++) {
+        struct scene *s = scene_new(leaf_spine(1, 0, 5), "updn");
+        double got[1];
+        flow(s, 1, 0, EVER);
+        control(s);
+        change_adapters(s, controlled ? ONLY_MIN : NO_SLS);
+        start(s);
+        measure(s, 500 * US, 1500 * US, got);
+        double should =
+            controlled ? rate_at(s, s->congestion.adapter[0].table.limit) : 100 * 4096.0 / 4122;
+        assert_near(got[0], should, 0.02, controlled ? "at CCTI_Min" : "not under control");
+        ck_assert(!controlled || should < 90);
+        scene_free(s);
+    }
+}
+END_TEST
+
 /* A row of switches, each with a sender; the receiver is at the last switch. */
 static struct scene *parking_lot(void)
 {
@@ -542,6 +622,8 @@ static Suite *traffic_suite(void)
     suite_add_tcase(suite, one);
     tcase_set_timeout(book, 60);
     tcase_add_test(book, test_victim);
+    tcase_add_test(book, test_index_of_senders);
+    tcase_add_test(book, test_least_index);
     tcase_add_test(book, test_parking_lot);
     tcase_add_test(book, test_deadlock);
     tcase_add_loop_test(book, test_no_deadlock, 0, 4);
