@@ -291,7 +291,7 @@ static int make_candidate(const struct fab_graph *g, enum origin origin, struct 
         return status;
     if (origin == BY_LEVELS) {
         rank_from_centre(g, &o);
-        o.origin = "levels from the central_switch";
+        o.origin = "levels from the central switch";
     } else {
         rank_from_leaves(g, &o, origin == BY_LEAVES ? 2 : 1);
         o.origin = "ranks from the leaves";
