@@ -1,0 +1,505 @@
+"""What fabricctl, fabsim and GET /metrics print, compared byte for byte with the files in golden/.
+
+fabricd manages small simulated fabrics with rich settings. The test injects fixed faults, and after each
+fault runs the reading commands of fabricctl. A golden file has the whole output of the first run of a
+command, and the lines that changed (-, +) after each later step. What differs from run to run is masked, see
+MASKS. UPDATE_GOLDEN=1 in the environment rewrites the files; read the difference before you commit it.
+"""
+
+import contextlib
+import difflib
+import json
+import os
+import re
+import signal
+import socket
+import sqlite3
+import struct
+import subprocess
+import urllib.request
+
+from harness import BUILD, SOURCE, Fabric, channel, main, running, socket_path, wait_until
+
+CTL, FABSIM, FABRICD = (os.path.join(BUILD, p)
+                        for p in ("cli/fabricctl", "cli/fabsim", "fabricd/fabricd"))
+UPDATE = os.environ.get("UPDATE_GOLDEN") == "1"
+ENV = dict({k: v for k, v in os.environ.items() if not k.startswith("FABRICCTL")}, TZ="UTC", LC_ALL="C")
+
+# What varies: times of day, measured durations, and numbers that depend on these.
+MASKS = [(re.compile(pattern, re.M), to) for pattern, to in (
+    (r"\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "<time>"),
+    (r"\b20\d\d-\d\d-\d\d \d\d:\d\d:\d\d", "<time>"),
+    (r"(up|took|in|computed in|verified in|measured in) [\d.]+ (us|ms|s)\b", r"\1 <duration>"),
+    (r" *\b\d+\.\d+ (us|ms|s)\b", " <duration>"),
+    (r'("(uptime_s|\w+_ms|\w+_us|blocks_per_second|sequence)": )[\d.]+', r"\1<n>"),
+    (r'("(smps_sent|smps_retried|window|in_flight|reads|writes|log_reads)": )[1-9]\d*', r"\1<n>"),
+    (r"^Requests: +[1-9]\d* reads, [1-9]\d* writes", "Requests: <n> reads, <n> writes"),
+    (r"^Logs: +[1-9]\d* reads", "Logs: <n> reads"),
+    (r"by uid \d+, pid \d+", "by uid <uid>, pid <pid>"),
+    (r"^((file|updn|nue|\w+\+?)(?: \*)?  (?:sound|refuses|failed|\w+ ?\w*)  )\d+\.\d{3}  (-|\d+\.\d{3})  ", r"\1<ms>  <ms>  "),
+    (r"^SMPs: .*", "SMPs: <n>"),
+    (r"\d+ MADs$", "<n> MADs"),
+    (r"Time: at \d+ blocks a second", "Time: at <n> blocks a second"),
+    # metrics
+    (r"^fabricd_loop_longest_seconds\{.*\n", ""),
+    (r"^(fabricd_(loop_\w+|\w+_seconds(_sum|_bucket)?|smps_\w+|counter_reads_total|congestion_writes_total|sa_notices_total)(\{.*\})?) [\d.]+$", r"\1 <n>"),
+    (r'^(fabricd_events_total\{type="trap-received".*\}) \d+$', r"\1 <n>"),
+)]
+
+
+def ran(program, *arguments, **how):
+    """The output of a program; after it, errors and the exit code if there are any."""
+    done = subprocess.run([program, *arguments], capture_output=True, text=True, timeout=120, env=ENV, **how)
+    text = done.stdout + done.stderr
+    return text + (f"exit status {done.returncode}\n" if done.returncode else "")
+
+
+VERSION = ran(FABSIM, "--version").split()[1]
+
+
+class Golden:
+    """A golden file in the making."""
+
+    def __init__(self, name):
+        self.path = os.path.join(SOURCE, "tests/rpc/golden", name)
+        self.hidden = []  # (text, name) pairs: the paths of this run
+        self.lines = []
+        self.last = {}
+
+    def mask(self, text):
+        for what, name in self.hidden + [(VERSION, "<version>")]:
+            text = text.replace(what, name)
+        for pattern, to in MASKS:
+            text = pattern.sub(to, text)
+        return text
+
+    def step(self, what):
+        self.lines += ["", "#" * 100, "# " + what, "#" * 100]
+
+    def add(self, title, text):
+        """The output of a command, or how it differs from the last output of the same command."""
+        now = self.mask(text).splitlines()
+        if title not in self.last:
+            self.lines += ["", "=== " + title] + now
+        elif now != self.last[title]:
+            changed = difflib.unified_diff(self.last[title], now, lineterm="", n=0)
+            self.lines += ["", "=== " + title] + [x for x in list(changed)[2:] if not x.startswith("@@")]
+        self.last[title] = now
+
+    def compare(self):
+        text = "\n".join(x.rstrip() for x in self.lines[1:]) + "\n"
+        if UPDATE:
+            with open(self.path, "w") as f:
+                f.write(text)
+            return
+        with open(self.path) as f:
+            expected = f.read()
+        if text != expected:
+            # A long context, because the title of the command must be seen.
+            difference = difflib.unified_diff(expected.splitlines(), text.splitlines(), self.path,
+                                              "this run", lineterm="", n=8)
+            raise AssertionError("the output differs from the golden file (UPDATE_GOLDEN=1 rewrites it):\n"
+                                 + "\n".join(difference))
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class Place:
+    """A folder with a fabric and settings, and a golden file."""
+
+    def __init__(self, name, family, settings, files=()):
+        self.folder = os.path.dirname(socket_path())
+        self.golden = Golden(name)
+        self.port = free_port()
+        self.has_contingencies = True
+        self.topology = os.path.join(self.folder, "fabric.net")
+        self.address = f"unix:{self.folder}/s"
+        self.golden.hidden = [(self.folder, "<folder>"), (str(self.port), "<port>")]
+        subprocess.run([FABSIM, "generate", *family.split(), "-o", self.topology], check=True)
+        for file_name, text in dict(files).items():
+            self.write(file_name, text)
+        self.configure(settings)
+
+    def write(self, name, text):
+        with open(os.path.join(self.folder, name), "w") as f:
+            f.write(text)
+
+    def configure(self, settings):
+        self.write("fabricd.yaml", f"metrics: '127.0.0.1:{self.port}'\n"
+                   + settings.replace("FOLDER", self.folder))
+
+    @contextlib.contextmanager
+    def daemon(self, *options, where=None, env=None):
+        command = [FABRICD, *(where or ["--sim", self.topology]), "-f", f"{self.folder}/fabricd.yaml",
+                   "--state-dir", f"{self.folder}/state", "--listen", self.address, *options]
+        with channel(self.address) as c:
+            self.fabric = Fabric(c)
+            def up(process):
+                wait_until(lambda: process.poll() is not None or self.status().generation > 0)
+                assert process.poll() is None, process.log()
+
+            with running(command, up, env) as self.process:
+                yield
+
+    def status(self):
+        return self.fabric.GetStatus(timeout=10).status
+
+    def ctl(self, *arguments):
+        return ran(CTL, "-s", self.address, *arguments)
+
+    def json(self, line):
+        return json.loads(self.ctl(*line.split(), "-o", "json"))
+
+    def metrics(self):
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/metrics", timeout=60) as answer:
+            return answer.read().decode()
+
+    def traps(self):
+        return int(re.search(r'type="trap-received".* (\d+)$', self.metrics(), re.M)[1])
+
+    def is_quiet(self):
+        """The manager is idle, and its work in the background is complete."""
+        if self.json("status")["state"] != "idle":
+            return False
+        text = self.ctl("route", "contingency", "-n", "1")  # "27 of 27 cases computed"
+        if self.has_contingencies and not re.search(r"^(\d+) of \1 cases", text, re.M):
+            return False
+        cc, status = self.json("cc status"), self.json("status")
+        if cc["apply"] and (cc["pending"] or cc["generation"] != status["generation"]):
+            return False
+        return status["state"] == "idle" and "fabricd_multicast_pending 0\n" in self.metrics()
+
+    def do(self, line, traps=0, links=None, until=lambda: True):
+        """Runs a command, and waits until the manager has reacted."""
+        seen, before = self.traps(), self.status().generation
+        self.golden.step("fabricctl " + line)
+        self.golden.add("fabricctl " + line, self.ctl(*line.split()))
+        self.settle(lambda: self.traps() >= seen + traps and until()
+                    and (links is None or self.json("status")["active_links"] == links))
+
+    def settle(self, condition=lambda: True):
+        wait_until(lambda: condition() and self.is_quiet())
+
+    def show(self, commands, formats=("text", "json")):
+        for line in commands:
+            words = line.split()
+            if "export" in words and "cc" not in words or "--format" in words:
+                self.golden.add("fabricctl " + line, self.ctl(*words))
+                continue
+            for form in formats:
+                title = "fabricctl " + line + (" -o json" if form == "json" else "")
+                if form == "json" and ("-n" in words or title in self.golden.last and line in LONG_IN_JSON):
+                    continue
+                text = self.ctl(*words, "-o", form)
+                if words[0] != "reroute" and words[:2] not in (["route", "compare"], ["route", "contingency"]):
+                    self.golden.add(title, text)
+                else:  # the width of its columns depends on durations
+                    self.golden.add(title, re.sub(r"(?<=\S)  +", "  ", text))
+        if "json" in formats:
+            self.golden.add("GET /metrics", self.metrics())
+
+
+# ---- a fat tree with everything switched on
+
+EXPORTS = [f"topo export --format {f}" for f in ("ibnetdiscover", "dot", "json", "slurm", "opensm-lst")] + [
+    f"route export --format {f}" for f in ("opensm-lfts", "opensm-fdbs", "opensm-sl2vl", "path-sl")]
+LEAF_SPINE = """
+sweep: {light_interval: 0, heavy_interval: 0}
+smp: {timeout_ms: 20000}
+flapping: {flaps: 2, within: 3600, hold_down: 600, max_hold_down: 3600}
+partitions: {file: FOLDER/partitions.conf, enforce: both, allow_both: yes}
+congestion: {apply: yes, profile: incast, cc_key: 77, cable_m: 20, hop_ns: 200, marking_rate: 3}
+counters: {interval: 0}
+subnet: {sm_priority: 5, m_key: 0x1234, lmc: 1, max_mtu: 2048, max_vls: 8}
+routing: {engine: fattree, roots: [0x0002c90100000006, 0x0002c90100000007, 0x0002c90100000008], rebalance_after: 0}
+multicast: {mlids: 3, share: always}
+qos:
+  classes:
+    - {name: storage, share: 40, match: ["service=0x1000-0x1fff"]}
+    - {name: training, share: 30, match: ["qos_class=7", "from=host-0001"]}
+    - {name: urgent, priority: high, rate_limit: 10, mtu_limit: 1024, match: ["to=host-0006"]}
+contingency: {memory: 8}
+"""
+PARTITIONS = """
+Default=0x7fff, ipoib : ALL=limited, SELF=full ;
+jobs=0x11, ipoib, mtu=4, rate=3, defmember=full : "host-0001", "host-0002", "host-0003" ;
+jobs=0x11 : "host-0004" ;
+store=0x12, ipoib : "host-0004", "host-0005"=full ;
+"""
+ONCE = """version | node list | node list switch | node show leaf-001 | node show host-0003 | port list leaf-002 | port show leaf-001/3 | port show host-0002/1 | class show storage
+    class show training | class show urgent | class show default | partition show jobs | partition show store
+    cc show leaf-001/1 --explain | cc show leaf-001/3
+    cc log leaf-001 | cc export --roce --explain | cc export --roce --format sonic | cc export --roce --format mlx5
+    path host-0001 host-0006 | path host-0002 host-0001 | path leaf-001 host-0010 | path host-0010 13
+    route show leaf-001 | route contingency | route verify | route quality --hosts host-[0001-0007] --samples 9 --seed 3
+    route compare updn fattree nosuch | route whatif leaf-001/3 | route whatif --fail spine-001 --fail host-0002 --engine updn
+    route whatif leaf-002 | route contingency leaf-001/3 | route contingency spine-001 | reroute show 1
+    node show nobody | port show leaf-001/77 | multicast show 0xc009 | link unhealthy leaf-001/1"""
+TEXT = """port list | cc show host-0002/1 --explain | cc show host-0002/1 --sl 3 | partition show Default | route show spine-001"""
+ALWAYS = """status | link list leaf-001 | link flapping | link unhealthy | port counters | class list | partition list
+    multicast list | multicast show 0xc000 | service list | subscription list | cc status | cc congested | cc log
+    path host-0007 host-0003 | route show leaf-002 | route verify | route quality | route contingency -n 3
+    reroute list | event list | node list adapter | port list leaf-003"""
+
+
+LONG_IN_JSON = ("route show leaf-002", "route quality", "event list")
+
+
+def lines(text):
+    return [x.strip() for x in re.split(r"[|\n]", text) if x.strip()]
+
+
+def gid(guid):
+    return struct.pack(">QQ", 0xfe80000000000000, guid)
+
+
+def registered(place):
+    """What hosts registered with an earlier run of the manager: rows of its database."""
+    as_text = lambda g: ":".join(g[i:i + 2].hex() for i in range(0, 16, 2))
+    hosts = [0x2c90200000001 + 4 * n for n in range(6)]
+    with contextlib.closing(sqlite3.connect(os.path.join(place.folder, "state/fabricd.db"))) as db, db:
+        for n in range(2):
+            record = (struct.pack(">Q", 0x1000 + n) + gid(hosts[n]) + struct.pack(">HHI", 0xffff, 0, 0xffffffff)
+                      + bytes(16) + f"storage-{n}".encode().ljust(64, b"\0") + bytes(64))
+            db.execute("INSERT INTO service VALUES (?, ?, 65535, 0, ?, ?)",
+                       (f"0x{0x1000 + n:016x}", as_text(gid(hosts[n])), f"0x{hosts[n]:016x}", record))
+        inform = (gid(hosts[2]) + struct.pack(">H", 3) + bytes(6) + bytes(16)
+                  + struct.pack(">HHHBBHH", 0xffff, 0, 0, 1, 1, 0xffff, 65)
+                  + struct.pack(">IB", 1 << 8 | 8, 0) + b"\xff\xff\xff").ljust(80, b"\0")
+        db.execute("INSERT INTO subscription VALUES (?, 3, 0, ?)", (as_text(gid(hosts[2])), inform))
+        for n in (0, 1, 3, 5):
+            db.execute("INSERT INTO multicast_member VALUES (?, ?, ?, 0)",
+                       ("ff12:401b:ffff:0000:0000:0000:ffff:ffff", as_text(gid(hosts[n])), 4 if n == 1 else 1))
+
+
+def a_fat_tree_with_all_features():
+    place = Place("leaf-spine.txt", "leaf-spine --leaves 5 --spines 3 --hosts 2", LEAF_SPINE,
+                  {"partitions.conf": PARTITIONS})
+    every, few = lines(ONCE) + lines(ALWAYS) + EXPORTS[:4] + EXPORTS[5:7], lines(ALWAYS)
+    with place.daemon():
+        place.settle()
+        place.golden.step("after the start")
+        place.show(every)
+        place.show(lines(TEXT), ["text"])
+        place.do("sim unlink leaf-001/3", traps=2, links=24)
+        place.show(few)
+        place.do("sim relink leaf-001/3", traps=2, links=25)
+        place.show(few)
+        place.do("port disable leaf-002/4", links=24)
+        place.show(few + EXPORTS[2:4])
+        place.do("link isolate leaf-003/5", until=lambda: place.json("link unhealthy")["links"])
+        place.show(few + ["port list leaf-003", "link unhealthy leaf-003/5"])
+        place.do("sim unlink leaf-001/3", traps=2, links=22)
+        place.do("sim relink leaf-001/3", traps=2,
+                 until=lambda: place.json("link flapping")["links"][0]["state"] == "held down")
+        place.show(few)
+        place.do("link isolate leaf-003/4")
+        place.do("sim unlink host-0007/1", traps=1)
+        place.show(few + ["route whatif leaf-004/3", "route compare"])
+        place.do("link release leaf-001/3")
+        place.do("port enable leaf-002/4", links=23)
+        place.do("link release leaf-003/5", links=24)
+        place.show(few)
+        place.do("reroute")
+        place.do("route rebalance")
+        place.do("sweep")
+        place.show(few)
+    registered(place)
+    place.golden.step("after a restart, with registrations of hosts in the database, and counters read")
+    with place.daemon():
+        place.settle()
+        place.show(every)
+    place.golden.compare()
+
+
+# ---- fabrics that need several virtual lanes
+
+TORUS = """
+sweep: {light_interval: 0, heavy_interval: 0}
+smp: {timeout_ms: 20000, window: 7}
+partitions: {file: FOLDER/partitions.conf, enforce: out}
+congestion: {profile: collective, fan_in: 5}
+counters: {interval: 0}
+subnet: {max_vls: 15, max_mtu: 1024}
+routing: {engine: torus, rebalance_after: 0}
+multicast: {share: never}
+qos: {classes: [{name: bulk, share: 70, match: ["to=host-0002"]}]}
+contingency: {memory: 1}
+"""
+DRAGONFLY = """
+sweep: {light_interval: 0, heavy_interval: 0}
+smp: {timeout_ms: 20000}
+congestion: {profile: off}
+counters: {interval: 0}
+subnet: {lmc: 2, max_vls: 4}
+routing: {rebalance_after: 0}
+flapping: {flaps: 2, within: 3600, hold_down: 0}
+"""
+ROUTES = """status | link list | link flapping | class list | route show SWITCH | route verify | route quality
+    route compare | path host-0001 host-0007 | path host-0008 host-0003 | multicast list | reroute list | cc status
+    route contingency -n 2 | event list"""
+
+
+def routed(name, family, settings, link, host, has_contingencies=True):
+    place = Place(name, family, settings, {"partitions.conf": "red=0x21, ipoib : ALL=full ;\n"})
+    place.has_contingencies = has_contingencies
+    few = lines(ROUTES.replace("SWITCH", link.split("/")[0]))
+    with place.daemon():
+        links = place.json("status")["links"]
+        place.settle()
+        place.golden.step("after the start")
+        place.show(few + EXPORTS[3:4] + (EXPORTS[7:] + EXPORTS[4:5] if not has_contingencies else []) + [f"route whatif {link} {host}"], ["text"])
+        place.do(f"sim unlink {link}", traps=2, links=links - 1)
+        place.show(few + [f"route whatif {host} --engine nue,dfsssp"], ["text"])
+        place.do(f"sim relink {link}", traps=2, links=links)
+        place.do(f"sim unlink {host}/1", traps=1, links=links - 1)
+        place.do("route rebalance")
+        place.show(few, ["text"])
+        place.configure(settings.replace("max_vls: 15", "max_vls: 2").replace("max_vls: 4", "max_vls: 8"))
+        before = place.status().generation
+        place.process.send_signal(signal.SIGHUP)
+        place.settle(lambda: place.status().generation > before)
+        place.golden.step("after other settings were read")
+        place.show(few, ["text"])
+    place.golden.compare()
+
+
+def a_torus():
+    routed("torus.txt", "torus --size 3,4 --hosts 1", TORUS, "torus-1-2/2", "host-0005")
+
+
+def a_dragonfly():
+    routed("dragonfly.txt", "dragonfly --group-size 3 --global 1 --groups 3 --hosts 1", DRAGONFLY,
+           "group01-switch-02/2", "host-0004", has_contingencies=False)
+
+
+# ---- settings, as devices receive them
+
+SETTINGS = """
+sweep: {light_interval: 0, heavy_interval: 0}
+smp: {timeout_ms: 20000, retries: 1, window: 3}
+partitions: {file: FOLDER/partitions.conf, enforce: in, allow_both: yes}
+congestion: {apply: yes, profile: balanced, cc_key: 0x99, fan_in: 3, hop_ns: 300, adapter_ns: 700, cable_m: 5,
+             queue_kb: 32, threshold: 7, switch_threshold: 5, marking_rate: 9, packet_size: 4, victim_mask: 0,
+             timer: 33, increase: 2, trigger_threshold: 3, min: 1, limit: 6, table: [0x4001, 0x4002, 0x4003, 0x4004, 0x4005, 0x4006, 0x4007]}
+counters: {interval: 0}
+subnet: {prefix: 0xfe80000000001234, sm_priority: 9, sm_key: 0x77, m_key: 0xabcdef, lmc: 2, max_mtu: 1024,
+         max_vls: 4, packet_life_time: 17, hoq_life: 15, leaf_hoq_life: 14, vl_stall_count: 5,
+         leaf_vl_stall_count: 4, subnet_timeout: 16, phy_errors: 6, overrun_errors: 5}
+routing: {engine: updn, max_hops: 9, rebalance_after: 0}
+qos:
+  classes:
+    - {name: fast, priority: high, match: ["to=host-0001"]}
+    - {name: slow, share: 20, match: ["qos_class=3"]}
+multicast: {mlids: 5, share: never, absent: 7}
+contingency: {memory: 1}
+"""
+
+
+def what_devices_are_told():
+    """All attributes that the manager sets, from a recording."""
+    place = Place("settings.txt", "leaf-spine --leaves 2 --spines 1 --hosts 1", SETTINGS, {
+        "partitions.conf": 'Default=0x7fff, ipoib : ALL ;\nred=0x31, ipoib, mtu=3, sl=1 : "host-0001"=full ;\n'})
+    record = os.path.join(place.folder, "recording")
+    with place.daemon("--record", record):
+        place.settle()
+        place.show(lines("status | cc show leaf-001/1 --explain | cc show host-0001/1 --explain | class list"
+                         "| class show fast | multicast list | port show leaf-001/1"), ["text"])
+    told, block = set(), []
+    for line in ran(FABSIM, "mads", "-v", record).splitlines():
+        if line[:1] != " ":
+            told.add("\n".join(block))
+            block = []
+            if re.match(r"[\d.]+ > \w*Set ", line):
+                block = [re.sub(r"^[\d.]+ > ", "", line)]
+        elif block:
+            block.append(line.strip())
+    place.golden.step("what devices are told; an attribute shows how it differs from the attribute before it")
+    for text in sorted(told - {""}):
+        place.golden.add(text.split(",")[0], text)
+    place.golden.compare()
+
+
+# ---- fabsim
+
+FAMILIES = """leaf-spine --leaves 2 --spines 2 --hosts 1 --parallel 2 --speed HDR --width 2
+    fat-tree --radix 4 --levels 2 --taper 1
+    pgft --m 2,2 --w 1,2 --p 1,2
+    xgft --m 2,2 --w 1,2 --speed NDR --width 1
+    rail --servers 2 --group-size 1 --spines 1 --adapters 2
+    rail --servers 2 --group-size 1 --spines 1 --adapters 2 --cores 1 --core-parallel 2
+    dragonfly --group-size 2 --global 1 --hosts 1
+    dragonfly-plus --leaves 1 --spines 1 --global 1 --hosts 1
+    torus --size 3 --hosts 1 --radix 9
+    mesh --size 2,2 --hosts 1 --shuffle-guids --seed 7
+    hypercube --dimensions 2 --hosts 1 --aggregation-nodes
+    hyperx --size 3 --hosts 1 --missing 1
+    random --switches 3 --degree 2 --hosts 1 --seed 3"""
+MISTAKES = """leaf-spine | leaf-spine --leaves 0 --spines 1 --hosts 1 | leaf-spine --leaves 1 --spines 1 --hosts 300
+    torus --size 1,2,3,4,5,6,7 --hosts 1 | nothing | fat-tree --radix 5 --levels 2 | random --switches x
+    mesh --size 2 --hosts 1 --speed FAST | mesh --size 2 --hosts 1 --width 3 | mesh --size 2 --hosts 1 --missing 200%
+    mesh --size 2 --hosts 1 --missing 5 | leaf-spine --planes 2 --leaves 1 --spines 1 --hosts 1 | rail --help
+    dragonfly --group-size 2 --global 1 --hosts 1 --groups 9 | hypercube --dimensions 17 --hosts 1"""
+SERVED = """status | help | pull leaf-001/3 | status | plug leaf-001/3 | plug-all | off leaf-002 | status | on leaf-002 boot=60min
+    flap leaf-001/3 period=1ms count=1 | degrade leaf-001/3 lanes=1 speed=SDR | degrade leaf-001/3 speed=FAST
+    noise leaf-001/4 share=1% | noise leaf-001/4 share=2 | repair leaf-001/3 | increment leaf-001/3 Nothing
+    increment leaf-001/3 PortXmitWait rate=4 | congest host-0001/1 2 from=1 sl=3 qp=9 to=4 | congest host-0001/1
+    silence leaf-9 | silence host-*  | respond host-0001 | delay leaf-001 by=3ms spread=1ms | delay leaf-001 by=3
+    corrupt leaf-001 busy rate=5% | corrupt leaf-001 nonsense | set-mkey leaf-001 0x12 protect=2 lease=3s
+    trap leaf-001/3 128 | trap leaf-001/3 1 | storm leaf-001 128 every=1s count=2 | impair loss=1% duplicate=1%
+    impair loss=7 | loss 0 | timing hop=1us answer=2us train=3ms trap=4s | timing hop=x | detach 7
+    reboot leaf-001 boot=60min step=1ms | Unlink "S-0002c90100000003"[1] | status | frobnicate | pull leaf-001/99"""
+
+
+def fabrics_are_generated_and_checked():
+    golden, folder = Golden("fabsim.txt"), os.path.dirname(socket_path())
+    golden.hidden = [(folder, "<folder>")]
+    for line in ("--help", "generate --help", "generate torus --help", "check", "--nonsense", "mads /dev/null"):
+        golden.add("fabsim " + line, ran(FABSIM, *line.split()))
+    for family in lines(FAMILIES):
+        text = ran(FABSIM, "generate", *family.split())
+        golden.add("fabsim generate " + family, text)
+        golden.add(f"the same, fabsim check - ({family})", ran(FABSIM, "check", "-", input=text))
+    for family in lines(MISTAKES):
+        golden.add("fabsim generate " + family, ran(FABSIM, "generate", *family.split()))
+    golden.add("fabsim generate --planes 2", ran(FABSIM, "generate", *"mesh --size 2 --hosts 1 --planes 2 -o".split(),
+                                                 folder + "/p.net"))
+    for name in sorted(os.listdir(folder)):
+        with open(os.path.join(folder, name)) as f:
+            golden.add(name, f.read())
+    golden.compare()
+
+
+def faults_are_made_by_hand():
+    golden, folder = Golden("serve.txt"), os.path.dirname(socket_path())
+    topology, name = folder + "/fabric.net", "golden-" + os.path.basename(folder)
+    golden.hidden = [(folder, "<folder>"), (name, "<socket>")]
+    ran(FABSIM, *"generate leaf-spine --leaves 2 --spines 1 --hosts 2 -o".split(), topology)
+    server = subprocess.Popen([FABSIM, "serve", topology, "--socket", name], stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL)
+    try:
+        wait_until(lambda: "exit status" not in ran(FABSIM, "ctl", "--socket", name, "status"))
+        for number, line in enumerate(lines(SERVED), 1):
+            golden.add(f"{number}: fabsim ctl {line}", ran(FABSIM, "ctl", "--socket", name, *line.split()))
+        ran(FABSIM, "ctl", "--socket", name, "stop")
+        assert server.wait(60) == 0
+        golden.add("fabsim ctl status", ran(FABSIM, "ctl", "--socket", name, "status"))
+    finally:
+        if server.poll() is None:
+            server.kill()
+            server.wait()
+    golden.compare()
+
+
+main([
+    a_fat_tree_with_all_features,
+    a_torus,
+    a_dragonfly,
+    what_devices_are_told,
+    fabrics_are_generated_and_checked,
+    faults_are_made_by_hand,
+])
