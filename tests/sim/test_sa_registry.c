@@ -114,6 +114,90 @@ START_TEST(senseless_services_are_refused)
 }
 END_TEST
 
+/* ---- multicast forwarding tables ---- */
+
+static void join_group(unsigned host, uint64_t low)
+{
+    struct fab_wire_mc_member_record r = {.mgid = {UINT64_C(0xff12401bffff0000), low},
+                                          .port_gid = {UINT64_C(0xfe80) << 48, host_guid(host)},
+                                          .qkey = 0xb1b,
+                                          .pkey = 0xffff,
+                                          .join_state = FAB_JOIN_FULL};
+    static const char *const names[] = {"MGID", "PortGID",   "Q_Key",  "P_Key",
+                                        "SL",   "FlowLabel", "TClass", "JoinState"};
+    uint8_t data[FAB_REC_MAX];
+    uint64_t mask = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        mask |= fab_wire_rec_component(&fab_wire_mc_member_record, names[i]);
+    ck_assert_int_eq(fab_wire_rec_pack(&fab_wire_mc_member_record, &r, data, sizeof data), FAB_OK);
+    ck_assert_uint_eq(
+        ask(host_lid(host), FAB_METHOD_SET, FAB_SA_MC_MEMBER_RECORD, 0, mask, data, 56), 0);
+}
+
+/* The record of a block of a switch, asked for by the host; false: there is none. */
+static bool mft_record(uint16_t from, uint16_t lid, uint16_t block, uint8_t position,
+                       struct fab_wire_mft_record *ret)
+{
+    const struct fab_wire_mft_record r = {.lid = lid, .block = block, .position = position};
+    uint64_t mask = fab_wire_rec_component(&fab_wire_mft_record, "LID") |
+                    fab_wire_rec_component(&fab_wire_mft_record, "BlockNum") |
+                    fab_wire_rec_component(&fab_wire_mft_record, "Position");
+    uint8_t data[FAB_REC_MAX];
+    ck_assert_int_eq(fab_wire_rec_pack(&fab_wire_mft_record, &r, data, sizeof data), FAB_OK);
+    uint16_t status = ask(from, FAB_METHOD_GET, FAB_SA_MFT_RECORD, SM_KEY, mask, data, 8);
+    ck_assert(status == 0 || status == FAB_SA_NO_RECORDS);
+    if (status == 0)
+        ck_assert_int_eq(
+            fab_wire_rec_unpack(&fab_wire_mft_record, scene.answer + FAB_SA_DATA, 200, ret),
+            FAB_OK);
+    return status == 0;
+}
+
+/* MulticastForwardingTableRecords are what the switches hold: of switches on the trees of two
+ * groups, and none of the others or of blocks that nothing uses. */
+START_TEST(multicast_tables_are_those_of_the_switches)
+{
+    open_scene(false);
+    struct fab_sim *sim = scene.lab.sim;
+    const struct fab_fabric *f = fab_sim_fabric(sim);
+    struct fab_wire_mft_record is;
+    join_group(0, 5);
+    join_group(5, 5);
+    join_group(5, 6);
+    join_group(6, 6);
+    lab_run_for(&scene.lab, 1);
+    struct fab_view *v = sm_view(scene.lab.sm);
+    unsigned with = 0, without = 0, set = 0;
+    for (uint32_t sw = 0; sw < v->fabric->switch_count; sw++) {
+        uint32_t there = fab_fabric_node_by_guid(f, v->fabric->nodes[sw].guid);
+        uint16_t lid = (uint16_t)v->target->lids.base[fab_fabric_port_id(v->fabric, sw, 0)];
+        bool any = false;
+        for (uint16_t i = 0; i < 32; i++)
+            any = any || fab_sim_mft(sim, there, (uint16_t)(0xc000 + i), 0) != 0;
+        ck_assert_int_eq(mft_record(host_lid(1), lid, 0, 0, &is), any);
+        with += any;
+        without += !any;
+        if (any) {
+            ck_assert_uint_eq(is.lid, lid);
+            ck_assert_uint_eq(is.block, 0);
+            ck_assert_uint_eq(is.position, 0);
+            for (uint16_t i = 0; i < 32; i++) {
+                ck_assert_uint_eq(is.mask[i], fab_sim_mft(sim, there, (uint16_t)(0xc000 + i), 0));
+                set += is.mask[i] != 0;
+            }
+        }
+        ck_assert(!mft_record(host_lid(1), lid, 1, 0, &is));
+        ck_assert(!mft_record(host_lid(1), lid, 0, 1, &is)); /* it has less than 16 ports */
+    }
+    fab_view_unref(v);
+    ck_assert_uint_eq(with, 3); /* two leaves and a spine; the hosts of group 6 share a leaf */
+    ck_assert_uint_eq(without, 3);
+    ck_assert_uint_eq(set, 3 + 1);
+    ck_assert(!mft_record(host_lid(1), host_lid(2), 0, 0, &is)); /* no switch */
+    close_scene();
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("sa registry");
@@ -123,6 +207,7 @@ int main(void)
     tcase_add_test(tcase, keys_are_asked_for_and_not_told);
     tcase_add_test(tcase, leases_run_out);
     tcase_add_test(tcase, senseless_services_are_refused);
+    tcase_add_test(tcase, multicast_tables_are_those_of_the_switches);
     suite_add_tcase(suite, tcase);
     return test_run(suite);
 }
