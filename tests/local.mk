@@ -108,6 +108,12 @@ tests_unit_test_classes_SOURCES = tests/unit/test_classes.c
 tests_unit_test_classes_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_classes_LDADD = $(LIB_TEST_LIBS)
 
+UNIT_TESTS += tests/unit/test_config_nomem
+tests_unit_test_config_nomem_SOURCES = tests/unit/test_config_nomem.c
+tests_unit_test_config_nomem_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_config_nomem_LDADD = $(DAEMON_TEST_LIBS)
+tests_unit_test_config_nomem_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+
 UNIT_TESTS += tests/unit/test_classes_nomem
 tests_unit_test_classes_nomem_SOURCES = tests/unit/test_classes_nomem.c
 tests_unit_test_classes_nomem_CFLAGS = $(TEST_CFLAGS)

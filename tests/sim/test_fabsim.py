@@ -324,6 +324,17 @@ def commands_come_from_standard_input():
         assert "frobnicate" in said and "4 switches" in said, said
 
 
+def commands_come_from_a_file():
+    """epoll cannot watch files: their commands are carried out before programs attach."""
+    with open(os.path.join(WORK, "commands"), "w") as f:
+        f.write("# a link and a half\nunlink leaf-001/1\nnonsense\nunlink leaf-002/4")
+    with open(os.path.join(WORK, "commands")) as f, Server("--console", stdin=f) as s:
+        assert "10 cables, 2 of them down" in s.ctl("status"), s.ctl("status")
+        s.ctl("stop")
+        said = s.end()
+        assert "nonsense" in said and "fabsim> " not in said, said
+
+
 def connect():
     """A session of commands, as `fabsim ctl` opens it. The name ends with a NUL, as ibsim's do."""
     c = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -404,6 +415,7 @@ main([
     signals_end_the_server,
     two_servers_do_not_share_a_name,
     commands_come_from_standard_input,
+    commands_come_from_a_file,
     sessions_are_bounded,
     several_commands_have_one_answer,
 ])

@@ -51,6 +51,24 @@ START_TEST(absent_ports_keep_their_lease_until_it_is_taken)
 }
 END_TEST
 
+/* A set that names a port twice counts once: the LID that is left out is not taken from another. */
+START_TEST(a_port_has_one_lease)
+{
+    struct store *s = open_store();
+    struct fab_lease first[] = {{GUID(2), 8, 0}};
+    struct fab_lease twice[] = {{GUID(1), 8, 0}, {GUID(1), 4, 0}, {GUID(3), 5, 0}};
+    store_put_leases(s, first, 1);
+    store_flush(s);
+    store_put_leases(s, twice, 3);
+    store_flush(s);
+    bool has_eight = ask("SELECT lid = 8 FROM lease WHERE port_guid = '0x0002c90300000001'") != 0;
+    ck_assert_int_eq(ask("SELECT count(*) FROM lease WHERE port_guid = '0x0002c90300000002'"),
+                     has_eight ? 0 : 1);
+    ck_assert_int_eq(ask("SELECT count(*) FROM lease"), has_eight ? 2 : 3);
+    store_close(s);
+}
+END_TEST
+
 START_TEST(senseless_leases_are_left_out)
 {
     struct store *s = open_store();
@@ -551,6 +569,7 @@ int main(void)
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, leases_come_back);
     tcase_add_test(tcase, absent_ports_keep_their_lease_until_it_is_taken);
+    tcase_add_test(tcase, a_port_has_one_lease);
     tcase_add_test(tcase, senseless_leases_are_left_out);
     tcase_add_test(tcase, the_latest_set_wins);
     tcase_add_test(tcase, events_come_back_in_pages);
