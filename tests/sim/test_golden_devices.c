@@ -209,6 +209,15 @@ static void print_kinds(void)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
+/* A text that the message has is not repeated. */
+static void print_text(const char *text, const char *message)
+{
+    if (text[0] != '\0' && strstr(message, text) != NULL)
+        fputs("as above", run.events);
+    else
+        fprintf(run.events, "\"%s\"", text);
+}
+
 static void on_event(void *ctx, const struct event *e)
 {
     static const char *const severities[] = {"debug", "info", "warning", "error"};
@@ -216,12 +225,16 @@ static void on_event(void *ctx, const struct event *e)
     fprintf(run.events, "    %s %s", severities[e->severity], e->type);
     if (e->subject[0] != '\0')
         fprintf(run.events, " %s", e->subject);
+    if (e->severity == EVENT_DEBUG) { /* short: there are many of them */
+        fprintf(run.events, ": %s\n", e->message);
+        return;
+    }
     fprintf(run.events, "\n      %s\n", e->message);
     for (uint32_t i = 0; i < e->field_count; i++) {
         const struct event_field *f = &e->fields[i];
         fprintf(run.events, "%s%s=", i == 0 ? "      " : " ", f->name);
         if (f->kind == EVENT_TEXT)
-            fprintf(run.events, "\"%s\"", f->text != NULL ? f->text : "");
+            print_text(f->text != NULL ? f->text : "", e->message);
         else if (f->kind == EVENT_MICROSECONDS)
             fputs("TIME", run.events);
         else
