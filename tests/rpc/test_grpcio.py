@@ -188,7 +188,10 @@ def contingencies_come_in_pages():
             assert c.plan_ready == (c.plan_bytes > 0), c
         for size in (1, 7, 50, 51, 52):
             assert pages(f.ListContingencies, "contingencies", size) == list(whole.contingencies), size
-        one = f.GetContingency(failure="spine-001").contingency
+        alone = f.GetContingency(failure="spine-001")
+        assert alone.generation == whole.generation == f.GetStatus().status.generation > 0
+        assert alone.summary == about
+        one = alone.contingency
         assert one in whole.contingencies and one.steps == 1 and one.worst_load > 0
         for token in ("x", "c0-1-1", "l" + f.ListContingencies(page_size=1).next_page_token[1:]):
             fails(Code.INVALID_ARGUMENT, f.ListContingencies, page_token=token)
@@ -240,7 +243,10 @@ def errors_have_codes_and_help():
         assert "nobody" in fails(Code.NOT_FOUND, f.GetNode, node="nobody")
         assert "leaf-001" in fails(Code.INVALID_ARGUMENT, f.GetNode, node="leaf")
         fails(Code.INVALID_ARGUMENT, f.GetNode, node="")
-        assert "0 to 6" in fails(Code.NOT_FOUND, f.GetPort, node="leaf-001", port_number=7)
+        assert ('"leaf-001" has no port 7; its ports are 0 to 6' in
+                fails(Code.NOT_FOUND, f.GetPort, node="leaf-001", port_number=7))
+        assert ('"host-0001" has no port 0; its ports are 1 to 1' in
+                fails(Code.NOT_FOUND, f.GetPort, node="host-0001", port_number=0))
         fails(Code.NOT_FOUND, f.GetPort, node="leaf-001", port_number=1000000)
         fails(Code.INVALID_ARGUMENT, f.GetForwardingTable, node="host-0001")
         fails(Code.PERMISSION_DENIED, f.DisablePort, node="leaf-001", port_number=1)
