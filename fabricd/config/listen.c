@@ -71,17 +71,23 @@ static int parse_tls(const char *where, struct config_listen *l, char *expected,
                       l, expected, len);
 }
 
+/* Adds the text to the address that was parsed with the result rc. */
+static int conclude(int rc, const char *text, struct config_listen *l, struct config_listen *ret)
+{
+    if (rc == FAB_OK && (l->text = strdup(text)) == NULL)
+        rc = FAB_E_NOMEM;
+    if (rc == FAB_OK)
+        *ret = *l;
+    else
+        listen_fini(l);
+    return rc;
+}
+
 int listen_parse_metrics(const char *text, struct config_listen *ret, char *expected, size_t len)
 {
     struct config_listen l = {0};
     int rc = parse_host(text, "HOST:PORT, such as 127.0.0.1:9471", &l, expected, len);
-    if (rc == FAB_OK && (l.text = strdup(text)) == NULL)
-        rc = FAB_E_NOMEM;
-    if (rc == FAB_OK)
-        *ret = l;
-    else
-        listen_fini(&l);
-    return rc;
+    return conclude(rc, text, &l, ret);
 }
 
 int listen_parse(const char *text, struct config_listen *ret, char *expected, size_t len)
@@ -100,13 +106,7 @@ int listen_parse(const char *text, struct config_listen *ret, char *expected, si
                     "port would command the fabric)");
     else
         rc = refuse(expected, len, "unix:PATH or tls:HOST:PORT");
-    if (rc == FAB_OK && (l.text = strdup(text)) == NULL)
-        rc = FAB_E_NOMEM;
-    if (rc == FAB_OK)
-        *ret = l;
-    else
-        listen_fini(&l);
-    return rc;
+    return conclude(rc, text, &l, ret);
 }
 
 void listen_fini(struct config_listen *l)

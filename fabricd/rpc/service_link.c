@@ -94,11 +94,9 @@ void list_flapping_links(struct call *c, const void *request)
 static void tell_released(struct call *c, const char *node, uint32_t port)
 {
     Fabric__V1__ReleaseLinkResponse m = FABRIC__V1__RELEASE_LINK_RESPONSE__INIT;
-    struct answer a = {0};
     char text[200];
     snprintf(text, sizeof text, "the link at %.100s/%u is released", node, port);
-    m.message = answer_text(&a, text);
-    answer_reply(&a, c, &m.base);
+    request_end(c, FAB_OK, text, &m.base, &m.message);
 }
 
 void release_link(struct call *c, const void *request)

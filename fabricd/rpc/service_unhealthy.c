@@ -195,11 +195,9 @@ void list_unhealthy_links(struct call *c, const void *request)
 static void reply_isolated(struct call *c, const char *node, uint32_t port)
 {
     Fabric__V1__IsolateLinkResponse m = FABRIC__V1__ISOLATE_LINK_RESPONSE__INIT;
-    struct answer a = {0};
     char text[200];
     snprintf(text, sizeof text, "the link at %.100s/%u is isolated", node, port);
-    m.message = answer_text(&a, text);
-    answer_reply(&a, c, &m.base);
+    request_end(c, FAB_OK, text, &m.base, &m.message);
 }
 
 void isolate_link(struct call *c, const void *request)

@@ -20,11 +20,6 @@ struct fab_arena_block {
     alignas(max_align_t) uint8_t bytes[];
 };
 
-void fab_base_arena_init(struct fab_arena *a)
-{
-    *a = (struct fab_arena){0};
-}
-
 void fab_base_arena_fini(struct fab_arena *a)
 {
     while (a->blocks != NULL) {
@@ -32,7 +27,7 @@ void fab_base_arena_fini(struct fab_arena *a)
         free(a->blocks);
         a->blocks = next;
     }
-    fab_base_arena_init(a);
+    *a = (struct fab_arena){0};
 }
 
 static bool add_block(struct fab_arena *a, size_t need)

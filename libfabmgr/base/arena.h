@@ -11,12 +11,11 @@
 #include <stdint.h>
 
 struct fab_arena_block;
-struct fab_arena {
+struct fab_arena {                  /* all zero: empty */
     struct fab_arena_block *blocks; /* newest first */
     size_t used, room;              /* newest block: number of bytes in use, and size in bytes */
     bool failed; /* an allocation failed: callers check this once after several allocations */
 };
-void fab_base_arena_init(struct fab_arena *a); /* an all-zero arena is valid, too */
 void fab_base_arena_fini(struct fab_arena *a); /* frees everything; the arena can be used again */
 /* Returns zeroed memory for `count` items of `item` bytes each, aligned for any type, or NULL if
  * there is no memory or count * item overflows. With count 0 the pointer is valid, but must not be

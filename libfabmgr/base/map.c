@@ -14,15 +14,10 @@
 
 #define FIRST_CAPACITY 16
 
-void fab_base_map_init(struct fab_map *m)
-{
-    *m = (struct fab_map){0};
-}
-
 void fab_base_map_fini(struct fab_map *m)
 {
     free(m->slots);
-    fab_base_map_init(m);
+    *m = (struct fab_map){0};
 }
 
 /* Returns the slot of the key, or the free slot where the key belongs. m->slots must not be

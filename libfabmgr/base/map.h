@@ -15,11 +15,10 @@ struct fab_map_slot {
     uint32_t value;
     uint32_t used;
 };
-struct fab_map {
+struct fab_map {                /* all zero: empty */
     struct fab_map_slot *slots; /* array of `capacity` slots (a power of two), at most 3/4 used */
     size_t capacity, count;
 };
-void fab_base_map_init(struct fab_map *m); /* an all-zero map is valid, too */
 void fab_base_map_fini(struct fab_map *m);
 /* Allocates slots for `count` entries in all, so that put and add cannot run out of memory up to
  * that number. Returns NOMEM if there is no memory. */

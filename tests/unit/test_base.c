@@ -163,8 +163,7 @@ END_TEST
 
 START_TEST(arena_refuses_what_overflows)
 {
-    struct fab_arena a;
-    fab_base_arena_init(&a);
+    struct fab_arena a = {0};
     ck_assert_ptr_null(fab_base_arena_alloc(&a, SIZE_MAX, 2));
     ck_assert_ptr_null(fab_base_arena_alloc(&a, SIZE_MAX, 1));
     ck_assert_ptr_null(fab_base_arena_text(&a, "", SIZE_MAX));
@@ -262,9 +261,8 @@ END_TEST
 
 START_TEST(map_takes_any_key_and_value)
 {
-    struct fab_map m;
+    struct fab_map m = {0};
     uint32_t value = 1;
-    fab_base_map_init(&m);
     ck_assert(!fab_base_map_get(&m, 0, &value));
     ck_assert(!fab_base_map_remove(&m, 0));
     ck_assert_int_eq(fab_base_map_put(&m, 0, UINT32_MAX), FAB_OK);

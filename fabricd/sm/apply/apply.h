@@ -3,7 +3,7 @@
  * Interface of fabricd/sm/apply for the other folders of fabricd/sm. Its phases bring a discovered
  * fabric into service: they assign addresses, compute routes and partitions, plan the writes, send
  * them, read back, publish the view and emit the report. All rounds that change tables use these
- * phases; a local repair supplies a plan of its own (sm_program_repair).
+ * phases; a local repair supplies a plan of its own (sm_program_take).
  */
 #ifndef FABRICD_SM_APPLY_APPLY_H
 #define FABRICD_SM_APPLY_APPLY_H
@@ -31,7 +31,7 @@ void sm_repair_forget(struct sm *s);
 
 /* Sets the writes of a local repair, which sm_phase_program_repair sends. Takes over the plan.
  * NOMEM. */
-int sm_program_repair(struct sm *s, struct fab_plan *plan);
+int sm_program_take(struct sm *s, struct fab_plan *plan);
 uint32_t sm_program_failed(const struct sm *s); /* failed writes of the last round */
 /* Frees the plan after a round. It may have half a million writes; freeing them must not delay a
  * later local repair. */

@@ -70,7 +70,7 @@ struct fab_plan_input sm_program_input(const struct sm *s)
     };
 }
 
-static int take(struct sm *s, struct fab_plan *plan)
+int sm_program_take(struct sm *s, struct fab_plan *plan)
 {
     struct sm_programming *p = &s->apply->program;
     sm_program_fini(p);
@@ -84,11 +84,6 @@ static int take(struct sm *s, struct fab_plan *plan)
     return FAB_OK;
 }
 
-int sm_program_repair(struct sm *s, struct fab_plan *plan)
-{
-    return take(s, plan);
-}
-
 uint32_t sm_program_failed(const struct sm *s)
 {
     return s->apply->program.failed;
@@ -96,7 +91,7 @@ uint32_t sm_program_failed(const struct sm *s)
 
 int sm_program_begin(struct sm *s, struct fab_plan *plan)
 {
-    int r = take(s, plan);
+    int r = sm_program_take(s, plan);
     if (r != FAB_OK)
         return r;
     s->apply->tune = false;
@@ -374,7 +369,7 @@ static int leave(struct sm *s)
     return r == FAB_OK ? keep_lanes(s) : r;
 }
 
-/* The programming phase of a local repair. sm_program_repair has set its plan, which has LFT writes
+/* The programming phase of a local repair. sm_program_take has set its plan, which has LFT writes
  * only. */
 const struct sm_phase sm_phase_program_repair = {.name = "programming",
                                                  .next = next,

@@ -82,11 +82,6 @@ void sm_schedule(struct sm *s)
 
 /* ---- begin and end of a round ---------------------------------------------------------------- */
 
-void sm_round_begun(struct sm *s)
-{
-    sm_requests_begun(s);
-}
-
 static void describe_fabric(const struct sm *s, char *text, size_t len)
 {
     const struct fab_fabric *f = s->model.fabric;

@@ -170,7 +170,7 @@ void sm_run_start(struct sm *s, enum sm_round_kind kind)
     s->core->outstanding = 0;
     s->core->phases = run->round->phases;
     log_debug("sm", "%s begins", run->round->name);
-    sm_round_begun(s);
+    sm_requests_begun(s);
     const struct sm_phase *first = sm_run_phase(s);
     loop_at(s->in.loop, first->name);
     int r = first->enter ? first->enter(s) : FAB_OK;

@@ -69,7 +69,6 @@ bool sm_waiters_any(const struct sm *s); /* a caller waits for the running round
 void sm_waiters_postpone(struct sm *s);
 
 /* rounds.c */
-void sm_round_begun(struct sm *s);
 void sm_round_ended(struct sm *s, int status);
 /* Restarts a running targeted sweep with this node among its suspects, as its directed routes may
  * use the link that failed. */

@@ -157,7 +157,7 @@ static int carry_out(struct sm *s, struct fab_repair_delta *d, struct failed *de
         r = sm_publish(s);
     }
     if (r == FAB_OK)
-        r = sm_program_repair(s, &plan);
+        r = sm_program_take(s, &plan);
     fab_plan_fini(&plan);
     if (r != FAB_OK)
         sm_repair_forget(s);
