@@ -373,7 +373,7 @@ tests_unit_test_fabric_nomem_LDADD = $(LIB_TEST_LIBS)
 tests_unit_test_fabric_nomem_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
 # ---- address, route, verify, plan
-EXTRA_DIST += tests/unit/fabric_sets.h tests/unit/verify_vls.h tests/unit/naive.h tests/unit/proving.h tests/unit/routing.h
+EXTRA_DIST += tests/unit/fabric_sets.h tests/unit/verify_vls.h tests/unit/naive.h tests/unit/proving.h tests/unit/rmpp_receiver.h tests/unit/routing.h
 
 UNIT_TESTS += tests/unit/test_address
 tests_unit_test_address_SOURCES = tests/unit/test_address.c

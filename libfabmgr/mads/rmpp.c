@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sender and receiver of RMPP (IBA 13.6). A segment is a whole MAD: common header, RMPP header,
+ * The sender of RMPP (IBA 13.6). A segment is a whole MAD: common header, RMPP header,
  * header of the class (the same in all segments), and up to 200 bytes of data.
  *
  *      sender                                    receiver
@@ -15,18 +15,14 @@
  * segment is missing, the receiver drops the segments after it. When the last segment of the window
  * arrives, the receiver acknowledges the last segment in order again. If no ACK comes in time, the
  * sender returns to the first unacknowledged segment (13.6.3.2). A violation of the protocol ends
- * the transfer with ABORT, and too much data ends it with STOP; both have a status of 13.6.2.1. The
- * memory of the receiver grows only with the data that it has received, up to its limit.
+ * the transfer with ABORT, and too much data ends it with STOP; both have a status of 13.6.2.1.
  *
  * Not supported: transfers with more than one segment in both directions (13.6.6.4).
  */
 #include "libfabmgr/mads/rmpp.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#include "libfabmgr/base/buf.h"
-#include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
 /* Bytes of the class header, which PayloadLength counts in each segment. */
@@ -47,9 +43,6 @@ static struct fab_rmpp get_rmpp(const uint8_t *mad)
                                &h);
     return h;
 }
-
-/* ---- sending ----------------------------------------------------------------------------------
- */
 
 int fab_mads_rmpp_sender_init(struct fab_rmpp_sender *s, const uint8_t *head, const uint8_t *data,
                               size_t len, const struct fab_rmpp_config *config, uint64_t now)
@@ -95,10 +88,10 @@ static void write_segment(const struct fab_rmpp_sender *s, uint32_t segment, uin
     put_rmpp(mad, &h);
 }
 
-static void write_abort(const uint8_t *head, uint8_t type, uint8_t status, uint8_t *mad)
+static void write_abort(const uint8_t *head, uint8_t status, uint8_t *mad)
 {
     struct fab_rmpp h = {.version = 1,
-                         .type = type,
+                         .type = FAB_RMPP_ABORT,
                          .resp_time = NO_RESP_TIME,
                          .flags = FAB_RMPP_ACTIVE,
                          .status = status};
@@ -110,7 +103,7 @@ static void write_abort(const uint8_t *head, uint8_t type, uint8_t status, uint8
 bool fab_mads_rmpp_sender_output(struct fab_rmpp_sender *s, uint64_t now, uint8_t mad[FAB_MAD_SIZE])
 {
     if (s->abort_status != 0) {
-        write_abort(s->head, FAB_RMPP_ABORT, s->abort_status, mad);
+        write_abort(s->head, s->abort_status, mad);
         s->abort_status = 0;
         return true;
     }
@@ -183,130 +176,4 @@ void fab_mads_rmpp_sender_expire(struct fab_rmpp_sender *s, uint64_t now)
         sender_abort(s, FAB_RMPP_TOO_MANY_RETRIES);
     else
         s->next = s->acked + 1;
-}
-
-/* ---- receiving --------------------------------------------------------------------------------
- */
-
-/* Returns the time after which the receiver gives up: a sender with the same configuration has then
- * given up, too. */
-static uint64_t receiver_deadline(const struct fab_rmpp_config *config, uint64_t now)
-{
-    return now + config->timeout_us * ((uint64_t)config->retries + 1);
-}
-
-void fab_mads_rmpp_receiver_init(struct fab_rmpp_receiver *r, const struct fab_rmpp_config *config,
-                                 uint64_t now)
-{
-    *r = (struct fab_rmpp_receiver){
-        .config = *config, .window_last = 1, .deadline = receiver_deadline(config, now)};
-}
-
-void fab_mads_rmpp_receiver_fini(struct fab_rmpp_receiver *r)
-{
-    free(r->data);
-    r->data = NULL;
-}
-
-/* Returns the status of 13.6.2.1 for a segment that violates the protocol; FAB_RMPP_OK: the segment
- * is valid. */
-static uint8_t error_of(const struct fab_rmpp_receiver *r, const struct fab_rmpp *h)
-{
-    bool last = (h->flags & FAB_RMPP_LAST) != 0;
-    if (h->version != 1)
-        return FAB_RMPP_BAD_VERSION;
-    if (h->type != FAB_RMPP_DATA_TYPE)
-        return FAB_RMPP_BAD_TYPE;
-    if (h->status != FAB_RMPP_OK)
-        return FAB_RMPP_BAD_STATUS;
-    if (h->segment == 0 || (h->segment == 1) != ((h->flags & FAB_RMPP_FIRST) != 0))
-        return FAB_RMPP_BAD_FIRST;
-    if (h->segment > r->window_last)
-        return FAB_RMPP_SEGMENT_TOO_BIG;
-    if (last && (h->length < CLASS_HEADER || h->length > FAB_RMPP_SEGMENT))
-        return FAB_RMPP_BAD_LENGTH;
-    return FAB_RMPP_OK;
-}
-
-/* Appends the data of the next segment in order. Returns FAB_RMPP_OK, or the status for a STOP. */
-static uint8_t take(struct fab_rmpp_receiver *r, const struct fab_rmpp *h, const uint8_t *mad)
-{
-    size_t n = h->flags & FAB_RMPP_LAST ? h->length - CLASS_HEADER : FAB_SA_DATA_LEN;
-    if (r->got == 0) {
-        memcpy(r->head, mad, sizeof r->head);
-        r->announced = h->flags & FAB_RMPP_LAST ? 0 : h->length;
-    }
-    if (n > r->config.limit - r->len ||
-        r->announced / FAB_RMPP_SEGMENT * FAB_SA_DATA_LEN > r->config.limit)
-        return FAB_RMPP_NO_RESOURCES;
-    if (r->len + n > r->room) {
-        uint8_t *more = fab_base_grow(r->data, 1, r->len + n, &r->room);
-        if (more == NULL)
-            return FAB_RMPP_NO_RESOURCES;
-        r->data = more;
-    }
-    if (n > 0)
-        memcpy(r->data + r->len, mad + FAB_SA_DATA, n);
-    r->len += n;
-    r->got++;
-    if (h->flags & FAB_RMPP_LAST)
-        r->state = FAB_RMPP_DONE;
-    return FAB_RMPP_OK;
-}
-
-static void write_ack(struct fab_rmpp_receiver *r, const uint8_t *mad, uint8_t *reply)
-{
-    if (r->state == FAB_RMPP_GOING && r->got == r->window_last)
-        r->window_last = r->got + (r->config.window > 0 ? r->config.window : 1);
-    struct fab_rmpp h = {.version = 1,
-                         .type = FAB_RMPP_ACK,
-                         .resp_time = NO_RESP_TIME,
-                         .flags = FAB_RMPP_ACTIVE,
-                         .segment = r->got,
-                         .length = r->window_last > r->got ? r->window_last : r->got};
-    memset(reply, 0, FAB_MAD_SIZE);
-    memcpy(reply, mad, FAB_SA_DATA);
-    put_rmpp(reply, &h);
-}
-
-/* Ends the transfer with STOP or ABORT. Returns false if the transfer had already ended. */
-static bool end_transfer(struct fab_rmpp_receiver *r, uint8_t fault, const uint8_t *mad,
-                         uint8_t *reply)
-{
-    if (r->state != FAB_RMPP_GOING)
-        return false;
-    r->state = FAB_RMPP_FAILED;
-    write_abort(mad, fault == FAB_RMPP_NO_RESOURCES ? FAB_RMPP_STOP : FAB_RMPP_ABORT, fault, reply);
-    return true;
-}
-
-/* If a segment arrives again, its ACK was lost. The receiver then acknowledges it again, even after
- * the end of the transfer. */
-bool fab_mads_rmpp_receiver_input(struct fab_rmpp_receiver *r, uint64_t now,
-                                  const uint8_t mad[FAB_MAD_SIZE], uint8_t reply[FAB_MAD_SIZE])
-{
-    struct fab_rmpp h = get_rmpp(mad);
-    if (h.type == FAB_RMPP_STOP || h.type == FAB_RMPP_ABORT || r->state == FAB_RMPP_FAILED) {
-        if (r->state == FAB_RMPP_GOING)
-            r->state = FAB_RMPP_FAILED;
-        return false;
-    }
-    uint8_t fault = error_of(r, &h);
-    bool again = h.segment <= r->got;
-    if (fault == FAB_RMPP_OK && r->state == FAB_RMPP_GOING && h.segment == r->got + 1) {
-        r->deadline = receiver_deadline(&r->config, now);
-        fault = take(r, &h, mad);
-    }
-    if (fault != FAB_RMPP_OK)
-        return end_transfer(r, fault, mad, reply);
-    if (!again && h.segment != r->window_last && (h.flags & FAB_RMPP_LAST) == 0)
-        return false;
-    write_ack(r, mad, reply);
-    return true;
-}
-
-void fab_mads_rmpp_receiver_expire(struct fab_rmpp_receiver *r, uint64_t now)
-{
-    if (r->state == FAB_RMPP_GOING && now >= r->deadline)
-        r->state = FAB_RMPP_FAILED;
 }

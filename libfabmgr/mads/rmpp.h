@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * RMPP (IBA 13.6): data that does not fit one MAD is sent in segments, and the receiver
- * acknowledges each window of segments. There is a struct for a sender and one for a receiver, each
- * for one transfer; both do no I/O and read no clock. The caller finds the transfer of a received
+ * acknowledges each window of segments. A sender is for one
+ * transfer; it does no I/O and reads no clock. The caller finds the transfer of a received
  * MAD by address, class and TID. Only responses are segmented, because subnet administration needs
  * no more. With real hardware, the kernel implements RMPP instead.
  */
@@ -16,16 +16,11 @@
 #include "libfabmgr/wire/sa.h"
 
 struct fab_rmpp_config {
-    uint32_t window;     /* receiver: segments that it allows beyond the last ACK, at least 1 */
-    uint64_t timeout_us; /* sender: after this time without an ACK, it repeats the segments that
+    uint64_t timeout_us; /* after this time without an ACK, it repeats the segments that
                             were not acknowledged */
     uint32_t retries;    /* the transfer fails after this many retries in a row without progress */
-    size_t limit;        /* receiver: largest transfer that it accepts, in bytes */
 };
 enum fab_rmpp_state { FAB_RMPP_GOING, FAB_RMPP_DONE, FAB_RMPP_FAILED };
-
-/* ---- sending ----------------------------------------------------------------------------------
- */
 
 struct fab_rmpp_sender {
     uint8_t head[FAB_SA_DATA]; /* headers of every segment: common header and class header */
@@ -50,29 +45,5 @@ bool fab_mads_rmpp_sender_output(struct fab_rmpp_sender *s, uint64_t now,
 void fab_mads_rmpp_sender_input(struct fab_rmpp_sender *s, uint64_t now,
                                 const uint8_t mad[FAB_MAD_SIZE]);
 void fab_mads_rmpp_sender_expire(struct fab_rmpp_sender *s, uint64_t now);
-
-/* ---- receiving --------------------------------------------------------------------------------
- */
-
-struct fab_rmpp_receiver {
-    struct fab_rmpp_config config;
-    uint8_t head[FAB_SA_DATA]; /* headers of the first segment */
-    uint8_t *data;             /* owned: the data received so far, without headers */
-    size_t len, room;
-    uint32_t got, window_last; /* segment numbers: the last received in order, the last that the
-                                  window allows */
-    uint32_t announced;        /* PayloadLength of the first segment; 0: not given */
-    uint64_t deadline;
-    enum fab_rmpp_state state;
-};
-void fab_mads_rmpp_receiver_init(struct fab_rmpp_receiver *r, const struct fab_rmpp_config *config,
-                                 uint64_t now);
-void fab_mads_rmpp_receiver_fini(struct fab_rmpp_receiver *r);
-/* Handles a MAD of the transfer. True: the caller sends reply, an ACK, STOP or ABORT, to the
- * sender. */
-bool fab_mads_rmpp_receiver_input(struct fab_rmpp_receiver *r, uint64_t now,
-                                  const uint8_t mad[FAB_MAD_SIZE], uint8_t reply[FAB_MAD_SIZE]);
-/* Fails the transfer if no segment came for (retries + 1) * timeout_us. */
-void fab_mads_rmpp_receiver_expire(struct fab_rmpp_receiver *r, uint64_t now);
 
 #endif

@@ -14,6 +14,7 @@
 #include "libfabmgr/mads/rmpp.h"
 #include "libfabmgr/route/route.h"
 #include "libfabmgr/sa/sa.h"
+#include "tests/unit/rmpp_receiver.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -104,26 +105,26 @@ static void try_records(const uint8_t *data, size_t size)
 static void try_rmpp(const uint8_t *data, size_t size)
 {
     static const uint8_t payload[3000], head[FAB_SA_DATA];
-    const struct fab_rmpp_config config = {
-        .window = 4, .timeout_us = 10, .retries = 3, .limit = 4096};
+    const struct rmpp_receiver_config config = {
+        .window = 4, .sender = {.timeout_us = 10, .retries = 3}, .limit = 4096};
     struct fab_rmpp_sender s;
-    struct fab_rmpp_receiver r;
+    struct rmpp_receiver r;
     uint8_t mad[FAB_MAD_SIZE] = {1, FAB_CLASS_SA, 2, 0x92}, out[FAB_MAD_SIZE];
     uint64_t now = 0;
-    must(fab_mads_rmpp_sender_init(&s, head, payload, sizeof payload, &config, now) == 0);
-    fab_mads_rmpp_receiver_init(&r, &config, now);
+    must(fab_mads_rmpp_sender_init(&s, head, payload, sizeof payload, &config.sender, now) == 0);
+    rmpp_receiver_init(&r, &config, now);
     for (; size >= 12; data += 12, size -= 12, now += 3) {
         uint32_t sent = 0;
         memcpy(mad + FAB_RMPP_AT, data, 12);
         fab_mads_rmpp_sender_input(&s, now, mad);
-        (void)fab_mads_rmpp_receiver_input(&r, now, mad, out);
+        (void)rmpp_receiver_input(&r, now, mad, out);
         while (fab_mads_rmpp_sender_output(&s, now, out))
             must(++sent <= s.segments + 1);
         fab_mads_rmpp_sender_expire(&s, now);
-        fab_mads_rmpp_receiver_expire(&r, now);
+        rmpp_receiver_expire(&r, now);
         must(r.len <= config.limit && s.acked <= s.segments);
     }
-    fab_mads_rmpp_receiver_fini(&r);
+    rmpp_receiver_fini(&r);
 }
 
 /* What happens to a MAD of a transfer, selected by a byte: it arrives, is lost, arrives twice, or
@@ -159,29 +160,30 @@ static void try_transfer(const uint8_t *data, size_t size)
     struct wire w = {data, size};
     uint8_t payload[2000], mad[FAB_MAD_SIZE], reply[FAB_MAD_SIZE];
     size_t len = (size_t)next_byte(&w) * 8 % (sizeof payload - 100);
-    const struct fab_rmpp_config config = {
-        .window = 1u + next_byte(&w) % 8, .timeout_us = 10, .retries = 3, .limit = 3000};
+    const struct rmpp_receiver_config config = {.window = 1u + next_byte(&w) % 8,
+                                                .sender = {.timeout_us = 10, .retries = 3},
+                                                .limit = 3000};
     struct fab_rmpp_sender s;
-    struct fab_rmpp_receiver r;
+    struct rmpp_receiver r;
     uint64_t now = 0;
     for (size_t i = 0; i < sizeof payload; i++)
         payload[i] = (uint8_t)(i * 7 + i / 256);
-    must(fab_mads_rmpp_sender_init(&s, head, payload, len, &config, now) == 0);
-    fab_mads_rmpp_receiver_init(&r, &config, now);
+    must(fab_mads_rmpp_sender_init(&s, head, payload, len, &config.sender, now) == 0);
+    rmpp_receiver_init(&r, &config, now);
     for (unsigned turn = 0; turn < 200 && (w.left > 0 || turn < 20); turn++, now += 4) {
         while (fab_mads_rmpp_sender_output(&s, now, mad))
             for (unsigned n = meet(&w, mad); n > 0; n--)
-                if (fab_mads_rmpp_receiver_input(&r, now, mad, reply))
+                if (rmpp_receiver_input(&r, now, mad, reply))
                     for (unsigned k = meet(&w, reply); k > 0; k--)
                         fab_mads_rmpp_sender_input(&s, now, reply);
         fab_mads_rmpp_sender_expire(&s, now);
-        fab_mads_rmpp_receiver_expire(&r, now);
+        rmpp_receiver_expire(&r, now);
         must(r.len <= config.limit && s.acked <= s.segments);
     }
     if (size == 2) /* no faults */
         must(r.state == FAB_RMPP_DONE && s.state == FAB_RMPP_DONE && r.len == len &&
              (len == 0 || memcmp(r.data, payload, len) == 0));
-    fab_mads_rmpp_receiver_fini(&r);
+    rmpp_receiver_fini(&r);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

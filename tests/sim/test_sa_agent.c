@@ -14,6 +14,7 @@
 #include "libfabmgr/mads/rmpp.h"
 #include "libfabmgr/wire/sa.h"
 #include "tests/sim/lab.h"
+#include "tests/unit/rmpp_receiver.h"
 
 #define ASKERS 64
 #define SM_KEY 1
@@ -21,7 +22,7 @@
 struct asker {
     uint16_t lid;
     uint64_t tid;
-    struct fab_rmpp_receiver receiver;
+    struct rmpp_receiver receiver;
     bool table, over;
     uint16_t status;
     uint8_t answer[FAB_MAD_SIZE];
@@ -39,8 +40,8 @@ struct scene {
     unsigned told_busy, told_else;
 };
 
-static const struct fab_rmpp_config patience = {
-    .window = 32, .timeout_us = 200000, .retries = 20, .limit = 64 << 20};
+static const struct rmpp_receiver_config patience = {
+    .window = 32, .sender = {.timeout_us = 200000, .retries = 20}, .limit = 64 << 20};
 static struct scene *here;
 
 /* ---- the wire ---------------------------------------------------------------------------------
@@ -80,7 +81,7 @@ static void arrive(void *ctx)
                 finish(a);
             continue;
         }
-        if (fab_mads_rmpp_receiver_input(&a->receiver, clock_now_us(), f->bytes, reply) &&
+        if (rmpp_receiver_input(&a->receiver, clock_now_us(), f->bytes, reply) &&
             !fab_base_prng_chance(&here->prng, here->loss))
             to_agent(a->lid, reply);
         if (a->receiver.state != FAB_RMPP_GOING && !a->over)
@@ -133,7 +134,7 @@ static struct asker *ask(uint16_t lid, uint8_t method, uint16_t attr_id, uint64_
     uint8_t mad[FAB_MAD_SIZE];
     *a = (struct asker){
         .lid = lid, .tid = 1000 + here->count, .table = method == FAB_METHOD_GET_TABLE};
-    fab_mads_rmpp_receiver_init(&a->receiver, &patience, clock_now_us());
+    rmpp_receiver_init(&a->receiver, &patience, clock_now_us());
     make_request(mad, a, method, attr_id, key);
     to_agent(lid, mad);
     return a;
@@ -185,7 +186,7 @@ static void close_scene(struct scene *x)
     sa_stop(x->sa);
     lab_run_for(&x->lab, 0.1); /* MADs in flight */
     for (unsigned i = 0; i < x->count; i++)
-        fab_mads_rmpp_receiver_fini(&x->askers[i].receiver);
+        rmpp_receiver_fini(&x->askers[i].receiver);
     lab_close(&x->lab);
 }
 

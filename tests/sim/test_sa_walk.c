@@ -16,6 +16,7 @@
 #include "libfabmgr/mads/rmpp.h"
 #include "libfabmgr/sa/sa.h"
 #include "tests/sim/lab.h"
+#include "tests/unit/rmpp_receiver.h"
 
 #define HOSTS 648
 #define LIDS 1024
@@ -31,7 +32,7 @@ struct walk {
     struct sa *sa;
     uint8_t flight[WINDOW][FAB_MAD_SIZE];
     unsigned flying;
-    struct fab_rmpp_receiver table;
+    struct rmpp_receiver table;
     /* Read from the devices: */
     uint32_t owner[LIDS];       /* port id */
     uint16_t *lid;              /* [ports] */
@@ -70,7 +71,7 @@ static void arrive(void *ctx)
     unsigned count = 0;
     (void)ctx;
     for (unsigned i = 0; i < walk.flying; i++)
-        if (fab_mads_rmpp_receiver_input(&walk.table, clock_now_us(), walk.flight[i], reply))
+        if (rmpp_receiver_input(&walk.table, clock_now_us(), walk.flight[i], reply))
             memcpy(replies[count++], reply, sizeof reply);
     walk.flying = 0;
     for (unsigned i = 0; i < count; i++)
@@ -94,15 +95,15 @@ static bool table_is_here(struct lab *lab)
 
 static void ask_for_all_paths(void)
 {
-    const struct fab_rmpp_config patience = {
-        .window = WINDOW, .timeout_us = 500000, .retries = 20, .limit = 256 << 20};
+    const struct rmpp_receiver_config patience = {
+        .window = WINDOW, .sender = {.timeout_us = 500000, .retries = 20}, .limit = 256 << 20};
     struct fab_mad head = {.mgmt_class = FAB_CLASS_SA,
                            .method = FAB_METHOD_GET_TABLE,
                            .tid = 4711,
                            .attr_id = FAB_SA_PATH_RECORD};
     uint8_t mad[FAB_MAD_SIZE];
     ck_assert_int_eq(fab_wire_gmp_pack(&head, NULL, 0, mad), FAB_OK);
-    fab_mads_rmpp_receiver_init(&walk.table, &patience, clock_now_us());
+    rmpp_receiver_init(&walk.table, &patience, clock_now_us());
     to_agent(mad);
     lab_run(&walk.lab, 60, table_is_here, "the table");
     ck_assert_int_eq(walk.table.state, FAB_RMPP_DONE);
@@ -356,7 +357,7 @@ static void all_ways_are_walked(struct fab_builder *b, bool lanes)
     ck_assert_int_ge(__builtin_popcount(walk.rates), 2);
     sa_stop(walk.sa);
     lab_run_for(&walk.lab, 0.1);
-    fab_mads_rmpp_receiver_fini(&walk.table);
+    rmpp_receiver_fini(&walk.table);
     fab_base_map_fini(&walk.waits);
     free(walk.lid);
     free(walk.info);

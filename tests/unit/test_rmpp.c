@@ -4,6 +4,7 @@
  * segments; a violation by either side ends the transfer with the status of the standard.
  */
 #include "libfabmgr/mads/rmpp.h"
+#include "tests/unit/rmpp_receiver.h"
 
 #include <string.h>
 
@@ -12,8 +13,8 @@
 #include "libfabmgr/base/status.h"
 #include "tests/unit/testing.h"
 
-static const struct fab_rmpp_config config = {
-    .window = 8, .timeout_us = 100, .retries = 20, .limit = 1 << 20};
+static const struct rmpp_receiver_config config = {
+    .window = 8, .sender = {.timeout_us = 100, .retries = 20}, .limit = 1 << 20};
 static const uint8_t head[FAB_SA_DATA] = {
     1, FAB_CLASS_SA, 2, 0x92, [8] = 1, 2, 3, 4, 5, 6, 7, 8, [17] = 0x11, [45] = 14};
 
@@ -43,7 +44,7 @@ START_TEST(one_segment_is_first_and_last)
 {
     struct fab_rmpp_sender s;
     uint8_t mad[FAB_MAD_SIZE], data[3] = {7, 8, 9};
-    ck_assert_int_eq(fab_mads_rmpp_sender_init(&s, head, data, 3, &config, 0), FAB_OK);
+    ck_assert_int_eq(fab_mads_rmpp_sender_init(&s, head, data, 3, &config.sender, 0), FAB_OK);
     ck_assert(fab_mads_rmpp_sender_output(&s, 0, mad));
     struct fab_rmpp h = rmpp_of(mad);
     ck_assert_uint_eq(h.version, 1);
@@ -66,7 +67,7 @@ START_TEST(windows_are_kept)
 {
     struct fab_rmpp_sender s;
     uint8_t mad[FAB_MAD_SIZE], *data = some_bytes(2000);
-    ck_assert_int_eq(fab_mads_rmpp_sender_init(&s, head, data, 2000, &config, 0), FAB_OK);
+    ck_assert_int_eq(fab_mads_rmpp_sender_init(&s, head, data, 2000, &config.sender, 0), FAB_OK);
     ck_assert(fab_mads_rmpp_sender_output(&s, 0, mad));
     ck_assert_uint_eq(rmpp_of(mad).length, 2000 + 10 * 20);
     ck_assert(!fab_mads_rmpp_sender_output(&s, 0, mad)); /* the first window is one segment */
@@ -95,7 +96,7 @@ struct wire {
 };
 
 /* Delivers a MAD to the receiver, and its reply to the sender. */
-static void carry(struct wire *w, struct fab_rmpp_sender *s, struct fab_rmpp_receiver *r,
+static void carry(struct wire *w, struct fab_rmpp_sender *s, struct rmpp_receiver *r,
                   const uint8_t *mad)
 {
     uint8_t reply[FAB_MAD_SIZE];
@@ -103,33 +104,32 @@ static void carry(struct wire *w, struct fab_rmpp_sender *s, struct fab_rmpp_rec
     if (fab_base_prng_chance(&w->prng, w->loss))
         return;
     for (int times = fab_base_prng_chance(&w->prng, w->twice) ? 2 : 1; times > 0; times--)
-        if (fab_mads_rmpp_receiver_input(r, w->now, mad, reply) &&
-            !fab_base_prng_chance(&w->prng, w->loss))
+        if (rmpp_receiver_input(r, w->now, mad, reply) && !fab_base_prng_chance(&w->prng, w->loss))
             fab_mads_rmpp_sender_input(s, w->now, reply);
 }
 
 static void transfer(struct wire *w, size_t len, uint32_t window)
 {
     struct fab_rmpp_sender s;
-    struct fab_rmpp_receiver r;
-    struct fab_rmpp_config c = config;
+    struct rmpp_receiver r;
+    struct rmpp_receiver_config c = config;
     uint8_t mad[FAB_MAD_SIZE], *data = some_bytes(len);
     c.window = window;
-    ck_assert_int_eq(fab_mads_rmpp_sender_init(&s, head, data, len, &c, w->now), FAB_OK);
-    fab_mads_rmpp_receiver_init(&r, &c, w->now);
+    ck_assert_int_eq(fab_mads_rmpp_sender_init(&s, head, data, len, &c.sender, w->now), FAB_OK);
+    rmpp_receiver_init(&r, &c, w->now);
     while (s.state == FAB_RMPP_GOING) {
         while (fab_mads_rmpp_sender_output(&s, w->now, mad))
             carry(w, &s, &r, mad);
         w->now += 20;
         fab_mads_rmpp_sender_expire(&s, w->now);
-        fab_mads_rmpp_receiver_expire(&r, w->now);
+        rmpp_receiver_expire(&r, w->now);
     }
     ck_assert_int_eq(s.state, FAB_RMPP_DONE);
     ck_assert_int_eq(r.state, FAB_RMPP_DONE);
     ck_assert_uint_eq(r.len, len);
     ck_assert(len == 0 || memcmp(r.data, data, len) == 0);
     ck_assert_uint_eq(r.head[45], 14);
-    fab_mads_rmpp_receiver_fini(&r);
+    rmpp_receiver_fini(&r);
     free(data);
 }
 
@@ -154,10 +154,10 @@ END_TEST
 START_TEST(patience_ends)
 {
     struct fab_rmpp_sender s;
-    struct fab_rmpp_receiver r;
+    struct rmpp_receiver r;
     uint8_t mad[FAB_MAD_SIZE], data[400] = {0};
     uint32_t sent = 0;
-    ck_assert_int_eq(fab_mads_rmpp_sender_init(&s, head, data, 400, &config, 0), FAB_OK);
+    ck_assert_int_eq(fab_mads_rmpp_sender_init(&s, head, data, 400, &config.sender, 0), FAB_OK);
     for (uint64_t now = 0; s.state == FAB_RMPP_GOING; now += 100) {
         fab_mads_rmpp_sender_expire(&s, now);
         sent += s.state == FAB_RMPP_GOING && fab_mads_rmpp_sender_output(&s, now, mad);
@@ -167,10 +167,10 @@ START_TEST(patience_ends)
     ck_assert_uint_eq(rmpp_of(mad).type, FAB_RMPP_ABORT);
     ck_assert_uint_eq(rmpp_of(mad).status, FAB_RMPP_TOO_MANY_RETRIES);
     ck_assert(!fab_mads_rmpp_sender_output(&s, 9999, mad));
-    fab_mads_rmpp_receiver_init(&r, &config, 0);
-    fab_mads_rmpp_receiver_expire(&r, 2099);
+    rmpp_receiver_init(&r, &config, 0);
+    rmpp_receiver_expire(&r, 2099);
     ck_assert_int_eq(r.state, FAB_RMPP_GOING);
-    fab_mads_rmpp_receiver_expire(&r, 2100);
+    rmpp_receiver_expire(&r, 2100);
     ck_assert_int_eq(r.state, FAB_RMPP_FAILED);
 }
 END_TEST
@@ -194,7 +194,8 @@ START_TEST(senders_refuse_nonsense)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct fab_rmpp_sender s;
         uint8_t mad[FAB_MAD_SIZE], data[1000] = {0};
-        ck_assert_int_eq(fab_mads_rmpp_sender_init(&s, head, data, 1000, &config, 0), FAB_OK);
+        ck_assert_int_eq(fab_mads_rmpp_sender_init(&s, head, data, 1000, &config.sender, 0),
+                         FAB_OK);
         ck_assert(fab_mads_rmpp_sender_output(&s, 0, mad));
         put(mad, cases[i].h);
         fab_mads_rmpp_sender_input(&s, 0, mad);
@@ -233,17 +234,16 @@ START_TEST(receivers_refuse_nonsense)
          FAB_RMPP_NO_RESOURCES},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct fab_rmpp_receiver r;
+        struct rmpp_receiver r;
         uint8_t mad[FAB_MAD_SIZE], reply[FAB_MAD_SIZE];
-        fab_mads_rmpp_receiver_init(&r, &config, 0);
+        rmpp_receiver_init(&r, &config, 0);
         put(mad, cases[i].h);
-        ck_assert(fab_mads_rmpp_receiver_input(&r, 0, mad, reply));
+        ck_assert(rmpp_receiver_input(&r, 0, mad, reply));
         ck_assert_uint_eq(rmpp_of(reply).type, cases[i].type);
         ck_assert_uint_eq(rmpp_of(reply).status, cases[i].status);
         ck_assert_int_eq(r.state, FAB_RMPP_FAILED);
-        ck_assert(
-            !fab_mads_rmpp_receiver_input(&r, 0, mad, reply)); /* it has nothing more to send */
-        fab_mads_rmpp_receiver_fini(&r);
+        ck_assert(!rmpp_receiver_input(&r, 0, mad, reply)); /* it has nothing more to send */
+        rmpp_receiver_fini(&r);
     }
 }
 END_TEST
@@ -251,24 +251,24 @@ END_TEST
 /* A sender that never sends a last segment. */
 START_TEST(receivers_have_a_limit)
 {
-    struct fab_rmpp_receiver r;
-    struct fab_rmpp_config c = config;
+    struct rmpp_receiver r;
+    struct rmpp_receiver_config c = config;
     uint8_t mad[FAB_MAD_SIZE], reply[FAB_MAD_SIZE];
     uint32_t segment = 0;
     c.limit = 10000;
-    fab_mads_rmpp_receiver_init(&r, &c, 0);
+    rmpp_receiver_init(&r, &c, 0);
     while (r.state == FAB_RMPP_GOING && segment < 1000) {
         segment++;
         put(mad, (struct fab_rmpp){.version = 1,
                                    .type = FAB_RMPP_DATA_TYPE,
                                    .flags = segment == 1 ? 3 : 1,
                                    .segment = segment});
-        fab_mads_rmpp_receiver_input(&r, 0, mad, reply);
+        rmpp_receiver_input(&r, 0, mad, reply);
     }
     ck_assert_uint_eq(segment, 51);
     ck_assert_uint_eq(rmpp_of(reply).type, FAB_RMPP_STOP);
     ck_assert_uint_le(r.len, 10000);
-    fab_mads_rmpp_receiver_fini(&r);
+    rmpp_receiver_fini(&r);
 }
 END_TEST
 
