@@ -10,6 +10,7 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/partition/partition.h"
 #include "libfabmgr/plan/plan.h"
+#include "libfabmgr/target/selector.h"
 #include "tests/unit/routing.h"
 
 #define ROOM 64 /* keys of an adapter */
@@ -483,6 +484,39 @@ START_TEST(checking_is_switched_on_before_adapters_only)
 }
 END_TEST
 
+/* Which of a switch, a host, a router and the manager's own port each kind of selector matches. */
+START_TEST(selectors_match_ports)
+{
+    struct fab_fabric *f = leaf_spine(1, 0, 4);
+    f->nodes[2].type = FAB_NODE_ROUTER;
+    const uint32_t ports[] = {fab_fabric_port_id(f, 0, 0), fab_fabric_port_id(f, 1, 1),
+                              fab_fabric_port_id(f, 2, 1), fab_fabric_port_id(f, 4, 1)};
+    f->self_port = ports[3];
+    const struct {
+        struct fab_port_selector who;
+        bool matches[4];
+    } cases[] = {
+        {{.kind = FAB_SELECT_ALL}, {true, true, true, true}},
+        {{.kind = FAB_SELECT_ADAPTERS}, {false, true, false, true}},
+        {{.kind = FAB_SELECT_SWITCHES}, {true, false, false, false}},
+        {{.kind = FAB_SELECT_ROUTERS}, {false, false, true, false}},
+        {{.kind = FAB_SELECT_SELF}, {false, false, false, true}},
+        {{.kind = FAB_SELECT_GUID, .guid = f->ports[ports[1]].guid}, {false, true, false, false}},
+        {{.kind = FAB_SELECT_NAME, .name = (char *)(uintptr_t) "host-*1"},
+         {false, true, false, false}},
+        {{.kind = FAB_SELECT_NAME, .name = (char *)(uintptr_t) "leaf-*"},
+         {true, false, false, false}},
+        {{.kind = FAB_SELECT_GROUP}, {false, false, false, false}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (size_t k = 0; k < 4; k++)
+            ck_assert_msg(fab_target_selector_matches(f, &cases[i].who, ports[k]) ==
+                              cases[i].matches[k],
+                          "case %zu, port %zu", i, k);
+    fab_fabric_unref(f);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("partition");
@@ -501,6 +535,7 @@ int main(void)
     tcase_add_test(changes, enforcing_ports_hold_the_keys_of_endports);
     tcase_add_test(changes, what_is_known_moves_along);
     tcase_add_test(changes, checking_is_switched_on_before_adapters_only);
+    tcase_add_test(changes, selectors_match_ports);
     suite_add_tcase(suite, changes);
     return test_run(suite);
 }

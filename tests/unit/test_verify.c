@@ -425,6 +425,43 @@ START_TEST(traces_go_where_packets_go)
 }
 END_TEST
 
+/* Two adapters that share a link need no tables: both ways are counted, and traced. */
+START_TEST(back_to_back)
+{
+    static const char text[] =
+        "vendid=0x2c9\ndevid=0x1017\nsysimgguid=0x10\ncaguid=0x10\n"
+        "Ca\t1 \"H-0000000000000010\"\t\t# \"a\"\n"
+        "[1](11) \t\"H-0000000000000020\"[1] (21)\t\t# lid 0 lmc 0 \"b\" lid 0 4xEDR\n\n"
+        "vendid=0x2c9\ndevid=0x1017\nsysimgguid=0x20\ncaguid=0x20\n"
+        "Ca\t1 \"H-0000000000000020\"\t\t# \"b\"\n"
+        "[1](21) \t\"H-0000000000000010\"[1] (11)\t\t# lid 0 lmc 0 \"a\" lid 0 4xEDR\n";
+    struct fab_fabric *f = read_fabric(text, sizeof text - 1);
+    struct fab_policy p;
+    struct fab_lids lids;
+    struct fab_lft lft;
+    struct fab_verdict v;
+    struct fab_verify_trace trace;
+    fab_policy_defaults(&p);
+    assigned(f, &p, &lids);
+    ck_assert_int_eq(fab_target_lft_init(&lft, f->switch_count, lids.top), FAB_OK);
+    struct fab_verify_input in = {.fabric = f, .lids = &lids, .lft = &lft};
+    ck_assert_int_eq(fab_verify(&in, &v), FAB_OK);
+    ck_assert(fab_verify_verdict_good(&v));
+    ck_assert_uint_eq(v.pairs, 2);
+    ck_assert_uint_eq(v.unreachable_pairs, 0);
+    uint32_t a = fab_fabric_port_id(f, 0, 1), b = fab_fabric_port_id(f, 1, 1);
+    ck_assert_int_eq(fab_verify_trace(&in, a, lids.base[b], &trace), FAB_OK);
+    ck_assert_uint_eq(trace.count, 1);
+    ck_assert_uint_eq(trace.ports[0], a);
+    fab_verify_trace_fini(&trace);
+    fab_verify_verdict_fini(&v);
+    fab_target_lft_fini(&lft);
+    fab_target_lids_fini(&lids);
+    fab_policy_fini(&p);
+    fab_fabric_unref(f);
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
@@ -441,6 +478,7 @@ int main(void)
         further_lids_are_checked,
         islands_need_not_meet,
         traces_go_where_packets_go,
+        back_to_back,
     };
     Suite *suite = suite_create("verify");
     TCase *tcase = tcase_create("proof");
