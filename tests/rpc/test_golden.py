@@ -286,7 +286,7 @@ def a_fat_tree_with_all_features():
         place.show(every)
         place.show(lines(TEXT), ["text"])
         place.do("sim unlink leaf-001/3", traps=2, links=24)
-        place.show(few)
+        place.show(few + ["reroute show 2"])
         place.do("sim relink leaf-001/3", traps=2, links=25)
         place.show(few)
         place.do("port disable leaf-002/4", links=24)
