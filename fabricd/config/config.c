@@ -201,6 +201,41 @@ static int take_roots(const struct raw *raw, struct report *report, struct confi
     return FAB_OK;
 }
 
+/* Parses "GUID SWITCH/PORT". INVAL. */
+static int parse_manager(const char *text, struct fab_manager *ret)
+{
+    char guid[24];
+    uint64_t port;
+    size_t len = strcspn(text, " ");
+    const char *place = text + len + strspn(text + len, " "), *slash = strrchr(place, '/');
+    if (len >= sizeof(guid) || slash == NULL || slash == place ||
+        (size_t)(slash - place) >= sizeof(ret->switch_name))
+        return FAB_E_INVAL;
+    snprintf(guid, sizeof(guid), "%.*s", (int)len, text);
+    if (setting_parse_guid(guid, &ret->guid) != FAB_OK || ret->guid == 0 ||
+        setting_parse_number(slash + 1, &port) != FAB_OK || port < 1 || port > 254)
+        return FAB_E_INVAL;
+    snprintf(ret->switch_name, sizeof(ret->switch_name), "%.*s", (int)(slash - place), place);
+    ret->switch_port = (uint8_t)port;
+    return FAB_OK;
+}
+
+static int take_managers(const struct raw *raw, struct report *report, struct config *c)
+{
+    char path[32];
+    unsigned count = raw->subnet != NULL ? raw->subnet->managers_count : 0;
+    for (unsigned i = 0; i < count; i++) {
+        if (parse_manager(raw->subnet->managers[i], &c->policy.managers[i]) == FAB_OK)
+            continue;
+        snprintf(path, sizeof(path), "subnet.managers[%u]", i);
+        return report_value(report, path,
+                            "the GUID of a manager's port and its switch port, such as "
+                            "'0x0002c90300000001 leaf-01/7'");
+    }
+    c->policy.manager_count = count;
+    return FAB_OK;
+}
+
 static int take_control_table(const struct raw *raw, struct report *report, struct config *c)
 {
     struct fab_policy_congestion *to = &c->policy.congestion;
@@ -424,6 +459,8 @@ static int fill(const struct raw *raw, struct report *report, struct config *c)
         rc = take_metrics(raw, report, c);
     if (rc == FAB_OK)
         rc = take_roots(raw, report, c);
+    if (rc == FAB_OK)
+        rc = take_managers(raw, report, c);
     if (rc == FAB_OK)
         rc = take_control_table(raw, report, c);
     if (rc == FAB_OK)

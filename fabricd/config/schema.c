@@ -19,6 +19,7 @@
 #include "fabricd/config/raw.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/policy/congestion.h"
+#include "libfabmgr/policy/policy.h"
 
 #define LISTEN_MAX 16
 #define ROOTS_MAX 4096
@@ -110,6 +111,7 @@ static const cyaml_schema_field_t subnet_fields[] = {
     WORD(raw_subnet, phy_errors),
     WORD(raw_subnet, overrun_errors),
     TEXT(raw_subnet, prefix_routes, 0, TEXT_MAX),
+    LIST(raw_subnet, managers, FAB_MANAGERS_MAX),
     CYAML_FIELD_END,
 };
 

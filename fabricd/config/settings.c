@@ -131,6 +131,8 @@ static const struct setting settings[] = {
     NUMBER(subnet, subnet_timeout, policy.subnet_timeout, 0, 31, NULL),
     NUMBER(subnet, phy_errors, policy.phy_errors, 0, 15, NULL),
     NUMBER(subnet, overrun_errors, policy.overrun_errors, 0, 15, NULL),
+    ELSEWHERE("subnet.managers",
+              "a list of trusted managers, such as ['0x0002c90300000001 leaf-01/7']"),
     ELSEWHERE("subnet.prefix_routes", "the path of a file as OpenSM's prefix-routes.conf"),
     GROUP(routing),
     OTHER(KIND_NAME, routing, engine, policy.engine, "names of routing engines, or auto"),

@@ -35,10 +35,12 @@ fabricd_libfabricd_la_SOURCES += \
 	%D%/fault/local_repair.c \
 	%D%/fault/port_probe.c \
 	%D%/fault/state.h \
+	%D%/ha/control.c \
 	%D%/ha/election.c \
 	%D%/ha/ha.h \
 	%D%/ha/mastership.c \
 	%D%/ha/state.h \
+	%D%/ha/trust.c \
 	%D%/links/flapping.c \
 	%D%/links/isolation.c \
 	%D%/links/links.h \

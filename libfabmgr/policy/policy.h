@@ -16,10 +16,23 @@
 #include "libfabmgr/policy/routers.h"
 #include "libfabmgr/policy/tables.h"
 
+#define FAB_MANAGER_SWITCH_LEN 72 /* bytes, with the NUL */
+
+/* Another subnet manager that the operator trusts: the GUID of its port, and the switch port to
+ * which that port is connected. A host can claim any GUID, but not another place. */
+struct fab_manager {
+    uint64_t guid;
+    char switch_name[FAB_MANAGER_SWITCH_LEN]; /* NodeDescription, or the node GUID in hexadecimal */
+    uint8_t switch_port;
+};
+#define FAB_MANAGERS_MAX 16
+
 struct fab_policy {
     uint8_t sm_priority; /* 0..15 */
     uint64_t sm_key;
-    uint64_t m_key;           /* 0: none */
+    uint64_t m_key;                                /* 0: none */
+    struct fab_manager managers[FAB_MANAGERS_MAX]; /* the trusted ones */
+    uint32_t manager_count;
     uint64_t subnet_prefix;   /* default 0xfe80000000000000 */
     uint8_t lmc;              /* 0..7, the LMC of adapter and router ports */
     uint8_t max_op_vls;       /* enum of PortInfo: 1 VL0, 2 VL0-1, 3 VL0-3, 4 VL0-7, 5 VL0-14 */

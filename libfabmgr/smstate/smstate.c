@@ -13,6 +13,7 @@
 #include "libfabmgr/smstate/smstate.h"
 
 #include <stddef.h>
+#include <string.h>
 
 void fab_smstate_init(struct fab_smstate *s, uint64_t guid, uint8_t priority)
 {
@@ -21,6 +22,7 @@ void fab_smstate_init(struct fab_smstate *s, uint64_t guid, uint8_t priority)
         .guid = guid,
         .priority = priority,
         .polls_allowed = FAB_SMSTATE_POLLS,
+        .waits_allowed = FAB_SMSTATE_WAITS,
     };
 }
 
@@ -34,6 +36,32 @@ static bool beats_us(const struct fab_smstate *s, const struct fab_sm_info *othe
     return fab_smstate_beats(other->priority, other->guid, s->priority, s->guid);
 }
 
+static bool is_passed_over(const struct fab_smstate *s, uint64_t guid)
+{
+    for (uint32_t i = 0; i < s->passed_count; i++)
+        if (s->passed_over[i] == guid)
+            return true;
+    return false;
+}
+
+/* If the list is full, the oldest entry makes room. */
+static void pass_over(struct fab_smstate *s, uint64_t guid)
+{
+    if (s->passed_count == FAB_SMSTATE_PASSED)
+        memmove(s->passed_over, s->passed_over + 1, sizeof(*s->passed_over) * --s->passed_count);
+    s->passed_over[s->passed_count++] = guid;
+}
+
+/* It is master: if it stops being one, it may be waited for again. */
+static void respect(struct fab_smstate *s, uint64_t guid)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < s->passed_count; i++)
+        if (s->passed_over[i] != guid)
+            s->passed_over[kept++] = s->passed_over[i];
+    s->passed_count = kept;
+}
+
 /* Returns the best of the other managers in state MASTER (masters), or in state DISCOVERING or
  * STANDBY (!masters). NULL: there is none. */
 static const struct fab_sm_info *
@@ -44,7 +72,7 @@ best_of(const struct fab_smstate *s, const struct fab_sm_info *others, uint32_t 
         const struct fab_sm_info *o = &others[i];
         if (o->guid == s->guid || o->state == FAB_SM_NOT_ACTIVE || o->state > FAB_SM_MASTER)
             continue;
-        if ((o->state == FAB_SM_MASTER) != masters)
+        if ((o->state == FAB_SM_MASTER) != masters || (!masters && is_passed_over(s, o->guid)))
             continue;
         if (best == NULL || fab_smstate_beats(o->priority, o->guid, best->priority, best->guid))
             best = o;
@@ -56,20 +84,23 @@ static void watch(struct fab_smstate *s, uint64_t guid)
 {
     s->state = FAB_SM_STANDBY;
     s->master_guid = guid;
-    s->missed = 0;
+    s->missed = s->waited = 0;
 }
 
 static void become(struct fab_smstate *s, uint8_t state)
 {
     s->state = state;
     s->master_guid = 0;
-    s->missed = 0;
+    s->missed = s->waited = 0;
 }
 
 void fab_smstate_discovered(struct fab_smstate *s, const struct fab_sm_info *others, uint32_t count)
 {
     const struct fab_sm_info *master = best_of(s, others, count, true);
     const struct fab_sm_info *rival = best_of(s, others, count, false);
+    for (uint32_t i = 0; i < count; i++)
+        if (others[i].state == FAB_SM_MASTER)
+            respect(s, others[i].guid);
     switch (s->state) {
     case FAB_SM_DISCOVERING:
         if (master != NULL)
@@ -107,18 +138,25 @@ static bool is_alive(const struct fab_smstate *s, const struct fab_sm_info *answ
     }
 }
 
-bool fab_smstate_poll(struct fab_smstate *s, const struct fab_sm_info *answer)
+enum fab_smstate_poll fab_smstate_poll(struct fab_smstate *s, const struct fab_sm_info *answer)
 {
     if (s->state != FAB_SM_STANDBY)
-        return false;
-    if (answer != NULL && is_alive(s, answer)) {
-        watch(s, answer->guid);
-        return false;
+        return FAB_SMSTATE_STAYS;
+    if (answer == NULL || !is_alive(s, answer)) {
+        if (++s->missed < s->polls_allowed)
+            return FAB_SMSTATE_STAYS;
+        become(s, FAB_SM_DISCOVERING);
+        return FAB_SMSTATE_GONE;
     }
-    if (++s->missed < s->polls_allowed)
-        return false;
-    become(s, FAB_SM_DISCOVERING);
-    return true;
+    uint32_t waited = answer->state == FAB_SM_MASTER ? 0 : s->waited + 1;
+    if (waited > s->waits_allowed) {
+        pass_over(s, answer->guid);
+        become(s, FAB_SM_DISCOVERING);
+        return FAB_SMSTATE_PASSED_OVER;
+    }
+    watch(s, answer->guid);
+    s->waited = waited;
+    return FAB_SMSTATE_STAYS;
 }
 
 /* The control packets that the specification allows: control, the sender's state, our state, and

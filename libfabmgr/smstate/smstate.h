@@ -11,6 +11,7 @@
 
 #include "libfabmgr/wire/wire.h"
 
+#define FAB_SMSTATE_PASSED 8 /* most managers that are passed over at a time */
 struct fab_smstate {
     uint8_t state; /* enum fab_sm_state */
     uint64_t guid; /* GUID of the manager's port */
@@ -18,9 +19,18 @@ struct fab_smstate {
     uint64_t master_guid; /* in standby: the manager that is polled; 0: none */
     uint32_t missed;      /* polls in a row without a response */
     uint32_t polls_allowed;
+    /* Polls in a row to which the polled manager responded that it is not master yet. */
+    uint32_t waited;
+    uint32_t waits_allowed;
+    /* Managers that beat us but did not become master in time. Until one of them is master, the
+     * election ignores it. */
+    uint64_t passed_over[FAB_SMSTATE_PASSED];
+    uint32_t passed_count;
 };
-#define FAB_SMSTATE_POLLS 4 /* the default of polls_allowed */
-/* Starts the state machine in state DISCOVERING. The caller may set polls_allowed afterwards. */
+#define FAB_SMSTATE_POLLS 4  /* the default of polls_allowed */
+#define FAB_SMSTATE_WAITS 30 /* the default of waits_allowed */
+/* Starts the state machine in state DISCOVERING. The caller may set polls_allowed and waits_allowed
+ * afterwards. */
 void fab_smstate_init(struct fab_smstate *s, uint64_t guid, uint8_t priority);
 
 /* Returns whether manager a beats manager b: the higher priority wins, and for equal priorities the
@@ -33,10 +43,15 @@ bool fab_smstate_beats(uint8_t prio_a, uint64_t guid_a, uint8_t prio_b, uint64_t
  * beats it. */
 void fab_smstate_discovered(struct fab_smstate *s, const struct fab_sm_info *others,
                             uint32_t count);
+enum fab_smstate_poll {
+    FAB_SMSTATE_STAYS,       /* we stay in standby */
+    FAB_SMSTATE_GONE,        /* the polled manager is gone */
+    FAB_SMSTATE_PASSED_OVER, /* it did not become master in time */
+};
 /* The caller calls this function in state STANDBY after each poll, with the SMInfo of the polled
- * manager or, if there was no response, NULL. Returns true if the polled manager is gone: the state
- * is then DISCOVERING, and the caller begins a heavy sweep. */
-bool fab_smstate_poll(struct fab_smstate *s, const struct fab_sm_info *answer);
+ * manager or, if there was no response, NULL. Unless our manager stays in standby, its state is
+ * DISCOVERING afterwards, and the caller begins a heavy sweep. */
+enum fab_smstate_poll fab_smstate_poll(struct fab_smstate *s, const struct fab_sm_info *answer);
 /* Handles a control packet, SubnSet(SMInfo). `from`: the sender's SMInfo. Returns the SMP status of
  * the response; 0: the packet was accepted. *ret_rediscover: the caller begins a heavy sweep. */
 enum fab_sm_control { /* attribute modifiers, IBA 14.4.1 */

@@ -47,8 +47,10 @@ static void deliver_other(void *ctx)
 static void answer_as_other(struct lab_tap *t, const struct transport_mad *mad)
 {
     uint8_t data[FAB_SMP_DATA] = {0};
-    ck_assert_int_eq(fab_wire_attr_pack(&fab_wire_attr_sm_info, &t->lab->other, data, sizeof(data)),
-                     FAB_OK);
+    struct fab_sm_info info = t->lab->other;
+    if (t->lab->m_key_seen != t->lab->other_m_key)
+        info.sm_key = 0;
+    ck_assert_int_eq(fab_wire_attr_pack(&fab_wire_attr_sm_info, &info, data, sizeof(data)), FAB_OK);
     t->reply = *mad;
     t->reply.bytes[3] = FAB_METHOD_GET_RESP;
     t->reply.bytes[4] = 0x80;
@@ -71,6 +73,7 @@ static int tap_send(struct transport *base, const struct transport_mad *mad)
         t->lab->replies++;
     }
     if (head.attr_id == FAB_ATTR_SM_INFO && head.method == FAB_METHOD_GET && t->lab->other.guid) {
+        t->lab->m_key_seen = head.m_key;
         if (t->lab->other_answers)
             answer_as_other(t, mad);
         return FAB_OK;
@@ -131,6 +134,14 @@ void lab_receive(struct lab *lab, const uint8_t bytes[FAB_MAD_SIZE])
     struct transport_mad mad = {.len = FAB_MAD_SIZE, .addr = {.slid = 3}};
     memcpy(mad.bytes, bytes, FAB_MAD_SIZE);
     lab->tap->base.receive(lab->tap->base.receive_ctx, &mad, 1);
+}
+
+void lab_send(struct lab *lab, const char *node, struct fab_mad *head, const uint8_t *data)
+{
+    uint8_t bytes[FAB_MAD_SIZE], reply[FAB_MAD_SIZE];
+    ck_assert_int_eq(fab_wire_smp_pack(head, data, bytes), FAB_OK);
+    ck_assert_int_eq(fab_sim_send(lab->sim, lab_node(lab, node), 1, 0xffff, bytes, reply), 0);
+    transport_sim_kick(lab->sim_transport);
 }
 
 uint64_t lab_random(struct lab *lab)

@@ -44,6 +44,9 @@ struct lab {
     struct fab_sm_info other;           /* guid != 0: a manager that answers SubnGet(SMInfo) */
     uint32_t other_node;                /* sits here */
     bool other_answers;
+    /* It shows other.sm_key only to requests with this M_Key, as OpenSM does. */
+    uint64_t other_m_key;
+    uint64_t m_key_seen; /* the M_Key in the manager's last SubnGet(SMInfo) to it */
     uint32_t spoil;      /* one answer in so many has a corrupted payload; 0: none */
     uint64_t prng;       /* for the corruption */
     uint8_t unenforcing; /* switch ports of this number accept and ignore partition enforcement; 0:
@@ -84,6 +87,9 @@ void lab_relink(struct lab *lab, const char *node, uint8_t port);
 void lab_exchange(struct lab *lab, const char *node, uint8_t port, const char *other,
                   uint8_t other_port);
 uint64_t lab_random(struct lab *lab);
+/* An SMP that the node sends to the manager by the directed route in head->path. The simulated
+ * switches record the return path. */
+void lab_send(struct lab *lab, const char *node, struct fab_mad *head, const uint8_t *data);
 /* A MAD that the manager did not request. */
 void lab_receive(struct lab *lab, const uint8_t bytes[FAB_MAD_SIZE]);
 /* Devices repeat a trap until it is repressed: here for a third of a second. */

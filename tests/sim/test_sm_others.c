@@ -18,7 +18,8 @@ static bool is_standby(struct lab *lab)
 static void play_other(struct lab *lab, uint8_t priority, uint8_t state)
 {
     lab->other_node = lab_node(lab, "host-0020");
-    lab->other = (struct fab_sm_info){.guid = 0x42, .priority = priority, .state = state};
+    lab->other = (struct fab_sm_info){
+        .guid = 0x42, .priority = priority, .state = state, .sm_key = lab->config.policy.sm_key};
     lab->other_answers = true;
     ck_assert_int_eq(fab_sim_attach(lab->sim, lab->other_node, 1, true), FAB_OK);
 }

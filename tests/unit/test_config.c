@@ -96,6 +96,7 @@ static const char everything[] =
     "  subnet_timeout: 17\n"
     "  phy_errors: 9\n"
     "  overrun_errors: 10\n"
+    "  managers: [0x0002c90300000001 leaf-01/7, '0002:c903:0000:0002  MF0;sw:1/U1/36']\n"
     "routing:\n"
     "  engine: fattree, updn\n"
     "  roots: [0x0002c90300000001, 0002c90300000002, '0002:c903:0000:00AB']\n"
@@ -172,6 +173,13 @@ START_TEST(every_key_arrives)
     ck_assert_uint_eq(p->subnet_timeout, 17);
     ck_assert_uint_eq(p->phy_errors, 9);
     ck_assert_uint_eq(p->overrun_errors, 10);
+    ck_assert_uint_eq(p->manager_count, 2);
+    ck_assert_uint_eq(p->managers[0].guid, 0x0002c90300000001);
+    ck_assert_str_eq(p->managers[0].switch_name, "leaf-01");
+    ck_assert_uint_eq(p->managers[0].switch_port, 7);
+    ck_assert_uint_eq(p->managers[1].guid, 0x0002c90300000002);
+    ck_assert_str_eq(p->managers[1].switch_name, "MF0;sw:1/U1");
+    ck_assert_uint_eq(p->managers[1].switch_port, 36);
     ck_assert_str_eq(p->engine, "fattree, updn");
     ck_assert_uint_eq(p->root_count, 3);
     ck_assert_uint_eq(p->roots[0], 0x0002c90300000001);

@@ -93,14 +93,14 @@ START_TEST(standby_watches_until_the_polls_are_used_up)
     struct fab_sm_info master = other(0x90, 0, FAB_SM_MASTER);
     s.master_guid = 0x90;
     for (uint32_t i = 1; i < s.polls_allowed; i++)
-        ck_assert(!fab_smstate_poll(&s, NULL));
-    ck_assert(!fab_smstate_poll(&s, &master));
+        ck_assert_int_eq(FAB_SMSTATE_STAYS, fab_smstate_poll(&s, NULL));
+    ck_assert_int_eq(FAB_SMSTATE_STAYS, fab_smstate_poll(&s, &master));
     ck_assert_uint_eq(s.missed, 0);
     for (uint32_t i = 1; i < s.polls_allowed; i++)
-        ck_assert(!fab_smstate_poll(&s, NULL));
-    ck_assert(fab_smstate_poll(&s, NULL));
+        ck_assert_int_eq(FAB_SMSTATE_STAYS, fab_smstate_poll(&s, NULL));
+    ck_assert_int_eq(FAB_SMSTATE_GONE, fab_smstate_poll(&s, NULL));
     ck_assert_uint_eq(s.state, FAB_SM_DISCOVERING);
-    ck_assert(!fab_smstate_poll(&s, NULL)); /* only in standby */
+    ck_assert_int_eq(FAB_SMSTATE_STAYS, fab_smstate_poll(&s, NULL)); /* only in standby */
 }
 END_TEST
 
@@ -111,11 +111,67 @@ START_TEST(standby_does_not_wait_for_one_that_gave_up)
     struct fab_sm_info worse = other(0x10, 0, FAB_SM_STANDBY);
     struct fab_sm_info asleep = other(0x10, 9, FAB_SM_NOT_ACTIVE);
     s.master_guid = 0x10;
-    ck_assert(!fab_smstate_poll(&s, &better));
+    ck_assert_int_eq(FAB_SMSTATE_STAYS, fab_smstate_poll(&s, &better));
     ck_assert_uint_eq(s.missed, 0);
-    ck_assert(!fab_smstate_poll(&s, &worse));
-    ck_assert(!fab_smstate_poll(&s, &asleep));
+    ck_assert_int_eq(FAB_SMSTATE_STAYS, fab_smstate_poll(&s, &worse));
+    ck_assert_int_eq(FAB_SMSTATE_STAYS, fab_smstate_poll(&s, &asleep));
     ck_assert_uint_eq(s.missed, 2);
+}
+END_TEST
+
+/* A manager that beats us but never becomes master cannot keep us in standby for ever; once it is
+ * master it counts again. */
+START_TEST(a_better_one_that_never_becomes_master_is_passed_over)
+{
+    static const uint8_t states[] = {FAB_SM_STANDBY, FAB_SM_DISCOVERING};
+    for (unsigned i = 0; i < 2; i++) {
+        struct fab_smstate s = ours(FAB_SM_DISCOVERING);
+        struct fab_sm_info better = other(0x10, 15, states[i]);
+        fab_smstate_discovered(&s, &better, 1);
+        ck_assert_uint_eq(s.state, FAB_SM_STANDBY);
+        for (uint32_t n = 0; n < s.waits_allowed; n++)
+            ck_assert_int_eq(fab_smstate_poll(&s, &better), FAB_SMSTATE_STAYS);
+        ck_assert_int_eq(fab_smstate_poll(&s, &better), FAB_SMSTATE_PASSED_OVER);
+        ck_assert_uint_eq(s.state, FAB_SM_DISCOVERING);
+        fab_smstate_discovered(&s, &better, 1);
+        ck_assert_uint_eq(s.state, FAB_SM_MASTER);
+        better.state = FAB_SM_MASTER;
+        fab_smstate_discovered(&s, &better, 1);
+        ck_assert_uint_eq(s.state, FAB_SM_STANDBY);
+        better.state = states[i];
+        ck_assert_int_eq(fab_smstate_poll(&s, &better), FAB_SMSTATE_STAYS);
+    }
+}
+END_TEST
+
+/* Each poll that finds a master restarts the count. */
+START_TEST(a_master_is_polled_for_ever)
+{
+    struct fab_smstate s = ours(FAB_SM_STANDBY);
+    struct fab_sm_info better = other(0x10, 15, FAB_SM_STANDBY), master = better;
+    master.state = FAB_SM_MASTER;
+    s.master_guid = 0x10;
+    for (uint32_t n = 0; n < 5 * s.waits_allowed; n++)
+        ck_assert_int_eq(fab_smstate_poll(&s, n % s.waits_allowed == 0 ? &master : &better),
+                         FAB_SMSTATE_STAYS);
+}
+END_TEST
+
+/* More managers than the list has entries: the oldest entry makes room, and nothing is written
+ * beyond the list. */
+START_TEST(the_list_of_those_passed_over_is_bounded)
+{
+    struct fab_smstate s = ours(FAB_SM_DISCOVERING);
+    for (uint64_t guid = 0x10; guid < 0x10 + FAB_SMSTATE_PASSED + 3; guid++) {
+        struct fab_sm_info better = other(guid, 15, FAB_SM_STANDBY);
+        fab_smstate_discovered(&s, &better, 1);
+        ck_assert_uint_eq(s.master_guid, guid);
+        while (fab_smstate_poll(&s, &better) == FAB_SMSTATE_STAYS)
+            ck_assert_uint_eq(s.state, FAB_SM_STANDBY);
+    }
+    ck_assert_uint_eq(s.passed_count, FAB_SMSTATE_PASSED);
+    ck_assert_uint_eq(s.passed_over[0], 0x13);
+    ck_assert_uint_eq(s.waits_allowed, FAB_SMSTATE_WAITS);
 }
 END_TEST
 
@@ -236,6 +292,9 @@ int main(void)
     tcase_add_test(tcase, a_master_yields_to_a_better_master_only);
     tcase_add_test(tcase, standby_watches_until_the_polls_are_used_up);
     tcase_add_test(tcase, standby_does_not_wait_for_one_that_gave_up);
+    tcase_add_test(tcase, a_better_one_that_never_becomes_master_is_passed_over);
+    tcase_add_test(tcase, a_master_is_polled_for_ever);
+    tcase_add_test(tcase, the_list_of_those_passed_over_is_bounded);
     tcase_add_test(tcase, control_packets_do_what_the_standard_says);
     tcase_add_test(tcase, any_crowd_settles_on_one_master);
     tcase_add_test(tcase, states_have_names);

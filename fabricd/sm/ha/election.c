@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Phase "electing" reads SMInfo from every port that reports a subnet manager (IsSM). The state
- * machine of libfabmgr/smstate then decides which manager is master (IBA 14.4.1).
+ * Phase "electing" reads SMInfo from every port that reports a subnet manager (IsSM). Those that
+ * are trusted (trust.c) enter the state machine of libfabmgr/smstate, which decides which manager
+ * is master (IBA 14.4.1). An event names each of the others, and the port where it is.
  */
+#include <stdio.h>
+#include <string.h>
+
 #include "fabricd/sm/ha/state.h"
 
 #define CAP_IS_SM 0x2u /* PortInfo CapabilityMask, IBA 14.2.5.6 */
@@ -10,8 +14,8 @@
 static int enter(struct sm *s)
 {
     const struct fab_fabric *f = s->model.fabric;
-    struct sm_sminfo *x = &s->ha->sminfo;
-    x->count = x->asked = x->info_count = 0;
+    struct sm_election *x = &s->ha->election;
+    x->count = x->asked = x->other_count = 0;
     for (uint32_t p = 0; p < f->port_count && x->count < SM_MAX_OTHERS; p++) {
         const struct fab_port *port = &f->ports[p];
         if (port->present && p != f->self_port && (port->info.cap_mask & CAP_IS_SM) &&
@@ -23,47 +27,100 @@ static int enter(struct sm *s)
 
 static bool next(struct sm *s, struct fab_mads_request *ret)
 {
-    struct sm_sminfo *x = &s->ha->sminfo;
+    struct sm_election *x = &s->ha->election;
     if (x->asked == x->count)
         return false;
-    ret->path = sm_model_path(&s->model, x->ports[x->asked]);
+    uint32_t port = x->ports[x->asked];
+    ret->path = sm_model_path(&s->model, port);
     ret->attr_id = FAB_ATTR_SM_INFO;
     ret->attr_mod = 0;
+    ret->m_key = sm_trust_m_key(s, port);
     ret->tag = x->asked++;
     return true;
 }
 
 static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
 {
-    struct sm_sminfo *x = &s->ha->sminfo;
+    const struct fab_fabric *f = s->model.fabric;
+    struct sm_election *x = &s->ha->election;
+    uint32_t port = x->ports[tag], peer = f->ports[port].peer;
     struct fab_sm_info info;
     if (a->status != FAB_OK ||
         fab_wire_attr_unpack(&fab_wire_attr_sm_info, a->data, a->len, &info) != FAB_OK)
         return;
     if (info.guid == s->role.guid || info.state == FAB_SM_NOT_ACTIVE)
         return;
-    x->infos[x->info_count] = info;
-    x->info_paths[x->info_count] = *sm_model_path(&s->model, x->ports[tag]);
-    x->info_lids[x->info_count++] = s->model.fabric->ports[x->ports[tag]].info.lid;
+    struct sm_other *o = &x->others[x->other_count++];
+    *o = (struct sm_other){
+        .info = info,
+        .path = *sm_model_path(&s->model, port),
+        .node_guid = f->nodes[f->ports[port].node].guid,
+        .port_num = f->ports[port].num,
+        .lid = f->ports[port].info.lid,
+        .trusted = sm_trust_answer(s, port, &info),
+    };
+    sm_port_name(f, peer != FAB_NONE ? peer : port, o->place);
 }
 
 static bool finished(const struct sm *s)
 {
-    return s->ha->sminfo.asked == s->ha->sminfo.count;
+    return s->ha->election.asked == s->ha->election.count;
+}
+
+/* ---- managers that are not trusted ---- */
+
+static bool same_claim(const struct sm_other *a, const struct sm_other *b)
+{
+    return a->info.guid == b->info.guid && a->info.state == b->info.state &&
+           a->info.priority == b->info.priority && strcmp(a->place, b->place) == 0;
+}
+
+static bool is_reported(const struct sm_ha *ha, const struct sm_other *o)
+{
+    for (uint32_t i = 0; i < ha->refused_count; i++)
+        if (same_claim(&ha->refused[i], o))
+            return true;
+    return false;
+}
+
+static void report(struct sm *s, const struct sm_other *o)
+{
+    event_emit(s->in.bus, sm_refused, .subject = o->place, .guid = o->info.guid,
+               .state = fab_smstate_name(o->info.state), .priority = o->info.priority,
+               .reason = o->info.sm_key == 0
+                             ? "it did not show the SM_Key, and subnet.managers does not list it"
+                             : "its SM_Key is not subnet.sm_key");
+}
+
+/* Reports each claim once, for as long as it is made. */
+static void report_refused(struct sm *s)
+{
+    struct sm_ha *ha = s->ha;
+    const struct sm_election *x = &ha->election;
+    for (uint32_t i = 0; i < x->other_count; i++)
+        if (!x->others[i].trusted && !is_reported(ha, &x->others[i]))
+            report(s, &x->others[i]);
+    ha->refused_count = 0;
+    for (uint32_t i = 0; i < x->other_count; i++)
+        if (!x->others[i].trusted)
+            ha->refused[ha->refused_count++] = x->others[i];
 }
 
 static int leave(struct sm *s)
 {
+    report_refused(s);
     sm_ha_elect(s);
     return sm_is_master(s) ? FAB_OK : SM_ROUND_OVER;
 }
 
 uint32_t sm_others(const struct sm *s, struct fab_sm_info *ret, uint32_t max)
 {
-    const struct sm_sminfo *x = &s->ha->sminfo;
-    for (uint32_t i = 0; i < x->info_count && i < max; i++)
-        ret[i] = x->infos[i];
-    return x->info_count;
+    const struct sm_election *x = &s->ha->election;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < x->other_count; i++)
+        if (x->others[i].trusted && count++ < max)
+            ret[count - 1] = x->others[i].info;
+    return count;
 }
 
 const struct sm_phase sm_phase_sminfo = {.name = "electing",

@@ -8,23 +8,72 @@
 
 #define SM_MAX_OTHERS 64 /* most managers whose SMInfo is read */
 
-struct sm_sminfo { /* election.c */
+/* Another manager: what it answered, and where it is. */
+struct sm_other {
+    struct fab_sm_info info;
+    struct fab_path path; /* directed route to its port */
+    uint64_t node_guid;
+    uint8_t port_num;
+    uint16_t lid;
+    bool trusted;             /* false: the election ignores it */
+    char place[SM_PLACE_LEN]; /* the switch port to which it is connected */
+};
+struct sm_election { /* election.c */
     uint32_t ports[SM_MAX_OTHERS], count, asked;
-    struct fab_sm_info infos[SM_MAX_OTHERS];
-    uint32_t info_count;
-    struct fab_path info_paths[SM_MAX_OTHERS];
-    uint16_t info_lids[SM_MAX_OTHERS];
+    struct sm_other others[SM_MAX_OTHERS];
+    uint32_t other_count;
+};
+struct sm_control { /* control.c: the control packet that waits for its confirmation */
+    bool pending;
+    struct transport_mad mad;
+    uint32_t packet; /* enum fab_sm_control */
+    struct fab_sm_info from;
+    struct sm_other sender;
+    uint64_t refused;       /* packets refused since the last event about them */
+    uint64_t next_event_us; /* no event about a refusal is emitted before this time */
+    uint64_t next_sweep_us; /* no HANDOVER to the master causes a sweep before this time */
 };
 struct sm_ha {
-    struct sm_sminfo sminfo;
+    struct sm_election election;
+    struct sm_other refused[SM_MAX_OTHERS]; /* not trusted in the last election */
+    uint32_t refused_count;
+    struct sm_guids proved; /* GUIDs of nodes that sent our M_Key in a SubnGet(SMInfo) */
+    struct sm_control control;
     struct loop_timer *poll_timer;
-    struct fab_path master_path; /* in standby: directed route to the master's port */
+    struct sm_other master; /* in standby: the master; path.hops FAB_PATH_UNKNOWN: no route to it */
     uint64_t master_guid;
-    uint32_t master_lid;
     uint32_t activity; /* ActCount of SMInfo, IBA 14.2.5.13 */
     bool announced;    /* IsSM is set */
 };
 
 void sm_ha_elect(struct sm *s); /* call it after SMInfo of the other managers was read */
+/* Follows a change of the role by a control packet; `before` was the state. */
+void sm_ha_role_changed(struct sm *s, uint8_t before);
+/* Our own SMInfo. The SM_Key is 0 unless with_key. */
+void sm_ha_own_info(struct sm *s, bool with_key, uint8_t data[FAB_SMP_DATA]);
+/* Handles SubnSet(SMInfo). */
+void sm_ha_control(struct sm *s, const struct transport_mad *mad, const struct fab_mad *head,
+                   const uint8_t *data, size_t len);
+
+/* ---- trust.c --------------------------------------------------------------------------------- */
+
+/* True if managers must prove themselves: an M_Key is configured, or trusted managers are listed.
+ */
+bool sm_trust_required(const struct sm *s);
+/* Whether a manager that answered from `port` counts in the election. */
+bool sm_trust_answer(const struct sm *s, uint32_t port, const struct fab_sm_info *info);
+/* Whether the manager `guid` at `port` is in subnet.managers. */
+bool sm_trust_listed(const struct sm *s, uint32_t port, uint64_t guid);
+/* The M_Key for requests to a port behind which a manager may be. It is 0, which authorizes
+ * nothing, unless that manager is listed, or has shown that it knows the key. */
+uint64_t sm_trust_m_key(const struct sm *s, uint32_t port);
+/* Whether the requester may see our SM_Key. Remembers a requester that gave our M_Key. */
+bool sm_trust_requester(struct sm *s, const struct transport_mad *mad, const struct fab_mad *head);
+/* The port that sent an SMP: of a directed route by its return path, which the switches wrote; else
+ * by its source LID, which the sender chose. FAB_NONE: not known. */
+uint32_t sm_trust_origin(const struct sm *s, const struct transport_mad *mad,
+                         const struct fab_mad *head);
+/* The port of a manager that was found by the last election; FAB_NONE: it left the fabric. */
+uint32_t sm_trust_port_of(const struct sm *s, const struct sm_other *o);
 
 #endif

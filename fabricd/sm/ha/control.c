@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Control packets, SubnSet(SMInfo), of other managers (IBA 14.4.1).
+ *
+ * Such a packet changes who manages the fabric, so it must come from a manager that the last
+ * election trusted, from the port where the election found it, with a key or by a listed manager.
+ * Before the packet takes effect, the manager confirms it: it reads SMInfo at that port itself. The
+ * packet is answered after the confirmation. A packet that is refused is not answered.
+ */
+#include <string.h>
+
+#include "fabricd/base/clock.h"
+#include "fabricd/base/log.h"
+#include "fabricd/sm/ha/state.h"
+
+#define EVENT_EVERY_US UINT64_C(10000000) /* between two events about refused packets */
+#define SWEEP_EVERY_US UINT64_C(10000000) /* between two sweeps after HANDOVERs to the master */
+
+static const char *packet_name(uint32_t packet)
+{
+    static const char *const names[] = {"unknown", "HANDOVER", "ACKNOWLEDGE",
+                                        "DISABLE", "STANDBY",  "DISCOVER"};
+    return names[packet < sizeof(names) / sizeof(*names) ? packet : 0];
+}
+
+/* ---- refusal ---- */
+
+/* Floods must not fill the journal: one event tells of all packets since the last one. */
+static void refuse(struct sm *s, const struct transport_mad *mad, const struct fab_mad *head,
+                   uint64_t guid, const char *reason)
+{
+    struct sm_control *c = &s->ha->control;
+    const struct fab_fabric *f = s->model.fabric;
+    uint32_t port = sm_trust_origin(s, mad, head);
+    uint32_t peer = port != FAB_NONE ? f->ports[port].peer : FAB_NONE;
+    char place[SM_PLACE_LEN] = "an unknown port";
+    c->refused++;
+    if (clock_now_us() < c->next_event_us)
+        return;
+    if (port != FAB_NONE)
+        sm_port_name(f, peer != FAB_NONE ? peer : port, place);
+    event_emit(s->in.bus, sm_control_refused, .subject = place, .guid = guid,
+               .packet = packet_name(head->attr_mod), .packets = c->refused, .reason = reason);
+    c->refused = 0;
+    c->next_event_us = clock_now_us() + EVENT_EVERY_US;
+}
+
+/* ---- who sent it ---- */
+
+static const struct sm_other *trusted_manager(const struct sm *s, uint64_t guid)
+{
+    const struct sm_election *x = &s->ha->election;
+    for (uint32_t i = 0; i < x->other_count; i++)
+        if (x->others[i].trusted && x->others[i].info.guid == guid)
+            return &x->others[i];
+    return NULL;
+}
+
+static bool shows_key(const struct sm *s, const struct fab_mad *head,
+                      const struct fab_sm_info *from)
+{
+    return (s->policy.m_key != 0 && head->m_key == s->policy.m_key) ||
+           (from->sm_key == s->policy.sm_key && (s->policy.sm_key != 0 || !sm_trust_required(s)));
+}
+
+/* NULL: the packet is authentic as far as it shows; else the reason why it is not. */
+static const char *doubt(const struct sm *s, const struct transport_mad *mad,
+                         const struct fab_mad *head, const struct fab_sm_info *from,
+                         const struct sm_other *sender)
+{
+    if (!sender)
+        return "no trusted manager has this GUID";
+    uint32_t port = sm_trust_port_of(s, sender);
+    if (port == FAB_NONE || sm_trust_origin(s, mad, head) != port)
+        return "it did not come from the port of this manager";
+    if (!shows_key(s, head, from) && !(head->directed && sm_trust_listed(s, port, from->guid)))
+        return "it has neither M_Key nor SM_Key";
+    return NULL;
+}
+
+/* ---- taking effect ---- */
+
+/* A HANDOVER to the master only asks for a sweep: repeated ones must not cause endless sweeps. */
+static bool may_sweep(struct sm_control *c)
+{
+    if (clock_now_us() < c->next_sweep_us)
+        return false;
+    c->next_sweep_us = clock_now_us() + SWEEP_EVERY_US;
+    return true;
+}
+
+static void take_effect(struct sm *s)
+{
+    struct sm_control *c = &s->ha->control;
+    uint8_t before = s->role.state, own[FAB_SMP_DATA];
+    bool rediscover = false;
+    uint16_t status = fab_smstate_control(&s->role, c->packet, &c->from, &rediscover);
+    log_line(before == s->role.state ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO, "sm",
+             "control packet %s of the manager at %s: now %s", packet_name(c->packet),
+             c->sender.place, fab_smstate_name(s->role.state));
+    if (rediscover && (before != FAB_SM_MASTER || may_sweep(c)))
+        sm_request_heavy(s);
+    sm_ha_role_changed(s, before);
+    sm_ha_own_info(s, true, own);
+    sm_reply(s, &c->mad, FAB_METHOD_GET_RESP, status, own);
+    sm_schedule(s);
+}
+
+static void on_confirmation(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
+{
+    struct sm *s = ctx;
+    struct sm_control *c = &s->ha->control;
+    struct fab_sm_info info;
+    (void)tag;
+    c->pending = false;
+    bool confirmed =
+        a->status == FAB_OK &&
+        fab_wire_attr_unpack(&fab_wire_attr_sm_info, a->data, a->len, &info) == FAB_OK &&
+        info.guid == c->from.guid &&
+        (info.state == c->from.state ||
+         /* OpenSM is in standby as soon as it has sent HANDOVER. */
+         (c->packet == FAB_SM_HANDOVER && info.state == FAB_SM_STANDBY)) &&
+        sm_trust_answer(s, sm_trust_port_of(s, &c->sender), &info);
+    if (confirmed) {
+        take_effect(s);
+        return;
+    }
+    struct fab_mad head;
+    const uint8_t *data;
+    size_t len;
+    if (fab_wire_mad_unpack(c->mad.bytes, c->mad.len, &head, &data, &len) == FAB_OK)
+        refuse(s, &c->mad, &head, c->from.guid, "the manager at this port does not confirm it");
+}
+
+static int confirm(struct sm *s)
+{
+    struct sm_control *c = &s->ha->control;
+    const struct fab_mads_request req = {
+        .mgmt_class = FAB_CLASS_SMP_DIRECTED,
+        .method = FAB_METHOD_GET,
+        .attr_id = FAB_ATTR_SM_INFO,
+        .m_key = sm_trust_m_key(s, sm_trust_port_of(s, &c->sender)),
+        .dlid = 0xffff,
+        .path = &c->sender.path,
+        .done = on_confirmation,
+        .ctx = s,
+    };
+    int r = fab_mads_submit(s->mads, &req);
+    if (r == FAB_OK)
+        agent_pump(s->agent);
+    return r;
+}
+
+/* Whether the state machine accepts the packet in our state. */
+static bool is_legal(const struct sm *s, uint32_t packet, const struct fab_sm_info *from)
+{
+    struct fab_smstate copy = s->role;
+    bool rediscover;
+    return fab_smstate_control(&copy, packet, from, &rediscover) == 0;
+}
+
+void sm_ha_control(struct sm *s, const struct transport_mad *mad, const struct fab_mad *head,
+                   const uint8_t *data, size_t len)
+{
+    struct sm_control *c = &s->ha->control;
+    struct fab_sm_info from;
+    uint8_t own[FAB_SMP_DATA];
+    if (c->pending || fab_wire_attr_unpack(&fab_wire_attr_sm_info, data, len, &from) != FAB_OK)
+        return; /* the sender repeats its packet */
+    const struct sm_other *sender = trusted_manager(s, from.guid);
+    const char *reason = doubt(s, mad, head, &from, sender);
+    if (reason) {
+        refuse(s, mad, head, from.guid, reason);
+        return;
+    }
+    if (!is_legal(s, head->attr_mod, &from)) {
+        sm_ha_own_info(s, sm_trust_requester(s, mad, head), own);
+        sm_reply(s, mad, FAB_METHOD_GET_RESP, FAB_SMP_BAD_VALUE, own);
+        return;
+    }
+    *c = (struct sm_control){.pending = true,
+                             .mad = *mad,
+                             .packet = head->attr_mod,
+                             .from = from,
+                             .sender = *sender,
+                             .refused = c->refused,
+                             .next_event_us = c->next_event_us,
+                             .next_sweep_us = c->next_sweep_us};
+    c->pending = confirm(s) == FAB_OK;
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which other managers are trusted, and who may see a key.
+ *
+ * SMInfo is answered by software that any administrator of a host can replace. A GUID, a priority
+ * and a source LID are therefore claims; a key and the switch port behind which a manager answers
+ * are proofs. If the operator configures an M_Key or lists managers (subnet.managers), a manager
+ * counts only if it answers with our SM_Key or is listed with its GUID and its switch port.
+ *
+ * A key is never sent to a port that could be a rogue's: our SM_Key goes to requesters that gave
+ * our M_Key (IBA 14.2.5.13 requires this check) and to listed managers; our M_Key goes, in requests
+ * for SMInfo, to listed managers and to nodes that already sent it to us.
+ *
+ * Without M_Key and list, every port can read the SM_Key, as IBA 14.2.4 has it for an M_Key of 0. A
+ * manager then counts if its SM_Key equals ours, as with OpenSM.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "fabricd/sm/ha/state.h"
+
+enum { AT_RETURN_PATH = 192 }; /* offset in a directed-route SMP, IBA 14.2.1.2 */
+
+bool sm_trust_required(const struct sm *s)
+{
+    return s->policy.m_key != 0 || s->policy.manager_count > 0;
+}
+
+static bool is_switch_named(const struct fab_node *node, const char *name)
+{
+    char guid[24];
+    snprintf(guid, sizeof(guid), "0x%016" PRIx64, node->guid);
+    return strcmp(node->desc, name) == 0 || strcasecmp(guid, name) == 0;
+}
+
+bool sm_trust_listed(const struct sm *s, uint32_t port, uint64_t guid)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    uint32_t peer = f && port != FAB_NONE ? f->ports[port].peer : FAB_NONE;
+    if (peer == FAB_NONE || !fab_fabric_node_is_switch(f, f->ports[peer].node))
+        return false;
+    for (uint32_t i = 0; i < s->policy.manager_count; i++) {
+        const struct fab_manager *m = &s->policy.managers[i];
+        if (m->guid == guid && m->switch_port == f->ports[peer].num &&
+            is_switch_named(&f->nodes[f->ports[peer].node], m->switch_name))
+            return true;
+    }
+    return false;
+}
+
+bool sm_trust_answer(const struct sm *s, uint32_t port, const struct fab_sm_info *info)
+{
+    bool same_key = info->sm_key == s->policy.sm_key;
+    if (!sm_trust_required(s))
+        return same_key;
+    return (same_key && s->policy.sm_key != 0) || sm_trust_listed(s, port, info->guid);
+}
+
+static uint64_t node_guid_of(const struct sm *s, uint32_t port)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    return port != FAB_NONE ? f->nodes[f->ports[port].node].guid : 0;
+}
+
+uint64_t sm_trust_m_key(const struct sm *s, uint32_t port)
+{
+    if (port == FAB_NONE)
+        return 0;
+    bool knows = sm_guids_have(&s->ha->proved, node_guid_of(s, port)) ||
+                 sm_trust_listed(s, port, s->model.fabric->ports[port].guid);
+    return knows ? s->policy.m_key : 0;
+}
+
+/* A manager that gives our M_Key for the first time may have been refused before: the next sweep
+ * asks it again, with the key. */
+static void note_proof(struct sm *s, uint64_t node_guid)
+{
+    if (node_guid == 0 || sm_guids_have(&s->ha->proved, node_guid))
+        return;
+    sm_guids_add(&s->ha->proved, node_guid);
+    if (sm_is_master(s))
+        sm_request_heavy_later(s);
+}
+
+bool sm_trust_requester(struct sm *s, const struct transport_mad *mad, const struct fab_mad *head)
+{
+    uint32_t port = sm_trust_origin(s, mad, head);
+    if (s->policy.m_key != 0 && head->m_key == s->policy.m_key) {
+        note_proof(s, node_guid_of(s, port));
+        return true;
+    }
+    /* The answer to a forged source LID goes to the owner of that LID, not to the forger. */
+    return !sm_trust_required(s) ||
+           (port != FAB_NONE && sm_trust_listed(s, port, s->model.fabric->ports[port].guid));
+}
+
+static uint32_t across_link(const struct fab_fabric *f, uint32_t node, uint8_t num)
+{
+    if (num == 0 || num > f->nodes[node].num_ports)
+        return FAB_NONE;
+    return f->ports[fab_fabric_port_id(f, node, num)].peer;
+}
+
+/* Follows the return path from our port back to the sender. A path through an adapter is forged. */
+static uint32_t origin_of_directed(const struct fab_fabric *f, const struct transport_mad *mad,
+                                   const struct fab_mad *head)
+{
+    uint32_t port = f->self_port;
+    if (head->dr_slid != 0xffff || head->dr_dlid != 0xffff || head->path.hops == 0)
+        return FAB_NONE;
+    for (uint8_t hop = head->path.hops; hop >= 1; hop--) {
+        uint32_t node = f->ports[port].node;
+        if (hop != head->path.hops && !fab_fabric_node_is_switch(f, node))
+            return FAB_NONE;
+        port = across_link(f, node, mad->bytes[AT_RETURN_PATH + hop]);
+        if (port == FAB_NONE)
+            return FAB_NONE;
+    }
+    return port;
+}
+
+static uint32_t same_port(const struct sm *s, uint64_t node_guid, uint8_t num)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    uint32_t node = f ? fab_fabric_node_by_guid(f, node_guid) : FAB_NONE;
+    return node != FAB_NONE && num <= f->nodes[node].num_ports ? fab_fabric_port_id(f, node, num)
+                                                               : FAB_NONE;
+}
+
+uint32_t sm_trust_port_of(const struct sm *s, const struct sm_other *o)
+{
+    return same_port(s, o->node_guid, o->port_num);
+}
+
+/* A master knows the owner of each LID. In other states only the LIDs of other managers are known.
+ */
+static uint32_t owner_of(const struct sm *s, uint16_t lid)
+{
+    const struct fab_view *v = s->model.view;
+    const struct sm_election *e = &s->ha->election;
+    if (sm_is_master(s) && v && v->target) {
+        const struct fab_lids *lids = &v->target->lids;
+        if (lid > lids->top || lids->owner[lid] == FAB_NONE)
+            return FAB_NONE;
+        const struct fab_port *port = &v->fabric->ports[lids->owner[lid]];
+        return same_port(s, v->fabric->nodes[port->node].guid, port->num);
+    }
+    for (uint32_t i = 0; i < e->other_count; i++)
+        if (lid != 0 && e->others[i].lid == lid)
+            return sm_trust_port_of(s, &e->others[i]);
+    return FAB_NONE;
+}
+
+uint32_t sm_trust_origin(const struct sm *s, const struct transport_mad *mad,
+                         const struct fab_mad *head)
+{
+    if (!s->model.fabric)
+        return FAB_NONE;
+    return head->directed ? origin_of_directed(s->model.fabric, mad, head)
+                          : owner_of(s, mad->addr.slid);
+}

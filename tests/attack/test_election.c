@@ -1,0 +1,514 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A rogue host and the election of the master (IBA 14.4.1): it claims to be a better manager, asks
+ * for keys, forges control packets, and keeps a starting manager waiting. Each attack but the
+ * floods succeeded against the manager of October 2026.
+ *
+ * The fabric has 6 leaves with 4 hosts each and 3 spines. The manager is host-0001 (leaf-001/1),
+ * the other manager, rogue or not, host-0020 (leaf-005/4).
+ */
+#include <string.h>
+
+#include "libfabmgr/base/buf.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/smstate/smstate.h"
+#include "tests/sim/lab.h"
+
+#define OTHER "host-0020"
+#define OTHER_GUID 0x42
+#define OTHER_PLACE "leaf-005/4"
+#define ROGUE "host-0013" /* another host: leaf-004/1 */
+#define ROGUE_PLACE "leaf-004/1"
+#define SM_KEY UINT64_C(0x5ec2e7)
+#define M_KEY UINT64_C(0xfeed)
+
+enum { AT_DATA = 64, AT_RETURN_PATH = 192 };
+
+static struct fab_path path_from(struct lab *lab, const char *node)
+{
+    uint32_t id = lab_node(lab, node);
+    const struct fab_fabric *f = fab_sim_fabric(lab->sim);
+    uint32_t at = f->ports[fab_fabric_port_id(f, id, 1)].peer;
+    struct fab_path path = {.hops = 4, .port = {0, 1, 5, 0, 1}};
+    ck_assert(fab_fabric_node_is_switch(f, f->ports[at].node));
+    /* up to the first spine, down to leaf-001, out to its first host */
+    uint32_t leaf = lab_node(lab, "leaf-001"), spine = lab_node(lab, "spine-001");
+    for (uint8_t p = 1; p <= f->nodes[spine].num_ports; p++) {
+        uint32_t peer = f->ports[fab_fabric_port_id(f, spine, p)].peer;
+        if (peer != FAB_NONE && f->ports[peer].node == leaf)
+            path.port[3] = p;
+    }
+    return path;
+}
+
+static void secure(struct lab *lab)
+{
+    lab->config.policy.sm_key = SM_KEY;
+    lab->config.policy.m_key = M_KEY;
+}
+
+static void list_other(struct lab *lab)
+{
+    lab->config.policy.managers[0] =
+        (struct fab_manager){.guid = OTHER_GUID, .switch_name = "leaf-005", .switch_port = 4};
+    lab->config.policy.manager_count = 1;
+}
+
+static void list_other_elsewhere(struct lab *lab)
+{
+    list_other(lab);
+    lab->config.policy.managers[0].switch_port = 3;
+}
+
+static void open_lab(struct lab *lab, void (*configure)(struct lab *lab))
+{
+    lab_open_virtual(lab, lab_leaf_spine(6, 3, 4), NULL);
+    lab_stop(lab);
+    lab->config.policy.sm_priority = 5;
+    if (configure)
+        configure(lab);
+    lab_begin(lab, NULL);
+}
+
+static void play_other(struct lab *lab, uint8_t priority, uint8_t state, uint64_t sm_key)
+{
+    lab->other_node = lab_node(lab, OTHER);
+    lab->other = (struct fab_sm_info){
+        .guid = OTHER_GUID, .priority = priority, .state = state, .sm_key = sm_key};
+    lab->other_answers = true;
+    ck_assert_int_eq(fab_sim_attach(lab->sim, lab->other_node, 1, true), FAB_OK);
+}
+
+static void end_other(struct lab *lab)
+{
+    lab->other_answers = false;
+    fab_sim_detach(lab->sim, lab->other_node, 1);
+}
+
+static uint8_t role(struct lab *lab)
+{
+    struct sm_status status;
+    sm_get_status(lab->sm, &status);
+    return status.role;
+}
+
+static bool is_standby(struct lab *lab)
+{
+    struct sm_status status;
+    sm_get_status(lab->sm, &status);
+    return status.role == FAB_SM_STANDBY && strcmp(status.state, "standby") == 0;
+}
+
+static unsigned count_events(const struct lab *lab, const char *type)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < lab->event_count; i++)
+        n += strcmp(lab->events[i].type, type) == 0;
+    return n;
+}
+
+static void sweep(struct lab *lab)
+{
+    ck_assert_int_eq(sm_sweep(lab->sm, NULL, NULL), FAB_OK);
+    lab_run_for(lab, 1);
+    lab_run(lab, 10, lab_is_idle, "sweep");
+}
+
+/* SMInfo that a host reads from the manager; false: the manager did not answer. */
+static bool get_sminfo(struct lab *lab, const char *node, uint64_t m_key, struct fab_sm_info *ret)
+{
+    struct fab_mad head = {.mgmt_class = FAB_CLASS_SMP_DIRECTED,
+                           .method = FAB_METHOD_GET,
+                           .tid = 9,
+                           .attr_id = FAB_ATTR_SM_INFO,
+                           .m_key = m_key,
+                           .path = path_from(lab, node)};
+    lab->replies = 0;
+    lab_send(lab, node, &head, NULL);
+    lab_run_for(lab, 0.01);
+    if (lab->replies == 0)
+        return false;
+    ck_assert_int_eq(
+        fab_wire_attr_unpack(&fab_wire_attr_sm_info, lab->reply + AT_DATA, FAB_SMP_DATA, ret),
+        FAB_OK);
+    return true;
+}
+
+/* A control packet of `from` that the node sends; false: it was not answered. */
+static bool send_control(struct lab *lab, const char *node, uint32_t packet, uint64_t m_key,
+                         const struct fab_sm_info *from)
+{
+    struct fab_mad head = {.mgmt_class = FAB_CLASS_SMP_DIRECTED,
+                           .method = FAB_METHOD_SET,
+                           .tid = 11,
+                           .attr_id = FAB_ATTR_SM_INFO,
+                           .attr_mod = packet,
+                           .m_key = m_key,
+                           .path = path_from(lab, node)};
+    uint8_t data[FAB_SMP_DATA] = {0};
+    ck_assert_int_eq(fab_wire_attr_pack(&fab_wire_attr_sm_info, from, data, sizeof data), FAB_OK);
+    lab->replies = 0;
+    lab_send(lab, node, &head, data);
+    lab_run_for(lab, 0.5);
+    return lab->replies > 0 && fab_base_get_be16(lab->reply + 4) == 0x8000;
+}
+
+/* ---- claims ---- */
+
+START_TEST(a_better_master_without_the_key_is_ignored_and_named)
+{
+    void (*const modes[])(struct lab *) = {NULL, secure, list_other_elsewhere};
+    for (size_t i = 0; i < 3; i++)
+        for (uint64_t wrong = 0; wrong < 3; wrong++) {
+            struct lab lab;
+            open_lab(&lab, modes[i]);
+            play_other(&lab, 15, FAB_SM_MASTER, wrong == 1 ? lab.config.policy.sm_key + 1 : 0);
+            lab.other.guid = wrong == 2 ? 1 : OTHER_GUID;
+            sm_start(lab.sm);
+            lab_run(&lab, 10, lab_is_idle, "bring-up beside a rogue");
+            ck_assert_uint_eq(role(&lab), FAB_SM_MASTER);
+            const struct lab_event *e = lab_event(&lab, "sm-refused");
+            ck_assert_ptr_nonnull(e);
+            ck_assert_str_eq(e->subject, OTHER_PLACE);
+            ck_assert_uint_eq(e->guid, lab.other.guid);
+            lab_assert_good(&lab);
+            lab_close(&lab);
+        }
+}
+END_TEST
+
+START_TEST(a_master_does_not_yield_to_a_rogue)
+{
+    struct lab lab;
+    struct fab_sm_info seen;
+    open_lab(&lab, secure);
+    sm_start(lab.sm);
+    lab_run(&lab, 10, lab_is_idle, "bring-up");
+    play_other(&lab, 15, FAB_SM_MASTER, 0);
+    for (int i = 0; i < 4; i++)
+        sweep(&lab);
+    ck_assert_uint_eq(role(&lab), FAB_SM_MASTER);
+    ck_assert_uint_eq(count_events(&lab, "sm-refused"), 1); /* not once a sweep */
+    ck_assert_uint_eq(sm_others(lab.sm, &seen, 1), 0);
+    lab.other.priority = 14; /* another claim */
+    sweep(&lab);
+    ck_assert_uint_eq(count_events(&lab, "sm-refused"), 2);
+    lab_assert_good(&lab);
+    lab_close(&lab);
+}
+END_TEST
+
+START_TEST(a_listed_manager_is_master_without_a_key)
+{
+    struct lab lab;
+    open_lab(&lab, list_other);
+    play_other(&lab, 15, FAB_SM_MASTER, 0);
+    sm_start(lab.sm);
+    lab_run(&lab, 10, is_standby, "standby");
+    const struct lab_event *e = lab_event(&lab, "sm-standby");
+    ck_assert_ptr_nonnull(e);
+    ck_assert_ptr_nonnull(strstr(e->message, OTHER_PLACE));
+    lab_run_for(&lab, 60);
+    ck_assert(is_standby(&lab));
+    end_other(&lab);
+    lab_run(&lab, 30, lab_is_idle, "taking over");
+    ck_assert_ptr_nonnull(strstr(lab_event(&lab, "sm-master-lost")->message, OTHER_PLACE));
+    lab_close(&lab);
+}
+END_TEST
+
+/* The listed GUID at another switch port is a claim like any other. */
+START_TEST(the_listed_guid_elsewhere_is_refused)
+{
+    struct lab lab;
+    open_lab(&lab, list_other_elsewhere);
+    play_other(&lab, 15, FAB_SM_MASTER, 0);
+    sm_start(lab.sm);
+    lab_run(&lab, 10, lab_is_idle, "bring-up");
+    ck_assert_str_eq(lab_event(&lab, "sm-refused")->subject, OTHER_PLACE);
+    lab_close(&lab);
+}
+END_TEST
+
+/* A master whose answers lose the key is a rogue in its place. */
+START_TEST(a_master_that_loses_the_key_is_not_waited_for)
+{
+    struct lab lab;
+    open_lab(&lab, secure);
+    play_other(&lab, 15, FAB_SM_MASTER, SM_KEY);
+    sm_start(lab.sm);
+    lab_run(&lab, 10, is_standby, "standby");
+    lab.other.sm_key = 7;
+    lab_run(&lab, 30, lab_is_idle, "taking over");
+    ck_assert_uint_eq(role(&lab), FAB_SM_MASTER);
+    ck_assert_ptr_nonnull(lab_event(&lab, "sm-refused"));
+    lab_close(&lab);
+}
+END_TEST
+
+START_TEST(a_better_manager_that_never_becomes_master_is_passed_over)
+{
+    static const uint8_t states[] = {FAB_SM_STANDBY, FAB_SM_DISCOVERING};
+    for (size_t i = 0; i < 2; i++) {
+        struct lab lab;
+        open_lab(&lab, NULL); /* it even knows the key */
+        play_other(&lab, 15, states[i], lab.config.policy.sm_key);
+        sm_start(lab.sm);
+        lab_run(&lab, 10, is_standby, "standby");
+        lab_run_for(&lab, 20);
+        ck_assert(is_standby(&lab));
+        lab_run(&lab, 20, lab_is_idle, "passing over");
+        ck_assert_str_eq(lab_event(&lab, "sm-passed-over")->subject, OTHER_PLACE);
+        sweep(&lab);
+        ck_assert_uint_eq(role(&lab), FAB_SM_MASTER);
+        lab.other.state = FAB_SM_MASTER; /* now it counts */
+        ck_assert_int_eq(sm_sweep(lab.sm, NULL, NULL), FAB_OK);
+        lab_run(&lab, 10, is_standby, "yielding");
+        lab_close(&lab);
+    }
+}
+END_TEST
+
+/* ---- keys ---- */
+
+START_TEST(a_host_reads_no_key)
+{
+    struct lab lab;
+    struct fab_sm_info info;
+    open_lab(&lab, secure);
+    sm_start(lab.sm);
+    lab_run(&lab, 10, lab_is_idle, "bring-up");
+    ck_assert(get_sminfo(&lab, ROGUE, 0, &info));
+    ck_assert_uint_eq(info.guid, lab.sim_transport->port_guid);
+    ck_assert_uint_eq(info.state, FAB_SM_MASTER);
+    ck_assert_uint_eq(info.sm_key, 0);
+    ck_assert(get_sminfo(&lab, ROGUE, M_KEY + 1, &info));
+    ck_assert_uint_eq(info.sm_key, 0);
+    ck_assert(get_sminfo(&lab, OTHER, M_KEY, &info)); /* a manager with our M_Key */
+    ck_assert_uint_eq(info.sm_key, SM_KEY);
+    lab_close(&lab);
+}
+END_TEST
+
+START_TEST(only_the_listed_place_reads_the_key)
+{
+    struct lab lab;
+    struct fab_sm_info info;
+    open_lab(&lab, list_other);
+    /* The simulated adapter's own port GUID, which the list names for requests. */
+    const struct fab_fabric *f = fab_sim_fabric(lab.sim);
+    uint32_t node = lab_node(&lab, OTHER);
+    lab.config.policy.managers[0].guid = f->ports[fab_fabric_port_id(f, node, 1)].guid;
+    lab_stop(&lab);
+    lab_begin(&lab, NULL);
+    sm_start(lab.sm);
+    lab_run(&lab, 10, lab_is_idle, "bring-up");
+    ck_assert(get_sminfo(&lab, ROGUE, 0, &info));
+    ck_assert_uint_eq(info.sm_key, 0);
+    ck_assert(get_sminfo(&lab, OTHER, 0, &info));
+    ck_assert_uint_eq(info.sm_key, lab.config.policy.sm_key);
+    lab_close(&lab);
+}
+END_TEST
+
+/* A return path that leads through an adapter, to a port that does not exist, or to ourselves. */
+START_TEST(a_forged_return_path_reads_no_key)
+{
+    static const uint8_t forged[][6] = {{0, 1, 1, 5, 1, 1}, {0, 9, 9, 9, 9, 9}, {0, 0, 0, 0, 0, 0}};
+    struct lab lab;
+    open_lab(&lab, list_other);
+    sm_start(lab.sm);
+    lab_run(&lab, 10, lab_is_idle, "bring-up");
+    for (size_t i = 0; i < 3; i++)
+        for (uint8_t hops = 0; hops < 6; hops++) {
+            struct fab_mad head = {.mgmt_class = FAB_CLASS_SMP_DIRECTED,
+                                   .method = FAB_METHOD_GET,
+                                   .attr_id = FAB_ATTR_SM_INFO,
+                                   .path = {.hops = hops}};
+            uint8_t bytes[FAB_MAD_SIZE];
+            struct fab_sm_info info;
+            ck_assert_int_eq(fab_wire_smp_pack(&head, NULL, bytes), FAB_OK);
+            memcpy(bytes + AT_RETURN_PATH, forged[i], sizeof forged[i]);
+            lab.replies = 0;
+            lab_receive(&lab, bytes);
+            ck_assert_uint_eq(lab.replies, 1);
+            ck_assert_int_eq(fab_wire_attr_unpack(&fab_wire_attr_sm_info, lab.reply + AT_DATA,
+                                                  FAB_SMP_DATA, &info),
+                             FAB_OK);
+            ck_assert_uint_eq(info.sm_key, 0);
+        }
+    lab_close(&lab);
+}
+END_TEST
+
+/* Our M_Key must not reach a host that only says that it is a manager; a listed one, and one that
+ * has shown the key, get it. */
+START_TEST(the_m_key_is_sent_to_no_stranger)
+{
+    struct lab lab;
+    struct fab_sm_info info;
+    open_lab(&lab, secure);
+    play_other(&lab, 3, FAB_SM_STANDBY, SM_KEY);
+    lab.other_m_key = M_KEY; /* as OpenSM: it shows its SM_Key to those that have the M_Key */
+    lab.m_key_seen = 99;
+    sm_start(lab.sm);
+    lab_run(&lab, 10, lab_is_idle, "bring-up");
+    ck_assert_uint_eq(lab.m_key_seen, 0);
+    ck_assert_ptr_nonnull(lab_event(&lab, "sm-refused"));
+    ck_assert_uint_eq(sm_others(lab.sm, &info, 1), 0);
+    /* It asks us with the M_Key: the next sweep, which follows by itself, trusts it. */
+    ck_assert(get_sminfo(&lab, OTHER, M_KEY, &info));
+    lab_run_for(&lab, 15);
+    ck_assert_uint_eq(lab.m_key_seen, M_KEY);
+    ck_assert_uint_eq(sm_others(lab.sm, &info, 1), 1);
+    ck_assert_uint_eq(info.guid, OTHER_GUID);
+    lab_close(&lab);
+}
+END_TEST
+
+/* ---- control packets ---- */
+
+static void stand_by(struct lab *lab)
+{
+    open_lab(lab, secure);
+    play_other(lab, 15, FAB_SM_MASTER, SM_KEY);
+    sm_start(lab->sm);
+    lab_run(lab, 10, is_standby, "standby");
+    lab_forget_events(lab);
+}
+
+START_TEST(forged_control_packets_change_nothing)
+{
+    static const uint32_t packets[] = {FAB_SM_HANDOVER, FAB_SM_ACKNOWLEDGE, FAB_SM_DISABLE,
+                                       FAB_SM_GO_STANDBY, FAB_SM_DISCOVER};
+    struct lab lab;
+    stand_by(&lab);
+    for (size_t i = 0; i < 5; i++)
+        for (uint8_t state = 0; state < 4; state++) {
+            struct fab_sm_info from = lab.other;
+            from.state = state;
+            from.sm_key = 0;
+            ck_assert(!send_control(&lab, ROGUE, packets[i], 0, &from));
+            ck_assert(!send_control(&lab, ROGUE, packets[i], M_KEY, &from)); /* a stolen key */
+            ck_assert(!send_control(&lab, OTHER, packets[i], 0, &from));     /* its host, no key */
+            from.guid = 7;
+            ck_assert(!send_control(&lab, ROGUE, packets[i], 0, &from));
+            ck_assert_uint_eq(role(&lab), FAB_SM_STANDBY);
+        }
+    const struct lab_event *e = lab_event(&lab, "sm-control-refused");
+    ck_assert_ptr_nonnull(e);
+    ck_assert_str_eq(e->subject, ROGUE_PLACE);
+    end_other(&lab); /* and the manager still takes over */
+    lab_run(&lab, 30, lab_is_idle, "taking over");
+    ck_assert_uint_eq(role(&lab), FAB_SM_MASTER);
+    lab_assert_good(&lab);
+    lab_close(&lab);
+}
+END_TEST
+
+START_TEST(an_authentic_packet_counts_only_if_its_sender_confirms_it)
+{
+    struct lab lab;
+    stand_by(&lab);
+    struct fab_sm_info from = lab.other;
+    lab.other.state = FAB_SM_DISCOVERING; /* what the port itself says */
+    ck_assert(!send_control(&lab, OTHER, FAB_SM_DISABLE, M_KEY, &from));
+    ck_assert_uint_eq(role(&lab), FAB_SM_STANDBY);
+    ck_assert_ptr_nonnull(lab_event(&lab, "sm-control-refused"));
+    lab.other.state = FAB_SM_MASTER;
+    ck_assert(send_control(&lab, OTHER, FAB_SM_DISABLE, M_KEY, &from));
+    ck_assert_uint_eq(role(&lab), FAB_SM_NOT_ACTIVE);
+    lab_close(&lab);
+}
+END_TEST
+
+/* As OpenSM hands over: by directed route, with the SM_Key, and in standby right afterwards. */
+START_TEST(a_handover_like_that_of_opensm_is_accepted)
+{
+    struct lab lab;
+    stand_by(&lab);
+    struct fab_sm_info from = lab.other;
+    lab.other.state = FAB_SM_STANDBY;
+    lab.other.priority = 0;
+    ck_assert(send_control(&lab, OTHER, FAB_SM_HANDOVER, 0, &from));
+    lab_run(&lab, 10, lab_is_idle, "bring-up");
+    ck_assert_uint_eq(role(&lab), FAB_SM_MASTER);
+    ck_assert_uint_eq(count_events(&lab, "sm-control-refused"), 0);
+    lab_assert_good(&lab);
+    lab_close(&lab);
+}
+END_TEST
+
+START_TEST(a_flood_of_forged_packets_makes_few_events)
+{
+    struct lab lab;
+    struct fab_sm_info from;
+    stand_by(&lab);
+    from = lab.other;
+    from.sm_key = 0;
+    struct fab_mad head = {.mgmt_class = FAB_CLASS_SMP_DIRECTED,
+                           .method = FAB_METHOD_SET,
+                           .attr_id = FAB_ATTR_SM_INFO,
+                           .attr_mod = FAB_SM_DISABLE,
+                           .path = path_from(&lab, ROGUE)};
+    uint8_t data[FAB_SMP_DATA] = {0};
+    ck_assert_int_eq(fab_wire_attr_pack(&fab_wire_attr_sm_info, &from, data, sizeof data), FAB_OK);
+    for (int i = 0; i < 30000; i++) {
+        lab_send(&lab, ROGUE, &head, data);
+        if (i % 1000 == 0)
+            lab_run_for(&lab, 1);
+    }
+    ck_assert(is_standby(&lab));
+    ck_assert_uint_le(count_events(&lab, "sm-control-refused"), 4);
+    lab_close(&lab);
+}
+END_TEST
+
+/* Each HANDOVER to a master asks for a sweep; a thousand of them cause few. */
+START_TEST(repeated_handovers_cause_few_sweeps)
+{
+    struct lab lab;
+    struct sm_status before, after;
+    open_lab(&lab, secure);
+    play_other(&lab, 3, FAB_SM_MASTER, SM_KEY);
+    sm_start(lab.sm);
+    lab_run(&lab, 10, is_standby, "standby: there is a master");
+    lab.other.state = FAB_SM_STANDBY;
+    struct fab_sm_info from = lab.other;
+    from.state = FAB_SM_MASTER;
+    ck_assert(send_control(&lab, OTHER, FAB_SM_HANDOVER, M_KEY, &from));
+    lab_run(&lab, 10, lab_is_idle, "bring-up");
+    sm_get_status(lab.sm, &before);
+    for (int i = 0; i < 200; i++)
+        ck_assert(send_control(&lab, OTHER, FAB_SM_HANDOVER, M_KEY, &from));
+    sm_get_status(lab.sm, &after);
+    ck_assert_uint_le(after.sweeps - before.sweeps, 12); /* in 100 s */
+    ck_assert_uint_eq(role(&lab), FAB_SM_MASTER);
+    lab_assert_good(&lab);
+    lab_close(&lab);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("election under attack");
+    TCase *t = tcase_create("attacks");
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, a_better_master_without_the_key_is_ignored_and_named);
+    tcase_add_test(t, a_master_does_not_yield_to_a_rogue);
+    tcase_add_test(t, a_listed_manager_is_master_without_a_key);
+    tcase_add_test(t, the_listed_guid_elsewhere_is_refused);
+    tcase_add_test(t, a_master_that_loses_the_key_is_not_waited_for);
+    tcase_add_test(t, a_better_manager_that_never_becomes_master_is_passed_over);
+    tcase_add_test(t, a_host_reads_no_key);
+    tcase_add_test(t, only_the_listed_place_reads_the_key);
+    tcase_add_test(t, a_forged_return_path_reads_no_key);
+    tcase_add_test(t, the_m_key_is_sent_to_no_stranger);
+    tcase_add_test(t, forged_control_packets_change_nothing);
+    tcase_add_test(t, an_authentic_packet_counts_only_if_its_sender_confirms_it);
+    tcase_add_test(t, a_handover_like_that_of_opensm_is_accepted);
+    tcase_add_test(t, a_flood_of_forged_packets_makes_few_events);
+    tcase_add_test(t, repeated_handovers_cause_few_sweeps);
+    suite_add_tcase(s, t);
+    return test_run(s);
+}
