@@ -64,7 +64,9 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_SET_TRIM] = "DELETE FROM table_set WHERE generation <= ?1",
     [SQL_EVENT_PUT] = "INSERT OR REPLACE INTO event(seq, time_us, severity, type, subject, "
                       "message, guid, port, fields) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-    [SQL_EVENT_TRIM] = "DELETE FROM event WHERE seq <= ?1",
+    [SQL_EVENT_TRIM] =
+        "DELETE FROM event WHERE seq IN (SELECT seq FROM event ORDER BY seq LIMIT ?1)",
+    [SQL_EVENT_COUNT] = "SELECT count(*) FROM event",
     [SQL_DISABLED_PUT] =
         "INSERT OR IGNORE INTO disabled_port(node_guid, port, since) VALUES (?1, ?2, ?3)",
     [SQL_REROUTE_PUT] = "INSERT OR REPLACE INTO reroute(generation, time_us, cause, engine, "
@@ -234,6 +236,16 @@ int sql_run(struct sql *q, enum sql_id id, const char *types, ...)
         bind_next(stmt, i + 1, types[i], &args, &words);
     va_end(args);
     int code = sqlite3_step(stmt);
+    sqlite3_reset(stmt);
+    return sql_status(code);
+}
+
+int sql_number(struct sql *q, enum sql_id id, uint64_t *ret)
+{
+    sqlite3_stmt *stmt = q->statements[id];
+    int code = sqlite3_step(stmt);
+    if (code == SQLITE_ROW)
+        *ret = (uint64_t)sqlite3_column_int64(stmt, 0);
     sqlite3_reset(stmt);
     return sql_status(code);
 }

@@ -33,6 +33,7 @@ enum sql_id {
     SQL_SET_TRIM,
     SQL_EVENT_PUT,
     SQL_EVENT_TRIM,
+    SQL_EVENT_COUNT,
     SQL_DISABLED_PUT,
     SQL_DISABLED_DELETE,
     SQL_EXEMPT_PUT,
@@ -68,6 +69,8 @@ void sql_fini(struct sql *q); /* finalizes the statements; the caller closes the
  * 0 stored as 0; G const uint64_t[2] as a GID; b const void * and int, that many bytes. Errors as
  * sql_status. */
 int sql_run(struct sql *q, enum sql_id id, const char *types, ...);
+/* Runs a statement without parameters that returns one number. Errors as sql_status. */
+int sql_number(struct sql *q, enum sql_id id, uint64_t *ret);
 
 /* Converts a result code of SQLite. BUSY, IO, NOMEM, DENIED: the caller may try again. FORMAT: the
  * file is damaged or not a database. INVAL: the statement violates the schema, a fault of

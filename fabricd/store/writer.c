@@ -67,7 +67,8 @@ struct writer {
     struct lease_table leases;
     struct registry registry;
     uint64_t retry_us;
-    uint64_t trimmed;  /* events up to this sequence number were deleted */
+    bool counted;      /* `events` is valid */
+    uint64_t events;   /* number of events in the database */
     char failure[200]; /* SQLite's message of the last failure */
 };
 
@@ -155,14 +156,19 @@ static int put_record(struct writer *w, const struct record *r)
     return FAB_E_INVAL;
 }
 
-static uint64_t last_event(const struct batch *b)
+/* Deletes the oldest events. Sequence numbers do not say how many events there are, because debug
+ * events have numbers and are not stored. */
+static int trim_events(struct writer *w, uint32_t keep)
 {
-    const struct record *r;
-    uint64_t last = 0;
-    STAILQ_FOREACH(r, &b->records, next)
-    if (r->kind == RECORD_EVENT)
-        last = r->event.seq;
-    return last;
+    int status = FAB_OK;
+    if (!w->counted)
+        status = sql_number(&w->sql, SQL_EVENT_COUNT, &w->events);
+    w->counted = status == FAB_OK;
+    if (!w->counted || w->events < (uint64_t)keep + TRIM_EVERY)
+        return status;
+    status = sql_run(&w->sql, SQL_EVENT_TRIM, "i", (int64_t)(w->events - keep));
+    w->events = keep;
+    return status;
 }
 
 static int put_records(struct writer *w, uint32_t keep)
@@ -170,14 +176,11 @@ static int put_records(struct writer *w, uint32_t keep)
     const struct record *r;
     int status = FAB_OK;
     STAILQ_FOREACH(r, &w->work.records, next)
-    if (status == FAB_OK)
+    if (status == FAB_OK) {
         status = put_record(w, r);
-    uint64_t last = last_event(&w->work);
-    if (status == FAB_OK && last > keep && last - keep >= w->trimmed + TRIM_EVERY) {
-        status = sql_run(&w->sql, SQL_EVENT_TRIM, "i", (int64_t)(last - keep));
-        w->trimmed = last - keep;
+        w->events += r->kind == RECORD_EVENT;
     }
-    return status;
+    return status == FAB_OK ? trim_events(w, keep) : status;
 }
 
 /* Copies of the tables that replace those of the writer when the transaction is committed. */
@@ -228,7 +231,7 @@ static void reject(struct writer *w, struct outcome *o, int status)
         sql_run(&w->sql, SQL_ROLLBACK, "");
     lease_table_fini(&o->leases);
     registry_fini(&o->registry);
-    w->trimmed = 0;
+    w->counted = false;
 }
 
 static int write_work(struct writer *w, uint32_t keep)

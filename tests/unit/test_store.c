@@ -239,6 +239,24 @@ START_TEST(the_journal_is_trimmed)
 }
 END_TEST
 
+/* Debug events have sequence numbers and are not stored: 104,000 of them once erased the journal.
+ */
+START_TEST(gaps_between_numbers_do_not_trim_the_journal)
+{
+    struct store *s = open_store();
+    store_journal_keep(s, 100);
+    put_events(s, 1, 50);
+    store_flush(s);
+    put_events(s, 104000, 104010);
+    s = reopen(s);
+    store_journal_keep(s, 100);
+    put_events(s, 300000, 300010);
+    store_close(s);
+    ck_assert_int_eq(ask("SELECT count(*) FROM event"), 50 + 11 + 11);
+    ck_assert_int_eq(ask("SELECT min(seq) FROM event"), 1);
+}
+END_TEST
+
 /* ---- disabled ports ---- */
 
 START_TEST(disabled_ports_come_back)
@@ -576,6 +594,7 @@ int main(void)
     tcase_add_test(tcase, events_keep_their_fields);
     tcase_add_test(tcase, events_of_an_older_journal_have_no_fields);
     tcase_add_test(tcase, the_journal_is_trimmed);
+    tcase_add_test(tcase, gaps_between_numbers_do_not_trim_the_journal);
     tcase_add_test(tcase, disabled_ports_come_back);
     tcase_add_test(tcase, spared_links_come_back);
     tcase_add_test(tcase, isolated_links_come_back);
