@@ -351,6 +351,11 @@ tests_attack_test_election_SOURCES = tests/attack/test_election.c tests/sim/lab.
 tests_attack_test_election_CFLAGS = $(TEST_CFLAGS)
 tests_attack_test_election_LDADD = $(DAEMON_TEST_LIBS)
 
+UNIT_TESTS += tests/attack/test_traps
+tests_attack_test_traps_SOURCES = tests/attack/test_traps.c tests/sim/lab.c tests/sim/lab.h tests/sim/sa_scene.h
+tests_attack_test_traps_CFLAGS = $(TEST_CFLAGS)
+tests_attack_test_traps_LDADD = $(DAEMON_TEST_LIBS)
+
 UNIT_TESTS += tests/sim/test_sm_control
 tests_sim_test_sm_control_SOURCES = tests/sim/test_sm_control.c tests/sim/lab.c tests/sim/lab.h
 tests_sim_test_sm_control_CFLAGS = $(TEST_CFLAGS)

@@ -96,6 +96,17 @@ static void management(struct fab_text *to, const struct sm_status *s)
     gauge(to, "smps_window", s->window, "Current limit of SMP requests in flight.");
 }
 
+static void traps(struct fab_text *to, const struct sm_trap_counts *t)
+{
+    counter(to, "traps", t->received, "Traps received.");
+    counter(to, "traps_repressed", t->repressed,
+            "Traps beyond the limit of their source, which had no effect.");
+    counter(to, "traps_refused", t->refused, "Traps that their sender cannot issue.");
+    counter(to, "traps_unconfirmed", t->unconfirmed,
+            "Traps that were not forwarded, as the device did not answer at its place.");
+    counter(to, "trap_sweeps", t->sweeps, "Heavy sweeps because of traps from unknown LIDs.");
+}
+
 static void manager(struct fab_text *to, const struct sm_status *s)
 {
     family(to, "build", "info", "The version of fabricd.");
@@ -276,6 +287,7 @@ void metrics_page(const struct metrics_input *in, struct fab_text *to)
     events(to, in->bus);
     reroutes(to, &status.reroutes);
     management(to, &status);
+    traps(to, &status.traps);
     turns(to, &loop_iterations);
     fabric(to, &status, v ? v->fabric : NULL, &census);
     multicast(to, &multicasts);

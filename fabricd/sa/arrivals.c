@@ -182,6 +182,12 @@ static bool is_repeated(struct sa_registry *r, const struct fab_notice *n)
     return repeated;
 }
 
+bool sa_arrivals_wanted(void *ctx)
+{
+    const struct sa *s = ctx;
+    return s->registry->subscriptions->count > 0;
+}
+
 void sa_arrivals_notice(void *ctx, const struct fab_notice *notice)
 {
     struct sa *s = ctx;

@@ -124,7 +124,7 @@ int sa_registry_start(struct sa *s)
     sa_services_arm(s);
     loop_timer_set(r->absent, ABSENT_FIRST_US);
     sm_on_publish(s->in.sm, sa_arrivals_published, s);
-    sm_on_notice(s->in.sm, sa_arrivals_notice, s);
+    sm_on_notice(s->in.sm, sa_arrivals_wanted, sa_arrivals_notice, s);
     sm_on_mgroup(s->in.sm, sa_arrivals_group, s);
     return FAB_OK;
 }
@@ -135,7 +135,7 @@ void sa_registry_stop(struct sa *s)
     if (r == NULL)
         return;
     sm_on_publish(s->in.sm, NULL, NULL);
-    sm_on_notice(s->in.sm, NULL, NULL);
+    sm_on_notice(s->in.sm, NULL, NULL, NULL);
     sm_on_mgroup(s->in.sm, NULL, NULL);
     struct loop_timer *timers[] = {r->leases,   r->reports, r->patience,
                                    r->arrivals, r->absent,  r->kept};

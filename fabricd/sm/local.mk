@@ -30,6 +30,10 @@ fabricd_libfabricd_la_SOURCES += \
 	%D%/core/runner.c \
 	%D%/core/state.h \
 	%D%/core/trap.c \
+	%D%/core/trap.h \
+	%D%/core/trap_check.c \
+	%D%/core/trap_forward.c \
+	%D%/core/trap_limit.c \
 	%D%/fault/contingency.c \
 	%D%/fault/fault.h \
 	%D%/fault/local_repair.c \

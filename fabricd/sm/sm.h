@@ -51,6 +51,13 @@ struct sm_reroute_times { /* durations of reroutes that wrote tables, since the 
     uint64_t within[SM_REROUTE_BOUNDS]; /* [i]: number of reroutes longer than the bound before i
                                            and at most as long as bound i */
 };
+struct sm_trap_counts { /* traps since the start, while this manager was master */
+    uint64_t received;
+    uint64_t repressed;   /* more than the limit of their source: they had no effect */
+    uint64_t refused;     /* notices that their sender cannot issue */
+    uint64_t unconfirmed; /* not forwarded, as the device did not answer at its place */
+    uint64_t sweeps;      /* heavy sweeps because of unknown source LIDs */
+};
 struct sm_status {
     uint8_t role;        /* enum fab_sm_state */
     const char *state;   /* name of the running phase, or "idle", "standby" and the like */
@@ -73,6 +80,7 @@ struct sm_status {
                            computed the tables */
     bool rebalance_due; /* a rebalance is due */
     uint64_t rebalance_in_us; /* time until the rebalance starts if nothing changes */
+    struct sm_trap_counts traps;
 };
 void sm_get_status(const struct sm *s, struct sm_status *ret);
 /* Returns the numbers of nodes, ports and links in the view's fabric, counted once per view. All
@@ -87,10 +95,12 @@ void sm_on_patch(struct sm *s, void (*fn)(void *ctx), void *ctx);
  * which neither adds nor removes an endport and whose writes must not be delayed. There is one
  * listener, which must defer its work; fn NULL: none. */
 void sm_on_publish(struct sm *s, void (*fn)(void *ctx), void *ctx);
-/* fn is called for each notice (IBA 13.4.8.2) that a device sends while this manager is master.
- * There is one listener; fn NULL: none. */
+/* fn is called for each notice (IBA 13.4.8.2) that a device sends while this manager is master. The
+ * manager first checks that the device can issue the notice, and reads the device, unless `wanted`
+ * returns false. There is one listener; fn NULL: none. */
 typedef void sm_notice(void *ctx, const struct fab_notice *notice);
-void sm_on_notice(struct sm *s, sm_notice *fn, void *ctx);
+typedef bool sm_notice_wanted(void *ctx);
+void sm_on_notice(struct sm *s, sm_notice_wanted *wanted, sm_notice *fn, void *ctx);
 
 /* Fills in SMInfo (IBA 14.2.5.13) of the other managers that are not in the state not-active, from
  * their last answers. Returns their number; ret gets at most `max`. */

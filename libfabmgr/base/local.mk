@@ -3,6 +3,7 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/arena.h \
 	%D%/bitset.c \
 	%D%/bitset.h \
+	%D%/bucket.h \
 	%D%/buf.h \
 	%D%/pool.h \
 	%D%/digits.c \

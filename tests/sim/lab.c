@@ -131,7 +131,12 @@ static void tap_receive(void *ctx, const struct transport_mad *mads, size_t n)
 
 void lab_receive(struct lab *lab, const uint8_t bytes[FAB_MAD_SIZE])
 {
-    struct transport_mad mad = {.len = FAB_MAD_SIZE, .addr = {.slid = 3}};
+    lab_receive_from(lab, 3, bytes);
+}
+
+void lab_receive_from(struct lab *lab, uint16_t slid, const uint8_t bytes[FAB_MAD_SIZE])
+{
+    struct transport_mad mad = {.len = FAB_MAD_SIZE, .addr = {.slid = slid}};
     memcpy(mad.bytes, bytes, FAB_MAD_SIZE);
     lab->tap->base.receive(lab->tap->base.receive_ctx, &mad, 1);
 }
@@ -356,6 +361,11 @@ void lab_forget_writes(struct lab *lab)
 }
 
 /* ---- faults ---- */
+
+uint64_t lab_node_guid(struct lab *lab, const char *name)
+{
+    return fab_sim_fabric(lab->sim)->nodes[lab_node(lab, name)].guid;
+}
 
 uint32_t lab_node(struct lab *lab, const char *name)
 {

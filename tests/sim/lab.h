@@ -92,10 +92,12 @@ uint64_t lab_random(struct lab *lab);
 void lab_send(struct lab *lab, const char *node, struct fab_mad *head, const uint8_t *data);
 /* A MAD that the manager did not request. */
 void lab_receive(struct lab *lab, const uint8_t bytes[FAB_MAD_SIZE]);
+void lab_receive_from(struct lab *lab, uint16_t slid, const uint8_t bytes[FAB_MAD_SIZE]);
 /* Devices repeat a trap until it is repressed: here for a third of a second. */
 void lab_repeat_traps(struct lab *lab);
 void lab_silence(struct lab *lab, const char *node); /* NULL: it answers again */
 uint32_t lab_node(struct lab *lab, const char *name);
+uint64_t lab_node_guid(struct lab *lab, const char *name);
 
 /* Checks the devices: every link that is up is Active at both ends, every endport has a LID of its
  * own, and fab_verify proves the tables. An unresponsive node and its links do not count. */

@@ -188,6 +188,7 @@ void sm_run_abort(struct sm *s); /* drops the round without calling waiting call
 /* Handles a trap from a device (trap.c). */
 void sm_on_trap(struct sm *s, const struct transport_mad *mad, const struct fab_mad *head,
                 const uint8_t *data, size_t len);
+struct sm_trap_counts sm_trap_counts(const struct sm *s);
 /* Answers a MAD. data: FAB_SMP_DATA bytes; NULL: the data of the request (reply.c). */
 void sm_reply(struct sm *s, const struct transport_mad *to, uint8_t method, uint16_t status,
               const uint8_t *data);

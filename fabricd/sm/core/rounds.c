@@ -174,8 +174,10 @@ void sm_round_ended(struct sm *s, int status)
         pause_for_traps(s);
     if (round->light)
         c->light_dropped = 0;
-    if (round->whole)
+    if (round->whole) {
         c->postponed = 0;
+        sm_trap_swept(s);
+    }
     if (round->ended)
         round->ended(s, status);
     s->run.from_background = false;
@@ -290,6 +292,10 @@ int sm_core_init(struct sm *s)
     s->core->created_us = clock_now_us();
     s->core->settle_timer = loop_timer_new(s->in.loop, on_settle, s);
     int r = s->core->settle_timer ? sm_runner_init(s) : FAB_E_NOMEM;
+    if (r == FAB_OK)
+        r = sm_trap_limit_init(s);
+    if (r == FAB_OK)
+        r = sm_trap_forward_init(s);
     return r == FAB_OK ? sm_requests_init(s) : r;
 }
 
@@ -303,6 +309,8 @@ void sm_core_fini(struct sm *s)
 {
     if (!s->core)
         return;
+    sm_trap_limit_fini(s);
+    sm_trap_forward_fini(s);
     sm_runner_fini(s);
     sm_requests_fini(s);
     loop_timer_free(s->core->settle_timer);

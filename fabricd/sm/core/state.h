@@ -7,6 +7,8 @@
 #include "fabricd/sm/core/core.h"
 
 struct sm_phase_task;
+struct sm_trap_forward;
+struct sm_trap_limit;
 struct sm_waiter { /* a caller that waits for a round */
     struct sm_waiter *next;
     sm_done *done;
@@ -30,8 +32,8 @@ struct sm_core {
     uint64_t retry_delay_us;
     bool heavy_later; /* a heavy sweep is due when retry_timer fires */
 
-    sm_notice *on_notice; /* the listener of sm_on_notice, or NULL */
-    void *on_notice_ctx;
+    struct sm_trap_limit *traps;     /* trap_limit.c */
+    struct sm_trap_forward *forward; /* trap_forward.c */
 
     /* rounds: rounds.c */
     struct loop_timer *settle_timer;
@@ -75,6 +77,13 @@ void sm_round_ended(struct sm *s, int status);
 void sm_round_restart_with(struct sm *s, uint64_t node_guid);
 void sm_round_drop_light(struct sm *s);
 bool sm_is_settling(const struct sm *s);
+
+/* trap_limit.c, trap_forward.c */
+int sm_trap_limit_init(struct sm *s); /* NOMEM */
+void sm_trap_limit_fini(struct sm *s);
+int sm_trap_forward_init(struct sm *s); /* NOMEM */
+void sm_trap_forward_fini(struct sm *s);
+void sm_trap_swept(struct sm *s); /* call it when a heavy sweep ends */
 
 /* runner.c */
 int sm_runner_init(struct sm *s);

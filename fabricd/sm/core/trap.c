@@ -3,24 +3,15 @@
  * Traps of devices (IBA 13.4.9, 14.2.5.1).
  *
  * The manager answers each trap at once with TrapRepress, so that the device stops repeating it.
- * Traps 128 (a link of a switch changed) and 144 (capabilities of a port changed) lead to a port
- * probe or a targeted sweep; other traps only lead to an event. The listener of sm_on_notice
- * (subnet administration) gets all traps.
+ * Any root user of a host can send any trap, so a trap is a hint. trap_check.c refuses notices that
+ * their sender cannot issue; trap_limit.c limits the rate of each source; traps 128 (a link of a
+ * switch changed) and 144 (capabilities of a port changed) then lead to a port probe or a targeted
+ * sweep, which read the device; other traps only lead to an event. The listener of sm_on_notice
+ * (subnet administration) gets a notice after trap_forward.c has read the device.
  */
 #include <stdio.h>
-#include <string.h>
 
-#include "fabricd/base/clock.h"
-#include "fabricd/base/log.h"
-#include "fabricd/sm/core/state.h"
-
-enum { TRAP_LINK_STATE = 128, TRAP_LOCAL_CHANGE = 144 };
-
-static uint64_t node_of(const struct sm *s, const struct fab_notice *n)
-{
-    uint64_t guid = sm_model_guid_of_lid(&s->model, fab_wire_notice_lid(n));
-    return guid ? guid : sm_model_guid_of_lid(&s->model, n->issuer_lid);
-}
+#include "fabricd/sm/core/trap.h"
 
 static void name_of(const struct sm *s, uint64_t guid, char name[SM_PLACE_LEN])
 {
@@ -31,27 +22,44 @@ static void name_of(const struct sm *s, uint64_t guid, char name[SM_PLACE_LEN])
         sm_node_name(f, node, name);
 }
 
-static void suspect(struct sm *s, uint64_t guid, uint32_t trap)
+void sm_trap_act(struct sm *s, uint64_t guid, uint16_t trap)
 {
     char name[SM_PLACE_LEN];
-    if (!guid) {
-        /* The sweep is delayed, so that traps with invalid LIDs cannot cause endless sweeps. */
-        sm_request_heavy_later(s);
-        return;
-    }
     s->wiring->trap_came(s);
     name_of(s, guid, name);
-    sm_cause_set(s, "trap %u from %.64s", trap, name);
+    sm_cause_set(s, "trap %u from %.64s", (unsigned)trap, name);
     sm_request_after_trap(s, guid, trap == TRAP_LINK_STATE);
     sm_schedule(s);
 }
 
-static void emit(struct sm *s, const struct fab_notice *n, uint64_t guid)
+static void emit(struct sm *s, const struct sm_trap *t)
 {
     char name[SM_PLACE_LEN];
-    name_of(s, guid, name);
-    event_emit(s->in.bus, trap_received, .subject = name, .guid = guid, .trap = n->trap,
-               .lid = n->issuer_lid);
+    name_of(s, t->guid, name);
+    event_emit(s->in.bus, trap_received, .subject = name, .guid = t->guid, .trap = t->notice.trap,
+               .lid = t->notice.issuer_lid);
+}
+
+static struct sm_trap trap_of(const struct sm *s, const struct transport_mad *mad,
+                              const struct fab_notice *notice)
+{
+    struct sm_trap t = {.notice = *notice, .slid = mad->addr.slid};
+    t.port = sm_trap_owner(s, t.slid);
+    t.guid = t.port != FAB_NONE ? sm_model_guid_of_lid(&s->model, t.slid) : 0;
+    return t;
+}
+
+static void take_effect(struct sm *s, const struct sm_trap *t)
+{
+    const struct fab_notice *n = &t->notice;
+    bool acts = n->generic && (n->trap == TRAP_LINK_STATE || n->trap == TRAP_LOCAL_CHANGE);
+    if (acts && t->guid)
+        sm_trap_act(s, t->guid, n->trap);
+    else if (acts)
+        sm_trap_unknown(s);
+    emit(s, t);
+    if (t->guid)
+        sm_trap_forward(s, t);
 }
 
 void sm_on_trap(struct sm *s, const struct transport_mad *mad, const struct fab_mad *head,
@@ -64,16 +72,10 @@ void sm_on_trap(struct sm *s, const struct transport_mad *mad, const struct fab_
     sm_reply(s, mad, FAB_METHOD_TRAP_REPRESS, 0, NULL);
     if (!sm_is_master(s))
         return;
-    uint64_t guid = node_of(s, &notice);
-    if (notice.generic && (notice.trap == TRAP_LINK_STATE || notice.trap == TRAP_LOCAL_CHANGE))
-        suspect(s, guid, notice.trap);
-    emit(s, &notice, guid);
-    if (s->core->on_notice)
-        s->core->on_notice(s->core->on_notice_ctx, &notice);
-}
-
-void sm_on_notice(struct sm *s, sm_notice *fn, void *ctx)
-{
-    s->core->on_notice = fn;
-    s->core->on_notice_ctx = ctx;
+    struct sm_trap t = trap_of(s, mad, &notice);
+    const char *reason = sm_trap_doubt(s, &t);
+    if (reason)
+        sm_trap_refuse(s, &t, reason);
+    else if (sm_trap_admit(s, &t))
+        take_effect(s, &t);
 }

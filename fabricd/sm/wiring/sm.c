@@ -174,6 +174,7 @@ void sm_get_status(const struct sm *s, struct sm_status *ret)
         .links_held = sm_flap_held(s),
         .links_isolated = sm_isolated_count(s),
         .ready = sm_repair_ready(s),
+        .traps = sm_trap_counts(s),
     };
     snprintf(ret->alarm, sizeof(ret->alarm), "%s", sm_alarm(s));
     sm_apply_get_status(s, ret);

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A token bucket in one number: the time at which the bucket will be full again. A bucket holds
+ * `burst` tokens, and gains one every `each_us`. The number 0 is a full bucket. Times are
+ * microseconds of any monotonic clock.
+ */
+#ifndef LIBFABMGR_BASE_BUCKET_H
+#define LIBFABMGR_BASE_BUCKET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct fab_bucket_rate {
+    uint64_t each_us;
+    uint32_t burst; /* at least 1 */
+};
+
+static inline bool fab_base_bucket_is_full(uint64_t full_us, uint64_t now)
+{
+    return full_us <= now;
+}
+
+static inline bool fab_base_bucket_has(uint64_t full_us, uint64_t now,
+                                       const struct fab_bucket_rate *rate)
+{
+    return fab_base_bucket_is_full(full_us, now) ||
+           full_us - now <= rate->each_us * (rate->burst - 1);
+}
+
+/* Takes a token. False: the bucket is empty. */
+static inline bool fab_base_bucket_take(uint64_t *full_us, uint64_t now,
+                                        const struct fab_bucket_rate *rate)
+{
+    if (!fab_base_bucket_has(*full_us, now, rate))
+        return false;
+    *full_us = (fab_base_bucket_is_full(*full_us, now) ? now : *full_us) + rate->each_us;
+    return true;
+}
+
+#endif
