@@ -145,6 +145,50 @@ static int use_mlid(struct fab_mcast_groups *g, uint16_t mlid)
     return FAB_OK;
 }
 
+/* ---- charges --------------------------------------------------------------------------------- */
+
+static uint32_t charged(const struct fab_map *m, uint64_t guid)
+{
+    uint32_t count = 0;
+    (void)fab_base_map_get(m, guid, &count);
+    return count;
+}
+
+static int charge(struct fab_map *m, uint64_t guid)
+{
+    return guid != 0 ? fab_base_map_put(m, guid, charged(m, guid) + 1) : FAB_OK;
+}
+
+static void discharge(struct fab_map *m, uint64_t guid)
+{
+    uint32_t count = charged(m, guid);
+    if (count > 1)
+        (void)fab_base_map_put(m, guid, count - 1); /* cannot fail: the key exists */
+    else
+        (void)fab_base_map_remove(m, guid);
+}
+
+int fab_mcast_store_charge(struct fab_mcast_groups *g, struct fab_mcast_group *group,
+                           uint64_t creator)
+{
+    int r = charge(&g->created, creator);
+    if (r == FAB_OK)
+        group->creator = creator;
+    return r;
+}
+
+uint32_t fab_mcast_groups_created_by(const struct fab_mcast_groups *g, uint64_t port_guid)
+{
+    return charged(&g->created, port_guid);
+}
+
+uint32_t fab_mcast_groups_joined_by(const struct fab_mcast_groups *g, uint64_t port_guid)
+{
+    return charged(&g->joined, port_guid);
+}
+
+/* ---- adding a group -------------------------------------------------------------------------- */
+
 static int insert(struct fab_mcast_groups *g, struct fab_mcast_group *group)
 {
     struct fab_mcast_group **more = fab_base_grow(g->group, sizeof(*more), g->groups + 1, &g->room);
@@ -175,8 +219,23 @@ static uint16_t same_mlid(const struct fab_mcast_groups *g,
     return is->mlid;
 }
 
+/* Charges the creator, takes the LID and inserts the group. NOMEM; then nothing has changed. */
+static int enter(struct fab_mcast_groups *g, struct fab_mcast_group *group, uint64_t creator)
+{
+    uint16_t mlid = group->is.mlid;
+    int r = fab_mcast_store_charge(g, group, creator);
+    if (r != FAB_OK)
+        return r;
+    r = use_mlid(g, mlid);
+    if (r == FAB_OK && (r = insert(g, group)) != FAB_OK)
+        g->users[mlid - FAB_MLID_FIRST]--;
+    if (r != FAB_OK)
+        discharge(&g->created, creator);
+    return r;
+}
+
 int fab_mcast_store_add(struct fab_mcast_groups *g, const struct fab_wire_mc_member_record *is,
-                        struct fab_mcast_group **ret)
+                        uint64_t creator, struct fab_mcast_group **ret)
 {
     uint16_t mlid = is->mlid != 0 ? same_mlid(g, is) : 0;
     if (mlid == 0)
@@ -186,9 +245,7 @@ int fab_mcast_store_add(struct fab_mcast_groups *g, const struct fab_wire_mc_mem
         return mlid != 0 ? FAB_E_NOMEM : FAB_E_LIMIT;
     group->is = *is;
     group->is.mlid = mlid;
-    int r = use_mlid(g, mlid);
-    if (r == FAB_OK && (r = insert(g, group)) != FAB_OK)
-        g->users[mlid - FAB_MLID_FIRST]--;
+    int r = enter(g, group, creator);
     if (r != FAB_OK) {
         free(group);
         return r;
@@ -246,13 +303,16 @@ static int move_member(struct fab_mcast_groups *g, const struct fab_mcast_group 
     return r;
 }
 
-static int insert_member(struct fab_mcast_group *group, const struct fab_mcast_member *as)
+static int insert_member(struct fab_mcast_groups *g, struct fab_mcast_group *group,
+                         const struct fab_mcast_member *as)
 {
     struct fab_mcast_member *more =
         fab_base_grow(group->member, sizeof(*more), group->members + 1, &group->room);
-    if (more == NULL)
+    if (more != NULL)
+        group->member = more;
+    if (more == NULL || charge(&g->joined, as->charged) != FAB_OK)
         return FAB_E_NOMEM;
-    group->member = more;
+    g->memberships++;
     size_t i = member_index(group, as->gid[1]);
     memmove(&more[i + 1], &more[i], (group->members++ - i) * sizeof(*more));
     more[i] = *as;
@@ -260,6 +320,12 @@ static int insert_member(struct fab_mcast_group *group, const struct fab_mcast_m
     if (as->port_guid == 0)
         more[i].port_guid = as->gid[1];
     return FAB_OK;
+}
+
+static void release_member(struct fab_mcast_groups *g, const struct fab_mcast_member *m)
+{
+    discharge(&g->joined, m->charged);
+    g->memberships--;
 }
 
 static void emit_member(struct fab_mcast_groups *g, const struct fab_mcast_group *group,
@@ -274,7 +340,7 @@ int fab_mcast_store_set_member(struct fab_mcast_groups *g, struct fab_mcast_grou
 {
     uint64_t guid = as->gid[1];
     struct fab_mcast_member *m = fab_mcast_store_member(group, guid);
-    int r = m == NULL && as->join_state != 0 ? insert_member(group, as) : FAB_OK;
+    int r = m == NULL && as->join_state != 0 ? insert_member(g, group, as) : FAB_OK;
     if (r != FAB_OK || (m = fab_mcast_store_member(group, guid)) == NULL)
         return r;
     bool changes = m->join_state != as->join_state;
@@ -284,6 +350,7 @@ int fab_mcast_store_set_member(struct fab_mcast_groups *g, struct fab_mcast_grou
     if (r == FAB_OK && changes)
         emit_member(g, group, m);
     if (m->join_state == 0) {
+        release_member(g, m);
         size_t i = (size_t)(m - group->member);
         memmove(m, m + 1, (--group->members - i) * sizeof(*m));
     }
@@ -296,9 +363,11 @@ void fab_mcast_store_remove(struct fab_mcast_groups *g, struct fab_mcast_group *
         struct fab_mcast_member m = group->member[--group->members];
         (void)fab_mcast_trees_leave(g->trees, group->is.mlid, m.port_guid, receives(m.join_state));
         m.join_state = 0;
+        release_member(g, &m);
         emit_member(g, group, &m);
     }
     g->users[group->is.mlid - FAB_MLID_FIRST]--;
+    discharge(&g->created, group->creator);
     size_t i = index_of(g, group->is.mgid);
     memmove(&g->group[i], &g->group[i + 1], (--g->groups - i) * sizeof(struct fab_mcast_group *));
     if (g->listener.group != NULL)
@@ -333,6 +402,8 @@ void fab_mcast_groups_free(struct fab_mcast_groups *g)
     }
     free(g->group);
     free(g->users);
+    fab_base_map_fini(&g->created);
+    fab_base_map_fini(&g->joined);
     fab_mcast_trees_free(g->trees);
     free(g);
 }

@@ -201,6 +201,17 @@ static bool is_sound(const uint64_t mgid[2])
     return mgid[0] >> 56 == 0xff && scope != 0 && scope != 15;
 }
 
+/* Returns whether the MGID is that of an IP group in another partition. The MGID of an IP group,
+ * ff1S:401b:PPPP:... or ff1S:601b:PPPP:..., holds the P_Key PPPP of the group (RFC 4391, section
+ * 4). Without this check, a host could create the groups of a partition to which it does not
+ * belong, with parameters that keep the members of the partition from joining. */
+static bool is_of_other_partition(const uint64_t mgid[2], uint16_t pkey)
+{
+    uint32_t flags = (uint32_t)(mgid[0] >> 52), signature = (uint32_t)(mgid[0] >> 32) & 0xffff;
+    bool is_ip = flags == 0xff1 && (signature == 0x401b || signature == 0x601b);
+    return is_ip && ((uint16_t)(mgid[0] >> 16) & ~FAB_PKEY_FULL) != (pkey & ~FAB_PKEY_FULL);
+}
+
 static uint16_t create(struct fab_mcast_groups *g, const struct fab_mcast_request *ask,
                        struct fab_mcast_group **ret)
 {
@@ -210,7 +221,7 @@ static uint16_t create(struct fab_mcast_groups *g, const struct fab_mcast_reques
         return FAB_SA_INSUFFICIENT_COMPONENTS;
     if (!(is.join_state & (FAB_JOIN_FULL | FAB_JOIN_SENDER_FULL)) || (is.pkey & 0x7fff) == 0)
         return FAB_SA_REQ_INVALID;
-    if (!unnamed && !is_sound(is.mgid))
+    if (!unnamed && (!is_sound(is.mgid) || is_of_other_partition(is.mgid, is.pkey)))
         return FAB_SA_REQ_INVALID;
     if (!choose_value(ask, MTU, ask->mtu, &is.mtu) ||
         !choose_value(ask, RATE, ask->rate, &is.rate) ||
@@ -226,7 +237,7 @@ static uint16_t create(struct fab_mcast_groups *g, const struct fab_mcast_reques
                        : (uint8_t)(is.mgid[0] >> 48 & 15);
     if (unnamed)
         make_mgid(g, &is, is.mgid);
-    return fab_mcast_store_add(g, &is, ret) == FAB_OK ? 0 : FAB_SA_NO_RESOURCES;
+    return fab_mcast_store_add(g, &is, ask->from_guid, ret) == FAB_OK ? 0 : FAB_SA_NO_RESOURCES;
 }
 
 uint16_t fab_mcast_groups_join(struct fab_mcast_groups *g, const struct fab_mcast_request *ask,
@@ -248,6 +259,7 @@ uint16_t fab_mcast_groups_join(struct fab_mcast_groups *g, const struct fab_mcas
     const struct fab_mcast_member *m = fab_mcast_store_member(group, a->port_gid[1]);
     struct fab_mcast_member as = {.gid = {a->port_gid[0], a->port_gid[1]},
                                   .port_guid = ask->port_guid,
+                                  .charged = ask->from_guid,
                                   .proxy_join = m != NULL ? m->proxy_join : ask->proxy};
     as.join_state = (uint8_t)((m != NULL ? m->join_state : 0) | (a->join_state & 15));
     if (fab_mcast_store_set_member(g, group, &as) != FAB_OK) {
@@ -313,14 +325,28 @@ int fab_mcast_groups_restore(struct fab_mcast_groups *g, const struct fab_wire_m
     bare.port_gid[0] = bare.port_gid[1] = 0;
     bare.join_state = bare.proxy_join = 0;
     return fab_mcast_store_find(g, is->mgid) != NULL ? FAB_OK
-                                                     : fab_mcast_store_add(g, &bare, &group);
+                                                     : fab_mcast_store_add(g, &bare, 0, &group);
 }
 
 int fab_mcast_groups_restore_member(struct fab_mcast_groups *g, const uint64_t mgid[2],
                                     const struct fab_mcast_member *member)
 {
     struct fab_mcast_group *group = fab_mcast_store_find(g, mgid);
-    return group != NULL ? fab_mcast_store_set_member(g, group, member) : FAB_E_NOT_FOUND;
+    struct fab_mcast_member as = *member;
+    if (!as.proxy_join)
+        as.charged = as.port_guid != 0 ? as.port_guid : as.gid[1];
+    return group != NULL ? fab_mcast_store_set_member(g, group, &as) : FAB_E_NOT_FOUND;
+}
+
+int fab_mcast_groups_restored(struct fab_mcast_groups *g)
+{
+    int r = FAB_OK;
+    for (size_t i = 0; i < g->groups && r == FAB_OK; i++) {
+        struct fab_mcast_group *group = g->group[i];
+        if (group->members == 1 && !group->fixed && group->creator == 0)
+            r = fab_mcast_store_charge(g, group, group->member[0].charged);
+    }
+    return r;
 }
 
 /* ---- from the configuration ------------------------------------------------------------------ */
@@ -352,7 +378,7 @@ static int fix(struct fab_mcast_groups *g, const struct fab_wire_mc_member_recor
                size_t *left_out)
 {
     struct fab_mcast_group *group = fab_mcast_store_find(g, is->mgid);
-    int r = group == NULL ? fab_mcast_store_add(g, is, &group) : FAB_OK;
+    int r = group == NULL ? fab_mcast_store_add(g, is, 0, &group) : FAB_OK;
     if (r == FAB_OK)
         group->fixed = true;
     *left_out += r == FAB_E_LIMIT;

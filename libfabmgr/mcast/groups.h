@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "libfabmgr/base/map.h"
 #include "libfabmgr/fabric/fabric.h"
 #include "libfabmgr/mcast/trees.h"
 #include "libfabmgr/policy/partitions.h"
@@ -25,13 +26,15 @@ enum fab_join { /* bits of JoinState */
 struct fab_mcast_member {
     uint64_t gid[2];    /* prefix and GUID: the GID of the port, or an alias GID of the port */
     uint64_t port_guid; /* GUID of the port; 0 in an argument: that in `gid` */
+    uint64_t charged;   /* GUID of the port that requested the membership; 0: unknown */
     uint8_t join_state, proxy_join;
 };
 struct fab_mcast_group {
     /* The values that all members share; all selectors are "exactly"; PortGID, JoinState and
      * ProxyJoin are 0. */
     struct fab_wire_mc_member_record is;
-    bool fixed; /* from the configuration: the group exists even without members */
+    bool fixed;       /* from the configuration: the group exists even without members */
+    uint64_t creator; /* GUID of the port that requested the group; 0: none, or unknown */
     struct fab_mcast_member *member; /* sorted by GUID */
     size_t members, room;
 };
@@ -45,7 +48,12 @@ struct fab_mcast_groups {
     uint32_t *users; /* [mlids] number of groups with the LID */
     uint32_t mlids;
     uint64_t given; /* number of MGIDs that the manager has chosen */
-    uint32_t most;  /* limit of multicast LIDs; 0: only the switches' tables limit them */
+    /* What ports requested, for the quotas: port GUID -> groups that it created, and memberships
+     * that it requested. The charge for a group ends with the group, even if its creator leaves it;
+     * otherwise a host could create any number of groups with the help of another one. */
+    struct fab_map created, joined;
+    size_t memberships; /* of all ports */
+    uint32_t most;      /* limit of multicast LIDs; 0: only the switches' tables limit them */
     enum fab_mcast_share share; /* initially SHORT */
     struct fab_mcast_listener {
         void *ctx;
@@ -81,11 +89,13 @@ struct fab_mcast_request {
     uint8_t mtu, rate;  /* MTU and rate of the port, in MCMemberRecord's numbers */
     uint8_t life;       /* PacketLifeTime of new groups whose request does not name one */
     bool proxy;         /* another port sent the request */
+    uint64_t from_guid; /* GUID of the port that sent the request, which is charged; 0: none is */
 };
 /* Returns the status of the answer (0 or enum fab_sa_status), and with 0 its record. A join adds to
  * the member's JoinState. A missing group is created for a full member that names Q_Key, P_Key, SL,
- * FlowLabel and TClass; with an MGID of zeros, the manager chooses the MGID. NO_RESOURCES: no
- * multicast LID is free and none can be shared, or no memory. */
+ * FlowLabel and TClass; with an MGID of zeros, the manager chooses the MGID. The MGID of an IP
+ * group holds its P_Key (RFC 4391, section 4): another P_Key is refused. NO_RESOURCES: no multicast
+ * LID is free and none can be shared, or no memory. */
 uint16_t fab_mcast_groups_join(struct fab_mcast_groups *g, const struct fab_mcast_request *ask,
                                struct fab_wire_mc_member_record *ret);
 /* Removes the requested bits from the member's JoinState. If no full member remains, removes the
@@ -98,9 +108,16 @@ uint16_t fab_mcast_groups_leave(struct fab_mcast_groups *g, const struct fab_mca
  * or NOMEM. */
 int fab_mcast_groups_restore(struct fab_mcast_groups *g,
                              const struct fab_wire_mc_member_record *is);
-/* Restores a member of a group. Returns NOT_FOUND (no such group) or NOMEM. */
+/* Restores a member of a group, and charges its port, except for a proxy membership, whose
+ * requester is not known any more. Returns NOT_FOUND (no such group) or NOMEM. */
 int fab_mcast_groups_restore_member(struct fab_mcast_groups *g, const uint64_t mgid[2],
                                     const struct fab_mcast_member *member);
+/* Charges each restored group with only one member to that member's port, which probably created
+ * it. The caller uses it after the last fab_mcast_groups_restore_member. Returns NOMEM. */
+int fab_mcast_groups_restored(struct fab_mcast_groups *g);
+/* Return the number of groups that a port created, and of memberships that it requested. */
+uint32_t fab_mcast_groups_created_by(const struct fab_mcast_groups *g, uint64_t port_guid);
+uint32_t fab_mcast_groups_joined_by(const struct fab_mcast_groups *g, uint64_t port_guid);
 /* Removes the members with this GUID from all groups. The caller uses it when the port has left the
  * fabric for good. */
 void fab_mcast_groups_drop_member(struct fab_mcast_groups *g, uint64_t guid);

@@ -77,6 +77,8 @@ static int load_members(struct sm *s)
         r = fab_mcast_groups_restore_member(s->mcast->groups, row[i].mgid, &member);
         r = r == FAB_E_NOT_FOUND ? FAB_OK : r;
     }
+    if (r == FAB_OK)
+        r = fab_mcast_groups_restored(s->mcast->groups);
     log_debug("sm", "stored multicast memberships: %zu", count);
     free(row);
     fab_sa_aliases_fini(&aliases);
