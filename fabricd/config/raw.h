@@ -83,6 +83,12 @@ struct raw_contingency {
     char *memory;
 };
 
+struct raw_quotas {
+    char *groups, *memberships, *services, *subscriptions, *alias_guids;
+    char *total_groups, *total_memberships, *total_services, *total_subscriptions;
+    char *total_alias_guids, *transfers, *requests, *request_burst;
+};
+
 struct raw_journal {
     char *keep;
 };
@@ -103,6 +109,7 @@ struct raw {
     struct raw_congestion *congestion;
     struct raw_qos *qos;
     struct raw_contingency *contingency;
+    struct raw_quotas *quotas;
     struct raw_journal *journal;
 };
 

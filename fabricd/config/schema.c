@@ -184,6 +184,23 @@ static const cyaml_schema_field_t contingency_fields[] = {
     CYAML_FIELD_END,
 };
 
+static const cyaml_schema_field_t quotas_fields[] = {
+    WORD(raw_quotas, groups),
+    WORD(raw_quotas, memberships),
+    WORD(raw_quotas, services),
+    WORD(raw_quotas, subscriptions),
+    WORD(raw_quotas, alias_guids),
+    WORD(raw_quotas, total_groups),
+    WORD(raw_quotas, total_memberships),
+    WORD(raw_quotas, total_services),
+    WORD(raw_quotas, total_subscriptions),
+    WORD(raw_quotas, total_alias_guids),
+    WORD(raw_quotas, transfers),
+    WORD(raw_quotas, requests),
+    WORD(raw_quotas, request_burst),
+    CYAML_FIELD_END,
+};
+
 static const cyaml_schema_field_t journal_fields[] = {
     WORD(raw_journal, keep),
     CYAML_FIELD_END,
@@ -208,6 +225,7 @@ static const cyaml_schema_field_t top_fields[] = {
     GROUP(congestion),
     GROUP(qos),
     GROUP(contingency),
+    GROUP(quotas),
     GROUP(journal),
     CYAML_FIELD_END,
 };

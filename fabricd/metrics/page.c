@@ -234,6 +234,9 @@ static void administration(struct fab_text *to, const struct sa *sa)
     counter(to, "sa_refused", s.refused, "Answers with an error status, BUSY among them.");
     counter(to, "sa_busy", s.busy, "Answers with status BUSY.");
     counter(to, "sa_dropped", s.dropped, "Requests dropped without an answer.");
+    counter(to, "sa_over_quota", s.over_quota, "Registrations refused because of a quota.");
+    counter(to, "sa_over_rate", s.over_rate,
+            "Requests dropped because their port sent too many a second.");
     gauge(to, "sa_services", sa_services(sa)->count, "Registered services.");
     gauge(to, "sa_subscriptions", sa_subscriptions(sa)->count, "Subscriptions to notices.");
     counter(to, "sa_notices", s.notices, "Notices that had to be reported.");

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "fabricd/base/log.h"
+#include "fabricd/sa/quota.h"
 #include "fabricd/sa/registered.h"
 #include "fabricd/store/store.h"
 #include "libfabmgr/base/status.h"
@@ -197,6 +198,15 @@ static uint16_t may_rename(const struct change *c, bool set)
     return status;
 }
 
+static bool is_within_quota(const struct change *c, const struct fab_sa_request *req)
+{
+    struct sa_quota_use use = {.own = fab_sa_aliases_of(&c->s->aliases, c->own),
+                               .all = c->s->aliases.guids.count};
+    for (uint32_t place = c->first; place < c->end; place++)
+        use.more += (c->places >> (place - c->first) & 1) && guid_at(c, place) == 0;
+    return use.more == 0 || sa_quota_permits(c->s, req, FAB_QUOTA_ALIAS_GUIDS, &use);
+}
+
 /* Returns the GUID for an entry: the requested one, else the present one, else a new one. */
 static uint64_t wanted_at(const struct change *c, uint32_t place)
 {
@@ -214,6 +224,8 @@ static uint16_t change(struct sa *s, const struct fab_sa_request *req, bool set,
     uint16_t status = read_change(s, req, &c);
     if (status == 0)
         status = may_rename(&c, set);
+    if (status == 0 && set && !is_within_quota(&c, req))
+        status = FAB_SA_NO_RESOURCES;
     for (uint32_t place = c.first; status == 0 && place < c.end; place++)
         if ((c.places >> (place - c.first) & 1) &&
             put(&c, place, set ? wanted_at(&c, place) : 0) != FAB_OK)

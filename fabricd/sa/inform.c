@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "fabricd/base/log.h"
+#include "fabricd/sa/quota.h"
 #include "fabricd/sa/registry.h"
 #include "fabricd/store/store.h"
 #include "libfabmgr/base/status.h"
@@ -77,12 +78,24 @@ static void keep(const struct sa *s, const struct fab_subscription *x, bool ther
             there);
 }
 
+static bool is_within_quota(struct sa *s, const struct fab_sa_request *req, const uint64_t gid[2],
+                            const struct fab_inform_info *info)
+{
+    const struct fab_subscriptions *all = s->registry->subscriptions;
+    const struct sa_quota_use use = {
+        .own = fab_registry_subscriptions_of(all, gid), .all = all->count, .more = 1};
+    return fab_registry_subscriptions_find(all, gid, info) != FAB_SUBSCRIPTION_NONE ||
+           sa_quota_permits(s, req, FAB_QUOTA_SUBSCRIPTIONS, &use);
+}
+
 static uint16_t subscribe(struct sa *s, const struct fab_sa_request *req, const uint64_t gid[2],
                           const struct fab_inform_info *info)
 {
     struct fab_subscriptions *all = s->registry->subscriptions;
     uint32_t slot;
     uint16_t status = check(s, req, info);
+    if (status == 0 && !is_within_quota(s, req, gid, info))
+        status = FAB_SA_NO_RESOURCES;
     if (status == 0 &&
         fab_registry_subscriptions_put(all, gid, info, req->trusted, -1, &slot) != FAB_OK)
         status = FAB_SA_NO_RESOURCES;
@@ -153,8 +166,7 @@ static bool sees(const struct fab_sa_query *q, const struct fab_subscription *x)
     if (q->trusted)
         return true;
     uint32_t port = fab_fabric_port_by_guid(f, x->record.subscriber_gid[1]);
-    return q->asker != FAB_NONE && port != FAB_NONE &&
-           fab_sa_share_partition(q->sa, q->asker, port);
+    return port != FAB_NONE && fab_sa_may_see(q, port);
 }
 
 bool sa_inform_next(void *ctx, const struct fab_sa_query *q, uint64_t at[4], void *ret_struct)

@@ -5,6 +5,8 @@ fabricd_libfabricd_la_SOURCES += \
 	%D%/member.c \
 	%D%/mft.c \
 	%D%/private.h \
+	%D%/quota.c \
+	%D%/quota.h \
 	%D%/registered.c \
 	%D%/registered.h \
 	%D%/registry.c \

@@ -15,14 +15,12 @@
  */
 #include <string.h>
 
+#include "fabricd/sa/quota.h"
 #include "fabricd/sa/registered.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/target/pkeys.h"
 
 #define DEFAULT_PREFIX UINT64_C(0xfe80000000000000)
-
-/* ---- partitions --------------------------------------------------------------------------------
- */
 
 /* ---- joins and leaves --------------------------------------------------------------------------
  */
@@ -98,6 +96,22 @@ static bool may_join(const struct change *c)
     return may_modify(c);
 }
 
+/* The port that sent the request is charged, also for a proxy join; otherwise it could use up the
+ * quota of another port. */
+static bool is_within_quota(struct sa *s, const struct change *c)
+{
+    const struct fab_mcast_groups *g = sm_mgroups(s->in.sm);
+    uint64_t from = c->view->fabric->ports[c->req->from].guid;
+    if (g == NULL)
+        return true; /* sm_mgroup_join answers with BUSY */
+    const struct sa_quota_use groups = {
+        .own = fab_mcast_groups_created_by(g, from), .all = g->groups, .more = 1};
+    const struct sa_quota_use members = {
+        .own = fab_mcast_groups_joined_by(g, from), .all = g->memberships, .more = 1};
+    return (c->group != NULL || sa_quota_permits(s, c->req, FAB_QUOTA_GROUPS, &groups)) &&
+           (c->member != NULL || sa_quota_permits(s, c->req, FAB_QUOTA_MEMBERSHIPS, &members));
+}
+
 static uint16_t answer(const struct change *c, uint16_t status,
                        struct fab_wire_mc_member_record *is, uint8_t *ret_data)
 {
@@ -119,6 +133,8 @@ uint16_t sa_member_set(struct sa *s, const struct fab_sa_request *req,
         return status;
     if (req->from == FAB_NONE || !may_join(&c))
         return FAB_SA_REQ_INVALID;
+    if (!is_within_quota(s, &c))
+        return FAB_SA_NO_RESOURCES;
     const struct fab_port_info *port = &c.view->fabric->ports[c.port].info;
     const struct fab_mcast_request ask = {.record = &c.record,
                                           .comp_mask = req->comp_mask,
@@ -126,7 +142,8 @@ uint16_t sa_member_set(struct sa *s, const struct fab_sa_request *req,
                                           .mtu = port->neighbor_mtu,
                                           .rate = fab_sa_rate(fab_wire_link_rate(port)),
                                           .life = c.view->policy.subnet_timeout,
-                                          .proxy = req->from != c.port};
+                                          .proxy = req->from != c.port,
+                                          .from_guid = c.view->fabric->ports[req->from].guid};
     status = sm_mgroup_join(s->in.sm, &ask, &is);
     return answer(&c, status, &is, ret_data);
 }
@@ -156,8 +173,7 @@ struct place { /* position of a query: the last record that was returned */
 
 static bool sees(const struct fab_sa_query *q, const struct fab_mcast_group *group)
 {
-    return q->trusted || q->asker == FAB_NONE ||
-           fab_target_pkeys_has(&fab_sa_view(q->sa)->target->pkeys, q->asker, group->is.pkey);
+    return fab_sa_in_partition(q, group->is.pkey);
 }
 
 static bool is_wanted(const struct fab_sa_query *q, const struct fab_wire_mc_member_record *want,

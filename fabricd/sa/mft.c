@@ -37,8 +37,7 @@ static uint16_t lid_of(const struct fab_sa_query *q, uint64_t guid)
     if (sw == FAB_NONE || !fab_fabric_node_is_switch(v->fabric, sw))
         return 0;
     uint32_t port = fab_fabric_port_id(v->fabric, sw, 0);
-    bool sees = q->trusted || q->asker == FAB_NONE || fab_sa_share_partition(q->sa, q->asker, port);
-    return sees ? (uint16_t)v->target->lids.base[port] : 0;
+    return fab_sa_may_see(q, port) ? (uint16_t)v->target->lids.base[port] : 0;
 }
 
 /* at[0]: the switch, by its id in fab_mcast_trees_net; at[1]: how many of its records were

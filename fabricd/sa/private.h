@@ -42,6 +42,7 @@ struct sa {
     struct sa_input in;
     struct fab_sa_source list[SA_LISTS];
     struct sa_registry *registry;  /* see registry.h */
+    struct sa_quota *quota;        /* see quota.c */
     struct fab_sa_aliases aliases; /* see alias.c */
     uint32_t aliases_written;      /* writes of GUIDInfo blocks in flight */
     struct loop_timer *alias_timer;

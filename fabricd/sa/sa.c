@@ -7,13 +7,15 @@
  *
  * A sweep does not delay answers: they come from the latest published view, which does not change.
  * Before the first view the status is BUSY. A manager that is not master does not answer. A request
- * is not answered either if its SM_Key is neither 0 nor the configured one (15.2.1.1, C15-0.1.5).
+ * is not answered either if its SM_Key is neither 0 nor the configured one (15.2.1.1, C15-0.1.5),
+ * or if its port sends more requests a second than the quota permits (quota.c).
  */
 #include "fabricd/sa/sa.h"
 
 #include <stdlib.h>
 
 #include "fabricd/base/log.h"
+#include "fabricd/sa/quota.h"
 #include "fabricd/sa/registry.h"
 #include "libfabmgr/base/status.h"
 
@@ -126,6 +128,10 @@ static void take_request(struct sa *s, const struct transport_mad *mad)
     }
     req.trusted = key != 0;
     req.from = port_of(s, mad->addr.slid);
+    if (!sa_quota_admits(s, &req)) {
+        s->stats.dropped++;
+        return;
+    }
     req.activity = (uint32_t)s->stats.requests;
     req.list = sa_registered_list(s, req.attr_id);
     if (req.method == FAB_METHOD_GET)
@@ -182,6 +188,8 @@ int sa_start(const struct sa_input *in, struct sa **ret)
     s->retry = loop_timer_new(in->loop, sa_flush, s);
     int r = s->work && s->patience && s->retry ? FAB_OK : FAB_E_NOMEM;
     if (r == FAB_OK)
+        r = sa_quota_start(s);
+    if (r == FAB_OK)
         r = sa_registry_start(s);
     if (r == FAB_OK)
         r = sa_alias_start(s);
@@ -202,6 +210,7 @@ void sa_stop(struct sa *s)
         return;
     transport_on_class(s->in.transport, FAB_CLASS_SA, NULL, NULL);
     sm_on_patch(s->in.sm, NULL, NULL);
+    sa_quota_stop(s);
     sa_alias_stop(s);
     sa_registry_stop(s);
     while (s->making.head)

@@ -28,6 +28,8 @@ struct sa_stats { /* since the start */
     uint64_t busy;     /* answers with status BUSY */
     /* Requests without an answer: malformed, wrong SM_Key, manager not master, or no room. */
     uint64_t dropped;
+    uint64_t over_quota;       /* registrations refused because of a quota */
+    uint64_t over_rate;        /* requests dropped because their port sent too many a second */
     uint64_t tables;           /* answers of many records */
     uint64_t records;          /* records in all answers of many records */
     uint64_t notices;          /* notices to report to subscribers */

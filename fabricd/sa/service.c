@@ -3,12 +3,13 @@
  * ServiceRecord (IBA 15.2.5.14): hosts register services with a lease (Set), withdraw them
  * (Delete), and query them.
  *
- * The requester and the port of the ServiceGID must be in the partition of the service. Only a
- * request with the same ServiceKey may change or withdraw a service that has one. A service without
- * a ServiceKey may be changed or withdrawn by the port that registered it, and by the port of its
- * ServiceGID. A requester that gives the SM_Key may change any service. (OpenSM lets every host
- * change any service.) Requesters see the services of their partitions; only those that gave the
- * SM_Key see ServiceKeys.
+ * A host registers services of its own ports only: the ServiceGID must be that of the requesting
+ * node. The requester and the port of the ServiceGID must be in the partition of the service. Only
+ * a request with the same ServiceKey may change or withdraw a service that has one. A service
+ * without a ServiceKey may be changed or withdrawn by the port that registered it, and by the port
+ * of its ServiceGID. A requester that gives the SM_Key may change any service. (OpenSM lets every
+ * host change any service.) Requesters see the services of their partitions; only those that gave
+ * the SM_Key see ServiceKeys.
  *
  * A service without ServiceP_Key belongs to the default partition; a service without ServiceLease
  * does not expire. Other components missing from the ComponentMask are 0.
@@ -18,6 +19,7 @@
 
 #include "fabricd/base/clock.h"
 #include "fabricd/base/log.h"
+#include "fabricd/sa/quota.h"
 #include "fabricd/sa/registry.h"
 #include "fabricd/store/store.h"
 #include "libfabmgr/base/buf.h"
@@ -132,11 +134,38 @@ static void tell(const struct fab_sa_request *req, const struct fab_service *x,
         memset(ret_data + AT_KEY, 0, KEY_LEN);
 }
 
+/* A port that registers the service of another port again becomes its owner, and is charged. */
+static bool is_within_quota(struct sa *s, const struct change *c)
+{
+    const struct fab_services *all = &s->registry->services;
+    const struct sa_quota_use use = {.own = fab_registry_services_of(all, c->from),
+                                     .all = c->old == NULL ? all->count : 0,
+                                     .more = 1};
+    return (c->old != NULL && c->old->owner == c->from) ||
+           sa_quota_permits(s, c->req, FAB_QUOTA_SERVICES, &use);
+}
+
+/* Whether the ServiceGID names the node of the requester, by a port or an alias GUID, or is a
+ * multicast GID. A host could otherwise lead the clients of another host's service to that host at
+ * will, or fill the directory in its name. */
+static bool is_own_gid(const struct change *c)
+{
+    const struct fab_fabric *f = c->view->fabric;
+    uint64_t alias_of = fab_sa_aliases_port(c->aliases, c->record.gid[1]);
+    uint32_t port = fab_fabric_port_by_guid(f, alias_of ? alias_of : c->record.gid[1]);
+    return c->req->trusted || c->record.gid[0] >> 56 == MULTICAST ||
+           (port != FAB_NONE && f->ports[port].node == f->ports[c->req->from].node);
+}
+
 uint16_t sa_service_set(struct sa *s, const struct fab_sa_request *req,
                         uint8_t ret_data[FAB_SA_DATA_LEN])
 {
     struct change c;
     uint16_t status = read_change(s, req, &c);
+    if (status == 0 && !is_own_gid(&c))
+        status = FAB_SA_REQ_INVALID;
+    if (status == 0 && !is_within_quota(s, &c))
+        status = FAB_SA_NO_RESOURCES;
     if (status != 0)
         return status;
     c.service.owner = c.from;
@@ -219,14 +248,6 @@ static bool agrees(const struct fab_sa_query *q, const struct fab_service *x)
     return differ == 0;
 }
 
-static bool sees(const struct fab_sa_query *q, uint16_t pkey)
-{
-    if (q->trusted)
-        return true;
-    return q->asker != FAB_NONE &&
-           fab_target_pkeys_has(&fab_sa_view(q->sa)->target->pkeys, q->asker, pkey);
-}
-
 /* Fills in the record as the requester may see it: with the remaining time of the lease, and
  * without the ServiceKey unless the requester gave the SM_Key. */
 static void show(const struct fab_sa_query *q, const struct fab_service *x,
@@ -247,7 +268,7 @@ bool sa_service_next(void *ctx, const struct fab_sa_query *q, uint64_t at[4], vo
     bool begun = at[3] != 0;
     const struct fab_service *x =
         fab_registry_services_next(&s->registry->services, begun ? &key : NULL);
-    while (x != NULL && (!sees(q, x->key.pkey) || !agrees(q, x)))
+    while (x != NULL && (!fab_sa_in_partition(q, x->key.pkey) || !agrees(q, x)))
         x = fab_registry_services_next(&s->registry->services, &x->key);
     if (x == NULL)
         return false;

@@ -36,6 +36,19 @@ void fab_policy_defaults(struct fab_policy *p)
         .engine = "auto",
         .enforce = 3,
         .max_hops = 64,
+        .quotas = {.each = {[FAB_QUOTA_GROUPS] = 128,
+                            [FAB_QUOTA_MEMBERSHIPS] = 1024,
+                            [FAB_QUOTA_SERVICES] = 128,
+                            [FAB_QUOTA_SUBSCRIPTIONS] = 256,
+                            [FAB_QUOTA_ALIAS_GUIDS] = 128},
+                   .all = {[FAB_QUOTA_GROUPS] = 16384,
+                           [FAB_QUOTA_MEMBERSHIPS] = 1048576,
+                           [FAB_QUOTA_SERVICES] = 131072,
+                           [FAB_QUOTA_SUBSCRIPTIONS] = 524288,
+                           [FAB_QUOTA_ALIAS_GUIDS] = 1048576},
+                   .transfers = 8,
+                   .requests = 2000,
+                   .request_burst = 10000},
     };
     fab_policy_congestion_defaults(&p->congestion);
 }

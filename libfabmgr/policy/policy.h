@@ -27,6 +27,23 @@ struct fab_manager {
 };
 #define FAB_MANAGERS_MAX 16
 
+/* What a port may have at a time of subnet administration. Requests with the SM_Key have no limit.
+ */
+enum fab_quota {
+    FAB_QUOTA_GROUPS,      /* multicast groups that it created */
+    FAB_QUOTA_MEMBERSHIPS, /* multicast memberships that it requested */
+    FAB_QUOTA_SERVICES,
+    FAB_QUOTA_SUBSCRIPTIONS,
+    FAB_QUOTA_ALIAS_GUIDS,
+    FAB_QUOTAS
+};
+struct fab_policy_quotas {
+    uint32_t each[FAB_QUOTAS], all[FAB_QUOTAS]; /* of one port, and in all; 0: no limit */
+    uint32_t transfers;     /* responses of many records in progress, at least 1 */
+    uint32_t requests;      /* a second; 0: no limit */
+    uint32_t request_burst; /* requests at once, at least 1 */
+};
+
 struct fab_policy {
     uint8_t sm_priority; /* 0..15 */
     uint64_t sm_key;
@@ -53,6 +70,7 @@ struct fab_policy {
     uint8_t enforce;   /* switches enforce P_Keys: 1 inbound, 2 outbound, 3 both, 0 not at all */
     uint16_t max_hops; /* verification: the longest accepted path, in switches; default 64 */
     struct fab_policy_congestion congestion;
+    struct fab_policy_quotas quotas;
     struct fab_classes *classes; /* shared; NULL: all traffic is one class */
     uint8_t lane_sets; /* an engine may use only 1 / lane_sets of the VLs, so that lane_sets classes
                           get VLs of their own; 0 means 1 */

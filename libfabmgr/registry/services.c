@@ -69,7 +69,7 @@ const struct fab_service *fab_registry_services_next(const struct fab_services *
 /* ---- changes ----------------------------------------------------------------------------------
  */
 
-static uint32_t owned(const struct fab_services *s, uint64_t owner)
+uint32_t fab_registry_services_of(const struct fab_services *s, uint64_t owner)
 {
     uint32_t count = 0;
     (void)fab_base_map_get(&s->owners, owner, &count);
@@ -78,7 +78,7 @@ static uint32_t owned(const struct fab_services *s, uint64_t owner)
 
 static void disown(struct fab_services *s, uint64_t owner)
 {
-    uint32_t count = owned(s, owner);
+    uint32_t count = fab_registry_services_of(s, owner);
     if (count > 1)
         (void)fab_base_map_put(&s->owners, owner, count - 1); /* cannot fail: the key exists */
     else
@@ -100,8 +100,8 @@ static int insert(struct fab_services *s, size_t at, const struct fab_service *s
         row ? fab_base_grow(s->row, sizeof *rows, s->count + 1, &s->room) : NULL;
     if (rows != NULL)
         s->row = rows;
-    if (rows == NULL ||
-        fab_base_map_put(&s->owners, service->owner, owned(s, service->owner) + 1) != 0) {
+    if (rows == NULL || fab_base_map_put(&s->owners, service->owner,
+                                         fab_registry_services_of(s, service->owner) + 1) != 0) {
         free(row);
         return FAB_E_NOMEM;
     }
@@ -117,7 +117,8 @@ static int replace(struct fab_services *s, struct fab_service *row,
                    const struct fab_service *service)
 {
     if (row->owner != service->owner) {
-        if (fab_base_map_put(&s->owners, service->owner, owned(s, service->owner) + 1) != FAB_OK)
+        if (fab_base_map_put(&s->owners, service->owner,
+                             fab_registry_services_of(s, service->owner) + 1) != FAB_OK)
             return FAB_E_NOMEM;
         disown(s, row->owner);
     }
@@ -129,9 +130,6 @@ int fab_registry_services_put(struct fab_services *s, const struct fab_service *
 {
     bool there;
     size_t at = place(s, &service->key, &there);
-    bool is_more = !there || s->row[at]->owner != service->owner;
-    if (is_more && owned(s, service->owner) >= FAB_SERVICES_EACH)
-        return FAB_E_LIMIT;
     int r = there ? replace(s, s->row[at], service) : insert(s, at, service);
     if (r == FAB_OK)
         note_end(s, service->ends_us);

@@ -15,7 +15,6 @@
 
 #define FAB_SERVICE_BYTES 176
 #define FAB_SERVICES_MOST 131072 /* in all */
-#define FAB_SERVICES_EACH 64     /* of one port */
 
 struct fab_service_key {
     uint64_t id, gid[2];
@@ -43,8 +42,10 @@ fab_registry_services_find(const struct fab_services *s,
 const struct fab_service *fab_registry_services_next(const struct fab_services *s,
                                                      const struct fab_service_key *key);
 /* Adds a service, or replaces the one with its key. service->wire must agree with service->key.
- * LIMIT: too many, of this port or in all. NOMEM. */
+ * LIMIT: too many in all. NOMEM. */
 int fab_registry_services_put(struct fab_services *s, const struct fab_service *service);
+/* Returns the number of services that the port with this GUID registered. */
+uint32_t fab_registry_services_of(const struct fab_services *s, uint64_t owner);
 bool fab_registry_services_remove(struct fab_services *s, const struct fab_service_key *key);
 /* Removes the services that have expired. Calls gone (may be NULL) for each of them before it is
  * removed. */

@@ -96,6 +96,11 @@ uint32_t fab_registry_subscriptions_find(const struct fab_subscriptions *s, cons
     return FAB_SUBSCRIPTION_NONE;
 }
 
+uint32_t fab_registry_subscriptions_of(const struct fab_subscriptions *s, const uint64_t gid[2])
+{
+    return place(s, gid, UINT32_MAX) - place(s, gid, 0);
+}
+
 /* ---- changes ----------------------------------------------------------------------------------
  */
 

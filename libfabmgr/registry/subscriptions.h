@@ -13,7 +13,7 @@
 #include "libfabmgr/wire/sa.h"
 
 #define FAB_SUBSCRIPTIONS_MOST 524288 /* in all */
-#define FAB_SUBSCRIPTIONS_EACH 64     /* of one subscriber */
+#define FAB_SUBSCRIPTIONS_EACH 4096   /* of one subscriber */
 #define FAB_SUBSCRIPTION_NONE UINT32_MAX
 
 /* The state of a subscription's current report: there is none, it must be sent again, or it waits
@@ -61,6 +61,8 @@ uint32_t fab_registry_subscriptions_find(const struct fab_subscriptions *s, cons
 int fab_registry_subscriptions_put(struct fab_subscriptions *s, const uint64_t gid[2],
                                    const struct fab_inform_info *info, bool trusted, int number,
                                    uint32_t *ret_slot);
+/* Returns the number of subscriptions of a subscriber. */
+uint32_t fab_registry_subscriptions_of(const struct fab_subscriptions *s, const uint64_t gid[2]);
 void fab_registry_subscriptions_remove(struct fab_subscriptions *s, uint32_t slot);
 
 /* ---- notices --------------------------------------------------------------------------------- */

@@ -74,6 +74,16 @@ int fab_sa_aliases_set(struct fab_sa_aliases *a, uint64_t port_guid, uint32_t pl
     return FAB_OK;
 }
 
+uint32_t fab_sa_aliases_of(const struct fab_sa_aliases *a, uint64_t port_guid)
+{
+    uint32_t row = NO_ROW, count = 0;
+    (void)fab_base_map_get(&a->ports, port_guid, &row);
+    for (; row != NO_ROW; row = a->row[row].next)
+        for (unsigned i = 0; i < FAB_SA_ALIAS_BLOCK; i++)
+            count += a->row[row].guid[i] != 0;
+    return count;
+}
+
 uint64_t fab_sa_aliases_port(const struct fab_sa_aliases *a, uint64_t guid)
 {
     uint32_t row;

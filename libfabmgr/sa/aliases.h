@@ -36,6 +36,8 @@ int fab_sa_aliases_set(struct fab_sa_aliases *a, uint64_t port_guid, uint32_t pl
  * the next fab_sa_aliases_set. */
 struct fab_sa_alias_block *fab_sa_aliases_block(const struct fab_sa_aliases *a, uint64_t port_guid,
                                                 uint32_t block);
+/* Returns the number of alias GUIDs of a port. */
+uint32_t fab_sa_aliases_of(const struct fab_sa_aliases *a, uint64_t port_guid);
 /* Returns the GUID of the port that has this alias GUID, or 0. */
 uint64_t fab_sa_aliases_port(const struct fab_sa_aliases *a, uint64_t guid);
 /* Generates a locally administered GUID that is no alias of any port and that taken() does not

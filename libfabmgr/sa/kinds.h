@@ -35,12 +35,6 @@ uint8_t fab_sa_class(const struct fab_sa_query *q, uint32_t src, uint32_t dst, u
 void fab_sa_class_limits(const struct fab_sa_query *q, uint8_t class, unsigned *mtu, unsigned *rank,
                          unsigned *life);
 uint16_t fab_sa_class_pkey(const struct fab_sa *sa, uint8_t class);
-/* Whether the requester may see a port (an endport, or port 0 of a switch). */
-static inline bool fab_sa_may_see(const struct fab_sa_query *q, uint32_t port)
-{
-    return q->trusted || q->asker == FAB_NONE || fab_sa_common_key(q->sa, q->asker, port, 0) != 0;
-}
-
 /* Applies a selector of PathRecord (IBA 15.2.5.16) to an MTU, rate or lifetime. May lower *value to
  * match the selector. exact_only: the selector "exactly" matches only the same value, not a higher
  * one that could be lowered. False: the path does not match. */

@@ -289,6 +289,21 @@ bool fab_sa_share_partition(const struct fab_sa *sa, uint32_t a, uint32_t b)
     return fab_sa_common_key(sa, a, b, 0) != 0;
 }
 
+bool fab_sa_may_see(const struct fab_sa_query *q, uint32_t port)
+{
+    if (q->trusted || q->asker == FAB_SA_ANYBODY)
+        return true;
+    return q->asker != FAB_NONE && fab_sa_common_key(q->sa, q->asker, port, 0) != 0;
+}
+
+bool fab_sa_in_partition(const struct fab_sa_query *q, uint16_t pkey)
+{
+    if (q->trusted || q->asker == FAB_SA_ANYBODY)
+        return true;
+    return q->asker != FAB_NONE &&
+           fab_target_pkeys_has(&q->sa->view->target->pkeys, q->asker, pkey);
+}
+
 /* Finds the P_Key of a path; 0 for raw packets, which have none. only: the partition that the class
  * requires, 0: any. False: the ports may not communicate. */
 static bool find_pkey(const struct fab_sa_query *q, uint32_t src, uint32_t dst, uint16_t only,

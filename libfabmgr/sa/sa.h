@@ -49,6 +49,7 @@ uint32_t fab_sa_rate_mbps(uint8_t rate);
 
 /* ---- queries --------------------------------------------------------------------------------- */
 
+#define FAB_SA_ANYBODY (FAB_NONE - 1)
 struct fab_sa_query;
 /* A source of records that cannot be computed from the view, such as registrations. */
 struct fab_sa_source {
@@ -67,7 +68,8 @@ struct fab_sa_request {
     const uint8_t *data; /* FAB_SA_DATA_LEN bytes */
     bool trusted;        /* the request carries our SM_Key */
     uint32_t from; /* the requesting port, which sees only the ports with which it may communicate;
-                      FAB_NONE: the requester sees all ports */
+                      FAB_NONE: no port has the requester's LID: it is in no partition, and sees no
+                      port; FAB_SA_ANYBODY: all ports are seen */
     uint32_t activity;                /* ActCount of our SMInfo */
     const struct fab_sa_source *list; /* source of the records, or NULL; must outlive the query */
 };
@@ -119,6 +121,10 @@ uint16_t fab_sa_get(struct fab_sa *sa, const uint8_t request[FAB_MAD_SIZE],
 /* Whether two ports can communicate: they share a partition in which one is a full member (IBA
  * 10.9.3). A port can always communicate with itself. */
 bool fab_sa_share_partition(const struct fab_sa *sa, uint32_t a, uint32_t b);
+/* Whether the requester is in the partition of a P_Key, or sees all ports. */
+bool fab_sa_in_partition(const struct fab_sa_query *q, uint16_t pkey);
+/* Whether the requester may see a port (an endport, or port 0 of a switch). */
+bool fab_sa_may_see(const struct fab_sa_query *q, uint32_t port);
 /* Writes the header of an answer, FAB_SA_DATA bytes, and clears the rest of the MAD. Method, TID
  * and attribute follow from the request; SM_Key is 0. stride: bytes of a record in a table. */
 void fab_sa_answer_header(const uint8_t request[FAB_MAD_SIZE], uint16_t status, uint16_t stride,

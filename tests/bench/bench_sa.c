@@ -120,6 +120,7 @@ static void ask(struct asking *a, struct fab_sa *sa, uint32_t src, uint32_t dst)
     fab_base_put_be64(a->request + FAB_SA_DATA + 16, a->view->fabric->ports[dst].guid);
     fab_base_put_be64(a->request + FAB_SA_DATA + 32, a->view->fabric->ports[src].guid);
     must(fab_sa_request_read(a->request, FAB_MAD_SIZE, &req, &key), "read");
+    req.from = FAB_SA_ANYBODY;
     if (fab_sa_get(sa, a->request, &req, 100, a->answer) != 0)
         must(FAB_E_NOT_FOUND, "path");
 }

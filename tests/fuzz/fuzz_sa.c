@@ -64,6 +64,7 @@ static void try_request(struct fab_sa *sa, const uint8_t *mad, bool trusted)
     if (fab_sa_request_read(mad, FAB_MAD_SIZE, &req, &key) != 0)
         return;
     req.trusted = trusted;
+    req.from = FAB_SA_ANYBODY;
     (void)fab_sa_get(sa, mad, &req, 1000, answer);
     must((answer[3] & 0x80) != 0);
     if (fab_sa_begin(sa, &req, &q) == 0)

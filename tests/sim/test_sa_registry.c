@@ -88,6 +88,7 @@ START_TEST(senseless_services_are_refused)
     open_scene(false);
     struct fab_wire_service_record a = service_of(1, 1, UINT32_MAX), foreign = a, got;
     uint64_t no_gid = all_of_service() & ~service_component("ServiceGID");
+    uint64_t quota = scene.lab.config.policy.quotas.each[FAB_QUOTA_SERVICES];
     uint64_t no_key = all_of_service() & ~service_component("ServiceP_Key");
     foreign.gid[1] = 0x123456;
     ck_assert_uint_eq(service(host_lid(1), FAB_METHOD_SET, 0, no_gid, &a, NULL),
@@ -101,7 +102,7 @@ START_TEST(senseless_services_are_refused)
                       FAB_SA_REQ_INVALID);
     ck_assert_uint_eq(service(host_lid(1), FAB_METHOD_SET, 0, no_key, &a, &got), 0);
     ck_assert_uint_eq(got.pkey, 0xffff);
-    for (uint64_t id = 100; id < 100 + FAB_SERVICES_EACH - 1; id++) {
+    for (uint64_t id = 100; id < 100 + quota - 1; id++) {
         a.id = id;
         ck_assert_uint_eq(service(host_lid(1), FAB_METHOD_SET, 0, no_key, &a, NULL), 0);
     }

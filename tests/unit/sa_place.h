@@ -49,7 +49,7 @@ static inline struct place place_with(struct fab_fabric *f, const char *engine, 
     x.v = fab_view_new(7, f, t, &p, &verdict);
     ck_assert_int_eq(fab_sa_new(x.v, &x.sa), FAB_OK);
     x.req.method = FAB_METHOD_GET_TABLE;
-    x.req.from = FAB_NONE;
+    x.req.from = FAB_SA_ANYBODY;
     return x;
 }
 
@@ -130,6 +130,7 @@ static inline uint16_t get(struct place *x, uint8_t answer[FAB_MAD_SIZE])
     memcpy(bytes + FAB_SA_DATA, x->data, sizeof x->data);
     ck_assert_int_eq(fab_sa_request_read(bytes, sizeof bytes, &req, &key), FAB_OK);
     ck_assert_uint_eq(key, 5);
+    req.from = x->req.from;
     uint16_t status = fab_sa_get(x->sa, bytes, &req, 1000, answer);
     ck_assert_uint_eq(fab_base_get_be16(answer + 4), status);
     ck_assert_uint_eq(fab_base_get_be64(answer + 8), 99);

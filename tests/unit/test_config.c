@@ -112,6 +112,9 @@ static const char everything[] =
     "    - {name: urgent, priority: high, match: [service=0x10-0x1f]}\n"
     "multicast: {mlids: 100, share: always, absent: 8}\n"
     "contingency: {memory: 5}\n"
+    "quotas: {groups: 1, memberships: 2, services: 3, subscriptions: 4, alias_guids: 5,\n"
+    "  total_groups: 11, total_memberships: 12, total_services: 13, total_subscriptions: 14,\n"
+    "  total_alias_guids: 15, transfers: 16, requests: 17, request_burst: 18}\n"
     "journal: {keep: 77}\n";
 
 START_TEST(every_key_arrives)
@@ -204,6 +207,13 @@ START_TEST(every_key_arrives)
     ck_assert(p->classes->has_limit);
     ck_assert_uint_eq(p->classes->limit, 9);
     ck_assert_uint_eq(p->classes->highs, 1);
+    for (unsigned i = 0; i < FAB_QUOTAS; i++) {
+        ck_assert_uint_eq(p->quotas.each[i], 1 + i);
+        ck_assert_uint_eq(p->quotas.all[i], 11 + i);
+    }
+    ck_assert_uint_eq(p->quotas.transfers, 16);
+    ck_assert_uint_eq(p->quotas.requests, 17);
+    ck_assert_uint_eq(p->quotas.request_burst, 18);
     ck_assert_uint_eq(c.journal_keep, 77);
     config_fini(&c);
 }
@@ -226,7 +236,7 @@ static const struct {
     {"foo: 1\n",
      "f.yaml:1:1: unknown key 'foo', expected one of: state_dir, port, listen, "
      "socket_group, log_level, metrics, tls, sweep, flapping, counters, smp, subnet, routing, "
-     "partitions, multicast, congestion, qos, contingency, journal"},
+     "partitions, multicast, congestion, qos, contingency, quotas, journal"},
     {"qos: {classes: [{nam: a}]}\n",
      "f.yaml:1:17: unknown key 'nam' in qos.classes, expected one of: name, share, priority, sl, "
      "rate_limit, mtu_limit, match"},
@@ -308,6 +318,9 @@ static const struct {
     {"subnet: {max_vls: 3}\n", "f.yaml:1:19: subnet.max_vls is '3', expected 1, 2, 4, 8 or 15"},
     {"smp: {timeout_ms: 0}\n", "f.yaml:1:19: smp.timeout_ms is '0', expected a number from 1 to "
                                "60000 (milliseconds)"},
+    {"quotas: {requests: 1000001}\n",
+     "f.yaml:1:20: quotas.requests is '1000001', expected a number from 0 to 1000000 (a second, 0: "
+     "no limit)"},
     {"journal: {keep: 0}\n",
      "f.yaml:1:17: journal.keep is '0', expected a number from 1 to 10000000 (events)"},
     /* GUIDs */

@@ -64,21 +64,26 @@ START_TEST(services_are_as_a_plain_list_has_them)
 }
 END_TEST
 
-START_TEST(one_port_has_so_many_services)
+/* The caller limits the services of a port, by this number. */
+START_TEST(services_of_a_port_are_counted)
 {
     struct fab_services s = {0};
-    for (uint64_t id = 0; id < FAB_SERVICES_EACH; id++) {
+    for (uint64_t id = 0; id < 100; id++) {
         struct fab_service x = service(id, 5, 1);
         ck_assert_int_eq(fab_registry_services_put(&s, &x), FAB_OK);
         ck_assert_int_eq(fab_registry_services_put(&s, &x),
                          FAB_OK); /* a repetition does not count */
+        ck_assert_uint_eq(fab_registry_services_of(&s, x.owner), id + 1);
     }
-    struct fab_service more = service(999, 5, 1), other = service(0, 5, 1);
-    ck_assert_int_eq(fab_registry_services_put(&s, &more), FAB_E_LIMIT);
-    other.owner = 6; /* another owner takes it over: the first one can add a service again */
+    struct fab_service other = service(0, 5, 1);
+    uint64_t first = other.owner;
+    other.owner = 6; /* another owner takes it over */
     ck_assert_int_eq(fab_registry_services_put(&s, &other), FAB_OK);
-    ck_assert_int_eq(fab_registry_services_put(&s, &more), FAB_OK);
-    ck_assert_uint_eq(s.count, FAB_SERVICES_EACH + 1);
+    ck_assert_uint_eq(fab_registry_services_of(&s, first), 99);
+    ck_assert_uint_eq(fab_registry_services_of(&s, 6), 1);
+    ck_assert(fab_registry_services_remove(&s, &other.key));
+    ck_assert_uint_eq(fab_registry_services_of(&s, 6), 0);
+    ck_assert_uint_eq(s.count, 99);
     fab_registry_services_fini(&s);
 }
 END_TEST
@@ -112,16 +117,18 @@ START_TEST(numbers_of_a_subscriber_are_used_again)
     ck_assert_int_eq(fab_registry_subscriptions_new(&s), FAB_OK);
     for (uint16_t i = 0; i < FAB_SUBSCRIPTIONS_EACH; i++)
         ck_assert_uint_eq(number_of(s, subscribe(s, 9, i)), i);
-    const uint64_t gid[2] = {1, 9};
-    struct fab_inform_info more = all(500);
+    const uint64_t gid[2] = {1, 9}, neighbour[2] = {1, 10};
+    ck_assert_uint_eq(fab_registry_subscriptions_of(s, gid), FAB_SUBSCRIPTIONS_EACH);
+    ck_assert_uint_eq(fab_registry_subscriptions_of(s, neighbour), 0);
+    struct fab_inform_info more = all(5000);
     uint32_t slot;
     ck_assert_int_eq(fab_registry_subscriptions_put(s, gid, &more, false, -1, &slot), FAB_E_LIMIT);
-    subscribe(s, 8, 500);
+    subscribe(s, 8, 5000);
     more = all(17);
     slot = fab_registry_subscriptions_find(s, gid, &more);
     ck_assert_uint_ne(slot, FAB_SUBSCRIPTION_NONE);
     fab_registry_subscriptions_remove(s, slot);
-    ck_assert_uint_eq(number_of(s, subscribe(s, 9, 500)), 17);
+    ck_assert_uint_eq(number_of(s, subscribe(s, 9, 5000)), 17);
     unsigned count = 0;
     const struct fab_wire_inform_info_record *r = NULL;
     for (slot = fab_registry_subscriptions_next(s, NULL, 0); slot != FAB_SUBSCRIPTION_NONE;
@@ -312,7 +319,7 @@ int main(void)
     TCase *tcase = tcase_create("registry");
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, services_are_as_a_plain_list_has_them);
-    tcase_add_test(tcase, one_port_has_so_many_services);
+    tcase_add_test(tcase, services_of_a_port_are_counted);
     tcase_add_test(tcase, numbers_of_a_subscriber_are_used_again);
     tcase_add_test(tcase, each_part_of_a_subscription_counts);
     tcase_add_test(tcase, all_who_answer_hear_all_in_order);

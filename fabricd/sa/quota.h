@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Quotas of hosts (the settings below quotas). For this folder only. */
+#ifndef FABRICD_SA_QUOTA_H
+#define FABRICD_SA_QUOTA_H
+
+#include "fabricd/sa/private.h"
+
+int sa_quota_start(struct sa *s); /* NOMEM */
+void sa_quota_stop(struct sa *s);
+
+/* What the requester and all ports have of a kind, and how many more the request adds. */
+struct sa_quota_use {
+    size_t own, all, more;
+};
+/* Whether the request stays within the quotas. If not, the refusal is counted and reported. */
+bool sa_quota_permits(struct sa *s, const struct fab_sa_request *req, enum fab_quota kind,
+                      const struct sa_quota_use *use);
+/* Whether the requester may send one more request now. If not, the request must be dropped; that is
+ * counted and reported. */
+bool sa_quota_admits(struct sa *s, const struct fab_sa_request *req);
+
+#endif

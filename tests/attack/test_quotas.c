@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A rogue host and what all hosts share in subnet administration: multicast LIDs, groups,
+ * memberships, services, subscriptions, alias GUIDs, and the time of the agent. Before quotas, one
+ * host took all multicast LIDs in 4.4 s and made 17,000 IP groups; it created the IP groups of
+ * partitions to which it did not belong, registered services with the GIDs of other hosts, and saw
+ * every record after it had given itself a LID that the manager does not know.
+ *
+ * The rogue is host 1; its switch port is leaf-001/2.
+ */
+#include "tests/sim/sa_scene.h"
+
+#include "libfabmgr/policy/partitions.h"
+
+#define ROGUE 1
+#define PLACE "leaf-001/2"
+#define VICTIM 6
+#define UNKNOWN_LID 900
+
+static struct fab_policy_quotas *quotas(void)
+{
+    return &scene.lab.config.policy.quotas;
+}
+
+static void reload(void)
+{
+    ck_assert_int_eq(sm_reload(scene.lab.sm), FAB_OK);
+    lab_run_for(&scene.lab, 2);
+    lab_run(&scene.lab, 20, lab_is_idle, "the reload");
+}
+
+static uint16_t member_from(uint16_t lid, unsigned host, uint8_t method, uint64_t key,
+                            uint64_t mgid_high, uint64_t mgid_low, uint16_t pkey)
+{
+    static const char *const names[] = {"MGID", "PortGID",   "Q_Key",  "P_Key",
+                                        "SL",   "FlowLabel", "TClass", "JoinState"};
+    uint8_t data[FAB_REC_MAX];
+    struct fab_wire_mc_member_record r = {.mgid = {mgid_high, mgid_low},
+                                          .port_gid = {UINT64_C(0xfe80) << 48, host_guid(host)},
+                                          .qkey = 0xb1b,
+                                          .pkey = pkey,
+                                          .join_state = FAB_JOIN_FULL};
+    uint64_t mask = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        mask |= fab_wire_rec_component(&fab_wire_mc_member_record, names[i]);
+    ck_assert_int_eq(fab_wire_rec_pack(&fab_wire_mc_member_record, &r, data, sizeof data), FAB_OK);
+    return ask(lid, method, FAB_SA_MC_MEMBER_RECORD, key, mask, data, 52);
+}
+
+#define OTHER_GROUP UINT64_C(0xff12a01b00000000)
+#define IP_GROUP UINT64_C(0xff12401bffff0000)
+
+static uint16_t join(unsigned host, uint64_t mgid_high, uint64_t mgid_low)
+{
+    return member_from(host_lid(host), host, FAB_METHOD_SET, 0, mgid_high, mgid_low, 0xffff);
+}
+
+static uint16_t leave(unsigned host, uint64_t mgid_high, uint64_t mgid_low)
+{
+    return member_from(host_lid(host), host, FAB_METHOD_DELETE, 0, mgid_high, mgid_low, 0xffff);
+}
+
+static unsigned count_events(const char *type)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < scene.lab.event_count && i < LAB_EVENTS; i++)
+        count += strcmp(scene.lab.events[i].type, type) == 0;
+    return count;
+}
+
+/* Exactly one event tells of the rogue, by its switch port and GUID, and of the limit. */
+static void assert_named(const char *limit)
+{
+    const struct lab_event *e = lab_event(&scene.lab, "quota-exceeded");
+    ck_assert_uint_eq(count_events("quota-exceeded"), 1);
+    ck_assert_ptr_nonnull(e);
+    ck_assert_str_eq(e->subject, PLACE);
+    ck_assert_uint_eq(e->guid, host_guid(ROGUE));
+    ck_assert_msg(strstr(e->message, limit) != NULL, "%s", e->message);
+}
+
+/* ---- multicast --------------------------------------------------------------------------------
+ */
+
+static void flood_groups(uint64_t mgid_high)
+{
+    open_scene(false);
+    uint32_t limit = quotas()->each[FAB_QUOTA_GROUPS];
+    for (uint64_t i = 0; i < 2000; i++)
+        ck_assert_uint_eq(join(ROGUE, mgid_high, 0x1000 + i), i < limit ? 0 : FAB_SA_NO_RESOURCES);
+    assert_named("quota of 128 multicast groups");
+    for (unsigned host = 2; host < 10; host++)
+        ck_assert_uint_eq(join(host, mgid_high, 0x10000 + host), 0);
+    /* The rogue can still join the groups of others, and create one if it gives up another. */
+    ck_assert_uint_eq(join(ROGUE, mgid_high, 0x10002), 0);
+    ck_assert_uint_eq(leave(ROGUE, mgid_high, 0x1000), 0);
+    ck_assert_uint_eq(join(ROGUE, mgid_high, 0x999), 0);
+    ck_assert_uint_eq(join(ROGUE, mgid_high, 0x998), FAB_SA_NO_RESOURCES);
+    struct sa_stats stats;
+    sa_get_stats(scene.sa, &stats);
+    ck_assert_uint_eq(stats.over_quota, 2000 - limit + 1);
+    close_scene();
+}
+
+START_TEST(one_host_cannot_take_all_multicast_lids)
+{
+    flood_groups(OTHER_GROUP);
+}
+END_TEST
+
+START_TEST(one_host_cannot_make_ip_groups_without_limit)
+{
+    flood_groups(IP_GROUP);
+}
+END_TEST
+
+/* A group is charged to its creator until it ends: two hosts cannot pass groups to each other. */
+START_TEST(a_group_that_is_passed_on_is_still_charged)
+{
+    open_scene(false);
+    quotas()->each[FAB_QUOTA_GROUPS] = 3;
+    reload();
+    for (uint64_t i = 0; i < 3; i++) {
+        ck_assert_uint_eq(join(ROGUE, OTHER_GROUP, i + 1), 0);
+        ck_assert_uint_eq(join(2, OTHER_GROUP, i + 1), 0);
+        ck_assert_uint_eq(leave(ROGUE, OTHER_GROUP, i + 1), 0);
+    }
+    ck_assert_uint_eq(join(ROGUE, OTHER_GROUP, 9), FAB_SA_NO_RESOURCES);
+    ck_assert_uint_eq(leave(2, OTHER_GROUP, 1), 0); /* this ends the group */
+    ck_assert_uint_eq(join(ROGUE, OTHER_GROUP, 9), 0);
+    close_scene();
+}
+END_TEST
+
+/* A proxy join is charged to the port that sent the request, not to the port that joins. */
+START_TEST(memberships_are_charged_to_the_requester)
+{
+    open_scene(false);
+    quotas()->each[FAB_QUOTA_MEMBERSHIPS] = 5;
+    reload();
+    for (uint64_t i = 0; i < 10; i++) {
+        ck_assert_uint_eq(join(2 + (unsigned)(i % 2), OTHER_GROUP, i + 1), 0);
+        ck_assert_uint_eq(
+            member_from(host_lid(ROGUE), VICTIM, FAB_METHOD_SET, 0, OTHER_GROUP, i + 1, 0xffff),
+            i < 5 ? 0 : FAB_SA_NO_RESOURCES);
+    }
+    assert_named("quota of 5 multicast memberships");
+    for (uint64_t i = 5; i < 10; i++)
+        ck_assert_uint_eq(join(VICTIM, OTHER_GROUP, i + 1), 0);
+    ck_assert_uint_eq(join(VICTIM, OTHER_GROUP, 1), 0); /* a repetition is no new membership */
+    close_scene();
+}
+END_TEST
+
+/* After a restart, a group with one member is charged to the port of this member. */
+START_TEST(charges_outlive_a_restart)
+{
+    open_scene(true);
+    quotas()->each[FAB_QUOTA_GROUPS] = 4;
+    reload();
+    for (uint64_t i = 0; i < 4; i++)
+        ck_assert_uint_eq(join(ROGUE, OTHER_GROUP, i + 1), 0);
+    ck_assert_uint_eq(join(ROGUE, OTHER_GROUP, 9), FAB_SA_NO_RESOURCES);
+    start_again();
+    ck_assert_uint_eq(join(ROGUE, OTHER_GROUP, 9), FAB_SA_NO_RESOURCES);
+    ck_assert_uint_eq(join(2, OTHER_GROUP, 9), 0);
+    close_scene();
+}
+END_TEST
+
+START_TEST(the_total_is_a_limit_as_well)
+{
+    open_scene(false);
+    quotas()->all[FAB_QUOTA_GROUPS] = (uint32_t)sm_mgroups(scene.lab.sm)->groups + 6;
+    reload();
+    for (unsigned host = 1; host < 7; host++)
+        ck_assert_uint_eq(join(host, OTHER_GROUP, host), 0);
+    lab_forget_events(&scene.lab);
+    ck_assert_uint_eq(join(ROGUE, OTHER_GROUP, 99), FAB_SA_NO_RESOURCES);
+    ck_assert_uint_eq(join(2, OTHER_GROUP, 99), FAB_SA_NO_RESOURCES);
+    ck_assert_uint_eq(count_events("quota-exceeded"), 2); /* one for each port */
+    ck_assert_ptr_nonnull(
+        strstr(lab_event(&scene.lab, "quota-exceeded")->message, "all hosts together"));
+    ck_assert_uint_eq(member_from(host_lid(2), 2, FAB_METHOD_SET, SM_KEY, OTHER_GROUP, 99, 0xffff),
+                      0);
+    close_scene();
+}
+END_TEST
+
+/* A host outside a partition can neither take the MGIDs of its IP groups nor join them. */
+START_TEST(ip_groups_belong_to_their_partition)
+{
+    char text[300];
+    struct fab_partitions_error e;
+    struct fab_partitions *p;
+    open_scene(false);
+    snprintf(text, sizeof text,
+             "Default=0x7fff, defmember=full: ALL;\nBlue=0x11, defmember=full: 0x%" PRIx64 ";\n",
+             host_guid(VICTIM));
+    ck_assert_int_eq(fab_policy_partitions_read(text, strlen(text), &p, &e), FAB_OK);
+    scene.lab.config.policy.partitions = p;
+    reload();
+    const uint64_t blue[] = {UINT64_C(0xff12401b80110000), UINT64_C(0xff15601b80110000),
+                             UINT64_C(0xff12401b00110000)};
+    for (unsigned i = 0; i < 3; i++) {
+        ck_assert_uint_eq(join(ROGUE, blue[i], 0x77), FAB_SA_REQ_INVALID);
+        ck_assert_uint_eq(
+            member_from(host_lid(ROGUE), ROGUE, FAB_METHOD_SET, 0, blue[i], 0x77, 0x8011),
+            FAB_SA_REQ_INVALID);
+        ck_assert_uint_eq(
+            member_from(host_lid(VICTIM), VICTIM, FAB_METHOD_SET, 0, blue[i], 0x77, 0x8011), 0);
+    }
+    ck_assert_uint_eq(join(ROGUE, IP_GROUP, 0x77), 0);
+    close_scene();
+}
+END_TEST
+
+/* ---- services, subscriptions, alias GUIDs ------------------------------------------------------
+ */
+
+START_TEST(one_host_cannot_fill_the_directory)
+{
+    open_scene(false);
+    uint32_t limit = quotas()->each[FAB_QUOTA_SERVICES];
+    for (uint64_t id = 1; id <= 1000; id++) {
+        struct fab_wire_service_record r = service_of(ROGUE, id, UINT32_MAX);
+        ck_assert_uint_eq(service(host_lid(ROGUE), FAB_METHOD_SET, 0, all_of_service(), &r, NULL),
+                          id <= limit ? 0 : FAB_SA_NO_RESOURCES);
+    }
+    assert_named("quota of 128 services");
+    struct fab_wire_service_record other = service_of(VICTIM, 5000, UINT32_MAX),
+                                   more = service_of(ROGUE, 5001, UINT32_MAX);
+    ck_assert_uint_eq(service(host_lid(VICTIM), FAB_METHOD_SET, 0, all_of_service(), &other, NULL),
+                      0);
+    ck_assert_uint_eq(
+        service(host_lid(ROGUE), FAB_METHOD_SET, SM_KEY, all_of_service(), &more, NULL), 0);
+    close_scene();
+}
+END_TEST
+
+START_TEST(services_have_the_gid_of_their_host)
+{
+    open_scene(false);
+    struct fab_wire_service_record r = service_of(VICTIM, 7, UINT32_MAX);
+    uint64_t no_key = all_of_service() & ~service_component("ServiceP_Key");
+    ck_assert_uint_eq(service(host_lid(ROGUE), FAB_METHOD_SET, 0, all_of_service(), &r, NULL),
+                      FAB_SA_REQ_INVALID);
+    ck_assert_uint_eq(service(host_lid(ROGUE), FAB_METHOD_SET, 0, no_key, &r, NULL),
+                      FAB_SA_REQ_INVALID);
+    ck_assert_uint_eq(sa_services(scene.sa)->count, 0);
+    ck_assert_uint_eq(service(host_lid(ROGUE), FAB_METHOD_SET, SM_KEY, no_key, &r, NULL), 0);
+    r.id = 8;
+    ck_assert_uint_eq(service(host_lid(VICTIM), FAB_METHOD_SET, 0, no_key, &r, NULL), 0);
+    close_scene();
+}
+END_TEST
+
+START_TEST(one_host_cannot_subscribe_without_limit)
+{
+    open_scene(false);
+    uint32_t limit = quotas()->each[FAB_QUOTA_SUBSCRIPTIONS];
+    for (uint16_t i = 0; i < 1000; i++) {
+        const struct fab_inform_info info = all_notices((uint16_t)(1000 + i));
+        ck_assert_uint_eq(inform(host_lid(ROGUE), 0, &info), i < limit ? 0 : FAB_SA_NO_RESOURCES);
+    }
+    assert_named("quota of 256 subscriptions");
+    const struct fab_inform_info info = all_notices(64), known = all_notices(1000);
+    ck_assert_uint_eq(inform(host_lid(VICTIM), 0, &info), 0);
+    ck_assert_uint_eq(inform(host_lid(ROGUE), 0, &known), 0); /* a repetition */
+    ck_assert_uint_eq(inform(host_lid(ROGUE), SM_KEY, &info), 0);
+    close_scene();
+}
+END_TEST
+
+static uint16_t ask_aliases(unsigned host, uint64_t key, uint8_t block, uint8_t places)
+{
+    const struct fab_wire_guid_info_record r = {.lid = host_lid(host), .block = block};
+    uint8_t data[FAB_REC_MAX];
+    ck_assert_int_eq(fab_wire_rec_pack(&fab_wire_guid_info_record, &r, data, sizeof data), FAB_OK);
+    return ask(host_lid(host), FAB_METHOD_SET, FAB_SA_GUID_INFO_RECORD, key,
+               3 | (uint64_t)places << 4, data, 80);
+}
+
+START_TEST(one_host_has_so_many_alias_guids)
+{
+    open_scene(false);
+    quotas()->each[FAB_QUOTA_ALIAS_GUIDS] = 5;
+    reload();
+    ck_assert_uint_eq(ask_aliases(ROGUE, 0, 0, 0x1e), 0); /* 4 GUIDs */
+    ck_assert_uint_eq(ask_aliases(ROGUE, 0, 0, 0x60), FAB_SA_NO_RESOURCES);
+    assert_named("quota of 5 alias GUIDs");
+    ck_assert_uint_eq(ask_aliases(ROGUE, 0, 0, 0x3e), 0); /* only the fifth one is new */
+    ck_assert_uint_eq(ask_aliases(VICTIM, 0, 0, 0x1e), 0);
+    ck_assert_uint_eq(ask_aliases(ROGUE, SM_KEY, 0, 0x40), 0);
+    close_scene();
+}
+END_TEST
+
+/* ---- requests ---------------------------------------------------------------------------------
+ */
+
+/* Sends a Get of NodeRecord that is not waited for. */
+static void send_get(uint16_t lid, uint64_t key)
+{
+    uint8_t mad[FAB_MAD_SIZE];
+    struct fab_mad head = {.mgmt_class = FAB_CLASS_SA,
+                           .method = FAB_METHOD_GET,
+                           .tid = ++scene.tid,
+                           .attr_id = FAB_SA_NODE_RECORD};
+    struct fab_sa_header sa = {.sm_key = key, .comp_mask = 1};
+    ck_assert_int_eq(fab_wire_gmp_pack(&head, NULL, 0, mad), FAB_OK);
+    ck_assert_int_eq(fab_wire_attr_pack(&fab_wire_attr_sa_header, &sa, mad + FAB_SA_HEADER, 20),
+                     FAB_OK);
+    fab_base_put_be16(mad + FAB_SA_DATA, lid);
+    to_agent(lid, mad);
+}
+
+/* 10,000 requests a second for 30 s: after the burst, the port gets 2,000 answers a second. */
+static unsigned flood(uint16_t (*lid)(unsigned step), uint64_t key)
+{
+    scene.answers = 0;
+    for (unsigned step = 0; step < 3000; step++) {
+        for (unsigned i = 0; i < 100; i++)
+            send_get(lid(step * 100 + i), key);
+        lab_run_for(&scene.lab, 0.01);
+    }
+    return scene.answers;
+}
+
+static uint16_t rogue_lid;
+
+static uint16_t lid_of_rogue(unsigned step)
+{
+    (void)step;
+    return rogue_lid;
+}
+
+static uint16_t any_unknown_lid(unsigned step)
+{
+    return (uint16_t)(UNKNOWN_LID + step % 10000);
+}
+
+START_TEST(a_flood_of_requests_is_dropped)
+{
+    open_scene(false);
+    rogue_lid = host_lid(ROGUE);
+    unsigned answers = flood(lid_of_rogue, 0);
+    ck_assert_msg(answers >= 68000 && answers <= 71000, "%u answers", answers);
+    assert_named("quota of 2000 requests a second");
+    scene.answers = 0;
+    send_get(rogue_lid, 0);
+    send_get(host_lid(VICTIM), 0);
+    lab_run_for(&scene.lab, 0.001);
+    ck_assert_uint_ge(scene.answers, 1);
+    lab_run_for(&scene.lab, 10);
+    ck_assert_uint_eq(ask_aliases(ROGUE, 0, 0, 0x02), 0);
+    struct sa_stats stats;
+    sa_get_stats(scene.sa, &stats);
+    ck_assert_uint_ge(stats.over_rate, 300000 - 71000);
+    close_scene();
+}
+END_TEST
+
+START_TEST(changing_the_lid_does_not_help)
+{
+    open_scene(false);
+    unsigned answers = flood(any_unknown_lid, 0);
+    ck_assert_msg(answers <= 71000, "%u answers", answers);
+    const struct lab_event *e = lab_event(&scene.lab, "quota-exceeded");
+    ck_assert_ptr_nonnull(e);
+    ck_assert_str_eq(e->subject, "an unknown port");
+    close_scene();
+}
+END_TEST
+
+/* ---- requesters with an unknown LID ------------------------------------------------------------
+ */
+
+START_TEST(an_unknown_lid_sees_nobody)
+{
+    static const uint8_t nothing[FAB_SA_DATA_LEN];
+    static const uint16_t kinds[] = {FAB_SA_NODE_RECORD,      FAB_SA_PORT_INFO_RECORD,
+                                     FAB_SA_GUID_INFO_RECORD, FAB_SA_MC_MEMBER_RECORD,
+                                     FAB_SA_LINK_RECORD,      FAB_SA_SWITCH_INFO_RECORD,
+                                     FAB_SA_SERVICE_RECORD,   FAB_SA_INFORM_INFO_RECORD,
+                                     FAB_SA_LFT_RECORD,       FAB_SA_MFT_RECORD};
+    open_scene(false);
+    const struct fab_inform_info info = all_notices(64);
+    struct fab_wire_service_record r = service_of(VICTIM, 7, UINT32_MAX);
+    ck_assert_uint_eq(join(VICTIM, OTHER_GROUP, 1), 0);
+    ck_assert_uint_eq(inform(host_lid(VICTIM), 0, &info), 0);
+    ck_assert_uint_eq(service(host_lid(VICTIM), FAB_METHOD_SET, 0, all_of_service(), &r, NULL), 0);
+    for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        ck_assert_msg(ask(UNKNOWN_LID, FAB_METHOD_GET, kinds[i], 0, 0, nothing, sizeof nothing) ==
+                          FAB_SA_NO_RECORDS,
+                      "attribute 0x%x", kinds[i]);
+    struct fab_wire_path_record path = {
+        .dgid = {UINT64_C(0xfe80) << 48, host_guid(VICTIM)},
+        .sgid = {UINT64_C(0xfe80) << 48, host_guid(ROGUE)},
+    };
+    uint8_t data[FAB_REC_MAX];
+    uint64_t mask = fab_wire_rec_component(&fab_wire_path_record, "DGID") |
+                    fab_wire_rec_component(&fab_wire_path_record, "SGID");
+    fab_wire_path_record_pack(&path, data);
+    ck_assert_uint_eq(ask(UNKNOWN_LID, FAB_METHOD_GET, FAB_SA_PATH_RECORD, 0, mask, data, 64),
+                      FAB_SA_NO_RECORDS);
+    ck_assert_uint_eq(ask(host_lid(ROGUE), FAB_METHOD_GET, FAB_SA_PATH_RECORD, 0, mask, data, 64),
+                      0);
+    ck_assert_uint_eq(ask(UNKNOWN_LID, FAB_METHOD_GET, FAB_SA_PATH_RECORD, SM_KEY, mask, data, 64),
+                      0);
+    close_scene();
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("quotas");
+    TCase *tcase = tcase_create("quotas");
+    tcase_set_timeout(tcase, 120);
+    tcase_add_test(tcase, one_host_cannot_take_all_multicast_lids);
+    tcase_add_test(tcase, one_host_cannot_make_ip_groups_without_limit);
+    tcase_add_test(tcase, a_group_that_is_passed_on_is_still_charged);
+    tcase_add_test(tcase, memberships_are_charged_to_the_requester);
+    tcase_add_test(tcase, charges_outlive_a_restart);
+    tcase_add_test(tcase, the_total_is_a_limit_as_well);
+    tcase_add_test(tcase, ip_groups_belong_to_their_partition);
+    tcase_add_test(tcase, one_host_cannot_fill_the_directory);
+    tcase_add_test(tcase, services_have_the_gid_of_their_host);
+    tcase_add_test(tcase, one_host_cannot_subscribe_without_limit);
+    tcase_add_test(tcase, one_host_has_so_many_alias_guids);
+    tcase_add_test(tcase, a_flood_of_requests_is_dropped);
+    tcase_add_test(tcase, changing_the_lid_does_not_help);
+    tcase_add_test(tcase, an_unknown_lid_sees_nobody);
+    suite_add_tcase(suite, tcase);
+    return test_run(suite);
+}
