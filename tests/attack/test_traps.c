@@ -162,9 +162,31 @@ START_TEST(a_notice_is_forwarded_if_the_device_answers)
     lab_silence(lab, "leaf-003");
     errors.details[4] = 7;
     send_trap(leaf, &errors);
-    lab_run_for(lab, 3);
+    lab_run_for(lab, 20);
     ck_assert_uint_eq(reports_of(host_lid(1), 129), 1);
     ck_assert_uint_ge(status().traps.unconfirmed, 1);
+    close_scene();
+}
+END_TEST
+
+/* The manager's directed route to the switch may lead through the link that failed. */
+START_TEST(a_switch_is_read_on_another_path_if_the_first_one_failed)
+{
+    open_scene(false);
+    lab_run(lab, 20, lab_is_ready, "contingencies");
+    subscribe(129);
+    for (uint8_t port = 5; port <= 6; port++) {
+        uint16_t leaf = lid_of("leaf-004");
+        struct fab_notice n = notice_of(129, leaf, OF_SWITCH);
+        n.details[4] = port;
+        scene.reports = 0;
+        lab_unlink(lab, "leaf-004", port);
+        send_trap(leaf, &n);
+        lab_run_for(lab, 20);
+        ck_assert_uint_eq(reports_of(host_lid(1), 129), 1);
+        lab_relink(lab, "leaf-004", port);
+        lab_run_for(lab, 60);
+    }
     close_scene();
 }
 END_TEST
@@ -348,6 +370,7 @@ int main(void)
     tcase_add_test(tcase, a_host_issues_no_notice_of_another_device);
     tcase_add_test(tcase, a_host_is_no_switch);
     tcase_add_test(tcase, a_notice_is_forwarded_if_the_device_answers);
+    tcase_add_test(tcase, a_switch_is_read_on_another_path_if_the_first_one_failed);
     suite_add_tcase(suite, tcase);
     tcase = tcase_create("floods");
     tcase_set_timeout(tcase, 120);

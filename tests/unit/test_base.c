@@ -7,6 +7,7 @@
 
 #include "libfabmgr/base/arena.h"
 #include "libfabmgr/base/bitset.h"
+#include "libfabmgr/base/bucket.h"
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/base/digits.h"
 #include "libfabmgr/base/map.h"
@@ -441,6 +442,25 @@ START_TEST(digits_say_numbers)
 }
 END_TEST
 
+START_TEST(a_bucket_agrees_with_counted_tokens)
+{
+    struct fab_prng prng;
+    fab_base_prng_init(&prng, test_seed("bucket", 5));
+    const struct fab_bucket_rate rate = {.each_us = 100, .burst = 8};
+    uint64_t full = 0, now = 1000, tokens = 8 * 100; /* a token is 100 */
+    for (int i = 0; i < 100000; i++) {
+        uint64_t pause = fab_base_prng_below(&prng, 4) ? fab_base_prng_below(&prng, 60)
+                                                       : fab_base_prng_below(&prng, 1500);
+        now += pause;
+        tokens = tokens + pause < 800 ? tokens + pause : 800;
+        ck_assert_int_eq(fab_base_bucket_is_full(full, now), tokens == 800);
+        ck_assert_int_eq(fab_base_bucket_has(full, now, &rate), tokens >= 100);
+        ck_assert_int_eq(fab_base_bucket_take(&full, now, &rate), tokens >= 100);
+        tokens -= tokens >= 100 ? 100 : 0;
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("base");
@@ -469,6 +489,7 @@ int main(void)
     tcase_add_test(tcase, text_grows_as_it_is_written);
     tcase_add_test(tcase, text_error_sticks);
     tcase_add_test(tcase, digits_say_numbers);
+    tcase_add_test(tcase, a_bucket_agrees_with_counted_tokens);
     suite_add_tcase(suite, tcase);
     return test_run(suite);
 }

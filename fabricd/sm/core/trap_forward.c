@@ -2,22 +2,30 @@
 /*
  * Passes the notices of devices to the listener of sm_on_notice. Before, the manager reads PortInfo
  * of the device by its directed route: a device that does not answer there, or has another LID,
- * did not send the notice. At most CHECKS notices wait for such an answer; further ones are not
- * passed on, and counted.
+ * did not send the notice. The link that failed may be part of this route, so a read without an
+ * answer is repeated on the route that the manager knows by then.
+ *
+ * At most CHECKS notices wait for such a read, and CHECKS_A_SOURCE of one source LID; further ones
+ * are not passed on, and counted.
  */
 #include <stdlib.h>
 
-#include "fabricd/base/clock.h"
 #include "fabricd/sm/core/trap.h"
 #include "libfabmgr/mads/mads.h"
 
-#define CHECKS 64
+#define CHECKS 256
+#define CHECKS_A_SOURCE 8
+#define AGAIN_US 1000000u /* from a read without an answer to the next one */
+#define READS_MOST 5
 
 struct check {
     struct sm *sm;
-    bool busy;
+    bool busy, again; /* again: the read is to be repeated */
+    uint8_t reads;
     uint16_t lid;
-    struct fab_path path;
+    uint8_t port_num;
+    uint64_t node_guid;
+    struct fab_path path; /* of the request in flight */
     struct fab_notice notice;
 };
 
@@ -26,8 +34,19 @@ struct sm_trap_forward {
     sm_notice *fn;
     void *ctx;
     uint64_t unconfirmed; /* notices that were not passed on */
+    struct loop_timer *timer;
     struct check check[CHECKS];
 };
+
+static void end(struct check *c, bool confirmed)
+{
+    struct sm_trap_forward *x = c->sm->core->forward;
+    c->busy = false;
+    if (confirmed && x->fn && sm_is_master(c->sm))
+        x->fn(x->ctx, &c->notice);
+    else
+        x->unconfirmed++;
+}
 
 static void on_port_info(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
 {
@@ -35,51 +54,71 @@ static void on_port_info(void *ctx, uint64_t tag, const struct fab_mads_answer *
     struct sm_trap_forward *x = c->sm->core->forward;
     struct fab_port_info info;
     (void)tag;
-    c->busy = false;
-    bool there = a->status == FAB_OK &&
-                 fab_wire_attr_unpack(&fab_wire_attr_port_info, a->data, a->len, &info) == FAB_OK &&
-                 info.lid != 0 && c->lid >= info.lid && c->lid < info.lid + (1u << info.lmc);
-    if (!there || !x->fn || !sm_is_master(c->sm))
-        x->unconfirmed++;
-    else
-        x->fn(x->ctx, &c->notice);
+    if (a->status == FAB_E_TIMEOUT && c->reads < READS_MOST) {
+        c->again = true;
+        if (!loop_timer_pending(x->timer))
+            loop_timer_set(x->timer, AGAIN_US);
+        return;
+    }
+    end(c, a->status == FAB_OK &&
+               fab_wire_attr_unpack(&fab_wire_attr_port_info, a->data, a->len, &info) == FAB_OK &&
+               info.lid != 0 && c->lid >= info.lid && c->lid < info.lid + (1u << info.lmc));
 }
 
-/* Returns the port in the current snapshot that the view's port is. */
-static uint32_t current_port(const struct sm *s, uint32_t port)
+/* Returns the directed route to the port in the current snapshot, or NULL. */
+static const struct fab_path *path_of(const struct check *c)
 {
-    const struct fab_fabric *f = s->model.fabric, *v = s->model.view->fabric;
-    uint32_t node = f ? fab_fabric_node_by_guid(f, v->nodes[v->ports[port].node].guid) : FAB_NONE;
-    uint8_t num = v->ports[port].num;
-    return node != FAB_NONE && num <= f->nodes[node].num_ports ? fab_fabric_port_id(f, node, num)
-                                                               : FAB_NONE;
+    const struct sm_model *m = &c->sm->model;
+    const struct fab_fabric *f = m->fabric;
+    uint32_t node = f ? fab_fabric_node_by_guid(f, c->node_guid) : FAB_NONE;
+    return node != FAB_NONE && c->port_num <= f->nodes[node].num_ports
+               ? sm_model_path(m, fab_fabric_port_id(f, node, c->port_num))
+               : NULL;
 }
 
-static struct check *free_check(struct sm_trap_forward *x)
+static void read_device(struct check *c)
 {
-    for (uint32_t i = 0; i < CHECKS; i++)
-        if (!x->check[i].busy)
-            return &x->check[i];
-    return NULL;
-}
-
-static bool submit(struct sm *s, struct check *c, uint8_t port_num)
-{
+    struct sm *s = c->sm;
+    const struct fab_path *path = path_of(c);
+    if (path)
+        c->path = *path;
     const struct fab_mads_request req = {
         .mgmt_class = FAB_CLASS_SMP_DIRECTED,
         .method = FAB_METHOD_GET,
         .attr_id = FAB_ATTR_PORT_INFO,
-        .attr_mod = port_num,
+        .attr_mod = c->port_num,
         .m_key = s->policy.m_key,
         .dlid = 0xffff,
         .path = &c->path,
         .done = on_port_info,
         .ctx = c,
     };
-    c->busy = fab_mads_submit(s->mads, &req) == FAB_OK;
-    if (c->busy)
+    c->again = false;
+    c->reads++;
+    if (path && fab_mads_submit(s->mads, &req) == FAB_OK)
         agent_pump(s->agent);
-    return c->busy;
+    else
+        end(c, false);
+}
+
+static void on_timer(void *ctx)
+{
+    struct sm_trap_forward *x = ctx;
+    for (uint32_t i = 0; i < CHECKS; i++)
+        if (x->check[i].busy && x->check[i].again)
+            read_device(&x->check[i]);
+}
+
+static struct check *free_check(struct sm_trap_forward *x, uint16_t lid)
+{
+    struct check *found = NULL;
+    uint32_t same = 0;
+    for (uint32_t i = 0; i < CHECKS; i++) {
+        same += x->check[i].busy && x->check[i].lid == lid;
+        if (!x->check[i].busy)
+            found = &x->check[i];
+    }
+    return same < CHECKS_A_SOURCE ? found : NULL;
 }
 
 void sm_trap_forward(struct sm *s, const struct sm_trap *t)
@@ -87,15 +126,18 @@ void sm_trap_forward(struct sm *s, const struct sm_trap *t)
     struct sm_trap_forward *x = s->core->forward;
     if (!x->fn || !x->wanted(x->ctx))
         return;
-    uint32_t port = current_port(s, t->port);
-    const struct fab_path *path = port != FAB_NONE ? sm_model_path(&s->model, port) : NULL;
-    struct check *c = free_check(x);
-    if (path && c) {
-        *c = (struct check){.sm = s, .lid = t->slid, .path = *path, .notice = t->notice};
-        if (submit(s, c, s->model.fabric->ports[port].num))
-            return;
+    struct check *c = free_check(x, t->slid);
+    if (!c) {
+        x->unconfirmed++;
+        return;
     }
-    x->unconfirmed++;
+    *c = (struct check){.sm = s,
+                        .busy = true,
+                        .lid = t->slid,
+                        .port_num = s->model.view->fabric->ports[t->port].num,
+                        .node_guid = t->guid,
+                        .notice = t->notice};
+    read_device(c);
 }
 
 void sm_on_notice(struct sm *s, sm_notice_wanted *wanted, sm_notice *fn, void *ctx)
@@ -112,11 +154,17 @@ uint64_t sm_trap_unconfirmed(const struct sm *s)
 
 int sm_trap_forward_init(struct sm *s)
 {
-    s->core->forward = calloc(1, sizeof(*s->core->forward));
-    return s->core->forward ? FAB_OK : FAB_E_NOMEM;
+    struct sm_trap_forward *x = s->core->forward = calloc(1, sizeof(*x));
+    if (!x)
+        return FAB_E_NOMEM;
+    x->timer = loop_timer_new(s->in.loop, on_timer, x);
+    return x->timer ? FAB_OK : FAB_E_NOMEM;
 }
 
 void sm_trap_forward_fini(struct sm *s)
 {
+    if (!s->core->forward)
+        return;
+    loop_timer_free(s->core->forward->timer);
     free(s->core->forward);
 }
