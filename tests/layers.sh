@@ -76,6 +76,7 @@ daemon_floors='
 4.5 sm/links
 4.6 sm/apply
 4.7 sm/sweep
+4.75 sm/scrub
 4.8 sm/fault
 4.9 sm/wiring
 5 pm

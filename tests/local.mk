@@ -361,6 +361,11 @@ tests_attack_test_quotas_SOURCES = tests/attack/test_quotas.c tests/sim/sa_scene
 tests_attack_test_quotas_CFLAGS = $(TEST_CFLAGS)
 tests_attack_test_quotas_LDADD = $(DAEMON_TEST_LIBS)
 
+UNIT_TESTS += tests/attack/test_scrub
+tests_attack_test_scrub_SOURCES = tests/attack/test_scrub.c tests/sim/lab.c tests/sim/lab.h
+tests_attack_test_scrub_CFLAGS = $(TEST_CFLAGS)
+tests_attack_test_scrub_LDADD = $(DAEMON_TEST_LIBS)
+
 UNIT_TESTS += tests/sim/test_sm_control
 tests_sim_test_sm_control_SOURCES = tests/sim/test_sm_control.c tests/sim/lab.c tests/sim/lab.h
 tests_sim_test_sm_control_CFLAGS = $(TEST_CFLAGS)

@@ -44,7 +44,7 @@ int config_defaults(struct config *ret)
         .port = strdup(""),
         .socket_group = strdup("fabric"),
         .log_level = LOG_LEVEL_INFO,
-        .sweep = {.light_interval_s = 10, .heavy_interval_s = 600, .trap_settle_ms = 10},
+        .sweep = {.light_interval_s = 10, .heavy_interval_s = 600, .scrub_interval_s = 600, .trap_settle_ms = 10},
         .flapping = {.flaps = 4,
                      .within_s = 60,
                      .hold_down_s = 10,

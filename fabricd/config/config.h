@@ -33,6 +33,8 @@ struct config_tls { /* PEM files; either all three are set or all are NULL */
 struct config_sweep {
     uint32_t light_interval_s; /* time between light sweeps; 0: no light sweeps */
     uint32_t heavy_interval_s; /* time between heavy sweeps; 0: no regular heavy sweeps */
+    uint32_t scrub_interval_s; /* time in which the scrub reads LFTs, PortInfo, P_Key tables and
+                                  MFTs once; 0: no scrub */
     /* A single trap starts a sweep at once. If traps arrive while a round runs, the manager waits
      * this long after its end (fabricd/sm/core/rounds.c). */
     uint32_t trap_settle_ms;

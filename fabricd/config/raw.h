@@ -16,7 +16,7 @@ struct raw_tls {
 };
 
 struct raw_sweep {
-    char *light_interval, *heavy_interval, *trap_settle_ms;
+    char *light_interval, *heavy_interval, *scrub_interval, *trap_settle_ms;
 };
 
 struct raw_flapping {

@@ -53,6 +53,7 @@ static const cyaml_schema_field_t tls_fields[] = {
 
 static const cyaml_schema_field_t sweep_fields[] = {
     WORD(raw_sweep, light_interval),
+    WORD(raw_sweep, scrub_interval),
     WORD(raw_sweep, heavy_interval),
     WORD(raw_sweep, trap_settle_ms),
     CYAML_FIELD_END,

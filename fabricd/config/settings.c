@@ -78,6 +78,7 @@ static const struct setting settings[] = {
     OTHER(KIND_TEXT, tls, ca, tls.ca, "the path of a PEM file"),
     GROUP(sweep),
     NUMBER(sweep, light_interval, sweep.light_interval_s, 0, 86400, "seconds, 0: never"),
+    NUMBER(sweep, scrub_interval, sweep.scrub_interval_s, 0, 86400, "seconds, 0: never"),
     NUMBER(sweep, heavy_interval, sweep.heavy_interval_s, 0, 2592000, "seconds, 0: never"),
     NUMBER(sweep, trap_settle_ms, sweep.trap_settle_ms, 0, 60000, "milliseconds"),
     GROUP(flapping),

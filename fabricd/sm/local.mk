@@ -59,6 +59,10 @@ fabricd_libfabricd_la_SOURCES += \
 	%D%/model/model.h \
 	%D%/model/names.c \
 	%D%/model/paths.c \
+	%D%/scrub/report.c \
+	%D%/scrub/scrub.c \
+	%D%/scrub/scrub.h \
+	%D%/scrub/state.h \
 	%D%/sm.h \
 	%D%/sweep/background_sweep.c \
 	%D%/sweep/discovery.c \

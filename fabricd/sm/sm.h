@@ -81,6 +81,10 @@ struct sm_status {
     bool rebalance_due; /* a rebalance is due */
     uint64_t rebalance_in_us; /* time until the rebalance starts if nothing changes */
     struct sm_trap_counts traps;
+    /* The scrub reads back what the manager wrote: complete turns, attributes read in the last one,
+     * attributes that differed, and nodes whose settings differ still. */
+    uint64_t scrub_turns, scrub_reads, settings_changed;
+    uint32_t settings_standing;
 };
 void sm_get_status(const struct sm *s, struct sm_status *ret);
 /* Returns the numbers of nodes, ports and links in the view's fabric, counted once per view. All

@@ -14,6 +14,8 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/pkey_writes.h \
 	%D%/plan.c \
 	%D%/plan.h \
+	%D%/scrub.c \
+	%D%/scrub.h \
 	%D%/lft_stale.c \
 	%D%/lft_stale.h \
 	%D%/lft_constraints.c

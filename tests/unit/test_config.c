@@ -43,6 +43,7 @@ START_TEST(empty_files_give_the_defaults)
         ck_assert_ptr_null(c.tls.cert);
         ck_assert_int_eq((int)c.log_level, LOG_LEVEL_INFO);
         ck_assert_uint_eq(c.sweep.light_interval_s, 10);
+        ck_assert_uint_eq(c.sweep.scrub_interval_s, 600);
         ck_assert_uint_eq(c.smp.retries, 3);
         ck_assert_uint_eq(c.journal_keep, 100000);
         ck_assert_uint_eq(c.policy.subnet_prefix, 0xfe80000000000000);
@@ -74,7 +75,7 @@ static const char everything[] =
     "log_level: debug\n"
     "metrics: '[::1]:9471'\n"
     "tls: {cert: /c, key: /k, ca: /a}\n"
-    "sweep: {light_interval: 1, heavy_interval: 2, trap_settle_ms: 3}\n"
+    "sweep: {light_interval: 1, heavy_interval: 2, scrub_interval: 4, trap_settle_ms: 3}\n"
     "flapping: {flaps: 5, within: 6, hold_down: 7, max_hold_down: 8, max_excluded_percent: 9}\n"
     "counters: {interval: 7, within: 8, on_errors: disable, clear: yes, symbol_errors: 9, "
     "vl15_dropped: "
@@ -139,6 +140,7 @@ START_TEST(every_key_arrives)
     ck_assert_str_eq(c.tls.key, "/k");
     ck_assert_str_eq(c.tls.ca, "/a");
     ck_assert_uint_eq(c.sweep.light_interval_s, 1);
+    ck_assert_uint_eq(c.sweep.scrub_interval_s, 4);
     ck_assert_uint_eq(c.sweep.heavy_interval_s, 2);
     ck_assert_uint_eq(c.sweep.trap_settle_ms, 3);
     ck_assert_uint_eq(c.flapping.flaps, 5);

@@ -77,6 +77,7 @@ struct sm {
     struct sm_links *links;
     struct sm_apply *apply;
     struct sm_sweep *sweep;
+    struct sm_scrub *scrub;
     struct sm_fault *fault;
 };
 

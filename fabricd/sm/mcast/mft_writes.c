@@ -146,11 +146,16 @@ static void failed(struct sm_multicast *m, uint32_t sw)
         loop_timer_set(m->retry, m->retry_us);
 }
 
+static void unpack(const uint8_t *data, uint16_t entry[FAB_BLOCK_ENTRIES])
+{
+    for (unsigned i = 0; i < FAB_BLOCK_ENTRIES; i++)
+        entry[i] = fab_base_get_be16(data + 2 * i);
+}
+
 static void keep(struct sm_multicast *m, const struct fab_plan_mft_op *op, const uint8_t *data)
 {
     uint16_t entry[FAB_BLOCK_ENTRIES];
-    for (unsigned i = 0; i < FAB_BLOCK_ENTRIES; i++)
-        entry[i] = fab_base_get_be16(data + 2 * i);
+    unpack(data, entry);
     m->writes += m->stage != FAB_MFT_READ;
     if (fab_target_blocks_put(&m->held, op->sw, op->number, entry) != FAB_OK)
         fab_target_blocks_forget(&m->held, op->sw, op->number);
@@ -218,6 +223,77 @@ bool sm_mfts_next(struct sm *s, bool few, struct fab_mads_request *ret)
         return true;
     }
     return false;
+}
+
+/* ---- the scrub ------------------------------------------------------------------------------- */
+
+size_t sm_mfts_held_count(const struct sm *s)
+{
+    return s->mcast->held.count;
+}
+
+bool sm_mfts_pending(const struct sm *s)
+{
+    return s->mcast->groups &&
+           (s->mcast->busy || s->mcast->stale || loop_timer_pending(s->mcast->timer));
+}
+
+uint64_t sm_mfts_epoch(const struct sm *s)
+{
+    return s->mcast->writes * 2 + s->mcast->busy;
+}
+
+bool sm_mfts_held_next(const struct sm *s, uint32_t *at, uint64_t *ret_guid, uint32_t *ret_number)
+{
+    const struct sm_multicast *m = s->mcast;
+    while (m->groups && !sm_mfts_pending(s) && *at < m->held.count) {
+        const struct fab_block *b = &m->held.block[(*at)++];
+        if (!b->known || b->id >= net_of(m)->switches || fab_base_bits_get(m->unresponsive, b->id))
+            continue;
+        *ret_guid = net_of(m)->guid[b->id];
+        *ret_number = b->number;
+        return true;
+    }
+    return false;
+}
+
+/* Returns the entries that a switch is known to hold, or NULL; *ret_sw: its id. */
+static const uint16_t *held_of(const struct sm_multicast *m, uint64_t guid, uint32_t number,
+                               uint32_t *ret_sw)
+{
+    uint32_t sw = 0;
+    while (m->groups && sw < net_of(m)->switches && net_of(m)->guid[sw] != guid)
+        sw++;
+    *ret_sw = sw;
+    return m->groups && sw < net_of(m)->switches ? fab_target_blocks_get(&m->held, sw, number)
+                                                 : NULL;
+}
+
+bool sm_mfts_differ(const struct sm *s, uint64_t guid, uint32_t number, const uint8_t *data,
+                    struct fab_scrub_difference *ret)
+{
+    uint16_t entry[FAB_BLOCK_ENTRIES];
+    uint32_t sw;
+    const uint16_t *held = held_of(s->mcast, guid, number, &sw);
+    unpack(data, entry);
+    if (!held || sm_mfts_pending(s) || !fab_plan_scrub_blocks_differ(entry, held, ret))
+        return false;
+    ret->entry += FAB_MLID_FIRST + (number % FAB_MFT_GROUPS) * FAB_BLOCK_ENTRIES;
+    return true;
+}
+
+void sm_mfts_record(struct sm *s, uint64_t guid, uint32_t number, const uint8_t *data)
+{
+    struct sm_multicast *m = s->mcast;
+    uint16_t entry[FAB_BLOCK_ENTRIES];
+    uint32_t sw;
+    if (!held_of(m, guid, number, &sw))
+        return;
+    unpack(data, entry);
+    if (fab_target_blocks_put(&m->held, sw, number, entry) != FAB_OK)
+        fab_target_blocks_forget(&m->held, sw, number);
+    fab_base_bits_set(m->open, number % FAB_MFT_GROUPS);
+    sm_multicast_kick(s);
 }
 
 /* ---- switches -------------------------------------------------------------------------------- */

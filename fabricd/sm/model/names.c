@@ -62,6 +62,8 @@ const char *sm_attr_name(uint16_t attr_id)
         return "VLArbitrationTable";
     case FAB_ATTR_LFT:
         return "LinearForwardingTable";
+    case FAB_ATTR_MFT:
+        return "MulticastForwardingTable";
     default:
         return "another attribute";
     }

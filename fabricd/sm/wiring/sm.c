@@ -13,6 +13,7 @@
 #include "fabricd/sm/ha/ha.h"
 #include "fabricd/sm/links/links.h"
 #include "fabricd/sm/mcast/mcast.h"
+#include "fabricd/sm/scrub/scrub.h"
 #include "fabricd/sm/sweep/sweep.h"
 #include "fabricd/sm/wiring/wiring.h"
 #include "libfabmgr/base/status.h"
@@ -57,7 +58,7 @@ static int init_folders(struct sm *s)
 {
     static int (*const inits[])(struct sm * s) = {sm_core_init,  sm_multicast_init, sm_ha_init,
                                                   sm_links_init, sm_apply_init,     sm_sweep_init,
-                                                  sm_fault_init};
+                                                  sm_scrub_init, sm_fault_init};
     int r = FAB_OK;
     for (size_t i = 0; i < sizeof(inits) / sizeof(*inits) && r == FAB_OK; i++)
         r = inits[i](s);
@@ -114,6 +115,7 @@ int sm_reload(struct sm *s)
     }
     sm_request(s, SM_REQUEST_REROUTE);
     sm_multicast_reload(s);
+    sm_scrub_reload(s);
     sm_schedule(s);
     return FAB_OK;
 }
@@ -124,6 +126,7 @@ void sm_free(struct sm *s)
         return;
     sm_core_stop(s);
     sm_fault_fini(s);
+    sm_scrub_fini(s);
     sm_sweep_fini(s);
     sm_apply_fini(s);
     sm_links_fini(s);
@@ -178,6 +181,7 @@ void sm_get_status(const struct sm *s, struct sm_status *ret)
     };
     snprintf(ret->alarm, sizeof(ret->alarm), "%s", sm_alarm(s));
     sm_apply_get_status(s, ret);
+    sm_scrub_get_status(s, ret);
 }
 
 bool sm_is_quiet(const struct sm *s)

@@ -6,6 +6,7 @@
 #include "fabricd/sm/fault/fault.h"
 #include "fabricd/sm/links/links.h"
 #include "fabricd/sm/mcast/mcast.h"
+#include "fabricd/sm/scrub/scrub.h"
 #include "fabricd/sm/sweep/sweep.h"
 
 static bool first_requests(struct sm *s, struct fab_mads_request *ret)
@@ -15,7 +16,7 @@ static bool first_requests(struct sm *s, struct fab_mads_request *ret)
 
 static bool last_requests(struct sm *s, struct fab_mads_request *ret)
 {
-    return sm_mfts_next(s, false, ret) || sm_background_next(s, ret);
+    return sm_mfts_next(s, false, ret) || sm_background_next(s, ret) || sm_scrub_next(s, ret);
 }
 
 static void add_facts(const struct sm *s, struct sm_facts *facts)
@@ -27,9 +28,16 @@ static void add_facts(const struct sm *s, struct sm_facts *facts)
 
 static void round_ended(struct sm *s, int status)
 {
+    sm_scrub_round_ended(s, status);
     sm_program_tidy(s);
     sm_repair_prepare(s);
     sm_rebalance_ended(s, status);
+}
+
+static void mastership_lost(struct sm *s)
+{
+    sm_background_drop(s);
+    sm_scrub_drop(s);
 }
 
 const struct sm_wiring sm_wiring = {.rounds = sm_rounds,
@@ -43,4 +51,4 @@ const struct sm_wiring sm_wiring = {.rounds = sm_rounds,
                                     .round_over = sm_contingency_prepare,
                                     .repair_state_made = sm_contingency_prepare,
                                     .node_touched = sm_background_touch,
-                                    .mastership_lost = sm_background_drop};
+                                    .mastership_lost = mastership_lost};

@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The scrub reads back, slowly and all the time, what the manager wrote to the devices, and
+ * compares it (libfabmgr/plan/scrub.h). Without it a table that another program overwrote, or that
+ * a device lost, would count as sound until a restart of the manager, since sweeps read no tables.
+ *
+ * A turn over SwitchInfo, LFTs, PortInfo, P_Key tables and MFTs takes sweep.scrub_interval, one
+ * over SL2VL and VL arbitration tables six times as long. RATE_MOST limits both; in a large fabric
+ * the turns then take longer. A device has one request of the scrub in flight. The scrub rests
+ * while a round runs or a fault waits; a read that overlaps with a round is repeated, because the
+ * round may have written the attribute.
+ *
+ * If an attribute differs, the scrub reads the M_Key violations of the port, which may name the
+ * reason, emits an event, records what was read as the device's state, and requests a targeted
+ * sweep of the node. The plan of that sweep then has exactly the writes that differ.
+ *
+ * There is no scrub while a recording is made or replayed: the order of its requests would depend
+ * on timers.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabricd/base/clock.h"
+#include "fabricd/base/log.h"
+#include "fabricd/sm/apply/apply.h"
+#include "fabricd/sm/mcast/mcast.h"
+#include "fabricd/sm/scrub/state.h"
+
+#define RATE_MOST 1500.0        /* requests a second */
+#define RATE_MOST_TABLES 1000.0 /* of these, for the first turn; the other one has the rest */
+#define LANES_TIMES 6           /* how much longer a turn over VL tables takes */
+#define SHARE 0.97              /* of its time, in which a turn is to send its requests */
+#define BURST 16.0              /* requests sent at once */
+#define TICK_LEAST_US 10000u
+#define TICK_MOST_US 1000000u
+#define STEPS 4096      /* steps of the enumeration without a return to the loop */
+#define MEND_US 200000u /* delay from a difference to the sweep, which then mends several */
+#define TRIES_MOST 8    /* how often a read is repeated because of rounds */
+
+static bool is_quiet(const struct sm *s)
+{
+    const struct sm_model *m = &s->model;
+    return sm_is_master(s) && !sm_run_busy(s) && !sm_fault_waits(s) && m->view && m->fabric &&
+           m->target && !m->lent && m->observed.lft.switch_count == m->fabric->switch_count &&
+           m->target->lids.port_count == m->fabric->port_count;
+}
+
+static struct fab_plan_input input_of(const struct sm *s)
+{
+    return (struct fab_plan_input){.fabric = s->model.fabric,
+                                   .policy = &s->policy,
+                                   .target = s->model.target,
+                                   .observed = &s->model.observed};
+}
+
+static uint64_t interval_us(const struct sm *s, enum fab_scrub_turn turn)
+{
+    uint64_t us = (uint64_t)s->in.config->sweep.scrub_interval_s * 1000000;
+    return turn == FAB_SCRUB_LANES ? LANES_TIMES * us : us;
+}
+
+/* ---- turns ----------------------------------------------------------------------------------- */
+
+static void begin_turn(struct sm *s, enum fab_scrub_turn which, uint64_t now)
+{
+    struct sm_scrub_turn *t = &s->scrub->turn[which];
+    const struct fab_plan_input in = input_of(s);
+    uint64_t us = interval_us(s, which), count = fab_plan_scrub_count(&in, which);
+    double most = which == FAB_SCRUB_TABLES ? RATE_MOST_TABLES
+                                            : RATE_MOST - s->scrub->turn[FAB_SCRUB_TABLES].rate;
+    if (which == FAB_SCRUB_TABLES)
+        count += sm_mfts_held_count(s);
+    double rate = (double)count * 1e6 / ((double)us * SHARE);
+    *t = (struct sm_scrub_turn){
+        .runs = true, .due_us = now + us, .rate = rate < most ? rate : most, .credit = t->credit};
+}
+
+static void end_turn(struct sm *s, enum fab_scrub_turn which)
+{
+    struct sm_scrub *c = s->scrub;
+    struct sm_scrub_turn *t = &c->turn[which];
+    t->runs = false;
+    sm_scrub_summarize(s, t);
+    if (which == FAB_SCRUB_TABLES) {
+        c->turns++;
+        c->last_reads = t->reads;
+    }
+}
+
+static bool next_mft(struct sm *s, struct sm_scrub_turn *t, struct sm_scrub_slot *ret)
+{
+    uint32_t number;
+    uint64_t guid;
+    while (sm_mfts_held_next(s, &t->mft, &guid, &number)) {
+        uint32_t node = fab_fabric_node_by_guid(s->model.fabric, guid);
+        if (node == FAB_NONE)
+            continue;
+        ret->item = (struct fab_scrub_item){.node = node,
+                                            .port = fab_fabric_port_id(s->model.fabric, node, 0),
+                                            .attr_id = FAB_ATTR_MFT,
+                                            .block = number,
+                                            .mod = fab_mft_modifier(number)};
+        return true;
+    }
+    return false;
+}
+
+/* Puts the next item of a turn into a slot. False: there is none now. */
+static bool next_item(struct sm *s, enum fab_scrub_turn which, struct sm_scrub_slot *ret)
+{
+    struct sm_scrub_turn *t = &s->scrub->turn[which];
+    const struct fab_plan_input in = input_of(s);
+    *ret = (struct sm_scrub_slot){.turn = which};
+    if (!t->runs || t->credit < 1)
+        return false;
+    bool found = !t->at.over && fab_plan_scrub_next(&in, which, &t->at, STEPS, &ret->item);
+    if (!found && t->at.over && which == FAB_SCRUB_TABLES)
+        found = next_mft(s, t, ret);
+    if (!found && t->at.over && (which != FAB_SCRUB_TABLES || !sm_mfts_pending(s)))
+        end_turn(s, which);
+    if (!found)
+        return false;
+    t->credit -= 1;
+    t->reads++;
+    ret->state = SM_SCRUB_WAITS;
+    ret->guid = s->model.fabric->nodes[ret->item.node].guid;
+    ret->num = s->model.fabric->ports[ret->item.port].num;
+    return true;
+}
+
+/* ---- requests -------------------------------------------------------------------------------- */
+
+static bool is_in_flight(const struct sm_scrub_slot *x)
+{
+    return x->state == SM_SCRUB_ASKED || x->state == SM_SCRUB_TRACED;
+}
+
+static bool is_asked(const struct sm_scrub *c, uint64_t guid)
+{
+    for (unsigned i = 0; i < SM_SCRUB_SLOTS; i++)
+        if (is_in_flight(&c->slot[i]) && c->slot[i].guid == guid)
+            return true;
+    return false;
+}
+
+/* Looks the ids up again, as the snapshot may be another one. False: the port is gone. */
+static bool look_up(const struct sm *s, struct sm_scrub_slot *x)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    uint32_t node = fab_fabric_node_by_guid(f, x->guid);
+    if (node == FAB_NONE || x->num > f->nodes[node].num_ports)
+        return false;
+    x->item.node = node;
+    x->item.port = fab_fabric_port_id(f, node, x->num);
+    return f->ports[x->item.port].present && sm_model_path(&s->model, x->item.port) != NULL;
+}
+
+/* Returns a slot whose request can be sent now, or NULL. */
+static struct sm_scrub_slot *find_ready(struct sm *s)
+{
+    struct sm_scrub *c = s->scrub;
+    for (unsigned i = 0; i < SM_SCRUB_SLOTS; i++) {
+        struct sm_scrub_slot *x = &c->slot[i];
+        bool waits = x->state == SM_SCRUB_WAITS || x->state == SM_SCRUB_DIFFERS;
+        if (waits && !look_up(s, x))
+            x->state = SM_SCRUB_FREE;
+        else if (waits && !is_asked(c, x->guid))
+            return x;
+    }
+    return NULL;
+}
+
+/* Fills the free slots. Returns whether it filled one. */
+static bool fill_slots(struct sm *s)
+{
+    bool filled = false;
+    for (unsigned i = 0; i < SM_SCRUB_SLOTS; i++) {
+        struct sm_scrub_slot *x = &s->scrub->slot[i];
+        if (x->state == SM_SCRUB_FREE)
+            filled |= next_item(s, FAB_SCRUB_TABLES, x) || next_item(s, FAB_SCRUB_LANES, x);
+    }
+    return filled;
+}
+
+static void on_answer(void *ctx, uint64_t tag, const struct fab_mads_answer *a);
+
+bool sm_scrub_next(struct sm *s, struct fab_mads_request *ret)
+{
+    struct sm_scrub *c = s->scrub;
+    if (!is_quiet(s))
+        return false;
+    struct sm_scrub_slot *x = find_ready(s);
+    if (!x && fill_slots(s))
+        x = find_ready(s);
+    if (!x)
+        return false;
+    bool traces = x->state == SM_SCRUB_DIFFERS;
+    x->state = traces ? SM_SCRUB_TRACED : SM_SCRUB_ASKED;
+    x->path = *sm_model_path(&s->model, x->item.port);
+    x->round_us = s->run.started_us;
+    x->mft_epoch = sm_mfts_epoch(s);
+    *ret = (struct fab_mads_request){.mgmt_class = FAB_CLASS_SMP_DIRECTED,
+                                     .method = FAB_METHOD_GET,
+                                     .attr_id = traces ? FAB_ATTR_PORT_INFO : x->item.attr_id,
+                                     .attr_mod = traces ? x->num : x->item.mod,
+                                     .m_key = s->policy.m_key,
+                                     .dlid = 0xffff,
+                                     .path = &x->path,
+                                     .done = on_answer,
+                                     .ctx = c,
+                                     .tag = (uint64_t)(x - c->slot)};
+    return true;
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+/* True if no round and no MFT write can have changed the attribute since the request was sent. */
+static bool is_undisturbed(const struct sm *s, const struct sm_scrub_slot *x)
+{
+    return is_quiet(s) && x->round_us == s->run.started_us &&
+           (x->item.attr_id != FAB_ATTR_MFT || x->mft_epoch == sm_mfts_epoch(s));
+}
+
+static bool differs(const struct sm *s, const struct sm_scrub_slot *x,
+                    struct fab_scrub_difference *ret)
+{
+    const struct fab_plan_input in = input_of(s);
+    if (x->item.attr_id == FAB_ATTR_MFT)
+        return sm_mfts_differ(s, x->guid, x->item.block, x->data, ret);
+    return fab_plan_scrub_differs(&in, &x->item, x->data, ret);
+}
+
+static void request_mend(struct sm *s, uint64_t guid)
+{
+    sm_guids_add(&s->scrub->found, guid);
+    if (!loop_timer_pending(s->scrub->mend))
+        loop_timer_set(s->scrub->mend, MEND_US);
+}
+
+static void compare(struct sm *s, struct sm_scrub_slot *x)
+{
+    const struct fab_plan_input in = input_of(s);
+    struct fab_scrub_difference d;
+    if (fab_plan_scrub_is_stale(&in, &x->item, x->data))
+        request_mend(s, x->guid); /* a port changed its state, and no trap arrived */
+    else if (differs(s, x, &d))
+        x->state = SM_SCRUB_DIFFERS;
+}
+
+static uint32_t violations_of(const struct sm *s, const struct sm_scrub_slot *x,
+                              const struct fab_mads_answer *a)
+{
+    const struct fab_port_info *was = &s->model.fabric->ports[x->item.port].info;
+    struct fab_port_info now;
+    if (a->status != FAB_OK ||
+        fab_wire_attr_unpack(&fab_wire_attr_port_info, a->data, a->len, &now) != FAB_OK)
+        return 0;
+    return now.m_key_violations > was->m_key_violations
+               ? (uint32_t)now.m_key_violations - was->m_key_violations
+               : 0;
+}
+
+static void record(struct sm *s, const struct sm_scrub_slot *x)
+{
+    struct sm_scrub *c = s->scrub;
+    const struct fab_plan_input in = input_of(s);
+    if (x->item.attr_id == FAB_ATTR_MFT) {
+        c->mft_stands = true;
+        sm_mfts_record(s, x->guid, x->item.block, x->data);
+        return;
+    }
+    fab_plan_scrub_record(&in, &x->item, x->data, &s->model.observed);
+    sm_guids_add(&c->standing, x->guid);
+    request_mend(s, x->guid);
+}
+
+static void conclude(struct sm *s, struct sm_scrub_slot *x, const struct fab_mads_answer *a)
+{
+    struct sm_scrub_turn *t = &s->scrub->turn[x->turn];
+    struct fab_scrub_difference d;
+    if (!differs(s, x, &d))
+        return;
+    s->scrub->differences++;
+    if (t->differences++ < SM_EVENTS_A_ROUND)
+        sm_scrub_report(s, x, &d, violations_of(s, x, a));
+    record(s, x);
+}
+
+static void on_answer(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
+{
+    struct sm_scrub *c = ctx;
+    struct sm_scrub_slot *x = &c->slot[tag];
+    bool traced = x->state == SM_SCRUB_TRACED;
+    x->state = SM_SCRUB_FREE;
+    if (!is_undisturbed(c->s, x)) {
+        x->state = x->tries++ < TRIES_MOST ? SM_SCRUB_WAITS : SM_SCRUB_FREE;
+        return;
+    }
+    if (!look_up(c->s, x))
+        return;
+    if (traced) {
+        conclude(c->s, x, a);
+    } else if (a->status == FAB_OK && a->len >= FAB_SMP_DATA) {
+        memcpy(x->data, a->data, FAB_SMP_DATA);
+        compare(c->s, x);
+    }
+}
+
+/* ---- timers ---------------------------------------------------------------------------------- */
+
+static void on_mend(void *ctx)
+{
+    struct sm *s = ctx;
+    struct sm_scrub *c = s->scrub;
+    if (!sm_trap_waits(s))
+        sm_cause_set(s, "settings that differ from what was written");
+    sm_request_targets(s, &c->found);
+    c->found = (struct sm_guids){0};
+    sm_schedule(s);
+}
+
+static void arm(struct sm *s)
+{
+    double rate = s->scrub->turn[FAB_SCRUB_TABLES].rate + s->scrub->turn[FAB_SCRUB_LANES].rate;
+    double us = rate > 0 ? 1e6 / rate : TICK_MOST_US;
+    us = us < TICK_LEAST_US ? TICK_LEAST_US : us > TICK_MOST_US ? TICK_MOST_US : us;
+    if (s->in.config->sweep.scrub_interval_s && !s->in.recorded)
+        loop_timer_set(s->scrub->timer, (uint64_t)us);
+}
+
+static void give_credit(struct sm *s, uint64_t now)
+{
+    struct sm_scrub *c = s->scrub;
+    uint64_t span = now - c->ticked_us;
+    for (unsigned which = 0; which < FAB_SCRUB_TURNS; which++) {
+        struct sm_scrub_turn *t = &c->turn[which];
+        if (!t->runs && now >= t->due_us)
+            begin_turn(s, which, now);
+        double earned = (double)span * t->rate / 1e6;
+        t->credit = t->credit + earned < BURST ? t->credit + earned : BURST;
+    }
+}
+
+static void on_tick(void *ctx)
+{
+    struct sm *s = ctx;
+    uint64_t now = clock_now_us();
+    if (is_quiet(s)) {
+        if (s->scrub->mft_stands && !sm_mfts_pending(s))
+            s->scrub->mft_stands = false;
+        give_credit(s, now);
+        sm_run_pump(s);
+    }
+    s->scrub->ticked_us = now;
+    arm(s);
+}
+
+/* ---- interface ------------------------------------------------------------------------------- */
+
+void sm_scrub_drop(struct sm *s)
+{
+    struct sm_scrub *c = s->scrub;
+    if (s->mads)
+        fab_mads_cancel(s->mads, c);
+    loop_timer_cancel(c->mend);
+    memset(c->slot, 0, sizeof(c->slot));
+    memset(c->turn, 0, sizeof(c->turn));
+    c->found = c->standing = (struct sm_guids){0};
+    c->mft_stands = false;
+}
+
+void sm_scrub_reload(struct sm *s)
+{
+    sm_scrub_drop(s);
+    loop_timer_cancel(s->scrub->timer);
+    arm(s);
+}
+
+/* A round that wrote to a node without a failure has written everything that differed there. */
+void sm_scrub_round_ended(struct sm *s, int status)
+{
+    struct sm_guids *standing = &s->scrub->standing;
+    const struct sm_round *round = s->run.round;
+    if (status != FAB_OK || (!round->targets && !round->whole) || sm_program_failed(s) ||
+        sm_alarm(s)[0])
+        return;
+    if (round->whole)
+        *standing = (struct sm_guids){0};
+    for (uint32_t i = 0; i < s->run.suspects.count; i++)
+        sm_guids_remove(standing, s->run.suspects.guid[i]);
+}
+
+void sm_scrub_get_status(const struct sm *s, struct sm_status *ret)
+{
+    const struct sm_scrub *c = s->scrub;
+    ret->scrub_turns = c->turns;
+    ret->scrub_reads = c->last_reads;
+    ret->settings_changed = c->differences;
+    ret->settings_standing = c->standing.count + c->mft_stands;
+}
+
+int sm_scrub_init(struct sm *s)
+{
+    s->scrub = calloc(1, sizeof(*s->scrub));
+    if (!s->scrub)
+        return FAB_E_NOMEM;
+    s->scrub->s = s;
+    s->scrub->timer = loop_timer_new(s->in.loop, on_tick, s);
+    s->scrub->mend = loop_timer_new(s->in.loop, on_mend, s);
+    if (!s->scrub->timer || !s->scrub->mend)
+        return FAB_E_NOMEM;
+    s->scrub->ticked_us = clock_now_us();
+    arm(s);
+    return FAB_OK;
+}
+
+void sm_scrub_fini(struct sm *s)
+{
+    if (!s->scrub)
+        return;
+    sm_scrub_drop(s);
+    loop_timer_free(s->scrub->timer);
+    loop_timer_free(s->scrub->mend);
+    free(s->scrub);
+    s->scrub = NULL;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Interface of fabricd/sm/scrub for the other folders of fabricd/sm. */
+#ifndef FABRICD_SM_SCRUB_SCRUB_H
+#define FABRICD_SM_SCRUB_SCRUB_H
+
+#include "fabricd/sm/core/core.h"
+
+int sm_scrub_init(struct sm *s); /* NOMEM */
+void sm_scrub_fini(struct sm *s);
+void sm_scrub_reload(struct sm *s); /* call it when the configuration changed */
+void sm_scrub_drop(struct sm *s);   /* cancels the requests under way, and begins new turns */
+/* Fills in the next request; false: there is none now. */
+bool sm_scrub_next(struct sm *s, struct fab_mads_request *ret);
+void sm_scrub_round_ended(struct sm *s, int status); /* call it after every round */
+void sm_scrub_get_status(const struct sm *s, struct sm_status *ret);
+
+#endif

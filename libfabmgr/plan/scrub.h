@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The scrub reads back what the manager wrote to devices, and compares. This file finds the
+ * attributes to read, one after the other, and the differences. Multicast forwarding tables are not
+ * part of it: they belong to the caller's trees (see fab_plan_scrub_blocks_differ).
+ *
+ * There are two turns. FAB_SCRUB_TABLES reads SwitchInfo, LFT blocks, PortInfo of ports that are
+ * up, and P_Key blocks. FAB_SCRUB_LANES reads SLtoVLMappingTables and VLArbitrationTables, which
+ * are far more. Only tables that devices are known to hold are read. The order visits one device
+ * after the other, so that consecutive requests go to different devices.
+ */
+#ifndef LIBFABMGR_PLAN_SCRUB_H
+#define LIBFABMGR_PLAN_SCRUB_H
+
+#include "libfabmgr/plan/plan.h"
+
+enum fab_scrub_turn { FAB_SCRUB_TABLES, FAB_SCRUB_LANES, FAB_SCRUB_TURNS };
+struct fab_scrub_at { /* a position in a turn; all zero: its start */
+    uint32_t stage, row, node;
+    uint32_t rows, width; /* private: the rows of the stage; rows whose lowest bits are not below
+                             the width are empty */
+    bool over;
+};
+struct fab_scrub_item {  /* an attribute to read */
+    uint32_t node, port; /* port: as in struct fab_plan_op; for SL2VL of a switch its port 0 */
+    uint32_t block;      /* LFT and P_Key block, VLArbitration block 1..FAB_ARB_BLOCKS */
+    uint32_t mod;        /* attribute modifier */
+    uint16_t attr_id;
+};
+/* Finds the next item of a turn, in at most `steps` steps. Returns false if it found none in these
+ * steps, or at->over was set: the turn is over. */
+bool fab_plan_scrub_next(const struct fab_plan_input *in, enum fab_scrub_turn turn,
+                         struct fab_scrub_at *at, uint32_t steps, struct fab_scrub_item *ret);
+/* Returns about how many items a turn has; it is never less. */
+uint64_t fab_plan_scrub_count(const struct fab_plan_input *in, enum fab_scrub_turn turn);
+
+struct fab_scrub_difference {
+    const char *field;     /* "entry", or the name of a field */
+    uint32_t entry;        /* LID, P_Key index, SL, or position in the table */
+    uint64_t held, wanted; /* the value that was read, and the value that the manager wrote */
+    uint32_t entries;      /* how many entries or fields differ */
+};
+/* Compares the attribute that was read with what the device is known to hold. data: FAB_SMP_DATA
+ * bytes. Returns whether they differ. */
+bool fab_plan_scrub_differs(const struct fab_plan_input *in, const struct fab_scrub_item *item,
+                            const uint8_t *data, struct fab_scrub_difference *ret);
+/* Returns whether a port is in another state than the snapshot says, or a switch reports a changed
+ * port: then a sweep must read the device again, and a comparison says nothing. */
+bool fab_plan_scrub_is_stale(const struct fab_plan_input *in, const struct fab_scrub_item *item,
+                             const uint8_t *data);
+/* Records in `o` what was read, so that the next plan writes the difference. SwitchInfo and
+ * PortInfo are in the snapshot, which a sweep must read again. */
+void fab_plan_scrub_record(const struct fab_plan_input *in, const struct fab_scrub_item *item,
+                           const uint8_t *data, struct fab_observed *o);
+/* Compares two blocks of 16-bit entries, as P_Key tables and multicast forwarding tables have. */
+bool fab_plan_scrub_blocks_differ(const uint16_t *held, const uint16_t *wanted,
+                                  struct fab_scrub_difference *ret);
+
+#endif
