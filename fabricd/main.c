@@ -33,6 +33,7 @@
 #include "fabricd/rpc/rpc.h"
 #include "fabricd/sa/sa.h"
 #include "fabricd/sm/sm.h"
+#include "fabricd/store/key.h"
 #include "fabricd/store/store.h"
 #include "fabricd/transport/record.h"
 #include "fabricd/transport/transport.h"
@@ -246,6 +247,17 @@ static void apply(struct daemon *d, struct config *now)
     store_journal_keep(d->store, now->journal_keep);
 }
 
+/* Reads or makes the key of subnet administration if the settings have none. */
+static int take_sa_key(struct daemon *d, struct config *c, char *why)
+{
+    if (c->policy.sa_key == 1)
+        log_warning("config", "subnet.sa_key is 1, which everybody knows: any host can read all "
+                              "keys; remove the setting, or choose another key");
+    return c->policy.sa_key
+               ? FAB_OK
+               : store_key(d->config.state_dir, "sa_key", &c->policy.sa_key, why, WHY_LEN);
+}
+
 static void on_reload(void *ctx)
 {
     struct daemon *d = ctx;
@@ -258,6 +270,9 @@ static void on_reload(void *ctx)
     sd_notify(0, "RELOADING=1");
     if (options_config(&d->options, &now, why, sizeof(why)) != FAB_OK) {
         log_error("config", "%s; the old settings stay active", why);
+    } else if (take_sa_key(d, &now, why) != FAB_OK) {
+        log_error("config", "%s; the old settings stay active", why);
+        config_fini(&now);
     } else {
         note_restarts(&d->config, &now);
         apply(d, &now);
@@ -421,6 +436,8 @@ static int start(struct daemon *d, char *why)
     if (!d->loop)
         return FAB_E_NOMEM;
     int r = store_open(d->config.state_dir, &d->store, why, WHY_LEN);
+    if (r == FAB_OK)
+        r = take_sa_key(d, &d->config, why);
     if (r == FAB_OK)
         r = start_bus(d);
     if (r == FAB_OK)

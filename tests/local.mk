@@ -346,6 +346,11 @@ tests_sim_test_sm_others_CFLAGS = $(TEST_CFLAGS)
 tests_sim_test_sm_others_LDADD = $(DAEMON_TEST_LIBS)
 
 # ---- sm: control packets of other managers, and what sweeps and repairs cost
+UNIT_TESTS += tests/unit/test_key
+tests_unit_test_key_SOURCES = tests/unit/test_key.c
+tests_unit_test_key_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_key_LDADD = $(DAEMON_TEST_LIBS)
+
 UNIT_TESTS += tests/attack/test_election
 tests_attack_test_election_SOURCES = tests/attack/test_election.c tests/sim/lab.c tests/sim/lab.h
 tests_attack_test_election_CFLAGS = $(TEST_CFLAGS)

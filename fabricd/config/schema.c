@@ -99,6 +99,7 @@ static const cyaml_schema_field_t subnet_fields[] = {
     WORD(raw_subnet, prefix),
     WORD(raw_subnet, sm_priority),
     WORD(raw_subnet, sm_key),
+    WORD(raw_subnet, sa_key),
     WORD(raw_subnet, m_key),
     WORD(raw_subnet, lmc),
     WORD(raw_subnet, max_mtu),

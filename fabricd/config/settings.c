@@ -120,6 +120,7 @@ static const struct setting settings[] = {
           "16 hex digits, such as 0xfe80000000000000"),
     NUMBER(subnet, sm_priority, policy.sm_priority, 0, 15, NULL),
     NUMBER(subnet, sm_key, policy.sm_key, 0, UINT64_MAX, NULL),
+    NUMBER(subnet, sa_key, policy.sa_key, 0, UINT64_MAX, NULL),
     NUMBER(subnet, m_key, policy.m_key, 0, UINT64_MAX, NULL),
     NUMBER(subnet, lmc, policy.lmc, 0, 7, NULL),
     OTHER(KIND_MTU, subnet, max_mtu, policy.max_mtu, "256, 512, 1024, 2048 or 4096"),

@@ -121,7 +121,7 @@ static void take_request(struct sa *s, const struct transport_mad *mad)
         sa_refuse(s, mad, FAB_SMP_BUSY);
         return;
     }
-    uint64_t ours = fab_sa_view(s->view->sa)->policy.sm_key;
+    uint64_t ours = fab_sa_view(s->view->sa)->policy.sa_key;
     if (key != 0 && key != ours) {
         s->stats.dropped++;
         return;

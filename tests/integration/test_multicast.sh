@@ -88,7 +88,7 @@ run() {
         "$(ctl multicast show ff12:401b:ffff::77 | awk '$6 == "true" { print $1 }' | xargs)"
     same 'as JSON, by MLID' '3' "$(ctl multicast show 0xc002 -o json | grep -c '"reached": true')"
     same 'groups are told to everyone' 3 "$(records | grep -c MGID)"
-    same 'members to the trusted' 3 "$(records --smkey 1 | grep -c 'PortGid\.*fe80')"
+    same 'members to the trusted' 3 "$(records --smkey "$(cat state/sa_key)" | grep -c 'PortGid\.*fe80')"
     same 'others see none' 0 "$(records | grep -c 'PortGid\.*fe80')"
     same 'and the tables' 2 "$(at host-0012 saquery MFTR 2>/dev/null | grep -c '0xc002.*0x0014')"
     records >ours

@@ -185,7 +185,8 @@ run() {
     simulator=$1
     sim_start net.net || { not_ok "$1: the simulator starts" "$(cat sim.err)"; return; }
     rm -rf state
-    manager_start "$host"
+    echo 'subnet: {sa_key: 1}' >settings.yaml # the key of OpenSM
+    manager_start "$host" -f settings.yaml
     check "$1: bring-up" await 20 settled 0 || return
     at "$host" ibnetdiscover >nd 2>/dev/null
     check "$1: every record is known" every_record_is_known

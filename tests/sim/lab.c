@@ -226,6 +226,7 @@ static void open_with(struct lab *lab, struct fab_builder *builder, const char *
     ck_assert_int_eq(fab_sim_new(fabric, test_seed("sim", 7), &lab->sim), FAB_OK);
     fab_fabric_unref(fabric);
     ck_assert_int_eq(config_defaults(&lab->config), FAB_OK);
+    lab->config.policy.sa_key = 1;
     lab->config.smp.timeout_ms = 20;
     lab->config.smp.retries = 3;
     lab->loop = loop;

@@ -85,6 +85,7 @@ static const char everything[] =
     "  prefix: fec0:0000:0000:0001\n"
     "  sm_priority: 15\n"
     "  sm_key: 0xffffffffffffffff\n"
+    "  sa_key: 0x5a\n"
     "  m_key: 0x1a2b\n"
     "  lmc: 2\n"
     "  max_mtu: 2048\n"
@@ -166,6 +167,7 @@ START_TEST(every_key_arrives)
     ck_assert_uint_eq(p->subnet_prefix, 0xfec0000000000001);
     ck_assert_uint_eq(p->sm_priority, 15);
     ck_assert_uint_eq(p->sm_key, UINT64_MAX);
+    ck_assert_uint_eq(p->sa_key, 0x5a);
     ck_assert_uint_eq(p->m_key, 0x1a2b);
     ck_assert_uint_eq(p->lmc, 2);
     ck_assert_uint_eq(p->max_mtu, 4);

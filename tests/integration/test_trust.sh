@@ -1,0 +1,92 @@
+#!/bin/bash
+# test_trust.sh: OpenSM beside a fabricd that wants proof (an M_Key, or subnet.managers). With the
+# right keys, or listed with its switch port, OpenSM takes part in the election; without, fabricd
+# refuses it and says where it is. On fabsim, which enforces M_Keys, and on ibsim, which does not.
+# shellcheck source=tests/integration/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+need ibsim opensm sminfo
+[ -n "$umad2sim" ] || need libumad2sim.so
+
+"$fabsim" generate leaf-spine --leaves 4 --spines 2 --hosts 4 >two.net
+host=host-0001
+other=host-0007 # leaf-002, port 3
+
+# opensm_start SM_KEY M_KEY PRIORITY
+opensm_start() {
+    rm -rf osm && mkdir osm
+    printf '%s\n' "log_file $scratch/osm/log" 'force_log_flush TRUE' 'sminfo_polling_timeout 500' \
+        'polling_retry_number 2' "sm_key $1" "m_key $2" 'm_key_protection_level 1' \
+        'm_key_lease_period 0' "sm_priority $3" >osm/conf
+    start osm/out env SIM_HOST="$other" OSM_CACHE_DIR="$scratch/osm" OSM_TMP_DIR="$scratch/osm" \
+        LD_PRELOAD="$umad2sim" opensm -F "$scratch/osm/conf"
+    opensm=$started
+}
+
+# fabricd_start SETTINGS
+fabricd_start() {
+    rm -rf state fabricd.log
+    printf 'subnet: {%s}\n' "$1" >settings.yaml
+    manager_start "$host" -f settings.yaml
+}
+
+events() {
+    grep -q -- "$1" fabricd.log
+}
+
+# seen FIELD VALUE: in the status of fabricd
+seen() {
+    [ "$(status "$1")" = "$2" ]
+}
+
+# Subnet administration knows of the other manager. ibsim sends no trap when a port becomes that of a
+# manager: a sweep finds it.
+trusted() {
+    ctl sweep >/dev/null
+    at "$host" saquery SMIR 2>&1 | grep -qi "GUID.*${other_guid#0000}"
+}
+
+stop_all() {
+    stop "$manager" TERM
+    stop "$opensm" KILL
+    sim_stop
+}
+
+place=leaf-002/3
+other_guid=$(printf %016x "0x$(sed -n "s/.*\[1\](\([0-9a-f]*\)).*\"$other\".*/\1/p" two.net | head -1)")
+
+for simulator in fabsim ibsim; do
+    # ---- without the keys: refused, named, and the fabric is ours
+    sim_start "$scratch/two.net"
+    fabricd_start 'sm_key: 0x5ec2e7, m_key: 0xfeed, sm_priority: 1'
+    check "$simulator: fabricd is master" await 30 events 'sm-master:'
+    check "$simulator: and brings the fabric up" await 30 events sweep-done
+    opensm_start 1 0 15
+    sleep 2 # OpenSM looks around
+    ctl sweep >/dev/null
+    check "$simulator: OpenSM without the keys is refused" await 30 events 'sm-refused'
+    check "$simulator: and named by its switch port" grep -q "sm-refused.*$place" fabricd.log
+    check "$simulator: fabricd stays master" seen role master
+    like "$simulator: the journal has it" "$(ctl event list)" "sm-refused.*$place"
+    stop_all
+
+    # ---- with both keys: OpenSM, with the higher priority, becomes master
+    sim_start "$scratch/two.net"
+    fabricd_start 'sm_key: 0x5ec2e7, m_key: 0xfeed, sm_priority: 1'
+    check "$simulator: fabricd is master first" await 30 events sweep-done
+    opensm_start 0x5ec2e7 0xfeed 15
+    check "$simulator: OpenSM with both keys is trusted" await 60 trusted
+    stop_all
+
+    # ---- listed with its switch port: OpenSM is master, and fabricd waits for it
+    sim_start "$scratch/two.net"
+    opensm_start 1 0 5
+    check "$simulator: OpenSM comes up" await 30 grep -q 'SUBNET UP' osm/log
+    fabricd_start "managers: ['0x$other_guid $place']"
+    check "$simulator: fabricd stands by for a listed OpenSM" await 30 events sm-standby
+    check "$simulator: and says where it is" grep -q "sm-standby.*$place" fabricd.log
+    stop "$opensm" KILL
+    check "$simulator: fabricd takes over" await 30 events 'sm-master:'
+    check "$simulator: and brings the fabric up" await 30 events sweep-done
+    stop "$manager" TERM
+    sim_stop
+done

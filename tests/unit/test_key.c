@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Key files: made once with a random key, private to their user, and refused if they are not. */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fabricd/store/key.h"
+#include "libfabmgr/base/status.h"
+#include "tests/unit/testing.h"
+
+static char folder[64], path[80], why[300];
+
+static void setup(void)
+{
+    snprintf(folder, sizeof folder, "/tmp/fabricd-key.XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/sa_key", folder);
+    why[0] = '\0';
+}
+
+static void teardown(void)
+{
+    unlink(path);
+    rmdir(folder);
+}
+
+static void write_file(const char *text, mode_t mode)
+{
+    FILE *f = fopen(path, "w");
+    ck_assert_ptr_nonnull(f);
+    fputs(text, f);
+    fclose(f);
+    ck_assert_int_eq(chmod(path, mode), 0);
+}
+
+START_TEST(a_key_is_made_once_and_private)
+{
+    uint64_t key = 0, again = 0, other = 0;
+    struct stat st;
+    umask(0);
+    ck_assert_int_eq(store_key(folder, "sa_key", &key, why, sizeof why), FAB_OK);
+    ck_assert_uint_ne(key, 0);
+    ck_assert_int_eq(stat(path, &st), 0);
+    ck_assert_uint_eq(st.st_mode & 0777, 0600);
+    ck_assert_int_eq(st.st_size, 19);
+    ck_assert_int_eq(store_key(folder, "sa_key", &again, why, sizeof why), FAB_OK);
+    ck_assert_uint_eq(key, again);
+    ck_assert_int_eq(unlink(path), 0);
+    ck_assert_int_eq(store_key(folder, "sa_key", &other, why, sizeof why), FAB_OK);
+    ck_assert_uint_ne(key, other);
+}
+END_TEST
+
+START_TEST(the_operators_key_is_read)
+{
+    static const char *const good[] = {"0xab", "0xAB\n", "0x00000000000000ab\n", "0xab \n\n"};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        uint64_t key = 0;
+        write_file(good[i], 0600);
+        ck_assert_int_eq(store_key(folder, "sa_key", &key, why, sizeof why), FAB_OK);
+        ck_assert_uint_eq(key, 0xab);
+    }
+}
+END_TEST
+
+START_TEST(a_damaged_file_is_refused_and_stays)
+{
+    static const char *const bad[] = {
+        "",
+        "ab\n",
+        "0x",
+        "0x0\n",
+        "0xg1",
+        "0x12 3",
+        "0x10000000000000000",
+        "0xabababababababababababababababababababababababababababababababab"
+        "abab"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        uint64_t key = 7;
+        struct stat st;
+        write_file(bad[i], 0600);
+        ck_assert_int_eq(store_key(folder, "sa_key", &key, why, sizeof why), FAB_E_FORMAT);
+        ck_assert_uint_eq(key, 7);
+        ck_assert_ptr_nonnull(strstr(why, path));
+        ck_assert_int_eq(stat(path, &st), 0);
+        ck_assert_int_eq(st.st_size, (off_t)strlen(bad[i]));
+    }
+}
+END_TEST
+
+START_TEST(a_file_that_others_can_read_is_refused)
+{
+    static const mode_t modes[] = {0640, 0604, 0660, 0601, 0666};
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        uint64_t key = 7;
+        write_file("0xab\n", modes[i]);
+        ck_assert_int_eq(store_key(folder, "sa_key", &key, why, sizeof why), FAB_E_DENIED);
+        ck_assert_ptr_nonnull(strstr(why, "chmod 600"));
+        ck_assert_uint_eq(key, 7);
+    }
+}
+END_TEST
+
+START_TEST(without_a_folder_there_is_an_error)
+{
+    uint64_t key = 7;
+    ck_assert_int_eq(store_key("/no/such/folder", "sa_key", &key, why, sizeof why), FAB_E_IO);
+    ck_assert_ptr_nonnull(strstr(why, "No such file"));
+    char longest[1100];
+    memset(longest, 'a', sizeof longest - 1);
+    longest[sizeof longest - 1] = '\0';
+    ck_assert_int_eq(store_key(longest, "sa_key", &key, why, sizeof why), FAB_E_IO);
+    ck_assert_uint_eq(key, 7);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("key");
+    TCase *t = tcase_create("key");
+    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_test(t, a_key_is_made_once_and_private);
+    tcase_add_test(t, the_operators_key_is_read);
+    tcase_add_test(t, a_damaged_file_is_refused_and_stays);
+    tcase_add_test(t, a_file_that_others_can_read_is_refused);
+    tcase_add_test(t, without_a_folder_there_is_an_error);
+    suite_add_tcase(s, t);
+    return test_run(s);
+}
