@@ -38,11 +38,10 @@ seen() {
     [ "$(status "$1")" = "$2" ]
 }
 
-# Subnet administration knows of the other manager. ibsim sends no trap when a port becomes that of a
-# manager: a sweep finds it.
-trusted() {
-    ctl sweep >/dev/null
-    at "$host" saquery SMIR 2>&1 | grep -qi "GUID.*${other_guid#0000}"
+# ibsim sends no trap when a port becomes that of a manager: a sweep finds it.
+yielded() {
+    ctl sweep >/dev/null 2>&1
+    events sm-standby
 }
 
 stop_all() {
@@ -69,13 +68,20 @@ for simulator in fabsim ibsim; do
     like "$simulator: the journal has it" "$(ctl event list)" "sm-refused.*$place"
     stop_all
 
-    # ---- with both keys: OpenSM, with the higher priority, becomes master
-    sim_start "$scratch/two.net"
-    fabricd_start 'sm_key: 0x5ec2e7, m_key: 0xfeed, sm_priority: 1'
-    check "$simulator: fabricd is master first" await 30 events sweep-done
-    opensm_start 0x5ec2e7 0xfeed 15
-    check "$simulator: OpenSM with both keys is trusted" await 60 trusted
-    stop_all
+    # ---- with both keys: OpenSM, which has the higher priority, becomes the one master. (Not on
+    # fabsim, where OpenSM 3.3.23 stops sending MADs after some seconds in standby, also without keys.)
+    if [ "$simulator" = ibsim ]; then
+        sim_start "$scratch/two.net"
+        fabricd_start 'sm_key: 0x5ec2e7, m_key: 0xfeed, sm_priority: 1'
+        check "$simulator: fabricd is master first" await 30 events sweep-done
+        opensm_start 0x5ec2e7 0xfeed 15
+        check "$simulator: OpenSM with both keys is trusted" await 60 yielded
+        check "$simulator: and it is master" await 30 grep -q 'SUBNET UP' osm/log
+        stop "$opensm" KILL
+        check "$simulator: fabricd takes over again" await 30 seen role master
+        stop "$manager" TERM
+        sim_stop
+    fi
 
     # ---- listed with its switch port: OpenSM is master, and fabricd waits for it
     sim_start "$scratch/two.net"
