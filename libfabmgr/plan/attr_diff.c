@@ -16,6 +16,8 @@ bool fab_plan_port_differs(const struct fab_port_info *now, const struct fab_por
 {
     if (now->lid != want->lid || now->lmc != want->lmc || now->sm_lid != want->sm_lid)
         return true;
+    if (now->m_key_protect != want->m_key_protect || now->m_key_lease != want->m_key_lease)
+        return true;
     if (now->m_key != want->m_key || now->gid_prefix != want->gid_prefix)
         return true;
     if (is_port0)

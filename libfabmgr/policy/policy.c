@@ -22,6 +22,8 @@ void fab_policy_defaults(struct fab_policy *p)
 {
     *p = (struct fab_policy){
         .sm_key = 1,
+        .m_key_protect = 1,
+        .m_key_lease_s = 60,
         .subnet_prefix = UINT64_C(0xfe80000000000000),
         .max_op_vls = 5,
         .max_mtu = 5,

@@ -47,8 +47,10 @@ struct fab_policy_quotas {
 struct fab_policy {
     uint8_t sm_priority; /* 0..15 */
     uint64_t sm_key;
-    uint64_t sa_key; /* the SM_Key of SA requests that are trusted; 0: none are */
-    uint64_t m_key;  /* 0: none */
+    uint64_t sa_key;        /* the SM_Key of SA requests that are trusted; 0: none are */
+    uint64_t m_key;         /* 0: none */
+    uint8_t m_key_protect;  /* M_KeyProtectBits, 0..3 (IBA 14.2.4.1) */
+    uint16_t m_key_lease_s; /* M_KeyLeasePeriod, seconds; 0: the protection never ends */
     struct fab_manager managers[FAB_MANAGERS_MAX]; /* the trusted ones */
     uint32_t manager_count;
     uint64_t subnet_prefix;   /* default 0xfe80000000000000 */

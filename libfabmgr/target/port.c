@@ -63,6 +63,10 @@ static void address_fields(const struct fab_policy *p, const struct fab_lids *li
     want->lmc = lids->lmc[port];
     want->sm_lid = (uint16_t)sm_lid;
     want->m_key = p->m_key;
+    if (p->m_key != 0) { /* without a key both have no effect */
+        want->m_key_protect = p->m_key_protect;
+        want->m_key_lease = p->m_key_lease_s;
+    }
     want->gid_prefix = p->subnet_prefix;
     want->subnet_timeout = p->subnet_timeout;
     want->client_reregister = is_new && fab_target_can_reregister(want);

@@ -366,6 +366,69 @@ START_TEST(the_m_key_is_sent_to_no_stranger)
 }
 END_TEST
 
+/* ---- the M_Key ---- */
+
+/* An SMP of a host to another device, by directed route; false: it is not answered. */
+static bool ask_device(struct lab *lab, const char *node, struct fab_mad *head, uint8_t *ret_data)
+{
+    uint8_t bytes[FAB_MAD_SIZE], reply[FAB_MAD_SIZE], data[FAB_SMP_DATA] = {0};
+    ck_assert_int_eq(fab_wire_smp_pack(head, data, bytes), FAB_OK);
+    int answered = fab_sim_send(lab->sim, lab_node(lab, node), 1, 0xffff, bytes, reply);
+    if (answered == 1)
+        memcpy(ret_data, reply + AT_DATA, FAB_SMP_DATA);
+    transport_sim_kick(lab->sim_transport);
+    return answered == 1;
+}
+
+/* Stock diagnostics read everything but the key; nothing without the key writes. Wrong keys start
+ * the lease of the port; the trap makes the manager refresh it, so that the protection never ends.
+ */
+START_TEST(the_m_key_is_neither_read_nor_worn_out)
+{
+    struct lab lab;
+    uint8_t data[FAB_SMP_DATA];
+    struct fab_port_info info;
+    open_lab(&lab, secure);
+    sm_start(lab.sm);
+    lab_run(&lab, 10, lab_is_idle, "bring-up");
+    uint32_t leaf = lab_node(&lab, "leaf-004");
+    for (uint32_t n = 0; n < fab_sim_fabric(lab.sim)->node_count; n++) {
+        bool is_switch = fab_fabric_node_is_switch(fab_sim_fabric(lab.sim), n);
+        const struct fab_port_info *port = fab_sim_port(lab.sim, n, is_switch ? 0 : 1);
+        ck_assert_uint_eq(port->m_key, M_KEY);
+        ck_assert_uint_eq(port->m_key_protect, 1);
+        ck_assert_uint_eq(port->m_key_lease, 60);
+    }
+    struct fab_mad get = {.mgmt_class = FAB_CLASS_SMP_DIRECTED,
+                          .method = FAB_METHOD_GET,
+                          .attr_id = FAB_ATTR_PORT_INFO,
+                          .path = {.hops = 1, .port = {0, 1}}};
+    ck_assert(ask_device(&lab, ROGUE, &get, data));
+    ck_assert_int_eq(fab_wire_attr_unpack(&fab_wire_attr_port_info, data, sizeof data, &info),
+                     FAB_OK);
+    ck_assert_uint_ne(info.lid, 0);
+    ck_assert_uint_eq(info.m_key, 0);
+    struct fab_mad set = {.mgmt_class = FAB_CLASS_SMP_DIRECTED,
+                          .method = FAB_METHOD_SET,
+                          .attr_id = FAB_ATTR_LFT,
+                          .m_key = M_KEY + 1,
+                          .path = {.hops = 1, .port = {0, 1}}};
+    for (int minute = 0; minute < 20; minute++) {
+        ck_assert(!ask_device(&lab, ROGUE, &set, data));
+        lab_run_for(&lab, 50);
+        ck_assert_uint_eq(fab_sim_port(lab.sim, leaf, 0)->m_key_protect, 1);
+    }
+    ck_assert(ask_device(&lab, ROGUE, &get, data));
+    ck_assert_int_eq(fab_wire_attr_unpack(&fab_wire_attr_port_info, data, sizeof data, &info),
+                     FAB_OK);
+    ck_assert_uint_eq(info.m_key, 0);
+    ck_assert_uint_eq(info.m_key_protect, 1);
+    ck_assert_uint_gt(info.m_key_violations, 10);
+    lab_assert_good(&lab);
+    lab_close(&lab);
+}
+END_TEST
+
 /* ---- control packets ---- */
 
 static void stand_by(struct lab *lab)
@@ -504,6 +567,7 @@ int main(void)
     tcase_add_test(t, only_the_listed_place_reads_the_key);
     tcase_add_test(t, a_forged_return_path_reads_no_key);
     tcase_add_test(t, the_m_key_is_sent_to_no_stranger);
+    tcase_add_test(t, the_m_key_is_neither_read_nor_worn_out);
     tcase_add_test(t, forged_control_packets_change_nothing);
     tcase_add_test(t, an_authentic_packet_counts_only_if_its_sender_confirms_it);
     tcase_add_test(t, a_handover_like_that_of_opensm_is_accepted);

@@ -87,6 +87,8 @@ static const char everything[] =
     "  sm_key: 0xffffffffffffffff\n"
     "  sa_key: 0x5a\n"
     "  m_key: 0x1a2b\n"
+    "  m_key_protection: 2\n"
+    "  m_key_lease: 300\n"
     "  lmc: 2\n"
     "  max_mtu: 2048\n"
     "  max_vls: 8\n"
@@ -169,6 +171,8 @@ START_TEST(every_key_arrives)
     ck_assert_uint_eq(p->sm_key, UINT64_MAX);
     ck_assert_uint_eq(p->sa_key, 0x5a);
     ck_assert_uint_eq(p->m_key, 0x1a2b);
+    ck_assert_uint_eq(p->m_key_protect, 2);
+    ck_assert_uint_eq(p->m_key_lease_s, 300);
     ck_assert_uint_eq(p->lmc, 2);
     ck_assert_uint_eq(p->max_mtu, 4);
     ck_assert_uint_eq(p->max_op_vls, 4);

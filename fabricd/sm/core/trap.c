@@ -5,9 +5,10 @@
  * The manager answers each trap at once with TrapRepress, so that the device stops repeating it.
  * Any root user of a host can send any trap, so a trap is a hint. trap_check.c refuses notices that
  * their sender cannot issue; trap_limit.c limits the rate of each source; traps 128 (a link of a
- * switch changed) and 144 (capabilities of a port changed) then lead to a port probe or a targeted
- * sweep, which read the device; other traps only lead to an event. The listener of sm_on_notice
- * (subnet administration) gets a notice after trap_forward.c has read the device.
+ * switch changed), 144 (capabilities of a port changed) and 256 (a request had a wrong M_Key) then
+ * lead to a port probe or a targeted sweep, which read the device; other traps only lead to an
+ * event. The listener of sm_on_notice (subnet administration) gets a notice after trap_forward.c
+ * has read the device.
  */
 #include <stdio.h>
 
@@ -52,7 +53,9 @@ static struct sm_trap trap_of(const struct sm *s, const struct transport_mad *ma
 static void take_effect(struct sm *s, const struct sm_trap *t)
 {
     const struct fab_notice *n = &t->notice;
-    bool acts = n->generic && (n->trap == TRAP_LINK_STATE || n->trap == TRAP_LOCAL_CHANGE);
+    /* A wrong M_Key has started the lease of the port; the sweep, which has the key, ends it. */
+    bool key = n->trap == TRAP_BAD_M_KEY && s->policy.m_key != 0;
+    bool acts = n->generic && (n->trap == TRAP_LINK_STATE || n->trap == TRAP_LOCAL_CHANGE || key);
     if (acts && t->guid)
         sm_trap_act(s, t->guid, n->trap);
     else if (acts)
