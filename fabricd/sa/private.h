@@ -9,8 +9,8 @@
 #include "libfabmgr/sa/sa.h"
 
 #define SA_JOBS 256                /* most responses of many records in progress, to all hosts */
-#define SA_JOBS_EACH 8             /* most responses of many records in progress, to one host */
 #define SA_TABLE_MOST (256u << 20) /* most bytes of all responses in progress */
+#define SA_TABLE_EACH (64u << 20)  /* ... of those to one port, unless it gave the SM_Key */
 #define SA_OUT 512                 /* most answers that wait for the transport */
 
 /* A published view, prepared for queries. A response that is being collected keeps its view when a
@@ -26,6 +26,7 @@ struct sa_job {
     struct transport_mad request;
     struct sa_view *view;
     struct fab_sa_query query;
+    uint32_t host;  /* base LID of the requesting port; 0: no port has its LID */
     uint8_t *bytes; /* FAB_SA_DATA bytes of headers, then the records */
     size_t len, room;
     uint32_t records;
@@ -52,7 +53,7 @@ struct sa {
     struct sa_jobs making, sending;
     uint32_t job_count;
     size_t table_bytes;
-    uint16_t last_host; /* LID of the host whose response was collected last */
+    uint32_t last_host; /* host of the response of which a slice was collected last */
     struct loop_timer *work, *patience, *retry;
     struct transport_mad out[SA_OUT]; /* ring buffer */
     uint32_t out_first, out_count;

@@ -19,18 +19,25 @@
 #include <string.h>
 
 #include "fabricd/base/clock.h"
+#include "libfabmgr/base/bucket.h"
 #include "libfabmgr/base/status.h"
 
 #define TELL_AGAIN_US 600000000
 #define ROWS 256
 #define NAME_LEN 128
-#define UNKNOWN_LID 0 /* index in due_ns[] of all requesters whose LID no port has */
 
-enum { REQUESTS = FAB_QUOTAS, KINDS };
+/* The kernel keeps a response until the requester has acknowledged it, or for 2.2 s (the timeouts
+ * of umad.c), and does not say when. So the memory that responses take in the kernel is bounded by
+ * their bytes in that time: a port may get 1 KiB each 32 us, and all ports 1 KiB each 2 us. */
+static const struct fab_bucket_rate kernel_each = {.burst = SA_TABLE_EACH >> 10, .each_us = 32};
+static const struct fab_bucket_rate kernel_all = {.burst = 1u << 20, .each_us = 2};
+
+enum { TRANSFERS = FAB_QUOTAS, REQUESTS, KINDS };
 static const char *const names[KINDS] = {
     [FAB_QUOTA_GROUPS] = "multicast groups", [FAB_QUOTA_MEMBERSHIPS] = "multicast memberships",
     [FAB_QUOTA_SERVICES] = "services",       [FAB_QUOTA_SUBSCRIPTIONS] = "subscriptions",
-    [FAB_QUOTA_ALIAS_GUIDS] = "alias GUIDs", [REQUESTS] = "requests a second",
+    [FAB_QUOTA_ALIAS_GUIDS] = "alias GUIDs", [TRANSFERS] = "responses of many records in progress",
+    [REQUESTS] = "requests a second",
 };
 
 /* The refusals of one kind to one port. */
@@ -43,9 +50,10 @@ struct row {
 
 struct sa_quota {
     struct row row[ROWS];
-    /* The time in nanoseconds up to which a port has used its requests, by its base LID (the
-     * generic cell rate algorithm: one number is a whole token bucket). */
-    uint64_t due_ns[FAB_LID_UNICAST_MAX + 1];
+    /* Token buckets (bucket.h), by base LID: of requests, and of KiB that the kernel got. Index 0:
+     * all requesters whose LID no port has. */
+    uint64_t requests_us[FAB_LID_UNICAST_MAX + 1], kernel_us[FAB_LID_UNICAST_MAX + 1];
+    uint64_t kernel_all_us; /* of KiB that the kernel got for all ports */
 };
 
 int sa_quota_start(struct sa *s)
@@ -139,20 +147,48 @@ bool sa_quota_permits(struct sa *s, const struct fab_sa_request *req, enum fab_q
     return false;
 }
 
+uint32_t sa_quota_host(const struct sa *s, const struct fab_sa_request *req)
+{
+    uint32_t lid =
+        req->from != FAB_NONE ? fab_sa_view(s->view->sa)->target->lids.base[req->from] : 0;
+    return lid <= FAB_LID_UNICAST_MAX ? lid : 0;
+}
+
+bool sa_quota_permits_transfer(struct sa *s, const struct fab_sa_request *req, uint32_t open)
+{
+    const struct fab_policy_quotas *q = &fab_sa_view(s->view->sa)->policy.quotas;
+    uint64_t now = clock_now_us(), kernel_us = s->quota->kernel_us[sa_quota_host(s, req)];
+    if (!fab_base_bucket_has(s->quota->kernel_all_us, now, &kernel_all))
+        return false;
+    if (req->trusted || (open < q->transfers && fab_base_bucket_has(kernel_us, now, &kernel_each)))
+        return true;
+    s->stats.over_quota++;
+    refuse(s, req->from, TRANSFERS, false, q->transfers);
+    return false;
+}
+
+static void spend(uint64_t *full_us, uint64_t now, uint64_t kib, const struct fab_bucket_rate *rate)
+{
+    *full_us = (*full_us > now ? *full_us : now) + kib * rate->each_us;
+}
+
+void sa_quota_sent(struct sa *s, uint32_t host, size_t len)
+{
+    uint64_t now = clock_now_us(), kib = (len >> 10) + 1;
+    spend(&s->quota->kernel_us[host], now, kib, &kernel_each);
+    spend(&s->quota->kernel_all_us, now, kib, &kernel_all);
+}
+
 bool sa_quota_admits(struct sa *s, const struct fab_sa_request *req)
 {
-    const struct fab_view *v = fab_sa_view(s->view->sa);
-    const struct fab_policy_quotas *q = &v->policy.quotas;
-    uint32_t lid = req->from != FAB_NONE ? v->target->lids.base[req->from] : UNKNOWN_LID;
-    if (req->trusted || q->requests == 0 || lid > FAB_LID_UNICAST_MAX)
+    const struct fab_policy_quotas *q = &fab_sa_view(s->view->sa)->policy.quotas;
+    if (req->trusted || q->requests == 0)
         return true;
-    uint64_t interval = UINT64_C(1000000000) / q->requests, now = clock_now_us() * 1000;
-    uint64_t *due = &s->quota->due_ns[lid], used = *due > now ? *due : now;
-    if (used - now > (q->request_burst - 1) * interval) {
-        s->stats.over_rate++;
-        refuse(s, req->from, REQUESTS, false, q->requests);
-        return false;
-    }
-    *due = used + interval;
-    return true;
+    const struct fab_bucket_rate rate = {.burst = q->request_burst,
+                                         .each_us = 1000000 / q->requests};
+    if (fab_base_bucket_take(&s->quota->requests_us[sa_quota_host(s, req)], clock_now_us(), &rate))
+        return true;
+    s->stats.over_rate++;
+    refuse(s, req->from, REQUESTS, false, q->requests);
+    return false;
 }

@@ -52,7 +52,7 @@ void sa_registered_change(struct sa *s, const struct transport_mad *mad,
     bool informs = req->attr_id == FAB_ATTR_INFORM_INFO && req->method == FAB_METHOD_SET;
     sa_change *change = change_of(req);
     uint16_t status = FAB_SMP_BAD_ATTR;
-    if ((informs || change) && sa_keep_ready(s) != FAB_OK)
+    if ((informs || change) && sa_keep_ready(s, mad) != FAB_OK)
         status = FAB_SMP_BUSY;
     else if (informs)
         status = sa_inform_set(s, mad, req, data);

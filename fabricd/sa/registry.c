@@ -37,9 +37,19 @@ static void send_held(void *ctx)
         loop_timer_set(r->kept, LOOK_US);
 }
 
-int sa_keep_ready(struct sa *s)
+/* Whether so many answers to a host wait that others might find no room. */
+static bool holds_too_many(const struct sa_registry *r, uint16_t lid)
 {
-    bool full = s->registry->held_count == SA_HELD;
+    uint32_t own = 0;
+    for (uint32_t i = 0; r->held_count > SA_HELD / 2 && i < r->held_count; i++)
+        own += r->held[(r->held_first + i) % SA_HELD].to.addr.slid == lid;
+    return own > SA_HELD / 8;
+}
+
+int sa_keep_ready(struct sa *s, const struct transport_mad *mad)
+{
+    const struct sa_registry *r = s->registry;
+    bool full = r->held_count == SA_HELD || holds_too_many(r, mad->addr.slid);
     return full || (s->in.store != NULL && store_is_behind(s->in.store)) ? FAB_E_BUSY : FAB_OK;
 }
 

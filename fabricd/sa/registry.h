@@ -47,8 +47,8 @@ struct sa_registry {
 int sa_registry_start(struct sa *s);
 void sa_registry_stop(struct sa *s);
 /* Call this function before carrying out a registration. BUSY: too many answers wait for the
- * database, or the writer is behind. */
-int sa_keep_ready(struct sa *s);
+ * database, in all or to the sender of this request, or the writer is behind. */
+int sa_keep_ready(struct sa *s, const struct transport_mad *mad);
 /* Sends the answer once the registration is committed to the database. */
 void sa_keep_answer(struct sa *s, const struct transport_mad *mad,
                     const uint8_t answer[FAB_MAD_SIZE]);

@@ -2,7 +2,7 @@
 /*
  * Responses of many records. A response is collected in slices, so that a long one does not delay
  * other work of the loop. The hosts take turns, in the order of their LIDs. The number of responses
- * in progress (in all and per host) and their memory are bounded; further requests are answered
+ * in progress and their memory are bounded, in all and for each host; further requests are answered
  * with BUSY. A Get that needs a long search is handled here too.
  *
  * A request that is repeated while its response is being collected or sent is ignored.
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fabricd/sa/private.h"
+#include "fabricd/sa/quota.h"
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
@@ -67,14 +67,26 @@ static bool is_known(const struct sa *s, const struct transport_mad *request)
     return false;
 }
 
-static uint32_t jobs_of(const struct sa *s, uint16_t host)
+/* Counts the responses in progress to a host, and their bytes. */
+static uint32_t jobs_of(const struct sa *s, uint32_t host, size_t *ret_bytes)
 {
+    const struct sa_job *lists[] = {s->making.head, s->sending.head};
     uint32_t count = 0;
-    for (const struct sa_job *job = s->making.head; job; job = job->next)
-        count += job->request.addr.slid == host;
-    for (const struct sa_job *job = s->sending.head; job; job = job->next)
-        count += job->request.addr.slid == host;
+    *ret_bytes = 0;
+    for (size_t i = 0; i < 2; i++)
+        for (const struct sa_job *job = lists[i]; job; job = job->next)
+            if (job->host == host) {
+                count++;
+                *ret_bytes += job->room;
+            }
     return count;
+}
+
+static bool may_begin(struct sa *s, const struct fab_sa_request *req)
+{
+    size_t bytes;
+    uint32_t open = jobs_of(s, sa_quota_host(s, req), &bytes);
+    return s->job_count < SA_JOBS && sa_quota_permits_transfer(s, req, open);
 }
 
 void sa_table_begin(struct sa *s, const struct transport_mad *request,
@@ -83,13 +95,14 @@ void sa_table_begin(struct sa *s, const struct transport_mad *request,
     if (is_known(s, request))
         return;
     struct sa_job *job = NULL;
-    if (s->job_count < SA_JOBS && jobs_of(s, request->addr.slid) < SA_JOBS_EACH)
+    if (may_begin(s, req))
         job = calloc(1, sizeof(*job));
     if (!job) {
         sa_refuse(s, request, FAB_SMP_BUSY);
         return;
     }
     job->request = *request;
+    job->host = sa_quota_host(s, req);
     struct fab_sa_request own = *req;
     own.data = job->request.bytes + FAB_SA_DATA;
     uint16_t status = fab_sa_begin(s->view->sa, &own, &job->query);
@@ -110,14 +123,23 @@ void sa_table_begin(struct sa *s, const struct transport_mad *request,
 /* ---- collecting -------------------------------------------------------------------------------
  */
 
-/* Makes room for one more record. BUSY: all responses together would exceed SA_TABLE_MOST.
- * NOMEM. */
+/* Whether the response may grow to twice `need` bytes. */
+static bool may_grow(const struct sa *s, const struct sa_job *job, size_t need)
+{
+    size_t own;
+    (void)jobs_of(s, job->host, &own);
+    return s->table_bytes - job->room + 2 * need <= SA_TABLE_MOST &&
+           (job->query.trusted || own - job->room + 2 * need <= SA_TABLE_EACH);
+}
+
+/* Makes room for one more record. BUSY: all responses together would exceed SA_TABLE_MOST, or those
+ * to the host SA_TABLE_EACH. NOMEM. */
 static int make_room(struct sa *s, struct sa_job *job, size_t need)
 {
     size_t room = job->room;
     if (job->len + need <= room)
         return FAB_OK;
-    if (s->table_bytes - room + 2 * (job->len + need) > SA_TABLE_MOST)
+    if (!may_grow(s, job, job->len + need))
         return FAB_E_BUSY;
     uint8_t *more = fab_base_grow(job->bytes, 1, job->len + need, &room);
     if (!more)
@@ -197,9 +219,9 @@ static void finish(struct sa *s, struct sa_job *job, int result)
 static struct sa_job *next_turn(struct sa *s)
 {
     struct sa_job *best = NULL;
-    uint16_t least = UINT16_MAX;
+    uint32_t least = UINT32_MAX;
     for (struct sa_job *job = s->making.head; job; job = job->next) {
-        uint16_t distance = (uint16_t)(job->request.addr.slid - s->last_host - 1);
+        uint32_t distance = job->host - s->last_host - 1;
         if (!best || distance < least) {
             best = job;
             least = distance;
@@ -214,7 +236,7 @@ void sa_table_work(void *ctx)
     struct sa_job *job = next_turn(s);
     if (!job)
         return;
-    s->last_host = job->request.addr.slid;
+    s->last_host = job->host;
     int r = go_on(s, job);
     if (r != FAB_E_BUSY)
         finish(s, job, r);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "fabricd/base/clock.h"
-#include "fabricd/sa/private.h"
+#include "fabricd/sa/quota.h"
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/base/status.h"
 
@@ -46,6 +46,8 @@ static void send_by_kernel(struct sa *s, struct sa_job *job)
                              FAB_RMPP_DATA - FAB_RMPP_AT);
     if (s->in.transport->ops->send_long(s->in.transport, &to, job->bytes, job->len) != FAB_OK)
         s->stats.dropped++;
+    else
+        sa_quota_sent(s, job->host, job->len);
     sa_job_free(s, job);
 }
 

@@ -249,6 +249,84 @@ START_TEST(the_configuration_fixes_groups)
 }
 END_TEST
 
+/* A group is charged to its creator until it ends, a membership to its requester. */
+START_TEST(ports_are_charged)
+{
+    struct world w = world_of(64);
+    uint64_t one = host(&w, 1), two = host(&w, 2);
+    struct fab_wire_mc_member_record a = record(&w, 1, IPV4, 7), b = record(&w, 2, IPV4, 7), answer;
+    struct fab_mcast_request ask = asking(&a, CREATE);
+    ask.from_guid = one;
+    ck_assert_uint_eq(fab_mcast_groups_join(w.g, &ask, &answer), 0);
+    ck_assert_uint_eq(fab_mcast_groups_join(w.g, &ask, &answer), 0);
+    ask.record = &b;
+    ask.proxy = true;
+    ck_assert_uint_eq(fab_mcast_groups_join(w.g, &ask, &answer), 0);
+    ck_assert_uint_eq(fab_mcast_groups_created_by(w.g, one), 1);
+    ck_assert_uint_eq(fab_mcast_groups_joined_by(w.g, one), 2);
+    ck_assert_uint_eq(fab_mcast_groups_joined_by(w.g, two), 0);
+    ck_assert_uint_eq(w.g->memberships, 2);
+    ck_assert_uint_eq(leave(&w, &a, JOIN), 0);
+    ck_assert_uint_eq(fab_mcast_groups_created_by(w.g, one), 1);
+    ck_assert_uint_eq(fab_mcast_groups_joined_by(w.g, one), 1);
+    fab_mcast_groups_drop_member(w.g, two);
+    ck_assert_uint_eq(fab_mcast_groups_created_by(w.g, one), 0);
+    ck_assert_uint_eq(fab_mcast_groups_joined_by(w.g, one), 0);
+    ck_assert_uint_eq(w.g->memberships, 0);
+    ck_assert_uint_eq(w.g->created.count + w.g->joined.count, 0);
+    world_fini(&w);
+}
+END_TEST
+
+START_TEST(restored_groups_of_one_member_are_charged_to_it)
+{
+    struct world w = world_of(64);
+    uint64_t one = host(&w, 1);
+    for (uint64_t low = 1; low <= 3; low++) {
+        struct fab_wire_mc_member_record is = record(&w, 1, IPV4, low);
+        is.mlid = (uint16_t)(FAB_MLID_FIRST + low);
+        ck_assert_int_eq(fab_mcast_groups_restore(w.g, &is), FAB_OK);
+        for (unsigned i = 1; i <= low; i++) {
+            const struct fab_mcast_member m = {.gid = {PREFIX, host(&w, i)},
+                                               .join_state = FAB_JOIN_FULL,
+                                               .proxy_join = low == 3 && i == 1};
+            ck_assert_int_eq(fab_mcast_groups_restore_member(w.g, is.mgid, &m), FAB_OK);
+        }
+    }
+    ck_assert_int_eq(fab_mcast_groups_restored(w.g), FAB_OK);
+    ck_assert_uint_eq(fab_mcast_groups_created_by(w.g, one), 1);
+    ck_assert_uint_eq(fab_mcast_groups_joined_by(w.g, one), 2); /* not the proxy membership */
+    ck_assert_uint_eq(w.g->memberships, 6);
+    world_fini(&w);
+}
+END_TEST
+
+/* RFC 4391, section 4: the MGID of an IP group holds its P_Key. */
+START_TEST(ip_groups_have_the_key_of_their_mgid)
+{
+    static const struct {
+        uint64_t high;
+        uint16_t pkey, status;
+    } rows[] = {
+        {UINT64_C(0xff12401b80110000), 0x8011, 0},
+        {UINT64_C(0xff12401b80120000), 0x0012, 0},
+        {UINT64_C(0xff12601b00130000), 0x8013, 0},
+        {UINT64_C(0xff12401b80140000), 0x8011, FAB_SA_REQ_INVALID},
+        {UINT64_C(0xff1e601b80140000), 0xffff, FAB_SA_REQ_INVALID},
+        {UINT64_C(0xff12401b00000000), 0xffff, FAB_SA_REQ_INVALID},
+        {UINT64_C(0xff12a01b80110000), 0xffff, 0}, /* not of IP */
+        {UINT64_C(0xff02401b80110000), 0xffff, 0}, /* a well-known MGID has no P_Key */
+    };
+    struct world w = world_of(64);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct fab_wire_mc_member_record r = record(&w, 1, rows[i].high, 9), answer;
+        r.pkey = rows[i].pkey;
+        ck_assert_msg(join(&w, &r, CREATE, &answer) == rows[i].status, "row %zu", i);
+    }
+    world_fini(&w);
+}
+END_TEST
+
 /* A port is a member by its own GUID and by an alias: two members, one branch of the tree. */
 START_TEST(aliases_are_members_of_their_port)
 {
@@ -378,6 +456,9 @@ int main(void)
     tcase_add_test(c, ranges_are_looked_at);
     tcase_add_test(c, a_new_group_has_the_most_that_fits);
     tcase_add_test(c, the_configuration_fixes_groups);
+    tcase_add_test(c, ports_are_charged);
+    tcase_add_test(c, restored_groups_of_one_member_are_charged_to_it);
+    tcase_add_test(c, ip_groups_have_the_key_of_their_mgid);
     tcase_add_test(c, aliases_are_members_of_their_port);
     tcase_add_test(c, lids_are_shared_when_they_run_short);
     tcase_add_test(c, no_lid_is_lost);
