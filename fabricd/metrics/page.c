@@ -96,6 +96,16 @@ static void management(struct fab_text *to, const struct sm_status *s)
     gauge(to, "smps_window", s->window, "Current limit of SMP requests in flight.");
 }
 
+static void scrub(struct fab_text *to, const struct sm_status *s)
+{
+    counter(to, "scrub_turns", s->scrub_turns,
+            "Complete turns of the scrub over tables and ports.");
+    counter(to, "settings_changed", s->settings_changed,
+            "Attributes of devices that differed from what the manager wrote.");
+    gauge(to, "settings_standing", s->settings_standing,
+          "Nodes with such differences that are not mended yet.");
+}
+
 static void traps(struct fab_text *to, const struct sm_trap_counts *t)
 {
     counter(to, "traps", t->received, "Traps received.");
@@ -291,6 +301,7 @@ void metrics_page(const struct metrics_input *in, struct fab_text *to)
     reroutes(to, &status.reroutes);
     management(to, &status);
     traps(to, &status.traps);
+    scrub(to, &status);
     turns(to, &loop_iterations);
     fabric(to, &status, v ? v->fabric : NULL, &census);
     multicast(to, &multicasts);

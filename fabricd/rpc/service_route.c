@@ -223,6 +223,9 @@ static void reply_verdict(struct call *c, const struct fab_view *v,
     struct answer a = {0};
     m.generation = v->generation;
     m.verdict = convert_verdict(&a, v, verdict);
+    struct sm_status status;
+    sm_get_status(call_rpc(c)->in.sm, &status);
+    m.settings_standing = status.settings_standing;
     answer_reply(&a, c, &m.base);
 }
 

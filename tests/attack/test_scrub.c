@@ -380,6 +380,34 @@ START_TEST(a_changed_key_violation_count_is_named)
 }
 END_TEST
 
+/* The host gives a port another M_Key, so that the manager cannot write to it: the difference
+ * stands, and `route verify` says so, until the key is right again. */
+START_TEST(a_difference_that_cannot_be_mended_stands)
+{
+    struct lab lab;
+    struct fab_port_info info;
+    uint8_t data[FAB_SMP_DATA];
+    bring_up(&lab, INTERVAL_S);
+    struct target t = {
+        .node = lab_node(&lab, "host-0005"), .port = 1, .attr_id = FAB_ATTR_PORT_INFO, .mod = 1};
+    get(&lab, &t, data);
+    ck_assert_int_eq(fab_wire_attr_unpack(&fab_wire_attr_port_info, data, FAB_SMP_DATA, &info),
+                     FAB_OK);
+    info.port_state = info.phys_state = 0;
+    info.m_key = M_KEY + 1;
+    ck_assert_int_eq(fab_wire_attr_pack(&fab_wire_attr_port_info, &info, data, FAB_SMP_DATA),
+                     FAB_OK);
+    set(&lab, &t, data);
+    lab_run(&lab, INTERVAL_S * 1.1, is_found, "the change");
+    const struct lab_event *e = lab_event(&lab, "settings-changed");
+    ck_assert_str_eq(e->subject, "host-0005/1");
+    ck_assert_ptr_null(strstr(e->message, "65262")); /* no message shows a key */
+    lab_run_for(&lab, 2 * INTERVAL_S);
+    ck_assert_uint_eq(status(&lab).settings_standing, 1);
+    lab_close(&lab);
+}
+END_TEST
+
 static unsigned count_events(const struct lab *lab, const char *type)
 {
     unsigned n = 0;
@@ -511,6 +539,7 @@ int main(void)
     tcase_add_test(t, a_table_written_by_a_host_is_found_and_mended);
     tcase_add_test(t, a_hundred_random_changes_are_found_named_and_mended);
     tcase_add_test(t, a_changed_key_violation_count_is_named);
+    tcase_add_test(t, a_difference_that_cannot_be_mended_stands);
     tcase_add_test(t, many_changes_make_few_events);
     tcase_add_test(t, a_turn_reads_each_thing_once);
     tcase_add_test(t, the_rate_has_a_limit);

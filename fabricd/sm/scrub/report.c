@@ -13,7 +13,7 @@ static void write_value(uint16_t attr_id, const char *field, uint64_t value, cha
     bool hex = attr_id == FAB_ATTR_PKEY_TABLE || attr_id == FAB_ATTR_MFT ||
                strcmp(field, "GIDPrefix") == 0;
     if (strcmp(field, "M_Key") == 0)
-        snprintf(text, 24, "%s", value ? "another one" : "that of the manager");
+        snprintf(text, 24, "%s", value ? "another key" : "its own key");
     else
         snprintf(text, 24, hex ? "0x%" PRIx64 : "%" PRIu64, value);
 }

@@ -61,6 +61,23 @@ static uint64_t interval_us(const struct sm *s, enum fab_scrub_turn turn)
 
 /* ---- turns ----------------------------------------------------------------------------------- */
 
+/* Keeps the counts of two turns, as an attribute may have changed after the last turn read it. */
+static void keep_violations(struct sm *s)
+{
+    struct sm_scrub *c = s->scrub;
+    const struct fab_fabric *f = s->model.fabric;
+    uint16_t *now = calloc(f->port_count + 1u, sizeof(*now));
+    for (uint32_t port = 0; now && port < f->port_count; port++)
+        now[port] = f->ports[port].info.m_key_violations;
+    bool same = c->violation_ports == f->port_count;
+    free(same ? c->violations[0] : c->violations[1]);
+    if (!same)
+        free(c->violations[0]);
+    c->violations[0] = same ? c->violations[1] : NULL;
+    c->violations[1] = now;
+    c->violation_ports = f->port_count;
+}
+
 static void begin_turn(struct sm *s, enum fab_scrub_turn which, uint64_t now)
 {
     struct sm_scrub_turn *t = &s->scrub->turn[which];
@@ -68,8 +85,10 @@ static void begin_turn(struct sm *s, enum fab_scrub_turn which, uint64_t now)
     uint64_t us = interval_us(s, which), count = fab_plan_scrub_count(&in, which);
     double most = which == FAB_SCRUB_TABLES ? RATE_MOST_TABLES
                                             : RATE_MOST - s->scrub->turn[FAB_SCRUB_TABLES].rate;
-    if (which == FAB_SCRUB_TABLES)
+    if (which == FAB_SCRUB_TABLES) {
         count += sm_mfts_held_count(s);
+        keep_violations(s);
+    }
     double rate = (double)count * 1e6 / ((double)us * SHARE);
     *t = (struct sm_scrub_turn){
         .runs = true, .due_us = now + us, .rate = rate < most ? rate : most, .credit = t->credit};
@@ -250,14 +269,14 @@ static void compare(struct sm *s, struct sm_scrub_slot *x)
 static uint32_t violations_of(const struct sm *s, const struct sm_scrub_slot *x,
                               const struct fab_mads_answer *a)
 {
-    const struct fab_port_info *was = &s->model.fabric->ports[x->item.port].info;
+    const struct sm_scrub *c = s->scrub;
+    const uint16_t *counts = c->violations[0] ? c->violations[0] : c->violations[1];
     struct fab_port_info now;
-    if (a->status != FAB_OK ||
+    if (!counts || c->violation_ports != s->model.fabric->port_count || a->status != FAB_OK ||
         fab_wire_attr_unpack(&fab_wire_attr_port_info, a->data, a->len, &now) != FAB_OK)
         return 0;
-    return now.m_key_violations > was->m_key_violations
-               ? (uint32_t)now.m_key_violations - was->m_key_violations
-               : 0;
+    uint32_t was = counts[x->item.port];
+    return now.m_key_violations > was ? now.m_key_violations - was : 0;
 }
 
 static void record(struct sm *s, const struct sm_scrub_slot *x)
@@ -421,6 +440,8 @@ void sm_scrub_fini(struct sm *s)
     sm_scrub_drop(s);
     loop_timer_free(s->scrub->timer);
     loop_timer_free(s->scrub->mend);
+    free(s->scrub->violations[0]);
+    free(s->scrub->violations[1]);
     free(s->scrub);
     s->scrub = NULL;
 }

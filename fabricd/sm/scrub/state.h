@@ -43,12 +43,15 @@ struct sm_scrub {
     struct sm_scrub_slot slot[SM_SCRUB_SLOTS];
     struct sm_guids found;    /* nodes to be swept and written, once `mend` fires */
     struct sm_guids standing; /* nodes whose settings differ still */
-    bool mft_stands;          /* an MFT differs still */
+    /* [violation_ports] M_Key violations by port id when this turn and the one before began */
+    uint16_t *violations[2];
+    uint32_t violation_ports;
+    bool mft_stands; /* an MFT differs still */
     uint64_t turns, last_reads, differences;
 };
 
-/* report.c: emits the event. violations: how many M_Key violations the port counted since the last
- * sweep. */
+/* report.c: emits the event. violations: how many M_Key violations the port counted since the turn
+ * before this one began. */
 void sm_scrub_report(struct sm *s, const struct sm_scrub_slot *x,
                      const struct fab_scrub_difference *d, uint32_t violations);
 /* Emits the summary of a turn, if it found more differences than events name. */
