@@ -3,7 +3,7 @@
  * Quotas of subnet administration: what one port, and all ports, may have of multicast groups,
  * memberships, services, subscriptions and alias GUIDs, and how many requests a second a port may
  * send. Without them, one host can use up all multicast LIDs in some seconds. A request with the
- * SM_Key has no quota.
+ * key of subnet administration has no quota.
  *
  * The port that sent the request is charged. It is recognized by its LID. All requesters whose LID
  * no port has share one limit of requests, because a host can give itself any LID.

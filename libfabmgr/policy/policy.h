@@ -27,8 +27,7 @@ struct fab_manager {
 };
 #define FAB_MANAGERS_MAX 16
 
-/* What a port may have at a time of subnet administration. Requests with the SM_Key have no limit.
- */
+/* What a port may have at a time of subnet administration. Requests with sa_key have no limit. */
 enum fab_quota {
     FAB_QUOTA_GROUPS,      /* multicast groups that it created */
     FAB_QUOTA_MEMBERSHIPS, /* multicast memberships that it requested */
