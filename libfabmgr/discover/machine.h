@@ -10,8 +10,8 @@
 #define ALL_PORTS 0xff /* port of a suspect: all ports are to be read */
 #define NO_REF UINT32_MAX
 
-/* The data of a node that discovery needs in addition to the builder. The index is the builder's
- * reference of the node. */
+/* What discovery knows about a node beyond the data in the builder. These structs are in an array,
+ * indexed by the builder's reference of the node. */
 struct known_node {
     struct fab_path path; /* if hops is FAB_PATH_UNKNOWN, there is no directed route */
     uint32_t ref;

@@ -66,7 +66,7 @@ static inline uint32_t fab_mcast_tree_slot(const struct fab_mcast_tree *tree)
 /* branches.c. `before`: [switch_count] for each switch, the port of its former branch, which is
  * used again if possible; NULL: there were no branches. */
 
-/* Attaches the member if the tree can reach it. Returns NOMEM: the tree was cleared. */
+/* Attaches the member if the tree can reach it. After NOMEM the tree is cleared. */
 int fab_mcast_tree_attach(struct fab_mcast_trees *t, struct fab_mcast_tree *tree,
                           struct fab_mcast_tree_member *m, const uint32_t *before);
 /* Attaches all members. If the root reaches none of them, chooses another root and tries once more.

@@ -17,11 +17,12 @@ struct fab_recording_item {
     uint32_t next; /* of an OUT: the next request in its list */
     bool out;
     /* The player uses these members: */
-    /* asked: the run has sent this OUT. done: this IN was delivered or is left out. */
+    /* asked: the replaying manager has sent this OUT. done: this IN was delivered or is left out.
+     */
     bool asked, done;
     /* Of an OUT whose answer is due: its neighbours in the list of due answers. */
     uint32_t earlier, later;
-    uint64_t asked_us, tid; /* of an OUT: when the run sent it, and with which TID */
+    uint64_t asked_us, tid; /* of an OUT: when the replaying manager sent it, and its TID */
     /* Of an OUT: how long the player may hold back the answer to keep the order. */
     uint32_t patience_us;
 };

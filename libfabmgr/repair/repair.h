@@ -83,7 +83,7 @@ struct fab_repair_write {
                      */
     uint64_t drain; /* bit i: entry i of the block is written as NO_ROUTE, and drops packets until a
                        later write, because no order of the writes is safe */
-    bool early;     /* the switch must answer it before the links that come back become Active */
+    bool early; /* the switch must acknowledge this write before returning links become Active */
 };
 struct fab_repair_delta {
     struct fab_repair_change *change; /* by LID, then in the order of discovery */

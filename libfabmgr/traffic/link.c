@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Moves packets over links. Tables do not change during a run, so the next hop is looked up when a
- * port sends the packet. A hop therefore takes two events, the arrival of the packet and the return
- * of its credits, and a third one if more packets wait at the port.
+ * Moves packets over links. Tables do not change during a run. So when a port sends a packet, the
+ * output port at the next switch is looked up at once, and forwarding needs no event of its own. A
+ * hop takes two events, the arrival of the packet and the return of its credits, and a third one if
+ * more packets wait at the port.
  */
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"

@@ -3,8 +3,9 @@
  * For one destination LID the LFTs are a function from switch to next switch. Each switch with a
  * LID owner is a source. From each source, the walk follows the entries until it arrives, fails, or
  * meets a switch whose depth is known; then all switches on the walk get their depth. So each
- * switch is visited once for a LID. Each visit notes one dependency, of the channel to the next
- * switch on the channel that the packet takes there. Only channels that carry traffic are noted.
+ * switch is visited once for a LID. Each visit notes one dependency: the channel to the next switch
+ * depends on the channel by which the packet leaves that switch. Only channels that carry traffic
+ * are noted.
  *
  * This general method handles any tables. Usually every switch has LID owners and the tables are
  * correct. Then batch_walk.c walks the LIDs of one destination switch together, which is faster.

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The codec of attributes. It walks a table of fields (tables.c) to unpack, pack or compare an
- * attribute. A field has at most 64 bits. It starts at the first bit of a byte, or all its bits are
- * in the eight bytes from its first byte on; a test checks the tables for this. One big-endian load
- * and two shifts therefore read a field. Packing and unpacking use a copy that is longer than the
+ * attribute. A field has at most 64 bits, and all its bits are in the eight bytes that begin with
+ * its first byte; a test checks the tables for this. One big-endian load and two shifts therefore
+ * read a field. Packing and unpacking use a copy that is longer than the
  * attribute, so that they never access memory beyond the caller's bytes.
  *
  * This code takes most of the manager's time while it brings up a fabric. For each attribute, every

@@ -32,8 +32,8 @@ static void save_leases(struct sm *s)
         store_put_leases(s->in.store, s->model.leases, s->model.lease_count);
 }
 
-struct assignment {        /* the task owns all of this */
-    struct sm_model model; /* lent by sm_model_lend */
+struct assignment {        /* only the task uses it while it runs */
+    struct sm_model model; /* lent by sm_model_lend, and given back when the task ends */
     struct fab_policy policy;
     struct fab_target *target;
     struct fab_address_note *notes;

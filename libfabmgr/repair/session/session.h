@@ -33,7 +33,8 @@ int fab_repair_session_update(struct fab_repair_session *t, const struct fab_tar
                               const struct fab_fabric *fabric, struct fab_target *target);
 
 /* ---- for repairs in place -------------------------------------------------------------------- */
-/* The active tables by the ids of the baseline: the target's or the session's own. */
+/* Returns the active tables, indexed by the ids of the baseline: the tables of the target if the
+ * present fabric has the same ids, otherwise a copy that the session owns. */
 struct fab_lft *fab_repair_session_tables(struct fab_repair_session *t, struct fab_target *target);
 /* The baseline's id of port `port` of the present fabric f. */
 uint32_t fab_repair_session_port(const struct fab_repair_session *t, const struct fab_fabric *f,

@@ -26,7 +26,8 @@ void fab_route_shortest_fini(struct fab_shortest *shortest);
 /* Finds all shortest paths to the switch `destination`. O(ports). */
 void fab_route_shortest_find(struct fab_shortest *shortest, uint32_t destination);
 /* Finds all shortest legal paths to the destination in column `column` of `paths`, which
- * fab_route_legal_paths() wrote. Sets `unused` to 0: the paths of other switches are legal, too. */
+ * fab_route_legal_paths() wrote. Sets `unused` to 0: legal paths close no cycle, so the balancer
+ * need not find other paths for switches that are on no path of a host. */
 void fab_route_shortest_find_legal(struct fab_shortest *shortest, const struct fab_order *o,
                                    const uint8_t *paths, uint32_t column);
 /* Computes used[] and `unused` from the other members, as the two functions above do. */

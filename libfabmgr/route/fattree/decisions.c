@@ -74,8 +74,10 @@ static inline void add(struct sums *sums, const struct nbr_run *k, bytes16 is)
     sums->single_port |= is & k->single_port;
 }
 
-/* Decides for 16 columns. last[] and the single port are valid only in columns with one candidate.
- * Returns a mask of the columns that take their slots. */
+/* Decides for 16 destinations at once how a switch forwards to each of them: *ret gets the number
+ * of neighbours on shortest legal paths (count), the last of them (last), and a key, which is set
+ * if the D-mod-k slots or a single port decide. last and a single port are valid only where count
+ * is 1. Returns a mask of the destinations for which the slots decide. */
 static bytes16 find_sixteen(const struct nbr_runs *x, bytes16 own, unsigned i,
                             struct fab_decisions *ret)
 {

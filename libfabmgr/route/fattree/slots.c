@@ -5,7 +5,7 @@
  * `slots` the number of slots. A slot whose link is missing stays empty, and the other slots do not
  * change.
  *
- * A switch is regular if it has nearly all the links up of its level and not many more. It has a
+ * A switch is regular if its number of up links is close to the usual number on its level. It has a
  * slot for each position among the upper switches (tree.c), occupied or not, times the number of
  * parallel links that is usual on its level: slot p * positions + o is the p-th link to position o.
  * So all switches of a group reach the same upper switch by the same slot, which makes shifts free

@@ -126,9 +126,9 @@ uint8_t *fab_route_legal_alloc(uint32_t n)
                                  sizeof(struct row));
 }
 
-/* Computes the descending paths of a lower class. They are one hop longer than the shortest ones of
- * its lower neighbours. On entry the row of a destination contains no lengths except 0 to
- * itself. */
+/* Computes the lengths of the descending paths from the switches of class `lower_class`. Such a
+ * path is one hop longer than the shortest descending path from any lower neighbour of the switch.
+ * On entry the row of a destination holds only the length 0 from the destination to itself. */
 static void descend(const struct sweep *w, uint32_t lower_class)
 {
     uint32_t before = FAB_NONE;
