@@ -68,8 +68,9 @@ struct fab_ranges {
  * QoS class or P_Key does not match a path that was requested without this value. */
 struct fab_class_rule {
     uint8_t class;
-    uint64_t from, to,
-        either; /* bitsets of groups; 0: any port. either: of source or destination */
+    /* Bitsets of groups that the source (from), the destination (to), or at least one of both
+     * (either) must be in; 0: any port. */
+    uint64_t from, to, either;
     struct fab_ranges service, qos_class, pkey;
 };
 struct fab_class_note {

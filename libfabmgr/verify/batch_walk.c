@@ -6,12 +6,12 @@
  *   - A switch that forwards all LIDs of the batch by one port (a "uniform" switch) needs one step
  *     and one dependency for the whole batch.
  *   - Other switches spread the LIDs over several ports. But the switches of one equivalence class,
- *     whose ports lead to the same switches, mostly spread them alike. If the 64 entries of a
- *     switch equal those of its class representative (the lowest id of the class), each of its
- *     channels has the same dependencies as the representative's channel of the same port. The
- *     representative's dependencies are collected separately. Before a tile in which some switch of
- *     the class has different entries, the dependencies collected so far are given to all switches
- *     of the class.
+ *     whose ports lead to the same switches, mostly spread them alike. The batch is walked in
+ *     tiles of 64 LIDs. If the entries of a switch in a tile equal those of its class
+ *     representative (the lowest id of the class), each of its channels has the same dependencies
+ *     as the representative's channel of the same port, so only those of the representative are
+ *     collected. When a tile comes in which some switch of the class has different entries, the
+ *     dependencies collected so far are first given to all switches of the class.
  *
  * All LIDs arrive if each switch has one depth (number of switches on the path) for the whole
  * batch, and each of its next switches has that depth less one. If this does not hold, the LIDs may

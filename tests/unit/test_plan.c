@@ -76,6 +76,8 @@ static void set_port(struct world *w, uint32_t port, const uint8_t *data)
     now->lmc = set.lmc;
     now->sm_lid = set.sm_lid;
     now->m_key = set.m_key;
+    now->m_key_protect = set.m_key_protect;
+    now->m_key_lease = set.m_key_lease;
     now->gid_prefix = set.gid_prefix;
     now->neighbor_mtu = set.neighbor_mtu;
     now->op_vls = set.op_vls;
@@ -182,6 +184,8 @@ static void assert_in_force(const struct world *w)
             ck_assert_uint_eq(p->info.lid, w->target->lids.base[port]);
             ck_assert_uint_eq(p->info.sm_lid, SM_LID);
             ck_assert_uint_eq(p->info.m_key, 0x1234);
+            ck_assert_uint_eq(p->info.m_key_protect, 1);
+            ck_assert_uint_eq(p->info.m_key_lease, 60);
         }
         if (p->num != 0)
             ck_assert_uint_eq(p->info.neighbor_mtu, f->ports[p->peer].info.neighbor_mtu);
