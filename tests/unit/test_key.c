@@ -75,8 +75,7 @@ START_TEST(a_damaged_file_is_refused_and_stays)
         "0xg1",
         "0x12 3",
         "0x10000000000000000",
-        "0xabababababababababababababababababababababababababababababababab"
-        "abab"};
+        "0xabababababababababababababababababababababababababababababababababab"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         uint64_t key = 7;
         struct stat st;
