@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A rogue host and the election of the master (IBA 14.4.1): it claims to be a better manager, asks
- * for keys, forges control packets, and keeps a starting manager waiting. Each attack but the
- * floods succeeded against the manager of October 2026.
+ * for keys, forges control packets, and keeps a starting manager waiting. All but the floods
+ * succeeded before trust.c and control.c were written.
  *
  * The fabric has 6 leaves with 4 hosts each and 3 spines. The manager is host-0001 (leaf-001/1),
  * the other manager, rogue or not, host-0020 (leaf-005/4).

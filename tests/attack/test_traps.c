@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A rogue host and traps (IBA 13.4.8, 14.2.5.1): it forges notices of the manager and of other
- * devices, and floods the manager with traps. Against the manager of October 2026, notices 65 about
- * other hosts were forwarded to subscribers as the manager's own, forged notices of other devices
- * likewise; each of 100,000 traps led to a port probe or targeted sweep and to an event with a
- * sequence number, so that the journal lost its content; traps from unknown LIDs caused a heavy
- * sweep every two seconds.
+ * devices, and floods the manager with traps. Before trap_check.c and trap_limit.c, notices 65
+ * about other hosts were forwarded to subscribers as the manager's own, forged notices of other
+ * devices likewise; each of 100,000 traps led to a port probe or targeted sweep and to an event
+ * with a sequence number, so that the journal lost its content; traps from unknown LIDs caused a
+ * heavy sweep every two seconds.
  *
  * The fabric has 4 leaves with 4 hosts each and 2 spines. The manager is host 0 (leaf-001/1), the
  * rogue host 6 (leaf-002/3).

@@ -550,7 +550,8 @@ static void print_step(void)
     print_kinds();
     if (run.lft_order[0] != '\0')
         fprintf(run.out, "First LFT blocks\n   %s\n", run.lft_order);
-    qsort(run.transient.item, run.transient.count, sizeof(*run.transient.item), by_place);
+    if (run.transient.count > 0)
+        qsort(run.transient.item, run.transient.count, sizeof(*run.transient.item), by_place);
     golden_items_print(run.out, f, &run.transient, NULL);
     golden_items_print(run.out, f, &now, run.before.count > 0 ? &run.before : NULL);
     golden_items_free(&run.before);
