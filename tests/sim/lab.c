@@ -141,6 +141,58 @@ void lab_receive_from(struct lab *lab, uint16_t slid, const uint8_t bytes[FAB_MA
     lab->tap->base.receive(lab->tap->base.receive_ctx, &mad, 1);
 }
 
+void lab_play_other(struct lab *lab, const char *node, uint8_t priority, uint8_t state)
+{
+    lab->other_node = lab_node(lab, node);
+    lab->other = (struct fab_sm_info){
+        .guid = 0x42, .priority = priority, .state = state, .sm_key = lab->config.policy.sm_key};
+    lab->other_answers = true;
+    ck_assert_int_eq(fab_sim_attach(lab->sim, lab->other_node, 1, true), FAB_OK);
+}
+
+void lab_end_other(struct lab *lab)
+{
+    lab->other_answers = false;
+    fab_sim_detach(lab->sim, lab->other_node, 1);
+}
+
+bool lab_is_standby(struct lab *lab)
+{
+    struct sm_status status;
+    sm_get_status(lab->sm, &status);
+    return status.role == FAB_SM_STANDBY && strcmp(status.state, "standby") == 0;
+}
+
+uint8_t lab_role(struct lab *lab)
+{
+    struct sm_status status;
+    sm_get_status(lab->sm, &status);
+    return status.role;
+}
+
+/* The number of the port of `from` that leads to `to`. */
+static uint8_t port_to(const struct fab_fabric *f, uint32_t from, uint32_t to)
+{
+    for (uint8_t p = 1; p <= f->nodes[from].num_ports; p++) {
+        uint32_t peer = f->ports[fab_fabric_port_id(f, from, p)].peer;
+        if (peer != FAB_NONE && f->ports[peer].node == to)
+            return p;
+    }
+    ck_abort_msg("%s is not connected to %s", f->nodes[from].desc, f->nodes[to].desc);
+}
+
+struct fab_path lab_path_from(struct lab *lab, const char *host)
+{
+    const struct fab_fabric *f = fab_sim_fabric(lab->sim);
+    uint32_t from = lab_node(lab, host), ours = lab_node(lab, "host-0001");
+    uint32_t near = f->ports[f->ports[fab_fabric_port_id(f, from, 1)].peer].node;
+    uint32_t far = f->ports[f->ports[fab_fabric_port_id(f, ours, 1)].peer].node;
+    uint32_t spine = lab_node(lab, "spine-001");
+    return (struct fab_path){
+        .hops = 4,
+        .port = {0, 1, port_to(f, near, spine), port_to(f, spine, far), port_to(f, far, ours)}};
+}
+
 void lab_send(struct lab *lab, const char *node, struct fab_mad *head, const uint8_t *data)
 {
     uint8_t bytes[FAB_MAD_SIZE], reply[FAB_MAD_SIZE];

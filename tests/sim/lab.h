@@ -87,6 +87,16 @@ void lab_relink(struct lab *lab, const char *node, uint8_t port);
 void lab_exchange(struct lab *lab, const char *node, uint8_t port, const char *other,
                   uint8_t other_port);
 uint64_t lab_random(struct lab *lab);
+/* A manager with the GUID 0x42 and the manager's own SM_Key appears at the first port of a node, or
+ * goes. */
+void lab_play_other(struct lab *lab, const char *node, uint8_t priority, uint8_t state);
+void lab_end_other(struct lab *lab);
+bool lab_is_standby(struct lab *lab);
+uint8_t lab_role(struct lab *lab); /* enum fab_sm_state */
+
+/* In lab_leaf_spine: the directed route from a host of another leaf to the manager, over the first
+ * spine. */
+struct fab_path lab_path_from(struct lab *lab, const char *host);
 /* An SMP that the node sends to the manager by the directed route in head->path. The simulated
  * switches record the return path. */
 void lab_send(struct lab *lab, const char *node, struct fab_mad *head, const uint8_t *data);

@@ -10,6 +10,8 @@
 #include "libfabmgr/smstate/smstate.h"
 #include "tests/sim/lab.h"
 
+#define OTHER "host-0020"
+
 /* ---- traps are repressed ---- */
 
 enum { AT_STATUS = 4, AT_DR_SLID = 32, AT_DATA = 64 };
@@ -76,37 +78,7 @@ END_TEST
 
 /* ---- other managers ---- */
 
-static uint8_t role(struct lab *lab)
-{
-    struct sm_status status;
-    sm_get_status(lab->sm, &status);
-    return status.role;
-}
-
-static bool is_standby(struct lab *lab)
-{
-    struct sm_status status;
-    sm_get_status(lab->sm, &status);
-    return status.role == FAB_SM_STANDBY && strcmp(status.state, "standby") == 0;
-}
-
-static void play_other(struct lab *lab, uint8_t priority, uint8_t state)
-{
-    lab->other_node = lab_node(lab, "host-0020");
-    lab->other = (struct fab_sm_info){
-        .guid = 0x42, .priority = priority, .state = state, .sm_key = lab->config.policy.sm_key};
-    lab->other_answers = true;
-    ck_assert_int_eq(fab_sim_attach(lab->sim, lab->other_node, 1, true), FAB_OK);
-}
-
-static void end_other(struct lab *lab)
-{
-    lab->other_answers = false;
-    fab_sim_detach(lab->sim, lab->other_node, 1);
-}
-
-/* The other manager, host-0020, sends SubnSet(SMInfo) by directed route: out of its adapter,
- * leaf-005 and spine-001, to leaf-001 and the manager's adapter. */
+/* The other manager sends SubnSet(SMInfo). */
 static void send_control(struct lab *lab, uint32_t what, uint8_t sender_state)
 {
     struct fab_mad head = {.mgmt_class = FAB_CLASS_SMP_DIRECTED,
@@ -114,13 +86,13 @@ static void send_control(struct lab *lab, uint32_t what, uint8_t sender_state)
                            .tid = 77,
                            .attr_id = FAB_ATTR_SM_INFO,
                            .attr_mod = what,
-                           .path = {.hops = 4, .port = {0, 1, 5, 1, 1}}};
+                           .path = lab_path_from(lab, OTHER)};
     struct fab_sm_info info = lab->other;
     uint8_t data[FAB_SMP_DATA] = {0};
     info.state = sender_state;
     ck_assert_int_eq(fab_wire_attr_pack(&fab_wire_attr_sm_info, &info, data, sizeof data), FAB_OK);
     lab->replies = 0;
-    lab_send(lab, "host-0020", &head, data);
+    lab_send(lab, OTHER, &head, data);
 }
 
 /* Sends the packet; returns the status of the answer, and the state that it tells. */
@@ -148,9 +120,9 @@ static uint16_t control(struct lab *lab, uint32_t what, uint8_t sender_state, ui
 static void stand_by(struct lab *lab)
 {
     lab_open_virtual(lab, lab_leaf_spine(6, 3, 4), NULL);
-    play_other(lab, 9, FAB_SM_MASTER);
+    lab_play_other(lab, OTHER, 9, FAB_SM_MASTER);
     sm_start(lab->sm);
-    lab_run(lab, 5, is_standby, "standby");
+    lab_run(lab, 5, lab_is_standby, "standby");
     ck_assert_uint_eq(lab->sets, 0);
 }
 
@@ -170,7 +142,7 @@ START_TEST(takes_the_mastership_that_is_handed_over)
     ck_assert_uint_eq(status.master_guid, lab.sim_transport->port_guid);
     lab_run(&lab, 10, lab_is_idle, "the sweep of the new master");
     lab_assert_good(&lab);
-    ck_assert_uint_eq(role(&lab), FAB_SM_MASTER);
+    ck_assert_uint_eq(lab_role(&lab), FAB_SM_MASTER);
     lab_close(&lab);
 }
 END_TEST
@@ -184,7 +156,7 @@ START_TEST(refuses_control_packets_that_are_not_legal)
     uint8_t state;
     size_t len;
     lab_open_virtual(&lab, lab_leaf_spine(6, 3, 4), NULL);
-    play_other(&lab, 3, FAB_SM_STANDBY);
+    lab_play_other(&lab, OTHER, 3, FAB_SM_STANDBY);
     lab.config.policy.sm_priority = 5;
     lab_stop(&lab);
     lab_begin(&lab, NULL);
@@ -220,7 +192,7 @@ static uint8_t state_then;
 
 static void hand_over(struct lab *lab)
 {
-    state_then = role(lab);
+    state_then = lab_role(lab);
     send_control(lab, FAB_SM_HANDOVER, FAB_SM_MASTER);
 }
 
@@ -230,7 +202,7 @@ static void interrupt_bring_up(uint64_t at, uint8_t expect, uint64_t sweeps)
 {
     struct lab lab;
     lab_open_virtual(&lab, lab_leaf_spine(6, 3, 4), NULL);
-    play_other(&lab, 0, FAB_SM_STANDBY);
+    lab_play_other(&lab, OTHER, 0, FAB_SM_STANDBY);
     lab.config.policy.sm_priority = 5;
     lab_stop(&lab);
     lab_begin(&lab, NULL);
@@ -241,7 +213,7 @@ static void interrupt_bring_up(uint64_t at, uint8_t expect, uint64_t sweeps)
     lab_run_for(&lab, 2);
     ck_assert_uint_eq(state_then, expect);
     ck_assert(lab_is_idle(&lab));
-    ck_assert_uint_eq(role(&lab), FAB_SM_MASTER);
+    ck_assert_uint_eq(lab_role(&lab), FAB_SM_MASTER);
     lab_assert_good(&lab);
     struct sm_status status;
     sm_get_status(lab.sm, &status);
@@ -273,15 +245,15 @@ START_TEST(who_is_disabled_takes_over_from_nobody)
     stand_by(&lab);
     ck_assert_uint_eq(control(&lab, FAB_SM_DISABLE, FAB_SM_MASTER, &state), 0);
     ck_assert_uint_eq(state, FAB_SM_NOT_ACTIVE);
-    end_other(&lab);
+    lab_end_other(&lab);
     lab_run_for(&lab, 60);
-    ck_assert_uint_eq(role(&lab), FAB_SM_NOT_ACTIVE);
+    ck_assert_uint_eq(lab_role(&lab), FAB_SM_NOT_ACTIVE);
     ck_assert_uint_eq(lab.sets, 0);
     ck_assert_int_eq(sm_sweep(lab.sm, NULL, NULL), FAB_E_DENIED);
-    play_other(&lab, 9, FAB_SM_MASTER);
+    lab_play_other(&lab, OTHER, 9, FAB_SM_MASTER);
     ck_assert_uint_eq(control(&lab, FAB_SM_GO_STANDBY, FAB_SM_MASTER, &state), 0);
     ck_assert_uint_eq(state, FAB_SM_STANDBY);
-    end_other(&lab);
+    lab_end_other(&lab);
     lab_run(&lab, 60, lab_is_idle, "taking over");
     lab_assert_good(&lab);
     lab_close(&lab);
@@ -297,12 +269,12 @@ START_TEST(looks_again_when_it_is_told_to_discover)
     sm_get_status(lab.sm, &before);
     ck_assert_uint_eq(control(&lab, FAB_SM_DISCOVER, FAB_SM_MASTER, &state), 0);
     ck_assert_uint_eq(state, FAB_SM_DISCOVERING);
-    lab_run(&lab, 10, is_standby, "standing by again");
+    lab_run(&lab, 10, lab_is_standby, "standing by again");
     sm_get_status(lab.sm, &after);
     ck_assert_uint_gt(after.smps_sent - before.smps_sent, 33); /* each node at least once */
     ck_assert_uint_eq(after.master_guid, 0x42);
     ck_assert_uint_eq(lab.sets, 0);
-    end_other(&lab);
+    lab_end_other(&lab);
     lab_run(&lab, 30, lab_is_idle, "taking over");
     lab_assert_good(&lab);
     lab_close(&lab);

@@ -8,38 +8,21 @@
 
 /* ---- other managers ---- */
 
-static bool is_standby(struct lab *lab)
-{
-    struct sm_status status;
-    sm_get_status(lab->sm, &status);
-    return status.role == FAB_SM_STANDBY && strcmp(status.state, "standby") == 0;
-}
-
-static void play_other(struct lab *lab, uint8_t priority, uint8_t state)
-{
-    lab->other_node = lab_node(lab, "host-0020");
-    lab->other = (struct fab_sm_info){
-        .guid = 0x42, .priority = priority, .state = state, .sm_key = lab->config.policy.sm_key};
-    lab->other_answers = true;
-    ck_assert_int_eq(fab_sim_attach(lab->sim, lab->other_node, 1, true), FAB_OK);
-}
-
 START_TEST(yields_to_a_better_manager_and_takes_over)
 {
     struct lab lab;
     lab_open(&lab, lab_leaf_spine(6, 3, 4), NULL);
-    play_other(&lab, 9, FAB_SM_MASTER);
+    lab_play_other(&lab, "host-0020", 9, FAB_SM_MASTER);
     sm_start(lab.sm);
-    lab_run(&lab, 5, is_standby, "standby");
+    lab_run(&lab, 5, lab_is_standby, "standby");
     ck_assert_uint_eq(lab.sets_lft + lab.sets_port_info, 0);
     struct sm_status status;
     sm_get_status(lab.sm, &status);
     ck_assert_uint_eq(status.master_guid, 0x42);
     ck_assert_int_eq(sm_sweep(lab.sm, NULL, NULL), FAB_E_DENIED);
     lab_run_for(&lab, 1.5);
-    ck_assert(is_standby(&lab));
-    lab.other_answers = false;
-    fab_sim_detach(lab.sim, lab.other_node, 1);
+    ck_assert(lab_is_standby(&lab));
+    lab_end_other(&lab);
     lab_run(&lab, 15, lab_is_idle, "taking over");
     lab_assert_good(&lab);
     lab_close(&lab);
@@ -52,15 +35,14 @@ START_TEST(takes_over_again_from_a_better_manager)
     struct lab lab;
     uint32_t top;
     lab_bring_up(&lab, lab_leaf_spine(6, 3, 4), NULL);
-    play_other(&lab, 9, FAB_SM_MASTER);
+    lab_play_other(&lab, "host-0020", 9, FAB_SM_MASTER);
     ck_assert_int_eq(sm_sweep(lab.sm, NULL, NULL), FAB_OK);
-    lab_run(&lab, 5, is_standby, "yielding");
+    lab_run(&lab, 5, lab_is_standby, "yielding");
     for (uint32_t sw = 0; sw < 3; sw++) {
         uint8_t *row = (uint8_t *)(uintptr_t)fab_sim_lft(lab.sim, sw, &top);
         memset(row + 1, 255, top);
     }
-    lab.other_answers = false;
-    fab_sim_detach(lab.sim, lab.other_node, 1);
+    lab_end_other(&lab);
     lab_run(&lab, 15, lab_is_idle, "taking over");
     lab_assert_good(&lab);
     lab_close(&lab);
@@ -73,7 +55,7 @@ START_TEST(stays_before_a_lesser_manager)
     lab_open(&lab, lab_leaf_spine(6, 3, 4), NULL);
     lab.config.policy.sm_priority = 5;
     lab_stop(&lab);
-    play_other(&lab, 3, FAB_SM_STANDBY);
+    lab_play_other(&lab, "host-0020", 3, FAB_SM_STANDBY);
     lab_begin(&lab, NULL);
     sm_start(lab.sm);
     lab_run(&lab, 5, lab_is_idle, "bring-up beside a lesser manager");
