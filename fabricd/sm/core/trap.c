@@ -50,14 +50,19 @@ static struct sm_trap trap_of(const struct sm *s, const struct transport_mad *ma
     return t;
 }
 
+/* A wrong M_Key has started the lease of the port. The targeted sweep, which has the key, ends it.
+ */
+bool sm_trap_acts(const struct sm *s, const struct fab_notice *n)
+{
+    bool key = n->trap == TRAP_BAD_M_KEY && s->policy.m_key != 0;
+    return n->generic && (n->trap == TRAP_LINK_STATE || n->trap == TRAP_LOCAL_CHANGE || key);
+}
+
 static void take_effect(struct sm *s, const struct sm_trap *t)
 {
-    const struct fab_notice *n = &t->notice;
-    /* A wrong M_Key has started the lease of the port; the sweep, which has the key, ends it. */
-    bool key = n->trap == TRAP_BAD_M_KEY && s->policy.m_key != 0;
-    bool acts = n->generic && (n->trap == TRAP_LINK_STATE || n->trap == TRAP_LOCAL_CHANGE || key);
+    bool acts = sm_trap_acts(s, &t->notice);
     if (acts && t->guid)
-        sm_trap_act(s, t->guid, n->trap);
+        sm_trap_act(s, t->guid, t->notice.trap);
     else if (acts)
         sm_trap_unknown(s);
     emit(s, t);

@@ -45,6 +45,8 @@ void sm_trap_forward(struct sm *s, const struct sm_trap *t);
 uint64_t sm_trap_unconfirmed(const struct sm *s); /* notices that were not passed on */
 
 /* trap.c */
+/* Returns whether the manager reads the device because of this notice. */
+bool sm_trap_acts(const struct sm *s, const struct fab_notice *n);
 /* Requests a port probe or a targeted sweep because of this trap. */
 void sm_trap_act(struct sm *s, uint64_t guid, uint16_t trap);
 

@@ -4,9 +4,10 @@
  * owner, and one for all adapters and routers together, because a host can send under any LID.
  * Switches are not part of the latter: a flood of hosts must not delay the news of a failed link.
  *
- * A trap beyond the limit is only repressed. If it could mean a change (128, 144), its source is
- * owed one action, which follows as soon as the buckets have a token; so no change is lost. As a
- * port probe or a targeted sweep reads the whole device, one action stands for all traps before it.
+ * A trap beyond the limit is only repressed. If the manager would have read the device (traps 128,
+ * 144 and 256), its source is owed one action, which follows as soon as the buckets have a token;
+ * so no change is lost. As a port probe or a targeted sweep reads the whole device, one action
+ * stands for all traps before it.
  *
  * The table has an entry for each unicast LID, so no source can displace another one. Its memory is
  * touched only for LIDs that send traps.
@@ -178,11 +179,6 @@ static void on_owed(void *ctx)
 
 /* ---- admission ---- */
 
-static bool means_change(const struct fab_notice *n)
-{
-    return n->generic && (n->trap == TRAP_LINK_STATE || n->trap == TRAP_LOCAL_CHANGE);
-}
-
 bool sm_trap_admit(struct sm *s, const struct sm_trap *t)
 {
     struct sm_trap_limit *l = s->core->traps;
@@ -198,7 +194,7 @@ bool sm_trap_admit(struct sm *s, const struct sm_trap *t)
         return true;
     x->repressed++;
     l->counts.repressed++;
-    if (lid && means_change(&t->notice))
+    if (lid && sm_trap_acts(s, &t->notice))
         owe(l, lid, t->notice.trap);
     tell_flood(s, t, x);
     return false;
