@@ -53,19 +53,19 @@ static const char *kind_word(Fabric__V1__WitnessKind kind)
 static int say(struct out *o, const Fabric__V1__GetVerdictResponse *r)
 {
     const Fabric__V1__Verdict *v = r->verdict;
-    bool good = v->passed && r->settings_standing == 0;
+    bool good = v->passed && r->settings_not_restored == 0;
     out_record(o, NULL);
     out_textf(o, "Verdict", good ? OUT_GOOD : OUT_BAD, "%s",
               good        ? "sound: deadlock-free, and every pair reaches each other"
               : v->passed ? "the tables are sound, but devices do not hold them"
                           : "NOT sound");
-    if (r->settings_standing > 0)
+    if (r->settings_not_restored > 0)
         out_textf(o, "Settings", OUT_BAD,
                   "%u node%s hold%s other settings than the manager wrote; see the events "
                   "settings-changed",
-                  r->settings_standing, fab_base_plural_s(r->settings_standing),
-                  r->settings_standing == 1 ? "s" : "");
-    out_number(o, "settings_standing", NULL, OUT_PLAIN, r->settings_standing);
+                  r->settings_not_restored, fab_base_plural_s(r->settings_not_restored),
+                  r->settings_not_restored == 1 ? "s" : "");
+    out_number(o, "settings_not_restored", NULL, OUT_PLAIN, r->settings_not_restored);
     out_bool(o, "passed", NULL, OUT_PLAIN, v->passed);
     out_number(o, "generation", "Generation", OUT_PLAIN, r->generation);
     out_bool(o, "deadlock_free", NULL, OUT_PLAIN, v->deadlock_free);

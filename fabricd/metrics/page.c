@@ -102,8 +102,8 @@ static void scrub(struct fab_text *to, const struct sm_status *s)
             "Complete turns of the scrub over tables and ports.");
     counter(to, "settings_changed", s->settings_changed,
             "Attributes of devices that differed from what the manager wrote.");
-    gauge(to, "settings_standing", s->settings_standing,
-          "Nodes with such differences that are not mended yet.");
+    gauge(to, "settings_not_restored", s->settings_not_restored,
+          "Nodes whose settings the manager has not written again yet.");
 }
 
 static void traps(struct fab_text *to, const struct sm_trap_counts *t)

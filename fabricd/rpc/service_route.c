@@ -225,7 +225,7 @@ static void reply_verdict(struct call *c, const struct fab_view *v,
     m.verdict = convert_verdict(&a, v, verdict);
     struct sm_status status;
     sm_get_status(call_rpc(c)->in.sm, &status);
-    m.settings_standing = status.settings_standing;
+    m.settings_not_restored = status.settings_not_restored;
     answer_reply(&a, c, &m.base);
 }
 

@@ -84,7 +84,7 @@ struct sm_status {
     /* The scrub reads back what the manager wrote: complete turns, attributes read in the last one,
      * attributes that differed, and nodes whose settings differ still. */
     uint64_t scrub_turns, scrub_reads, settings_changed;
-    uint32_t settings_standing;
+    uint32_t settings_not_restored;
 };
 void sm_get_status(const struct sm *s, struct sm_status *ret);
 /* Returns the numbers of nodes, ports and links in the view's fabric, counted once per view. All

@@ -320,7 +320,7 @@ static void change_and_find(struct lab *lab, const struct kind *k)
     ck_assert_msg(memcmp(before, now, sizeof now) == 0, "%s of node %u is not as it was",
                   k->attribute, t.node);
     ck_assert_uint_eq(status(lab).settings_changed, found + 1);
-    ck_assert_uint_eq(status(lab).settings_standing, 0);
+    ck_assert_uint_eq(status(lab).settings_not_restored, 0);
 }
 
 START_TEST(a_table_written_by_a_host_is_found_and_mended)
@@ -403,7 +403,7 @@ START_TEST(a_difference_that_cannot_be_mended_stands)
     ck_assert_str_eq(e->subject, "host-0005/1");
     ck_assert_ptr_null(strstr(e->message, "65262")); /* no message shows a key */
     lab_run_for(&lab, 2 * INTERVAL_S);
-    ck_assert_uint_eq(status(&lab).settings_standing, 1);
+    ck_assert_uint_eq(status(&lab).settings_not_restored, 1);
     lab_close(&lab);
 }
 END_TEST
@@ -444,7 +444,7 @@ START_TEST(many_changes_make_few_events)
     unsigned named = count_events(&lab, "settings-changed");
     ck_assert_uint_ge(named, 64);
     ck_assert_uint_le(named, 65 + changes / 2); /* the first turn names 64, the rest follow */
-    ck_assert_uint_eq(status(&lab).settings_standing, 0);
+    ck_assert_uint_eq(status(&lab).settings_not_restored, 0);
     lab_close(&lab);
 }
 END_TEST

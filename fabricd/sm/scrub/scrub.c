@@ -33,9 +33,10 @@
 #define BURST 16.0              /* requests sent at once */
 #define TICK_LEAST_US 10000u
 #define TICK_MOST_US 1000000u
-#define STEPS 4096      /* steps of the enumeration without a return to the loop */
-#define MEND_US 200000u /* delay from a difference to the sweep, which then mends several */
-#define TRIES_MOST 8    /* how often a read is repeated because of rounds */
+#define STEPS 4096 /* steps of the enumeration without a return to the loop */
+#define RESTORE_DELAY_US                                                                           \
+    200000u          /* delay from a difference to the sweep, which then restores several */
+#define TRIES_MOST 8 /* how often a read is repeated because of rounds */
 
 static bool is_quiet(const struct sm *s)
 {
@@ -249,11 +250,11 @@ static bool differs(const struct sm *s, const struct sm_scrub_slot *x,
     return fab_plan_scrub_differs(&in, &x->item, x->data, ret);
 }
 
-static void request_mend(struct sm *s, uint64_t guid)
+static void request_restore(struct sm *s, uint64_t guid)
 {
     sm_guids_add(&s->scrub->found, guid);
-    if (!loop_timer_pending(s->scrub->mend))
-        loop_timer_set(s->scrub->mend, MEND_US);
+    if (!loop_timer_pending(s->scrub->restore))
+        loop_timer_set(s->scrub->restore, RESTORE_DELAY_US);
 }
 
 static void compare(struct sm *s, struct sm_scrub_slot *x)
@@ -261,7 +262,7 @@ static void compare(struct sm *s, struct sm_scrub_slot *x)
     const struct fab_plan_input in = input_of(s);
     struct fab_scrub_difference d;
     if (fab_plan_scrub_is_stale(&in, &x->item, x->data))
-        request_mend(s, x->guid); /* a port changed its state, and no trap arrived */
+        request_restore(s, x->guid); /* a port changed its state, and no trap arrived */
     else if (differs(s, x, &d))
         x->state = SM_SCRUB_DIFFERS;
 }
@@ -284,13 +285,13 @@ static void record(struct sm *s, const struct sm_scrub_slot *x)
     struct sm_scrub *c = s->scrub;
     const struct fab_plan_input in = input_of(s);
     if (x->item.attr_id == FAB_ATTR_MFT) {
-        c->mft_stands = true;
+        c->mft_differs = true;
         sm_mfts_record(s, x->guid, x->item.block, x->data);
         return;
     }
     fab_plan_scrub_record(&in, &x->item, x->data, &s->model.observed);
-    sm_guids_add(&c->standing, x->guid);
-    request_mend(s, x->guid);
+    sm_guids_add(&c->differing, x->guid);
+    request_restore(s, x->guid);
 }
 
 static void conclude(struct sm *s, struct sm_scrub_slot *x, const struct fab_mads_answer *a)
@@ -327,7 +328,7 @@ static void on_answer(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
 
 /* ---- timers ---------------------------------------------------------------------------------- */
 
-static void on_mend(void *ctx)
+static void on_restore(void *ctx)
 {
     struct sm *s = ctx;
     struct sm_scrub *c = s->scrub;
@@ -365,8 +366,8 @@ static void on_tick(void *ctx)
     struct sm *s = ctx;
     uint64_t now = clock_now_us();
     if (is_quiet(s)) {
-        if (s->scrub->mft_stands && !sm_mfts_pending(s))
-            s->scrub->mft_stands = false;
+        if (s->scrub->mft_differs && !sm_mfts_pending(s))
+            s->scrub->mft_differs = false;
         give_credit(s, now);
         sm_run_pump(s);
     }
@@ -381,11 +382,11 @@ void sm_scrub_drop(struct sm *s)
     struct sm_scrub *c = s->scrub;
     if (s->mads)
         fab_mads_cancel(s->mads, c);
-    loop_timer_cancel(c->mend);
+    loop_timer_cancel(c->restore);
     memset(c->slot, 0, sizeof(c->slot));
     memset(c->turn, 0, sizeof(c->turn));
-    c->found = c->standing = (struct sm_guids){0};
-    c->mft_stands = false;
+    c->found = c->differing = (struct sm_guids){0};
+    c->mft_differs = false;
 }
 
 void sm_scrub_reload(struct sm *s)
@@ -398,15 +399,15 @@ void sm_scrub_reload(struct sm *s)
 /* A round that wrote to a node without a failure has written everything that differed there. */
 void sm_scrub_round_ended(struct sm *s, int status)
 {
-    struct sm_guids *standing = &s->scrub->standing;
+    struct sm_guids *differing = &s->scrub->differing;
     const struct sm_round *round = s->run.round;
     if (status != FAB_OK || (!round->targets && !round->whole) || sm_program_failed(s) ||
         sm_alarm(s)[0])
         return;
     if (round->whole)
-        *standing = (struct sm_guids){0};
+        *differing = (struct sm_guids){0};
     for (uint32_t i = 0; i < s->run.suspects.count; i++)
-        sm_guids_remove(standing, s->run.suspects.guid[i]);
+        sm_guids_remove(differing, s->run.suspects.guid[i]);
 }
 
 void sm_scrub_get_status(const struct sm *s, struct sm_status *ret)
@@ -415,7 +416,7 @@ void sm_scrub_get_status(const struct sm *s, struct sm_status *ret)
     ret->scrub_turns = c->turns;
     ret->scrub_reads = c->last_reads;
     ret->settings_changed = c->differences;
-    ret->settings_standing = c->standing.count + c->mft_stands;
+    ret->settings_not_restored = c->differing.count + c->mft_differs;
 }
 
 int sm_scrub_init(struct sm *s)
@@ -425,8 +426,8 @@ int sm_scrub_init(struct sm *s)
         return FAB_E_NOMEM;
     s->scrub->s = s;
     s->scrub->timer = loop_timer_new(s->in.loop, on_tick, s);
-    s->scrub->mend = loop_timer_new(s->in.loop, on_mend, s);
-    if (!s->scrub->timer || !s->scrub->mend)
+    s->scrub->restore = loop_timer_new(s->in.loop, on_restore, s);
+    if (!s->scrub->timer || !s->scrub->restore)
         return FAB_E_NOMEM;
     s->scrub->ticked_us = clock_now_us();
     arm(s);
@@ -439,7 +440,7 @@ void sm_scrub_fini(struct sm *s)
         return;
     sm_scrub_drop(s);
     loop_timer_free(s->scrub->timer);
-    loop_timer_free(s->scrub->mend);
+    loop_timer_free(s->scrub->restore);
     free(s->scrub->violations[0]);
     free(s->scrub->violations[1]);
     free(s->scrub);

@@ -37,16 +37,16 @@ struct sm_scrub_turn {
 };
 struct sm_scrub {
     struct sm *s;
-    struct loop_timer *timer, *mend;
+    struct loop_timer *timer, *restore;
     uint64_t ticked_us;
     struct sm_scrub_turn turn[FAB_SCRUB_TURNS];
     struct sm_scrub_slot slot[SM_SCRUB_SLOTS];
-    struct sm_guids found;    /* nodes to be swept and written, once `mend` fires */
-    struct sm_guids standing; /* nodes whose settings differ still */
+    struct sm_guids found;     /* nodes to be swept and written, once `restore` fires */
+    struct sm_guids differing; /* nodes whose settings differ still */
     /* [violation_ports] M_Key violations by port id when this turn and the one before began */
     uint16_t *violations[2];
     uint32_t violation_ports;
-    bool mft_stands; /* an MFT differs still */
+    bool mft_differs; /* an MFT differs still */
     uint64_t turns, last_reads, differences;
 };
 
