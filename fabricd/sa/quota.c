@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "fabricd/base/clock.h"
+#include "fabricd/base/log.h"
 #include "libfabmgr/base/bucket.h"
 #include "libfabmgr/base/status.h"
 
@@ -79,10 +80,9 @@ static void name_place(const struct fab_fabric *f, uint32_t port, char name[NAME
     snprintf(name, NAME_LEN, "an unknown port");
     if (at == FAB_NONE)
         return;
-    snprintf(name, NAME_LEN, "%s/%u", f->nodes[f->ports[at].node].desc, f->ports[at].num);
-    for (char *c = name; *c != '\0'; c++)
-        if ((unsigned char)*c < 0x20 || *c == 0x7f)
-            *c = '?';
+    char text[NAME_LEN];
+    snprintf(text, sizeof(text), "%s/%u", f->nodes[f->ports[at].node].desc, f->ports[at].num);
+    log_clean(text, name, NAME_LEN);
 }
 
 /* Returns the row of a port and kind, or a free row, or one whose event is long ago; NULL: there is
