@@ -247,12 +247,18 @@ static void apply(struct daemon *d, struct config *now)
     store_journal_keep(d->store, now->journal_keep);
 }
 
-/* Reads or makes the key of subnet administration if the settings have none. */
-static int take_sa_key(struct daemon *d, struct config *c, char *why)
+/* Warns of keys that everybody knows. Reads or makes the key of subnet administration if the
+ * settings have none. */
+static int take_keys(struct daemon *d, struct config *c, char *why)
 {
+    if (c->policy.m_key && c->policy.sm_key <= 1)
+        log_warning("config",
+                    "subnet.m_key is set, but subnet.sm_key is %u, which everybody knows: it "
+                    "proves nothing; choose a secret one for all managers of the subnet",
+                    (unsigned)c->policy.sm_key);
     if (c->policy.sa_key == 1)
         log_warning("config", "subnet.sa_key is 1, which everybody knows: any host can read all "
-                              "keys; remove the setting, or choose another key");
+                              "M_Keys; remove the setting, or choose a secret key");
     return c->policy.sa_key
                ? FAB_OK
                : store_key(d->config.state_dir, "sa_key", &c->policy.sa_key, why, WHY_LEN);
@@ -270,7 +276,7 @@ static void on_reload(void *ctx)
     sd_notify(0, "RELOADING=1");
     if (options_config(&d->options, &now, why, sizeof(why)) != FAB_OK) {
         log_error("config", "%s; the old settings stay active", why);
-    } else if (take_sa_key(d, &now, why) != FAB_OK) {
+    } else if (take_keys(d, &now, why) != FAB_OK) {
         log_error("config", "%s; the old settings stay active", why);
         config_fini(&now);
     } else {
@@ -437,7 +443,7 @@ static int start(struct daemon *d, char *why)
         return FAB_E_NOMEM;
     int r = store_open(d->config.state_dir, &d->store, why, WHY_LEN);
     if (r == FAB_OK)
-        r = take_sa_key(d, &d->config, why);
+        r = take_keys(d, &d->config, why);
     if (r == FAB_OK)
         r = start_bus(d);
     if (r == FAB_OK)

@@ -11,6 +11,11 @@ need ibsim opensm sminfo
 host=host-0001
 other=host-0007 # leaf-002, port 3
 
+# guid_of HOST: the GUID of its first port.
+guid_of() {
+    printf %016x "0x$(sed -n "s/.*\[1\](\([0-9a-f]*\)).*\"$1\".*/\1/p" two.net | head -1)"
+}
+
 # opensm_start SM_KEY M_KEY PRIORITY
 opensm_start() {
     rm -rf osm && mkdir osm
@@ -51,7 +56,7 @@ stop_all() {
 }
 
 place=leaf-002/3
-other_guid=$(printf %016x "0x$(sed -n "s/.*\[1\](\([0-9a-f]*\)).*\"$other\".*/\1/p" two.net | head -1)")
+other_guid=$(guid_of "$other")
 
 for simulator in fabsim ibsim; do
     # ---- without the keys: refused, named, and the fabric is ours
@@ -94,5 +99,22 @@ for simulator in fabsim ibsim; do
     check "$simulator: fabricd takes over" await 30 events 'sm-master:'
     check "$simulator: and brings the fabric up" await 30 events sweep-done
     stop "$manager" TERM
+    sim_stop
+
+    # ---- two fabricd, each of which lists the other: one master
+    sim_start "$scratch/two.net"
+    fabricd_start "m_key: 0xfeed, managers: ['0x$other_guid $place']"
+    check "$simulator: the first fabricd is master" await 30 events sweep-done
+    printf "subnet: {m_key: 0xfeed, managers: ['0x%s leaf-001/1']}\n" "$(guid_of "$host")" >second.yaml
+    rm -rf second
+    start second.log env SIM_HOST="$other" LD_PRELOAD="$umad2sim" "$fabricd" --umad -f second.yaml \
+        --state-dir "$scratch/second" --listen "unix:$scratch/second.sock"
+    second=$started
+    check "$simulator: the second one stands by" await 30 grep -q 'sm-standby.*leaf-001/1' second.log
+    check "$simulator: and the first one stays master" seen role master
+    stop "$manager" KILL
+    check "$simulator: the second one takes over" await 30 grep -q 'sm-master:' second.log
+    check "$simulator: and writes with the M_Key" await 30 grep -q sweep-done second.log
+    stop "$second" TERM
     sim_stop
 done

@@ -60,7 +60,7 @@ static bool shows_key(const struct sm *s, const struct fab_mad *head,
                       const struct fab_sm_info *from)
 {
     return (s->policy.m_key != 0 && head->m_key == s->policy.m_key) ||
-           (from->sm_key == s->policy.sm_key && (s->policy.sm_key != 0 || !sm_trust_required(s)));
+           sm_trust_sm_key(s, from->sm_key);
 }
 
 /* NULL: the packet is authentic as far as it shows; else the reason why it is not. */

@@ -83,13 +83,20 @@ static bool is_reported(const struct sm_ha *ha, const struct sm_other *o)
     return false;
 }
 
+static const char *reason_of(const struct sm *s, const struct sm_other *o)
+{
+    if (o->info.sm_key == 0)
+        return "it did not show the SM_Key, and subnet.managers does not list it";
+    if (o->info.sm_key == s->policy.sm_key)
+        return "its SM_Key is 1, which everybody knows; set another subnet.sm_key";
+    return "its SM_Key is not subnet.sm_key";
+}
+
 static void report(struct sm *s, const struct sm_other *o)
 {
     event_emit(s->in.bus, sm_refused, .subject = o->place, .guid = o->info.guid,
                .state = fab_smstate_name(o->info.state), .priority = o->info.priority,
-               .reason = o->info.sm_key == 0
-                             ? "it did not show the SM_Key, and subnet.managers does not list it"
-                             : "its SM_Key is not subnet.sm_key");
+               .reason = reason_of(s, o));
 }
 
 /* Reports each claim once, for as long as it is made. */

@@ -60,6 +60,8 @@ void sm_ha_control(struct sm *s, const struct transport_mad *mad, const struct f
 /* True if managers must prove themselves: an M_Key is configured, or trusted managers are listed.
  */
 bool sm_trust_required(const struct sm *s);
+/* Whether this SM_Key proves that its sender is a manager of ours. */
+bool sm_trust_sm_key(const struct sm *s, uint64_t key);
 /* Whether a manager that answered from `port` counts in the election. */
 bool sm_trust_answer(const struct sm *s, uint32_t port, const struct fab_sm_info *info);
 /* Whether the manager `guid` at `port` is in subnet.managers. */

@@ -5,7 +5,8 @@
  * SMInfo is answered by software that any administrator of a host can replace. A GUID, a priority
  * and a source LID are therefore claims; a key and the switch port behind which a manager answers
  * are proofs. If the operator configures an M_Key or lists managers (subnet.managers), a manager
- * counts only if it answers with our SM_Key or is listed with its GUID and its switch port.
+ * counts only if it answers with our SM_Key, gave our M_Key before, or is listed with its GUID and
+ * its switch port. The SM_Keys 0 and 1, which everybody knows, prove nothing then.
  *
  * A key is never sent to a port that could be a rogue's: our SM_Key goes to requesters that gave
  * our M_Key (IBA 14.2.5.13 requires this check) and to listed managers; our M_Key goes, in requests
@@ -50,12 +51,9 @@ bool sm_trust_listed(const struct sm *s, uint32_t port, uint64_t guid)
     return false;
 }
 
-bool sm_trust_answer(const struct sm *s, uint32_t port, const struct fab_sm_info *info)
+bool sm_trust_sm_key(const struct sm *s, uint64_t key)
 {
-    bool same_key = info->sm_key == s->policy.sm_key;
-    if (!sm_trust_required(s))
-        return same_key;
-    return (same_key && s->policy.sm_key != 0) || sm_trust_listed(s, port, info->guid);
+    return key == s->policy.sm_key && (s->policy.sm_key > 1 || !sm_trust_required(s));
 }
 
 static uint64_t node_guid_of(const struct sm *s, uint32_t port)
@@ -71,6 +69,12 @@ uint64_t sm_trust_m_key(const struct sm *s, uint32_t port)
     bool knows = sm_guids_have(&s->ha->proved, node_guid_of(s, port)) ||
                  sm_trust_listed(s, port, s->model.fabric->ports[port].guid);
     return knows ? s->policy.m_key : 0;
+}
+
+bool sm_trust_answer(const struct sm *s, uint32_t port, const struct fab_sm_info *info)
+{
+    return sm_trust_sm_key(s, info->sm_key) || sm_trust_listed(s, port, info->guid) ||
+           sm_guids_have(&s->ha->proved, node_guid_of(s, port));
 }
 
 /* A manager that gives our M_Key for the first time may have been refused before: the next sweep
