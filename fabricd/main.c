@@ -362,7 +362,7 @@ static int start_sm(struct daemon *d)
     struct sm_input in = {
         .loop = d->loop,
         .transport = d->recorder ? d->recorder : d->transport,
-        .recorded = d->recorder != NULL,
+        .recorded = d->recorder != NULL || d->options.replay != NULL,
         .bus = d->bus,
         .store = d->store,
         .config = &d->config,

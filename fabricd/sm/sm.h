@@ -34,7 +34,8 @@ struct sm_input {
     struct store *store;         /* NULL: nothing is stored */
     const struct config *config; /* lives as long as the sm */
     bool recorded; /* true while a recording is made or replayed: computations on which later
-                      requests depend then run on the loop thread, because a replay has no worker */
+                      requests depend then run on the loop thread, because a replay has no worker;
+                      and nothing is scrubbed, because scrubbing follows the real time */
 };
 /* NOMEM. IO: the store cannot be read. */
 int sm_new(const struct sm_input *in, struct sm **ret);

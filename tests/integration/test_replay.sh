@@ -69,8 +69,8 @@ if [ -n "$umad2sim" ] && command -v ibsim >/dev/null; then
     manager_start host-0001 --record "$scratch/umad"
     check 'on ibsim: comes up' await 60 settled 0
     generation=$(status generation)
-    sim_do 'Unlink "spine-001"[1]'
-    await 30 settled "$generation"
+    sim_do 'Unlink "S-0002c90100000001"[5]' # leaf-001 to spine-001
+    check 'on ibsim: a pulled cable is noticed' await 30 settled "$generation"
     sleep 1.2
     stop "$manager"
     cp fabricd.log umad.log
