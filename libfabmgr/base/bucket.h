@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A token bucket in one number: the time at which the bucket will be full again. A bucket holds
- * `burst` tokens, and gains one every `each_us`. The number 0 is a full bucket. Times are
- * microseconds of any monotonic clock.
+ * A token bucket in one number: the time at which the bucket will be full again. A bucket holds at
+ * most `burst` tokens, and gains one token every `each_us` microseconds. The number 0 is a full
+ * bucket. Times are microseconds of any monotonic clock.
  */
 #ifndef LIBFABMGR_BASE_BUCKET_H
 #define LIBFABMGR_BASE_BUCKET_H

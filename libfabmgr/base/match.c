@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A greedy match that backtracks only to the last star. When the text does not match the pattern
- * after that star, the star matches one character more, and the comparison continues after it.
+ * A greedy match that backtracks only to the last star. If the text does not match the part of the
+ * pattern after that star, the star takes one character more, and that part is compared again.
  */
 #include "libfabmgr/base/match.h"
 

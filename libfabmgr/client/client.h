@@ -34,8 +34,8 @@ struct fab_client_error {
     char message[1024];
 };
 
-/* The functions below return the code that is in *ret_error, too. INVALID_ARGUMENT: the address is
- * malformed. */
+/* Each function below returns a status code and stores the same code in *ret_error.
+ * INVALID_ARGUMENT: the address is malformed. */
 enum fab_grpc_code fab_client_open(const struct fab_client_options *options,
                                    struct fab_client **ret, struct fab_client_error *ret_error);
 void fab_client_close(struct fab_client *c); /* NULL is fine */

@@ -16,7 +16,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#define WAITS_MUCH 200 /* permille of the time: a port that waits this long waits too long */
+#define WAITS_MUCH 200 /* permille of the time; ports that wait for credits longer need advice */
 
 enum kind { FAN_IN, NOBODY_SLOWED, NOT_HELD, UNSUPPORTED, CHANGED, NOT_APPLIED };
 struct advice {

@@ -14,8 +14,8 @@
 
 /* ---- ibnetdiscover --------------------------------------------------------------------------- */
 
-/* libfabmgr/fabric writes this file. It needs a copy of the fabric that has the LIDs of the
- * tables. */
+/* libfabmgr/fabric/text_write.c writes the format of ibnetdiscover, with the LIDs that PortInfo
+ * has. The export therefore copies the fabric and puts the LIDs of in->lids into the copy. */
 
 static int open_ibnetdiscover(struct fab_export *e)
 {

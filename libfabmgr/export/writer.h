@@ -13,7 +13,7 @@ struct fab_export {
     struct fab_fabric *copy; /* IBNETDISCOVER: a copy of the fabric with the LIDs of `lids` */
     char *whole;             /* SLURM: the whole file */
     size_t whole_len;
-    uint32_t first;           /* JSON: the port with which the first link is written */
+    uint32_t first;           /* JSON: the port whose link is written first */
     struct fab_policy policy; /* SL2VL: the default policy */
 };
 struct fab_export_writer {

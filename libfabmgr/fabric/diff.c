@@ -32,7 +32,8 @@ static void add(struct changes *c, struct fab_change change)
     c->items[c->count++] = change;
 }
 
-/* The same node in the other snapshot, or FAB_NONE. It usually has the same id. */
+/* Finds the same node in the other snapshot. Returns its id there (usually the same), or
+ * FAB_NONE. */
 static uint32_t counterpart(const struct fab_fabric *f, uint32_t node,
                             const struct fab_fabric *other)
 {

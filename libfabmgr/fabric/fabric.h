@@ -59,7 +59,8 @@ struct fab_fabric {
 struct fab_builder;
 
 struct fab_builder *fab_fabric_builder_new(void); /* NULL: no memory */
-/* A builder with the content of a snapshot; references are its node ids. NULL: no memory. */
+/* Makes a builder with the content of a snapshot, whose node ids become references. Returns NULL if
+ * there is no memory. */
 struct fab_builder *fab_fabric_builder_from(const struct fab_fabric *fabric);
 void fab_fabric_builder_free(struct fab_builder *b);
 
@@ -83,7 +84,8 @@ int fab_fabric_builder_set_port(struct fab_builder *b, uint32_t ref, uint8_t por
                                 uint64_t port_guid, const struct fab_port_info *info);
 /* Marks the port as not present and its GUID as unknown; its link stays. RANGE: no such port. */
 int fab_fabric_builder_forget_port(struct fab_builder *b, uint32_t ref, uint8_t port);
-/* PortInfo of a port; NULL: the port is not present. The pointer is valid until a node is added. */
+/* Returns the PortInfo of a port, or NULL if the port is not present. The pointer is valid until a
+ * node is added. */
 const struct fab_port_info *fab_fabric_builder_get_port_info(const struct fab_builder *b,
                                                              uint32_t ref, uint8_t port);
 /* Adds a link between two ports, unless it exists. EXISTS: one of the ports has another link.
@@ -107,8 +109,8 @@ int fab_fabric_builder_seal(const struct fab_builder *b, struct fab_fabric **ret
 struct fab_fabric *fab_fabric_ref(const struct fab_fabric *f);
 void fab_fabric_unref(struct fab_fabric *f); /* NULL is fine */
 
-/* A copy with the same ids and one reference, in which the caller may change attributes of ports
- * and switches before it gives the copy to readers. Returns NOMEM. */
+/* Makes a copy with the same ids and one reference. The caller may change attributes of ports and
+ * switches in the copy before it gives the copy to readers. Returns NOMEM. */
 int fab_fabric_clone(const struct fab_fabric *f, struct fab_fabric **ret_clone);
 
 /* Removes the link of `port`, if there is one. f must be a copy that no reader has yet. Nodes that
@@ -141,20 +143,20 @@ static inline uint32_t fab_fabric_port_id(const struct fab_fabric *f, uint32_t n
 {
     return f->nodes[node].first_port + num;
 }
-/* The node at the other end of the link of `port`, or FAB_NONE. */
+/* Returns the node at the other end of the link of `port`, or FAB_NONE. */
 static inline uint32_t fab_fabric_peer_node(const struct fab_fabric *f, uint32_t port)
 {
     uint32_t peer = f->ports[port].peer;
     return peer == FAB_NONE ? FAB_NONE : f->ports[peer].node;
 }
-/* True if the port can have a LID: port 0 of switches, and present ports of adapters and routers.
- */
+/* Returns true if the port can have a LID: port 0 of switches, and present ports of adapters and
+ * routers. */
 bool fab_fabric_port_has_lid(const struct fab_fabric *f, uint32_t port);
-/* True if the port has a link, and the physical state of both its ports is LinkUp. */
+/* Returns true if the port has a link, and the physical state of both its ports is LinkUp. */
 bool fab_fabric_port_is_up(const struct fab_fabric *f, uint32_t port);
-/* True if the port's link is an ISL, a link between two switches. */
+/* Returns true if the port's link is an ISL, a link between two switches. */
 bool fab_fabric_port_is_isl(const struct fab_fabric *f, uint32_t port);
-/* True if the port's link is an ISL whose ports are both LinkUp. */
+/* Returns true if the port's link is an ISL whose ports are both LinkUp. */
 bool fab_fabric_isl_is_up(const struct fab_fabric *f, uint32_t port);
 
 /* ---- difference of two snapshots, by GUID --------------------------------------------------- */
@@ -172,7 +174,8 @@ struct fab_change {
     uint64_t guid_a, guid_b; /* node GUIDs; b only for links */
     uint8_t port_a, port_b;
 };
-/* *ret_changes: a malloc'd array, sorted by kind, then GUIDs; the caller frees it. Returns NOMEM.
+/* Computes the changes from `old` to `now`. *ret_changes is a malloc'd array, sorted by kind, then
+ * GUIDs; the caller frees it. Returns NOMEM.
  */
 int fab_fabric_diff(const struct fab_fabric *old, const struct fab_fabric *now,
                     struct fab_change **ret_changes, size_t *ret_count);

@@ -88,12 +88,13 @@ int fab_fabric_generate_dragonfly_plus(const struct fab_dragonfly_plus_spec *spe
 
 #define FAB_GENERATE_DIMENSIONS 6
 
-/* A torus of size[0] x size[1] x ..: each switch has `hosts` hosts and `parallel` links to the next
- * switch in each dimension; the last switch is connected with the first, except in a dimension of
- * size 2. mesh: the last switch has no next one. With N switches, dimension d has parallel * N
- * links (torus, size > 2), or parallel * N * (size - 1) / size (mesh, or size 2). The diameter is
- * the sum of size / 2, rounded down (torus), or of size - 1 (mesh). RANGE: dimensions not 1..6, a
- * size 0, parallel 0, a switch with 0 or more than 254 ports, or more than 2^20 nodes. */
+/* A torus of size[0] x size[1] x .. switches. Each switch has `hosts` hosts and `parallel` links to
+ * the next switch in each dimension. The last switch is connected with the first, except in a
+ * dimension of size 2. In a mesh, the last switch has no next switch. With N switches, dimension d
+ * has parallel * N links (torus, size > 2), or parallel * N * (size - 1) / size (mesh, or size 2).
+ * The diameter is the sum of size / 2, rounded down (torus), or of size - 1 (mesh). RANGE:
+ * dimensions not 1..6, a size 0, parallel 0, a switch with 0 or more than 254 ports, or more than
+ * 2^20 nodes. */
 struct fab_torus_spec {
     uint32_t dimensions, size[FAB_GENERATE_DIMENSIONS], hosts, parallel;
     bool mesh;
@@ -101,17 +102,17 @@ struct fab_torus_spec {
 int fab_fabric_generate_torus(const struct fab_torus_spec *spec, struct fab_builder **ret);
 
 /* A hypercube of 2^dimensions switches, each with `hosts` hosts and `parallel` links to each switch
- * whose number differs in one bit: 2^(dimensions - 1) * dimensions * parallel ISLs, diameter
- * `dimensions`. RANGE: more than 16 dimensions, and as for the torus. */
+ * whose number differs in one bit. There are 2^(dimensions - 1) * dimensions * parallel ISLs, and
+ * the diameter is `dimensions`. RANGE: more than 16 dimensions, and as for the torus. */
 struct fab_hypercube_spec {
     uint32_t dimensions, hosts, parallel;
 };
 int fab_fabric_generate_hypercube(const struct fab_hypercube_spec *spec, struct fab_builder **ret);
 
 /* HyperX (Ahn et al., SC 2009): a lattice like the torus, in which each switch has `parallel` links
- * to all switches that differ in one coordinate: parallel * N * (size[d] - 1) / 2 links in
- * dimension d. The diameter is the number of dimensions of size > 1. A HyperX of one dimension is a
- * full mesh. RANGE as for the torus. */
+ * to all switches that differ in one coordinate. With N switches, dimension d has parallel * N *
+ * (size[d] - 1) / 2 links. The diameter is the number of dimensions of size > 1. A HyperX of one
+ * dimension is a full mesh. RANGE as for the torus. */
 struct fab_hyperx_spec {
     uint32_t dimensions, size[FAB_GENERATE_DIMENSIONS], hosts, parallel;
 };

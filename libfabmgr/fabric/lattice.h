@@ -14,8 +14,8 @@ struct lattice {
                                                adjacent switches */
     uint32_t count;                         /* switches */
 };
-/* RANGE: the number of dimensions is not 1..6, a size is 0, a switch would have more than 254
- * hosts, or the fabric more than 2^20 nodes (switches and hosts together). */
+/* Fills *l. RANGE: the number of dimensions is not 1..6, a size is 0, a switch would have more than
+ * 254 hosts, or the fabric more than 2^20 nodes (switches and hosts together). */
 int fab_fabric_lattice_init(struct lattice *l, uint32_t dimensions, const uint32_t *size,
                             uint32_t hosts);
 

@@ -26,22 +26,23 @@ struct make_name {
     const char *stem;
     uint32_t number, width;
 };
-/* The number of decimal digits of `count`, but at least `least`. */
+/* Returns the number of decimal digits of `count`, but at least `least`. */
 uint32_t fab_fabric_make_width(uint64_t count, uint32_t least);
 
-/* Add a node. They return its reference of the builder, or FAB_NONE after a failure. */
+/* Both functions add a node and return its reference in the builder, or FAB_NONE after a
+ * failure. */
 uint32_t fab_fabric_make_switch(struct maker *m, uint32_t ports, struct make_name name);
 uint32_t fab_fabric_make_host(struct maker *m, uint32_t ports, struct make_name name);
 uint32_t fab_fabric_make_router(struct maker *m, uint32_t ports, struct make_name name);
 uint32_t fab_fabric_make_aggregation(struct maker *m);
-/* Add an aggregation node with a given GUID, or any device. They do not count in m->switches and
- * m->ends. */
+/* These functions add an aggregation node with a given GUID, or any device. m->switches and m->ends
+ * do not count these nodes. */
 uint32_t fab_fabric_make_aggregation_with_guid(struct maker *m, uint64_t guid);
 uint32_t fab_fabric_make_device(struct maker *m, const struct fab_device *d);
 void fab_fabric_make_link(struct maker *m, uint32_t ref_a, uint32_t port_a, uint32_t ref_b,
                           uint32_t port_b);
 
-/* Add a switch or host with any name, such as "torus-0-3". */
+/* These functions add a switch or host with any name, such as "torus-0-3". */
 uint32_t fab_fabric_make_switch_named(struct maker *m, uint32_t ports, const char *desc);
 uint32_t fab_fabric_make_host_named(struct maker *m, uint32_t ports, const char *desc);
 /* Adds `count` hosts at the ports from 1 on of the switch. Hosts are numbered consecutively over

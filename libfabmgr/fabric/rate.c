@@ -107,7 +107,7 @@ int fab_fabric_rate_width_mask(struct fab_port_info *info, uint64_t mask)
     return FAB_OK;
 }
 
-/* The highest bit set in a mask other than 0. */
+/* Returns the highest bit set in a mask other than 0. */
 static uint8_t highest(uint64_t mask)
 {
     return (uint8_t)(1u << (63 - __builtin_clzll(mask)));

@@ -8,8 +8,8 @@
 
 #include "libfabmgr/wire/wire.h"
 
-/* Apply a mask of ibsim's options w=, s= and e=: all bits become enabled, the highest becomes
- * active. RANGE: a bit has no meaning, or no bit is set. */
+/* Both functions apply a mask of ibsim's options w=, s= and e=. All bits of the mask become
+ * enabled, and the highest becomes active. RANGE: a bit has no meaning, or no bit is set. */
 int fab_fabric_rate_width_mask(struct fab_port_info *info, uint64_t mask);
 int fab_fabric_rate_speed_mask(struct fab_port_info *info, uint64_t mask);
 int fab_fabric_rate_extended_mask(struct fab_port_info *info,

@@ -15,7 +15,7 @@
 
 #define NO_CABLE UINT32_MAX
 
-/* of_port: by the builder's port index, the index of the port's line in r->cables, or NO_CABLE. */
+/* of_port[i]: the index in r->cables of the line for port i of the builder, or NO_CABLE. */
 struct lines {
     struct text_reader *r;
     uint32_t *of_port;

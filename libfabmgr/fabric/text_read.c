@@ -275,7 +275,7 @@ static const struct word {
 };
 #define WORD_COUNT (sizeof words / sizeof *words)
 
-/* The letters at the cursor, up to the first other character. */
+/* Returns the letters at the cursor, up to the first other character. */
 static struct span letters(struct text_scan *s)
 {
     fab_fabric_scan_at_end(s);
@@ -285,8 +285,8 @@ static struct span letters(struct text_scan *s)
     return w;
 }
 
-/* The key word at the beginning of the line; NULL: there is none, or the character after the word
- * shows that it belongs to text from a terminal. */
+/* Returns the key word at the beginning of the line; NULL: there is none, or the character after
+ * the word shows that it belongs to text from a terminal. */
 static const struct word *find_word(struct text_scan *s)
 {
     struct span w = letters(s);
@@ -301,7 +301,7 @@ static const struct word *find_word(struct text_scan *s)
     return NULL;
 }
 
-/* True if the file ends within a word that may be the beginning of a key word. */
+/* Returns true if the file ends within a word that may be the beginning of a key word. */
 static bool cut_word(struct text_scan *s)
 {
     struct span w = letters(s);
@@ -349,7 +349,7 @@ static void read_comment(struct text_reader *r)
     r->self_port_guid = port_guid;
 }
 
-/* True if the line begins like "[12]", and not like the prompt "[root@host ~]#". */
+/* Returns true if the line begins like "[12]", and not like the prompt "[root@host ~]#". */
 static bool begins_cable(const struct text_scan *at)
 {
     struct text_scan s = *at;

@@ -68,8 +68,8 @@ static void assign_guids(struct varying *d)
 
 /* ---- missing links --------------------------------------------------------------------------- */
 
-/* True if the port has the lower of the two port ids of an ISL. Port ids of switches are below all
- * others. */
+/* Returns true if the port has the lower of the two port ids of an ISL. Port ids of switches are
+ * below all others. */
 static bool is_lower_isl_port(const struct fab_fabric *f, uint32_t port)
 {
     uint32_t peer = f->ports[port].peer;
@@ -148,7 +148,7 @@ static bool needs_aggregation(const struct varying *d, uint32_t sw)
     return d->variation->aggregation && !has_aggregation(d->plain, sw);
 }
 
-/* The number of ports of a node, without the port for a new aggregation node. */
+/* Returns the number of ports of a node, without the port for a new aggregation node. */
 static uint32_t ports_of(struct varying *d, uint32_t node)
 {
     const struct fab_node *n = &d->plain->nodes[node];

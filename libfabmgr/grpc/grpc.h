@@ -59,7 +59,7 @@ void fab_grpc_reader_fini(struct fab_grpc_reader *r);
  * message, which is valid until the next call; 0 when all bytes are consumed and no message is
  * complete. UNSUPPORTED: the message is compressed. LIMIT: it is longer than max. NOMEM. */
 int fab_grpc_reader_feed(struct fab_grpc_reader *r, const uint8_t **data, size_t *len);
-/* Whether the stream may end here: true between two messages. */
+/* Returns whether the stream may end here, which is between two messages. */
 bool fab_grpc_reader_idle(const struct fab_grpc_reader *r);
 
 /* ---- header values -------------------------------------------------------------------------- */

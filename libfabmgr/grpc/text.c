@@ -78,7 +78,7 @@ static size_t utf8_char(const unsigned char *t, size_t len)
     return overlong || surrogate || beyond ? 0 : n;
 }
 
-/* The control characters C0, DEL and C1. */
+/* Returns whether the character is one of the control characters C0, DEL and C1. */
 static bool is_control(const unsigned char *t, size_t n)
 {
     return (n == 1 && (t[0] < 0x20 || t[0] == 0x7f)) || (n == 2 && t[0] == 0xc2 && t[1] < 0xa0);

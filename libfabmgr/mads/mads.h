@@ -82,9 +82,9 @@ void fab_mads_free(struct fab_mads *m);
  * or in flight. */
 int fab_mads_submit(struct fab_mads *m, const struct fab_mads_request *req);
 /* Sets the source of requests, or NULL. next() returns true and fills *ret, which is zeroed before
- * the call, or returns false if there is no request now. fab_mads_output calls next() again each
- * time. next() must not call functions of the session. If fab_mads_submit would refuse the request,
- * the session calls its done at once with INVAL. */
+ * the call, or returns false if there is no request now. After false, the next call of
+ * fab_mads_output calls next() again. next() must not call functions of the session. If
+ * fab_mads_submit would refuse the request, the session calls its done at once with INVAL. */
 typedef bool fab_mads_next(void *ctx, struct fab_mads_request *ret);
 void fab_mads_source(struct fab_mads *m, fab_mads_next *next, void *ctx);
 /* Drops all requests, queued or in flight, without calling done. Their responses are ignored. The

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The sender of RMPP (IBA 13.6). A segment is a whole MAD: common header, RMPP header,
- * header of the class (the same in all segments), and up to 200 bytes of data.
+ * The sender of RMPP (IBA 13.6). A segment is a whole MAD: common header, RMPP header, header of
+ * the class (the same in all segments), and up to 200 bytes of data.
  *
  *      sender                                    receiver
  *      DATA 1 (the window is one segment)  -->

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * RMPP (IBA 13.6): data that does not fit one MAD is sent in segments, and the receiver
- * acknowledges each window of segments. A sender is for one
- * transfer; it does no I/O and reads no clock. The caller finds the transfer of a received
- * MAD by address, class and TID. Only responses are segmented, because subnet administration needs
- * no more. With real hardware, the kernel implements RMPP instead.
+ * acknowledges each window of segments. Each transfer has its own sender. The sender does no I/O
+ * and reads no clock. The caller finds the transfer of a received MAD by address, class and TID.
+ * Only responses are segmented, because subnet administration needs no more. With real hardware,
+ * the kernel implements RMPP instead.
  */
 #ifndef LIBFABMGR_MADS_RMPP_H
 #define LIBFABMGR_MADS_RMPP_H
@@ -16,8 +16,8 @@
 #include "libfabmgr/wire/sa.h"
 
 struct fab_rmpp_config {
-    uint64_t timeout_us; /* after this time without an ACK, it repeats the segments that
-                            were not acknowledged */
+    uint64_t timeout_us; /* after this time without an ACK, the sender repeats the unacknowledged
+                            segments */
     uint32_t retries;    /* the transfer fails after this many retries in a row without progress */
 };
 enum fab_rmpp_state { FAB_RMPP_GOING, FAB_RMPP_DONE, FAB_RMPP_FAILED };

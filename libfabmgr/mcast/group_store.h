@@ -7,9 +7,9 @@
 
 struct fab_mcast_group *fab_mcast_store_find(const struct fab_mcast_groups *g,
                                              const uint64_t mgid[2]);
-/* Adds a group, and charges the port with GUID `creator` for it; 0: no port. If is->mlid is not 0
- * and the group can have this LID, it does; otherwise the group gets another one. Returns LIMIT (no
- * LID is left) or NOMEM. */
+/* Adds a group, and charges it to the port with GUID `creator` (0: to no port). The group gets the
+ * LID is->mlid if this is not 0 and the group can have it; otherwise it gets another LID. Returns
+ * LIMIT (no LID is left) or NOMEM. */
 int fab_mcast_store_add(struct fab_mcast_groups *g, const struct fab_wire_mc_member_record *is,
                         uint64_t creator, struct fab_mcast_group **ret);
 /* Charges a port for a group that has no creator yet. Returns NOMEM. */
@@ -20,7 +20,7 @@ void fab_mcast_store_remove(struct fab_mcast_groups *g,
 
 struct fab_mcast_member *fab_mcast_store_member(const struct fab_mcast_group *group, uint64_t guid);
 /* Sets a member's JoinState; 0 removes the member. ProxyJoin keeps the value of the member's first
- * join, and as->charged counts only for a new member. Returns NOMEM, but cannot fail if it only
+ * join, and as->charged is used only for a new member. Returns NOMEM, but cannot fail if it only
  * removes bits. */
 int fab_mcast_store_set_member(struct fab_mcast_groups *g, struct fab_mcast_group *group,
                                const struct fab_mcast_member *as);

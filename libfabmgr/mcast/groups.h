@@ -25,7 +25,7 @@ enum fab_join { /* bits of JoinState */
 };
 struct fab_mcast_member {
     uint64_t gid[2];    /* prefix and GUID: the GID of the port, or an alias GID of the port */
-    uint64_t port_guid; /* GUID of the port; 0 in an argument: that in `gid` */
+    uint64_t port_guid; /* GUID of the port; in an argument, 0 means the GUID in `gid` */
     uint64_t charged;   /* GUID of the port that requested the membership; 0: unknown */
     uint8_t join_state, proxy_join;
 };
@@ -57,10 +57,10 @@ struct fab_mcast_groups {
     enum fab_mcast_share share; /* initially SHORT */
     struct fab_mcast_listener {
         void *ctx;
-        /* `made`: a group was created and has its LID. Otherwise: a group without members is about
-         * to be removed. NULL: no listener. */
+        /* Called with `made` true when a group was created and has its LID, and with false when a
+         * group without members is about to be removed. NULL: no listener. */
         void (*group)(void *ctx, const struct fab_mcast_group *group, bool made);
-        /* A member's JoinState changed; 0: the member has left. */
+        /* Called when a member's JoinState has changed. JoinState 0: the member has left. */
         void (*member)(void *ctx, const struct fab_mcast_group *group,
                        const struct fab_mcast_member *member);
     } listener;
@@ -85,11 +85,12 @@ bool fab_mcast_group_matches(const struct fab_mcast_group *group,
 struct fab_mcast_request {
     const struct fab_wire_mc_member_record *record;
     uint64_t comp_mask;
-    uint64_t port_guid; /* GUID of the port that PortGID names; 0: that in PortGID */
+    uint64_t port_guid; /* GUID of the port that PortGID names; 0: the GUID in PortGID */
     uint8_t mtu, rate;  /* MTU and rate of the port, in MCMemberRecord's numbers */
     uint8_t life;       /* PacketLifeTime of new groups whose request does not name one */
     bool proxy;         /* another port sent the request */
-    uint64_t from_guid; /* GUID of the port that sent the request, which is charged; 0: none is */
+    uint64_t from_guid; /* GUID of the port that sent the request and is charged; 0: no port is
+                           charged */
 };
 /* Returns the status of the answer (0 or enum fab_sa_status), and with 0 its record. A join adds to
  * the member's JoinState. A missing group is created for a full member that names Q_Key, P_Key, SL,

@@ -11,7 +11,8 @@ struct fab_mcast_vertex {
     uint32_t sw;
     uint32_t up; /* port id of the branch towards the root; FAB_NONE: this vertex is the top */
     uint32_t children;  /* number of branches from below */
-    uint64_t child_sum; /* sum of the ids of the switches below; if there is one, this is its id */
+    uint64_t child_sum; /* sum of the ids of the `children` switches; with one child, the sum is its
+                           id */
     uint32_t members;   /* members at this switch */
 };
 struct fab_mcast_tree_member {

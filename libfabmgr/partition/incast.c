@@ -7,7 +7,8 @@
  * senders of any group that it can send to.
  *
  * The union of the members of a group's partitions is computed until STEPS_MOST steps are used up.
- * For the remaining groups the sum of the members replaces it, which is never lower.
+ * For each remaining group, the sum of the members of its partitions is used instead. The sum is
+ * never lower than the size of the union.
  */
 #include "libfabmgr/partition/incast.h"
 
@@ -161,7 +162,7 @@ static struct partition *of_key(const struct incast *c, uint16_t key)
     return &c->partition[fab_target_pkey_base(key)];
 }
 
-/* The members of the key's partition with which a port with this key can communicate. */
+/* Returns the members of the key's partition with which a port with this key can communicate. */
 static struct side *reachable(const struct incast *c, uint16_t key)
 {
     return fab_target_pkey_is_full(key) ? &of_key(c, key)->all : &of_key(c, key)->full;
@@ -210,9 +211,9 @@ static int list_members(struct incast *c)
 
 /* ---- senders --------------------------------------------------------------------------------- */
 
-/* The number of endports that can send to an endport of the group. An endport counts once for each
- * partition that it shares with the group; the result is at most the number of all other endports.
- */
+/* Returns the number of endports that can send to an endport of the group. An endport counts once
+ * for each partition that it shares with the group; the result is at most the number of all other
+ * endports. */
 static uint32_t sum_of(const struct incast *c, const struct group *g)
 {
     uint64_t sum = 0;

@@ -24,9 +24,9 @@ static bool has(const uint16_t *key, uint32_t count, uint16_t one)
     return false;
 }
 
-/* The index at which the port holds this key, if table[] has no key there yet. With `loose`, the
- * key may also be that of the other membership in the same partition. Returns `room` if there is
- * none. */
+/* Returns the index at which the port holds this key, if table[] has no key there yet. With
+ * `loose`, the key may also be that of the other membership in the same partition. Returns `room`
+ * if there is none. */
 static uint32_t find_held(const struct fab_blocks *held, uint32_t port, const uint16_t *table,
                           uint32_t room, uint16_t one, bool loose)
 {

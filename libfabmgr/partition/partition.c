@@ -216,7 +216,7 @@ static int table_of_enforcing_port(struct draft *d, uint32_t port, uint16_t *key
     return add_table(d, port, key, kept, room);
 }
 
-/* The port whose grants this port's table contains; FAB_NONE: the port needs no table. */
+/* Returns the port whose grants this port's table contains; FAB_NONE: the port needs no table. */
 static uint32_t owner_of(const struct draft *d, uint32_t port)
 {
     const struct fab_fabric *f = d->in->fabric;

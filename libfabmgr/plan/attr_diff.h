@@ -7,11 +7,11 @@
 
 #include "libfabmgr/wire/wire.h"
 
-/* True if a field differs that traffic depends on: addresses, keys, prefix, MTU, VLs, and whether
- * the port enforces P_Keys. */
+/* Returns true if a field differs that traffic depends on: addresses, keys, prefix, MTU, VLs, and
+ * whether the port enforces P_Keys. */
 bool fab_plan_port_differs(const struct fab_port_info *now, const struct fab_port_info *want,
                            bool is_port0);
-/* True if a timer or threshold differs, which some devices accept and do not keep. */
+/* Returns true if a timer or threshold differs, which some devices accept and do not keep. */
 bool fab_plan_tuning_differs(const struct fab_port_info *now, const struct fab_port_info *want);
 bool fab_plan_switch_differs(const struct fab_switch_info *now, const struct fab_switch_info *want);
 

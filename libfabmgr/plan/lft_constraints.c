@@ -64,8 +64,8 @@ static uint32_t old_hop(const struct fab_lft_ordering *o, uint32_t sw)
                              : FAB_LFT_ORDERING_DROPS;
 }
 
-/* The number of switches on the path from sw to the destination, by old or new entries (`next`);
- * FAB_NONE: the path does not arrive. */
+/* Returns the number of switches on the path from sw to the destination, by old or new entries
+ * (`next`); FAB_NONE: the path does not arrive. */
 static uint32_t length(struct fab_lft_ordering *o, uint32_t sw,
                        uint32_t (*next)(const struct fab_lft_ordering *, uint32_t))
 {
@@ -85,7 +85,7 @@ static bool is_changed(const struct fab_lft_ordering *o, uint32_t sw)
     return i != FAB_NONE && (o->items[i].differs >> o->lid % FAB_LFT_BLOCK & 1) != 0;
 }
 
-/* The first switch after sw on the path whose entry changes, or FAB_NONE. */
+/* Returns the first switch after sw on the path whose entry changes, or FAB_NONE. */
 static uint32_t next_changed(struct fab_lft_ordering *o, uint32_t sw,
                              uint32_t (*next)(const struct fab_lft_ordering *, uint32_t))
 {
@@ -210,7 +210,7 @@ static bool is_up(const struct fab_lft_ordering *o, uint32_t from, uint32_t to)
     return o->rank[to] != o->rank[from] ? o->rank[to] > o->rank[from] : to > from;
 }
 
-/* True if the path from -> at -> to goes down and then up again. */
+/* Returns true if the path from -> at -> to goes down and then up again. */
 static bool turns_up(const struct fab_lft_ordering *o, uint32_t from, uint32_t at, uint32_t to)
 {
     return to != FAB_LFT_ORDERING_ENDPORT && to != FAB_LFT_ORDERING_DROPS && is_up(o, at, from) &&

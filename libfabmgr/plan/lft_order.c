@@ -35,7 +35,7 @@ static void find_urgent(struct fab_lft_ordering *o, const uint32_t *items, uint3
     }
 }
 
-/* The bitset of the entries of an item that differ; all entries if the block is unknown. */
+/* Returns the bitset of the entries of an item that differ; all entries if the block is unknown. */
 static uint64_t find_differing(const struct fab_lft_ordering *o,
                                const struct fab_lft_ordering_item *item, uint32_t block)
 {
@@ -156,8 +156,8 @@ static uint32_t count_endports(const struct fab_lft_ordering *o, uint32_t sw)
 
 /* Computes the ranks: hops from the nearest leaf switch. A leaf switch has at least a quarter as
  * many endports as the switch with the most, so that a spine with a server or two does not count as
- * one. The engine's ranks would be more exact, but computing them takes longer than everything else
- * in this file; on trees both are the same. */
+ * a leaf switch. The engine's ranks would be more exact, but computing them takes longer than
+ * everything else in this file; on trees both are the same. */
 static void find_ranks(struct fab_lft_ordering *o)
 {
     uint32_t count = o->in->fabric->switch_count, most = 0, queued = 0;

@@ -91,8 +91,8 @@ static int add_cell(struct draft *d, uint32_t sw, uint32_t number, const uint16_
     return FAB_OK;
 }
 
-/* The bitset of the group's LIDs for which the known entries differ from the target's; all LIDs if
- * the block is unknown. */
+/* Returns the bitset of the group's LIDs for which the known entries differ from the target's; all
+ * LIDs if the block is unknown. */
 static uint32_t pending(const uint16_t *was, const uint16_t *will)
 {
     uint32_t lids = was == NULL ? UINT32_MAX : 0;
@@ -134,7 +134,7 @@ static int collect_switch(struct draft *d, uint32_t sw, uint32_t group)
 
 /* ---- branches -------------------------------------------------------------------------------- */
 
-/* The switch at the other end of a port's working link, or FAB_NONE. */
+/* Returns the switch at the other end of a port's working link, or FAB_NONE. */
 static uint32_t peer_switch(const struct fab_mcast_net *n, uint32_t sw, uint32_t num)
 {
     return num > 0 && num <= fab_mcast_net_port_count(n, sw)
@@ -175,8 +175,8 @@ static bool names(const struct cell *c, unsigned lid, unsigned bit)
     return ((c->was[lid] | c->will[lid]) >> bit & 1) != 0;
 }
 
-/* True if the block of the switch at the other end names the link, too. The link is then counted
- * only for that block. */
+/* Returns true if the block of the switch at the other end names the link, too. The link is then
+ * counted only for that block. */
 static bool is_counted_there(const struct draft *d, uint32_t to, uint32_t num, unsigned lid)
 {
     size_t low = 0, high = d->cells;

@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-/* The P_Key that both the old and the new entry of an index allow; 0: none. */
+/* Returns the P_Key that both the old and the new entry of an index allow; 0: none. */
 static uint16_t common(uint16_t was, uint16_t will)
 {
     if (was == will)
@@ -56,7 +56,7 @@ static bool is_needed(const struct fab_plan_input *in, const struct fab_plan_op 
     return memcmp(was, will, size) != 0;
 }
 
-/* True if the first pass already writes the final block, because no key is added to it. */
+/* Returns true if the first pass already writes the final block, because no key is added to it. */
 static bool is_done_by_removal(const struct fab_plan_input *in, const struct fab_plan_op *op)
 {
     const struct fab_plan_op removes = {.port = op->port, .block = op->block, .removes = true};

@@ -103,8 +103,8 @@ static bool port_differs(const struct draft *d, uint32_t port)
     return d->in->tune && fab_plan_tuning_differs(&p->info, &want);
 }
 
-/* True if both ports of the link are at least in state Init. Otherwise the port could not go from
- * Armed to Active. */
+/* Returns true if both ports of the link are at least in state Init. Otherwise the port could not
+ * go from Armed to Active. */
 static bool can_come_up(const struct fab_fabric *f, uint32_t port)
 {
     if (!fab_fabric_port_is_up(f, port))

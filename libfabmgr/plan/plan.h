@@ -143,10 +143,10 @@ struct fab_plan_input {
 int fab_plan_make(const struct fab_plan_input *in, struct fab_plan *ret);
 void fab_plan_fini(struct fab_plan *p);
 /* These functions keep `o` consistent with the VL tables in the devices. The caller calls _begin
- * before it carries out a plan; it makes the tables unknown that the plan writes. After the plan
- * the caller calls _done, which records that all devices hold the tables of the target, and then
- * fab_plan_observed_forget_vls for each device that did not accept a write. _done returns NOMEM;
- * all VL tables are unknown then. */
+ * before it carries out a plan; _begin marks the VL tables that the plan writes as unknown. After
+ * the plan the caller calls _done, which records that all devices hold the tables of the target,
+ * and then fab_plan_observed_forget_vls for each device that did not accept a write. _done returns
+ * NOMEM; all VL tables are unknown then. */
 void fab_plan_vls_begin(const struct fab_plan_input *in, const struct fab_plan *plan,
                         struct fab_observed *o);
 int fab_plan_vls_done(const struct fab_plan_input *in, struct fab_observed *o);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Enumerates what the scrub reads, and compares. Each stage has rows, and a row visits the nodes in
- * the order of their ids: an LFT row is a block number, a PortInfo row a port number, and so on. A
- * position stays meaningful when a new snapshot gives other ids; a few items are then read twice or
- * not at all in this turn.
+ * Enumerates the attributes that the scrub reads, and compares what was read with the expected
+ * values. Each stage has rows, and a row visits the nodes in the order of their ids: an LFT row is
+ * a block number, a PortInfo row a port number, and so on. A position stays meaningful when a new
+ * snapshot gives other ids; a few items are then read twice or not at all in this turn.
  *
  * Tables are compared with what the device acknowledged (struct fab_observed), PortInfo and
  * SwitchInfo with the snapshot, and only in the fields that traffic depends on (attr_diff.c): some
@@ -66,7 +66,7 @@ static bool find_port(const struct fab_plan_input *in, uint32_t node, uint32_t n
     return is_served(in->fabric, ret->port);
 }
 
-/* Rows are port number * FAB_PKEY_BLOCKS_MAX + block. */
+/* The row number is port number * FAB_PKEY_BLOCKS_MAX + block number. */
 static bool find_pkeys(const struct fab_plan_input *in, uint32_t node, uint32_t row,
                        struct fab_scrub_item *ret)
 {
@@ -82,7 +82,7 @@ static bool find_pkeys(const struct fab_plan_input *in, uint32_t node, uint32_t 
            fab_target_blocks_get(&in->observed->pkeys, ret->port, block) != NULL;
 }
 
-/* The values from which the VL tables of a port are computed; vls 0: not known. */
+/* Returns the values from which the VL tables of a port are computed; vls 0: not known. */
 static struct fab_observed_vl_port lanes_of(const struct fab_plan_input *in, uint32_t port)
 {
     const struct fab_observed_vls *held = &in->observed->vls;
@@ -96,7 +96,7 @@ static bool maps_sls(const struct fab_fabric *f, uint32_t port)
     return (f->ports[port].info.cap_mask & CAP_SL_MAPPING) != 0;
 }
 
-/* Rows are in port << 8 | out port. */
+/* The row number is in port << 8 | out port. */
 static bool find_sl2vl_of_switch(const struct fab_plan_input *in, uint32_t node, uint32_t row,
                                  struct fab_scrub_item *ret)
 {
@@ -131,7 +131,7 @@ static bool arb_of(const struct fab_plan_input *in, uint32_t port, struct fab_ar
     return ret->lows + ret->highs > 0;
 }
 
-/* Rows are port number * FAB_ARB_BLOCKS + block - 1. */
+/* The row number is port number * FAB_ARB_BLOCKS + block number - 1. */
 static bool find_vlarb(const struct fab_plan_input *in, uint32_t node, uint32_t row,
                        struct fab_scrub_item *ret)
 {
@@ -155,7 +155,7 @@ static uint32_t most_ports(const struct fab_fabric *f, uint32_t nodes)
     return most;
 }
 
-/* These functions set the rows of a stage and its width (struct fab_scrub_at). */
+/* Each of these functions sets at->rows and at->width for one stage (struct fab_scrub_at). */
 static void rows_of_one(const struct fab_plan_input *in, struct fab_scrub_at *at)
 {
     (void)in;
@@ -207,8 +207,8 @@ static void rows_of_vlarb(const struct fab_plan_input *in, struct fab_scrub_at *
 struct stage {
     void (*set_rows)(const struct fab_plan_input *in, struct fab_scrub_at *at);
     find_fn *find;
-    uint32_t inner; /* how many rows a row number's lowest bits count, of which `width` are used;
-                       0: all rows are used */
+    uint32_t inner; /* rows are in groups of this size, and only the first at->width rows of a group
+                       have items; 0: all rows can have items */
     bool switches;  /* only switches have such items */
 };
 #define STAGES 4
@@ -355,7 +355,7 @@ static void compare_port(const struct fab_port_info *now, const struct fab_port_
     note(d, "LMC", 0, now->lmc, want->lmc);
     note(d, "MasterSMLID", 0, now->sm_lid, want->sm_lid);
     note(d, "GIDPrefix", 0, now->gid_prefix, want->gid_prefix);
-    /* No message shows a key. */
+    /* The values are passed as 0, so that no message shows a key. */
     note(d, "M_Key", 0, now->m_key != want->m_key, 0);
     note(d, "M_KeyProtectBits", 0, now->m_key_protect, want->m_key_protect);
     note(d, "M_KeyLeasePeriod", 0, now->m_key_lease, want->m_key_lease);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The scrub reads back what the manager wrote to devices, and compares. This file finds the
- * attributes to read, one after the other, and the differences. Multicast forwarding tables are not
- * part of it: they belong to the caller's trees (see fab_plan_scrub_blocks_differ).
+ * The scrub reads back what the manager wrote to devices, and compares. These functions find the
+ * attributes to read, one after the other, and the differences. They leave out multicast forwarding
+ * tables, which the caller compares with its trees by fab_plan_scrub_blocks_differ.
  *
  * There are two turns. FAB_SCRUB_TABLES reads SwitchInfo, LFT blocks, PortInfo of ports that are
  * up, and P_Key blocks. FAB_SCRUB_LANES reads SLtoVLMappingTables and VLArbitrationTables, which
@@ -17,8 +17,8 @@
 enum fab_scrub_turn { FAB_SCRUB_TABLES, FAB_SCRUB_LANES, FAB_SCRUB_TURNS };
 struct fab_scrub_at { /* a position in a turn; all zero: its start */
     uint32_t stage, row, node;
-    uint32_t rows, width; /* private: the rows of the stage; rows whose lowest bits are not below
-                             the width are empty */
+    uint32_t rows, width; /* private: number of rows of the stage, and number of used rows in each
+                             group of rows (scrub.c) */
     bool over;
 };
 struct fab_scrub_item {  /* an attribute to read */
@@ -31,7 +31,7 @@ struct fab_scrub_item {  /* an attribute to read */
  * steps, or at->over was set: the turn is over. */
 bool fab_plan_scrub_next(const struct fab_plan_input *in, enum fab_scrub_turn turn,
                          struct fab_scrub_at *at, uint32_t steps, struct fab_scrub_item *ret);
-/* Returns about how many items a turn has; it is never less. */
+/* Returns an upper bound of the number of items that a turn has. */
 uint64_t fab_plan_scrub_count(const struct fab_plan_input *in, enum fab_scrub_turn turn);
 
 struct fab_scrub_difference {
@@ -45,7 +45,7 @@ struct fab_scrub_difference {
 bool fab_plan_scrub_differs(const struct fab_plan_input *in, const struct fab_scrub_item *item,
                             const uint8_t *data, struct fab_scrub_difference *ret);
 /* Returns whether a port is in another state than the snapshot says, or a switch reports a changed
- * port: then a sweep must read the device again, and a comparison says nothing. */
+ * port. A sweep must then read the device again, and a comparison would be meaningless. */
 bool fab_plan_scrub_is_stale(const struct fab_plan_input *in, const struct fab_scrub_item *item,
                              const uint8_t *data);
 /* Records in `o` what was read, so that the next plan writes the difference. SwitchInfo and

@@ -38,7 +38,7 @@
 
 /* ---- one port -------------------------------------------------------------------------------- */
 
-/* True if the port is in service. Other ports get their tables when they come up. */
+/* Returns true if the port is in service. Other ports get their tables when they come up. */
 static bool is_live(const struct fab_fabric *f, uint32_t port)
 {
     return f->ports[port].present &&
@@ -67,7 +67,7 @@ static bool nothing_to_do(const struct fab_plan_input *in)
            (in->observed == NULL || in->observed->vls.port == NULL);
 }
 
-/* The VL arbitration tables that the port is known to hold; all zero: unknown. */
+/* Returns the VL arbitration tables that the port is known to hold; all zero: unknown. */
 static struct fab_arb arb_held(const struct fab_plan_input *in,
                                const struct fab_observed_vl_port *now)
 {
@@ -242,7 +242,7 @@ static uint32_t exceptions_in_line(const struct pairs *s, uint32_t line, uint64_
     return exceptions;
 }
 
-/* The number of writes that must follow after one write has set all pairs to `base`. */
+/* Returns the number of writes that must follow after one write has set all pairs to `base`. */
 static uint32_t cost(const struct pairs *s, uint64_t base)
 {
     uint32_t writes = 0;

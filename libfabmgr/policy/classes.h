@@ -122,8 +122,8 @@ int fab_policy_classes_add_rule(struct fab_classes *c, uint8_t class, const char
  * the existing rules. Returns FORMAT or LIMIT with a text in *ret_error, or NOMEM. */
 int fab_policy_classes_read(struct fab_classes *c, const char *text, size_t len,
                             struct fab_classes_error *ret_error);
-/* Set tables from the values of OpenSM's options qos_sl2vl ("0,1,2,.."), qos_vlarb_high and
- * qos_vlarb_low ("0:64,1:192"). They return FORMAT. */
+/* These functions set tables from the values of OpenSM's options qos_sl2vl ("0,1,2,.."),
+ * qos_vlarb_high and qos_vlarb_low ("0:64,1:192"). They return FORMAT. */
 int fab_policy_classes_set_map(struct fab_classes *c, const char *text);
 int fab_policy_classes_set_arb(struct fab_classes *c, bool high, const char *text);
 /* Checks all classes together. Returns RANGE, with a text in *ret_error, if the shares exceed 100
@@ -131,9 +131,9 @@ int fab_policy_classes_set_arb(struct fab_classes *c, bool high, const char *tex
 int fab_policy_classes_check(const struct fab_classes *c, struct fab_classes_error *ret_error);
 struct fab_classes *fab_policy_classes_ref(struct fab_classes *c); /* NULL is fine */
 void fab_policy_classes_unref(struct fab_classes *c);
-/* True if both give ports the same LimitOfHighPriority. Each may be NULL. */
+/* Returns true if both give ports the same LimitOfHighPriority. Each may be NULL. */
 bool fab_policy_classes_same_limit(const struct fab_classes *a, const struct fab_classes *b);
-/* The number of the class with that name; -1: none. */
+/* Returns the number of the class with that name; -1: none. */
 int fab_policy_classes_find(const struct fab_classes *c, const char *name);
 
 static inline uint8_t fab_policy_classes_count(const struct fab_classes *c) /* NULL: 1 */

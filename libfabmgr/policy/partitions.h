@@ -77,11 +77,12 @@ struct fab_partitions {
     struct fab_partition_mgroup *mgroup;
     struct fab_port_group *group;
     size_t partitions, rules, mgroups, groups;
-    struct fab_partitions_note note[FAB_PARTITION_NOTES]; /* on the first things ignored */
-    size_t notes;                                         /* how many things were ignored in all */
-    struct fab_arena arena;                               /* holds the names */
-    uint16_t by_pkey[FAB_PKEY_FULL];                      /* number of the partition + 1; 0: none */
-    int refs;                                             /* private, atomic */
+    struct fab_partitions_note
+        note[FAB_PARTITION_NOTES];   /* the first notes, on text that was ignored */
+    size_t notes;                    /* number of all notes, also those beyond note[] */
+    struct fab_arena arena;          /* holds the names */
+    uint16_t by_pkey[FAB_PKEY_FULL]; /* number of the partition + 1; 0: none */
+    int refs;                        /* private, atomic */
 };
 struct fab_partitions_error {
     uint32_t line, column; /* from 1 */
@@ -98,7 +99,7 @@ int fab_policy_partitions_read(const char *text, size_t len, struct fab_partitio
 int fab_policy_partitions_unrestricted(struct fab_partitions **ret);
 struct fab_partitions *fab_policy_partitions_ref(struct fab_partitions *p); /* NULL is fine */
 void fab_policy_partitions_unref(struct fab_partitions *p);
-/* The partition with that P_Key, ignoring the membership bit; NULL: there is none. */
+/* Returns the partition with that P_Key, ignoring the membership bit; NULL: there is none. */
 const struct fab_partition *fab_policy_partitions_find(const struct fab_partitions *p,
                                                        uint16_t pkey);
 

@@ -199,7 +199,7 @@ static bool number(const char *s, uint64_t most, uint64_t *ret)
     return fab_base_digits_parse(s, strlen(s), base, most, ret);
 }
 
-/* True if s is the key word or an abbreviation of it. */
+/* Returns true if s is the key word or an abbreviation of it. */
 static bool is_short_for(const char *s, const char *word)
 {
     return s[0] != '\0' && strncmp(s, word, strlen(s)) == 0;
@@ -293,7 +293,7 @@ static void take_flag(struct reader *r, struct definition *d, const struct word 
 
 /* ---- the part before the colon --------------------------------------------------------------- */
 
-/* The P_Key of the partition with that name, else the lowest free one; 0: none is free. */
+/* Returns the P_Key of the partition with that name, else the lowest free one; 0: none is free. */
 static uint16_t find_pkey(struct reader *r, const char *name)
 {
     for (size_t i = 0; name[0] != '\0' && i < r->p->partitions; i++)

@@ -108,7 +108,7 @@ bool fab_policy_same_port_settings(const struct fab_policy *a, const struct fab_
 
 #define ENGINE_NAME 31
 
-/* True if the text is a list of engine names separated by commas. */
+/* Returns true if the text is a list of engine names separated by commas. */
 static bool is_chain(const char *text, size_t len)
 {
     const char *at = text, *end = text + len;

@@ -19,7 +19,8 @@
 #define FAB_MANAGER_SWITCH_LEN 72 /* bytes, with the NUL */
 
 /* Another subnet manager that the operator trusts: the GUID of its port, and the switch port to
- * which that port is connected. A host can claim any GUID, but not another place. */
+ * which that port is connected. A host can claim any GUID, but it cannot change the switch port
+ * that leads to it. */
 struct fab_manager {
     uint64_t guid;
     char switch_name[FAB_MANAGER_SWITCH_LEN]; /* NodeDescription, or the node GUID in hexadecimal */
@@ -27,7 +28,8 @@ struct fab_manager {
 };
 #define FAB_MANAGERS_MAX 16
 
-/* What a port may have at a time of subnet administration. Requests with sa_key have no limit. */
+/* The objects of subnet administration whose number is limited for each port and in all. Requests
+ * with sa_key have no limit. */
 enum fab_quota {
     FAB_QUOTA_GROUPS,      /* multicast groups that it created */
     FAB_QUOTA_MEMBERSHIPS, /* multicast memberships that it requested */
@@ -38,16 +40,17 @@ enum fab_quota {
 };
 struct fab_policy_quotas {
     uint32_t each[FAB_QUOTAS], all[FAB_QUOTAS]; /* of one port, and in all; 0: no limit */
-    uint32_t transfers;     /* responses of many records in progress, at least 1 */
+    uint32_t transfers;     /* responses of several MADs (RMPP) that a port may have in progress, at
+                               least 1 */
     uint32_t requests;      /* a second; 0: no limit */
-    uint32_t request_burst; /* requests at once, at least 1 */
+    uint32_t request_burst; /* requests that may arrive at once, at least 1 */
 };
 
 struct fab_policy {
     uint8_t sm_priority; /* 0..15 */
     uint64_t sm_key;
-    uint64_t sa_key;        /* the SM_Key of SA requests that are trusted; 0: none are */
-    uint64_t m_key;         /* 0: none */
+    uint64_t sa_key; /* SM_Key that marks an SA request as trusted; 0: no request is trusted */
+    uint64_t m_key;  /* 0: none */
     uint8_t m_key_protect;  /* M_KeyProtectBits, 0..3 (IBA 14.2.4.1) */
     uint16_t m_key_lease_s; /* M_KeyLeasePeriod, seconds; 0: the protection never ends */
     struct fab_manager managers[FAB_MANAGERS_MAX]; /* the trusted ones */
@@ -82,7 +85,7 @@ void fab_policy_defaults(struct fab_policy *p);
 /* Returns RANGE if a value is out of its domain (why[] then has a sentence with the field's name),
  * or NOMEM. */
 int fab_policy_validate(const struct fab_policy *p, char *why, size_t why_len);
-/* True if both policies give the same timers, thresholds and limits in PortInfo. */
+/* Returns true if both policies give the same timers, thresholds and limits in PortInfo. */
 bool fab_policy_same_port_settings(const struct fab_policy *a, const struct fab_policy *b);
 int fab_policy_copy(const struct fab_policy *p, struct fab_policy *ret_copy); /* NOMEM */
 void fab_policy_fini(struct fab_policy *p);

@@ -31,7 +31,7 @@ int fab_policy_routers_read(const char *text, size_t len, struct fab_routers **r
                             struct fab_routers_error *ret_error);
 struct fab_routers *fab_policy_routers_ref(struct fab_routers *r); /* NULL is fine */
 void fab_policy_routers_unref(struct fab_routers *r);
-/* The route for a prefix; NULL: there is none, or r is NULL. */
+/* Returns the route for a prefix; NULL: there is none, or r is NULL. */
 const struct fab_prefix_route *fab_policy_routers_find(const struct fab_routers *r,
                                                        uint64_t prefix);
 

@@ -44,7 +44,7 @@ int fab_policy_tables_read(const char *text, size_t len, struct fab_tables **ret
                            struct fab_tables_error *ret_error);
 struct fab_tables *fab_policy_tables_ref(struct fab_tables *t); /* NULL is fine */
 void fab_policy_tables_unref(struct fab_tables *t);
-/* The table of the switch with that node GUID; NULL: the text has none. */
+/* Returns the table of the switch with that node GUID; NULL: the text has none. */
 const struct fab_policy_tables_switch *fab_policy_tables_switch(const struct fab_tables *t,
                                                                 uint64_t guid);
 

@@ -59,8 +59,8 @@ static void take_block(struct draft *d, unsigned class, uint8_t block)
         d->owner[block] = (uint8_t) class;
 }
 
-/* The first earlier class that asks for the same SL, or NONE. The default class counts as asking
- * for SL 0. */
+/* Returns the first earlier class that asks for the same SL, or NONE. The default class counts as
+ * asking for SL 0. */
 static uint8_t same_sl_class(const struct draft *d, unsigned class)
 {
     for (unsigned i = 0; i < class; i++)
@@ -157,8 +157,8 @@ static void map_given(struct draft *d, uint8_t vls)
         d->v->lane_set[i] = d->v->vl[0][0][d->v->sl[i][0]];
 }
 
-/* True if the operator's mapping can be used: it drops the packets of no class, and routing needs
- * only one VL and one SL. */
+/* Returns true if the operator's mapping can be used: it drops the packets of no class, and routing
+ * needs only one VL and one SL. */
 static bool fits_given(const struct draft *d)
 {
     for (unsigned i = 0; i < d->c->count; i++)

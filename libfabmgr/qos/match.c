@@ -124,7 +124,7 @@ static bool within(const struct fab_ranges *r, bool has, uint64_t value)
     return false;
 }
 
-/* True if the ranges contain the P_Key, with or without its membership bit. */
+/* Returns true if the ranges contain the P_Key, with or without its membership bit. */
 static bool has_pkey(const struct fab_ranges *r, uint16_t pkey)
 {
     uint16_t base = pkey & 0x7fff;

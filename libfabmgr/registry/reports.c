@@ -227,7 +227,7 @@ static int advance(struct fab_subscriptions *s, uint32_t slot, uint32_t *budget,
     return FAB_E_NOT_FOUND;
 }
 
-/* Whether the report must be repeated, and its notice is still in the ring. */
+/* Returns whether the report must be repeated, and its notice is still in the ring. */
 static bool again(struct fab_subscriptions *s, uint32_t slot)
 {
     struct fab_subscription *x = &s->slot[slot];

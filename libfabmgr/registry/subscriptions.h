@@ -77,7 +77,7 @@ struct fab_event_notice {
     uint8_t keys;
 };
 #define FAB_NOTICE_BYTES 80 /* in a report: the notice, followed by IssuerGID */
-/* Whether the subscription selects the notice (13.4.8.3, table of InformInfo). */
+/* Returns whether the subscription selects the notice (13.4.8.3, table of InformInfo). */
 bool fab_registry_inform_matches(const struct fab_inform_info *info,
                                  const struct fab_event_notice *n);
 /* Traps 256-259 reveal keys: only trusted subscribers may receive them (15.2.5.12). */

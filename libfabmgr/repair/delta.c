@@ -127,8 +127,8 @@ static int list_revived(struct job *j)
     return FAB_OK;
 }
 
-/* The channel by which the switch sends to the LID by the active tables. FAB_NONE: the entry names
- * no channel, or a dead one. */
+/* Returns the channel by which the switch sends to the LID by the active tables. FAB_NONE: the
+ * entry names no channel, or a dead one. */
 static uint32_t old_channel(const struct job *j, uint32_t sw, uint32_t lid)
 {
     uint32_t channel = fab_repair_channel(j->r->network, sw, fab_target_lft_row(j->lft, sw)[lid]);
@@ -156,8 +156,8 @@ static void find_stale(struct job *j, uint32_t lid)
     }
 }
 
-/* True if packets that arrive over `channel` leave, by the active tables, over a channel whose new
- * label is not greater than that of `channel`. */
+/* Returns true if packets that arrive over `channel` leave, by the active tables, over a channel
+ * whose new label is not greater than that of `channel`. */
 static bool turn_descends(const struct job *j, uint32_t channel, uint32_t lid)
 {
     const struct fab_repair *r = j->r;

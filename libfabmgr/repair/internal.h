@@ -45,27 +45,27 @@ int fab_repair_labels_find(struct fab_repair_network *b, const struct fab_repair
                            char *why, size_t why_len);
 /* The distance of successive places in the order; a relabelled switch fits between two places. */
 #define FAB_REPAIR_LABEL_GAP 16
-/* The label of a channel that leaves a switch at place `from` of the order. up: the channel leads
- * to a switch at a higher place. */
+/* Returns the label of a channel that leaves a switch at place `from` of the order. up: the channel
+ * leads to a switch at a higher place. */
 static inline uint32_t fab_repair_label(const struct fab_repair_network *b, uint32_t from, bool up)
 {
     return up ? 1 + from : 2 * (b->n + 1) * FAB_REPAIR_LABEL_GAP - from;
 }
 
-/* The channel that leaves the switch by its port `num`; FAB_NONE: that port has no ISL. */
+/* Returns the channel that leaves the switch by its port `num`; FAB_NONE: that port has no ISL. */
 static inline uint32_t fab_repair_channel(const struct fab_repair_network *b, uint32_t sw,
                                           uint8_t num)
 {
     uint32_t port = b->first[sw] + num;
     return port < b->first[sw + 1] && b->peer_sw[port] != FAB_NONE ? port : FAB_NONE;
 }
-/* The port at the other end of a channel's link. */
+/* Returns the port at the other end of a channel's link. */
 static inline uint32_t fab_repair_peer_port(const struct fab_repair_network *b, uint32_t channel)
 {
     return b->first[b->peer_sw[channel]] + b->peer_num[channel];
 }
 
-/* The switch that a channel leaves. */
+/* Returns the switch that a channel leaves. */
 static inline uint32_t fab_repair_switch_of(const struct fab_repair_network *b, uint32_t channel)
 {
     return b->peer_sw[fab_repair_peer_port(b, channel)];
@@ -188,13 +188,13 @@ struct fab_repair {
     uint64_t relax_work; /* channels that relaxations have read in the running plan */
 };
 
-/* The switch's entry for the column's LID in the active tables. */
+/* Returns the switch's entry for the column's LID in the active tables. */
 static inline uint8_t fab_repair_table_entry(const struct fab_repair_column *c, uint32_t sw)
 {
     return c->table != NULL ? c->table[sw] : fab_target_lft_row(c->lft, sw)[c->lid];
 }
-/* The switch's entry for the column's LID: entry[] if the switch has a mark, else the value in the
- * active tables. */
+/* Returns the switch's entry for the column's LID: entry[] if the switch has a mark, else the value
+ * in the active tables. */
 static inline uint8_t fab_repair_column_entry(const struct fab_repair_column *c, uint32_t sw)
 {
     return c->mark[sw] != FAB_MARK_NONE ? c->entry[sw] : fab_repair_table_entry(c, sw);
@@ -205,7 +205,7 @@ static inline uint8_t fab_repair_column_entry(const struct fab_repair_column *c,
  * tile is empty afterwards. */
 void fab_repair_tile_load(struct fab_repair *r, const struct fab_lft *lft, uint32_t first,
                           uint32_t count);
-/* The number of LIDs, from `first` on, that the same switch delivers. */
+/* Returns the number of LIDs, from `first` on, that the same switch delivers. */
 uint32_t fab_repair_tile_width(const struct fab_repair *r, uint32_t first);
 
 /* column/column.c */
@@ -217,8 +217,8 @@ void fab_repair_column_mark_pending(struct fab_repair *r, uint32_t sw);
 /* Decides all pending entries. The marks stay until fab_repair_column_end. */
 void fab_repair_column_solve(struct fab_repair *r);
 void fab_repair_column_end(struct fab_repair *r);
-/* The switch to which a repair will most likely redirect `entry`: the other end of the channel that
- * it tries first. FAB_NONE: `entry` names no channel. */
+/* Returns the switch to which a repair will most likely redirect `entry`: the other end of the
+ * channel that it tries first. FAB_NONE: `entry` names no channel. */
 uint32_t fab_repair_likely_next(struct fab_repair *r, uint32_t sw, uint8_t entry, uint32_t lid);
 
 /* column/relax.c: finds paths for CUT switches that are cut off only by the entries of other
@@ -235,7 +235,7 @@ static inline uint32_t *fab_repair_label_set(const struct fab_repair_network *b,
 {
     return b->label + (size_t)set * b->vl_count * b->ports;
 }
-/* The labels [ports] of the VL that packets to the LID take. */
+/* Returns the labels [ports] of the VL that packets to the LID take. */
 static inline const uint32_t *fab_repair_labels_for(const struct fab_repair *r, uint32_t lid)
 {
     const struct fab_repair_network *b = r->network;
@@ -250,7 +250,7 @@ int fab_repair_list_dead(const struct fab_repair_network *b, const uint32_t *dea
 /* Marks the delta's links dead and uses its labels, until fab_repair_undo_dead. */
 void fab_repair_apply_dead(struct fab_repair *r, const struct fab_repair_delta *d);
 void fab_repair_undo_dead(struct fab_repair *r, const struct fab_repair_delta *d);
-/* True if the port's link was dead at the last commit. */
+/* Returns true if the port's link was dead at the last commit. */
 bool fab_repair_was_dead(const struct fab_repair *r, uint32_t port);
 /* Fills component[]: for each switch, the lowest id of a switch that living links connect with it.
  */
@@ -262,10 +262,10 @@ void fab_repair_find_components(struct fab_repair *r);
 int fab_repair_relabel_find(struct fab_repair *r, struct fab_repair_delta *d);
 void fab_repair_relabel_apply(struct fab_repair *r, const struct fab_repair_delta *d);
 void fab_repair_relabel_undo(struct fab_repair *r, const struct fab_repair_delta *d);
-/* True if the delta's labels are not those of the active tables. */
+/* Returns true if the delta's labels are not those of the active tables. */
 bool fab_repair_labels_differ(const struct fab_repair *r, const struct fab_repair_delta *d);
-/* True if each turn between living links that ascends by the baseline's labels ascends by the
- * delta's labels, too. */
+/* Returns true if each turn between living links that ascends by the baseline's labels ascends by
+ * the delta's labels, too. */
 bool fab_repair_relabel_sound(const struct fab_repair *r, const struct fab_repair_delta *d);
 
 /* affected.c */

@@ -49,7 +49,7 @@ static void find_peers(struct fab_repair_network *b, const struct fab_fabric *f)
     b->first[b->n] = b->ports;
 }
 
-/* The switch that delivers packets to `port`, or FAB_NONE. */
+/* Returns the switch that delivers packets to `port`, or FAB_NONE. */
 static uint32_t home_of(const struct fab_fabric *f, uint32_t port)
 {
     const struct fab_port *p = &f->ports[port];

@@ -36,7 +36,7 @@ struct proof {
 
 /* ---- one column ------------------------------------------------------------------------------ */
 
-/* The channel by which `sw` sends to the column's LID by the new tables, or FAB_NONE. */
+/* Returns the channel by which `sw` sends to the column's LID by the new tables, or FAB_NONE. */
 static uint32_t sends_by(const struct fab_repair *r, uint32_t sw)
 {
     return fab_repair_channel(r->network, sw, fab_repair_column_entry(&r->column, sw));
@@ -96,7 +96,7 @@ static uint32_t label_of(const struct fab_repair *r, uint32_t sw, uint8_t num)
     return channel != FAB_NONE ? r->column.label[channel] : 0;
 }
 
-/* True if living links connect the switch with the column's destination switch. */
+/* Returns true if living links connect the switch with the column's destination switch. */
 static bool is_connected(struct proof *p, uint32_t sw)
 {
     if (!p->components_known)
@@ -106,7 +106,7 @@ static bool is_connected(struct proof *p, uint32_t sw)
            p->r->component[sw] == p->r->component[p->r->column.home];
 }
 
-/* True if an endport sends through `sw` to an endport. */
+/* Returns true if an endport sends through `sw` to an endport. */
 static bool carries_endports(struct fab_repair *r, uint32_t sw)
 {
     const struct fab_repair_network *b = r->network;
@@ -213,8 +213,8 @@ static int check_columns(struct proof *p)
 
 /* ---- entries that should have changed -------------------------------------------------------- */
 
-/* True if the entry is among the changes. key[count]: switch << 32 | LID of all changes, ascending.
- */
+/* Returns true if the entry is among the changes. key[count]: switch << 32 | LID of all changes,
+ * ascending. */
 static bool is_changed(const uint64_t *key, size_t count, uint32_t sw, uint32_t lid)
 {
     uint64_t wanted = (uint64_t)sw << 32 | lid;

@@ -6,8 +6,8 @@
  *
  * The baseline consists of the tables that a routing engine computed for a fabric. The active
  * tables are those that the switches hold. They are always a function of the baseline and the set
- * of dead links alone: they depend neither on the order of the faults nor on earlier states. With
- * no dead link they equal the baseline byte for byte. A repair never changes service levels.
+ * of dead links alone: they depend neither on the order of the faults nor on earlier states.
+ * Without dead links, they equal the baseline byte for byte. A repair never changes service levels.
  *
  * The proof uses labels. A channel is an ISL in one direction, on one virtual lane. Each channel
  * has a number, its label, such that packets continue from a channel only on channels with greater
@@ -47,9 +47,9 @@ struct fab_repair_input {
     const struct fab_lft *lft; /* the baseline, which fab_verify has proved */
     const struct fab_vls *vls; /* NULL: one VL */
 };
-/* Reads every table entry once. The result does not refer to the input. Returns UNSUPPORTED (no
- * labels exist for these tables; why[] receives a sentence), INVAL (tables or LIDs belong to
- * another fabric) or NOMEM. */
+/* Creates a repair. Reads every table entry once. The result does not refer to the input. Returns
+ * UNSUPPORTED (no labels exist for these tables; why[] receives a sentence), INVAL (tables or LIDs
+ * belong to another fabric) or NOMEM. */
 int fab_repair_new(const struct fab_repair_input *in, struct fab_repair **ret, char *why,
                    size_t why_len);
 void fab_repair_free(struct fab_repair *r);
@@ -57,9 +57,9 @@ void fab_repair_free(struct fab_repair *r);
  * the network and the labels, which never change. Returns NOMEM. */
 int fab_repair_clone(const struct fab_repair *r, struct fab_repair **ret);
 size_t fab_repair_memory(const struct fab_repair *r); /* bytes, including what clones share */
-/* The number of active entries that differ from the baseline. */
+/* Returns the number of active entries that differ from the baseline. */
 size_t fab_repair_overlay_size(const struct fab_repair *r);
-/* How the labels were found, as text for the log: "order of the ranks", ... */
+/* Returns a text for the log that says how the labels were found, such as "order of the ranks". */
 const char *fab_repair_label_source(const struct fab_repair *r);
 
 struct fab_repair_change {

@@ -194,7 +194,7 @@ static void find_unusual(struct fab_sa *sa)
         }
 }
 
-/* Whether links connect all endports. False also if memory is short. */
+/* Returns whether links connect all endports. False also if memory is short. */
 static bool all_connected(const struct fab_sa *sa)
 {
     const struct fab_fabric *f = sa->view->fabric;

@@ -264,8 +264,8 @@ static bool find(struct fab_sa_query *q, uint32_t src, uint32_t lid, uint8_t cla
     return (!q->given.sl || q->path.sl == ret->sl) && select_all(q, ret);
 }
 
-/* Whether the reverse path exists with the same SL and meets the limits in the request. If the
- * tables are proved and the request has no limits, the path need not be followed. */
+/* Returns whether the reverse path exists with the same SL and meets the limits in the request. If
+ * the tables are proved and the request has no limits, the path need not be followed. */
 static bool find_back(struct fab_sa_query *q, uint32_t dst, uint32_t slid, uint8_t class,
                       uint8_t sl)
 {

@@ -118,12 +118,12 @@ int fab_sa_next(struct fab_sa_query *q, uint32_t *budget, uint8_t *ret_record);
 uint16_t fab_sa_get(struct fab_sa *sa, const uint8_t request[FAB_MAD_SIZE],
                     const struct fab_sa_request *req, uint32_t budget,
                     uint8_t answer[FAB_MAD_SIZE]);
-/* Whether two ports can communicate: they share a partition in which one is a full member (IBA
- * 10.9.3). A port can always communicate with itself. */
+/* Returns whether two ports can communicate: they share a partition in which one is a full member
+ * (IBA 10.9.3). A port can always communicate with itself. */
 bool fab_sa_share_partition(const struct fab_sa *sa, uint32_t a, uint32_t b);
-/* Whether the requester is in the partition of a P_Key, or sees all ports. */
+/* Returns whether the requester is in the partition of a P_Key, or sees all ports. */
 bool fab_sa_in_partition(const struct fab_sa_query *q, uint16_t pkey);
-/* Whether the requester may see a port (an endport, or port 0 of a switch). */
+/* Returns whether the requester may see a port (an endport, or port 0 of a switch). */
 bool fab_sa_may_see(const struct fab_sa_query *q, uint32_t port);
 /* Writes the header of an answer, FAB_SA_DATA bytes, and clears the rest of the MAD. Method, TID
  * and attribute follow from the request; SM_Key is 0. stride: bytes of a record in a table. */

@@ -195,8 +195,8 @@ static inline bool is_switch(const struct fab_sim *s, uint32_t node)
 {
     return node < s->fabric->switch_count;
 }
-/* The port whose LID and M_Key apply to MADs at a position: port 0 at a switch, otherwise the port
- * itself. */
+/* Returns the port whose LID and M_Key apply to MADs at a position: port 0 at a switch, otherwise
+ * the port itself. */
 static inline uint32_t lid_port(const struct fab_sim *s, struct position at)
 {
     return port_id(s, at.node, is_switch(s, at.node) ? 0 : at.port);

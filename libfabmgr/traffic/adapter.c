@@ -126,7 +126,7 @@ static uint16_t sendable(struct fab_traffic *t, struct traffic_endport *e, uint3
     return sls;
 }
 
-/* The SL that sends next on this VL: the first one in `sls` after the SL that sent last. */
+/* Returns the SL that sends next on this VL: the first one in `sls` after the SL that sent last. */
 static uint8_t next_sl(const struct fab_traffic *t, const struct traffic_endport *e, uint16_t sls,
                        uint8_t vl)
 {

@@ -9,7 +9,7 @@
 #define PACKETS_LEAST 4     /* every channel has buffer space for at least that many packets */
 #define METRE_PS 5000       /* delay of one metre of cable in ps */
 
-/* The time in ps that 64 KiB take at a rate in Mb/s. */
+/* Returns the time in ps that 64 KiB take at a rate in Mb/s. */
 static uint64_t pace_of(uint32_t mbps)
 {
     return (UINT64_C(65536) * 8 * 1000000 + mbps / 2) / mbps;

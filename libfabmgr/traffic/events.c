@@ -110,7 +110,7 @@ static void open_put(struct traffic_events *q, uint32_t event, bool after)
     *at = event;
 }
 
-/* The number of the next slot that is not empty, counted from time 0; UINT64_MAX: none. */
+/* Returns the number of the next slot that is not empty, counted from time 0; UINT64_MAX: none. */
 static uint64_t next_slot(const struct traffic_events *q)
 {
     size_t here = q->now % SLOTS;

@@ -49,8 +49,8 @@ static uint32_t dequeue(struct fab_traffic *t, struct traffic_port *p,
     return packet;
 }
 
-/* The mask of the VLs that have a packet and credits for it. Marks channels without credits as
- * starved. */
+/* Returns the mask of the VLs that have a packet and credits for it. Marks channels without credits
+ * as starved. */
 static uint32_t sendable(struct fab_traffic *t, uint32_t port)
 {
     const struct traffic_port *p = &t->ports[port];

@@ -47,7 +47,7 @@ static void free_buffer(struct fab_traffic *t, const struct traffic_packet *pack
                          traffic_blocks(packet->bytes));
 }
 
-/* The channel by which the packet leaves the switch at the other end of the link of `port`;
+/* Returns the channel by which the packet leaves the switch at the other end of the link of `port`;
  * TRAFFIC_NONE: the switch has no route. */
 static uint32_t next_channel(const struct fab_traffic *t, const struct traffic_packet *packet,
                              const struct traffic_port *port)

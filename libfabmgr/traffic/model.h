@@ -165,8 +165,8 @@ static inline uint8_t traffic_channel_vl(const struct fab_traffic *t, uint32_t c
 {
     return (uint8_t)(t->vl_count == 1 ? 0 : channel % t->vl_count);
 }
-/* True if the channel has credits for a packet of that size. An endport accepts everything, so
- * channels to endports need no credits. */
+/* Returns true if the channel has credits for a packet of that size. An endport accepts everything,
+ * so channels to endports need no credits. */
 static inline bool traffic_has_room(const struct fab_traffic *t, uint32_t channel, uint32_t bytes)
 {
     return t->ports[traffic_channel_port(t, channel)].to_endport ||
@@ -214,7 +214,7 @@ void fab_traffic_queue_becn(struct fab_traffic *t, uint32_t flow);
 bool fab_traffic_marks(struct fab_traffic *t, const struct traffic_port *p,
                        struct traffic_channel *channel, const struct traffic_packet *packet);
 void fab_traffic_receive_becn(struct fab_traffic *t, struct traffic_flow *f);
-/* The delay in ps that congestion control adds after a packet that takes `ps`. */
+/* Returns the delay in ps that congestion control adds after a packet that takes `ps`. */
 uint64_t fab_traffic_injection_delay(struct fab_traffic *t, const struct traffic_flow *f,
                                      uint64_t ps);
 

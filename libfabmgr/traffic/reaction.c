@@ -28,7 +28,8 @@ bool fab_traffic_marks(struct fab_traffic *t, const struct traffic_port *p,
     return true;
 }
 
-/* The congestion control settings for the flow's SL. NULL: the adapter does not control this SL. */
+/* Returns the congestion control settings for the flow's SL. NULL: the adapter does not control
+ * this SL. */
 static const struct fab_congestion_sl *setting(const struct fab_traffic *t,
                                                const struct traffic_flow *f)
 {

@@ -141,7 +141,7 @@ static inline const struct fab_repair_next_hop *next_hop_of(struct fab_repair *r
     return &r->column.next_hop[sw];
 }
 
-/* The number of hops from a switch to the destination switch, or FAR. */
+/* Returns the number of hops from a switch to the destination switch, or FAR. */
 static uint16_t length_of(struct fab_repair *r, uint32_t from)
 {
     struct fab_repair_column *c = &r->column;
@@ -167,7 +167,7 @@ static uint16_t length_of(struct fab_repair *r, uint32_t from)
     return (uint16_t)length;
 }
 
-/* The number of hops of the switch's path in the baseline, which may use dead links. */
+/* Returns the number of hops of the switch's path in the baseline, which may use dead links. */
 static uint16_t length_before(const struct fab_repair *r, uint32_t sw)
 {
     uint16_t passed = 0;
@@ -181,8 +181,8 @@ static uint16_t length_before(const struct fab_repair *r, uint32_t sw)
     return passed;
 }
 
-/* The number of hops of the path that starts with this living channel; FAR: there is no such path,
- * or its labels do not ascend. */
+/* Returns the number of hops of the path that starts with this living channel; FAR: there is no
+ * such path, or its labels do not ascend. */
 static uint16_t length_by(struct fab_repair *r, uint32_t channel)
 {
     const struct fab_repair_column *c = &r->column;
@@ -197,8 +197,8 @@ static uint16_t length_by(struct fab_repair *r, uint32_t channel)
 
 /* ---- choosing -------------------------------------------------------------------------------- */
 
-/* The channels of a switch whose labels are at least `key` (equal: exactly `key`), with or without
- * a dead link. The list stays in a cache for later columns. */
+/* Returns the channels of a switch whose labels are at least `key` (with `equal`: exactly `key`),
+ * with or without a dead link. The list stays in a cache for later columns. */
 static const struct fab_repair_candidates *
 candidates_of(struct fab_repair *r, uint32_t sw, uint32_t key, bool equal, const uint32_t *label)
 {
@@ -299,8 +299,8 @@ static bool sends_here(struct fab_repair *r, uint32_t port)
            !fab_base_bits_get(r->is_dead, port);
 }
 
-/* True if endports send to the LID through this switch. If not, it discards the stored path lengths
- * (len[]) of this switch and of those that send through it, which do not become pending. */
+/* Returns true if endports send to the LID through this switch. If not, it discards the stored path
+ * lengths (len[]) of this switch and of those that send through it, which do not become pending. */
 static bool carries_endports(struct fab_repair *r, uint32_t sw)
 {
     const struct fab_repair_network *b = r->network;

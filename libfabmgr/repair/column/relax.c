@@ -64,7 +64,7 @@ static void find_best(struct relaxation *g)
     }
 }
 
-/* The label of the channel by which the switch forwards now; 0: the switch has no path. */
+/* Returns the label of the channel by which the switch forwards now; 0: the switch has no path. */
 static uint32_t present_label(const struct fab_repair *r, uint32_t sw)
 {
     const struct fab_repair_column *c = &r->column;

@@ -30,8 +30,8 @@ struct compression {
     uint32_t slot[1 << SLOT_BITS];
 };
 
-/* The last position before `at` with the same four bytes, or FAB_NONE. Stores `at` as the new last
- * position. */
+/* Returns the last position before `at` with the same four bytes, or FAB_NONE. Stores `at` as the
+ * new last position. */
 static uint32_t previous(struct compression *s, uint32_t at)
 {
     uint32_t four;

@@ -334,8 +334,8 @@ static void unmark_dead(struct fab_repair *r, const uint32_t *dead, size_t count
     }
 }
 
-/* The row of `sw` if the newly dead links are exactly its living links, else NULL. newly_dead: the
- * number of ports of newly dead links. */
+/* Returns the row of `sw` if the newly dead links are exactly its living links, else NULL.
+ * newly_dead: the number of ports of newly dead links. */
 static const struct fab_repair_contingency *row_of_switch(const struct fab_repair_contingencies *c,
                                                           const struct fab_repair *r, uint32_t sw,
                                                           size_t newly_dead)
@@ -352,8 +352,8 @@ static const struct fab_repair_contingency *row_of_switch(const struct fab_repai
     return living == newly_dead ? fab_repair_contingencies_switch(c, sw) : NULL;
 }
 
-/* The row of the link or switch whose failure explains exactly the newly dead links: those that are
- * marked dead and were alive at the last commit. NULL: there is no such row. */
+/* Returns the row of the link or switch whose failure explains exactly the newly dead links: those
+ * that are marked dead and were alive at the last commit. NULL: there is no such row. */
 static const struct fab_repair_contingency *row_of(const struct fab_repair_contingencies *c,
                                                    const struct fab_repair *r, const uint32_t *dead,
                                                    size_t count, size_t marked)

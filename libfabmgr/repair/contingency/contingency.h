@@ -49,16 +49,16 @@ struct fab_repair_contingency_maker;
 int fab_repair_contingency_begin(const struct fab_repair *r,
                                  struct fab_repair_contingency_maker **ret); /*NOMEM*/
 void fab_repair_contingency_end(struct fab_repair_contingency_maker *m);
-/* The number of cases: living links and switches with links. */
+/* Returns the number of cases: living links and switches with links. */
 uint32_t fab_repair_contingency_cases(const struct fab_repair_contingency_maker *m);
-/* Bytes of memory that the maker holds. */
+/* Returns the bytes of memory that the maker holds. */
 size_t fab_repair_contingency_memory(const struct fab_repair_contingency_maker *m);
 int fab_repair_contingency_set_tables(struct fab_repair_contingency_maker *m,
                                       const struct fab_lft *lft); /* NOMEM */
 /* Counts the paths to the next block of LIDs. */
 bool fab_repair_contingency_prepare(
     struct fab_repair_contingency_maker *m); /* true: the caller must call it again */
-/* The greatest number of paths on a channel, with the active tables. */
+/* Returns the greatest number of paths on a channel, with the active tables. */
 uint64_t fab_repair_contingency_load(const struct fab_repair_contingency_maker *m);
 /* Computes the next case. The cases are all living links by port id, then all switches by id. keep:
  * stores the plan in ret->plan, which the caller frees. Returns NOT_FOUND (there are no more
@@ -83,7 +83,8 @@ bool fab_repair_contingencies_valid(const struct fab_repair_contingencies *c,
 /* Takes over c->plan, also on failure. Returns NOMEM. */
 int fab_repair_contingencies_add(struct fab_repair_contingencies *all,
                                  const struct fab_repair_contingency *c);
-/* The row of a link (either port) or of a switch, or NULL. */
+/* Both functions return the row of a link (given by either port) or of a switch; NULL: there is
+ * none. */
 const struct fab_repair_contingency *
 fab_repair_contingencies_link(const struct fab_repair_contingencies *c, uint32_t port);
 const struct fab_repair_contingency *
@@ -97,8 +98,8 @@ int fab_repair_contingencies_find(const struct fab_repair_contingencies *c, stru
 
 /* ---- for this folder only -------------------------------------------------------------------- */
 
-/* Write and read a number of variable length: 7 bits per byte, the lowest first. The top bit of a
- * byte is set if another byte follows. */
+/* These functions write and read a number of variable length: 7 bits per byte, the lowest first.
+ * The top bit of a byte is set if another byte follows. */
 static inline uint8_t *fab_repair_put_number(uint8_t *at, uint64_t n)
 {
     for (; n >= 0x80; n >>= 7)
@@ -126,10 +127,10 @@ int fab_repair_encode(const struct fab_repair_delta *d, uint8_t **ret, uint32_t 
 int fab_repair_decode(struct fab_repair *r, const struct fab_lft *lft, const uint8_t *packed,
                       struct fab_repair_delta *ret);
 
-/* The number of paths on each channel, and how one case changes it. */
+/* The number of paths on each channel, and its change by the current case. */
 struct fab_repair_load {
     uint64_t *load;   /* [ports] paths with the active tables */
-    uint64_t *change; /* [ports] what the current case adds, modulo 2^64 */
+    uint64_t *change; /* [ports] paths that the current case adds to the channel, modulo 2^64 */
     uint32_t *order;  /* [channels] channels, those with the most paths first */
     uint32_t *marked; /* [marks] channels with a change; one may occur several times */
     size_t marks, mark_room, channels;

@@ -32,9 +32,9 @@
 
 /* ---- virtual lanes --------------------------------------------------------------------------- */
 
-/* If the VL depends on the destination alone, each VL gets labels of its own. If it depends on the
- * source or on port classes, all VLs are treated as one: labels that ascend there ascend on every
- * VL. */
+/* Decides which VLs have labels of their own. If the VL depends on the destination alone, each VL
+ * has them. If it depends on the source or on port classes, all VLs are treated as one: labels that
+ * ascend there ascend on every VL. */
 static int find_vls(struct fab_repair_network *b, const struct fab_vls *v)
 {
     if (v == NULL || !fab_target_vls_multiple(v) || v->of_lid == NULL || v->of_pair != NULL ||
@@ -52,8 +52,8 @@ static int find_vls(struct fab_repair_network *b, const struct fab_vls *v)
 
 /* ---- all dependencies ------------------------------------------------------------------------ */
 
-/* The channel by which `sw` sends to `lid`; FAB_NONE at the destination switch or without an
- * entry. */
+/* Returns the channel by which `sw` sends to `lid`; FAB_NONE at the destination switch or without
+ * an entry. */
 static uint32_t channel_to(const struct fab_repair_network *b, const struct fab_lft *t, uint32_t sw,
                            uint32_t lid)
 {
@@ -67,7 +67,7 @@ static const uint32_t *labels_of(const struct fab_repair_network *b, uint32_t li
     return b->label + (b->vl != NULL ? (size_t)b->vl[lid] * b->ports : 0);
 }
 
-/* True if the labels ascend along every path of the baseline. */
+/* Returns true if the labels ascend along every path of the baseline. */
 static bool all_ascend(const struct fab_repair_network *b, const struct fab_lft *t)
 {
     for (uint32_t sw = 0; sw < b->n; sw++) {

@@ -54,8 +54,8 @@ static uint32_t neighbour(const struct fab_repair *r, uint32_t port)
     return fab_base_bits_get(r->is_dead, port) ? FAB_NONE : r->network->peer_sw[port];
 }
 
-/* The highest place among the neighbours over living links, except the switch `but`; 0: there are
- * none. */
+/* Returns the highest place among the neighbours over living links, except the switch `but`; 0:
+ * there are none. */
 static uint32_t highest(const struct fab_repair *r, const uint32_t *place, uint32_t sw,
                         uint32_t but)
 {
@@ -70,8 +70,8 @@ static uint32_t highest(const struct fab_repair *r, const uint32_t *place, uint3
 
 /* ---- which switches move --------------------------------------------------------------------- */
 
-/* True if y can move to place `to`: a living link of y then still leads up to a switch other than
- * s, and only links between y and s change their direction. */
+/* Returns true if y can move to place `to`: a living link of y then still leads up to a switch
+ * other than s, and only links between y and s change their direction. */
 static bool would_fit(const struct fab_repair *r, const uint32_t *place, uint32_t y, uint32_t s,
                       uint32_t to)
 {
@@ -205,13 +205,14 @@ bool fab_repair_labels_differ(const struct fab_repair *r, const struct fab_repai
             memcmp(r->relabel, d->relabel, d->relabels * sizeof(*d->relabel)) != 0);
 }
 
-/* True if the channel leads up, by comparison of its label with that of the reverse channel. */
+/* Returns true if the channel leads up, by comparison of its label with that of the reverse
+ * channel. */
 static bool goes_up(const struct fab_repair_network *b, const uint32_t *label, uint32_t channel)
 {
     return label[channel] < label[fab_repair_peer_port(b, channel)];
 }
 
-/* True if all living links of a switch, except those to `but`, lead down. */
+/* Returns true if all living links of a switch, except those to `but`, lead down. */
 static bool is_above_all(const struct fab_repair *r, uint32_t sw, uint32_t but)
 {
     for (uint32_t port = r->network->first[sw] + 1; port < r->network->first[sw + 1]; port++) {

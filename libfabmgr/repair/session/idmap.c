@@ -111,7 +111,7 @@ uint32_t fab_repair_idmap_to_baseline(const struct fab_repair_idmap *c,
                             : g->first[c->to_baseline[f->ports[port].node]] + f->ports[port].num;
 }
 
-/* True if the baseline has all links and LIDs of the present fabric. */
+/* Returns true if the baseline has all links and LIDs of the present fabric. */
 static bool nothing_new(const struct fab_repair_baseline *g, const struct fab_fabric *f,
                         const struct fab_lids *lids, const struct fab_repair_idmap *c)
 {

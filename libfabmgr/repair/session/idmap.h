@@ -2,8 +2,8 @@
 /*
  * The id map translates between the ids of the present fabric and those of the baseline's fabric.
  * It exists if the present fabric is a part of the baseline's: nodes and links may be missing, and
- * may return unchanged later, and the baseline can be repaired for the rest. With a new or moved
- * node, link or LID, there is no map.
+ * may return unchanged later. The baseline can then be repaired for the nodes and links that
+ * remain. With a new or moved node, link or LID, there is no map.
  */
 #ifndef LIBFABMGR_REPAIR_SESSION_IDMAP_H
 #define LIBFABMGR_REPAIR_SESSION_IDMAP_H
@@ -33,11 +33,11 @@ struct fab_repair_idmap {
 int fab_repair_idmap_make(const struct fab_repair_baseline *g, const struct fab_fabric *f,
                           const struct fab_lids *lids, struct fab_repair_idmap *ret);
 void fab_repair_idmap_fini(struct fab_repair_idmap *c);
-/* The baseline's id of the present fabric's port `port`. */
+/* Returns the baseline's id of the present fabric's port `port`. */
 uint32_t fab_repair_idmap_to_baseline(const struct fab_repair_idmap *c,
                                       const struct fab_repair_baseline *g,
                                       const struct fab_fabric *f, uint32_t port);
-/* The present id of the baseline's port `port`, or FAB_NONE: its node is absent. */
+/* Returns the present id of the baseline's port `port`, or FAB_NONE: its node is absent. */
 uint32_t fab_repair_idmap_to_current(const struct fab_repair_idmap *c,
                                      const struct fab_repair_baseline *g,
                                      const struct fab_fabric *f, uint32_t port);

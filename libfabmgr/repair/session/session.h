@@ -36,7 +36,7 @@ int fab_repair_session_update(struct fab_repair_session *t, const struct fab_tar
 /* Returns the active tables, indexed by the ids of the baseline: the tables of the target if the
  * present fabric has the same ids, otherwise a copy that the session owns. */
 struct fab_lft *fab_repair_session_tables(struct fab_repair_session *t, struct fab_target *target);
-/* The baseline's id of port `port` of the present fabric f. */
+/* Returns the baseline's id of port `port` of the present fabric f. */
 uint32_t fab_repair_session_port(const struct fab_repair_session *t, const struct fab_fabric *f,
                                  uint32_t port);
 /* Commits a delta that was made for fab_repair_session_tables. Patches these tables and, if the
