@@ -453,8 +453,10 @@ bool fab_plan_scrub_is_stale(const struct fab_plan_input *in, const struct fab_s
            (port.port_state != was->port_state || port.phys_state != was->phys_state);
 }
 
-/* A port that enforces partitions otherwise than the manager last set counts as one that refused
- * the setting. Here another program changed it, so the plan is to write it again. */
+/* If a port reports another partition enforcement than the manager last set, plans assume that the
+ * port refused the setting, and do not repeat it. Here another program changed the enforcement. So
+ * this function records the present enforcement as the one last set, and the next plan writes the
+ * target's. */
 static void record_enforce(const struct fab_plan_input *in, uint32_t port,
                            const struct fab_port_info *now, struct fab_observed *o)
 {

@@ -157,8 +157,9 @@ static int make_writes(struct ordering *o, bool parted)
 
 /* ---- precedences ----------------------------------------------------------------------------- */
 
-/* Returns the label of the channel to which an entry leads; 0: the entry needs no precedences. It
- * then names no channel or, after a relabelling, a dead one, over which no packets arrive. */
+/* Returns the label of the channel to which an entry leads; 0: the entry needs no precedences. Such
+ * an entry names no channel or, after a relabelling, a dead channel, over which no packets
+ * arrive. */
 static uint32_t label_of(const struct ordering *o, const uint32_t *label, uint32_t sw, uint8_t num)
 {
     uint32_t channel = fab_repair_channel(o->r->network, sw, num);

@@ -12,8 +12,8 @@
  *
  * As with D-mod-k, the packets of all hosts to a LID mostly share their last links. If the D-mod-k
  * link has failed and all others are fully loaded, these packets must be spread. Then each switch
- * with hosts adds its flow to the loads at once, so that the next switch sees it
- * (FAB_BALANCE_SPREAD).
+ * with hosts adds its flow to the loads at once, so that the next switch takes this flow into
+ * account (FAB_BALANCE_SPREAD).
  *
  * Some switches are on no shortest path of a host, for example a spine that lost its link to the
  * destination leaf. They send only packets of their own. Their paths need not be short, but must

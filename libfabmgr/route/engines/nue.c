@@ -126,7 +126,7 @@ static uint64_t count_detours(struct nue *u)
 }
 
 /* Finds the paths to switch sequence[i] on the VL on which the fewest hosts have detours. Only VLs
- * with the escape tree are considered. */
+ * that have the escape tree are considered. */
 static void find_best(struct nue *u, uint32_t i)
 {
     uint64_t least = UINT64_MAX;

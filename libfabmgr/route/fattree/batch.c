@@ -64,8 +64,8 @@ static void find_ranges(struct fab_batch *b)
         b->ranges = 0;
 }
 
-/* Finds columns whose LIDs are adjacent to those of the column before: both their runs of
- * consecutive LIDs and the single LIDs that may follow the runs must be adjacent. */
+/* Finds columns whose LIDs are adjacent to those of the column before: both the runs of consecutive
+ * LIDs and the single further LIDs that columns may have must be adjacent. */
 static void join_columns(struct fab_batch *b)
 {
     const struct fab_dmodk_dest *dest = b->dmodk->dest + b->first;

@@ -26,8 +26,9 @@ static inline void set_run(uint8_t *to, uint8_t num, uint32_t count)
     }
 }
 
-/* The LIDs of adjacent columns: the `len` LIDs from `lid` on, which are the runs of the columns,
- * and the `tails` LIDs from `tail` on, which are their single LIDs. */
+/* The LIDs of adjacent columns. Each column has a run of consecutive LIDs and at most one further
+ * LID. The runs together are the `len` LIDs from `lid` on, and the further LIDs together are the
+ * `tails` LIDs from `tail` on. */
 struct span {
     uint32_t lid, len, tail, tails;
 };
