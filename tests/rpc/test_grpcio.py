@@ -672,6 +672,9 @@ def tls_needs_a_client_certificate_of_the_authority():
                client_cert + ".key"]
         done = subprocess.run(cli + ["node", "list"], capture_output=True, text=True, timeout=30)
         assert done.returncode == 0 and done.stdout.count("\n") == 23, done
+        enabled = subprocess.run(cli + ["port", "enable", "leaf-001/1"], capture_output=True, text=True, timeout=30)
+        assert enabled.returncode == 0, enabled
+        assert "certificate of client asks to enable port leaf-001/1" in server.log(), server.log()
         bad = subprocess.run(cli + ["--tls-name", "other.example", "status"], capture_output=True,
                              text=True, timeout=30)
         assert bad.returncode == 3 and "certificate" in bad.stderr, bad
@@ -693,6 +696,12 @@ def the_socket_is_for_its_group_only():
     with fake(address="unix:" + path):
         assert stat.S_IMODE(os.stat(path).st_mode) == 0o660
     assert not os.path.exists(path)
+
+
+def the_log_names_who_asks():
+    with fake() as server, channel(server.address) as c:
+        Fabric(c).EnablePort(node="leaf-001", port_number=1)
+        assert f"uid {os.getuid()}, pid {os.getpid()} asks to enable port leaf-001/1" in server.log(), server.log()
 
 
 def a_stale_socket_is_replaced_and_a_live_one_is_not():
@@ -932,6 +941,7 @@ main([
     tls_needs_a_client_certificate_of_the_authority,
     tls_without_files_is_refused,
     the_socket_is_for_its_group_only,
+    the_log_names_who_asks,
     a_stale_socket_is_replaced_and_a_live_one_is_not,
     health_is_served,
     reflection_gives_the_api,

@@ -106,6 +106,51 @@ START_TEST(refuses_in_words)
 }
 END_TEST
 
+static bool failed_to_reroute(struct lab *lab)
+{
+    return lab_event(lab, "sweep-failed") != NULL;
+}
+
+static bool is_routed_by_updn(struct lab *lab)
+{
+    struct fab_view *v = sm_view(lab->sm);
+    bool routed = v->target != NULL && strcmp(v->target->engine, "updn") == 0;
+    fab_view_unref(v);
+    return routed && lab_is_idle(lab);
+}
+
+/* A task that ends with an error: nothing that it left is written or published as tables, and the
+ * next policy is adopted. */
+START_TEST(a_failed_computation_leaves_the_tables)
+{
+    struct lab lab;
+    size_t len;
+    lab_bring_up(&lab, lab_leaf_spine(4, 2, 3), NULL);
+    uint8_t *before = lab_tables(&lab, &len);
+    struct fab_view *v = sm_view(lab.sm);
+    struct fab_target *target = fab_target_ref(v->target);
+    fab_view_unref(v);
+    lab_forget_events(&lab);
+    lab_forget_writes(&lab);
+    strcpy(lab.config.policy.engine, "none-of-this-name");
+    ck_assert_int_eq(sm_reload(lab.sm), FAB_OK);
+    lab_run(&lab, 10, failed_to_reroute, "the failure");
+    ck_assert_ptr_nonnull(strstr(lab_event(&lab, "sweep-failed")->message, "failed: "));
+    ck_assert_uint_eq(lab.sets_lft, 0);
+    lab_assert_same_tables(&lab, before, len, true);
+    v = sm_view(lab.sm);
+    ck_assert_ptr_eq(v->target, target);
+    fab_view_unref(v);
+    strcpy(lab.config.policy.engine, "updn");
+    ck_assert_int_eq(sm_reload(lab.sm), FAB_OK);
+    lab_run(&lab, 20, is_routed_by_updn, "tables by another engine");
+    lab_assert_good(&lab);
+    fab_target_unref(target);
+    free(before);
+    lab_close(&lab);
+}
+END_TEST
+
 /* The event of a failed proof names the engines before it. */
 START_TEST(tells_the_whole_chain)
 {
@@ -401,6 +446,7 @@ int main(void)
     tcase_add_test(t, brings_up_648);
     tcase_add_test(t, brings_up_any_fabric);
     tcase_add_test(t, says_why_it_took_an_engine);
+    tcase_add_test(t, a_failed_computation_leaves_the_tables);
     tcase_add_test(t, refuses_in_words);
     tcase_add_test(t, a_class_below_its_share_is_told_of);
     tcase_add_test(t, a_lent_model_has_one_owner);

@@ -5,6 +5,7 @@
  * paths.
  */
 #include "libfabmgr/route/dependencies/acyclic_cdg.h"
+#include "libfabmgr/route/nue/search.h"
 #include "tests/unit/fabric_sets.h"
 #include "tests/unit/naive.h"
 
@@ -301,6 +302,110 @@ START_TEST(without_budget_no_search_is_made)
 }
 END_TEST
 
+/* ---- alternatives ---------------------------------------------------------------------------- */
+
+static bool is_alternative(const struct fab_nue *d, uint32_t s, uint32_t arc)
+{
+    uint32_t slot = arc - d->g->nbr_at[s];
+    return (d->alternatives[(size_t)s * d->cdg->words + slot / 64] >> slot % 64 & 1) != 0;
+}
+
+/* Whether the arc may be combined with all alternatives of its head and with the arcs by which the
+ * chosen paths enter s. */
+static bool fits(const struct fab_nue *d, uint32_t s, uint32_t arc)
+{
+    uint32_t v = d->g->nbr[arc];
+    for (uint32_t next = d->g->nbr_at[v]; v != d->home && next < d->g->nbr_at[v + 1]; next++) {
+        if (is_alternative(d, v, next) && !fab_route_cdg_used(d->cdg, arc, next))
+            return false;
+    }
+    for (uint32_t out = d->g->nbr_at[s]; out < d->g->nbr_at[s + 1]; out++) {
+        uint32_t r = d->g->nbr[out], in = d->cdg->reverse[out];
+        if (r != d->home && d->hops[r] != FAB_NUE_UNREACHED && fab_route_nue_next(d, r) == in &&
+            !fab_route_cdg_used(d->cdg, in, arc))
+            return false;
+    }
+    return true;
+}
+
+/* The alternatives are the arcs of paths of equal length that fit; the chosen arc is one. Returns
+ * how many arcs of that length do not fit. */
+static unsigned check_alternatives(const struct fab_nue *d)
+{
+    unsigned unfit = 0;
+    for (uint32_t i = 1; i < d->count; i++) {
+        uint32_t s = d->by_distance[i];
+        ck_assert(is_alternative(d, s, fab_route_nue_next(d, s)));
+        for (uint32_t arc = d->g->nbr_at[s]; arc < d->g->nbr_at[s + 1]; arc++) {
+            uint32_t v = d->g->nbr[arc];
+            bool nearer = d->hops[v] != FAB_NUE_UNREACHED && d->hops[v] + 1 == d->hops[s];
+            ck_assert_msg(is_alternative(d, s, arc) == (nearer && fits(d, s, arc)),
+                          "to switch %u: arc %u of switch %u", d->home, arc - d->g->nbr_at[s], s);
+            unfit += nearer && !fits(d, s, arc);
+        }
+    }
+    return unfit;
+}
+
+/* The paths to all switches with hosts, then their alternatives: with more dependencies, and then
+ * without. Returns how many arcs did not fit. Consumes f. */
+static unsigned find_all_alternatives(struct fab_fabric *f)
+{
+    struct fab_policy p;
+    struct fab_graph g;
+    struct fab_order o;
+    struct fab_cdg t;
+    struct fab_nue d;
+    unsigned unfit = 0;
+    fab_policy_defaults(&p);
+    ck_assert_int_eq(fab_route_graph_make(f, &g), FAB_OK);
+    ck_assert_int_eq(fab_route_order_find(&g, f, &p, &o), FAB_OK);
+    ck_assert_int_eq(fab_route_cdg_init(&t, &g, &o), FAB_OK);
+    ck_assert_int_eq(fab_route_nue_init(&d, &g, &o, &t), FAB_OK);
+    t.budget = UINT64_MAX;
+    d.cdg = &t;
+    fab_route_nue_add_escape_tree(&d);
+    uint8_t *slot = malloc((size_t)g.n * g.n + 1);
+    for (uint32_t home = 0; home < g.n; home++) {
+        if (g.hosts[home] > 0)
+            ck_assert(fab_route_nue_find(&d, home, false));
+        memcpy(slot + (size_t)home * g.n, d.slot, g.n);
+    }
+    for (uint32_t k = 0; k < 2 * g.n; k++) {
+        if (g.hosts[k % g.n] == 0)
+            continue;
+        memcpy(d.slot, slot + (size_t)(k % g.n) * g.n, g.n);
+        fab_route_nue_restore(&d, k % g.n);
+        fab_route_nue_find_alternatives(&d, k < g.n);
+        ck_assert(!t.logging);
+        unfit += check_alternatives(&d);
+    }
+    assert_ordered(&t);
+    free(slot);
+    fab_route_nue_fini(&d);
+    fab_route_cdg_fini(&t);
+    fab_route_order_fini(&o);
+    fab_route_graph_fini(&g);
+    fab_fabric_unref(f);
+    return unfit;
+}
+
+START_TEST(alternatives_fit_in_any_combination)
+{
+    const uint32_t torus[3] = {5, 5, 1};
+    struct fab_prng prng;
+    fab_base_prng_init(&prng, test_seed("alternatives", 11));
+    unsigned unfit = find_all_alternatives(grid(torus, true, 1));
+    for (unsigned i = 0; i < 40; i++)
+        unfit += find_all_alternatives(
+            random_fabric(4 + i % 14, 3 + i % 4, 1, fab_base_prng_next(&prng)));
+    ck_assert_uint_gt(unfit, 0);
+    /* A star of more arcs than one word has bits, and a tree, in which every shortest path fits. */
+    ck_assert_uint_eq(find_all_alternatives(leaf_spine(70, 3, 1)), 0);
+    ck_assert_uint_eq(find_all_alternatives(fat_tree(4, 3, 1)), 0);
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
@@ -315,6 +420,7 @@ int main(void)
         an_empty_fabric_has_empty_tables,
         dependencies_never_close_a_cycle,
         without_budget_no_search_is_made,
+        alternatives_fit_in_any_combination,
     };
     Suite *suite = suite_create("nue");
     TCase *tcase = tcase_create("nue");
