@@ -25,7 +25,7 @@
 #define NO_BOUND_MTU 7
 #define NO_BOUND_RANK 31
 /* The byte in the cache for a path: its MTU and the rank of its rate. Rank 30 means that there is
- * no path. The byte 0 means not cached, since no path has MTU 0. */
+ * no path. No path has MTU 0, so a byte of 0 means that the path is not cached. */
 #define RANK_BITS 5
 #define NO_PATH (NO_BOUND_MTU << RANK_BITS | (NO_BOUND_RANK - 1))
 #define UNUSUAL_SHARE 8 /* more than 1/8 of the switches have unusual ISLs: follow all paths */
@@ -331,7 +331,7 @@ static bool follow_cached(struct fab_sa *sa, uint32_t sw, uint32_t lid, struct l
 }
 
 /* Follows the path from a port to a LID. hops: whether the caller needs the number of hops.
- * UNREACHABLE. */
+ * UNREACHABLE: there is no path. */
 static int path_to(struct fab_sa *sa, uint32_t src, uint32_t lid, bool hops, struct limits *ret)
 {
     const struct fab_view *v = sa->view;
@@ -381,7 +381,7 @@ static struct limits loopback(const struct fab_sa *sa, uint32_t port)
 }
 
 /* Finds the limits of the path from a port to a LID. hops: whether the caller needs the number of
- * hops. UNREACHABLE. */
+ * hops. UNREACHABLE: there is no path. */
 static int find_limits(struct fab_sa *sa, uint32_t src, uint32_t lid, bool hops, struct limits *ret)
 {
     const struct fab_lids *lids = &sa->view->target->lids;

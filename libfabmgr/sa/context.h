@@ -33,8 +33,8 @@ struct fab_sa {
     uint8_t max_lmc;
     bool proved; /* the tables passed verification and LMC is 0, so each path has a reverse path */
     /* If proved is true and all endports are connected: the MTU and rank that most ISLs offer to
-     * endports, and a bit for each LID that some switch forwards over an ISL with other values.
-     * unusual is NULL: each path is followed. */
+     * endports, and a bit for each LID that some switch forwards over an ISL with other values. If
+     * `unusual` is NULL, each path is followed. */
     struct fab_sa_link between;
     uint64_t *unusual;
     /* The ComponentMask of the last request, and the components that it selects. They are kept
@@ -44,8 +44,8 @@ struct fab_sa {
     struct fab_qos_matcher matcher;
 };
 
-/* Like fab_sa_path, but finds no hops, and returns the rank of the rate instead of its encoding.
- * UNREACHABLE. */
+/* Like fab_sa_path, but does not count hops, and returns the rank of the rate instead of its
+ * encoding. UNREACHABLE: there is no path. */
 int fab_sa_path_limits(struct fab_sa *sa, uint32_t src_port, uint32_t lid, uint8_t *ret_mtu,
                        uint8_t *ret_rank);
 

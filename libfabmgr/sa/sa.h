@@ -13,8 +13,8 @@
 #include "libfabmgr/view/view.h"
 #include "libfabmgr/wire/sa.h"
 
-/* Data prepared for a view, in time proportional to its ports. It caches properties of paths,
- * so only one thread at a time may use it. It holds a reference to the view, which must have
+/* Data prepared for a view, in time proportional to its ports. It caches properties of paths, so
+ * only one thread at a time may use it. It holds a reference to the view. The view must have
  * tables. */
 struct fab_sa;
 int fab_sa_new(const struct fab_view *v, struct fab_sa **ret); /* NOMEM; INVAL: the view has no
@@ -54,9 +54,9 @@ struct fab_sa_query;
 /* A source of records that cannot be computed from the view, such as registrations. */
 struct fab_sa_source {
     void *ctx;
-    /* Writes the record that follows the key at[], and stores its key in at[]. The key is four
-     * numbers; all 0 is before the first record. It is not an index, because records can be added
-     * and removed between calls. False: no more records. */
+    /* Writes the record that follows the key at[], and stores its key in at[]. The key consists of
+     * four numbers; with four zeros, the first record follows. It is not an index, because records
+     * can be added and removed between calls. False: no more records. */
     bool (*next)(void *ctx, const struct fab_sa_query *q, uint64_t at[4], void *ret_struct);
     bool filters; /* next() returns matching records only; otherwise fab_sa_next compares them */
 };
@@ -68,8 +68,8 @@ struct fab_sa_request {
     const uint8_t *data; /* FAB_SA_DATA_LEN bytes */
     bool trusted;        /* the request carries our SM_Key */
     uint32_t from; /* the requesting port, which sees only the ports with which it may communicate;
-                      FAB_NONE: no port has the requester's LID: it is in no partition, and sees no
-                      port; FAB_SA_ANYBODY: all ports are seen */
+                      FAB_NONE: no port has the requester's LID, so the requester is in no partition
+                      and sees no port; FAB_SA_ANYBODY: the requester sees all ports */
     uint32_t activity;                /* ActCount of our SMInfo */
     const struct fab_sa_source *list; /* source of the records, or NULL; must outlive the query */
 };

@@ -283,7 +283,8 @@ sim_handler fab_sim_handle_port_info, fab_sim_handle_lft, fab_sim_handle_mft, fa
 int fab_sim_lft_reserve(struct sim_switch *sw, uint32_t entries);
 void fab_sim_tables_forget(struct fab_sim *s, uint32_t node); /* the node has lost power */
 
-/* Read and write a block of 192 bytes of an attribute of a port, for general services. */
+/* These functions read and write a block of 192 bytes of an attribute of a port, for general
+ * services. */
 bool fab_sim_table_read(struct fab_sim *s, uint32_t port, uint16_t attr_id, uint32_t block,
                         uint8_t data[FAB_GS_DATA]);
 bool fab_sim_table_write(struct fab_sim *s, uint32_t port, uint16_t attr_id, uint32_t block,

@@ -20,8 +20,8 @@
 #define NOWHERE 0xffff
 #define NARROW(m) offsetof(struct fab_port_counters, m), sizeof(((struct fab_port_counters *)0)->m)
 #define WIDE(m) offsetof(struct fab_port_counters_ext, m)
-/* Where the struct of each of the two attributes holds a counter (an offset in bytes; NOWHERE: the
- * attribute lacks the counter), and the bits of CounterSelect that select it in a Set. */
+/* The place of each counter: its offset in bytes in the structs of both attributes (NOWHERE: the
+ * attribute lacks the counter), and the bits of CounterSelect that select the counter in a Set. */
 static const struct place {
     const char *name;
     uint16_t narrow, size; /* offset in fab_port_counters, and size of the member in bytes */

@@ -44,7 +44,7 @@ static bool is_passed_over(const struct fab_smstate *s, uint64_t guid)
     return false;
 }
 
-/* If the list is full, the oldest entry makes room. */
+/* Adds a manager to passed_over[]. If the list is full, first removes the oldest entry. */
 static void pass_over(struct fab_smstate *s, uint64_t guid)
 {
     if (s->passed_count == FAB_SMSTATE_PASSED)
@@ -52,7 +52,8 @@ static void pass_over(struct fab_smstate *s, uint64_t guid)
     s->passed_over[s->passed_count++] = guid;
 }
 
-/* It is master: if it stops being one, it may be waited for again. */
+/* Removes a manager from passed_over[], because this manager is master now. If it is standby later,
+ * the election considers it again. */
 static void respect(struct fab_smstate *s, uint64_t guid)
 {
     uint32_t kept = 0;

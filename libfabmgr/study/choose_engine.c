@@ -2,10 +2,10 @@
 /*
  * Engines that recognise a topology are best where it is complete. If links are missing, local
  * search (libfabmgr/route/local_search/local_search.h) can improve their tables, or another engine
- * may be better. It is not known beforehand which, so this file measures all of them, as "route
- * compare" does, and appends the figures to the reason for the operator. Local search takes
- * longest. It runs only for the first engine, and for another engine whose tables are better than
- * the result of that search.
+ * may be better. Which tables are best is not known beforehand. So this file measures the tables of
+ * all engines, as "route compare" does, and appends the figures to the reason for the operator.
+ * Local search takes longest. It runs only for the first engine, and for another engine whose
+ * tables are better than the result of that search.
  *
  * A fault must not change the SL of a path that it does not affect. So tables that need other SLs
  * than 0 neither replace other tables nor are replaced.

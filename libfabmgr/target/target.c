@@ -88,7 +88,8 @@ void fab_target_lids_fini(struct fab_lids *l)
 
 #define LARGE_PAGE ((size_t)2 << 20)
 
-/* Asks for huge pages for large tables, which halves the time to fill them. */
+/* Allocates the entries of tables. Large tables get huge pages, which halves the time to fill
+ * them. */
 static void *alloc_entries(size_t size)
 {
     if (size < 2 * LARGE_PAGE)

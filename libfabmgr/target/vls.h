@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Service levels and virtual lanes: which SL a path uses, and on which VL each switch forwards
- * packets of that SL. The SLtoVLMappingTables (IBA 14.2.5.8) are computed from it.
+ * packets of that SL. The SLtoVLMappingTables (IBA 14.2.5.8) are computed from struct fab_vls.
  *
- * Compared with the forwarding tables this takes little memory. The SL depends on the destination
- * LID, or on the pair of source and destination switch. The VL depends on classes of ports (for
- * example, all ports of one dimension), not on single ports.
+ * Compared with the forwarding tables, struct fab_vls takes little memory. The SL depends on the
+ * destination LID, or on the pair of source and destination switch. The VL depends on classes of
+ * ports (for example, all ports of one dimension), not on single ports.
  */
 #ifndef LIBFABMGR_TARGET_VLS_H
 #define LIBFABMGR_TARGET_VLS_H

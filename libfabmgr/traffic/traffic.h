@@ -89,8 +89,8 @@ void fab_traffic_free(struct fab_traffic *t);
 int fab_traffic_run(struct fab_traffic *t, uint64_t until);
 uint64_t fab_traffic_now(const struct fab_traffic *t); /* time of the last event or run's end */
 bool fab_traffic_idle(const struct fab_traffic *t);    /* no event is left */
-/* After CYCLE: the ports of the deadlock. Each port waits for the next one, and the last port for
- * the first. */
+/* Returns the ports of the deadlock after fab_traffic_run returned CYCLE. Each port waits for the
+ * next one, and the last port for the first. */
 const uint32_t *fab_traffic_cycle(const struct fab_traffic *t, uint32_t *ret_count);
 
 void fab_traffic_flow_stats(const struct fab_traffic *t, uint32_t flow,

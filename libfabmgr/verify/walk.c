@@ -172,8 +172,8 @@ static bool walk_together(struct fab_verify_walk *w, const struct fab_verify_bat
     return true;
 }
 
-/* Walks the LIDs of a batch together if that works, else one by one in the same way, else by the
- * general method. */
+/* Walks all LIDs of a batch together. If this method cannot tell whether they arrive, walks each
+ * LID as a batch of its own, and if that fails, by the general method. */
 static void walk_batch(struct fab_verify_walk *w, uint32_t first_lid,
                        const struct fab_verify_batch *b)
 {

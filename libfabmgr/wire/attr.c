@@ -3,8 +3,8 @@
  * The codec of attributes. It walks a table of fields (tables.c) to unpack, pack or compare an
  * attribute. A field has at most 64 bits, and all its bits are in the eight bytes that begin with
  * its first byte; a test checks the tables for this. One big-endian load and two shifts therefore
- * read a field. Packing and unpacking use a copy that is longer than the
- * attribute, so that they never access memory beyond the caller's bytes.
+ * read a field. Packing and unpacking use a copy that is longer than the attribute, so that they
+ * never access memory beyond the caller's bytes.
  *
  * This code takes most of the manager's time while it brings up a fabric. For each attribute, every
  * branch must have the same outcome each time, so that the processor predicts it.

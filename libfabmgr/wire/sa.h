@@ -192,8 +192,7 @@ struct fab_wire_path_record { /* IBA 15.2.5.16 */
     uint8_t hop_limit, tclass, reversible, paths;
     uint16_t pkey, qos_class;
     uint8_t sl;
-    uint8_t mtu_selector,
-        mtu; /* 2 bits (enum fab_selector) and 6 bits, as are the next two pairs */
+    uint8_t mtu_selector, mtu; /* selector: 2 bits (enum fab_selector); value: 6 bits */
     uint8_t rate_selector, rate;
     uint8_t life_selector, life;
     uint8_t preference;
@@ -242,7 +241,7 @@ struct fab_part {
     const struct fab_attr *attr;
     uint16_t at;     /* bytes from the start of the record on the wire */
     uint16_t member; /* bytes from the start of the record's struct to that of the part */
-    bool whole;      /* the whole part is one component; its fields are none */
+    bool whole;      /* the whole part is one component; its fields are not components */
 };
 struct fab_rec {
     const char *name;
@@ -263,8 +262,8 @@ extern const struct fab_attr fab_wire_attr_inform_info;
 extern const struct fab_rec *const fab_wire_recs[FAB_RECS];
 const struct fab_rec *fab_wire_rec_by_id(uint16_t attr_id); /* NULL: none */
 
-/* Read and write a record as fab_wire_attr_unpack and fab_wire_attr_pack do for an attribute, with
- * the same errors. */
+/* These functions read and write a record as fab_wire_attr_unpack and fab_wire_attr_pack do with an
+ * attribute. They return the same errors. */
 int fab_wire_rec_unpack(const struct fab_rec *r, const uint8_t *bytes, size_t len,
                         void *ret_struct);
 int fab_wire_rec_pack(const struct fab_rec *r, const void *from, uint8_t *bytes, size_t len);

@@ -4,9 +4,10 @@
  * of the leaf, which leaf of the pod, which pod. GUIDs do not follow that order. So this file puts
  * the leaves into a sequence in which leaves at the least distance from each other are adjacent.
  *
- * It splits groups of leaves level by level, from the greatest distance down. The leaves within the
- * next smaller distance of the lowest id of a group form its first part. The leaves within that
- * distance of the lowest remaining id form the second part, and so on.
+ * It splits groups of leaves level by level, from the greatest distance down. To split a group,
+ * take the next smaller distance. The leaves within this distance of the leaf with the lowest id
+ * form the first part. Of the remaining leaves, those within this distance of the leaf with the
+ * lowest id form the second part, and so on.
  */
 #include "libfabmgr/route/updown/leaf_sequence.h"
 

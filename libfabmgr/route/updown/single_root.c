@@ -32,7 +32,7 @@
 
 #define TRIALS 64 /* most leaves that are tried as roots */
 
-/* a descendant of B in U, above g */
+/* BESIDE: the switch is in U, above g, and a descendant of B */
 enum mark { PLAIN = 0, ABOVE = 1 /* the switch is in B */, BESIDE = 2 };
 
 struct rooting {

@@ -4,12 +4,14 @@
  * topologies. Each gets a single root (single_root.c). The order with the shortest legal paths
  * between hosts is used; among equals, the first.
  *
- *   leaves  Switches with hosts have rank 0, other switches the distance from these. Spines may
- * have hosts, too (a manager, storage), so a switch is no leaf if a neighbour has at least twice as
- * many hosts. This suits trees, complete or damaged. strict  Like leaves, but a switch is no leaf
- * if any neighbour has more hosts. levels  Ranks fall with the distance from one central switch.
- * This suits rings, tori and irregular topologies, which have no leaves. roots   The policy names
- * the root switches; ranks fall with the distance from them. No other candidate is tried.
+ * - leaves: switches with hosts have rank 0, and the rank of other switches is their distance from
+ *   these. Spines may have hosts, too (a manager, storage), so a switch is no leaf if a neighbour
+ *   has at least twice as many hosts. This suits trees, complete or damaged.
+ * - strict: like leaves, but a switch is no leaf if any neighbour has more hosts.
+ * - levels: ranks fall with the distance from one central switch. This suits rings, tori and
+ *   irregular topologies, which have no leaves.
+ * - roots: the policy names the root switches, and ranks fall with the distance from them. No other
+ *   candidate is tried.
  *
  * Switches of equal rank are ordered by id, hence by GUID.
  */
