@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Quotas of subnet administration: what one port, and all ports, may have of multicast groups,
- * memberships, services, subscriptions and alias GUIDs, and how many requests a second a port may
- * send. Without them, one host can use up all multicast LIDs in some seconds. A request with the
- * key of subnet administration has no quota.
+ * Quotas of subnet administration limit the multicast groups, memberships, services, subscriptions
+ * and alias GUIDs of each port and of all ports together, and the requests a second of each port.
+ * Without quotas, one host can use up all multicast LIDs in some seconds. A request with the key of
+ * subnet administration (subnet.sa_key) has no quota.
  *
- * The port that sent the request is charged. It is recognized by its LID. All requesters whose LID
- * no port has share one limit of requests, because a host can give itself any LID.
+ * A registration counts for the port that sent the request, which is recognized by its source LID.
+ * All requesters whose LID no port has share one limit of requests, because a host can give itself
+ * any LID.
  *
- * A refusal is counted, and reported by the event quota-exceeded, at most once in 10 minutes for a
- * port and kind. The table of these reports is bounded; when it is full, further ports are only
- * counted.
+ * Refusals are counted. The event quota-exceeded reports them at most once in 10 minutes for each
+ * port and kind. The table of these reports has ROWS rows; when it is full, the refusals to further
+ * ports are counted but not reported.
  */
 #include "fabricd/sa/quota.h"
 
@@ -28,8 +29,9 @@
 #define NAME_LEN 128
 
 /* The kernel keeps a response until the requester has acknowledged it, or for 2.2 s (the timeouts
- * of umad.c), and does not say when. So the memory that responses take in the kernel is bounded by
- * their bytes in that time: a port may get 1 KiB each 32 us, and all ports 1 KiB each 2 us. */
+ * of umad.c), and does not report when it frees the response. So the rate at which responses are
+ * passed to the kernel is limited, which bounds their memory there: 1 KiB each 32 us for a port,
+ * and 1 KiB each 2 us for all ports. */
 static const struct fab_bucket_rate kernel_each = {.burst = SA_TABLE_EACH >> 10, .each_us = 32};
 static const struct fab_bucket_rate kernel_all = {.burst = 1u << 20, .each_us = 2};
 
@@ -44,9 +46,9 @@ static const char *const names[KINDS] = {
 /* The refusals of one kind to one port. */
 struct row {
     uint64_t guid, told_us; /* told_us: time of the last event; 0: the row is free */
-    uint32_t refused;       /* since then */
-    uint8_t kind;
-    bool in_all;
+    uint32_t refused;       /* requests refused since told_us */
+    uint8_t kind;           /* index of names[] */
+    bool in_all;            /* true: the limit for all ports together was reached */
 };
 
 struct sa_quota {
@@ -85,8 +87,8 @@ static void name_place(const struct fab_fabric *f, uint32_t port, char name[NAME
     log_clean(text, name, NAME_LEN);
 }
 
-/* Returns the row of a port and kind, or a free row, or one whose event is long ago; NULL: there is
- * none. */
+/* Returns the row of the port and kind in *like. If there is none, *like replaces a free row, or a
+ * row whose last event is older than TELL_AGAIN_US. NULL: all rows are in use. */
 static struct row *find_row(struct sa_quota *q, const struct row *like, uint64_t now)
 {
     struct row *usable = NULL;

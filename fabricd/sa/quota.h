@@ -8,22 +8,24 @@
 int sa_quota_start(struct sa *s); /* NOMEM */
 void sa_quota_stop(struct sa *s);
 
-/* What the requester and all ports have of a kind, and how many more the request adds. */
+/* Registrations of one kind: those of the requester (own), those of all ports (all), and those that
+ * the request would add (more). */
 struct sa_quota_use {
     size_t own, all, more;
 };
-/* Whether the request stays within the quotas. If not, the refusal is counted and reported. */
+/* Returns whether the request stays within the quotas. If not, counts and reports the refusal, and
+ * the caller refuses the request. */
 bool sa_quota_permits(struct sa *s, const struct fab_sa_request *req, enum fab_quota kind,
                       const struct sa_quota_use *use);
-/* Whether the requester may have one more response of many records, besides `open` ones. If not,
- * the request must be answered with BUSY; that is counted and reported. */
+/* Returns whether one more GetTable response to the requester may begin, besides the `open` ones in
+ * progress. If not, counts and reports the refusal, and the caller answers with BUSY. */
 bool sa_quota_permits_transfer(struct sa *s, const struct fab_sa_request *req, uint32_t open);
-/* Counts a response that the kernel got. host: as in struct sa_job. */
+/* Counts `len` bytes of a response that were passed to the kernel. host: as in struct sa_job. */
 void sa_quota_sent(struct sa *s, uint32_t host, size_t len);
 /* Returns the base LID of the requesting port; 0: no port has its LID. */
 uint32_t sa_quota_host(const struct sa *s, const struct fab_sa_request *req);
-/* Whether the requester may send one more request now. If not, the request must be dropped; that is
- * counted and reported. */
+/* Returns whether the rate limit permits one more request of the requester now. If not, counts and
+ * reports the request, and the caller drops it. */
 bool sa_quota_admits(struct sa *s, const struct fab_sa_request *req);
 
 #endif

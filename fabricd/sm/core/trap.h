@@ -19,7 +19,7 @@ struct sm_trap {
     struct fab_notice notice;
     uint16_t slid; /* source LID of the packet, which the sender can forge */
     uint32_t port; /* port that owns this LID in the published view; FAB_NONE: none does */
-    uint64_t guid; /* its node, or 0 */
+    uint64_t guid; /* GUID of the node of this port, or 0 */
 };
 
 /* trap_check.c */
@@ -35,12 +35,13 @@ void sm_trap_place(const struct sm *s, uint32_t port, char place[SM_PLACE_LEN]);
 bool sm_trap_admit(struct sm *s, const struct sm_trap *t);
 /* Counts a refused trap, and emits an event unless its source had one within a minute. */
 void sm_trap_refuse(struct sm *s, const struct sm_trap *t, const char *reason);
-/* A node that no snapshot has may have arrived: requests a heavy sweep, at most one in a minute and
- * less often if the sweeps find nothing new. */
+/* To be called for a trap from an unknown LID, which may come from a new node. Requests a heavy
+ * sweep, at most one in a minute, and less often if the sweeps find nothing new. */
 void sm_trap_unknown(struct sm *s);
 
 /* trap_forward.c */
-/* Reads the device that sent the notice, and passes the notice to the listener if it answers. */
+/* Reads the device that sent the notice, and passes the notice to the listener if the device
+ * answers. */
 void sm_trap_forward(struct sm *s, const struct sm_trap *t);
 uint64_t sm_trap_unconfirmed(const struct sm *s); /* notices that were not passed on */
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Passes the notices of devices to the listener of sm_on_notice. Before, the manager reads PortInfo
- * of the device by its directed route: a device that does not answer there, or has another LID,
- * did not send the notice. The link that failed may be part of this route, so a read without an
- * answer is repeated on the route that the manager knows by then.
+ * Passes the notices of devices to the listener of sm_on_notice. Before that, the manager reads
+ * PortInfo of the device by its directed route: a device that does not answer there, or has another
+ * LID, did not send the notice. The link that failed may be part of this route, so a read without
+ * an answer is repeated on the route that the manager knows by then.
  *
- * At most CHECKS notices wait for such a read, and CHECKS_A_SOURCE of one source LID; further ones
- * are not passed on, and counted.
+ * At most CHECKS notices wait for such a read, and CHECKS_A_SOURCE of one source LID; further
+ * notices are counted and not passed on.
  */
 #include <stdlib.h>
 

@@ -2,7 +2,8 @@
 /*
  * Limits the rate of traps: one token bucket for each source LID, one for all sources without an
  * owner, and one for all adapters and routers together, because a host can send under any LID.
- * Switches are not part of the latter: a flood of hosts must not delay the news of a failed link.
+ * The last bucket does not limit switches: a flood of hosts must not delay a trap about a failed
+ * link.
  *
  * A trap beyond the limit is only repressed. If the manager would have read the device (traps 128,
  * 144 and 256), its source is owed one action, which follows as soon as the buckets have a token;
@@ -61,7 +62,9 @@ static uint16_t index_of(const struct sm_trap *t)
 
 /* ---- events ---- */
 
-/* Events about forged LIDs are limited in all, too: the journal must keep its content. */
+/* Returns whether an event about a source may be emitted now. Events of all sources together are
+ * limited too, because a host can forge many LIDs, and its events must not displace all others from
+ * the journal. */
 static bool may_tell(struct sm_trap_limit *l, uint64_t *told_us)
 {
     uint64_t now = clock_now_us();

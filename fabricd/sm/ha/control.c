@@ -25,7 +25,7 @@ static const char *packet_name(uint32_t packet)
 
 /* ---- refusal ---- */
 
-/* Floods must not fill the journal: one event tells of all packets since the last one. */
+/* One event reports all packets since the last event, so that a flood does not fill the journal. */
 static void refuse(struct sm *s, const struct transport_mad *mad, const struct fab_mad *head,
                    uint64_t guid, const char *reason)
 {
@@ -63,7 +63,8 @@ static bool shows_key(const struct sm *s, const struct fab_mad *head,
            sm_trust_sm_key(s, from->sm_key);
 }
 
-/* NULL: the packet is authentic as far as it shows; else the reason why it is not. */
+/* Returns why the packet is not authentic. NULL: the packet looks authentic, and confirm() may ask
+ * its sender. */
 static const char *doubt(const struct sm *s, const struct transport_mad *mad,
                          const struct fab_mad *head, const struct fab_sm_info *from,
                          const struct sm_other *sender)
@@ -80,7 +81,7 @@ static const char *doubt(const struct sm *s, const struct transport_mad *mad,
 
 /* ---- taking effect ---- */
 
-/* A HANDOVER to the master only asks for a sweep: repeated ones must not cause endless sweeps. */
+/* A HANDOVER to a master only causes a sweep. Repeated HANDOVERs must not cause a sweep each. */
 static bool may_sweep(struct sm_control *c)
 {
     if (clock_now_us() < c->next_sweep_us)
@@ -151,7 +152,7 @@ static int confirm(struct sm *s)
     return r;
 }
 
-/* Whether the state machine accepts the packet in our state. */
+/* Returns whether the state machine accepts the packet in our state. */
 static bool is_legal(const struct sm *s, uint32_t packet, const struct fab_sm_info *from)
 {
     struct fab_smstate copy = s->role;

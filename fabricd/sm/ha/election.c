@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Phase "electing" reads SMInfo from every port that reports a subnet manager (IsSM). Those that
- * are trusted (trust.c) enter the state machine of libfabmgr/smstate, which decides which manager
- * is master (IBA 14.4.1). An event names each of the others, and the port where it is.
+ * Phase "electing" reads SMInfo from every port that reports a subnet manager (IsSM). The managers
+ * that are trusted (trust.c) enter the state machine of libfabmgr/smstate, which decides which
+ * manager is master (IBA 14.4.1). An event names each manager that is not trusted, and its switch
+ * port.
  */
 #include <stdio.h>
 #include <string.h>
@@ -99,7 +100,7 @@ static void report(struct sm *s, const struct sm_other *o)
                .reason = reason_of(s, o));
 }
 
-/* Reports each claim once, for as long as it is made. */
+/* Reports a claim (same_claim) unless the previous election reported it already. */
 static void report_refused(struct sm *s)
 {
     struct sm_ha *ha = s->ha;

@@ -47,9 +47,9 @@ struct sm_ha {
 };
 
 void sm_ha_elect(struct sm *s); /* call it after SMInfo of the other managers was read */
-/* Follows a change of the role by a control packet; `before` was the state. */
+/* To be called after a control packet changed the role. before: the state before the packet. */
 void sm_ha_role_changed(struct sm *s, uint8_t before);
-/* Our own SMInfo. The SM_Key is 0 unless with_key. */
+/* Writes our own SMInfo. The SM_Key is 0 unless with_key. */
 void sm_ha_own_info(struct sm *s, bool with_key, uint8_t data[FAB_SMP_DATA]);
 /* Handles SubnSet(SMInfo). */
 void sm_ha_control(struct sm *s, const struct transport_mad *mad, const struct fab_mad *head,
@@ -57,25 +57,26 @@ void sm_ha_control(struct sm *s, const struct transport_mad *mad, const struct f
 
 /* ---- trust.c --------------------------------------------------------------------------------- */
 
-/* True if managers must prove themselves: an M_Key is configured, or trusted managers are listed.
+/* Returns whether managers must prove themselves: an M_Key is configured, or managers are listed.
  */
 bool sm_trust_required(const struct sm *s);
-/* Whether this SM_Key proves that its sender is a manager of ours. */
+/* Returns whether this SM_Key proves that its sender is a manager of ours. */
 bool sm_trust_sm_key(const struct sm *s, uint64_t key);
-/* Whether a manager that answered from `port` counts in the election. */
+/* Returns whether a manager that answered from `port` counts in the election. */
 bool sm_trust_answer(const struct sm *s, uint32_t port, const struct fab_sm_info *info);
-/* Whether the manager `guid` at `port` is in subnet.managers. */
+/* Returns whether the manager `guid` at `port` is in subnet.managers. */
 bool sm_trust_listed(const struct sm *s, uint32_t port, uint64_t guid);
-/* The M_Key for requests to a port behind which a manager may be. It is 0, which authorizes
- * nothing, unless that manager is listed, or has shown that it knows the key. */
+/* Returns the M_Key for requests to a port behind which a manager may be. The M_Key is 0, which
+ * authorizes nothing, unless that manager is listed, or has shown that it knows the key. */
 uint64_t sm_trust_m_key(const struct sm *s, uint32_t port);
-/* Whether the requester may see our SM_Key. Remembers a requester that gave our M_Key. */
+/* Returns whether the requester may see our SM_Key. Remembers a requester that gave our M_Key. */
 bool sm_trust_requester(struct sm *s, const struct transport_mad *mad, const struct fab_mad *head);
-/* The port that sent an SMP: of a directed route by its return path, which the switches wrote; else
- * by its source LID, which the sender chose. FAB_NONE: not known. */
+/* Returns the port that sent an SMP, or FAB_NONE if it is not known. The sender of a directed-route
+ * SMP is found by the return path, which the switches wrote; the sender of another SMP is found by
+ * the source LID, which the sender chose. */
 uint32_t sm_trust_origin(const struct sm *s, const struct transport_mad *mad,
                          const struct fab_mad *head);
-/* The port of a manager that was found by the last election; FAB_NONE: it left the fabric. */
+/* Returns the port of a manager that the last election found. FAB_NONE: it left the fabric. */
 uint32_t sm_trust_port_of(const struct sm *s, const struct sm_other *o);
 
 #endif

@@ -77,8 +77,8 @@ bool sm_trust_answer(const struct sm *s, uint32_t port, const struct fab_sm_info
            sm_guids_have(&s->ha->proved, node_guid_of(s, port));
 }
 
-/* A manager that gives our M_Key for the first time may have been refused before: the next sweep
- * asks it again, with the key. */
+/* Remembers that the node sent our M_Key. Its manager may have been refused before, so the next
+ * sweep reads its SMInfo again, with the key. */
 static void note_proof(struct sm *s, uint64_t node_guid)
 {
     if (node_guid == 0 || sm_guids_have(&s->ha->proved, node_guid))
@@ -95,7 +95,8 @@ bool sm_trust_requester(struct sm *s, const struct transport_mad *mad, const str
         note_proof(s, node_guid_of(s, port));
         return true;
     }
-    /* The answer to a forged source LID goes to the owner of that LID, not to the forger. */
+    /* A forged source LID is harmless here: the answer goes to the owner of the LID, not to the
+     * forger. */
     return !sm_trust_required(s) ||
            (port != FAB_NONE && sm_trust_listed(s, port, s->model.fabric->ports[port].guid));
 }
@@ -107,7 +108,8 @@ static uint32_t across_link(const struct fab_fabric *f, uint32_t node, uint8_t n
     return f->ports[fab_fabric_port_id(f, node, num)].peer;
 }
 
-/* Follows the return path from our port back to the sender. A path through an adapter is forged. */
+/* Follows the return path from our port back to the sender. Adapters do not forward packets, so a
+ * return path through an adapter is forged. */
 static uint32_t origin_of_directed(const struct fab_fabric *f, const struct transport_mad *mad,
                                    const struct fab_mad *head)
 {

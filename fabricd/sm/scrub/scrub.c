@@ -29,11 +29,11 @@
 #define RATE_MOST 1500.0        /* requests a second */
 #define RATE_MOST_TABLES 1000.0 /* of these, for the first turn; the other one has the rest */
 #define LANES_TIMES 6           /* how much longer a turn over VL tables takes */
-#define SHARE 0.97              /* of its time, in which a turn is to send its requests */
+#define SHARE 0.97              /* share of a turn's time in which it sends its requests */
 #define BURST 16.0              /* requests sent at once */
 #define TICK_LEAST_US 10000u
 #define TICK_MOST_US 1000000u
-#define STEPS 4096 /* steps of the enumeration without a return to the loop */
+#define STEPS 4096 /* most steps of one call of fab_plan_scrub_next */
 #define RESTORE_DELAY_US                                                                           \
     200000u          /* delay from a difference to the sweep, which then restores several */
 #define TRIES_MOST 8 /* how often a read is repeated because of rounds */
@@ -62,7 +62,8 @@ static uint64_t interval_us(const struct sm *s, enum fab_scrub_turn turn)
 
 /* ---- turns ----------------------------------------------------------------------------------- */
 
-/* Keeps the counts of two turns, as an attribute may have changed after the last turn read it. */
+/* Records the M_Key violations that each port has counted so far. The counts at the begin of the
+ * previous turn are kept as well, because an attribute may have changed after that turn read it. */
 static void keep_violations(struct sm *s)
 {
     struct sm_scrub *c = s->scrub;
@@ -163,7 +164,8 @@ static bool is_asked(const struct sm_scrub *c, uint64_t guid)
     return false;
 }
 
-/* Looks the ids up again, as the snapshot may be another one. False: the port is gone. */
+/* Finds the node and port ids by GUID and port number, because a new snapshot may have other ids.
+ * False: the port is gone. */
 static bool look_up(const struct sm *s, struct sm_scrub_slot *x)
 {
     const struct fab_fabric *f = s->model.fabric;

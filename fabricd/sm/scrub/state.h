@@ -13,7 +13,7 @@ enum sm_scrub_state {
     SM_SCRUB_WAITS,   /* to be read, when its device has no other request in flight */
     SM_SCRUB_ASKED,   /* its read is in flight */
     SM_SCRUB_DIFFERS, /* it differs; the violations of keys at its port are to be read */
-    SM_SCRUB_TRACED   /* that read is in flight */
+    SM_SCRUB_TRACED   /* the read of the violations is in flight */
 };
 struct sm_scrub_slot {
     enum sm_scrub_state state;
@@ -29,7 +29,7 @@ struct sm_scrub_slot {
 struct sm_scrub_turn {
     struct fab_scrub_at at;
     uint32_t mft;         /* the next known MFT block */
-    bool runs;            /* false: it begins when due */
+    bool runs;            /* false: the next turn begins at due_us */
     uint64_t due_us;      /* when the next turn begins */
     double rate, credit;  /* requests a second; requests that may be sent now */
     uint64_t reads;       /* of this turn */
@@ -42,11 +42,11 @@ struct sm_scrub {
     struct sm_scrub_turn turn[FAB_SCRUB_TURNS];
     struct sm_scrub_slot slot[SM_SCRUB_SLOTS];
     struct sm_guids found;     /* nodes to be swept and written, once `restore` fires */
-    struct sm_guids differing; /* nodes whose settings differ still */
+    struct sm_guids differing; /* nodes whose settings still differ */
     /* [violation_ports] M_Key violations by port id when this turn and the one before began */
     uint16_t *violations[2];
     uint32_t violation_ports;
-    bool mft_differs; /* an MFT differs still */
+    bool mft_differs; /* an MFT still differs */
     uint64_t turns, last_reads, differences;
 };
 
