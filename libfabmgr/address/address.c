@@ -26,9 +26,9 @@
 struct ledger {
     const struct fab_address_input *in;
     uint32_t max_lid;
-    uint8_t *taken;  /* [max_lid + 1] whether the LID is assigned or reserved */
+    uint8_t *taken;  /* [max_lid + 1] nonzero: the LID is assigned or reserved */
     uint32_t next;   /* the LID at which the search for the next contiguous range begins */
-    uint32_t low[8]; /* for each LMC: no range of 2^LMC LIDs below this LID is free */
+    uint32_t low[8]; /* by LMC: below this LID, no range of 2^LMC LIDs is free */
     struct fab_lids lids;
     struct fab_address_note *notes; /* [2 * claims] */
     size_t note_count;

@@ -29,7 +29,8 @@ struct fab_address_note {
 struct fab_address_input {
     const struct fab_fabric *fabric;
     const struct fab_policy *policy;
-    const struct fab_lease *leases; /* in any order; leases of absent ports stay reserved */
+    /* leases in any order; those of absent ports reserve their LIDs */
+    const struct fab_lease *leases;
     size_t lease_count;
 };
 /* Assigns a LID range to every port that needs one. ret_notes: malloc'd, NULL when there are none.

@@ -25,7 +25,7 @@ struct fab_client_options {
     const char *address;         /* "unix:PATH" or "tls:HOST:PORT" */
     const char *ca, *cert, *key; /* PEM files, for tls: */
     const char *server_name; /* name in the server's certificate; NULL: the HOST of the address */
-    unsigned timeout_ms;     /* for connecting, and for each call; 0: no time-out */
+    unsigned timeout_ms;     /* time limit for connecting and for each call; 0: none */
 };
 
 /* Every failure is a gRPC status; UNAVAILABLE: the connection could not be made or was lost. */

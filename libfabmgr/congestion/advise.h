@@ -15,8 +15,8 @@ struct fab_congestion_observed {  /* what was observed between two readings of t
     uint32_t waiting;             /* number of ports that waited for credits */
     uint32_t max_wait_permille;   /* longest time that a port waited for credits, in permille of the
                                      interval */
-    uint32_t logged_fan_in; /* from logs: the largest number of adapters that were throttled for the
-                               same endport */
+    uint32_t logged_fan_in; /* largest number of adapters that were throttled for the same endport,
+                               by their logs */
 };
 struct fab_congestion_configured {
     bool apply;      /* the manager programs the settings into devices */

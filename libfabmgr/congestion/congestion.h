@@ -29,14 +29,14 @@
 struct fab_congestion_port {
     uint8_t
         threshold; /* 0: the port marks no packets; 1 to 15: the higher, the shorter the queue */
-    uint8_t packet_size;   /* in units of 64 bytes; the port marks no shorter packets */
+    uint8_t packet_size;   /* smallest packet that the port marks, in units of 64 bytes */
     bool victim;           /* Victim_Mask: the port marks even if it waits for credits */
     uint16_t marking_rate; /* mean number of packets between two marks; 0: all are marked */
 };
 
 /* Settings of an adapter port (A10.4.3.8, A10.4.3.9). */
 struct fab_congestion_sl {
-    uint16_t timer; /* in units of 1.024 us */
+    uint16_t timer; /* period in which the index falls by one, in units of 1.024 us */
     uint8_t increase, trigger, min;
 };
 struct fab_congestion_table {
@@ -80,7 +80,7 @@ struct fab_congestion_basis {
     uint32_t rate, slowest; /* rate of the link, and of the slowest link to an endport, in Mb/s */
     uint32_t endports;      /* number of endports in the fabric, rounded */
     uint32_t fan_in;        /* assumed number of senders to one endport, the maximum of all SLs */
-    uint32_t sl_fan_in[FAB_CONGESTION_SLS]; /* only for adapters: fan_in of each SL */
+    uint32_t sl_fan_in[FAB_CONGESTION_SLS]; /* fan_in of each SL; only for adapters */
     uint32_t taper;    /* total rate of a leaf's endports in percent of the total rate of its ISLs;
                           100: no taper */
     uint32_t rtt_ns;   /* round-trip time without queues */
@@ -89,7 +89,7 @@ struct fab_congestion_basis {
 
 struct fab_congestion_input {
     const struct fab_fabric *fabric;
-    const struct fab_policy *policy; /* its congestion settings and max_mtu */
+    const struct fab_policy *policy; /* only its congestion settings and max_mtu are used */
     uint32_t hops; /* switches on the longest path of the active tables; 0: it is computed from
                       shortest paths */
     const uint8_t *table_blocks; /* [node_count] ControlTableCap; 0 or NULL: unknown */

@@ -30,8 +30,9 @@ struct fab_congestion_roce {
     uint32_t kmin, kmax, pmax;
     uint32_t pause; /* bytes of one priority from one ingress port; above this the switch may pause
                        the sender; more than kmax */
-    uint32_t headroom;          /* bytes of this priority that may still arrive after the pause */
-    uint32_t ai_mbps, hai_mbps; /* only with edge: additive and hyper increase of adapters */
+    uint32_t headroom; /* bytes of this priority that may still arrive after the pause */
+    /* additive and hyper increase of adapters, in Mb/s; only with edge */
+    uint32_t ai_mbps, hai_mbps;
     /* The inputs from which the values above are computed. */
     uint32_t rtt_ns, fan_in, cable_m;
     uint32_t slowest;             /* Ethernet speed in Mb/s of the slowest port to an endport */

@@ -10,8 +10,8 @@
 #define ALL_PORTS 0xff /* port of a suspect: all ports are to be read */
 #define NO_REF UINT32_MAX
 
-/* What discovery knows about a node beyond the data in the builder. These structs are in an array,
- * indexed by the builder's reference of the node. */
+/* The data that discovery keeps about a node in addition to the builder. fab_discover.known has
+ * them by the builder's reference of the node. */
 struct known_node {
     struct fab_path path; /* if hops is FAB_PATH_UNKNOWN, there is no directed route */
     uint32_t ref;
@@ -63,8 +63,9 @@ struct query {
 
 struct fab_discover {
     struct fab_builder *builder;
-    struct fab_arena arena;    /* memory of nodes and queries, which must not move */
-    struct known_node **known; /* [known_capacity] by the builder's reference; NULL: not known */
+    struct fab_arena arena; /* memory of nodes and queries, which must not move */
+    /* [known_capacity] known nodes by the builder's reference; NULL: not known */
+    struct known_node **known;
     size_t known_capacity;
     struct query **queries;
     size_t query_capacity;

@@ -27,7 +27,8 @@ struct fab_port {
     bool
         present; /* PortInfo was read (false for index 0 of adapters, and for unresponsive ports) */
     uint64_t guid; /* adapters: PortGUID; switches: the node's port GUID on port 0, else 0 */
-    struct fab_port_info info; /* as last read from the device; local_port is num when sealed */
+    /* PortInfo as last read from the device; sealing sets local_port to num */
+    struct fab_port_info info;
 };
 
 struct fab_node {
@@ -49,7 +50,7 @@ struct fab_fabric {
     uint32_t self_port;               /* the manager's own port, or FAB_NONE */
     struct fab_node *nodes;           /* [node_count] */
     struct fab_port *ports;           /* [port_count] */
-    struct fab_switch_info *switches; /* [switch_count] as last read */
+    struct fab_switch_info *switches; /* [switch_count] SwitchInfo as last read from the device */
     struct fab_fabric_index *index;   /* port GUID -> port id, private */
     int refs;                         /* private, atomic */
 };

@@ -18,7 +18,7 @@
 struct rail {
     struct maker m;
     const struct fab_rail_spec *spec;
-    uint32_t groups, leaves, spines, cores; /* of the whole cluster */
+    uint32_t groups, leaves, spines, cores; /* numbers in the whole cluster */
     uint32_t leaf_ports, children, spine_ports,
         core_ports; /* children: ports of a spine to leaves */
 };

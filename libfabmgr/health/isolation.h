@@ -22,7 +22,7 @@ enum fab_isolation_verdict {
 struct fab_isolation_link {
     uint32_t port; /* either port of a link that is up; FAB_NONE: the link was excluded and is now
                       down */
-    uint32_t node[2]; /* only if port is FAB_NONE: both switches; FAB_NONE: the switch is gone */
+    uint32_t node[2]; /* both switches, only if port is FAB_NONE; FAB_NONE: the switch is gone */
 };
 struct fab_isolation {
     enum fab_isolation_verdict verdict;

@@ -21,11 +21,11 @@
 /* The destination of a MAD to be sent, or the source of a received one. */
 struct fab_mad_addr {
     uint16_t dlid; /* 0xffff: the MAD follows a directed route */
-    uint16_t slid; /* only of received MADs */
+    uint16_t slid; /* LID of the sender; only in received MADs */
     uint8_t sl;
     uint32_t qpn, qkey;
-    /* Only of sent MADs: the time that the transport waits for the response before it returns the
-     * MAD as failed; 0: no response is expected. */
+    /* The time that the transport waits for the response before it returns the MAD as failed, in
+     * us; 0: no response is expected. Only in sent MADs. */
     uint32_t timeout_us;
 };
 
@@ -44,7 +44,7 @@ struct fab_mads_request {
     uint16_t attr_id;
     uint32_t attr_mod;
     uint64_t m_key;
-    uint16_t dlid;               /* only of LID-routed MADs (class 0x01 and GMPs) */
+    uint16_t dlid; /* destination LID; only for LID-routed MADs (class 0x01 and GMPs) */
     const struct fab_path *path; /* path of a directed-route SMP; must live until done is called.
                                     With class 0x01: the path that retries take, or NULL */
     uint8_t data[FAB_SMP_DATA];  /* SMPs: the attribute; GMPs: the bytes after the common header */

@@ -33,13 +33,13 @@ struct fab_mcast_group {
     /* The values that all members share; all selectors are "exactly"; PortGID, JoinState and
      * ProxyJoin are 0. */
     struct fab_wire_mc_member_record is;
-    bool fixed;       /* from the configuration: the group exists even without members */
+    bool fixed;       /* the configuration has this group, so it exists even without members */
     uint64_t creator; /* GUID of the port that requested the group; 0: none, or unknown */
     struct fab_mcast_member *member; /* sorted by GUID */
     size_t members, room;
 };
-/* When IPv6 solicited-node groups share LIDs: never, when free LIDs are short, or always. Unless
- * this is NEVER, other IP groups share when no LID is free. */
+/* The condition for IPv6 solicited-node groups to share LIDs: never, when free LIDs are short, or
+ * always. Unless this is NEVER, other IP groups share when no LID is free. */
 enum fab_mcast_share { FAB_MCAST_SHARE_NEVER, FAB_MCAST_SHARE_SHORT, FAB_MCAST_SHARE_ALWAYS };
 struct fab_mcast_groups {
     struct fab_mcast_trees *trees;
@@ -48,8 +48,8 @@ struct fab_mcast_groups {
     uint32_t *users; /* [mlids] number of groups with the LID */
     uint32_t mlids;
     uint64_t given; /* number of MGIDs that the manager has chosen */
-    /* What ports requested, for the quotas: port GUID -> groups that it created, and memberships
-     * that it requested. The charge for a group ends with the group, even if its creator leaves it;
+    /* The counts for the quotas, by port GUID: groups that the port created, and memberships that
+     * it requested. The charge for a group ends with the group, even if its creator leaves it;
      * otherwise a host could create any number of groups with the help of another one. */
     struct fab_map created, joined;
     size_t memberships; /* of all ports */

@@ -19,11 +19,11 @@ struct fab_mcast_net {
     uint64_t *guid;           /* [switches] node GUIDs */
     uint16_t *cap; /* [switches] number of multicast LIDs in the switch's table; 0: no tree uses the
                       switch */
-    uint64_t *has_ends;   /* bitset of the switches with endports */
-    uint32_t *first_port; /* [switches + 1] id of port 0 of each switch */
-    uint32_t *node;       /* [ports] node of each port */
-    uint32_t *peer; /* [ports] for a working link to a switch with multicast tables: the port at the
-                       other end; FAB_NONE: no such link */
+    uint64_t *has_ends;     /* bitset of the switches with endports */
+    uint32_t *first_port;   /* [switches + 1] id of port 0 of each switch */
+    uint32_t *node;         /* [ports] node of each port */
+    uint32_t *peer;         /* [ports] the port at the other end of a working link to a switch with
+                               multicast tables; FAB_NONE: no such link */
     uint64_t *port_guid;    /* [ports] GUID of ports that may be members, else 0 */
     struct fab_map by_guid; /* port ids by the GUIDs in port_guid */
 };

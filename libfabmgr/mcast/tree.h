@@ -32,7 +32,8 @@ struct fab_mcast_tree {
 struct fab_mcast_trees {
     struct fab_mcast_net *net;
     struct fab_mcast_distances distances;
-    struct fab_mcast_tree **tree; /* [slots] by LID - FAB_MLID_FIRST; NULL: no tree */
+    /* [slots] trees, indexed by LID - FAB_MLID_FIRST; NULL: no tree */
+    struct fab_mcast_tree **tree;
     uint32_t slots;
     uint32_t count;
     uint32_t *load;  /* [port_count] number of trees that use the link; the same at both ports */

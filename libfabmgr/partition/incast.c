@@ -26,10 +26,10 @@
 #define KEYS_MOST ((size_t)FAB_PKEY_BLOCKS_MAX * FAB_PKEY_BLOCK)
 
 struct group {
-    uint32_t first, count; /* its keys are incast.key[first..first + count) */
+    uint32_t first, count; /* the group's keys are incast.key[first..first + count) */
     uint32_t endports;     /* number of endports in the group */
     uint32_t senders;      /* number of endports that can send to an endport of the group */
-    uint32_t seen;         /* in union_of: 1 + the group whose senders include this group */
+    uint32_t seen; /* 1 + the last group whose senders union_of has counted this group among */
 };
 struct best { /* the group with the most senders in a partition, their number, and the greatest
                  number of senders of any other group */

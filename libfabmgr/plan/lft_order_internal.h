@@ -34,19 +34,18 @@ struct fab_lft_ordering {
     struct fab_lft_ordering_item *items;
     uint32_t count;
     uint32_t *by_block, *block_start; /* [count] item ids by block, and the start of each block */
-    uint32_t *hop;                    /* [port_count] where a port leads: a switch id, or
-                                         FAB_LFT_ORDERING_ENDPORT or _DROPS */
-    uint32_t *slot;                   /* [switch_count] the switch's item of this block, or
-                                         FAB_NONE */
-    uint32_t *changed;                /* switches whose entry for this LID changes */
-    /* [switch_count] for the search for cycles in lft_constraints.c */
+    uint32_t *hop; /* [port_count] the switch id that the port leads to, or FAB_LFT_ORDERING_ENDPORT
+                      or _DROPS */
+    uint32_t *slot;    /* [switch_count] the switch's item of this block, or
+                          FAB_NONE */
+    uint32_t *changed; /* switches whose entry for this LID changes */
+    /* [switch_count] scratch memory of the search for cycles in lft_constraints.c */
     uint32_t *stack, *open, *index, *low, *group;
     uint8_t *phase;
     uint32_t *rank; /* [switch_count] hops from the nearest leaf switch */
     uint32_t counter, base, open_count, changed_count, steps;
-    uint64_t *blocked;                   /* by item: bitset of entries that must wait or are
-                                            written */
-    uint32_t *queue;                     /* items that may be written */
+    uint64_t *blocked; /* for each item, the bitset of entries that must wait or are written */
+    uint32_t *queue;   /* items that may be written */
     struct fab_lft_ordering_edge *edges; /* of the current block */
     uint32_t edge_count, unordered;      /* unordered: as in struct fab_plan */
     struct fab_lft_ordering_part *parts;

@@ -28,8 +28,8 @@ struct draft {
     struct cell *cell; /* cells of the current group, by switch and position */
     size_t cells, room;
     uint32_t *root;    /* [switches] for union-find */
-    uint32_t *pending; /* [switches] for an unresponsive switch: bitset of the group's LIDs for
-                          which its entries differ from the target; NULL: all switches respond */
+    uint32_t *pending; /* [switches] bitset of the group's LIDs for which the entries of an
+                          unresponsive switch differ from the target; NULL: all switches respond */
 };
 
 static uint32_t number_of(uint32_t group, uint32_t position)

@@ -52,8 +52,9 @@ struct fab_observed_vl_port {
 };
 struct fab_observed_vls {
     uint32_t ports;
-    struct fab_observed_vl_port *port; /* [ports] by port id; NULL: nothing is known */
-    uint8_t vl[FAB_VL_CLASSES][FAB_VL_CLASSES][FAB_SLS]; /* as in struct fab_vls */
+    struct fab_observed_vl_port *port; /* [ports] known values by port id; NULL: nothing is known */
+    /* VL by class of the in port, class of the out port, and SL */
+    uint8_t vl[FAB_VL_CLASSES][FAB_VL_CLASSES][FAB_SLS];
     struct fab_arb *arb;
     size_t arbs, arb_room;
 };
@@ -136,7 +137,8 @@ struct fab_plan_input {
     bool tune; /* Timers and thresholds alone justify a write, as after a change of the policy. Else
                   they are written only along with other fields, because some devices do not keep
                   them (attr_diff.c). */
-    bool ask;  /* also set ClientReregister on endports that are up, so that they register again */
+    bool ask;  /* the plan also sets ClientReregister on endports that are up, so that they register
+                  again */
     struct fab_arb_cache *book; /* private */
 };
 /* Returns INVAL (the target belongs to another fabric) or NOMEM. */

@@ -209,7 +209,7 @@ struct stage {
     find_fn *find;
     uint32_t inner; /* rows are in groups of this size, and only the first at->width rows of a group
                        have items; 0: all rows can have items */
-    bool switches;  /* only switches have such items */
+    bool switches;  /* only switches have items of this stage */
 };
 #define STAGES 4
 static const struct stage stages[FAB_SCRUB_TURNS][STAGES] = {

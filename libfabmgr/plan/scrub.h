@@ -38,7 +38,7 @@ struct fab_scrub_difference {
     const char *field;     /* "entry", or the name of a field */
     uint32_t entry;        /* LID, P_Key index, SL, or position in the table */
     uint64_t held, wanted; /* the value that was read, and the value that the manager wrote */
-    uint32_t entries;      /* how many entries or fields differ */
+    uint32_t entries;      /* number of entries or fields that differ */
 };
 /* Compares the attribute that was read with what the device is known to hold. data: FAB_SMP_DATA
  * bytes. Returns whether they differ. */

@@ -34,7 +34,7 @@
  */
 #define VLARB_BLOCK 16
 #define ARBS_MANY 1000 /* see tidy_arbs */
-#define MAPS 64        /* how many different tables are counted at most */
+#define MAPS 64        /* most different tables that are counted */
 
 /* ---- one port -------------------------------------------------------------------------------- */
 

@@ -5,8 +5,8 @@
 
 #include "libfabmgr/plan/plan.h"
 
-/* Which tables one write sets: those of all pairs of ports of a switch, those of all pairs with one
- * in port or one out port (a line), or that of one pair. Later writes override earlier ones. */
+/* The tables that one write sets: those of all pairs of ports of a switch, those of all pairs with
+ * one in port or one out port (a line), or that of one pair. Later writes override earlier ones. */
 enum fab_plan_vl_scope { FAB_PLAN_VL_ALL, FAB_PLAN_VL_LINE, FAB_PLAN_VL_PAIR };
 typedef int fab_plan_add_op(void *ctx, struct fab_plan_op op);
 

@@ -28,7 +28,7 @@ struct fab_class {
     const char *name;
     uint8_t share;      /* guaranteed percentage of a link, 1..100; 0: an equal part of what the
                            other classes leave */
-    bool high;          /* its packets have precedence over low priority (IBA 7.6.9) */
+    bool high;          /* packets of the class have high priority (IBA 7.6.9) */
     uint8_t sl;         /* wanted SL; FAB_CLASS_NO_SL: any. Classes with the same SL share VLs */
     uint8_t mtu;        /* the highest MTU, as a code of PathRecord; 0: not limited */
     uint8_t rate;       /* the highest rate, as a code of PathRecord; 0: not limited */
@@ -91,7 +91,7 @@ struct fab_classes {
     bool has_map;
     uint8_t map[16]; /* VL by SL; 15: packets are dropped */
     struct fab_arb_entry high[FAB_ARB_ENTRIES], low[FAB_ARB_ENTRIES];
-    uint8_t highs, lows; /* both 0: the tables are computed */
+    uint8_t highs, lows; /* numbers of entries; both 0: the tables are computed */
     bool has_limit;
     uint8_t limit; /* LimitOfHighPriority */
     struct fab_class_note note[FAB_CLASS_NOTES];
@@ -100,7 +100,7 @@ struct fab_classes {
     int refs; /* private, atomic */
 };
 struct fab_classes_error {
-    uint32_t line;     /* from 1; 0: the error is in no single line */
+    uint32_t line;     /* line number from 1; 0: the error is in no single line */
     char message[200]; /* what was found, and what was expected */
 };
 

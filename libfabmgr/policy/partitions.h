@@ -71,8 +71,8 @@ struct fab_partitions_note {
     char message[160];
 };
 struct fab_partitions {
-    struct fab_partition
-        *partition; /* in the order of the text; the first is the default partition */
+    /* the partitions in the order of the text; the first is the default partition */
+    struct fab_partition *partition;
     struct fab_partition_rule *rule;
     struct fab_partition_mgroup *mgroup;
     struct fab_port_group *group;

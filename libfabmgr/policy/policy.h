@@ -39,7 +39,8 @@ enum fab_quota {
     FAB_QUOTAS
 };
 struct fab_policy_quotas {
-    uint32_t each[FAB_QUOTAS], all[FAB_QUOTAS]; /* of one port, and in all; 0: no limit */
+    /* limits for one port, and for all ports together; 0: no limit */
+    uint32_t each[FAB_QUOTAS], all[FAB_QUOTAS];
     uint32_t transfers;     /* responses of several MADs (RMPP) that a port may have in progress, at
                                least 1 */
     uint32_t requests;      /* a second; 0: no limit */
@@ -68,7 +69,7 @@ struct fab_policy {
     char engine[128]; /* routing engines in order of preference, as "fattree, updn"; or "auto" */
     uint64_t *roots;  /* [root_count] node GUIDs of root switches; none: found from the topology */
     size_t root_count;
-    struct fab_tables *tables;         /* for the engine "file"; shared; NULL: none */
+    struct fab_tables *tables;         /* tables for the engine "file"; shared; NULL: none */
     struct fab_partitions *partitions; /* shared; NULL: P_Keys are not managed */
     struct fab_routers *routers;       /* shared; NULL: there are no other subnets */
     bool both_pkeys;                   /* a port can be full and limited member of a partition */

@@ -21,8 +21,8 @@ struct fab_tables_entry {
 };
 struct fab_policy_tables_switch {
     uint64_t guid;       /* node GUID */
-    uint32_t line;       /* where its table begins, from 1 */
-    size_t first, count; /* its entries are entry[first..first + count), sorted by LID */
+    uint32_t line;       /* line of the text where the switch's table begins, from 1 */
+    size_t first, count; /* the switch's entries are entry[first..first + count), sorted by LID */
 };
 struct fab_tables {
     size_t switches, entries;

@@ -29,9 +29,9 @@ struct draft {
     struct fab_qos_report *report;
     uint8_t lanes, sls; /* VLs and SLs that the engine needs */
     uint8_t blocks, sets;
-    uint8_t block[FAB_SLS];  /* by class: its block of SLs */
-    uint8_t owner[FAB_SLS];  /* by block: the class that got it first, or NONE */
-    uint8_t set_of[FAB_SLS]; /* by block: its set of VLs */
+    uint8_t block[FAB_SLS];  /* the block of SLs of each class */
+    uint8_t owner[FAB_SLS];  /* the class that first got each block of SLs, or NONE */
+    uint8_t set_of[FAB_SLS]; /* the set of VLs of each block of SLs */
 };
 
 static void note(struct draft *d, enum fab_qos_kind kind, unsigned class, unsigned other)

@@ -53,7 +53,7 @@ uint32_t fab_qos_guarantee(const struct fab_fabric *f, const struct fab_policy *
 
 /* ---- the class of a path --------------------------------------------------------------------- */
 
-/* For all ports of one fabric, the groups to which they belong; computed once for many queries. */
+/* The groups to which each port of a fabric belongs; computed once for many queries. */
 struct fab_qos_matcher {
     const struct fab_classes *classes; /* borrowed; NULL: every path is class 0 */
     uint64_t *groups;                  /* [ports] bit i: in group i; NULL: there are no groups */

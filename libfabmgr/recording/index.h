@@ -12,18 +12,19 @@
 struct fab_recording_item {
     size_t at;     /* offset of the entry in the recording, in bytes */
     uint64_t time; /* us since the start of the recording; never decreases */
-    uint32_t pair; /* of an OUT (sent MAD): its first answer; of an IN (received MAD): the request
-                      that it answers; NONE: there is none */
-    uint32_t next; /* of an OUT: the next request in its list */
+    uint32_t pair; /* the first answer to an OUT (sent MAD), or the request that an IN (received
+                      MAD) answers; NONE: there is none */
+    uint32_t next; /* the next OUT in the list of requests with the same hash */
     bool out;
     /* The player uses these members: */
     /* asked: the replaying manager has sent this OUT. done: this IN was delivered or is left out.
      */
     bool asked, done;
-    /* Of an OUT whose answer is due: its neighbours in the list of due answers. */
+    /* The neighbours of an OUT in the list of OUTs whose answers are due. */
     uint32_t earlier, later;
-    uint64_t asked_us, tid; /* of an OUT: when the replaying manager sent it, and its TID */
-    /* Of an OUT: how long the player may hold back the answer to keep the order. */
+    /* time at which the replaying manager sent this OUT, and the TID that it used */
+    uint64_t asked_us, tid;
+    /* The time for which the player may hold back the answer to this OUT to keep the order. */
     uint32_t patience_us;
 };
 struct fab_recording_index {
@@ -38,7 +39,7 @@ struct fab_recording_index {
      * before it held the counterparts of later MADs. */
     uint64_t judged_us;
     int tail;             /* OK, TRUNCATED, FORMAT */
-    struct fab_map heads; /* from a hash of contents to the first OUT in the list */
+    struct fab_map heads; /* hash of contents -> first OUT in the list */
 };
 int fab_recording_index_build(struct fab_recording_index *s, const uint8_t *bytes, size_t len);
 void fab_recording_index_fini(struct fab_recording_index *s);

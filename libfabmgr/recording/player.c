@@ -28,7 +28,7 @@
 
 #define NONE FAB_RECORDING_NONE
 #define AT_TID 8
-/* How long the player holds back answers to requests without a timeout, in us. */
+/* The time for which the player holds back answers to requests without a timeout, in us. */
 #define PATIENCE_US 10000u
 #define SKIP_US 30000000u
 

@@ -51,8 +51,8 @@ enum fab_recording_player_sent fab_recording_player_send(struct fab_recording_pl
 /* Receives the next MAD that is due. False: no MAD is due. */
 bool fab_recording_player_receive(struct fab_recording_player *p, uint64_t now,
                                   uint8_t mad[FAB_MAD_SIZE], struct fab_recording_entry *ret);
-/* After a MAD was received: receives the next MAD of the same batch. False: the batch has no
- * further MAD. */
+/* Receives the next MAD of the batch to which the MAD received last belongs. False: the batch has
+ * no further MAD. */
 bool fab_recording_player_more(struct fab_recording_player *p, uint8_t mad[FAB_MAD_SIZE],
                                struct fab_recording_entry *ret);
 /* Returns the time at which to call fab_recording_player_receive again; UINT64_MAX: the recording

@@ -33,7 +33,7 @@ struct fab_registry_reports_stats {
     uint64_t answered;
     uint64_t lost; /* notices that a subscription missed because it was a whole ring behind */
 };
-/* Only subscriptions.c calls the next four functions. NOMEM. */
+/* Only subscriptions.c calls the next four functions. Those that return int may return NOMEM. */
 int fab_registry_reports_init(struct fab_subscriptions *s);
 void fab_registry_reports_fini(struct fab_subscriptions *s);
 void fab_registry_reports_join(struct fab_subscriptions *s, uint32_t slot);

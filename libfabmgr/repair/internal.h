@@ -32,7 +32,7 @@ struct fab_repair_network {
     uint32_t sets;   /* number of sets of labels; the labels of each set ascend along all paths of
                         the baseline */
     uint32_t *label; /* [sets][vl_count][ports] label of each channel, from 1; 0: not a channel */
-    const char *label_source; /* how the labels were found: see fab_repair_label_source */
+    const char *label_source; /* text that fab_repair_label_source returns */
 };
 /* Fills everything but label[]. Returns INVAL (tables or LIDs of another fabric) or NOMEM. */
 int fab_repair_network_new(const struct fab_repair_input *in, struct fab_repair_network **ret);
@@ -130,7 +130,7 @@ struct fab_repair_column {
     uint16_t *len;         /* [n] hops of the path; valid where seen[] == epoch */
     uint32_t *seen;        /* [n] the epoch in which len[] was computed */
     uint32_t epoch;        /* number of the column; rises with each column */
-    bool *stale;           /* [n] as in struct fab_repair_change */
+    bool *stale;           /* [n] whether the switch's entry is stale (struct fab_repair_change) */
     struct fab_repair_next_hop *next_hop; /* [n] */
     uint32_t *touched;                    /* switches with a mark */
     uint32_t touches;
@@ -143,7 +143,7 @@ struct fab_repair_column {
  * A cache keeps the lists for later columns. */
 struct fab_repair_candidates {
     uint32_t sw, key, count;
-    bool equal;            /* only channels whose label equals the key */
+    bool equal;            /* the list has only channels whose label equals the key */
     const uint32_t *label; /* the labels from which num[] was made; NULL: the slot is empty */
     uint8_t num[256];
 };
@@ -168,7 +168,7 @@ struct fab_repair {
     struct fab_repair_network *network;
     uint32_t *label; /* labels that the running call uses: a set of network->label, or own_label */
     uint32_t *own_label; /* [vl_count][ports] labels after a relabelling; NULL: none so far */
-    /* What the last commit recorded about the active tables. */
+    /* The state of the active tables since the last commit. */
     uint32_t label_set;
     struct fab_repair_relabel *relabel;
     size_t relabels;

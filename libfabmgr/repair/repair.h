@@ -73,7 +73,8 @@ struct fab_repair_change {
 /* One LFT block to write. */
 struct fab_repair_write {
     uint32_t sw, block;
-    /* from 0; the manager sends the write when all writes of lower steps are answered */
+    /* number of the step, from 0; the manager sends the write when all writes of lower steps are
+     * answered */
     uint32_t step;
     uint32_t entries; /* entries that this write changes */
     /* endports at the switch times `entries`; within a step, greater weights are sent first */
@@ -86,9 +87,9 @@ struct fab_repair_write {
     bool early; /* the switch must acknowledge this write before returning links become Active */
 };
 struct fab_repair_delta {
-    struct fab_repair_change *change; /* by LID, then in the order of discovery */
+    struct fab_repair_change *change; /* changed entries, by LID, then in the order of discovery */
     size_t changes;
-    struct fab_repair_write *write; /* in sending order; filled by fab_repair_order */
+    struct fab_repair_write *write; /* writes in sending order, which fab_repair_order makes */
     size_t writes;
     uint32_t *by_write; /* indices of change[], by switch, then LID */
     size_t blocks;      /* number of blocks that differ; if there are more writes, some blocks are

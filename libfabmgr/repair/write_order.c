@@ -52,11 +52,11 @@ struct ordering {
     struct fab_repair *r;
     const struct fab_lft *lft;
     struct fab_repair_delta *d;
-    uint32_t *of;    /* by change: the index of its write */
+    uint32_t *of;    /* the index of each change's write */
     uint64_t *key;   /* [changes] scratch memory for sorting */
     uint64_t *room;  /* [changes] scratch memory for sorting */
-    bool *lowers;    /* by change: the label becomes lower */
-    uint32_t *index; /* by switch: its change in the current column, if it has a mark */
+    bool *lowers;    /* for each change, whether the label becomes lower */
+    uint32_t *index; /* for each switch with a mark, its change in the current column */
     struct precedence *precedence;
     size_t precedences, precedence_room;
     bool relabelled;    /* switches are relabelled before or after the delta (labels/relabel.c) */

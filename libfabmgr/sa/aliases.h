@@ -20,7 +20,7 @@ struct fab_sa_alias_block {
     uint64_t port_guid, guid[FAB_SA_ALIAS_BLOCK]; /* 0: the index has no GUID */
     uint32_t next; /* index in row[] of the port's next block, or UINT32_MAX */
     uint8_t block;
-    bool dirty; /* for the caller's use: the block must still be written to the port */
+    bool dirty; /* the block must still be written to the port; only the caller uses this member */
 };
 struct fab_sa_aliases { /* a struct of zeros has no alias GUIDs */
     struct fab_sa_alias_block *row;

@@ -5,12 +5,12 @@
 
 #include "libfabmgr/sa/context.h"
 
-/* How the records of one attribute are made: for each port in q->from, in this order, count() says
- * how many records there may be, and fill() makes each. */
+/* The functions that make the records of one attribute. For each port in q->from, in this order,
+ * count() returns how many records there may be, and fill() makes each record. */
 struct fab_sa_kind {
     const struct fab_rec *rec;
     bool lid_key; /* component 0 is the LID by which the port is found; the others are compared */
-    bool trusted; /* only requesters with our SM_Key may read it */
+    bool trusted; /* only requesters with our SM_Key may read this attribute */
     /* Returns the number of records that `port` may have. */
     uint32_t (*count)(const struct fab_sa_query *q, uint32_t port);
     /* Fills the k-th record of `port` into a zeroed struct. False: this record does not exist. */

@@ -22,7 +22,7 @@
 #include "libfabmgr/sa/kinds.h"
 
 #define LINK_LOCAL UINT64_C(0xfe80000000000000)
-#define HOP_LIMIT_ROUTED 255 /* for destinations in another subnet */
+#define HOP_LIMIT_ROUTED 255 /* HopLimit of paths to destinations in another subnet */
 
 /* ---- endports -------------------------------------------------------------------------------- */
 

@@ -49,8 +49,8 @@ struct sim_port {
     uint8_t max_lanes, max_speed; /* limits of the cable: lanes, and index in the speed table + 1;
                                      0: as in the snapshot */
     float noise_share;            /* share of packets to this port that the cable corrupts */
-    uint64_t trained_at;          /* when link training ends; 0: the port is not training */
-    uint64_t lease_ends;          /* when the M_Key lease expires; 0: no lease is running */
+    uint64_t trained_at; /* time at which link training ends, in us; 0: the port is not training */
+    uint64_t lease_ends; /* time at which the M_Key lease expires, in us; 0: no lease is running */
 };
 struct sim_switch {
     struct fab_switch_info info;
@@ -64,7 +64,7 @@ struct sim_node {
     double corrupt_rate;
     uint32_t late_us, spread_us;
     uint64_t busy_until;         /* until this time, in us, the agent is busy with earlier MADs */
-    uint32_t power_cycles;       /* how often the node has lost power */
+    uint32_t power_cycles;       /* number of times that the node has lost power */
     uint64_t boot_at, boot_step; /* us; boot_at: end of the boot, 0: not booting; boot_step: time
                                     between the training of two ports */
 };
@@ -101,7 +101,8 @@ struct sim_sampler {
     uint32_t port, power_cycle;
     struct fab_samples_control control;
     uint64_t starts, ends; /* times in us; the sampling is over once `ends` has passed */
-    uint8_t read; /* how often the counters were read: 1 after the start, 2 after the end */
+    /* number of times that the counters were read: 1 after the start, 2 after the end */
+    uint8_t read;
     uint64_t counted[FAB_SAMPLES];
 };
 /* A counter that the fault "increment" makes rise with time. */

@@ -150,9 +150,9 @@ uint64_t fab_sim_counter(struct fab_sim *s, uint32_t node, uint8_t port,
 int fab_sim_counter_by_name(const char *name, enum fab_sim_counter *ret);
 
 struct fab_sim_congestion {
-    uint16_t slid, dlid; /* only for adapters: the local and the remote LID */
+    uint16_t slid, dlid; /* local and remote LID; only for adapters */
     uint8_t sl;
-    uint32_t local_qp, remote_qp; /* only for adapters: 24 bits each */
+    uint32_t local_qp, remote_qp; /* 24 bits each; only for adapters */
 };
 /* Adds an event to the congestion log of the node and raises a counter of the port: at a switch,
  * the VL's congestion counter; at an adapter, the counter of packets with BECN. */

@@ -16,7 +16,7 @@ struct fab_smstate {
     uint8_t state; /* enum fab_sm_state */
     uint64_t guid; /* GUID of the manager's port */
     uint8_t priority;
-    uint64_t master_guid; /* in standby: the manager that is polled; 0: none */
+    uint64_t master_guid; /* GUID of the manager that is polled in standby; 0: none */
     uint32_t missed;      /* polls in a row without a response */
     uint32_t polls_allowed;
     /* Polls in a row to which the polled manager responded that it is not master yet. */
@@ -46,7 +46,7 @@ void fab_smstate_discovered(struct fab_smstate *s, const struct fab_sm_info *oth
 enum fab_smstate_poll {
     FAB_SMSTATE_STAYS,       /* we stay in standby */
     FAB_SMSTATE_GONE,        /* the polled manager is gone */
-    FAB_SMSTATE_PASSED_OVER, /* it did not become master in time */
+    FAB_SMSTATE_PASSED_OVER, /* the polled manager did not become master in time */
 };
 /* The caller calls this function in state STANDBY after each poll, with the SMInfo of the polled
  * manager or, if there was no response, NULL. Unless our manager stays in standby, its state is

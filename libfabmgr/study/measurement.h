@@ -25,7 +25,8 @@ struct fab_measurement {
     uint32_t *first;          /* [switches] id of port 0 of the switch */
     uint32_t *to;             /* [ports] the switch that the channel leads to, or FAB_NONE */
     uint32_t channels;
-    struct fab_measured_endport *ends; /* [end_count] in the order of shifts */
+    /* [end_count] the measured endports in the order of shifts */
+    struct fab_measured_endport *ends;
     uint32_t end_count;
     struct fab_measured_leaf *leaves; /* [leaf_count] */
     uint32_t leaf_count;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How the VLs of a link share its bandwidth: the VLArbitrationTables (IBA 7.6.9, 14.2.5.9) and
- * LimitOfHighPriority of a port, computed from the shares of the traffic classes, and the bandwidth
- * that given tables guarantee.
+ * Divides the bandwidth of a link among VLs. Computes the VLArbitrationTables (IBA 7.6.9, 14.2.5.9)
+ * and LimitOfHighPriority of a port from the shares of the traffic classes. Also computes the
+ * bandwidth that given tables guarantee.
  */
 #ifndef LIBFABMGR_TARGET_ARB_H
 #define LIBFABMGR_TARGET_ARB_H

@@ -64,7 +64,7 @@ struct traffic_channel {
     uint32_t last;                         /* the input (port number - 1) that was served last */
     uint32_t gap;                          /* packets that are not marked before the next mark */
     uint32_t fifos;                        /* index in fifos[] of the queue of input 0 */
-    bool starved;                          /* its next packet had to wait for credits */
+    bool starved;                          /* the channel's next packet had to wait for credits */
     uint64_t waiting[TRAFFIC_INPUT_WORDS]; /* bitset of inputs with packets for the channel */
 };
 struct traffic_arbiter { /* state of one VL arbitration table of a port */

@@ -49,7 +49,7 @@ struct fab_traffic_input {
     uint32_t cable_ns;  /* delay of a cable in ns; 0: 25, the delay of 5 m */
     uint32_t adapter_ns;     /* ns from the arrival of a marked packet to the BECN; 0: 1200 */
     const uint32_t *cable_m; /* [port_count] length in m (0: cable_ns applies); NULL: all 0 */
-    uint64_t seed;           /* of the random numbers for marks and timer phases */
+    uint64_t seed;           /* seed of the random numbers for marks and timer phases */
 };
 
 /* A flow from one endport to another; both have LIDs. Each flow has a send queue of its own; the

@@ -40,20 +40,19 @@ struct fab_verify_batch_walk {
                                lead to the same switches */
     uint32_t *by_class;     /* [switches] all switches, sorted by class; the representative comes
                                first */
-    uint32_t *class_others; /* for representatives: number of other switches in the class */
-    uint32_t *unlike; /* for representatives: number of other switches that have different entries
-                         in this tile */
+    uint32_t *class_others; /* number of other switches in the class of a representative */
+    uint32_t *unlike; /* number of other switches in a representative's class that have different
+                         entries in this tile */
     uint32_t *rep;    /* the class representative if its entries in this tile are the same, else the
                          switch itself */
     uint32_t *reps;   /* the switches with rep[sw] == sw */
     uint32_t rep_count;
-    bool *uniform;          /* for reps: all entries of the batch are the same */
-    uint8_t *entry;         /* for reps: the first entry of the batch */
-    uint32_t *next;         /* for uniform reps: the next switch, or its representative */
-    uint16_t *depth;        /* for reps: number of switches on the path to the LIDs of the batch, or
-                               ON_PATH; 0: not known */
-    uint32_t *collected_at; /* for class representatives: index of their first port in
-                               collected[] */
+    bool *uniform;   /* for switches in reps[], whether all entries of the batch are the same */
+    uint8_t *entry;  /* for switches in reps[], the first entry of the batch */
+    uint32_t *next;  /* for uniform switches in reps[], the next switch, or its representative */
+    uint16_t *depth; /* for switches in reps[], number of switches on the path to the LIDs of the
+                        batch, or ON_PATH; 0: not known */
+    uint32_t *collected_at; /* index of a class representative's first port in collected[] */
     uint64_t *collected;    /* dependencies of class representatives that their classes have not got
                                yet: for each port a bitset of the next switch's ports, `words` words
                                long */

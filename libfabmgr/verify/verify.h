@@ -28,9 +28,9 @@ struct fab_witness {
     uint32_t *ports;   /* port ids of the out ports in order; CYCLE: the channels of the cycle */
     uint32_t port_count;
     uint8_t *vls; /* CYCLE with several VLs: [port_count] the VL of each channel; else NULL */
-    /* For LIMIT with src FAB_NONE: the number of VLs or table entries that a device needs and has.
-     * ports[0] is a port that needs more data VLs than it has, or port 0 of a switch whose
-     * forwarding table has fewer entries than there are LIDs in use. */
+    /* The numbers of VLs or table entries that a device needs and has; only for LIMIT with src
+     * FAB_NONE. ports[0] is a port that needs more data VLs than it has, or port 0 of a switch
+     * whose forwarding table has fewer entries than there are LIDs in use. */
     uint32_t need, have;
 };
 struct fab_verdict {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * For one destination LID the LFTs are a function from switch to next switch. Each switch with a
- * LID owner is a source. From each source, the walk follows the entries until it arrives, fails, or
+ * For one destination LID, the LFTs map each switch to its next switch. Each switch with a LID
+ * owner is a source. From each source, the walk follows the entries until it arrives, fails, or
  * meets a switch whose depth is known; then all switches on the walk get their depth. So each
  * switch is visited once for a LID. Each visit notes one dependency: the channel to the next switch
  * depends on the channel by which the packet leaves that switch. Only channels that carry traffic

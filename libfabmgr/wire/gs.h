@@ -188,7 +188,7 @@ struct fab_cc_table { /* IBA A10.4.3.9, 64 entries a block */
     } entry[64];
 };
 struct fab_cc_time_stamp {
-    uint32_t value; /* in units of 1.024 us */
+    uint32_t value; /* time in units of 1.024 us */
 };
 
 extern const struct fab_attr fab_wire_attr_class_port_info, fab_wire_attr_port_counters,

@@ -53,14 +53,14 @@ const struct fab_rec *fab_wire_rec_by_id(uint16_t attr_id)
 struct component {
     const struct fab_field *field; /* NULL: reserved bits, or a whole part */
     const struct fab_part *part;   /* NULL: reserved bits */
-    uint16_t bit, bits;            /* on the wire: first bit, and number of bits */
+    uint16_t bit, bits;            /* first bit on the wire, and number of bits */
     uint16_t member, size;         /* offset and size in the record's struct, in bytes */
 };
 struct walk {
     const struct fab_rec *record;
     size_t part, field;
     unsigned element;
-    unsigned bit; /* where the next component begins, in bits from the start of the record */
+    unsigned bit; /* beginning of the next component, in bits from the start of the record */
 };
 
 static struct component reserved(struct walk *w, unsigned upto)

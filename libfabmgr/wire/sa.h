@@ -174,7 +174,7 @@ struct fab_wire_link_record { /* IBA 15.2.5.13 */
 struct fab_wire_service_record { /* IBA 15.2.5.14 */
     uint64_t id, gid[2];
     uint16_t pkey;
-    uint32_t lease; /* in seconds; all ones: the lease never expires */
+    uint32_t lease; /* lease in seconds; all ones: the lease never expires */
     uint64_t key[2];
     uint8_t name[64];
     uint8_t data8[16];

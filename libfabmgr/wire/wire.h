@@ -84,7 +84,8 @@ enum fab_smp_status { /* Status (IBA 13.4.7): bit 0 is BUSY, bits 2-4 say what i
                       FAB_SMP_BAD_VALUE = 0x001c,
 };
 #define FAB_LID_PERMISSIVE 0xffff
-#define FAB_SMP_STATUS_MASK 0x7fff /* without the D bit of directed-route SMPs (14.2.1.2) */
+/* mask that removes the D bit of directed-route SMPs (14.2.1.2) */
+#define FAB_SMP_STATUS_MASK 0x7fff
 
 /* ---- MADs ------------------------------------------------------------------------------------ */
 
@@ -228,7 +229,7 @@ struct fab_field {
     uint8_t print;       /* enum fab_print */
     uint8_t component;   /* enum fab_component */
 };
-enum fab_component {                     /* how a ComponentMask (sa.h) counts the field */
+enum fab_component { /* the way in which a ComponentMask (sa.h) counts the field */
                      FAB_COMPONENT_ONE,  /* the field is one component */
                      FAB_COMPONENT_EACH, /* each element of the array is one component */
                      FAB_COMPONENT_NONE, /* the field is no component: its bits were reserved
@@ -258,7 +259,8 @@ struct fab_attr {
 extern const struct fab_attr fab_wire_attr_node_info, fab_wire_attr_switch_info,
     fab_wire_attr_port_info, fab_wire_attr_sm_info, fab_wire_attr_notice, fab_wire_attr_sl2vl,
     fab_wire_attr_vlarb, fab_wire_attr_pkey_block, fab_wire_attr_guid_block;
-const struct fab_attr *fab_wire_attr_by_id(uint16_t id); /* of subnet management; NULL: no table */
+/* only attributes of subnet management; NULL: no table */
+const struct fab_attr *fab_wire_attr_by_id(uint16_t id);
 
 /* Reads an attribute; reserved bits are ignored. TRUNCATED: len < wire_size. */
 int fab_wire_attr_unpack(const struct fab_attr *a, const uint8_t *bytes, size_t len,

@@ -36,10 +36,11 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/repair/internal.h"
 
-/* As path length in hops: there is no usable path. A path is not usable if it meets a dead link or
- * an undecided switch, or has max_hops hops or more. */
+/* The path length, in hops, of a switch without a usable path. A path is not usable if it meets a
+ * dead link or an undecided switch, or has max_hops hops or more. */
 #define FAR UINT16_MAX
-#define RETRY (FAB_NONE - 1) /* as next_hop.num: pending with a lower key than at first */
+/* value of next_hop.num: the switch is pending again, with a lower key than at first */
+#define RETRY (FAB_NONE - 1)
 
 /* ---- the heap of pending switches ------------------------------------------------------------ */
 

@@ -11,7 +11,7 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/repair/internal.h"
 
-#define PREFETCH_ROWS 16 /* how many rows before its use a table row is prefetched */
+#define PREFETCH_ROWS 16 /* number of rows between the prefetch of a table row and its use */
 
 uint32_t fab_repair_tile_width(const struct fab_repair *r, uint32_t first)
 {

@@ -26,7 +26,7 @@
 struct compression {
     const uint8_t *raw;
     uint32_t len;
-    /* by the hash of four bytes: 1 + their last position; 0: they have not occurred */
+    /* 1 + the last position of four bytes, by their hash; 0: these bytes have not occurred */
     uint32_t slot[1 << SLOT_BITS];
 };
 

@@ -27,10 +27,10 @@ enum fab_repair_contingency_outcome {
 };
 struct fab_repair_contingency {
     bool is_switch;
-    uint8_t outcome;   /* enum fab_repair_contingency_outcome; with ENGINE, all figures after
-                          `peer` are 0 */
-    uint32_t id, peer; /* of a link: its port ids, the lower one first; of a switch: its id and
-                          FAB_NONE */
+    uint8_t outcome; /* enum fab_repair_contingency_outcome; with ENGINE, all figures after
+                        `peer` are 0 */
+    /* the port ids of a link, the lower one first; or the id of a switch, and FAB_NONE */
+    uint32_t id, peer;
     /* endports and switches that are cut off: outside the component with the most endports */
     uint32_t lost_ends, lost_switches;
     /* size of the plan: entries that change, LFT blocks and switches to write, steps of the writes
@@ -67,7 +67,8 @@ int fab_repair_contingency_next(struct fab_repair_contingency_maker *m, bool kee
                                 struct fab_repair_contingency *ret);
 
 struct fab_repair_contingencies {
-    struct fab_repair_contingency *row; /* [count] in the order of the maker's cases */
+    /* [count] contingencies in the order of the maker's cases */
+    struct fab_repair_contingency *row;
     size_t count, room, switches;       /* the last `switches` rows are those of switches */
     size_t plans;                       /* rows with a stored plan */
     size_t memory;                      /* bytes of the collection */

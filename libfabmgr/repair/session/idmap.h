@@ -26,7 +26,7 @@ struct fab_repair_idmap {
     uint32_t now, baseline; /* number of nodes in the present fabric, and in the baseline's */
     uint32_t *to_baseline;  /* [now] node ids */
     uint32_t *to_current;   /* [baseline] node ids; FAB_NONE: the node is absent */
-    uint32_t *dead; /* [deads] for each ISL that is not up now, the baseline's id of one port */
+    uint32_t *dead; /* [deads] the baseline's id of one port of each ISL that is not up now */
     uint32_t deads;
 };
 /* Returns NOT_FOUND (a node or link is new or moved, or a port has another LID) or NOMEM. */

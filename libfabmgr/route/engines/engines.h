@@ -14,7 +14,8 @@ extern const struct fab_route_engine fab_route_engine_file;
 extern const struct fab_route_engine fab_route_engine_nue;
 extern const struct fab_route_engine fab_route_engine_updn;
 extern const struct fab_route_engine
-    fab_route_engine_updn_on_tree; /* for "auto": refuses topologies other than trees */
+    fab_route_engine_updn_on_tree; /* variant of updn for "auto", which refuses topologies other
+                                      than trees */
 extern const struct fab_route_engine fab_route_engine_minhop;
 extern const struct fab_route_engine fab_route_engine_sssp;
 extern const struct fab_route_engine fab_route_engine_dfsssp;

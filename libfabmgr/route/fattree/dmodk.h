@@ -31,7 +31,8 @@ struct fab_dmodk {
     struct fab_dmodk_dest *dest; /* [dests] sorted by lowest LID */
     uint32_t *sw;                /* [dests] node ids of the destination switches */
     uint32_t slots_count;
-    struct fab_dmodk_slots *slots_of; /* [slots_count] by index; element 0 has no slots */
+    struct fab_dmodk_slots *slots_of; /* [slots_count] all pairs of divider and number of slots;
+                                         element 0 has no slots */
     uint16_t *up;                     /* [switches] index in slots_of[] for packets that ascend */
     uint16_t *down;                   /* [switches] index in slots_of[] for parallel links down; 0:
                                          no slots */

@@ -52,8 +52,9 @@ struct fab_batch {
     uint32_t ranges, from[FAB_BATCH_RANGES], to[FAB_BATCH_RANGES];
     bool single;                   /* there is one range, with one LID for each column */
     uint8_t span[FAB_LEGAL_BATCH]; /* enum fab_span, by column */
-    /* [2 n] by full class (tree.h). class_row_of: row_of[] of a member whose entries needed no
-     * choice among several candidates, or FAB_NONE. class_row: an LFT row with its entries. */
+    /* [2 n] For each full class (tree.h), one member whose entries needed no choice among several
+     * candidates. class_row_of: row_of[] of this member; FAB_NONE: there is none yet. class_row: an
+     * LFT row with the member's entries. */
     uint32_t *class_row_of;
     const uint8_t **class_row;
     /* Cache by a hash of port class and row_of[]. cached: the last switch with that hash, or

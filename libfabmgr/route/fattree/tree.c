@@ -99,8 +99,8 @@ struct positions {
     uint32_t *least_port;   /* [2n] least port number by which the group's other switches reach the
                                switch; FAB_NONE: none */
     uint32_t *rail;         /* [n] */
-    uint32_t *vote, *votes; /* [2n] by group: majority candidate for its number, and the candidate's
-                               lead in votes */
+    uint32_t *vote, *votes; /* [2n] for each group, the majority candidate for its number, and the
+                               candidate's lead in votes */
     struct member *members; /* [n] */
 };
 

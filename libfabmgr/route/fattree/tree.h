@@ -44,8 +44,8 @@ struct fab_tree {
     uint32_t *slot_at;    /* [n + 1] */
     uint8_t *slot_num;    /* [slots] port, or 0: the link is missing */
     uint8_t *slot_nbr;    /* [slots] the neighbour of s, as an index from updown.at[s] on */
-    uint8_t *higher;      /* [neighbours] as updown.nbr; 0xff: the neighbour has a higher rank; else
-                             0 */
+    uint8_t *higher;      /* [neighbours] 0xff: neighbour updown.nbr[i] has a higher rank than the
+                             switch; else 0 */
     uint8_t *single_port; /* [neighbours] the port if there is a single link, else 0 */
     uint8_t *slot_nbrs;   /* [n] number of distinct neighbours in slots */
     /* [n][2] class ids, 0..2n-1 (switch_classes.c). Switches have the same port_class [1] if their

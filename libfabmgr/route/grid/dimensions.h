@@ -10,7 +10,8 @@
 
 struct fab_dimensions {
     uint32_t dims;
-    uint8_t *dim; /* [neighbours] as g->nbr: 0..dims - 1, or FAB_DIMENSION_NONE if unknown */
+    uint8_t *dim; /* [neighbours] dimension of the link to g->nbr[i], 0..dims - 1;
+                     FAB_DIMENSION_NONE: unknown */
 };
 /* Finds the dimensions from the links in g; f provides the names of switches for why[]. Returns
  * UNSUPPORTED if the topology is no grid (why[] names a switch or says why), or NOMEM. */

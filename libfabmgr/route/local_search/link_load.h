@@ -32,8 +32,8 @@ struct fab_link_load {
     struct fab_arena arena;    /* of the arrays */
     const struct fab_graph *g; /* a channel is a port of this graph */
     uint32_t ends, runs, channels;
-    struct fab_link_load_endport *end; /* [ends] in the order of the shifts */
-    struct fab_link_load_run *run;     /* [runs] in the order of the shifts */
+    struct fab_link_load_endport *end; /* [ends] the endports in the order of the shifts */
+    struct fab_link_load_run *run;     /* [runs] the runs of endports in the order of the shifts */
     uint32_t *next; /* [ends][n] channel towards the endport; FAB_NONE at its own switch and if
                        there is no path */
     uint32_t *flow; /* [ends][n] number of endports that send to the endport through the switch */
@@ -91,8 +91,9 @@ struct fab_local_move {
  * back to `sw`, would not reach the endport, or would have too many hops. */
 bool fab_route_move_find(const struct fab_link_load *b, uint32_t end, uint32_t sw, uint32_t channel,
                          struct fab_local_move *ret);
-/* These two return by how much the move would change over_load and over_flows. If the change of
- * over_flows exceeds `enough`, fab_route_move_flows_delta may return any value above `enough`. */
+/* These two functions return by how much the move would change over_load and over_flows. If the
+ * change of over_flows exceeds `enough`, fab_route_move_flows_delta may return any value above
+ * `enough`. */
 int64_t fab_route_move_load_delta(const struct fab_link_load *b, const struct fab_local_move *d);
 int64_t fab_route_move_flows_delta(struct fab_link_load *b, const struct fab_local_move *d,
                                    int64_t enough);

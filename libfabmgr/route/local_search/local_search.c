@@ -40,7 +40,7 @@
 #define BUDGET (UINT64_C(1) << 28)
 /* The cost of weighing a move, in visits of a counter. */
 #define WEIGHING_COST 16
-/* How many numberings are tried if no order of the switches fits. */
+/* Number of numberings that are tried if no order of the switches fits. */
 #define NUMBERINGS 32
 /* Number of passes over all entries to reduce conflicts. */
 #define PASSES 4

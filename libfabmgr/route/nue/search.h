@@ -43,7 +43,7 @@ struct fab_nue {
     uint16_t *min_hops; /* [n] number of hops of the shortest path over the links */
     uint16_t *forced;   /* [n] number of hops for switches that must take the escape tree; else
                            FAB_NUE_UNREACHED */
-    uint8_t *down;      /* [n] for ancestors of home in the escape tree: slot towards home */
+    uint8_t *down;      /* [n] slot towards home of each ancestor of home in the escape tree */
     uint32_t *best;     /* [n] the best arc at the current level */
     uint64_t *cost;     /* [n] sum of the loads along the path */
     uint32_t *found, *forced_list;     /* [n] switches */

@@ -96,11 +96,12 @@ struct sweep {
     struct row *row;
     uint32_t *row_of;
     bool *descends, *here;
-    bool *over;       /* [n] by lower class: whether a path that descends from it reaches some
-                         destination */
-    struct row *down; /* [n] by lower class: the lengths of the paths that descend from it */
-    uint32_t *first;  /* [2n] by row class: a switch with the row of all members of the class,
-                         except members that are destinations; or FAB_NONE */
+    bool *over; /* [n] for each lower class, whether a path that descends from its switches reaches
+                   some destination */
+    struct row *down; /* [n] for each lower class, the lengths of the paths that descend from its
+                         switches */
+    uint32_t *first; /* [2n] for each row class, a switch whose row all members have, except members
+                        that are destinations; or FAB_NONE */
 };
 
 /* Divides the memory: rows, then row_of[], then the flags; then again rows (down[]) and first[]. */
@@ -167,7 +168,8 @@ static void climb(const struct sweep *w, uint32_t sw)
         w->row[sw].hops[i] = up.hops[i] | FAB_LEGAL_CLIMBS;
 }
 
-/* On entry the row of sw holds its descending paths, on return the chosen paths. */
+/* Chooses the paths of a switch. On entry the row of sw holds its descending paths, on return the
+ * chosen paths. */
 static void climb_or_descend(const struct sweep *w, uint32_t sw)
 {
     uint32_t before = FAB_NONE;
