@@ -43,7 +43,7 @@ struct fab_policy_quotas {
     uint32_t each[FAB_QUOTAS], all[FAB_QUOTAS];
     uint32_t transfers;     /* responses of several MADs (RMPP) that a port may have in progress, at
                                least 1 */
-    uint32_t requests;      /* a second; 0: no limit */
+    uint32_t requests;      /* requests in a second; 0: no limit */
     uint32_t request_burst; /* requests that may arrive at once, at least 1 */
 };
 

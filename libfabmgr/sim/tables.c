@@ -13,9 +13,7 @@
 
 enum table { TABLE_MFT, TABLE_PKEYS, TABLE_SL2VL, TABLE_VLARB, TABLE_GUIDS, TABLE_GS, TABLE_LED };
 #define BLOCKS_MAX (1u << 22) /* limit of blocks of all devices together: 256 MB */
-#define ENTRIES_PER_BLOCK                                                                          \
-    32 /* entries in a block of an MFT, P_Key table or VL arbitration table                        \
-        */
+#define ENTRIES_PER_BLOCK 32  /* in an MFT, P_Key table or VL arbitration table */
 #define GUIDS_PER_BLOCK 8
 #define MFT_POSITIONS 16
 #define DEFAULT_PKEY 0xffff

@@ -259,7 +259,7 @@ struct fab_attr {
 extern const struct fab_attr fab_wire_attr_node_info, fab_wire_attr_switch_info,
     fab_wire_attr_port_info, fab_wire_attr_sm_info, fab_wire_attr_notice, fab_wire_attr_sl2vl,
     fab_wire_attr_vlarb, fab_wire_attr_pkey_block, fab_wire_attr_guid_block;
-/* only attributes of subnet management; NULL: no table */
+/* Returns the table of an attribute of subnet management, or NULL if there is none. */
 const struct fab_attr *fab_wire_attr_by_id(uint16_t id);
 
 /* Reads an attribute; reserved bits are ignored. TRUNCATED: len < wire_size. */
