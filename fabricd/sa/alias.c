@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Alias GUIDs (IBA 15.2.5.18). A host asks for alias GUIDs of its virtual functions by a Set of one
- * block of GUIDInfoRecord; the ComponentMask selects the entries, and the value 0 asks the manager
- * to choose. The answer holds the resulting block; a requested GUID that is in use already is not
- * assigned.
+ * block of GUIDInfoRecord. The ComponentMask selects the entries; the value 0 in an entry asks the
+ * manager to choose a GUID. The answer holds the resulting block; a requested GUID that is in use
+ * already is not assigned.
  *
  * The manager keeps alias GUIDs in the store, and writes them to the port at once. It repeats a
  * failed write. It also writes them when a port comes back to the fabric, because the port may have
  * lost them.
  *
- * Only the port's own node, or a host that gives the SM_Key, may change alias GUIDs.
+ * Only the port's own node, or a host that gives the sa_key, may change alias GUIDs.
  */
 #include <stddef.h>
 #include <stdlib.h>

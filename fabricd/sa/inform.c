@@ -6,9 +6,9 @@
  * The subscriber is the port and queue pair that sent the request; the QPN field of a subscription
  * is ignored. In an unsubscribe request, QPN names the queue pair; 0 means the sender's. The
  * subscriber must share a partition with the ports that it subscribes to (o13-14.1.1). Notices
- * 256-259 disclose keys: a host must give the SM_Key to subscribe to one of them (C15-0.2-1.16),
+ * 256-259 disclose keys: a host must give the sa_key to subscribe to one of them (C15-0.2-1.16),
  * and a subscription to all notices does not include them. In an answer with an error, Subscribe is
- * 0 (o13-13.1.1). Records show QPNs only to requesters that gave the SM_Key.
+ * 0 (o13-13.1.1). Records show QPNs only to requesters that gave the sa_key.
  */
 #include <stdlib.h>
 #include <string.h>

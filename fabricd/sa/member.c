@@ -6,11 +6,11 @@
  * This file decides which requests are permitted. A port may join itself, or another port with
  * which it shares a partition (a proxy join); the port that joins must be in the partition of the
  * group. A port may change its own membership; any port in the partition of the group may change a
- * proxy membership (o15-0.1.2, o15-0.2.1). A requester that gives the SM_Key may change any
+ * proxy membership (o15-0.1.2, o15-0.2.1). A requester that gives the sa_key may change any
  * membership. A port may also join by each of its alias GUIDs. libfabmgr/mcast interprets the
  * components.
  *
- * Only requesters that gave the SM_Key see ports and join states in queries; other requesters see
+ * Only requesters that gave the sa_key see ports and join states in queries; other requesters see
  * the groups of their partitions, without members (15.2.5.17).
  */
 #include <string.h>
@@ -71,7 +71,7 @@ static bool is_end(const struct fab_view *v, uint32_t port)
 }
 
 /* A port may change its own membership; any port in the partition of the group may change a proxy
- * membership; a requester that gave the SM_Key may change both. */
+ * membership; a requester that gave the sa_key may change both. */
 static bool may_modify(const struct change *c)
 {
     if (c->req->trusted || c->member == NULL)
@@ -168,7 +168,8 @@ uint16_t sa_member_delete(struct sa *s, const struct fab_sa_request *req,
 
 struct place { /* position of a query: the last record that was returned */
     uint64_t mgid[2], guid;
-    uint64_t in_group; /* 0: nothing was returned; 1: member `guid` was; 2: the group was */
+    uint64_t in_group; /* last record of the group that was returned: 0: none; 1: member `guid`; 2:
+                          the group itself */
 };
 
 static bool sees(const struct fab_sa_query *q, const struct fab_mcast_group *group)

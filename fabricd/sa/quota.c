@@ -53,10 +53,10 @@ struct row {
 
 struct sa_quota {
     struct row row[ROWS];
-    /* Token buckets (bucket.h), by base LID: of requests, and of KiB that the kernel got. Index 0:
-     * all requesters whose LID no port has. */
+    /* Token buckets (bucket.h) by base LID: one for requests, and one for the KiB passed to the
+     * kernel. Entry 0 is for all requesters whose LID no port has. */
     uint64_t requests_us[FAB_LID_UNICAST_MAX + 1], kernel_us[FAB_LID_UNICAST_MAX + 1];
-    uint64_t kernel_all_us; /* of KiB that the kernel got for all ports */
+    uint64_t kernel_all_us; /* token bucket for the KiB passed to the kernel for all ports */
 };
 
 int sa_quota_start(struct sa *s)

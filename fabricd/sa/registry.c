@@ -37,7 +37,7 @@ static void send_held(void *ctx)
         loop_timer_set(r->kept, LOOK_US);
 }
 
-/* Whether so many answers to a host wait that others might find no room. */
+/* Returns whether so many answers to this LID wait that other hosts might find no room. */
 static bool holds_too_many(const struct sa_registry *r, uint16_t lid)
 {
     uint32_t own = 0;

@@ -74,7 +74,7 @@ void sa_report_gone(struct sa *s, const struct fab_subscription *x, const char *
 void sa_arrivals_published(void *ctx);
 void sa_arrivals_work(void *ctx);
 void sa_arrivals_absent(void *ctx);
-bool sa_arrivals_wanted(void *ctx); /* somebody subscribed to notices */
+bool sa_arrivals_wanted(void *ctx); /* whether any host subscribed to notices */
 void sa_arrivals_notice(void *ctx, const struct fab_notice *notice);
 void sa_arrivals_group(void *ctx, const struct fab_wire_mc_member_record *group, bool made);
 

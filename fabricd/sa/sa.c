@@ -7,7 +7,7 @@
  *
  * A sweep does not delay answers: they come from the latest published view, which does not change.
  * Before the first view the status is BUSY. A manager that is not master does not answer. A request
- * is not answered either if its SM_Key is neither 0 nor the configured one (15.2.1.1, C15-0.1.5),
+ * is not answered either if its SM_Key is neither 0 nor the sa_key (15.2.1.1, C15-0.1.5),
  * or if its port sends more requests a second than the quota permits (quota.c).
  */
 #include "fabricd/sa/sa.h"

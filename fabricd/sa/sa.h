@@ -26,7 +26,8 @@ struct sa_stats { /* since the start */
     uint64_t answered; /* requests answered, with success or an error */
     uint64_t refused;  /* answers with an error status */
     uint64_t busy;     /* answers with status BUSY */
-    /* Requests without an answer: malformed, wrong SM_Key, manager not master, or no room. */
+    /* Requests without an answer: the request was malformed, had a wrong SM_Key or exceeded the
+     * permitted rate, this manager was not master, or the queue of answers was full. */
     uint64_t dropped;
     uint64_t over_quota;       /* registrations refused because of a quota */
     uint64_t over_rate;        /* requests dropped because their port sent too many a second */

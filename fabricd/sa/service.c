@@ -7,9 +7,9 @@
  * node. The requester and the port of the ServiceGID must be in the partition of the service. Only
  * a request with the same ServiceKey may change or withdraw a service that has one. A service
  * without a ServiceKey may be changed or withdrawn by the port that registered it, and by the port
- * of its ServiceGID. A requester that gives the SM_Key may change any service. (OpenSM lets every
+ * of its ServiceGID. A requester that gives the sa_key may change any service. (OpenSM lets every
  * host change any service.) Requesters see the services of their partitions; only those that gave
- * the SM_Key see ServiceKeys.
+ * the sa_key see ServiceKeys.
  *
  * A service without ServiceP_Key belongs to the default partition; a service without ServiceLease
  * does not expire. Other components missing from the ComponentMask are 0.
@@ -249,7 +249,7 @@ static bool agrees(const struct fab_sa_query *q, const struct fab_service *x)
 }
 
 /* Fills in the record as the requester may see it: with the remaining time of the lease, and
- * without the ServiceKey unless the requester gave the SM_Key. */
+ * without the ServiceKey unless the requester gave the sa_key. */
 static void show(const struct fab_sa_query *q, const struct fab_service *x,
                  struct fab_wire_service_record *ret)
 {

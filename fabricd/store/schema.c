@@ -172,7 +172,7 @@ static const char step_4[] = "CREATE TABLE service ("
                              "CREATE TABLE subscription ("
                              "  gid TEXT NOT NULL,"
                              "  number INTEGER NOT NULL,"
-                             "  trusted INTEGER NOT NULL," /* the subscriber gave the SM_Key */
+                             "  trusted INTEGER NOT NULL," /* the subscriber gave the sa_key */
                              "  record BLOB NOT NULL,"     /* InformInfoRecord */
                              "  PRIMARY KEY (gid, number)"
                              ") WITHOUT ROWID;"

@@ -80,7 +80,7 @@ int store_load_services(struct store *s, struct store_service **ret, size_t *ret
 
 struct store_subscription { /* key: record.subscriber_gid, number */
     struct fab_wire_inform_info_record record;
-    bool trusted; /* the subscriber gave the SM_Key */
+    bool trusted; /* the subscriber gave the sa_key */
 };
 void store_put_subscription(struct store *s, const struct store_subscription *subscription,
                             bool there);

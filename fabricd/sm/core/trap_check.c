@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which notices a device can issue (IBA 13.4.8.2, 14.2.5.1). Notices 64-69 are the manager's own,
- * so no device sends them. All other notices concern the device that sends them: the issuer's LID,
- * and the LID in the DataDetails, belong to the node with the source LID of the packet. Only
- * switches send traps 128 and 259.
+ * Checks that the sender of a notice can issue it (IBA 13.4.8.2, 14.2.5.1). Only the manager issues
+ * notices 64-69, so no device sends them. All other notices concern the device that sends them: the
+ * issuer's LID, and the LID in the DataDetails, belong to the node with the source LID of the
+ * packet. Only switches send traps 128 and 259.
  *
  * The root user of a host can give its port any LID, and switches do not check source LIDs. These
  * checks only save work; the manager reads the device before it acts or forwards.

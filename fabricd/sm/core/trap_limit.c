@@ -21,9 +21,11 @@
 
 #define LIDS 0xc000u /* unicast LIDs, IBA 4.1.3; entry 0 is for all LIDs without an owner */
 #define OWED_EVERY_US 125000u
-#define OWED_AT_ONCE 256u /* most actions that are made up for in one iteration of the loop */
-#define FLOOD 64u         /* a source with so many repressed traps floods */
-#define EVENT_EVERY_US 60000000u /* between two events of one kind about a source */
+#define OWED_AT_ONCE                                                                               \
+    256u          /* most owed actions that are carried out in one iteration of the loop           \
+                   */
+#define FLOOD 64u /* repressed traps of a source after which trap-flood is emitted */
+#define EVENT_EVERY_US 60000000u /* least time between two events of one kind about a source */
 #define UNKNOWN_AFTER_US 2000000u
 #define UNKNOWN_FIRST_US UINT64_C(60000000)
 #define UNKNOWN_MOST_US UINT64_C(600000000)
@@ -34,7 +36,7 @@ static const struct fab_bucket_rate event_rate = {.each_us = 4000000, .burst = 1
 
 struct source {
     uint64_t full_us;                        /* the token bucket */
-    uint64_t since_us;                       /* when the traps that `traps` counts began */
+    uint64_t since_us;                       /* time since which `traps` counts */
     uint64_t flood_told_us, refused_told_us; /* times of the last events; 0: none */
     uint32_t traps, repressed;               /* since since_us */
     uint32_t refused;                        /* since refused_told_us */

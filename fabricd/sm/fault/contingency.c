@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * N-1 contingencies: the repair for the failure of each single link and each single switch,
- * computed before it fails. The worker computes them while no round runs, in slices of SLICE_US
- * with a pause of PAUSE_US after each. A local repair looks here first (sm_contingency_find).
+ * Computes the N-1 contingencies: the local repair for the failure of each single link and each
+ * single switch, before the failure happens. The worker computes them while no round runs, in
+ * slices of SLICE_US with a pause of PAUSE_US after each. A local repair first searches the
+ * contingencies (sm_contingency_find).
  *
  * The worker computes from a copy of the tables, so that a local repair meanwhile can change the
  * active tables in place. The results are valid only for the repair state from which they were

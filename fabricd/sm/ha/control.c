@@ -13,8 +13,10 @@
 #include "fabricd/base/log.h"
 #include "fabricd/sm/ha/state.h"
 
-#define EVENT_EVERY_US UINT64_C(10000000) /* between two events about refused packets */
-#define SWEEP_EVERY_US UINT64_C(10000000) /* between two sweeps after HANDOVERs to the master */
+#define EVENT_EVERY_US                                                                             \
+    UINT64_C(10000000)                    /* least time between two events about refused packets   \
+                                           */
+#define SWEEP_EVERY_US UINT64_C(10000000) /* least time between two sweeps after HANDOVERs */
 
 static const char *packet_name(uint32_t packet)
 {

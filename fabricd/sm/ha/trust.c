@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which other managers are trusted, and who may see a key.
+ * Decides which other managers are trusted, and which requesters may see a key.
  *
  * SMInfo is answered by software that any administrator of a host can replace. A GUID, a priority
  * and a source LID are therefore claims; a key and the switch port behind which a manager answers
