@@ -80,8 +80,8 @@ static size_t utf8_sequence(const unsigned char *s, uint32_t *ret_code)
     return len;
 }
 
-/* True if a terminal may act on the character: C1 controls, zero-width and direction marks, line
- * and paragraph separators, byte order mark. */
+/* Returns true if a terminal may act on the character: C1 controls, zero-width and direction marks,
+ * line and paragraph separators, byte order mark. */
 static bool acts_on_terminals(uint32_t code)
 {
     return code < 0xa0 || (code >= 0x200b && code <= 0x200f) ||

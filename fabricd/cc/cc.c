@@ -123,7 +123,7 @@ static void tell_outcome(struct cc *cc)
     cc->troubled = troubled;
 }
 
-/* True if a computation is to start: for the first view at once, for stale settings
+/* Returns true if a computation is to start: for the first view at once, for stale settings
  * COMPUTE_LEAST_US after the last computation, for a later view SETTLE_US after the timer first saw
  * it. */
 static bool is_due(struct cc *cc, const struct fab_view *v, uint64_t now)

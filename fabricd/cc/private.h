@@ -116,8 +116,8 @@ void cc_devices_fini(struct cc *cc);
 void cc_program(struct cc *cc, uint64_t now);
 /* Cancels all requests and jobs, and the reading of logs. */
 void cc_program_stop(struct cc *cc);
-/* True if a MAD status means that the device does not support the class, method or attribute
- * (IBA 13.4.7). */
+/* Returns true if a MAD status means that the device does not support the class, method or
+ * attribute (IBA 13.4.7). */
 bool cc_says_unknown(uint16_t status);
 
 /* ---- log.c ---- */

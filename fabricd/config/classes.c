@@ -71,7 +71,7 @@ static int take_values(struct taking *t, const struct raw_class *raw, struct fab
     return rc;
 }
 
-/* Whether partitions.conf defines the group or partition that a rule names. */
+/* Returns whether partitions.conf defines the group or partition that a rule names. */
 static bool is_known(const struct fab_partitions *all, const struct fab_class_member *m)
 {
     bool known = m->kind != FAB_CLASS_PARTITION && m->kind != FAB_CLASS_OF_OTHERS;

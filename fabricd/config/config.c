@@ -376,8 +376,8 @@ static const char *missing_tls(const struct config_tls *tls)
     return tls->cert == NULL ? "cert" : tls->key == NULL ? "key" : tls->ca == NULL ? "ca" : NULL;
 }
 
-/* Whether a TLS file is missing. path[] then has the key that needs the file; *ret_missing is
- * "cert", "key" or "ca". */
+/* Returns whether a TLS file is missing. path[] then has the key that needs the file; *ret_missing
+ * is "cert", "key" or "ca". */
 static bool tls_incomplete(const struct config *c, char *path, size_t len, const char **ret_missing)
 {
     *ret_missing = missing_tls(&c->tls);

@@ -25,7 +25,7 @@ struct report {
  * YAML, or has a duplicate key or a second document; the report then has the message. NOMEM. */
 int place_open(const char *text, size_t len, struct report *report);
 void place_close(struct report *report);
-/* Whether the document is empty or has only comments. */
+/* Returns whether the document is empty or has only comments. */
 bool place_is_empty(const struct report *report);
 bool place_has(const struct report *report, const char *path);
 

@@ -57,7 +57,7 @@ bool loop_task_is_cancelled(const struct loop_task *t);
 /* Call it before the owner is freed. It cancels all tasks of the owner; their `drop` gets NULL as
  * owner. */
 void loop_tasks_orphan(struct loop_tasks *tasks);
-/* True if tasks of the owner are under way, cancelled ones included. */
+/* Returns true if tasks of the owner are under way, cancelled ones included. */
 bool loop_tasks_any(const struct loop_tasks *tasks);
 
 #endif

@@ -258,8 +258,8 @@ static void administration(struct fab_text *to, const struct sa *sa)
             "Subscriptions that the manager ended.");
 }
 
-/* True if an earlier row of the event table has the type and severity of row i. The sample of the
- * earlier row then includes the events of row i. */
+/* Returns true if an earlier row of the event table has the type and severity of row i. The sample
+ * of the earlier row then includes the events of row i. */
 static bool is_counted_before(unsigned i)
 {
     const struct event_row *row = event_rows;

@@ -6,8 +6,8 @@
 #include "fabricd/cc/cc.h"
 #include "fabricd/rpc/answer.h"
 
-/* Whether this manager has congestion control. If not, the function has finished the call with an
- * error. */
+/* Returns whether this manager has congestion control. If not, the function has finished the call
+ * with an error. */
 bool need_congestion(struct call *c);
 /* Returns sentences about settings that do not fit what counters and logs show. */
 char **convert_advice(struct answer *a, const struct cc *cc, size_t *ret_count);

@@ -98,8 +98,8 @@ static bool has_name(const struct descriptor_file *file, const char *name)
     return is_text(find_field(file->bytes, file->len, 1), name, strlen(name));
 }
 
-/* Whether the file defines the symbol, or the message, enumeration or service whose member the
- * symbol is. The member itself is not looked up. */
+/* Returns whether the file defines the symbol, or the message, enumeration or service whose member
+ * the symbol is. The member itself is not looked up. */
 static bool has_symbol(const struct descriptor_file *file, const char *symbol)
 {
     struct field package = find_field(file->bytes, file->len, 2);

@@ -48,7 +48,7 @@ struct report {
  * failed or was stopped. */
 bool report_make(struct report *r, struct study *s, const struct measure *m,
                  const struct fab_fabric *fabric, const struct fab_lids *lids);
-/* Whether the engine made tables, and these passed verification. */
+/* Returns whether the engine made tables, and these passed verification. */
 bool report_good(const struct report *r);
 /* Worker thread only, and only if report_good. Assigns virtual lanes to all traffic classes, and
  * verifies all classes together. False: the study has failed or was stopped. */

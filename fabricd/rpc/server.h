@@ -48,8 +48,8 @@ int find_node(struct call *c, const struct fab_view *v, const char *what, uint32
 int find_end(struct call *c, const struct fab_view *v, const char *what, uint32_t *ret_port);
 int find_port(struct call *c, const struct fab_view *v, const char *node, uint32_t number,
               uint32_t *ret_port);
-/* Whether the text is "NODE/PORT" and NODE names a node. If so, node[] has the name of the node,
- * and *ret_number the port number. */
+/* Returns whether the text is "NODE/PORT" and NODE names a node. If so, node[] has the name of the
+ * node, and *ret_number the port number. */
 bool is_port_name(const struct fab_view *v, const char *text, char node[FAB_NODE_DESC_LEN + 1],
                   uint32_t *ret_number); /* service_whatif.c */
 /* The requested page of a list. */

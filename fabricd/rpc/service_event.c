@@ -84,7 +84,7 @@ static void send_old(struct follower *f)
     }
 }
 
-/* Whether a follower that had caught up once has fallen behind the journal. */
+/* Returns whether a follower that had caught up once has fallen behind the journal. */
 static bool is_behind(const struct follower *f)
 {
     return f->live && f->sent + 1 < journal_oldest(f->rpc->journal);

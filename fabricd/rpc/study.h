@@ -35,8 +35,8 @@ struct study { /* each kind's struct begins with this one */
  * the study. */
 void study_start(struct call *c, const struct fab_view *v, const struct study_kind *kind,
                  struct study *s);
-/* Whether the study must stop, because its call or the server has ended. The type is that of
- * fab_quality_input.stopped. */
+/* Returns whether the study must stop, because its call or the server has ended. The type is that
+ * of fab_quality_input.stopped. */
 bool study_stopped(void *study);
 /* Sets s->code and s->why for a status. `what` is the first part of the sentence. */
 void study_fail(struct study *s, int status, const char *what);

@@ -52,8 +52,8 @@ static bool shares(const struct fab_view *v, uint32_t port, const struct fab_eve
     return false;
 }
 
-/* Whether the subscription selects ports by GID or LID range. Its subscriber must share a partition
- * with each of them. */
+/* Returns whether the subscription selects ports by GID or LID range. Its subscriber must share a
+ * partition with each of them. */
 static bool names_ports(const struct fab_inform_info *info)
 {
     return info->gid[0] != 0 || info->gid[1] != 0 || info->lid_begin != ALL_LIDS;

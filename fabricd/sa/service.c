@@ -74,9 +74,9 @@ static void read_service(const struct fab_sa_request *req, struct fab_service *x
                                       .pkey = ret_record->pkey};
 }
 
-/* Whether the requester and the port of the ServiceGID are in the partition of the service. Without
- * ServiceP_Key, nothing is checked. If the ServiceGID is a multicast GID, only the requester is
- * checked. */
+/* Returns whether the requester and the port of the ServiceGID are in the partition of the service.
+ * Without ServiceP_Key, nothing is checked. If the ServiceGID is a multicast GID, only the
+ * requester is checked. */
 static bool is_served(const struct change *c)
 {
     uint16_t pkey = c->record.pkey;
@@ -145,9 +145,9 @@ static bool is_within_quota(struct sa *s, const struct change *c)
            sa_quota_permits(s, c->req, FAB_QUOTA_SERVICES, &use);
 }
 
-/* Whether the ServiceGID names the node of the requester, by a port or an alias GUID, or is a
- * multicast GID. A host could otherwise lead the clients of another host's service to that host at
- * will, or fill the directory in its name. */
+/* Returns whether the ServiceGID names the node of the requester, by a port or an alias GUID, or is
+ * a multicast GID. A host could otherwise lead the clients of another host's service to that host
+ * at will, or fill the directory in its name. */
 static bool is_own_gid(const struct change *c)
 {
     const struct fab_fabric *f = c->view->fabric;

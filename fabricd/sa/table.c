@@ -123,7 +123,7 @@ void sa_table_begin(struct sa *s, const struct transport_mad *request,
 /* ---- collecting -------------------------------------------------------------------------------
  */
 
-/* Whether the response may grow to twice `need` bytes. */
+/* Returns whether the response may grow to twice `need` bytes. */
 static bool may_grow(const struct sa *s, const struct sa_job *job, size_t need)
 {
     size_t own;
@@ -150,8 +150,8 @@ static int make_room(struct sa *s, struct sa_job *job, size_t need)
     return FAB_OK;
 }
 
-/* Whether the answer needs no more records. A Get fails if there are two; without RMPP only the
- * first MAD of a response is sent. */
+/* Returns whether the answer needs no more records. A Get fails if there are two; without RMPP only
+ * the first MAD of a response is sent. */
 static bool is_enough(const struct sa *s, const struct sa_job *job)
 {
     return job->query.method == FAB_METHOD_GET

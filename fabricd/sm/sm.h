@@ -194,8 +194,8 @@ struct sm_isolation {
 };
 /* Returns how many such links there are; ret has at most `max` of them. */
 uint32_t sm_isolations(const struct sm *s, struct sm_isolation *ret, uint32_t max);
-/* True if this manager is master, no round runs and no fault is pending, so that low-priority work
- * may start. */
+/* Returns true if this manager is master, no round runs and no fault is pending, so that
+ * low-priority work may start. */
 bool sm_is_quiet(const struct sm *s);
 
 /* These functions join and leave multicast groups. The groups change at once; the MFTs are written

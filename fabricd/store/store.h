@@ -115,7 +115,7 @@ bool store_was_asked(struct store *s);
  * true, so that hosts get their answers nevertheless. */
 uint64_t store_mark(struct store *s);
 bool store_is_written(struct store *s, uint64_t mark);
-/* Whether the writer is so far behind that the caller should refuse new registrations. */
+/* Returns whether the writer is so far behind that the caller should refuse new registrations. */
 bool store_is_behind(struct store *s);
 
 /* Returns the number of records (events, table sets) that were dropped because the writer was

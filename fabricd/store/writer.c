@@ -323,7 +323,7 @@ static struct timespec in(uint64_t us)
     return t;
 }
 
-/* Whether the thread must write at once instead of collecting more records. */
+/* Returns whether the thread must write at once instead of collecting more records. */
 static bool is_hurried(const struct writer *w)
 {
     return w->stop || w->flushing > 0 || (!w->failing && (w->urgent || w->queued >= QUEUE_HURRY));

@@ -84,7 +84,7 @@ static bool try_again(void)
     return errno == EAGAIN || errno == ENOMEM || errno == ENOBUFS;
 }
 
-/* Whether the limit of requests in flight to the simulator is reached. */
+/* Returns whether the limit of requests in flight to the simulator is reached. */
 static bool is_full(struct umad_transport *t)
 {
     if (!t->simulated || t->owed < t->base.window_max)
@@ -170,7 +170,7 @@ static bool nothing_came(const struct umad_transport *t)
            errno == ENOSPC;
 }
 
-/* Whether the agent is one of the manager's. False: it is one of register_to_drop. */
+/* Returns whether the agent is one of the manager's. False: it is one of register_to_drop. */
 static bool is_ours(const struct umad_transport *t, int agent)
 {
     for (int i = 0; i < AGENTS; i++)

@@ -18,7 +18,7 @@ void sm_apply_reload(struct sm *s);
 
 /* ---- the repair session, from which local repairs start (repair_state.c) --------------------- */
 
-/* True if a local repair can answer the failure of a link now. */
+/* Returns true if a local repair can answer the failure of a link now. */
 bool sm_repair_ready(const struct sm *s);
 struct fab_repair_session *sm_repair_session(struct sm *s);
 const struct fab_repair_session *sm_repair_session_of(const struct sm *s);

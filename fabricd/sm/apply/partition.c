@@ -105,7 +105,8 @@ static void emit(struct sm *s, const struct fab_partition_report *r)
                    .ports = r->overflows - FAB_PARTITION_OVERFLOWS);
 }
 
-/* True if a switch acknowledged a write of partition enforcement but still reports another value.
+/* Returns true if a switch acknowledged a write of partition enforcement but still reports another
+ * value.
  */
 static bool refuses(const struct sm *s, uint32_t node)
 {

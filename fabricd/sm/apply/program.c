@@ -124,8 +124,8 @@ static const struct fab_path *path_of(const struct sm *s, const struct fab_plan_
                : sm_model_path(&s->model, op->port);
 }
 
-/* True if the next stage must wait until the writes of this one are answered. A stage without
- * writes delays nothing. */
+/* Returns true if the next stage must wait until the writes of this one are answered. A stage
+ * without writes delays nothing. */
 static bool stage_is_awaited(const struct sm_programming *p)
 {
     if (p->plan.stage_start[p->stage] == p->plan.stage_start[p->stage + 1])

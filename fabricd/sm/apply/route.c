@@ -332,7 +332,7 @@ static void emit_refused(struct sm *s, const struct sm_route_job *j)
                .have_tables = s->model.view && s->model.view->target);
 }
 
-/* True if a rebalance found no better tables, so that the active ones stay. */
+/* Returns true if a rebalance found no better tables, so that the active ones stay. */
 static bool keep(struct sm *s, const struct sm_route_job *j)
 {
     bool good = j->status == FAB_OK && fab_verify_verdict_good(&j->verdict);

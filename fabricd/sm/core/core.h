@@ -203,7 +203,7 @@ struct sm_phase_work {
 };
 /* Starts the task. NOMEM: drop() was called. */
 int sm_phase_task_begin(struct sm *s, const struct sm_phase_work *work, void *ctx);
-/* True if the task is over or there is none; suits `finished`. */
+/* Returns true if the task is over or there is none; suits `finished`. */
 bool sm_phase_task_over(const struct sm *s);
 /* Returns the task's ctx, which the caller then owns; NULL: there is no task. */
 void *sm_phase_task_take(struct sm *s);

@@ -21,10 +21,8 @@
 
 #define LIDS 0xc000u /* unicast LIDs, IBA 4.1.3; entry 0 is for all LIDs without an owner */
 #define OWED_EVERY_US 125000u
-#define OWED_AT_ONCE                                                                               \
-    256u          /* most owed actions that are carried out in one iteration of the loop           \
-                   */
-#define FLOOD 64u /* repressed traps of a source after which trap-flood is emitted */
+#define OWED_AT_ONCE 256u        /* most owed actions that one iteration of the loop carries out */
+#define FLOOD 64u                /* repressed traps of a source after which trap-flood is emitted */
 #define EVENT_EVERY_US 60000000u /* least time between two events of one kind about a source */
 #define UNKNOWN_AFTER_US 2000000u
 #define UNKNOWN_FIRST_US UINT64_C(60000000)

@@ -12,7 +12,7 @@ int sm_fault_init(struct sm *s); /* NOMEM */
 void sm_fault_fini(struct sm *s);
 /* Call it when a round of port probe and local repair ends. */
 void sm_probe_ended(struct sm *s, int status);
-/* True if nodes were probed that no targeted sweep has checked yet. */
+/* Returns true if nodes were probed that no targeted sweep has checked yet. */
 bool sm_probe_unchecked(const struct sm *s);
 /* Drops contingencies that are not valid any more, and starts to compute new ones. */
 void sm_contingency_prepare(struct sm *s);

@@ -102,7 +102,8 @@ static int prove(struct sm *s, const struct fab_repair_delta *d)
     return r;
 }
 
-/* True if the directed route to the node of port `to` ends with the link from port `from`. */
+/* Returns true if the directed route to the node of port `to` ends with the link from port `from`.
+ */
 static bool leads_over(const struct sm_model *m, uint32_t from, uint32_t to)
 {
     const struct fab_port *near = &m->fabric->ports[from];

@@ -13,9 +13,7 @@
 #include "fabricd/base/log.h"
 #include "fabricd/sm/ha/state.h"
 
-#define EVENT_EVERY_US                                                                             \
-    UINT64_C(10000000)                    /* least time between two events about refused packets   \
-                                           */
+#define EVENT_EVERY_US UINT64_C(10000000) /* least time between two events about refusals */
 #define SWEEP_EVERY_US UINT64_C(10000000) /* least time between two sweeps after HANDOVERs */
 
 static const char *packet_name(uint32_t packet)

@@ -216,8 +216,8 @@ static void note_unseen_flaps(struct sm *s, const struct fab_fabric *now)
     }
 }
 
-/* True if one of the link's ports is now connected to another port, so that the old link does not
- * exist any more. */
+/* Returns true if one of the link's ports is now connected to another port, so that the old link
+ * does not exist any more. */
 static bool is_elsewhere(const struct fab_fabric *f, const struct sm_flap *e)
 {
     uint32_t a = end_of(f, e, 0), b = end_of(f, e, 1);
@@ -232,15 +232,15 @@ static bool stays_out(const struct sm_flap *e)
     return e->damping.up_us == 0 && (e->isolated || (e->out && e->damping.held));
 }
 
-/* True if the port is as sm_link_exclude left it: LinkUp without a peer. */
+/* Returns true if the port is as sm_link_exclude left it: LinkUp without a peer. */
 static bool is_as_excluded(const struct fab_fabric *f, uint32_t port)
 {
     return port != FAB_NONE && f->ports[port].peer == FAB_NONE &&
            f->ports[port].info.phys_state == FAB_PHYS_LINKUP;
 }
 
-/* True if the link is excluded, was up when a sweep or probe last saw it, and was not seen by this
- * sweep, which covered other nodes. (One of its nodes may be gone.) */
+/* Returns true if the link is excluded, was up when a sweep or probe last saw it, and was not seen
+ * by this sweep, which covered other nodes. (One of its nodes may be gone.) */
 static bool unseen(const struct fab_fabric *f, const struct sm_flap *e)
 {
     uint32_t a = end_of(f, e, 0), b = end_of(f, e, 1);

@@ -38,12 +38,12 @@ void sm_link_exclude(struct fab_fabric *f, uint32_t port);
 
 /* ---- isolation (isolation.c) ---- */
 
-/* True if the port's link is isolated and excluded from the routes. */
+/* Returns true if the port's link is isolated and excluded from the routes. */
 bool sm_is_isolated_out(const struct sm *s, uint64_t node_guid, uint8_t port);
 /* Call it after a view was published: disables ports of isolated links, if counters.on_errors is
  * "disable". */
 void sm_isolate_settle(struct sm *s);
-/* True if the port's link is isolated, but not yet excluded from the routes. */
+/* Returns true if the port's link is isolated, but not yet excluded from the routes. */
 bool sm_isolate_due(const struct sm *s, uint32_t port);
 /* Notes that a local repair has excluded this link. */
 void sm_isolate_done(struct sm *s, const struct sm_link *c);

@@ -76,7 +76,7 @@ void sm_isolate_end(struct sm *s, struct sm_flap *e); /* ends the isolation of a
 /* Requests for the manager itself that a port be enabled or disabled. note: the reason, as the end
  * of a sentence; a string constant. NOMEM. */
 int sm_port_request(struct sm *s, uint64_t node_guid, uint8_t port, bool enable, const char *note);
-/* True if an operator disabled the port. */
+/* Returns true if an operator disabled the port. */
 bool sm_port_is_operators(const struct sm *s, uint64_t guid, uint8_t port);
 
 #endif

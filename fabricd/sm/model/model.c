@@ -22,7 +22,8 @@ static bool same_ids(const struct fab_fabric *a, const struct fab_fabric *b)
     return true;
 }
 
-/* True if two snapshots with the same ids have the same links, so that proved tables stay valid. */
+/* Returns true if two snapshots with the same ids have the same links, so that proved tables stay
+ * valid. */
 static bool same_links(const struct fab_fabric *a, const struct fab_fabric *b)
 {
     if (a->self_port != b->self_port)
@@ -226,7 +227,7 @@ static int by_guid(const void *a, const void *b)
     return x->port_guid < y->port_guid ? -1 : x->port_guid > y->port_guid;
 }
 
-/* True if no port of the fabric has a LID in the range of the lease. */
+/* Returns true if no port of the fabric has a LID in the range of the lease. */
 static bool range_is_free(const struct fab_lease *lease, const struct fab_lids *lids)
 {
     uint32_t end = lease->lid + (1u << lease->lmc);

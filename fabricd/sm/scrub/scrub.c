@@ -236,7 +236,8 @@ bool sm_scrub_next(struct sm *s, struct fab_mads_request *ret)
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-/* True if no round and no MFT write can have changed the attribute since the request was sent. */
+/* Returns true if no round and no MFT write can have changed the attribute since the request was
+ * sent. */
 static bool is_undisturbed(const struct sm *s, const struct sm_scrub_slot *x)
 {
     return is_quiet(s) && x->round_us == s->run.started_us &&

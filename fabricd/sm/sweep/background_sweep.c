@@ -56,7 +56,7 @@ void sm_background_touch(struct sm *s, uint64_t guid)
 
 /* ---- unresponsive ports ---------------------------------------------------------------------- */
 
-/* True if the pass that just ended read both ends of that port's link again. */
+/* Returns true if the pass that just ended read both ends of that port's link again. */
 static bool was_asked(const struct sm_background *v, const struct fab_unresponsive *p)
 {
     return is_among(v->asked, v->asked_count, p->near_guid) &&

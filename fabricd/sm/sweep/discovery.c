@@ -41,8 +41,8 @@ static bool is_implausible(const struct sm *s, const struct fab_fabric *now)
     return now->self_port == FAB_NONE || (was && now->node_count < was->node_count / 2);
 }
 
-/* True if the known node at this unresponsive port is still in the new snapshot although it did not
- * answer. */
+/* Returns true if the known node at this unresponsive port is still in the new snapshot although it
+ * did not answer. */
 static bool is_kept_unresponsive(const struct sm *s, const struct fab_fabric *now,
                                  const struct fab_unresponsive *place)
 {
@@ -70,7 +70,7 @@ static bool needs_heavy_sweep(struct sm *s, const struct fab_fabric *now)
     return true;
 }
 
-/* True if the result of a targeted sweep must be discarded. */
+/* Returns true if the result of a targeted sweep must be discarded. */
 static bool dismiss(struct sm *s, const struct fab_fabric *now)
 {
     if (!s->run.round->scoped)

@@ -85,7 +85,8 @@ static int set_out(const struct sm *s, struct step *l)
     return FAB_OK;
 }
 
-/* True if the result of a background sweep can be adopted as it is, since no node was touched. */
+/* Returns true if the result of a background sweep can be adopted as it is, since no node was
+ * touched. */
 static bool is_found(const struct sm *s)
 {
     return s->run.from_background && sm_background_ready(s) &&

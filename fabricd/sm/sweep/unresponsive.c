@@ -43,7 +43,7 @@ static bool was_suspect(const struct sm *s, uint64_t guid)
                                   : sm_guids_have(&s->run.suspects, guid);
 }
 
-/* True if the running sweep read both ends of this port's link again. */
+/* Returns true if the running sweep read both ends of this port's link again. */
 static bool was_asked(const struct sm *s, const struct fab_unresponsive *place)
 {
     return was_suspect(s, place->near_guid) && (!place->guid || was_suspect(s, place->guid));
