@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabricctl cc status, cc show: these commands print the state and the settings of congestion
- * control. cc congested and cc log are in cmd_congested.c, cc export is in cmd_cc_export.c.
+ * The commands `fabricctl cc status` and `cc show` print the state and the settings of congestion
+ * control. cmd_congested.c has `cc congested` and `cc log`, cmd_cc_export.c has `cc export`.
  */
 #include <stdio.h>
 

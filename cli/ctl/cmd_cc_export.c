@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabricctl cc export --roce: the congestion settings for Ethernet, as tables or as configuration
- * to paste. The formats follow two open-source projects: the table WRED_PROFILE of SONiC
- * (Configuration.md of sonic-buildimage), and the debugfs files of Linux's mlx5_ib
- * (drivers/infiniband/hw/mlx5/cong.c), with the units that mstflint documents.
+ * The command `fabricctl cc export --roce` prints the congestion settings for Ethernet, as tables
+ * or in the format of another program. The formats follow two open-source projects: the table
+ * WRED_PROFILE of SONiC (Configuration.md of sonic-buildimage), and the debugfs files of Linux's
+ * mlx5_ib (drivers/infiniband/hw/mlx5/cong.c), with the units that mstflint documents.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabricctl topo export, route export: the manager sends the contents, and fabricctl writes the
- * file. It writes a regular file under a temporary name and renames it when it is complete, so that
- * no other program reads an incomplete file.
+ * The commands `fabricctl topo export` and `route export`. The manager sends the contents, and
+ * fabricctl writes the file. It writes a regular file under a temporary name and renames it when it
+ * is complete, so that no other program reads an incomplete file.
  */
 #include <errno.h>
 #include <limits.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabricctl status: prints the state of the manager and of its fabric on one screen.
+ * The command `fabricctl status` prints the state of the manager and of its fabric on one screen.
  */
 #include <inttypes.h>
 #include <stdio.h>

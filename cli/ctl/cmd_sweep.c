@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabricctl sweep: requests a heavy sweep and waits until it ends. It prints only errors.
+ * The command `fabricctl sweep` requests a heavy sweep and waits until the sweep ends. It prints
+ * only errors.
  */
 #include "cli/ctl/cmd.h"
 #include "fabric/v1/status.pb-c.h"

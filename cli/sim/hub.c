@@ -189,8 +189,7 @@ static void expire(struct hub *h, unsigned i)
     return_lost(h, w.client, w.packet);
 }
 
-/* When a client disconnects, returns the requests that it has not answered to their senders, as
- * lost. */
+/* Returns the requests that a disconnecting client has not answered to their senders, as lost. */
 static void expire_at(struct hub *h, unsigned client)
 {
     for (unsigned i = h->wait_count; i-- > 0;)

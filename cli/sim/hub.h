@@ -25,10 +25,10 @@ struct hub_client {
     struct place at;
     bool is_sm;
     uint64_t classes[4]; /* management classes of the MADs that the client has sent, one bit each */
-    uint64_t sent;       /* MADs that it sent */
-    uint64_t received;   /* MADs delivered to it: answers, requests, traps */
-    uint64_t lost;       /* MADs returned to it as lost */
-    uint64_t unread;     /* MADs for it that were dropped because its queue was full */
+    uint64_t sent;       /* MADs that the client sent */
+    uint64_t received;   /* MADs delivered to the client: answers, requests, traps */
+    uint64_t lost;       /* MADs returned to the client as lost */
+    uint64_t unread;     /* MADs dropped because the client's queue was full */
 };
 /* Functions of the owner, which the hub calls. They must not call the hub. */
 struct hub_owner {

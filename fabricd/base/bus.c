@@ -76,7 +76,8 @@ static void ignore(void *ctx, const struct event *e)
     (void)ctx, (void)e;
 }
 
-/* The entry stays in the list, because hand_out may be walking it. */
+/* Marks the entry as unused, but leaves it in the list, because hand_out may be walking the list.
+ */
 void bus_unsubscribe(struct bus *b, bus_handler *handler, void *ctx)
 {
     for (size_t i = 0; i < b->count; i++)

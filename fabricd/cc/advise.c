@@ -50,7 +50,7 @@ unsigned cc_advise(const struct cc *cc, char ret[][FAB_CONGESTION_ADVICE_LEN])
     return advise(cc, ret, NULL);
 }
 
-/* text[n] is the advice of the n-th bit that is set in `kinds`. */
+/* Emits the advice. text[n] belongs to the n-th bit that is set in `kinds`. */
 void cc_report_advice(struct cc *cc, uint64_t now)
 {
     char text[FAB_CONGESTION_ADVICES][FAB_CONGESTION_ADVICE_LEN];

@@ -109,7 +109,8 @@ static bool merge_table(const struct cc *cc, const struct cc_device *d, uint8_t 
     return fab_wire_attr_diff(&fab_wire_attr_cc_table, &was, &now) != NULL;
 }
 
-/* An SL without congestion control gets an increase of 0, so that its CCT index stays 0. */
+/* Sets the wanted values of an adapter. An SL without congestion control gets an increase of 0, so
+ * that its CCT index stays 0. */
 static bool merge_ca(const struct cc *cc, const struct cc_device *d, uint8_t *data)
 {
     const struct fab_congestion_adapter *a = adapter_of(cc, d);

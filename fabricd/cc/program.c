@@ -200,9 +200,9 @@ bool cc_says_unknown(uint16_t status)
     return (status >> 2 & 7) >= 1 && (status >> 2 & 7) <= 3;
 }
 
-/* A switch that refuses a Get of the settings of single ports counts as programmed, because its
- * settings for the whole switch are written. A device that answered Gets but does not answer a Set
- * has another CC_Key. */
+/* Handles a request that failed. A switch that refuses a Get of the settings of single ports counts
+ * as programmed, because its settings for the whole switch are written. A device that answered Gets
+ * but does not answer a Set has another CC_Key. */
 static void fail(struct cc_job *j, const struct fab_mads_answer *a)
 {
     bool unresponsive = a->status == FAB_E_TIMEOUT;

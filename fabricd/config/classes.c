@@ -82,7 +82,7 @@ static bool is_known(const struct fab_partitions *all, const struct fab_class_me
     return known;
 }
 
-/* A rule added the groups from index `first` on. Checks the names in these groups. */
+/* Checks the names in the groups that a rule added, which are those from index `first` on. */
 static int check_names(struct taking *t, const char *path, size_t first)
 {
     for (size_t i = first; i < t->to->groups; i++) {

@@ -105,7 +105,7 @@ struct fab_counter_rule pm_rule(const struct pm *pm);
 /* Returns the time in microseconds without a crossing of a threshold after which a link has
  * recovered. */
 uint64_t pm_recovery_us(const struct pm *pm);
-/* NULL: the port's link is not watched. */
+/* Returns the entry of the port's link. NULL: the link is not watched. */
 struct pm_watch *pm_watch_of(struct pm *pm, uint64_t guid, uint8_t port);
 /* Checks the counters of a port against the thresholds after a read. `was` and `now` are its last
  * two reads. */

@@ -98,7 +98,7 @@ Fabric__V1__PortRef *convert_port_ref(struct answer *a, const struct fab_view *v
     return m;
 }
 
-/* Width and speed are valid only while the link is up. */
+/* Converts width and speed, which are valid only while the link is up. */
 Fabric__V1__LinkRate *convert_rate(struct answer *a, const struct fab_port_info *info)
 {
     if (info->port_state < FAB_STATE_INIT)

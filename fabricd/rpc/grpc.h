@@ -28,8 +28,8 @@ struct grpc_input {
 int grpc_new(const struct grpc_input *in, struct grpc **ret);
 void grpc_free(struct grpc *g); /* ends running calls and calls their `gone` hooks; accepts NULL */
 
-/* These do the same as h2_receive, h2_produce, h2_done, h2_shut, h2_ready and h2_streams, with the
- * same errors. */
+/* These functions do the same as h2_receive, h2_produce, h2_done, h2_shut, h2_ready and h2_streams,
+ * with the same errors. */
 int grpc_receive(struct grpc *g, const uint8_t *data, size_t len, uint64_t now_us);
 ssize_t grpc_produce(struct grpc *g, const uint8_t **ret_data);
 bool grpc_done(const struct grpc *g);

@@ -60,8 +60,8 @@ bool report_judge(struct report *r, struct study *s, const struct measure *m,
                   const struct fab_fabric *fabric, const struct fab_lids *lids);
 void report_fini(struct report *r);
 
-/* Of the view, these use only the fabric. Node and port ids in the figures and in the report are
- * ids of that fabric. */
+/* These functions use only the fabric of the view. Node and port ids in the figures and in the
+ * report are ids of this fabric. */
 Fabric__V1__Quality *convert_quality(struct answer *a, const struct fab_view *v,
                                      const struct fab_quality *q);
 Fabric__V1__EngineReport *convert_report(struct answer *a, const struct fab_view *v,

@@ -42,8 +42,8 @@ extern const struct service service_fabric, service_sim, service_health, service
 struct fab_view *need_view(struct call *c);
 /* Like need_view, but also finishes the call with an error if the view has no tables. */
 struct fab_view *need_target(struct call *c);
-/* These find the node, endport or port that the client named. NOT_FOUND, EXISTS (ambiguous), INVAL:
- * the function has finished the call with an error. */
+/* These functions find the node, endport or port that the client named. NOT_FOUND, EXISTS
+ * (ambiguous), INVAL: the function has finished the call with an error. */
 int find_node(struct call *c, const struct fab_view *v, const char *what, uint32_t *ret_node);
 int find_end(struct call *c, const struct fab_view *v, const char *what, uint32_t *ret_port);
 int find_port(struct call *c, const struct fab_view *v, const char *node, uint32_t number,

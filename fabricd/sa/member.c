@@ -70,8 +70,9 @@ static bool is_end(const struct fab_view *v, uint32_t port)
     return port != FAB_NONE && fab_fabric_port_has_lid(v->fabric, port);
 }
 
-/* A port may change its own membership; any port in the partition of the group may change a proxy
- * membership; a requester that gave the sa_key may change both. */
+/* Returns whether the requester may change the membership. A port may change its own membership;
+ * any port in the partition of the group may change a proxy membership; a requester that gave the
+ * sa_key may change both. */
 static bool may_modify(const struct change *c)
 {
     if (c->req->trusted || c->member == NULL)
@@ -96,8 +97,8 @@ static bool may_join(const struct change *c)
     return may_modify(c);
 }
 
-/* The port that sent the request is charged, also for a proxy join; otherwise it could use up the
- * quota of another port. */
+/* Returns whether the join stays within the quotas. Also a proxy join counts for the port that sent
+ * the request; otherwise this port could use up the quota of another port. */
 static bool is_within_quota(struct sa *s, const struct change *c)
 {
     const struct fab_mcast_groups *g = sm_mgroups(s->in.sm);

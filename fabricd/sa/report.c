@@ -160,7 +160,8 @@ void sa_report(struct sa *s, const struct fab_event_notice *notice)
 /* ---- answers and timeouts ----------------------------------------------------------------------
  */
 
-/* A response counts only if the port that got the report sent it. */
+/* Handles a response to a report. The response counts only if it comes from the port that got the
+ * report. */
 void sa_report_answer(struct sa *s, const struct transport_mad *mad)
 {
     struct fab_subscriptions *all = s->registry->subscriptions;
@@ -193,8 +194,8 @@ void sa_report_tick(void *ctx)
     sa_report_work(s);
 }
 
-/* If many subscriptions end at once, the first TELL_SINGLY get an event each, and one later event
- * has the number of the others. */
+/* Emits an event for a subscription that ended. If many subscriptions end at once, the first
+ * TELL_SINGLY get an event each, and one later event has the number of the others. */
 void sa_report_gone(struct sa *s, const struct fab_subscription *x, const char *why)
 {
     struct sa_registry *r = s->registry;

@@ -144,7 +144,8 @@ static void take_request(struct sa *s, const struct transport_mad *mad)
         sa_refuse(s, mad, FAB_SMP_BAD_METHOD);
 }
 
-/* A requester's RMPP MADs (ACK, STOP, ABORT) carry the response method of the transfer. */
+/* Returns whether the MAD belongs to a transfer: a requester's RMPP MADs (ACK, STOP, ABORT) carry
+ * the response method. */
 static bool is_response(const struct transport_mad *mad)
 {
     return (mad->bytes[AT_METHOD] & FAB_METHOD_RESPONSE) != 0;

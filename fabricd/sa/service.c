@@ -134,7 +134,8 @@ static void tell(const struct fab_sa_request *req, const struct fab_service *x,
         memset(ret_data + AT_KEY, 0, KEY_LEN);
 }
 
-/* A port that registers the service of another port again becomes its owner, and is charged. */
+/* Returns whether the registration stays within the quota. A port that registers the service of
+ * another port again becomes the owner of the service, which then counts for this port. */
 static bool is_within_quota(struct sa *s, const struct change *c)
 {
     const struct fab_services *all = &s->registry->services;

@@ -502,8 +502,8 @@ static int check_integrity(sqlite3 *db, const char *path, char *why, size_t why_
     return status;
 }
 
-/* SQLite opens a read-only file without an error and fails only at the first write. So fabricd
- * checks at start. */
+/* Checks at start that the file can be written, because SQLite opens a read-only file without an
+ * error and fails only at the first write. */
 static int check_writable(sqlite3 *db, const char *path, char *why, size_t why_len)
 {
     if (sqlite3_db_readonly(db, "main") == 0)

@@ -396,7 +396,7 @@ static void init_threading(struct writer *w)
     pthread_condattr_destroy(&monotonic);
 }
 
-/* The thread blocks all signals: the loop thread handles them. */
+/* Starts the thread with all signals blocked, because the loop thread handles them. */
 static int start_thread(struct writer *w)
 {
     sigset_t all, before;

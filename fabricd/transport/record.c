@@ -120,8 +120,8 @@ static void append_mad(struct recorder *r, uint8_t kind, uint64_t now,
     append(r, &e);
 }
 
-/* While the receivers handle a batch, only one sent MAD in CLOCK_EVERY reads the clock, because
- * reading it is the largest cost of recording. */
+/* Returns the time stamp of a sent MAD. While the receivers handle a batch, the clock is read only
+ * for one sent MAD in CLOCK_EVERY, because reading it is the largest cost of recording. */
 static uint64_t sent_at(struct recorder *r)
 {
     if (!r->in_batch || r->batch_out++ % CLOCK_EVERY == 0)

@@ -82,7 +82,7 @@ static void *write_pieces(void *ctx)
     return NULL;
 }
 
-/* The thread blocks all signals: the loop thread handles them. */
+/* Starts the thread with all signals blocked, because the loop thread handles them. */
 static int start_thread(struct tape *t)
 {
     sigset_t all, old;

@@ -129,7 +129,7 @@ static int umad_transport_send(struct transport *base, const struct transport_ma
     return try_again() ? FAB_E_BUSY : FAB_E_IO;
 }
 
-/* The kernel sends the MAD in RMPP segments, and repeats segments that were lost. */
+/* Passes the MAD to the kernel, which sends it in RMPP segments and repeats lost segments. */
 static int umad_transport_send_long(struct transport *base, const struct fab_mad_addr *to,
                                     const uint8_t *bytes, size_t len)
 {
@@ -146,7 +146,8 @@ static int umad_transport_send_long(struct transport *base, const struct fab_mad
     return r;
 }
 
-/* The kernel sets IsSM in the port's CapabilityMask while the issm device is open. */
+/* Opens or closes the issm device. The kernel sets IsSM in the port's CapabilityMask while the
+ * device is open. */
 static int umad_transport_set_is_sm(struct transport *base, bool is_sm)
 {
     struct umad_transport *t = (struct umad_transport *)base;

@@ -211,8 +211,8 @@ void sm_report_lost_links(struct sm *s, const struct sm_link *link, uint32_t cou
     free(changes);
 }
 
-/* If switches disappeared together with other nodes, the fabric is partitioned: the manager only
- * manages the part to which it is connected. */
+/* Emits fabric-partitioned if switches disappeared together with other nodes. The manager manages
+ * only the part of the fabric to which it is connected. */
 static void emit_partitioned(struct sm *s, const struct fab_fabric *old,
                              const struct fab_change *changes, size_t count)
 {

@@ -73,7 +73,7 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
     return true;
 }
 
-/* A block whose read fails stays unknown, and the plan writes all of it. */
+/* Records the block. If the read failed, the block stays unknown, and the plan writes all of it. */
 static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
 {
     struct fab_pkey_block held;

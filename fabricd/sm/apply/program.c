@@ -102,7 +102,7 @@ int sm_program_begin(struct sm *s, struct fab_plan *plan)
     return FAB_OK;
 }
 
-/* If a trap came while the plan was computed, a rebalance gives way to it now. */
+/* Stops a rebalance if a trap came while the plan was computed. */
 static int enter(struct sm *s)
 {
     if (sm_fault_waits(s))
@@ -166,7 +166,7 @@ static void note_lanes(struct sm_programming *p, const struct fab_plan_op *op)
         p->touched[op->node] |= SM_LANES_FAILED;
 }
 
-/* LFT writes are LID routed where possible; this is decided once per switch and round. */
+/* Makes an LFT write LID routed if possible. This is decided once per switch and round. */
 static void go_by_lid(struct sm *s, uint32_t sw, struct fab_mads_request *ret)
 {
     uint8_t *touched = &s->apply->program.touched[sw];
@@ -326,8 +326,8 @@ static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
         failed(s, op, a);
 }
 
-/* A write is retried as usual, unless another fault waits for this round: then unanswered writes
- * count as failed after the time of one try. */
+/* If another fault waits for this round, gives up writes that were not answered within the time of
+ * one try. Otherwise all writes are retried as usual. */
 static void stalled(struct sm *s, uint64_t stalled_us)
 {
     struct sm_programming *p = &s->apply->program;

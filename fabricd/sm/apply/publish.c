@@ -54,8 +54,8 @@ static int publish_to_listener(struct sm *s)
     return r;
 }
 
-/* If no engine supports the fabric at the first start, the operator still sees the nodes and links
- * that were found. */
+/* Publishes a view without tables. If no engine supports the fabric at the first start, the
+ * operator thus sees the nodes and links that were found. */
 int sm_publish_fabric(struct sm *s)
 {
     const struct fab_view *old = s->model.view;
@@ -75,8 +75,8 @@ static int publish(struct sm *s)
     return r;
 }
 
-/* An operator requested the reroute, so an event reports how long it took although no table
- * changed. */
+/* Emits the event for a reroute that changed no table: the operator who requested it sees how long
+ * it took. */
 static void report_unchanged_reroute(struct sm *s)
 {
     s->apply->last_reroute_us = clock_now_us() - s->run.started_us;
@@ -84,8 +84,8 @@ static void report_unchanged_reroute(struct sm *s)
                .duration_us = s->apply->last_reroute_us);
 }
 
-/* A refinement by the engine has an event of its own. The local repair before it restored traffic,
- * so the status still shows the duration of that repair. */
+/* Emits the event for a reroute in which an engine refined the tables of a local repair. The local
+ * repair restored traffic, so the status continues to show the duration of the local repair. */
 static void report_refinement(struct sm *s)
 {
     const struct sm_programming *p = &s->apply->program;

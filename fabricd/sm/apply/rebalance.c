@@ -79,7 +79,8 @@ void sm_rebalance_begun(struct sm *s)
     b->outcome[0] = 0;
 }
 
-/* If no caller waits for the rebalance, the timer requests it again after the next quiet time. */
+/* Handles a rebalance that was postponed: if a caller waits for it, requests it again at once;
+ * otherwise the timer requests it after the next quiet time. */
 void sm_rebalance_postponed(struct sm *s, bool awaited)
 {
     s->apply->rebalance.asked = awaited;

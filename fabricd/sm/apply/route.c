@@ -245,7 +245,7 @@ static void drop(void *owner, void *ctx)
     job_free(ctx);
 }
 
-/* If the worker still runs the job, its result is dropped when it arrives. */
+/* Drops the job. If the worker still runs it, the result is dropped when it arrives. */
 static void drop_job(struct sm *s)
 {
     struct sm_route_job *j = s->apply->job;

@@ -89,8 +89,8 @@ void sm_probe_unanswered(struct sm *s, uint64_t node_guid)
     sm_request_target(s, node_guid);
 }
 
-/* A switch that dies causes dozens of traps. One change of the tables for all of them is less work,
- * and safer, than dozens of changes. */
+/* A switch that fails causes dozens of traps. One change of the tables for all these traps is less
+ * work, and safer, than dozens of changes. */
 void sm_probe_join(struct sm *s)
 {
     struct sm_guids *came = &s->core->probes, *now = &s->run.suspects, later = {0};
@@ -193,7 +193,8 @@ void sm_wait_for_background(struct sm *s)
         w->background |= w->kind == SM_ROUND_HEAVY;
 }
 
-/* Each waiter leaves the list before it is called, as its callback may add a new one. */
+/* Removes each waiter from the list before calling it, because its callback may add a new waiter.
+ */
 void sm_waiters_call(struct sm *s, int status, const char *text)
 {
     struct sm_waiter **at = &s->core->waiters;

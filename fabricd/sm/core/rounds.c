@@ -128,7 +128,8 @@ static void end_waiters(struct sm *s, int status, const char *text)
         sm_waiters_call(s, status == FAB_OK && alarm ? FAB_E_CYCLE : status, text);
 }
 
-/* After a sweep or a repair, switches that did not answer a port probe may be probed again. */
+/* Forgets, after a sweep or a repair, which switches did not answer a port probe, so that they may
+ * be probed again. */
 static void note_progress(struct sm *s)
 {
     const struct sm_round *round = s->run.round;

@@ -72,8 +72,9 @@ static bool next_of_phase(struct sm *s, struct fab_mads_request *ret)
     return true;
 }
 
-/* If few MFT requests are left, they precede the requests of the round, except in a local repair.
- * Otherwise they follow them, as do the requests of a background sweep. */
+/* Supplies the next request. If few MFT requests are left, they precede the requests of the round,
+ * except in a local repair. Otherwise MFT requests follow the requests of the round, as do the
+ * requests of a background sweep. */
 static bool next_request(void *ctx, struct fab_mads_request *ret)
 {
     struct sm *s = ctx;

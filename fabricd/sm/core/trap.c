@@ -50,8 +50,8 @@ static struct sm_trap trap_of(const struct sm *s, const struct transport_mad *ma
     return t;
 }
 
-/* A wrong M_Key has started the lease of the port. The targeted sweep, which has the key, ends it.
- */
+/* Trap 256 counts as well, because the wrong M_Key has started the lease of the port: the targeted
+ * sweep sends requests with the correct key, which end the lease. */
 bool sm_trap_acts(const struct sm *s, const struct fab_notice *n)
 {
     bool key = n->trap == TRAP_BAD_M_KEY && s->policy.m_key != 0;

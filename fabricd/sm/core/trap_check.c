@@ -20,7 +20,8 @@ uint32_t sm_trap_owner(const struct sm *s, uint32_t lid)
     return v->target->lids.owner[lid];
 }
 
-/* LID 0: the notice names no device. */
+/* Returns whether the LID belongs to the sender, or is 0, which means that the notice names no
+ * device. */
 static bool is_of_sender(const struct sm *s, const struct sm_trap *t, uint16_t lid)
 {
     return lid == 0 || sm_model_guid_of_lid(&s->model, lid) == t->guid;

@@ -148,8 +148,8 @@ static int go_on(struct sm *s, struct fab_target *target)
     return loop_task_start(s->in.loop, &config, &a->task);
 }
 
-/* If the repair state has other ids than the fabric, its tables belong to the loop thread. They are
- * then copied here instead of on the worker. */
+/* Starts the computation. If the repair state has other ids than the fabric, the loop thread owns
+ * the tables of the repair state; they are then copied here and not on the worker. */
 static int begin(struct sm *s)
 {
     struct sm_contingency_state *a = &s->fault->contingency;

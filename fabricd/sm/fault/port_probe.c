@@ -133,8 +133,9 @@ static int leave(struct sm *s)
     return s->fault->probe.count == 0 ? SM_ROUND_OVER : FAB_OK;
 }
 
-/* If a failed link was found, its repair does not wait for a switch that hangs. Otherwise the probe
- * waits for the first try only; the targeted sweep that follows asks the switch again. */
+/* Gives up requests without an answer. If a failed link was found, its repair does not wait for a
+ * switch that hangs. Otherwise the probe waits for the first try only; the targeted sweep that
+ * follows reads the switch again. */
 static void stalled(struct sm *s, uint64_t stalled_us)
 {
     struct sm_probe *p = &s->fault->probe;
@@ -179,8 +180,8 @@ static void request_check(struct sm *s)
     s->fault->unchecked = (struct sm_guids){0};
 }
 
-/* If only held-down links changed, no sweep has to check the probe; a light sweep finds other
- * changes. */
+/* Requests the sweep that checks the probe. If only held-down links changed, no such sweep is
+ * needed; a light sweep finds other changes. */
 void sm_probe_ended(struct sm *s, int status)
 {
     struct sm_guids *to = &s->fault->unchecked;

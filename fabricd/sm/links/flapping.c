@@ -225,8 +225,8 @@ static bool is_elsewhere(const struct fab_fabric *f, const struct sm_flap *e)
            (b != FAB_NONE && f->ports[b].peer != FAB_NONE && f->ports[b].peer != a);
 }
 
-/* A link that is down but isolated or still flapping counts as excluded, since it may come up
- * without a sweep. */
+/* Returns whether a link that is down counts as excluded: it is isolated, or it is held down. Such
+ * a link may come up without a sweep. */
 static bool stays_out(const struct sm_flap *e)
 {
     return e->damping.up_us == 0 && (e->isolated || (e->out && e->damping.held));
@@ -326,8 +326,8 @@ static void suspect_ends(struct sm *s, const struct sm_flap *e)
     sm_request_target(s, e->guid[1]);
 }
 
-/* If nodes are missing, excluded links may still lead to them. The next targeted sweep therefore
- * reads both ends of these links. */
+/* Lets the next targeted sweep read both ends of the excluded links if nodes are missing, because
+ * these links may still lead to the nodes. */
 static void suspect_excluded(struct sm *s, const struct fab_fabric *now)
 {
     const struct fab_fabric *was = s->model.fabric;

@@ -3,9 +3,10 @@
  * Phase "setting a port" disables or enables a port for an operator or the manager itself, one port
  * per round.
  *
- * The manager refuses to disable the port of its own link, a port that it could not reach any more
- * to enable it again, and the last link to a switch. The store keeps the ports that operators
- * disabled; the manager disables them again when it finds them enabled.
+ * The manager refuses to disable a port of the link by which it is connected itself, a port of the
+ * last link to a switch, and a port that it could not reach any more to enable it again. The store
+ * keeps the ports that operators disabled; the manager disables them again when it finds them
+ * enabled.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,8 @@ static const char disabled_before[] = ", as an operator had disabled it before";
 
 /* ---- which ports may be disabled ---- */
 
-/* A port that was disabled after the last sweep still has a peer in the snapshot. */
+/* Returns whether the port is disabled. A port that was disabled after the last sweep still has a
+ * peer in the snapshot. */
 static bool is_disabled(const struct fab_fabric *f, uint32_t port)
 {
     return f->ports[port].info.phys_state == FAB_PHYS_DISABLED;
@@ -103,7 +105,7 @@ static bool stays_reachable(const struct fab_fabric *f, uint32_t node, uint32_t 
     return path_around(f, node, without_port, &path);
 }
 
-/* NULL: the port may be disabled; else a sentence with the reason why not. */
+/* Returns a sentence that says why the port must not be disabled. NULL: it may be disabled. */
 static const char *objection(const struct fab_fabric *f, uint32_t node, uint32_t port)
 {
     uint32_t peer = f->ports[port].peer;
@@ -253,8 +255,8 @@ static int enter(struct sm *s)
     return r;
 }
 
-/* An answer that comes over the disabled link would be lost. So the request takes a route to the
- * switch over other links if there is one. */
+/* Finds the directed route for the request. An answer over the disabled link would be lost, so the
+ * route uses other links if possible. */
 static bool find_path(struct sm *s)
 {
     const struct fab_fabric *f = s->model.fabric;

@@ -178,7 +178,8 @@ static int note_tops(struct sm_multicast *m, const struct fab_fabric *f)
     return FAB_OK;
 }
 
-/* A switch whose LinearFDBTop changed may have been reset, so its MFT counts as unknown. */
+/* Marks the MFT of each switch whose LinearFDBTop changed as unknown, because the switch may have
+ * been reset. */
 void sm_multicast_swept(struct sm *s)
 {
     struct sm_multicast *m = s->mcast;

@@ -42,8 +42,8 @@ static void forget_pkeys(struct fab_observed *o, const struct fab_fabric *f, uin
         fab_target_held_pkeys_forget(&o->pkeys, n->first_port + num);
 }
 
-/* A switch whose LinearFDBTop differs from its last report was reset, so its tables count as
- * unknown. */
+/* Marks the tables of each switch whose LinearFDBTop differs from its last report as unknown,
+ * because the switch was reset. */
 static void forget_rebooted(struct fab_observed *o, const struct fab_fabric *old,
                             const struct fab_fabric *now)
 {
@@ -58,8 +58,8 @@ static void forget_rebooted(struct fab_observed *o, const struct fab_fabric *old
     }
 }
 
-/* An endport in the Init state may have been reset and lost its P_Keys, so its P_Key table counts
- * as unknown. */
+/* Marks the P_Key table of each endport in state Init as unknown, because the endport may have been
+ * reset and lost its P_Keys. */
 static void forget_reset_endports(struct fab_observed *o, const struct fab_fabric *now)
 {
     for (uint32_t port = 0; o->pkeys.count && port < now->port_count; port++)

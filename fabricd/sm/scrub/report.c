@@ -6,8 +6,8 @@
 
 #include "fabricd/sm/scrub/state.h"
 
-/* Port numbers, levels and LIDs are decimal, P_Keys, masks and prefixes hexadecimal. No message
- * shows a key. */
+/* Writes a value for a message. Port numbers, levels and LIDs are decimal; P_Keys, port masks and
+ * prefixes are hexadecimal. No message shows an M_Key. */
 static void write_value(uint16_t attr_id, const char *field, uint64_t value, char text[24])
 {
     bool hex = attr_id == FAB_ATTR_PKEY_TABLE || attr_id == FAB_ATTR_MFT ||

@@ -399,7 +399,8 @@ void sm_scrub_reload(struct sm *s)
     arm(s);
 }
 
-/* A round that wrote to a node without a failure has written everything that differed there. */
+/* Removes the nodes of a round without failed writes from `differing`, because the round has
+ * written everything that differed there. */
 void sm_scrub_round_ended(struct sm *s, int status)
 {
     struct sm_guids *differing = &s->scrub->differing;

@@ -55,8 +55,9 @@ static bool is_kept_unresponsive(const struct sm *s, const struct fab_fabric *no
     return node != FAB_NONE && fab_fabric_node_by_guid(now, was->nodes[node].guid) != FAB_NONE;
 }
 
-/* If a known node does not answer a targeted sweep although its neighbours report the links to it
- * as up, the node hangs. Only a heavy sweep finds the fabric without it. */
+/* Returns whether a heavy sweep must follow. If a known node does not answer a targeted sweep
+ * although its neighbours report the links to it as up, the node hangs, and only a heavy sweep
+ * finds the fabric without it. */
 static bool needs_heavy_sweep(struct sm *s, const struct fab_fabric *now)
 {
     uint32_t count, i = 0;
