@@ -70,13 +70,13 @@ enum fab_congestion_fan_in { /* the source of the fan-in */
 };
 struct fab_congestion_basis {
     uint8_t profile;
-    bool edge;           /* a switch port that leads to an endport */
-    bool up, down;       /* other switch ports: up leads away from endports, down towards them; both
-                            false: neither */
-    uint8_t fan_in_from; /* enum fab_congestion_fan_in */
-    uint8_t hops;        /* switches on the longest path */
-    uint16_t mtu;        /* in bytes */
-    uint16_t entries;    /* entries of the device's congestion control table */
+    bool edge;     /* a switch port that leads to an endport */
+    bool up, down; /* direction of other switch ports: up is away from endports, down is towards
+                      them; both false: neither */
+    uint8_t fan_in_from;    /* enum fab_congestion_fan_in */
+    uint8_t hops;           /* switches on the longest path */
+    uint16_t mtu;           /* in bytes */
+    uint16_t entries;       /* entries of the device's congestion control table */
     uint32_t rate, slowest; /* rate of the link, and of the slowest link to an endport, in Mb/s */
     uint32_t endports;      /* number of endports in the fabric, rounded */
     uint32_t fan_in;        /* assumed number of senders to one endport, the maximum of all SLs */

@@ -36,9 +36,9 @@ struct fab_congestion_log {
     struct fab_congestion_event entry[FAB_CONGESTION_LOG_ENTRIES]; /* the latest event first */
 };
 /* Adds a reading of a switch's or adapter's log at `now_us`. *ret_events: number of events since
- * the previous reading; 0 at the first reading, because nobody knows when the device began to
- * count. FORMAT: the attribute is too short, or the LogType does not match of_switch; *log is then
- * unchanged. */
+ * the previous reading; 0 at the first reading, because the time at which the device began to count
+ * is unknown. FORMAT: the attribute is too short, or the LogType does not match of_switch; *log is
+ * then unchanged. */
 int fab_congestion_log_update(struct fab_congestion_log *log, bool of_switch, const uint8_t *attr,
                               size_t len, uint64_t now_us, uint32_t *ret_events);
 static inline bool fab_congestion_log_marked(const struct fab_congestion_log *log, uint8_t port)

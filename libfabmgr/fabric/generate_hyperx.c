@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Generates HyperX fabrics. After the ports of its hosts, a switch has `parallel` ports to each
- * other switch in its row of the first dimension, in the order of coordinates, then to those of the
- * second dimension, and so on.
+ * other switch in its row of the first dimension, in the order of coordinates. The ports to its row
+ * of the second dimension follow, and so on.
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/fabric/lattice.h"

@@ -12,9 +12,10 @@
 #define FAB_LFT_ORDERING_ENDPORT (FAB_NONE - 2)
 
 struct fab_lft_ordering_item { /* a block to write */
-    /* drops: entries whose write ends a packet loss; distance: the most switches on a new path of
-     * an entry; wave: writes of lower waves of this block come first; waits: edges that end here;
-     * edge: the first edge that begins here, or FAB_NONE */
+    /* drops: number of entries whose write ends a packet loss. distance: number of switches on the
+     * longest new path of an entry. wave: writes of this block with a lower wave come first. waits:
+     * number of edges that end at this item. edge: first edge that begins at this item, or
+     * FAB_NONE. */
     uint32_t sw, drops, distance, wave, waits, edge;
     /* bitsets of entries; changed: those that differ and whose LID has an owner */
     uint64_t differs, changed, written;

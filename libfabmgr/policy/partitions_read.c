@@ -174,7 +174,7 @@ static int read_word(struct reader *r, const char *until, struct word *w)
 }
 
 /* Reads NAME or NAME=VALUE. Without a value, *ret_valued is false, and `value` is empty and has the
- * place of the name. */
+ * name's position in the text. */
 static int read_pair(struct reader *r, const char *until, struct word *name, struct word *value,
                      bool *ret_valued)
 {

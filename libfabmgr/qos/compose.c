@@ -10,10 +10,11 @@
  * they share those of the default class only if there is no other set. If there are too few blocks,
  * they share SLs and VLs. SLs that belong to no block use the VLs of the default class.
  *
- * For every class, a VL modulo k is the engine's VL, and an SL modulo n is the engine's SL. So a
- * cycle of channel dependencies over the VLs of any classes, also while tables change from old to
- * new classes, would be a cycle of the engine's channels if VLs are taken modulo k.
- * libfabmgr/verify nevertheless proves each result from the tables alone.
+ * For every class, a VL modulo k is the engine's VL, and an SL modulo n is the engine's SL. Suppose
+ * that channel dependencies formed a cycle over the VLs of any classes, or of old and new classes
+ * while tables change. With VLs taken modulo k, this would be a cycle of the engine's channels, and
+ * the engine's routing has none. libfabmgr/verify nevertheless proves each result from the tables
+ * alone.
  */
 #include <stdio.h>
 #include <string.h>

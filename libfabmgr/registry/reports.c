@@ -6,7 +6,7 @@
  * subscriptions.
  *
  * A transaction ID has the slot in its low bits and a count of the slot's reports above, so that a
- * late response is not taken for that of the next report.
+ * late response is not taken for the response to the next report.
  */
 #include "libfabmgr/registry/reports.h"
 

@@ -109,8 +109,8 @@ enum fab_repair_mark {
     FAB_MARK_CUT,     /* the switch has no path to the LID */
 };
 /* The channel by which a switch forwards packets to the current LID. The upper half of `at`
- * identifies the LID (it decreases from one LID to the next), so that one comparison tests both
- * that the label is greater and that the value belongs to the current LID. */
+ * identifies the LID; it decreases from one LID to the next. One comparison of `at` therefore tests
+ * that the value belongs to the current LID and that the label is greater. */
 struct fab_repair_next_hop {
     uint64_t at;      /* ~epoch << 32 | label. The label is 0 if the switch is undecided or sends
                          nowhere, and FAB_REPAIR_DELIVERED at the destination switch. */

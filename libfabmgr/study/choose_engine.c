@@ -10,9 +10,10 @@
  * A fault must not change the SL of a path that it does not affect. So tables that need other SLs
  * than 0 neither replace other tables nor are replaced.
  *
- * One figure alone is not enough: engines that balance all-to-all best often have more flows of a
- * shift on one link, and the other way round. The product of both figures decides. Complete trees
- * are never compared, because their engine reports no flaw.
+ * One figure alone is not enough: an engine that balances all-to-all better often has more flows of
+ * a shift on one link, and an engine that balances shifts better often has a greater load of
+ * all-to-all. The product of both figures decides. Complete trees are never compared, because their
+ * engine reports no flaw.
  */
 #include "libfabmgr/study/choose_engine.h"
 

@@ -21,8 +21,8 @@
  *
  * A dead link may connect y or s with a switch that is above it in one order and below it in the
  * other. Such a link keeps the direction of the old order. The label of its channel tells over
- * which channels packets could arrive before the link died (those with lower labels), and the
- * switch that lost the channel begins its search for another path with this label as its key
+ * which channels packets could arrive before the link died (those with lower labels). The switch
+ * that lost the channel therefore begins its search for another path with this label as its key
  * (column/column.c).
  *
  * Which switches are relabelled is a function of the order and the dead links alone.

@@ -2,9 +2,9 @@
 /*
  * Finds the positions in a tree. D-mod-k (Zahavi) needs to know which leaf of its pod a leaf is,
  * which pod of the fabric a pod is, and which switch of its group an upper switch is. GUIDs do not
- * tell this. Counting the switches that are present would move all later ones when one fails. Port
- * numbers do tell: the third leaf of a pod is connected to the third port of each switch above it,
- * and stays there when the second leaf fails.
+ * contain this information. Counting the switches that are present would move all later ones when
+ * one fails. Port numbers contain it: the third leaf of a pod is connected to the third port of
+ * each switch above it, and stays there when the second leaf fails.
  *
  * Switches of ranks r and r + 1 that links connect form a group. In a group the position of a lower
  * switch follows from the least port number by which upper switches reach it, that of an upper

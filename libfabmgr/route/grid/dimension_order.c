@@ -8,7 +8,8 @@
  *
  *   - If a ring lacks a link, it is a path, and packets take the longer direction.
  *   - If a clique lacks a link, the packet takes a pivot, a switch of the row with all its links.
- *     Channels into pivots depend on channels out of them, and never the other way round.
+ *     Channels into pivots depend on channels out of pivots, but channels out of pivots never
+ *     depend on channels into pivots.
  *   - If a switch on the path is missing, or a row has several parts, the packet goes as near to
  *     the gap as possible. There it turns early into the next dimension that it has to travel, or,
  *     if there is none, into any later dimension. It passes the gap there and turns back. The turn

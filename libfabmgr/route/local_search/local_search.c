@@ -6,9 +6,9 @@
  * The goal is a bound a little below the present value of one figure: the greatest load of
  * all-to-all, or the greatest number of flows of a shift on one channel. The other figure must not
  * grow. Some channels exceed the bound. A step draws one of them at random. It considers all
- * entries that bring packets to this channel (at its switch or upstream), and makes the one change
- * that gives the least sum of all excesses, even if that is more than before. The changed entry
- * must then stay for some steps.
+ * entries that bring packets to this channel, at its switch or upstream. It makes the one change
+ * that gives the least sum of all excesses, even if this sum is greater than before. The changed
+ * entry must then stay for some steps.
  *
  * When nothing exceeds the bound, the next goal is set. If that does not happen within STEPS steps,
  * all steps since the last goal was reached are undone, and the other figure is tried.
