@@ -22,8 +22,8 @@ uint64_t fab_base_prng_below(struct fab_prng *p, uint64_t bound);
 bool fab_base_prng_chance(struct fab_prng *p, double rate);
 void fab_base_prng_shuffle(struct fab_prng *p, uint32_t *items, size_t count);
 
-/* A hash for integers: a bijection in which each bit of x affects all bits of the result. This is
- * the finalizer of splitmix64. */
+/* Returns a hash of x, by the finalizer of splitmix64. This is a bijection in which each bit of x
+ * affects all bits of the result. */
 static inline uint64_t fab_base_mix64(uint64_t x)
 {
     x ^= x >> 30;

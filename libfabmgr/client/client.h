@@ -23,7 +23,7 @@ struct fab_client;
 
 struct fab_client_options {
     const char *address;         /* "unix:PATH" or "tls:HOST:PORT" */
-    const char *ca, *cert, *key; /* PEM files, for tls: */
+    const char *ca, *cert, *key; /* PEM files; used only for a tls: address */
     const char *server_name; /* name in the server's certificate; NULL: the HOST of the address */
     unsigned timeout_ms;     /* time limit for connecting and for each call; 0: none */
 };

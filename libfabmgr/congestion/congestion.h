@@ -27,8 +27,8 @@
 
 /* Settings of a switch port (A10.4.3.6, A10.4.3.7). */
 struct fab_congestion_port {
-    uint8_t
-        threshold; /* 0: the port marks no packets; 1 to 15: the higher, the shorter the queue */
+    /* Queue length from which on the port marks packets, 1 (longest) to 15 (shortest); 0: never. */
+    uint8_t threshold;
     uint8_t packet_size;   /* smallest packet that the port marks, in units of 64 bytes */
     bool victim;           /* Victim_Mask: the port marks even if it waits for credits */
     uint16_t marking_rate; /* mean number of packets between two marks; 0: all are marked */

@@ -28,8 +28,8 @@ struct fab_congestion_roce {
     /* RED thresholds, in bytes in the queue of an egress port. Below kmin, the switch marks no
      * packets; at kmax, it marks pmax percent; above kmax, all. */
     uint32_t kmin, kmax, pmax;
-    uint32_t pause; /* bytes of one priority from one ingress port; above this the switch may pause
-                       the sender; more than kmax */
+    uint32_t pause; /* Xoff: the switch may pause the sender if it holds more bytes of one priority
+                       from one ingress port; above kmax */
     uint32_t headroom; /* bytes of this priority that may still arrive after the pause */
     /* additive and hyper increase of adapters, in Mb/s; only with edge */
     uint32_t ai_mbps, hai_mbps;

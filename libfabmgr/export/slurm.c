@@ -293,7 +293,8 @@ static void join(struct slurm *s, uint32_t level)
     }
 }
 
-/* Merges the groups that fab_base_sets now connects, and writes a line for each merged group. */
+/* Merges the groups whose switches are now in the same set of joined[], and writes a line for each
+ * merged group. */
 static void merge(struct slurm *s, struct fab_text *t)
 {
     uint32_t kept = 0;

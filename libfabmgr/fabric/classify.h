@@ -5,8 +5,8 @@
 
 #include "libfabmgr/fabric/fabric.h"
 
-/* True for an adapter inside a switch that aggregates data in the network. Any switch may have one,
- * spines included, so routing must not take a switch for a leaf because of it. */
+/* Returns true for an adapter inside a switch that aggregates data in the network. Any switch may
+ * have one, spines included, so routing must not take a switch for a leaf because of it. */
 bool fab_fabric_is_aggregation_node(const struct fab_node *n);
 
 #endif

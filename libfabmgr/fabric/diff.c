@@ -46,7 +46,8 @@ static uint32_t counterpart(const struct fab_fabric *f, uint32_t node,
     return o;
 }
 
-/* True if the link of q, a port of the other snapshot, leads to the same port as that of p. */
+/* Returns true if the link of q, a port of the other snapshot, leads to the same port as that of
+ * p. */
 static bool same_link(const struct fab_fabric *f, const struct fab_port *p,
                       const struct fab_fabric *other, const struct fab_port *q)
 {

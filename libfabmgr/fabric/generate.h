@@ -10,8 +10,8 @@ struct fab_leaf_spine_spec {
     uint32_t parallel; /* links between each leaf and each spine, 1.. */
     uint32_t radix;    /* ports of every switch; 0: as many as are used */
 };
-/* RANGE: a switch needs more than 254 (or radix) ports, there is no leaf, parallel is 0, or there
- * are several leaves without a spine. */
+/* Generates a leaf-spine fabric. RANGE: a switch needs more than 254 (or radix) ports, there is no
+ * leaf, parallel is 0, or there are several leaves without a spine. */
 int fab_fabric_generate_leaf_spine(const struct fab_leaf_spine_spec *spec,
                                    struct fab_builder **ret);
 

@@ -16,7 +16,8 @@ struct torus {
     uint32_t ports;
 };
 
-/* The number of blocks of `parallel` ports that a switch has for a dimension of that size. */
+/* Returns the number of blocks of `parallel` ports that a switch has for a dimension of that
+ * size. */
 static uint32_t blocks(uint32_t size)
 {
     return size > 2 ? 2 : size - 1;

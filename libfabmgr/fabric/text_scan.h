@@ -9,7 +9,7 @@
 
 #include "libfabmgr/fabric/text.h"
 
-/* A piece of the text, in place. */
+/* A piece of the text, which is not copied. */
 struct span {
     const char *s;
     size_t len;

@@ -211,9 +211,9 @@ static int list_members(struct incast *c)
 
 /* ---- senders --------------------------------------------------------------------------------- */
 
-/* Returns the number of endports that can send to an endport of the group. An endport counts once
- * for each partition that it shares with the group; the result is at most the number of all other
- * endports. */
+/* Returns an upper bound of the number of endports that can send to an endport of the group. An
+ * endport counts once for each partition that it shares with the group. The bound is at most the
+ * number of all other endports. */
 static uint32_t sum_of(const struct incast *c, const struct group *g)
 {
     uint64_t sum = 0;
@@ -278,8 +278,9 @@ static void find_best(struct incast *c)
         }
 }
 
-/* The greatest number of senders to any endport that an endport of the group can send to. The group
- * itself counts only if it has another endport, since an endport does not send to itself. */
+/* Returns the greatest number of senders to any endport that an endport of the group can send to.
+ * The group itself counts only if it has another endport, since an endport does not send to
+ * itself. */
 static uint32_t greatest_incast(const struct incast *c, uint32_t group)
 {
     const struct group *g = &c->group[group];

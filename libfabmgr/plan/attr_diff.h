@@ -11,7 +11,8 @@
  * whether the port enforces P_Keys. */
 bool fab_plan_port_differs(const struct fab_port_info *now, const struct fab_port_info *want,
                            bool is_port0);
-/* Returns true if a timer or threshold differs, which some devices accept and do not keep. */
+/* Returns true if a timer or threshold differs. Some devices accept new values of these fields but
+ * do not keep them. */
 bool fab_plan_tuning_differs(const struct fab_port_info *now, const struct fab_port_info *want);
 bool fab_plan_switch_differs(const struct fab_switch_info *now, const struct fab_switch_info *want);
 

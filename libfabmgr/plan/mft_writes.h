@@ -41,8 +41,8 @@ struct fab_plan_mft_input {
     const uint64_t *unresponsive;
     const uint64_t *groups; /* bitset [FAB_MFT_GROUPS] of the groups to plan */
 };
-/* A group with unknown blocks gets only reads; the caller plans it again when these are answered.
- * Returns NOMEM. */
+/* Makes the plan of writes and reads. A group with unknown blocks gets only reads; the caller plans
+ * it again when these are answered. Returns NOMEM. */
 int fab_plan_mft_make(const struct fab_plan_mft_input *in, struct fab_plan_mft *ret);
 void fab_plan_mft_fini(struct fab_plan_mft *p);
 

@@ -141,7 +141,7 @@ struct fab_plan_input {
                   again */
     struct fab_arb_cache *book; /* private */
 };
-/* Returns INVAL (the target belongs to another fabric) or NOMEM. */
+/* Makes the plan. Returns INVAL (the target belongs to another fabric) or NOMEM. */
 int fab_plan_make(const struct fab_plan_input *in, struct fab_plan *ret);
 void fab_plan_fini(struct fab_plan *p);
 /* These functions keep `o` consistent with the VL tables in the devices. The caller calls _begin

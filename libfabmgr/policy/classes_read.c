@@ -435,7 +435,8 @@ static int end(struct reader *r)
     return was == RULE && r->rules ? end_rule(r) : FAB_OK;
 }
 
-/* True if the line begins or ends a section; *ret_status is then the status of this step. */
+/* Returns true if the line begins or ends a section; *ret_status is then the status of this
+ * step. */
 static bool is_section(struct reader *r, const char *line, int *ret_status)
 {
     for (enum place p = GROUPS; p < PLACES; p++) {

@@ -59,8 +59,8 @@ struct fab_policy_congestion {
     uint16_t table[FAB_CONGESTION_TABLE_MOST];
 };
 void fab_policy_congestion_defaults(struct fab_policy_congestion *p);
-/* Returns RANGE if a value is out of its domain; why[] then has a sentence that begins with the
- * field's name. */
+/* Checks all values. Returns RANGE if a value is out of its domain; why[] then has a sentence that
+ * begins with the field's name. */
 int fab_policy_congestion_validate(const struct fab_policy_congestion *p, char *why,
                                    size_t why_len);
 

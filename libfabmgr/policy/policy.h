@@ -67,7 +67,8 @@ struct fab_policy {
     uint8_t subnet_timeout;             /* SubnetTimeOut n means 4.096 us * 2^n */
     uint8_t phy_errors, overrun_errors; /* error thresholds of PortInfo */
     char engine[128]; /* routing engines in order of preference, as "fattree, updn"; or "auto" */
-    uint64_t *roots;  /* [root_count] node GUIDs of root switches; none: found from the topology */
+    uint64_t *roots;  /* [root_count] node GUIDs of root switches; none: the engines find root
+                         switches from the topology */
     size_t root_count;
     struct fab_tables *tables;         /* tables for the engine "file"; shared; NULL: none */
     struct fab_partitions *partitions; /* shared; NULL: P_Keys are not managed */
@@ -83,8 +84,8 @@ struct fab_policy {
 };
 
 void fab_policy_defaults(struct fab_policy *p);
-/* Returns RANGE if a value is out of its domain (why[] then has a sentence with the field's name),
- * or NOMEM. */
+/* Checks all values of a policy. Returns RANGE if a value is out of its domain (why[] then has a
+ * sentence with the field's name), or NOMEM. */
 int fab_policy_validate(const struct fab_policy *p, char *why, size_t why_len);
 /* Returns true if both policies give the same timers, thresholds and limits in PortInfo. */
 bool fab_policy_same_port_settings(const struct fab_policy *a, const struct fab_policy *b);

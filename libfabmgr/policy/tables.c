@@ -165,8 +165,8 @@ static int read_entry(struct reader *r)
     return FAB_OK;
 }
 
-/* True for lines that are ignored: empty lines, comments, headings, and totals like "22 valid lids
- * dumped". */
+/* Returns true for lines that are ignored: empty lines, comments, headings, and totals like "22
+ * valid lids dumped". */
 static bool is_ignored(struct reader *r)
 {
     uint64_t count;

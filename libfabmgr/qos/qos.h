@@ -71,7 +71,8 @@ struct fab_qos_path {
 int fab_qos_matcher_init(struct fab_qos_matcher *m, const struct fab_fabric *f,
                          const struct fab_policy *p, const struct fab_pkeys *pkeys);
 void fab_qos_matcher_fini(struct fab_qos_matcher *m);
-/* The number of the path's class; -1: no rule applies (the path then belongs to class 0). */
+/* Returns the number of the path's class, or -1 if no rule applies (the path then belongs to class
+ * 0). */
 int fab_qos_match(const struct fab_qos_matcher *m, const struct fab_qos_path *path);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Services that hosts registered (ServiceRecord, IBA 15.2.5.14), by their key. The struct has one
- * owner and no locks.
+ * Stores the services that hosts registered (ServiceRecord, IBA 15.2.5.14), sorted by their key.
+ * The struct has one owner and no locks.
  */
 #ifndef LIBFABMGR_REGISTRY_SERVICES_H
 #define LIBFABMGR_REGISTRY_SERVICES_H

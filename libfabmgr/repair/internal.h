@@ -71,8 +71,8 @@ static inline uint32_t fab_repair_switch_of(const struct fab_repair_network *b, 
     return b->peer_sw[fab_repair_peer_port(b, channel)];
 }
 
-/* A heap of 64-bit keys; pop removes and returns the greatest. The caller's array has room for
- * every push. */
+/* These functions work on a heap of 64-bit keys. fab_repair_heap_pop removes and returns the
+ * greatest key. The caller's array has space for every push. */
 static inline void fab_repair_heap_push(uint64_t *heap, uint32_t *count, uint64_t key)
 {
     uint32_t i = (*count)++;

@@ -254,7 +254,7 @@ int fab_sim_link_find(const struct fab_sim *s, uint32_t node, uint8_t port, uint
 /* Functions of node.c. */
 void fab_sim_node_booted(struct fab_sim *s, uint32_t node);
 void fab_sim_node_storm(struct fab_sim *s, const struct sim_event *e);
-/* Corrupts an answer to an SMP if the node has such a fault. */
+/* Corrupts an answer to an SMP if fab_sim_corrupt has set this fault for the node. */
 void fab_sim_node_corrupt(struct fab_sim *s, uint32_t node, uint16_t attr_id,
                           uint8_t bytes[FAB_MAD_SIZE]);
 

@@ -64,7 +64,7 @@ static int measure(struct comparison *c, const struct fab_engine_choice *of, con
     return FAB_OK;
 }
 
-/* Returns UNSUPPORTED if the tables fail the proof. */
+/* Proves the tables. Returns UNSUPPORTED if they fail the proof. */
 static int prove(const struct comparison *c, struct fab_engine_choice *t)
 {
     const struct fab_verify_input in = {

@@ -75,10 +75,10 @@ struct fab_traffic_totals {
 };
 
 struct fab_traffic;
-/* The objects that the input points to must outlive the model; the flows need not. INVAL: a flow
- * has 0 bytes or does not connect two endports whose links are up. NOT_FOUND: the source has no
- * LID, or the destination has none with the flow's offset. RANGE: MTU, buffer or SL is out of
- * range. Also returns NOMEM. */
+/* Creates the model. The objects that the input points to must outlive the model; the flows need
+ * not. INVAL: a flow has 0 bytes or does not connect two endports whose links are up. NOT_FOUND:
+ * the source has no LID, or the destination has none with the flow's offset. RANGE: MTU, buffer or
+ * SL is out of range. Also returns NOMEM. */
 int fab_traffic_new(const struct fab_traffic_input *in, const struct fab_traffic_flow *flows,
                     uint32_t count, struct fab_traffic **ret);
 void fab_traffic_free(struct fab_traffic *t);

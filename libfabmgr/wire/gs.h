@@ -201,8 +201,8 @@ extern const struct fab_attr fab_wire_attr_class_port_info, fab_wire_attr_port_c
  * attribute ids. */
 #define FAB_PERF_DETAILS 16
 extern const struct fab_attr fab_wire_attr_perf_details[FAB_PERF_DETAILS];
-/* The table of an attribute of a class: FAB_CLASS_PERF, FAB_CLASS_CC, or a class of subnet
- * management. NULL: the attribute has no table. For CongestionLog, the table is that of
+/* Returns the table of an attribute of a class, which is FAB_CLASS_PERF, FAB_CLASS_CC, or a class
+ * of subnet management. NULL: the attribute has no table. For CongestionLog, the table is that of
  * switches. */
 const struct fab_attr *fab_wire_attr_of_class(uint8_t mgmt_class, uint16_t id);
 

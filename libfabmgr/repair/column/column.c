@@ -292,7 +292,8 @@ static uint16_t choose(struct fab_repair *r, uint32_t sw, uint32_t key, uint16_t
 
 /* ---- upstream -------------------------------------------------------------------------------- */
 
-/* True if the neighbour at `port` sends packets to the column's LID over this port's link. */
+/* Returns true if the neighbour at `port` sends packets to the column's LID over this port's
+ * link. */
 static bool sends_here(struct fab_repair *r, uint32_t port)
 {
     uint32_t from = r->network->peer_sw[port];
@@ -393,7 +394,8 @@ void fab_repair_column_mark_pending(struct fab_repair *r, uint32_t sw)
         make_pending(c, sw, c->label[channel], length_before(r, sw));
 }
 
-/* The greatest label among the switch's channels that start a path now; 0: there is none. */
+/* Returns the greatest label among the switch's channels that start a path now; 0: there is
+ * none. */
 static uint32_t best_label(struct fab_repair *r, uint32_t sw)
 {
     uint32_t greatest = 0;

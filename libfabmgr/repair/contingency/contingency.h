@@ -78,7 +78,7 @@ struct fab_repair_contingencies {
 };
 void fab_repair_contingencies_init(struct fab_repair_contingencies *c, const struct fab_repair *r);
 void fab_repair_contingencies_fini(struct fab_repair_contingencies *c);
-/* True as long as the repair is in the state that the plans were made for. */
+/* Returns true as long as the repair is in the state for which the plans were made. */
 bool fab_repair_contingencies_valid(const struct fab_repair_contingencies *c,
                                     const struct fab_repair *r);
 /* Takes over c->plan, also on failure. Returns NOMEM. */

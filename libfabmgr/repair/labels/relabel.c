@@ -48,7 +48,8 @@ static uint32_t *places_of(struct fab_repair *r, const struct fab_repair_relabel
     return place;
 }
 
-/* The switch at the other end of the port's link; FAB_NONE: the link is dead, or is no ISL. */
+/* Returns the switch at the other end of the port's link; FAB_NONE: the link is dead, or is no
+ * ISL. */
 static uint32_t neighbour(const struct fab_repair *r, uint32_t port)
 {
     return fab_base_bits_get(r->is_dead, port) ? FAB_NONE : r->network->peer_sw[port];

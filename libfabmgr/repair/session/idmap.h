@@ -29,7 +29,8 @@ struct fab_repair_idmap {
     uint32_t *dead; /* [deads] the baseline's id of one port of each ISL that is not up now */
     uint32_t deads;
 };
-/* Returns NOT_FOUND (a node or link is new or moved, or a port has another LID) or NOMEM. */
+/* Makes the id map. Returns NOT_FOUND (a node or link is new or moved, or a port has another LID)
+ * or NOMEM. */
 int fab_repair_idmap_make(const struct fab_repair_baseline *g, const struct fab_fabric *f,
                           const struct fab_lids *lids, struct fab_repair_idmap *ret);
 void fab_repair_idmap_fini(struct fab_repair_idmap *c);

@@ -34,7 +34,8 @@ struct fab_balancer {
     uint32_t *aside;  /* list of switches that are on no shortest path of a host */
     uint32_t *number; /* [port ids of switches] index of this port among the ports of the graph */
 };
-/* The caller keeps g, o and shortest, which must outlive b. Returns NOMEM if there is no memory. */
+/* Initialises the balancer. The caller keeps g, o and shortest, which must outlive b. Returns NOMEM
+ * if there is no memory. */
 int fab_route_balance_init(struct fab_balancer *b, const struct fab_fabric *f,
                            const struct fab_graph *g, const struct fab_order *o,
                            const struct fab_shortest *shortest);

@@ -32,7 +32,8 @@ struct fab_least_loaded {
     uint32_t *far;   /* switches, farthest from the destination first */
     uint64_t *least; /* [n] lower bound of the loads of the switch's ports that lead up */
 };
-/* The caller keeps g and o, which must outlive s. Returns NOMEM if there is no memory. */
+/* Initialises *s with loads of 0. The caller keeps g and o, which must outlive s. Returns NOMEM if
+ * there is no memory. */
 int fab_route_least_loaded_init(struct fab_least_loaded *s, const struct fab_graph *g,
                                 const struct fab_order *o);
 void fab_route_least_loaded_fini(struct fab_least_loaded *s);

@@ -19,7 +19,7 @@ struct fab_next_hops {
                         port_slow */
     uint32_t *count; /* [n + 2] scratch */
 };
-/* The caller keeps g, which must outlive o. Returns NOMEM if there is no memory. */
+/* Initialises *o. The caller keeps g, which must outlive o. Returns NOMEM if there is no memory. */
 int fab_route_next_hops_init(struct fab_next_hops *o, const struct fab_graph *g);
 void fab_route_next_hops_fini(struct fab_next_hops *o);
 

@@ -20,7 +20,8 @@ struct fab_shortest {
     bool *used;      /* [n] whether the switch has hosts, or is on a shortest path from a host */
     uint32_t unused; /* number of reached switches with used[] false, without the destination */
 };
-/* The caller keeps g, which must outlive shortest. Returns NOMEM if there is no memory. */
+/* Allocates the arrays. The caller keeps g, which must outlive shortest. Returns NOMEM if there is
+ * no memory. */
 int fab_route_shortest_init(struct fab_shortest *shortest, const struct fab_graph *g);
 void fab_route_shortest_fini(struct fab_shortest *shortest);
 /* Finds all shortest paths to the switch `destination`. O(ports). */

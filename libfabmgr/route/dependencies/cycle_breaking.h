@@ -24,7 +24,7 @@ struct fab_cdg_counts {
     uint32_t *stack;   /* [channels] the path of the search: each channel depends on the next one */
     uint32_t depth;
 };
-/* The caller keeps f and g, which must outlive w. The counts are undefined until
+/* Creates the graph. The caller keeps f and g, which must outlive w. The counts are undefined until
  * fab_route_cdg_counts_clear(). Returns NOMEM if there is no memory. */
 int fab_route_cdg_counts_init(struct fab_cdg_counts *w, const struct fab_fabric *f,
                               const struct fab_graph *g);

@@ -104,7 +104,7 @@ static void rank_members(struct search *x)
     }
 }
 
-/* Orders the links between two groups so that link i leads to position i modulo their number, if
+/* Orders the `count` links between two groups so that link i leads to position i modulo count, if
  * there is such a link. Then the destinations of a switch, which have consecutive numbers, are
  * reached over different links from all groups. */
 static void align_links(const struct search *x, struct fab_global_link *link, uint32_t count)

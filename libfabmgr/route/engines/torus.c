@@ -136,7 +136,8 @@ static int set_sls(struct torus *t)
     return status;
 }
 
-/* Ports to endports have class 0, other ports class 1 + the rank of their dimension. */
+/* Sets the class of each port: 0 for ports to endports, 1 + the rank of the dimension for other
+ * ports. */
 static int set_classes(struct torus *t)
 {
     const struct fab_fabric *f = t->in->fabric;

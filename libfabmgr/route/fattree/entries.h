@@ -62,8 +62,8 @@ struct fab_batch {
     uint32_t cached[FAB_BATCH_CACHE];
     const uint8_t *cached_row[FAB_BATCH_CACHE];
 };
-/* The caller has set t, dmodk, patterns and lft. Returns NOMEM if there is no memory; the caller
- * must call fab_route_batch_fini() then, too. */
+/* Allocates the arrays. The caller has set t, dmodk, patterns and lft. Returns NOMEM if there is no
+ * memory; the caller must call fab_route_batch_fini() then, too. */
 int fab_route_batch_init(struct fab_batch *b);
 void fab_route_batch_fini(struct fab_batch *b);
 void fab_route_batch_begin(struct fab_batch *b, uint32_t first);

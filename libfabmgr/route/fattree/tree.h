@@ -57,8 +57,8 @@ struct fab_tree {
     bool *whole;            /* [n] whether all slots of the switch have a port */
     bool *irregular_switch; /* [n] */
 };
-/* The caller keeps f, g, o and updown, which must outlive *ret. Returns NOMEM if there is no
- * memory. */
+/* Finds the positions, numbers, slots and classes of a tree. The caller keeps f, g, o and updown,
+ * which must outlive *ret. Returns NOMEM if there is no memory. */
 int fab_route_tree_make(const struct fab_fabric *f, const struct fab_graph *g,
                         const struct fab_order *o, const struct fab_updown *updown,
                         struct fab_tree *ret);

@@ -25,7 +25,7 @@ struct fab_graph {
     uint32_t *hosts;     /* [n] number of working links to hosts */
     uint32_t *component; /* [n] lowest switch id of the connected component */
 };
-/* Returns NOMEM if there is no memory. */
+/* Makes the graph of a fabric. Returns NOMEM if there is no memory. */
 int fab_route_graph_make(const struct fab_fabric *f, struct fab_graph *ret);
 void fab_route_graph_fini(struct fab_graph *g);
 /* Returns whether a working link joins switches a and b. O(log degree). */

@@ -52,7 +52,8 @@ struct fab_nue {
     uint64_t *flow;         /* [n] number of hosts that send through the switch */
     uint64_t *alternatives; /* [n][words] bitset of the slots of all arcs that the switch may use */
 };
-/* The caller keeps g and o, which must outlive d. Returns NOMEM if there is no memory. */
+/* Initialises *d. The caller keeps g and o, which must outlive d. Returns NOMEM if there is no
+ * memory. */
 int fab_route_nue_init(struct fab_nue *d, const struct fab_graph *g, const struct fab_order *o,
                        const struct fab_cdg *cdg);
 void fab_route_nue_fini(struct fab_nue *d);

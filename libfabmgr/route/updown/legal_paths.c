@@ -90,7 +90,7 @@ static uint32_t find_equal_row(uint32_t memory[MEMORY], const struct row *row, u
 
 /* ---- the sweeps ------------------------------------------------------------------------------ */
 
-/* The rows and the memory behind them (legal_paths.h), as the sweeps use it. */
+/* Pointers to the rows and into the memory behind the rows (legal_paths.h), for the sweeps. */
 struct sweep {
     const struct fab_updown *s;
     struct row *row;

@@ -29,7 +29,8 @@ struct fab_updown {
     uint32_t *lower_class_rep; /* [lower_classes] representatives of the lower classes, lowest
                                   first */
 };
-/* The caller keeps o, which must outlive *ret. Returns NOMEM if there is no memory. */
+/* Lists the neighbours and finds the classes. The caller keeps o, which must outlive *ret. Returns
+ * NOMEM if there is no memory. */
 int fab_route_updown_make(const struct fab_graph *g, const struct fab_order *o,
                           struct fab_updown *ret);
 void fab_route_updown_fini(struct fab_updown *s);
