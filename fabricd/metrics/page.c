@@ -114,6 +114,14 @@ static void traps(struct fab_text *to, const struct sm_trap_counts *t)
     counter(to, "traps_refused", t->refused, "Traps that their sender cannot issue.");
     counter(to, "traps_unconfirmed", t->unconfirmed,
             "Traps that were not forwarded, as the device did not answer at its place.");
+    counter(to, "m_key_violations", t->violations[SM_KEY_M],
+            "Requests with a wrong M_Key that devices counted.");
+    counter(to, "p_key_violations", t->violations[SM_KEY_P],
+            "Packets with a wrong P_Key that ports counted.");
+    counter(to, "q_key_violations", t->violations[SM_KEY_Q],
+            "Packets with a wrong Q_Key that ports counted.");
+    counter(to, "key_violations_unconfirmed", t->violations_unconfirmed,
+            "Traps about wrong keys whose device had not counted another violation.");
     counter(to, "trap_sweeps", t->sweeps, "Heavy sweeps because of traps from unknown LIDs.");
 }
 

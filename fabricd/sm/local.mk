@@ -34,6 +34,7 @@ fabricd_libfabricd_la_SOURCES += \
 	%D%/core/trap_check.c \
 	%D%/core/trap_forward.c \
 	%D%/core/trap_limit.c \
+	%D%/core/trap_violation.c \
 	%D%/fault/contingency.c \
 	%D%/fault/fault.h \
 	%D%/fault/local_repair.c \

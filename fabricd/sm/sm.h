@@ -52,12 +52,15 @@ struct sm_reroute_times { /* durations of reroutes that wrote tables, since the 
     uint64_t within[SM_REROUTE_BOUNDS]; /* [i]: number of reroutes longer than the bound before i
                                            and at most as long as bound i */
 };
+enum sm_key { SM_KEY_M, SM_KEY_P, SM_KEY_Q, SM_KEYS }; /* M_Key, P_Key, Q_Key */
 struct sm_trap_counts { /* traps since the start, while this manager was master */
     uint64_t received;
-    uint64_t repressed;   /* more than the limit of their source: they had no effect */
-    uint64_t refused;     /* notices that their sender cannot issue */
-    uint64_t unconfirmed; /* not forwarded, as the device did not answer at its place */
-    uint64_t sweeps;      /* heavy sweeps because of unknown source LIDs */
+    uint64_t repressed;              /* more than the limit of their source: they had no effect */
+    uint64_t refused;                /* notices that their sender cannot issue */
+    uint64_t unconfirmed;            /* not forwarded, as the device did not answer at its place */
+    uint64_t sweeps;                 /* heavy sweeps because of unknown source LIDs */
+    uint64_t violations[SM_KEYS];    /* packets with a wrong key that devices counted */
+    uint64_t violations_unconfirmed; /* traps about them without a rise of the counter */
 };
 struct sm_status {
     uint8_t role;        /* enum fab_sm_state */

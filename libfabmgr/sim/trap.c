@@ -194,12 +194,15 @@ void fab_sim_trap_bad_key(struct fab_sim *s, struct position at, uint16_t slid,
 
 /* Fills the DataDetails of traps 257, 258 and 259: the source LID of the packet at byte 2, the
  * destination LID at 4, then the key and the queue pairs. Trap 259 also has the LID and port of the
- * switch that detected the violation, and flags that mark the valid fields. */
-static void describe_key_violation(const struct fab_sim *s, uint32_t port, uint16_t trap,
+ * switch that detected the violation, and flags that mark the valid fields. The port counts it. */
+static void describe_key_violation(struct fab_sim *s, uint32_t port, uint16_t trap,
                                    struct fab_notice *n)
 {
     uint32_t far = s->fabric->ports[port].peer;
     uint8_t *d = n->details;
+    uint16_t *count =
+        trap == 258 ? &s->ports[port].info.q_key_violations : &s->ports[port].info.p_key_violations;
+    *count = (uint16_t)(*count + (*count < UINT16_MAX));
     fab_base_put_be16(d + 2, far != FAB_NONE ? s->ports[far].info.lid : n->issuer_lid);
     fab_base_put_be16(d + 4, n->issuer_lid);
     if (trap == 259) {
@@ -215,7 +218,7 @@ static void describe_key_violation(const struct fab_sim *s, uint32_t port, uint1
     }
 }
 
-static int describe(const struct fab_sim *s, uint32_t port, struct fab_notice *n)
+static int describe(struct fab_sim *s, uint32_t port, struct fab_notice *n)
 {
     const struct fab_port *p = &s->fabric->ports[port];
     switch (n->trap) {

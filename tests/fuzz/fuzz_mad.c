@@ -45,8 +45,12 @@ static void try_attributes(const uint8_t *data, size_t len)
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         try_attribute(all[i], data, len);
     struct fab_notice notice;
-    if (fab_wire_attr_unpack(&fab_wire_attr_notice, data, len, &notice) == 0)
+    struct fab_violation violation;
+    if (fab_wire_attr_unpack(&fab_wire_attr_notice, data, len, &notice) == 0) {
         (void)fab_wire_notice_lid(&notice);
+        if (fab_wire_notice_violation(&notice, &violation))
+            must(violation.hops <= FAB_VIOLATION_HOPS);
+    }
     struct fab_port_info port;
     if (fab_wire_attr_unpack(&fab_wire_attr_port_info, data, len, &port) == 0)
         must(fab_wire_link_rate(&port) <= 12 * 200000 && fab_wire_link_speed(&port) != NULL);

@@ -289,6 +289,57 @@ START_TEST(notices_name_their_lid)
 }
 END_TEST
 
+START_TEST(notices_of_wrong_keys_name_the_sender)
+{
+    struct fab_notice n = {.generic = 1, .trap = 256};
+    struct fab_violation v;
+    static const uint8_t request[54] = {
+        0,    0,    0xff, 0xff, 0xff, 0xff, 2,    0,
+        0x00, 0x15, 0,    0,    0,    7,                /* Set(PortInfo) 7 */
+        0xaa, 0xaa, 0xaa, 0xaa, 0xaa, 0xaa, 0xaa, 0xaa, /* the M_Key */
+        0,    0x83, 5,    6,    9};
+    memcpy(n.details, request, sizeof request);
+    ck_assert(fab_wire_notice_violation(&n, &v));
+    ck_assert(v.directed && !v.truncated);
+    ck_assert_uint_eq(v.slid, 0xffff);
+    ck_assert_uint_eq(v.dr_slid, 0xffff);
+    ck_assert_uint_eq(v.method, FAB_METHOD_SET);
+    ck_assert_uint_eq(v.attr_id, FAB_ATTR_PORT_INFO);
+    ck_assert_uint_eq(v.attr_mod, 7);
+    ck_assert_uint_eq(v.hops, 3);
+    ck_assert_uint_eq(v.return_path[0], 5);
+    ck_assert_uint_eq(v.return_path[2], 9);
+    n.details[23] = 0x80 | 31; /* more hops than the notice has room for */
+    ck_assert(fab_wire_notice_violation(&n, &v));
+    ck_assert(v.truncated && v.hops == 0);
+    n.details[23] = 3; /* by LID */
+    ck_assert(fab_wire_notice_violation(&n, &v));
+    ck_assert(!v.directed && v.hops == 0);
+
+    static const uint8_t packet[54] = {0,    0, 0, 3,    0, 4, 0,    0,    0x12,     0x34,
+                                       0x50, 0, 0, 0x11, 0, 0, 0x22, 0x33, [50] = 17};
+    memcpy(n.details, packet, sizeof packet);
+    n.trap = 257;
+    ck_assert(fab_wire_notice_violation(&n, &v));
+    ck_assert_uint_eq(v.slid, 3);
+    ck_assert_uint_eq(v.dlid, 4);
+    ck_assert_uint_eq(v.p_key, 0x1234);
+    ck_assert_uint_eq(v.qp[0], 0x11); /* without the SL */
+    ck_assert_uint_eq(v.qp[1], 0x2233);
+    n.trap = 258;
+    ck_assert(fab_wire_notice_violation(&n, &v));
+    ck_assert_uint_eq(v.p_key, 0);
+    n.trap = 259;
+    n.details[6] = 0x56;
+    n.details[7] = 0x78;
+    ck_assert(fab_wire_notice_violation(&n, &v));
+    ck_assert_uint_eq(v.p_key, 0x5678);
+    ck_assert_uint_eq(v.port, 17);
+    n.generic = 0;
+    ck_assert(!fab_wire_notice_violation(&n, &v));
+}
+END_TEST
+
 /* ---- every attribute --------------------------------------------------------------------------
  */
 
@@ -545,6 +596,7 @@ int main(void)
     tcase_add_test(tcase, sm_info_by_hand);
     tcase_add_test(tcase, tables_of_values_by_hand);
     tcase_add_test(tcase, notices_name_their_lid);
+    tcase_add_test(tcase, notices_of_wrong_keys_name_the_sender);
     tcase_add_test(tcase, tables_are_well_formed);
     tcase_add_test(tcase, random_values_make_the_round_trip);
     tcase_add_test(tcase, values_too_large_are_refused);

@@ -178,6 +178,7 @@ void sm_round_ended(struct sm *s, int status)
     if (round->whole) {
         c->postponed = 0;
         sm_trap_swept(s);
+        sm_violations_swept(s);
     }
     if (round->ended)
         round->ended(s, status);
@@ -297,6 +298,8 @@ int sm_core_init(struct sm *s)
         r = sm_trap_limit_init(s);
     if (r == FAB_OK)
         r = sm_trap_forward_init(s);
+    if (r == FAB_OK)
+        r = sm_violations_init(s);
     return r == FAB_OK ? sm_requests_init(s) : r;
 }
 
@@ -312,6 +315,7 @@ void sm_core_fini(struct sm *s)
         return;
     sm_trap_limit_fini(s);
     sm_trap_forward_fini(s);
+    sm_violations_fini(s);
     sm_runner_fini(s);
     sm_requests_fini(s);
     loop_timer_free(s->core->settle_timer);

@@ -9,6 +9,7 @@
 struct sm_phase_task;
 struct sm_trap_forward;
 struct sm_trap_limit;
+struct sm_violations;
 struct sm_waiter { /* a caller that waits for a round */
     struct sm_waiter *next;
     sm_done *done;
@@ -32,8 +33,9 @@ struct sm_core {
     uint64_t retry_delay_us;
     bool heavy_later; /* a heavy sweep is due when retry_timer fires */
 
-    struct sm_trap_limit *traps;     /* trap_limit.c */
-    struct sm_trap_forward *forward; /* trap_forward.c */
+    struct sm_trap_limit *traps;      /* trap_limit.c */
+    struct sm_trap_forward *forward;  /* trap_forward.c */
+    struct sm_violations *violations; /* trap_violation.c */
 
     /* rounds: rounds.c */
     struct loop_timer *settle_timer;
@@ -84,6 +86,12 @@ void sm_trap_limit_fini(struct sm *s);
 int sm_trap_forward_init(struct sm *s); /* NOMEM */
 void sm_trap_forward_fini(struct sm *s);
 void sm_trap_swept(struct sm *s); /* call it when a heavy sweep ends */
+
+/* trap_violation.c */
+int sm_violations_init(struct sm *s); /* NOMEM */
+void sm_violations_fini(struct sm *s);
+/* Call it when a heavy sweep ends: compares the counters of key violations. */
+void sm_violations_swept(struct sm *s);
 
 /* runner.c */
 int sm_runner_init(struct sm *s);

@@ -7,7 +7,7 @@
  * their sender cannot issue; trap_limit.c limits the rate of each source; traps 128 (a link of a
  * switch changed), 144 (capabilities of a port changed) and 256 (a request had a wrong M_Key) then
  * lead to a port probe or a targeted sweep, which read the device; other traps only lead to an
- * event. The listener of sm_on_notice (subnet administration) gets a notice after trap_forward.c
+ * event. trap_violation.c tells of wrong keys (traps 256 to 259). The listener of sm_on_notice (subnet administration) gets a notice after trap_forward.c
  * has read the device.
  */
 #include <stdio.h>
@@ -66,8 +66,10 @@ static void take_effect(struct sm *s, const struct sm_trap *t)
     else if (acts)
         sm_trap_unknown(s);
     emit(s, t);
-    if (t->guid)
-        sm_trap_forward(s, t);
+    if (!t->guid)
+        return;
+    sm_trap_violation(s, t);
+    sm_trap_forward(s, t);
 }
 
 void sm_on_trap(struct sm *s, const struct transport_mad *mad, const struct fab_mad *head,

@@ -12,6 +12,7 @@ enum {
     TRAP_LOCAL_CHANGE = 144,
     TRAP_SYSTEM_GUID = 145,
     TRAP_BAD_M_KEY = 256,
+    TRAP_BAD_Q_KEY = 258,
     TRAP_BAD_SWITCH_P_KEY = 259
 };
 
@@ -44,6 +45,12 @@ void sm_trap_unknown(struct sm *s);
  * answers. */
 void sm_trap_forward(struct sm *s, const struct sm_trap *t);
 uint64_t sm_trap_unconfirmed(const struct sm *s); /* notices that were not passed on */
+
+/* trap_violation.c */
+/* Reads the counters of the device that sent a trap about a wrong key, and emits an event if they
+ * confirm the trap. Other traps are ignored. */
+void sm_trap_violation(struct sm *s, const struct sm_trap *t);
+void sm_violation_counts(const struct sm *s, struct sm_trap_counts *ret);
 
 /* trap.c */
 /* Returns whether the manager reads the device because of this notice. */

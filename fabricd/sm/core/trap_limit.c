@@ -244,6 +244,7 @@ struct sm_trap_counts sm_trap_counts(const struct sm *s)
 {
     struct sm_trap_counts counts = s->core->traps->counts;
     counts.unconfirmed = sm_trap_unconfirmed(s);
+    sm_violation_counts(s, &counts);
     return counts;
 }
 

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Violations of keys: a device received a packet with a wrong M_Key, P_Key or Q_Key. It counts them
+ * in PortInfo (IBA 14.2.5.6), and names the sender in traps 256 to 259 (14.2.5.1). The events
+ * m-key-violation, p-key-violation and q-key-violation tell operators.
+ *
+ * A trap is a hint: the manager reads PortInfo of the device by its directed route, and tells of
+ * the violation only if the counter rose since it was last read. After each heavy sweep the
+ * counters of all ports are compared, too, as traps can be lost. A counter at its maximum, 0xffff,
+ * shows no rise any more; then the trap alone counts.
+ * A trap that nothing confirms is dropped. Whoever forges a trap can also cause the violation:
+ * what a trap says about the sender stays a claim.
+ *
+ * Who sent the packet: the switches on the way wrote the return path of a directed route, so its
+ * sender is the first adapter on the way back. A source LID is the sender's claim.
+ *
+ * Events are limited for each port and key, and in all; violations are counted nevertheless.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "fabricd/base/clock.h"
+#include "fabricd/sm/core/trap.h"
+#include "libfabmgr/base/bucket.h"
+#include "libfabmgr/base/map.h"
+#include "libfabmgr/mads/mads.h"
+
+#define ROWS 256
+#define EVENT_EVERY_US UINT64_C(60000000) /* between two events about one port and key */
+#define COUNTER_MOST 0xffffu
+
+static const struct fab_bucket_rate event_rate = {.each_us = 4000000, .burst = 16};
+
+struct row { /* a port that reports violations of one key */
+    struct sm *sm;
+    uint64_t guid, told_us; /* the node; time of the last event, 0: none yet */
+    uint32_t untold;        /* violations since then */
+    uint16_t lid;           /* source LID of the trap whose device is being read */
+    uint8_t port, key;      /* enum sm_key */
+    bool used, reading;
+    struct fab_path path; /* of the request in flight */
+    uint16_t trap;
+    struct fab_violation violation;
+};
+
+struct sm_violations {
+    struct row row[ROWS];
+    struct fab_map known; /* the counters that are not 0, as they were last read */
+    bool swept;           /* `known` has the counters of all ports */
+    uint64_t events_full_us;
+    uint64_t counts[SM_KEYS], unconfirmed;
+};
+
+/* ---- counters ---- */
+
+/* Keys of different ports may collide, which at worst hides a violation. */
+static uint64_t map_key(uint64_t guid, uint8_t port, uint8_t key)
+{
+    return guid * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)port * SM_KEYS + key;
+}
+
+static uint16_t counter_of(const struct fab_port_info *info, uint8_t key)
+{
+    return key == SM_KEY_M   ? info->m_key_violations
+           : key == SM_KEY_P ? info->p_key_violations
+                             : info->q_key_violations;
+}
+
+/* Remembers a counter, and returns by how much it rose. A device that restarted counts from 0. */
+static uint32_t note_counter(struct fab_map *to, const struct fab_map *from, uint64_t at,
+                             uint16_t now)
+{
+    uint32_t was = 0;
+    (void)fab_base_map_get(from, at, &was);
+    if (now > 0 || was > 0)
+        (void)fab_base_map_put(to, at, now); /* out of memory: the rise is told of again */
+    return now >= was ? now - was : 0;
+}
+
+/* ---- rows ---- */
+
+static bool is_older(const struct row *a, const struct row *b)
+{
+    return !a->used || (b->used && a->told_us < b->told_us);
+}
+
+/* Returns the row of a port and key, or takes over the one whose event is the longest ago. NULL:
+ * all rows wait for an answer. */
+static struct row *row_of(struct sm *s, uint64_t guid, uint8_t port, uint8_t key)
+{
+    struct row *oldest = NULL;
+    for (struct row *r = s->core->violations->row; r < s->core->violations->row + ROWS; r++) {
+        if (r->used && r->guid == guid && r->port == port && r->key == key)
+            return r;
+        if (!r->reading && (!oldest || is_older(r, oldest)))
+            oldest = r;
+    }
+    if (oldest)
+        *oldest = (struct row){.sm = s, .used = true, .guid = guid, .port = port, .key = key};
+    return oldest;
+}
+
+/* ---- the sender ---- */
+
+static uint32_t across(const struct fab_fabric *f, uint32_t node, uint8_t num)
+{
+    return num > 0 && num <= f->nodes[node].num_ports
+               ? f->ports[fab_fabric_port_id(f, node, num)].peer
+               : FAB_NONE;
+}
+
+/* Follows the return path of a directed route from the device at `port`. What lies behind the first
+ * adapter was written by that adapter. FAB_NONE: the links are others by now. */
+static uint32_t sender_by_route(const struct fab_fabric *f, uint32_t port,
+                                const struct fab_violation *v)
+{
+    for (uint8_t hop = v->hops; hop > 0; hop--) {
+        port = across(f, f->ports[port].node, v->return_path[hop - 1]);
+        if (port == FAB_NONE || !fab_fabric_node_is_switch(f, f->ports[port].node))
+            return port;
+    }
+    return port;
+}
+
+static bool has_route(const struct fab_violation *v)
+{
+    return v->directed && !v->truncated && v->slid == FAB_LID_PERMISSIVE &&
+           v->dr_slid == FAB_LID_PERMISSIVE;
+}
+
+static uint32_t sender_of(const struct sm *s, uint32_t port, const struct fab_violation *v)
+{
+    return has_route(v) ? sender_by_route(s->model.view->fabric, port, v)
+                        : sm_trap_owner(s, v->slid);
+}
+
+/* ---- events ---- */
+
+static uint32_t port_at(const struct fab_fabric *f, uint64_t guid, uint8_t num)
+{
+    uint32_t node = f ? fab_fabric_node_by_guid(f, guid) : FAB_NONE;
+    return node != FAB_NONE && num <= f->nodes[node].num_ports ? fab_fabric_port_id(f, node, num)
+                                                               : FAB_NONE;
+}
+
+/* A switch is named without its port 0. */
+static void name_device(const struct fab_fabric *f, const struct row *r, char name[SM_PLACE_LEN])
+{
+    uint32_t node = r->port == 0 ? fab_fabric_node_by_guid(f, r->guid) : FAB_NONE;
+    if (node != FAB_NONE)
+        sm_node_name(f, node, name);
+    else
+        sm_place_name(f, r->guid, r->port, name);
+}
+
+struct told { /* what the events have in common */
+    char place[SM_PLACE_LEN], device[SM_PLACE_LEN], sender[96];
+    uint64_t guid;
+};
+
+static void describe(const struct sm *s, const struct row *r, struct told *t)
+{
+    const struct fab_fabric *f = s->model.view->fabric;
+    const struct fab_violation *v = &r->violation;
+    uint32_t port = port_at(f, r->guid, r->port);
+    uint32_t from = port != FAB_NONE ? sender_of(s, port, v) : FAB_NONE;
+    name_device(f, r, t->device);
+    sm_trap_place(s, from, t->place);
+    t->guid = from != FAB_NONE ? f->nodes[f->ports[from].node].guid : 0;
+    if (from == f->self_port)
+        snprintf(t->sender, sizeof(t->sender), "the sender is this manager");
+    else if (has_route(v))
+        snprintf(t->sender, sizeof(t->sender), "the switches recorded the directed route");
+    else if (v->slid == 0)
+        snprintf(t->sender, sizeof(t->sender), "the sender is not known");
+    else
+        snprintf(t->sender, sizeof(t->sender), "the source LID was %u, which can be forged",
+                 v->slid);
+}
+
+static void emit_m_key(struct sm *s, const struct row *r, const struct told *t)
+{
+    const struct fab_violation *v = &r->violation;
+    char request[80];
+    snprintf(request, sizeof(request), "%s(%s) with modifier 0x%x",
+             v->method == FAB_METHOD_SET            ? "Set"
+             : v->method == FAB_METHOD_GET          ? "Get"
+             : v->method == FAB_METHOD_TRAP_REPRESS ? "TrapRepress"
+                                                    : "a request",
+             sm_attr_name(v->attr_id), (unsigned)v->attr_mod);
+    event_emit(s->in.bus, m_key_violation, .subject = t->place, .guid = t->guid,
+               .device = t->device, .request = request, .sender = t->sender,
+               .violations = r->untold);
+}
+
+static void emit(struct sm *s, const struct row *r)
+{
+    const struct fab_violation *v = &r->violation;
+    struct told t;
+    describe(s, r, &t);
+    if (r->key == SM_KEY_M)
+        emit_m_key(s, r, &t);
+    else if (r->key == SM_KEY_P)
+        event_emit(s->in.bus, p_key_violation, .subject = t.place, .guid = t.guid,
+                   .device = t.device, .p_key = v->p_key, .dlid = v->dlid, .sender = t.sender,
+                   .violations = r->untold);
+    else
+        event_emit(s->in.bus, q_key_violation, .subject = t.place, .guid = t.guid,
+                   .device = t.device, .qp = v->qp[1], .sender = t.sender, .violations = r->untold);
+}
+
+static void emit_counted(struct sm *s, const struct row *r)
+{
+    char place[SM_PLACE_LEN];
+    name_device(s->model.view->fabric, r, place);
+    if (r->key == SM_KEY_M)
+        event_emit(s->in.bus, m_key_violation_counted, .subject = place, .guid = r->guid,
+                   .violations = r->untold);
+    else if (r->key == SM_KEY_P)
+        event_emit(s->in.bus, p_key_violation_counted, .subject = place, .guid = r->guid,
+                   .violations = r->untold);
+    else
+        event_emit(s->in.bus, q_key_violation_counted, .subject = place, .guid = r->guid,
+                   .violations = r->untold);
+}
+
+static void tell(struct sm *s, struct row *r, uint32_t rise,
+                 void (*fn)(struct sm *s, const struct row *r))
+{
+    struct sm_violations *x = s->core->violations;
+    uint64_t now = clock_now_us();
+    x->counts[r->key] += rise;
+    r->untold += rise;
+    if ((r->told_us && now < r->told_us + EVENT_EVERY_US) || !s->model.view ||
+        !fab_base_bucket_take(&x->events_full_us, now, &event_rate))
+        return;
+    fn(s, r);
+    r->untold = 0;
+    r->told_us = now > 0 ? now : 1;
+}
+
+/* ---- traps ---- */
+
+/* By how much the counter rose; 0: the device did not confirm the trap. The port of a switch has no
+ * LID of its own. */
+static uint32_t confirmed_rise(struct row *r, const struct fab_mads_answer *a)
+{
+    struct sm_violations *x = r->sm->core->violations;
+    struct fab_port_info info;
+    if (a->status != FAB_OK ||
+        fab_wire_attr_unpack(&fab_wire_attr_port_info, a->data, a->len, &info) != FAB_OK ||
+        (r->trap != TRAP_BAD_SWITCH_P_KEY &&
+         (r->lid < info.lid || r->lid >= info.lid + (1u << info.lmc))))
+        return 0;
+    uint16_t now = counter_of(&info, r->key);
+    uint32_t rise = note_counter(&x->known, &x->known, map_key(r->guid, r->port, r->key), now);
+    return rise == 0 && now == COUNTER_MOST ? 1 : rise;
+}
+
+/* The manager answers a trap with the M_Key of the trap, as it must not show its own to a forger. A
+ * device with another key counts that answer. */
+static bool is_own_answer(const struct sm *s, const struct row *r)
+{
+    uint32_t port = port_at(s->model.view ? s->model.view->fabric : NULL, r->guid, r->port);
+    return port != FAB_NONE && r->trap == TRAP_BAD_M_KEY &&
+           r->violation.method == FAB_METHOD_TRAP_REPRESS &&
+           sender_of(s, port, &r->violation) == s->model.view->fabric->self_port;
+}
+
+static void on_port_info(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
+{
+    struct row *r = ctx;
+    struct sm *s = r->sm;
+    (void)tag;
+    r->reading = false;
+    uint32_t rise = confirmed_rise(r, a);
+    if (rise == 0)
+        s->core->violations->unconfirmed++;
+    else if (!is_own_answer(s, r))
+        tell(s, r, rise, emit);
+}
+
+static void read_counters(struct sm *s, struct row *r)
+{
+    uint32_t port = port_at(s->model.fabric, r->guid, r->port);
+    const struct fab_path *path = port != FAB_NONE ? sm_model_path(&s->model, port) : NULL;
+    if (path)
+        r->path = *path;
+    const struct fab_mads_request req = {
+        .mgmt_class = FAB_CLASS_SMP_DIRECTED,
+        .method = FAB_METHOD_GET,
+        .attr_id = FAB_ATTR_PORT_INFO,
+        .attr_mod = r->port,
+        .m_key = s->policy.m_key,
+        .dlid = 0xffff,
+        .path = &r->path,
+        .done = on_port_info,
+        .ctx = r,
+    };
+    r->reading = path && fab_mads_submit(s->mads, &req) == FAB_OK;
+    if (r->reading)
+        agent_pump(s->agent);
+    else
+        s->core->violations->unconfirmed++;
+}
+
+static uint8_t key_of(uint16_t trap)
+{
+    return trap == TRAP_BAD_M_KEY ? SM_KEY_M : trap == TRAP_BAD_Q_KEY ? SM_KEY_Q : SM_KEY_P;
+}
+
+void sm_trap_violation(struct sm *s, const struct sm_trap *t)
+{
+    struct fab_violation v;
+    const struct fab_fabric *f = s->model.view->fabric;
+    if (!fab_wire_notice_violation(&t->notice, &v))
+        return;
+    uint8_t num = t->notice.trap == TRAP_BAD_SWITCH_P_KEY ? v.port : f->ports[t->port].num;
+    struct row *r = row_of(s, t->guid, num, key_of(t->notice.trap));
+    if (!r || r->reading)
+        return; /* the next trap, or the next sweep, finds the rise of the counter */
+    r->lid = t->slid;
+    r->trap = t->notice.trap;
+    r->violation = v;
+    read_counters(s, r);
+}
+
+/* ---- sweeps ---- */
+
+static void compare_port(struct sm *s, uint32_t port, struct fab_map *now)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    struct sm_violations *x = s->core->violations;
+    const struct fab_port *p = &f->ports[port];
+    uint64_t guid = f->nodes[p->node].guid;
+    for (uint8_t key = 0; key < SM_KEYS; key++) {
+        uint16_t count = counter_of(&p->info, key);
+        if (count == 0)
+            continue;
+        uint32_t rise = note_counter(now, &x->known, map_key(guid, p->num, key), count);
+        struct row *r = rise > 0 && x->swept ? row_of(s, guid, p->num, key) : NULL;
+        if (r)
+            tell(s, r, rise, emit_counted);
+    }
+}
+
+void sm_violations_swept(struct sm *s)
+{
+    struct sm_violations *x = s->core->violations;
+    const struct fab_fabric *f = s->model.fabric;
+    struct fab_map now = {0};
+    if (!f || !s->model.view)
+        return;
+    for (uint32_t port = 0; port < f->port_count; port++)
+        if (f->ports[port].present)
+            compare_port(s, port, &now);
+    fab_base_map_fini(&x->known);
+    x->known = now;
+    x->swept = true;
+}
+
+/* ---- init and fini ---- */
+
+void sm_violation_counts(const struct sm *s, struct sm_trap_counts *ret)
+{
+    const struct sm_violations *x = s->core->violations;
+    for (int key = 0; key < SM_KEYS; key++)
+        ret->violations[key] = x->counts[key];
+    ret->violations_unconfirmed = x->unconfirmed;
+}
+
+int sm_violations_init(struct sm *s)
+{
+    s->core->violations = calloc(1, sizeof(*s->core->violations));
+    return s->core->violations ? FAB_OK : FAB_E_NOMEM;
+}
+
+void sm_violations_fini(struct sm *s)
+{
+    if (!s->core->violations)
+        return;
+    fab_base_map_fini(&s->core->violations->known);
+    free(s->core->violations);
+}
