@@ -51,7 +51,7 @@ struct hub {
     struct fab_sim *sim; /* borrowed */
     uint32_t first_node; /* node to which clients that name no node are attached */
     struct hub_owner owner;
-    unsigned top; /* all client ids in use are below this */
+    unsigned top; /* all client ids in use are less than `top` */
     struct hub_client clients[HUB_CLIENTS];
     uint64_t now_ms; /* time of the last hub_tick */
     unsigned wait_count;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Statistics of the loop's iterations. An iteration is the work between two waits for events; all
- * other events wait for its end. Its duration is measured in CPU time of the loop thread, so that
+ * other events wait until it ends. Its duration is measured in CPU time of the loop thread, so that
  * other processes do not count.
  *
  * Within an iteration, loop_at names the work that begins; the longest time is kept for each name.

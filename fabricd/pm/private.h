@@ -96,7 +96,7 @@ void pm_note_data(struct pm_port *p, uint64_t now, uint64_t xmit_data, uint64_t 
  * switch port (values: SwPortVLCongestion). */
 void pm_note_marks(struct pm_port *p, uint64_t now, bool is_switch,
                    const struct fab_perf_details *values);
-/* Returns true if the manager programs congestion control. Only then it reads FECN, BECN and
+/* Returns true if the manager programs congestion control. If not, it does not read FECN, BECN and
  * congestion events. */
 bool pm_wants_marks(const struct pm *pm);
 

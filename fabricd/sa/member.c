@@ -104,7 +104,7 @@ static bool is_within_quota(struct sa *s, const struct change *c)
     const struct fab_mcast_groups *g = sm_mgroups(s->in.sm);
     uint64_t from = c->view->fabric->ports[c->req->from].guid;
     if (g == NULL)
-        return true; /* sm_mgroup_join answers with BUSY */
+        return true; /* no fabric is known yet: sm_mgroup_join returns BUSY */
     const struct sa_quota_use groups = {
         .own = fab_mcast_groups_created_by(g, from), .all = g->groups, .more = 1};
     const struct sa_quota_use members = {

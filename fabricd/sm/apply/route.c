@@ -291,7 +291,7 @@ static int start(struct sm *s)
 
 static int enter(struct sm *s)
 {
-    drop_job(s); /* there may be the job of an aborted round */
+    drop_job(s); /* an aborted round may have left its job */
     return s->apply->fresh ? start(s) : FAB_OK;
 }
 

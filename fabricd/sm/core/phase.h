@@ -76,8 +76,8 @@ struct sm_round {
     bool whole;   /* sweeps the whole fabric */
     bool targets; /* its suspects are the requested targets */
     bool scoped;  /* it sweeps only its suspects */
-    bool probes;  /* its suspects are the switches whose port probes are requested; the most urgent
-                     round */
+    bool probes;  /* its suspects are the switches whose port probes are requested; this round
+                     precedes all others */
     bool light;   /* a light sweep: aborted when a trap causes a targeted sweep */
     bool causes;  /* takes over the pending cause, which the status and records show */
     bool informs; /* when it ends, switches that did not answer port probes may be probed again */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A trap on its way through trap*.c. For this folder only. */
+/* A received trap, as the files trap*.c pass it to each other. For this folder only. */
 #ifndef FABRICD_SM_CORE_TRAP_H
 #define FABRICD_SM_CORE_TRAP_H
 

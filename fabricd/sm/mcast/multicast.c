@@ -208,7 +208,7 @@ static int follow(struct sm *s)
 {
     struct sm_multicast *m = s->mcast;
     const struct fab_fabric *f = s->model.fabric;
-    bool follows = m->groups; /* false: groups made now already belong to this fabric */
+    bool follows = m->groups; /* false: make_groups makes the groups for this fabric */
     sm_mfts_drop(s);
     int r = follows ? FAB_OK : make_groups(s);
     if (r == FAB_OK)
@@ -217,8 +217,8 @@ static int follow(struct sm *s)
         r = note_tops(m, f);
     if (r == FAB_OK && follows)
         r = fab_mcast_groups_update(m->groups, f);
-    if (r != FAB_OK) { /* m->held may already have the new switch ids, while the trees have the old
-                          ones */
+    if (r != FAB_OK) { /* m->held may have the new switch ids and the trees the old ones, so all
+                          MFTs are read again */
         free(m->top);
         m->top = NULL;
         sm_mfts_reset(s);

@@ -29,7 +29,7 @@ struct sm_multicast {
 
     /* mft_writes.c: switch ids are those of the trees' net (fab_mcast_trees_net) */
     struct fab_blocks held; /* MFT blocks that switches are known to hold */
-    /* bitset of the groups of MLIDs whose trees may differ from `held` */
+    /* bitset of the MFT blocks (32 MLIDs each) in which a tree may differ from `held` */
     uint64_t open[FAB_MFT_GROUPS / 64];
     uint64_t *unresponsive; /* bitset of the switches that did not answer */
     uint32_t unresponsives;

@@ -42,7 +42,7 @@ struct sm_model {
     struct fab_view *view;     /* the published view, or NULL */
     struct loop_tasks readers; /* tasks of the route phase that read the snapshot */
     bool lent;                 /* a worker has `observed` and the leases */
-    bool forgotten;            /* sm_model_forget was called while they were lent */
+    bool forgotten;            /* sm_model_forget was called while `lent` was set */
 };
 
 /* Takes over a new snapshot (also on failure) and keeps what is known of the tables that switches

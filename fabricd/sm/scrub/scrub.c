@@ -35,7 +35,7 @@
 #define TICK_MOST_US 1000000u
 #define STEPS 4096 /* most steps of one call of fab_plan_scrub_next */
 #define RESTORE_DELAY_US                                                                           \
-    200000u          /* delay from a difference to the sweep, which then restores several */
+    200000u          /* delay from the first difference to the sweep that restores all */
 #define TRIES_MOST 8 /* how often a read is repeated because of rounds */
 
 static bool is_quiet(const struct sm *s)

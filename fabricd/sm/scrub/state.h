@@ -43,7 +43,7 @@ struct sm_scrub {
     struct sm_scrub_slot slot[SM_SCRUB_SLOTS];
     struct sm_guids found;     /* nodes to be swept and written, once `restore` fires */
     struct sm_guids differing; /* nodes whose settings still differ */
-    /* [violation_ports] M_Key violations by port id when this turn and the one before began */
+    /* [violation_ports] M_Key violations by port id when this turn and the previous one began */
     uint16_t *violations[2];
     uint32_t violation_ports;
     bool mft_differs; /* an MFT still differs */
