@@ -18,7 +18,8 @@ struct fab_lease {
     uint8_t lmc;
 };
 enum fab_address_note_kind {
-    FAB_NOTE_DUPLICATE_LID, /* another port has this LID, because of its lease or its lower GUID */
+    FAB_NOTE_DUPLICATE_LID, /* another port has this LID, because that port has a lease for it or a
+                               lower GUID */
     FAB_NOTE_INVALID_LID,   /* the LID in the device is not unicast, or misaligned for the LMC */
 };
 struct fab_address_note {

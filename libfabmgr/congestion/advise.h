@@ -23,7 +23,8 @@ struct fab_congestion_configured {
     bool off;        /* the profile is "off" */
     uint32_t fan_in; /* senders to one endport that the settings assume */
     uint32_t unsupported, devices;
-    uint32_t changed; /* devices that recently had other settings than the manager gave them */
+    /* number of devices that recently had other settings than the manager wrote */
+    uint32_t changed;
 };
 #define FAB_CONGESTION_ADVICES 6
 #define FAB_CONGESTION_ADVICE_LEN 240

@@ -43,8 +43,8 @@
 
 /* The constants of the profiles. */
 static const struct tuning {
-    /* Thresholds of ports, by what they lead to. edge: an endport; down, across, up: another
-     * switch, by direction; tapered: up from a tapered switch. */
+    /* Thresholds of switch ports. edge: ports to endports. down, across, up: ports to other
+     * switches, by direction. tapered: upward ports of a tapered switch. */
     uint8_t edge, down, across, up, tapered;
     uint8_t marking_rate;
     uint8_t packet_size;

@@ -23,7 +23,7 @@
 struct fab_congestion_roce {
     uint32_t speed; /* Ethernet speed in Mb/s, 10,000 to 800,000: the speed nearest to the rate of
                        the links */
-    uint32_t ports; /* number of switch ports with these settings */
+    uint32_t ports; /* number of switch ports that have the settings in this struct */
     bool edge;      /* true: ports to endports; false: ports between switches */
     /* RED thresholds, in bytes in the queue of an egress port. Below kmin, the switch marks no
      * packets; at kmax, it marks pmax percent; above kmax, all. */

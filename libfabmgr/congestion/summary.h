@@ -11,8 +11,8 @@ struct fab_congestion_summary {
     uint16_t mtu;      /* largest MTU of the endports, in bytes */
     uint8_t hops;      /* switches on the longest of the shortest paths between endports */
     uint8_t *rank;     /* [switch_count] links to the nearest switch with endports */
-    uint16_t *taper;   /* total rate of the endports in percent of that of the ISLs, in steps of 50,
-                          at least 100 */
+    uint16_t *taper;   /* [switch_count] total rate of the switch's endports in percent of the total
+                          rate of its ISLs, in steps of 50, at least 100 */
 };
 int fab_congestion_summary_init(const struct fab_fabric *f,
                                 struct fab_congestion_summary *ret); /* NOMEM */

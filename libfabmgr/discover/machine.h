@@ -19,7 +19,7 @@ struct known_node {
     uint8_t near_port; /* the port of node near_guid by which this node was first reached */
     uint8_t failures;  /* queries that timed out */
     bool answered;     /* at least one query was answered */
-    bool walked;       /* its walk was queued, so that no data of the node come from base */
+    bool walked;       /* the node's walk was queued, so that no data of the node come from base */
     uint8_t reported;  /* bit mask by query kind: the node is in `unresponsive` for this kind */
     uint16_t cursor;   /* next step of the walk */
     uint64_t guid, near_guid;

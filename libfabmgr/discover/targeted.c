@@ -61,7 +61,7 @@ int fab_discover_targeted_start(struct fab_discover *d, const struct fab_discove
     d->self = d->base->ports[d->base->self_port].node;
     d->self_port = d->base->ports[d->base->self_port].num;
     d->paths_stale = true;
-    d->cut = true; /* links may have been removed from base after it was sealed */
+    d->cut = true; /* links may have been removed from base after base was sealed */
     (void)fab_discover_targeted_wave(d);
     return d->status;
 }

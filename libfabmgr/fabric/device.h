@@ -10,7 +10,7 @@
 
 struct fab_device {
     uint8_t type, num_ports;    /* enum fab_node_type */
-    uint64_t guid, system_guid; /* system_guid 0: it equals the node GUID */
+    uint64_t guid, system_guid; /* system_guid 0: the system GUID equals the node GUID */
     uint64_t port_guid;         /* switches: GUID of port 0; 0: the node GUID. Ports of other
                                    nodes have guid + port number */
     uint32_t vendor_id;

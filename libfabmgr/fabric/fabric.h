@@ -32,11 +32,11 @@ struct fab_port {
 };
 
 struct fab_node {
-    uint32_t first_port; /* index of its port 0 in fabric->ports */
+    uint32_t first_port; /* index of the node's port 0 in fabric->ports */
     uint8_t num_ports;   /* external ports, 1..254 */
     uint8_t type;        /* enum fab_node_type */
-    bool aggregation;    /* adapter that is an in-network aggregation node, such as SHARP; see
-                            classify.h */
+    /* the node is an in-network aggregation node, such as SHARP; see classify.h */
+    bool aggregation;
     uint64_t guid;
     struct fab_node_info info; /* After sealing, local_port is the first port with a known GUID
                                   (switches: 0), and port_guid is the GUID of this port. */

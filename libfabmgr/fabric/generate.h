@@ -138,7 +138,8 @@ struct fab_variation {
      * links can be removed. */
     uint32_t missing, missing_ppm;
     bool allow_partitioned;
-    bool shuffle_guids; /* permute the GUIDs of the switches, and those of the other nodes */
+    bool shuffle_guids; /* permute the GUIDs of the switches among the switches, and those of the
+                           other nodes among those nodes */
     uint64_t seed;
     /* 1..255: the number of this fabric among several parallel ones (planes). It changes the GUIDs,
      * the choice of missing links, and the names, as "p2-leaf-001" of a switch and "host-0001/p2"

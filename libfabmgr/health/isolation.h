@@ -27,7 +27,8 @@ struct fab_isolation_link {
 struct fab_isolation {
     enum fab_isolation_verdict verdict;
     uint32_t node; /* HOST: the node that is not a switch; LIMIT: the switch; otherwise FAB_NONE */
-    /* LIMIT: number of the switch's links in this direction, and how many of them are excluded. */
+    /* LIMIT: number of the switch's links in the direction of this link, and how many of them are
+     * excluded. */
     uint32_t links, out;
 };
 

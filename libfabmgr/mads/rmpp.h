@@ -18,7 +18,8 @@
 struct fab_rmpp_config {
     uint64_t timeout_us; /* after this time without an ACK, the sender repeats the unacknowledged
                             segments */
-    uint32_t retries;    /* the transfer fails after this many retries in a row without progress */
+    /* number of retries in a row without progress after which the transfer fails */
+    uint32_t retries;
 };
 enum fab_rmpp_state { FAB_RMPP_GOING, FAB_RMPP_DONE, FAB_RMPP_FAILED };
 

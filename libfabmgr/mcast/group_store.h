@@ -16,7 +16,7 @@ int fab_mcast_store_add(struct fab_mcast_groups *g, const struct fab_wire_mc_mem
 int fab_mcast_store_charge(struct fab_mcast_groups *g, struct fab_mcast_group *group,
                            uint64_t creator);
 void fab_mcast_store_remove(struct fab_mcast_groups *g,
-                            struct fab_mcast_group *group); /* removes its members, too */
+                            struct fab_mcast_group *group); /* removes the group and its members */
 
 struct fab_mcast_member *fab_mcast_store_member(const struct fab_mcast_group *group, uint64_t guid);
 /* Sets a member's JoinState; 0 removes the member. ProxyJoin keeps the value of the member's first

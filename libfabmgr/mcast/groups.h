@@ -71,8 +71,9 @@ int fab_mcast_groups_update(struct fab_mcast_groups *g, const struct fab_fabric 
 const struct fab_mcast_group *fab_mcast_groups_find(const struct fab_mcast_groups *g,
                                                     const uint64_t mgid[2]);
 
-/* Return the position of the first group whose MGID is not below mgid, or of the first member whose
- * GUID is not below guid. If there is none, they return the number of groups or members. */
+/* These functions return the position of the first group whose MGID is not below mgid, and of the
+ * first member whose GUID is not below guid. If there is none, they return the number of groups or
+ * members. */
 size_t fab_mcast_groups_lower_bound(const struct fab_mcast_groups *g, const uint64_t mgid[2]);
 size_t fab_mcast_group_lower_bound(const struct fab_mcast_group *group, uint64_t guid);
 /* Returns whether a group matches a record in the components of comp_mask; MTU, rate and lifetime

@@ -37,7 +37,7 @@ struct fab_mcast_trees {
     uint32_t slots;
     uint32_t count;
     uint32_t *load;  /* [port_count] number of trees that use the link; the same at both ports */
-    uint32_t *roots; /* [switch_count] number of trees with this root */
+    uint32_t *roots; /* [switch_count] number of trees whose root is the switch */
     struct fab_blocks tables;
     uint64_t changed[FAB_MCAST_BLOCK_GROUPS / 64];
     /* The results of fab_mcast_trees_room: the number of LIDs, and the switch with the smallest

@@ -31,8 +31,8 @@ struct group {
     uint32_t senders;      /* number of endports that can send to an endport of the group */
     uint32_t seen; /* 1 + the last group whose senders union_of has counted this group among */
 };
-struct best { /* the group with the most senders in a partition, their number, and the greatest
-                 number of senders of any other group */
+struct best { /* the group with the most senders in a partition, the number of its senders, and the
+                 greatest number of senders of any other group */
     uint32_t senders, group, other;
 };
 struct side { /* all members of a partition, or its full members */
@@ -41,7 +41,8 @@ struct side { /* all members of a partition, or its full members */
     struct best best;
 };
 struct partition {
-    uint32_t first; /* index of its first group in incast.member; full members come first */
+    /* index of the partition's first group in incast.member; full members come first */
+    uint32_t first;
     struct side all, full;
 };
 struct incast {

@@ -19,8 +19,8 @@ struct fab_partition_input {
     const struct fab_fabric *fabric;
     const struct fab_partitions *partitions;
     const struct fab_blocks *held; /* NULL: no table is known */
-    uint8_t enforce; /* enum fab_enforce bits: in which directions switches enforce P_Keys at their
-                        ports to adapters and routers */
+    uint8_t enforce; /* enum fab_enforce bits: the directions in which switches enforce P_Keys at
+                        their ports to adapters and routers */
     bool both;       /* true: a port can be a full and a limited member at once, and the last rule
                         that selects it applies. false: "both" means full, and full membership
                         takes precedence over limited. */

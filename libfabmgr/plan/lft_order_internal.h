@@ -37,9 +37,8 @@ struct fab_lft_ordering {
     uint32_t *by_block, *block_start; /* [count] item ids by block, and the start of each block */
     uint32_t *hop; /* [port_count] the switch id that the port leads to, or FAB_LFT_ORDERING_ENDPORT
                       or _DROPS */
-    uint32_t *slot;    /* [switch_count] the switch's item of this block, or
-                          FAB_NONE */
-    uint32_t *changed; /* switches whose entry for this LID changes */
+    uint32_t *slot;    /* [switch_count] the switch's item of the current block, or FAB_NONE */
+    uint32_t *changed; /* switches whose entry for the current LID changes */
     /* [switch_count] scratch memory of the search for cycles in lft_constraints.c */
     uint32_t *stack, *open, *index, *low, *group;
     uint8_t *phase;

@@ -48,7 +48,7 @@
 struct fab_observed_vl_port {
     uint8_t vls;   /* number of data VLs; 0: not known (of port 0: none of the switch is known) */
     uint8_t class; /* the port's class, as index of vl[][] below */
-    uint16_t arbitrated; /* its VLArbitrationTables are arb[arbitrated - 1]; 0: not known */
+    uint16_t arbitrated; /* the port's VLArbitrationTables are arb[arbitrated - 1]; 0: not known */
 };
 struct fab_observed_vls {
     uint32_t ports;
@@ -74,7 +74,7 @@ void fab_plan_observed_fini(struct fab_observed *o);
 void fab_plan_observed_set_block(struct fab_observed *o, uint32_t sw, uint32_t block,
                                  const uint8_t entries[FAB_LFT_BLOCK]);
 void fab_plan_observed_forget(struct fab_observed *o,
-                              uint32_t sw); /* marks all its LFT blocks as unknown */
+                              uint32_t sw); /* marks all LFT blocks of the switch as unknown */
 bool fab_plan_observed_is_known(const struct fab_observed *o, uint32_t sw, uint32_t block);
 void fab_plan_observed_forget_vls(struct fab_observed *o, const struct fab_fabric *f,
                                   uint32_t node);
@@ -114,8 +114,8 @@ struct fab_plan_op {
     uint32_t mod;   /* SL2VL, VLARB, PKEY_TABLE: attribute modifier */
     bool removes;   /* PKEY_TABLE: this write only removes keys */
     bool awaited;   /* LFT: some later write must not take effect before this one */
-    bool
-        waits; /* LFT: it must not take effect before some awaited write of the same block number */
+    /* LFT: this write must not take effect before some awaited write of the same block number. */
+    bool waits;
     bool barrier; /* LFT: this write and all later ones may be sent only when all awaited writes
                      before it are answered */
 };

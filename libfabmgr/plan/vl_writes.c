@@ -30,7 +30,7 @@
 #define OPTIMIZED 1u
 #define MOD_ALL_OUT (1u << 16)
 #define MOD_ALL_IN (1u << 17)
-/* bit position of the block number in the attribute modifier; the port number is in the bits below
+/* position of the block number in the attribute modifier; the lower bits hold the port number
  */
 #define VLARB_BLOCK 16
 #define ARBS_MANY 1000 /* see tidy_arbs */

@@ -34,8 +34,8 @@ struct fab_class {
     uint8_t rate;       /* the highest rate, as a code of PathRecord; 0: not limited */
     uint32_t rate_mbps; /* the highest rate in Mb/s; 0: `rate` applies */
     bool has_life;
-    uint8_t life;  /* PacketLifeTime of its paths, if has_life */
-    uint16_t pkey; /* P_Key of its paths, 1..0x7fff; 0: any */
+    uint8_t life;  /* PacketLifeTime of the class's paths, if has_life */
+    uint16_t pkey; /* P_Key of the class's paths, 1..0x7fff; 0: any */
 };
 enum fab_class_member_kind {
     FAB_CLASS_GUIDS,     /* ports with GUIDs first..last */

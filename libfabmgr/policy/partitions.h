@@ -46,11 +46,12 @@ struct fab_port_group {
     size_t count;
 };
 struct fab_partition {
-    const char *name; /* "" if it has no name */
+    const char *name; /* name of the partition; "" if it has none */
     uint16_t pkey;    /* 1..0x7fff */
     bool ipoib;
     uint8_t rate, mtu, sl; /* codes as in PathRecord, for IP over InfiniBand; sl also for paths */
-    uint32_t line;         /* line of its first definition; 0: the text does not define it */
+    uint32_t line; /* line of the partition's first definition; 0: the text does not define the
+                      partition */
 };
 /* A rule that makes ports members of a partition. */
 struct fab_partition_rule {

@@ -31,8 +31,8 @@ struct fab_manager {
 /* The objects of subnet administration whose number is limited for each port and in all. Requests
  * with sa_key have no limit. */
 enum fab_quota {
-    FAB_QUOTA_GROUPS,      /* multicast groups that it created */
-    FAB_QUOTA_MEMBERSHIPS, /* multicast memberships that it requested */
+    FAB_QUOTA_GROUPS,      /* multicast groups that the port created */
+    FAB_QUOTA_MEMBERSHIPS, /* multicast memberships that the port requested */
     FAB_QUOTA_SERVICES,
     FAB_QUOTA_SUBSCRIPTIONS,
     FAB_QUOTA_ALIAS_GUIDS,

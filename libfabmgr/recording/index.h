@@ -16,7 +16,7 @@ struct fab_recording_item {
                       MAD) answers; NONE: there is none */
     uint32_t next; /* the next OUT in the list of requests with the same hash */
     bool out;
-    /* The player uses these members: */
+    /* The player uses the members from here on. */
     /* asked: the replaying manager has sent this OUT. done: this IN was delivered or is left out.
      */
     bool asked, done;

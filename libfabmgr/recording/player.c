@@ -134,7 +134,7 @@ enum fab_recording_player_sent fab_recording_player_send(struct fab_recording_pl
 struct step {
     uint32_t item; /* index of a received MAD; NONE at the end */
     uint64_t due;
-    bool skip; /* skip this MAD instead of delivering it, because its request was not sent */
+    bool skip; /* the MAD is skipped and not delivered, because the run has not sent its request */
 };
 
 static uint64_t answer_due(const struct fab_recording_player *p, uint32_t in)

@@ -21,8 +21,8 @@ struct fab_recording_player_stats {
     uint32_t unexpected; /* sent in the run, but not in the recording */
     uint32_t not_judged; /* like `unexpected`, but sent in the last second of the recording */
     uint32_t missing;    /* sent in the recording, but not (yet) in the run */
-    uint32_t reordered; /* answers that arrived out of order, because the player could not hold them
-                           back longer */
+    uint32_t reordered; /* answers that arrived out of order, because the player could not hold back
+                           these answers longer */
     uint32_t orphans;   /* answers without a request in the recording, which are left out */
 };
 struct fab_recording_player;
@@ -40,7 +40,7 @@ int fab_recording_player_tail(const struct fab_recording_player *p);
 enum fab_recording_player_sent {
     FAB_RECORDING_PLAYER_RECORDED,   /* the MAD is in the recording and gets the recorded answer */
     FAB_RECORDING_PLAYER_UNEXPECTED, /* the recording does not have the MAD, or has it fewer times;
-                                        it gets no answer */
+                                        the MAD gets no answer */
     FAB_RECORDING_PLAYER_NOT_JUDGED, /* like UNEXPECTED, but in the last second of the recording, so
                                         the MAD may be correct */
 };

@@ -20,8 +20,8 @@
 
 struct fab_reports_config {
     uint32_t window;  /* greatest number of reports in flight that count */
-    uint8_t tries;    /* the subscription is removed after so many transmissions in a row without
-                         a response */
+    uint8_t tries;    /* number of transmissions in a row without a response after which the
+                         subscription is removed */
     uint64_t slow_us; /* a report in flight no longer counts after this time */
     /* The time-out of a report is wait_least_us plus the RespTimeValue of the subscription, and at
      * most wait_most_us. */

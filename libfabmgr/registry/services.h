@@ -22,7 +22,7 @@ struct fab_service_key {
 };
 struct fab_service {
     struct fab_service_key key;
-    uint64_t owner;  /* GUID of the port that registered it */
+    uint64_t owner;  /* GUID of the port that registered the service */
     int64_t ends_us; /* time at which the service expires, by the caller's clock; 0: never */
     uint8_t wire[FAB_SERVICE_BYTES];
 };

@@ -29,11 +29,11 @@ struct fab_subscription {
     uint64_t awaited; /* the number of the notice in the current report */
     uint64_t deadline, sent_us;
     uint32_t before, after; /* neighbours in one of the lists of reports.c */
-    uint32_t turn;          /* number of its reports so far; a part of the transaction ID */
-    uint8_t wait;           /* enum fab_report_wait */
-    bool queued;            /* the slot is in the list `ready` */
-    bool fresh;             /* the current report counts against the window */
-    uint8_t tries;          /* reports in a row without a response */
+    uint32_t turn; /* number of the subscription's reports so far; a part of the transaction ID */
+    uint8_t wait;  /* enum fab_report_wait */
+    bool queued;   /* the slot is in the list `ready` */
+    bool fresh;    /* the current report counts against the window */
+    uint8_t tries; /* reports in a row without a response */
 };
 
 struct fab_report_ring;

@@ -63,7 +63,7 @@ struct sim_node {
     uint8_t corruption; /* enum fab_sim_corruption */
     double corrupt_rate;
     uint32_t late_us, spread_us;
-    uint64_t busy_until;         /* until this time, in us, the agent is busy with earlier MADs */
+    uint64_t busy_until;         /* time, in us, until which the agent is busy with earlier MADs */
     uint32_t power_cycles;       /* number of times that the node has lost power */
     uint64_t boot_at, boot_step; /* us; boot_at: end of the boot, 0: not booting; boot_step: time
                                     between the training of two ports */

@@ -144,7 +144,7 @@ int fab_sim_counter_add(struct fab_sim *s, uint32_t node, uint8_t port,
 int fab_sim_increment(struct fab_sim *s, uint32_t node, uint8_t port, enum fab_sim_counter counter,
                       double per_second);
 uint64_t fab_sim_counter(struct fab_sim *s, uint32_t node, uint8_t port,
-                         enum fab_sim_counter counter); /* 0 if there is no such port */
+                         enum fab_sim_counter counter); /* returns 0 if there is no such port */
 /* Finds a counter by its name in the specification, such as "PortXmitWait". For a counter of a VL,
  * SL or lane, its number follows the name: "PortVLXmitWait3". NOT_FOUND. */
 int fab_sim_counter_by_name(const char *name, enum fab_sim_counter *ret);

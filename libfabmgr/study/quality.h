@@ -52,7 +52,7 @@ struct fab_quality_all {
 /* Permutations: each endport sends one flow and receives one flow. */
 struct fab_quality_shift { /* endport i sends to endport i + k, modulo the number of endports */
     uint32_t max;          /* greatest number of flows on a channel */
-    uint32_t worst;        /* the least k that has this maximum */
+    uint32_t worst;        /* the least k whose shift has this maximum */
     uint32_t tried;        /* number of shifts; 0: there are fewer than two endports */
     bool every;            /* all k were tried */
 };

@@ -28,7 +28,8 @@ struct traffic_events {
     uint32_t open;           /* sorted list of the events of the open slot */
     struct traffic_far *far; /* a heap of the events after the last slot of the wheel */
     size_t far_room, far_count;
-    uint64_t made; /* far events inserted so far; it orders far events of the same time */
+    /* number of far events inserted so far, which orders far events of the same time */
+    uint64_t made;
     size_t count;
 };
 int fab_traffic_events_init(struct traffic_events *q); /* NOMEM */

@@ -49,9 +49,9 @@ struct traffic_packet {
     uint32_t flow, next;
     uint32_t from;  /* the channel whose credits the packet uses, or TRAFFIC_NONE */
     uint32_t to;    /* the channel by which the packet leaves, or for which it waits */
-    uint64_t born;  /* ps: when its endport sent it */
+    uint64_t born;  /* time in ps at which an endport sent the packet */
     uint16_t bytes; /* including headers */
-    uint8_t in;     /* the input port at this switch */
+    uint8_t in;     /* the input port at the switch where the packet waits */
     uint8_t hops;
     bool marked, becn; /* the packet has FECN; the packet is a BECN */
 };
@@ -81,7 +81,7 @@ struct traffic_port {
     uint32_t limit;   /* the port marks if more bytes wait for a channel; UINT32_MAX: never */
     uint16_t rate;    /* Marking_Rate */
     uint16_t least;   /* bytes; shorter packets are not marked */
-    uint8_t inputs;   /* number of ports of its switch; 0: not a switch port */
+    uint8_t inputs;   /* number of ports of the port's switch; 0: not a switch port */
     bool to_endport;  /* the link leads to an endport */
     bool wake_queued; /* a TRAFFIC_WAKE event is queued */
     bool victim;      /* Victim_Mask: marks also packets that had to wait for credits */
@@ -95,13 +95,13 @@ struct traffic_throttle { /* congestion control state of a flow, or of an SL at 
 struct traffic_flow {
     uint32_t endport, to_endport, dlid, slid; /* endports are indexes of endports[] */
     uint32_t throttle;                        /* index of throttles[] */
-    uint32_t next;                            /* next flow in the sender's queue of its SL */
-    uint32_t next_becn;                       /* next flow in the receiver's queue of BECNs */
-    uint8_t sl, back_sl;                      /* SL of its packets, and of its BECNs */
-    bool becn;                                /* a BECN is due or queued at the receiver */
-    bool open;                                /* the flow may send more */
-    uint64_t left, stop; /* bytes left to send; time in ps from which on it does not send */
-    uint64_t pace;       /* time in ps for 64 KiB at its configured rate; 0: no limit */
+    uint32_t next;       /* next flow in the sender's queue for the flow's SL */
+    uint32_t next_becn;  /* next flow in the receiver's queue of BECNs */
+    uint8_t sl, back_sl; /* SL of the flow's packets, and of its BECNs */
+    bool becn;           /* a BECN is due or queued at the receiver */
+    bool open;           /* the flow may send more */
+    uint64_t left, stop; /* bytes left to send; time in ps from which on the flow does not send */
+    uint64_t pace;       /* time in ps for 64 KiB at the flow's configured rate; 0: no limit */
     uint64_t in_flight;  /* data packets sent and not yet delivered or dropped */
     struct fab_traffic_flow_stats stats;
 };

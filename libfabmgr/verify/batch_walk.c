@@ -43,9 +43,9 @@ struct fab_verify_batch_walk {
     uint32_t *class_others; /* number of other switches in the class of a representative */
     uint32_t *unlike; /* number of other switches in a representative's class that have different
                          entries in this tile */
-    uint32_t *rep;    /* the class representative if its entries in this tile are the same, else the
-                         switch itself */
-    uint32_t *reps;   /* the switches with rep[sw] == sw */
+    uint32_t *rep; /* the class representative if the switch has the same entries in this tile, else
+                      the switch itself */
+    uint32_t *reps; /* the switches with rep[sw] == sw */
     uint32_t rep_count;
     bool *uniform;   /* for switches in reps[], whether all entries of the batch are the same */
     uint8_t *entry;  /* for switches in reps[], the first entry of the batch */
@@ -53,10 +53,9 @@ struct fab_verify_batch_walk {
     uint16_t *depth; /* for switches in reps[], number of switches on the path to the LIDs of the
                         batch, or ON_PATH; 0: not known */
     uint32_t *collected_at; /* index of a class representative's first port in collected[] */
-    uint64_t *collected;    /* dependencies of class representatives that their classes have not got
-                               yet: for each port a bitset of the next switch's ports, `words` words
-                               long */
-    struct word *word;      /* [ports of one switch * words] */
+    uint64_t *collected;    /* dependencies of class representatives that were not yet given to the
+                               /* [ports of one switch * words] */
+                               other switches of the class: for each port a bitset of the next switch's ports, `words` words long */ struct word *word;
     uint32_t words;
 };
 struct word { /* a word of a collection that is not zero */

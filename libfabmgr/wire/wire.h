@@ -266,7 +266,7 @@ enum fab_print {
     FAB_PRINT_MTU,
     FAB_PRINT_VLS,
     FAB_PRINT_SM_STATE,
-    FAB_PRINT_WIDTHS, /* this and the following: a set of values, with one bit for each */
+    FAB_PRINT_WIDTHS, /* from here on, the field is a set of values with one bit for each value */
     FAB_PRINT_SPEEDS,
     FAB_PRINT_SPEEDS_EXT,
     FAB_PRINT_SPEEDS_EXT2,

@@ -26,7 +26,8 @@ struct fab_tree {
     uint32_t levels;       /* number of levels of switches */
     uint32_t pods;         /* number of groups of leaves that share upper switches */
     uint32_t rails;        /* number of rails (rails.c); 1: no rails */
-    uint8_t parallel[256]; /* by rank: usual number of links from a switch to one above it */
+    uint8_t parallel[256]; /* by rank: usual number of parallel links from a switch to a switch one
+                              rank above */
     uint8_t first_up[256], first_down[256]; /* by rank: lowest port number that leads up, and that
                                                leads down */
     uint32_t irregular;                     /* number of irregular switches (slots.c) */
@@ -52,8 +53,8 @@ struct fab_tree {
      * ports to all neighbours are equal. They have the same port_class [0] if their ports to upper
      * neighbours are equal and they have the same number of lower neighbours. */
     uint32_t *port_class;
-    uint32_t *full_class;   /* [n][2] as port_class, but the neighbours on these ports are the same
-                               switches */
+    uint32_t *full_class;   /* [n][2] like port_class, but members have the same neighbours on the
+                               same ports */
     bool *whole;            /* [n] whether all slots of the switch have a port */
     bool *irregular_switch; /* [n] */
 };

@@ -24,8 +24,7 @@ struct fab_nue {
     uint8_t *port_slot;        /* [ports] slot of the arc that the port belongs to
                                   (acyclic_cdg.h) */
     uint32_t *escape_arc;      /* [n] arc towards the root of the escape tree, or FAB_NONE */
-    uint64_t *load;            /* [arcs] number of pairs of hosts whose paths found so far use the
-                                  arc */
+    uint64_t *load; /* [arcs] number of pairs of hosts whose paths, as far as found, use the arc */
     /* The paths that were found last. */
     uint32_t home, count;  /* the destination switch; the number of switches that have a path */
     uint32_t *by_distance; /* [count] the switches that have a path, nearest first */
