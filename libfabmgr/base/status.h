@@ -22,10 +22,9 @@ enum fab_status {
     FAB_E_LOOP = -12,        /* the forwarding tables contain a loop */
     FAB_E_CYCLE = -13,       /* the channel dependency graph has a cycle */
     FAB_E_BUSY = -14,        /* the call cannot succeed now, but may do so later */
-    /* the request is valid, but this program or device does not support it */
-    FAB_E_UNSUPPORTED = -15,
-    FAB_E_IO = -16,     /* the operating system refused (daemon only) */
-    FAB_E_DENIED = -17, /* not permitted */
+    FAB_E_UNSUPPORTED = -15, /* valid, but not supported by this program or device */
+    FAB_E_IO = -16,          /* the operating system refused (daemon only) */
+    FAB_E_DENIED = -17,      /* not permitted */
 };
 
 /* Returns a short English text for `status`, never NULL. */

@@ -53,9 +53,10 @@ struct fab_verify_batch_walk {
     uint16_t *depth; /* for switches in reps[], number of switches on the path to the LIDs of the
                         batch, or ON_PATH; 0: not known */
     uint32_t *collected_at; /* index of a class representative's first port in collected[] */
-    uint64_t *collected;    /* dependencies of class representatives that were not yet given to the
-                               /* [ports of one switch * words] */
-                               other switches of the class: for each port a bitset of the next switch's ports, `words` words long */ struct word *word;
+    /* Dependencies of class representatives that were not yet given to the other switches of the
+     * class: for each port a bitset of the next switch's ports, `words` words long. */
+    uint64_t *collected;
+    struct word *word; /* [ports of one switch * words] */
     uint32_t words;
 };
 struct word { /* a word of a collection that is not zero */
