@@ -29,7 +29,7 @@ struct cc_input {
     void (*seen)(void *ctx, struct fab_congestion_observed *ret);
     void *seen_ctx;
 };
-/* NOMEM, LIMIT (too many agents). */
+/* Creates congestion control. NOMEM, LIMIT (too many agents). */
 int cc_new(const struct cc_input *in, struct cc **ret);
 void cc_free(struct cc *cc);
 void cc_reload(struct cc *cc); /* call after the configuration changed */

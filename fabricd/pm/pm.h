@@ -26,7 +26,8 @@ struct pm_input {
     struct store *store;         /* NULL: exemptions from isolation are lost on restart */
     const struct config *config; /* must outlive the pm */
 };
-/* Errors: NOMEM, LIMIT (too many agents), IO and FORMAT (the store could not be read). */
+/* Creates the performance manager. NOMEM, LIMIT (too many agents), IO and FORMAT (the store could
+ * not be read). */
 int pm_new(const struct pm_input *in, struct pm **ret);
 void pm_free(struct pm *pm);
 void pm_reload(struct pm *pm); /* call after the configuration changed */

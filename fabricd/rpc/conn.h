@@ -11,7 +11,7 @@
 
 /* All connections of a server. */
 struct conn_set;
-/* NOMEM. */
+/* Creates an empty set. NOMEM. */
 int conn_set_new(struct loop *loop, const struct service *const *services, void *context,
                  struct conn_set **ret);
 void conn_set_free(struct conn_set *set); /* closes all connections; accepts NULL */

@@ -24,7 +24,7 @@ struct grpc_input {
     void (*wake)(void *ctx);
     void *wake_ctx;
 };
-/* NOMEM. */
+/* Creates the server side of a connection. NOMEM. */
 int grpc_new(const struct grpc_input *in, struct grpc **ret);
 void grpc_free(struct grpc *g); /* ends running calls and calls their `gone` hooks; accepts NULL */
 

@@ -46,7 +46,7 @@ struct h2_ops {
     void (*close)(void *ctx, struct h2_stream *s);
 };
 
-/* NOMEM. */
+/* Creates the server side of a connection. NOMEM. */
 int h2_new(const struct h2_ops *ops, void *ctx, struct h2 **ret);
 void h2_free(struct h2 *h); /* closes every stream first; accepts NULL */
 

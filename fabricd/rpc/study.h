@@ -17,7 +17,7 @@ struct study_kind {
      * finished with them. */
     void (*work)(struct study *s);
     /* Runs on the loop thread after `work`, unless the call has ended. Sends the result. True:
-     * `work` shall run again. */
+     * `work` must run again. */
     bool (*tell)(struct study *s);
     void (*free)(struct study *s); /* frees the kind's own data, and the study */
 };

@@ -37,7 +37,7 @@ struct sm_input {
                       requests depend then run on the loop thread, because a replay has no worker;
                       and nothing is scrubbed, because scrubbing follows the real time */
 };
-/* NOMEM. IO: the store cannot be read. */
+/* Creates the subnet manager. NOMEM. IO: the store cannot be read. */
 int sm_new(const struct sm_input *in, struct sm **ret);
 void sm_start(struct sm *s); /* begins the first sweep */
 void sm_free(struct sm *s);
@@ -55,12 +55,12 @@ struct sm_reroute_times { /* durations of reroutes that wrote tables, since the 
 enum sm_key { SM_KEY_M, SM_KEY_P, SM_KEY_Q, SM_KEYS }; /* M_Key, P_Key, Q_Key */
 struct sm_trap_counts { /* traps since the start, while this manager was master */
     uint64_t received;
-    uint64_t repressed;              /* more than the limit of their source: they had no effect */
+    uint64_t repressed;              /* traps beyond the limit of their source, without effect */
     uint64_t refused;                /* notices that their sender cannot issue */
-    uint64_t unconfirmed;            /* not forwarded, as the device did not answer at its place */
+    uint64_t unconfirmed;            /* not forwarded, because the device did not answer */
     uint64_t sweeps;                 /* heavy sweeps because of unknown source LIDs */
     uint64_t violations[SM_KEYS];    /* packets with a wrong key that devices counted */
-    uint64_t violations_unconfirmed; /* traps about them without a rise of the counter */
+    uint64_t violations_unconfirmed; /* traps 256 to 259 without a rise of the counter */
 };
 struct sm_status {
     uint8_t role;        /* enum fab_sm_state */

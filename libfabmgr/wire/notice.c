@@ -23,7 +23,8 @@ uint16_t fab_wire_notice_lid(const struct fab_notice *n)
     }
 }
 
-/* A hop count beyond the bytes of the notice is not valid; then no path is known. */
+/* Reads the details of trap 256. A hop count that exceeds the bytes of the notice is not valid; the
+ * return path is then not known. */
 static void read_request(const uint8_t *d, struct fab_violation *v)
 {
     uint8_t hops = d[23] & 0x3f;

@@ -208,7 +208,7 @@ struct fab_violation {
     uint8_t method;
     uint16_t attr_id;
     uint32_t attr_mod;
-    bool directed;    /* it came by directed route: */
+    bool directed;    /* it came by directed route; the members below are valid then */
     uint16_t dr_slid; /* 0xffff: the directed route began at the sender */
     bool truncated;   /* the return path is longer than the notice shows */
     uint8_t hops;
@@ -218,7 +218,7 @@ struct fab_violation {
     uint32_t qp[2]; /* 257 and 258: of the sender and of the receiver */
     uint8_t port;   /* 259: port of the switch; 0: not known */
 };
-/* Reads the DataDetails of these traps. False: the notice is another one. */
+/* Reads the DataDetails of the traps 256 to 259. False: the notice has another number. */
 bool fab_wire_notice_violation(const struct fab_notice *n, struct fab_violation *ret);
 
 struct fab_sl2vl { /* IBA 14.2.5.8 */

@@ -7,8 +7,8 @@
  * their sender cannot issue; trap_limit.c limits the rate of each source; traps 128 (a link of a
  * switch changed), 144 (capabilities of a port changed) and 256 (a request had a wrong M_Key) then
  * lead to a port probe or a targeted sweep, which read the device; other traps only lead to an
- * event. trap_violation.c tells of wrong keys (traps 256 to 259). The listener of sm_on_notice (subnet administration) gets a notice after trap_forward.c
- * has read the device.
+ * event. trap_violation.c reports wrong keys (traps 256 to 259). The listener of sm_on_notice
+ * (subnet administration) gets a notice after trap_forward.c has read the device.
  */
 #include <stdio.h>
 

@@ -36,8 +36,8 @@ struct source {
     uint64_t full_us;                        /* the token bucket */
     uint64_t since_us;                       /* time since which `traps` counts */
     uint64_t flood_told_us, refused_told_us; /* times of the last events; 0: none */
-    uint32_t traps, repressed;               /* since since_us */
-    uint32_t refused;                        /* since refused_told_us */
+    uint32_t traps, repressed;               /* numbers of traps since since_us */
+    uint32_t refused;                        /* traps refused since refused_told_us */
     uint16_t owed;                           /* trap number of the action that is owed, or 0 */
     uint16_t next; /* next LID in the queue of owed actions; 0: the last */
 };

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Violations of keys: a device received a packet with a wrong M_Key, P_Key or Q_Key. It counts them
- * in PortInfo (IBA 14.2.5.6), and names the sender in traps 256 to 259 (14.2.5.1). The events
- * m-key-violation, p-key-violation and q-key-violation tell operators.
+ * Reports violations of keys. A violation is a packet with a wrong M_Key, P_Key or Q_Key. The
+ * device that receives such a packet counts the violation in PortInfo (IBA 14.2.5.6), and names the
+ * sender in one of the traps 256 to 259 (14.2.5.1). The events m-key-violation, p-key-violation and
+ * q-key-violation report violations to operators.
  *
- * A trap is a hint: the manager reads PortInfo of the device by its directed route, and tells of
- * the violation only if the counter rose since it was last read. After each heavy sweep the
- * counters of all ports are compared, too, as traps can be lost. A counter at its maximum, 0xffff,
- * shows no rise any more; then the trap alone counts.
- * A trap that nothing confirms is dropped. Whoever forges a trap can also cause the violation:
- * what a trap says about the sender stays a claim.
+ * A trap can be forged. The manager therefore reads PortInfo of the device by its directed route,
+ * and drops the trap unless the counter rose since it was last read. A counter at its maximum,
+ * 0xffff, cannot rise any more; the manager then accepts the trap. Because traps can be lost, the
+ * manager also compares the counters of all ports after each heavy sweep. A host that forges a trap
+ * can also cause the violation itself, so the sender that a trap names remains a claim.
  *
- * Who sent the packet: the switches on the way wrote the return path of a directed route, so its
- * sender is the first adapter on the way back. A source LID is the sender's claim.
+ * The sender of a directed-route packet is the first adapter on the return path, which the switches
+ * wrote. The sender of another packet is known only by the source LID, which the sender can forge.
  *
- * Events are limited for each port and key, and in all; violations are counted nevertheless.
+ * The events are limited for each port and key, and in all. All violations are counted.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,15 +26,16 @@
 #include "libfabmgr/mads/mads.h"
 
 #define ROWS 256
-#define EVENT_EVERY_US UINT64_C(60000000) /* between two events about one port and key */
+#define EVENT_EVERY_US UINT64_C(60000000) /* least time between two events about one port and key  \
+                                           */
 #define COUNTER_MOST 0xffffu
 
 static const struct fab_bucket_rate event_rate = {.each_us = 4000000, .burst = 16};
 
 struct row { /* a port that reports violations of one key */
     struct sm *sm;
-    uint64_t guid, told_us; /* the node; time of the last event, 0: none yet */
-    uint32_t untold;        /* violations since then */
+    uint64_t guid, told_us; /* node GUID; time of the last event, 0: none yet */
+    uint32_t untold;        /* violations since told_us */
     uint16_t lid;           /* source LID of the trap whose device is being read */
     uint8_t port, key;      /* enum sm_key */
     bool used, reading;
@@ -46,14 +47,15 @@ struct row { /* a port that reports violations of one key */
 struct sm_violations {
     struct row row[ROWS];
     struct fab_map known; /* the counters that are not 0, as they were last read */
-    bool swept;           /* `known` has the counters of all ports */
+    bool swept;           /* a heavy sweep ended, so `known` has the counters of all ports */
     uint64_t events_full_us;
     uint64_t counts[SM_KEYS], unconfirmed;
 };
 
 /* ---- counters ---- */
 
-/* Keys of different ports may collide, which at worst hides a violation. */
+/* Returns the key in `known` of a counter. Counters of different ports can have the same key, which
+ * at worst hides a violation. */
 static uint64_t map_key(uint64_t guid, uint8_t port, uint8_t key)
 {
     return guid * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)port * SM_KEYS + key;
@@ -66,14 +68,15 @@ static uint16_t counter_of(const struct fab_port_info *info, uint8_t key)
                              : info->q_key_violations;
 }
 
-/* Remembers a counter, and returns by how much it rose. A device that restarted counts from 0. */
+/* Stores a counter and returns its rise. A device that restarted counts from 0 again, which is no
+ * rise. */
 static uint32_t note_counter(struct fab_map *to, const struct fab_map *from, uint64_t at,
                              uint16_t now)
 {
     uint32_t was = 0;
     (void)fab_base_map_get(from, at, &was);
     if (now > 0 || was > 0)
-        (void)fab_base_map_put(to, at, now); /* out of memory: the rise is told of again */
+        (void)fab_base_map_put(to, at, now); /* out of memory: the rise is reported again */
     return now >= was ? now - was : 0;
 }
 
@@ -84,8 +87,8 @@ static bool is_older(const struct row *a, const struct row *b)
     return !a->used || (b->used && a->told_us < b->told_us);
 }
 
-/* Returns the row of a port and key, or takes over the one whose event is the longest ago. NULL:
- * all rows wait for an answer. */
+/* Returns the row of a port and key. If there is none, takes over the row whose last event is the
+ * oldest. NULL: all rows wait for an answer. */
 static struct row *row_of(struct sm *s, uint64_t guid, uint8_t port, uint8_t key)
 {
     struct row *oldest = NULL;
@@ -109,8 +112,9 @@ static uint32_t across(const struct fab_fabric *f, uint32_t node, uint8_t num)
                : FAB_NONE;
 }
 
-/* Follows the return path of a directed route from the device at `port`. What lies behind the first
- * adapter was written by that adapter. FAB_NONE: the links are others by now. */
+/* Follows the return path of a directed route from the device at `port` to the first adapter. That
+ * adapter wrote the rest of the path, so the rest proves nothing. FAB_NONE: the path uses a link
+ * that does not exist any more. */
 static uint32_t sender_by_route(const struct fab_fabric *f, uint32_t port,
                                 const struct fab_violation *v)
 {
@@ -143,7 +147,7 @@ static uint32_t port_at(const struct fab_fabric *f, uint64_t guid, uint8_t num)
                                                                : FAB_NONE;
 }
 
-/* A switch is named without its port 0. */
+/* Writes the name of the port that counted, or of the switch if the port is port 0 of a switch. */
 static void name_device(const struct fab_fabric *f, const struct row *r, char name[SM_PLACE_LEN])
 {
     uint32_t node = r->port == 0 ? fab_fabric_node_by_guid(f, r->guid) : FAB_NONE;
@@ -153,7 +157,7 @@ static void name_device(const struct fab_fabric *f, const struct row *r, char na
         sm_place_name(f, r->guid, r->port, name);
 }
 
-struct told { /* what the events have in common */
+struct told { /* fields that all events of violations have */
     char place[SM_PLACE_LEN], device[SM_PLACE_LEN], sender[96];
     uint64_t guid;
 };
@@ -241,8 +245,8 @@ static void tell(struct sm *s, struct row *r, uint32_t rise,
 
 /* ---- traps ---- */
 
-/* By how much the counter rose; 0: the device did not confirm the trap. The port of a switch has no
- * LID of its own. */
+/* Returns by how much the counter rose; 0: the device does not confirm the trap. The LID is not
+ * checked for an external port of a switch, which has no LID of its own. */
 static uint32_t confirmed_rise(struct row *r, const struct fab_mads_answer *a)
 {
     struct sm_violations *x = r->sm->core->violations;
@@ -257,8 +261,9 @@ static uint32_t confirmed_rise(struct row *r, const struct fab_mads_answer *a)
     return rise == 0 && now == COUNTER_MOST ? 1 : rise;
 }
 
-/* The manager answers a trap with the M_Key of the trap, as it must not show its own to a forger. A
- * device with another key counts that answer. */
+/* Returns whether the violation is the manager's own TrapRepress. The manager does not show its
+ * M_Key to the sender of a trap, which can be forged, and answers with the M_Key in the trap. A
+ * device with another M_Key counts this answer as a violation. */
 static bool is_own_answer(const struct sm *s, const struct row *r)
 {
     uint32_t port = port_at(s->model.view ? s->model.view->fabric : NULL, r->guid, r->port);
@@ -318,7 +323,7 @@ void sm_trap_violation(struct sm *s, const struct sm_trap *t)
     uint8_t num = t->notice.trap == TRAP_BAD_SWITCH_P_KEY ? v.port : f->ports[t->port].num;
     struct row *r = row_of(s, t->guid, num, key_of(t->notice.trap));
     if (!r || r->reading)
-        return; /* the next trap, or the next sweep, finds the rise of the counter */
+        return; /* the next trap or heavy sweep finds the rise of the counter */
     r->lid = t->slid;
     r->trap = t->notice.trap;
     r->violation = v;

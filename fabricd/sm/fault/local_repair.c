@@ -197,7 +197,7 @@ static int enter(struct sm *s)
     } else {
         log_info("sm", "no local repair, a targeted sweep follows: %s",
                  why[0] ? why : fab_base_status_text(r));
-        if (s->run.trap_us) /* the sweep answers this trap */
+        if (s->run.trap_us) /* the sweep that follows handles this trap */
             sm_cause_carry_over(s);
         s->fault->probe.more = true;
         r = SM_ROUND_OVER;
