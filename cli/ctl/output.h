@@ -49,9 +49,9 @@ void out_real(struct out *o, const char *key, const char *label, enum out_tone t
               unsigned decimals);
 void out_bool(struct out *o, const char *key, const char *label, enum out_tone tone, bool value);
 void out_none(struct out *o, const char *key, const char *label); /* JSON: null; text: "-" */
-/* A table; in JSON "key": [{...}, ...]. A row has a value for each column, in the order of
- * `columns`. A value without a label appears only in JSON. `live`: rows are printed at once, in
- * columns of fixed width; in JSON each row is then one line. */
+/* Begin and end a table; in JSON it is "key": [{...}, ...]. A row has a value for each column, in
+ * the order of `columns`. A value without a label appears only in JSON. `live`: rows are printed at
+ * once, in columns of fixed width; in JSON each row is then one line. */
 void out_table(struct out *o, const char *key, const struct out_column *columns, size_t count,
                bool live);
 void out_row(struct out *o);

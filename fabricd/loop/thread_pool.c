@@ -69,7 +69,7 @@ static void *help(void *ctx)
 static void run_together(struct pool *c, uint32_t count, fab_pool_task *body, void *arg)
 {
     pthread_mutex_lock(&c->lock);
-    while (c->busy > 0) /* a thread that woke up late has not yet found that no piece is left */
+    while (c->busy > 0) /* a thread that woke up late may not know yet that no piece is left */
         pthread_cond_wait(&c->idle, &c->lock);
     c->body = body;
     c->arg = arg;

@@ -52,7 +52,7 @@ static bool damage(struct whatif_study *w)
     return rc == FAB_OK;
 }
 
-/* Collects those of the endports to measure that would not be cut off. False: out of memory. */
+/* Collects the endports to measure that would not be cut off. False: out of memory. */
 static bool left_over(const struct whatif_study *w, struct measure *ret)
 {
     *ret = (struct measure){.samples = w->measure.samples, .seed = w->measure.seed};

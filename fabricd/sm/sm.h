@@ -131,8 +131,8 @@ struct sm_contingencies {
     const struct fab_repair_contingencies *all;
     uint32_t cases; /* number of rows when all are computed */
     bool under_way; /* the computation is not complete */
-    /* bytes of memory that plans may use (0: contingencies are off), and that the computation uses
-     */
+    /* bytes of memory: the most that plans may use (0: contingencies are off), and what the running
+     * computation uses */
     size_t budget, working;
     uint64_t load; /* number of endport pairs whose paths use the most loaded channel of the active
                       tables */

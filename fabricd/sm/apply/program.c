@@ -151,8 +151,9 @@ static bool is_torn(const struct sm_programming *p, const struct fab_plan_op *op
     return op->waits && (p->torn[op->block / 64 % 16] >> op->block % 64 & 1) != 0;
 }
 
-/* A later write that depends on the failed one could close a forwarding loop. So this round does
- * not send the writes of the block that wait for others; the next round writes the block. */
+/* Notes that a write of the block failed. A later write that depends on the failed write could
+ * close a forwarding loop. So this round does not send the writes of the block that wait for other
+ * writes; the next round writes the block. */
 static void tear(struct sm *s, const struct fab_plan_op *op)
 {
     if (op->awaited)

@@ -6,7 +6,7 @@
 #include "fabricd/sm/scrub/scrub.h"
 #include "libfabmgr/plan/scrub.h"
 
-#define SM_SCRUB_SLOTS 8 /* most requests in flight, so that a repair finds an empty window */
+#define SM_SCRUB_SLOTS 8 /* most requests in flight, which a local repair has to wait for */
 
 enum sm_scrub_state {
     SM_SCRUB_FREE,

@@ -34,7 +34,8 @@ void sm_heavy_ended(struct sm *s, int status)
         sm_background_drop(s);
 }
 
-/* The result of the background sweep is kept, so that another round can adopt it. */
+/* Handles a postponed round. It keeps the result of the background sweep, which another round can
+ * then adopt. */
 void sm_heavy_postponed(struct sm *s, bool awaited)
 {
     (void)awaited;
