@@ -5,9 +5,9 @@
  * a block number, a PortInfo row a port number, and so on. A position stays meaningful when a new
  * snapshot gives other ids; a few items are then read twice or not at all in this turn.
  *
- * Tables are compared with what the device acknowledged (struct fab_observed), PortInfo and
- * SwitchInfo with the snapshot, and only in the fields that traffic depends on (attr_diff.c): some
- * devices do not keep timers and thresholds.
+ * Tables are compared with what the device acknowledged (struct fab_observed). PortInfo and
+ * SwitchInfo are compared with the snapshot, and only in the fields that traffic depends on
+ * (attr_diff.c), because some devices do not keep timers and thresholds.
  */
 #include "libfabmgr/plan/scrub.h"
 

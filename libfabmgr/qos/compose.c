@@ -108,8 +108,8 @@ static void find_blocks(struct draft *d)
 
 /* ---- virtual lanes --------------------------------------------------------------------------- */
 
-/* Assigns sets of VLs in the order of the classes, so that the sets of the others do not change
- * when a class is added at the end. */
+/* Assigns sets of VLs in the order of the classes. A class that is added at the end therefore does
+ * not change the sets of the other classes. */
 static void find_sets(struct draft *d)
 {
     uint8_t next = 0, most = d->sets;

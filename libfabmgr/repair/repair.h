@@ -65,12 +65,10 @@ const char *fab_repair_label_source(const struct fab_repair *r);
 struct fab_repair_change {
     uint32_t lid, sw;
     uint8_t was, now; /* old and new out port, or FAB_LFT_NO_ROUTE */
-    bool stale; /* The entry must drop packets from before links come up until other switches have
-                   their new entries; `was` is then FAB_LFT_NO_ROUTE. Either the entry leads into
-                   such a link and its switch was cut off, or the entry is part of a detour that the
-                   new labels no longer allow. */
-};
-/* One LFT block to write. */
+    bool stale; /* The entry must drop packets while links come up, until other switches have their
+                   new entries; `was` is then FAB_LFT_NO_ROUTE. Either the entry leads into a link
+                   /* One LFT block to write. */
+                   that comes up and its switch was cut off, or the entry is part of a detour that the new labels no longer allow. */ };
 struct fab_repair_write {
     uint32_t sw, block;
     /* number of the step, from 0; the manager sends the write when all writes of lower steps are

@@ -135,7 +135,7 @@ static uint32_t guid_blocks(const struct fab_sa_query *q, uint32_t port)
     return (fabric_of(q)->ports[port].info.guid_cap + 7u) / 8u;
 }
 
-/* The GUID at index 0 is the port's own, the others are aliases. */
+/* Fills in a GUIDInfoRecord. The GUID at index 0 is the port's own, the others are aliases. */
 static bool fill_guid_info(struct fab_sa_query *q, uint32_t port, uint32_t k, void *ret)
 {
     uint64_t own = fabric_of(q)->ports[port].guid;
@@ -191,8 +191,9 @@ static bool fill_sl2vl(struct fab_sa_query *q, uint32_t port, uint32_t k, void *
     return true;
 }
 
-/* Blocks 1 and 2 hold entries 0-31 and 32-63 of the low-priority table, blocks 3 and 4 those of the
- * high-priority table. */
+/* Returns the number of blocks of VL arbitration tables: four for each port. Blocks 1 and 2 hold
+ * entries 0-31 and 32-63 of the low-priority table, blocks 3 and 4 those of the high-priority
+ * table. */
 static uint32_t vlarb_blocks(const struct fab_sa_query *q, uint32_t port)
 {
     return ports(q, port) * 4u;

@@ -98,8 +98,8 @@ struct fab_sa_query {
     uint32_t own[FAB_MULTI_PATH_GIDS];  /* storage for from and to */
     uint64_t guid[FAB_MULTI_PATH_GIDS]; /* GUIDs by which the request named the ports in own[] */
     uint32_t slid, dlid;                /* 0: not given */
-    /* Most pairs of LIDs that two ports have, most paths between two ports that the request allows,
-     * and paths between the present two ports that were found so far. */
+    /* pairs: most pairs of LIDs that two ports have. limit: most paths between two ports that the
+     * request allows. found: number of paths found so far between the current two ports. */
     uint32_t pairs, limit, found;
     bool routed; /* the destination is in another subnet */
     struct fab_wire_path_record path, given;

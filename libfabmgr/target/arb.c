@@ -165,8 +165,8 @@ static bool find_round(struct lanes *l, uint32_t room)
     return best != UINT32_MAX && try_round(l, at, room) != UINT32_MAX;
 }
 
-/* Returns the index of the VL whose next entry is due first when the entries of each VL are spread
- * evenly, or -1 if all entries are placed. */
+/* Returns the index of the VL whose next entry is due first, or -1 if all entries are placed. The
+ * entries of each VL are due at even intervals. */
 static int next_lane(const struct lanes *l, const uint32_t done[FAB_VLS_MAX])
 {
     int next = -1;

@@ -4,9 +4,10 @@
  * The proof judges them like the tables of other engines.
  *
  * The file names switches and destinations by GUID, so that LIDs may have changed since the tables
- * were dumped. A LID whose port GUID the file does not give keeps its value. The engine refuses
- * missing information only where packets need it. That is, the path from a switch with endports, or
- * from the manager, to a LID in use reaches a switch without an entry or a port without a link.
+ * were dumped. A LID whose port GUID the file does not give keeps its value. The engine refuses an
+ * incomplete file only if packets need the missing information: if the path from a switch with
+ * endports, or from the manager, to a LID in use reaches a switch without an entry or a port
+ * without a link.
  */
 #include <inttypes.h>
 #include <stdio.h>

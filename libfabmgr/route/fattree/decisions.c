@@ -25,8 +25,8 @@ static bytes16 all(uint8_t x)
     return (bytes16){x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x};
 }
 
-/* A run of consecutive neighbours with equal rows of path lengths, which either all have a higher
- * rank than the switch or all do not. (An upper neighbour may have a lower rank, since
+/* A run of consecutive neighbours with equal rows of path lengths. Either all neighbours of the run
+ * have a higher rank than the switch, or none has. (An upper neighbour may have a lower rank, since
  * single_root.c reverses links.) Each vector holds one value in all elements: the number of
  * neighbours, how many of them have a higher rank, the last one, and its port if it has a single
  * link. */
@@ -74,10 +74,10 @@ static inline void add(struct sums *sums, const struct nbr_run *k, bytes16 is)
     sums->single_port |= is & k->single_port;
 }
 
-/* Decides for 16 destinations at once how a switch forwards to each of them: *ret gets the number
- * of neighbours on shortest legal paths (count), the last of them (last), and a key, which is set
- * if the D-mod-k slots or a single port decide. last and a single port are valid only where count
- * is 1. Returns a mask of the destinations for which the slots decide. */
+/* Decides for 16 destinations at once how a switch forwards to each of them. Sets in *ret the
+ * number of neighbours on shortest legal paths (count), the last of these neighbours (last), and,
+ * if the D-mod-k slots or a single port decide, the key. last, and a single port as key, are valid
+ * only where count is 1. Returns a mask of the destinations for which the slots decide. */
 static bytes16 find_sixteen(const struct nbr_runs *x, bytes16 own, unsigned i,
                             struct fab_decisions *ret)
 {

@@ -6,9 +6,9 @@
  * a pod, or the core switches of one plane). They have equal entries for a destination at the same
  * distance from both.
  *
- * Switches of one port class have as many neighbours on the same ports, whichever switches these
- * are (for example all leaves, or all middle switches). They have equal entries if their
- * neighbours, compared one by one, have equal distances to all destinations.
+ * Switches of one port class have the same number of neighbours, on the same ports, but the
+ * neighbours may be different switches (for example all leaves, or all middle switches). They have
+ * equal entries if their neighbours, compared one by one, have equal distances to all destinations.
  *
  * Each kind of class has a second version, which compares only the upper neighbours and the number
  * of lower neighbours. Its members have equal entries for packets that ascend, for example the

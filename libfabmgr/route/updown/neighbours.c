@@ -2,8 +2,8 @@
 /*
  * Lists the lower and upper neighbours of each switch by the total order, and groups switches into
  * equivalence classes by their neighbours. In a tree the classes are large: the leaves of a pod
- * have the same upper neighbours, its middle switches have the same lower ones, and the core
- * switches of a plane have both in common.
+ * have the same upper neighbours, its middle switches have the same lower neighbours, and the core
+ * switches of a plane have the same lower and upper neighbours.
  */
 #include <stdlib.h>
 #include <string.h>
