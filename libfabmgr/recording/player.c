@@ -233,7 +233,7 @@ uint64_t fab_recording_player_deadline(struct fab_recording_player *p, uint64_t 
 /* ---- results ---- */
 
 /* Returns whether an item is a missing MAD: the run has not sent it, and the recorded manager sent
- * it before judged_us, so that the run should have sent it. */
+ * it before the last received MAD or before judged_us, so that the run should have sent it. */
 static bool is_missing(const struct fab_recording_index *s, uint32_t i)
 {
     const struct fab_recording_item *item = &s->items[i];

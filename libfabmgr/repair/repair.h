@@ -65,10 +65,12 @@ const char *fab_repair_label_source(const struct fab_repair *r);
 struct fab_repair_change {
     uint32_t lid, sw;
     uint8_t was, now; /* old and new out port, or FAB_LFT_NO_ROUTE */
-    bool stale; /* The entry must drop packets while links come up, until other switches have their
-                   new entries; `was` is then FAB_LFT_NO_ROUTE. Either the entry leads into a link
-                   /* One LFT block to write. */
-                   that comes up and its switch was cut off, or the entry is part of a detour that the new labels no longer allow. */ };
+    /* The entry must drop packets while links come up, until other switches have their new entries;
+     * `was` is then FAB_LFT_NO_ROUTE. Either the entry leads into a link that comes up and its
+     * switch was cut off, or the entry is part of a detour that the new labels no longer allow. */
+    bool stale;
+};
+/* One LFT block to write. */
 struct fab_repair_write {
     uint32_t sw, block;
     /* number of the step, from 0; the manager sends the write when all writes of lower steps are
