@@ -40,8 +40,8 @@ static void copy_list(const struct value *v, uint32_t *ret)
         ret[i] = v->number > 0 ? v->list[i] : 1;
 }
 
-/* If the lists of the options differ in length, the shorter list has a 0 at some level, and the
- * generator refuses the fabric. */
+/* Makes a fat tree from the lists. If they differ in length, the shorter list has a 0 at some
+ * level, and the generator refuses the fabric. */
 static int make_pgft(const struct value *v, struct fab_builder **ret)
 {
     struct fab_pgft_spec spec = {.levels = u32(&v[OPT_M])};

@@ -171,7 +171,7 @@ static bool nothing_came(const struct umad_transport *t)
            errno == ENOSPC;
 }
 
-/* Returns whether the agent is one of the manager's. False: it is one of register_to_drop. */
+/* Returns whether the manager uses the agent. False: register_to_drop registered it. */
 static bool is_ours(const struct umad_transport *t, int agent)
 {
     for (int i = 0; i < AGENTS; i++)

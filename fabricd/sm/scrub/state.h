@@ -6,7 +6,7 @@
 #include "fabricd/sm/scrub/scrub.h"
 #include "libfabmgr/plan/scrub.h"
 
-#define SM_SCRUB_SLOTS 8 /* most requests in flight, which a local repair has to wait for */
+#define SM_SCRUB_SLOTS 8 /* most requests in flight; few, so that they do not delay a repair */
 
 enum sm_scrub_state {
     SM_SCRUB_FREE,
