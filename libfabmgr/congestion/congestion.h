@@ -27,7 +27,8 @@
 
 /* Settings of a switch port (A10.4.3.6, A10.4.3.7). */
 struct fab_congestion_port {
-    /* Queue length from which on the port marks packets, 1 (longest) to 15 (shortest); 0: never. */
+    /* The higher this value (1 to 15), the shorter the queue at which the port begins to mark
+     * packets; 0: the port marks none. */
     uint8_t threshold;
     uint8_t packet_size;   /* smallest packet that the port marks, in units of 64 bytes */
     bool victim;           /* Victim_Mask: the port marks even if it waits for credits */

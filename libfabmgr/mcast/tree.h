@@ -40,7 +40,7 @@ struct fab_mcast_trees {
     uint32_t *roots; /* [switch_count] number of trees whose root is the switch */
     struct fab_blocks tables;
     uint64_t changed[FAB_MCAST_BLOCK_GROUPS / 64];
-    /* The results of fab_mcast_trees_room: the number of LIDs, and the switch with the smallest
+    /* Stored results of fab_mcast_trees_room: the number of LIDs, and the switch with the smallest
      * table. */
     uint32_t room, fewest;
     bool broken; /* a tree was cleared for lack of memory and has to be rebuilt */

@@ -194,7 +194,8 @@ void fab_sim_trap_bad_key(struct fab_sim *s, struct position at, uint16_t slid,
 
 /* Fills the DataDetails of traps 257, 258 and 259: the source LID of the packet at byte 2, the
  * destination LID at 4, then the key and the queue pairs. Trap 259 also has the LID and port of the
- * switch that detected the violation, and flags that mark the valid fields. The port counts it. */
+ * switch that detected the violation, and flags that mark the valid fields. Also raises the port's
+ * counter of P_Key or Q_Key violations. */
 static void describe_key_violation(struct fab_sim *s, uint32_t port, uint16_t trap,
                                    struct fab_notice *n)
 {

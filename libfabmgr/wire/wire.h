@@ -203,20 +203,21 @@ uint16_t fab_wire_notice_lid(const struct fab_notice *n);
  * and 259 (P_Key, at a switch port), 14.2.5.1. M_Keys and Q_Keys are secrets, and are left out. */
 #define FAB_VIOLATION_HOPS 30
 struct fab_violation {
-    uint16_t slid, dlid; /* of the packet; 0: not known; 256 of a directed route: slid 0xffff */
+    /* LIDs of the packet; 0: not known. If trap 256 is about a directed route, slid is 0xffff. */
+    uint16_t slid, dlid;
     /* 256: the refused request */
     uint8_t method;
     uint16_t attr_id;
     uint32_t attr_mod;
-    bool directed;    /* it came by directed route; the members below are valid then */
+    bool directed;    /* directed route; only then the next four members are valid */
     uint16_t dr_slid; /* 0xffff: the directed route began at the sender */
     bool truncated;   /* the return path is longer than the notice shows */
     uint8_t hops;
     uint8_t return_path[FAB_VIOLATION_HOPS]; /* [hops - 1]: the port at which the packet arrived */
-    /* 257 to 259 */
+    /* traps 257 to 259: */
     uint16_t p_key; /* 257 and 259 */
-    uint32_t qp[2]; /* 257 and 258: of the sender and of the receiver */
-    uint8_t port;   /* 259: port of the switch; 0: not known */
+    uint32_t qp[2]; /* traps 257 and 258: queue pairs of sender and receiver */
+    uint8_t port;   /* trap 259: port of the switch; 0: not known */
 };
 /* Reads the DataDetails of the traps 256 to 259. False: the notice has another number. */
 bool fab_wire_notice_violation(const struct fab_notice *n, struct fab_violation *ret);

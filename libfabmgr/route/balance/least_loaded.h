@@ -12,8 +12,8 @@
  * ports that lead up. */
 struct fab_updown_ports {
     struct fab_arena arena; /* of the arrays */
-    uint32_t *at, *mid;  /* at[n + 1], mid[n]; of switch s, the ports at[s] to mid[s] - 1 lead down,
-                            and mid[s] to at[s + 1] - 1 lead up */
+    uint32_t *at, *mid;  /* [n + 1] and [n]; ports at[s] to mid[s] - 1 of switch s lead down, ports
+                            mid[s] to at[s + 1] - 1 lead up */
     uint32_t *peer;      /* [ports] */
     uint8_t *num, *slow; /* [ports] */
     uint64_t *load;      /* [ports] pairs of hosts routed over the port so far, multiplied by
