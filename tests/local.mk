@@ -356,6 +356,11 @@ tests_attack_test_election_SOURCES = tests/attack/test_election.c tests/sim/lab.
 tests_attack_test_election_CFLAGS = $(TEST_CFLAGS)
 tests_attack_test_election_LDADD = $(DAEMON_TEST_LIBS)
 
+UNIT_TESTS += tests/attack/test_identity_guid
+tests_attack_test_identity_guid_SOURCES = tests/attack/test_identity_guid.c tests/sim/lab.c tests/sim/lab.h
+tests_attack_test_identity_guid_CFLAGS = $(TEST_CFLAGS)
+tests_attack_test_identity_guid_LDADD = $(DAEMON_TEST_LIBS)
+
 UNIT_TESTS += tests/attack/test_traps
 tests_attack_test_traps_SOURCES = tests/attack/test_traps.c tests/sim/lab.c tests/sim/lab.h tests/sim/sa_scene.h
 tests_attack_test_traps_CFLAGS = $(TEST_CFLAGS)

@@ -67,6 +67,7 @@ fabricd_libfabricd_la_SOURCES += \
 	%D%/sm.h \
 	%D%/sweep/background_sweep.c \
 	%D%/sweep/discovery.c \
+	%D%/sweep/duplicate.c \
 	%D%/sweep/heavy_sweep.c \
 	%D%/sweep/light_sweep.c \
 	%D%/sweep/snapshot.c \

@@ -244,6 +244,69 @@ int store_load_leases(struct store *s, struct fab_lease **ret, size_t *ret_count
     return leases != NULL ? FAB_OK : FAB_E_NOMEM;
 }
 
+/* Reads the end of a link as the place of that end; end: 0 or 1. False: the row was edited by hand.
+ */
+static bool read_place(sqlite3_stmt *stmt, int end, struct fab_place *ret)
+{
+    const char *guid = (const char *)sqlite3_column_text(stmt, 4 * end);
+    const char *near = (const char *)sqlite3_column_text(stmt, 4 * !end);
+    const char *port_guid = (const char *)sqlite3_column_text(stmt, 4 * end + 2);
+    int64_t port = sqlite3_column_int64(stmt, 4 * end + 1);
+    int64_t near_port = sqlite3_column_int64(stmt, 4 * !end + 1);
+    *ret = (struct fab_place){.port = (uint8_t)port,
+                              .near_port = (uint8_t)near_port,
+                              .is_switch = sqlite3_column_int(stmt, 4 * end + 3) != 0};
+    if (port_guid != NULL && sql_guid_parse(port_guid, &ret->port_guid) != FAB_OK)
+        return false;
+    return sql_guid_parse(guid, &ret->guid) == FAB_OK &&
+           sql_guid_parse(near, &ret->near_guid) == FAB_OK && port >= 1 && port <= 254 &&
+           near_port >= 1 && near_port <= 254;
+}
+
+static int read_places(sqlite3_stmt *stmt, struct fab_place **ret, size_t *ret_count)
+{
+    size_t room = 0;
+    int code;
+    while ((code = sqlite3_step(stmt)) == SQLITE_ROW) {
+        if (*ret_count + 2 > room) {
+            room = room > 0 ? 2 * room : 1024;
+            struct fab_place *more = reallocarray(*ret, room, sizeof(*more));
+            if (more == NULL)
+                return FAB_E_NOMEM;
+            *ret = more;
+        }
+        for (int end = 0; end < 2; end++)
+            *ret_count += read_place(stmt, end, &(*ret)[*ret_count]);
+    }
+    return sql_status(code);
+}
+
+int store_load_places(struct store *s, struct fab_place **ret, size_t *ret_count)
+{
+    struct fab_place *places = NULL;
+    size_t count = 0;
+    sqlite3_stmt *stmt = NULL;
+    int status = sql_status(sqlite3_prepare_v2(
+        s->reader,
+        "SELECT node_a, port_a, (SELECT port_guid FROM port WHERE node_guid = node_a AND "
+        "port = CASE a.kind WHEN 'switch' THEN 0 ELSE port_a END), a.kind = 'switch', "
+        "node_b, port_b, (SELECT port_guid FROM port WHERE node_guid = node_b AND "
+        "port = CASE b.kind WHEN 'switch' THEN 0 ELSE port_b END), b.kind = 'switch' "
+        "FROM link JOIN node a ON a.guid = node_a JOIN node b ON b.guid = node_b "
+        "ORDER BY link.current DESC, link.last_seen DESC, node_a, port_a",
+        -1, &stmt, NULL));
+    if (status == FAB_OK)
+        status = read_places(stmt, &places, &count);
+    sqlite3_finalize(stmt);
+    if (status == FAB_OK) {
+        *ret = places;
+        *ret_count = count;
+    } else {
+        free(places);
+    }
+    return status;
+}
+
 static uint64_t read_number(struct store *s, const char *sql)
 {
     sqlite3_stmt *stmt = NULL;

@@ -14,6 +14,7 @@
 #include "fabricd/base/bus.h"
 #include "fabricd/base/reroute.h"
 #include "libfabmgr/address/address.h"
+#include "libfabmgr/discover/places.h"
 #include "libfabmgr/view/view.h"
 #include "libfabmgr/wire/sa.h"
 
@@ -27,6 +28,10 @@ void store_close(struct store *s); /* writes what is queued, then closes; NULL i
 
 /* *ret is malloc'd. NOMEM; IO; FORMAT: the database is damaged. */
 int store_load_leases(struct store *s, struct fab_lease **ret, size_t *ret_count);
+/* Where ports were last seen: first those of the last published fabric, then those of ports that
+ * were absent from it, the latest first. *ret is malloc'd, or NULL if there are none. NOMEM, IO,
+ * FORMAT. */
+int store_load_places(struct store *s, struct fab_place **ret, size_t *ret_count);
 uint64_t store_last_event_seq(struct store *s);
 uint64_t store_last_generation(struct store *s);
 

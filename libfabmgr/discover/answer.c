@@ -11,10 +11,9 @@
 uint16_t fab_discover_query_attr(uint8_t kind)
 {
     static const uint16_t attr[] = {
-        [ASK_NODE_INFO] = FAB_ATTR_NODE_INFO,
-        [ASK_NODE_DESC] = FAB_ATTR_NODE_DESC,
-        [ASK_SWITCH_INFO] = FAB_ATTR_SWITCH_INFO,
-        [ASK_PORT_INFO] = FAB_ATTR_PORT_INFO,
+        [ASK_NODE_INFO] = FAB_ATTR_NODE_INFO,     [ASK_NODE_DESC] = FAB_ATTR_NODE_DESC,
+        [ASK_SWITCH_INFO] = FAB_ATTR_SWITCH_INFO, [ASK_PORT_INFO] = FAB_ATTR_PORT_INFO,
+        [ASK_IDENTITY] = FAB_ATTR_NODE_INFO,
     };
     return attr[kind];
 }
@@ -24,6 +23,8 @@ int fab_discover_query_failed(struct fab_discover *d, const struct query *q, int
     struct known_node *p = fab_discover_node_get(d, q->item.ref);
     if (status == FAB_OK)
         status = FAB_E_FORMAT;
+    if (q->kind == ASK_IDENTITY)
+        return FAB_OK;
     if (q->kind == ASK_NODE_INFO)
         return fab_discover_unresponsive_add(
             d, (struct fab_unresponsive){.near_guid = p != NULL ? p->guid : 0,
@@ -109,26 +110,43 @@ static int take_root(struct fab_discover *d, const struct query *q,
     d->self = p->ref;
     d->self_port = p->type == FAB_NODE_SWITCH ? 0 : info->local_port;
     fab_fabric_builder_set_self(d->builder, d->self, d->self_port);
+    p->identified = true;
+    status = fab_discover_port_guid_note(d, p, info);
+    if (status != FAB_OK)
+        return status;
     return p->type == FAB_NODE_SWITCH ? FAB_OK : read_port(d, p, info->local_port);
+}
+
+int fab_discover_neighbour_take(struct fab_discover *d, const struct query *q,
+                                struct known_node *near, const struct fab_node_info *info)
+{
+    uint32_t ref;
+    uint8_t port;
+    struct known_node *p = NULL;
+    if (fab_fabric_builder_find_node(d->builder, info->node_guid, &ref) == FAB_OK)
+        p = fab_discover_node_get(d, ref);
+    if (fab_discover_link_contradicts(d, near, q->item.port, p, info->local_port) ||
+        fab_discover_port_guid_taken(d, p, info, &ref, &port))
+        return FAB_E_EXISTS;
+    int status = p != NULL ? node_again(d, q, info, p) : node_found(d, q, near, info, &p);
+    if (status == FAB_OK)
+        status = fab_discover_link_seen(d, near, q->item.port, p, info->local_port);
+    if (status == FAB_OK)
+        status = fab_discover_port_guid_note(d, p, info);
+    if (status != FAB_OK)
+        return status;
+    p->identified = true;
+    return p->type == FAB_NODE_SWITCH ? queue_walk(d, p) : read_port(d, p, info->local_port);
 }
 
 static int take_neighbour(struct fab_discover *d, const struct query *q, struct known_node *near,
                           const struct fab_node_info *info)
 {
-    uint32_t ref;
-    struct known_node *p = NULL;
-    int status;
-    if (fab_fabric_builder_find_node(d->builder, info->node_guid, &ref) == FAB_OK) {
-        p = fab_discover_node_get(d, ref);
-        status = node_again(d, q, info, p);
-    } else {
-        status = node_found(d, q, near, info, &p);
-    }
-    if (status == FAB_OK)
-        status = fab_discover_link_seen(d, near, q->item.port, p, info->local_port);
-    if (status != FAB_OK)
-        return status;
-    return p->type == FAB_NODE_SWITCH ? queue_walk(d, p) : read_port(d, p, info->local_port);
+    struct claim claim;
+    if (fab_discover_contested(d, near, q->item.port, info, &claim))
+        return fab_discover_claim_add(d, q, &claim);
+    int status = fab_discover_neighbour_take(d, q, near, info);
+    return status == FAB_E_EXISTS ? fab_discover_duplicate(d, q, info) : status;
 }
 
 static int take_node_info(struct fab_discover *d, const struct query *q, const uint8_t *data)
@@ -209,6 +227,8 @@ int fab_discover_query_answered(struct fab_discover *d, const struct query *q, c
     int status = FAB_OK;
     if (q->kind == ASK_NODE_INFO)
         return take_node_info(d, q, data);
+    if (q->kind == ASK_IDENTITY)
+        return fab_discover_identity_answered(d, q, data);
     p->answered = true;
     if (q->kind == ASK_NODE_DESC)
         status = take_node_desc(d, p, data);

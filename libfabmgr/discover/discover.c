@@ -17,8 +17,10 @@
  * probe that found the node. answer.c checks the responses; model.c has the nodes, the links and
  * the list of unresponsive ports and nodes; targeted.c has the targeted sweep, result.c the result.
  *
- * See IBA 14.2.2 for directed routes and 14.2.5 for attributes. Two switches with the same GUID are
- * detected only if their links contradict each other.
+ * contest.c decides which of two devices with the same GUID counts.
+ *
+ * See IBA 14.2.2 for directed routes and 14.2.5 for attributes. If no earlier places of ports are
+ * known, two switches with the same GUID are detected only if their links contradict each other.
  */
 #include "libfabmgr/discover/discover.h"
 
@@ -37,8 +39,11 @@ int fab_discover_new(const struct fab_discover_config *config, struct fab_discov
     d->self = NO_REF;
     d->free_query = NO_REF;
     d->node_limit = config->node_limit ? config->node_limit : FAB_DISCOVER_NODE_LIMIT;
+    if (d->node_limit > FAB_DISCOVER_NODES_MOST)
+        d->node_limit = FAB_DISCOVER_NODES_MOST;
     d->port_limit = config->port_limit ? config->port_limit : FAB_DISCOVER_PORT_LIMIT;
     d->root_pending = config->base == NULL;
+    d->places = fab_discover_places_ref(config->places);
     d->builder = config->base ? fab_fabric_builder_from(config->base) : fab_fabric_builder_new();
     if (d->builder == NULL)
         goto out;
@@ -61,6 +66,10 @@ void fab_discover_free(struct fab_discover *d)
     free(d->reads.items);
     free(d->walks.items);
     free(d->suspects.items);
+    free(d->identities.items);
+    free(d->claims);
+    fab_base_map_fini(&d->port_guids);
+    fab_discover_places_unref(d->places);
     free(d->known);
     free(d->queries);
     free(d->unresponsive);
@@ -183,6 +192,10 @@ static bool take_work(struct fab_discover *d, struct item *ret_item, uint8_t *re
         *ret_kind = ASK_NODE_INFO;
         return true;
     }
+    if (fab_discover_queue_pop(&d->identities, ret_item)) {
+        *ret_kind = ASK_IDENTITY;
+        return true;
+    }
     if (fab_discover_queue_pop(&d->reads, ret_item)) {
         *ret_kind = ASK_PORT_INFO;
         return true;
@@ -191,7 +204,7 @@ static bool take_work(struct fab_discover *d, struct item *ret_item, uint8_t *re
 }
 
 /* Takes the next useful query. If the queues are empty, first begins the next wave of suspects
- * (targeted.c). */
+ * (targeted.c), or decides about claimed GUIDs (contest.c). */
 static bool take_query(struct fab_discover *d, struct item *ret_item, uint8_t *ret_kind)
 {
     if (d->status != FAB_OK)
@@ -201,7 +214,7 @@ static bool take_query(struct fab_discover *d, struct item *ret_item, uint8_t *r
             if (worth_asking(d, *ret_kind, ret_item))
                 return true;
         }
-    } while (d->in_flight == 0 && fab_discover_targeted_wave(d));
+    } while (d->in_flight == 0 && (fab_discover_targeted_wave(d) || fab_discover_claims_step(d)));
     return false;
 }
 
@@ -239,6 +252,7 @@ static const struct fab_path *query_path(const struct fab_discover *d, struct qu
         return port_path(d, p, q->item.port, &q->path);
     if (q->kind != ASK_NODE_INFO)
         return &p->path;
+    fab_base_bits_set(fab_discover_node_get(d, q->item.ref)->probed, q->item.port);
     q->path = p->path;
     q->path.port[++q->path.hops] = q->item.port;
     return &q->path;

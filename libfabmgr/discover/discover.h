@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "libfabmgr/discover/places.h"
 #include "libfabmgr/fabric/fabric.h"
 #include "libfabmgr/wire/wire.h"
 
@@ -24,6 +25,9 @@ struct fab_discover_config {
     const struct fab_fabric *base; /* NULL: a heavy sweep from the manager's port */
     const uint64_t *suspects; /* only for a targeted sweep: GUIDs of the nodes to query again */
     uint32_t suspect_count;
+    /* Where ports were last seen, or NULL. A GUID that appears at another place is accepted there
+     * only if it does not answer at its last place in this discovery (contest.c). */
+    struct fab_places *places;
     uint64_t m_key;
     uint32_t node_limit, port_limit; /* limits against a hostile fabric; 0: the defaults */
 };
@@ -45,6 +49,9 @@ struct fab_unresponsive {
     uint16_t attr_id; /* the attribute of the query */
     int status;       /* TIMEOUT, REFUSED, FORMAT, EXISTS (duplicate GUID or contradicting links),
                          LIMIT (too many hops, nodes or ports) */
+    /* EXISTS: the node GUID or port GUID that another device has, and the place of that device */
+    uint64_t claimed, first_guid;
+    uint8_t first_port;
 };
 
 /* Creates a discovery. INVAL: base has no self_port. NOMEM. */

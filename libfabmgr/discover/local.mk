@@ -1,10 +1,13 @@
 libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/answer.c \
+	%D%/contest.c \
 	%D%/discover.c \
 	%D%/discover.h \
 	%D%/machine.h \
 	%D%/paths.c \
 	%D%/model.c \
+	%D%/places.c \
+	%D%/places.h \
 	%D%/queue.c \
 	%D%/result.c \
 	%D%/targeted.c

@@ -5,10 +5,12 @@
 
 #include "libfabmgr/base/arena.h"
 #include "libfabmgr/base/bitset.h"
+#include "libfabmgr/base/map.h"
 #include "libfabmgr/discover/discover.h"
 
 #define ALL_PORTS 0xff /* port of a suspect: all ports are to be read */
 #define NO_REF UINT32_MAX
+#define FAB_DISCOVER_NODES_MOST (1u << 23) /* references fit into fab_discover.port_guids */
 
 /* The data that discovery keeps about a node in addition to the builder. fab_discover.known has
  * them by the builder's reference of the node. */
@@ -19,12 +21,14 @@ struct known_node {
     uint8_t near_port; /* the port of node near_guid by which this node was first reached */
     uint8_t failures;  /* queries that timed out */
     bool answered;     /* at least one query was answered */
+    bool identified;   /* this discovery read its GUID at an accepted place (contest.c) */
     bool walked;       /* the node's walk was queued, so that no data of the node come from base */
     uint8_t reported;  /* bit mask by query kind: the node is in `unresponsive` for this kind */
     uint16_t cursor;   /* next step of the walk */
     uint64_t guid, near_guid;
-    uint64_t asked[4]; /* bitset of ports whose PortInfo was asked for */
-    uint64_t fresh[4]; /* bitset of ports whose link this discovery has seen */
+    uint64_t asked[4];  /* bitset of ports whose PortInfo was asked for */
+    uint64_t fresh[4];  /* bitset of ports whose link this discovery has seen */
+    uint64_t probed[4]; /* bitset of ports behind which NodeInfo was asked for */
 };
 
 #define FAILURES_UNRESPONSIVE 2
@@ -33,7 +37,13 @@ static inline bool fab_discover_node_is_unresponsive(const struct known_node *p)
     return p->failures >= FAILURES_UNRESPONSIVE && !p->answered;
 }
 
-enum query_kind { ASK_NODE_INFO, ASK_NODE_DESC, ASK_SWITCH_INFO, ASK_PORT_INFO };
+enum query_kind {
+    ASK_NODE_INFO,
+    ASK_NODE_DESC,
+    ASK_SWITCH_INFO,
+    ASK_PORT_INFO,
+    ASK_IDENTITY /* NodeInfo of a known switch over its known route */
+};
 
 /* An entry of a queue: a probe of the node behind a port (NodeInfo), a read of a port (PortInfo),
  * or a walk of a node. */
@@ -61,6 +71,15 @@ struct query {
     uint32_t next_free;
 };
 
+/* A NodeInfo that claims a GUID of another place. It is decided when nothing else is left to do. */
+struct claim {
+    struct query query; /* that found it; a copy */
+    struct fab_node_info info;
+    uint64_t first_guid; /* the last place of the GUID */
+    uint8_t first_port;
+    bool verified; /* queries of the last place were queued */
+};
+
 struct fab_discover {
     struct fab_builder *builder;
     struct fab_arena arena; /* memory of nodes and queries, which must not move */
@@ -70,7 +89,7 @@ struct fab_discover {
     struct query **queries;
     size_t query_capacity;
     uint32_t query_count, free_query, in_flight;
-    struct queue probes, reads, walks;
+    struct queue probes, reads, walks, identities;
     /* Work that settle() has found and fab_discover_next has not returned yet. */
     struct item staged;
     uint8_t staged_kind;
@@ -86,6 +105,11 @@ struct fab_discover {
     struct queue suspects; /* targeted sweep: suspects of later waves */
     bool paths_stale;
     bool cut; /* a link was lost, so nodes may be unreachable */
+
+    struct fab_places *places;
+    struct claim *claims;
+    size_t claim_count, claim_capacity;
+    struct fab_map port_guids; /* port GUID -> reference << 8 | port, as accepted last */
 
     struct fab_unresponsive *unresponsive;
     size_t unresponsive_count, unresponsive_capacity;
@@ -104,6 +128,10 @@ bool fab_discover_port_has_link(const struct fab_discover *d, const struct known
                                 uint8_t port);
 /* Removes the link of the port, if there is one. The far end becomes a suspect. */
 int fab_discover_link_lost(struct fab_discover *d, struct known_node *p, uint8_t port);
+/* Returns whether the link contradicts a link that this discovery has seen. b may be NULL: a new
+ * node. */
+bool fab_discover_link_contradicts(const struct fab_discover *d, const struct known_node *a,
+                                   uint8_t port_a, const struct known_node *b, uint8_t port_b);
 /* Adds a link, or confirms a known one. EXISTS: it contradicts a link that this discovery has seen.
  * NOMEM. */
 int fab_discover_link_seen(struct fab_discover *d, struct known_node *a, uint8_t port_a,
@@ -113,6 +141,33 @@ int fab_discover_link_seen(struct fab_discover *d, struct known_node *a, uint8_t
 uint16_t fab_discover_query_attr(uint8_t kind);
 int fab_discover_query_failed(struct fab_discover *d, const struct query *q, int status);
 int fab_discover_query_answered(struct fab_discover *d, const struct query *q, const uint8_t *data);
+
+/* Takes the NodeInfo of the neighbour behind a port as it is. EXISTS: it contradicts what this
+ * discovery has seen. Other errors: LIMIT, INVAL, NOMEM. */
+int fab_discover_neighbour_take(struct fab_discover *d, const struct query *q,
+                                struct known_node *near, const struct fab_node_info *info);
+
+/* The functions of contest.c return NOMEM; they have no other error. */
+/* Returns whether the NodeInfo of the device behind a port claims a GUID of another place. If so,
+ * it is kept, to be decided later. */
+bool fab_discover_contested(const struct fab_discover *d, const struct known_node *near,
+                            uint8_t near_port, const struct fab_node_info *info, struct claim *ret);
+int fab_discover_claim_add(struct fab_discover *d, const struct query *q, struct claim *claim);
+/* Called when nothing else is left to do: queries the last places of claimed GUIDs, then decides
+ * claims. False: there is no claim. */
+bool fab_discover_claims_step(struct fab_discover *d);
+int fab_discover_identity_answered(const struct fab_discover *d, const struct query *q,
+                                   const uint8_t *data);
+/* Returns whether another port, seen by this discovery, has the port GUID of a NodeInfo. p: the
+ * node with its node GUID, or NULL. *ret_ref, *ret_port: the other port. */
+bool fab_discover_port_guid_taken(const struct fab_discover *d, const struct known_node *p,
+                                  const struct fab_node_info *info, uint32_t *ret_ref,
+                                  uint8_t *ret_port);
+int fab_discover_port_guid_note(struct fab_discover *d, const struct known_node *p,
+                                const struct fab_node_info *info);
+/* Reports that a device was left out because its NodeInfo has a GUID of another device. */
+int fab_discover_duplicate(struct fab_discover *d, const struct query *q,
+                           const struct fab_node_info *info);
 
 /* The functions of targeted.c return NOMEM; they have no other error. */
 int fab_discover_targeted_start(struct fab_discover *d, const struct fab_discover_config *config);

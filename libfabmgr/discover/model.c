@@ -116,15 +116,24 @@ static bool same_link(const struct fab_discover *d, const struct known_node *a, 
            ref == b->ref && far_port == port_b;
 }
 
+bool fab_discover_link_contradicts(const struct fab_discover *d, const struct known_node *a,
+                                   uint8_t port_a, const struct known_node *b, uint8_t port_b)
+{
+    if (a == b && port_a == port_b)
+        return true; /* a loopback plug connects the port to itself */
+    if (b != NULL && same_link(d, a, port_a, b, port_b))
+        return false;
+    return fab_base_bits_get(a->fresh, port_a) ||
+           (b != NULL && port_b <= b->num_ports && fab_base_bits_get(b->fresh, port_b));
+}
+
 int fab_discover_link_seen(struct fab_discover *d, struct known_node *a, uint8_t port_a,
                            struct known_node *b, uint8_t port_b)
 {
     int status = FAB_OK;
-    if (a == b && port_a == port_b)
-        return FAB_E_EXISTS; /* a loopback plug connects the port to itself */
+    if (fab_discover_link_contradicts(d, a, port_a, b, port_b))
+        return FAB_E_EXISTS;
     if (!same_link(d, a, port_a, b, port_b)) {
-        if (fab_base_bits_get(a->fresh, port_a) || fab_base_bits_get(b->fresh, port_b))
-            return FAB_E_EXISTS;
         status = fab_discover_link_lost(d, a, port_a);
         if (status == FAB_OK)
             status = fab_discover_link_lost(d, b, port_b);

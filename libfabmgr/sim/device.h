@@ -59,6 +59,8 @@ struct sim_switch {
 };
 struct sim_node {
     bool silent, powered_off;
+    bool impersonates; /* NodeInfo has the values in `as` */
+    struct fab_node_info as;
     bool abnormal;      /* `corruption`, `late_us` or `spread_us` is set */
     uint8_t corruption; /* enum fab_sim_corruption */
     double corrupt_rate;

@@ -56,6 +56,10 @@ enum fab_sim_corruption {
 int fab_sim_corrupt(struct fab_sim *s, uint32_t node, enum fab_sim_corruption corruption,
                     double rate);
 
+/* Lets the node answer NodeInfo with the type, number of ports and GUIDs of `as`; local_port is
+ * that of `as` if it is not 0. NULL: with its own again. INVAL: `as` has more than 254 ports. */
+int fab_sim_impersonate(struct fab_sim *s, uint32_t node, const struct fab_node_info *as);
+
 /* Sets an M_Key on all ports of the node, as another manager would (IBA 14.2.4); m_key 0 removes
  * the key. protect: 0-3. */
 int fab_sim_set_m_key(struct fab_sim *s, uint32_t node, uint64_t m_key, uint8_t protect,

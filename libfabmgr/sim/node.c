@@ -31,6 +31,18 @@ int fab_sim_delay(struct fab_sim *s, uint32_t node, uint32_t late_us, uint32_t s
     return FAB_OK;
 }
 
+int fab_sim_impersonate(struct fab_sim *s, uint32_t node, const struct fab_node_info *as)
+{
+    if (node >= s->fabric->node_count)
+        return FAB_E_NOT_FOUND;
+    if (as != NULL && as->num_ports > 254)
+        return FAB_E_INVAL;
+    s->nodes[node].impersonates = as != NULL;
+    if (as != NULL)
+        s->nodes[node].as = *as;
+    return FAB_OK;
+}
+
 /* ---- power ----------------------------------------------------------------------------------- */
 
 static uint32_t last_port(const struct fab_sim *s, uint32_t node)

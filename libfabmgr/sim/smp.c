@@ -23,6 +23,15 @@ static uint16_t handle_node_info(struct request *r)
         uint64_t guid = s->fabric->ports[lid_port(s, r->at)].guid;
         info.port_guid = guid != 0 ? guid : info.node_guid + r->at.port;
     }
+    if (r->sim->nodes[r->at.node].impersonates) {
+        const struct fab_node_info *as = &r->sim->nodes[r->at.node].as;
+        info.node_type = as->node_type;
+        info.num_ports = as->num_ports;
+        info.node_guid = as->node_guid;
+        info.port_guid = as->port_guid;
+        if (as->local_port != 0)
+            info.local_port = as->local_port;
+    }
     return fab_wire_attr_pack(&fab_wire_attr_node_info, &info, r->data, FAB_SMP_DATA) == FAB_OK
                ? 0
                : FAB_SMP_BAD_VALUE;

@@ -82,15 +82,30 @@ static int move_observed(struct sm_model *m, const struct fab_fabric *now)
     return FAB_OK;
 }
 
+int sm_model_load_places(struct sm_model *m, struct store *store)
+{
+    struct fab_place *list = NULL;
+    size_t count = 0;
+    int r = store_load_places(store, &list, &count);
+    if (r == FAB_OK)
+        r = fab_discover_places_new(list, count, &m->places);
+    free(list);
+    return r;
+}
+
 int sm_model_adopt(struct sm_model *m, struct fab_fabric *fabric, bool *ret_same)
 {
     struct fab_path *paths = NULL;
+    struct fab_places *places = NULL;
     bool same = same_ids(m->fabric, fabric);
     int r = fab_discover_paths(fabric, &paths);
+    if (r == FAB_OK)
+        r = fab_discover_places_of(fabric, m->places, &places);
     if (r == FAB_OK && !same)
         r = move_observed(m, fabric);
     if (r != FAB_OK) {
         free(paths);
+        fab_discover_places_unref(places);
         fab_fabric_unref(fabric);
         return r;
     }
@@ -101,8 +116,10 @@ int sm_model_adopt(struct sm_model *m, struct fab_fabric *fabric, bool *ret_same
     if (!*ret_same)
         sm_model_take_target(m, NULL);
     free(m->paths);
+    fab_discover_places_unref(m->places);
     fab_fabric_unref(m->fabric);
     m->paths = paths;
+    m->places = places;
     m->fabric = fabric;
     return sm_model_find_port_paths(m);
 }
@@ -122,6 +139,7 @@ void sm_model_take_target(struct sm_model *m, struct fab_target *target)
 void sm_model_lend(struct sm_model *m, struct sm_model *ret)
 {
     *ret = (struct sm_model){.fabric = m->fabric ? fab_fabric_ref(m->fabric) : NULL,
+                             .places = fab_discover_places_ref(m->places),
                              .observed = m->observed,
                              .leases = m->leases,
                              .lease_count = m->lease_count};
@@ -140,6 +158,9 @@ static void take_snapshot(struct sm_model *m, struct sm_model *lent)
         return;
     free(m->paths);
     free(m->port_paths);
+    fab_discover_places_unref(m->places);
+    m->places = lent->places;
+    lent->places = NULL;
     m->paths = lent->paths;
     m->port_paths = lent->port_paths;
     m->port_path_count = lent->port_path_count;
@@ -293,6 +314,7 @@ void sm_model_fini(struct sm_model *m)
     fab_target_unref(m->former);
     fab_plan_observed_fini(&m->observed);
     fab_fabric_unref(m->fabric);
+    fab_discover_places_unref(m->places);
     free(m->paths);
     free(m->port_paths);
     free(m->leases);

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "fabricd/loop/task.h"
+#include "fabricd/store/store.h"
 #include "libfabmgr/address/address.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/discover/discover.h"
@@ -26,6 +27,8 @@ struct sm_port_path {
 struct sm_model {
     /* the fabric as the last sweep found it, updated by acknowledged writes; NULL: not known yet */
     struct fab_fabric *fabric;
+    /* where ports were last seen: in `fabric`, or before its first sweep in the store; or NULL */
+    struct fab_places *places;
     struct fab_path *paths; /* [fabric->node_count] */
     /* directed routes to the ports of adapters with several linked ports, sorted by port id */
     struct sm_port_path *port_paths;
@@ -61,6 +64,8 @@ int sm_model_writable(struct sm_model *m, bool in_use);
 /* Sets the leases: one for each port that has LIDs, and the earlier ones of absent ports whose LIDs
  * are still free. NOMEM. */
 int sm_model_keep_leases(struct sm_model *m, const struct fab_lids *lids);
+/* Loads the places of ports from the store. NOMEM, IO, FORMAT. */
+int sm_model_load_places(struct sm_model *m, struct store *store);
 /* Lends a model to a phase's worker task, which may call sm_model_adopt, sm_model_reserve and
  * sm_model_keep_leases on it. The task gets a reference to the snapshot, and the observed tables
  * and the leases themselves. Until sm_model_take_back, the model has no observed tables and no

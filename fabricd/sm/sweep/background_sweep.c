@@ -92,6 +92,7 @@ struct job {
     struct fab_fabric *fabric; /* the result so far */
     uint64_t *suspects;        /* nodes of the next pass, or NULL */
     uint32_t suspect_count;
+    struct fab_places *places;
     uint64_t m_key;
     int status;
 };
@@ -113,6 +114,7 @@ static void work(void *ctx, struct loop_task *task)
     const struct fab_discover_config config = {.base = j->fabric,
                                                .suspects = j->suspects,
                                                .suspect_count = j->suspect_count,
+                                               .places = j->places,
                                                .m_key = j->m_key};
     j->status = fab_discover_new(&config, &j->discover);
 }
@@ -121,6 +123,7 @@ static void job_free(struct job *j)
 {
     fab_discover_free(j->discover);
     fab_fabric_unref(j->fabric);
+    fab_discover_places_unref(j->places);
     free(j->suspects);
     free(j);
 }
@@ -142,6 +145,7 @@ static void take(struct sm_background *v, struct job *j)
     v->asked = j->suspects;
     v->asked_count = j->suspect_count;
     v->passes += v->discover != NULL;
+    fab_discover_places_unref(j->places);
     free(j);
 }
 
@@ -188,7 +192,10 @@ static void go_on(struct sm *s)
         failed(s, r);
         return;
     }
-    *j = (struct job){.discover = v->discover, .fabric = v->fabric, .m_key = s->policy.m_key};
+    *j = (struct job){.discover = v->discover,
+                      .fabric = v->fabric,
+                      .places = fab_discover_places_ref(s->model.places),
+                      .m_key = s->policy.m_key};
     set_suspects(v, j);
     v->discover = NULL;
     v->fabric = NULL;
@@ -268,7 +275,7 @@ bool sm_background_ready(const struct sm *s)
 static void begin(struct sm *s)
 {
     struct sm_background *v = &s->sweep->background;
-    const struct fab_discover_config config = {.m_key = s->policy.m_key};
+    const struct fab_discover_config config = {.places = s->model.places, .m_key = s->policy.m_key};
     struct fab_mads_stats stats;
     sm_request_met(s, SM_REQUEST_BACKGROUND);
     if (fab_discover_new(&config, &v->discover) != FAB_OK) {

@@ -14,12 +14,15 @@
 struct step { /* the task owns all of this */
     struct fab_discover *discover;
     struct fab_fabric *base;
+    struct fab_places *places;
     uint64_t *suspects;
     uint32_t suspect_count;
     uint64_t m_key;
     struct fab_fabric *fabric;
     struct sm_model model; /* lent by sm_model_lend */
     bool lent, same;
+    struct sm_move moves[SM_MOVES];
+    uint32_t move_count;
     int status;
 };
 
@@ -27,6 +30,7 @@ static void step_free(struct step *l)
 {
     fab_discover_free(l->discover);
     fab_fabric_unref(l->base);
+    fab_discover_places_unref(l->places);
     fab_fabric_unref(l->fabric);
     free(l->suspects);
     if (l->lent)
@@ -56,6 +60,7 @@ static void prepare(void *ctx)
         .base = l->base,
         .suspects = l->suspects,
         .suspect_count = l->suspect_count,
+        .places = l->places,
         .m_key = l->m_key,
     };
     l->status = fab_discover_new(&config, &l->discover);
@@ -104,6 +109,7 @@ static int enter_prepare(struct sm *s)
     if (!l)
         return FAB_E_NOMEM;
     l->m_key = s->policy.m_key;
+    l->places = fab_discover_places_ref(s->model.places);
     int r = set_out(s, l);
     if (r != FAB_OK) {
         step_free(l);
@@ -172,7 +178,10 @@ static void adopt(void *ctx)
     struct step *l = ctx;
     struct fab_fabric *fabric = l->fabric;
     l->fabric = NULL;
+    l->places = fab_discover_places_ref(l->model.places);
     l->status = sm_model_adopt(&l->model, fabric, &l->same);
+    if (l->status == FAB_OK)
+        l->move_count = sm_moves_find(l->places, l->model.places, l->moves);
 }
 
 static int note_unresponsive_of(struct sm *s, const struct fab_discover *d, bool scoped)
@@ -214,6 +223,8 @@ static int leave_adopt(struct sm *s)
     s->run.same = l->same;
     if (r == FAB_OK && !l->same)
         sm_model_take_target(&s->model, NULL);
+    if (r == FAB_OK)
+        sm_moves_report(s, l->moves, l->move_count);
     step_free(l);
     if (r == FAB_OK)
         r = note_unresponsive(s);

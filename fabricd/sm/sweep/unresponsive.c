@@ -27,14 +27,14 @@ static bool listed(const struct fab_unresponsive *list, uint32_t count,
 static void emit(struct sm *s, const struct fab_unresponsive *place)
 {
     char name[SM_PLACE_LEN];
+    if (place->status == FAB_E_EXISTS) {
+        sm_duplicate_found(s, place);
+        return;
+    }
     sm_place_name(s->model.fabric, place->near_guid, place->near_port, name);
-    if (place->status == FAB_E_EXISTS)
-        event_emit(s->in.bus, duplicate_guid, .subject = name, .guid = place->near_guid,
-                   .port = place->near_port);
-    else
-        event_emit(s->in.bus, node_unresponsive, .subject = name, .guid = place->near_guid,
-                   .port = place->near_port, .attribute = sm_attr_name(place->attr_id),
-                   .reason = fab_base_status_text(place->status));
+    event_emit(s->in.bus, node_unresponsive, .subject = name, .guid = place->near_guid,
+               .port = place->near_port, .attribute = sm_attr_name(place->attr_id),
+               .reason = fab_base_status_text(place->status));
 }
 
 static bool was_suspect(const struct sm *s, uint64_t guid)

@@ -75,6 +75,8 @@ int sm_new(const struct sm_input *in, struct sm **ret)
     int r = fab_policy_copy(&in->config->policy, &s->policy);
     if (r == FAB_OK && in->store)
         r = store_load_leases(in->store, &s->model.leases, &s->model.lease_count);
+    if (r == FAB_OK && in->store)
+        r = sm_model_load_places(&s->model, in->store);
     if (r == FAB_OK)
         r = new_agent(s);
     if (r == FAB_OK)

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Two devices with the same GUID. Whoever is root on a host can answer NodeInfo with any GUID, so
+ * the order in which discovery finds two devices must not decide which of them counts.
+ *
+ * A NodeInfo that claims a node GUID or port GUID of another place (places.h) is set aside as a
+ * claim. When discovery has nothing else to do, it reads the last place of each claimed GUID. (A
+ * heavy sweep has read it before, unless it cannot be reached.) If the GUID still answers there,
+ * the newcomer is a duplicate: it is reported and left out, and nothing of its NodeInfo is kept.
+ * Otherwise the device has moved, and the claim is taken like any other NodeInfo.
+ *
+ * The last place of an adapter is the switch port to which it was connected. Since a switch may get
+ * new links at any time, its last place is its known route: if it answers there, a new link of its
+ * port L is accepted only if the switch itself says that port L is up.
+ *
+ * Claims of switches are decided before those of adapters, because the last place of an adapter can
+ * be behind a switch that has moved.
+ *
+ * A device that answers as an unused port of an adapter with several ports cannot be told from that
+ * adapter.
+ */
+#include "libfabmgr/base/size.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/discover/machine.h"
+
+/* ---- which NodeInfo is a claim ----------------------------------------------------------------
+ */
+
+static bool is_at(const struct fab_place *place, const struct known_node *near, uint8_t near_port)
+{
+    return place->near_guid == near->guid && place->near_port == near_port;
+}
+
+/* Finds the place that a NodeInfo contradicts; NULL: none. */
+static const struct fab_place *contradicted(const struct fab_discover *d,
+                                            const struct known_node *near, uint8_t near_port,
+                                            const struct fab_node_info *info)
+{
+    bool is_switch = info->node_type == FAB_NODE_SWITCH;
+    const struct fab_place *place =
+        fab_discover_place(d->places, info->node_guid, info->local_port);
+    if (place == NULL && is_switch)
+        place = fab_discover_place_of_node(d->places, info->node_guid);
+    if (place != NULL && !is_at(place, near, near_port))
+        return place;
+    place = fab_discover_place_of_port_guid(d->places, info->port_guid);
+    if (place != NULL &&
+        (place->guid != info->node_guid || (!is_switch && place->port != info->local_port)))
+        return place;
+    return NULL;
+}
+
+bool fab_discover_contested(const struct fab_discover *d, const struct known_node *near,
+                            uint8_t near_port, const struct fab_node_info *info, struct claim *ret)
+{
+    const struct fab_place *place =
+        near->ref != d->self ? contradicted(d, near, near_port, info) : NULL;
+    if (place == NULL)
+        return false;
+    *ret = (struct claim){
+        .info = *info, .first_guid = place->near_guid, .first_port = place->near_port};
+    return true;
+}
+
+int fab_discover_claim_add(struct fab_discover *d, const struct query *q, struct claim *claim)
+{
+    if (d->claim_count == d->claim_capacity) {
+        void *grown =
+            fab_base_grow(d->claims, sizeof *claim, d->claim_count + 1, &d->claim_capacity);
+        if (grown == NULL)
+            return FAB_E_NOMEM;
+        d->claims = grown;
+    }
+    claim->query = *q;
+    d->claims[d->claim_count++] = *claim;
+    return FAB_OK;
+}
+
+/* ---- port GUIDs -------------------------------------------------------------------------------
+ */
+
+static uint8_t guid_port(const struct fab_node_info *info)
+{
+    return info->node_type == FAB_NODE_SWITCH ? 0 : info->local_port;
+}
+
+int fab_discover_port_guid_note(struct fab_discover *d, const struct known_node *p,
+                                const struct fab_node_info *info)
+{
+    return fab_base_map_put(&d->port_guids, info->port_guid, p->ref << 8 | guid_port(info));
+}
+
+bool fab_discover_port_guid_taken(const struct fab_discover *d, const struct known_node *p,
+                                  const struct fab_node_info *info, uint32_t *ret_ref,
+                                  uint8_t *ret_port)
+{
+    uint32_t owner, ref;
+    if (!fab_base_map_get(&d->port_guids, info->port_guid, &owner) ||
+        (p != NULL && owner == (p->ref << 8 | guid_port(info))))
+        return false;
+    const struct known_node *other = fab_discover_node_get(d, owner >> 8);
+    uint8_t port = (uint8_t)owner;
+    if (fab_fabric_builder_find_node(d->builder, other->guid, &ref) != FAB_OK ||
+        ref != other->ref || (port > 0 && !fab_base_bits_get(other->fresh, port)))
+        return false;
+    *ret_ref = other->ref;
+    *ret_port = port;
+    return true;
+}
+
+/* ---- duplicates -------------------------------------------------------------------------------
+ */
+
+/* Names the place of a port: the far end of its link, or the port by which its node was found. */
+static void name_place(const struct fab_discover *d, const struct known_node *p, uint8_t port,
+                       struct fab_unresponsive *ret)
+{
+    uint32_t ref;
+    uint8_t far_port;
+    ret->first_guid = p->near_guid;
+    ret->first_port = p->near_port;
+    if (fab_fabric_builder_peer(d->builder, p->ref, port, &ref, &far_port) != FAB_OK)
+        return;
+    ret->first_guid = fab_discover_node_get(d, ref)->guid;
+    ret->first_port = far_port;
+}
+
+int fab_discover_duplicate(struct fab_discover *d, const struct query *q,
+                           const struct fab_node_info *info)
+{
+    uint32_t ref;
+    uint8_t port = info->local_port;
+    struct fab_unresponsive entry = {.near_guid = fab_discover_node_get(d, q->item.ref)->guid,
+                                     .near_port = q->item.port,
+                                     .attr_id = FAB_ATTR_NODE_INFO,
+                                     .status = FAB_E_EXISTS,
+                                     .claimed = info->node_guid};
+    if (fab_fabric_builder_find_node(d->builder, info->node_guid, &ref) == FAB_OK) {
+        name_place(d, fab_discover_node_get(d, ref), port, &entry);
+    } else if (fab_discover_port_guid_taken(d, NULL, info, &ref, &port)) {
+        entry.claimed = info->port_guid;
+        name_place(d, fab_discover_node_get(d, ref), port, &entry);
+    }
+    return fab_discover_unresponsive_add(d, entry);
+}
+
+/* ---- the last places --------------------------------------------------------------------------
+ */
+
+static int ask_identity(struct fab_discover *d, struct known_node *p, uint8_t port)
+{
+    int status = FAB_OK;
+    if (!p->identified)
+        status = fab_discover_queue_push(&d->identities, (struct item){.ref = p->ref});
+    if (status == FAB_OK && port <= p->num_ports && fab_base_bits_add(p->asked, port))
+        status = fab_discover_queue_push(&d->reads, (struct item){.ref = p->ref, .port = port});
+    return status;
+}
+
+int fab_discover_identity_answered(const struct fab_discover *d, const struct query *q,
+                                   const uint8_t *data)
+{
+    struct fab_node_info info;
+    struct known_node *p = fab_discover_node_get(d, q->item.ref);
+    if (fab_wire_attr_unpack(&fab_wire_attr_node_info, data, FAB_SMP_DATA, &info) == FAB_OK &&
+        info.node_guid == p->guid && info.node_type == p->type && info.num_ports == p->num_ports)
+        p->identified = true;
+    return FAB_OK;
+}
+
+static struct known_node *find(const struct fab_discover *d, uint64_t guid)
+{
+    uint32_t ref;
+    return fab_fabric_builder_find_node(d->builder, guid, &ref) == FAB_OK
+               ? fab_discover_node_get(d, ref)
+               : NULL;
+}
+
+/* Reads a switch port and, if that says that its link is up, the NodeInfo behind it, unless this
+ * discovery did so before. */
+static int ask_behind(struct fab_discover *d, struct known_node *near, uint8_t port)
+{
+    const struct item item = {.ref = near->ref, .port = port};
+    if (near->type != FAB_NODE_SWITCH || port > near->num_ports)
+        return FAB_OK;
+    if (fab_base_bits_add(near->asked, port))
+        return fab_discover_queue_push(&d->reads, item);
+    const struct fab_port_info *info =
+        fab_fabric_builder_get_port_info(d->builder, near->ref, port);
+    bool up = info != NULL && info->phys_state == FAB_PHYS_LINKUP;
+    return up && fab_base_bits_add(near->probed, port) ? fab_discover_queue_push(&d->probes, item)
+                                                       : FAB_OK;
+}
+
+/* Queues queries of the last place of a claimed GUID, if there are any more. */
+static int verify(struct fab_discover *d, struct claim *c)
+{
+    struct known_node *near = find(d, c->first_guid), *p = find(d, c->info.node_guid);
+    bool first = !c->verified;
+    int status = FAB_OK;
+    c->verified = true;
+    if (first && p != NULL && p->type == FAB_NODE_SWITCH)
+        status = ask_identity(d, p, c->info.local_port);
+    if (status == FAB_OK && near != NULL)
+        status = ask_behind(d, near, c->first_port);
+    return status;
+}
+
+static bool has_work(const struct fab_discover *d)
+{
+    return !fab_discover_queue_empty(&d->probes) || !fab_discover_queue_empty(&d->reads) ||
+           !fab_discover_queue_empty(&d->identities) || !fab_discover_queue_empty(&d->walks);
+}
+
+/* ---- decisions --------------------------------------------------------------------------------
+ */
+
+/* True if the claimed device answered at its last place, so that the claim is false. Discovery
+ * itself finds the other contradictions (fab_discover_neighbour_take). */
+static bool is_refuted(const struct fab_discover *d, const struct claim *c)
+{
+    const struct known_node *p = find(d, c->info.node_guid);
+    uint8_t port = c->info.local_port;
+    if (p == NULL || port > p->num_ports)
+        return false;
+    if (p->ref == d->self)
+        return port == d->self_port && fab_discover_port_has_link(d, p, port);
+    const struct fab_port_info *info = fab_fabric_builder_get_port_info(d->builder, p->ref, port);
+    return p->type == FAB_NODE_SWITCH && p->identified && info != NULL &&
+           info->phys_state != FAB_PHYS_LINKUP;
+}
+
+static int decide(struct fab_discover *d, const struct claim *c)
+{
+    struct known_node *near = fab_discover_node_get(d, c->query.item.ref);
+    int status =
+        is_refuted(d, c) ? FAB_E_EXISTS : fab_discover_neighbour_take(d, &c->query, near, &c->info);
+    if (status == FAB_E_EXISTS)
+        return fab_discover_duplicate(d, &c->query, &c->info);
+    return status == FAB_OK || status == FAB_E_NOMEM
+               ? status
+               : fab_discover_query_failed(d, &c->query, status);
+}
+
+enum which { KNOWN_SWITCHES, ONE_SWITCH, ALL };
+
+static bool is_due(const struct fab_discover *d, const struct claim *c, enum which which)
+{
+    bool is_switch = c->info.node_type == FAB_NODE_SWITCH;
+    return which == ALL || (is_switch && (which == ONE_SWITCH || find(d, c->info.node_guid)));
+}
+
+/* Decides the claims that are due. *ret_decided: their number. */
+static int decide_due(struct fab_discover *d, enum which which, size_t *ret_decided)
+{
+    size_t kept = 0;
+    int status = FAB_OK;
+    *ret_decided = 0;
+    for (size_t i = 0; i < d->claim_count; i++) {
+        struct claim c = d->claims[i];
+        bool enough = which == ONE_SWITCH && *ret_decided > 0;
+        if (status != FAB_OK || enough || !is_due(d, &c, which)) {
+            d->claims[kept++] = c;
+            continue;
+        }
+        status = decide(d, &c);
+        (*ret_decided)++;
+    }
+    d->claim_count = kept;
+    return status;
+}
+
+bool fab_discover_claims_step(struct fab_discover *d)
+{
+    int status = FAB_OK;
+    size_t decided = 0;
+    if (d->claim_count == 0 || d->status != FAB_OK)
+        return false;
+    for (size_t i = 0; i < d->claim_count && status == FAB_OK; i++)
+        status = verify(d, &d->claims[i]);
+    if (status == FAB_OK && has_work(d))
+        return true;
+    for (unsigned which = KNOWN_SWITCHES; which <= ALL && decided == 0 && status == FAB_OK; which++)
+        status = decide_due(d, which, &decided);
+    d->status = status;
+    return status == FAB_OK;
+}

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A rogue host answers NodeInfo with the GUIDs of another host, or of a switch.
+ *
+ * Before contest.c was written, the order of discovery decided. In a targeted sweep, after a
+ * restart, and in a heavy sweep that came to the rogue first, the rogue got the LID, the routes and
+ * the partitions of the victim, and the victim was left out; this happened even to the manager's
+ * own port. A rogue with the GUID of a switch became a link of that switch. One with only the port
+ * GUID of the victim took its LID: the victim moved from LID 17 to 34. All tests but the two of
+ * moved hosts failed.
+ *
+ * The fabric has 6 leaves with 4 hosts each and 3 spines. The manager is host-0001 (leaf-001/1),
+ * the rogue host-0002 (leaf-001/2), so that each sweep comes to it before the victim, host-0017
+ * (leaf-005/1).
+ */
+#include <string.h>
+
+#include "fabricd/base/events.h"
+#include "libfabmgr/base/prng.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/sim/fault.h"
+#include "tests/sim/lab.h"
+
+#define ROGUE "host-0002"
+#define ROGUE_PLACE "leaf-001/2"
+#define VICTIM "host-0017"
+#define VICTIM_PLACE "leaf-005/1"
+
+static struct fab_node_info identity(struct lab *lab, const char *name)
+{
+    const struct fab_fabric *f = fab_sim_fabric(lab->sim);
+    uint32_t node = lab_node(lab, name);
+    struct fab_node_info info = f->nodes[node].info;
+    info.local_port = 0;
+    return info;
+}
+
+static void pretend(struct lab *lab, const char *name, const struct fab_node_info *as)
+{
+    ck_assert_int_eq(fab_sim_impersonate(lab->sim, lab_node(lab, name), as), FAB_OK);
+}
+
+static void bounce(struct lab *lab, const char *leaf, uint8_t port)
+{
+    lab_unlink(lab, leaf, port);
+    lab_run_for(lab, 1);
+    lab_relink(lab, leaf, port);
+    lab_run_for(lab, 3);
+}
+
+static void swept(void *ctx, int status, const char *message)
+{
+    (void)message;
+    ck_assert_int_eq(status, FAB_OK);
+    *(bool *)ctx = true;
+}
+
+static void sweep(struct lab *lab)
+{
+    bool done = false;
+    ck_assert_int_eq(sm_sweep(lab->sm, swept, &done), FAB_OK);
+    for (int i = 0; i < 300 && !done; i++)
+        lab_run_for(lab, 0.1);
+    ck_assert(done);
+    lab_run(lab, 30, lab_is_idle, "idle after the sweep");
+}
+
+static void begin(struct lab *lab, const char *state)
+{
+    lab_open_virtual(lab, lab_leaf_spine(6, 3, 4), state);
+    sm_start(lab->sm);
+    lab_run(lab, 20, lab_is_ready, "bring-up");
+    lab_forget_events(lab);
+}
+
+/* The LFTs of all switches lead a LID to this node; `fails` names what does not. */
+static bool all_switches_lead_to(struct lab *lab, uint32_t lid, uint32_t node)
+{
+    const struct fab_fabric *f = fab_sim_fabric(lab->sim);
+    for (uint32_t sw = 0; sw < f->switch_count; sw++) {
+        uint32_t at = sw;
+        for (int hops = 0; at < f->switch_count && hops < 64 && at != FAB_NONE; hops++) {
+            uint32_t top = 0;
+            const uint8_t *lft = fab_sim_lft(lab->sim, at, &top);
+            if (lft == NULL || lid > top || lft[lid] == 0 || lft[lid] > f->nodes[at].num_ports)
+                return false;
+            at = fab_fabric_peer_node(f, fab_fabric_port_id(f, at, lft[lid]));
+        }
+        if (at != node)
+            return false;
+    }
+    return true;
+}
+
+static uint32_t lid_of(struct lab *lab, const char *name)
+{
+    return fab_sim_port(lab->sim, lab_node(lab, name), 1)->lid;
+}
+
+/* The victim has its LID and its routes, in the view at its own place, and nobody else. */
+static void assert_victim_is_whole(struct lab *lab, const char *victim, uint32_t lid)
+{
+    const struct fab_fabric *f = fab_sim_fabric(lab->sim);
+    uint32_t node = lab_node(lab, victim);
+    const struct fab_port *port = &f->ports[fab_fabric_port_id(f, node, 1)];
+    struct fab_view *v = sm_view(lab->sm);
+    uint32_t seen = fab_fabric_node_by_guid(v->fabric, f->nodes[node].guid);
+    ck_assert_uint_ne(seen, FAB_NONE);
+    uint32_t at = fab_fabric_port_id(v->fabric, seen, 1);
+    const struct fab_port *peer = &v->fabric->ports[v->fabric->ports[at].peer];
+    ck_assert_uint_eq(v->fabric->nodes[peer->node].guid, f->nodes[f->ports[port->peer].node].guid);
+    ck_assert_uint_eq(peer->num, f->ports[port->peer].num);
+    ck_assert_uint_eq(v->target->lids.base[at], lid);
+    fab_view_unref(v);
+    ck_assert_uint_eq(fab_sim_port(lab->sim, node, 1)->lid, lid);
+    ck_assert_uint_eq(fab_sim_port(lab->sim, node, 1)->port_state, FAB_STATE_ACTIVE);
+    ck_assert(all_switches_lead_to(lab, lid, node));
+}
+
+static unsigned count_events(const struct lab *lab, const char *type)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < lab->event_count; i++)
+        n += strcmp(lab->events[i].type, type) == 0;
+    return n;
+}
+
+static void assert_named(struct lab *lab, const char *newcomer, const char *first)
+{
+    const struct lab_event *e = lab_event(lab, "duplicate-guid");
+    ck_assert_ptr_nonnull(e);
+    ck_assert_str_eq(e->subject, newcomer);
+    ck_assert_msg(strstr(e->message, first) != NULL, "%s", e->message);
+}
+
+/* ---- hosts ---- */
+
+START_TEST(a_heavy_sweep_leaves_the_newcomer_out)
+{
+    struct lab lab;
+    begin(&lab, NULL);
+    uint32_t lid = lid_of(&lab, VICTIM);
+    struct fab_node_info as = identity(&lab, VICTIM);
+    pretend(&lab, ROGUE, &as);
+    for (int i = 0; i < 3; i++) {
+        sweep(&lab);
+        assert_victim_is_whole(&lab, VICTIM, lid);
+    }
+    assert_named(&lab, ROGUE_PLACE, VICTIM_PLACE);
+    ck_assert_uint_eq(count_events(&lab, "duplicate-guid"), 1);
+    pretend(&lab, ROGUE, NULL); /* and an honest host is taken in again */
+    sweep(&lab);
+    lab_run_for(&lab, 5);
+    lab_assert_good(&lab);
+    lab_close(&lab);
+}
+END_TEST
+
+START_TEST(a_targeted_sweep_leaves_the_newcomer_out)
+{
+    struct lab lab;
+    begin(&lab, NULL);
+    uint32_t lid = lid_of(&lab, VICTIM);
+    struct fab_node_info as = identity(&lab, VICTIM);
+    pretend(&lab, ROGUE, &as);
+    bounce(&lab, "leaf-001", 2);
+    assert_victim_is_whole(&lab, VICTIM, lid);
+    assert_named(&lab, ROGUE_PLACE, VICTIM_PLACE);
+    lab_run_for(&lab, 120); /* and light sweeps ask again */
+    assert_victim_is_whole(&lab, VICTIM, lid);
+    sweep(&lab);
+    assert_victim_is_whole(&lab, VICTIM, lid);
+    ck_assert_uint_eq(count_events(&lab, "duplicate-guid"), 1);
+    lab_close(&lab);
+}
+END_TEST
+
+START_TEST(the_port_guid_alone_is_not_shared_either)
+{
+    struct lab lab;
+    begin(&lab, NULL);
+    uint32_t lid = lid_of(&lab, VICTIM);
+    struct fab_node_info as = identity(&lab, VICTIM);
+    as.node_guid = 0xbad;
+    pretend(&lab, ROGUE, &as);
+    bounce(&lab, "leaf-001", 2);
+    assert_victim_is_whole(&lab, VICTIM, lid);
+    assert_named(&lab, ROGUE_PLACE, VICTIM_PLACE);
+    sweep(&lab);
+    assert_victim_is_whole(&lab, VICTIM, lid);
+    lab_close(&lab);
+}
+END_TEST
+
+START_TEST(the_managers_own_guid_is_not_taken)
+{
+    struct lab lab;
+    begin(&lab, NULL);
+    uint32_t lid = lid_of(&lab, "host-0001");
+    struct fab_node_info as = identity(&lab, "host-0001");
+    pretend(&lab, ROGUE, &as);
+    bounce(&lab, "leaf-001", 2);
+    assert_victim_is_whole(&lab, "host-0001", lid);
+    sweep(&lab);
+    assert_victim_is_whole(&lab, "host-0001", lid);
+    assert_named(&lab, ROGUE_PLACE, "leaf-001/1");
+    lab_close(&lab);
+}
+END_TEST
+
+/* ---- switches ---- */
+
+/* The rogue claims to be a port of the switch that is in use, or one that is down. */
+START_TEST(a_host_does_not_become_a_switch)
+{
+    for (uint8_t port = 1; port <= 6; port += 5) {
+        struct lab lab;
+        begin(&lab, NULL);
+        uint32_t lid = lid_of(&lab, VICTIM);
+        lab_unlink(&lab, "spine-001", 6);
+        lab_run_for(&lab, 5);
+        struct fab_node_info as = identity(&lab, "spine-001");
+        as.local_port = port;
+        pretend(&lab, ROGUE, &as);
+        bounce(&lab, "leaf-001", 2);
+        assert_victim_is_whole(&lab, VICTIM, lid);
+        assert_named(&lab, ROGUE_PLACE, "leaf-");
+        sweep(&lab);
+        assert_victim_is_whole(&lab, VICTIM, lid);
+        lab_relink(&lab, "spine-001", 6);
+        lab_run_for(&lab, 5);
+        sweep(&lab);
+        assert_victim_is_whole(&lab, VICTIM, lid);
+        lab_close(&lab);
+    }
+}
+END_TEST
+
+/* ---- moves ---- */
+
+/* Two hosts change places without a trap; both keep their LIDs. */
+START_TEST(a_moved_host_is_taken_over)
+{
+    struct lab lab;
+    begin(&lab, NULL);
+    uint32_t lid = lid_of(&lab, VICTIM);
+    lab_exchange(&lab, "leaf-005", 1, "leaf-003", 2);
+    sweep(&lab);
+    lab_run_for(&lab, 5);
+    lab_assert_good(&lab);
+    ck_assert_uint_eq(lid_of(&lab, VICTIM), lid);
+    ck_assert_uint_eq(count_events(&lab, "duplicate-guid"), 0);
+    ck_assert_uint_eq(count_events(&lab, "node-moved"), 2);
+    lab_close(&lab);
+}
+END_TEST
+
+/* The victim does not answer: the host has moved, for all that the manager can see. It is named. */
+START_TEST(a_guid_that_no_longer_answers_moves)
+{
+    struct lab lab;
+    begin(&lab, NULL);
+    struct fab_node_info as = identity(&lab, VICTIM);
+    lab_silence(&lab, VICTIM);
+    pretend(&lab, ROGUE, &as);
+    bounce(&lab, "leaf-001", 2);
+    lab_run_for(&lab, 10);
+    ck_assert_uint_eq(count_events(&lab, "duplicate-guid"), 0);
+    const struct lab_event *e = lab_event(&lab, "node-moved");
+    ck_assert_ptr_nonnull(e);
+    ck_assert_ptr_nonnull(strstr(e->message, "from " VICTIM_PLACE " to " ROGUE_PLACE));
+    lab_close(&lab);
+}
+END_TEST
+
+/* ---- restarts ---- */
+
+START_TEST(after_a_restart_the_stored_place_wins)
+{
+    struct lab lab;
+    char state[] = "/tmp/identity-XXXXXX";
+    ck_assert_ptr_nonnull(mkdtemp(state));
+    begin(&lab, state);
+    uint32_t lid = lid_of(&lab, VICTIM);
+    struct fab_node_info as = identity(&lab, VICTIM);
+    lab_stop(&lab);
+    pretend(&lab, ROGUE, &as);
+    lab_begin(&lab, state);
+    sm_start(lab.sm);
+    lab_run(&lab, 20, lab_is_idle, "restart");
+    assert_victim_is_whole(&lab, VICTIM, lid);
+    assert_named(&lab, ROGUE_PLACE, VICTIM_PLACE);
+    lab_close(&lab);
+    char command[80];
+    snprintf(command, sizeof(command), "rm -r '%s'", state);
+    ck_assert_int_eq(system(command), 0);
+}
+END_TEST
+
+/* ---- floods ---- */
+
+/* A link that goes up and down each 20 s for three hours, with the GUID of the victim or, each
+ * other time, of another host. */
+START_TEST(a_flapping_duplicate_makes_few_events)
+{
+    struct lab lab;
+    struct sm_status before, after;
+    begin(&lab, NULL);
+    uint32_t lid = lid_of(&lab, VICTIM);
+    struct fab_node_info as = identity(&lab, VICTIM);
+    pretend(&lab, ROGUE, &as);
+    sm_get_status(lab.sm, &before);
+    for (int i = 0; i < 540; i++) {
+        lab_unlink(&lab, "leaf-001", 2);
+        lab_run_for(&lab, 10);
+        lab_relink(&lab, "leaf-001", 2);
+        lab_run_for(&lab, 10);
+        ck_assert_uint_eq(fab_sim_port(lab.sim, lab_node(&lab, VICTIM), 1)->lid, lid);
+        lab.event_count = lab.event_count > LAB_EVENTS / 2 ? 0 : lab.event_count;
+    }
+    sm_get_status(lab.sm, &after);
+    assert_victim_is_whole(&lab, VICTIM, lid);
+    uint64_t events = bus_counted(lab.bus, EVENT_duplicate_guid);
+    ck_assert_msg(events >= 4 && events <= 12, "%llu events", (unsigned long long)events);
+    ck_assert_uint_lt(after.smps_sent - before.smps_sent, 540 * 400);
+    lab_close(&lab);
+}
+END_TEST
+
+/* ---- random fabrics ---- */
+
+static void random_attack(uint64_t seed)
+{
+    struct fab_random_spec spec = {.switches = 8, .degree = 4, .hosts_per_switch = 3, .seed = seed};
+    struct fab_builder *b = NULL;
+    struct lab lab;
+    struct fab_prng prng;
+    fab_base_prng_init(&prng, seed);
+    ck_assert_int_eq(fab_fabric_generate_random(&spec, &b), FAB_OK);
+    lab_open_virtual(&lab, b, NULL);
+    sm_start(lab.sm);
+    lab_run(&lab, 30, lab_is_idle, "bring-up");
+    const struct fab_fabric *f = fab_sim_fabric(lab.sim);
+    uint32_t hosts = f->node_count - f->switch_count;
+    uint32_t manager = lab_node(&lab, "host-0001");
+    for (int i = 0; i < 6; i++) {
+        uint32_t rogue = f->switch_count + (uint32_t)fab_base_prng_below(&prng, hosts);
+        uint32_t victim = f->switch_count + (uint32_t)fab_base_prng_below(&prng, hosts);
+        if (rogue == victim || rogue == manager)
+            continue;
+        const char *name = f->nodes[victim].desc;
+        struct fab_node_info as = identity(&lab, name);
+        uint32_t peer = f->ports[fab_fabric_port_id(f, rogue, 1)].peer, lid = lid_of(&lab, name);
+        if (fab_base_prng_below(&prng, 3) == 0)
+            as.node_guid ^= 0xbad0000;
+        pretend(&lab, f->nodes[rogue].desc, &as);
+        if (fab_base_prng_below(&prng, 2) == 0)
+            bounce(&lab, f->nodes[f->ports[peer].node].desc, f->ports[peer].num);
+        sweep(&lab);
+        assert_victim_is_whole(&lab, name, lid);
+        pretend(&lab, f->nodes[rogue].desc, NULL);
+        sweep(&lab);
+        lab_run_for(&lab, 5);
+        lab_assert_good(&lab);
+    }
+    lab_close(&lab);
+}
+
+START_TEST(in_random_fabrics_the_victim_never_loses_a_route)
+{
+    uint64_t seed = test_seed("random fabrics", 20261122);
+    for (uint64_t i = 0; i < 12; i++)
+        random_attack(seed + i);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("identity under attack: GUIDs");
+    TCase *t = tcase_create("attacks");
+    tcase_set_timeout(t, 120);
+    tcase_add_test(t, a_heavy_sweep_leaves_the_newcomer_out);
+    tcase_add_test(t, a_targeted_sweep_leaves_the_newcomer_out);
+    tcase_add_test(t, the_port_guid_alone_is_not_shared_either);
+    tcase_add_test(t, the_managers_own_guid_is_not_taken);
+    tcase_add_test(t, a_host_does_not_become_a_switch);
+    tcase_add_test(t, a_moved_host_is_taken_over);
+    tcase_add_test(t, a_guid_that_no_longer_answers_moves);
+    tcase_add_test(t, after_a_restart_the_stored_place_wins);
+    tcase_add_test(t, a_flapping_duplicate_makes_few_events);
+    tcase_add_test(t, in_random_fabrics_the_victim_never_loses_a_route);
+    suite_add_tcase(s, t);
+    return test_run(s);
+}
