@@ -26,7 +26,7 @@ struct out_column {
     bool right; /* align right: numbers */
 };
 
-/* colour: use colours if the format has colours. NULL: out of memory. */
+/* Creates an output. colour: use colours if the format has colours. NULL: out of memory. */
 struct out *out_new(enum out_format format, FILE *to, bool colour);
 /* Flushes the output and frees `o`. IO: some output could not be written; NOMEM: memory was short,
  * so some output is missing. */

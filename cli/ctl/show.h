@@ -40,11 +40,11 @@ void out_fields(struct out *o, const ProtobufCMessage *m, ...) __attribute__((se
  * "from_". */
 void out_port_keys(struct out *o, const char *prefix, const Fabric__V1__PortRef *port);
 void out_rate_keys(struct out *o, const Fabric__V1__LinkRate *rate);
-/* Text only: show_port, show_rate and show_time as a value. */
+/* Write a value with the text of show_port, show_rate or show_time, only in text. */
 void out_port(struct out *o, const char *label, const Fabric__V1__PortRef *port);
 void out_rate(struct out *o, const char *label, const Fabric__V1__LinkRate *rate);
 void out_time(struct out *o, const char *label, const Google__Protobuf__Timestamp *t);
-/* JSON only: show_time_utc as a value. */
+/* Writes a value with the text of show_time_utc, only in JSON. */
 void out_time_utc(struct out *o, const char *key, const Google__Protobuf__Timestamp *t);
 
 /* Prints each line of a text, only in text output. */

@@ -13,9 +13,9 @@
 
 struct fault;
 const struct fault *fault_find(const char *verb); /* not case-sensitive; NULL: no such fault */
-/* argument: the rest of the line after the verb, without blanks at either end; the function
- * modifies it. Appends the reason of a failure to `out`. Returns enum cmd_exit; if the fault was
- * for several nodes and fails, some of them may already have it. */
+/* Runs a fault. argument: the rest of the line after the verb, without blanks at either end; the
+ * function modifies it. Appends the reason of a failure to `out`. Returns enum cmd_exit; if the
+ * fault was for several nodes and fails, some of them may already have it. */
 int fault_run(const struct fault *f, struct fab_sim *sim, char *argument, struct fab_text *out);
 /* fault_help appends one line for each verb, for usage messages. fault_help_line appends one line
  * in the same format. */

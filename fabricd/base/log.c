@@ -34,9 +34,9 @@ static struct {
     bool journal;
 } state = {LOG_LEVEL_INFO, false};
 
-/* JOURNAL_STREAM is "DEVICE:INODE" of the stream that journald reads. fabricd inherits the variable
- * even if a shell has redirected stderr to a file, so the numbers must be compared with those of
- * stderr. */
+/* Returns whether stderr is the journal. JOURNAL_STREAM is "DEVICE:INODE" of the stream that
+ * journald reads. fabricd inherits the variable even if a shell has redirected stderr to a file, so
+ * the numbers must be compared with those of stderr. */
 static bool stderr_is_journal(void)
 {
     const char *stream = getenv("JOURNAL_STREAM");

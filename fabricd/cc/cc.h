@@ -42,7 +42,7 @@ enum cc_state {
     CC_FAILED,      /* did not accept the settings, or stopped answering */
     CC_STATES
 };
-/* "pending", "programmed", "unsupported", "foreign-key", "failed" */
+/* Returns "pending", "programmed", "unsupported", "foreign-key" or "failed". */
 const char *cc_state_name(enum cc_state state);
 
 struct cc_status {

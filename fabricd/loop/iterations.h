@@ -15,7 +15,7 @@ struct iterations {
     const char *longest;
 };
 
-/* now_ns: CPU time of the thread, which excludes waiting for events. */
+/* Begins an iteration. now_ns: CPU time of the thread, which excludes waiting for events. */
 void iterations_begin(struct iterations *t, uint64_t now_ns);
 void iterations_at(struct iterations *t, uint64_t now_ns, const char *what);
 /* Ends the iteration. If it was long, returns the name of the work that took longest, else NULL. */

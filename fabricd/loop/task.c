@@ -30,7 +30,8 @@ static void unlist(struct loop_task *t)
     *at = t->next;
 }
 
-/* The counter *generation belongs to the owner; it is read only while the owner exists. */
+/* Returns whether the owner still wants the result. The counter *generation belongs to the owner,
+ * so it is read only while the owner exists. */
 static bool is_wanted(const struct loop_task *t)
 {
     const struct loop_task_config *c = &t->config;

@@ -52,7 +52,7 @@ struct loop_task_config {
 int loop_task_start(struct loop *l, const struct loop_task_config *config, struct loop_task **ret);
 /* Cancels the task: `drop` will be called in place of `done`. t may be NULL. */
 void loop_task_cancel(struct loop_task *t);
-/* May be called from any thread. */
+/* Returns whether the task was cancelled. Any thread may call it. */
 bool loop_task_is_cancelled(const struct loop_task *t);
 /* Call it before the owner is freed. It cancels all tasks of the owner; their `drop` gets NULL as
  * owner. */

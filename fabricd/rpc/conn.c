@@ -120,7 +120,7 @@ static bool pump(struct conn *c)
     return true;
 }
 
-/* The handlers of the socket and of the timer call this last. Sends pending bytes, then closes the
+/* Ends each handler of the socket and of the timer: sends pending bytes, then closes the
  * connection if it is done, or sets its timer. */
 static void go_on(struct conn *c)
 {

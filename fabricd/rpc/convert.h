@@ -38,7 +38,8 @@ Google__Protobuf__Duration *convert_duration(struct answer *a, uint64_t us);
 Fabric__V1__Event *convert_event(struct answer *a, const struct event *e);
 Google__Protobuf__Timestamp *convert_time(struct answer *a, int64_t unix_us);
 Fabric__V1__FlappingLink *convert_flapping(struct answer *a, const struct sm_flapping *f);
-/* `place` is the name of the port, such as "leaf-1/12"; the name of the node is taken from it. */
+/* Converts a port that may not be in the view. `place` is the name of the port, such as
+ * "leaf-1/12"; the name of the node is taken from it. */
 Fabric__V1__PortRef *convert_place(struct answer *a, uint64_t guid, uint8_t port,
                                    const char *place);
 Fabric__V1__Reroute *convert_reroute(struct answer *a, const struct reroute *r);

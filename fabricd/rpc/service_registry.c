@@ -126,8 +126,9 @@ static Fabric__V1__Subscription *convert_subscription(struct answer *a, const st
     return m;
 }
 
-/* The page token has the subscriber's port GUID and the number of the subscription. It needs no GID
- * prefix, because all subscribers have the prefix of the subnet. */
+/* Fills in a page of subscriptions. The page token has the subscriber's port GUID and the number of
+ * the subscription. It needs no GID prefix, because all subscribers have the prefix of the subnet.
+ */
 static void fill_subscriptions(struct answer *a, const struct fab_view *v,
                                const struct fab_subscriptions *all, const struct page *page,
                                Fabric__V1__ListSubscriptionsResponse *m)

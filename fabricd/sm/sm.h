@@ -96,16 +96,17 @@ void sm_get_status(const struct sm *s, struct sm_status *ret);
 struct fab_census sm_census(struct sm *s);
 /* Returns a reference that the caller owns, or NULL if no view is published yet. */
 struct fab_view *sm_view(const struct sm *s);
-/* fn is called before a local repair changes the tables in place. If the listener then drops its
- * view, the repair need not copy fabric and tables. There is one listener; fn NULL: none. */
+/* Sets the listener that is called before a local repair changes the tables in place. If the
+ * listener then drops its view, the repair need not copy fabric and tables. There is one listener;
+ * fn NULL: none. */
 void sm_on_patch(struct sm *s, void (*fn)(void *ctx), void *ctx);
-/* fn is called after a sweep or reroute published a view. It is not called after a local repair,
- * which neither adds nor removes an endport and whose writes must not be delayed. There is one
- * listener, which must defer its work; fn NULL: none. */
+/* Sets the listener that is called after a sweep or reroute published a view. It is not called
+ * after a local repair, which neither adds nor removes an endport and whose writes must not be
+ * delayed. There is one listener, which must defer its work; fn NULL: none. */
 void sm_on_publish(struct sm *s, void (*fn)(void *ctx), void *ctx);
-/* fn is called for each notice (IBA 13.4.8.2) that a device sends while this manager is master. The
- * manager first checks that the device can issue the notice, and reads the device, unless `wanted`
- * returns false. There is one listener; fn NULL: none. */
+/* Sets the listener that is called for each notice (IBA 13.4.8.2) of a device while this manager is
+ * master. The manager first checks that the device can issue the notice, and reads the device,
+ * unless `wanted` returns false. There is one listener; fn NULL: none. */
 typedef void sm_notice(void *ctx, const struct fab_notice *notice);
 typedef bool sm_notice_wanted(void *ctx);
 void sm_on_notice(struct sm *s, sm_notice_wanted *wanted, sm_notice *fn, void *ctx);
@@ -211,8 +212,8 @@ uint16_t sm_mgroup_leave(struct sm *s, const struct fab_mcast_request *ask,
 /* Returns the multicast groups, valid until the caller returns to the loop; NULL: none are known
  * yet. */
 const struct fab_mcast_groups *sm_mgroups(const struct sm *s);
-/* fn is called after a group was created and before it is deleted; the member fields of `group` are
- * 0. There is one listener; fn NULL: none. */
+/* Sets the listener that is called after a group was created and before it is deleted; the member
+ * fields of `group` are 0. There is one listener; fn NULL: none. */
 typedef void sm_mgroup_fn(void *ctx, const struct fab_wire_mc_member_record *group, bool made);
 void sm_on_mgroup(struct sm *s, sm_mgroup_fn *fn, void *ctx);
 /* Returns the known contents of a block of a switch's MFT, 32 port masks, or NULL if they are not

@@ -26,7 +26,7 @@ struct store;
 int store_open(const char *dir, struct store **ret, char *why, size_t why_len);
 void store_close(struct store *s); /* writes what is queued, then closes; NULL is fine */
 
-/* *ret is malloc'd. NOMEM; IO; FORMAT: the database is damaged. */
+/* Loads the leases. *ret is malloc'd. NOMEM; IO; FORMAT: the database is damaged. */
 int store_load_leases(struct store *s, struct fab_lease **ret, size_t *ret_count);
 /* Where ports were last seen: first those of the last published fabric, then those of ports that
  * were absent from it, the latest first. *ret is malloc'd, or NULL if there are none. NOMEM, IO,

@@ -15,7 +15,7 @@ struct writer;
 int writer_start(sqlite3 *db, const char *path, struct writer **ret);
 void writer_stop(struct writer *w); /* writes what is queued; NULL is fine */
 
-/* The put functions take ownership of leases, view and record. */
+/* These functions queue a value for the writer. They take ownership of leases, view and record. */
 void writer_put_leases(struct writer *w, struct fab_lease *leases, size_t count);
 void writer_put_view(struct writer *w, struct fab_view *view, struct record *set);
 void writer_put_event(struct writer *w, struct record *r);

@@ -6,9 +6,9 @@
 #include "fabricd/transport/transport.h"
 #include "libfabmgr/recording/player.h"
 
-/* Use it on a loop in virtual time (loop_new_virtual). done: called once, on the loop thread, when
- * the recording ends. The caller keeps `bytes` until the transport is closed. FORMAT, UNSUPPORTED,
- * NOMEM; why[] says what is wrong. */
+/* Opens a transport that plays a recording, on a loop in virtual time (loop_new_virtual). done:
+ * called once, on the loop thread, when the recording ends. The caller keeps `bytes` until the
+ * transport is closed. FORMAT, UNSUPPORTED, NOMEM; why[] says what is wrong. */
 int transport_replay_open(struct loop *l, const uint8_t *bytes, size_t len, loop_fn *done,
                           void *ctx, struct transport **ret, char *why, size_t why_len);
 void transport_replay_stats(struct transport *t, struct fab_recording_player_stats *ret);

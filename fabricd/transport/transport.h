@@ -63,13 +63,14 @@ static inline int transport_send(struct transport *t, const struct transport_mad
 {
     return t->ops->send(t, m);
 }
-/* fn receives all MADs except those of classes with a receiver of their own. fn NULL: nobody
- * receives them. */
+/* Sets the receiver of all MADs except those of classes with a receiver of their own. fn NULL:
+ * these MADs are dropped. */
 void transport_on_receive(struct transport *t, transport_receive *fn, void *ctx);
-/* fn receives all MADs of one class of general services, requests and answers. fn NULL ends this.
- * LIMIT: more than TRANSPORT_TAKERS classes. */
+/* Sets the receiver of all MADs, requests and answers, of one class of general services. fn NULL
+ * removes the receiver. LIMIT: more than TRANSPORT_TAKERS classes. */
 int transport_on_class(struct transport *t, uint8_t mgmt_class, transport_receive *fn, void *ctx);
-/* For implementations: passes the MADs of a batch to their receivers, in order. */
+/* Passes the MADs of a batch to their receivers, in order. Implementations of transports call it.
+ */
 void transport_hand_up(struct transport *t, const struct transport_mad *mads, size_t count);
 void transport_close(struct transport *t); /* NULL is fine */
 

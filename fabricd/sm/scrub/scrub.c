@@ -27,7 +27,7 @@
 #include "fabricd/sm/scrub/state.h"
 
 #define RATE_MOST 1500.0        /* requests a second */
-#define RATE_MOST_TABLES 1000.0 /* of these, for the first turn; the other one has the rest */
+#define RATE_MOST_TABLES 1000.0 /* most for the turn over tables; VL tables get the rest */
 #define LANES_TIMES 6           /* how much longer a turn over VL tables takes */
 #define SHARE 0.97              /* share of a turn's time in which it sends its requests */
 #define BURST 16.0              /* requests sent at once */
