@@ -377,9 +377,14 @@ tests_attack_test_quotas_CFLAGS = $(TEST_CFLAGS)
 tests_attack_test_quotas_LDADD = $(DAEMON_TEST_LIBS)
 
 UNIT_TESTS += tests/attack/test_scrub
-tests_attack_test_scrub_SOURCES = tests/attack/test_scrub.c tests/sim/lab.c tests/sim/lab.h
+tests_attack_test_scrub_SOURCES = tests/attack/test_scrub.c tests/attack/tamper.h tests/sim/lab.c tests/sim/lab.h
 tests_attack_test_scrub_CFLAGS = $(TEST_CFLAGS)
 tests_attack_test_scrub_LDADD = $(DAEMON_TEST_LIBS)
+
+UNIT_TESTS += tests/attack/test_scrub_scale
+tests_attack_test_scrub_scale_SOURCES = tests/attack/test_scrub_scale.c tests/attack/tamper.h tests/sim/golden_devices.c tests/sim/golden_devices.h tests/support/golden.c tests/support/golden.h tests/sim/lab.c tests/sim/lab.h
+tests_attack_test_scrub_scale_CFLAGS = $(TEST_CFLAGS)
+tests_attack_test_scrub_scale_LDADD = $(DAEMON_TEST_LIBS)
 
 UNIT_TESTS += tests/sim/test_sm_control
 tests_sim_test_sm_control_SOURCES = tests/sim/test_sm_control.c tests/sim/lab.c tests/sim/lab.h
@@ -569,6 +574,11 @@ tests_bench_bench_judge_LDADD = libfabmgr/libfabmgr.la
 EXTRA_PROGRAMS += tests/bench/bench_digest
 tests_bench_bench_digest_SOURCES = tests/bench/bench_digest.c tests/bench/bench.h
 tests_bench_bench_digest_LDADD = libfabmgr/libfabmgr.la
+EXTRA_PROGRAMS += tests/bench/bench_scrub
+tests_bench_bench_scrub_SOURCES = tests/bench/bench_scrub.c tests/attack/tamper.h tests/sim/lab.c tests/sim/lab.h
+tests_bench_bench_scrub_CFLAGS = $(TEST_CFLAGS)
+tests_bench_bench_scrub_LDADD = $(DAEMON_TEST_LIBS)
+
 EXTRA_PROGRAMS += tests/bench/bench_plan
 tests_bench_bench_plan_SOURCES = tests/bench/bench_plan.c tests/bench/bench.h
 tests_bench_bench_plan_LDADD = libfabmgr/libfabmgr.la

@@ -467,6 +467,22 @@ static void record_enforce(const struct fab_plan_input *in, uint32_t port,
         (void)fab_target_held_pkeys_set_enforce(&o->pkeys, port, does);
 }
 
+/* Forgets as little as the next plan must write again: the SL-to-VL tables of all pairs with the
+ * out port, or the arbitration tables of the port. */
+static void forget_lanes(const struct fab_plan_input *in, const struct fab_scrub_item *item,
+                         struct fab_observed *o)
+{
+    uint32_t port = item->port;
+    if (o->vls.port == NULL || o->vls.ports != in->fabric->port_count)
+        return;
+    if (item->attr_id == FAB_ATTR_VLARB)
+        o->vls.port[port].arbitrated = 0;
+    else if (fab_fabric_node_is_switch(in->fabric, item->node))
+        o->vls.port[port + (item->mod & 0xff)].vls = 0;
+    else
+        o->vls.port[port].vls = 0;
+}
+
 void fab_plan_scrub_record(const struct fab_plan_input *in, const struct fab_scrub_item *item,
                            const uint8_t *data, struct fab_observed *o)
 {
@@ -475,7 +491,7 @@ void fab_plan_scrub_record(const struct fab_plan_input *in, const struct fab_scr
     if (item->attr_id == FAB_ATTR_LFT)
         fab_plan_observed_set_block(o, item->node, item->block, data);
     else if (item->attr_id == FAB_ATTR_SL2VL || item->attr_id == FAB_ATTR_VLARB)
-        fab_plan_observed_forget_vls(o, in->fabric, item->node);
+        forget_lanes(in, item, o);
     else if (item->attr_id == FAB_ATTR_PORT_INFO &&
              fab_wire_attr_unpack(&fab_wire_attr_port_info, data, FAB_SMP_DATA, &port) == FAB_OK)
         record_enforce(in, item->port, &port, o);

@@ -113,9 +113,10 @@ uint32_t fab_target_pkeys_capacity(const struct fab_fabric *f, uint32_t port)
 
 /* ---- what ports hold ------------------------------------------------------------------------- */
 
-/* A block number above those of real P_Key blocks. The first entry of this block stores the
- * enforcement that the manager last set. */
+/* A block number above those of real P_Key blocks. Its entry SET stores the enforcement that the
+ * manager last set, SEEN whether the port has reported that value since. */
 #define ENFORCE_BLOCK FAB_PKEY_BLOCKS_MAX
+enum { SET, SEEN };
 
 void fab_target_held_pkeys_forget(struct fab_blocks *h, uint32_t port)
 {
@@ -125,7 +126,7 @@ void fab_target_held_pkeys_forget(struct fab_blocks *h, uint32_t port)
 
 int fab_target_held_pkeys_set_enforce(struct fab_blocks *h, uint32_t port, uint8_t enforce)
 {
-    const uint16_t set[FAB_PKEY_BLOCK] = {enforce};
+    const uint16_t set[FAB_PKEY_BLOCK] = {[SET] = enforce};
     return fab_target_blocks_put(h, port, ENFORCE_BLOCK, set);
 }
 
@@ -133,7 +134,21 @@ bool fab_target_held_pkeys_refused_enforce(const struct fab_blocks *h, uint32_t 
                                            uint8_t enforce)
 {
     const uint16_t *set = fab_target_blocks_get(h, port, ENFORCE_BLOCK);
-    return set != NULL && set[0] == enforce;
+    return set != NULL && set[SET] == enforce;
+}
+
+bool fab_target_held_pkeys_lost_enforce(struct fab_blocks *h, uint32_t port, uint8_t reported)
+{
+    const uint16_t *set = fab_target_blocks_get(h, port, ENFORCE_BLOCK);
+    if (set == NULL || (set[SET] == reported) == (set[SEEN] != 0))
+        return false;
+    if (set[SEEN] == 0) {
+        const uint16_t seen[FAB_PKEY_BLOCK] = {[SET] = reported, [SEEN] = 1};
+        (void)fab_target_blocks_put(h, port, ENFORCE_BLOCK, seen); /* it is there: no allocation */
+        return false;
+    }
+    fab_target_blocks_forget(h, port, ENFORCE_BLOCK);
+    return true;
 }
 
 /* Returns the port of `now` that has the same node GUID and port number, or FAB_NONE. */

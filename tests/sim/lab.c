@@ -230,7 +230,7 @@ static void on_event(void *ctx, const struct event *e)
 {
     struct lab *lab = ctx;
     if (getenv("LAB_VERBOSE"))
-        printf("# %s: %s\n", e->type, e->message);
+        printf("# %.3f %s: %s\n", (double)clock_now_us() / 1e6, e->type, e->message);
     if (lab->store && e->severity > EVENT_DEBUG)
         store_put_event(lab->store, e);
     if (lab->event_count == LAB_EVENTS)

@@ -13,6 +13,7 @@
  */
 #include "libfabmgr/partition/partition.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "fabricd/sm/apply/state.h"
@@ -105,6 +106,40 @@ static void emit(struct sm *s, const struct fab_partition_report *r)
                    .ports = r->overflows - FAB_PARTITION_OVERFLOWS);
 }
 
+static uint8_t enforcement(const struct fab_port_info *is)
+{
+    return (uint8_t)(is->part_enforce_in * FAB_ENFORCE_IN | is->part_enforce_out * FAB_ENFORCE_OUT);
+}
+
+static void emit_changed(struct sm *s, uint32_t port, uint8_t does, uint8_t set)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    char name[SM_PLACE_LEN], found[8], written[8];
+    sm_port_name(f, port, name);
+    snprintf(found, sizeof(found), "%u", does);
+    snprintf(written, sizeof(written), "%u", set);
+    event_emit(s->in.bus, settings_changed, .subject = name,
+               .guid = f->nodes[f->ports[port].node].guid, .port = f->ports[port].num,
+               .attribute = sm_attr_name(FAB_ATTR_PORT_INFO), .place = "PartitionEnforcement",
+               .found = found, .written = written, .differences = 1, .author = "author unknown");
+}
+
+/* A sweep may read a port before the scrub does. A port that enforced partitions once, and no
+ * longer does, was changed by another program; the plan of this round writes it again. */
+static void find_changed(struct sm *s)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    const struct fab_pkeys *pkeys = &s->model.target->pkeys;
+    unsigned emitted = 0;
+    for (uint32_t port = 0; port < pkeys->ports && port < f->port_count; port++) {
+        uint8_t does = enforcement(&f->ports[port].info);
+        if (pkeys->enforce[port] != 0 && f->ports[port].present &&
+            fab_target_held_pkeys_lost_enforce(&s->model.observed.pkeys, port, does) &&
+            does != pkeys->enforce[port] && emitted++ < SM_EVENTS_A_ROUND)
+            emit_changed(s, port, does, pkeys->enforce[port]);
+    }
+}
+
 /* Returns true if a switch acknowledged a write of partition enforcement but still reports another
  * value.
  */
@@ -115,8 +150,7 @@ static bool refuses(const struct sm *s, uint32_t node)
     for (uint32_t port = n->first_port + 1; port <= n->first_port + n->num_ports; port++) {
         const struct fab_port_info *is = &f->ports[port].info;
         uint8_t enforce = s->model.target->pkeys.enforce[port];
-        uint8_t does = (uint8_t)(is->part_enforce_in * FAB_ENFORCE_IN |
-                                 is->part_enforce_out * FAB_ENFORCE_OUT);
+        uint8_t does = enforcement(is);
         if (does != enforce &&
             fab_target_held_pkeys_refused_enforce(&s->model.observed.pkeys, port, enforce))
             return true;
@@ -194,8 +228,10 @@ static int begin(struct sm *s)
 static int enter(struct sm *s)
 {
     const struct fab_pkeys *pkeys = &s->model.target->pkeys;
-    if (pkeys->ports)
+    if (pkeys->ports) {
+        find_changed(s);
         emit_not_enforced(s);
+    }
     return is_wanted(s) && !pkeys->ports ? begin(s) : FAB_OK;
 }
 
@@ -219,10 +255,12 @@ void sm_partition_acknowledged(struct sm *s, uint32_t port)
 {
     const struct fab_pkeys *pkeys = &s->model.target->pkeys;
     const struct fab_fabric *f = s->model.fabric;
-    if (port < pkeys->ports && f->ports[port].num &&
-        fab_fabric_node_is_switch(f, f->ports[port].node))
-        (void)fab_target_held_pkeys_set_enforce(&s->model.observed.pkeys, port,
-                                                pkeys->enforce[port]);
+    struct fab_blocks *held = &s->model.observed.pkeys;
+    if (port >= pkeys->ports || !f->ports[port].num ||
+        !fab_fabric_node_is_switch(f, f->ports[port].node))
+        return;
+    (void)fab_target_held_pkeys_set_enforce(held, port, pkeys->enforce[port]);
+    (void)fab_target_held_pkeys_lost_enforce(held, port, enforcement(&f->ports[port].info));
 }
 
 const struct sm_phase sm_phase_pkeys = {.name = "reading P_Keys",
