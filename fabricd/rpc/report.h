@@ -21,10 +21,10 @@ struct measure { /* a copy of QualityOptions */
 /* Copies the options, which may be NULL. INVAL, NOMEM: the function has finished the call. */
 int measure_init(struct measure *m, struct call *c, const Fabric__V1__QualityOptions *options);
 void measure_fini(struct measure *m);
-/* Worker thread only. Finds the endports by name. False: the study has failed. */
+/* Called on the worker thread only. Finds the endports by name. False: the study has failed. */
 bool measure_resolve(struct measure *m, struct study *s);
-/* Worker thread only. Measures the given tables; m->ends are port ids of `fabric`. False: the study
- * has failed or was stopped. */
+/* Called on the worker thread only. Measures the given tables; m->ends are port ids of `fabric`.
+ * False: the study has failed or was stopped. */
 bool measure_quality(const struct measure *m, struct study *s, const struct fab_fabric *fabric,
                      const struct fab_lids *lids, const struct fab_lft *lft,
                      struct fab_quality *ret);
@@ -44,18 +44,18 @@ struct report {
     struct fab_verdict verdict;
     struct fab_quality quality;
 };
-/* Worker thread only. Computes, verifies and measures the tables of r->engine. False: the study has
- * failed or was stopped. */
+/* Called on the worker thread only. Computes, verifies and measures the tables of r->engine. False:
+ * the study has failed or was stopped. */
 bool report_make(struct report *r, struct study *s, const struct measure *m,
                  const struct fab_fabric *fabric, const struct fab_lids *lids);
 /* Returns whether the engine made tables, and these passed verification. */
 bool report_good(const struct report *r);
-/* Worker thread only, and only if report_good. Assigns virtual lanes to all traffic classes, and
- * verifies all classes together. False: the study has failed or was stopped. */
+/* Called on the worker thread only, and only if report_good. Assigns virtual lanes to all traffic
+ * classes, and verifies all classes together. False: the study has failed or was stopped. */
 bool report_compose(struct report *r, struct study *s, const struct fab_fabric *fabric,
                     const struct fab_lids *lids);
-/* Worker thread only. Verifies and measures the tables in *r. False: the study has failed or was
- * stopped. */
+/* Called on the worker thread only. Verifies and measures the tables in *r. False: the study has
+ * failed or was stopped. */
 bool report_judge(struct report *r, struct study *s, const struct measure *m,
                   const struct fab_fabric *fabric, const struct fab_lids *lids);
 void report_fini(struct report *r);

@@ -40,8 +40,8 @@ static uint16_t lid_of(const struct fab_sa_query *q, uint64_t guid)
     return fab_sa_may_see(q, port) ? (uint16_t)v->target->lids.base[port] : 0;
 }
 
-/* at[0]: the switch, by its id in fab_mcast_trees_net; at[1]: how many of its records were
- * returned. */
+/* Fills in the next record. at[0]: the switch, by its id in fab_mcast_trees_net; at[1]: how many of
+ * its records were returned. */
 bool sa_mft_next(void *ctx, const struct fab_sa_query *q, uint64_t at[4], void *ret_struct)
 {
     const struct sa *s = ctx;

@@ -43,7 +43,8 @@ struct sa_stats { /* since the start */
 int sa_start(const struct sa_input *in, struct sa **ret);
 void sa_stop(struct sa *s); /* NULL is fine */
 void sa_get_stats(const struct sa *s, struct sa_stats *ret);
-/* What hosts registered. The pointers are valid until the caller returns to the loop. */
+/* These functions return what hosts registered. The pointers are valid until the caller returns to
+ * the loop. */
 const struct fab_services *sa_services(const struct sa *s);
 const struct fab_subscriptions *sa_subscriptions(const struct sa *s);
 

@@ -26,8 +26,8 @@ void sm_program_fini(struct sm_programming *p)
     *p = (struct sm_programming){0};
 }
 
-/* LFT writes wait for the SwitchInfo writes only if LinearFDBTop changes. Otherwise a switch that
- * hangs would delay the routes around it. */
+/* Returns whether LFT writes must wait for the SwitchInfo writes. They wait only if LinearFDBTop
+ * changes; otherwise a switch that hangs would delay the routes around it. */
 static bool tables_wait(const struct sm *s)
 {
     const struct fab_fabric *f = s->model.fabric;

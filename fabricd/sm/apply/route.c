@@ -97,8 +97,8 @@ static int run_engine(struct sm_route_job *j, const struct fab_route_engine *eng
     return r == FAB_OK ? prove(j) : r;
 }
 
-/* On a damaged fabric, "auto" takes the best engine instead of the first whose tables were proved.
- */
+/* Replaces the first proved tables by those of a later engine if these are better. Only "auto" does
+ * so, on a damaged fabric. */
 static int choose(struct sm_route_job *j, const struct fab_route_chain *chain, uint32_t taken)
 {
     struct fab_target *t = j->of.target;
