@@ -112,7 +112,8 @@ UNIT_TESTS += tests/unit/test_config_nomem
 tests_unit_test_config_nomem_SOURCES = tests/unit/test_config_nomem.c
 tests_unit_test_config_nomem_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_config_nomem_LDADD = $(DAEMON_TEST_LIBS)
-tests_unit_test_config_nomem_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+tests_unit_test_config_nomem_LDFLAGS = $(AM_LDFLAGS) \
+	-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup,--wrap=strndup
 
 UNIT_TESTS += tests/unit/test_classes_nomem
 tests_unit_test_classes_nomem_SOURCES = tests/unit/test_classes_nomem.c

@@ -39,6 +39,9 @@ static void change_and_find(struct lab *lab, const struct kind *k)
     uint64_t found = status(lab).settings_changed;
     lab_run(lab, INTERVAL_S * k->turns * 1.1 + 1, is_found, k->attribute);
     const struct lab_event *e = lab_event(lab, "settings-changed");
+    bool hex = t.attr_id == FAB_ATTR_PKEY_TABLE || t.attr_id == FAB_ATTR_MFT ||
+               strstr(e->message, "GIDPrefix") != NULL;
+    ck_assert_msg((strstr(e->message, ", the manager wrote 0x") != NULL) == hex, "%s", e->message);
     ck_assert_uint_eq(e->guid, f->nodes[t.node].guid);
     ck_assert_ptr_nonnull(strstr(e->message, "author unknown"));
     ck_assert_ptr_nonnull(strstr(e->message, k->attribute));

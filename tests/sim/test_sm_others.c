@@ -140,6 +140,25 @@ START_TEST(disables_and_enables_a_port)
 }
 END_TEST
 
+START_TEST(isolates_a_link_once)
+{
+    struct lab lab;
+    char why[512];
+    lab_bring_up(&lab, lab_leaf_spine(6, 3, 4), NULL);
+    uint64_t leaf = guid_of(&lab, "leaf-003");
+    ck_assert_int_eq(sm_link_isolate(lab.sm, leaf, 5, true, "by an operator", why, sizeof why),
+                     FAB_OK);
+    ck_assert_str_eq(why, "");
+    ck_assert_int_eq(sm_link_isolate(lab.sm, leaf, 5, true, "by an operator", why, sizeof why),
+                     FAB_E_EXISTS);
+    ck_assert_str_eq(why, "it is isolated already");
+    ck_assert_int_eq(sm_link_isolate(lab.sm, leaf, 30, true, "by an operator", why, sizeof why),
+                     FAB_E_NOT_FOUND);
+    ck_assert_str_eq(why, "no link is up at this port");
+    lab_close(&lab);
+}
+END_TEST
+
 START_TEST(refuses_to_cut_itself_off)
 {
     struct lab lab;
@@ -203,6 +222,7 @@ int main(void)
     tcase_add_test(t, sweeps_and_reroutes_on_request);
     tcase_add_test(t, tells_of_a_reroute_that_changes_nothing);
     tcase_add_test(t, disables_and_enables_a_port);
+    tcase_add_test(t, isolates_a_link_once);
     tcase_add_test(t, refuses_to_cut_itself_off);
     tcase_add_test(t, refuses_to_cut_off_a_part_in_a_hurry);
     suite_add_tcase(s, t);

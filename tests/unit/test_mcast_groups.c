@@ -315,6 +315,9 @@ START_TEST(ip_groups_have_the_key_of_their_mgid)
         {UINT64_C(0xff1e601b80140000), 0xffff, FAB_SA_REQ_INVALID},
         {UINT64_C(0xff12401b00000000), 0xffff, FAB_SA_REQ_INVALID},
         {UINT64_C(0xff12a01b80110000), 0xffff, 0}, /* not of IP */
+        {UINT64_C(0xff12a01b80120000), 0x8001, 0}, /* the least valid key */
+        {UINT64_C(0xff12a01b80130000), 0x8000, FAB_SA_REQ_INVALID},
+        {UINT64_C(0xff12a01b80140000), 0x0000, FAB_SA_REQ_INVALID},
         {UINT64_C(0xff02401b80110000), 0xffff, 0}, /* a well-known MGID has no P_Key */
     };
     struct world w = world_of(64);

@@ -4,6 +4,7 @@
  * other port, and does not come back; while members join and leave and links and switches fail and
  * return.
  */
+#include "libfabmgr/mcast/distances.h"
 #include "tests/unit/mcast_world.h"
 
 static void live(struct fab_fabric *f, uint64_t seed, unsigned steps)
@@ -74,6 +75,40 @@ START_TEST(a_join_moves_its_branch_only)
     ck_assert_uint_eq(used, 1);
     fab_target_blocks_fini(&before);
     world_fini(&w);
+}
+END_TEST
+
+/* A spine with a smaller table is no way for the MLIDs beyond it, nor is a root without the entry;
+ * the distances for a root and for an entry do not pass for those of another. */
+START_TEST(high_mlids_go_round_small_tables)
+{
+    enum { U = FAB_MCAST_UNREACHED };
+    struct fab_mcast_net *net = NULL;
+    struct fab_mcast_distances d;
+    struct fab_fabric *plain = leaf_spine(3, 2, 1), *f;
+    ck_assert_int_eq(fab_fabric_clone(plain, &f), FAB_OK);
+    fab_fabric_unref(plain);
+    for (uint32_t sw = 0; sw < f->switch_count; sw++)
+        f->switches[sw].multicast_fdb_cap = sw == 3 ? 64 : sw == 0 ? 128 : 256;
+    ck_assert_int_eq(fab_mcast_net_new(f, &net), FAB_OK);
+    ck_assert_int_eq(fab_mcast_distances_init(&d, net), FAB_OK);
+    ck_assert_uint_eq(d.least, 64);
+    const struct {
+        uint32_t root, slot;
+        uint16_t hops[5]; /* leaves 0 to 2, spines 3 and 4 */
+    } rows[] = {
+        {1, 63, {2, 0, 2, 1, 1}},  {1, 64, {2, 0, 2, U, 1}}, {2, 64, {2, 2, 0, U, 1}},
+        {2, 128, {U, 2, 0, U, 1}}, {2, 64, {2, 2, 0, U, 1}}, {1, 64, {2, 0, 2, U, 1}},
+        {3, 64, {U, U, U, U, U}},  {1, 64, {2, 0, 2, U, 1}}, {3, 63, {1, 1, 1, 0, 2}},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const uint16_t *hops = fab_mcast_distances_to(&d, rows[i].root, rows[i].slot);
+        for (uint32_t sw = 0; sw < 5; sw++)
+            ck_assert_msg(hops[sw] == rows[i].hops[sw], "row %zu: switch %u: %u", i, sw, hops[sw]);
+    }
+    fab_mcast_distances_fini(&d);
+    fab_mcast_net_free(net);
+    fab_fabric_unref(f);
 }
 END_TEST
 
@@ -156,6 +191,7 @@ int main(void)
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, every_member_is_reached_once_through_all_changes);
     tcase_add_test(tcase, a_join_moves_its_branch_only);
+    tcase_add_test(tcase, high_mlids_go_round_small_tables);
     tcase_add_test(tcase, what_did_not_fail_stays);
     tcase_add_test(tcase, roots_are_used_alike);
     tcase_add_test(tcase, the_smallest_table_counts);

@@ -6,6 +6,7 @@
  */
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/plan/plan.h"
+#include "libfabmgr/plan/scrub.h"
 #include "tests/unit/routing.h"
 
 #define PORTS 40
@@ -436,10 +437,61 @@ START_TEST(ends_with_fewer_lanes_fold_them)
 }
 END_TEST
 
+/* Fills ret[port] with the arbitration blocks of the port that a scrub reads, as bits. */
+static void scrubbed_blocks(const struct world *w, uint8_t *ret)
+{
+    struct fab_plan_input in = {
+        .fabric = w->f, .policy = &w->p, .target = w->t, .observed = &w->known, .sm_lid = 1};
+    struct fab_scrub_at at = {0};
+    struct fab_scrub_item item;
+    memset(ret, 0, w->f->port_count);
+    while (!at.over) {
+        if (!fab_plan_scrub_next(&in, FAB_SCRUB_LANES, &at, 1000, &item) ||
+            item.attr_id != FAB_ATTR_VLARB)
+            continue;
+        uint32_t num = fab_fabric_node_is_switch(w->f, item.node) ? w->f->ports[item.port].num : 0;
+        ck_assert_uint_eq(item.mod, item.block << 16 | num);
+        ck_assert_uint_eq(w->f->ports[item.port].node, item.node);
+        ck_assert_uint_eq(ret[item.port] >> item.block & 1, 0); /* once */
+        ret[item.port] |= (uint8_t)(1u << item.block);
+    }
+}
+
+/* Blocks 1 and 2 are of the low priority, 3 and 4 of the high one; a port that holds 32 entries of
+ * a priority has no second block of it. */
+START_TEST(a_scrub_reads_the_arbitration_that_was_written)
+{
+    static const uint8_t caps[][3] = {{8, 8, 1 << 1 | 1 << 3},
+                                      {64, 8, 1 << 1 | 1 << 2 | 1 << 3},
+                                      {32, 33, 1 << 1 | 1 << 3 | 1 << 4},
+                                      {64, 64, 1 << 1 | 1 << 2 | 1 << 3 | 1 << 4}};
+    struct world w = world_of(leaf_spine(2, 2, 2), 1);
+    uint8_t *seen = calloc(w.f->port_count, 1);
+    set_lanes(&w, BY_SL, 4);
+    (void)settle(&w);
+    for (unsigned i = 0; i < 5; i++) {
+        for (size_t k = 0; k < w.known.vls.arbs && i > 0; k++)
+            w.known.vls.arb[k].whole = true;
+        for (uint32_t port = 0; port < w.f->port_count && i > 0; port++) {
+            w.f->ports[port].info.vlarb_low_cap = caps[i - 1][0];
+            w.f->ports[port].info.vlarb_high_cap = caps[i - 1][1];
+        }
+        scrubbed_blocks(&w, seen);
+        for (uint32_t port = 0; port < w.f->port_count; port++) {
+            bool has = fab_fabric_port_is_up(w.f, port) && w.f->ports[port].num > 0;
+            ck_assert_uint_eq(seen[port], !has ? 0 : i == 0 ? 1 << 1 : caps[i - 1][2]);
+        }
+    }
+    free(seen);
+    world_fini(&w);
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
         one_lane_needs_no_write,
+        a_scrub_reads_the_arbitration_that_was_written,
         all_kinds_reach_all_devices,
         engines_change,
         wide_writes_are_few,

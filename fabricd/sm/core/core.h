@@ -169,8 +169,6 @@ void sm_schedule(struct sm *s); /* begins the next round if none runs and one is
 void sm_round_widen(struct sm *s);
 /* Aborts the running round because of a fault, if it can be repeated, and requests it again. */
 void sm_round_postpone(struct sm *s);
-/* Ends the running round, if any, and calls its waiting callers back. */
-void sm_round_interrupt(struct sm *s);
 /* The alarm is a sentence that tells operators why no new tables are written; "" means that there
  * is none. */
 void sm_alarm_set(struct sm *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

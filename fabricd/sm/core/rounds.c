@@ -188,14 +188,6 @@ void sm_round_ended(struct sm *s, int status)
     s->wiring->round_over(s);
 }
 
-void sm_round_interrupt(struct sm *s)
-{
-    if (!sm_run_busy(s))
-        return;
-    sm_run_abort(s);
-    sm_round_ended(s, FAB_OK);
-}
-
 /* ---- postponing and restarting rounds -------------------------------------------------------- */
 
 static bool may_postpone(const struct sm *s)
