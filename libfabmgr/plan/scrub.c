@@ -467,8 +467,8 @@ static void record_enforce(const struct fab_plan_input *in, uint32_t port,
         (void)fab_target_held_pkeys_set_enforce(&o->pkeys, port, does);
 }
 
-/* Forgets as little as the next plan must write again: the SL-to-VL tables of all pairs with the
- * out port, or the arbitration tables of the port. */
+/* Marks as unknown only what the next plan must write again: the SL-to-VL tables of all port pairs
+ * with this output port, or the arbitration tables of the port. */
 static void forget_lanes(const struct fab_plan_input *in, const struct fab_scrub_item *item,
                          struct fab_observed *o)
 {

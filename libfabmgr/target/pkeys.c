@@ -113,8 +113,9 @@ uint32_t fab_target_pkeys_capacity(const struct fab_fabric *f, uint32_t port)
 
 /* ---- what ports hold ------------------------------------------------------------------------- */
 
-/* A block number above those of real P_Key blocks. Its entry SET stores the enforcement that the
- * manager last set, SEEN whether the port has reported that value since. */
+/* A block number above those of real P_Key blocks. The entry SET of this block stores the
+ * enforcement that the manager last set. The entry SEEN is 1 if the port has reported this value
+ * since. */
 #define ENFORCE_BLOCK FAB_PKEY_BLOCKS_MAX
 enum { SET, SEEN };
 
@@ -144,7 +145,8 @@ bool fab_target_held_pkeys_lost_enforce(struct fab_blocks *h, uint32_t port, uin
         return false;
     if (set[SEEN] == 0) {
         const uint16_t seen[FAB_PKEY_BLOCK] = {[SET] = reported, [SEEN] = 1};
-        (void)fab_target_blocks_put(h, port, ENFORCE_BLOCK, seen); /* it is there: no allocation */
+        (void)fab_target_blocks_put(h, port, ENFORCE_BLOCK,
+                                    seen); /* cannot fail, as the block exists */
         return false;
     }
     fab_target_blocks_forget(h, port, ENFORCE_BLOCK);

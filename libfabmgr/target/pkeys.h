@@ -89,8 +89,8 @@ int fab_target_held_pkeys_set_enforce(struct fab_blocks *h, uint32_t port, uint8
 bool fab_target_held_pkeys_refused_enforce(const struct fab_blocks *h, uint32_t port,
                                            uint8_t enforce);
 /* Records which enforcement a switch port reports. Returns true if the port reported the set value
- * before and now reports another one: it did not refuse the setting, but somebody changed it. The
- * setting then counts as not set, and the next plan writes it. */
+ * before and now reports another one: the port did not refuse the setting, but another program
+ * changed it. The setting then counts as not set, and the next plan writes it. */
 bool fab_target_held_pkeys_lost_enforce(struct fab_blocks *h, uint32_t port, uint8_t reported);
 /* Translates the blocks to the port ids of the snapshot `now`, and leaves out ports that it does
  * not contain. Returns NOMEM if there is no memory. */

@@ -124,8 +124,9 @@ static void emit_changed(struct sm *s, uint32_t port, uint8_t does, uint8_t set)
                .found = found, .written = written, .differences = 1, .author = "author unknown");
 }
 
-/* A sweep may read a port before the scrub does. A port that enforced partitions once, and no
- * longer does, was changed by another program; the plan of this round writes it again. */
+/* Emits settings-changed for ports that enforced partitions and no longer do, because another
+ * program changed them. A sweep may find such a port before the scrub does. The plan of this round
+ * writes the setting again. */
 static void find_changed(struct sm *s)
 {
     const struct fab_fabric *f = s->model.fabric;
