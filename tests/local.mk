@@ -372,6 +372,11 @@ tests_attack_test_violations_SOURCES = tests/attack/test_violations.c tests/sim/
 tests_attack_test_violations_CFLAGS = $(TEST_CFLAGS)
 tests_attack_test_violations_LDADD = $(DAEMON_TEST_LIBS)
 
+UNIT_TESTS += tests/attack/test_offenders
+tests_attack_test_offenders_SOURCES = tests/attack/test_offenders.c tests/sim/lab.c tests/sim/lab.h
+tests_attack_test_offenders_CFLAGS = $(TEST_CFLAGS)
+tests_attack_test_offenders_LDADD = $(DAEMON_TEST_LIBS)
+
 UNIT_TESTS += tests/attack/test_quotas
 tests_attack_test_quotas_SOURCES = tests/attack/test_quotas.c tests/sim/sa_scene.h tests/sim/lab.c tests/sim/lab.h
 tests_attack_test_quotas_CFLAGS = $(TEST_CFLAGS)

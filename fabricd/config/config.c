@@ -59,6 +59,7 @@ int config_defaults(struct config *ret)
         .contingency_mb = 64,
         .rebalance_s = 60,
         .journal_keep = 100000,
+        .offenders = {.max_isolated = 4},
     };
     char why[200];
     char *address = folder("RUNTIME_DIRECTORY", "/run/fabricd", "/fabricd.sock");

@@ -64,6 +64,14 @@ struct config_counters {
     uint32_t most[FAB_COUNTERS];     /* threshold of each counter's increase; 0: it is ignored */
 };
 
+/* What the manager does about a host that misbehaves. */
+enum config_offence { CONFIG_OFFENCE_REPORT, CONFIG_OFFENCE_ISOLATE };
+struct config_offenders {
+    enum config_offence refused_manager; /* it answers as a manager that is not trusted */
+    enum config_offence forged_control;  /* such a manager also sent control packets */
+    uint32_t max_isolated;               /* most hosts that are isolated for an offence */
+};
+
 struct config_multicast {
     uint32_t mlids; /* most MLIDs in use; 0: as many as the smallest multicast table has room for */
     enum fab_mcast_share share;
@@ -89,6 +97,7 @@ struct config {
     struct config_flapping flapping;
     struct config_counters counters;
     struct config_multicast multicast;
+    struct config_offenders offenders;
     struct config_smp smp;
     uint32_t contingency_mb; /* memory for repair plans of contingencies, MiB; 0: none */
     uint32_t rebalance_s;    /* time without faults before a rebalance; 0: never */

@@ -90,6 +90,10 @@ struct raw_quotas {
     char *total_alias_guids, *transfers, *requests, *request_burst;
 };
 
+struct raw_offenders {
+    char *refused_manager, *forged_control, *max_isolated;
+};
+
 struct raw_journal {
     char *keep;
 };
@@ -111,6 +115,7 @@ struct raw {
     struct raw_qos *qos;
     struct raw_contingency *contingency;
     struct raw_quotas *quotas;
+    struct raw_offenders *offenders;
     struct raw_journal *journal;
 };
 

@@ -205,6 +205,13 @@ static const cyaml_schema_field_t quotas_fields[] = {
     CYAML_FIELD_END,
 };
 
+static const cyaml_schema_field_t offenders_fields[] = {
+    WORD(raw_offenders, refused_manager),
+    WORD(raw_offenders, forged_control),
+    WORD(raw_offenders, max_isolated),
+    CYAML_FIELD_END,
+};
+
 static const cyaml_schema_field_t journal_fields[] = {
     WORD(raw_journal, keep),
     CYAML_FIELD_END,
@@ -230,6 +237,7 @@ static const cyaml_schema_field_t top_fields[] = {
     GROUP(qos),
     GROUP(contingency),
     GROUP(quotas),
+    GROUP(offenders),
     GROUP(journal),
     CYAML_FIELD_END,
 };

@@ -204,6 +204,10 @@ static const struct setting settings[] = {
     NUMBER(quotas, transfers, policy.quotas.transfers, 1, 256, NULL),
     NUMBER(quotas, requests, policy.quotas.requests, 0, 1000000, "a second, 0: no limit"),
     NUMBER(quotas, request_burst, policy.quotas.request_burst, 1, 10000000, NULL),
+    GROUP(offenders),
+    OTHER(KIND_CHOICE, offenders, refused_manager, offenders.refused_manager, "report or isolate"),
+    OTHER(KIND_CHOICE, offenders, forged_control, offenders.forged_control, "report or isolate"),
+    NUMBER(offenders, max_isolated, offenders.max_isolated, 0, 64, "0: none"),
     GROUP(journal),
     NUMBER(journal, keep, journal_keep, 1, 10000000, "events"),
 };

@@ -48,6 +48,7 @@ fabricd_libfabricd_la_SOURCES += \
 	%D%/ha/trust.c \
 	%D%/links/flapping.c \
 	%D%/links/isolation.c \
+	%D%/links/offenders.c \
 	%D%/links/links.h \
 	%D%/links/port_setting.c \
 	%D%/links/state.h \

@@ -153,7 +153,8 @@ static const char step_3[] = "CREATE TABLE isolated_link ("
                              "  name_a TEXT NOT NULL," /* "leaf-1/12" */
                              "  name_b TEXT NOT NULL,"
                              "  since_us INTEGER NOT NULL,"
-                             "  operated INTEGER NOT NULL," /* 1: an operator isolated the link */
+                             "  operated INTEGER NOT NULL," /* 1: an operator isolated the link; 2:
+                                                               because of an offence of its host */
                              "  cause TEXT NOT NULL,"
                              "  PRIMARY KEY (node_a, port_a)"
                              ") WITHOUT ROWID;";

@@ -387,7 +387,8 @@ static void read_text(sqlite3_stmt *stmt, int column, char *to, size_t len)
 static bool read_isolated_row(sqlite3_stmt *stmt, struct store_isolated *ret)
 {
     *ret = (struct store_isolated){.since_us = sqlite3_column_int64(stmt, 6),
-                                   .operated = sqlite3_column_int(stmt, 7) != 0};
+                                   .operated = sqlite3_column_int(stmt, 7) == 1,
+                                   .offence = sqlite3_column_int(stmt, 7) == 2};
     for (int i = 0; i < 2; i++) {
         int64_t port = sqlite3_column_int64(stmt, 2 * i + 1);
         const char *guid = (const char *)sqlite3_column_text(stmt, 2 * i);

@@ -62,6 +62,7 @@ struct store_isolated {
     uint64_t guid[2]; /* node GUIDs of both ends */
     uint8_t port[2];
     bool operated; /* an operator isolated it */
+    bool offence;  /* a host's link, isolated because of what the host did */
     int64_t since_us;
     char name[2][128], cause[160];
 };

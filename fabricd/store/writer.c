@@ -119,7 +119,7 @@ static int put_isolated(struct writer *w, const struct record_isolated *i)
         return sql_run(&w->sql, SQL_ISOLATED_DELETE, "gi", l->guid[0], (int64_t)l->port[0]);
     return sql_run(&w->sql, SQL_ISOLATED_PUT, "gigittiit", l->guid[0], (int64_t)l->port[0],
                    l->guid[1], (int64_t)l->port[1], l->name[0], l->name[1], l->since_us,
-                   (int64_t)l->operated, l->cause);
+                   (int64_t)(l->offence ? 2 : l->operated), l->cause);
 }
 
 static int put_reroute(struct writer *w, const struct reroute *r)

@@ -116,6 +116,7 @@ static const char everything[] =
     "    - {name: urgent, priority: high, match: [service=0x10-0x1f]}\n"
     "multicast: {mlids: 100, share: always, absent: 8}\n"
     "contingency: {memory: 5}\n"
+    "offenders: {refused_manager: isolate, forged_control: isolate, max_isolated: 5}\n"
     "quotas: {groups: 1, memberships: 2, services: 3, subscriptions: 4, alias_guids: 5,\n"
     "  total_groups: 11, total_memberships: 12, total_services: 13, total_subscriptions: 14,\n"
     "  total_alias_guids: 15, transfers: 16, requests: 17, request_burst: 18}\n"
@@ -219,6 +220,9 @@ START_TEST(every_key_arrives)
         ck_assert_uint_eq(p->quotas.each[i], 1 + i);
         ck_assert_uint_eq(p->quotas.all[i], 11 + i);
     }
+    ck_assert_int_eq((int)c.offenders.refused_manager, CONFIG_OFFENCE_ISOLATE);
+    ck_assert_int_eq((int)c.offenders.forged_control, CONFIG_OFFENCE_ISOLATE);
+    ck_assert_uint_eq(c.offenders.max_isolated, 5);
     ck_assert_uint_eq(p->quotas.transfers, 16);
     ck_assert_uint_eq(p->quotas.requests, 17);
     ck_assert_uint_eq(p->quotas.request_burst, 18);
@@ -244,7 +248,7 @@ static const struct {
     {"foo: 1\n",
      "f.yaml:1:1: unknown key 'foo', expected one of: state_dir, port, listen, "
      "socket_group, log_level, metrics, tls, sweep, flapping, counters, smp, subnet, routing, "
-     "partitions, multicast, congestion, qos, contingency, quotas, journal"},
+     "partitions, multicast, congestion, qos, contingency, quotas, offenders, journal"},
     {"qos: {classes: [{nam: a}]}\n",
      "f.yaml:1:17: unknown key 'nam' in qos.classes, expected one of: name, share, priority, sl, "
      "rate_limit, mtu_limit, match"},

@@ -60,6 +60,9 @@ struct sm_wiring {
     /* Called when the state of this node changed or is in doubt. */
     void (*node_touched)(struct sm *s, uint64_t node_guid);
     void (*mastership_lost)(struct sm *s);
+    /* Called when the host at this port of the model's snapshot is proved to have done what `cause`
+     * says, and the settings want it isolated. */
+    void (*offender_found)(struct sm *s, uint32_t port, const char *cause);
 };
 
 struct sm {

@@ -7,6 +7,7 @@
  * Before the packet takes effect, the manager confirms it: it reads SMInfo at that port itself. The
  * packet is answered after the confirmation. A packet that is refused is not answered.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "fabricd/base/clock.h"
@@ -25,6 +26,23 @@ static const char *packet_name(uint32_t packet)
 
 /* ---- refusal ---- */
 
+/* The return path of a request proves nothing, as a host can send it by LID with a path that it
+ * made up. So the host is isolated only if the last election found a refused manager at this port.
+ */
+static void isolate_forger(struct sm *s, uint32_t port, const char *packet)
+{
+    const struct sm_ha *ha = s->ha;
+    char cause[160];
+    if (port == FAB_NONE || !sm_is_master(s) ||
+        s->in.config->offenders.forged_control != CONFIG_OFFENCE_ISOLATE)
+        return;
+    snprintf(cause, sizeof(cause),
+             "it answers as a subnet manager that is not trusted, and sent %s", packet);
+    for (uint32_t i = 0; i < ha->refused_count; i++)
+        if (sm_trust_port_of(s, &ha->refused[i]) == port)
+            s->wiring->offender_found(s, port, cause);
+}
+
 /* One event reports all packets since the last event, so that a flood does not fill the journal. */
 static void refuse(struct sm *s, const struct transport_mad *mad, const struct fab_mad *head,
                    uint64_t guid, const char *reason)
@@ -35,6 +53,8 @@ static void refuse(struct sm *s, const struct transport_mad *mad, const struct f
     uint32_t peer = port != FAB_NONE ? f->ports[port].peer : FAB_NONE;
     char place[SM_PLACE_LEN] = "an unknown port";
     c->refused++;
+    if (head->directed)
+        isolate_forger(s, port, packet_name(head->attr_mod));
     if (clock_now_us() < c->next_event_us)
         return;
     if (port != FAB_NONE)

@@ -114,10 +114,29 @@ static void report_refused(struct sm *s)
             ha->refused[ha->refused_count++] = x->others[i];
 }
 
+/* The directed route of our request proves the place: only what is connected to the last switch
+ * port of the route could answer. */
+static void isolate_refused(struct sm *s)
+{
+    const struct sm_ha *ha = s->ha;
+    char cause[160];
+    if (!sm_is_master(s) || s->in.config->offenders.refused_manager != CONFIG_OFFENCE_ISOLATE)
+        return;
+    for (uint32_t i = 0; i < ha->refused_count; i++) {
+        uint32_t port = sm_trust_port_of(s, &ha->refused[i]);
+        snprintf(cause, sizeof(cause),
+                 "it answers as a subnet manager that is not trusted (%s, priority %u)",
+                 fab_smstate_name(ha->refused[i].info.state), ha->refused[i].info.priority);
+        if (port != FAB_NONE)
+            s->wiring->offender_found(s, port, cause);
+    }
+}
+
 static int leave(struct sm *s)
 {
     report_refused(s);
     sm_ha_elect(s);
+    isolate_refused(s);
     return sm_is_master(s) ? FAB_OK : SM_ROUND_OVER;
 }
 

@@ -162,7 +162,7 @@ enum sm_flap_probe sm_flap_probed(struct sm *s, uint32_t port, bool up)
 {
     const struct fab_fabric *f = s->model.fabric;
     struct sm_flap *e = sm_flap_find(s, f->nodes[f->ports[port].node].guid, f->ports[port].num);
-    if (!e || !e->out)
+    if (!e || !e->out || e->offence)
         return SM_FLAP_NOT_HELD;
     if (up == (e->damping.up_us != 0))
         return SM_FLAP_HELD;
@@ -258,6 +258,8 @@ static void note_all(struct sm *s, const struct fab_fabric *f, uint32_t *at)
         at[i] = FAB_NONE;
         if (unseen(f, e))
             continue;
+        if (e->offence)
+            continue; /* no route depends on the link of a host, and its port is disabled */
         if (is_elsewhere(f, e)) {
             fab_health_damping_reset(&e->damping);
             sm_isolate_moved(s, e);
@@ -279,7 +281,7 @@ void sm_flap_candidates(const struct sm *s, const struct fab_fabric *f, const ui
         for (uint32_t i = 0; i < s->links->count; i++) {
             const struct sm_flap *e = &s->links->list[i];
             bool away = at[i] == FAB_NONE;
-            if (e->out != (former == 1) || (away && !stays_out(e) && !unseen(f, e)))
+            if (e->offence || e->out != (former == 1) || (away && !stays_out(e) && !unseen(f, e)))
                 continue;
             link[n].port = at[i];
             for (int end = 0; end < 2; end++)

@@ -5,6 +5,8 @@
  * first changes the routes so that they avoid the links. Only then it disables one port of each
  * link, if counters.on_errors is "disable".
  *
+ * The links of offenders (offenders.c) are in the same list, but only their ports are disabled.
+ *
  * libfabmgr/isolation decides whether a link may be isolated, first when it is requested and again
  * with each sweep. If a part of the fabric can be reached only over an isolated link, the link is
  * used again as long as it is needed.
@@ -22,7 +24,8 @@
 
 static void keep(struct sm *s, const struct sm_flap *e)
 {
-    struct store_isolated row = {.operated = e->operated, .since_us = e->isolated_us};
+    struct store_isolated row = {
+        .operated = e->operated, .offence = e->offence, .since_us = e->isolated_us};
     if (!s->in.store)
         return;
     for (int i = 0; i < 2; i++) {
@@ -36,8 +39,12 @@ static void keep(struct sm *s, const struct sm_flap *e)
 
 static void take_row(struct sm_flap *e, const struct store_isolated *row)
 {
-    *e = (struct sm_flap){
-        .isl = true, .isolated = true, .operated = row->operated, .isolated_us = row->since_us};
+    *e = (struct sm_flap){.isl = !row->offence,
+                          .isolated = true,
+                          .operated = row->operated,
+                          .offence = row->offence,
+                          .out = row->offence,
+                          .isolated_us = row->since_us};
     for (int i = 0; i < 2; i++) {
         e->guid[i] = row->guid[i];
         e->port[i] = row->port[i];
@@ -164,13 +171,18 @@ static int decide(const struct sm *s, uint32_t port, char *why, size_t len)
 
 /* ---- isolating a link ------------------------------------------------------------------------ */
 
-static void isolate(struct sm *s, struct sm_flap *e, bool operated, const char *cause)
+void sm_isolate_begin(struct sm *s, struct sm_flap *e, const char *cause)
 {
     e->isolated = true;
-    e->operated = operated;
     e->isolated_us = clock_unix_us();
     snprintf(e->cause, sizeof(e->cause), "%s", cause);
     keep(s, e);
+}
+
+static void isolate(struct sm *s, struct sm_flap *e, bool operated, const char *cause)
+{
+    e->operated = operated;
+    sm_isolate_begin(s, e, cause);
     event_emit(s->in.bus, link_isolated, EVENT_LINK(e), .reason = cause);
     if (e->out)
         return;
@@ -187,7 +199,7 @@ static void isolate(struct sm *s, struct sm_flap *e, bool operated, const char *
 bool sm_is_isolated_out(const struct sm *s, uint64_t node_guid, uint8_t port)
 {
     const struct sm_flap *e = sm_flap_find(s, node_guid, port);
-    return e && e->isolated && e->out;
+    return e && e->isolated && e->out && !e->offence;
 }
 
 bool sm_isolate_due(const struct sm *s, uint32_t port)
@@ -195,7 +207,7 @@ bool sm_isolate_due(const struct sm *s, uint32_t port)
     const struct fab_fabric *f = s->model.fabric;
     const struct sm_flap *e =
         sm_flap_find(s, f->nodes[f->ports[port].node].guid, f->ports[port].num);
-    return e && e->isolated && !e->out;
+    return e && e->isolated && !e->out && !e->offence;
 }
 
 void sm_isolate_done(struct sm *s, const struct sm_link *c)
@@ -268,7 +280,7 @@ static uint8_t phys_state(const struct sm *s, const struct sm_flap *e, int end)
 
 void sm_isolate_end(struct sm *s, struct sm_flap *e)
 {
-    e->isolated = false;
+    e->isolated = e->offence = false;
     keep(s, e);
     for (int i = 0; i < 2; i++)
         if (phys_state(s, e, i) == FAB_PHYS_DISABLED &&
@@ -278,16 +290,25 @@ void sm_isolate_end(struct sm *s, struct sm_flap *e)
             log_error("sm", "out of memory: %s stays disabled", e->place[i]);
 }
 
+/* The port of an offender is disabled whenever it is found enabled, for example after the switch
+ * restarted. */
+static bool is_to_be_disabled(const struct sm *s, const struct sm_flap *e)
+{
+    if (e->offence)
+        return phys_state(s, e, 0) != FAB_PHYS_DISABLED && phys_state(s, e, 0) != FAB_PHYS_NOP;
+    return s->in.config->counters.on_errors == CONFIG_ON_ERRORS_DISABLE && e->out &&
+           phys_state(s, e, 0) == FAB_PHYS_LINKUP;
+}
+
 void sm_isolate_settle(struct sm *s)
 {
-    if (s->in.config->counters.on_errors != CONFIG_ON_ERRORS_DISABLE)
-        return;
     for (uint32_t i = 0; i < s->links->count; i++) {
         struct sm_flap *e = &s->links->list[i];
-        if (!e->isolated || !e->out || e->setting || phys_state(s, e, 0) != FAB_PHYS_LINKUP)
+        if (!e->isolated || e->setting || !is_to_be_disabled(s, e))
             continue;
         e->setting = sm_port_request(s, e->guid[0], e->port[0], false,
-                                     ", because its link was isolated") == FAB_OK;
+                                     e->offence ? ", because its host was isolated"
+                                                : ", because its link was isolated") == FAB_OK;
     }
 }
 

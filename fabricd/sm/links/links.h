@@ -49,6 +49,13 @@ bool sm_isolate_due(const struct sm *s, uint32_t port);
 void sm_isolate_done(struct sm *s, const struct sm_link *c);
 uint32_t sm_isolated_count(const struct sm *s);
 
+/* ---- offenders (offenders.c) ---- */
+
+/* Disables the switch port of a host, as the settings below `offenders` say. port: the host's port
+ * in the model's snapshot; cause: what the host did, for operators. The caller must have proof of
+ * the place: a source LID is none. */
+void sm_offender_found(struct sm *s, uint32_t port, const char *cause);
+
 /* ---- ports (port_setting.c) ---- */
 
 bool sm_port_waits(const struct sm *s); /* a port is to be enabled or disabled */

@@ -19,6 +19,7 @@ struct sm_flap {      /* a link that went down recently, or is isolated */
     /* isolated until an operator releases it; the fields below are valid only then */
     bool isolated;
     bool operated;       /* an operator isolated it */
+    bool offence;        /* the link of a host that misbehaved (offenders.c) */
     bool setting;        /* disabling one of its ports was requested */
     int64_t isolated_us; /* Unix time */
     char cause[SM_CAUSE_LEN];
@@ -46,6 +47,7 @@ struct sm_links {
     uint32_t op_port;           /* id of the port */
     bool op_sent;
     int op_status;
+    uint64_t spared_us;          /* time of the last event offender-not-isolated; 0: none */
     struct store_port *disabled; /* ports that operators disabled */
     size_t disabled_count;
 };
@@ -71,6 +73,9 @@ void sm_isolate_taken(struct sm *s, struct sm_flap *e, bool was_out);
 /* Ends the isolation of a link whose ports have other peers now. */
 void sm_isolate_moved(struct sm *s, struct sm_flap *e);
 void sm_isolate_end(struct sm *s, struct sm_flap *e); /* ends the isolation of a released link */
+
+/* Isolates a link of the list, whose end 0 is to be disabled if its host misbehaved. */
+void sm_isolate_begin(struct sm *s, struct sm_flap *e, const char *cause);
 
 /* port_setting.c */
 /* Requests for the manager itself that a port be enabled or disabled. note: the reason, as the end

@@ -51,4 +51,5 @@ const struct sm_wiring sm_wiring = {.rounds = sm_rounds,
                                     .round_over = sm_contingency_prepare,
                                     .repair_state_made = sm_contingency_prepare,
                                     .node_touched = sm_background_touch,
-                                    .mastership_lost = mastership_lost};
+                                    .mastership_lost = mastership_lost,
+                                    .offender_found = sm_offender_found};

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Hosts that misbehave are taken out of service: the manager disables their switch port, until an
+ * operator releases the link (fabricctl link release), also over restarts. The list of isolated
+ * links (isolation.c) has the reason and the time, and disables the port again if it is found
+ * enabled.
+ *
+ * The caller must have proof of the place, as otherwise a host could have another one isolated. The
+ * manager never isolates itself, a switch, or the port of a listed manager, and at most
+ * offenders.max_isolated hosts: a mistake, or many ports that play manager, must not empty the
+ * fabric.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "fabricd/base/clock.h"
+#include "fabricd/sm/links/state.h"
+
+#define EVENT_EVERY_US UINT64_C(600000000) /* between two events offender-not-isolated */
+
+static bool is_switch_port(const struct fab_fabric *f, uint32_t port)
+{
+    return port != FAB_NONE && fab_fabric_node_is_switch(f, f->ports[port].node);
+}
+
+/* Whether subnet.managers has this switch port, whatever manager is there now. */
+static bool is_listed(const struct sm *s, uint32_t port)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    const struct fab_node *node = &f->nodes[f->ports[port].node];
+    char guid[24];
+    snprintf(guid, sizeof(guid), "0x%016" PRIx64, node->guid);
+    for (uint32_t i = 0; i < s->policy.manager_count; i++) {
+        const struct fab_manager *m = &s->policy.managers[i];
+        if (m->switch_port == f->ports[port].num &&
+            (strcmp(node->desc, m->switch_name) == 0 || strcasecmp(guid, m->switch_name) == 0))
+            return true;
+    }
+    return false;
+}
+
+static uint32_t isolated_hosts(const struct sm *s)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->links->count; i++)
+        n += s->links->list[i].offence;
+    return n;
+}
+
+/* NULL: the host may be isolated. */
+static const char *objection(const struct sm *s, uint32_t port)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    if (f->ports[f->ports[port].peer].node == f->ports[f->self_port].node)
+        return "it is the host of this manager";
+    if (is_listed(s, port))
+        return "subnet.managers lists its switch port";
+    if (isolated_hosts(s) >= s->in.config->offenders.max_isolated)
+        return "offenders.max_isolated hosts are isolated already";
+    return NULL;
+}
+
+static void tell_spared(struct sm *s, const struct sm_link *link, const char *cause,
+                        const char *why)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    const uint32_t end[2] = {link->port, link->peer};
+    uint64_t now = clock_now_us();
+    struct {
+        char place[2][SM_PLACE_LEN];
+        uint64_t guid[2];
+        uint8_t port[2];
+    } x;
+    if (s->links->spared_us && now < s->links->spared_us + EVENT_EVERY_US)
+        return;
+    s->links->spared_us = now > 0 ? now : 1;
+    for (int i = 0; i < 2; i++) {
+        sm_port_name(f, end[i], x.place[i]);
+        x.guid[i] = f->nodes[f->ports[end[i]].node].guid;
+        x.port[i] = f->ports[end[i]].num;
+    }
+    event_emit(s->in.bus, offender_not_isolated, EVENT_LINK(&x), .reason = cause, .why = why);
+}
+
+/* An entry of the list may exist because the link flapped. Its end 0 becomes the switch port. */
+static struct sm_flap *entry_of(struct sm *s, const struct sm_link *link)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    const struct fab_port *p = &f->ports[link->port];
+    struct sm_flap *e = sm_flap_find(s, f->nodes[p->node].guid, p->num);
+    if (!e)
+        return sm_flap_add(s, f, link);
+    const struct fab_port *peer = &f->ports[link->peer];
+    e->guid[0] = f->nodes[p->node].guid;
+    e->port[0] = p->num;
+    e->guid[1] = f->nodes[peer->node].guid;
+    e->port[1] = peer->num;
+    sm_port_name(f, link->port, e->place[0]);
+    sm_port_name(f, link->peer, e->place[1]);
+    return e;
+}
+
+void sm_offender_found(struct sm *s, uint32_t port, const char *cause)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    const struct sm_link link = {.port = f->ports[port].peer, .peer = port};
+    if (!is_switch_port(f, link.port) || is_switch_port(f, port))
+        return;
+    struct sm_flap *e =
+        sm_flap_find(s, f->nodes[f->ports[link.port].node].guid, f->ports[link.port].num);
+    if (e && e->isolated)
+        return;
+    const char *why = objection(s, link.port);
+    if (why) {
+        tell_spared(s, &link, cause, why);
+        return;
+    }
+    e = entry_of(s, &link);
+    if (!e)
+        return; /* the next election finds the offender again */
+    e->damping = (struct fab_damping){0};
+    e->offence = e->out = true;
+    sm_isolate_begin(s, e, cause);
+    event_emit(s->in.bus, offender_isolated, EVENT_LINK(e), .reason = cause);
+    sm_isolate_settle(s);
+    sm_schedule(s);
+}
