@@ -5,10 +5,10 @@
  * links (isolation.c) has the reason and the time, and disables the port again if it is found
  * enabled.
  *
- * The caller must have proof of the place, as otherwise a host could have another one isolated. The
- * manager never isolates itself, a switch, or the port of a listed manager, and at most
- * offenders.max_isolated hosts: a mistake, or many ports that play manager, must not empty the
- * fabric.
+ * The caller must have proof of the host's switch port, because otherwise a host could cause the
+ * isolation of another host. The manager never isolates itself, a switch, or the port of a listed
+ * manager, and at most offenders.max_isolated hosts, so that a mistake does not remove many hosts
+ * from the fabric.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,14 +18,14 @@
 #include "fabricd/base/clock.h"
 #include "fabricd/sm/links/state.h"
 
-#define EVENT_EVERY_US UINT64_C(600000000) /* between two events offender-not-isolated */
+#define EVENT_EVERY_US UINT64_C(600000000) /* least time between two events */
 
 static bool is_switch_port(const struct fab_fabric *f, uint32_t port)
 {
     return port != FAB_NONE && fab_fabric_node_is_switch(f, f->ports[port].node);
 }
 
-/* Whether subnet.managers has this switch port, whatever manager is there now. */
+/* Returns whether subnet.managers lists this switch port, with any manager GUID. */
 static bool is_listed(const struct sm *s, uint32_t port)
 {
     const struct fab_fabric *f = s->model.fabric;
