@@ -72,7 +72,8 @@ int h2_write(struct h2_stream *s, uint8_t *data,
              size_t len); /* takes over data (malloc'd); NOMEM, INVAL (after h2_finish) */
 /* Sends the headers now, before there is anything to write. NOMEM. */
 int h2_start(struct h2_stream *s);
-/* Tells the connection that the layer above has more to write, so that it calls `drain`. */
+/* Tells the connection that the layer above has more to write. The connection then calls `drain`.
+ */
 void h2_resume(struct h2_stream *s);
 /* Ends the stream, after all written data, with grpc-status and grpc-message (NULL: none). NOMEM.
  */

@@ -3,9 +3,10 @@
  * Advice on congestion control, from what counters and congestion logs show. No counter shows the
  * fan-in of an incast, so it is estimated in two ways. First, the number of throttled senders is
  * divided by the number of congested endports. If each sender takes part in one incast, at least
- * one endport has so many senders, so this is a lower bound. Second, a congestion log names the
- * endport for which a sender was throttled, but only for senders that reached the threshold of
- * their table. The observed fan-in is the greater of the two numbers.
+ * one endport has this many senders or more, so the quotient is a lower bound. Second, a congestion
+ * log names the endport for which a sender was throttled. The number of logs that name the same
+ * endport is a lower bound as well, because only senders that reached the threshold of their table
+ * write to their logs. The observed fan-in is the greater of the two bounds.
  *
  * Marked packets alone are no reason for advice, because the marks throttle the senders as long as
  * an incast lasts. While the senders are throttled, queues are short and no other traffic waits for

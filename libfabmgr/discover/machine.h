@@ -109,7 +109,8 @@ struct fab_discover {
     struct fab_places *places;
     struct claim *claims;
     size_t claim_count, claim_capacity;
-    struct fab_map port_guids; /* port GUID -> reference << 8 | port, as accepted last */
+    struct fab_map
+        port_guids; /* port GUID -> node reference << 8 | port number of its last PortInfo */
 
     struct fab_unresponsive *unresponsive;
     size_t unresponsive_count, unresponsive_capacity;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Connects groups with global links. A group numbers its global links j = 0, 1, .., in rounds of
- * count - 1 links, one to each other group. Link o = 1.. of a round leads from group g to group
- * g + o (modulo count); for that group it is link count - o of the same round. Link j belongs to
- * member j % members, so that the members' numbers of links differ by at most one. If count - 1 is
- * a multiple of members, each round begins one member later; otherwise all links between two groups
- * would connect the same two switches.
+ * Connects `count` groups of `members` switches with global links. A group numbers its global links
+ * j = 0, 1, 2, and so on. They form rounds of count - 1 links, with one link to each other group.
+ * Within a round, links are numbered o = 1 to count - 1. Link o of group g leads to group
+ * h = (g + o) modulo count, where the same link has the number count - o.
+ *
+ * Link j of a group belongs to its member j % members, so that the members' numbers of links differ
+ * by at most one. If count - 1 is a multiple of members, all links between two groups would connect
+ * the same two switches. In this case, each round therefore begins one member later.
  */
 #include "libfabmgr/fabric/groups.h"
 

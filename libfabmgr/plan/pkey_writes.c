@@ -12,7 +12,8 @@
 
 #include <string.h>
 
-/* Returns the P_Key that both the old and the new entry of an index allow; 0: none. */
+/* Returns the P_Key that a table may hold while the old entry of an index is replaced by the new
+ * one: the limited P_Key if both are of one partition, otherwise 0. */
 static uint16_t common(uint16_t was, uint16_t will)
 {
     if (was == will)

@@ -32,7 +32,7 @@ struct fab_subscription {
     uint32_t turn; /* number of the subscription's reports so far; a part of the transaction ID */
     uint8_t wait;  /* enum fab_report_wait */
     bool queued;   /* the slot is in the list `ready` */
-    bool fresh;    /* the current report counts against the window */
+    bool fresh;    /* the current report counts as one of the reports that may be in flight */
     uint8_t tries; /* reports in a row without a response */
 };
 

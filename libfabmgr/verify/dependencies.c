@@ -133,8 +133,8 @@ uint64_t fab_verify_deps_prune(struct fab_verify_deps *c)
 struct search {
     struct fab_arena arena; /* of the arrays */
     const struct fab_verify_deps *c;
-    uint32_t count;         /* number of channel numbers, including those of ports that are not
-                               channels */
+    uint32_t count;         /* length of the arrays: number of ports times lanes, as every port has
+                               channel numbers */
     uint32_t *predecessors; /* [count] number of remaining channels that depend on the channel */
     bool *remains;          /* [count] */
     uint32_t *queue;        /* [count] */

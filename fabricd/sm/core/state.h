@@ -44,7 +44,7 @@ struct sm_core {
     /* light sweeps aborted because of traps since the last one that completed */
     uint32_t light_dropped;
     uint32_t backoff; /* successive rounds after which traps were waiting already */
-    bool widens;      /* the next round follows without a pause */
+    bool widens;      /* a targeted sweep found too much: a heavy sweep follows without a pause */
     char alarm[1280];
     uint64_t created_us;
 

@@ -33,7 +33,7 @@ struct search {
     const struct fab_graph *g;
     uint32_t *set;    /* [n] disjoint sets (sets.h) */
     uint32_t *stamp;  /* [n] scratch */
-    uint32_t *common; /* [neighbours] number of common neighbours of both ends */
+    uint32_t *common; /* [neighbours] number of neighbours that a switch shares with this one */
     bool spines;      /* dragonfly+: groups consist of leaves and spines */
     struct fab_groups s;
     char *why;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Counts the link loads of all-to-all and of all shifts, for local_search.c. The paths to an
- * endport form a tree, given by next[]. flow[] is the number of flows that a move takes from the
- * old path and puts on the new one, up to the switch where both paths join.
+ * endport form a tree, given by next[]. A move changes the next hop of one switch towards one
+ * endport. flow[] is the number of flows that a move takes from the old path and puts on the new
+ * one, up to the switch where both paths join.
  *
  * For shifts there is a counter for each channel and shift. In the shift by k, endport i sends to
- * endport i + k. The endports of a switch are adjacent in the order of the shifts, so that a move
- * changes a contiguous range of counters for each switch that sends through the changed one.
+ * endport i + k. The endports of a switch have consecutive numbers. Therefore the flows of each
+ * source switch whose path leads through the switch of the move belong to consecutive shifts, and
+ * the move changes a contiguous range of counters for each such source switch.
  */
 #include "libfabmgr/route/local_search/link_load.h"
 
