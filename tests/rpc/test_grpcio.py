@@ -143,6 +143,7 @@ def requests_answer_when_the_work_is_done():
         events = f.ListEvents().events
         assert [e.sequence for e in events] == [105, 104, 103, 102, 101]
         assert abs(events[0].time.ToSeconds() - time.time()) < PATIENCE
+        assert any(e.time.nanos for e in events) and all(e.time.nanos % 1000 == 0 for e in events), events
 
 
 # ---- pages -------------------------------------------------------------------------------------

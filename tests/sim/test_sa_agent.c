@@ -23,7 +23,7 @@ struct asker {
     uint16_t lid;
     uint64_t tid;
     struct rmpp_receiver receiver;
-    bool table, over;
+    bool table, begun, over;
     uint16_t status;
     uint8_t answer[FAB_MAD_SIZE];
 };
@@ -33,6 +33,7 @@ struct scene {
     struct sa *sa;
     struct asker askers[ASKERS];
     unsigned count, finished[ASKERS], done; /* the order in which they finished */
+    unsigned began[ASKERS], begun;          /* the order in which their tables began to arrive */
     struct fab_prng prng;
     double loss;
     unsigned refuse;  /* number of sends that fail for lack of room */
@@ -81,6 +82,9 @@ static void arrive(void *ctx)
                 finish(a);
             continue;
         }
+        if (!a->begun)
+            here->began[here->begun++] = i;
+        a->begun = true;
         if (rmpp_receiver_input(&a->receiver, clock_now_us(), f->bytes, reply) &&
             !fab_base_prng_chance(&here->prng, here->loss))
             to_agent(a->lid, reply);
@@ -295,6 +299,11 @@ START_TEST(hosts_take_turns)
         busy += scene.askers[i].status == FAB_SMP_BUSY;
     ck_assert_uint_eq(busy, 32); /* eight at a time */
     ck_assert_uint_eq(records(modest), 57);
+    unsigned place = 0;
+    while (place < scene.begun && scene.began[place] != self)
+        place++;
+    ck_assert_uint_eq(scene.begun, 9);
+    ck_assert_uint_le(place, 2); /* its table was collected in its turn */
     for (unsigned i = 0, tables = 0; i < scene.done; i++) {
         if (scene.finished[i] == self)
             break;

@@ -3,6 +3,7 @@
  * The engine for fat trees: shifts without conflicts, the proof on damaged trees of many shapes,
  * and which entries a fault moves.
  */
+#include "libfabmgr/route/fattree/tree.h"
 #include "tests/unit/naive.h"
 
 #define DAMAGED 3000
@@ -191,6 +192,76 @@ START_TEST(rails_are_free_of_conflict)
         fab_target_unref(t);
         fab_fabric_unref(f);
     }
+}
+END_TEST
+
+/* Consumes f. */
+static void with_tree(struct fab_fabric *f, void check(const struct fab_tree *t, uint32_t wanted),
+                      uint32_t wanted)
+{
+    struct fab_policy p = defaults(0);
+    struct fab_graph g;
+    struct fab_order o;
+    struct fab_updown u;
+    struct fab_tree t;
+    ck_assert_int_eq(fab_route_graph_make(f, &g), FAB_OK);
+    ck_assert_int_eq(fab_route_order_ranked(&g, f, &p, &o), FAB_OK);
+    ck_assert_int_eq(fab_route_updown_make(&g, &o, &u), FAB_OK);
+    ck_assert_int_eq(fab_route_tree_make(f, &g, &o, &u, &t), FAB_OK);
+    check(&t, wanted);
+    fab_route_tree_fini(&t);
+    fab_route_updown_fini(&u);
+    fab_route_order_fini(&o);
+    fab_route_graph_fini(&g);
+    fab_policy_fini(&p);
+    fab_fabric_unref(f);
+}
+
+static void check_numbers(const struct fab_tree *t, uint32_t rails)
+{
+    ck_assert_uint_eq(t->rails, rails);
+    for (uint32_t a = 0; a < t->g->n; a++) {
+        for (uint32_t b = 0; b < a && t->o->rank[a] == 0; b++)
+            ck_assert_msg(t->o->rank[b] != 0 || t->number[a] != t->number[b],
+                          "leaves %u and %u: number %u", a, b, t->number[a]);
+    }
+}
+
+START_TEST(leaves_have_numbers_of_their_own)
+{
+    struct fab_rail_spec rails = {
+        .servers = 60, .adapters = 4, .group_size = 10, .spines = 12, .parallel = 1};
+    struct fab_builder *b = NULL;
+    ck_assert_int_eq(fab_fabric_generate_rail(&rails, &b), FAB_OK);
+    with_tree(sealed(b), check_numbers, 4);
+    rails.cores = 2;
+    rails.core_parallel = 1;
+    ck_assert_int_eq(fab_fabric_generate_rail(&rails, &b), FAB_OK);
+    with_tree(sealed(b), check_numbers, 4);
+    with_tree(fat_tree(8, 3, 1), check_numbers, 1);
+}
+END_TEST
+
+/* The entries of switches with the same upper ports are computed once: there are no more classes
+ * than wanted. */
+static void check_classes(const struct fab_tree *t, uint32_t wanted)
+{
+    uint32_t count = 0;
+    for (uint32_t s = 0; s < t->g->n; s++) {
+        bool first = true;
+        for (uint32_t other = 0; other < s; other++)
+            first = first && t->port_class[2 * (size_t)other] != t->port_class[2 * (size_t)s];
+        count += first;
+    }
+    printf("# %u switches, %u classes by upper ports\n", t->g->n, count);
+    ck_assert_uint_le(count, wanted);
+}
+
+START_TEST(switches_with_the_same_ports_share_a_class)
+{
+    with_tree(fat_tree(8, 2, 1), check_classes, 3);
+    with_tree(fat_tree(8, 3, 1), check_classes, 5);
+    with_tree(leaf_spine(6, 3, 4), check_classes, 3);
 }
 END_TEST
 
@@ -540,6 +611,8 @@ int main(void)
         parallel_links_are_free_of_conflict,
         guids_do_not_matter,
         rails_are_free_of_conflict,
+        leaves_have_numbers_of_their_own,
+        switches_with_the_same_ports_share_a_class,
         damaged_trees_are_proven,
         anything_else_is_refused_or_proven,
         reasons_name_a_link,

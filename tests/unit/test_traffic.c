@@ -280,6 +280,29 @@ START_TEST(test_victim)
 }
 END_TEST
 
+/* Host 0 gets from the hosts of three leaves and sends to host 5 all the while, to which 12 others
+ * send, so that its BECNs wait for credits and queue up. */
+START_TEST(test_becns_that_wait)
+{
+    struct scene *s = scene_new(leaf_spine(4, 1, 5), "updn");
+    double got[24];
+    for (uint32_t l = 1; l < 4; l++)
+        for (uint32_t i = 1; i < 5; i++)
+            flow(s, l * 5 + i, 0, EVER);
+    flow(s, 0, 5, EVER);
+    for (uint32_t l = 0; l < 4; l++)
+        for (uint32_t i = 1; i < 5 && l != 1; i++)
+            flow(s, l * 5 + i, 5, EVER);
+    control(s);
+    start(s);
+    measure(s, 2000 * US, 6000 * US, got);
+    ck_assert(fab_traffic_is_consistent(s->traffic));
+    printf("# fairness %.3f\n", jain(got, 12));
+    ck_assert(jain(got, 12) > 0.99); /* 0.945 if BECNs get lost in the queue */
+    scene_free(s);
+}
+END_TEST
+
 enum change { NO_CHANGE, ONLY_MIN, NO_SLS, NO_TIMER, LOW_LIMIT };
 
 /* Settings of all adapters, changed for a test. */
@@ -622,6 +645,7 @@ static Suite *traffic_suite(void)
     suite_add_tcase(suite, one);
     tcase_set_timeout(book, 60);
     tcase_add_test(book, test_victim);
+    tcase_add_test(book, test_becns_that_wait);
     tcase_add_test(book, test_index_of_senders);
     tcase_add_test(book, test_least_index);
     tcase_add_test(book, test_parking_lot);
