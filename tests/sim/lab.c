@@ -58,6 +58,26 @@ static void answer_as_other(struct lab_tap *t, const struct transport_mad *mad)
     ck_assert_int_eq(loop_post(t->lab->loop, deliver_other, t), FAB_OK);
 }
 
+static uint32_t end_of(struct lab *lab, const struct fab_path *path)
+{
+    const struct fab_fabric *f = fab_sim_fabric(lab->sim);
+    uint32_t node = lab_node(lab, "host-0001");
+    for (uint8_t hop = 1; hop <= path->hops; hop++)
+        node = f->ports[f->ports[fab_fabric_port_id(f, node, path->port[hop])].peer].node;
+    return node;
+}
+
+/* Whether a SubnGet(SMInfo) went to the other manager. */
+static bool is_for_other(struct lab *lab, const struct fab_path *path)
+{
+    if (!lab->crowd)
+        return true;
+    uint32_t node = end_of(lab, path);
+    ck_assert_uint_lt(node, sizeof(lab->asked));
+    lab->asked[node]++;
+    return node == lab->other_node;
+}
+
 static int tap_send(struct transport *base, const struct transport_mad *mad)
 {
     struct lab_tap *t = (struct lab_tap *)base;
@@ -74,7 +94,7 @@ static int tap_send(struct transport *base, const struct transport_mad *mad)
     }
     if (head.attr_id == FAB_ATTR_SM_INFO && head.method == FAB_METHOD_GET && t->lab->other.guid) {
         t->lab->m_key_seen = head.m_key;
-        if (t->lab->other_answers)
+        if (is_for_other(t->lab, &head.path) && t->lab->other_answers)
             answer_as_other(t, mad);
         return FAB_OK;
     }

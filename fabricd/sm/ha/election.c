@@ -1,28 +1,102 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Phase "electing" reads SMInfo from every port that reports a subnet manager (IsSM). The managers
+ * Phase "electing" reads SMInfo from the ports that report a subnet manager (IsSM). The managers
  * that are trusted (trust.c) enter the state machine of libfabmgr/smstate, which decides which
  * manager is master (IBA 14.4.1). An event names each manager that is not trusted, and its switch
  * port.
+ *
+ * Every host can set IsSM, so at most SM_MAX_OTHERS ports are asked in a sweep: always the listed
+ * managers and those that proved themselves, the others by turns in the order of their GUIDs.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "fabricd/base/clock.h"
 #include "fabricd/sm/ha/state.h"
 
-#define CAP_IS_SM 0x2u /* PortInfo CapabilityMask, IBA 14.2.5.6 */
+#define KNOWN_MOST (SM_MAX_OTHERS - 16)    /* strangers are asked in any case */
+#define MANY_EVERY_US UINT64_C(3600000000) /* between two events sm-ports-many */
+#define CAP_IS_SM 0x2u                     /* PortInfo CapabilityMask, IBA 14.2.5.6 */
+
+static bool is_manager_port(const struct sm *s, uint32_t p)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    const struct fab_port *port = &f->ports[p];
+    return port->present && p != f->self_port && (port->info.cap_mask & CAP_IS_SM) &&
+           fab_fabric_port_has_lid(f, p) && sm_model_path(&s->model, p);
+}
+
+struct stranger {  /* a port with IsSM that is neither listed nor known */
+    uint64_t guid; /* of the node */
+    uint32_t port;
+};
+
+static int by_guid(const void *a, const void *b)
+{
+    const struct stranger *x = a, *y = b;
+    if (x->guid != y->guid)
+        return x->guid < y->guid ? -1 : 1;
+    return x->port < y->port ? -1 : x->port > y->port;
+}
+
+/* Adds the strangers that follow the last one of the sweep before; after the highest GUID, the
+ * lowest follows. */
+static void add_in_turn(struct sm *s, struct stranger *all, size_t count)
+{
+    struct sm_election *x = &s->ha->election;
+    size_t first = 0, room = SM_MAX_OTHERS - x->count;
+    size_t take = count < room ? count : room;
+    if (count == 0)
+        return;
+    qsort(all, count, sizeof(*all), by_guid);
+    while (first < count && all[first].guid <= x->last_guid)
+        first++;
+    for (size_t i = 0; i < take; i++)
+        x->ports[x->count++] = all[(first + i) % count].port;
+    x->last_guid = take < count ? all[(first + take - 1) % count].guid : 0;
+}
+
+static void report_many(struct sm *s, size_t ports)
+{
+    struct sm_election *x = &s->ha->election;
+    uint64_t now = clock_now_us();
+    if (ports <= SM_MAX_OTHERS || (x->many_us && now < x->many_us + MANY_EVERY_US))
+        return;
+    x->many_us = now > 0 ? now : 1;
+    event_emit(s->in.bus, sm_ports_many, .subject = s->in.transport->name, .ports = ports,
+               .asked = x->count);
+}
 
 static int enter(struct sm *s)
 {
     const struct fab_fabric *f = s->model.fabric;
     struct sm_election *x = &s->ha->election;
+    struct stranger *strangers = NULL;
+    size_t known = 0, count = 0, room = 0;
     x->count = x->asked = x->other_count = 0;
-    for (uint32_t p = 0; p < f->port_count && x->count < SM_MAX_OTHERS; p++) {
-        const struct fab_port *port = &f->ports[p];
-        if (port->present && p != f->self_port && (port->info.cap_mask & CAP_IS_SM) &&
-            fab_fabric_port_has_lid(f, p) && sm_model_path(&s->model, p))
+    for (uint32_t p = 0; p < f->port_count; p++) {
+        if (!is_manager_port(s, p))
+            continue;
+        if (sm_trust_known(s, p) && x->count < KNOWN_MOST) {
             x->ports[x->count++] = p;
+            known++;
+            continue;
+        }
+        if (count == room) {
+            room = room ? 2 * room : 64;
+            struct stranger *more = reallocarray(strangers, room, sizeof(*more));
+            if (!more) {
+                free(strangers);
+                return FAB_E_NOMEM;
+            }
+            strangers = more;
+        }
+        strangers[count++] = (struct stranger){.guid = f->nodes[f->ports[p].node].guid, .port = p};
     }
+    add_in_turn(s, strangers, count);
+    free(strangers);
+    report_many(s, known + count);
     return FAB_OK;
 }
 
@@ -60,6 +134,7 @@ static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
         .lid = f->ports[port].info.lid,
         .trusted = sm_trust_answer(s, port, &info),
     };
+    sm_trust_note(s, o);
     sm_port_name(f, peer != FAB_NONE ? peer : port, o->place);
 }
 
@@ -100,6 +175,28 @@ static void report(struct sm *s, const struct sm_other *o)
                .reason = reason_of(s, o));
 }
 
+/* Whether this election asked the port of a manager that was refused before. */
+static bool is_asked(const struct sm *s, const struct sm_other *o)
+{
+    const struct sm_election *x = &s->ha->election;
+    uint32_t port = sm_trust_port_of(s, o);
+    for (uint32_t i = 0; i < x->count; i++)
+        if (x->ports[i] == port)
+            return true;
+    return port == FAB_NONE || !is_manager_port(s, port);
+}
+
+/* Drops the refused managers that this election asked again, or that are gone. */
+static void keep_refused(struct sm *s)
+{
+    struct sm_ha *ha = s->ha;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < ha->refused_count; i++)
+        if (!is_asked(s, &ha->refused[i]))
+            ha->refused[kept++] = ha->refused[i];
+    ha->refused_count = kept;
+}
+
 /* Reports a claim (same_claim) unless the previous election reported it already. */
 static void report_refused(struct sm *s)
 {
@@ -108,8 +205,8 @@ static void report_refused(struct sm *s)
     for (uint32_t i = 0; i < x->other_count; i++)
         if (!x->others[i].trusted && !is_reported(ha, &x->others[i]))
             report(s, &x->others[i]);
-    ha->refused_count = 0;
-    for (uint32_t i = 0; i < x->other_count; i++)
+    keep_refused(s);
+    for (uint32_t i = 0; i < x->other_count && ha->refused_count < SM_REFUSED_MOST; i++)
         if (!x->others[i].trusted)
             ha->refused[ha->refused_count++] = x->others[i];
 }
@@ -118,16 +215,17 @@ static void report_refused(struct sm *s)
  * port of the route could answer. */
 static void isolate_refused(struct sm *s)
 {
-    const struct sm_ha *ha = s->ha;
+    const struct sm_election *x = &s->ha->election;
     char cause[160];
     if (!sm_is_master(s) || s->in.config->offenders.refused_manager != CONFIG_OFFENCE_ISOLATE)
         return;
-    for (uint32_t i = 0; i < ha->refused_count; i++) {
-        uint32_t port = sm_trust_port_of(s, &ha->refused[i]);
+    for (uint32_t i = 0; i < x->other_count; i++) {
+        const struct sm_other *o = &x->others[i];
+        uint32_t port = sm_trust_port_of(s, o);
         snprintf(cause, sizeof(cause),
                  "it answers as a subnet manager that is not trusted (%s, priority %u)",
-                 fab_smstate_name(ha->refused[i].info.state), ha->refused[i].info.priority);
-        if (port != FAB_NONE)
+                 fab_smstate_name(o->info.state), o->info.priority);
+        if (!o->trusted && port != FAB_NONE)
             s->wiring->offender_found(s, port, cause);
     }
 }

@@ -6,7 +6,8 @@
 #include "fabricd/sm/ha/ha.h"
 #include "libfabmgr/base/status.h"
 
-#define SM_MAX_OTHERS 64 /* most managers whose SMInfo is read */
+#define SM_MAX_OTHERS 64    /* most managers whose SMInfo is read in a sweep */
+#define SM_REFUSED_MOST 256 /* most refused managers that are remembered */
 
 /* Another manager: what it answered, and where it is. */
 struct sm_other {
@@ -22,6 +23,8 @@ struct sm_election { /* election.c */
     uint32_t ports[SM_MAX_OTHERS], count, asked;
     struct sm_other others[SM_MAX_OTHERS];
     uint32_t other_count;
+    uint64_t last_guid; /* of the last stranger that was asked in its turn; 0: begin anew */
+    uint64_t many_us;   /* time of the last event sm-ports-many; 0: none */
 };
 struct sm_control { /* control.c: the control packet that waits for its confirmation */
     bool pending;
@@ -35,9 +38,10 @@ struct sm_control { /* control.c: the control packet that waits for its confirma
 };
 struct sm_ha {
     struct sm_election election;
-    struct sm_other refused[SM_MAX_OTHERS]; /* not trusted in the last election */
+    struct sm_other refused[SM_REFUSED_MOST]; /* not trusted when they were last asked */
     uint32_t refused_count;
-    struct sm_guids proved; /* GUIDs of nodes that sent our M_Key in a SubnGet(SMInfo) */
+    struct sm_guids proved;  /* GUIDs of nodes that sent our M_Key in a SubnGet(SMInfo) */
+    struct sm_guids trusted; /* GUIDs of nodes whose manager was trusted when it last answered */
     struct sm_control control;
     struct loop_timer *poll_timer;
     struct sm_other master; /* in standby: the master; path.hops FAB_PATH_UNKNOWN: no route to it */
@@ -56,6 +60,13 @@ void sm_ha_control(struct sm *s, const struct transport_mad *mad, const struct f
                    const uint8_t *data, size_t len);
 
 /* ---- trust.c --------------------------------------------------------------------------------- */
+
+/* Whether the switch port of this manager is listed, or it proved itself before: it is asked in
+ * each sweep.
+ */
+bool sm_trust_known(const struct sm *s, uint32_t port);
+/* Remembers whether a manager that answered is trusted. */
+void sm_trust_note(struct sm *s, const struct sm_other *o);
 
 /* Returns whether managers must prove themselves: an M_Key is configured, or managers are listed.
  */

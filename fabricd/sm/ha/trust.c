@@ -36,19 +36,29 @@ static bool is_switch_named(const struct fab_node *node, const char *name)
     return strcmp(node->desc, name) == 0 || strcasecmp(guid, name) == 0;
 }
 
-bool sm_trust_listed(const struct sm *s, uint32_t port, uint64_t guid)
+/* Returns the entry of subnet.managers, from number `i` on, with the switch port to which `port` is
+ * connected; NULL: there is none. */
+static const struct fab_manager *listed_at(const struct sm *s, uint32_t port, uint32_t i)
 {
     const struct fab_fabric *f = s->model.fabric;
     uint32_t peer = f && port != FAB_NONE ? f->ports[port].peer : FAB_NONE;
     if (peer == FAB_NONE || !fab_fabric_node_is_switch(f, f->ports[peer].node))
-        return false;
-    for (uint32_t i = 0; i < s->policy.manager_count; i++) {
+        return NULL;
+    for (; i < s->policy.manager_count; i++) {
         const struct fab_manager *m = &s->policy.managers[i];
-        if (m->guid == guid && m->switch_port == f->ports[peer].num &&
+        if (m->switch_port == f->ports[peer].num &&
             is_switch_named(&f->nodes[f->ports[peer].node], m->switch_name))
-            return true;
+            return m;
     }
-    return false;
+    return NULL;
+}
+
+bool sm_trust_listed(const struct sm *s, uint32_t port, uint64_t guid)
+{
+    const struct fab_manager *m = listed_at(s, port, 0);
+    while (m && m->guid != guid)
+        m = listed_at(s, port, (uint32_t)(m - s->policy.managers) + 1);
+    return m != NULL;
 }
 
 bool sm_trust_sm_key(const struct sm *s, uint64_t key)
@@ -69,6 +79,22 @@ uint64_t sm_trust_m_key(const struct sm *s, uint32_t port)
     bool knows = sm_guids_have(&s->ha->proved, node_guid_of(s, port)) ||
                  sm_trust_listed(s, port, s->model.fabric->ports[port].guid);
     return knows ? s->policy.m_key : 0;
+}
+
+bool sm_trust_known(const struct sm *s, uint32_t port)
+{
+    uint64_t node = node_guid_of(s, port);
+    return listed_at(s, port, 0) != NULL || sm_guids_have(&s->ha->proved, node) ||
+           sm_guids_have(&s->ha->trusted, node);
+}
+
+/* Without key and list everybody's SM_Key may fit, so it does not make a manager known. */
+void sm_trust_note(struct sm *s, const struct sm_other *o)
+{
+    if (o->trusted && sm_trust_required(s))
+        sm_guids_add(&s->ha->trusted, o->node_guid);
+    else
+        sm_guids_remove(&s->ha->trusted, o->node_guid);
 }
 
 bool sm_trust_answer(const struct sm *s, uint32_t port, const struct fab_sm_info *info)
