@@ -80,10 +80,16 @@ static void check(struct fab_discover *d)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct fab_fabric *base = size > 0 && data[0] & 1 ? new_base() : NULL;
+    struct fab_fabric *known = new_base(), *base = size > 0 && data[0] & 1 ? known : NULL;
+    struct fab_places *places = NULL;
     uint64_t suspects[3] = {0};
-    struct fab_discover_config config = {
-        .base = base, .suspects = suspects, .node_limit = NODES, .port_limit = PORTS};
+    if (size > 0 && data[0] & 0x80 && fab_discover_places_of(known, NULL, &places) != FAB_OK)
+        abort();
+    struct fab_discover_config config = {.base = base,
+                                         .suspects = suspects,
+                                         .places = places,
+                                         .node_limit = NODES,
+                                         .port_limit = PORTS};
     struct fab_discover *d = NULL;
     for (uint32_t i = 0; base != NULL && i < 3; i++)
         suspects[config.suspect_count++] = base->nodes[i].guid;
@@ -93,6 +99,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check(d);
     }
     fab_discover_free(d);
-    fab_fabric_unref(base);
+    fab_discover_places_unref(places);
+    fab_fabric_unref(known);
     return 0;
 }

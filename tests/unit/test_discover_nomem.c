@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Every allocation of a discovery and of a simulated fabric fails in turn. */
 #include "libfabmgr/base/status.h"
+#include "libfabmgr/sim/fault.h"
 #include "tests/support/drive.h"
 #include "tests/unit/fabrics.h"
 
@@ -9,6 +10,7 @@
 /* The fabrics of the scenarios; made before allocations fail. */
 static struct {
     struct fab_fabric *built, *base;
+    struct fab_places *places;
     struct drive r;
 } lab;
 
@@ -18,6 +20,12 @@ static void lab_open(void)
     ck_assert_int_eq(fab_sim_new(lab.built, 1, &lab.r.sim), FAB_OK);
     drive_sit(&lab.r);
     ck_assert_int_eq(drive_whole(&lab.r, &lab.base), FAB_OK);
+    ck_assert_int_eq(fab_discover_places_of(lab.base, NULL, &lab.places), FAB_OK);
+    /* The last adapter claims the GUIDs of the one before it. */
+    uint32_t last = lab.built->node_count - 1;
+    struct fab_node_info as = lab.built->nodes[last - 1].info;
+    as.local_port = 0;
+    ck_assert_int_eq(fab_sim_impersonate(lab.r.sim, last, &as), FAB_OK);
 }
 
 static void lab_close(void)
@@ -25,12 +33,14 @@ static void lab_close(void)
     fab_sim_free(lab.r.sim);
     fab_fabric_unref(lab.built);
     fab_fabric_unref(lab.base);
+    fab_discover_places_unref(lab.places);
 }
 
 static int look(const struct fab_fabric *base)
 {
     uint64_t suspects[] = {lab.built->nodes[0].guid, lab.built->nodes[1].guid};
-    struct fab_discover_config config = {.base = base, .suspects = suspects, .suspect_count = 2};
+    struct fab_discover_config config = {
+        .base = base, .suspects = suspects, .suspect_count = 2, .places = lab.places};
     struct fab_discover *d = NULL;
     struct fab_fabric *found = NULL;
     int status = fab_discover_new(&config, &d);
@@ -51,6 +61,14 @@ static int look_at_all(void)
 static int look_at_some(void)
 {
     return look(lab.base);
+}
+
+static int find_places(void)
+{
+    struct fab_places *places = NULL;
+    int status = fab_discover_places_of(lab.base, lab.places, &places);
+    fab_discover_places_unref(places);
+    return status;
 }
 
 static int find_ways(void)
@@ -78,6 +96,7 @@ START_TEST(each_allocation_fails)
         (void)fab_sim_unlink(lab.r.sim, 0, port);
     ck_assert_uint_gt(fail_each_allocation(look_at_some, FAB_E_NOMEM), 10);
     ck_assert_uint_gt(fail_each_allocation(find_ways, FAB_E_NOMEM), 1);
+    ck_assert_uint_gt(fail_each_allocation(find_places, FAB_E_NOMEM), 3);
     ck_assert_uint_gt(fail_each_allocation(simulate, FAB_E_NOMEM), 3);
     lab_close();
 }

@@ -354,6 +354,46 @@ static void put_view(struct store *s, const struct fab_builder *b, uint64_t gene
     store_flush(s);
 }
 
+/* Each link is a place of both its ports. After a host has gone its place is still known. */
+START_TEST(places_come_back)
+{
+    struct store *s = open_store();
+    struct fab_builder *b = leaf_spine();
+    struct fab_fabric *f = NULL;
+    struct fab_places *places = NULL;
+    struct fab_place *list = NULL;
+    size_t count = 0;
+    ck_assert_int_eq(store_load_places(s, &list, &count), FAB_OK);
+    ck_assert_uint_eq(count, 0);
+    put_view(s, b, 7, 1);
+    ck_assert_int_eq(fab_fabric_builder_seal(b, &f), FAB_OK);
+    ck_assert_int_eq(fab_fabric_builder_remove_node(b, f->node_count - 1), FAB_OK);
+    put_view(s, b, 8, 1);
+    ck_assert_int_eq(store_load_places(s, &list, &count), FAB_OK);
+    ck_assert_uint_eq(count, 2 * (24 + 8));
+    ck_assert_int_eq(fab_discover_places_new(list, count, &places), FAB_OK);
+    for (uint32_t p = 0; p < f->port_count; p++) {
+        const struct fab_port *port = &f->ports[p];
+        if (port->peer == FAB_NONE)
+            continue;
+        const struct fab_port *peer = &f->ports[port->peer];
+        const struct fab_place *place =
+            fab_discover_place(places, f->nodes[port->node].guid, port->num);
+        ck_assert_ptr_nonnull(place);
+        ck_assert_uint_eq(place->near_guid, f->nodes[peer->node].guid);
+        ck_assert_uint_eq(place->near_port, peer->num);
+        ck_assert_uint_eq(place->is_switch, fab_fabric_node_is_switch(f, port->node));
+        if (!place->is_switch)
+            ck_assert_ptr_eq(fab_discover_place_of_port_guid(places, port->guid), place);
+    }
+    fab_discover_places_unref(places);
+    free(list);
+    fab_fabric_unref(f);
+    fab_fabric_builder_free(b);
+    store_close(s);
+}
+END_TEST
+
 START_TEST(the_registry_shows_the_fabric)
 {
     struct store *s = open_store();
@@ -599,6 +639,7 @@ int main(void)
     tcase_add_test(tcase, spared_links_come_back);
     tcase_add_test(tcase, isolated_links_come_back);
     tcase_add_test(tcase, reroutes_are_kept_newest_first);
+    tcase_add_test(tcase, places_come_back);
     tcase_add_test(tcase, the_registry_shows_the_fabric);
     tcase_add_loop_test(tcase, what_goes_away_is_kept_and_marked, 0, 2);
     tcase_add_test(tcase, an_unchanged_fabric_writes_no_row);

@@ -82,6 +82,25 @@ static int move_observed(struct sm_model *m, const struct fab_fabric *now)
     return FAB_OK;
 }
 
+/* Returns whether two snapshots with the same ids have the same port GUIDs. */
+static bool same_port_guids(const struct fab_fabric *a, const struct fab_fabric *b)
+{
+    uint32_t p = 0;
+    while (p < a->port_count && a->ports[p].guid == b->ports[p].guid)
+        p++;
+    return p == a->port_count;
+}
+
+/* Makes the places of a new snapshot, unless they are those of the last one. */
+static int find_places(const struct sm_model *m, const struct fab_fabric *fabric, bool same,
+                       struct fab_places **ret)
+{
+    if (!same || !same_port_guids(m->fabric, fabric))
+        return fab_discover_places_of(fabric, m->places, ret);
+    *ret = fab_discover_places_ref(m->places);
+    return FAB_OK;
+}
+
 int sm_model_load_places(struct sm_model *m, struct store *store)
 {
     struct fab_place *list = NULL;
@@ -97,10 +116,10 @@ int sm_model_adopt(struct sm_model *m, struct fab_fabric *fabric, bool *ret_same
 {
     struct fab_path *paths = NULL;
     struct fab_places *places = NULL;
-    bool same = same_ids(m->fabric, fabric);
+    bool same = same_ids(m->fabric, fabric), linked = same && same_links(m->fabric, fabric);
     int r = fab_discover_paths(fabric, &paths);
     if (r == FAB_OK)
-        r = fab_discover_places_of(fabric, m->places, &places);
+        r = find_places(m, fabric, linked, &places);
     if (r == FAB_OK && !same)
         r = move_observed(m, fabric);
     if (r != FAB_OK) {
@@ -112,7 +131,7 @@ int sm_model_adopt(struct sm_model *m, struct fab_fabric *fabric, bool *ret_same
     if (m->fabric)
         forget_rebooted(&m->observed, m->fabric, fabric);
     forget_reset_endports(&m->observed, fabric);
-    *ret_same = same && same_links(m->fabric, fabric);
+    *ret_same = linked;
     if (!*ret_same)
         sm_model_take_target(m, NULL);
     free(m->paths);
