@@ -387,6 +387,11 @@ tests_attack_test_scrub_SOURCES = tests/attack/test_scrub.c tests/attack/tamper.
 tests_attack_test_scrub_CFLAGS = $(TEST_CFLAGS)
 tests_attack_test_scrub_LDADD = $(DAEMON_TEST_LIBS)
 
+UNIT_TESTS += tests/attack/test_floods
+tests_attack_test_floods_SOURCES = tests/attack/test_floods.c tests/sim/sa_scene.h tests/sim/lab.c tests/sim/lab.h
+tests_attack_test_floods_CFLAGS = $(TEST_CFLAGS)
+tests_attack_test_floods_LDADD = $(DAEMON_TEST_LIBS)
+
 UNIT_TESTS += tests/attack/test_scrub_scale
 tests_attack_test_scrub_scale_SOURCES = tests/attack/test_scrub_scale.c tests/attack/tamper.h tests/sim/golden_devices.c tests/sim/golden_devices.h tests/support/golden.c tests/support/golden.h tests/sim/lab.c tests/sim/lab.h
 tests_attack_test_scrub_scale_CFLAGS = $(TEST_CFLAGS)
@@ -672,6 +677,23 @@ tests_unit_test_hub_console_LDADD = cli/libfabsim.la $(LIB_TEST_LIBS)
 EXTRA_PROGRAMS += tests/bench/flood
 tests_bench_flood_SOURCES = tests/bench/flood.c tests/bench/raw_client.h
 tests_bench_flood_LDADD = libfabmgr/libfabmgr.la
+
+# ---- fuzz: what a rogue host or manager sends, key files
+FUZZ_TARGETS += tests/fuzz/fuzz_smstate
+tests_fuzz_fuzz_smstate_SOURCES = tests/fuzz/fuzz_smstate.c $(FUZZ_MAIN)
+tests_fuzz_fuzz_smstate_LDADD = libfabmgr/libfabmgr.la
+tests_fuzz_fuzz_smstate_LDFLAGS = $(FUZZ_LINK)
+
+FUZZ_TARGETS += tests/fuzz/fuzz_key
+tests_fuzz_fuzz_key_SOURCES = tests/fuzz/fuzz_key.c $(FUZZ_MAIN)
+tests_fuzz_fuzz_key_LDADD = $(FABRICD_LIBS)
+tests_fuzz_fuzz_key_LDFLAGS = $(FUZZ_LINK)
+
+FUZZ_TARGETS += tests/fuzz/fuzz_rogue
+tests_fuzz_fuzz_rogue_SOURCES = tests/fuzz/fuzz_rogue.c tests/sim/lab.c tests/sim/lab.h $(FUZZ_MAIN)
+tests_fuzz_fuzz_rogue_CFLAGS = $(TEST_CFLAGS)
+tests_fuzz_fuzz_rogue_LDADD = $(DAEMON_TEST_LIBS)
+tests_fuzz_fuzz_rogue_LDFLAGS = $(FUZZ_LINK)
 
 # ---- (a fuzz target looks like this)
 # FUZZ_TARGETS += tests/fuzz/fuzz_thing

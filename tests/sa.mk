@@ -53,7 +53,10 @@ tests_sim_test_sa_walk_LDADD = $(DAEMON_TEST_LIBS)
 EXTRA_PROGRAMS += tests/bench/sa_flood
 tests_bench_sa_flood_SOURCES = tests/bench/sa_flood.c tests/bench/raw_client.h
 tests_bench_sa_flood_LDADD = libfabmgr/libfabmgr.la
-EXTRA_DIST += tests/bench/sa_against_opensm.sh tests/bench/sa_under_faults.sh
+EXTRA_PROGRAMS += tests/bench/rogue_flood
+tests_bench_rogue_flood_SOURCES = tests/bench/rogue_flood.c tests/bench/raw_client.h
+tests_bench_rogue_flood_LDADD = libfabmgr/libfabmgr.la
+EXTRA_DIST += tests/bench/sa_against_opensm.sh tests/bench/sa_under_faults.sh tests/bench/rogue_floods.sh
 
 # What hosts register, and reports.
 UNIT_TESTS += tests/sim/test_sa_registry

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A host that requests paths as fast as it gets them: `sa_flood NODE LIDS SECONDS WINDOW` attaches
- * to that node of a simulator. It speaks the socket protocol itself (raw_client.h), because
- * libumad2sim takes longer than the answers to be measured. Get(PathRecord) between random LIDs
- * 1..LIDS, WINDOW of them at a time. Prints answers a second and their latency.
+ * A host that requests paths as fast as it gets them: `sa_flood NODE LIDS SECONDS WINDOW [PAUSE]`
+ * attaches to that node of a simulator. It speaks the socket protocol itself (raw_client.h),
+ * because libumad2sim takes longer than the answers to be measured. Get(PathRecord) between random
+ * LIDs 1..LIDS, WINDOW of them at a time. PAUSE: microseconds before the next request follows an
+ * answer. Prints answers a second and their latency.
  */
 #include <errno.h>
 #include <poll.h>
@@ -25,7 +26,7 @@ struct flood {
     uint32_t lids;
     struct fab_prng prng;
     uint64_t sent_us[WINDOW_MOST];
-    uint32_t *times, answers, good, lost;
+    uint32_t *times, answers, good, lost, pause_us;
     uint8_t request[PACKET]; /* complete except for TID and LIDs */
 };
 
@@ -97,6 +98,8 @@ static void take_one(struct flood *f, const uint8_t *packet, uint32_t window)
         if (f->answers < TIMES_MOST)
             f->times[f->answers++] = (uint32_t)(now_us() - f->sent_us[slot]);
     }
+    if (f->pause_us != 0)
+        usleep(f->pause_us);
     ask(f, slot);
 }
 
@@ -134,13 +137,14 @@ int main(int argc, char **argv)
 {
     static struct flood f;
     f.times = calloc(TIMES_MOST, sizeof(uint32_t));
-    if (argc != 5 || !f.times) {
-        fprintf(stderr, "usage: sa_flood NODE LIDS SECONDS WINDOW\n");
+    if ((argc != 5 && argc != 6) || !f.times) {
+        fprintf(stderr, "usage: sa_flood NODE LIDS SECONDS WINDOW [PAUSE]\n");
         return 1;
     }
     f.lids = (uint32_t)strtoul(argv[2], NULL, 0);
     uint64_t seconds = strtoull(argv[3], NULL, 0);
     uint32_t window = (uint32_t)strtoul(argv[4], NULL, 0);
+    f.pause_us = argc == 6 ? (uint32_t)strtoul(argv[5], NULL, 0) : 0;
     if (f.lids == 0 || window == 0 || window > WINDOW_MOST)
         return 1;
     f.c = raw_connect(argv[1]);

@@ -35,6 +35,7 @@ struct scene {
     uint64_t tid;
     uint8_t answer[FAB_MAD_SIZE]; /* the last answer */
     unsigned answers;
+    uint16_t asker; /* other than 0: answers to other LIDs are not kept */
     struct got got[REPORTS];
     unsigned reports;
     uint16_t deaf;     /* the host that does not answer reports; 0: all answer */
@@ -86,6 +87,10 @@ static inline void take_report(const struct flight *f)
 static inline void arrive(void *ctx)
 {
     struct flight *f = ctx;
+    if (f->bytes[3] != FAB_METHOD_REPORT && scene.asker != 0 && f->lid != scene.asker) {
+        free(f);
+        return;
+    }
     if (f->bytes[3] != FAB_METHOD_REPORT) {
         memcpy(scene.answer, f->bytes, FAB_MAD_SIZE);
         scene.answers++;

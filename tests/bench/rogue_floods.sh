@@ -1,0 +1,99 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# rogue_floods.sh [KIND...]: one host sends RATE (10000) MADs of each kind a second for SECONDS_EACH
+# (30) seconds to a fabricd on `fabsim serve` with 648 hosts. Meanwhile cables are pulled and plugged
+# in again, and another host asks for paths, one request at a time. Prints for each kind, and first
+# without a flood: how long reroutes took, the latency of path answers, the resident memory of
+# fabricd, its CPU time, and how many of the events from before the flood the journal still has.
+# BUILD_DIR: where they were built (make tests/bench/sa_flood tests/bench/rogue_flood).
+. "$(dirname "$0")/../integration/lib.sh"
+simulator=fabsim
+[ -n "$umad2sim" ] || need libumad2sim.so
+seconds=${SECONDS_EACH:-30}
+rate=${RATE:-10000}
+kinds=${*:-trap64 trap128 trap144 trap256 unknown get table join service subscribe sminfo control}
+asker=$build/tests/bench/sa_flood
+rogue=$build/tests/bench/rogue_flood
+[ -x "$asker" ] && [ -x "$rogue" ] || { echo "make tests/bench/sa_flood tests/bench/rogue_flood first"; exit 1; }
+tap_n=-1 # this is no test
+
+"$fabsim" generate leaf-spine --leaves 18 --spines 9 --hosts 36 >net.net || exit 1
+sed -n 's/^Ca.*"\(H-[0-9a-f]*\)".*/\1/p' net.net >hosts
+lids=$(grep -cE '^(Switch|Ca)' net.net)
+# Cables between switches, with one end in the spelling of the console: "S-..."[port]
+awk '/^Ca/ { n = "" } /^Switch/ { n = $3 } n != "" && /^\[[0-9]+\]/ && $2 ~ /^"S-/ { split($1, p, /[][]/); print n "[" p[2] "]" }' net.net |
+    awk 'NR % 37 == 1' >cables
+sim_start net.net || { cat sim.err; exit 1; }
+printf 'flapping:\n  hold_down: 0\n' >floods.yaml # links are pulled more often than damping allows
+manager_start "$(sed -n 1p hosts)" --config "$scratch/floods.yaml"
+await 60 settled 0 || { tail -5 fabricd.log; exit 1; }
+
+pull() {
+    local cable
+    while :; do
+        while read -r cable; do
+            printf 'Unlink %s\n' "$cable" >sim.ctl
+            sleep 0.4
+            printf 'ReLink %s\n' "$cable" >sim.ctl
+            sleep 0.4
+        done <cables
+    done
+}
+
+# How many events the journal has up to sequence number $1.
+kept() {
+    ctl event list -n 100000 -o json 2>/dev/null | "$python" -c '
+import json, sys
+d = json.load(sys.stdin)
+events = d if isinstance(d, list) else d.get("events", [])
+print(sum(int(e.get("sequence", e.get("seq", 0))) <= int(sys.argv[1]) for e in events))' "$1"
+}
+newest() {
+    ctl event list -n 1 -o json 2>/dev/null | "$python" -c '
+import json, sys
+d = json.load(sys.stdin)
+events = d if isinstance(d, list) else d.get("events", [])
+print(max([int(e.get("sequence", e.get("seq", 0))) for e in events] + [0]))'
+}
+rss() {
+    awk '/^VmRSS/ { printf "%.1f", $2 / 1024 }' "/proc/$manager/status"
+}
+cpu() {
+    awk '{ print ($14 + $15) / 100 }' "/proc/$manager/stat"
+}
+# Repairs of a link that went down, from line $1 of the log on: count, median and worst in ms.
+repairs() {
+    tail -n +"$1" fabricd.log | sed -n 's/.*rerouted in \([0-9.]*\) ms.*/\1/p' | sort -n |
+        awk '{ t[NR] = $1 } END { printf "%d, median %s ms, worst %s ms", NR, t[int((NR + 1) / 2)], t[NR] }'
+}
+
+measure() {
+    local kind=$1 line before_rss before_cpu last had
+    line=$(($(wc -l <fabricd.log) + 1)) before_rss=$(rss) before_cpu=$(cpu) last=$(newest) had=$(kept "$(newest)")
+    pull &
+    local pulling=$!
+    pids+=("$pulling")
+    if [ "$kind" != quiet ]; then
+        "$rogue" "$(sed -n 60p hosts)" "$kind" "$seconds" "$rate" >rogue.out 2>&1 &
+        pids+=("$!")
+        local flood=$!
+    else
+        local flood=
+        echo quiet >rogue.out
+    fi
+    timeout $((seconds + 20)) "$asker" "$(sed -n 100p hosts)" "$lids" "$seconds" 1 2000 >asker.out 2>&1
+    [ -z "$flood" ] || wait "$flood"
+    { kill "$pulling" && wait "$pulling"; } 2>/dev/null
+    sleep 2
+    sed 's/^/ReLink /' cables >sim.ctl
+    sleep 2
+    echo "$(cat rogue.out)"
+    echo "    other host: $(cat asker.out)"
+    echo "    reroutes: $(repairs "$line"); memory $before_rss to $(rss) MB; CPU $(awk "BEGIN { print $(cpu) - $before_cpu }") s; journal kept $(kept "$last") of $had"
+}
+
+for kind in quiet $kinds; do
+    measure "$kind"
+done
+stop "$manager"
+sim_stop
