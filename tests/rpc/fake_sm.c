@@ -172,6 +172,13 @@ void sm_free(struct sm *s)
     free(s);
 }
 
+/* How many ports do not answer. */
+static uint32_t unresponsive(void)
+{
+    const char *text = getenv("UNRESPONSIVE");
+    return text != NULL ? (uint32_t)atoi(text) : 1;
+}
+
 void sm_get_status(const struct sm *s, struct sm_status *ret)
 {
     *ret = (struct sm_status){
@@ -182,7 +189,7 @@ void sm_get_status(const struct sm *s, struct sm_status *ret)
         .last_sweep_us = 12345,
         .smps_sent = 678,
         .window = 16,
-        .unresponsive = 1,
+        .unresponsive = unresponsive(),
         .master_lid = 1,
         .master_guid = 0x0002c90300000001,
         .uptime_us = 90061000000,
@@ -360,11 +367,12 @@ const struct fab_repair_contingency *sm_contingency_of(const struct sm *s, bool 
 uint32_t sm_unresponsive_ports(const struct sm *s, struct sm_unresponsive *ret, uint32_t max)
 {
     (void)s;
-    if (max == 0)
-        return 0;
-    snprintf(ret[0].place, sizeof ret[0].place, "behind a port\xff of 'spine-1'");
-    ret[0].status = FAB_E_TIMEOUT;
-    return 1;
+    uint32_t count = unresponsive() < max ? unresponsive() : max;
+    for (uint32_t i = 0; i < count; i++) {
+        snprintf(ret[i].place, sizeof ret[i].place, "behind a port\xff of 'spine-%u'", i + 1);
+        ret[i].status = FAB_E_TIMEOUT;
+    }
+    return count;
 }
 
 static void on_time(void *ctx)

@@ -140,6 +140,16 @@ def contingencies_are_the_worst_first():
         fails(1, s.address, "route", "contingency")
 
 
+def unresponsive_ports_are_counted_beyond_eight():
+    for count in (1, 8, 9, 12, 100):
+        with fake(env={"UNRESPONSIVE": str(count)}) as s:
+            text = succeeds(s.address, "status")
+            assert f"{count} port{'s' if count > 1 else ''} did not answer:" in text, text
+            assert text.count("    behind a port") == min(count, 8), text
+            more = re.search(r"^ +and (\d+) more$", text, re.M)
+            assert (int(more.group(1)) if more else 0) == max(count - 8, 0), text
+
+
 def status_has_what_scripts_need():
     with fake() as s:
         status = json.loads(succeeds(s.address, "status", "-o", "json"))
@@ -299,6 +309,7 @@ main([
     reroutes_are_listed_and_shown,
     contingencies_are_the_worst_first,
     status_has_what_scripts_need,
+    unresponsive_ports_are_counted_beyond_eight,
     before_the_first_view,
     tables_are_aligned_and_whole,
     a_path_names_every_hop,

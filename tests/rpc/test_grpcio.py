@@ -50,6 +50,7 @@ def nodes_ports_and_links_are_listed():
         assert f.GetNode(node=nodes[3].guid).node == nodes[3]
         assert f.GetNode(node=str(nodes[3].lid)).node == nodes[3]
         ports = f.ListPorts().ports
+        assert f.ListPorts().generation == f.ListPorts(page_size=1).generation == 1
         assert len(ports) == 6 + 2 * 24
         of_leaf = f.ListPorts(node=nodes[0].name).ports
         assert [p.port.port_number for p in of_leaf] == [0, 1, 2, 3, 4, 5, 6]

@@ -6,6 +6,7 @@ import re
 import shutil
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import tempfile
@@ -99,6 +100,17 @@ def families_have_their_counts():
     assert read("f.net") == text
     generate("random --switches 15 --degree 5 --hosts 4 --seed 4")
     assert read("f.net") != text
+
+
+def files_have_the_mode_of_the_umask():
+    for mask in (0o022, 0o077, 0o007):
+        before = os.umask(mask)
+        try:
+            generate("leaf-spine --leaves 2 --spines 1 --hosts 1")
+        finally:
+            os.umask(before)
+        mode = stat.S_IMODE(os.stat(os.path.join(WORK, "f.net")).st_mode)
+        assert mode == 0o666 & ~mask, oct(mode)
 
 
 def variations_are_made():
@@ -408,6 +420,7 @@ def main(tests):
 
 main([
     families_have_their_counts,
+    files_have_the_mode_of_the_umask,
     variations_are_made,
     planes_are_files_of_their_own,
     mistakes_are_named,

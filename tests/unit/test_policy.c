@@ -176,6 +176,12 @@ START_TEST(routers_are_read)
         ck_assert_int_eq(status, cases[i].line ? FAB_E_FORMAT : FAB_OK);
         ck_assert_uint_eq(e.line, cases[i].line);
         ck_assert_uint_eq(r ? r->count : 0, cases[i].count);
+        if (r) {
+            ck_assert_int_eq(r->refs, 1);
+            ck_assert_ptr_eq(fab_policy_routers_ref(r), r);
+            fab_policy_routers_unref(r);
+            ck_assert_int_eq(r->refs, 1);
+        }
         fab_policy_routers_unref(r);
     }
     ck_assert_ptr_null(fab_policy_routers_find(NULL, 1));
