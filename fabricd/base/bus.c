@@ -117,7 +117,7 @@ static void hand_out_waiting(struct bus *b)
 void bus_publish(struct bus *b, const struct event *e)
 {
     struct event numbered = *e;
-    numbered.seq = ++b->last_seq;
+    numbered.seq = e->severity > EVENT_DEBUG ? ++b->last_seq : 0;
     numbered.time_us = clock_unix_us();
     numbered.type = e->type != NULL ? e->type : "";
     numbered.subject = e->subject != NULL ? e->subject : "";

@@ -30,7 +30,8 @@ struct event_field {
 };
 
 struct event {
-    uint64_t seq; /* assigned by bus_publish in ascending order, also over restarts (see bus_new) */
+    uint64_t seq;    /* assigned by bus_publish in ascending order, without gaps, also over restarts
+                        (see bus_new); 0: the event is of severity debug, which no journal keeps */
     int64_t time_us; /* Unix time, assigned by bus_publish */
     enum event_severity severity;
     const char *type;    /* from events.def, or from a journal of another version */

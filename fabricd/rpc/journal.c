@@ -12,6 +12,7 @@
 
 struct kept {
     struct event event;
+    uint64_t after;            /* severity debug: number of the event before it */
     struct event_field room[]; /* the fields that the event points to, followed by its texts */
 };
 
@@ -21,6 +22,8 @@ struct journal {
     void *ctx;
     uint64_t newest, oldest;
     struct kept *ring[RPC_EVENTS_KEPT];
+    uint64_t debug_count; /* events of severity debug so far */
+    struct kept *debug[RPC_DEBUG_KEPT];
 };
 
 static struct kept *copy_event(const struct event *e)
@@ -31,10 +34,26 @@ static struct kept *copy_event(const struct event *e)
     return k;
 }
 
+/* Events of severity debug have a ring of their own, so that a flood of them displaces no others.
+ */
+static void keep_debug(struct journal *j, const struct event *e)
+{
+    struct kept **place = &j->debug[++j->debug_count % RPC_DEBUG_KEPT];
+    free(*place);
+    *place = copy_event(e);
+    if (*place != NULL)
+        (*place)->after = j->newest;
+    j->told(j->ctx);
+}
+
 /* Adds an event. If out of memory, the slot of the event stays empty, and readers skip it. */
 static void on_event(void *ctx, const struct event *e)
 {
     struct journal *j = ctx;
+    if (e->severity == EVENT_DEBUG) {
+        keep_debug(j, e);
+        return;
+    }
     struct kept **place = &j->ring[e->seq % RPC_EVENTS_KEPT];
     free(*place);
     *place = copy_event(e);
@@ -70,6 +89,8 @@ void journal_free(struct journal *j)
     bus_unsubscribe(j->bus, on_event, j);
     for (size_t i = 0; i < RPC_EVENTS_KEPT; i++)
         free(j->ring[i]);
+    for (size_t i = 0; i < RPC_DEBUG_KEPT; i++)
+        free(j->debug[i]);
     free(j);
 }
 
@@ -87,4 +108,18 @@ const struct event *journal_at(const struct journal *j, uint64_t seq)
 {
     const struct kept *k = j->ring[seq % RPC_EVENTS_KEPT];
     return k != NULL && k->event.seq == seq ? &k->event : NULL;
+}
+
+uint64_t journal_debug_count(const struct journal *j)
+{
+    return j->debug_count;
+}
+
+const struct event *journal_debug_at(const struct journal *j, uint64_t number, uint64_t *ret_after)
+{
+    const struct kept *k = j->debug[number % RPC_DEBUG_KEPT];
+    if (k == NULL || number > j->debug_count || number + RPC_DEBUG_KEPT <= j->debug_count)
+        return NULL;
+    *ret_after = k->after;
+    return &k->event;
 }

@@ -21,4 +21,10 @@ uint64_t journal_newest(const struct journal *j);
 uint64_t journal_oldest(const struct journal *j);
 const struct event *journal_at(const struct journal *j, uint64_t seq); /* NULL: not in the ring */
 
+/* Events of severity debug have no sequence number, so they are counted from 1. Returns how many
+ * there were. */
+uint64_t journal_debug_count(const struct journal *j);
+/* ret_after: the sequence number of the last event before it. NULL: it is not kept any more. */
+const struct event *journal_debug_at(const struct journal *j, uint64_t number, uint64_t *ret_after);
+
 #endif

@@ -23,6 +23,7 @@
 #define RPC_PAGE_DEFAULT 1000u
 #define RPC_PAGE_MAX 2000u
 #define RPC_EVENTS_KEPT 4096u /* events in memory; a client of WatchEvents may lag this many */
+#define RPC_DEBUG_KEPT 256u   /* events of severity debug; slower clients miss the oldest */
 #define RPC_UNRESPONSIVE_SHOWN 100u
 #define RPC_STUDIES_MAX 8u     /* running and queued studies of routes */
 #define RPC_JOB_ENDS 200000u   /* endports in a request for a job's quality */

@@ -30,11 +30,12 @@
 struct follower {
     LIST_ENTRY(follower) entry;
     struct rpc *rpc;
-    struct call *call; /* NULL: sending an event failed, which finished the call */
-    uint64_t sent;     /* sequence number of the last event that was sent or skipped */
-    int min_severity;  /* enum EventSeverity of the API */
-    bool live;         /* the follower has caught up with the newest event once */
-    unsigned written;  /* events written since `drain` was called */
+    struct call *call;   /* NULL: sending an event failed, which finished the call */
+    uint64_t sent;       /* sequence number of the last event that was sent or skipped */
+    uint64_t debug_sent; /* events of severity debug that were sent or skipped (journal.h) */
+    int min_severity;    /* enum EventSeverity of the API */
+    bool live;           /* the follower has caught up with the newest event once */
+    unsigned written;    /* events written since `drain` was called */
 };
 
 static bool is_severe(const struct event *e, int min_severity)
@@ -56,20 +57,56 @@ static void forget(struct call *c, void *data)
     follower_free(data);
 }
 
-static void send_event(void *ctx, const struct event *e)
+static void write_event(struct follower *f, const struct event *e)
 {
-    struct follower *f = ctx;
     Fabric__V1__WatchEventsResponse m = FABRIC__V1__WATCH_EVENTS_RESPONSE__INIT;
     struct answer a = {0};
-    if (f->call == NULL || e->seq <= f->sent)
-        return;
-    f->sent = e->seq;
-    if (!is_severe(e, f->min_severity))
-        return;
     m.event = convert_event(&a, e);
     if (answer_send(&a, f->call, &m.base) < 0)
         f->call = NULL;
     f->written++;
+}
+
+static void send_event(void *ctx, const struct event *e)
+{
+    struct follower *f = ctx;
+    if (f->call == NULL || e->seq <= f->sent)
+        return;
+    f->sent = e->seq;
+    if (is_severe(e, f->min_severity))
+        write_event(f, e);
+}
+
+/* Sends the next event of severity debug if it is the follower's turn: after the event with a
+ * sequence number that came before it. A follower that is too slow misses such events. */
+static bool send_debug(struct follower *f)
+{
+    const struct journal *j = f->rpc->journal;
+    uint64_t after = 0, count = journal_debug_count(j);
+    if (f->debug_sent + RPC_DEBUG_KEPT < count)
+        f->debug_sent = count - RPC_DEBUG_KEPT;
+    if (f->debug_sent == count)
+        return false;
+    const struct event *e = journal_debug_at(j, f->debug_sent + 1, &after);
+    if (e != NULL && after > f->sent)
+        return false;
+    f->debug_sent++;
+    if (e != NULL && is_severe(e, f->min_severity))
+        write_event(f, e);
+    return true;
+}
+
+static bool send_numbered(struct follower *f)
+{
+    const struct journal *j = f->rpc->journal;
+    if (f->sent + 1 < journal_oldest(j) || f->sent >= journal_newest(j))
+        return false;
+    const struct event *e = journal_at(j, f->sent + 1);
+    if (e != NULL)
+        send_event(f, e);
+    else
+        f->sent++;
+    return true;
 }
 
 static void send_old(struct follower *f)
@@ -109,14 +146,8 @@ static void drain(struct call *c, void *data)
     f->written = 0;
     if (f->sent + 1 < journal_oldest(j))
         send_old(f);
-    while (f->call != NULL && f->written < EVENTS_AT_ONCE && f->sent + 1 >= journal_oldest(j) &&
-           f->sent < journal_newest(j)) {
-        const struct event *e = journal_at(j, f->sent + 1);
-        if (e != NULL)
-            send_event(f, e);
-        else
-            f->sent++;
-    }
+    while (f->call != NULL && f->written < EVENTS_AT_ONCE && (send_debug(f) || send_numbered(f)))
+        ;
     f->live = f->live || f->sent == journal_newest(j);
     if (f->call == NULL)
         follower_free(f);
@@ -156,6 +187,7 @@ void watch_events(struct call *c, const void *request)
     }
     f->rpc = r;
     f->call = c;
+    f->debug_sent = journal_debug_count(r->journal);
     f->sent = q->after_sequence != 0 ? q->after_sequence : newest;
     f->min_severity = (int)q->min_severity;
     LIST_INSERT_HEAD(&r->followers, f, entry);

@@ -92,6 +92,25 @@ START_TEST(all_subscribers_see_one_order)
 }
 END_TEST
 
+/* A flood of traps must use up no numbers of the journal. */
+START_TEST(debug_events_take_no_numbers)
+{
+    struct bus *b = bus_new(41);
+    struct record r = {.bus = b};
+    ck_assert_int_eq(bus_subscribe(b, remember, &r), FAB_OK);
+    publish(b, "a", "");
+    for (int i = 0; i < 10; i++)
+        bus_publish(b, &(struct event){.severity = EVENT_DEBUG, .type = "trap"});
+    publish(b, "b", "");
+    ck_assert_uint_eq(r.count, 12);
+    ck_assert_uint_eq(r.seq[0], 42);
+    ck_assert_uint_eq(r.seq[5], 0);
+    ck_assert_uint_eq(r.seq[11], 43);
+    ck_assert_uint_eq(bus_last_seq(b), 43);
+    bus_free(b);
+}
+END_TEST
+
 static void subscribe_another(void *ctx, const struct event *e)
 {
     struct record *r = ctx;
@@ -132,6 +151,7 @@ int main(void)
     TCase *tcase = tcase_create("bus");
     tcase_add_test(tcase, numbers_rise_from_where_they_stood);
     tcase_add_test(tcase, all_subscribers_see_one_order);
+    tcase_add_test(tcase, debug_events_take_no_numbers);
     tcase_add_test(tcase, who_subscribes_meanwhile_starts_with_the_next);
     tcase_add_test(tcase, who_unsubscribes_hears_no_more);
     suite_add_tcase(suite, tcase);

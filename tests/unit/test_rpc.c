@@ -132,6 +132,34 @@ START_TEST(the_ring_keeps_the_newest)
 }
 END_TEST
 
+/* A flood of debug events displaces none of the others, and uses up no numbers. */
+START_TEST(debug_events_have_a_ring_of_their_own)
+{
+    struct journal *j = NULL;
+    unsigned told = 0;
+    uint64_t after = 0;
+    struct bus *b = bus_new(1000);
+    ck_assert_int_eq(journal_new(b, count, &told, &j), FAB_OK);
+    publish_numbered(b, 0);
+    for (unsigned i = 0; i < 2 * RPC_EVENTS_KEPT; i++)
+        bus_publish(b, &(struct event){.severity = EVENT_DEBUG, .type = "debug"});
+    publish_numbered(b, 1);
+    ck_assert_uint_eq(journal_oldest(j), 1001);
+    ck_assert_uint_eq(journal_newest(j), 1002);
+    ck_assert_str_eq(journal_at(j, 1001)->message, "event 0");
+    ck_assert_str_eq(journal_at(j, 1002)->message, "event 1");
+    ck_assert_uint_eq(journal_debug_count(j), 2 * RPC_EVENTS_KEPT);
+    ck_assert_ptr_null(journal_debug_at(j, 2 * RPC_EVENTS_KEPT - RPC_DEBUG_KEPT, &after));
+    ck_assert_ptr_null(journal_debug_at(j, 2 * RPC_EVENTS_KEPT + 1, &after));
+    const struct event *e = journal_debug_at(j, 2 * RPC_EVENTS_KEPT, &after);
+    ck_assert_ptr_nonnull(e);
+    ck_assert_str_eq(e->type, "debug");
+    ck_assert_uint_eq(after, 1001);
+    journal_free(j);
+    bus_free(b);
+}
+END_TEST
+
 /* ---- descriptors ------------------------------------------------------------------------------
  */
 
@@ -187,6 +215,7 @@ int main(void)
     tcase_add_test(tcase, tokens_are_read_as_written);
     tcase_add_test(tcase, page_sizes_have_bounds);
     tcase_add_test(tcase, the_ring_keeps_the_newest);
+    tcase_add_test(tcase, debug_events_have_a_ring_of_their_own);
     tcase_add_test(tcase, symbols_lead_to_their_files);
     tcase_add_test(tcase, cut_descriptors_are_seen);
     suite_add_tcase(suite, tcase);
