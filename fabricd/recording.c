@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A run depends not only on incoming MADs but also on address leases, on ports that an operator
- * disabled, and on the settings. fabricd records them at the beginning, and a replay writes them to
- * a store in a temporary directory, so that it needs nothing but the recording. Commands over the
- * RPC and reloads of the settings are not recorded; a replay reports their effects as differences.
+ * disabled, on pinned names, and on the settings. fabricd records them at the beginning, and a
+ * replay writes them to a store in a temporary directory, so that it needs nothing but the
+ * recording. Commands over the RPC and reloads of the settings are not recorded; a replay reports
+ * their effects as differences.
  */
 #include "fabricd/recording.h"
 
@@ -41,10 +42,13 @@ int recording_tell_state(struct transport *recorder, struct store *store, const 
 {
     struct fab_lease *leases = NULL;
     struct store_port *disabled = NULL;
-    size_t lease_count = 0, disabled_count = 0;
+    struct fab_pin *pins = NULL;
+    size_t lease_count = 0, disabled_count = 0, pin_count = 0;
     int r = store_load_leases(store, &leases, &lease_count);
     if (r == FAB_OK)
         r = store_load_disabled(store, &disabled, &disabled_count);
+    if (r == FAB_OK)
+        r = store_load_pins(store, &pins, &pin_count);
     if (settings_file)
         tell_settings(recorder, settings_file);
     for (size_t i = 0; r == FAB_OK && i < lease_count; i++)
@@ -52,8 +56,11 @@ int recording_tell_state(struct transport *recorder, struct store *store, const 
                                leases[i].lmc);
     for (size_t i = 0; r == FAB_OK && i < disabled_count; i++)
         transport_record_disabled(recorder, disabled[i].node_guid, disabled[i].port);
+    for (size_t i = 0; r == FAB_OK && i < pin_count; i++)
+        transport_record_pin(recorder, pins[i].guid, pins[i].name);
     free(leases);
     free(disabled);
+    free(pins);
     return r;
 }
 
@@ -153,6 +160,13 @@ void recording_close(struct recording *r)
     *r = (struct recording){0};
 }
 
+static void restore_pin(const struct fab_recording_entry *e, struct store *store)
+{
+    struct fab_pin pin = {.guid = e->guid};
+    memcpy(pin.name, e->bytes, e->len);
+    store_put_pin(store, &pin, true);
+}
+
 static size_t count_leases(const struct recording *r)
 {
     struct state s;
@@ -176,6 +190,8 @@ int recording_restore(const struct recording *r, struct store *store)
                 (struct fab_lease){.port_guid = e->guid, .lid = e->lid, .lmc = e->small};
         if (e->kind == FAB_RECORDING_DISABLED)
             store_put_disabled(store, e->guid, e->small, true);
+        if (e->kind == FAB_RECORDING_PIN)
+            restore_pin(e, store);
     }
     if (count) { /* the store already had leases when the recorded run began, so its hosts had been
                     asked to register */

@@ -382,6 +382,11 @@ tests_attack_test_quotas_SOURCES = tests/attack/test_quotas.c tests/sim/sa_scene
 tests_attack_test_quotas_CFLAGS = $(TEST_CFLAGS)
 tests_attack_test_quotas_LDADD = $(DAEMON_TEST_LIBS)
 
+UNIT_TESTS += tests/attack/test_identity
+tests_attack_test_identity_SOURCES = tests/attack/test_identity.c tests/sim/lab.c tests/sim/lab.h tests/unit/state_dir.h
+tests_attack_test_identity_CFLAGS = $(TEST_CFLAGS)
+tests_attack_test_identity_LDADD = $(DAEMON_TEST_LIBS)
+
 UNIT_TESTS += tests/attack/test_scrub
 tests_attack_test_scrub_SOURCES = tests/attack/test_scrub.c tests/attack/tamper.h tests/sim/lab.c tests/sim/lab.h
 tests_attack_test_scrub_CFLAGS = $(TEST_CFLAGS)

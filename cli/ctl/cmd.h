@@ -38,10 +38,11 @@ struct session {
     uint64_t seed;
     char **fails; /* [fail_count] arguments of --fail */
     size_t fail_count;
-    bool explain, roce; /* the options --explain and --roce were given */
-    uint32_t sl;        /* --sl: service level */
-    const char *format; /* --format; NULL: not given */
-    const char *file;   /* -o, for commands that write files; NULL: not given */
+    bool explain, roce;        /* the options --explain and --roce were given */
+    bool waiting, all, forget; /* --waiting, --all and --forget */
+    uint32_t sl;               /* --sl: service level */
+    const char *format;        /* --format; NULL: not given */
+    const char *file;          /* -o, for commands that write files; NULL: not given */
 };
 
 struct cmd {
@@ -57,14 +58,15 @@ struct cmd {
 };
 
 extern const struct cmd cmd_status, cmd_version, cmd_sweep, cmd_reroute, cmd_reroute_list,
-    cmd_reroute_show, cmd_node_list, cmd_node_show, cmd_port_list, cmd_port_show, cmd_port_disable,
-    cmd_port_enable, cmd_link_list, cmd_link_flapping, cmd_link_release, cmd_path, cmd_route_show,
-    cmd_route_verify, cmd_event_list, cmd_event_watch, cmd_sim_unlink, cmd_sim_relink,
-    cmd_topo_export, cmd_route_export, cmd_route_quality, cmd_route_compare, cmd_route_whatif,
-    cmd_route_contingency, cmd_route_rebalance, cmd_link_unhealthy, cmd_link_isolate,
-    cmd_port_counters, cmd_class_list, cmd_class_show, cmd_multicast_list, cmd_multicast_show,
-    cmd_partition_list, cmd_partition_show, cmd_service_list, cmd_subscription_list, cmd_cc_status,
-    cmd_cc_show, cmd_cc_congested, cmd_cc_log, cmd_cc_export;
+    cmd_reroute_show, cmd_node_list, cmd_node_show, cmd_node_pins, cmd_node_approve, cmd_port_list,
+    cmd_port_show, cmd_port_disable, cmd_port_enable, cmd_link_list, cmd_link_flapping,
+    cmd_link_release, cmd_path, cmd_route_show, cmd_route_verify, cmd_event_list, cmd_event_watch,
+    cmd_sim_unlink, cmd_sim_relink, cmd_topo_export, cmd_route_export, cmd_route_quality,
+    cmd_route_compare, cmd_route_whatif, cmd_route_contingency, cmd_route_rebalance,
+    cmd_link_unhealthy, cmd_link_isolate, cmd_port_counters, cmd_class_list, cmd_class_show,
+    cmd_multicast_list, cmd_multicast_show, cmd_partition_list, cmd_partition_show,
+    cmd_service_list, cmd_subscription_list, cmd_cc_status, cmd_cc_show, cmd_cc_congested,
+    cmd_cc_log, cmd_cc_export;
 
 /* ---- requests to the manager ----------------------------------------------------------------- */
 

@@ -22,29 +22,18 @@
 /* All commands, in the order of the help. A command without a verb comes after all commands with
  * the same noun and a verb. */
 static const struct cmd *const cmds[] = {
-    &cmd_status,          &cmd_version,
-    &cmd_node_list,       &cmd_node_show,
-    &cmd_port_list,       &cmd_port_show,
-    &cmd_port_counters,   &cmd_port_disable,
-    &cmd_port_enable,     &cmd_link_list,
-    &cmd_link_flapping,   &cmd_link_unhealthy,
-    &cmd_link_isolate,    &cmd_link_release,
-    &cmd_class_list,      &cmd_class_show,
-    &cmd_partition_list,  &cmd_partition_show,
-    &cmd_multicast_list,  &cmd_multicast_show,
-    &cmd_service_list,    &cmd_subscription_list,
-    &cmd_cc_status,       &cmd_cc_show,
-    &cmd_cc_congested,    &cmd_cc_log,
-    &cmd_cc_export,       &cmd_path,
-    &cmd_route_show,      &cmd_route_verify,
-    &cmd_route_quality,   &cmd_route_compare,
-    &cmd_route_whatif,    &cmd_route_contingency,
-    &cmd_route_rebalance, &cmd_route_export,
-    &cmd_reroute_list,    &cmd_reroute_show,
-    &cmd_reroute,         &cmd_sweep,
-    &cmd_topo_export,     &cmd_event_list,
-    &cmd_event_watch,     &cmd_sim_unlink,
-    &cmd_sim_relink,
+    &cmd_status,          &cmd_version,        &cmd_node_list,      &cmd_node_show,
+    &cmd_node_pins,       &cmd_node_approve,   &cmd_port_list,      &cmd_port_show,
+    &cmd_port_counters,   &cmd_port_disable,   &cmd_port_enable,    &cmd_link_list,
+    &cmd_link_flapping,   &cmd_link_unhealthy, &cmd_link_isolate,   &cmd_link_release,
+    &cmd_class_list,      &cmd_class_show,     &cmd_partition_list, &cmd_partition_show,
+    &cmd_multicast_list,  &cmd_multicast_show, &cmd_service_list,   &cmd_subscription_list,
+    &cmd_cc_status,       &cmd_cc_show,        &cmd_cc_congested,   &cmd_cc_log,
+    &cmd_cc_export,       &cmd_path,           &cmd_route_show,     &cmd_route_verify,
+    &cmd_route_quality,   &cmd_route_compare,  &cmd_route_whatif,   &cmd_route_contingency,
+    &cmd_route_rebalance, &cmd_route_export,   &cmd_reroute_list,   &cmd_reroute_show,
+    &cmd_reroute,         &cmd_sweep,          &cmd_topo_export,    &cmd_event_list,
+    &cmd_event_watch,     &cmd_sim_unlink,     &cmd_sim_relink,
 };
 #define HELP_COLUMN 38
 #define USAGE_LEN 160
@@ -120,6 +109,9 @@ static void print_help(int argc, char **argv)
          "      --seed N           seed of the random permutations and bisections (0)\n"
          "      --engine NAME      the routing engine to use, or several, separated by commas\n"
          "      --fail WHAT        NODE/PORT: a link; NODE: all its links; may be repeated\n"
+         "      --waiting          only nodes that wait for an approval\n"
+         "      --all              approve all nodes that wait\n"
+         "      --forget           drop the pin of a node's name\n"
          "      --explain          also show the reason of each value\n"
          "      --sl N             show the values of this service level (0)\n"
          "      --roce             export settings for RoCE on Ethernet\n"
@@ -148,9 +140,10 @@ static const struct {
     char letter;
     const char *name;
 } own_options[] = {
-    {'n', "-n"},     {'a', "--after"},  {'s', "--severity"}, {'f', "--format"}, {'E', "--explain"},
-    {'R', "--roce"}, {'S', "--sl"},     {'h', "--hosts"},    {'j', "--job"},    {'m', "--samples"},
-    {'d', "--seed"}, {'e', "--engine"}, {'x', "--fail"},
+    {'n', "-n"},        {'a', "--after"},   {'s', "--severity"}, {'f', "--format"},
+    {'E', "--explain"}, {'R', "--roce"},    {'S', "--sl"},       {'h', "--hosts"},
+    {'j', "--job"},     {'m', "--samples"}, {'d', "--seed"},     {'e', "--engine"},
+    {'x', "--fail"},    {'w', "--waiting"}, {'A', "--all"},      {'F', "--forget"},
 };
 
 static const struct option long_options[] = {
@@ -172,6 +165,9 @@ static const struct option long_options[] = {
     {"engine", required_argument, NULL, OPT_OWN + 'e'},
     {"fail", required_argument, NULL, OPT_OWN + 'x'},
     {"explain", no_argument, NULL, OPT_OWN + 'E'},
+    {"waiting", no_argument, NULL, OPT_OWN + 'w'},
+    {"all", no_argument, NULL, OPT_OWN + 'A'},
+    {"forget", no_argument, NULL, OPT_OWN + 'F'},
     {"sl", required_argument, NULL, OPT_OWN + 'S'},
     {"roce", no_argument, NULL, OPT_OWN + 'R'},
     {"help", no_argument, NULL, 'h'},
@@ -281,6 +277,15 @@ static int parse_own(struct options *o, char letter, const char *text)
         return EXIT_OK;
     case 'R':
         s->roce = true;
+        return EXIT_OK;
+    case 'w':
+        s->waiting = true;
+        return EXIT_OK;
+    case 'A':
+        s->all = true;
+        return EXIT_OK;
+    case 'F':
+        s->forget = true;
         return EXIT_OK;
     default:
         return parse_word(s, letter, text);

@@ -86,6 +86,9 @@ static void print_entry(const struct fab_recording_entry *e, bool verbose)
     case FAB_RECORDING_DISABLED:
         printf("# disabled: port %u of node 0x%016" PRIx64 "\n", e->small, e->guid);
         break;
+    case FAB_RECORDING_PIN:
+        printf("# a name of %u bytes is pinned to node 0x%016" PRIx64 "\n", e->len, e->guid);
+        break;
     case FAB_RECORDING_SETTINGS:
         printf("# settings, %u bytes\n", e->len);
         break;

@@ -73,7 +73,7 @@ _fabricctl_offer_names()
     'class show') _fabricctl_offer "$(_fabricctl_classes)" ;;
     'partition show') _fabricctl_offer "$(_fabricctl_partitions)" ;;
     'multicast show') _fabricctl_offer "$(_fabricctl_mlids)" ;;
-    'node show' | 'port list' | 'port counters' | 'link list' | 'cc log' | path*) _fabricctl_offer "$(_fabricctl_nodes)" ;;
+    'node show' | 'node approve' | 'port list' | 'port counters' | 'link list' | 'cc log' | path*) _fabricctl_offer "$(_fabricctl_nodes)" ;;
     *) return 1 ;;
     esac
     return 0
@@ -126,7 +126,7 @@ _fabricctl()
     local offer=
     case "${words[*]:0:2}" in
     '') offer='status node port partition multicast class service subscription link path route cc topo event sweep reroute version sim' ;;
-    node) offer='list show' ;;
+    node) offer='list show pins approve' ;;
     port) offer='list show counters disable enable' ;;
     partition | multicast | class) offer='list show' ;;
     service | subscription) offer='list' ;;
@@ -146,6 +146,8 @@ _fabricctl()
         [[ "${words[*]:0:2}" =~ ^(reroute\ list|route\ contingency|cc\ congested)$ ]] && offer+=' -n --count'
         [[ ${words[0]} == event ]] && offer+=' -n --count --severity'
         [[ "${words[*]:0:2}" == 'event watch' ]] && offer+=' --after'
+        [[ "${words[*]:0:2}" == 'node pins' ]] && offer+=' --waiting'
+        [[ "${words[*]:0:2}" == 'node approve' ]] && offer+=' --all --forget'
         [[ "${words[*]:0:2}" == 'cc show' ]] && offer+=' --explain --sl'
         [[ "${words[*]:0:2}" == 'cc export' ]] && offer+=' --roce --explain'
         [[ -n $formats ]] && offer+=' --format'

@@ -302,6 +302,17 @@ static int take_word(struct report *report, const char *path, const char *word,
     return FAB_E_RANGE;
 }
 
+static int take_pin_names(const struct raw *raw, struct report *report, struct config *c)
+{
+    static const char *const modes[] = {[FAB_PIN_FIRST_SEEN] = "first-seen",
+                                        [FAB_PIN_APPROVED] = "approved",
+                                        [FAB_PIN_OFF] = "off",
+                                        NULL};
+    return raw->subnet != NULL ? take_word(report, "subnet.pin_names", raw->subnet->pin_names,
+                                           modes, &c->policy.pin_names)
+                               : FAB_OK;
+}
+
 static void tell_notes(const char *file, const struct fab_partitions *p)
 {
     for (size_t i = 0; i < p->notes && i < FAB_PARTITION_NOTES; i++)
@@ -465,6 +476,8 @@ static int fill(const struct raw *raw, struct report *report, struct config *c)
         rc = take_roots(raw, report, c);
     if (rc == FAB_OK)
         rc = take_managers(raw, report, c);
+    if (rc == FAB_OK)
+        rc = take_pin_names(raw, report, c);
     if (rc == FAB_OK)
         rc = take_control_table(raw, report, c);
     if (rc == FAB_OK)

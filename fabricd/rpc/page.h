@@ -17,7 +17,7 @@ struct page_key {
     char list;       /* 'n' nodes, 'p' ports, 'l' links, 'f' forwarding table, 'e' events,
                         'r' reroutes, 'c' contingencies, 'x' counters, 'k' partitions,
                         'm' their members, 'v' services, 'i' subscriptions,
-                        'g' multicast groups, 'h' their members, 'C' rules of a class */
+                        'P' pinned names, 'g' multicast groups, 'h' their members, 'C' rules of a class */
     bool behind;     /* nodes, ports, links: the node is no switch, and so follows all switches */
     uint64_t number; /* what the list is sorted by: node GUID, LID, sequence number of an event,
                         generation of a reroute, badness of a contingency, ... */

@@ -7,6 +7,7 @@ fabricd_libfabricd_la_SOURCES += \
 	%D%/apply/guid_info.c \
 	%D%/apply/lid_routed.c \
 	%D%/apply/partition.c \
+	%D%/apply/pins.c \
 	%D%/apply/plan.c \
 	%D%/apply/program.c \
 	%D%/apply/publish.c \

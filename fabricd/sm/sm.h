@@ -246,6 +246,17 @@ int sm_rebalance(struct sm *s, sm_done *done, void *ctx);
  * the fabric. */
 int sm_port_set(struct sm *s, uint64_t node_guid, uint8_t port, bool enable, sm_done *done,
                 void *ctx);
+/* Pins of node descriptions (libfabmgr/policy/pins.h) and the nodes that wait for an approval;
+ * valid until the caller returns to the loop. */
+const struct fab_pins *sm_pins(const struct sm *s);
+bool sm_pins_are_on(const struct sm *s); /* false: subnet.pin_names is off */
+/* sm_pin_approve pins a node to the name that it shows, sm_pin_approve_all all nodes that wait, and
+ * sm_pin_forget drops the pin of a GUID, which need not be in the fabric. New tables are computed
+ * afterwards; `done` is called as above. by: the operator. Errors: NOT_FOUND (no such node or pin),
+ * EXISTS (nothing waits), BUSY (no fabric is known yet, or names are not pinned), DENIED, NOMEM. */
+int sm_pin_approve(struct sm *s, uint64_t guid, const char *by, sm_done *done, void *ctx);
+int sm_pin_approve_all(struct sm *s, const char *by, uint32_t *ret_count, sm_done *done, void *ctx);
+int sm_pin_forget(struct sm *s, uint64_t guid, const char *by, sm_done *done, void *ctx);
 void sm_forget(struct sm *s, void *ctx);
 
 #endif

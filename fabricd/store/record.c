@@ -79,6 +79,14 @@ struct record *record_of_isolated(const struct store_isolated *link, bool isolat
     return r;
 }
 
+struct record *record_of_pin(const struct fab_pin *pin, bool there)
+{
+    struct record *r = record_new(RECORD_PIN, 0);
+    if (r != NULL)
+        r->pin = (struct record_pin){*pin, there};
+    return r;
+}
+
 struct record *record_of_reroute(const struct reroute *reroute)
 {
     struct record *r = record_new(RECORD_REROUTE, 0);

@@ -23,6 +23,7 @@ enum record_kind {
     RECORD_REROUTE,
     RECORD_ISOLATED,
     RECORD_EXEMPT,
+    RECORD_PIN,
     RECORD_HOSTS
 };
 
@@ -45,6 +46,11 @@ struct record_port {
 struct record_isolated {
     struct store_isolated link;
     bool isolated;
+};
+
+struct record_pin {
+    struct fab_pin pin;
+    bool there;
 };
 
 /* Kinds of registrations of hosts. HOSTS_ASKED is none: it notes that the manager has asked all
@@ -77,6 +83,7 @@ struct record {
         struct record_set set;
         struct record_port port; /* RECORD_DISABLED, RECORD_EXEMPT */
         struct record_isolated isolated;
+        struct record_pin pin;
         struct reroute reroute;
         struct record_hosts hosts;
     };
@@ -89,6 +96,7 @@ struct record *record_of_event(const struct event *e);
 struct record *record_of_view(const struct fab_view *v, const char *reason, uint64_t duration_us);
 struct record *record_of_port(enum record_kind kind, uint64_t node_guid, uint8_t port, bool there);
 struct record *record_of_isolated(const struct store_isolated *link, bool isolated);
+struct record *record_of_pin(const struct fab_pin *pin, bool there);
 struct record *record_of_reroute(const struct reroute *reroute);
 struct record *record_of_hosts(const struct record_hosts *hosts);
 

@@ -214,8 +214,16 @@ static const char step_6[] = "ALTER TABLE event ADD COLUMN fields TEXT NOT NULL 
                              "  strftime('%Y-%m-%dT%H:%M:%f', time_us / 1e6, 'unixepoch') || 'Z'"
                              "  AS time, severity, type, subject, message, fields FROM event;";
 
-static const char *const steps_sql[] = {step_1, step_2, step_3, step_4, step_5, step_6};
-const struct schema_steps schema_steps = {steps_sql, 6};
+/* Names of nodes that a policy matched, and the node GUIDs to which they are bound. */
+static const char step_7[] = "CREATE TABLE name_pin ("
+                             "  node_guid TEXT PRIMARY KEY,"
+                             "  name TEXT NOT NULL,"        /* NodeDescription */
+                             "  since_us INTEGER NOT NULL," /* Unix */
+                             "  approved_by TEXT NOT NULL"  /* "": the first to show the name */
+                             ") WITHOUT ROWID;";
+
+static const char *const steps_sql[] = {step_1, step_2, step_3, step_4, step_5, step_6, step_7};
+const struct schema_steps schema_steps = {steps_sql, 7};
 
 /* ---- helpers ---- */
 

@@ -84,6 +84,10 @@ static const char *const texts[SQL_COUNT] = {
                          "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
     [SQL_ISOLATED_DELETE] = "DELETE FROM isolated_link WHERE node_a = ?1 AND port_a = ?2",
 
+    [SQL_PIN_PUT] = "INSERT OR REPLACE INTO name_pin(node_guid, name, since_us, approved_by) "
+                    "VALUES (?1, ?2, ?3, ?4)",
+    [SQL_PIN_DELETE] = "DELETE FROM name_pin WHERE node_guid = ?1",
+
     [SQL_SERVICE_PUT] = "INSERT OR REPLACE INTO service(id, gid, pkey, ends_us, owner, record) "
                         "VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
     [SQL_SERVICE_DELETE] = "DELETE FROM service WHERE id = ?1 AND gid = ?2 AND pkey = ?3",

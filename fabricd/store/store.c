@@ -146,6 +146,15 @@ void store_put_isolated(struct store *s, const struct store_isolated *link, bool
         tell_no_memory("an isolated link");
 }
 
+void store_put_pin(struct store *s, const struct fab_pin *pin, bool there)
+{
+    struct record *r = record_of_pin(pin, there);
+    if (r != NULL)
+        writer_put_lasting(s->writer, r);
+    else
+        tell_no_memory("a pinned name");
+}
+
 static void put_hosts(struct store *s, const struct record_hosts *hosts)
 {
     struct record *r = record_of_hosts(hosts);
@@ -429,6 +438,45 @@ int store_load_isolated(struct store *s, struct store_isolated **ret, size_t *re
         -1, &stmt, NULL));
     if (status == FAB_OK)
         status = read_isolated(stmt, &rows, &count);
+    sqlite3_finalize(stmt);
+    if (status == FAB_OK) {
+        *ret = rows;
+        *ret_count = count;
+    } else {
+        free(rows);
+    }
+    return status;
+}
+
+static int read_pins(sqlite3_stmt *stmt, struct fab_pin **ret, size_t *ret_count)
+{
+    int code;
+    while ((code = sqlite3_step(stmt)) == SQLITE_ROW) {
+        struct fab_pin row = {.since_us = sqlite3_column_int64(stmt, 2)};
+        const char *guid = (const char *)sqlite3_column_text(stmt, 0);
+        if (sql_guid_parse(guid, &row.guid) != FAB_OK)
+            continue; /* the row was edited by hand */
+        read_text(stmt, 1, row.name, sizeof(row.name));
+        read_text(stmt, 3, row.by, sizeof(row.by));
+        struct fab_pin *more = reallocarray(*ret, *ret_count + 1, sizeof(*more));
+        if (more == NULL)
+            return FAB_E_NOMEM;
+        more[(*ret_count)++] = row;
+        *ret = more;
+    }
+    return sql_status(code);
+}
+
+int store_load_pins(struct store *s, struct fab_pin **ret, size_t *ret_count)
+{
+    struct fab_pin *rows = NULL;
+    size_t count = 0;
+    sqlite3_stmt *stmt = NULL;
+    int status = sql_status(sqlite3_prepare_v2(
+        s->reader, "SELECT node_guid, name, since_us, approved_by FROM name_pin ORDER BY node_guid",
+        -1, &stmt, NULL));
+    if (status == FAB_OK)
+        status = read_pins(stmt, &rows, &count);
     sqlite3_finalize(stmt);
     if (status == FAB_OK) {
         *ret = rows;

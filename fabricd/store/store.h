@@ -15,6 +15,7 @@
 #include "fabricd/base/reroute.h"
 #include "libfabmgr/address/address.h"
 #include "libfabmgr/discover/places.h"
+#include "libfabmgr/policy/pins.h"
 #include "libfabmgr/view/view.h"
 #include "libfabmgr/wire/sa.h"
 
@@ -68,6 +69,10 @@ struct store_isolated {
 };
 void store_put_isolated(struct store *s, const struct store_isolated *link, bool isolated);
 int store_load_isolated(struct store *s, struct store_isolated **ret, size_t *ret_count);
+/* Pins of node descriptions (libfabmgr/policy/pins.h), by node GUID. If `there` is false, the row
+ * of pin->guid is deleted. made_us is not stored. */
+void store_put_pin(struct store *s, const struct fab_pin *pin, bool there);
+int store_load_pins(struct store *s, struct fab_pin **ret, size_t *ret_count);
 
 /* ---- what hosts registered at the subnet administrator ---------------------------------------
  */

@@ -8,8 +8,8 @@
  * `work` and writes it again at growing intervals. Meanwhile the queue grows. When QUEUE_MAX
  * records are queued, further events and table sets are dropped and counted. Three kinds of values
  * are never dropped: leases and views, because only the latest of them is queued; decisions of
- * operators (disabled, isolated and exempt ports), because there are few; and registrations of
- * hosts, because the caller checks store_is_behind first.
+ * operators (disabled, isolated and exempt ports, pinned names), because there are few; and
+ * registrations of hosts, because the caller checks store_is_behind first.
  *
  * A registration is committed at once, because a host waits for its answer; records that arrive
  * during a transaction are part of the next one.
@@ -122,6 +122,14 @@ static int put_isolated(struct writer *w, const struct record_isolated *i)
                    (int64_t)(l->offence ? 2 : l->operated), l->cause);
 }
 
+static int put_pin(struct writer *w, const struct record_pin *p)
+{
+    if (!p->there)
+        return sql_run(&w->sql, SQL_PIN_DELETE, "g", p->pin.guid);
+    return sql_run(&w->sql, SQL_PIN_PUT, "gtit", p->pin.guid, p->pin.name, p->pin.since_us,
+                   p->pin.by);
+}
+
 static int put_reroute(struct writer *w, const struct reroute *r)
 {
     int status = sql_run(
@@ -148,6 +156,8 @@ static int put_record(struct writer *w, const struct record *r)
         return put_port(w, &r->port, SQL_EXEMPT_PUT, SQL_EXEMPT_DELETE);
     case RECORD_ISOLATED:
         return put_isolated(w, &r->isolated);
+    case RECORD_PIN:
+        return put_pin(w, &r->pin);
     case RECORD_REROUTE:
         return put_reroute(w, &r->reroute);
     case RECORD_HOSTS:

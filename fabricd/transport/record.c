@@ -172,6 +172,15 @@ void transport_record_disabled(struct transport *t, uint64_t node_guid, uint8_t 
                                                                .small = port});
 }
 
+void transport_record_pin(struct transport *t, uint64_t node_guid, const char *name)
+{
+    append((struct recorder *)t,
+           &(struct fab_recording_entry){.kind = FAB_RECORDING_PIN,
+                                         .guid = node_guid,
+                                         .bytes = (const uint8_t *)name,
+                                         .len = (uint16_t)strnlen(name, FAB_NODE_DESC_LEN)});
+}
+
 void transport_record_settings(struct transport *t, const char *text, size_t len)
 {
     struct recorder *r = (struct recorder *)t;

@@ -97,11 +97,11 @@ static int grant_partition(struct draft *d, uint32_t number, const uint32_t *nex
                                                       .who = {.kind = FAB_SELECT_SELF}};
     for (uint32_t i = next[number]; i < next[number + 1]; i++) {
         d->rule = &p->rule[next[p->partitions + 1 + i]];
-        fab_partition_select_ports(d->in->fabric, p, &d->rule->who, add_member, d);
+        fab_partition_select_ports(d->in, &d->rule->who, add_member, d);
     }
     if (number == 0) {
         d->rule = &manager;
-        fab_partition_select_ports(d->in->fabric, p, &manager.who, add_member, d);
+        fab_partition_select_ports(d->in, &manager.who, add_member, d);
     }
     return grant_members(d, p->partition[number].pkey);
 }

@@ -18,6 +18,7 @@
 struct fab_partition_input {
     const struct fab_fabric *fabric;
     const struct fab_partitions *partitions;
+    const struct fab_pins *pins;   /* NULL: patterns match the names that nodes show */
     const struct fab_blocks *held; /* NULL: no table is known */
     uint8_t enforce; /* enum fab_enforce bits: the directions in which switches enforce P_Keys at
                         their ports to adapters and routers */

@@ -14,21 +14,23 @@ static void take_one(const struct fab_fabric *f, uint32_t port, fab_partition_se
         take(ctx, port);
 }
 
-void fab_partition_select_ports(const struct fab_fabric *f, const struct fab_partitions *p,
+void fab_partition_select_ports(const struct fab_partition_input *in,
                                 const struct fab_port_selector *who, fab_partition_selected *take,
                                 void *ctx)
 {
+    const struct fab_fabric *f = in->fabric;
     if (who->kind == FAB_SELECT_GUID) {
         take_one(f, fab_fabric_port_by_guid(f, who->guid), take, ctx);
     } else if (who->kind == FAB_SELECT_SELF) {
         take_one(f, f->self_port, take, ctx);
     } else if (who->kind == FAB_SELECT_GROUP) {
-        const struct fab_port_group *g = &p->group[who->group];
+        const struct fab_port_group *g = &in->partitions->group[who->group];
         for (size_t i = 0; i < g->count; i++)
-            fab_partition_select_ports(f, p, &g->member[i], take, ctx);
+            fab_partition_select_ports(in, &g->member[i], take, ctx);
     } else {
         for (uint32_t port = 0; port < f->port_count; port++)
-            if (fab_fabric_port_has_lid(f, port) && fab_target_selector_matches(f, who, port))
+            if (fab_fabric_port_has_lid(f, port) &&
+                fab_target_selector_matches(f, in->pins, who, port))
                 take(ctx, port);
     }
 }

@@ -7,7 +7,7 @@
 
 /* Calls take() for each endport that `who` selects, possibly more than once. */
 typedef void fab_partition_selected(void *ctx, uint32_t port);
-void fab_partition_select_ports(const struct fab_fabric *f, const struct fab_partitions *p,
+void fab_partition_select_ports(const struct fab_partition_input *in,
                                 const struct fab_port_selector *who, fab_partition_selected *take,
                                 void *ctx);
 

@@ -14,6 +14,8 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/partitions.h \
 	%D%/partitions_make.h \
 	%D%/partitions_read.c \
+	%D%/pins.c \
+	%D%/pins.h \
 	%D%/policy.c \
 	%D%/policy.h \
 	%D%/routers.c \

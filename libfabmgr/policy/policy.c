@@ -220,6 +220,7 @@ int fab_policy_copy(const struct fab_policy *p, struct fab_policy *ret_copy)
     }
     fab_policy_tables_ref(copy.tables);
     fab_policy_partitions_ref(copy.partitions);
+    fab_policy_pins_ref(copy.pins);
     fab_policy_routers_ref(copy.routers);
     fab_policy_classes_ref(copy.classes);
     *ret_copy = copy;
@@ -231,11 +232,13 @@ void fab_policy_fini(struct fab_policy *p)
     free(p->roots);
     fab_policy_tables_unref(p->tables);
     fab_policy_partitions_unref(p->partitions);
+    fab_policy_pins_unref(p->pins);
     fab_policy_routers_unref(p->routers);
     fab_policy_classes_unref(p->classes);
     p->classes = NULL;
     p->tables = NULL;
     p->partitions = NULL;
+    p->pins = NULL;
     p->routers = NULL;
     p->roots = NULL;
     p->root_count = 0;

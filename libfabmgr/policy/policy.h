@@ -13,6 +13,7 @@
 #include "libfabmgr/policy/classes.h"
 #include "libfabmgr/policy/congestion.h"
 #include "libfabmgr/policy/partitions.h"
+#include "libfabmgr/policy/pins.h"
 #include "libfabmgr/policy/routers.h"
 #include "libfabmgr/policy/tables.h"
 
@@ -73,6 +74,8 @@ struct fab_policy {
     struct fab_tables *tables;         /* tables for the engine "file"; shared; NULL: none */
     struct fab_partitions *partitions; /* shared; NULL: P_Keys are not managed */
     struct fab_routers *routers;       /* shared; NULL: there are no other subnets */
+    uint8_t pin_names;                 /* enum fab_pin_mode */
+    struct fab_pins *pins;             /* shared; NULL: patterns match the names that nodes show */
     bool both_pkeys;                   /* a port can be full and limited member of a partition */
     uint8_t enforce;   /* switches enforce P_Keys: 1 inbound, 2 outbound, 3 both, 0 not at all */
     uint16_t max_hops; /* verification: the longest accepted path, in switches; default 64 */

@@ -49,7 +49,7 @@ static bool in_other(const struct membership *c, uint32_t port, const char *name
     for (size_t i = 0; all != NULL && i < all->groups; i++) {
         const struct fab_port_group *g = &all->group[i];
         for (size_t k = 0; strcmp(g->name, name) == 0 && k < g->count; k++)
-            if (fab_target_selector_matches(c->f, &g->member[k], port))
+            if (fab_target_selector_matches(c->f, c->p->pins, &g->member[k], port))
                 return true;
     }
     return false;
@@ -67,7 +67,7 @@ static bool is_in(const struct membership *c, uint32_t port, const struct fab_cl
         return in_partition(c, port, m->name);
     case FAB_CLASS_NODES:
         return (m->port == 0 || m->port == c->f->ports[port].num) &&
-               fab_target_node_matches(&c->f->nodes[c->f->ports[port].node], m->name);
+               fab_target_node_matches(c->p->pins, &c->f->nodes[c->f->ports[port].node], m->name);
     case FAB_CLASS_OF_OTHERS:
         return in_other(c, port, m->name);
     case FAB_CLASS_TYPES:

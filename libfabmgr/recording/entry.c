@@ -140,6 +140,10 @@ static size_t write_body(uint8_t *to, const struct fab_recording_entry *e)
         fab_base_put_be64(to, e->guid);
         to[8] = e->small;
         return 9;
+    case FAB_RECORDING_PIN:
+        fab_base_put_be64(to, e->guid);
+        memcpy(to + 8, e->bytes, e->len <= FAB_NODE_DESC_LEN ? e->len : FAB_NODE_DESC_LEN);
+        return 8u + (e->len <= FAB_NODE_DESC_LEN ? e->len : FAB_NODE_DESC_LEN);
     case FAB_RECORDING_END:
         to[0] = e->small;
         return 1;
@@ -210,6 +214,11 @@ static int read_body(struct fab_base_reader *r, uint8_t mad[FAB_MAD_SIZE],
         e->len = (uint16_t)fab_base_read_left(r);
         e->bytes = fab_base_read_bytes(r, e->len);
         return FAB_OK;
+    case FAB_RECORDING_PIN:
+        e->guid = fab_base_read_u64(r);
+        e->len = (uint16_t)fab_base_read_left(r);
+        e->bytes = fab_base_read_bytes(r, e->len);
+        return e->len <= FAB_NODE_DESC_LEN ? FAB_OK : FAB_E_FORMAT;
     case FAB_RECORDING_END:
         e->small = fab_base_read_u8(r);
         return FAB_OK;

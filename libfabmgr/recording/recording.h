@@ -24,6 +24,7 @@
  *                   of the MAD are not all zero; then these words, in order
  *               lease: port GUID 8, LID 2, LMC 1
  *               disabled port: node GUID 8, port 1
+ *               pinned name: node GUID 8, the name, at most 64 bytes without a NUL
  *               settings: the text of the settings file
  *               end: reason 1, enum fab_recording_end
  *
@@ -58,6 +59,7 @@ enum fab_recording_kind {
     FAB_RECORDING_DISABLED = 4,
     FAB_RECORDING_SETTINGS = 5,
     FAB_RECORDING_END = 6,
+    FAB_RECORDING_PIN = 7,
 };
 enum fab_recording_end {
     FAB_RECORDING_STOPPED = 1,   /* the manager was stopped */
@@ -72,8 +74,9 @@ struct fab_recording_entry {
     struct fab_mad_addr addr;
     uint8_t qp;
     uint16_t len;
-    const uint8_t *bytes; /* MAD: FAB_MAD_SIZE bytes, zero from len on; settings: len bytes */
-    /* Members for leases, disabled ports and ends: */
+    const uint8_t *bytes; /* MAD: FAB_MAD_SIZE bytes, zero from len on; settings,
+                              pinned name: len bytes */
+    /* Members for leases, disabled ports, pinned names and ends: */
     uint64_t guid;
     uint16_t lid;
     uint8_t small; /* lease: LMC; disabled port: port number; end: enum fab_recording_end */

@@ -4,6 +4,8 @@ libfabmgr_libfabmgr_la_SOURCES += \
 	%D%/blocks.c \
 	%D%/blocks.h \
 	%D%/lanes.c \
+	%D%/pins.c \
+	%D%/pins.h \
 	%D%/pkeys.c \
 	%D%/pkeys.h \
 	%D%/port.c \

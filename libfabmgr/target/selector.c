@@ -6,14 +6,30 @@
 
 #include "libfabmgr/base/match.h"
 
-bool fab_target_node_matches(const struct fab_node *n, const char *pattern)
+bool fab_target_name_matches(const char *desc, const char *pattern)
 {
-    return fab_base_pattern_matches(pattern, n->desc, strlen(n->desc)) ||
-           fab_base_pattern_matches(pattern, n->desc, strcspn(n->desc, " \t"));
+    return fab_base_pattern_matches(pattern, desc, strlen(desc)) ||
+           fab_base_pattern_matches(pattern, desc, strcspn(desc, " \t"));
 }
 
-bool fab_target_selector_matches(const struct fab_fabric *f, const struct fab_port_selector *who,
-                                 uint32_t port)
+bool fab_target_pattern_is_any(const char *pattern)
+{
+    return *pattern == '*' && pattern[strspn(pattern, "*")] == '\0';
+}
+
+bool fab_target_node_matches(const struct fab_pins *pins, const struct fab_node *n,
+                             const char *pattern)
+{
+    const char *name = n->desc;
+    if (fab_target_pattern_is_any(pattern))
+        return true;
+    if (n->type != FAB_NODE_SWITCH)
+        name = fab_policy_pins_name(pins, n->guid, n->desc);
+    return name != NULL && fab_target_name_matches(name, pattern);
+}
+
+bool fab_target_selector_matches(const struct fab_fabric *f, const struct fab_pins *pins,
+                                 const struct fab_port_selector *who, uint32_t port)
 {
     const struct fab_node *n = &f->nodes[f->ports[port].node];
     switch (who->kind) {
@@ -30,7 +46,7 @@ bool fab_target_selector_matches(const struct fab_fabric *f, const struct fab_po
     case FAB_SELECT_GUID:
         return f->ports[port].guid == who->guid;
     case FAB_SELECT_NAME:
-        return fab_target_node_matches(n, who->name);
+        return fab_target_node_matches(pins, n, who->name);
     case FAB_SELECT_GROUP:
         break;
     }

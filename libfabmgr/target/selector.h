@@ -8,13 +8,20 @@
 
 #include "libfabmgr/fabric/fabric.h"
 #include "libfabmgr/policy/partitions.h"
+#include "libfabmgr/policy/pins.h"
 
-/* Returns whether the pattern matches the node description or its first word. Drivers write
+/* Returns whether the pattern matches a node description or its first word. Drivers write
  * descriptions like "node-0001 mlx5_0", whose first word is the host's name. */
-bool fab_target_node_matches(const struct fab_node *n, const char *pattern);
+bool fab_target_name_matches(const char *desc, const char *pattern);
+/* True if the pattern consists of stars, so that it matches every name. */
+bool fab_target_pattern_is_any(const char *pattern);
+/* Returns whether the pattern matches the node. Hosts and routers are matched by their pinned names
+ * (fab_policy_pins_name), unless pins is NULL. */
+bool fab_target_node_matches(const struct fab_pins *pins, const struct fab_node *n,
+                             const char *pattern);
 /* Returns whether the selector matches a port that owns a LID. A selector of kind FAB_SELECT_GROUP
  * matches no port: the caller resolves groups. */
-bool fab_target_selector_matches(const struct fab_fabric *f, const struct fab_port_selector *who,
-                                 uint32_t port);
+bool fab_target_selector_matches(const struct fab_fabric *f, const struct fab_pins *pins,
+                                 const struct fab_port_selector *who, uint32_t port);
 
 #endif

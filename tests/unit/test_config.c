@@ -89,6 +89,7 @@ static const char everything[] =
     "  m_key: 0x1a2b\n"
     "  m_key_protection: 2\n"
     "  m_key_lease: 300\n"
+    "  pin_names: approved\n"
     "  lmc: 2\n"
     "  max_mtu: 2048\n"
     "  max_vls: 8\n"
@@ -174,6 +175,7 @@ START_TEST(every_key_arrives)
     ck_assert_uint_eq(p->m_key, 0x1a2b);
     ck_assert_uint_eq(p->m_key_protect, 2);
     ck_assert_uint_eq(p->m_key_lease_s, 300);
+    ck_assert_uint_eq(p->pin_names, FAB_PIN_APPROVED);
     ck_assert_uint_eq(p->lmc, 2);
     ck_assert_uint_eq(p->max_mtu, 4);
     ck_assert_uint_eq(p->max_op_vls, 4);

@@ -510,7 +510,7 @@ START_TEST(selectors_match_ports)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (size_t k = 0; k < 4; k++)
-            ck_assert_msg(fab_target_selector_matches(f, &cases[i].who, ports[k]) ==
+            ck_assert_msg(fab_target_selector_matches(f, NULL, &cases[i].who, ports[k]) ==
                               cases[i].matches[k],
                           "case %zu, port %zu", i, k);
     fab_fabric_unref(f);

@@ -176,6 +176,7 @@ struct members {           /* the task owns all of this */
     struct sm_model model; /* lent by sm_model_lend */
     struct fab_partition_input in;
     struct fab_partitions *partitions;
+    struct fab_pins *pins;
     struct fab_pkeys pkeys;
     struct fab_partition_report report;
     int status;
@@ -185,6 +186,7 @@ static void members_free(struct members *m)
 {
     fab_target_pkeys_fini(&m->pkeys);
     fab_policy_partitions_unref(m->partitions);
+    fab_policy_pins_unref(m->pins);
     free(m);
 }
 
@@ -204,6 +206,7 @@ static void work(void *ctx)
     m->in.fabric = m->model.fabric;
     m->in.held = &m->model.observed.pkeys;
     m->in.partitions = m->partitions;
+    m->in.pins = m->pins;
     m->status = fab_partition_tables(&m->in, &m->pkeys, &m->report);
 }
 
@@ -220,6 +223,7 @@ static int begin(struct sm *s)
         free(m);
         return r;
     }
+    m->pins = fab_policy_pins_ref(s->policy.pins);
     m->in.enforce = enforce_of(s);
     m->in.both = s->policy.both_pkeys;
     sm_model_lend(&s->model, &m->model);

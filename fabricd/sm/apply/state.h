@@ -8,6 +8,7 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/plan/plan.h"
 #include "libfabmgr/qos/qos.h"
+#include "libfabmgr/target/pins.h"
 
 #define SM_REROUTES 256 /* number of reroute records kept in memory */
 
@@ -68,6 +69,12 @@ struct sm_classes { /* VLs and guarantees of the traffic classes */
     struct fab_qos_report report;
     uint16_t guaranteed[FAB_CLASSES_MAX]; /* least share of a link, per mille */
 };
+struct sm_pins { /* pins.c */
+    struct fab_pins *set;
+    struct fab_pins_arrivals arrivals; /* empty while the worker has them */
+    struct fab_map told; /* node GUID to seconds of the clock at its last event, at most
+                            FAB_PINS_MAX */
+};
 struct sm_route_job; /* route.c */
 struct sm_apply {
     struct loop_tasks tasks;
@@ -80,6 +87,7 @@ struct sm_apply {
     struct sm_repair_state repair;
     struct sm_programming program;
     struct sm_rebalance rebalance;
+    struct sm_pins pins;
     struct sm_classes classes; /* the result that events last reported */
     uint64_t left_out;  /* generation of the local repair that left some switches without a route to
                            each other, so that an engine must follow; 0: none */
@@ -106,6 +114,10 @@ struct sm_apply {
  * result is empty if the state does not belong to the previous tables. */
 void sm_repair_lend(struct sm *s, struct fab_repair_session *ret);
 void sm_repair_give_back(struct sm *s, struct fab_repair_session *t);
+
+/* pins.c */
+int sm_pins_init(struct sm *s); /* NOMEM, IO */
+void sm_pins_fini(struct sm *s);
 
 /* route.c */
 void sm_route_fini(struct sm *s);

@@ -105,6 +105,7 @@ int sm_reload(struct sm *s)
     sm_apply_reload(s);
     fab_policy_fini(&s->policy);
     s->policy = policy;
+    sm_pins_attach(s);
     if (sm_background_active(s))
         sm_request(s, SM_REQUEST_BACKGROUND);
     sm_background_drop(s);
