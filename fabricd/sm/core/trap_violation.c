@@ -26,8 +26,7 @@
 #include "libfabmgr/mads/mads.h"
 
 #define ROWS 256
-#define EVENT_EVERY_US UINT64_C(60000000) /* least time between two events about one port and key  \
-                                           */
+#define EVENT_EVERY_US UINT64_C(60000000) /* between two events about one port and key */
 #define COUNTER_MOST 0xffffu
 
 static const struct fab_bucket_rate event_rate = {.each_us = 4000000, .burst = 16};
