@@ -18,9 +18,10 @@ uint32_t fab_congestion_derive_senders(const struct fab_congestion_basis *b, uin
 struct fab_congestion_derive_times {
     uint32_t packet_ns; /* time of the longest packet on the link of a typical endport */
     uint32_t senders;   /* number of senders that share the marks (fab_congestion_derive_senders) */
-    uint32_t loops;
-    uint64_t notify_ns, loop_ns; /* two lower bounds of the timer: the time in which each sender is
-                                    notified once, and `loops` times the control loop */
+    uint32_t loops;     /* lower bound of the timer, in round-trip times (control loops) */
+    /* Two lower bounds of the timer. notify_ns: the time in which each sender is notified once;
+     * loop_ns: `loops` round-trip times without queues. */
+    uint64_t notify_ns, loop_ns;
 };
 void fab_congestion_derive_times(const struct fab_congestion_basis *b,
                                  const struct fab_policy_congestion *p, uint32_t fan_in,

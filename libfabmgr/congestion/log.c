@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Evaluates readings of a congestion log. A log holds the latest events in an order that depends on
- * the device, so this code sorts them by time stamp. A time stamp counts ticks of 1.024 us of the
- * device's own clock, which wraps after 73 minutes. The age of an entry is the device's time in the
- * same reading minus the time stamp. An entry that was already in the previous reading keeps the
- * time computed then, because its age would be wrong after the clock has wrapped.
+ * Evaluates readings of a congestion log. A log holds the latest congestion events in an order that
+ * depends on the device, so this code sorts them by time stamp. A time stamp counts ticks of 1.024
+ * us of the device's own clock, which wraps after 73 minutes. The age of an entry is the device's
+ * time in the same reading minus the time stamp. An entry that was already in the previous reading
+ * keeps the time computed then, because its age would be wrong after the clock has wrapped.
  *
- * The log has a counter of events. By A10.4.3.5, each reading of the log by any program resets the
- * counter, but some devices do not reset it. If the counter rose by at least the number of new
- * entries, it was not reset, and the number of new events is its rise. Otherwise it was reset, and
- * the number of new events is its value.
+ * The log has a counter of congestion events. By A10.4.3.5, each reading of the log by any program
+ * resets the counter, but some devices do not reset it. If the counter rose by at least the number
+ * of new entries, it was not reset, and the number of new events is its rise. Otherwise it was
+ * reset, and the number of new events is its value.
  */
 #include "libfabmgr/congestion/log.h"
 

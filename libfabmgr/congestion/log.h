@@ -21,11 +21,11 @@ struct fab_congestion_event {
     uint8_t service; /* only in an adapter's log: transport service of the queue pair; 0: RC */
     uint32_t local_qp, remote_qp; /* only in an adapter's log */
     uint32_t stamp;               /* time stamp of the device */
-    uint64_t at_us;               /* time of the event in us, by the caller's clock */
+    uint64_t at_us;               /* time of the congestion event in us, by the caller's clock */
 };
 struct fab_congestion_log {
     uint64_t read_us; /* time of the last reading; 0: none yet */
-    uint64_t events;  /* number of events since the first reading */
+    uint64_t events;  /* number of congestion events since the first reading */
     uint32_t stamp;   /* the device's time, in units of 1.024 us */
     uint16_t counter; /* the event counter as the device reports it */
     uint8_t flags;
@@ -35,10 +35,10 @@ struct fab_congestion_log {
                              / 8] */
     struct fab_congestion_event entry[FAB_CONGESTION_LOG_ENTRIES]; /* the latest event first */
 };
-/* Adds a reading of a switch's or adapter's log at `now_us`. *ret_events: number of events since
- * the previous reading; 0 at the first reading, because the time at which the device began to count
- * is unknown. FORMAT: the attribute is too short, or the LogType does not match of_switch; *log is
- * then unchanged. */
+/* Adds a reading of a switch's or adapter's log at `now_us`. *ret_events: number of congestion
+ * events since the previous reading; 0 at the first reading, because the time at which the device
+ * began to count is unknown. FORMAT: the attribute is too short, or the LogType does not match
+ * of_switch; *log is then unchanged. */
 int fab_congestion_log_update(struct fab_congestion_log *log, bool of_switch, const uint8_t *attr,
                               size_t len, uint64_t now_us, uint32_t *ret_events);
 static inline bool fab_congestion_log_marked(const struct fab_congestion_log *log, uint8_t port)

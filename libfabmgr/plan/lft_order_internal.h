@@ -24,7 +24,8 @@ struct fab_lft_ordering_item { /* a block to write */
 struct fab_lft_ordering_edge {    /* item `before` must write the entry before item `after` does */
     uint32_t before, after, next; /* next: the next edge that begins at `before`, or FAB_NONE */
     uint8_t entry;                /* position in the block */
-    bool soft, gone;              /* soft: removed (gone) if no other write is possible */
+    bool soft, gone; /* soft: the edge may be removed if no other write is possible; gone: it was
+                        removed */
 };
 struct fab_lft_ordering_part { /* a write */
     struct fab_plan_op op;

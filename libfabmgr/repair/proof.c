@@ -186,9 +186,9 @@ static int check_column(struct proof *p, uint32_t lid, const struct fab_repair_c
     return status;
 }
 
-/* Checks all changes and, if the labels have changed, all entries of the overlay. No other entry
- * needs a check: new labels allow all turns between living links that the baseline's labels allow
- * (labels/relabel.c). */
+/* Checks all changes. If the labels have changed, also checks all entries of the overlay. All other
+ * entries are those of the baseline. They need no check, because the new labels allow every turn
+ * between living links that the baseline's labels allow (labels/relabel.c). */
 static int check_columns(struct proof *p)
 {
     const struct fab_repair_delta *d = p->d;

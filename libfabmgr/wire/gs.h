@@ -96,7 +96,7 @@ struct fab_port_counters_ext { /* IBA 16.1.4.11 */
     uint64_t excessive_buffer_overrun_errors, vl15_dropped, xmit_wait, qp1_dropped;
 };
 
-/* The attributes that count by VL, by SL, or by kind of error (16.1.4.1-10, A10.4.4, A13.6). All
+/* The attributes that count per VL, per SL, or per kind of error (16.1.4.1-10, A10.4.4, A13.6). All
  * have this form; the number of values, and the bit of CounterSelect for each value, depend on the
  * attribute. */
 struct fab_perf_details {

@@ -3,7 +3,8 @@
  * The engine "fattree" computes D-mod-k in closed form and tolerates faults. Complete trees follow
  * Zahavi (2012). The modulo among the neighbours that are nearer to the destination follows
  * Gliksberg, Capra, Louvet, Garcia, Sohier ("High-quality fault-resiliency in fat-tree networks",
- * 2019). In addition, candidates do not move here when others fail. The parts are:
+ * 2019). In addition, if a neighbour of a switch fails, the entries that lead to its other
+ * neighbours need not change. The parts are:
  *
  *   switch_order.c  ranks, and which direction is up; single_root.c gives spines legal paths to
  *                   each other

@@ -87,8 +87,9 @@ static int find_paths(struct torus *t, uint32_t dest)
     return FAB_OK;
 }
 
-/* Routes all DLIDs of one switch together, or one by one if their paths differ because they use
- * different pivots. */
+/* Routes all DLIDs of one switch together. If a clique lacks a link, routes them one by one,
+ * because their paths may use different pivots. A pivot is a switch with links to all other
+ * switches of its row (dimension_order.c). */
 static int route_dlids(struct torus *t, uint32_t dest, const struct fab_dlid *dlids, uint32_t count)
 {
     uint32_t step = t->dor.pivots ? 1 : count;

@@ -22,8 +22,9 @@
 #include "libfabmgr/route/fattree/tree.h"
 #include "libfabmgr/route/graph/equivalence.h"
 
-/* Returns whether switches a and b have the same ports to their neighbours, beginning with
- * neighbour `from`. */
+/* Returns whether switches a and b have links at the same port numbers to their i-th neighbours,
+ * for all i >= from. Both switches have the same number of neighbours; i is an index into their
+ * neighbours in updown.nbr. The neighbours of a and b may be different switches. */
 static bool same_ports(const struct fab_tree *t, uint32_t a, uint32_t b, uint32_t from)
 {
     const struct fab_updown *sl = t->updown;
@@ -54,8 +55,8 @@ static bool same_ranks(const struct fab_tree *t, uint32_t a, uint32_t b, uint32_
                   sl->at[a + 1] - sl->at[a] - from) == 0;
 }
 
-/* Returns whether two switches have the same ports, ranks of neighbours and slots. upper: only
- * upper neighbours are compared, and the number of lower ones. */
+/* Returns whether two switches have the same port numbers, ranks of neighbours, and slots. If
+ * `upper` is true, the function compares only the upper neighbours and the number of lower ones. */
 static bool same_shape(const struct fab_tree *t, uint32_t a, uint32_t b, bool upper)
 {
     const struct fab_updown *sl = t->updown;

@@ -105,7 +105,7 @@ static uint32_t along_line(const struct fab_dor *s, uint32_t a, uint32_t b, uint
     return FAB_NONE;
 }
 
-/* Returns whether the switch has links to all other switches of its row in dimension d. */
+/* Returns whether switch `a` has links to all other switches of its row in dimension d. */
 static bool is_pivot(const struct fab_dor *s, uint32_t a, uint32_t d)
 {
     for (uint32_t to = 0; to < s->grid->dim[d].size; to++) {

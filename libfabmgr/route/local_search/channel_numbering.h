@@ -13,28 +13,30 @@
 #include "libfabmgr/route/local_search/local_search.h"
 
 struct fab_channel_numbering {
-    struct fab_arena arena;    /* of the arrays */
+    struct fab_arena arena;    /* memory of the arrays */
     const struct fab_graph *g; /* a channel is a port of this graph */
     const struct fab_vls *vls; /* NULL: one VL */
-    bool by_order;     /* the numbers follow an order of the switches, so that every legal path
-                          ascends */
-    uint32_t lanes;    /* number of VLs */
-    uint32_t *number;  /* [channels][lanes] */
+    bool by_order;             /* the numbers follow an order of the switches, so that they ascend
+                                  on every legal path */
+    uint32_t lanes;            /* number of VLs */
+    uint32_t *number;          /* [channels][lanes] */
     uint8_t *in, *out; /* [channels] class (vls.h) of the port at the far end, and of the sending
                           port */
     uint32_t *by_port; /* [port ids of switches] the channel, or FAB_NONE */
     uint32_t *stack;   /* [n] scratch */
 };
-/* Makes a numbering that fits the tables. prng NULL: the preferred one; else a random one of those
- * that the dependencies permit. Returns UNSUPPORTED if the dependencies form a cycle, or NOMEM. */
+/* Makes a numbering that ascends on all paths of the tables. If prng is NULL, the function makes
+ * the preferred numbering, otherwise a random one of those that the dependencies permit. Returns
+ * UNSUPPORTED if the dependencies form a cycle, or NOMEM. */
 int fab_route_channel_numbering_make(struct fab_channel_numbering *l, const struct fab_graph *g,
                                      const struct fab_local_search_input *in,
                                      const struct fab_lft *lft, struct fab_prng *prng);
 void fab_route_channel_numbering_fini(struct fab_channel_numbering *l);
 
-/* Returns whether all packets to `lid`, at switch `home`, still ascend if switch `sw` sends them by
- * `channel`. next[n] are the present channels to the LID, or FAB_NONE; by these the packets
- * ascend. */
+/* Returns whether the channel numbers still ascend on all paths to `lid` if switch `sw` sends
+ * packets to `lid` by `channel`. `home` is the switch of the LID. next[n] is the channel by which
+ * each switch sends these packets now, or FAB_NONE. Precondition: the channel numbers ascend on all
+ * paths by next[]. */
 bool fab_route_channel_numbering_ascends(const struct fab_channel_numbering *l,
                                          const uint32_t *next, uint32_t home, uint32_t lid,
                                          uint32_t sw, uint32_t channel);
