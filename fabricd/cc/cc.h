@@ -55,7 +55,7 @@ struct cc_status {
     uint32_t fan_in;     /* the largest number of senders to one endport that the settings assume */
     uint64_t compute_us; /* duration of the last computation */
     uint64_t reads, writes;         /* answered Gets and Sets since the start */
-    uint64_t log_reads, log_events; /* congestion logs read, and events in them */
+    uint64_t log_reads, log_events; /* congestion logs read, and congestion events in them */
     uint32_t without_log; /* devices without a congestion log, UNSUPPORTED ones not counted */
     /* how often a device was found with other settings than the manager had written */
     uint64_t changed;

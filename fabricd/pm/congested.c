@@ -4,8 +4,8 @@
  * congestion control is in use, it also reads how many packets with FECN and BECN each endport
  * received (PortRcvConCtrl, IBA A10.4.4), and how often VLs of each switch port became congested
  * (SwPortVLCongestion). An endport that receives FECN is the target of an incast. An endport that
- * receives BECN is throttled. A port that waits without FECN, BECN or events is probably a victim
- * of congestion elsewhere.
+ * receives BECN is throttled. A port that waits, but has no FECN, BECN or congestion events,
+ * is probably a victim of congestion elsewhere.
  *
  * A tick of PortXmitWait is taken to be the time to send one word of PortXmitData. A port with data
  * to send therefore waits for about w / (w + d) of the time, where w and d are the increases of
@@ -17,9 +17,12 @@
 #include "fabricd/pm/private.h"
 #include "libfabmgr/congestion/advise.h"
 
-/* A port without FECN, BECN or events is listed if it waits for at least this share of the time. */
+/* A port without FECN, BECN or congestion events is listed if it waits for at least this share of
+ * the time. */
 #define WAITS_PERMILLE 10
-#define LASTS 3 /* reads in sequence with FECN or events until congestion is persistent */
+/* Congestion is persistent after this number of consecutive reads with FECN or congestion events.
+ */
+#define LASTS 3
 
 static void note(struct pm_congestion_counters *s, enum pm_congestion_counter which, uint64_t now)
 {

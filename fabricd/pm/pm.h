@@ -62,7 +62,7 @@ struct pm_congested {
     uint32_t fecn, becn; /* packets received with these marks */
     uint32_t events;     /* how often a VL of the switch port became congested */
     uint32_t span_ms;    /* time between the two reads */
-    bool persistent;     /* FECN or events rose in several consecutive reads */
+    bool persistent;     /* FECN or congestion events rose in several consecutive reads */
     uint32_t senders;    /* set to 0; callers may fill it in from congestion logs and call
                             pm_congested_sort */
 };
@@ -95,7 +95,8 @@ struct pm_link {
     enum fab_counter counter; /* the counter that crossed last; FAB_COUNTERS: none */
     uint64_t rise, span_us;   /* the increase of that counter, and the time in which it rose */
     int64_t since_us;         /* when the link became unhealthy */
-    char skipped[256];        /* why the link could not be isolated; "": it was not refused */
+    char skipped[256]; /* why the last attempt to isolate the link was refused; "": no attempt
+                          was refused */
 };
 /* Fills in at most `max` watched links; returns the number of all watched links. */
 uint32_t pm_links(const struct pm *pm, struct pm_link *ret, uint32_t max);

@@ -23,9 +23,9 @@ struct pm_congestion_counters {
     uint32_t rise[PM_CONGESTION_COUNTERS]; /* increase between the last two reads */
     uint32_t span_ms;  /* time between the last two reads of the data and wait counters; 0: only one
                           read */
-    uint32_t marked;   /* consecutive reads in which FECN or events rose */
+    uint32_t marked;   /* consecutive reads in which FECN or congestion events rose */
     uint64_t at_us;    /* time of the last read of the data and wait counters; 0: never */
-    uint64_t marks_us; /* time of the last read of FECN, BECN and events; 0: never */
+    uint64_t marks_us; /* time of the last read of FECN, BECN and congestion events; 0: never */
 };
 struct pm_port {
     struct fab_counters last;
@@ -42,7 +42,7 @@ struct pm_node {
     uint8_t ports;
     bool asked;       /* ClassPortInfo was requested */
     bool known, wide; /* ClassPortInfo was received; PortCountersExtended has error counters */
-    bool no_marks;    /* the node does not support the FECN, BECN and event counters */
+    bool no_marks; /* the node does not support the counters of FECN, BECN and congestion events */
     bool is_switch;
     uint64_t wanted[4]; /* bitset of the ports to read once ClassPortInfo is known */
 };

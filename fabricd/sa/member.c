@@ -169,8 +169,8 @@ uint16_t sa_member_delete(struct sa *s, const struct fab_sa_request *req,
 
 struct place { /* position of a query: the last record that was returned */
     uint64_t mgid[2], guid;
-    uint64_t in_group; /* last record of the group that was returned: 0: none; 1: member `guid`; 2:
-                          the group itself */
+    uint64_t in_group; /* the last record of this group that was returned. 0: no record yet; 1: the
+                          record of member `guid`; 2: the record of the group itself */
 };
 
 static bool sees(const struct fab_sa_query *q, const struct fab_mcast_group *group)

@@ -19,7 +19,7 @@
 #include "libfabmgr/base/size.h"
 
 #define RETRY_US 1000000u
-#define SLICE_US 2000u /* longest time for which dropping members may occupy the loop */
+#define SLICE_US 2000u /* longest time for which removing absent members blocks the event loop */
 #define MENDED_US                                                                                  \
     20000u /* delay from a local repair to the update of trees, as one fault may cause several     \
               repairs */

@@ -399,8 +399,8 @@ void sm_scrub_reload(struct sm *s)
     arm(s);
 }
 
-/* Removes the nodes of a round without failed writes from `differing`, because the round has
- * written everything that differed there. */
+/* Handles the end of a round. If no write of the round failed, removes the nodes of the round from
+ * `differing`, because the round has written all settings that differed at these nodes. */
 void sm_scrub_round_ended(struct sm *s, int status)
 {
     struct sm_guids *differing = &s->scrub->differing;
