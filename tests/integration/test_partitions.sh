@@ -91,6 +91,12 @@ print(*(m["node"] for m in json.load(sys.stdin)["members"] if m["membership"] ==
     same 'and the rest is taken' '0x7fff 0x0011' "$(keys host-0004 1)"
 
     check 'sweeps' ctl sweep
+    check 'the name of a member is pinned' eval "ctl node pins | grep -q '^host-0004 '"
+    same 'no host waits' 'There are no such nodes.' "$(ctl node pins --waiting)"
+    check 'in JSON, too' eval "ctl -o json node pins | grep -q '\"pinned_name\": \"host-0004\"'"
+    check 'what does not wait is not approved' eval '! ctl node approve host-0004 2>/dev/null'
+    check 'a pin can be dropped' ctl node approve --forget host-0004
+    check 'and is made anew' eval "ctl node pins | grep -q '^host-0004 '"
     [ "$simulator" = fabsim ] || check 'ibsim does not check, which is told' \
         grep -Eq 'partition-not-enforced: .* (does|do) not enforce partitions as configured' fabricd.log
 
