@@ -38,10 +38,10 @@ struct cc_device { /* a switch, or a port of an adapter */
 };
 struct cc_logs {
     struct loop_timer *timer;
-    uint64_t began_us; /* when the running pass began */
-    uint32_t cursor;   /* the device that the pass reads next */
-    uint32_t waiting;  /* requests in flight */
-    uint64_t reads, events;
+    uint64_t began_us;      /* when the running pass began */
+    uint32_t cursor;        /* the device that the pass reads next */
+    uint32_t waiting;       /* requests in flight */
+    uint64_t reads, events; /* logs read, and congestion events in them */
 };
 
 /* The attributes that a job handles, in this order. */
