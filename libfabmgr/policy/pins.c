@@ -38,8 +38,7 @@ static int compare_pins(const void *x, const void *y)
     return (a->guid > b->guid) - (a->guid < b->guid);
 }
 
-/* Sorts the pins and drops those whose GUID occurs before. Insertion of nearly sorted pins is what
- * callers give; qsort is not stable, so equal GUIDs are told apart by their place in `from`. */
+/* Drops pins whose GUID occurs before, and sorts the others by GUID. */
 static void take_pins(struct fab_pins *p, const struct fab_pin *from, size_t count)
 {
     for (size_t i = 0; i < count; i++)
