@@ -147,16 +147,6 @@ int fab_discover_duplicate(struct fab_discover *d, const struct query *q,
 /* ---- the last places --------------------------------------------------------------------------
  */
 
-static int ask_identity(struct fab_discover *d, struct known_node *p, uint8_t port)
-{
-    int status = FAB_OK;
-    if (!p->identified)
-        status = fab_discover_queue_push(&d->identities, (struct item){.ref = p->ref});
-    if (status == FAB_OK && port <= p->num_ports && fab_base_bits_add(p->asked, port))
-        status = fab_discover_queue_push(&d->reads, (struct item){.ref = p->ref, .port = port});
-    return status;
-}
-
 int fab_discover_identity_answered(const struct fab_discover *d, const struct query *q,
                                    const uint8_t *data)
 {
@@ -192,15 +182,18 @@ static int ask_behind(struct fab_discover *d, struct known_node *near, uint8_t p
                                                        : FAB_OK;
 }
 
-/* Queues queries of the last place of a claimed GUID, if there are any more. */
+/* Queues queries of the last place of a claimed GUID, if there are any more. The claimed port of a
+ * switch is asked too, because another device may be connected to it. */
 static int verify(struct fab_discover *d, struct claim *c)
 {
     struct known_node *near = find(d, c->first_guid), *p = find(d, c->info.node_guid);
-    bool first = !c->verified;
+    bool first = !c->verified, is_switch = p != NULL && p->type == FAB_NODE_SWITCH;
     int status = FAB_OK;
     c->verified = true;
-    if (first && p != NULL && p->type == FAB_NODE_SWITCH)
-        status = ask_identity(d, p, c->info.local_port);
+    if (first && is_switch && !p->identified)
+        status = fab_discover_queue_push(&d->identities, (struct item){.ref = p->ref});
+    if (status == FAB_OK && is_switch)
+        status = ask_behind(d, p, c->info.local_port);
     if (status == FAB_OK && near != NULL)
         status = ask_behind(d, near, c->first_port);
     return status;

@@ -346,13 +346,20 @@ static void random_attack(uint64_t seed)
     for (int i = 0; i < 6; i++) {
         uint32_t rogue = f->switch_count + (uint32_t)fab_base_prng_below(&prng, hosts);
         uint32_t victim = f->switch_count + (uint32_t)fab_base_prng_below(&prng, hosts);
-        if (rogue == victim || rogue == manager)
+        /* Aggregation nodes all have the same name. */
+        if (rogue == victim || rogue == manager || f->nodes[rogue].desc[0] != 'h' ||
+            f->nodes[victim].desc[0] != 'h')
             continue;
         const char *name = f->nodes[victim].desc;
         struct fab_node_info as = identity(&lab, name);
         uint32_t peer = f->ports[fab_fabric_port_id(f, rogue, 1)].peer, lid = lid_of(&lab, name);
-        if (fab_base_prng_below(&prng, 3) == 0)
-            as.node_guid ^= 0xbad0000;
+        uint64_t claim = fab_base_prng_below(&prng, 3);
+        if (claim == 0)
+            as.node_guid ^= 0xbad0000; /* only the port GUID */
+        if (claim == 1) {              /* a port of a switch, in use or not */
+            as = f->nodes[fab_base_prng_below(&prng, f->switch_count)].info;
+            as.local_port = (uint8_t)(1 + fab_base_prng_below(&prng, as.num_ports));
+        }
         pretend(&lab, f->nodes[rogue].desc, &as);
         if (fab_base_prng_below(&prng, 2) == 0)
             bounce(&lab, f->nodes[f->ports[peer].node].desc, f->ports[peer].num);
