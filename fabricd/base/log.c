@@ -27,7 +27,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LINE_MAX_BYTES 4096 /* most bytes of a line, prefix and newline included */
+#define LINE_MAX_BYTES 4096 /* maximum number of bytes of a line, prefix and newline included */
 
 static struct {
     enum log_level max;

@@ -18,7 +18,7 @@
 #define AT_LOG (FAB_CC_LOG_DATA - 24) /* offset in the data after the common MAD header */
 #define AT_KEY (FAB_CC_KEY - 24)
 #define TICK_DEVICES 4 /* devices read in a tick if the pass is on time */
-#define TICK_MOST 8    /* most requests in a tick, while the pass catches up */
+#define TICK_MOST 8    /* maximum number of requests in a tick, while the pass catches up */
 #define WAITING_MOST 16
 #define TICK_LEAST_US 5000u
 #define TICK_MOST_US 1000000u

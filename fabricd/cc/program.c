@@ -26,8 +26,8 @@
 
 #define AT_KEY (FAB_CC_KEY - 24) /* offset in the data after the common MAD header */
 #define AT_ATTR (FAB_CC_DATA - 24)
-#define BEGIN_MOST 4    /* most jobs started in a tick */
-#define SCAN_MOST 4096u /* most devices examined in a tick */
+#define BEGIN_MOST 4    /* maximum number of jobs started in a tick */
+#define SCAN_MOST 4096u /* maximum number of devices examined in a tick */
 #define RETRY_US 60000000u
 #define LOOK_INTERVALS 5 /* counter intervals until a programmed device is read again */
 

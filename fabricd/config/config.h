@@ -69,11 +69,12 @@ enum config_offence { CONFIG_OFFENCE_REPORT, CONFIG_OFFENCE_ISOLATE };
 struct config_offenders {
     enum config_offence refused_manager; /* it answers as a manager that is not trusted */
     enum config_offence forged_control;  /* such a manager also sent control packets */
-    uint32_t max_isolated;               /* most hosts that are isolated for an offence */
+    uint32_t max_isolated; /* maximum number of hosts that are isolated for an offence */
 };
 
 struct config_multicast {
-    uint32_t mlids; /* most MLIDs in use; 0: as many as the smallest multicast table has room for */
+    uint32_t mlids; /* maximum number of MLIDs in use; 0: as many as the smallest multicast table
+                       has room for */
     enum fab_mcast_share share;
     uint32_t absent_s; /* how long a port that left the fabric stays a member of its groups */
 };
@@ -81,7 +82,7 @@ struct config_multicast {
 struct config_smp {
     uint32_t timeout_ms; /* time to wait for an answer to the first try */
     uint32_t retries;    /* retries after the first try */
-    uint32_t window;     /* most requests in flight; 0: the limit of the transport */
+    uint32_t window;     /* maximum number of requests in flight; 0: the limit of the transport */
 };
 
 struct config {

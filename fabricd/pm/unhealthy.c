@@ -21,9 +21,10 @@
 #include "libfabmgr/base/status.h"
 
 #define WATCH_MOST 1024
-/* Windows in which no counter crosses its threshold until a link has recovered. */
+/* A link has recovered after this many successive windows in which no counter crossed its
+ * threshold. */
 #define RECOVERED_AFTER 5
-#define ACTS 8 /* most isolations requested in one tick */
+#define ACTS 8 /* maximum number of isolations requested in one tick */
 
 struct fab_counter_rule pm_rule(const struct pm *pm)
 {

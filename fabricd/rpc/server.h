@@ -56,7 +56,7 @@ bool is_port_name(const struct fab_view *v, const char *text, char node[FAB_NODE
 struct page {
     bool given;          /* the page is not the first one */
     struct page_key key; /* if given: the last row of the previous page */
-    uint32_t want;       /* most rows of the page */
+    uint32_t want;       /* maximum number of rows of the page */
 };
 /* Reads the page token and page size of a request. False: the token is not from this list; the
  * function has finished the call with an error. */

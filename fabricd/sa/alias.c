@@ -22,7 +22,7 @@
 #include "libfabmgr/base/status.h"
 
 #define LOOK_US 1000000 /* interval of retries, and of checks whether ports came back */
-#define UNDER_WAY 32    /* most writes in flight */
+#define UNDER_WAY 32    /* maximum number of writes in flight */
 
 enum {
     FIRST_GUID = 4

@@ -8,10 +8,12 @@
 #include "libfabmgr/mads/rmpp.h"
 #include "libfabmgr/sa/sa.h"
 
-#define SA_JOBS 256                /* most responses of many records in progress, to all hosts */
-#define SA_TABLE_MOST (256u << 20) /* most bytes of all responses in progress */
-#define SA_TABLE_EACH (64u << 20)  /* most bytes of the responses to one port without the sa_key */
-#define SA_OUT 512                 /* the maximum number of answers that wait for the transport */
+/* Limits of the responses in progress: their number, their bytes, and their bytes for one port
+ * whose requests do not carry the sa_key. */
+#define SA_JOBS 256
+#define SA_TABLE_MOST (256u << 20)
+#define SA_TABLE_EACH (64u << 20)
+#define SA_OUT 512 /* the maximum number of answers that wait for the transport */
 
 /* A published view, prepared for queries. A response that is being collected keeps its view when a
  * new one is published. */

@@ -9,7 +9,7 @@
 #include "libfabmgr/registry/reports.h"
 #include "libfabmgr/registry/services.h"
 
-#define SA_HELD 1024 /* most answers that wait for the database */
+#define SA_HELD 1024 /* maximum number of answers that wait for the database */
 
 /* An endport in service. */
 struct sa_end {

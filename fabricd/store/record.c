@@ -13,7 +13,7 @@
 #include "fabricd/base/clock.h"
 #include "libfabmgr/wire/wire.h"
 
-#define LID_MAX 0xffffff /* a lease above this LID is not valid */
+#define LID_MAX 0xffffff /* the store refuses a lease of a greater LID */
 
 static struct record *record_new(enum record_kind kind, size_t texts)
 {

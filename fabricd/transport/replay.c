@@ -14,7 +14,7 @@
 #include "fabricd/base/log.h"
 #include "libfabmgr/base/status.h"
 
-#define SHOWN 10 /* most differences of each kind that are logged */
+#define SHOWN 10 /* maximum number of differences of each kind that are logged */
 #define WINDOW 64
 #define BATCH 2048 /* MADs; larger batches are handed up in parts */
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TAPE_PIECE (256u << 10) /* most bytes of one call of tape_room */
+#define TAPE_PIECE (256u << 10) /* maximum number of bytes of one call of tape_room */
 
 struct tape;
 /* Creates the file, or replaces it. NOMEM, IO, DENIED, NOT_FOUND; why[]: one sentence. */

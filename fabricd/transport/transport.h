@@ -53,7 +53,7 @@ struct transport {
     const struct transport_ops *ops;
     char name[64]; /* "mlx5_0:1", "sim:demo.net" */
     uint64_t port_guid;
-    uint32_t window_max; /* most MADs in flight */
+    uint32_t window_max; /* maximum number of MADs in flight */
     uint8_t rmpp;        /* enum transport_rmpp */
     transport_receive *receive;
     void *receive_ctx;

@@ -34,7 +34,7 @@
  */
 #define VLARB_BLOCK 16
 #define ARBS_MANY 1000 /* see tidy_arbs */
-#define MAPS 64        /* most different tables that are counted */
+#define MAPS 64        /* maximum number of distinct tables that are counted */
 
 /* ---- one port -------------------------------------------------------------------------------- */
 

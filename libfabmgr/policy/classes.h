@@ -22,7 +22,7 @@
 #define FAB_CLASS_NOTES 16
 #define FAB_CLASSES_TEXT_MAX (UINT32_C(1) << 20) /* bytes of a qos-policy.conf */
 #define FAB_CLASS_NO_SL 0xff
-#define FAB_ARB_ENTRIES 64 /* most entries of a VL arbitration table, IBA 7.6.9.2 */
+#define FAB_ARB_ENTRIES 64 /* maximum number of entries of a VL arbitration table, IBA 7.6.9.2 */
 
 struct fab_class {
     const char *name;

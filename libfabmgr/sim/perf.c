@@ -3,9 +3,9 @@
  * The performance management agent of every simulated device (IBA 16.1). Its attributes show the
  * counters of counters.c in fields of limited width. If a value does not fit, the field shows its
  * maximum. PortCounters and PortCountersExtended show the same counters; the table below has the
- * offset of each counter in both attributes. The numbers of the detailed counters follow the field
- * tables of their attributes: all fields after CounterSelect are counters, in the order of the
- * table. Samples are in samples.c.
+ * offset of each counter in both attributes. Each attribute with detailed
+ * counters has a field table; every field after CounterSelect is a counter, and the counters are
+ * numbered in the order of this table. Samples are in samples.c.
  */
 #include <stddef.h>
 

@@ -11,7 +11,7 @@
 
 #include "libfabmgr/wire/wire.h"
 
-#define FAB_SMSTATE_PASSED 8 /* most managers that are passed over at a time */
+#define FAB_SMSTATE_PASSED 8 /* maximum number of managers that are passed over at a time */
 struct fab_smstate {
     uint8_t state; /* enum fab_sm_state */
     uint64_t guid; /* GUID of the manager's port */

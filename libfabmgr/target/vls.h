@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define FAB_SLS 16
-#define FAB_VLS_MAX 15 /* most data VLs; VL 15 is for management */
+#define FAB_VLS_MAX 15 /* maximum number of data VLs; VL 15 is for management */
 #define FAB_VL_CLASSES 16
 
 /* An all-zero value means one VL, with SL 0 and VL 0 for all paths. An engine fills in the values

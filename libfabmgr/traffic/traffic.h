@@ -42,7 +42,7 @@ struct fab_traffic_input {
     const struct fab_traffic_arbitration *arbitration; /* NULL: all VLs in turn */
     const struct fab_congestion *congestion;           /* NULL: no congestion control */
     bool by_sl;         /* congestion control at adapters works by SL, not by flow */
-    uint32_t mtu;       /* most bytes of data in a packet; 0: 4096 */
+    uint32_t mtu;       /* maximum number of bytes of data in a packet; 0: 4096 */
     uint32_t buffer;    /* bytes of input buffer at each port, divided evenly among the VLs; each VL
                            has room for at least four packets; 0: 65536 */
     uint32_t switch_ns; /* ns from the arrival of a packet's header to its departure; 0: 200 */

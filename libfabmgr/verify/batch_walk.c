@@ -29,8 +29,8 @@
 
 #define COLUMNS FAB_VERIFY_TILE_LIDS
 #define ON_PATH UINT16_MAX
-#define NESTING 64 /* most switches that resolve() follows from one switch */
-#define PORTS 256  /* most ports of a switch, port 0 included */
+#define NESTING 64 /* maximum number of switches that resolve() follows from one switch */
+#define PORTS 256  /* maximum number of ports of a switch, port 0 included */
 
 struct fab_verify_batch_walk {
     struct fab_arena arena; /* of the arrays */

@@ -48,7 +48,7 @@ struct fab_verify_input {
     const struct fab_fabric *fabric;
     const struct fab_lids *lids;
     const struct fab_lft *lft;
-    uint32_t max_hops;               /* most switches on a path; 0: no limit */
+    uint32_t max_hops;               /* maximum number of switches on a path; 0: no limit */
     const struct fab_vls *vls;       /* NULL: one VL */
     const struct fab_policy *policy; /* NULL: the limits of the devices are not checked */
     const struct fab_pool *pool;     /* thread pool, or NULL */

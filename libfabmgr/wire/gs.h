@@ -9,13 +9,12 @@
 
 #include "libfabmgr/wire/wire.h"
 
-/* Byte offsets in a MAD: of the attribute in performance management and congestion control
- * (CongestionLog begins earlier), and of the CC_Key. */
-#define FAB_PERF_DATA 64
+/* Byte offsets in MADs of the classes performance management and congestion control. */
+#define FAB_PERF_DATA 64 /* the attribute, in performance management */
 #define FAB_CC_KEY 24
-#define FAB_CC_DATA 64
-#define FAB_CC_LOG_DATA 32
-#define FAB_GS_DATA 192 /* length of an attribute that begins at byte 64 */
+#define FAB_CC_DATA 64     /* the attribute, in congestion control */
+#define FAB_CC_LOG_DATA 32 /* the attribute CongestionLog, which begins earlier */
+#define FAB_GS_DATA 192    /* length of an attribute that begins at byte 64 */
 
 enum fab_gs_attr_id {
     FAB_PERF_SAMPLES_CONTROL = 0x0010,

@@ -112,7 +112,7 @@ uint64_t sm_uptime_us(const struct sm *s);
 /* ---- requests (requests.c) ------------------------------------------------------------------- */
 
 enum sm_request {
-    SM_REQUEST_HEAVY = 1,      /* a heavy sweep as a round, as the known fabric is in doubt */
+    SM_REQUEST_HEAVY = 1,      /* a heavy sweep at once, because the known fabric may be wrong */
     SM_REQUEST_BACKGROUND = 2, /* a background heavy sweep */
     SM_REQUEST_REROUTE = 4,
     SM_REQUEST_REBALANCE = 8,

@@ -22,7 +22,7 @@
 #define POSTPONED_MOST_BACKGROUND 4
 #define RESTARTS_MOST 16
 #define BACKOFF_STEP 8 /* successive targeted sweeps after which the pause doubles */
-#define BACKOFF_MOST 6 /* most doublings of the pause */
+#define BACKOFF_MOST 6 /* maximum number of doublings of the pause */
 
 /* ---- choosing -------------------------------------------------------------------------------- */
 

@@ -6,8 +6,8 @@
 #include "fabricd/sm/ha/ha.h"
 #include "libfabmgr/base/status.h"
 
-#define SM_MAX_OTHERS 64    /* most managers whose SMInfo is read in a sweep */
-#define SM_REFUSED_MOST 256 /* most refused managers that are remembered */
+#define SM_MAX_OTHERS 64    /* maximum number of managers whose SMInfo is read in a sweep */
+#define SM_REFUSED_MOST 256 /* maximum number of refused managers that are remembered */
 
 /* Another manager: what it answered, and where it is. */
 struct sm_other {

@@ -168,8 +168,8 @@ static void consider_path(struct search *s, uint32_t from, uint32_t end, uint32_
     }
 }
 
-/* Considers the flows of one shift, drawn at random from those that exceed the bound on the
- * channel. */
+/* Draws at random one of the shifts that have more flows on the channel than the bound allows, and
+ * considers the flows of this shift. */
 static void reduce_flows(struct search *s, uint32_t channel)
 {
     const struct fab_link_load *b = &s->burden;

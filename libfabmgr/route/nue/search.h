@@ -33,8 +33,8 @@ struct fab_nue {
     uint8_t *slot;         /* [n] slot of the next arc */
     uint64_t detour_hosts; /* number of hosts whose path is longer than the shortest possible */
     /* Scratch memory. */
-    uint64_t normal_load;             /* load from which an arc spans more levels (span()); 0: all
-                                         arcs span one level */
+    uint64_t normal_load;             /* an arc with this load or more spans more than one level of
+                                         the search (span()); 0: all arcs span one level */
     uint32_t delayed[FAB_NUE_LEVELS]; /* heads of the lists of arcs that are considered at a later
                                          level */
     uint32_t *next_delayed;           /* [arcs] next arc in the list */

@@ -30,7 +30,7 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/route/updown/switch_order.h"
 
-#define TRIALS 64 /* most leaves that are tried as roots */
+#define TRIALS 64 /* maximum number of leaves that are tried as roots */
 
 /* BESIDE: the switch is in U, above g, and a descendant of B */
 enum mark { PLAIN = 0, ABOVE = 1 /* the switch is in B */, BESIDE = 2 };

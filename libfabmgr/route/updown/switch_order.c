@@ -29,7 +29,7 @@
 #define DIVIDER_MAX (1u << 20)
 /* The ranks form no tree if more than 1 of 20 links joins switches of the same rank. */
 #define WITHIN_RANK_SHARE 20
-#define CENTRES 16 /* most candidates for the central switch that are tried */
+#define CENTRES 16 /* maximum number of candidates for the central switch that are tried */
 
 static int order_init(struct fab_order *o, uint32_t n)
 {
