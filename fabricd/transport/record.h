@@ -12,8 +12,9 @@
  * NOT_FOUND. why[]: one sentence. */
 int transport_record_open(struct loop *l, struct transport *to, struct bus *bus, const char *path,
                           uint64_t limit, struct transport **ret, char *why, size_t why_len);
-/* These functions record what else a run depends on. Call them before the first MAD: a LID lease, a
- * disabled port, the name that is pinned to a node, the text of the settings file (not recorded if longer than 64 KiB). */
+/* These functions record what else a run depends on: a LID lease, a disabled port, the name that is
+ * pinned to a node, and the text of the settings file, unless it is longer than 64 KiB. Call them
+ * before the first MAD. */
 void transport_record_lease(struct transport *t, uint64_t guid, uint16_t lid, uint8_t lmc);
 void transport_record_disabled(struct transport *t, uint64_t node_guid, uint8_t port);
 void transport_record_pin(struct transport *t, uint64_t node_guid, const char *name);
