@@ -15,6 +15,7 @@ cli_libctl_la_SOURCES = \
 	cli/ctl/cmd_contingency.c \
 	cli/ctl/cmd_event.c \
 	cli/ctl/cmd_export.c \
+	cli/ctl/cmd_key.c \
 	cli/ctl/cmd_link.c \
 	cli/ctl/cmd_class.c \
 	cli/ctl/cmd_multicast.c \

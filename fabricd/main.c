@@ -34,6 +34,7 @@
 #include "fabricd/sa/sa.h"
 #include "fabricd/sm/sm.h"
 #include "fabricd/store/key.h"
+#include "fabricd/store/m_key.h"
 #include "fabricd/store/store.h"
 #include "fabricd/transport/record.h"
 #include "fabricd/transport/transport.h"
@@ -237,6 +238,7 @@ static void apply(struct daemon *d, struct config *now)
     struct fab_policy policy = d->config.policy;
     d->config.policy = now->policy;
     now->policy = policy;
+    d->config.m_key_generated = now->m_key_generated;
     d->config.sweep = now->sweep;
     d->config.flapping = now->flapping;
     d->config.counters = now->counters;
@@ -247,10 +249,17 @@ static void apply(struct daemon *d, struct config *now)
     store_journal_keep(d->store, now->journal_keep);
 }
 
-/* Warns of keys that everybody knows. Reads or makes the key of subnet administration if the
- * settings have none. */
+/* Warns of keys that everybody knows. Reads or makes the keys that the settings leave to fabricd.
+ */
 static int take_keys(struct daemon *d, struct config *c, char *why)
 {
+    struct store_m_key file = {0};
+    int r = c->m_key_generated
+                ? store_m_key_generated(d->config.state_dir, &c->policy.m_key, why, WHY_LEN)
+                : store_m_key_read(d->config.state_dir, &file, why, WHY_LEN);
+    store_m_key_fini(&file);
+    if (r != FAB_OK && r != FAB_E_NOT_FOUND)
+        return r;
     if (c->policy.m_key && c->policy.sm_key <= 1)
         log_warning("config",
                     "subnet.m_key is set, but subnet.sm_key is %u, which everybody knows: it "
@@ -262,6 +271,17 @@ static int take_keys(struct daemon *d, struct config *c, char *why)
     return c->policy.sa_key
                ? FAB_OK
                : store_key(d->config.state_dir, "sa_key", &c->policy.sa_key, why, WHY_LEN);
+}
+
+/* True if the M_Key changes while a rotation is under way: the ports that still have the key before
+ * would be lost. */
+static bool is_third_key(const struct daemon *d, const struct config *now)
+{
+    struct sm_key_status status;
+    sm_get_key_status(d->sm, &status);
+    bool stays = now->m_key_generated ? d->config.m_key_generated
+                                      : now->policy.m_key == d->config.policy.m_key;
+    return status.rotating && !stays;
 }
 
 static void on_reload(void *ctx)
@@ -278,6 +298,10 @@ static void on_reload(void *ctx)
         log_error("config", "%s; the old settings stay active", why);
     } else if (take_keys(d, &now, why) != FAB_OK) {
         log_error("config", "%s; the old settings stay active", why);
+        config_fini(&now);
+    } else if (is_third_key(d, &now)) {
+        log_error("config", "refused: subnet.m_key changed while ports still get the last key (see "
+                            "'fabricctl key show'); the old settings stay active");
         config_fini(&now);
     } else {
         note_restarts(&d->config, &now);
@@ -366,6 +390,7 @@ static int start_sm(struct daemon *d)
         .bus = d->bus,
         .store = d->store,
         .config = &d->config,
+        .keys_dir = d->options.replay ? NULL : d->config.state_dir,
     };
     return sm_new(&in, &d->sm);
 }

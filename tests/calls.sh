@@ -10,7 +10,7 @@ set -u
 top=${abs_top_srcdir:-$(cd "$(dirname "$0")/.." && pwd)}
 build=${abs_top_builddir:-$top}
 nm=${NM:-nm} # may have options of its own, "nm -B": never quoted
-ranks='model core mcast ha links apply sweep scrub fault wiring' # rising
+ranks='model core mcast ha links apply sweep scrub keys fault wiring' # rising
 
 n=0
 failed=0

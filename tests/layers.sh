@@ -77,6 +77,7 @@ daemon_floors='
 4.6 sm/apply
 4.7 sm/sweep
 4.75 sm/scrub
+4.77 sm/keys
 4.8 sm/fault
 4.9 sm/wiring
 5 pm

@@ -38,6 +38,7 @@ struct session {
     uint64_t seed;
     char **fails; /* [fail_count] arguments of --fail */
     size_t fail_count;
+    bool give_up_absent;       /* the option --give-up-absent was given */
     bool explain, roce;        /* the options --explain and --roce were given */
     bool waiting, all, forget; /* --waiting, --all and --forget */
     uint32_t sl;               /* --sl: service level */
@@ -66,7 +67,7 @@ extern const struct cmd cmd_status, cmd_version, cmd_sweep, cmd_reroute, cmd_rer
     cmd_link_unhealthy, cmd_link_isolate, cmd_port_counters, cmd_class_list, cmd_class_show,
     cmd_multicast_list, cmd_multicast_show, cmd_partition_list, cmd_partition_show,
     cmd_service_list, cmd_subscription_list, cmd_cc_status, cmd_cc_show, cmd_cc_congested,
-    cmd_cc_log, cmd_cc_export;
+    cmd_cc_log, cmd_cc_export, cmd_key_show, cmd_key_rotate;
 
 /* ---- requests to the manager ----------------------------------------------------------------- */
 

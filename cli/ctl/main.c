@@ -22,18 +22,31 @@
 /* All commands, in the order of the help. A command without a verb comes after all commands with
  * the same noun and a verb. */
 static const struct cmd *const cmds[] = {
-    &cmd_status,          &cmd_version,        &cmd_node_list,      &cmd_node_show,
-    &cmd_node_pins,       &cmd_node_approve,   &cmd_port_list,      &cmd_port_show,
-    &cmd_port_counters,   &cmd_port_disable,   &cmd_port_enable,    &cmd_link_list,
-    &cmd_link_flapping,   &cmd_link_unhealthy, &cmd_link_isolate,   &cmd_link_release,
-    &cmd_class_list,      &cmd_class_show,     &cmd_partition_list, &cmd_partition_show,
-    &cmd_multicast_list,  &cmd_multicast_show, &cmd_service_list,   &cmd_subscription_list,
-    &cmd_cc_status,       &cmd_cc_show,        &cmd_cc_congested,   &cmd_cc_log,
-    &cmd_cc_export,       &cmd_path,           &cmd_route_show,     &cmd_route_verify,
-    &cmd_route_quality,   &cmd_route_compare,  &cmd_route_whatif,   &cmd_route_contingency,
-    &cmd_route_rebalance, &cmd_route_export,   &cmd_reroute_list,   &cmd_reroute_show,
-    &cmd_reroute,         &cmd_sweep,          &cmd_topo_export,    &cmd_event_list,
-    &cmd_event_watch,     &cmd_sim_unlink,     &cmd_sim_relink,
+    &cmd_status,          &cmd_version,
+    &cmd_node_list,       &cmd_node_show,
+    &cmd_node_pins,       &cmd_node_approve,
+    &cmd_port_list,       &cmd_port_show,
+    &cmd_port_counters,   &cmd_port_disable,
+    &cmd_port_enable,     &cmd_link_list,
+    &cmd_link_flapping,   &cmd_link_unhealthy,
+    &cmd_link_isolate,    &cmd_link_release,
+    &cmd_key_show,        &cmd_key_rotate,
+    &cmd_class_list,      &cmd_class_show,
+    &cmd_partition_list,  &cmd_partition_show,
+    &cmd_multicast_list,  &cmd_multicast_show,
+    &cmd_service_list,    &cmd_subscription_list,
+    &cmd_cc_status,       &cmd_cc_show,
+    &cmd_cc_congested,    &cmd_cc_log,
+    &cmd_cc_export,       &cmd_path,
+    &cmd_route_show,      &cmd_route_verify,
+    &cmd_route_quality,   &cmd_route_compare,
+    &cmd_route_whatif,    &cmd_route_contingency,
+    &cmd_route_rebalance, &cmd_route_export,
+    &cmd_reroute_list,    &cmd_reroute_show,
+    &cmd_reroute,         &cmd_sweep,
+    &cmd_topo_export,     &cmd_event_list,
+    &cmd_event_watch,     &cmd_sim_unlink,
+    &cmd_sim_relink,
 };
 #define HELP_COLUMN 38
 #define USAGE_LEN 160
@@ -112,6 +125,7 @@ static void print_help(int argc, char **argv)
          "      --waiting          only nodes that wait for an approval\n"
          "      --all              approve all nodes that wait\n"
          "      --forget           drop the pin of a node's name\n"
+         "      --give-up-absent   give up absent ports that may have the previous key\n"
          "      --explain          also show the reason of each value\n"
          "      --sl N             show the values of this service level (0)\n"
          "      --roce             export settings for RoCE on Ethernet\n"
@@ -140,10 +154,12 @@ static const struct {
     char letter;
     const char *name;
 } own_options[] = {
-    {'n', "-n"},        {'a', "--after"},   {'s', "--severity"}, {'f', "--format"},
-    {'E', "--explain"}, {'R', "--roce"},    {'S', "--sl"},       {'h', "--hosts"},
-    {'j', "--job"},     {'m', "--samples"}, {'d', "--seed"},     {'e', "--engine"},
-    {'x', "--fail"},    {'w', "--waiting"}, {'A', "--all"},      {'F', "--forget"},
+    {'n', "-n"},        {'a', "--after"},          {'s', "--severity"},
+    {'f', "--format"},  {'E', "--explain"},        {'R', "--roce"},
+    {'S', "--sl"},      {'h', "--hosts"},          {'j', "--job"},
+    {'m', "--samples"}, {'d', "--seed"},           {'e', "--engine"},
+    {'x', "--fail"},    {'w', "--waiting"},        {'A', "--all"},
+    {'F', "--forget"},  {'G', "--give-up-absent"},
 };
 
 static const struct option long_options[] = {
@@ -164,6 +180,7 @@ static const struct option long_options[] = {
     {"seed", required_argument, NULL, OPT_OWN + 'd'},
     {"engine", required_argument, NULL, OPT_OWN + 'e'},
     {"fail", required_argument, NULL, OPT_OWN + 'x'},
+    {"give-up-absent", no_argument, NULL, OPT_OWN + 'G'},
     {"explain", no_argument, NULL, OPT_OWN + 'E'},
     {"waiting", no_argument, NULL, OPT_OWN + 'w'},
     {"all", no_argument, NULL, OPT_OWN + 'A'},
@@ -272,6 +289,9 @@ static int parse_own(struct options *o, char letter, const char *text)
         rc = parse_number("--sl", text, 15, &n);
         s->sl = (uint32_t)n;
         return rc;
+    case 'G':
+        s->give_up_absent = true;
+        return EXIT_OK;
     case 'E':
         s->explain = true;
         return EXIT_OK;

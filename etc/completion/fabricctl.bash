@@ -125,11 +125,12 @@ _fabricctl()
     done
     local offer=
     case "${words[*]:0:2}" in
-    '') offer='status node port partition multicast class service subscription link path route cc topo event sweep reroute version sim' ;;
+    '') offer='status node port partition multicast class service subscription link key path route cc topo event sweep reroute version sim' ;;
     node) offer='list show pins approve' ;;
     port) offer='list show counters disable enable' ;;
     partition | multicast | class) offer='list show' ;;
     service | subscription) offer='list' ;;
+    key) offer='show rotate' ;;
     link) offer='list flapping unhealthy isolate release' ;;
     route) offer='show verify quality compare whatif contingency rebalance export' ;;
     cc) offer='status show congested log export' ;;
@@ -148,6 +149,7 @@ _fabricctl()
         [[ "${words[*]:0:2}" == 'event watch' ]] && offer+=' --after'
         [[ "${words[*]:0:2}" == 'node pins' ]] && offer+=' --waiting'
         [[ "${words[*]:0:2}" == 'node approve' ]] && offer+=' --all --forget'
+        [[ "${words[*]:0:2}" == 'key rotate' ]] && offer+=' --give-up-absent'
         [[ "${words[*]:0:2}" == 'cc show' ]] && offer+=' --explain --sl'
         [[ "${words[*]:0:2}" == 'cc export' ]] && offer+=' --roce --explain'
         [[ -n $formats ]] && offer+=' --format'

@@ -103,6 +103,7 @@ struct config {
     uint32_t contingency_mb; /* memory for repair plans of contingencies, MiB; 0: none */
     uint32_t rebalance_s;    /* time without faults before a rebalance; 0: never */
     uint32_t journal_keep;   /* number of events kept in the store */
+    bool m_key_generated;    /* subnet.m_key is "generated": main sets policy.m_key from the file */
     struct fab_policy policy;
 };
 

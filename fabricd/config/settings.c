@@ -15,18 +15,21 @@
 #include "libfabmgr/base/status.h"
 
 enum kind {
-    KIND_NUMBER,   /* unsigned integer of `size` bytes, from least to most */
-    KIND_LEVEL,    /* enum log_level */
-    KIND_MTU,      /* MTU in bytes, stored as PortInfo encodes it */
-    KIND_VLS,      /* number of VLs, stored as PortInfo encodes it */
-    KIND_GUID,     /* uint64_t */
-    KIND_TEXT,     /* char *, a copy */
-    KIND_NAME,     /* char[size] */
-    KIND_AUTO,     /* int32_t: a number, or -1 for the word auto */
-    KIND_CHOICE,   /* the index of the word among those in `expected` */
-    KIND_ELSEWHERE /* a list or a group that another file reads; the row has only `expected` */
+    KIND_NUMBER,    /* unsigned integer of `size` bytes, from least to most */
+    KIND_LEVEL,     /* enum log_level */
+    KIND_MTU,       /* MTU in bytes, stored as PortInfo encodes it */
+    KIND_VLS,       /* number of VLs, stored as PortInfo encodes it */
+    KIND_GUID,      /* uint64_t */
+    KIND_M_KEY,     /* uint64_t; 0 for the word generated */
+    KIND_GENERATED, /* bool: the value is the word generated */
+    KIND_TEXT,      /* char *, a copy */
+    KIND_NAME,      /* char[size] */
+    KIND_AUTO,      /* int32_t: a number, or -1 for the word auto */
+    KIND_CHOICE,    /* the index of the word among those in `expected` */
+    KIND_ELSEWHERE  /* a list or a group that another file reads; the row has only `expected` */
 };
 
+#define GENERATED "generated" /* subnet.m_key: fabricd makes the key */
 #define AT_TOP SIZE_MAX
 
 struct setting {
@@ -121,7 +124,9 @@ static const struct setting settings[] = {
     NUMBER(subnet, sm_priority, policy.sm_priority, 0, 15, NULL),
     NUMBER(subnet, sm_key, policy.sm_key, 0, UINT64_MAX, NULL),
     NUMBER(subnet, sa_key, policy.sa_key, 0, UINT64_MAX, NULL),
-    NUMBER(subnet, m_key, policy.m_key, 0, UINT64_MAX, NULL),
+    OTHER(KIND_M_KEY, subnet, m_key, policy.m_key,
+          "generated, or a number of up to 64 bits, such as 0x1a2b"),
+    OTHER(KIND_GENERATED, subnet, m_key, m_key_generated, ""),
     NUMBER(subnet, m_key_protection, policy.m_key_protect, 0, 3, "1: only Sets need the key"),
     NUMBER(subnet, m_key_lease, policy.m_key_lease_s, 0, 65535, "seconds, 0: for ever"),
     ELSEWHERE("subnet.pin_names", "first-seen, approved or off"),
@@ -328,6 +333,15 @@ static int apply_number(const struct setting *s, const char *text, void *to)
     return rc;
 }
 
+static int apply_m_key(const struct setting *s, const char *text, void *to)
+{
+    uint64_t key = 0;
+    int rc = strcmp(text, GENERATED) == 0 ? FAB_OK : setting_parse_number(text, &key);
+    if (rc == FAB_OK)
+        store_number(to, s->size, key);
+    return rc;
+}
+
 static int apply_auto(const struct setting *s, const char *text, void *to)
 {
     if (strcmp(text, "auto") != 0)
@@ -410,6 +424,11 @@ static int apply_value(const struct setting *s, const char *text, void *to)
         return setting_parse_guid(text, to);
     case KIND_NAME:
         return apply_name(s, text, to);
+    case KIND_M_KEY:
+        return apply_m_key(s, text, to);
+    case KIND_GENERATED:
+        *(bool *)to = strcmp(text, GENERATED) == 0;
+        return FAB_OK;
     case KIND_CHOICE:
         return apply_choice(s, text, to);
     default:

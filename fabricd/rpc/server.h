@@ -69,6 +69,7 @@ call_handler get_status, get_version, sweep, reroute, rebalance;     /* service_
 call_handler list_nodes, get_node;                                   /* service_node.c */
 call_handler list_node_pins, approve_node, forget_node_pin;          /* service_pins.c */
 call_handler list_ports, get_port, disable_port, enable_port;        /* service_port.c */
+call_handler get_key, rotate_key;                                    /* service_key.c */
 call_handler list_links, list_flapping_links, release_link;          /* service_link.c */
 call_handler list_unhealthy_links, list_port_counters, isolate_link; /* service_unhealthy.c */
 call_handler trace_path, get_forwarding_table, get_verdict;          /* service_route.c */

@@ -133,6 +133,10 @@ static const struct method methods[] = {
     {.name = "ReleaseLink",
      .request = &fabric__v1__release_link_request__descriptor,
      .handle = release_link},
+    {.name = "GetKey", .request = &fabric__v1__get_key_request__descriptor, .handle = get_key},
+    {.name = "RotateKey",
+     .request = &fabric__v1__rotate_key_request__descriptor,
+     .handle = rotate_key},
 };
 
 const struct service service_fabric = {

@@ -21,6 +21,7 @@ fabricd_libfabricd_la_SOURCES += \
 	%D%/core/core.h \
 	%D%/core/guids.c \
 	%D%/core/guids.h \
+	%D%/core/m_key.c \
 	%D%/core/next_round.c \
 	%D%/core/next_round.h \
 	%D%/core/phase.h \
@@ -47,6 +48,11 @@ fabricd_libfabricd_la_SOURCES += \
 	%D%/ha/mastership.c \
 	%D%/ha/state.h \
 	%D%/ha/trust.c \
+	%D%/keys/change.c \
+	%D%/keys/identify.c \
+	%D%/keys/keys.c \
+	%D%/keys/keys.h \
+	%D%/keys/state.h \
 	%D%/links/flapping.c \
 	%D%/links/isolation.c \
 	%D%/links/offenders.c \

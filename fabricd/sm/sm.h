@@ -33,11 +33,14 @@ struct sm_input {
     struct bus *bus;
     struct store *store;         /* NULL: nothing is stored */
     const struct config *config; /* lives as long as the sm */
-    bool recorded; /* true while a recording is made or replayed: computations on which later
-                      requests depend then run on the loop thread, because a replay has no worker;
-                      and nothing is scrubbed, because scrubbing follows the real time */
+    const char *keys_dir; /* the folder with the file m_key (fabricd/store/m_key.h); NULL: keys are
+                             kept in memory only */
+    bool recorded;        /* true while a recording is made or replayed: computations on which later
+                             requests depend then run on the loop thread, because a replay has no worker;
+                             and nothing is scrubbed, because scrubbing follows the real time */
 };
-/* Creates the subnet manager. NOMEM. IO: the store cannot be read. */
+/* Creates the subnet manager. NOMEM. IO: the store or the key file cannot be read. DENIED, FORMAT:
+ * of the key file. */
 int sm_new(const struct sm_input *in, struct sm **ret);
 void sm_start(struct sm *s); /* begins the first sweep */
 void sm_free(struct sm *s);
@@ -116,7 +119,7 @@ void sm_on_notice(struct sm *s, sm_notice_wanted *wanted, sm_notice *fn, void *c
 uint32_t sm_others(const struct sm *s, struct fab_sm_info *ret, uint32_t max);
 
 /* Writes a block of a port's GUIDInfo (IBA 14.2.5.5). `done` is called as mads.h says, unless
- * sm_guids_cancel was called before. NOMEM, LIMIT. */
+ * sm_guids_cancel was called before. NOMEM, LIMIT. BUSY: M_Keys are being changed. */
 int sm_guids_write(struct sm *s, uint16_t lid, uint32_t block, const struct fab_guid_block *guids,
                    fab_mads_done *done, void *ctx, uint64_t tag);
 void sm_guids_cancel(struct sm *s, void *ctx);
@@ -258,5 +261,26 @@ int sm_pin_approve(struct sm *s, uint64_t guid, const char *by, sm_done *done, v
 int sm_pin_approve_all(struct sm *s, const char *by, uint32_t *ret_count, sm_done *done, void *ctx);
 int sm_pin_forget(struct sm *s, uint64_t guid, const char *by, sm_done *done, void *ctx);
 void sm_forget(struct sm *s, void *ctx);
+
+/* The M_Key of this manager, without the key itself. */
+struct sm_key_status {
+    bool set, generated;          /* ports have an M_Key; fabricd made it */
+    bool rotating;                /* the ports are being given the current key */
+    uint64_t generation, since_s; /* number of the key, and since when it is used (Unix time) */
+    bool has_previous;            /* the key before it is kept, for ports that return with it */
+    uint32_t ports;               /* in the fabric that have an M_Key field */
+    uint32_t current;             /* of these: have the current key */
+    uint32_t previous;            /* have another key that is known: they get the current one */
+    uint32_t unknown; /* have a key that is not known, or did not answer when it was changed */
+    uint32_t absent;  /* ports outside of the fabric that may still have the previous key */
+    char names[256];  /* of some ports that are not done */
+};
+void sm_get_key_status(const struct sm *s, struct sm_key_status *ret);
+/* Makes a new random M_Key, keeps both keys in the file, and begins to give the new one to all
+ * ports. give_up: ports that may still have the key before the current one are given up. Errors,
+ * each with a sentence in why[]: UNSUPPORTED (the key is not generated), DENIED (another manager is
+ * master, or would not learn the key), BUSY (no fabric is known yet, a sweep is under way, or the
+ * last rotation is not complete), EXISTS (ports would be given up), IO, NOMEM. */
+int sm_key_rotate(struct sm *s, bool give_up, char *why, size_t why_len);
 
 #endif

@@ -147,7 +147,21 @@ static bool is_smp(const struct fab_mads_request *req)
     return req->mgmt_class == FAB_CLASS_SMP_LID || req->mgmt_class == FAB_CLASS_SMP_DIRECTED;
 }
 
-static void encode(const struct fab_slot *s, uint8_t bytes[FAB_MAD_SIZE])
+static uint32_t retries_of(const struct fab_mads *m, const struct fab_slot *s)
+{
+    if (s->req.once)
+        return 0;
+    return m->config.retries == 0 && s->req.m_key_last != 0 ? 1 : m->config.retries;
+}
+
+/* Returns the M_Key of the current try. `tries` counts the tries before it. */
+static uint64_t m_key_of(const struct fab_mads *m, const struct fab_slot *s, uint32_t tries)
+{
+    bool is_last = tries > 0 && tries >= retries_of(m, s);
+    return is_last && s->req.m_key_last != 0 ? s->req.m_key_last : s->req.m_key;
+}
+
+static void encode(const struct fab_mads *m, const struct fab_slot *s, uint8_t bytes[FAB_MAD_SIZE])
 {
     const struct fab_mads_request *req = &s->req;
     struct fab_mad mad = {
@@ -156,7 +170,7 @@ static void encode(const struct fab_slot *s, uint8_t bytes[FAB_MAD_SIZE])
         .tid = s->tid,
         .attr_id = req->attr_id,
         .attr_mod = req->attr_mod,
-        .m_key = req->m_key,
+        .m_key = m_key_of(m, s, s->tries),
     };
     if (req->mgmt_class == FAB_CLASS_SMP_DIRECTED)
         mad.path = *req->path;
@@ -224,7 +238,7 @@ bool fab_mads_output(struct fab_mads *m, uint64_t now, uint8_t mad[FAB_MAD_SIZE]
     struct fab_slot *s = take_next(m);
     if (s == NULL)
         return false;
-    encode(s, mad);
+    encode(m, s, mad);
     m->stats.sent++;
     m->stats.retried += s->tries > 0;
     s->tries++;
@@ -260,7 +274,7 @@ static void learn_round_trip(struct fab_mads *m, const struct fab_slot *s, uint6
 
 static bool may_try_again(const struct fab_mads *m, const struct fab_slot *s)
 {
-    return s->tries <= m->config.retries;
+    return s->tries <= retries_of(m, s);
 }
 
 /* Handles a request whose most recent try got no response. */
@@ -311,6 +325,8 @@ static void answered(struct fab_mads *m, struct fab_slot *s, uint64_t now,
         answer->status = FAB_E_REFUSED;
     }
     answer->rtt_us = now - s->sent_at;
+    answer->path = s->req.path;
+    answer->m_key = m_key_of(m, s, s->tries - 1);
     finish(m, s, answer);
 }
 

@@ -35,7 +35,9 @@ struct fab_mads_answer {
     const uint8_t *data; /* SMPs: the 64 bytes of the attribute; GMPs: all bytes after the common
                             header. Valid during the call; NULL without a response */
     size_t len;
-    uint64_t rtt_us; /* time in us since the most recent try was sent */
+    uint64_t m_key;              /* M_Key of the last try that was sent; 0 without a response */
+    const struct fab_path *path; /* of the request; NULL without a response */
+    uint64_t rtt_us;             /* time in us since the most recent try was sent */
 };
 typedef void fab_mads_done(void *ctx, uint64_t tag, const struct fab_mads_answer *answer);
 
@@ -44,6 +46,10 @@ struct fab_mads_request {
     uint16_t attr_id;
     uint32_t attr_mod;
     uint64_t m_key;
+    /* 0, or the M_Key that the device may have instead: the last try takes it (at least two tries
+     * are then made) */
+    uint64_t m_key_last;
+    bool once;     /* the request is not sent again if it gets no response */
     uint16_t dlid; /* destination LID; only for LID-routed MADs (class 0x01 and GMPs) */
     const struct fab_path *path; /* path of a directed-route SMP; must live until done is called.
                                     With class 0x01: the path that retries take, or NULL */

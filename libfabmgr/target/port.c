@@ -53,7 +53,8 @@ bool fab_target_can_reregister(const struct fab_port_info *info)
 
 /* Sets the fields of endports. If the port had another manager, or its link was down, the
  * registrations of its host are lost. ClientReregister asks the host to repeat them (IBA
- * 14.4.11). */
+ * 14.4.11). An M_Key that is known and differs stays: the manager changes keys in a round of its
+ * own, which also learns whether the device has the old or the new key if an answer is lost. */
 static void address_fields(const struct fab_policy *p, const struct fab_lids *lids, uint32_t port,
                            uint32_t sm_lid, bool was_down, struct fab_port_info *want)
 {
@@ -62,7 +63,8 @@ static void address_fields(const struct fab_policy *p, const struct fab_lids *li
     want->lid = (uint16_t)lids->base[port];
     want->lmc = lids->lmc[port];
     want->sm_lid = (uint16_t)sm_lid;
-    want->m_key = p->m_key;
+    if (want->m_key == 0)
+        want->m_key = p->m_key;
     if (p->m_key != 0) { /* without a key both have no effect */
         want->m_key_protect = p->m_key_protect;
         want->m_key_lease = p->m_key_lease_s;

@@ -263,6 +263,29 @@ uint32_t sm_flapping(const struct sm *s, struct sm_flapping *ret, uint32_t max)
     return 1;
 }
 
+void sm_get_key_status(const struct sm *s, struct sm_key_status *ret)
+{
+    (void)s;
+    *ret = (struct sm_key_status){.set = true,
+                                  .generated = true,
+                                  .generation = 3,
+                                  .since_s = 1767225600,
+                                  .has_previous = true,
+                                  .ports = 33,
+                                  .current = 32,
+                                  .previous = 1,
+                                  .absent = 2,
+                                  .names = "leaf-001"};
+}
+
+int sm_key_rotate(struct sm *s, bool give_up, char *why, size_t why_len)
+{
+    (void)s;
+    if (!give_up)
+        snprintf(why, why_len, "2 ports outside of the fabric may still have the previous key");
+    return give_up ? FAB_OK : FAB_E_EXISTS;
+}
+
 int sm_link_release(struct sm *s, uint64_t node_guid, uint8_t port)
 {
     (void)s, (void)node_guid;

@@ -78,6 +78,15 @@ def flapping_links_are_listed_and_released():
         fails(Code.NOT_FOUND, f.ReleaseLink, node="nobody", port_number=2)
 
 
+def the_m_key_is_rotated():
+    with fake_fabric() as f:
+        key = f.GetKey()
+        assert (key.generation, key.current, key.previous, key.absent) == (3, 32, 1, 2)
+        assert key.since.seconds == 1767225600 and key.behind == "leaf-001"
+        fails(Code.ALREADY_EXISTS, f.RotateKey)
+        assert "number 3" in f.RotateKey(give_up_absent=True).message
+
+
 def unhealthy_links_are_listed_and_isolated():
     with fake_fabric() as f:
         link, = f.ListUnhealthyLinks().links
@@ -914,6 +923,7 @@ main([
     requests_answer_when_the_work_is_done,
     pages_add_up_to_the_whole,
     flapping_links_are_listed_and_released,
+    the_m_key_is_rotated,
     unhealthy_links_are_listed_and_isolated,
     counters_are_listed_in_pages,
     contingencies_come_in_pages,

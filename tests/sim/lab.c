@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "fabricd/base/clock.h"
+#include "fabricd/store/m_key.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/verify/verify.h"
 
@@ -284,7 +285,12 @@ void lab_begin(struct lab *lab, const char *state)
         .bus = lab->bus,
         .store = lab->store,
         .config = &lab->config,
+        .keys_dir = state,
     };
+    if (lab->config.m_key_generated)
+        ck_assert_msg(store_m_key_generated(state, &lab->config.policy.m_key, why, sizeof(why)) ==
+                          FAB_OK,
+                      "%s", why);
     ck_assert_int_eq(sm_new(&in, &lab->sm), FAB_OK);
 }
 

@@ -23,7 +23,8 @@ enum { /* struct sm_facts, in its order */
        REBALANCE = 1 << 11,
        LIGHT = 1 << 12,
        PORT = 1 << 13,
-       ALL_FACTS = (1 << 14) - 1
+       KEYS = 1 << 14,
+       ALL_FACTS = (1 << 15) - 1
 };
 
 static inline unsigned facts_bits(const struct sm_facts *f)
@@ -34,7 +35,7 @@ static inline unsigned facts_bits(const struct sm_facts *f)
            (f->targets ? TARGETS : 0u) | (f->heavy ? HEAVY : 0u) |
            (f->background_ready ? BACKGROUND : 0u) | (f->background_behind ? BEHIND : 0u) |
            (f->reroute ? REROUTE : 0u) | (f->rebalance ? REBALANCE : 0u) | (f->light ? LIGHT : 0u) |
-           (f->port ? PORT : 0u);
+           (f->port ? PORT : 0u) | (f->keys ? KEYS : 0u);
 }
 
 static const struct next_round_row {
@@ -66,6 +67,12 @@ static const struct next_round_row {
     {KNOWN | REROUTE, {SM_NEXT_ROUND, SM_ROUND_REROUTE}},
     {KNOWN | READY | REROUTE, {SM_NEXT_ROUND, SM_ROUND_REROUTE}},
     {KNOWN | READY | REBALANCE, {SM_NEXT_ROUND, SM_ROUND_REBALANCE}},
+    {KNOWN | KEYS, {SM_NEXT_ROUND, SM_ROUND_KEYS}},
+    {KNOWN | READY | KEYS, {SM_NEXT_ROUND, SM_ROUND_KEYS}},
+    {KNOWN | READY | KEYS | LIGHT, {SM_NEXT_ROUND, SM_ROUND_KEYS}},
+    {KNOWN | READY | KEYS | REBALANCE, {SM_NEXT_ROUND, SM_ROUND_KEYS}},
+    {KNOWN | READY | KEYS | REROUTE, {SM_NEXT_ROUND, SM_ROUND_REROUTE}},
+    {KNOWN | READY | KEYS | TARGETS, {SM_NEXT_ROUND, SM_ROUND_TARGETED}},
     {KNOWN | LIGHT, {SM_NEXT_ROUND, SM_ROUND_LIGHT}},
     {KNOWN | READY | LIGHT, {SM_NEXT_ROUND, SM_ROUND_LIGHT}},
     {KNOWN | READY | BEHIND | LIGHT, {SM_NEXT_ROUND, SM_ROUND_LIGHT}},

@@ -7,10 +7,11 @@
 #include <unistd.h>
 
 #include "fabricd/store/key.h"
+#include "fabricd/store/m_key.h"
 #include "libfabmgr/base/status.h"
 #include "tests/unit/testing.h"
 
-static char folder[64], path[80], why[300];
+static char folder[64], path[80], why[512];
 
 static void setup(void)
 {
@@ -115,6 +116,96 @@ START_TEST(without_a_folder_there_is_an_error)
 }
 END_TEST
 
+#define HEAD "fabricd M_Keys 1\ngeneration 3\nsince 7\norigin generated\ncurrent 0xab\n"
+
+START_TEST(the_m_key_file_is_written_and_read)
+{
+    uint64_t ports[] = {1, 0x2c9, UINT64_MAX};
+    struct store_m_key k = {.generation = 3,
+                            .since_s = 1767225600,
+                            .generated = true,
+                            .current = 0xab,
+                            .previous = 0xcd,
+                            .rotating = true,
+                            .port = ports,
+                            .count = 3};
+    struct store_m_key is;
+    struct stat st;
+    snprintf(path, sizeof path, "%s/m_key", folder);
+    umask(0);
+    ck_assert_int_eq(store_m_key_read(folder, &is, why, sizeof why), FAB_E_NOT_FOUND);
+    ck_assert_int_eq(store_m_key_write(folder, &k, why, sizeof why), FAB_OK);
+    ck_assert_int_eq(stat(path, &st), 0);
+    ck_assert_uint_eq(st.st_mode & 0777, 0600);
+    ck_assert_int_eq(store_m_key_read(folder, &is, why, sizeof why), FAB_OK);
+    ck_assert_uint_eq(is.generation, 3);
+    ck_assert_uint_eq(is.since_s, 1767225600);
+    ck_assert(is.generated && is.rotating);
+    ck_assert_uint_eq(is.current, 0xab);
+    ck_assert_uint_eq(is.previous, 0xcd);
+    ck_assert_uint_eq(is.count, 3);
+    ck_assert_mem_eq(is.port, ports, sizeof ports);
+    store_m_key_fini(&is);
+    ck_assert_int_eq(chmod(path, 0644), 0);
+    ck_assert_int_eq(store_m_key_read(folder, &is, why, sizeof why), FAB_E_DENIED);
+}
+END_TEST
+
+START_TEST(a_damaged_m_key_file_is_refused_and_stays)
+{
+    static const char *const bad[] = {
+        "",
+        "fabricd M_Keys 2\n",
+        "fabricd M_Keys 1\ngeneration 0\nsince 7\norigin generated\ncurrent 0xab\nend\n",
+        "fabricd M_Keys 1\ngeneration 3\nsince 7\norigin other\ncurrent 0xab\nend\n",
+        "fabricd M_Keys 1\ngeneration 3\nsince 7\norigin generated\ncurrent 0x0\nend\n",
+        HEAD,
+        HEAD "end",
+        HEAD "end\n\n",
+        HEAD "rotating\nend\n",
+        HEAD "port 0x1\nend\n",
+        HEAD "previous 0xab\nend\n",
+        HEAD "previous 0x0\nend\n",
+        HEAD "previous 0x1\nport 0x2\nport 0x1\nend\n",
+        HEAD "previous 0x1\nport 0x0\nend\n",
+        HEAD "previous 0x1\nport 0x10000000000000000\nend\n"};
+    snprintf(path, sizeof path, "%s/m_key", folder);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct store_m_key is;
+        struct stat st;
+        uint64_t key = 7;
+        write_file(bad[i], 0600);
+        ck_assert_int_eq(store_m_key_read(folder, &is, why, sizeof why), FAB_E_FORMAT);
+        ck_assert_ptr_nonnull(strstr(why, "damaged at line"));
+        ck_assert_int_eq(store_m_key_generated(folder, &key, why, sizeof why), FAB_E_FORMAT);
+        ck_assert_uint_eq(key, 7);
+        ck_assert_int_eq(stat(path, &st), 0);
+        ck_assert_int_eq(st.st_size, (off_t)strlen(bad[i]));
+    }
+}
+END_TEST
+
+/* Every single changed or missing byte is refused, or read as another valid file; nothing crashes.
+ */
+START_TEST(random_damage_to_the_m_key_file_is_survived)
+{
+    static const char good[] = HEAD "previous 0xcd\nrotating\nport 0x1\nport 0x2\nend\n";
+    for (size_t at = 0; at < sizeof good - 1; at++) {
+        char text[sizeof good];
+        struct store_m_key is = {0};
+        ck_assert_int_eq(store_m_key_parse(good, at, &is, why, sizeof why), FAB_E_FORMAT);
+        for (unsigned byte = 0; byte < 256; byte++) {
+            memcpy(text, good, sizeof text);
+            text[at] = (char)byte;
+            int r = store_m_key_parse(text, sizeof text - 1, &is, why, sizeof why);
+            ck_assert(r == FAB_OK || r == FAB_E_FORMAT);
+            if (r == FAB_OK)
+                store_m_key_fini(&is);
+        }
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("key");
@@ -125,6 +216,9 @@ int main(void)
     tcase_add_test(t, a_damaged_file_is_refused_and_stays);
     tcase_add_test(t, a_file_that_others_can_read_is_refused);
     tcase_add_test(t, without_a_folder_there_is_an_error);
+    tcase_add_test(t, the_m_key_file_is_written_and_read);
+    tcase_add_test(t, a_damaged_m_key_file_is_refused_and_stays);
+    tcase_add_test(t, random_damage_to_the_m_key_file_is_survived);
     suite_add_tcase(s, t);
     return test_run(s);
 }

@@ -13,12 +13,14 @@ int sm_guids_write(struct sm *s, uint16_t lid, uint32_t block, const struct fab_
                                    .method = FAB_METHOD_SET,
                                    .attr_id = FAB_ATTR_GUID_INFO,
                                    .attr_mod = block,
-                                   .m_key = s->policy.m_key,
                                    .dlid = lid,
                                    .done = done,
                                    .ctx = ctx,
                                    .tag = tag};
-    int r = fab_wire_attr_pack(&fab_wire_attr_guid_block, guids, req.data, sizeof(req.data));
+    sm_m_key_fill(s, &req);
+    int r = sm_run_busy(s) && s->run.round->alone ? FAB_E_BUSY : FAB_OK;
+    if (r == FAB_OK)
+        r = fab_wire_attr_pack(&fab_wire_attr_guid_block, guids, req.data, sizeof(req.data));
     if (r == FAB_OK)
         r = fab_mads_submit(s->mads, &req);
     if (r == FAB_OK)

@@ -81,6 +81,7 @@ struct sm {
     struct sm_apply *apply;
     struct sm_sweep *sweep;
     struct sm_scrub *scrub;
+    struct sm_keys *keys;
     struct sm_fault *fault;
 };
 
@@ -116,7 +117,8 @@ enum sm_request {
     SM_REQUEST_BACKGROUND = 2, /* a background heavy sweep */
     SM_REQUEST_REROUTE = 4,
     SM_REQUEST_REBALANCE = 8,
-    SM_REQUEST_LIGHT = 16
+    SM_REQUEST_LIGHT = 16,
+    SM_REQUEST_KEYS = 32 /* ports have another M_Key than ours, which is known */
 };
 /* These functions set, test and clear requests, which are bits of enum sm_request. */
 void sm_request(struct sm *s, unsigned requests);
@@ -194,6 +196,31 @@ struct sm_trap_counts sm_trap_counts(const struct sm *s);
 /* Answers a MAD. data: FAB_SMP_DATA bytes; NULL: the data of the request (reply.c). */
 void sm_reply(struct sm *s, const struct transport_mad *to, uint8_t method, uint16_t status,
               const uint8_t *data);
+
+/* ---- M_Keys of requests (m_key.c) ------------------------------------------------------------ */
+
+/* Returns the M_Key for requests that end at this port of the snapshot, or at its switch: the key
+ * that was read from it, or else ours. */
+uint64_t sm_m_key_of_port(const struct sm *s, uint32_t port);
+uint64_t sm_m_key_of_lid(const struct sm *s, uint16_t lid);
+/* Sets the M_Key of an SMP from its directed route or, without one, from its LID. */
+void sm_m_key_fill(const struct sm *s, struct fab_mads_request *req);
+/* As sm_m_key_fill, for a request of a discovery: the last try has the previous key, because a
+ * device of protection level 2 or 3 does not answer a wrong key. */
+void sm_m_key_fill_discovery(const struct sm *s, struct fab_mads_request *req);
+/* Call it with the answer to such a request. Notes that a device answered to the previous key. */
+void sm_m_key_answered(struct sm *s, const struct fab_mads_answer *a);
+/* Call it when the snapshot or a key in it changed. */
+void sm_m_key_recount(struct sm *s);
+uint64_t sm_m_key_previous(const struct sm *s); /* 0: none */
+void sm_m_key_set_previous(struct sm *s, uint64_t key);
+/* True if the port has an M_Key of its own: port 0 of a switch, or a port of an adapter. */
+bool sm_m_key_has_own(const struct fab_fabric *f, uint32_t port);
+/* True if PortInfo was read with another key than the port's, so that its key is not known. */
+static inline bool sm_m_key_is_hidden(const struct fab_port_info *info)
+{
+    return info->m_key == 0 && info->m_key_protect > 0;
+}
 
 /* ---- a phase's work on a worker (phase_task.c) ----------------------------------------------- */
 

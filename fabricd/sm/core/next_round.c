@@ -3,9 +3,9 @@
  * The choice of the next round.
  *
  * A failed link comes first: if local repair is possible, a port probe precedes all else. Then come
- * setting a port, targeted sweeps, heavy sweeps, reroutes, light sweeps, and last a rebalance. A
- * single trap starts a round at once; while traps keep coming, all rounds but port probes wait for
- * a pause (sweep.trap_settle).
+ * setting a port, targeted sweeps, heavy sweeps, reroutes, changes of M_Keys, light sweeps, and
+ * last a rebalance. A single trap starts a round at once; while traps keep coming, all rounds but
+ * port probes wait for a pause (sweep.trap_settle).
  *
  * Port probes must not keep sweeps waiting for ever. If a sweep has waited too long while no probe
  * led to a repair, the requested probes become targets of a targeted sweep.
@@ -30,6 +30,8 @@ static enum sm_round_kind most_urgent(const struct sm_facts *f)
         return SM_ROUND_HEAVY;
     if (f->reroute)
         return SM_ROUND_REROUTE;
+    if (f->keys)
+        return SM_ROUND_KEYS;
     if (f->light)
         return SM_ROUND_LIGHT;
     return f->rebalance ? SM_ROUND_REBALANCE : SM_ROUND_NONE;

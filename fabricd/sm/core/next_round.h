@@ -22,6 +22,7 @@ struct sm_facts {
                              */
     bool reroute, rebalance, light;
     bool port; /* a port is to be enabled or disabled */
+    bool keys; /* ports have another M_Key than ours, which is known */
 };
 enum sm_next_action {
     SM_NEXT_NOTHING,

@@ -55,6 +55,7 @@ enum sm_round_kind {
     SM_ROUND_LIGHT,     /* reads SwitchInfo of each switch to see whether a port changed */
     SM_ROUND_PORT,      /* enables or disables one port */
     SM_ROUND_REPAIR,    /* port probe and local repair of failed ISLs */
+    SM_ROUND_KEYS,      /* gives our M_Key to ports that have another one */
     SM_ROUND_KINDS
 };
 
@@ -80,6 +81,7 @@ struct sm_round {
                      precedes all others */
     bool light;   /* a light sweep: aborted when a trap causes a targeted sweep */
     bool causes;  /* takes over the pending cause, which the status and records show */
+    bool alone;   /* while it runs, no requests but its own are sent */
     bool informs; /* when it ends, switches that did not answer port probes may be probed again */
     void (*begun)(struct sm *s);             /* may be NULL */
     void (*ended)(struct sm *s, int status); /* may be NULL */

@@ -46,6 +46,7 @@ static struct sm_facts facts_of(const struct sm *s)
         .reroute = sm_is_requested(s, SM_REQUEST_REROUTE),
         .rebalance = sm_is_requested(s, SM_REQUEST_REBALANCE),
         .light = sm_is_requested(s, SM_REQUEST_LIGHT),
+        .keys = sm_is_requested(s, SM_REQUEST_KEYS),
     };
     s->wiring->add_facts(s, &facts);
     return facts;
@@ -311,6 +312,7 @@ void sm_core_fini(struct sm *s)
     sm_runner_fini(s);
     sm_requests_fini(s);
     loop_timer_free(s->core->settle_timer);
+    fab_base_map_fini(&s->core->former_paths);
     free(s->core);
     s->core = NULL;
 }

@@ -68,6 +68,8 @@ static bool next_of_phase(struct sm *s, struct fab_mads_request *ret)
     }
     if (ret->method == FAB_METHOD_GET)
         memset(ret->data, 0, sizeof(ret->data));
+    if (ret->m_key == s->policy.m_key && ret->m_key_last == 0)
+        sm_m_key_fill(s, ret);
     s->core->outstanding++;
     return true;
 }
@@ -79,6 +81,8 @@ static bool next_request(void *ctx, struct fab_mads_request *ret)
 {
     struct sm *s = ctx;
     bool urgent = sm_run_busy(s) && s->run.round->probes;
+    if (sm_run_busy(s) && s->run.round->alone)
+        return next_of_phase(s, ret);
     return (!urgent && s->wiring->first_requests(s, ret)) || next_of_phase(s, ret) ||
            s->wiring->last_requests(s, ret);
 }

@@ -5,6 +5,7 @@
 
 #include "fabricd/loop/task.h"
 #include "fabricd/sm/core/core.h"
+#include "libfabmgr/base/map.h"
 
 struct sm_phase_task;
 struct sm_trap_forward;
@@ -36,6 +37,12 @@ struct sm_core {
     struct sm_trap_limit *traps;      /* trap_limit.c */
     struct sm_trap_forward *forward;  /* trap_forward.c */
     struct sm_violations *violations; /* trap_violation.c */
+
+    /* M_Keys: m_key.c */
+    uint64_t previous_m_key; /* 0: none */
+    bool m_keys_mixed;       /* some port of the snapshot has another key than ours */
+    struct fab_map
+        former_paths; /* hashes of the routes on which only previous_m_key was answered */
 
     /* rounds: rounds.c */
     struct loop_timer *settle_timer;

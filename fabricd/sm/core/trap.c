@@ -72,6 +72,21 @@ static void take_effect(struct sm *s, const struct sm_trap *t)
     sm_trap_forward(s, t);
 }
 
+/* TrapRepress carries the M_Key of the trap, never another one, because the source LID may be
+ * forged. If the port has another key by now, that would be a violation: the device repeats the
+ * trap with its new key. A TrapRepress with a foreign key would also end the lease that the bad
+ * M_Key began, and then the key of a lost manager would stay for ever. */
+static bool may_repress(const struct sm *s, const struct transport_mad *mad,
+                        const struct fab_mad *head, const struct fab_notice *notice)
+{
+    if (!sm_is_master(s) || head->m_key == 0 || head->m_key == s->policy.m_key)
+        return true;
+    if (head->m_key != sm_m_key_previous(s))
+        return s->policy.m_key == 0 || notice->trap != TRAP_BAD_M_KEY;
+    bool changes = sm_run_busy(s) && s->run.round->alone;
+    return !changes && sm_m_key_of_lid(s, mad->addr.slid) == head->m_key;
+}
+
 void sm_on_trap(struct sm *s, const struct transport_mad *mad, const struct fab_mad *head,
                 const uint8_t *data, size_t len)
 {
@@ -79,7 +94,8 @@ void sm_on_trap(struct sm *s, const struct transport_mad *mad, const struct fab_
     if (head->attr_id != FAB_ATTR_NOTICE ||
         fab_wire_attr_unpack(&fab_wire_attr_notice, data, len, &notice) != FAB_OK)
         return;
-    sm_reply(s, mad, FAB_METHOD_TRAP_REPRESS, 0, NULL);
+    if (may_repress(s, mad, head, &notice))
+        sm_reply(s, mad, FAB_METHOD_TRAP_REPRESS, 0, NULL);
     if (!sm_is_master(s))
         return;
     struct sm_trap t = trap_of(s, mad, &notice);

@@ -82,17 +82,17 @@ static void read_device(struct check *c)
     const struct fab_path *path = path_of(c);
     if (path)
         c->path = *path;
-    const struct fab_mads_request req = {
+    struct fab_mads_request req = {
         .mgmt_class = FAB_CLASS_SMP_DIRECTED,
         .method = FAB_METHOD_GET,
         .attr_id = FAB_ATTR_PORT_INFO,
         .attr_mod = c->port_num,
-        .m_key = s->policy.m_key,
         .dlid = 0xffff,
         .path = &c->path,
         .done = on_port_info,
         .ctx = c,
     };
+    sm_m_key_fill(s, &req);
     c->again = false;
     c->reads++;
     if (path && fab_mads_submit(s->mads, &req) == FAB_OK)

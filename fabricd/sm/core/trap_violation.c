@@ -290,17 +290,17 @@ static void read_counters(struct sm *s, struct row *r)
     const struct fab_path *path = port != FAB_NONE ? sm_model_path(&s->model, port) : NULL;
     if (path)
         r->path = *path;
-    const struct fab_mads_request req = {
+    struct fab_mads_request req = {
         .mgmt_class = FAB_CLASS_SMP_DIRECTED,
         .method = FAB_METHOD_GET,
         .attr_id = FAB_ATTR_PORT_INFO,
         .attr_mod = r->port,
-        .m_key = s->policy.m_key,
         .dlid = 0xffff,
         .path = &r->path,
         .done = on_port_info,
         .ctx = r,
     };
+    sm_m_key_fill(s, &req);
     r->reading = path && fab_mads_submit(s->mads, &req) == FAB_OK;
     if (r->reading)
         agent_pump(s->agent);

@@ -26,6 +26,7 @@ size_t sm_mfts_held_count(const struct sm *s);
 /* Finds the next known block from position *at on; false: there is none, or MFTs are being written.
  */
 bool sm_mfts_held_next(const struct sm *s, uint32_t *at, uint64_t *ret_guid, uint32_t *ret_number);
+bool sm_mfts_in_flight(const struct sm *s); /* an MFT request is unanswered */
 /* Returns a number that changes when an MFT is written. */
 uint64_t sm_mfts_epoch(const struct sm *s);
 bool sm_mfts_pending(const struct sm *s); /* MFTs are being written, or will be */

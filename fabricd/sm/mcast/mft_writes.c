@@ -190,12 +190,12 @@ static void fill(struct sm_multicast *m, size_t i, struct fab_mads_request *ret)
                                      .method = FAB_METHOD_GET,
                                      .attr_id = FAB_ATTR_MFT,
                                      .attr_mod = fab_mft_modifier(op->number),
-                                     .m_key = m->s->policy.m_key,
                                      .dlid = 0xffff,
                                      .path = &m->path[i],
                                      .done = answer,
                                      .ctx = m,
                                      .tag = i};
+    sm_m_key_fill(m->s, ret);
     if (m->stage == FAB_MFT_READ)
         return;
     ret->method = FAB_METHOD_SET;
@@ -236,6 +236,11 @@ bool sm_mfts_pending(const struct sm *s)
 {
     return s->mcast->groups &&
            (s->mcast->busy || s->mcast->stale || loop_timer_pending(s->mcast->timer));
+}
+
+bool sm_mfts_in_flight(const struct sm *s)
+{
+    return s->mcast->outstanding > 0;
 }
 
 uint64_t sm_mfts_epoch(const struct sm *s)

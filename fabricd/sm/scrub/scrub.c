@@ -225,12 +225,12 @@ bool sm_scrub_next(struct sm *s, struct fab_mads_request *ret)
                                      .method = FAB_METHOD_GET,
                                      .attr_id = traces ? FAB_ATTR_PORT_INFO : x->item.attr_id,
                                      .attr_mod = traces ? x->num : x->item.mod,
-                                     .m_key = s->policy.m_key,
                                      .dlid = 0xffff,
                                      .path = &x->path,
                                      .done = on_answer,
                                      .ctx = c,
                                      .tag = (uint64_t)(x - c->slot)};
+    sm_m_key_fill(s, ret);
     return true;
 }
 

@@ -214,6 +214,7 @@ static void on_answer(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
     bool good = a->status == FAB_OK && a->len >= FAB_SMP_DATA;
     int status = good || a->status != FAB_OK ? a->status : FAB_E_FORMAT;
     v->outstanding--;
+    sm_m_key_answered(v->s, a);
     if (fab_discover_answer(v->discover, tag, status, good ? a->data : NULL) != FAB_OK)
         log_error("sm", "out of memory during a background sweep; a part of the fabric is missed");
     if (v->outstanding == 0 && fab_discover_done(v->discover))
@@ -235,12 +236,12 @@ bool sm_background_next(struct sm *s, struct fab_mads_request *ret)
                                      .method = FAB_METHOD_GET,
                                      .attr_id = ask.attr_id,
                                      .attr_mod = ask.attr_mod,
-                                     .m_key = s->policy.m_key,
                                      .dlid = 0xffff,
                                      .path = ask.path,
                                      .done = on_answer,
                                      .ctx = v,
                                      .tag = ask.tag};
+    sm_m_key_fill_discovery(s, ret);
     v->outstanding++;
     return true;
 }

@@ -19,12 +19,14 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
     ret->attr_id = ask.attr_id;
     ret->attr_mod = ask.attr_mod;
     ret->tag = ask.tag;
+    sm_m_key_fill_discovery(s, ret);
     return true;
 }
 
 static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
 {
     bool good = a->status == FAB_OK && a->len >= FAB_SMP_DATA;
+    sm_m_key_answered(s, a);
     int status = good || a->status != FAB_OK ? a->status : FAB_E_FORMAT;
     if (fab_discover_answer(s->sweep->discover, tag, status, good ? a->data : NULL) != FAB_OK)
         log_error("sm", "out of memory during discovery; a part of the fabric is missed");

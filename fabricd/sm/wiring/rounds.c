@@ -3,6 +3,7 @@
 #include "fabricd/sm/apply/apply.h"
 #include "fabricd/sm/fault/fault.h"
 #include "fabricd/sm/ha/ha.h"
+#include "fabricd/sm/keys/keys.h"
 #include "fabricd/sm/links/links.h"
 #include "fabricd/sm/sweep/sweep.h"
 #include "fabricd/sm/wiring/wiring.h"
@@ -14,9 +15,10 @@
 /* clang-format on */
 
 static const struct sm_phase *const sweep_phases[] = {
-    &sm_phase_prepare, &sm_phase_discover,    &sm_phase_seal, &sm_phase_adopt,
-    &sm_phase_sminfo,  &sm_phase_read_tables, APPLY};
+    &sm_phase_prepare,       &sm_phase_discover, &sm_phase_seal,        &sm_phase_adopt,
+    &sm_phase_identify_keys, &sm_phase_sminfo,   &sm_phase_read_tables, APPLY};
 static const struct sm_phase *const apply_phases[] = {APPLY};
+static const struct sm_phase *const keys_phases[] = {&sm_phase_change_keys, NULL};
 static const struct sm_phase *const light_phases[] = {&sm_phase_light, NULL};
 static const struct sm_phase *const port_phases[] = {&sm_phase_port, NULL};
 static const struct sm_phase *const repair_phases[] = {
@@ -78,4 +80,9 @@ const struct sm_round sm_rounds[SM_ROUND_KINDS] = {
                          .causes = true,
                          .informs = true,
                          .ended = sm_probe_ended},
+    [SM_ROUND_KEYS] = {.name = "change of M_Keys",
+                       .phases = keys_phases,
+                       .meets = SM_REQUEST_KEYS,
+                       .serves = SERVES(KEYS),
+                       .alone = true},
 };

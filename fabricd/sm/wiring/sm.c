@@ -11,6 +11,7 @@
 #include "fabricd/sm/apply/apply.h"
 #include "fabricd/sm/fault/fault.h"
 #include "fabricd/sm/ha/ha.h"
+#include "fabricd/sm/keys/keys.h"
 #include "fabricd/sm/links/links.h"
 #include "fabricd/sm/mcast/mcast.h"
 #include "fabricd/sm/scrub/scrub.h"
@@ -58,7 +59,7 @@ static int init_folders(struct sm *s)
 {
     static int (*const inits[])(struct sm * s) = {sm_core_init,  sm_multicast_init, sm_ha_init,
                                                   sm_links_init, sm_apply_init,     sm_sweep_init,
-                                                  sm_scrub_init, sm_fault_init};
+                                                  sm_scrub_init, sm_keys_init,      sm_fault_init};
     int r = FAB_OK;
     for (size_t i = 0; i < sizeof(inits) / sizeof(*inits) && r == FAB_OK; i++)
         r = inits[i](s);
@@ -103,8 +104,11 @@ int sm_reload(struct sm *s)
     if (r != FAB_OK)
         return r;
     sm_apply_reload(s);
+    uint64_t m_key = s->policy.m_key;
     fab_policy_fini(&s->policy);
     s->policy = policy;
+    if (m_key != policy.m_key)
+        sm_keys_reload(s, m_key);
     sm_pins_attach(s);
     if (sm_background_active(s))
         sm_request(s, SM_REQUEST_BACKGROUND);
@@ -129,6 +133,7 @@ void sm_free(struct sm *s)
         return;
     sm_core_stop(s);
     sm_fault_fini(s);
+    sm_keys_fini(s);
     sm_scrub_fini(s);
     sm_sweep_fini(s);
     sm_apply_fini(s);

@@ -4,6 +4,7 @@
 
 #include "fabricd/sm/apply/apply.h"
 #include "fabricd/sm/fault/fault.h"
+#include "fabricd/sm/keys/keys.h"
 #include "fabricd/sm/links/links.h"
 #include "fabricd/sm/mcast/mcast.h"
 #include "fabricd/sm/scrub/scrub.h"
@@ -29,6 +30,7 @@ static void add_facts(const struct sm *s, struct sm_facts *facts)
 static void round_ended(struct sm *s, int status)
 {
     sm_scrub_round_ended(s, status);
+    sm_keys_round_ended(s, status);
     sm_program_tidy(s);
     sm_repair_prepare(s);
     sm_rebalance_ended(s, status);

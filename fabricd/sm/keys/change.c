@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Phase "changing M_Keys" gives our M_Key to each port that has another known one.
+ * SubnSet(PortInfo) carries the port's key in the header and ours in the attribute. The port may
+ * have executed it although its answer is lost; repeated with the old key, it would then be a
+ * violation. So the Set is sent once, and a Get with our key, and if need be one with the other
+ * key, finds out which key the port has. A port counts as changed only when it has shown our key.
+ *
+ * While a port is being changed, its key in the snapshot is 0 (not known). If it answers to neither
+ * key it stays 0, and a sweep identifies it again. No other request is sent while this round runs
+ * (struct sm_round.alone). When a fault waits, the round begins no further port and ends.
+ */
+#include <string.h>
+
+#include "fabricd/sm/keys/state.h"
+#include "fabricd/sm/mcast/mcast.h"
+#include "fabricd/sm/sweep/sweep.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/target/target.h"
+
+#define SETS_MOST 4
+#define ASKS_MOST 12 /* questions to a port that does not answer, with either key in turn */
+#define RETRY_US 30000000u
+
+static int enter(struct sm *s)
+{
+    struct sm_keys *k = s->keys;
+    for (unsigned i = 0; i < SM_KEY_SLOTS; i++)
+        k->slot[i] = (struct sm_key_slot){0};
+    k->busy = k->next_port = k->changed = k->refused = 0;
+    if (!s->model.view || !s->model.target || s->model.lent ||
+        s->model.target->lids.port_count != s->model.fabric->port_count)
+        return SM_ROUND_OVER;
+    if (sm_background_active(s)) { /* it has read the old keys */
+        sm_background_drop(s);
+        sm_request(s, SM_REQUEST_BACKGROUND);
+    }
+    return sm_model_writable(&s->model, loop_tasks_any(&s->model.readers));
+}
+
+bool sm_keys_must_change(const struct sm *s, uint32_t port)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    uint64_t key = f->ports[port].info.m_key;
+    return key != 0 && key != s->policy.m_key && f->ports[port].present &&
+           sm_m_key_has_own(f, port) && (s->policy.m_key != 0 || key == sm_m_key_previous(s));
+}
+
+/* ---- requests -------------------------------------------------------------------------------- */
+
+static bool is_ready(const struct sm *s, uint32_t port)
+{
+    return sm_keys_must_change(s, port) && sm_model_path(&s->model, port) &&
+           s->model.target->lids.base[port] != 0;
+}
+
+/* Puts the next port into a free slot. NULL: no slot is free, or no port is left for this round. */
+static struct sm_key_slot *begin_port(struct sm *s)
+{
+    struct sm_keys *k = s->keys;
+    struct fab_fabric *f = s->model.fabric;
+    unsigned i = 0;
+    while (i < SM_KEY_SLOTS && k->slot[i].step != SM_KEY_FREE)
+        i++;
+    if (i == SM_KEY_SLOTS || sm_fault_waits(s))
+        return NULL;
+    while (k->next_port < f->port_count && !is_ready(s, k->next_port))
+        k->next_port++;
+    if (k->next_port == f->port_count)
+        return NULL;
+    k->slot[i] = (struct sm_key_slot){
+        .step = SM_KEY_SET, .port = k->next_port, .former = f->ports[k->next_port].info.m_key};
+    k->next_port++;
+    k->busy++;
+    return &k->slot[i];
+}
+
+static bool fill_set(struct sm *s, struct sm_key_slot *x, struct fab_mads_request *ret)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    const struct fab_lids *lids = &s->model.target->lids;
+    struct fab_port_info want;
+    fab_target_port_info(f, &s->policy, lids, x->port, lids->base[f->self_port], &want);
+    want.m_key = s->policy.m_key;
+    if (want.m_key == 0)
+        want.m_key_protect = 0;
+    ret->method = FAB_METHOD_SET;
+    ret->m_key = x->former;
+    ret->once = true;
+    memset(ret->data, 0, sizeof(ret->data));
+    return fab_wire_attr_pack(&fab_wire_attr_port_info, &want, ret->data, sizeof(ret->data)) ==
+           FAB_OK;
+}
+
+/* A device of level 1 answers every question, so a question that is lost is repeated. A device of
+ * level 2 or 3 answers only the right key, so the two keys are tried in turn. */
+static void fill_question(struct sm *s, struct sm_key_slot *x, struct fab_mads_request *ret)
+{
+    ret->m_key = x->step == SM_KEY_ASK_CURRENT ? s->policy.m_key : x->former;
+    ret->once =
+        s->model.fabric->ports[x->port].info.m_key_protect > 1 || s->policy.m_key_protect > 1;
+    x->asks++;
+}
+
+static struct sm_key_slot *find_unsent(struct sm *s)
+{
+    struct sm_keys *k = s->keys;
+    for (unsigned i = 0; i < SM_KEY_SLOTS; i++)
+        if (k->slot[i].step != SM_KEY_FREE && !k->slot[i].sent)
+            return &k->slot[i];
+    return begin_port(s);
+}
+
+static void end_port(struct sm *s, struct sm_key_slot *x)
+{
+    x->step = SM_KEY_FREE;
+    s->keys->busy--;
+}
+
+static bool next(struct sm *s, struct fab_mads_request *ret)
+{
+    struct sm_key_slot *x;
+    if (sm_mfts_in_flight(s))
+        return false;
+    while ((x = find_unsent(s)) != NULL) {
+        struct fab_port *port = &s->model.fabric->ports[x->port];
+        ret->path = sm_model_path(&s->model, x->port);
+        ret->attr_id = FAB_ATTR_PORT_INFO;
+        ret->attr_mod = port->num;
+        ret->tag = (uint64_t)(x - s->keys->slot);
+        if (x->step != SM_KEY_SET) {
+            fill_question(s, x, ret);
+        } else if (fill_set(s, x, ret)) {
+            x->sets++;
+            port->info.m_key = 0;
+        } else {
+            end_port(s, x);
+            continue;
+        }
+        x->sent = true;
+        return true;
+    }
+    return false;
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+static void go_to(struct sm_key_slot *x, enum sm_key_step step)
+{
+    x->step = step;
+    x->sent = false;
+}
+
+/* The port has neither key, or does not answer: a sweep looks at it again. */
+static void give_up(struct sm *s, struct sm_key_slot *x)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    sm_request_retry_of(s, f->nodes[f->ports[x->port].node].guid);
+    sm_request_retry(s);
+    end_port(s, x);
+}
+
+static void refused(struct sm *s, struct sm_key_slot *x, const struct fab_mads_answer *a)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    char name[SM_PLACE_LEN];
+    sm_port_name(f, x->port, name);
+    if (s->keys->refused++ < SM_EVENTS_A_ROUND)
+        event_emit(s->in.bus, write_refused, .subject = name,
+                   .guid = f->nodes[f->ports[x->port].node].guid, .port = f->ports[x->port].num,
+                   .attribute = sm_attr_name(FAB_ATTR_PORT_INFO), .status = a->smp_status);
+    s->model.fabric->ports[x->port].info.m_key = x->former;
+    loop_timer_set(s->keys->retry, RETRY_US);
+    end_port(s, x);
+}
+
+static void done(struct sm *s, struct sm_key_slot *x, const struct fab_port_info *now)
+{
+    struct fab_port_info *info = &s->model.fabric->ports[x->port].info;
+    info->m_key = now->m_key;
+    info->m_key_protect = now->m_key_protect;
+    info->m_key_lease = now->m_key_lease;
+    s->keys->changed++;
+    end_port(s, x);
+}
+
+static bool read_port(const struct fab_mads_answer *a, struct fab_port_info *ret)
+{
+    return a->status == FAB_OK &&
+           fab_wire_attr_unpack(&fab_wire_attr_port_info, a->data, a->len, ret) == FAB_OK;
+}
+
+static void answered_current(struct sm *s, struct sm_key_slot *x, const struct fab_mads_answer *a)
+{
+    struct fab_port_info now;
+    if (!read_port(a, &now))
+        go_to(x, SM_KEY_ASK_FORMER);
+    else if (now.m_key == s->policy.m_key && !sm_m_key_is_hidden(&now))
+        done(s, x, &now);
+    else
+        go_to(x, SM_KEY_ASK_FORMER);
+}
+
+static void answered_former(struct sm *s, struct sm_key_slot *x, const struct fab_mads_answer *a)
+{
+    struct fab_port_info now;
+    bool read = read_port(a, &now);
+    if (read && now.m_key == x->former) {
+        if (x->sets < SETS_MOST) {
+            go_to(x, SM_KEY_SET);
+            return;
+        }
+        s->model.fabric->ports[x->port].info.m_key = x->former;
+        loop_timer_set(s->keys->retry, RETRY_US);
+        end_port(s, x);
+    } else if (x->asks < ASKS_MOST) {
+        go_to(x, SM_KEY_ASK_CURRENT);
+    } else {
+        give_up(s, x);
+    }
+}
+
+static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
+{
+    struct sm_key_slot *x = &s->keys->slot[tag];
+    if (x->step == SM_KEY_ASK_CURRENT)
+        answered_current(s, x, a);
+    else if (x->step == SM_KEY_ASK_FORMER)
+        answered_former(s, x, a);
+    else if (a->status == FAB_E_REFUSED)
+        refused(s, x, a);
+    else
+        go_to(x, SM_KEY_ASK_CURRENT);
+    if (sm_fault_waits(s) && x->step != SM_KEY_FREE && a->status == FAB_E_TIMEOUT)
+        give_up(s, x); /* a fault does not wait for a device that may be behind it */
+}
+
+static bool finished(const struct sm *s)
+{
+    const struct sm_keys *k = s->keys;
+    uint32_t port = k->next_port;
+    while (port < s->model.fabric->port_count && !is_ready(s, port))
+        port++;
+    return k->busy == 0 && (sm_fault_waits(s) || port == s->model.fabric->port_count);
+}
+
+static int leave(struct sm *s)
+{
+    sm_m_key_recount(s);
+    return FAB_OK;
+}
+
+/* Drops the changes in flight: a heavy sweep identifies these ports. */
+static void abort_change(struct sm *s)
+{
+    if (s->keys->busy > 0)
+        sm_request_heavy(s);
+    s->keys->busy = 0;
+    sm_m_key_recount(s);
+}
+
+static void stalled(struct sm *s, uint64_t stalled_us)
+{
+    struct sm_keys *k = s->keys;
+    if (!sm_fault_waits(s) || stalled_us < sm_first_try_us(s))
+        return;
+    for (unsigned i = 0; i < SM_KEY_SLOTS; i++)
+        if (k->slot[i].step != SM_KEY_FREE)
+            give_up(s, &k->slot[i]);
+    sm_run_give_up(s);
+}
+
+const struct sm_phase sm_phase_change_keys = {.name = "changing M_Keys",
+                                              .enter = enter,
+                                              .next = next,
+                                              .answer = answer,
+                                              .finished = finished,
+                                              .leave = leave,
+                                              .stalled = stalled,
+                                              .abort = abort_change};

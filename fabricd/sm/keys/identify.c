@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Phase "identifying M_Keys" of a sweep. A port of protection level 1 answers every SubnGet, but
+ * shows an M_Key of 0 to requests without its key. Each such port is asked with our key and then
+ * with the previous one, so that later requests carry the right one. At level 1 this violates no
+ * key and starts no lease.
+ */
+#include "fabricd/sm/keys/state.h"
+#include "libfabmgr/base/status.h"
+
+static int enter(struct sm *s)
+{
+    s->keys->ask = (struct sm_key_ask){0};
+    return FAB_OK;
+}
+
+static bool is_asked(const struct sm *s, uint32_t port)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    return f->ports[port].present && sm_m_key_has_own(f, port) &&
+           sm_m_key_is_hidden(&f->ports[port].info) && sm_model_path(&s->model, port);
+}
+
+static bool next(struct sm *s, struct fab_mads_request *ret)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    struct sm_key_ask *at = &s->keys->ask;
+    uint64_t previous = sm_m_key_previous(s);
+    while (previous != 0 && at->port < f->port_count && !is_asked(s, at->port))
+        *at = (struct sm_key_ask){.port = at->port + 1};
+    if (previous == 0 || at->port >= f->port_count)
+        return false;
+    ret->path = sm_model_path(&s->model, at->port);
+    ret->attr_id = FAB_ATTR_PORT_INFO;
+    ret->attr_mod = f->ports[at->port].num;
+    bool last = at->previous || s->policy.m_key == 0;
+    ret->m_key = last ? previous : s->policy.m_key;
+    ret->tag = at->port;
+    at->port += last;
+    at->previous = !last;
+    return true;
+}
+
+static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
+{
+    struct fab_port_info info, *known = &s->model.fabric->ports[tag].info;
+    if (a->status != FAB_OK ||
+        fab_wire_attr_unpack(&fab_wire_attr_port_info, a->data, a->len, &info) != FAB_OK)
+        return;
+    if (info.m_key != 0 || info.m_key_protect == 0) {
+        known->m_key = info.m_key;
+        known->m_key_protect = info.m_key_protect;
+    }
+}
+
+static bool finished(const struct sm *s)
+{
+    return sm_m_key_previous(s) == 0 || s->keys->ask.port >= s->model.fabric->port_count;
+}
+
+static int leave(struct sm *s)
+{
+    sm_m_key_recount(s);
+    return FAB_OK;
+}
+
+const struct sm_phase sm_phase_identify_keys = {.name = "identifying M_Keys",
+                                                .enter = enter,
+                                                .next = next,
+                                                .answer = answer,
+                                                .finished = finished,
+                                                .leave = leave};

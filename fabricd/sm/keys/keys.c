@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The M_Key in use and the one before it, as the key file has them (fabricd/store/m_key.h), and the
+ * state of a rotation.
+ *
+ * A rotation first writes both keys and the GUIDs of all ports that may have the old one to the
+ * file, and only then uses the new key. So at every moment each port has one of the two keys in the
+ * file, whenever the manager is killed. The rotation is complete when every port of the list that
+ * is in the fabric has shown the new key. The previous key and the ports that were absent stay in
+ * the file until the next rotation, so that a node that returns is still let in.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabricd/base/clock.h"
+#include "fabricd/base/log.h"
+#include "fabricd/sm/keys/state.h"
+#include "fabricd/store/key.h"
+#include "libfabmgr/base/plural.h"
+#include "libfabmgr/base/status.h"
+
+#define WHY_LEN 512
+
+/* ---- ports that may have the previous key ---------------------------------------------------- */
+
+static int compare(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static size_t unique(uint64_t *list, size_t count)
+{
+    size_t kept = 0;
+    qsort(list, count, sizeof(*list), compare);
+    for (size_t i = 0; i < count; i++)
+        if (list[i] != 0 && (kept == 0 || list[kept - 1] != list[i]))
+            list[kept++] = list[i];
+    return kept;
+}
+
+/* Lists the ports of the fabric that have, or may have, a key, and those that have LIDs but are not
+ * in the fabric now. NOMEM. */
+static int list_ports(const struct sm *s, uint64_t **ret, size_t *ret_count)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    size_t count = 0, room = (f ? f->port_count : 0) + s->model.lease_count + 1;
+    uint64_t *list = calloc(room, sizeof(*list));
+    if (!list)
+        return FAB_E_NOMEM;
+    for (uint32_t port = 0; f && port < f->port_count; port++) {
+        const struct fab_port_info *info = &f->ports[port].info;
+        if (f->ports[port].present && sm_m_key_has_own(f, port) &&
+            (info->m_key != 0 || sm_m_key_is_hidden(info)))
+            list[count++] = f->ports[port].guid;
+    }
+    for (size_t i = 0; i < s->model.lease_count; i++)
+        list[count++] = s->model.leases[i].port_guid;
+    *ret_count = unique(list, count);
+    *ret = list;
+    return FAB_OK;
+}
+
+static uint64_t *find_listed(const struct sm_keys *k, uint64_t guid)
+{
+    return k->file.count > 0 ? bsearch(&guid, k->file.port, k->file.count, sizeof(guid), compare)
+                             : NULL;
+}
+
+enum key_state { KEY_NONE, KEY_CURRENT, KEY_OTHER, KEY_UNKNOWN };
+
+static enum key_state state_of(const struct sm *s, uint32_t port)
+{
+    const struct fab_port_info *info = &s->model.fabric->ports[port].info;
+    if (sm_m_key_is_hidden(info))
+        return KEY_UNKNOWN;
+    if (info->m_key == 0)
+        return s->policy.m_key == 0 ? KEY_CURRENT : KEY_NONE;
+    return info->m_key == s->policy.m_key ? KEY_CURRENT : KEY_OTHER;
+}
+
+/* Removes the ports from the list that have shown our key, or have none. *ret_behind: how many
+ * ports of the fabric must still be changed. Returns how many were removed. */
+static size_t strike_out(struct sm *s, size_t *ret_behind)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    struct sm_keys *k = s->keys;
+    size_t kept = 0, behind = 0, count = k->file.count;
+    uint64_t *list = k->file.port;
+    uint8_t *done = calloc(count + 1, 1);
+    for (uint32_t port = 0; done && port < f->port_count; port++) {
+        if (!f->ports[port].present || !sm_m_key_has_own(f, port))
+            continue;
+        const uint64_t *listed = find_listed(k, f->ports[port].guid);
+        enum key_state state = state_of(s, port);
+        bool is_behind = sm_keys_must_change(s, port) || (listed && state == KEY_UNKNOWN);
+        behind += is_behind;
+        if (listed && !is_behind)
+            done[listed - list] = 1;
+    }
+    for (size_t i = 0; done && i < count; i++)
+        if (!done[i])
+            list[kept++] = list[i];
+    *ret_behind = done ? behind : 1;
+    k->file.count = done ? kept : count;
+    free(done);
+    return count - k->file.count;
+}
+
+/* ---- the file -------------------------------------------------------------------------------- */
+
+static int keep(struct sm *s, const struct store_m_key *file, char *why, size_t why_len)
+{
+    return s->in.keys_dir ? store_m_key_write(s->in.keys_dir, file, why, why_len) : FAB_OK;
+}
+
+static void keep_or_log(struct sm *s)
+{
+    char why[WHY_LEN];
+    if (keep(s, &s->keys->file, why, sizeof(why)) != FAB_OK)
+        log_error("sm", "%s; the rotation of the M_Key is repeated after a restart", why);
+}
+
+static void take_file(struct sm *s, struct store_m_key *file)
+{
+    store_m_key_fini(&s->keys->file);
+    s->keys->file = *file;
+    *file = (struct store_m_key){0};
+    s->policy.m_key = s->keys->file.current;
+    sm_m_key_set_previous(s, s->keys->file.previous);
+}
+
+static bool has_ports_to_change(const struct sm *s)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    for (uint32_t port = 0; f && port < f->port_count; port++)
+        if (sm_keys_must_change(s, port))
+            return true;
+    return false;
+}
+
+/* Writes the new key and the one before it to the file, then uses the new one. IO, NOMEM. */
+static int change_to(struct sm *s, uint64_t key, uint64_t former, char *why, size_t why_len)
+{
+    struct store_m_key file = {.generation = s->keys->file.generation + 1,
+                               .since_s = (uint64_t)clock_unix_us() / 1000000,
+                               .generated = s->in.config->m_key_generated,
+                               .current = key,
+                               .previous = former,
+                               .rotating = former != 0};
+    int r = former != 0 ? list_ports(s, &file.port, &file.count) : FAB_OK;
+    if (r != FAB_OK)
+        snprintf(why, why_len, "out of memory");
+    else
+        r = keep(s, &file, why, why_len);
+    if (r != FAB_OK) {
+        store_m_key_fini(&file);
+        return r;
+    }
+    take_file(s, &file);
+    if (s->keys->file.rotating)
+        event_emit(s->in.bus, m_key_rotation, .subject = "fabric",
+                   .generation = s->keys->file.generation, .ports = s->keys->file.count);
+    loop_timer_cancel(s->keys->retry);
+    if (has_ports_to_change(s))
+        sm_request(s, SM_REQUEST_KEYS);
+    return FAB_OK;
+}
+
+/* ---- rounds ---------------------------------------------------------------------------------- */
+
+static void complete(struct sm *s)
+{
+    struct store_m_key *file = &s->keys->file;
+    file->rotating = false;
+    keep_or_log(s);
+    event_emit(s->in.bus, m_key_rotated, .subject = "fabric", .generation = file->generation,
+               .absent = file->count);
+}
+
+void sm_keys_round_ended(struct sm *s, int status)
+{
+    const struct sm_round *round = s->run.round;
+    struct sm_keys *k = s->keys;
+    size_t behind = 0;
+    if (status != FAB_OK || !sm_is_master(s) || !s->model.view || !s->model.fabric ||
+        s->model.lent || !(round->targets || round->alone))
+        return;
+    size_t struck = k->file.previous != 0 ? strike_out(s, &behind) : 0;
+    if (k->file.rotating && behind == 0)
+        complete(s);
+    else if (struck > 0 && !k->file.rotating)
+        keep_or_log(s);
+    if (!loop_timer_pending(k->retry) && has_ports_to_change(s))
+        sm_request(s, SM_REQUEST_KEYS);
+}
+
+static void on_retry(void *ctx)
+{
+    struct sm *s = ctx;
+    if (has_ports_to_change(s))
+        sm_request(s, SM_REQUEST_KEYS);
+    sm_schedule(s);
+}
+
+/* ---- requests -------------------------------------------------------------------------------- */
+
+static const char *why_not_now(const struct sm *s)
+{
+    if (!sm_is_master(s))
+        return "another subnet manager is master; rotate the key there";
+    if (s->policy.manager_count > 0 || sm_others(s, NULL, 0) > 0)
+        return "another subnet manager would not learn the new key; stop it, remove it from "
+               "subnet.managers, and copy the file m_key to it after the rotation";
+    return NULL;
+}
+
+static int refuse(int status, char *why, size_t why_len, const char *text)
+{
+    snprintf(why, why_len, "%s", text);
+    return status;
+}
+
+int sm_key_rotate(struct sm *s, bool give_up, char *why, size_t why_len)
+{
+    const struct store_m_key *file = &s->keys->file;
+    uint64_t key;
+    if (!s->in.config->m_key_generated)
+        return refuse(FAB_E_UNSUPPORTED, why, why_len,
+                      s->policy.m_key
+                          ? "the M_Key comes from the settings; change subnet.m_key and "
+                            "reload fabricd, which changes the ports in the same way"
+                          : "ports have no M_Key; set 'subnet.m_key: generated'");
+    const char *not_now = why_not_now(s);
+    if (not_now)
+        return refuse(FAB_E_DENIED, why, why_len, not_now);
+    if (!s->model.view || !s->model.fabric || s->model.lent)
+        return refuse(FAB_E_BUSY, why, why_len, "a sweep is under way; try again in a moment");
+    if (file->rotating)
+        return refuse(FAB_E_BUSY, why, why_len,
+                      "the last rotation is not complete; see 'fabricctl key show'");
+    if (file->count > 0 && !give_up) {
+        snprintf(why, why_len,
+                 "%zu port%s outside of the fabric may still have the previous key, and would be "
+                 "lost until the lease of that key ends; bring them back, or give them up with "
+                 "'fabricctl key rotate --give-up-absent'",
+                 file->count, fab_base_plural_s(file->count));
+        return FAB_E_EXISTS;
+    }
+    if (store_key_random(&key) != FAB_OK)
+        return refuse(FAB_E_IO, why, why_len, "the operating system has no random numbers");
+    int r = change_to(s, key, s->policy.m_key, why, why_len);
+    if (r == FAB_OK)
+        sm_schedule(s);
+    return r;
+}
+
+void sm_keys_reload(struct sm *s, uint64_t former)
+{
+    char why[WHY_LEN];
+    if (s->policy.m_key == former)
+        return;
+    uint64_t key = s->policy.m_key;
+    s->policy.m_key = former;
+    if (change_to(s, key, former, why, sizeof(why)) != FAB_OK)
+        log_error("sm", "%s; the old M_Key stays in use", why);
+}
+
+static void count_port(const struct sm *s, uint32_t port, struct sm_key_status *ret)
+{
+    enum key_state state = state_of(s, port);
+    ret->ports++;
+    ret->current += state == KEY_CURRENT;
+    ret->previous += state == KEY_OTHER;
+    ret->unknown += state == KEY_UNKNOWN;
+    size_t len = strlen(ret->names);
+    if (state == KEY_CURRENT || state == KEY_NONE || len + SM_PLACE_LEN + 3 > sizeof(ret->names))
+        return;
+    char name[SM_PLACE_LEN];
+    sm_port_name(s->model.fabric, port, name);
+    snprintf(ret->names + len, sizeof(ret->names) - len, "%s%s", len ? ", " : "", name);
+}
+
+void sm_get_key_status(const struct sm *s, struct sm_key_status *ret)
+{
+    const struct fab_fabric *f = s->model.fabric;
+    const struct store_m_key *file = &s->keys->file;
+    uint32_t present = 0;
+    *ret = (struct sm_key_status){.set = s->policy.m_key != 0,
+                                  .generated = s->in.config->m_key_generated,
+                                  .rotating = file->rotating,
+                                  .generation = file->generation,
+                                  .since_s = file->since_s,
+                                  .has_previous = file->previous != 0};
+    for (uint32_t port = 0; f && port < f->port_count; port++)
+        if (f->ports[port].present && sm_m_key_has_own(f, port)) {
+            count_port(s, port, ret);
+            present += find_listed(s->keys, f->ports[port].guid) != NULL;
+        }
+    ret->absent = (uint32_t)file->count - present;
+}
+
+/* ---- start ----------------------------------------------------------------------------------- */
+
+static int read_file(struct sm *s, struct store_m_key *ret)
+{
+    char why[WHY_LEN];
+    *ret = (struct store_m_key){0};
+    if (!s->in.keys_dir)
+        return FAB_E_NOT_FOUND;
+    int r = store_m_key_read(s->in.keys_dir, ret, why, sizeof(why));
+    if (r != FAB_OK && r != FAB_E_NOT_FOUND)
+        log_error("sm", "%s", why);
+    return r;
+}
+
+int sm_keys_init(struct sm *s)
+{
+    struct store_m_key file;
+    char why[WHY_LEN];
+    s->keys = calloc(1, sizeof(*s->keys));
+    if (!s->keys)
+        return FAB_E_NOMEM;
+    s->keys->s = s;
+    s->keys->retry = loop_timer_new(s->in.loop, on_retry, s);
+    if (!s->keys->retry)
+        return FAB_E_NOMEM;
+    int r = read_file(s, &file);
+    if (r == FAB_E_NOT_FOUND && s->policy.m_key == 0)
+        return FAB_OK;
+    if (r != FAB_OK && r != FAB_E_NOT_FOUND)
+        return r;
+    uint64_t key = s->policy.m_key, former = file.current;
+    if (r == FAB_OK)
+        take_file(s, &file);
+    if (key == former)
+        return FAB_OK;
+    if (s->keys->file.rotating)
+        log_warning("sm",
+                    "subnet.m_key was changed during a rotation of the M_Key: ports that have "
+                    "the key before are taken back when the lease of that key ends");
+    r = change_to(s, key, former, why, sizeof(why));
+    if (r != FAB_OK)
+        log_error("sm", "%s", why);
+    return r;
+}
+
+void sm_keys_fini(struct sm *s)
+{
+    if (!s->keys)
+        return;
+    loop_timer_free(s->keys->retry);
+    store_m_key_fini(&s->keys->file);
+    free(s->keys);
+    s->keys = NULL;
+}
