@@ -2,10 +2,10 @@
 /*
  * One host sends 10,000 MADs of one kind a second to subnet administration or to the manager, in
  * virtual time. Meanwhile a link fails and returns, and another host asks for paths. Reroutes take
- * at most twice the quiet time, the other host gets all answers within 10 ms, and the journal keeps
- * its events. The floods of traps are in test_traps.c, the limits themselves in test_quotas.c;
- * tests/bench/rogue_floods.sh measures a real process. Before quotas, such a flood filled the
- * tables of groups, services and subscriptions, and its answers delayed those of others.
+ * at most twice the quiet time, and the other host gets all answers within 10 ms. The floods of
+ * traps, and what they leave of the journal, are in test_traps.c, the limits themselves in
+ * test_quotas.c; tests/bench/rogue_floods.sh measures a real process. Before quotas, such a flood
+ * filled the tables of groups, services and subscriptions, and its answers delayed those of others.
  */
 #include "tests/sim/sa_scene.h"
 
