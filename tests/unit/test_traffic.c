@@ -285,7 +285,7 @@ END_TEST
 START_TEST(test_becns_that_wait)
 {
     struct scene *s = scene_new(leaf_spine(4, 1, 5), "updn");
-    double got[24];
+    double got[25];
     for (uint32_t l = 1; l < 4; l++)
         for (uint32_t i = 1; i < 5; i++)
             flow(s, l * 5 + i, 0, EVER);
