@@ -51,9 +51,10 @@ int fab_discover_places_new(const struct fab_place *list, size_t count, struct f
     struct fab_places *p = calloc(1, sizeof *p);
     const struct fab_place **order = fab_base_alloc_array(count + 1, sizeof *order);
     int status = FAB_E_NOMEM;
+    if (p != NULL)
+        p->refs = 1;
     if (p == NULL || order == NULL)
         goto out;
-    p->refs = 1;
     p->list = fab_base_alloc_array(count + 1, sizeof *p->list);
     if (p->list == NULL)
         goto out;
@@ -122,7 +123,7 @@ struct fab_places *fab_discover_places_ref(struct fab_places *p)
 
 void fab_discover_places_unref(struct fab_places *p)
 {
-    if (p == NULL || (p->refs > 0 && __atomic_sub_fetch(&p->refs, 1, __ATOMIC_ACQ_REL) > 0))
+    if (p == NULL || __atomic_sub_fetch(&p->refs, 1, __ATOMIC_ACQ_REL) > 0)
         return;
     fab_base_map_fini(&p->by_port_guid);
     free(p->list);

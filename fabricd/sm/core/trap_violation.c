@@ -337,7 +337,8 @@ static void compare_port(struct sm *s, uint32_t port, struct fab_map *now)
     struct sm_violations *x = s->core->violations;
     const struct fab_port *p = &f->ports[port];
     uint64_t guid = f->nodes[p->node].guid;
-    for (uint8_t key = 0; key < SM_KEYS; key++) {
+    for (unsigned k = 0; k < SM_KEYS; k++) {
+        uint8_t key = (uint8_t)k;
         uint16_t count = counter_of(&p->info, key);
         if (count == 0)
             continue;
