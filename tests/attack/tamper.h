@@ -2,7 +2,8 @@
 /*
  * A host that knows the M_Key, and changes a table or setting of a random device. The manager has
  * two traffic classes, partitions that switches enforce, multicast groups and an M_Key. The heavy
- * sweeps at intervals are off, as they would mend some changes before the scrub finds them.
+ * sweeps at intervals are off, because they would restore some settings before the scrub finds the
+ * change.
  */
 #ifndef TESTS_ATTACK_TAMPER_H
 #define TESTS_ATTACK_TAMPER_H

@@ -444,12 +444,12 @@ START_TEST(a_flood_of_wrong_keys_does_not_end_the_protection)
 }
 END_TEST
 
-/* ---- crowds ---- */
+/* ---- many ports with IsSM ---- */
 
-#define CROWD 90
+#define IS_SM_PORTS 90
 #define LAST "host-0096" /* leaf-006/16, the last one that a scan of the ports finds */
 
-static void open_crowd(struct lab *lab, bool listed)
+static void open_many_is_sm(struct lab *lab, bool listed)
 {
     lab_open_virtual(lab, lab_leaf_spine(6, 3, 16), NULL);
     lab_stop(lab);
@@ -460,21 +460,21 @@ static void open_crowd(struct lab *lab, bool listed)
         lab->config.policy.manager_count = 1;
     }
     lab_begin(lab, NULL);
-    for (unsigned i = 2; i < CROWD + 2; i++) {
+    for (unsigned i = 2; i < IS_SM_PORTS + 2; i++) {
         char name[16];
         snprintf(name, sizeof name, "host-%04u", i);
         ck_assert_int_eq(fab_sim_attach(lab->sim, lab_node(lab, name), 1, true), FAB_OK);
     }
-    lab->crowd = true;
+    lab->silent_others = true;
     lab_play_other(lab, LAST, 15, FAB_SM_MASTER);
     lab->other.sm_key = listed ? 0 : SM_KEY;
     sm_start(lab->sm);
 }
 
-START_TEST(a_listed_manager_is_asked_whatever_the_crowd)
+START_TEST(a_listed_manager_is_always_asked)
 {
     struct lab lab;
-    open_crowd(&lab, true);
+    open_many_is_sm(&lab, true);
     lab_run(&lab, 10, lab_is_standby, "standby: the listed manager is master");
     ck_assert_ptr_nonnull(lab_event(&lab, "sm-ports-many"));
     lab_close(&lab);
@@ -486,10 +486,10 @@ static bool is_settled(struct lab *lab)
     return lab_is_standby(lab) || lab_is_idle(lab);
 }
 
-START_TEST(everyone_in_a_crowd_is_asked_in_turn)
+START_TEST(every_port_with_is_sm_is_asked_in_turn)
 {
     struct lab lab;
-    open_crowd(&lab, false);
+    open_many_is_sm(&lab, false);
     lab_run(&lab, 20, is_settled, "bring-up");
     for (int i = 0; i < 2 && !lab_is_standby(&lab); i++) {
         ck_assert_int_eq(sm_sweep(lab.sm, NULL, NULL), FAB_OK);
@@ -500,7 +500,7 @@ START_TEST(everyone_in_a_crowd_is_asked_in_turn)
     unsigned asked = 0;
     for (unsigned i = 0; i < sizeof lab.asked; i++)
         asked += lab.asked[i] > 0;
-    ck_assert_uint_ge(asked, CROWD);
+    ck_assert_uint_ge(asked, IS_SM_PORTS);
     lab_close(&lab);
 }
 END_TEST
@@ -646,8 +646,8 @@ int main(void)
     tcase_add_test(t, the_m_key_is_sent_to_no_stranger);
     tcase_add_test(t, the_m_key_is_neither_read_nor_worn_out);
     tcase_add_test(t, a_flood_of_wrong_keys_does_not_end_the_protection);
-    tcase_add_test(t, a_listed_manager_is_asked_whatever_the_crowd);
-    tcase_add_test(t, everyone_in_a_crowd_is_asked_in_turn);
+    tcase_add_test(t, a_listed_manager_is_always_asked);
+    tcase_add_test(t, every_port_with_is_sm_is_asked_in_turn);
     tcase_add_test(t, forged_control_packets_change_nothing);
     tcase_add_test(t, an_authentic_packet_counts_only_if_its_sender_confirms_it);
     tcase_add_test(t, a_handover_like_that_of_opensm_is_accepted);

@@ -443,7 +443,7 @@ START_TEST(renaming_for_ever_is_bounded)
     ck_assert_uint_le(sm_pins(lab.sm)->waiting_count, 1);
     ck_assert_uint_le(count_events(&lab, "node-name-changed"), 3);
     ck_assert(!has_key(&lab, rogue, ONE) || !has_key(&lab, rogue, TWO));
-    lab_run_for(&lab, 1000); /* its last name is told, too */
+    lab_run_for(&lab, 1000); /* its last name has an event, too */
     call_itself(&lab, rogue, "host-0001");
     lab_forget_events(&lab);
     recompute(&lab);

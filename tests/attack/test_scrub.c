@@ -46,7 +46,7 @@ static void change_and_find(struct lab *lab, const struct kind *k)
     ck_assert_ptr_nonnull(strstr(e->message, "author unknown"));
     ck_assert_ptr_nonnull(strstr(e->message, k->attribute));
     lab_run_for(lab, 2);
-    lab_run(lab, 10, lab_is_idle, "the mend");
+    lab_run(lab, 10, lab_is_idle, "the restoration");
     get(lab, &t, now);
     ck_assert_msg(memcmp(before, now, sizeof now) == 0, "%s of node %u is not as it was",
                   k->attribute, t.node);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A rogue host and wrong keys (IBA 14.2.5.1, traps 256 to 259): it tries keys at devices, and
- * accuses others. Before trap_violation.c, no event told of a wrong key, whoever sent it, and
+ * accuses others. Before trap_violation.c, no event reported a wrong key, and
  * 65,535 tries at each device left nothing in the journal.
  *
  * The fabric has 6 leaves with 4 hosts each and 3 spines. The manager is host-0001 (leaf-001/1),
@@ -168,7 +168,7 @@ START_TEST(p_keys_and_q_keys_have_events)
 END_TEST
 
 /* Traps can be lost, or suppressed by a flood in the name of the device. */
-START_TEST(a_counter_without_a_trap_is_told_by_the_next_sweep)
+START_TEST(a_counter_without_a_trap_is_reported_by_the_next_sweep)
 {
     open_lab();
     port_info(VICTIM, 1)->m_key_violations += 3;
@@ -181,7 +181,7 @@ START_TEST(a_counter_without_a_trap_is_told_by_the_next_sweep)
     lab_forget_events(&lab);
     ck_assert_int_eq(sm_sweep(lab.sm, NULL, NULL), FAB_OK);
     lab_run_for(&lab, 5);
-    ck_assert_uint_eq(count_events("m-key-violation"), 0); /* it is told of once */
+    ck_assert_uint_eq(count_events("m-key-violation"), 0); /* one event is enough */
     lab_close(&lab);
 }
 END_TEST
@@ -231,7 +231,7 @@ int main(void)
     tcase_add_test(t, a_longer_route_names_its_host_too);
     tcase_add_test(t, a_source_lid_is_called_a_claim);
     tcase_add_test(t, p_keys_and_q_keys_have_events);
-    tcase_add_test(t, a_counter_without_a_trap_is_told_by_the_next_sweep);
+    tcase_add_test(t, a_counter_without_a_trap_is_reported_by_the_next_sweep);
     tcase_add_test(t, a_forged_accusation_is_not_confirmed);
     tcase_add_test(t, a_flood_of_tries_is_counted_and_makes_few_events);
     suite_add_tcase(suite, t);

@@ -71,7 +71,7 @@ static uint32_t end_of(struct lab *lab, const struct fab_path *path)
 /* Whether a SubnGet(SMInfo) went to the other manager. */
 static bool is_for_other(struct lab *lab, const struct fab_path *path)
 {
-    if (!lab->crowd)
+    if (!lab->silent_others)
         return true;
     uint32_t node = end_of(lab, path);
     ck_assert_uint_lt(node, sizeof(lab->asked));

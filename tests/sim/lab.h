@@ -44,9 +44,10 @@ struct lab {
     struct fab_sm_info other;           /* guid != 0: a manager that answers SubnGet(SMInfo) */
     uint32_t other_node;                /* sits here */
     bool other_answers;
-    bool crowd; /* other nodes with IsSM are asked, too, and answer nothing; else all asked answer
-                   as the other manager */
-    uint8_t asked[256]; /* SubnGets(SMInfo) to each node, while crowd is set */
+    /* Other nodes with IsSM are asked, too, and do not answer. If false, every node that is asked
+     * answers as the other manager. */
+    bool silent_others;
+    uint8_t asked[256]; /* SubnGets(SMInfo) to each node, while silent_others is set */
     /* It shows other.sm_key only to requests with this M_Key, as OpenSM does. */
     uint64_t other_m_key;
     uint64_t m_key_seen; /* the M_Key in the manager's last SubnGet(SMInfo) to it */
