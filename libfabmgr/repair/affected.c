@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds the table entries that lead into dead links. The search reads only the LFT rows of switches
- * at dead links, so it takes time proportional to the number of these switches times that of LIDs.
+ * Finds the table entries that lead into dead links. A switch has such entries only if one of its
+ *
+ * own links is dead. So the search reads only the LFTs of the switches at dead links.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -46,8 +47,8 @@ static bool add_affected(struct affected *p, uint32_t lid, uint32_t sw)
     return true;
 }
 
-/* Adds the entries of a switch that lead to its dead port `num`. row: its LFT up to the LID `top`.
- */
+/* Adds the entries of switch `sw` that lead to its port `num`, whose link is dead. row: the LFT of
+ * the switch, up to the LID `top`. */
 static bool scan_one(struct affected *p, const uint8_t *row, uint32_t top, uint32_t sw, uint8_t num)
 {
     const uint8_t *end = row + top + 1;

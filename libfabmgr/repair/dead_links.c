@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lists the ports of dead links in a delta, and marks them in the repair for the duration of a
- * call. Also finds the connected components of the network without its dead links.
+ * Handles the dead links of a delta: lists their ports, and marks them in the repair for the
+ * duration
+ *
+ * of a call. Also finds the connected components of the network without its dead links.
  */
 #include <stdlib.h>
 

@@ -2,10 +2,10 @@
 /*
  * Computes a delta: the table entries that change for a new set of dead links.
  *
- * The active tables equal the baseline except in the entries of the overlay, which stores their
+ * The overlay lists the entries in which the active tables differ from the baseline, with their
  * baseline values. So a repair needs no copy of the baseline: the caller's active tables and the
  * overlay give it. A plan finds the entries that lead into dead links (affected.c). It decides
- * these and the entries of the overlay, one column (LID) after the other (column/column.c).
+ * these entries and those of the overlay, one column (LID) after the other (column/column.c).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,8 @@
 #include "libfabmgr/repair/internal.h"
 
 #define TILE_PAYS                                                                                  \
-    6 /* affected entries; with fewer in the LIDs of a tile, copying the tile costs too much */
+    6 /* a tile is loaded only if its LIDs have at least this many affected entries; for fewer,    \
+         the copying costs too much */
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
@@ -25,7 +26,7 @@ struct job {
     const struct fab_lft *lft;
     struct fab_repair_delta *d;
     size_t change_room, entry_room;
-    uint32_t *revived; /* channels that were dead at the last commit and are alive now */
+    uint32_t *revived; /* channels whose links were dead at the last commit and are alive now */
     uint32_t *stale;   /* switches with a stale entry (struct fab_repair_change) in this column */
     size_t revivals, stales;
     bool components_known, relabelled;
@@ -77,9 +78,9 @@ static bool is_connected(struct job *j, uint32_t sw)
     return r->component[sw] == r->component[r->column.home];
 }
 
-/* Counts an entry without a path. It is allowed if no living links connect the switch with the
- * destination (cut). It is also allowed, until an engine computes new tables, if no endport sends
- * to an endport through the entry (lost). Otherwise the repair is UNSUPPORTED. */
+/* Counts an entry that has no path, in d->cut or d->lost. It is cut if no living links connect the
+ * switch with the destination. It is lost if no endport sends to an endport through it; then an
+ * engine should compute new tables. Otherwise the repair is UNSUPPORTED. */
 static int note_cut(struct job *j, uint32_t lid, uint32_t sw)
 {
     struct fab_repair *r = j->r;
@@ -95,9 +96,9 @@ static int note_cut(struct job *j, uint32_t lid, uint32_t sw)
     return FAB_OK;
 }
 
-/* Returns the new value of an entry that has no path. The entry keeps its value, unless it leads to
- * a switch that was decided anew and forwards by a label that is not greater than the entry's. Then
- * the entry must drop packets (NO_ROUTE). */
+/* Returns the new value of the entry of a CUT switch. The entry keeps its value if the labels still
+ * ascend there. They do not if the entry leads to a switch that was decided anew and forwards by a
+ * label that is not greater than the entry's label. Then the entry must drop packets (NO_ROUTE). */
 static uint8_t entry_of_cut(struct fab_repair *r, uint32_t sw)
 {
     struct fab_repair_column *c = &r->column;
@@ -127,17 +128,18 @@ static int list_revived(struct job *j)
     return FAB_OK;
 }
 
-/* Returns the channel by which the switch sends to the LID by the active tables. FAB_NONE: the
- * entry names no channel, or a dead one. */
+/* Returns the channel by which the active tables send from `sw` to the LID. FAB_NONE: the entry
+ * names no channel, or a dead one. */
 static uint32_t old_channel(const struct job *j, uint32_t sw, uint32_t lid)
 {
     uint32_t channel = fab_repair_channel(j->r->network, sw, fab_target_lft_row(j->lft, sw)[lid]);
     return channel != FAB_NONE && !fab_base_bits_get(j->r->is_dead, channel) ? channel : FAB_NONE;
 }
 
-/* Finds stale entries at links that come back. A switch whose entry still leads into such a link
- * was cut off. If the switch at the other end has an entry in the overlay and forwards by a label
- * that is not greater than the link's, the entry of the first switch must not carry traffic yet. */
+/* Finds stale entries at links that come back. If the entry of a switch A still leads into such a
+ * link, A was cut off. The labels do not ascend there if switch B at the other end has an entry in
+ * the overlay and forwards by a label that is not greater than the link's. Then the entry of A is
+ * stale: it must not carry traffic yet. */
 static void find_stale(struct job *j, uint32_t lid)
 {
     const struct fab_repair_network *b = j->r->network;
@@ -156,8 +158,8 @@ static void find_stale(struct job *j, uint32_t lid)
     }
 }
 
-/* Returns true if packets that arrive over `channel` leave, by the active tables, over a channel
- * whose new label is not greater than that of `channel`. */
+/* Returns true if packets that arrive over `channel` leave over a channel whose new label is not
+ * greater than that of `channel`. Where they leave, the active tables say. */
 static bool turn_descends(const struct job *j, uint32_t channel, uint32_t lid)
 {
     const struct fab_repair *r = j->r;
@@ -166,8 +168,8 @@ static bool turn_descends(const struct job *j, uint32_t channel, uint32_t lid)
     return next != FAB_NONE && r->column.label[channel] >= r->column.label[next];
 }
 
-/* Marks the overlay's entry of `sw` as stale if the entry's channel is the first or the second
- * channel of a turn that descends (turn_descends). */
+/* Marks the overlay's entry of `sw` as stale if the labels descend (turn_descends) where packets
+ * arrive at its channel or where they leave it. */
 static void find_descending(struct job *j, uint32_t lid, uint32_t sw)
 {
     const struct fab_repair_network *b = j->r->network;
@@ -263,8 +265,8 @@ static int decide_column(struct job *j, uint32_t lid, const uint64_t *affected,
     return status == FAB_OK ? stale : status;
 }
 
-/* Copies the columns of all LIDs of one destination switch into the tile, if that switch has lost a
- * link and the next TILE_PAYS affected entries all belong to these LIDs. */
+/* Loads the tile with the columns of all LIDs of one destination switch. Does so only if that
+ * switch has lost a link, and if the next TILE_PAYS affected entries all belong to these LIDs. */
 static void load_tile(struct fab_repair *r, const struct fab_lft *lft, const uint64_t *affected,
                       size_t affected_count)
 {
@@ -301,7 +303,7 @@ static int decide_columns(struct job *j, const uint64_t *affected, size_t affect
             load_tile(r, j->lft, p < affected_count ? affected + p : NULL, affected_count - p);
         while (e_end < r->entries && r->entry[e_end].lid == lid)
             e_end++;
-        /* Each array may be NULL if it is empty, so no pointer into it is formed then. */
+        /* An array may be NULL if it is empty, and pointer arithmetic on NULL is undefined. */
         status = decide_column(j, lid, p_end > p ? affected + p : NULL, p_end - p,
                                e_end > e ? r->entry + e : NULL, e_end - e);
         p = p_end;
@@ -313,7 +315,8 @@ static int decide_columns(struct job *j, const uint64_t *affected, size_t affect
 static int find_labels(struct job *j)
 {
     int status = fab_repair_relabel_find(j->r, j->d);
-    if (status != FAB_OK) /* no labels were changed, so fab_repair_undo_dead must not restore any */
+    if (status !=
+        FAB_OK) /* no labels were changed yet, so fab_repair_undo_dead must not restore any */
         j->d->relabels = 0;
     fab_repair_relabel_apply(j->r, j->d);
     j->relabelled = fab_repair_labels_differ(j->r, j->d);

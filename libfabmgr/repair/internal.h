@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The data structures of a repair: the network and its labels, which faults do not change; the
- * state that goes with the active tables; and scratch memory. For this folder only. */
+/* The data structures of a repair, for this folder only. They are the network and its labels, which
+ * faults do not change; the state that goes with the active tables; and scratch memory. */
 #ifndef LIBFABMGR_REPAIR_INTERNAL_H
 #define LIBFABMGR_REPAIR_INTERNAL_H
 
@@ -8,7 +8,8 @@
 #include "libfabmgr/base/bitset.h"
 #include "libfabmgr/repair/repair.h"
 
-/* The label of the delivery at the destination switch; it is greater than all other labels. */
+/* The destination switch delivers packets to its own endports. This value stands for the label of
+ * that delivery; it is greater than the labels of all channels. */
 #define FAB_REPAIR_DELIVERED UINT32_MAX
 
 /* The switches, their links and the labels of the channels. Immutable and shared by clones. A
@@ -27,12 +28,13 @@ struct fab_repair_network {
     uint8_t *vl;          /* [top + 1] the VL of packets to the LID; NULL: one VL */
     uint32_t *attached;   /* [n] number of endports attached to the switch */
     uint32_t *degree;     /* [n] number of ISLs of the switch */
-    uint32_t *order; /* each switch's place in the order from which the labels follow; NULL: the
-                        labels follow from chains of dependencies */
+    /* each switch's position in the order of the switches from which the labels follow; NULL: the
+     * labels follow from chains of dependencies instead (labels/labels.c) */
+    uint32_t *order;
     uint32_t sets;   /* number of sets of labels; the labels of each set ascend along all paths of
                         the baseline */
     uint32_t *label; /* [sets][vl_count][ports] label of each channel, from 1; 0: not a channel */
-    const char *label_source; /* text that fab_repair_label_source returns */
+    const char *label_source; /* what fab_repair_label_source returns */
 };
 /* Fills everything but label[]. Returns INVAL (tables or LIDs of another fabric) or NOMEM. */
 int fab_repair_network_new(const struct fab_repair_input *in, struct fab_repair_network **ret);
@@ -43,10 +45,11 @@ size_t fab_repair_network_memory(const struct fab_repair_network *b);
 /* labels/labels.c: fills label[]. Returns UNSUPPORTED (see fab_repair_new) or NOMEM. */
 int fab_repair_labels_find(struct fab_repair_network *b, const struct fab_repair_input *in,
                            char *why, size_t why_len);
-/* The distance of successive places in the order; a relabelled switch fits between two places. */
+/* The distance between the numbers of successive switches in the order. So a relabelled switch can
+ * get a number between two others. */
 #define FAB_REPAIR_LABEL_GAP 16
-/* Returns the label of a channel that leaves a switch at place `from` of the order. up: the channel
- * leads to a switch at a higher place. */
+/* Returns the label of a channel that leaves a switch with the position `from` in the order. up:
+ * the channel leads to a switch with a greater position. */
 static inline uint32_t fab_repair_label(const struct fab_repair_network *b, uint32_t from, bool up)
 {
     return up ? 1 + from : 2 * (b->n + 1) * FAB_REPAIR_LABEL_GAP - from;
@@ -108,21 +111,24 @@ enum fab_repair_mark {
     FAB_MARK_SETTLED, /* entry[] and len[] hold the decision */
     FAB_MARK_CUT,     /* the switch has no path to the LID */
 };
-/* The channel by which a switch forwards packets to the current LID. The upper half of `at`
- * identifies the LID; it decreases from one LID to the next. One comparison of `at` therefore tests
- * that the value belongs to the current LID and that the label is greater. */
+/* The channel by which a switch forwards packets to the current LID. The upper half of `at` is
+ * ~epoch, where epoch is the number of the column for which the value was computed. Values of
+ * earlier columns are greater, because epoch rises. So `at` <= ~epoch << 32 | label, with the
+ * current epoch, says two things at once: the value is of the current column, and its label is at
+ * most `label`. */
 struct fab_repair_next_hop {
     uint64_t at;      /* ~epoch << 32 | label. The label is 0 if the switch is undecided or sends
                          nowhere, and FAB_REPAIR_DELIVERED at the destination switch. */
-    uint32_t channel; /* or FAB_NONE */
+    uint32_t channel; /* the channel; FAB_NONE: none */
     uint32_t num;     /* the channel's port number, or FAB_NONE */
 };
 
-/* A column: the entries of all switches for one LID. Between columns every mark is NONE. */
+/* The column being decided: the entries of all switches for one LID. Between columns every mark is
+ * NONE. */
 struct fab_repair_column {
     const struct fab_lft *lft;
     uint32_t lid, home;
-    const uint32_t *label; /* labels of the LID's VL */
+    const uint32_t *label; /* label of each channel on the VL of packets to the LID */
     const uint8_t *table;  /* the column in the tile; NULL: the column is read from the tables */
     uint8_t *mark;         /* [n] */
     uint8_t *entry;        /* [n] valid where mark[] is not NONE */
@@ -134,13 +140,13 @@ struct fab_repair_column {
     struct fab_repair_next_hop *next_hop; /* [n] */
     uint32_t *touched;                    /* switches with a mark */
     uint32_t touches;
-    bool label_rose; /* a switch got a greater label than its key */
+    bool label_rose; /* in this column, a switch was decided for a label greater than its key */
     uint64_t *heap;  /* pending switches, the greatest key first */
     uint32_t heap_count;
 };
 
 /* A list of the channels of switch `sw` whose labels are at least `key`, as ascending port numbers.
- * A cache keeps the lists for later columns. */
+ * A cache keeps such lists for later columns. */
 struct fab_repair_candidates {
     uint32_t sw, key, count;
     bool equal;            /* the list has only channels whose label equals the key */
@@ -152,14 +158,16 @@ struct fab_repair_candidates {
 /* column/tile.c. A tile is a copy of the columns of consecutive LIDs, in which the entries of a
  * column are adjacent in memory. It is valid until the tables change. If there is no memory for a
  * tile, the columns are read from the tables. */
-#define FAB_REPAIR_TILE_LIDS 64 /* LIDs in a tile, at most */
+#define FAB_REPAIR_TILE_LIDS 64 /* greatest number of LIDs in a tile */
 struct fab_repair_tile {
-    uint32_t first, count; /* LIDs; 0: none */
-    size_t room;           /* bytes */
-    uint8_t *table;        /* [count][n] */
+    /* the tile holds the LIDs first to first + count - 1; count 0: the tile is empty */
+    uint32_t first, count;
+    size_t room;    /* allocated bytes of table[] */
+    uint8_t *table; /* [count][n] */
 };
 
-/* A switch and its temporary place in the order while certain links are dead (labels/relabel.c). */
+/* A switch that has another position in the order while certain links are dead (labels/relabel.c).
+ */
 struct fab_repair_relabel {
     uint32_t sw, place;
 };
@@ -172,7 +180,7 @@ struct fab_repair {
     uint32_t label_set;
     struct fab_repair_relabel *relabel;
     size_t relabels;
-    struct fab_repair_entry *entry; /* the overlay, by LID */
+    struct fab_repair_entry *entry; /* the overlay, in the order of LIDs */
     size_t entries;
     uint32_t *dead; /* ports of dead links, ascending */
     size_t deads;
@@ -182,7 +190,8 @@ struct fab_repair {
     uint64_t *is_dead;
     uint32_t *alive;     /* [n] number of living ISLs; between calls equal to network->degree */
     uint32_t *component; /* [n] see fab_repair_find_components; between calls undefined */
-    struct fab_repair_candidates *candidates; /* [FAB_REPAIR_CANDIDATES] cache by switch, key */
+    /* [FAB_REPAIR_CANDIDATES] cache of lists of candidates, by switch and key */
+    struct fab_repair_candidates *candidates;
     struct fab_repair_column column;
     struct fab_repair_tile tile;
     uint64_t relax_work; /* channels that relaxations have read in the running plan */
@@ -217,15 +226,15 @@ void fab_repair_column_mark_pending(struct fab_repair *r, uint32_t sw);
 /* Decides all pending entries. The marks stay until fab_repair_column_end. */
 void fab_repair_column_solve(struct fab_repair *r);
 void fab_repair_column_end(struct fab_repair *r);
-/* Returns the switch to which a repair will most likely redirect `entry`: the other end of the
- * channel that it tries first. FAB_NONE: `entry` names no channel. */
+/* Returns the switch to which a repair will most likely redirect the entry of `sw` for the LID: the
+ * other end of the channel that the repair tries first. FAB_NONE: `entry` names no channel. */
 uint32_t fab_repair_likely_next(struct fab_repair *r, uint32_t sw, uint8_t entry, uint32_t lid);
 
-/* column/relax.c: finds paths for CUT switches that are cut off only by the entries of other
- * switches. Returns NOMEM. */
+/* column/relax.c: finds paths for CUT switches that have no path only because of the entries of
+ * other switches. Returns NOMEM. */
 int fab_repair_column_relax(struct fab_repair *r);
 
-/* column/prefetch.c: brings the table entries into the cache that the decision of these affected
+/* column/prefetch.c: brings into the cache the table entries that the decision of the affected
  * entries will read. affected: keys LID << 32 | switch; count: at most FAB_REPAIR_PREFETCH_MAX. */
 #define FAB_REPAIR_PREFETCH_MAX 16
 void fab_repair_prefetch(struct fab_repair *r, const struct fab_lft *lft, const uint64_t *affected,
@@ -252,20 +261,21 @@ void fab_repair_apply_dead(struct fab_repair *r, const struct fab_repair_delta *
 void fab_repair_undo_dead(struct fab_repair *r, const struct fab_repair_delta *d);
 /* Returns true if the port's link was dead at the last commit. */
 bool fab_repair_was_dead(const struct fab_repair *r, uint32_t port);
-/* Fills component[]: for each switch, the lowest id of a switch that living links connect with it.
- */
+/* Finds the connected components of living links. component[sw] receives the lowest id of the
+ * switches in the component of `sw`. */
 void fab_repair_find_components(struct fab_repair *r);
 
 /* labels/relabel.c */
-/* Fills d->relabel with the switches that need another place in the order (network->order) when the
- * delta's links are dead. The caller has marked them (fab_repair_apply_dead). Returns NOMEM. */
+/* Fills d->relabel with the switches that need another position in the order (network->order) while
+ * the delta's links are dead. The caller has marked these links (fab_repair_apply_dead). Returns
+ * NOMEM. */
 int fab_repair_relabel_find(struct fab_repair *r, struct fab_repair_delta *d);
 void fab_repair_relabel_apply(struct fab_repair *r, const struct fab_repair_delta *d);
 void fab_repair_relabel_undo(struct fab_repair *r, const struct fab_repair_delta *d);
-/* Returns true if the delta's labels are not those of the active tables. */
+/* Returns true if the delta's labels differ from those of the active tables. */
 bool fab_repair_labels_differ(const struct fab_repair *r, const struct fab_repair_delta *d);
-/* Returns true if each turn between living links that ascends by the baseline's labels ascends by
- * the delta's labels, too. */
+/* Compares the delta's labels with those of the baseline. Returns true if the delta's labels ascend
+ * at each turn between living links at which the baseline's labels ascend. */
 bool fab_repair_relabel_sound(const struct fab_repair *r, const struct fab_repair_delta *d);
 
 /* affected.c */
@@ -274,13 +284,13 @@ bool fab_repair_relabel_sound(const struct fab_repair *r, const struct fab_repai
 int fab_repair_find_affected(const struct fab_repair *r, const struct fab_lft *lft,
                              const struct fab_repair_delta *d, uint64_t **ret_key,
                              size_t *ret_count);
-/* Sorts 64-bit keys by their bits [shift, shift + bits); keys that are equal in these bits keep
- * their order. `room` is a second array of the same length. Returns the sorted array: keys or room.
- */
+/* Sorts 64-bit keys by bits shift to shift + bits - 1. Keys that are equal in these bits keep their
+ * order. `room` is scratch memory of the same length. Returns the sorted array, which is keys or
+ * room. */
 uint64_t *fab_repair_radix_sort(uint64_t *keys, uint64_t *room, size_t count, unsigned shift,
                                 unsigned bits);
 
-/* delta.c: computes a delta with one set of labels. Returns UNSUPPORTED or NOMEM, as
+/* delta.c: computes a delta with the set of labels `label_set`. Returns UNSUPPORTED or NOMEM, as
  * fab_repair_plan. */
 int fab_repair_delta_make(struct fab_repair *r, uint32_t label_set, const struct fab_lft *lft,
                           const uint32_t *dead, size_t count, struct fab_repair_delta *ret,

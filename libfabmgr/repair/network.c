@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The network of a repair: the data that faults do not change. It tells where each port of a switch
- * leads and which switch delivers each LID, and holds the labels (labels/labels.c). Clones share
- * the network. It does not refer to the fabric or its tables, so these may be freed. It takes 5
- * bytes per port of a switch, 4 more per port for each VL and each set of labels, and 5 bytes per
- * LID.
+ * leads and which switch delivers each LID, and holds the labels (labels/labels.c). Clones of a
+ * repair share its network. The network has no pointers into the fabric or its tables, so these may
+ * be freed.
+ *
+ * It takes 5 bytes per port of a switch, 4 more per port for each VL and each set of labels, and 5
+ * bytes per LID.
  */
 #include "libfabmgr/repair/internal.h"
 

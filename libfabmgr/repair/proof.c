@@ -3,9 +3,11 @@
  * The proof of a delta. It reads only the changed entries, the tables and the labels; it uses no
  * other result of the planning (column/column.c).
  *
- * Given that all paths of the active tables ascend and arrive, the new tables are good if
- *   - the path of each changed entry arrives, ascends, uses living links, and has at most
- *     max_hops switches;
+ * The proof presumes that all paths of the active tables arrive and that labels ascend along them.
+ * Then the new tables are correct if
+ *
+ *   - the path of each changed entry arrives, has ascending labels, uses living links, and has at
+ *     most max_hops switches;
  *   - each neighbour that sends to a switch whose entry now has a lower label uses a still lower
  *     label (if the label did not become lower, the neighbour's label is below it already);
  *   - no entry leads into a newly dead link, unless no living link connects its switch with the
@@ -14,7 +16,7 @@
  *   - entries that have dropped packets since an earlier repair still have no path: no living link
  *     connects their switch with the destination, or no endport uses them.
  *
- * The reason is that a path without a changed entry is an old path, and a path with a changed entry
+ * The reason is that a path without a changed entry is an old path. A path with a changed entry
  * continues from this entry as the proof has followed it. Labels that ascend everywhere are a
  * topological order of the channels, so there is no cycle of channel dependencies.
  */
@@ -31,7 +33,8 @@ struct proof {
     struct fab_repair_change *at; /* the entry being checked; if the proof fails, the failing one */
     bool components_known;
     bool other_labels; /* the labels are not those of the active tables */
-    size_t lost; /* entries whose path ends early, but that no endport uses to reach an endport */
+    size_t lost; /* entries whose path does not reach the destination, but that no endport uses to
+                    reach an endport */
 };
 
 /* ---- one column ------------------------------------------------------------------------------ */
@@ -132,9 +135,9 @@ static bool carries_endports(struct fab_repair *r, uint32_t sw)
     return false;
 }
 
-/* Decides whether a path may end early. Returns OK if no living links connect the switch with the
- * destination, or no endport sends to an endport through the switch; else `status`, the result of
- * follow_path. */
+/* Decides whether a path that does not reach the destination is allowed. Returns OK if no living
+ * links connect the switch with the destination, or if no endport sends to an endport through the
+ * switch. Otherwise returns `status`, the result of follow_path. */
 static int excused(struct proof *p, uint32_t sw, int status)
 {
     if (status != FAB_E_INVAL && status != FAB_E_UNREACHABLE)
@@ -147,9 +150,9 @@ static int excused(struct proof *p, uint32_t sw, int status)
     return FAB_OK;
 }
 
-/* Checks one changed entry. The neighbours that send to its switch are not checked if the entry's
- * label did not become lower. After a relabelling they are always checked, because the label of a
- * dead link may then differ from its earlier label. */
+/* Checks one changed entry, and the neighbours that send to its switch. If the entry's label did
+ * not become lower, the neighbours need no check. After a relabelling they are always checked,
+ * because the label of a dead link may then differ from its earlier label. */
 static int check_change(struct proof *p, const struct fab_repair_change *change)
 {
     struct fab_repair *r = p->r;
@@ -275,9 +278,9 @@ static bool any_revived(const struct fab_repair *r)
     return false;
 }
 
-/* Checks the unchanged entries that lead into newly dead links. If links came back, or the labels
- * have changed, it checks the unchanged entries that lead into any dead link, as a switch that was
- * cut off may be connected again. key: switch << 32 | LID of all changes, ascending. */
+/* Checks the unchanged entries that lead into newly dead links. If links came back or the labels
+ * have changed, checks those that lead into any dead link, because a switch that was cut off may be
+ * connected again. key[count]: switch << 32 | LID of all changes, ascending. */
 static int check_dead(struct proof *p, const uint64_t *key, size_t count)
 {
     const struct fab_repair *r = p->r;
@@ -299,8 +302,9 @@ static int check_dead(struct proof *p, const uint64_t *key, size_t count)
     return status;
 }
 
-/* Checks unchanged entries that lead into a link that comes back. While the link was dead, the
- * switches of these entries were cut off from the destination. */
+/* Checks unchanged entries that lead into a link that comes back. While the link was dead, their
+ * switches were cut off from the destination. key[count]: switch << 32 | LID of all changes,
+ * ascending. */
 static int check_revived(struct proof *p, const uint64_t *key, size_t count)
 {
     struct fab_repair *r = p->r;

@@ -57,7 +57,7 @@ void fab_repair_free(struct fab_repair *r);
  * the network and the labels, which never change. Returns NOMEM. */
 int fab_repair_clone(const struct fab_repair *r, struct fab_repair **ret);
 size_t fab_repair_memory(const struct fab_repair *r); /* bytes, including what clones share */
-/* Returns the number of active entries that differ from the baseline. */
+/* Returns the number of entries in which the active tables differ from the baseline. */
 size_t fab_repair_overlay_size(const struct fab_repair *r);
 /* Returns a text for the log that says how the labels were found, such as "order of the ranks". */
 const char *fab_repair_label_source(const struct fab_repair *r);

@@ -2,12 +2,12 @@
 /*
  * Orders the writes of one delta.
  *
- * The label of a channel is its number in the proof (repair.h); the label of an entry is that of
- * the channel it forwards to. While the writes are under way, any mixture of old and new entries
- * that the order allows may occur. If packets meet only ascending labels in all of these mixtures,
- * there is no loop and no cycle of channel dependencies, and every packet that meets no dead link
- * arrives. The old entries alone meet this condition, and so do the new ones. For the mixtures
- * there are two rules for each entry that changes:
+ * The label of a channel is its number in the proof (repair.h). The label of an entry is that of
+ * the channel it forwards to. While the writes are under way, some entries are old and some are
+ * new. If packets meet only ascending labels in every mixture that the order allows, there is no
+ * loop and no cycle of channel dependencies, and every packet that meets no dead link arrives. The
+ * old entries alone meet this condition, and so do the new ones. For the mixtures there are two
+ * rules for each entry that changes:
  *
  *   - If the label of the entry becomes lower (the switch now sends up where it sent down),
  *     neighbours that sent to this switch over a channel whose label is not below the entry's new
@@ -16,21 +16,21 @@
  *     this switch over a channel whose label is not below the entry's old label get their new
  *     entries only afterwards.
  *
- * A third rule keeps destinations reachable: if the path changes for packets that arrive by the old
- * entries (links come back, or some die while others come back), switches on the new path whose old
- * entries do not lead to the destination are written before the path changes.
+ * A third rule keeps destinations reachable. It concerns paths that change while the old entries
+ * still work, because links come back. Switches on the new path whose old entries do not lead to
+ * the destination are written before the path changes.
  *
  * These rules form a precedence graph of blocks, whose layers are the steps. With labels from an
  * order of the switches, the first rule puts upper switches before lower ones, and the second rule
- * lower switches before upper ones. Both together may form a cycle of blocks. Such a cycle
+ * puts lower switches before upper ones. Both together may form a cycle of blocks. Such a cycle
  * disappears if each block is written in two parts: first the entries whose label becomes greater
  * or stays, then those whose label becomes lower. If a cycle remains (labels that follow no order
  * of the switches), its entries are written as NO_ROUTE in one step and with their new values in
- * the next, so that they drop packets in between.
+ * the next step. In between, they drop packets.
  *
- * Old entries of a switch that was cut off and is connected again may lead to switches from which
- * the labels do not ascend. These stale entries are set to NO_ROUTE in an early step, before the
- * link comes up, until the other switches have their new entries.
+ * A switch that was cut off may be connected again. Its old entries may then lead to switches from
+ * which the labels do not ascend. These entries are called stale. They are set to NO_ROUTE in an
+ * early step, before the link comes up, and get their values after the other switches.
  *
  * The order does not cover packets in flight at the moment of a write: they may still make a turn
  * that the order avoids for later packets. Where the first rule applies, the old entries led these
@@ -52,17 +52,21 @@ struct ordering {
     struct fab_repair *r;
     const struct fab_lft *lft;
     struct fab_repair_delta *d;
-    uint32_t *of;    /* the index of each change's write */
-    uint64_t *key;   /* [changes] scratch memory for sorting */
-    uint64_t *room;  /* [changes] scratch memory for sorting */
-    bool *lowers;    /* for each change, whether the label becomes lower */
-    uint32_t *index; /* for each switch with a mark, its change in the current column */
+    uint32_t *of;   /* [changes] for each change, the index of its write */
+    uint64_t *key;  /* [changes] scratch memory for sorting */
+    uint64_t *room; /* [changes] scratch memory for sorting */
+    bool *lowers;   /* [changes] whether the label of the entry becomes lower */
+    /* [n] for each switch with a mark, the index of its change in the current column */
+    uint32_t *index;
     struct precedence *precedence;
     size_t precedences, precedence_room;
-    bool relabelled;    /* switches are relabelled before or after the delta (labels/relabel.c) */
-    uint32_t *blockers; /* [writes] number of precedences whose first write has no step yet */
-    uint32_t *at;       /* [writes + 1] the successors of write w are to[at[w]..at[w + 1]) */
-    uint32_t *to;       /* [precedences] */
+    /* switches are relabelled (labels/relabel.c) in the active tables or by the delta */
+    bool relabelled;
+    /* [writes] number of writes without a step that must come before this write */
+    uint32_t *blockers;
+    /* [writes + 1] the writes that come after write w are to[at[w]] to to[at[w + 1] - 1] */
+    uint32_t *at;
+    uint32_t *to; /* [precedences] indices of writes; see at[] */
 };
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
@@ -91,8 +95,9 @@ static int add_precedence(struct ordering *o, uint32_t first, uint32_t after)
     return FAB_OK;
 }
 
-/* Makes the write of one block, whose changes are d->by_write[first..end). parted: makes two writes
- * if some labels become lower and others do not. */
+/* Makes the write of one block, whose changes are d->by_write[first] to d->by_write[end - 1].
+ * parted: if the labels of some entries become lower and those of others do not, makes one write
+ * for each of the two groups. */
 static int make_block(struct ordering *o, size_t first, size_t end, bool parted)
 {
     struct fab_repair_delta *d = o->d;
@@ -157,9 +162,9 @@ static int make_writes(struct ordering *o, bool parted)
 
 /* ---- precedences ----------------------------------------------------------------------------- */
 
-/* Returns the label of the channel to which an entry leads; 0: the entry needs no precedences. Such
- * an entry names no channel or, after a relabelling, a dead channel, over which no packets
- * arrive. */
+/* Returns the label of the channel to which an entry leads. 0: the entry needs no precedences,
+ * because it names no channel, or because after a relabelling its channel is dead and carries no
+ * packets. */
 static uint32_t label_of(const struct ordering *o, const uint32_t *label, uint32_t sw, uint8_t num)
 {
     uint32_t channel = fab_repair_channel(o->r->network, sw, num);
@@ -184,7 +189,7 @@ static int constrain_labels(struct ordering *o, size_t which)
          port++) {
         uint32_t from = b->peer_sw[port];
         if (from == FAB_NONE || column->mark[from] == FAB_MARK_NONE)
-            continue; /* the neighbour's entry does not change: its label is below both labels */
+            continue; /* an entry that does not change has a label below both the old and the new */
         const struct fab_repair_change *u = &o->d->change[o->index[from]];
         uint32_t label = column->label[fab_repair_peer_port(b, port)];
         if (lowers && u->was == b->peer_num[port] && label >= now)
@@ -195,8 +200,8 @@ static int constrain_labels(struct ordering *o, size_t which)
     return status;
 }
 
-/* Moves one hop on, by the old tables or the new ones. Returns false at a dead link or a missing
- * entry. */
+/* Moves *sw one hop on, by the old tables or, with `new`, the new ones. Returns false at a dead
+ * link or a missing entry. */
 static bool next_switch(const struct ordering *o, uint32_t *sw, bool new)
 {
     const struct fab_repair *r = o->r;
@@ -219,8 +224,8 @@ static bool worked(const struct ordering *o, uint32_t sw)
     return true;
 }
 
-/* Adds the precedences of the third rule: a working path changes only after the entries on its new
- * path that do not work yet. */
+/* Adds the precedences of the third rule for one change: if the path from its switch works now, it
+ * changes only after those entries on its new path that do not work yet. */
 static int constrain_working(struct ordering *o, size_t which)
 {
     uint32_t sw = o->d->change[which].sw;
@@ -271,7 +276,7 @@ static int sort_precedences(struct ordering *o)
         o->at[o->precedence[i].first + 1]++;
     for (size_t w = 0; w < writes; w++)
         o->at[w + 1] += o->at[w];
-    for (size_t i = o->precedences; i-- > 0;) { /* fills each list of to[] from its end */
+    for (size_t i = o->precedences; i-- > 0;) { /* each list of to[] is filled from its end */
         o->to[--o->at[o->precedence[i].first + 1]] = o->precedence[i].after;
         o->blockers[o->precedence[i].after]++;
     }
@@ -281,8 +286,8 @@ static int sort_precedences(struct ordering *o)
     return FAB_OK;
 }
 
-/* Puts each write into the first step that its predecessors allow. Returns how many writes have no
- * step because they are in cycles or behind one. */
+/* Puts each write into the first step after those of its predecessors. Returns the number of writes
+ * that get no step, because they are in a cycle of precedences or come after such a cycle. */
 static size_t assign_steps(struct ordering *o, uint32_t *queue)
 {
     struct fab_repair_delta *d = o->d;
@@ -299,7 +304,7 @@ static size_t assign_steps(struct ordering *o, uint32_t *queue)
         for (uint32_t i = o->at[w]; i < o->at[w + 1]; i++) {
             if (--o->blockers[o->to[i]] > 0)
                 continue;
-            /* the predecessor that is placed last has the greatest step */
+            /* the predecessor that gets its step last has the greatest step */
             d->write[o->to[i]].step = step + 1;
             queue[tail++] = o->to[i];
         }
@@ -321,8 +326,8 @@ static int by_urgency(const void *a, const void *b)
 
 /* ---- the order ------------------------------------------------------------------------------- */
 
-/* Assigns steps to whole blocks, or to parts of blocks. *ret_left: number of writes without a step.
- */
+/* Makes the writes and assigns steps to them. parted: a block is written in two parts if some
+ * labels become lower. *ret_left: number of writes without a step. */
 static int attempt(struct ordering *o, bool parted, size_t *ret_left)
 {
     int status = make_writes(o, parted);
@@ -335,8 +340,8 @@ static int attempt(struct ordering *o, bool parted, size_t *ret_left)
     return status;
 }
 
-/* Orders the writes without a step, for which no order is safe. Each becomes two writes: the first
- * one sets its entries to NO_ROUTE, and the second one, a step later, to their new values. */
+/* Orders the writes that have no step because no order is safe. Each becomes two writes: the first
+ * one sets its entries to NO_ROUTE; the second one, a step later, sets their new values. */
 static void drain_rest(struct ordering *o)
 {
     struct fab_repair_delta *d = o->d;
@@ -356,7 +361,8 @@ static void drain_rest(struct ordering *o)
     d->steps += 2;
 }
 
-/* Adds writes that set the stale entries to NO_ROUTE, in a step before all others. */
+/* Adds writes that set the stale entries to NO_ROUTE, in a step before all others (stale: see
+ * struct fab_repair_change). */
 static void drain_stale(struct ordering *o)
 {
     struct fab_repair_delta *d = o->d;
@@ -388,7 +394,8 @@ static void drain_stale(struct ordering *o)
 static int alloc_ordering(struct ordering *o)
 {
     size_t changes = o->d->changes;
-    /* A change is in one write, in two if it is drained, in three if it is stale as well. */
+    /* Upper limit: a change is in one write, or in two if it is drained, or in three if it is stale
+     * as well. */
     o->d->write = fab_base_alloc_array(changes, 3 * sizeof(*o->d->write));
     o->d->by_write = fab_base_alloc_array(changes, sizeof(*o->d->by_write));
     o->of = fab_base_alloc_array(changes, sizeof(*o->of));

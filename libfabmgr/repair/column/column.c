@@ -2,34 +2,34 @@
 /*
  * Decides one column: the entries of all switches for one LID while some links are dead.
  *
- * Switches whose entry leads into a dead link are pending. Each has a key, and the pending switch
- * with the greatest key is decided first. The key is a label: the switch may choose any of its
- * channels with this label or a greater one. The first key is the label of the channel that the
- * baseline uses. The switch takes
+ * A switch whose entry leads into a dead link is pending: its entry must be decided. Each pending
+ * switch has a key, which is a label (repair.h). The switch may choose any of its channels whose
+ * label is the key or greater. Its first key is the label of the channel that the baseline uses.
+ * The pending switch with the greatest key is decided first. It takes
  *
- *   1. a path as long as before, if there is one: no switch upstream is affected. Nearly all
- *      switches are decided here, without reading the entries of their neighbours;
- *   2. else the shortest path with such labels. If it is longer than before, each neighbour that
- *      forwards traffic of endports to this switch becomes pending, too: it may have a shorter
- *      path elsewhere;
+ *   1. a path as long as before, if there is one. The entries of other switches stay as they are.
+ *      Nearly all switches are decided here, without reading the entries of their neighbours;
+ *   2. else the shortest path over channels with such labels. If this path is longer than before,
+ *      each neighbour that forwards traffic of endports to this switch becomes pending, too: it may
+ *      have a shorter path elsewhere;
  *   3. else no path yet. Its key becomes the next lower label among its channels, and the switch is
  *      decided again later. Each neighbour that sends to this switch over a channel whose label is
  *      not lower than the new key becomes pending, too, because the labels of its path would no
  *      longer ascend.
  *
- * A switch that finds no path is marked CUT, and all neighbours that send to it become pending.
+ * A switch without a lower label is marked CUT, and all neighbours that send to it become pending.
  * When every other switch is decided, the CUT switches are tried once more, because they may be
  * able to use paths that the other switches found later.
  *
  * A path is taken only if none of its switches is pending. Labels ascend along each path, and the
- * greatest key comes first. So when a switch is decided, all switches further along its paths are
- * decided already. (In a tree, first the switches that send down are decided, the lowest first,
- * then those that send up, the highest first.)
+ * switch with the greatest key comes first. So when a switch is decided, all switches further along
+ * its paths are decided already. In a tree, the switches that send down are decided first, starting
+ * with the lowest; then those that send up, starting with the highest.
  *
- * Among equally long paths, the baseline's path wins; otherwise the LID selects one by a rule that
- * depends only on the number of candidates. So the LIDs that lose a link spread over all other
- * links, and each LID stays in one plane of a tree. The result depends only on the baseline and the
- * dead links.
+ * Among equally long paths, the path of the baseline wins. Otherwise the LID selects a path by a
+ * rule that depends only on the number of candidates. So the LIDs that lose a link spread over all
+ * other links, and each LID stays in one plane of a tree. The result depends only on the baseline
+ * and the dead links.
  */
 #include <string.h>
 
@@ -39,7 +39,8 @@
 /* The path length, in hops, of a switch without a usable path. A path is not usable if it meets a
  * dead link or an undecided switch, or has max_hops hops or more. */
 #define FAR UINT16_MAX
-/* value of next_hop.num: the switch is pending again, with a lower key than at first */
+/* Value of next_hop.num: the switch found no path with its first key and is pending again with a
+ * lower key. */
 #define RETRY (FAB_NONE - 1)
 
 /* ---- the heap of pending switches ------------------------------------------------------------ */
@@ -158,7 +159,8 @@ static uint16_t length_of(struct fab_repair *r, uint32_t from)
         sw = r->network->peer_sw[channel];
     }
     uint32_t length = passed + beyond;
-    if (length >= r->network->max_hops) /* max_hops counts switches: one more than hops */
+    if (length >= r->network->max_hops) /* max_hops limits the number of switches on a path, which
+                                           is one more than its number of hops */
         return FAR;
     for (sw = from; passed > 0; passed--) {
         c->seen[sw] = c->epoch;
@@ -198,8 +200,8 @@ static uint16_t length_by(struct fab_repair *r, uint32_t channel)
 
 /* ---- choosing -------------------------------------------------------------------------------- */
 
-/* Returns the channels of a switch whose labels are at least `key` (with `equal`: exactly `key`),
- * with or without a dead link. The list stays in a cache for later columns. */
+/* Returns the channels of switch `sw` whose labels are at least `key`, or, with `equal`, exactly
+ * `key`. The list contains channels of dead links, too. It stays in a cache for later columns. */
 static const struct fab_repair_candidates *
 candidates_of(struct fab_repair *r, uint32_t sw, uint32_t key, bool equal, const uint32_t *label)
 {
@@ -247,8 +249,8 @@ static void try_channel(struct fab_repair *r, struct search *s, uint32_t channel
     }
 }
 
-/* Tries the candidates [at, end) until a path is short enough. In a tree, the comparison of labels
- * excludes nearly all of them without a call. */
+/* Tries the candidates with the indices from `at` to end - 1, until a path is short enough. In a
+ * tree, a comparison of labels excludes nearly all candidates before any path is followed. */
 static void try_candidates(struct fab_repair *r, struct search *s, uint32_t at, uint32_t end)
 {
     const struct fab_repair_next_hop *onward = r->column.next_hop;
@@ -262,18 +264,17 @@ static void try_candidates(struct fab_repair *r, struct search *s, uint32_t at, 
 }
 
 /* Chooses the shortest path over channels with labels of at least `key`, or the first path found
- * that is no longer than `enough`. Returns its length in hops, or FAR.
- *
- * The LID determines the sequence in which the candidates are tried. With count candidates, let d0
- * and d1 be the lowest two digits of LID / count in base count. Candidate d0 is tried first, then
- * d1, d1 + 1, ... in a circle. This sequence does not depend on the dead links. So the LIDs that a
- * fault displaces spread over the candidates, and all other LIDs stay. */
+ * that has no more than `enough` hops. Returns its length in hops, or FAR. The LID determines the
+ * sequence in which the candidates are tried. Let count be the number of candidates, and d0 and d1
+ * the lowest two digits of LID / count in base count. Candidate d0 is tried first, then d1, d1 + 1,
+ * ..., modulo count. This sequence does not depend on the dead links. So the LIDs that a fault
+ * displaces spread over the candidates, and all other LIDs keep their paths. */
 static uint16_t choose(struct fab_repair *r, uint32_t sw, uint32_t key, uint16_t enough,
                        uint32_t *ret_channel)
 {
     const struct fab_repair_column *c = &r->column;
-    /* Channels with greater labels were tried with an earlier key, and no path through them has
-     * become better since. */
+    /* The switch was tried with a greater key before. If no label has risen since, no channel with
+     * a greater label leads to a path now either. */
     bool equal = c->next_hop[sw].num == RETRY && !c->label_rose;
     const struct fab_repair_candidates *all = candidates_of(r, sw, key, equal, c->label);
     uint32_t first = r->network->first[sw];
@@ -301,8 +302,9 @@ static bool sends_here(struct fab_repair *r, uint32_t port)
            !fab_base_bits_get(r->is_dead, port);
 }
 
-/* Returns true if endports send to the LID through this switch. If not, it discards the stored path
- * lengths (len[]) of this switch and of those that send through it, which do not become pending. */
+/* Returns true if endports send to the LID through this switch. If not, this switch and the
+ * switches that send through it need not become pending, and their stored path lengths (len[]) are
+ * discarded. */
 static bool carries_endports(struct fab_repair *r, uint32_t sw)
 {
     const struct fab_repair_network *b = r->network;
@@ -316,9 +318,9 @@ static bool carries_endports(struct fab_repair *r, uint32_t sw)
     return false;
 }
 
-/* Makes pending the neighbours that send to this switch over a channel with a label of at least
- * `key`. Key 0 means that only the path became longer: then only neighbours that carry traffic of
- * endports become pending. */
+/* Makes neighbours pending that send to switch `sw`. With a key above 0, these are the neighbours
+ * that send over a channel with a label of at least `key`. Key 0 means that only the path of `sw`
+ * became longer: then these are the neighbours that carry traffic of endports. */
 static void reopen_upstream(struct fab_repair *r, uint32_t sw, uint32_t key)
 {
     struct fab_repair_column *c = &r->column;
@@ -361,8 +363,8 @@ static void lower_key(struct fab_repair *r, uint32_t sw, uint32_t key)
     uint32_t next = next_label_down(r, sw, key);
     if (next == 0)
         r->column.mark[sw] = FAB_MARK_CUT;
-    /* Neighbours from which labels would no longer ascend must become pending before this switch is
-     * decided. */
+    /* Neighbours whose channel to this switch has too great a label for ascending paths must become
+     * pending before this switch is decided. */
     reopen_upstream(r, sw, next > 0 ? next : 1);
     if (next != 0) {
         r->column.next_hop[sw].num = RETRY;
@@ -394,8 +396,8 @@ void fab_repair_column_mark_pending(struct fab_repair *r, uint32_t sw)
         make_pending(c, sw, c->label[channel], length_before(r, sw));
 }
 
-/* Returns the greatest label among the switch's channels that start a path now; 0: there is
- * none. */
+/* Returns the greatest label among those channels of the switch that now lead to a complete path;
+ * 0: no channel leads to one. */
 static uint32_t best_label(struct fab_repair *r, uint32_t sw)
 {
     uint32_t greatest = 0;
@@ -408,7 +410,7 @@ static uint32_t best_label(struct fab_repair *r, uint32_t sw)
 }
 
 /* Makes a CUT switch pending again if it has a path now, over switches that were decided after it.
- * No switch sends to a CUT switch, so any label will do. */
+ * Any label of its channels is allowed, because no switch sends to a CUT switch. */
 static void retry_cut(struct fab_repair *r, uint32_t sw)
 {
     struct fab_repair_column *c = &r->column;

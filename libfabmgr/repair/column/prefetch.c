@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Prefetching. A decision follows two paths switch by switch, the old one and the one that will
- * most likely replace it. Each hop waits for memory, since the tables of 128,000 endports take 1 GB
- * and each entry lies in another cache line. So the paths of the next affected entries are followed
- * in parallel first, only to bring these lines into the cache. The results of a repair do not
- * depend on prefetching. At 65,536 endports, prefetching saves a fifth of the repair time after the
- * failure of a leaf switch's link.
+ * Prefetching brings table entries into the cache before the decisions read them.
+ *
+ * A decision follows two paths switch by switch: the old path, and the path that will most likely
+ * replace it. Each hop waits for memory, since the tables of 128,000 endports take 1 GB and each
+ * entry lies in another cache line. So this file first follows the paths of several affected
+ * entries in parallel, only to load these lines.
+ *
+ * The results of a repair do not depend on prefetching. At 65,536 endports, prefetching saves a
+ * fifth of the repair time after the failure of a leaf switch's link.
  */
 #include "libfabmgr/repair/internal.h"
 
 #define HOPS 5 /* switches on a typical path */
 
 struct walker {
-    uint32_t sw, lid; /* sw FAB_NONE: the walk has ended */
+    uint32_t sw, lid; /* sw is FAB_NONE when the walk has ended */
 };
 
 static const uint8_t *entry_of(const struct fab_lft *lft, const struct walker *w)

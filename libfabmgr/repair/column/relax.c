@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Relaxation finds paths for switches that would be cut off without need. A switch may find no path
- * although living links connect it with the destination, because the entries of other switches do
- * not continue its paths by ascending labels. So a search finds a best channel for each switch. It
- * visits the channels in descending order of labels. The first channel of a switch that leads to a
- * switch with a best channel of a greater label becomes its best channel. So each switch gets the
- * greatest label that any tables could give it. A switch without a best channel has no path that
- * these labels allow.
+ * Relaxation finds paths for switches that would be cut off without need.
+ *
+ * A switch may find no path although living links connect it with the destination. The reason is
+ * that the entries of other switches do not continue its paths by ascending labels. So a search
+ * finds the best channel of each switch, that is the channel with the greatest label that any
+ * tables could use.
+ *
+ * The search visits the channels in descending order of labels. A channel becomes the best channel
+ * of its switch if the switch has none yet, and if the channel leads to a switch whose best channel
+ * has a greater label. A switch without a best channel has no path that these labels allow.
  *
  * From each CUT switch, the path over the best channels is followed, up to the first switch whose
- * present entry continues it by ascending labels. Only the switches on this path get new entries.
- * These have greater labels than before, so the paths of all neighbours that send to these switches
- * still ascend.
+ * present entry continues the path by ascending labels. Only the switches on this path get new
+ * entries. The labels of the new entries are greater than before. So the paths of all neighbours
+ * that send to these switches still ascend.
  *
  * Each search reads all channels, so the searches of one plan are limited to WORK_MAX channels.
  */
@@ -22,17 +25,18 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/repair/internal.h"
 
-#define WORK_MAX 8000000 /* channels; about 100 ms */
+#define WORK_MAX                                                                                   \
+    8000000 /* limit of the channels that the searches of one plan read; about 100 ms */
 
 struct relaxation {
     struct fab_repair *r;
     uint64_t *heap; /* [ports] label << 32 | channel, the greatest first */
     uint32_t heap_count;
-    uint32_t *best; /* [n] the best channel of the switch, or FAB_NONE: none so far */
+    uint32_t *best; /* [n] the best channel of each switch; FAB_NONE: not found yet */
 };
 
-/* Pushes the channels that lead to `sw`, have labels below `label`, and leave switches without a
- * best channel. */
+/* Adds to the heap the channels that lead to `sw`, have labels below `label`, and leave switches
+ * whose best channel is not known yet. */
 static void push_arriving(struct relaxation *g, uint32_t sw, uint32_t label)
 {
     const struct fab_repair *r = g->r;

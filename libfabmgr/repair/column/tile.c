@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A tile is a copy of the columns of consecutive LIDs. The tables are stored switch by switch, so a
- * column is one byte in each of thousands of memory pages. When a leaf switch loses a link, every
- * LID of its endports is affected in hundreds of switches. These LIDs are consecutive, so one pass
- * over the switches copies all their columns, a few kB each, before planning, proof and ordering
- * read them.
+ * A tile is a copy of the columns of consecutive LIDs.
+ *
+ * The tables are stored switch by switch, so a column is one byte in each of thousands of memory
+ * pages. When a leaf switch loses a link, entries of hundreds of switches change for every LID of
+ * its endports. These LIDs are consecutive. So one pass over the switches copies all their columns,
+ * a few kB each. Planning, proof and ordering then read the copies.
  */
 #include <stdlib.h>
 
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/repair/internal.h"
 
-#define PREFETCH_ROWS 16 /* number of rows between the prefetch of a table row and its use */
+#define PREFETCH_ROWS 16 /* how many rows ahead of its use a table row is prefetched */
 
 uint32_t fab_repair_tile_width(const struct fab_repair *r, uint32_t first)
 {

@@ -2,17 +2,17 @@
 /*
  * Compresses encoded plans. A plan for a link repeats nearly the same differences for each of
  * hundreds of switches (encode.c). So bytes that occurred before are replaced by their number and
- * their distance (Ziv & Lempel 1977). The search for a repetition tries only the last position at
- * which the same four bytes occurred. The compressed data consist of
+ * their distance (Ziv & Lempel 1977). To find a repetition quickly, only the last position with the
+ * same four bytes is tried. The compressed data consist of
  *
  *   - the number of uncompressed bytes;
- *   - pieces, until this number is reached: the number of new bytes, these bytes, the number of
- *     repeated bytes, and the distance from these back to the original. The last piece may end
- *     after its new bytes.
+ *   - pieces, until this number is reached. A piece consists of the number of new bytes, these
+ * bytes, the number of repeated bytes, and the distance from these back to the original. The last
+ * piece may end after its new bytes.
  *
- * Numbers have 7 bits per byte, the lowest first. A repetition may overlap its original, so that
- * one piece can repeat a record many times. Decompression reads only data that this file has
- * written, and does not check them.
+ * Each number is written with 7 bits per byte, the lowest bits first. A repetition may overlap its
+ * original, so that one piece can repeat a record many times. Decompression reads only data that
+ * this file has written, and does not check them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -26,12 +26,13 @@
 struct compression {
     const uint8_t *raw;
     uint32_t len;
-    /* 1 + the last position of four bytes, by their hash; 0: these bytes have not occurred */
+    /* slot[hash of four bytes] is 1 + the last position of these bytes; 0: they have not occurred
+     */
     uint32_t slot[1 << SLOT_BITS];
 };
 
-/* Returns the last position before `at` with the same four bytes, or FAB_NONE. Stores `at` as the
- * new last position. */
+/* Returns the last position before `at` with the same four bytes as at `at`, or FAB_NONE. Stores
+ * `at` as the new last position of these bytes. */
 static uint32_t previous(struct compression *s, uint32_t at)
 {
     uint32_t four;
@@ -53,7 +54,7 @@ static uint8_t *put_piece(uint8_t *to, const struct compression *s, uint32_t fir
 int fab_repair_compress(const uint8_t *raw, uint32_t len, uint8_t **ret, uint32_t *ret_len)
 {
     struct compression *s = calloc(1, sizeof(*s));
-    /* Room for the worst case, in which every MIN_REPEAT repeated bytes cost three numbers. */
+    /* Room for the worst case: after every MIN_REPEAT repeated bytes, three numbers are written. */
     uint8_t *buffer = malloc((size_t)len * 3 + 32), *to = buffer;
     if (s == NULL || buffer == NULL) {
         free(s);
@@ -91,7 +92,7 @@ static void copy_again(uint8_t *to, size_t back, size_t count)
 {
     size_t done = back < count ? back : count;
     memcpy(to, to - back, done);
-    for (; done < count; done += done) /* each copy doubles the length */
+    for (; done < count; done += done) /* each copy doubles the number of bytes that exist */
         memcpy(to + done, to, done < count - done ? done : count - done);
 }
 

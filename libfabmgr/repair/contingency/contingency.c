@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Makes contingencies, and keeps a collection of them. The maker owns all its data, so it may run
+/* Makes contingencies, and keeps a collection of them. A contingency describes the failure of one
+ * link or switch, and may hold the repair plan for it. The maker owns all its data, so it may run
  * on any thread. The plans of a collection are valid only for one state of one repair: after any
- * commit, the collection returns none of them.
- */
+ * commit, the collection returns no plans. */
 #include "libfabmgr/repair/contingency/contingency.h"
 
 #include <string.h>
@@ -18,7 +17,8 @@ struct fab_repair_contingency_maker {
     struct fab_repair *r;
     struct fab_lft lft;
     struct fab_repair_load load;
-    uint32_t port, sw; /* the search for the next case begins at this port id, then this switch */
+    uint32_t port, sw; /* where the search for the next case begins: at this port id, and after all
+                          links at this switch */
     uint32_t cases;
 };
 
@@ -129,8 +129,8 @@ static bool choose_case(struct fab_repair_contingency_maker *m, struct fab_repai
     return true;
 }
 
-/* Lists the links that are dead in this case: those of the last commit and those of the case. The
- * caller frees *ret. */
+/* Lists all links that are dead in the case `c`: the links that were dead at the last commit, and
+ * the links that fail in this case. The caller frees *ret. */
 static int list_dead(const struct fab_repair *r, const struct fab_repair_contingency *c,
                      uint32_t **ret, size_t *ret_count)
 {
@@ -148,7 +148,8 @@ static int list_dead(const struct fab_repair *r, const struct fab_repair_conting
     return FAB_OK;
 }
 
-/* Counts the endports and switches outside the component with the most endports. */
+/* Finds the component with the most endports, and counts the endports and switches outside it as
+ * lost. */
 static int count_lost(struct fab_repair *r, const struct fab_repair_delta *d,
                       struct fab_repair_contingency *c)
 {
@@ -307,7 +308,7 @@ fab_repair_contingencies_switch(const struct fab_repair_contingencies *c, uint32
 
 /* ---- finding a stored plan ------------------------------------------------------------------- */
 
-/* Marks both ports of each link in r->is_dead. Returns the number of ports marked. */
+/* Marks both ports of each link of dead[] in r->is_dead. Returns the number of ports marked. */
 static size_t mark_dead(struct fab_repair *r, const uint32_t *dead, size_t count)
 {
     const struct fab_repair_network *b = r->network;
@@ -334,8 +335,8 @@ static void unmark_dead(struct fab_repair *r, const uint32_t *dead, size_t count
     }
 }
 
-/* Returns the row of `sw` if the newly dead links are exactly its living links, else NULL.
- * newly_dead: the number of ports of newly dead links. */
+/* Returns the contingency of switch `sw` if the newly dead links are exactly its living links, else
+ * NULL. newly_dead: the number of ports of newly dead links. */
 static const struct fab_repair_contingency *row_of_switch(const struct fab_repair_contingencies *c,
                                                           const struct fab_repair *r, uint32_t sw,
                                                           size_t newly_dead)
@@ -352,8 +353,9 @@ static const struct fab_repair_contingency *row_of_switch(const struct fab_repai
     return living == newly_dead ? fab_repair_contingencies_switch(c, sw) : NULL;
 }
 
-/* Returns the row of the link or switch whose failure explains exactly the newly dead links: those
- * that are marked dead and were alive at the last commit. NULL: there is no such row. */
+/* Returns the contingency of the link or switch whose failure explains exactly the newly dead
+ * links. A link is newly dead if it is marked dead and was alive at the last commit. NULL: there is
+ * no such contingency. */
 static const struct fab_repair_contingency *row_of(const struct fab_repair_contingencies *c,
                                                    const struct fab_repair *r, const uint32_t *dead,
                                                    size_t count, size_t marked)
@@ -362,7 +364,7 @@ static const struct fab_repair_contingency *row_of(const struct fab_repair_conti
     uint32_t port = FAB_NONE;
     for (size_t i = 0; i < r->deads; i++) {
         if (!fab_base_bits_get(r->is_dead, r->dead[i]))
-            return NULL; /* a link came back, for which no plan is computed in advance */
+            return NULL; /* a link came back; contingencies only cover failures */
     }
     for (size_t i = 0; i < count && port == FAB_NONE; i++)
         port = dead[i] < b->ports && is_living(r, dead[i]) ? dead[i] : FAB_NONE;

@@ -2,14 +2,14 @@
 /*
  * Contingency plans (N-1 analysis): for the failure of each ISL and each switch, the repair is
  * computed, proved and ordered before the failure happens. A stored plan is a compressed repair
- * delta; to decode it, only the entries that it changes are read.
+ * delta. To decode it, only the table entries that it changes are read.
  *
  * A maker works on a clone of the repair and a copy of the tables, on any thread, in small steps.
  * The collection belongs to one thread. Plans are valid only for the state from which they were
  * computed: after a commit, or with another baseline, the collection returns none of them.
  *
  *     fab_repair_contingency_begin(r, &m)             on the thread of the repair; cheap
- *     fab_repair_contingency_set_tables(m, &lft)      copies them
+ *     fab_repair_contingency_set_tables(m, &lft)      copies the tables
  *     while (fab_repair_contingency_prepare(m)) ..    counts paths per link, in pieces
  *     while (fab_repair_contingency_next(m, keep, &c) == FAB_OK)
  *         fab_repair_contingencies_add(&all, &c)
@@ -27,18 +27,20 @@ enum fab_repair_contingency_outcome {
 };
 struct fab_repair_contingency {
     bool is_switch;
-    uint8_t outcome; /* enum fab_repair_contingency_outcome; with ENGINE, all figures after
-                        `peer` are 0 */
-    /* the port ids of a link, the lower one first; or the id of a switch, and FAB_NONE */
-    uint32_t id, peer;
-    /* endports and switches that are cut off: outside the component with the most endports */
-    uint32_t lost_ends, lost_switches;
-    /* size of the plan: entries that change, LFT blocks and switches to write, steps of the writes
+    uint8_t outcome; /* enum fab_repair_contingency_outcome; with FAB_CONTINGENCY_ENGINE, all
+                        members from `entries` on are 0 */
+    /* for a link: the ids of its two ports, the lower one first; for a switch: its id, and FAB_NONE
      */
+    uint32_t id, peer;
+    /* numbers of endports and switches that the failure cuts off from the component with the most
+     * endports */
+    uint32_t lost_ends, lost_switches;
+    /* size of the plan: table entries that change, LFT blocks to write, switches to write, and
+     * steps of the writes */
     uint32_t entries, blocks, switches, steps;
-    /* load: the greatest number of paths on a channel, where a path leads from an endport to a LID
-     * of another endport. busiest: port id of that channel. Paths of lost endports count as if the
-     * dead links still worked. */
+    /* load: number of paths on the most loaded channel after the repair. Each pair of an endport
+     * and a LID of another endport counts as one path. busiest: port id of that channel. Paths of
+     * lost endports count as if the dead links still worked. */
     uint64_t load;
     uint32_t busiest;
     uint8_t *plan; /* the encoded delta (encode.c); NULL: not kept */
@@ -49,20 +51,19 @@ struct fab_repair_contingency_maker;
 int fab_repair_contingency_begin(const struct fab_repair *r,
                                  struct fab_repair_contingency_maker **ret); /*NOMEM*/
 void fab_repair_contingency_end(struct fab_repair_contingency_maker *m);
-/* Returns the number of cases: living links and switches with links. */
+/* Returns the number of cases, which are all living links and all switches that have links. */
 uint32_t fab_repair_contingency_cases(const struct fab_repair_contingency_maker *m);
 /* Returns the bytes of memory that the maker holds. */
 size_t fab_repair_contingency_memory(const struct fab_repair_contingency_maker *m);
 int fab_repair_contingency_set_tables(struct fab_repair_contingency_maker *m,
                                       const struct fab_lft *lft); /* NOMEM */
-/* Counts the paths to the next block of LIDs. */
-bool fab_repair_contingency_prepare(
-    struct fab_repair_contingency_maker *m); /* true: the caller must call it again */
+/* Counts the paths to the next block of LIDs. Returns true if the caller must call again. */
+bool fab_repair_contingency_prepare(struct fab_repair_contingency_maker *m);
 /* Returns the greatest number of paths on a channel, with the active tables. */
 uint64_t fab_repair_contingency_load(const struct fab_repair_contingency_maker *m);
-/* Computes the next case. The cases are all living links by port id, then all switches by id. keep:
- * stores the plan in ret->plan, which the caller frees. Returns NOT_FOUND (there are no more
- * cases), NOMEM, or the error of a proof that failed (fab_repair_prove). */
+/* Computes the next case. The cases are all living links by port id, then all switches by id. With
+ * `keep`, stores the plan in ret->plan, which the caller frees. Returns NOT_FOUND (there are no
+ * more cases), NOMEM, or the error of a proof that failed (fab_repair_prove). */
 int fab_repair_contingency_next(struct fab_repair_contingency_maker *m, bool keep,
                                 struct fab_repair_contingency *ret);
 
@@ -70,10 +71,10 @@ struct fab_repair_contingencies {
     /* [count] contingencies in the order of the maker's cases */
     struct fab_repair_contingency *row;
     size_t count, room, switches;       /* the last `switches` rows are those of switches */
-    size_t plans;                       /* rows with a stored plan */
+    size_t plans;                       /* number of rows whose plan is stored */
     size_t memory;                      /* bytes of the collection */
-    struct fab_repair_network *network; /* the plans are valid only for this network, after this
-                                           number of commits */
+    struct fab_repair_network *network; /* the plans are valid only for this network, and only while
+                                           the repair has made this number of commits */
     uint64_t commits;
 };
 void fab_repair_contingencies_init(struct fab_repair_contingencies *c, const struct fab_repair *r);
@@ -84,15 +85,16 @@ bool fab_repair_contingencies_valid(const struct fab_repair_contingencies *c,
 /* Takes over c->plan, also on failure. Returns NOMEM. */
 int fab_repair_contingencies_add(struct fab_repair_contingencies *all,
                                  const struct fab_repair_contingency *c);
-/* Both functions return the row of a link (given by either port) or of a switch; NULL: there is
- * none. */
+/* fab_repair_contingencies_link returns the row of the link of port id `port`, which may be either
+ * port of the link; fab_repair_contingencies_switch returns the row of a switch. NULL: there is no
+ * such row. */
 const struct fab_repair_contingency *
 fab_repair_contingencies_link(const struct fab_repair_contingencies *c, uint32_t port);
 const struct fab_repair_contingency *
 fab_repair_contingencies_switch(const struct fab_repair_contingencies *c, uint32_t sw);
-/* Returns the stored plan for exactly these dead links, as fab_repair_plan, fab_repair_prove and
- * fab_repair_order would compute it; only change[] is in the order of the writes. Returns NOT_FOUND
- * (there is no such plan, or it is not valid any more) or NOMEM. */
+/* Returns the stored plan for exactly these dead links. It is the delta that fab_repair_plan,
+ * fab_repair_prove and fab_repair_order would compute, except that change[] is in the order of the
+ * writes. Returns NOT_FOUND (there is no such plan, or it is not valid any more) or NOMEM. */
 int fab_repair_contingencies_find(const struct fab_repair_contingencies *c, struct fab_repair *r,
                                   const struct fab_lft *lft, const uint32_t *dead, size_t count,
                                   struct fab_repair_delta *ret);
@@ -131,21 +133,25 @@ int fab_repair_decode(struct fab_repair *r, const struct fab_lft *lft, const uin
 /* The number of paths on each channel, and its change by the current case. */
 struct fab_repair_load {
     uint64_t *load;   /* [ports] paths with the active tables */
-    uint64_t *change; /* [ports] paths that the current case adds to the channel, modulo 2^64 */
-    uint32_t *order;  /* [channels] channels, those with the most paths first */
-    uint32_t *marked; /* [marks] channels with a change; one may occur several times */
+    uint64_t *change; /* [ports] paths that the current case adds; if it removes paths, the negative
+                         number modulo 2^64 */
+    uint32_t *order;  /* [channels] port ids of all channels, those with the most paths first */
+    uint32_t *marked; /* [marks] channels whose `change` was modified; a channel may occur several
+                         times */
     size_t marks, mark_room, channels;
-    uint32_t *index; /* [n] index of the switch's change for the current LID, or FAB_NONE */
+    uint32_t *index; /* [n] index of each switch's change for the current LID, or FAB_NONE */
     uint32_t *stack; /* [n] scratch memory of link_load.c */
-    uint32_t next;   /* the first LID to which paths are not counted yet */
+    uint32_t next;   /* the first LID to which paths are not counted yet; the blocks of LIDs are
+                        counted in turn */
 };
 /* Allocates the arrays; fab_repair_load_count fills them. Returns NOMEM. */
 int fab_repair_load_init(struct fab_repair_load *l, const struct fab_repair *r);
 void fab_repair_load_fini(struct fab_repair_load *l);
-/* Counts the paths to the next block of LIDs. True: the caller must call it again. */
+/* Counts the paths to the next block of LIDs. Returns true if the caller must call again. */
 bool fab_repair_load_count(struct fab_repair_load *l, const struct fab_repair *r,
                            const struct fab_lft *lft);
-/* Finds the channel with the most paths after a delta, and their number. Returns NOMEM. */
+/* Applies a delta to the numbers of paths, and finds the channel with the most paths. Returns
+ * NOMEM. */
 int fab_repair_load_after(struct fab_repair_load *l, struct fab_repair *r,
                           const struct fab_lft *lft, const struct fab_repair_delta *d,
                           uint64_t *ret_load, uint32_t *ret_channel);

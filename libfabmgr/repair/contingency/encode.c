@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Encodes and decodes deltas. Numbers have 7 bits per byte, the lowest first; signed numbers are
- * zigzag coded. A delta starts with the numbers of changes, blocks, steps, cut and lost entries,
- * its set of labels, and the number of writes. The writes follow in sending order. A write consists
- * of a byte of flags and the differences of its switch, step and block from those of the previous
- * write. The first write of a block contains the changes: their number, and for each change its
- * position in the block and the new port, one byte each, as differences from the previous change. A
- * further write of the same block refers to these changes and has the number of entries that it
- * changes itself. The result is compressed (compress.c). For a leaf switch's link in a tree of
- * 11,664 endports, 1,764 entries in 895 writes take 1 kB.
+ * Encodes and decodes deltas, so that contingency plans take little memory.
  *
- * The old entries are not stored. Decoding reads them from the tables, which brings the blocks
- * into the cache in time for the writes.
+ * A number is written with 7 bits per byte, the lowest bits first; signed numbers are zigzag coded.
+ * A delta starts with the numbers of changes, blocks, steps, cut and lost entries, its set of
+ * labels, and the number of writes. The writes follow in sending order.
+ *
+ * A write consists of a byte of flags and the differences of its switch, step and block from those
+ * of the previous write. The first write of a block contains the changes. For these it has their
+ * number, and for each change its position in the block and the new port, one byte each, as
+ * differences from the previous change. A further write of the same block refers to these changes,
+ * and has the number of entries that this write changes.
+ *
+ * The result is compressed (compress.c). For a leaf switch's link in a tree of 11,664 endports,
+ * 1,764 entries in 895 writes take 1 kB.
+ *
+ * The old entries are not stored. Decoding reads them from the tables, which also brings the blocks
+ * into the cache before the writes need them.
  */
 #include <string.h>
 
@@ -24,8 +29,8 @@
 #define SHARES 1 /* the write refers to the changes of an earlier write */
 #define KEEPS 2  /* keep is not 0 */
 #define DRAINS 4 /* drain is not 0 */
-#define WRITE_BYTES                                                                                \
-    64 /* most bytes of a write without its changes: flags, six 32-bit and two 64-bit numbers */
+/* limit of the bytes of a write without its changes: flags, six 32-bit and two 64-bit numbers */
+#define WRITE_BYTES 64
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
@@ -58,8 +63,8 @@ static uint8_t *put_changes(uint8_t *at, const struct fab_repair_delta *d,
     return at;
 }
 
-/* Appends a write. moved[i], where i is the `first` of a block's writes: the index at which
- * decoding stores the changes of this block; FAB_NONE: they are not encoded yet. *placed: the
+/* Appends a write. Writes of the same block have the same `first`. moved[first] is the index at
+ * which decoding stores the changes of this block; FAB_NONE: they are not encoded yet. *placed: the
  * number of changes encoded so far. */
 static uint8_t *put_write(uint8_t *at, const struct fab_repair_delta *d,
                           const struct fab_repair_write *w, uint32_t *moved, uint32_t *placed)
@@ -205,7 +210,8 @@ static size_t merge_column(const struct fab_repair_entry *known, size_t knowns,
 static void merge(struct fab_repair *r, struct fab_repair_delta *d, const uint64_t *key)
 {
     for (; r->entries == 0 && d->entries < d->changes;
-         d->entries++) /* the usual case: there is no overlay */
+         d->entries++) /* without an overlay, which is the usual case, the changes are all entries
+                        */
         d->entry[d->entries] = entry_of(&d->change[(uint32_t)key[d->entries]]);
     if (r->entries == 0)
         return;

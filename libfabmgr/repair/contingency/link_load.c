@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds the channel that carries the most paths, before and after a delta. First all paths are
- * counted, one block of LIDs after the other. A delta then moves the paths that meet a changed
- * entry. For one LID, each changed entry moves the paths of the endports behind it, which are those
- * whose packets meet this changed entry before any other. From there on these paths leave the
- * channels of the old path to the destination and use those of the new one.
+ * Finds the channel that carries the most paths, before and after a delta.
+ *
+ * First all paths are counted, one block of LIDs after the other. A delta then moves the paths that
+ * meet a changed entry. For one LID, each path is moved by the first changed entry that its packets
+ * meet. From the switch of this entry to the destination, the path leaves the channels of the old
+ * tables and uses the channels of the new tables.
  */
 #include <string.h>
 
@@ -70,8 +71,8 @@ static int by_load(const void *a, const void *b)
     return x->channel < y->channel ? -1 : x->channel > y->channel;
 }
 
-/* Sorts the channels by their number of paths. If memory runs out, order[] stays empty, and busiest
- * considers only channels that a case changes. */
+/* Sorts the channels by their number of paths. If memory runs out, order[] stays empty. The search
+ * for the busiest channel then considers only channels that the case changes. */
 static void sort_channels(struct fab_repair_load *l, const struct fab_repair_network *b)
 {
     struct channel_load *channel_load = fab_base_alloc_array(b->ports, sizeof(*channel_load));
@@ -117,7 +118,7 @@ struct moving {
     uint32_t lid, home;
 };
 
-/* Returns the number of endports whose packets to the LID reach `sw` and meet no changed entry
+/* Returns the number of endports whose packets to m->lid reach `sw` and meet no changed entry
  * before. */
 static uint32_t endports_behind(const struct moving *m, uint32_t sw)
 {
@@ -138,8 +139,8 @@ static uint32_t endports_behind(const struct moving *m, uint32_t sw)
     return ends;
 }
 
-/* Computes the result of endports_behind for all changed entries of the LID at once, by following
- * every path. stack[i] receives the number for change i. */
+/* Computes endports_behind for all changed entries of the LID at once, by following every path.
+ * stack[i] receives the number of endports for change i. */
 static void find_endports_behind(const struct moving *m, size_t changes)
 {
     const struct fab_repair_network *b = m->r->network;
@@ -172,8 +173,9 @@ static int move(struct fab_repair_load *l, uint32_t channel, uint64_t paths)
     return FAB_OK;
 }
 
-/* Adds `paths` to the change of each channel on the path from `sw`, by the new tables (now) or the
- * old ones. To subtract, the caller passes the negative number modulo 2^64. */
+/* Adds `paths` to the change of each channel on the path from switch `sw` to the destination. now:
+ * follows the new tables instead of the old ones. To subtract, the caller passes the negative
+ * number modulo 2^64. */
 static int move_along(const struct moving *m, uint32_t sw, bool now, uint64_t paths)
 {
     const struct fab_repair_network *b = m->r->network;

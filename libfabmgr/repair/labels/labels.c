@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds labels: numbers of the channels that ascend along the path of every packet.
+ * Finds labels: numbers of the channels that ascend along the path of every packet. A repair keeps
+ * to turns at which they ascend, so that it creates no cycle of channel dependencies.
  *
  * Suppose that all paths first go up and then down in some order of the switches. Then the label of
- * an up channel is the place of the switch that it leaves. The label of a down channel is greater
- * than those of all up channels, and the greater the lower the place of its switch. These labels
- * ascend at every turn that up/down routing allows, including turns that no entry uses today, so
- * that a repair can use all of them. Any engine may have made the tables: the orders that the
- * library knows are tried on all entries, and an order is used if the labels ascend along all
- * paths.
+ * an up channel is the position of the switch that it leaves. The labels of all down channels are
+ * greater than those of up channels. Among down channels, the label is the greater the lower the
+ * position of its switch. These labels ascend at every turn that up/down routing allows, including
+ * turns that no entry uses today. So a repair can use all these turns. Any engine may have made the
+ * tables. So the orders that the library knows are tried on all entries, and an order is used if
+ * the labels ascend along all paths.
  *
  * If no order fits (other engines, tables from files), a channel's label is the length of the
  * longest chain of channel dependencies that ends in it, computed VL by VL. These labels prove the
- * baseline as well, but leave a repair fewer paths, because they may not ascend at turns that no
- * entry uses today. So there are several sets of labels, which are different topological orders of
- * the same channels. Some sets are as near as the dependencies allow to up/down routing from one
+ * baseline as well. But they leave a repair fewer paths, because they may not ascend at turns that
+ * no entry uses today. So there are several sets of labels, which are different topological orders
+ * of the same channels. Some sets are as near as the dependencies allow to up/down routing from one
  * root switch; others are random. A repair uses the first set with which it finds its paths.
  *
  * Limit: there are no labels per VL where the VL depends on the source or on port classes. If the
@@ -32,9 +33,9 @@
 
 /* ---- virtual lanes --------------------------------------------------------------------------- */
 
-/* Decides which VLs have labels of their own. If the VL depends on the destination alone, each VL
- * has them. If it depends on the source or on port classes, all VLs are treated as one: labels that
- * ascend there ascend on every VL. */
+/* Decides which VLs have labels of their own. If the VL of a path depends on the destination alone,
+ * each VL has its own labels. If it depends on the source or on port classes, all VLs share one set
+ * of labels, because labels that ascend for all VLs together ascend on every VL. */
 static int find_vls(struct fab_repair_network *b, const struct fab_vls *v)
 {
     if (v == NULL || !fab_target_vls_multiple(v) || v->of_lid == NULL || v->of_pair != NULL ||
@@ -67,7 +68,7 @@ static const uint32_t *labels_of(const struct fab_repair_network *b, uint32_t li
     return b->label + (b->vl != NULL ? (size_t)b->vl[lid] * b->ports : 0);
 }
 
-/* Returns true if the labels ascend along every path of the baseline. */
+/* Returns true if the labels ascend along every path of the tables `t`, the baseline. */
 static bool all_ascend(const struct fab_repair_network *b, const struct fab_lft *t)
 {
     for (uint32_t sw = 0; sw < b->n; sw++) {
@@ -126,15 +127,19 @@ struct chains {
     struct fab_arena arena; /* of the arrays */
     struct fab_repair_network *b;
     uint32_t words;
-    /* [ports][words] the channels on which packets continue after a channel: bit i is set for the
-     * channel that leaves the next switch by its port i */
+    /* [ports][words] the channels on which packets continue after each channel. Bit i is set for
+     * the channel that leaves the next switch by its port i. */
     uint64_t *next;
-    uint32_t *dependants; /* [ports] number of channels from which packets continue on this one */
-    uint32_t *remaining;  /* [ports] number of these channels that have no label yet */
-    uint32_t *rank;       /* [ports] the lowest is labelled first */
-    uint32_t *queue;      /* [n] scratch memory of rank_by_root */
-    uint32_t *far;        /* [n] scratch memory of rank_by_root */
-    uint64_t *heap;       /* see push */
+    uint32_t
+        *dependants; /* [ports] number of channels from which packets continue on this channel */
+    uint32_t
+        *remaining; /* [ports] how many of the channels counted in dependants[] have no label yet */
+    uint32_t *
+        rank; /* [ports] rank of each channel; the channel with the lowest rank is labelled first */
+    uint32_t *queue; /* [n] scratch memory of rank_by_root */
+    uint32_t *far;   /* [n] scratch memory of rank_by_root: position of each switch in breadth-first
+                        order */
+    uint64_t *heap;  /* heap of channels, ordered by rank (see push) */
     uint32_t heap_count;
 };
 
@@ -156,8 +161,8 @@ static int chains_init(struct chains *c, struct fab_repair_network *b)
     return !c->arena.failed ? FAB_OK : FAB_E_NOMEM;
 }
 
-/* Adds a channel to the heap. The channel with the lowest rank leaves it first; of equal ranks, the
- * one with the lowest id. */
+/* Adds a channel to the heap. The heap returns the channel with the lowest rank first; among equal
+ * ranks, the channel with the lowest id. */
 static void push(struct chains *c, const uint32_t *rank, uint32_t channel)
 {
     uint64_t item = (uint64_t)(rank != NULL ? rank[channel] : 0) << 32 | channel;
@@ -188,10 +193,10 @@ static void collect(struct chains *c, const struct fab_lft *t, uint32_t vl)
     }
 }
 
-/* Labels the channels by Kahn's algorithm, which takes the channel with the lowest rank among those
- * without unlabelled predecessors. Without ranks, a channel's label is one more than the greatest
- * label that it must exceed. With ranks, it is the channel's place in the topological order.
- * Returns false if there is a cycle. */
+/* Labels the channels by Kahn's algorithm. Among the channels whose predecessors all have labels,
+ * the one with the lowest rank is labelled next. With ranks, a channel's label is its position in
+ * this topological order. Without ranks, it is one more than the greatest label of its
+ * predecessors. Returns false if there is a cycle. */
 static bool label_by_chains(struct chains *c, const uint32_t *rank, uint32_t *label)
 {
     const struct fab_repair_network *b = c->b;
@@ -224,8 +229,9 @@ static bool label_by_chains(struct chains *c, const uint32_t *rank, uint32_t *la
     return placed == channels;
 }
 
-/* Computes the ranks of up/down routing from this root. Channels towards the root come first, the
- * farthest of them first; then come the channels away from the root, the nearest first. */
+/* Computes the ranks of up/down routing from this root. Channels towards the root have the lowest
+ * ranks, in the order of decreasing distance from the root. Channels away from the root follow, in
+ * the order of increasing distance. */
 static void rank_by_root(struct chains *c, uint32_t root)
 {
     const struct fab_repair_network *b = c->b;
@@ -234,7 +240,7 @@ static void rank_by_root(struct chains *c, uint32_t root)
     far[root] = 0;
     queue[tail++] = root;
     for (uint32_t next = 0; head < tail || next < b->n;) {
-        if (head == tail) { /* the next component */
+        if (head == tail) { /* the next switch begins another component */
             if (far[next] == FAB_NONE) {
                 far[next] = 0;
                 queue[tail++] = next;
@@ -249,7 +255,7 @@ static void rank_by_root(struct chains *c, uint32_t root)
             far[b->peer_sw[port]] = 0;
             queue[tail++] = b->peer_sw[port];
         }
-        far[sw] = head++; /* its place in the breadth-first order from the root */
+        far[sw] = head++; /* its position in the breadth-first order from the root */
     }
     for (uint32_t port = 0; port < b->ports; port++) {
         if (b->peer_sw[port] == FAB_NONE)

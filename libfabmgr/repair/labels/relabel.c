@@ -1,31 +1,37 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Relabelling changes the places of two switches in the order from which labels follow, while
- * certain links are dead. The order has one switch that all others can reach by going up in the
- * order, its root. (This root is not a root switch of the tree.) In a tree the root is a leaf
- * switch, because only over leaf switches do the spines of one plane reach those of another. A
- * spine goes up to the root by a single link, and a core switch goes up by a single spine. Let s be
- * the switch at the lower end of such a link. When the link dies, s, and all switches that can go
- * no higher than s, would have no legal path to the switches of other planes. Paths between
- * endports would not be affected.
+ * Relabelling finds legal paths for switches that lose their only link upwards in the order from
+ * which the labels follow. It gives two switches other positions in this order while certain links
+ * are dead.
  *
- * Then s moves to a place just above its other living neighbours. One neighbour, y, gets a place
- * above s, but still below all switches that y goes up to, so that s goes up through y. Of all
- * living links, only those between s and y change their direction. The channel from s to y now
- * leads up, and any channel may follow an up channel; the channel from y to s leads down, and any
- * channel may precede a down channel. So every turn at y over such a link is legal. All other
- * living links of s lead down, so every turn at s is legal, too. Hence each turn between living
- * links that the old order allowed is still allowed. Therefore the labels of the active tables'
- * paths ascend in the new order, too, and only lost entries have to change. When the link comes
- * back, the old order returns; entries on paths s - y - up drop packets during that change.
+ * The order has one switch that all others can reach by going up in the order, its root. (This root
+ * is not a root switch of the tree.) In a tree the root is a leaf switch, because only over leaf
+ * switches do the spines of one plane reach those of another. A spine goes up to the root by a
+ * single link, and a core switch goes up by a single spine. Let s be the switch at the lower end of
+ * such a link. When the link dies, s, and all switches that can go no higher than s, would have no
+ * legal path to the switches of other planes. Paths between endports would not be affected.
+ *
+ * Then s moves to a position just above its other living neighbours. One neighbour, y, gets a
+ * position above s, but still below all switches that y goes up to. So s goes up through y. Of all
+ * living links, only those between s and y change their direction. The change is safe:
+ *
+ *   - The channel from s to y now leads up, and any channel may follow an up channel.
+ *   - The channel from y to s leads down, and any channel may precede a down channel. So every turn
+ *     at y over such a link is legal.
+ *   - All other living links of s lead down, so every turn at s is legal, too.
+ *
+ * Hence each turn between living links that the old order allowed is still allowed. Therefore the
+ * labels of the active tables' paths ascend in the new order, too, and only lost entries have to
+ * change. When the link comes back, the old order returns; entries on paths s - y - up drop packets
+ * during that change.
  *
  * A dead link may connect y or s with a switch that is above it in one order and below it in the
  * other. Such a link keeps the direction of the old order. The label of its channel tells over
- * which channels packets could arrive before the link died (those with lower labels). The switch
+ * which channels packets could arrive before the link died: those with lower labels. The switch
  * that lost the channel therefore begins its search for another path with this label as its key
  * (column/column.c).
  *
- * Which switches are relabelled is a function of the order and the dead links alone.
+ * Which switches are relabelled depends only on the order and the dead links.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -36,8 +42,8 @@
 
 /* ---- places in the order --------------------------------------------------------------------- */
 
-/* Returns the place of each switch in the order, as changed by lift[]. The array is r->component,
- * which is unused at the beginning of a call. */
+/* Returns the position of each switch in the order, with the changes of lift[]. The result is in
+ * r->component, which is unused at the beginning of a call. */
 static uint32_t *places_of(struct fab_repair *r, const struct fab_repair_relabel *lift,
                            size_t lifts)
 {
@@ -55,8 +61,8 @@ static uint32_t neighbour(const struct fab_repair *r, uint32_t port)
     return fab_base_bits_get(r->is_dead, port) ? FAB_NONE : r->network->peer_sw[port];
 }
 
-/* Returns the highest place among the neighbours over living links, except the switch `but`; 0:
- * there are none. */
+/* Returns the highest position among the neighbours of `sw` over living links, except the switch
+ * `but`; 0: there are no such neighbours. */
 static uint32_t highest(const struct fab_repair *r, const uint32_t *place, uint32_t sw,
                         uint32_t but)
 {
@@ -71,8 +77,8 @@ static uint32_t highest(const struct fab_repair *r, const uint32_t *place, uint3
 
 /* ---- which switches move --------------------------------------------------------------------- */
 
-/* Returns true if y can move to place `to`: a living link of y then still leads up to a switch
- * other than s, and only links between y and s change their direction. */
+/* Returns true if y can move to position `to`. A living link of y must then still lead up to a
+ * switch other than s, and only links between y and s may change their direction. */
 static bool would_fit(const struct fab_repair *r, const uint32_t *place, uint32_t y, uint32_t s,
                       uint32_t to)
 {
@@ -101,8 +107,8 @@ static int add(struct fab_repair_delta *d, size_t *room, uint32_t *place, uint32
     return FAB_OK;
 }
 
-/* Gives s and a neighbour y new places, as the comment at the top describes, if a neighbour fits.
- */
+/* Gives s and a neighbour y new positions, as the comment at the top of this file describes.
+ * Changes nothing if no neighbour has a suitable position. */
 static int place_above(struct fab_repair *r, struct fab_repair_delta *d, size_t *room,
                        uint32_t *place, uint32_t s)
 {

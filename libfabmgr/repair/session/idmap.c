@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Makes the id map. Switches and other nodes are each sorted by GUID, so two walks over both
- * fabrics in parallel match the nodes. Only links that are up count, in the baseline as in the
- * present fabric.
+ * Makes the id map between the present fabric and the fabric of the baseline.
+ *
+ * In each fabric, the switches are sorted by GUID, and so are the other nodes. So one parallel walk
+ * over both fabrics matches the nodes. Only links that are up count, in both fabrics.
  */
 #include "libfabmgr/repair/session/idmap.h"
 
@@ -80,7 +81,8 @@ static bool same_node(const struct fab_repair_baseline *g, uint32_t n, const str
 }
 
 /* Matches the nodes range[0] to range[1] - 1 of f with the nodes range[2] to range[3] - 1 of the
- * baseline; both are ordered by GUID. Returns false if a node of f is not in the baseline. */
+ * baseline. Both ranges are in the order of GUIDs. Returns false if a node of f is not in the
+ * baseline. */
 static bool match(const struct fab_repair_baseline *g, const struct fab_fabric *f,
                   struct fab_repair_idmap *c, const uint32_t range[4])
 {

@@ -24,9 +24,12 @@ void fab_repair_baseline_free(struct fab_repair_baseline *g);
 struct fab_repair_idmap {
     bool same;              /* both fabrics have the same ids */
     uint32_t now, baseline; /* number of nodes in the present fabric, and in the baseline's */
-    uint32_t *to_baseline;  /* [now] node ids */
-    uint32_t *to_current;   /* [baseline] node ids; FAB_NONE: the node is absent */
-    uint32_t *dead; /* [deads] the baseline's id of one port of each ISL that is not up now */
+    uint32_t *to_baseline;  /* [now] the baseline's id of each present node */
+    /* [baseline] the present id of each of the baseline's nodes; FAB_NONE: the node is absent */
+    uint32_t *to_current;
+    /* [deads] one port id, in the baseline's fabric, for each ISL of the baseline that is not up
+     * now */
+    uint32_t *dead;
     uint32_t deads;
 };
 /* Makes the id map. Returns NOT_FOUND (a node or link is new or moved, or a port has another LID)
@@ -34,11 +37,13 @@ struct fab_repair_idmap {
 int fab_repair_idmap_make(const struct fab_repair_baseline *g, const struct fab_fabric *f,
                           const struct fab_lids *lids, struct fab_repair_idmap *ret);
 void fab_repair_idmap_fini(struct fab_repair_idmap *c);
-/* Returns the baseline's id of the present fabric's port `port`. */
+/* Returns the id in the baseline's fabric of the port that has the id `port` in the present fabric.
+ */
 uint32_t fab_repair_idmap_to_baseline(const struct fab_repair_idmap *c,
                                       const struct fab_repair_baseline *g,
                                       const struct fab_fabric *f, uint32_t port);
-/* Returns the present id of the baseline's port `port`, or FAB_NONE: its node is absent. */
+/* Returns the present id of the port that has the id `port` in the baseline's fabric; FAB_NONE: its
+ * node is absent. */
 uint32_t fab_repair_idmap_to_current(const struct fab_repair_idmap *c,
                                      const struct fab_repair_baseline *g,
                                      const struct fab_fabric *f, uint32_t port);

@@ -31,7 +31,7 @@ int fab_repair_session_new(const struct fab_repair_input *in, struct fab_repair_
     return r;
 }
 
-/* Gives the session its own tables, a copy of those of `former`, if it has used the target's. */
+/* Gives the session a copy of the tables of `former`, unless it has tables of its own already. */
 static int own_tables(struct fab_repair_session *t, const struct fab_target *former)
 {
     if (!t->idmap.same)
@@ -58,8 +58,8 @@ static int repair(struct fab_repair_session *t, const struct fab_repair_idmap *i
     return r;
 }
 
-/* Gives the target the LFT rows of the present switches: the session's tables themselves if the ids
- * are the same, else copies of the rows. */
+/* Gives the target the LFT rows of the present switches. If both fabrics have the same ids, these
+ * are the session's tables themselves; otherwise they are copies of the rows. */
 static int hand_out(struct fab_repair_session *t, uint32_t switches, struct fab_target *target)
 {
     if (t->idmap.same) {
@@ -84,7 +84,8 @@ int fab_repair_session_update(struct fab_repair_session *t, const struct fab_tar
         return r;
     const struct fab_vls *v = &former->vls;
     if (!idmap.same && fab_target_vls_multiple(v) && (v->of_lid || v->of_pair || v->port_class))
-        r = FAB_E_NOT_FOUND; /* the VLs are stored by ids of the former fabric, which differ */
+        /* the VLs are stored by the ids of the former fabric, which differ from the present ids */
+        r = FAB_E_NOT_FOUND;
     if (r == FAB_OK)
         r = own_tables(t, former);
     if (r == FAB_OK)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A session keeps the tables of an engine as a baseline for repairs over several snapshots. As long
- * as the present fabric is a part of the baseline's fabric (nothing new, nothing moved), its tables
- * are the baseline, repaired for the links that are dead now. No engine runs, a host that leaves
- * and returns causes no writes, and links that come back get their former entries.
+ * A session keeps the tables of an engine as a baseline for repairs over several snapshots.
+ *
+ * A session works as long as the present fabric is a part of the baseline's fabric (nothing new,
+ * nothing moved). Its tables are then the baseline, repaired for the links that are dead now. No
+ * engine runs. A host that leaves and returns causes no writes, and links that come back get their
+ * former entries.
  *
  * Only one thread at a time may use a session.
  */
@@ -39,8 +41,8 @@ struct fab_lft *fab_repair_session_tables(struct fab_repair_session *t, struct f
 /* Returns the baseline's id of port `port` of the present fabric f. */
 uint32_t fab_repair_session_port(const struct fab_repair_session *t, const struct fab_fabric *f,
                                  uint32_t port);
-/* Commits a delta that was made for fab_repair_session_tables. Patches these tables and, if the
- * session has its own, the target's as well. */
+/* Applies a delta that was computed for the tables of fab_repair_session_tables. Patches these
+ * tables and, if the session has its own, the target's as well. */
 void fab_repair_session_commit(struct fab_repair_session *t, struct fab_target *target,
                                struct fab_repair_delta *d);
 
