@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Phase "pinning names" binds the names of hosts that a policy selects to their node GUIDs
- * (libfabmgr/policy/pins.h), before routes and partitions are computed. It compares all
- * descriptions on a worker. Pins are in the store, so that they last over restarts; the nodes that
- * wait for an approval follow from pins and fabric.
+ * (libfabmgr/policy/pins.h). The phase runs before routes and partitions are computed. A worker
+ * thread compares the descriptions of all nodes with the policy.
  *
- * There is at most one event about a node in TELL_EVERY_US, however often it changes its name. The
- * event about its last name comes later then.
+ * Pins are kept in the store, so that they survive a restart. The list of nodes that wait for an
+ * approval is not stored, because it follows from the pins and the fabric.
+ *
+ * The manager emits at most one event about a node in 10 minutes, however often the node changes
+ * its name. The event about the last name is then emitted later.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,11 +22,11 @@
 
 #define TELL_EVERY_US UINT64_C(600000000)
 
-struct job { /* the task owns all of this */
+struct job { /* the worker task owns all members, except where noted */
     struct fab_fabric *fabric;
     struct fab_policy policy;
     struct fab_pins *was, *made;
-    struct fab_pins_arrivals arrivals; /* lent by the state */
+    struct fab_pins_arrivals arrivals; /* moved here from struct sm_pins while the task runs */
     struct fab_pins_input in;
     int status;
 };
@@ -45,7 +47,8 @@ void sm_pins_attach(struct sm *s)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-/* Finds the first linked port of the node: its peer is the switch port at which the host is. */
+/* Writes the name of the switch port to which the host is connected: the peer of the first linked
+ * port of the node. *ret_port is its port number; 0: no linked port. */
 static void find_place(const struct fab_fabric *f, uint32_t node, char place[SM_PLACE_LEN],
                        uint8_t *ret_port)
 {
@@ -62,7 +65,8 @@ static void find_place(const struct fab_fabric *f, uint32_t node, char place[SM_
     }
 }
 
-/* The name that the node had before: the pinned one, or that of the published view. */
+/* Returns the name that the node had before: the pinned name, or else the name in the published
+ * view. "": neither exists. */
 static const char *former_name(const struct sm *s, const struct fab_pin_waiting *w)
 {
     const struct fab_pin *pin = fab_policy_pins_find(s->apply->pins.set, w->guid);
@@ -89,7 +93,8 @@ static void emit(struct sm *s, const struct fab_pin_waiting *w, uint32_t node)
                    .name = name, .was = was, .holder = 0);
 }
 
-/* Returns whether an event about this node may be emitted now, and notes it. */
+/* Returns whether an event about this node may be emitted now. If so, notes the time of the
+ * event. */
 static bool may_tell(struct sm_pins *p, uint64_t guid)
 {
     uint32_t last, now = (uint32_t)(clock_now_us() / 1000000);
@@ -195,7 +200,7 @@ static int leave(struct sm *s)
     if (!j)
         return FAB_OK;
     int r = j->status;
-    if (r == FAB_OK && j->was != p->set) { /* an operator changed the pins meanwhile */
+    if (r == FAB_OK && j->was != p->set) { /* an operator changed the pins while the task ran */
         fab_policy_pins_unref(j->made);
         j->made = NULL;
         j->in.was = p->set;
@@ -235,7 +240,8 @@ static int check_role(const struct sm *s)
     return s->model.fabric && s->policy.pin_names != FAB_PIN_OFF ? FAB_OK : FAB_E_BUSY;
 }
 
-/* Gives each node that the pins select anew its partitions and classes. */
+/* Requests a reroute, which computes the partitions and classes of all nodes by the changed
+ * pins. */
 static int apply_pins(struct sm *s, sm_done *done, void *ctx)
 {
     int r = sm_wait(s, SM_ROUND_REROUTE, done, ctx);

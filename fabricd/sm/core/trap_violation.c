@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reports violations of keys. A violation is a packet with a wrong M_Key, P_Key or Q_Key. The
- * device that receives such a packet counts the violation in PortInfo (IBA 14.2.5.6), and names the
- * sender in one of the traps 256 to 259 (14.2.5.1). The events m-key-violation, p-key-violation and
- * q-key-violation report violations to operators.
+ * Reports violations of keys to operators, by the events m-key-violation, p-key-violation and
+ * q-key-violation. A violation is a packet with a wrong M_Key, P_Key or Q_Key. The device that
+ * receives such a packet counts the violation in PortInfo (IBA 14.2.5.6), and names the sender in
+ * one of the traps 256 to 259 (IBA 14.2.5.1).
  *
- * A trap can be forged. The manager therefore reads PortInfo of the device by its directed route,
- * and drops the trap unless the counter rose since it was last read. A counter at its maximum,
- * 0xffff, cannot rise any more; the manager then accepts the trap. Because traps can be lost, the
- * manager also compares the counters of all ports after each heavy sweep. A host that forges a trap
- * can also cause the violation itself, so the sender that a trap names remains a claim.
+ * A trap can be forged. The manager therefore reads PortInfo of the device by its directed route.
+ * The manager drops the trap unless the counter rose since it was last read. A counter at its
+ * maximum, 0xffff, cannot rise any more; the manager then accepts the trap. Because traps can be
+ * lost, the manager also compares the counters of all ports after each heavy sweep.
  *
- * The sender of a directed-route packet is the first adapter on the return path, which the switches
- * wrote. The sender of another packet is known only by the source LID, which the sender can forge.
+ * The counter proves a violation, but not who caused it: a host that forges a trap can also cause
+ * the violation itself. If the packet was directed-route, the sender is the first adapter on the
+ * return path, which the switches wrote. For any other packet the manager knows only the source
+ * LID, which the sender can forge.
  *
- * The events are limited for each port and key, and in all. All violations are counted.
+ * The rate of events is limited, for each port and key and for the fabric. All violations are
+ * counted.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,35 +28,36 @@
 #include "libfabmgr/mads/mads.h"
 
 #define ROWS 256
-#define EVENT_EVERY_US UINT64_C(60000000) /* between two events about one port and key */
+/* Minimum time between two events about the same port and key. */
+#define EVENT_EVERY_US UINT64_C(60000000)
 #define COUNTER_MOST 0xffffu
 
 static const struct fab_bucket_rate event_rate = {.each_us = 4000000, .burst = 16};
 
-struct row { /* a port that reports violations of one key */
+struct row { /* one port and one of its keys (M_Key, P_Key or Q_Key) */
     struct sm *sm;
-    uint64_t guid, told_us; /* node GUID; time of the last event, 0: none yet */
-    uint32_t untold;        /* violations since told_us */
-    uint16_t lid;           /* source LID of the trap whose device is being read */
-    uint8_t port, key;      /* enum sm_key */
+    uint64_t guid, told_us; /* node GUID; manager's clock at the last event, 0: none yet */
+    uint32_t untold;        /* violations since the last event */
+    uint16_t lid;           /* source LID of the trap that is being confirmed */
+    uint8_t port, key;      /* port number; enum sm_key */
     bool used, reading;
-    struct fab_path path; /* of the request in flight */
+    struct fab_path path; /* route of the PortInfo request in flight */
     uint16_t trap;
     struct fab_violation violation;
 };
 
 struct sm_violations {
     struct row row[ROWS];
-    struct fab_map known; /* the counters that are not 0, as they were last read */
-    bool swept;           /* a heavy sweep ended, so `known` has the counters of all ports */
+    struct fab_map known; /* counters of violations that were not 0 when last read, by map_key() */
+    bool swept;           /* a heavy sweep has ended, so `known` covers all ports */
     uint64_t events_full_us;
     uint64_t counts[SM_KEYS], unconfirmed;
 };
 
 /* ---- counters ---- */
 
-/* Returns the key in `known` of a counter. Counters of different ports can have the same key, which
- * at worst hides a violation. */
+/* Returns the hash under which `known` stores a counter. If the counters of two ports have the same
+ * hash, a violation can be overlooked. */
 static uint64_t map_key(uint64_t guid, uint8_t port, uint8_t key)
 {
     return guid * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)port * SM_KEYS + key;
@@ -67,15 +70,16 @@ static uint16_t counter_of(const struct fab_port_info *info, uint8_t key)
                              : info->q_key_violations;
 }
 
-/* Stores a counter and returns its rise. A device that restarted counts from 0 again, which is no
- * rise. */
+/* Stores the counter `now` and returns by how much it rose since the value in `from`. A device that
+ * restarted counts from 0 again; a lower counter therefore returns 0. */
 static uint32_t note_counter(struct fab_map *to, const struct fab_map *from, uint64_t at,
                              uint16_t now)
 {
     uint32_t was = 0;
     (void)fab_base_map_get(from, at, &was);
     if (now > 0 || was > 0)
-        (void)fab_base_map_put(to, at, now); /* out of memory: the rise is reported again */
+        /* out of memory: the same rise is then reported twice */
+        (void)fab_base_map_put(to, at, now);
     return now >= was ? now - was : 0;
 }
 
@@ -86,8 +90,8 @@ static bool is_older(const struct row *a, const struct row *b)
     return !a->used || (b->used && a->told_us < b->told_us);
 }
 
-/* Returns the row of a port and key. If there is none, takes over the row whose last event is the
- * oldest. NULL: all rows wait for an answer. */
+/* Returns the row of a port and key. If no row exists, reuses the row whose last event is the
+ * oldest. Returns NULL if every row waits for an answer. */
 static struct row *row_of(struct sm *s, uint64_t guid, uint8_t port, uint8_t key)
 {
     struct row *oldest = NULL;
@@ -111,9 +115,9 @@ static uint32_t across(const struct fab_fabric *f, uint32_t node, uint8_t num)
                : FAB_NONE;
 }
 
-/* Follows the return path of a directed route from the device at `port` to the first adapter. That
- * adapter wrote the rest of the path, so the rest proves nothing. FAB_NONE: the path uses a link
- * that does not exist any more. */
+/* Follows the return path of a directed route from the device at `port` and returns the port of the
+ * first adapter on this path. The rest of the path proves nothing, because that adapter wrote it.
+ * Returns FAB_NONE if the path uses a link that no longer exists. */
 static uint32_t sender_by_route(const struct fab_fabric *f, uint32_t port,
                                 const struct fab_violation *v)
 {
@@ -146,7 +150,8 @@ static uint32_t port_at(const struct fab_fabric *f, uint64_t guid, uint8_t num)
                                                                : FAB_NONE;
 }
 
-/* Writes the name of the port that counted, or of the switch if the port is port 0 of a switch. */
+/* Writes the name of the port whose counter rose. For port 0 of a switch, writes the name of the
+ * switch. */
 static void name_device(const struct fab_fabric *f, const struct row *r, char name[SM_PLACE_LEN])
 {
     uint32_t node = r->port == 0 ? fab_fabric_node_by_guid(f, r->guid) : FAB_NONE;
@@ -156,7 +161,7 @@ static void name_device(const struct fab_fabric *f, const struct row *r, char na
         sm_place_name(f, r->guid, r->port, name);
 }
 
-struct told { /* fields that all events of violations have */
+struct told { /* fields that the events of all three keys have */
     char place[SM_PLACE_LEN], device[SM_PLACE_LEN], sender[96];
     uint64_t guid;
 };
@@ -244,8 +249,9 @@ static void tell(struct sm *s, struct row *r, uint32_t rise,
 
 /* ---- traps ---- */
 
-/* Returns by how much the counter rose; 0: the device does not confirm the trap. The LID is not
- * checked for an external port of a switch, which has no LID of its own. */
+/* Returns by how much the counter rose; 0 if the device does not confirm the trap. The LID of the
+ * trap must belong to the port. This is not checked for an external port of a switch, which has no
+ * LID of its own. */
 static uint32_t confirmed_rise(struct row *r, const struct fab_mads_answer *a)
 {
     struct sm_violations *x = r->sm->core->violations;
@@ -260,9 +266,9 @@ static uint32_t confirmed_rise(struct row *r, const struct fab_mads_answer *a)
     return rise == 0 && now == COUNTER_MOST ? 1 : rise;
 }
 
-/* Returns whether the violation is the manager's own TrapRepress. The manager does not show its
- * M_Key to the sender of a trap, which can be forged, and answers with the M_Key in the trap. A
- * device with another M_Key counts this answer as a violation. */
+/* Returns whether the manager's own TrapRepress caused the violation. The sender of a trap can be
+ * forged, so the manager does not show its own M_Key to the sender. Its TrapRepress carries the
+ * M_Key of the trap instead, which a device with another M_Key counts as a violation. */
 static bool is_own_answer(const struct sm *s, const struct row *r)
 {
     uint32_t port = port_at(s->model.view ? s->model.view->fabric : NULL, r->guid, r->port);

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Phase "changing M_Keys" gives our M_Key to each port that has another known one.
- * SubnSet(PortInfo) carries the port's key in the header and ours in the attribute. The port may
- * have executed it although its answer is lost; repeated with the old key, it would then be a
- * violation. So the Set is sent once, and a Get with our key, and if need be one with the other
- * key, finds out which key the port has. A port counts as changed only when it has shown our key.
+ * Phase "changing M_Keys" gives the manager's M_Key to each port that has another known M_Key.
  *
- * While a port is being changed, its key in the snapshot is 0 (not known). If it answers to neither
- * key it stays 0, and a sweep identifies it again. No other request is sent while this round runs
- * (struct sm_round.alone). When a fault waits, the round begins no further port and ends.
+ * SubnSet(PortInfo) carries the port's key in the header and the new key in the attribute. If the
+ * answer is lost, the port may nevertheless have executed the request. A repetition with the old
+ * key would then be a key violation. The manager therefore sends the Set once, and then asks with a
+ * Get that carries the new key. If this Get fails, another Get carries the old key. A port counts
+ * as changed only when it has shown the new key.
+ *
+ * While a port is being changed, its key in the snapshot is 0 (not known). If the port answers to
+ * neither key, the key stays 0 and a sweep identifies it again. The manager sends no other requests
+ * while this round runs (struct sm_round.alone). If a fault waits, the round begins no further port
+ * and ends.
  */
 #include <string.h>
 
@@ -19,7 +22,8 @@
 #include "libfabmgr/target/target.h"
 
 #define SETS_MOST 4
-#define ASKS_MOST 12 /* questions to a port that does not answer, with either key in turn */
+#define ASKS_MOST 12 /* SubnGets to a port that does not answer, with the new and old key in turn  \
+                      */
 #define RETRY_US 30000000u
 
 static int enter(struct sm *s)
@@ -31,7 +35,8 @@ static int enter(struct sm *s)
     if (!s->model.view || !s->model.target || s->model.lent ||
         s->model.target->lids.port_count != s->model.fabric->port_count)
         return SM_ROUND_OVER;
-    if (sm_background_active(s)) { /* it has read the old keys */
+    /* The background heavy sweep began with the old keys, so it must start again. */
+    if (sm_background_active(s)) {
         sm_background_drop(s);
         sm_request(s, SM_REQUEST_BACKGROUND);
     }
@@ -54,7 +59,8 @@ static bool is_ready(const struct sm *s, uint32_t port)
            s->model.target->lids.base[port] != 0;
 }
 
-/* Puts the next port into a free slot. NULL: no slot is free, or no port is left for this round. */
+/* Puts the next port into a free slot. Returns NULL if no slot is free, or if no port is left for
+ * this round. */
 static struct sm_key_slot *begin_port(struct sm *s)
 {
     struct sm_keys *k = s->keys;
@@ -92,8 +98,9 @@ static bool fill_set(struct sm *s, struct sm_key_slot *x, struct fab_mads_reques
            FAB_OK;
 }
 
-/* A device of level 1 answers every question, so a question that is lost is repeated. A device of
- * level 2 or 3 answers only the right key, so the two keys are tried in turn. */
+/* A device of protection level 1 answers SubnGet with any key, so a lost SubnGet is repeated. A
+ * device of level 2 or 3 answers only SubnGet with its own key, so the two keys are tried in
+ * turn. */
 static void fill_question(struct sm *s, struct sm_key_slot *x, struct fab_mads_request *ret)
 {
     ret->m_key = x->step == SM_KEY_ASK_CURRENT ? s->policy.m_key : x->former;
@@ -151,7 +158,7 @@ static void go_to(struct sm_key_slot *x, enum sm_key_step step)
     x->sent = false;
 }
 
-/* The port has neither key, or does not answer: a sweep looks at it again. */
+/* Gives up a port that has neither key or does not answer. The next sweep reads the port again. */
 static void give_up(struct sm *s, struct sm_key_slot *x)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -232,7 +239,9 @@ static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
     else
         go_to(x, SM_KEY_ASK_CURRENT);
     if (sm_fault_waits(s) && x->step != SM_KEY_FREE && a->status == FAB_E_TIMEOUT)
-        give_up(s, x); /* a fault does not wait for a device that may be behind it */
+        /* The device may be behind the fault. The repair of the fault must not wait for the
+         * device. */
+        give_up(s, x);
 }
 
 static bool finished(const struct sm *s)
@@ -250,7 +259,7 @@ static int leave(struct sm *s)
     return FAB_OK;
 }
 
-/* Drops the changes in flight: a heavy sweep identifies these ports. */
+/* Drops the changes in flight. A heavy sweep then identifies the keys of these ports. */
 static void abort_change(struct sm *s)
 {
     if (s->keys->busy > 0)

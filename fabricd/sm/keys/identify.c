@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Phase "identifying M_Keys" of a sweep. A port of protection level 1 answers every SubnGet, but
- * shows an M_Key of 0 to requests without its key. Each such port is asked with our key and then
- * with the previous one, so that later requests carry the right one. At level 1 this violates no
- * key and starts no lease.
+ * Phase "identifying M_Keys" of a sweep finds out which M_Key a port has, so that later requests to
+ * the port carry the right key.
+ *
+ * A port of protection level 1 answers every SubnGet, but shows an M_Key of 0 to a request without
+ * its key. The manager asks each such port with the current key and then with the previous key. At
+ * protection level 1, a SubnGet with a wrong key is no key violation and starts no lease period
+ * (IBA 14.2.4).
  */
 #include "fabricd/sm/keys/state.h"
 #include "libfabmgr/base/status.h"

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The M_Key in use and the one before it, as the key file has them (fabricd/store/m_key.h), and the
- * state of a rotation.
+ * The current and the previous M_Key, as the key file stores them (fabricd/store/m_key.h), and the
+ * state of a key rotation.
  *
- * A rotation first writes both keys and the GUIDs of all ports that may have the old one to the
- * file, and only then uses the new key. So at every moment each port has one of the two keys in the
- * file, whenever the manager is killed. The rotation is complete when every port of the list that
- * is in the fabric has shown the new key. The previous key and the ports that were absent stay in
- * the file until the next rotation, so that a node that returns is still let in.
+ * A rotation first writes both keys to the file, with the GUIDs of all ports that may have the old
+ * key. Only then does the manager use the new key. At every moment each port therefore has one of
+ * the two keys in the file, even if the manager is killed.
+ *
+ * The rotation is complete when each listed port that is in the fabric has shown the new key. The
+ * previous key and the ports that were absent stay in the file until the next rotation, so that the
+ * manager can still manage a node that returns.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -41,8 +43,8 @@ static size_t unique(uint64_t *list, size_t count)
     return kept;
 }
 
-/* Lists the ports of the fabric that have, or may have, a key, and those that have LIDs but are not
- * in the fabric now. NOMEM. */
+/* Lists the GUIDs of all ports that may have an M_Key: ports of the fabric with a known or hidden
+ * key, and ports that have a LID lease, which may be absent. Returns NOMEM. */
 static int list_ports(const struct sm *s, uint64_t **ret, size_t *ret_count)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -81,8 +83,9 @@ static enum key_state state_of(const struct sm *s, uint32_t port)
     return info->m_key == s->policy.m_key ? KEY_CURRENT : KEY_OTHER;
 }
 
-/* Removes the ports from the list that have shown our key, or have none. *ret_behind: how many
- * ports of the fabric must still be changed. Returns how many were removed. */
+/* Removes the ports from the list in the key file that have shown the current key or have no key.
+ * Returns how many ports were removed. *ret_behind is the number of ports in the fabric that must
+ * still be changed. */
 static size_t strike_out(struct sm *s, size_t *ret_behind)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -141,7 +144,8 @@ static bool has_ports_to_change(const struct sm *s)
     return false;
 }
 
-/* Writes the new key and the one before it to the file, then uses the new one. IO, NOMEM. */
+/* Writes the new and the former key to the file, then uses the new key. Returns IO or NOMEM, with a
+ * sentence in why[]. */
 static int change_to(struct sm *s, uint64_t key, uint64_t former, char *why, size_t why_len)
 {
     struct store_m_key file = {.generation = s->keys->file.generation + 1,

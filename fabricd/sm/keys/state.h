@@ -1,41 +1,44 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The state of fabricd/sm/keys. For this folder only. */
+/* State of fabricd/sm/keys, for this folder only. */
 #ifndef FABRICD_SM_KEYS_STATE_H
 #define FABRICD_SM_KEYS_STATE_H
 
 #include "fabricd/sm/keys/keys.h"
 #include "fabricd/store/m_key.h"
 
-#define SM_KEY_SLOTS 64 /* ports whose key is changed at the same time */
+#define SM_KEY_SLOTS 64 /* maximum number of ports whose key is changed at the same time */
 
 enum sm_key_step {
     SM_KEY_FREE,
-    SM_KEY_SET,         /* SubnSet(PortInfo) with the port's key in the header */
-    SM_KEY_ASK_CURRENT, /* SubnGet(PortInfo): does the port have our key? */
-    SM_KEY_ASK_FORMER   /* SubnGet(PortInfo): does it still have the other one? */
+    /* SubnSet(PortInfo) writes the new key; the header has the port's old key */
+    SM_KEY_SET,
+    SM_KEY_ASK_CURRENT, /* SubnGet(PortInfo) with the new key: does the port have this key? */
+    SM_KEY_ASK_FORMER   /* SubnGet(PortInfo) with the old key: does the port still have this key? */
 };
 struct sm_key_slot {
     enum sm_key_step step;
     bool sent;
-    uint32_t port; /* id in the snapshot, which stays as long as the round runs */
+    uint32_t port; /* port id in the snapshot, which does not change while the round runs */
     uint64_t former;
     unsigned sets, asks;
 };
-struct sm_key_ask { /* identify.c: the position in the walk over ports with hidden keys */
+/* The position of identify.c in the list of ports whose keys are hidden. */
+struct sm_key_ask {
     uint32_t port;
-    bool previous; /* the next request carries the previous key */
+    bool previous; /* the next request to `port` carries the previous key; false: the current key */
 };
 struct sm_keys {
     struct sm *s;
     struct store_m_key file; /* the content of the key file */
     struct sm_key_slot slot[SM_KEY_SLOTS];
-    uint32_t busy, next_port; /* of the running round: slots in use, the next port to look at */
+    uint32_t busy, next_port; /* in the running round: slots in use; id of the next port to check */
     uint32_t changed, refused;
     struct sm_key_ask ask;
-    struct loop_timer *retry; /* pending: ports refused the key a short time ago */
+    /* pending while ports that refused the key are not to be asked again */
+    struct loop_timer *retry;
 };
 
-/* True if the port has a known key that is to be replaced by ours. */
+/* Returns whether the port has a known M_Key that the current M_Key must replace. */
 bool sm_keys_must_change(const struct sm *s, uint32_t port);
 
 #endif
