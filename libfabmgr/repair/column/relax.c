@@ -25,8 +25,8 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/repair/internal.h"
 
-#define WORK_MAX                                                                                   \
-    8000000 /* limit of the channels that the searches of one plan read; about 100 ms */
+/* limit of the channels that the searches of one plan read; about 100 ms */
+#define WORK_MAX 8000000
 
 struct relaxation {
     struct fab_repair *r;

@@ -130,12 +130,12 @@ struct chains {
     /* [ports][words] the channels on which packets continue after each channel. Bit i is set for
      * the channel that leaves the next switch by its port i. */
     uint64_t *next;
-    uint32_t
-        *dependants; /* [ports] number of channels from which packets continue on this channel */
-    uint32_t
-        *remaining; /* [ports] how many of the channels counted in dependants[] have no label yet */
-    uint32_t *
-        rank; /* [ports] rank of each channel; the channel with the lowest rank is labelled first */
+    /* [ports] number of channels from which packets continue on this channel */
+    uint32_t *dependants;
+    /* [ports] how many of the channels counted in dependants[] have no label yet */
+    uint32_t *remaining;
+    /* [ports] rank of each channel; the channel with the lowest rank is labelled first */
+    uint32_t *rank;
     uint32_t *queue; /* [n] scratch memory of rank_by_root */
     uint32_t *far;   /* [n] scratch memory of rank_by_root: position of each switch in breadth-first
                         order */
