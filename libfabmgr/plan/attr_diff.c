@@ -3,11 +3,13 @@
  * Decides which differences between present and wanted attributes cause a write.
  *
  * Some devices (and ibsim) answer a Set with success but keep their own SubnetTimeout, error
- * thresholds or VLStallCount. If such a difference alone justified a write, every sweep of a quiet
- * fabric would write to every port again. So there are two kinds of fields. Fields that traffic
- * depends on are written whenever they differ. Tuning fields are written along with these, and when
- * a port is brought up. They cause a write of their own only if the policy changed
- * (fab_plan_input.tune).
+ * thresholds or VLStallCount. If a difference in these fields alone justified a write, every sweep
+ * of an unchanged fabric would write to every port again. So there are two kinds of fields:
+ *
+ *   - Fields that traffic depends on are written whenever they differ.
+ *   - Tuning fields are written when a field of the first kind is written, and when a port is
+ * brought up. A difference in tuning fields alone causes a write only if the policy changed
+ *     (fab_plan_input.tune).
  */
 #include "libfabmgr/plan/attr_diff.h"
 
@@ -37,7 +39,8 @@ bool fab_plan_tuning_differs(const struct fab_port_info *now, const struct fab_p
            now->vl_high_limit != want->vl_high_limit || now->neighbor_mtu != want->neighbor_mtu;
 }
 
-/* If PortStateChange is set, SwitchInfo is written, because writing 1 clears it (IBA 14.2.5.4). */
+/* SwitchInfo is also written if PortStateChange is set, because writing 1 to this bit clears it
+ * (IBA 14.2.5.4). */
 bool fab_plan_switch_differs(const struct fab_switch_info *now, const struct fab_switch_info *want)
 {
     return now->linear_fdb_top != want->linear_fdb_top || now->life_time != want->life_time ||

@@ -4,23 +4,24 @@
  *
  * While blocks are written one after another, a packet meets old entries in some switches and new
  * entries in others. For one destination the old entries form a forest, and so do the new ones. If
- * the union of both has no cycle, no mixture of old and new entries has one, and any order is safe.
- * If the union has a cycle, this rule suffices: a switch is written after the first changed switch
- * on its new path. Then packets that meet a new entry follow new entries to the destination, and
- * packets that meet an old entry follow old ones until they meet a new one. Neither closes a cycle.
- * (Mahajan and Wattenhofer, HotNets 2013, on consistent updates; Pang, Duato et al. on channel
- * dependencies.)
+ * the union of both has no cycle, no mixture of old and new entries has a cycle, and any order is
+ * safe. If the union has a cycle, this rule suffices: a switch is written after the first changed
+ * switch on its new path. Then packets that meet a new entry follow new entries to the destination,
+ * and packets that meet an old entry follow old entries until they meet a new one. Neither closes a
+ * cycle. (Mahajan and Wattenhofer, HotNets 2013, on consistent updates; Pang, Duato et al. on
+ * channel dependencies.)
  *
  * Two more rules preserve working paths. If the old path of a switch arrives, the switch is written
  * after the changed switches on its new path whose old paths do not arrive. An entry that will drop
  * packets is written after the entries whose old paths go through it.
  *
- * A soft rule avoids paths over old and new entries that go up after they came down, by the ranks
- * of the present fabric. So most mixtures of up/down tables have an acyclic channel dependency
- * graph. Some have not, since the old tables may follow other ranks. tests/unit/test_plan_lft_order
- * checks the mixture after each write. On trees, 1 to 2 % of the mixtures have a cycle of channel
- * dependencies after the fault of one link, and 6 to 15 % after many faults at once (33 % without
- * this rule); on random fabrics half of them have one. No mixture has a loop or loses a path.
+ * A soft rule avoids paths over old and new entries that go down and then up, by the ranks of the
+ * present fabric. So most mixtures of up/down tables have an acyclic channel dependency graph. Some
+ * mixtures have a cycle of channel dependencies, since the old tables may follow other ranks.
+ * tests/unit/test_plan_lft_order checks the mixture after each write. On trees, 1 to 2 % of the
+ * mixtures have a cycle after the fault of one link, and 6 to 15 % after many faults at once (33 %
+ * without this rule). On random fabrics, half of the mixtures have one. No mixture has a loop or
+ * loses a path.
  *
  * A switch whose table is unknown counts as having no old path.
  */
@@ -28,7 +29,8 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/plan/lft_order_internal.h"
 
-#define HOPS_MOST 64u /* switches; a longer path counts as not arriving */
+#define HOPS_MOST                                                                                  \
+    64u /* greatest number of switches on a path; a longer path counts as not arriving */
 
 /* ---- paths ----------------------------------------------------------------------------------- */
 
@@ -64,8 +66,9 @@ static uint32_t old_hop(const struct fab_lft_ordering *o, uint32_t sw)
                              : FAB_LFT_ORDERING_DROPS;
 }
 
-/* Returns the number of switches on the path from sw to the destination, by old or new entries
- * (`next`); FAB_NONE: the path does not arrive. */
+/* Returns the number of switches on the path from sw to the destination; FAB_NONE: the path does
+ * not arrive. `next` is a function that returns the next switch, by the old or by the new entries.
+ */
 static uint32_t length(struct fab_lft_ordering *o, uint32_t sw,
                        uint32_t (*next)(const struct fab_lft_ordering *, uint32_t))
 {
@@ -85,7 +88,8 @@ static bool is_changed(const struct fab_lft_ordering *o, uint32_t sw)
     return i != FAB_NONE && (o->items[i].differs >> o->lid % FAB_LFT_BLOCK & 1) != 0;
 }
 
-/* Returns the first switch after sw on the path whose entry changes, or FAB_NONE. */
+/* Follows the path from sw by the function `next`. Returns the first switch after sw whose entry
+ * changes, or FAB_NONE. */
 static uint32_t next_changed(struct fab_lft_ordering *o, uint32_t sw,
                              uint32_t (*next)(const struct fab_lft_ordering *, uint32_t))
 {
@@ -102,7 +106,9 @@ static uint32_t next_changed(struct fab_lft_ordering *o, uint32_t sw,
 
 /* ---- cycles: strongly connected components of old and new together (Tarjan 1972) ------------- */
 
-enum { FRESH, SAW_NEW, SAW_BOTH }; /* phase[]: which of the switch's two hops were followed */
+/* phase[]: which next hops of a switch the search has followed: none, only the new one, or the new
+ * and the old one */
+enum { FRESH, SAW_NEW, SAW_BOTH };
 
 static void open_switch(struct fab_lft_ordering *o, uint32_t sw, uint32_t *depth)
 {
@@ -153,7 +159,7 @@ static void search(struct fab_lft_ordering *o, uint32_t from)
     }
 }
 
-/* Finds the cycles in the union of old and new entries. With a single changed entry there is no
+/* Finds the cycles in the union of old and new entries. If only one entry changes, there is no
  * mixture of old and new entries, so no search is needed. */
 static void find_cycles(struct fab_lft_ordering *o)
 {
@@ -191,8 +197,8 @@ static int add_edge(struct fab_lft_ordering *o, uint32_t before_sw, uint32_t aft
     return FAB_OK;
 }
 
-/* Adds edges so that sw, whose old path arrives, is written before the switches on that path whose
- * new paths do not arrive. */
+/* Keeps a working old path: adds edges so that sw is written before those changed switches on its
+ * old path whose new paths do not arrive. */
 static int keep_old_path(struct fab_lft_ordering *o, uint32_t sw)
 {
     int ret = FAB_OK;
@@ -217,8 +223,8 @@ static bool turns_up(const struct fab_lft_ordering *o, uint32_t from, uint32_t a
            is_up(o, at, to);
 }
 
-/* Adds soft precedences, so that no path that mixes the old and new entries of sw and its next
- * switch goes down and then up. */
+/* Adds soft edges, so that no path over an old entry of sw and a new entry of its next switch, or
+ * the reverse, goes down and then up. */
 static int avoid_mixed_turns(struct fab_lft_ordering *o, uint32_t sw)
 {
     uint32_t old = old_hop(o, sw), now = new_hop(o, sw);
@@ -241,8 +247,8 @@ static int avoid_cycle(struct fab_lft_ordering *o, uint32_t sw)
 }
 
 /* Adds edges so that sw is written after the changed switches on its new path, up to the first one
- * whose old path arrives. That switch need not be written first, unless it is the first changed
- * switch and is on a cycle with sw (see avoid_cycle). */
+ * whose old path arrives. sw need not wait for this one, unless it is the first changed switch and
+ * is on a cycle with sw (see avoid_cycle). */
 static int wait_for_new_path(struct fab_lft_ordering *o, uint32_t sw)
 {
     uint32_t first = next_changed(o, sw, new_hop);

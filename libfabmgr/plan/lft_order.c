@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Orders the LFT writes. Writes that end packet loss come first, and no write creates a loop while
- * others are under way.
+ * other writes are under way.
  *
  *   lft_constraints.c  finds which writes must precede which, for one destination
  *   lft_parts.c        makes the writes of one block, in parts where necessary
@@ -18,7 +18,8 @@
 
 /* ---- one block ------------------------------------------------------------------------------- */
 
-/* Marks the urgent items: those that end packet loss, and those that an urgent item waits for. */
+/* Marks the urgent items (blocks to write): those whose write ends packet loss, and those that must
+ * be written before an urgent item. */
 static void find_urgent(struct fab_lft_ordering *o, const uint32_t *items, uint32_t count)
 {
     bool again = true;
@@ -154,14 +155,16 @@ static uint32_t count_endports(const struct fab_lft_ordering *o, uint32_t sw)
     return endports;
 }
 
-/* Computes the ranks: hops from the nearest leaf switch. A leaf switch has at least a quarter as
- * many endports as the switch with the most, so that a spine with a server or two does not count as
- * a leaf switch. The engine's ranks would be more exact, but computing them takes longer than
- * everything else in this file; on trees both are the same. */
+/* Computes the rank of each switch: the number of hops from the nearest leaf switch. A leaf switch
+ * has at least a quarter as many endports as the switch with the most endports, so that a spine
+ * with a server or two does not count as a leaf switch. The engine's ranks would be more exact, but
+ * computing them takes longer than everything else in this file. On trees both ranks are the same.
+ */
 static void find_ranks(struct fab_lft_ordering *o)
 {
     uint32_t count = o->in->fabric->switch_count, most = 0, queued = 0;
-    uint32_t *endports = o->low, *queue = o->open; /* these arrays are unused at this time */
+    /* these two arrays are scratch memory of the search for cycles, which has not begun yet */
+    uint32_t *endports = o->low, *queue = o->open;
     for (uint32_t sw = 0; sw < count; sw++) {
         endports[sw] = count_endports(o, sw);
         most = endports[sw] > most ? endports[sw] : most;
@@ -191,7 +194,7 @@ static void sort_by_block(struct fab_lft_ordering *o, uint32_t blocks)
         o->block_start[b + 1] += o->block_start[b];
     for (uint32_t i = o->count; i-- > 0;)
         o->by_block[--o->block_start[o->ops[i].block + 1]] = i;
-    /* block_start[b + 1] is now the start of block b */
+    /* now block_start[b + 1] is the start of block b; the next line moves it to block_start[b] */
     memmove(o->block_start, o->block_start + 1, blocks * sizeof(*o->block_start));
     o->block_start[blocks] = o->count;
 }

@@ -6,26 +6,34 @@
 
 #include "libfabmgr/plan/lft_order.h"
 
-#define FAB_LFT_ORDERING_STEPS 4000000u /* most entries that are read, in about 40 ms */
-/* Values of hop[]: DROPS, the port leads nowhere; ENDPORT, the port leads to an endport. */
+#define FAB_LFT_ORDERING_STEPS                                                                     \
+    4000000u /* the analysis stops after it has read this number of entries, which takes about 40  \
+                ms */
+/* Values of hop[] that are not switch ids. DROPS: the port leads nowhere. ENDPORT: the port leads
+ * to an endport. */
 #define FAB_LFT_ORDERING_DROPS (FAB_NONE - 1)
 #define FAB_LFT_ORDERING_ENDPORT (FAB_NONE - 2)
 
 struct fab_lft_ordering_item { /* a block to write */
-    /* drops: number of entries whose write ends a packet loss. distance: number of switches on the
-     * longest new path of an entry. wave: writes of this block with a lower wave come first. waits:
-     * number of edges that end at this item. edge: first edge that begins at this item, or
-     * FAB_NONE. */
+    /* drops: number of entries that drop packets until they are written. distance: number of
+     * switches on the longest new path of an entry. wave: writes of this block with a lower wave
+     * are sent before this one. waits: number of edges that end at this item. edge: first edge that
+     * begins at this item, or FAB_NONE. */
     uint32_t sw, drops, distance, wave, waits, edge;
-    /* bitsets of entries; changed: those that differ and whose LID has an owner */
+    /* bitsets of entries. differs: the old and new values differ. changed: the entry differs, and a
+     * port owns its LID. written: earlier parts of this block have written the entry. */
     uint64_t differs, changed, written;
-    bool known, urgent, awaited; /* known: the old entries are known; urgent: see find_urgent */
+    /* known: the old entries are known. urgent: see find_urgent. awaited: another item must be
+     * written after this one. */
+    bool known, urgent, awaited;
 };
-struct fab_lft_ordering_edge {    /* item `before` must write the entry before item `after` does */
+struct fab_lft_ordering_edge {    /* a constraint: item `before` must write the entry before item
+                                     `after` does */
     uint32_t before, after, next; /* next: the next edge that begins at `before`, or FAB_NONE */
     uint8_t entry;                /* position in the block */
-    bool soft, gone; /* soft: the edge may be removed if no other write is possible; gone: it was
-                        removed */
+    /* soft: the edge may be removed if otherwise no write is possible. gone: the edge was removed.
+     * */
+    bool soft, gone;
 };
 struct fab_lft_ordering_part { /* a write */
     struct fab_plan_op op;
@@ -35,35 +43,40 @@ struct fab_lft_ordering {
     const struct fab_plan_input *in;
     struct fab_lft_ordering_item *items;
     uint32_t count;
-    uint32_t *by_block, *block_start; /* [count] item ids by block, and the start of each block */
-    uint32_t *hop; /* [port_count] the switch id that the port leads to, or FAB_LFT_ORDERING_ENDPORT
-                      or _DROPS */
+    /* by_block: [count] item ids, sorted by block. block_start: where each block begins in
+     * by_block. */
+    uint32_t *by_block, *block_start;
+    /* [port_count] id of the switch that the port leads to, or FAB_LFT_ORDERING_ENDPORT or
+     * FAB_LFT_ORDERING_DROPS */
+    uint32_t *hop;
     uint32_t *slot;    /* [switch_count] the switch's item of the current block, or FAB_NONE */
-    uint32_t *changed; /* switches whose entry for the current LID changes */
+    uint32_t *changed; /* changed_count switches, whose entry for the current LID changes */
     /* [switch_count] scratch memory of the search for cycles in lft_constraints.c */
     uint32_t *stack, *open, *index, *low, *group;
     uint8_t *phase;
     uint32_t *rank; /* [switch_count] hops from the nearest leaf switch */
     uint32_t counter, base, open_count, changed_count, steps;
-    uint64_t *blocked; /* for each item, the bitset of entries that must wait or are written */
-    uint32_t *queue;   /* items that may be written */
+    /* [count] for each item, the bitset of the entries that must wait or are written already */
+    uint64_t *blocked;
+    uint32_t *queue;                     /* items whose `waits` is 0, so that they may be written */
     struct fab_lft_ordering_edge *edges; /* of the current block */
     uint32_t edge_count, unordered;      /* unordered: as in struct fab_plan */
     struct fab_lft_ordering_part *parts;
     uint32_t part_count;
     size_t edge_room, part_room;
-    const struct fab_plan_op *ops; /* by item */
+    const struct fab_plan_op *ops; /* the original write of each item */
     /* the current LID, and the port that owns it */
     uint32_t lid, owner;
 };
 
-/* lft_constraints.c: items[count] are the writes of one LFT block on different switches. Finds the
- * order in which they must happen for the LID o->lid. Adds one edge per constraint, and updates
+/* lft_constraints.c: finds the order in which one LFT block must be written to different switches,
+ * for the LID o->lid. items[count] are these writes. Adds one edge per constraint, and updates
  * changed, distance and drops of the items. Returns NOMEM. */
 int fab_plan_lft_constrain(struct fab_lft_ordering *o, const uint32_t *items, uint32_t count);
 
-/* lft_parts.c: adds the writes of these items, each in a later wave than the writes that it waits
- * for. Returns NOMEM, or INVAL if no item can be written, which would be an internal error. */
+/* lft_parts.c: adds the writes of the given items. Each write gets a later wave than the writes
+ * that must precede it. Returns NOMEM, or INVAL if no item can be written, which would be an
+ * internal error. */
 int fab_plan_lft_write_parts(struct fab_lft_ordering *o, const uint32_t *items, uint32_t count);
 
 #endif

@@ -3,17 +3,20 @@
  * Makes the writes of one block, in parts where necessary.
  *
  * A block has the entries of 64 destinations, which may need opposite orders. Then a switch's block
- * is written in parts: the first part changes some entries, while the others keep their values. For
- * one destination the precedences do not contradict each other. Only the soft precedences about
- * turns may do so; they are ignored if no item of the block can be written. So some part can always
- * be written. (If none could, one item would be written regardless and counted in `unordered`.)
+ * is written in parts: the first part changes some entries, while the others keep their values.
+ *
+ * Some part can always be written. For one destination, the strict precedences do not contradict
+ * each other. The soft precedences, which avoid turns from down to up, may do so; they are ignored
+ * if no item of the block can be written otherwise. (If still no part could be written, one item
+ * would be written regardless and counted in `unordered`.)
  */
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/plan/lft_order_internal.h"
 
-/* Adds a write that changes the given entries of an item, and keeps those that are not written yet.
- * last: the write changes all remaining entries, including those of LIDs without an owner. */
+/* Adds a write that changes the given entries of item i, and keeps the old values of the other
+ * entries that are not written yet. last: the write changes all remaining entries, including those
+ * of LIDs without an owner. */
 static int write_part(struct fab_lft_ordering *o, uint32_t i, uint64_t entries, bool last)
 {
     struct fab_lft_ordering_item *item = &o->items[i];
@@ -31,8 +34,8 @@ static int write_part(struct fab_lft_ordering *o, uint32_t i, uint64_t entries, 
     return FAB_OK;
 }
 
-/* Counts down `waits` of the items that waited for these entries, and appends items that no longer
- * wait to the queue. */
+/* Item i has written the given entries in wave `wave`. Moves the items that waited for these
+ * entries to a later wave, and appends those that wait for nothing else to the queue. */
 static void release(struct fab_lft_ordering *o, uint32_t i, uint64_t entries, uint32_t wave,
                     uint32_t *queued)
 {
@@ -47,8 +50,8 @@ static void release(struct fab_lft_ordering *o, uint32_t i, uint64_t entries, ui
     }
 }
 
-/* Removes the soft precedences of this block, because the precedences contradict each other.
- * Returns false if there are no soft ones. */
+/* The precedences of this block contradict each other. Removes the soft ones. Returns false if
+ * there were none left. */
 static bool give_up_turns(struct fab_lft_ordering *o, uint32_t *queued)
 {
     bool any = false;
@@ -63,8 +66,8 @@ static bool give_up_turns(struct fab_lft_ordering *o, uint32_t *queued)
     return any;
 }
 
-/* Releases the first waiting item although it should wait. It is called only if no item can be
- * written, which would be an internal error. */
+/* Writes the first item that still waits, although other items should precede it, and counts it in
+ * `unordered`. Called only if no item can be written, which would be an internal error. */
 static int release_any(struct fab_lft_ordering *o, const uint32_t *items, uint32_t count,
                        uint32_t *queued)
 {
@@ -80,9 +83,9 @@ static int release_any(struct fab_lft_ordering *o, const uint32_t *items, uint32
     return FAB_E_INVAL;
 }
 
-/* Writes part of a block: the entries that need not wait, of the switch that has the most of them.
- * It is called if no switch's block can be written whole, because each has an entry that must be
- * written after the same entry of another switch. */
+/* Writes a part of a block. All blocks have an entry that must wait for another switch, so none can
+ * be written whole. Chooses the switch with the most entries that need not wait, and writes these
+ * entries. */
 static int write_largest_part(struct fab_lft_ordering *o, const uint32_t *items, uint32_t count,
                               uint32_t *queued)
 {
@@ -114,7 +117,7 @@ static int write_largest_part(struct fab_lft_ordering *o, const uint32_t *items,
     return ret;
 }
 
-/* A write gets a later wave than all writes that it waits for. */
+/* Gives each write a later wave than all writes that must precede it. */
 int fab_plan_lft_write_parts(struct fab_lft_ordering *o, const uint32_t *items, uint32_t count)
 {
     uint32_t queued = 0, at = 0;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A stale entry leads into a link that is about to become Active, and will change. It was left in a
- * switch that was cut off, where it did no harm while the link was dead. Together with newer
- * entries it could close a loop. So stale entries are set to drop packets until their new values
- * are written with the other tables.
+ * Finds stale entries and adds writes that make them drop packets.
  *
- * Entries that lead into such a link and do not change are entries of the target, which has no
- * loop. So every loop of old entries contains at least one that changes. A loop remains possible
- * only if none of its changing entries leads into a link that comes up. That requires two
- * components that were cut off at different times, and the first write to a switch on the loop ends
- * it.
+ * A stale entry leads into a link that is about to become Active, and its value will change. It is
+ * left over in a switch that was cut off, and did no harm while the link was dead. Together with
+ * newer entries of other switches it could close a loop. So stale entries are set to drop packets
+ * until their new values are written with the other tables.
+ *
+ * Entries that lead into such a link and keep their value are entries of the target, which has no
+ * loop. So every loop of old entries contains at least one entry that changes. A loop remains
+ * possible only if none of its changing entries leads into a link that comes up. That requires two
+ * components that were cut off at different times. The first write to a switch on the loop ends it.
  */
 #include "libfabmgr/plan/lft_stale.h"
 

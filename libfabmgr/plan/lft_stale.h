@@ -7,7 +7,8 @@
 
 typedef int fab_plan_add_op(void *ctx, struct fab_plan_op op);
 
-/* Adds the writes that set a switch's stale entries to NO_ROUTE. Returns what add() returns. */
+/* Adds the writes that set a switch's stale entries to NO_ROUTE. Returns OK, or the error that
+ * add() returned. */
 int fab_plan_lft_stale(const struct fab_plan_input *in, uint32_t sw, fab_plan_add_op *add,
                        void *ctx);
 

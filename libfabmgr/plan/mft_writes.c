@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Finds the writes of multicast forwarding tables (IBA 14.2.5.12), one group after the other. A
- * group consists of 32 LIDs that share their blocks. A switch has a block for each 16 ports. If it
- * holds or gets an entry of a group, all its blocks of the group are compared.
+ * group consists of 32 LIDs that share their blocks. A switch has a block for each 16 ports. If the
+ * switch holds or gets an entry of a group, all its blocks of the group are compared.
  *
- * Whether old and new branches of a LID form a cycle is found by union-find over the switches. It
- * joins the switches of all links that an old or new entry at one of the two ends names.
+ * Old and new branches of a LID may form a cycle. To find out, union-find joins the switches of all
+ * links that an old or new entry at one of the two ends names. A link whose two switches are joined
+ * already closes a cycle.
  */
 #include "libfabmgr/plan/mft_writes.h"
 
@@ -27,7 +28,8 @@ struct draft {
     struct fab_plan_mft plan;
     struct cell *cell; /* cells of the current group, by switch and position */
     size_t cells, room;
-    uint32_t *root;    /* [switches] for union-find */
+    /* [switches] union-find: the parent of each switch; a root is its own parent */
+    uint32_t *root;
     uint32_t *pending; /* [switches] bitset of the group's LIDs for which the entries of an
                           unresponsive switch differ from the target; NULL: all switches respond */
 };
@@ -147,8 +149,8 @@ static uint32_t port_of(const struct cell *c, unsigned bit)
     return (c->number >> 9) * PORTS_A_BLOCK + bit;
 }
 
-/* Removes the new branches that lead into an unresponsive switch whose entries for that LID differ
- * from the target. */
+/* Removes those new branches that lead into an unresponsive switch, if the entries of that switch
+ * for the LID differ from the target. */
 static void prune_unresponsive(struct draft *d, struct cell *c)
 {
     for (unsigned bit = 0; bit < PORTS_A_BLOCK; bit++) {
@@ -175,8 +177,8 @@ static bool names(const struct cell *c, unsigned lid, unsigned bit)
     return ((c->was[lid] | c->will[lid]) >> bit & 1) != 0;
 }
 
-/* Returns true if the block of the switch at the other end names the link, too. The link is then
- * counted only for that block. */
+/* Returns true if the block of the switch at the other end of the link also names the link. Then
+ * only the other block counts the link, so that it is not counted twice. */
 static bool is_counted_there(const struct draft *d, uint32_t to, uint32_t num, unsigned lid)
 {
     size_t low = 0, high = d->cells;
@@ -193,8 +195,8 @@ static bool is_counted_there(const struct draft *d, uint32_t to, uint32_t num, u
            names(&d->cell[low], lid, num % PORTS_A_BLOCK);
 }
 
-/* Joins the switches of each link that this block names for the LID. Returns true if the two
- * switches of a link were joined already: the branches form a cycle. */
+/* For each link that this block names for the LID, joins the two switches of the link. Returns true
+ * if the two switches of a link were joined already: then the branches form a cycle. */
 static bool join_switches(struct draft *d, const struct cell *c, unsigned lid)
 {
     const struct fab_mcast_net *n = d->in->net;

@@ -4,12 +4,14 @@
  * switches are known to hold into the tables that the trees of libfabmgr/mcast need. Blocks are
  * identified by switch id and fab_mft_number. An unknown block is read first.
  *
- * There are two steps; the second starts when all writes of the first are answered. If the old and
- * new branches of a LID together form no cycle, the first step adds the new branches and the second
- * removes the old ones, so that no remaining member is cut off. If they form a cycle, the branches
- * that are in both trees stay; the first step removes the other old ones and the second adds the
- * new ones. In whatever order the writes of a step take effect, the branches of a LID never form a
- * cycle, and no port receives a packet twice.
+ * The writes have two steps; the second starts when all writes of the first are answered. In
+ * whatever order the writes of a step take effect, the branches of a LID never form a cycle, and no
+ * port receives a packet twice. There are two cases:
+ *
+ *   - The old and new branches of a LID together form no cycle. The first step adds the new
+ * branches and the second removes the old ones, so that no remaining member is cut off.
+ *   - They form a cycle. The branches that are in both trees stay. The first step removes the other
+ *     old branches and the second adds the new ones.
  */
 #ifndef LIBFABMGR_PLAN_MFT_WRITES_H
 #define LIBFABMGR_PLAN_MFT_WRITES_H
@@ -28,7 +30,8 @@ struct fab_plan_mft_op {
 };
 struct fab_plan_mft {
     struct fab_plan_mft_ops {
-        struct fab_plan_mft_op *op; /* ordered by group, switch and position */
+        /* the reads or writes of this stage, ordered by group, switch and position */
+        struct fab_plan_mft_op *op;
         size_t count, room;
     } stage[FAB_MFT_STAGES];
 };
@@ -41,13 +44,14 @@ struct fab_plan_mft_input {
     const uint64_t *unresponsive;
     const uint64_t *groups; /* bitset [FAB_MFT_GROUPS] of the groups to plan */
 };
-/* Makes the plan of writes and reads. A group with unknown blocks gets only reads; the caller plans
- * it again when these are answered. Returns NOMEM. */
+/* Plans the reads and writes of the groups in in->groups. A group with unknown blocks gets only
+ * reads; the caller plans it again when these are answered. Returns NOMEM. */
 int fab_plan_mft_make(const struct fab_plan_mft_input *in, struct fab_plan_mft *ret);
 void fab_plan_mft_fini(struct fab_plan_mft *p);
 
-/* Translates the known blocks to the ids of another snapshot. guid[switches]: the node GUIDs by old
- * id. Blocks of switches that are gone are left out. Returns NOMEM. */
+/* Translates the blocks that switches hold to the switch ids of another snapshot. guid[switches]:
+ * the node GUID of each switch, by its old id. Leaves out the blocks of switches that are not in
+ * the snapshot `now`. Returns NOMEM. */
 int fab_plan_mft_remap(const struct fab_blocks *held, const uint64_t *guid, uint32_t switches,
                        const struct fab_fabric *now, struct fab_blocks *ret);
 void fab_plan_mft_forget(struct fab_blocks *held, uint32_t sw);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Stores the tables that devices are known to hold. LFT blocks are known after they were read, or
- * written and acknowledged; one bit per block tells whether it is. An unknown block is always
- * written. VL tables, also those of adapters and routers, are stored as the values from which they
- * are computed (vl_writes.c).
+ * Stores the tables that devices are known to hold.
+ *
+ * An LFT block is known after the manager has read it, or has written it and got the
+ * acknowledgement. One bit per block tells whether it is known. An unknown block is always written.
+ * VL tables, also those of adapters and routers, are stored as the values from which they are
+ * computed (vl_writes.c).
  */
 #include <stdlib.h>
 #include <string.h>

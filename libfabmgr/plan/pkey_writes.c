@@ -4,7 +4,7 @@
  * keys and turns full memberships into limited ones; the second writes everything that still
  * differs. So at any time a port holds a subset of its old table or a subset of its new one, and
  * two ports can communicate only if the old or the new tables allow it. In a single pass, a port
- * that is still a full member could communicate with one that has just become a limited member.
+ * that is still a full member could communicate with a port that has just become a limited member.
  *
  * An unknown block is written once, in the second pass.
  */
@@ -12,8 +12,8 @@
 
 #include <string.h>
 
-/* Returns the P_Key that a table may hold while the old entry of an index is replaced by the new
- * one: the limited P_Key if both are of one partition, otherwise 0. */
+/* Returns the P_Key that the first pass writes to a table position whose P_Key changes from `was`
+ * to `will`: the limited P_Key if both belong to one partition, otherwise 0 (no P_Key). */
 static uint16_t common(uint16_t was, uint16_t will)
 {
     if (was == will)
@@ -57,7 +57,8 @@ static bool is_needed(const struct fab_plan_input *in, const struct fab_plan_op 
     return memcmp(was, will, size) != 0;
 }
 
-/* Returns true if the first pass already writes the final block, because no key is added to it. */
+/* Returns true if the first pass writes the final contents of the block, because the block gets no
+ * new key. */
 static bool is_done_by_removal(const struct fab_plan_input *in, const struct fab_plan_op *op)
 {
     const struct fab_plan_op removes = {.port = op->port, .block = op->block, .removes = true};

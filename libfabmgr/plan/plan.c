@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Makes the plan. One pass over the fabric for each stage adds the writes that the stage needs.
+ * Makes the plan. For each stage, one pass over the fabric adds the writes that the stage needs.
  *
  * A plan writes nothing that the device already holds: after a plan was carried out, the next one
- * is empty. A port in state Init gets its attributes and Init -> Armed in one Set, then Armed ->
- * Active in a second one (IBA 7.2.7; both ports have left Init by then). Ports without a working
- * link are not written: no traffic uses them, and they get all attributes when they come up. The
- * exception is the manager's own port, which needs no link.
+ * is empty. A port in state Init gets its attributes and the change to Armed in one Set. A second
+ * Set takes it from Armed to Active (IBA 7.2.7); the ports at both ends of the link have left Init
+ * by then. Ports without a working link are not written: no traffic uses them, and they get all
+ * attributes when they come up. The exception is the manager's own port, which needs no link.
  *
- * Ops are in the order of node ids, LFT writes in the order of lft_order.c, so that a plan depends
- * only on its input.
+ * Writes are in the order of node ids, and LFT writes in the order of lft_order.c. So a plan
+ * depends only on its input.
  */
 #include "libfabmgr/plan/plan.h"
 
@@ -59,8 +59,8 @@ static int add_port(struct draft *d, uint32_t port, uint8_t state)
 
 /* ---- what a port needs ----------------------------------------------------------------------- */
 
-/* Sets VLHighLimit: how much high-priority traffic may be sent before a waiting low-priority
- * packet. */
+/* Sets VLHighLimit of the port. It limits how much high-priority traffic the port may send before a
+ * waiting low-priority packet. */
 static void want_limit(const struct fab_plan_input *in, uint32_t port, struct fab_port_info *ret)
 {
     struct fab_arb arb;
@@ -259,7 +259,8 @@ static int each(struct draft *d, uint32_t count, int (*plan_one)(struct draft *,
     return ret;
 }
 
-/* Puts the LFT writes from `start` on into their order. */
+/* Sorts the LFT writes, which are the ops from index `start` on, into a safe order (lft_order.c).
+ */
 static int order_routes(struct draft *d, size_t start, struct fab_plan *plan)
 {
     struct fab_plan_op *ops = NULL;
@@ -344,7 +345,8 @@ static int encode_port(const struct fab_plan_input *in, const struct fab_plan_op
     want_port(in, op->port, &want);
     want.port_state = op->state;
     if (op->state == FAB_STATE_ACTIVE)
-        want.client_reregister = 0; /* requested when the port was armed */
+        want.client_reregister = 0; /* the request to register again was sent with the Set to Armed,
+                                       and must not be repeated */
     return fab_wire_attr_pack(&fab_wire_attr_port_info, &want, data, FAB_SMP_DATA);
 }
 

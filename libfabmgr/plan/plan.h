@@ -46,14 +46,16 @@
  * a switch determine the SLtoVLMappingTable between them. Adapters and routers have one table per
  * port. */
 struct fab_observed_vl_port {
-    uint8_t vls;   /* number of data VLs; 0: not known (of port 0: none of the switch is known) */
-    uint8_t class; /* the port's class, as index of vl[][] below */
+    /* number of data VLs; 0: the port's values are not known; 0 for port 0: no values of the whole
+     * switch are known */
+    uint8_t vls;
+    uint8_t class; /* the class of the port's VL mapping, as index of fab_observed_vls.vl[][] */
     uint16_t arbitrated; /* the port's VLArbitrationTables are arb[arbitrated - 1]; 0: not known */
 };
 struct fab_observed_vls {
     uint32_t ports;
     struct fab_observed_vl_port *port; /* [ports] known values by port id; NULL: nothing is known */
-    /* VL by class of the in port, class of the out port, and SL */
+    /* [class of the in port][class of the out port][SL] the VL */
     uint8_t vl[FAB_VL_CLASSES][FAB_VL_CLASSES][FAB_SLS];
     struct fab_arb *arb;
     size_t arbs, arb_room;
@@ -64,7 +66,7 @@ struct fab_observed_vls {
 struct fab_observed {
     struct fab_lft lft;
     uint64_t *known; /* bitset of [switch_count][blocks of lft.stride] */
-    uint32_t blocks; /* per switch */
+    uint32_t blocks; /* number of LFT blocks per switch */
     struct fab_observed_vls vls;
     struct fab_blocks pkeys; /* P_Key blocks by port id */
 };
@@ -100,24 +102,27 @@ enum fab_plan_stage {
     FAB_STAGE_COUNT
 };
 struct fab_plan_op {
-    uint32_t node;    /* node id of the device */
-    uint32_t port;    /* PORT_INFO, PKEY_TABLE, VLARB and endports' SL2VL: the port id; else port 0
-                         of the switch */
+    uint32_t node; /* node id of the device */
+    /* For PORT_INFO, PKEY_TABLE, VLARB, and SL2VL of an endport: the port id. For the other
+     * attributes: port id of port 0 of the switch. */
+    uint32_t port;
     uint16_t attr_id; /* SWITCH_INFO, PORT_INFO, LFT, PKEY_TABLE, SL2VL, VLARB */
     uint16_t block;   /* LFT, PKEY_TABLE: block number */
     uint8_t state;    /* PortInfo: the port state to request, or FAB_STATE_NOP */
     union {
-        uint64_t keep; /* LFT: bit i: entry i keeps its old value, which a later write changes */
-        uint64_t map;  /* SL2VL: in the form of fab_target_sl2vl_pack */
+        /* LFT: if bit i is set, entry i keeps its old value, which a later write changes */
+        uint64_t keep;
+        uint64_t map; /* SL2VL: in the form of fab_target_sl2vl_pack */
     };
-    uint64_t drain; /* LFT: bit i: entry i drops packets until a later write changes it */
+    uint64_t drain; /* LFT: if bit i is set, entry i drops packets until a later write changes it */
     uint32_t mod;   /* SL2VL, VLARB, PKEY_TABLE: attribute modifier */
     bool removes;   /* PKEY_TABLE: this write only removes keys */
-    bool awaited;   /* LFT: some later write must not take effect before this one */
-    /* LFT: this write must not take effect before some awaited write of the same block number. */
+    bool awaited;   /* LFT: another write of this plan must take effect only after this one */
+    /* LFT: this write must take effect only after an awaited write of the same block number */
     bool waits;
-    bool barrier; /* LFT: this write and all later ones may be sent only when all awaited writes
-                     before it are answered */
+    /* LFT: this write and all later ones may be sent only when all awaited writes before this one
+     * are answered */
+    bool barrier;
 };
 /* Writes without a barrier between them may be in flight together and take effect in any order. */
 struct fab_plan {

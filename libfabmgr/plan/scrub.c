@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Enumerates the attributes that the scrub reads, and compares what was read with the expected
- * values. Each stage has rows, and a row visits the nodes in the order of their ids: an LFT row is
- * a block number, a PortInfo row a port number, and so on. A position stays meaningful when a new
- * snapshot gives other ids; a few items are then read twice or not at all in this turn.
+ * Finds the attributes that the scrub reads, one after the other, and compares what was read with
+ * the expected values.
+ *
+ * Each stage of the scrub has rows: for LFTs a row is a block number, for PortInfo a port number,
+ * and so on. In each row the scrub visits the nodes in the order of their ids. A new snapshot may
+ * give other ids to nodes. The scrub then continues at the same position; a few items are read
+ * twice or not at all in this turn.
  *
  * Tables are compared with what the device acknowledged (struct fab_observed). PortInfo and
  * SwitchInfo are compared with the snapshot, and only in the fields that traffic depends on
@@ -19,7 +22,8 @@
 #include "libfabmgr/target/arb.h"
 
 #define CAP_SL_MAPPING (1u << 6)
-#define VLARB_BLOCK 16 /* position of the block number in the attribute modifier */
+#define VLARB_BLOCK                                                                                \
+    16 /* position of the block number in the attribute modifier of VLArbitrationTable, in bits */
 
 /* ---- single items ---------------------------------------------------------------------------- */
 
@@ -155,7 +159,7 @@ static uint32_t most_ports(const struct fab_fabric *f, uint32_t nodes)
     return most;
 }
 
-/* Each of these functions sets at->rows and at->width for one stage (struct fab_scrub_at). */
+/* Each function rows_of_... sets at->rows and at->width for one stage (struct fab_scrub_at). */
 static void rows_of_one(const struct fab_plan_input *in, struct fab_scrub_at *at)
 {
     (void)in;
@@ -207,9 +211,10 @@ static void rows_of_vlarb(const struct fab_plan_input *in, struct fab_scrub_at *
 struct stage {
     void (*set_rows)(const struct fab_plan_input *in, struct fab_scrub_at *at);
     find_fn *find;
-    uint32_t inner; /* rows are in groups of this size, and only the first at->width rows of a group
-                       have items; 0: all rows can have items */
-    bool switches;  /* only switches have items of this stage */
+    /* If not 0, the rows form groups of this size, and only the first at->width rows of a group
+     * have items. 0: all rows can have items. */
+    uint32_t inner;
+    bool switches; /* only switches have items of this stage */
 };
 #define STAGES 4
 static const struct stage stages[FAB_SCRUB_TURNS][STAGES] = {
@@ -222,8 +227,8 @@ static const struct stage stages[FAB_SCRUB_TURNS][STAGES] = {
                          {rows_of_vlarb, find_vlarb, 0, false}},
 };
 
-/* Finds an item in the row of this position. Returns false at the end of the row, or if no step is
- * left. */
+/* Finds the next item in the row of the position *at. Returns false at the end of the row, or if
+ * *steps are used up. */
 static bool find_in_row(const struct fab_plan_input *in, const struct stage *st,
                         struct fab_scrub_at *at, uint32_t *steps, struct fab_scrub_item *ret)
 {
@@ -321,7 +326,8 @@ static void note(struct fab_scrub_difference *d, const char *field, uint32_t ent
     }
 }
 
-/* Entries above LinearFDBTop have no meaning, and devices may return anything for them. */
+/* Compares the LFT entries of a block up to LinearFDBTop. Entries above it have no meaning, and
+ * devices may return anything for them. */
 static void compare_lft(const struct fab_plan_input *in, const struct fab_scrub_item *item,
                         const uint8_t *data, struct fab_scrub_difference *d)
 {
@@ -355,7 +361,7 @@ static void compare_port(const struct fab_port_info *now, const struct fab_port_
     note(d, "LMC", 0, now->lmc, want->lmc);
     note(d, "MasterSMLID", 0, now->sm_lid, want->sm_lid);
     note(d, "GIDPrefix", 0, now->gid_prefix, want->gid_prefix);
-    /* The values are passed as 0, so that no message shows a key. */
+    /* Instead of the M_Key, only 0 or 1 (differs) is passed, so that no message shows a key. */
     note(d, "M_Key", 0, now->m_key != want->m_key, 0);
     note(d, "M_KeyProtectBits", 0, now->m_key_protect, want->m_key_protect);
     note(d, "M_KeyLeasePeriod", 0, now->m_key_lease, want->m_key_lease);
@@ -453,10 +459,10 @@ bool fab_plan_scrub_is_stale(const struct fab_plan_input *in, const struct fab_s
            (port.port_state != was->port_state || port.phys_state != was->phys_state);
 }
 
-/* If a port reports another partition enforcement than the manager last set, plans assume that the
- * port refused the setting, and do not repeat it. Here another program changed the enforcement. So
- * this function records the present enforcement as the one last set, and the next plan writes the
- * target's. */
+/* Lets the next plan write the partition enforcement of the port again. Plans assume that a port
+ * refused a setting if it reports another enforcement than the manager last set, and do not repeat
+ * it. Here, however, another program changed the enforcement. So this function records the present
+ * enforcement as the one that the manager last set. */
 static void record_enforce(const struct fab_plan_input *in, uint32_t port,
                            const struct fab_port_info *now, struct fab_observed *o)
 {
@@ -467,8 +473,9 @@ static void record_enforce(const struct fab_plan_input *in, uint32_t port,
         (void)fab_target_held_pkeys_set_enforce(&o->pkeys, port, does);
 }
 
-/* Marks as unknown only what the next plan must write again: the SL-to-VL tables of all port pairs
- * with this output port, or the arbitration tables of the port. */
+/* Marks the VL tables that differed as unknown, so that the next plan writes them again. These are
+ * the SL-to-VL tables of all port pairs with this output port, or the arbitration tables of the
+ * port. */
 static void forget_lanes(const struct fab_plan_input *in, const struct fab_scrub_item *item,
                          struct fab_observed *o)
 {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The scrub reads back what the manager wrote to devices, and compares. These functions find the
- * attributes to read, one after the other, and the differences. They leave out multicast forwarding
- * tables, which the caller compares with its trees by fab_plan_scrub_blocks_differ.
+ * The scrub reads back what the manager wrote to devices, and compares it with what it wrote. The
+ * functions of this header find the attributes to read, one after the other, and the differences.
+ * They leave out multicast forwarding tables, which the caller compares with its trees by
+ * fab_plan_scrub_blocks_differ.
  *
- * There are two turns. FAB_SCRUB_TABLES reads SwitchInfo, LFT blocks, PortInfo of ports that are
- * up, and P_Key blocks. FAB_SCRUB_LANES reads SLtoVLMappingTables and VLArbitrationTables, which
- * are far more. Only tables that devices are known to hold are read. The order visits one device
- * after the other, so that consecutive requests go to different devices.
+ * There are two kinds of turns. A turn FAB_SCRUB_TABLES reads SwitchInfo, LFT blocks, PortInfo of
+ * ports that are up, and P_Key blocks. A turn FAB_SCRUB_LANES reads SLtoVLMappingTables and
+ * VLArbitrationTables, which are far more. A turn reads only tables that devices are known to hold.
+ * It visits one device after the other, so that consecutive requests go to different devices.
  */
 #ifndef LIBFABMGR_PLAN_SCRUB_H
 #define LIBFABMGR_PLAN_SCRUB_H
@@ -15,20 +16,24 @@
 #include "libfabmgr/plan/plan.h"
 
 enum fab_scrub_turn { FAB_SCRUB_TABLES, FAB_SCRUB_LANES, FAB_SCRUB_TURNS };
-struct fab_scrub_at { /* a position in a turn; all zero: its start */
+struct fab_scrub_at { /* a position in a turn; if all members are 0, the start of the turn */
     uint32_t stage, row, node;
-    uint32_t rows, width; /* private: number of rows of the stage, and number of used rows in each
-                             group of rows (scrub.c) */
+    /* private: number of rows of the stage, and number of used rows in each group of rows (struct
+     * stage in scrub.c) */
+    uint32_t rows, width;
     bool over;
 };
-struct fab_scrub_item {  /* an attribute to read */
-    uint32_t node, port; /* port: as in struct fab_plan_op; for SL2VL of a switch its port 0 */
-    uint32_t block;      /* LFT and P_Key block, VLArbitration block 1..FAB_ARB_BLOCKS */
-    uint32_t mod;        /* attribute modifier */
+struct fab_scrub_item { /* an attribute to read */
+    /* port: the port id, as in struct fab_plan_op; for SL2VL of a switch, the id of its port 0 */
+    uint32_t node, port;
+    /* number of the block: of the LFT or P_Key table from 0, of VLArbitrationTable from 1 to
+     * FAB_ARB_BLOCKS */
+    uint32_t block;
+    uint32_t mod; /* attribute modifier */
     uint16_t attr_id;
 };
-/* Finds the next item of a turn, in at most `steps` steps. Returns false if it found none in these
- * steps, or at->over was set: the turn is over. */
+/* Finds the next item of a turn, in at most `steps` steps. Returns false if these steps were not
+ * enough, or if the turn has no more items; in the latter case at->over is set. */
 bool fab_plan_scrub_next(const struct fab_plan_input *in, enum fab_scrub_turn turn,
                          struct fab_scrub_at *at, uint32_t steps, struct fab_scrub_item *ret);
 /* Returns an upper bound of the number of items that a turn has. */
@@ -44,12 +49,12 @@ struct fab_scrub_difference {
  * bytes. Returns whether they differ. */
 bool fab_plan_scrub_differs(const struct fab_plan_input *in, const struct fab_scrub_item *item,
                             const uint8_t *data, struct fab_scrub_difference *ret);
-/* Returns whether a port is in another state than the snapshot says, or a switch reports a changed
- * port. A sweep must then read the device again, and a comparison would be meaningless. */
+/* Returns true if a port is in another state than the snapshot says, or if a switch reports a
+ * changed port. A sweep must then read the device again, and a comparison would be meaningless. */
 bool fab_plan_scrub_is_stale(const struct fab_plan_input *in, const struct fab_scrub_item *item,
                              const uint8_t *data);
-/* Records in `o` what was read, so that the next plan writes the difference. SwitchInfo and
- * PortInfo are in the snapshot, which a sweep must read again. */
+/* Records in `o` the tables that were read, so that the next plan writes the differences.
+ * SwitchInfo and PortInfo are not in `o` but in the snapshot, so a sweep must read them again. */
 void fab_plan_scrub_record(const struct fab_plan_input *in, const struct fab_scrub_item *item,
                            const uint8_t *data, struct fab_observed *o);
 /* Compares two blocks of 16-bit entries, as P_Key tables and multicast forwarding tables have. */

@@ -4,18 +4,19 @@
  * and an out port of a switch, or to a port of an adapter. VLArbitrationTables (14.2.5.9) belong to
  * a port.
  *
- * A switch of 36 ports has 1,332 SL-to-VL tables, most of them alike. With
+ * A switch of 36 ports has 1,332 SL-to-VL tables, and most of them are equal. With
  * SwitchInfo:OptimizedSLtoVLMappingProgramming, one write can set the tables of all pairs, or of
  * all pairs with a certain in port or out port. So the most frequent table is written first, to all
- * pairs. Writes for single in ports or out ports follow, whichever takes fewer writes, and then
- * those for single pairs.
+ * pairs. Writes for single in ports or single out ports follow, whichever takes fewer writes. The
+ * last writes set the tables of single pairs.
  *
  * The tables of devices are known from the acknowledged writes (struct fab_observed_vls); after a
  * restart they are unknown. VL arbitration tables are stored as written, port by port, and only
- * blocks that differ are written again. With several VLs, unknown tables are written. With one VL
- * any table is correct, since routing that is free of deadlock on one VL is so with every mapping
- * of SLs to VLs. Then unknown tables are not written, and tables that this manager wrote before are
- * set to VL 0.
+ * blocks that differ are written again.
+ *
+ * With several VLs, unknown tables are written. With one VL they are not, because any table is
+ * correct: routing that is free of deadlock on one VL is so with every mapping of SLs to VLs. But
+ * tables that this manager wrote before are then set to VL 0.
  */
 #include "libfabmgr/plan/vl_writes.h"
 
@@ -25,20 +26,21 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
-#define PORTS 256 /* ports of a switch, port 0 included */
+#define PORTS 256 /* maximum number of ports of a switch, port 0 included */
 #define CAP_SL_MAPPING (1u << 6)
 #define OPTIMIZED 1u
 #define MOD_ALL_OUT (1u << 16)
 #define MOD_ALL_IN (1u << 17)
-/* position of the block number in the attribute modifier; the lower bits hold the port number
- */
+/* position of the block number in the attribute modifier of VLArbitrationTable, in bits; the lower
+ * bits hold the port number */
 #define VLARB_BLOCK 16
-#define ARBS_MANY 1000 /* see tidy_arbs */
-#define MAPS 64        /* maximum number of distinct tables that are counted */
+#define ARBS_MANY 1000 /* tidy_arbs empties the list of stored tables when it has this length */
+#define MAPS 64        /* maximum number of distinct tables whose frequency is counted */
 
 /* ---- one port -------------------------------------------------------------------------------- */
 
-/* Returns true if the port is in service. Other ports get their tables when they come up. */
+/* Returns true if the port is in service. A port out of service gets its tables when it comes up.
+ */
 static bool is_live(const struct fab_fabric *f, uint32_t port)
 {
     return f->ports[port].present &&
@@ -67,7 +69,8 @@ static bool nothing_to_do(const struct fab_plan_input *in)
            (in->observed == NULL || in->observed->vls.port == NULL);
 }
 
-/* Returns the VL arbitration tables that the port is known to hold; all zero: unknown. */
+/* Returns the VL arbitration tables that the port is known to hold; if they are unknown, all bytes
+ * are zero. */
 static struct fab_arb arb_held(const struct fab_plan_input *in,
                                const struct fab_observed_vl_port *now)
 {
@@ -113,10 +116,11 @@ struct pairs {
     const struct fab_plan_input *in;
     uint32_t sw, count;
     uint8_t num[PORTS];                     /* [count] numbers of ports in service */
-    struct fab_observed_vl_port now[PORTS]; /* [count] */
+    struct fab_observed_vl_port now[PORTS]; /* [count] values that the devices are known to hold */
     struct fab_observed_vl_port want[PORTS];
-    bool known, by_in; /* known: the switch's tables are known; by_in: a line has one in port and
-                          all out ports, else one out port and all in ports */
+    /* known: the switch's tables are known. by_in: a write of scope LINE sets all pairs with one in
+     * port; otherwise all pairs with one out port. */
+    bool known, by_in;
 };
 
 static uint64_t map_of(const struct fab_vls *v, const struct pairs *s, uint32_t in, uint32_t out)
@@ -142,8 +146,8 @@ static bool differs(const struct pairs *s, uint32_t in, uint32_t out)
 }
 
 /* Collects the ports in service of a switch, with their present and wanted VL values. Returns false
- * if its SL-to-VL tables need no write: it has none, or holds the wanted ones, or there is one VL
- * and its tables are unknown. */
+ * if no SL-to-VL table of the switch need be written. This is so if the switch has no such tables,
+ * if it holds the wanted tables, or if there is one VL and its tables are unknown. */
 static bool find_pairs(const struct fab_plan_input *in, uint32_t sw, struct pairs *ret)
 {
     const struct fab_fabric *f = in->fabric;
@@ -317,8 +321,8 @@ static int add_lines(const struct pairs *s, const struct sink *to, uint64_t base
     return ret;
 }
 
-/* Adds the writes of this scope: for only those pairs that differ, or for all tables again with the
- * widest scope first, whichever takes fewer writes in total. */
+/* Adds the writes of this scope. They either set only the pairs that differ, or set all tables
+ * anew, the widest scope first. The function chooses the method with fewer writes in total. */
 static int add_tables(struct pairs *s, const struct sink *to, enum fab_plan_vl_scope scope)
 {
     bool optimized = (s->in->fabric->switches[s->sw].optimized_sl2vl & OPTIMIZED) != 0;
@@ -360,7 +364,7 @@ int fab_plan_vl_writes_of_switch(const struct fab_plan_input *in, uint32_t sw,
     return add_tables(&s, &to, scope);
 }
 
-/* A port in state Init may belong to an adapter that was reset. So its tables count as unknown. */
+/* Tables of a port in state Init count as unknown, because its adapter may have been reset. */
 int fab_plan_vl_writes_of_endport(const struct fab_plan_input *in, uint32_t port,
                                   fab_plan_add_op *add, void *ctx)
 {
@@ -402,8 +406,8 @@ static void forget_all(struct fab_observed *o)
     o->vls = (struct fab_observed_vls){0};
 }
 
-/* Adds `arb` to held->arb[] if it is new. *ret: its position + 1; 0: there are too many. Returns
- * NOMEM. */
+/* Finds `arb` in held->arb[], or adds it. *ret: its index + 1; 0: there are too many tables.
+ * Returns NOMEM. */
 static int number_of(struct fab_observed_vls *held, const struct fab_arb *arb, uint16_t *ret)
 {
     size_t i = 0;
@@ -421,8 +425,8 @@ static int number_of(struct fab_observed_vls *held, const struct fab_arb *arb, u
     return FAB_OK;
 }
 
-/* Empties held->arb[] if it has very many tables, since most belong to no port any more. The VL
- * arbitration tables of all ports are then unknown. */
+/* Empties held->arb[] if it has ARBS_MANY tables or more, since most of them belong to no port any
+ * more. The VL arbitration tables of all ports are then unknown. */
 static void tidy_arbs(struct fab_observed_vls *held)
 {
     if (held->arbs < ARBS_MANY)

@@ -3,21 +3,23 @@
  * Walks the LIDs that one destination switch delivers (a batch) together, because most of their LFT
  * entries are alike:
  *
- *   - A switch that forwards all LIDs of the batch by one port (a "uniform" switch) needs one step
- *     and one dependency for the whole batch.
- *   - Other switches spread the LIDs over several ports. But the switches of one equivalence class,
- *     whose ports lead to the same switches, mostly spread them alike. The batch is walked in
- *     tiles of 64 LIDs. If the entries of a switch in a tile equal those of its class
- *     representative (the lowest id of the class), each of its channels has the same dependencies
- *     as the representative's channel of the same port, so only those of the representative are
- *     collected. When a tile comes in which some switch of the class has different entries, the
- *     dependencies collected so far are first given to all switches of the class.
+ *   - A "uniform" switch forwards all LIDs of the batch by one port. It needs one step and one
+ *     dependency for the whole batch.
+ *   - Other switches spread the LIDs over several ports. Switches whose ports lead to the same
+ *     switches form an equivalence class, and mostly spread the LIDs alike. The lowest id of the
+ *     class is its representative. The batch is walked in tiles of 64 LIDs. If a switch has the
+ * same entries in a tile as its representative, each of its channels has the same dependencies as
+ * the representative's channel of the same port. So only those of the representative are collected.
+ *     In a tile where some switch of the class has different entries, the dependencies collected so
+ *     far are first given to all switches of the class.
  *
- * All LIDs arrive if each switch has one depth (number of switches on the path) for the whole
- * batch, and each of its next switches has that depth less one. If this does not hold, the LIDs may
- * still arrive by paths of different lengths, so the caller walks each LID by itself. This method
- * requires that every switch has LID owners. They send to the LIDs of the batch, so every entry
- * carries traffic and its dependencies count.
+ * The depth of a switch is the number of switches on the path. All LIDs arrive if each switch has
+ * one depth for the whole batch, and each of its next switches has that depth less one. If this
+ * does not hold, the LIDs may still arrive by paths of different lengths, so the caller walks each
+ * LID by itself.
+ *
+ * The method requires that every switch has LID owners. They send to the LIDs of the batch, so
+ * every entry carries traffic and its dependencies count.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -36,30 +38,38 @@ struct fab_verify_batch_walk {
     struct fab_arena arena; /* of the arrays */
     const struct fab_verify_graph *graph;
     const uint8_t *tile;
-    uint32_t *class_rep;    /* [switches] the class representative: the lowest switch id whose ports
-                               lead to the same switches */
-    uint32_t *by_class;     /* [switches] all switches, sorted by class; the representative comes
-                               first */
-    uint32_t *class_others; /* number of other switches in the class of a representative */
-    uint32_t *unlike; /* number of other switches in a representative's class that have different
-                         entries in this tile */
-    uint32_t *rep; /* the class representative if the switch has the same entries in this tile, else
-                      the switch itself */
-    uint32_t *reps; /* the switches with rep[sw] == sw */
+    /* [switches] the class representative: the lowest id of the switches whose ports lead to the
+     * same switches */
+    uint32_t *class_rep;
+    uint32_t *by_class; /* [switches] all switches, sorted by class; the representative comes
+                           first */
+    /* [switches] for a class representative, the number of other switches in its class */
+    uint32_t *class_others;
+    /* [switches] for a class representative, how many other switches of its class have different
+     * entries in this tile */
+    uint32_t *unlike;
+    /* [switches] the class representative if the switch has the same entries as it in this tile,
+     * otherwise the switch itself */
+    uint32_t *rep;
+    uint32_t *reps; /* the switches that represent themselves: rep[sw] == sw */
     uint32_t rep_count;
-    bool *uniform;   /* for switches in reps[], whether all entries of the batch are the same */
-    uint8_t *entry;  /* for switches in reps[], the first entry of the batch */
-    uint32_t *next;  /* for uniform switches in reps[], the next switch, or its representative */
-    uint16_t *depth; /* for switches in reps[], number of switches on the path to the LIDs of the
-                        batch, or ON_PATH; 0: not known */
-    uint32_t *collected_at; /* index of a class representative's first port in collected[] */
+    bool *uniform;  /* for switches in reps[], whether all entries of the batch are the same */
+    uint8_t *entry; /* for switches in reps[], the first entry of the batch */
+    uint32_t *next; /* for uniform switches in reps[], rep[] of the next switch */
+    /* for switches in reps[], number of switches on the path to the LIDs of the batch; 0: not
+     * known; ON_PATH: being computed */
+    uint16_t *depth;
+    /* for class representatives, where collected[] begins for their first port */
+    uint32_t *collected_at;
     /* Dependencies of class representatives that were not yet given to the other switches of the
-     * class: for each port a bitset of the next switch's ports, `words` words long. */
+     * class. Each port has a bitset, `words` words long, of the ports of the next switch by which
+     * packets continue. */
     uint64_t *collected;
-    struct word *word; /* [ports of one switch * words] */
+    /* [ports of one switch * words] words of collected[] that are not zero (take_collected) */
+    struct word *word;
     uint32_t words;
 };
-struct word { /* a word of a collection that is not zero */
+struct word { /* a word of collected[] that is not zero, and its index */
     uint32_t at;
     uint64_t bits;
 };
@@ -102,8 +112,9 @@ static int by_signature(const void *a, const void *b)
     return (x->sw > y->sw) - (x->sw < y->sw);
 }
 
-/* Finds the class representative of each switch. A switch whose signature equals that of another
- * class by a hash collision becomes its own representative. */
+/* Finds the class representative of each switch. If the hashes (signatures) of two classes collide,
+ * only the first class gets a common representative; each switch of the other class represents
+ * itself. */
 static int find_classes(struct fab_verify_batch_walk *s)
 {
     uint32_t n = s->graph->n;
@@ -194,8 +205,8 @@ static inline uint64_t *bits_of(const struct fab_verify_batch_walk *s, struct fa
                                    : deps->bits + (size_t)s->graph->first[sw] * s->words;
 }
 
-/* Moves the words collected for a class representative to s->word[], without zero words. Returns
- * how many there are. */
+/* Moves the words of collected[] for a class representative to s->word[], without zero words.
+ * Returns their number. */
 static uint32_t take_collected(struct fab_verify_batch_walk *s, uint32_t class_rep)
 {
     uint32_t count = s->graph->port_room[class_rep] * s->words, found = 0;
@@ -208,9 +219,9 @@ static uint32_t take_collected(struct fab_verify_batch_walk *s, uint32_t class_r
     return found;
 }
 
-/* Gives the collection of by_class[k], a class representative, to the representative and to the
- * other switches of its class: to all of them (to_all), or only to those with the same entries in
- * this tile. */
+/* Gives the dependencies collected for the class representative by_class[k] to the switches of its
+ * class, and to itself. to_all: gives them to all switches of the class; otherwise only to those
+ * with the same entries in this tile. */
 static void distribute(struct fab_verify_batch_walk *s, uint32_t k, bool to_all,
                        struct fab_verify_deps *deps)
 {
@@ -234,15 +245,15 @@ static void find_reps(struct fab_verify_batch_walk *s)
         s->reps[s->rep_count] = sw;
         s->rep_count += !like;
         s->unlike[sw] = 0;
-        /* the representative has the lowest id of its class, so this loop has reset its count
-         * already */
+        /* the representative has the lowest id of its class, so this loop has visited it first and
+         * set its count to 0 */
         s->unlike[class_rep] += !like && class_rep != sw;
     }
 }
 
-/* Distributes the collections of those classes in which some switch has different entries. While
- * all switches of a class have the same entries, the collection applies to all of them and need not
- * be distributed. */
+/* Gives the collected dependencies to the switches of those classes in which some switch has
+ * different entries. While all switches of a class have the same entries, the collected
+ * dependencies apply to all of them and can wait. */
 static void distribute_where_unlike(struct fab_verify_batch_walk *s, bool to_all,
                                     struct fab_verify_deps *deps)
 {
@@ -318,8 +329,8 @@ static inline void note(uint64_t *bits, uint32_t words, uint8_t num, uint8_t nex
     fab_verify_deps_set(bits + (size_t)num * words, next_num);
 }
 
-/* Notes the dependencies of the channel of port `num`, which leads to switch `to`, on the channels
- * of that switch, for the LIDs [from, from + count) of the batch. Returns false if an LFT entry
+/* Notes that packets of the channel of port `num`, which leads to switch `to`, continue on channels
+ * of `to`. Does so for LIDs `from` to from + count - 1 of the batch. Returns false if an LFT entry
  * names a port that does not exist. */
 static bool note_next(const struct fab_verify_batch_walk *s, const struct fab_verify_batch *b,
                       uint64_t *bits, uint8_t num, uint32_t to, uint32_t from, uint32_t count)
@@ -333,9 +344,9 @@ static bool note_next(const struct fab_verify_batch_walk *s, const struct fab_ve
     return true;
 }
 
-/* Returns the representative of the switch that port `num` leads to, or FAB_NONE if the port leads
- * to no switch. Also returns FAB_NONE if the destination switch represents that switch, since the
- * walk would count this as arrival. */
+/* Returns the representative of the switch that port `num` of `sw` leads to. Returns FAB_NONE if
+ * the port leads to no switch. Also returns FAB_NONE if it leads to another switch that the
+ * destination switch represents, because the walk would take that for arrival. */
 static inline uint32_t next_rep(const struct fab_verify_batch_walk *s,
                                 const struct fab_verify_batch *b, uint32_t sw, uint8_t num)
 {
@@ -378,8 +389,8 @@ static bool note_uniform(struct fab_verify_batch_walk *s, const struct fab_verif
 static bool resolve(struct fab_verify_batch_walk *s, const struct fab_verify_batch *b, uint32_t sw,
                     uint32_t nesting);
 
-/* Computes the depth of the next switches of a switch that spreads the LIDs. Returns false if the
- * next switches have different depths. */
+/* Computes depth[] of the next switches of a switch that spreads the LIDs over several ports.
+ * Returns false if the next switches have different depths. */
 static bool resolve_spread(struct fab_verify_batch_walk *s, const struct fab_verify_batch *b,
                            uint32_t sw, uint32_t nesting, uint16_t *ret_depth)
 {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The channel dependency graph, as bit sets. Routing is free of deadlock if the graph has no cycle
- * (Dally & Seitz, IEEE ToC C-36, 1987). With one VL and LFTs, which consider only the destination,
- * the reverse holds, too: routing without deadlock has no cycle.
+ * Stores the channel dependency graph as bit sets, and finds a cycle in it.
+ *
+ * Routing is free of deadlock if the graph has no cycle (Dally & Seitz, IEEE ToC C-36, 1987). With
+ * one VL and LFTs, which consider only the destination, the reverse holds, too: routing without
+ * deadlock has no cycle.
  *
  * To find a cycle, remove_sources() removes channels on which no other channel depends, again and
  * again (Kahn 1962). If no channel is left, the graph is acyclic. Otherwise remove_sinks() also
@@ -133,10 +135,11 @@ uint64_t fab_verify_deps_prune(struct fab_verify_deps *c)
 struct search {
     struct fab_arena arena; /* of the arrays */
     const struct fab_verify_deps *c;
-    uint32_t count;         /* length of the arrays: number of ports times lanes, as every port has
-                               channel numbers */
-    uint32_t *predecessors; /* [count] number of remaining channels that depend on the channel */
-    bool *remains;          /* [count] */
+    /* length of the arrays: number of channel numbers, which is the number of ports times the
+     * number of VLs */
+    uint32_t count;
+    uint32_t *predecessors; /* [count] number of remaining channels that depend on each channel */
+    bool *remains;          /* [count] true for channels that are not removed */
     uint32_t *queue;        /* [count] */
     uint32_t *from;         /* [count] */
 };
@@ -194,7 +197,8 @@ static void remove_sinks(struct search *s)
     }
 }
 
-/* Returns a channel on a cycle. It follows dependencies until a channel occurs again. */
+/* Returns a channel on a cycle. To find it, the function follows dependencies until a channel
+ * occurs again. */
 static uint32_t some_on_cycle(struct search *s)
 {
     uint32_t ch = 0;

@@ -6,9 +6,9 @@
 #include "libfabmgr/verify/switch_graph.h"
 
 /* A channel is an ISL in one direction on one VL; its number is (port id of the sending port) *
- * vl_count + VL. A channel depends on the channels of the next switch by which its packets
- * continue. These are stored as bits, `words` words for each VL of the next channel: bit i is port
- * i + 1 of the next switch (port 0 has no link). */
+ * vl_count + VL. A channel depends on those channels of the next switch on which its packets
+ * continue. The dependencies of a channel are bits, in `words` words for each VL of the next
+ * channel. Bit i is port i + 1 of the next switch, because port 0 has no link. */
 struct fab_verify_deps {
     const struct fab_verify_graph *graph;
     uint32_t vl_count; /* at least 1 */
@@ -26,8 +26,9 @@ static inline void fab_verify_deps_set(uint64_t *words, uint8_t next_num)
     if (next_num > 0)
         words[(next_num - 1) / 64] |= UINT64_C(1) << ((next_num - 1) % 64);
 }
-/* These functions note that packets of `channel` continue by port next_num of the next switch. The
- * first is for tables with one VL; the second also takes the VL of the next channel. */
+/* Both functions note that packets of `channel` continue by port next_num of the next switch.
+ * fab_verify_deps_add is for tables with one VL; fab_verify_deps_add_vl also takes the VL of the
+ * next channel. */
 static inline void fab_verify_deps_add(struct fab_verify_deps *c, uint32_t channel,
                                        uint8_t next_num)
 {
@@ -40,11 +41,11 @@ static inline void fab_verify_deps_add_vl(struct fab_verify_deps *c, uint32_t ch
 }
 /* Adds the dependencies of another graph over the same switches and VLs. */
 void fab_verify_deps_merge(struct fab_verify_deps *to, const struct fab_verify_deps *from);
-/* Removes dependencies on ports that are not channels, such as ports to endports. Returns how many
- * dependencies are left. */
+/* Removes dependencies on ports that are not channels, such as ports to endports. Returns the
+ * number of dependencies left. */
 uint64_t fab_verify_deps_prune(struct fab_verify_deps *c);
-/* Looks for a cycle. Returns OK if the graph is acyclic, NOMEM, or CYCLE; then *ret_cycle lists the
- * channels of a short cycle in order, and the caller frees it. */
+/* Looks for a cycle. Returns OK if the graph is acyclic, NOMEM, or CYCLE. After CYCLE, *ret_cycle
+ * lists the channels of a short cycle in order, and the caller frees the list. */
 int fab_verify_deps_cycle(const struct fab_verify_deps *c, uint32_t **ret_cycle,
                           uint32_t *ret_count);
 

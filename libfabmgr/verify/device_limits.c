@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The limits of the devices. A linear forwarding table has LinearFDBCap entries (IBA 14.2.5.4); a
- * device that reports 0 is not checked. An ISL has the data VLs that both its ports and the policy
- * allow, and it must have all VLs that packets use on it. Links to endports have no such limit: the
- * SLtoVLMappingTable maps to the VLs that exist, and an endport forwards nothing, so fewer VLs
- * there cannot cause a deadlock.
+ * Checks the limits of the devices. A linear forwarding table has LinearFDBCap entries (IBA
+ * 14.2.5.4); a device that reports 0 is not checked.
+ *
+ * An ISL has the data VLs that both its ports and the policy allow. It must have all VLs that
+ * packets use on it. Links to endports may have fewer VLs: the SLtoVLMappingTable maps to the VLs
+ * that exist, and an endport forwards nothing, so this cannot cause a deadlock.
  */
 #include "libfabmgr/verify/device_limits.h"
 

@@ -14,13 +14,15 @@
 struct fab_verify_graph {
     struct fab_arena arena; /* of the arrays */
     const struct fab_verify_input *in;
-    uint32_t n;                 /* number of switches */
-    uint32_t ports;             /* all port ids of switches are below this number */
-    uint32_t *first;            /* [n] port id of port 0 */
-    uint16_t *port_room;        /* [n] num_ports + 1 */
-    uint32_t *hop;              /* [ports] the switch that the port leads to, or one of the values
-                                   above */
-    uint32_t *component;        /* [n] the lowest switch id that links connect with the switch */
+    uint32_t n;          /* number of switches */
+    uint32_t ports;      /* every port id of a switch is below this number */
+    uint32_t *first;     /* [n] port id of port 0 */
+    uint16_t *port_room; /* [n] number of ports of the switch, port 0 included */
+    /* [ports] the switch that the port leads to, or FAB_HOP_ENDPORT, FAB_HOP_SELF or FAB_HOP_DEAD
+     * */
+    uint32_t *hop;
+    /* [n] the lowest id of the switches that links connect with this switch */
+    uint32_t *component;
     uint32_t *owners;           /* [n] number of LID owners at the switch: its endports and its own
                                    port 0 */
     uint64_t *component_owners; /* [n] number of LID owners in the component, stored at its lowest

@@ -23,20 +23,26 @@ struct fab_witness {
     int kind;          /* FAB_OK (none), FAB_E_UNREACHABLE, FAB_E_LOOP, FAB_E_CYCLE, FAB_E_LIMIT, or
                           FAB_E_INVAL (an entry names a port without a working link, or a port that
                           does not exist) */
-    uint32_t src, dst; /* port ids of source and destination (CYCLE: FAB_NONE) */
+    uint32_t src, dst; /* port ids of source and destination; FAB_NONE if kind is FAB_E_CYCLE */
     uint32_t lid;      /* destination LID */
-    uint32_t *ports;   /* port ids of the out ports in order; CYCLE: the channels of the cycle */
+    /* port ids of the out ports in the order of the path; if kind is FAB_E_CYCLE, of the channels
+     * of the cycle */
+    uint32_t *ports;
     uint32_t port_count;
-    uint8_t *vls; /* CYCLE with several VLs: [port_count] the VL of each channel; else NULL */
-    /* The numbers of VLs or table entries that a device needs and has; only for LIMIT with src
-     * FAB_NONE. ports[0] is a port that needs more data VLs than it has, or port 0 of a switch
-     * whose forwarding table has fewer entries than there are LIDs in use. */
+    /* if kind is FAB_E_CYCLE and there are several VLs: [port_count] the VL of each channel;
+     * otherwise NULL */
+    uint8_t *vls;
+    /* Only if kind is FAB_E_LIMIT and src is FAB_NONE: the number of VLs or table entries that a
+     * device needs, and the number that it has. ports[0] is a port that needs more data VLs than it
+     * has, or port 0 of a switch whose forwarding table has fewer entries than there are LIDs in
+     * use. */
     uint32_t need, have;
 };
 struct fab_verdict {
     bool deadlock_free;
-    uint64_t unreachable_pairs; /* ordered pairs of LID owners (endports and switches) without a
-                                   path, by base LIDs */
+    /* number of ordered pairs of LID owners (endports and switches) without a path between their
+     * base LIDs */
+    uint64_t unreachable_pairs;
     uint64_t pairs;             /* number of ordered pairs checked */
     uint32_t longest_path;      /* number of switches on the longest path */
     uint64_t dependencies;      /* number of edges of the channel dependency graph */
@@ -54,9 +60,9 @@ struct fab_verify_input {
     const struct fab_pool *pool;     /* thread pool, or NULL */
 };
 /* Proves the tables or finds a witness against them. Returns OK if *ret is filled, whether the
- * proof succeeded or not; NOMEM; or INVAL if the tables belong to another fabric, or SLs, VLs or
- * port classes are out of range. Two LID owners count as connected if links join them; only
- * connected pairs are expected to reach each other. */
+ * proof succeeded or not. Returns NOMEM; or INVAL if the tables belong to another fabric, or SLs,
+ * VLs or port classes are out of range. Only pairs of LID owners that links connect are expected to
+ * reach each other. */
 int fab_verify(const struct fab_verify_input *in, struct fab_verdict *ret);
 /* Returns whether the tables are deadlock-free, no pair is unreachable, and no device limit is
  * exceeded. */

@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Walks the paths of packets with their VLs. A packet keeps its SL. The VL on which it leaves a
- * switch depends on the SL, on the class of the port by which it entered, and on the class of the
- * port by which it leaves (SLtoVLMappingTable, IBA 14.2.5.8). So the switch, the class of the in
- * port and the SL determine the rest of the path. Each such state is visited once for a
- * destination. Each visit notes one dependency, of the channel to the next switch on the channel
- * that the packet takes there. Packets from the endports of a switch start in class 0, which is the
- * class of endports and of port 0. A walk along a loop ends at the first state that was visited
- * before.
+ * Walks the paths of packets with their VLs, and notes the dependencies of channels on each VL.
+ *
+ * A packet keeps its SL. The VL on which it leaves a switch depends on the SL, on the class of the
+ * port by which it entered, and on the class of the port by which it leaves (SLtoVLMappingTable,
+ * IBA 14.2.5.8). So the switch, the class of the in port and the SL form a state that determines
+ * the rest of the path. Each state is visited once for a destination. Each visit notes one
+ * dependency, of the channel to the next switch on the channel that the packet takes there. Packets
+ * from the endports of a switch start in class 0, which is the class of endports and of port 0. A
+ * walk along a loop ends at the first state that was visited before.
  *
  * With traffic classes, each path is followed with the SL of every class; the proof covers all
  * classes together. If packets keep one VL from end to end (fab_target_vls_keep_vl), the
  * dependencies on each VL are a subset of those on a single VL. Then this walk is not needed: the
  * walk without VLs (walk.c) is the proof for all classes.
  *
- * Consecutive LIDs of one destination switch that all switches forward alike, with the same SL, are
- * visited once. find_differences() compares up to 64 LIDs, each with its neighbour.
+ * If all switches forward consecutive LIDs of one destination switch alike, with the same SL, only
+ * the first of these LIDs is walked. find_differences() compares up to 64 LIDs, each with its
+ * neighbour.
  */
 #include "libfabmgr/verify/vl_walk.h"
 
@@ -149,8 +151,8 @@ struct column {
     uint8_t num; /* the port of sw that leads to the owner of the LID */
 };
 
-/* Follows packets of an SL from the endports of a switch, until a state that was visited before or
- * the end of the path. */
+/* Follows packets of SL `sl` from the endports of switch `from`. Ends at a state that was visited
+ * before, or at the end of the path. */
 static void send(struct fab_verify_vl_walk *w, const struct column *c, uint32_t from, uint8_t sl)
 {
     const struct fab_verify_graph *graph = w->graph;
@@ -197,9 +199,9 @@ static void walk_column(struct fab_verify_vl_walk *w, const struct column *c)
 
 /* ---- a batch --------------------------------------------------------------------------------- */
 
-/* Sets differs[i] to non-zero if some switch forwards LID i + 1 of the batch unlike LID i. The
- * destination switch is left out, because there the entries are the ports of the endports; is_same
- * checks those. */
+/* Compares the columns of neighbouring LIDs. Sets differs[i] to non-zero if some switch forwards
+ * LID i + 1 of the batch unlike LID i. The destination switch is left out, because its entries are
+ * the ports of the endports; is_same compares these. */
 static void find_differences(const struct fab_verify_vl_walk *w, const uint8_t *tile,
                              const struct fab_verify_batch *b, uint8_t differs[COLUMNS])
 {

@@ -14,8 +14,9 @@ struct fab_verify_vl_walk {
     uint8_t *out_class; /* [ports] class of the port */
     uint8_t *in_class;  /* [ports] class of the port at the other end of the link */
     uint16_t *used;     /* [ports] bitset of the VLs that packets use on the port */
-    uint16_t *seen; /* [n][classes] bitset of the SLs with which packets to the current LIDs entered
-                       the switch by ports of the class */
+    /* [n][classes] bitset of SLs: with these SLs, packets to the current LIDs entered the switch by
+     * ports of the class */
+    uint16_t *seen;
     uint8_t *entry; /* [n] LFT entry (out port) of each switch for the current LIDs */
 };
 /* Returns whether the VL tables fit the fabric and all SLs, VLs and port classes are in range. */

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
+ * Follows the LFTs from all switches to each LID.
+ *
  * For one destination LID, the LFTs map each switch to its next switch. Each switch with a LID
  * owner is a source. From each source, the walk follows the entries until it arrives, fails, or
- * meets a switch whose depth is known; then all switches on the walk get their depth. So each
- * switch is visited once for a LID. Each visit notes one dependency: the channel to the next switch
- * depends on the channel by which the packet leaves that switch. Only channels that carry traffic
- * are noted.
+ * meets a switch whose depth (number of switches to the destination) is known. Then all switches on
+ * the walk get their depth. So each switch is visited once for a LID. Each visit notes one
+ * dependency: the channel by which the packet reaches the next switch depends on the channel by
+ * which it leaves that switch. Only channels that carry traffic are noted.
  *
  * This general method handles any tables. Usually every switch has LID owners and the tables are
  * correct. Then batch_walk.c walks the LIDs of one destination switch together, which is faster.
@@ -25,15 +27,15 @@
 
 #define COLUMNS FAB_VERIFY_TILE_LIDS
 #define TILES 4
-#define PREFETCH_ROWS 12u /* LFT rows between the prefetch and the copy */
+#define PREFETCH_ROWS 12u /* how many LFT rows ahead of its copy a row is prefetched */
 #define ON_PATH 0xffff
 #define LOST 0xfffe
 #define DEEPEST 0xfffd
 
-/* The current LID. */
+/* The LID whose paths are being followed. */
 struct column {
     uint32_t lid;
-    const uint8_t *entry; /* [n] by switch */
+    const uint8_t *entry; /* [n] the LFT entry of each switch for the LID */
     uint32_t sw;          /* the switch that delivers the LID */
     uint8_t num;          /* the port of sw that leads to the owner of the LID */
 };
@@ -173,7 +175,8 @@ static bool walk_together(struct fab_verify_walk *w, const struct fab_verify_bat
 }
 
 /* Walks all LIDs of a batch together. If this method cannot tell whether they arrive, walks each
- * LID as a batch of its own, and if that fails, by the general method. */
+ * LID as a batch of its own. If this cannot tell either, walks the LID by the general method
+ * (walk_generally). */
 static void walk_batch(struct fab_verify_walk *w, uint32_t first_lid,
                        const struct fab_verify_batch *b)
 {
@@ -188,7 +191,8 @@ static void walk_batch(struct fab_verify_walk *w, uint32_t first_lid,
     }
 }
 
-/* Counts a pair of endports that share a link (back to back); it needs no LFT. */
+/* Counts a pair of endports that are connected directly (back to back). Their packets need no LFT.
+ */
 static void count_back_to_back(struct fab_verify_walk *w, uint32_t owner)
 {
     const struct fab_verify_input *in = w->graph->in;
@@ -199,8 +203,8 @@ static void count_back_to_back(struct fab_verify_walk *w, uint32_t owner)
 
 /* ---- all LIDs -------------------------------------------------------------------------------- */
 
-/* LFT rows are far apart in memory. So the entries of each row are read for 256 LIDs at a time,
- * after a prefetch. */
+/* Copies the entries of all switches for 256 LIDs into the tiles. LFT rows are far apart in memory,
+ * so rows are prefetched. */
 static void load_tiles(struct fab_verify_walk *w, uint32_t first_lid)
 {
     const struct fab_lft *lft = w->graph->in->lft;
@@ -256,7 +260,7 @@ static void walk_tile(struct fab_verify_walk *w, uint32_t first_lid)
 
 /* ---- several threads ------------------------------------------------------------------------- */
 
-/* Walks the 256 LIDs of one piece of work; `hand` is the number of the worker. */
+/* Walks the 256 LIDs of one piece of work. hand: the number of the thread that calls. */
 static void walk_piece(void *arg, uint32_t piece, uint32_t hand)
 {
     struct fab_verify_walk *w = (struct fab_verify_walk *)arg + hand;
