@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The core of the subnet manager, for the other folders of fabricd/sm: traps (trap.c), pending
- * requests (requests.c), the choice of the next round (next_round.c), the begin and end of rounds
- * (rounds.c) and their execution (runner.c).
+ * Interface of the core of the subnet manager, for the other folders of fabricd/sm.
  *
- * All folders share `struct sm`. The state of a folder is behind an opaque pointer; only that
- * folder includes the header that defines it (FOLDER/state.h). A folder calls only folders of lower
- * rank (tests/calls.sh has the ranks); the core calls higher folders through struct sm_wiring.
+ * The core handles traps (trap.c), keeps requests for rounds (requests.c), chooses the next round
+ * (next_round.c), begins and ends rounds (rounds.c), and runs their phases (runner.c).
+ *
+ * All folders share `struct sm`. The state of a folder is behind an opaque pointer, which is
+ * defined in the folder's own state.h. A folder calls only folders of lower rank; tests/calls.sh
+ * checks this. The core calls folders of higher rank only through struct sm_wiring.
  */
 #ifndef FABRICD_SM_CORE_CORE_H
 #define FABRICD_SM_CORE_CORE_H
@@ -19,49 +20,53 @@
 #include "fabricd/sm/sm.h"
 #include "libfabmgr/smstate/smstate.h"
 
-/* Most single events of one kind in a round; one summary event covers the rest. */
+/* Maximum number of single events of one kind in a round. One summary event reports the rest. */
 #define SM_EVENTS_A_ROUND 64
 
-/* What phases note about the running round, for other phases and for the report at its end. */
+/* Facts about the running round. The phases set them for later phases and for the report at the end
+ * of the round. */
 struct sm_run {
     const struct sm_round *round; /* the last round if none runs */
     struct sm_guids suspects;     /* nodes that this round sweeps or probes */
     uint64_t started_us, sent_before;
-    uint64_t trap_us;     /* when the trap came that caused the round; 0: none did */
+    /* time at which the trap came that caused the round; 0: no trap caused it */
+    uint64_t trap_us;
     bool from_background; /* the round adopts the result of a background heavy sweep */
-    bool same;            /* the sweep found the same ids and links as the last one */
+    bool same;            /* the sweep found the same node ids and links as the previous sweep */
     bool computed;        /* tables were computed in this round */
     bool by_contingency;  /* the tables were computed as a contingency, before the fault */
     uint64_t follows;     /* generation of the reroute that this one refines, or 0 */
     char cause[96];       /* why the round runs, for operators */
-    uint64_t known_us, computed_us, proved_us; /* when the round knew the fabric, and had computed
-                                                  and proved the tables; 0: it did not */
-    struct reroute changed; /* nodes and links lost and gained; other fields are not set */
+    /* manager's clock when the round had discovered the fabric, computed the tables and proved
+     * them; 0: not yet, or not in this round */
+    uint64_t known_us, computed_us, proved_us;
+    /* Only the nodes and links lost and gained in this round are set. */
+    struct reroute changed;
 };
 
-/* Calls from the core to folders of higher rank. wiring/wiring.c sets all of them. */
+/* Functions of higher folders that the core calls. wiring/wiring.c sets all of them. */
 struct sm_wiring {
     const struct sm_round *rounds; /* [SM_ROUND_KINDS] the kinds of round */
-    /* first_requests fills in a request to be sent before those of the round, last_requests one to
-     * be sent after them. They return false if there is none. */
+    /* first_requests supplies a request to be sent before those of the round; last_requests
+     * supplies a request to be sent after them. Both return false if there is no such request. */
     bool (*first_requests)(struct sm *s, struct fab_mads_request *ret);
     bool (*last_requests)(struct sm *s, struct fab_mads_request *ret);
-    /* true: a local repair would answer the failure of a link now */
+    /* returns whether a local repair would handle a link failure now */
     bool (*repair_ready)(const struct sm *s);
     void (*trap_came)(struct sm *s);
-    /* before_choice is called before the next round is chosen; add_facts sets the facts that the
-     * core does not know. */
+    /* The core calls before_choice before it chooses the next round. add_facts sets the facts for
+     * the choice that the core does not know. */
     void (*before_choice)(struct sm *s);
     void (*add_facts)(const struct sm *s, struct sm_facts *facts);
     void (*round_ended)(struct sm *s, int status); /* called before the next round is chosen */
     /* called after the next round was chosen, and perhaps begun */
     void (*round_over)(struct sm *s);
     void (*repair_state_made)(struct sm *s);
-    /* Called when the state of this node changed or is in doubt. */
+    /* The core calls node_touched if the state of a node changed or is uncertain. */
     void (*node_touched)(struct sm *s, uint64_t node_guid);
     void (*mastership_lost)(struct sm *s);
-    /* Called when the host at this port of the model's snapshot is proved to have done what `cause`
-     * says, and the settings want it isolated. */
+    /* The core calls offender_found if the host at this port of the snapshot provably did what
+     * `cause` says, and the settings demand that such a host be isolated. */
     void (*offender_found)(struct sm *s, uint32_t port, const char *cause);
 };
 
@@ -89,7 +94,7 @@ static inline bool sm_is_master(const struct sm *s)
 {
     return s->role.state == FAB_SM_MASTER;
 }
-/* Returns the timeout of the first try of a request. */
+/* Returns the timeout of the first try of a request, in microseconds. */
 static inline uint64_t sm_first_try_us(const struct sm *s)
 {
     return (uint64_t)s->in.config->smp.timeout_ms * 1000;
@@ -103,9 +108,10 @@ static inline bool sm_can_repair(const struct sm *s)
     return s->wiring->repair_ready(s);
 }
 
-/* Creates the state of the core, and sets the timers of light and heavy sweeps. NOMEM. */
+/* Creates the state of the core and sets the timers of light and heavy sweeps. Returns NOMEM. */
 int sm_core_init(struct sm *s);
-/* Drops the running phase's worker task; call it before the other folders are freed. */
+/* Drops the worker task of the running phase. Call this function before the other folders are
+ * freed. */
 void sm_core_stop(struct sm *s);
 void sm_core_fini(struct sm *s);
 uint64_t sm_uptime_us(const struct sm *s);
@@ -113,12 +119,12 @@ uint64_t sm_uptime_us(const struct sm *s);
 /* ---- requests (requests.c) ------------------------------------------------------------------- */
 
 enum sm_request {
-    SM_REQUEST_HEAVY = 1,      /* a heavy sweep at once, because the known fabric may be wrong */
+    SM_REQUEST_HEAVY = 1,      /* a heavy sweep without delay, because the snapshot may be wrong */
     SM_REQUEST_BACKGROUND = 2, /* a background heavy sweep */
     SM_REQUEST_REROUTE = 4,
     SM_REQUEST_REBALANCE = 8,
     SM_REQUEST_LIGHT = 16,
-    SM_REQUEST_KEYS = 32 /* ports have another M_Key than ours, which is known */
+    SM_REQUEST_KEYS = 32 /* a round that replaces known M_Keys other than the current one */
 };
 /* These functions set, test and clear requests, which are bits of enum sm_request. */
 void sm_request(struct sm *s, unsigned requests);
@@ -127,22 +133,24 @@ void sm_request_met(struct sm *s, unsigned requests);
 void sm_request_heavy(struct sm *s); /* requests a heavy sweep instead of targeted sweeps */
 /* Requests a heavy sweep, in the background if a view is published. */
 void sm_request_sweep(struct sm *s);
-/* Requests a heavy sweep after at most HEAVY_LATER_US; many calls cause one sweep. */
+/* Requests a heavy sweep that begins within HEAVY_LATER_US (2 s). Further calls within this time
+ * cause no further sweep. */
 void sm_request_heavy_later(struct sm *s);
 /* Requests a targeted sweep of these nodes. GUID 0 is ignored. */
 void sm_request_target(struct sm *s, uint64_t node_guid);
 void sm_request_targets(struct sm *s, const struct sm_guids *g);
 const struct sm_guids *sm_requested_targets(const struct sm *s);
-/* Requests a port probe of this switch, which precedes all other rounds. Call it only if
- * sm_can_repair. */
+/* Requests a port probe of this switch. A port probe runs before all other rounds. Call this
+ * function only if sm_can_repair returns true. */
 void sm_request_probe(struct sm *s, uint64_t node_guid);
 /* Notes a switch that did not answer a port probe. Until a sweep has ended or routes have changed,
  * its traps lead to a targeted sweep instead of another probe. */
 void sm_probe_unanswered(struct sm *s, uint64_t node_guid);
-/* Adds the switches requested meanwhile to the running port probe. */
+/* Adds switches to the running port probe: those for which a port probe was requested shortly after
+ * it began. */
 void sm_probe_join(struct sm *s);
-/* Call it after a trap about this node. It requests a port probe or a targeted sweep, and
- * interrupts a running round that the trap makes useless. */
+/* Call this function after a trap about this node. The function requests a port probe or a targeted
+ * sweep. If the trap makes the running round useless, it also interrupts this round. */
 void sm_request_after_trap(struct sm *s, uint64_t node_guid, bool link_changed);
 bool sm_fault_waits(const struct sm *s); /* a port probe or a targeted sweep is requested */
 bool sm_trap_waits(const struct sm *s);  /* a trap came that no round has handled yet */
@@ -153,26 +161,27 @@ void sm_request_retry_of(struct sm *s, uint64_t node_guid);
 void sm_request_retry(struct sm *s);
 void sm_request_retry_reset(struct sm *s);
 
-/* Sets the cause of the next sweep or repair; an earlier cause is kept. */
+/* Sets the cause of the next sweep or repair. If a cause is already set, that cause is kept. */
 void sm_cause_set(struct sm *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Lets the next round inherit the cause and the trap time of the running one. */
+/* Gives the next round the cause and the trap time of the running round. */
 void sm_cause_carry_over(struct sm *s);
 
-/* Calls `done` at the end of the next round that serves this kind (struct sm_round). NOMEM. DENIED:
- * another manager is master. */
+/* Calls `done` at the end of the next round that serves callers of this kind (struct
+ * sm_round.serves). Returns NOMEM, or DENIED if another manager is master. */
 int sm_wait(struct sm *s, enum sm_round_kind kind, sm_done *done, void *ctx);
 void sm_wait_forget(struct sm *s, void *ctx);
-/* Call it when a background heavy sweep begins: callers that wait for a heavy sweep then wait for
- * the background one. */
+/* Call this function when a background heavy sweep begins. Callers that wait for a heavy sweep then
+ * wait for the background heavy sweep. */
 void sm_wait_for_background(struct sm *s);
 
 /* ---- rounds (rounds.c, runner.c) ------------------------------------------------------------- */
 
 void sm_schedule(struct sm *s); /* begins the next round if none runs and one is requested */
-/* Requests a heavy sweep that follows without a pause, because the result of the running targeted
- * sweep is in doubt. */
+/* Requests a heavy sweep that begins immediately after the running targeted sweep, because the
+ * result of the targeted sweep is uncertain. */
 void sm_round_widen(struct sm *s);
-/* Aborts the running round because of a fault, if it can be repeated, and requests it again. */
+/* Aborts the running round because of a fault, and requests the round again. Does nothing if the
+ * round cannot be repeated. */
 void sm_round_postpone(struct sm *s);
 /* The alarm is a sentence that tells operators why no new tables are written; "" means that there
  * is none. */
@@ -182,41 +191,51 @@ const char *sm_alarm(const struct sm *s);
 
 bool sm_run_busy(const struct sm *s);
 const struct sm_phase *sm_run_phase(const struct sm *s); /* NULL: no round runs */
-uint32_t sm_run_outstanding(const struct sm *s);         /* unanswered requests of this phase */
-void sm_run_pump(struct sm *s);  /* sends requests; call it when there may be new ones */
-void sm_run_check(struct sm *s); /* enters the next phase soon if this one is finished */
-/* Cancels the unanswered requests of the phase, which goes on without their answers. */
+/* unanswered requests of the running phase */
+uint32_t sm_run_outstanding(const struct sm *s);
+/* sends requests; call this function when new requests may exist */
+void sm_run_pump(struct sm *s);
+/* enters the next phase in the next loop iteration if the running phase is finished */
+void sm_run_check(struct sm *s);
+/* Cancels the unanswered requests of the running phase. The phase continues without their
+ * answers. */
 void sm_run_give_up(struct sm *s);
-void sm_run_abort(struct sm *s); /* drops the round without calling waiting callers */
+void sm_run_abort(struct sm *s); /* drops the running round; waiting callers are not called */
 
 /* Handles a trap from a device (trap.c). */
 void sm_on_trap(struct sm *s, const struct transport_mad *mad, const struct fab_mad *head,
                 const uint8_t *data, size_t len);
 struct sm_trap_counts sm_trap_counts(const struct sm *s);
-/* Answers a MAD. data: FAB_SMP_DATA bytes; NULL: the data of the request (reply.c). */
+/* Answers a received MAD. `data` has FAB_SMP_DATA bytes; NULL: the answer repeats the data of the
+ * request (reply.c). */
 void sm_reply(struct sm *s, const struct transport_mad *to, uint8_t method, uint16_t status,
               const uint8_t *data);
 
 /* ---- M_Keys of requests (m_key.c) ------------------------------------------------------------ */
 
-/* Returns the M_Key for requests that end at this port of the snapshot, or at its switch: the key
- * that was read from it, or else ours. */
+/* Returns the M_Key for requests to a port of the snapshot: the key that was read from the port, or
+ * from port 0 of its switch. If that key is not known, returns the current M_Key. */
 uint64_t sm_m_key_of_port(const struct sm *s, uint32_t port);
 uint64_t sm_m_key_of_lid(const struct sm *s, uint16_t lid);
-/* Sets the M_Key of an SMP from its directed route or, without one, from its LID. */
+/* Sets the M_Key of an SMP. The directed route of the SMP, or else its destination LID, determines
+ * the port whose key is used. */
 void sm_m_key_fill(const struct sm *s, struct fab_mads_request *req);
-/* As sm_m_key_fill, for a request of a discovery: the last try has the previous key, because a
- * device of protection level 2 or 3 does not answer a wrong key. */
+/* Sets the M_Keys of an SMP of a discovery. All tries but the last use the key that sm_m_key_fill
+ * chooses. The last try uses the previous key, because a device of protection level 2 or 3 does not
+ * answer a wrong key. */
 void sm_m_key_fill_discovery(const struct sm *s, struct fab_mads_request *req);
-/* Call it with the answer to such a request. Notes that a device answered to the previous key. */
+/* Call this function with each answer to a discovery's request. It notes the routes on which only
+ * the previous key was answered. */
 void sm_m_key_answered(struct sm *s, const struct fab_mads_answer *a);
-/* Call it when the snapshot or a key in it changed. */
+/* Call this function when the snapshot, or an M_Key in it, changed. */
 void sm_m_key_recount(struct sm *s);
 uint64_t sm_m_key_previous(const struct sm *s); /* 0: none */
 void sm_m_key_set_previous(struct sm *s, uint64_t key);
-/* True if the port has an M_Key of its own: port 0 of a switch, or a port of an adapter. */
+/* Returns whether the port has its own M_Key: port 0 of a switch, or a port of an adapter or
+ * router. */
 bool sm_m_key_has_own(const struct fab_fabric *f, uint32_t port);
-/* True if PortInfo was read with another key than the port's, so that its key is not known. */
+/* Returns whether the port has an M_Key that is not known, because PortInfo was read with another
+ * key. */
 static inline bool sm_m_key_is_hidden(const struct fab_port_info *info)
 {
     return info->m_key == 0 && info->m_key_protect > 0;
@@ -225,15 +244,16 @@ static inline bool sm_m_key_is_hidden(const struct fab_port_info *info)
 /* ---- a phase's work on a worker (phase_task.c) ----------------------------------------------- */
 
 struct sm_phase_work {
-    void (*work)(void *ctx); /* runs on a worker */
-    /* frees an unwanted result; s is NULL if sm_free called it */
+    void (*work)(void *ctx); /* runs on a worker thread */
+    /* frees a result that is no longer needed; s is NULL if sm_free is the caller */
     void (*drop)(struct sm *s, void *ctx);
 };
-/* Starts the task. NOMEM: drop() was called. */
+/* Starts the worker task. On NOMEM, drop() was called. */
 int sm_phase_task_begin(struct sm *s, const struct sm_phase_work *work, void *ctx);
-/* Returns true if the task is over or there is none; suits `finished`. */
+/* Returns whether the worker task has ended or none was started. Phases use this function as
+ * `finished`. */
 bool sm_phase_task_over(const struct sm *s);
-/* Returns the task's ctx, which the caller then owns; NULL: there is no task. */
+/* Returns the ctx of the worker task; the caller then owns it. NULL: no task was started. */
 void *sm_phase_task_take(struct sm *s);
 
 #endif

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Short sets of node GUIDs, in the order in which they were added. */
+/* Small sets of node GUIDs that keep the order in which the GUIDs were added. */
 #ifndef FABRICD_SM_CORE_GUIDS_H
 #define FABRICD_SM_CORE_GUIDS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SM_GUIDS_MOST 256 /* more suspects than this lead to a heavy sweep */
+/* capacity of a set; if there are more suspects, the manager does a heavy sweep */
+#define SM_GUIDS_MOST 256
 
 struct sm_guids {
     uint64_t guid[SM_GUIDS_MOST];
     uint32_t count;
-    bool many; /* GUIDs were left out because the set is full */
+    bool many; /* true: the set is full and further GUIDs were left out */
 };
 bool sm_guids_have(const struct sm_guids *g, uint64_t guid);
 void sm_guids_add(struct sm_guids *g, uint64_t guid);

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The M_Key that each SMP carries (IBA 14.2.4). The snapshot has the M_Key of each port as it was
- * read: a port shows its key to requests that carry it, at protection level 0 to all, and 0 to
- * others. So a request takes the key of the port at which it ends, or ours where none was read.
- * While all ports have our key, which is the rule, no route is followed.
+ * Chooses the M_Key that each SMP carries (IBA 14.2.4).
  *
- * A device of level 2 or 3 does not answer a wrong key at all. So the last try of a discovery's
- * request has the previous key, if there is one; a route on which only that try was answered keeps
- * it until the snapshot knows the device.
+ * The snapshot has the M_Key of each port as the manager read it. A port shows its M_Key to
+ * requests that carry this key; at protection level 0, a port shows its key to all requests. To
+ * other requests it shows 0. So a request carries the key of the port at which it ends, or the
+ * manager's current key if that port's key is not known. While all known keys equal the current
+ * one, which is the usual case, the manager need not find out where a request ends.
+ *
+ * A device of protection level 2 or 3 does not answer a wrong key. So the last try of a discovery's
+ * request carries the previous key, if there is one. If only this try was answered, requests on the
+ * same route carry the previous key until the snapshot knows the device.
  */
 #include "fabricd/sm/core/state.h"
 #include "libfabmgr/base/status.h"
@@ -29,7 +32,8 @@ uint64_t sm_m_key_of_port(const struct sm *s, uint32_t port)
     return key != 0 ? key : s->policy.m_key;
 }
 
-/* Returns the port at which the route ends, or FAB_NONE: the snapshot does not have the route. */
+/* Returns the port at which the directed route ends. Returns FAB_NONE if the snapshot does not
+ * contain the route. */
 static uint32_t end_of(const struct fab_fabric *f, const struct fab_path *path)
 {
     uint32_t port = f->self_port;
@@ -42,7 +46,8 @@ static uint32_t end_of(const struct fab_fabric *f, const struct fab_path *path)
     return port;
 }
 
-/* Returns the port of the snapshot that owns a LID in the published view, or FAB_NONE. */
+/* Returns the id in the snapshot of the port that owns the LID in the published view, or
+ * FAB_NONE. */
 static uint32_t owner_of(const struct sm *s, uint16_t lid)
 {
     const struct fab_view *v = s->model.view;
@@ -97,7 +102,7 @@ void sm_m_key_answered(struct sm *s, const struct fab_mads_answer *a)
     struct sm_core *c = s->core;
     if (a->status == FAB_OK && c->previous_m_key != 0 && a->m_key == c->previous_m_key && a->path)
         (void)fab_base_map_put(&c->former_paths, hash_of(a->path),
-                               1); /* NOMEM: it is found again */
+                               1); /* NOMEM: a later discovery notes the route again */
 }
 
 void sm_m_key_recount(struct sm *s)

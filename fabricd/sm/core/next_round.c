@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The choice of the next round.
+ * Chooses the next round.
  *
- * A failed link comes first: if local repair is possible, a port probe precedes all else. Then come
- * setting a port, targeted sweeps, heavy sweeps, reroutes, changes of M_Keys, light sweeps, and
- * last a rebalance. A single trap starts a round at once; while traps keep coming, all rounds but
- * port probes wait for a pause (sweep.trap_settle).
+ * A failed link comes first: if local repair is possible, a port probe precedes all other rounds.
+ * Then come, in this order: enabling or disabling a port, targeted sweeps, heavy sweeps, reroutes,
+ * changes of M_Keys, light sweeps, rebalances.
  *
- * Port probes must not keep sweeps waiting for ever. If a sweep has waited too long while no probe
- * led to a repair, the requested probes become targets of a targeted sweep.
+ * A single trap starts a round at once. While traps keep coming, all rounds except port probes wait
+ * for a pause (sweep.trap_settle).
+ *
+ * Port probes must not delay sweeps for ever. If a sweep has waited too long and no probe has led
+ * to a repair, a targeted sweep of the same switches replaces the requested probes.
  */
 #include "fabricd/sm/core/next_round.h"
 
@@ -20,8 +22,9 @@ static enum sm_round_kind most_urgent(const struct sm_facts *f)
     }
     if (f->port)
         return SM_ROUND_PORT;
-    /* The round that adopts a background sweep also sweeps the suspects. If it waited for a moment
-     * without suspects, it might never run in a fabric that changes all the time. */
+    /* The round that adopts a complete background heavy sweep also sweeps the suspects. It does not
+     * wait until there are no suspects, because in a fabric that changes all the time it would
+     * never run. */
     if (f->background_ready && f->background_behind && !f->heavy)
         return SM_ROUND_HEAVY;
     if (f->targets)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Long computations of a phase run on a worker, so that the loop serves other requests meanwhile.
- * The phase starts the task in `enter`, is finished when the task is over, and takes the result in
- * `leave`. The task owns its data, or the model has lent them (sm_model_lend).
+ * Runs long computations of a phase on a worker thread, so that the loop can serve other requests.
  *
- * If the round is aborted, the worker still completes the computation. No other round begins before
- * the task has returned what the model lent it.
+ * The phase starts the task in `enter`, is finished when the task has ended, and takes the result
+ * in `leave`. The task owns its data, or the model has lent the data to the task (sm_model_lend).
+ *
+ * If the round is aborted, the worker nevertheless completes the computation. The next round begins
+ * only after the task has returned all data that the model lent.
  */
 #include <stdlib.h>
 

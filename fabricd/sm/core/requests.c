@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This file keeps the requests for further rounds, and the callers that wait for rounds.
- *
- * Requests may be made at any time. A round that begins takes those that it meets (struct
- * sm_round); the others stay for a later round.
+ * Keeps the requests for rounds, and the list of callers that wait for rounds. Requests may be made
+ * at any time. A round that begins clears the requests that it meets (struct sm_round.meets); the
+ * others stay for a later round.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -16,8 +15,8 @@
 #define RETRY_FIRST_US 100000u
 #define RETRY_MOST_US 60000000u
 #define HEAVY_LATER_US 2000000u
-#define OVERDUE_US 1000000u /* longest time that port probes without a repair delay a sweep */
-/* A port probe includes the switches of traps that come within this time after its start. */
+#define OVERDUE_US 1000000u /* how long port probes that lead to no repair may delay a sweep */
+/* A running port probe also reads the switches whose traps come within this time after it began. */
 #define JOIN_US 20000u
 
 /* ---- bits of enum sm_request ----------------------------------------------------------------- */
@@ -89,8 +88,8 @@ void sm_probe_unanswered(struct sm *s, uint64_t node_guid)
     sm_request_target(s, node_guid);
 }
 
-/* A switch that fails causes dozens of traps. One change of the tables for all these traps is less
- * work, and safer, than dozens of changes. */
+/* A switch that fails causes dozens of traps. One change of the tables for all of them is less work
+ * and safer than one change for each trap. */
 void sm_probe_join(struct sm *s)
 {
     struct sm_guids *came = &s->core->probes, *now = &s->run.suspects, later = {0};

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The begin and end of rounds. When no round runs, the next one is chosen (next_round.c) and
- * started.
+ * Begins and ends rounds. When no round runs, the manager chooses the next round (next_round.c) and
+ * starts it.
  *
- * A single trap starts a round at once. Traps that come while a round runs wait sweep.trap_settle
- * after its end, so that a burst of traps leads to one sweep. If traps keep coming, for example
- * from a flapping link, the pause doubles several times (backoff).
+ * A single trap starts a round at once. If a trap comes while a round runs, the next round begins
+ * sweep.trap_settle after the end of the running one, so that one sweep handles a burst of traps.
+ * If traps keep coming, for example from a flapping link, this pause doubles repeatedly (backoff).
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -18,7 +18,8 @@
 #include "libfabmgr/base/status.h"
 
 #define POSTPONED_MOST 64
-/* Most postponements of a round that adopts a background sweep; such a round is short. */
+/* Maximum number of times that the round that adopts a background heavy sweep is postponed. The
+ * round is short, so postponing it gains little. */
 #define POSTPONED_MOST_BACKGROUND 4
 #define RESTARTS_MOST 16
 #define BACKOFF_STEP 8 /* successive targeted sweeps after which the pause doubles */
@@ -52,7 +53,7 @@ static struct sm_facts facts_of(const struct sm *s)
     return facts;
 }
 
-/* Notes since when port probes have delayed a requested sweep. */
+/* Notes the time at which port probes began to delay a requested sweep. */
 static void note_overdue(struct sm *s)
 {
     struct sm_core *c = s->core;
@@ -129,8 +130,8 @@ static void end_waiters(struct sm *s, int status, const char *text)
         sm_waiters_call(s, status == FAB_OK && alarm ? FAB_E_CYCLE : status, text);
 }
 
-/* Forgets, after a sweep or a repair, which switches did not answer a port probe, so that they may
- * be probed again. */
+/* After a sweep or a repair, forgets which switches did not answer a port probe. They may then be
+ * probed again. */
 static void note_progress(struct sm *s)
 {
     const struct sm_round *round = s->run.round;
@@ -228,8 +229,8 @@ void sm_round_restart_with(struct sm *s, uint64_t node_guid)
     sm_run_abort(s);
 }
 
-/* Aborts a light sweep, because the targeted sweep that the trap requests finds more, and sooner.
- */
+/* Aborts a running light sweep after a trap. The targeted sweep that the trap requests finds the
+ * change sooner. */
 void sm_round_drop_light(struct sm *s)
 {
     if (!sm_run_busy(s) || !s->run.round->light || s->core->light_dropped >= RESTARTS_MOST)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The runner of rounds. While a phase runs, it supplies the MAD session with requests, counts the
- * unanswered ones, and enters the next phase when the running one is finished.
+ * Runs rounds. While a phase runs, the runner gets requests from the phase and passes them to the
+ * MAD session. It counts the unanswered requests, and enters the next phase when the running one is
+ * finished.
  *
- * A phase never ends inside a callback of the session. The callback only sets a timer, and the
- * phase ends in the next iteration of the loop, so that no phase function is called from within
- * itself.
+ * A phase never ends inside a callback of the MAD session. The callback only sets a timer, and the
+ * phase ends in the next iteration of the loop. So no phase function is called from within itself.
  */
 #include <string.h>
 
@@ -14,7 +14,7 @@
 #include "fabricd/sm/core/state.h"
 #include "libfabmgr/base/status.h"
 
-#define STALL_US 10000u /* interval at which `stalled` is called */
+#define STALL_US 10000u /* interval at which the runner calls `stalled` of the phase */
 
 bool sm_run_busy(const struct sm *s)
 {
@@ -74,9 +74,9 @@ static bool next_of_phase(struct sm *s, struct fab_mads_request *ret)
     return true;
 }
 
-/* Supplies the next request. If few MFT requests are left, they precede the requests of the round,
- * except in a local repair. Otherwise MFT requests follow the requests of the round, as do the
- * requests of a background sweep. */
+/* Supplies the next request to the MAD session. Requests that write MFTs precede those of the round
+ * if only few of them are left, except in a local repair. Otherwise they follow the requests of the
+ * round, as do the requests of a background heavy sweep. */
 static bool next_request(void *ctx, struct fab_mads_request *ret)
 {
     struct sm *s = ctx;
@@ -135,8 +135,8 @@ static void end_round(struct sm *s, int status)
     sm_round_ended(s, status);
 }
 
-/* Leaves a finished phase and enters the next one. At most one phase is entered per iteration of
- * the loop, so that other users of the loop do not wait for several. */
+/* Leaves a finished phase and enters the next one. At most one phase is entered in each iteration
+ * of the loop, so that other users of the loop are not delayed. */
 static void advance(void *ctx)
 {
     struct sm *s = ctx;

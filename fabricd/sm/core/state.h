@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The state of the core. For this folder only. */
+/* State of the core, for the files of this folder only. */
 #ifndef FABRICD_SM_CORE_STATE_H
 #define FABRICD_SM_CORE_STATE_H
 
@@ -16,8 +16,8 @@ struct sm_waiter { /* a caller that waits for a round */
     sm_done *done;
     void *ctx;
     enum sm_round_kind kind;
-    bool background; /* the caller waits for the running background heavy sweep */
-    bool running;    /* its round has begun */
+    bool background; /* the caller waits for the background heavy sweep that is running */
+    bool running;    /* the round for which the caller waits has begun */
 };
 
 struct sm_core {
@@ -26,13 +26,15 @@ struct sm_core {
     struct sm_guids targets, probes;
     struct sm_guids unanswered; /* switches that did not answer a port probe */
     struct sm_guids retry;      /* nodes to which a write failed */
-    uint64_t trap_us;           /* time of the first trap that no round has handled; 0: none */
-    uint64_t overdue_us;        /* since when a sweep waits because of port probes; 0: none does */
-    char cause[96];             /* cause of the next sweep or repair; "": not set */
+    /* when the first trap came that no round has handled; 0: no such trap */
+    uint64_t trap_us;
+    /* When the port probes began to delay a requested sweep; 0: no sweep is delayed. */
+    uint64_t overdue_us;
+    char cause[96]; /* cause of the next sweep or repair; "": not set */
     struct sm_waiter *waiters;
     struct loop_timer *light_timer, *heavy_timer, *retry_timer;
     uint64_t retry_delay_us;
-    bool heavy_later; /* a heavy sweep is due when retry_timer fires */
+    bool heavy_later; /* when retry_timer fires, a heavy sweep must be requested */
 
     struct sm_trap_limit *traps;      /* trap_limit.c */
     struct sm_trap_forward *forward;  /* trap_forward.c */
@@ -40,29 +42,33 @@ struct sm_core {
 
     /* M_Keys: m_key.c */
     uint64_t previous_m_key; /* 0: none */
-    bool m_keys_mixed;       /* some port of the snapshot has another key than ours */
+    /* some port of the snapshot has a known M_Key other than the current one */
+    bool m_keys_mixed;
     struct fab_map
-        former_paths; /* hashes of the routes on which only previous_m_key was answered */
+        former_paths; /* hashes of the directed routes on which only previous_m_key was answered */
 
     /* rounds: rounds.c */
     struct loop_timer *settle_timer;
     uint32_t restarts;  /* restarts of the targeted sweep because of further traps */
-    uint32_t postponed; /* rounds postponed because of a fault since the last heavy sweep */
-    /* light sweeps aborted because of traps since the last one that completed */
+    uint32_t postponed; /* rounds postponed because of faults since the last heavy sweep */
+    /* Number of light sweeps that traps aborted since the last light sweep that completed. */
     uint32_t light_dropped;
-    uint32_t backoff; /* successive rounds after which traps were waiting already */
-    bool widens;      /* a targeted sweep found too much: a heavy sweep follows without a pause */
+    /* Number of consecutive rounds at whose end further traps were already waiting. */
+    uint32_t backoff;
+    /* The targeted sweep found too many changes: a heavy sweep follows without a pause. */
+    bool widens;
     char alarm[1280];
     uint64_t created_us;
 
     /* the running round: runner.c */
-    const struct sm_phase *const *phases; /* the running phase and those after it; NULL: idle */
-    uint32_t outstanding;                 /* unanswered requests of this phase */
+    /* The running phase and the phases after it, NULL-terminated; NULL: no round runs. */
+    const struct sm_phase *const *phases;
+    uint32_t outstanding; /* unanswered requests of this phase */
     struct loop_timer *advance, *stall;
-    bool answered;       /* an answer came since the stall timer was set */
-    uint64_t stalled_us; /* time without an answer */
+    bool answered;       /* an answer came since the stall timer was last set */
+    uint64_t stalled_us; /* time since the last answer */
 
-    /* the running phase's work: phase_task.c */
+    /* the worker task of the running phase: phase_task.c */
     struct loop_tasks tasks;
     struct sm_phase_task *task; /* NULL: no task runs */
 };
@@ -70,19 +76,19 @@ struct sm_core {
 /* requests.c */
 int sm_requests_init(struct sm *s);
 void sm_requests_fini(struct sm *s);
-/* Call it when a round begins: clears the requests that the round meets. */
+/* Call this function when a round begins. It clears the requests in the round's `meets`. */
 void sm_requests_begun(struct sm *s);
 bool sm_sweep_overdue(const struct sm *s);
 void sm_probes_to_targets(struct sm *s);
-/* Calls the callers that wait for the running round with this status and text. */
+/* Calls all callers that wait for the running round, with this status and outcome text. */
 void sm_waiters_call(struct sm *s, int status, const char *text);
-bool sm_waiters_any(const struct sm *s); /* a caller waits for the running round */
+bool sm_waiters_any(const struct sm *s); /* returns whether a caller waits for the running round */
 void sm_waiters_postpone(struct sm *s);
 
 /* rounds.c */
 void sm_round_ended(struct sm *s, int status);
-/* Restarts a running targeted sweep with this node among its suspects, as its directed routes may
- * use the link that failed. */
+/* Restarts a running targeted sweep and adds this node to its suspects. The directed routes of the
+ * sweep may use the link that failed. */
 void sm_round_restart_with(struct sm *s, uint64_t node_guid);
 void sm_round_drop_light(struct sm *s);
 bool sm_is_settling(const struct sm *s);
@@ -97,7 +103,8 @@ void sm_trap_swept(struct sm *s); /* call it when a heavy sweep ends */
 /* trap_violation.c */
 int sm_violations_init(struct sm *s); /* NOMEM */
 void sm_violations_fini(struct sm *s);
-/* Call it when a heavy sweep ends: compares the counters of key violations. */
+/* Call this function when a heavy sweep ends. It compares the counters of key violations with their
+ * former values. */
 void sm_violations_swept(struct sm *s);
 
 /* runner.c */

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Traps of devices (IBA 13.4.9, 14.2.5.1).
+ * Handles traps of devices (IBA 13.4.9, 14.2.5.1).
  *
- * The manager answers each trap at once with TrapRepress, so that the device stops repeating it.
- * Any root user of a host can send any trap, so a trap is a hint. trap_check.c refuses notices that
- * their sender cannot issue; trap_limit.c limits the rate of each source; traps 128 (a link of a
- * switch changed), 144 (capabilities of a port changed) and 256 (a request had a wrong M_Key) then
- * lead to a port probe or a targeted sweep, which read the device; other traps only lead to an
- * event. trap_violation.c reports wrong keys (traps 256 to 259). The listener of sm_on_notice
- * (subnet administration) gets a notice after trap_forward.c has read the device.
+ * The manager answers each trap at once with TrapRepress, so that the device stops repeating the
+ * trap. The root user of any host can send any trap, so the manager does not trust the content of a
+ * trap. trap_check.c refuses notices that their sender cannot issue, and trap_limit.c limits the
+ * rate of each source.
+ *
+ * Traps 128 (link state of a switch), 144 (capabilities of a port) and 256 (wrong M_Key) cause a
+ * port probe or a targeted sweep, which reads the device. Other traps only cause an event.
+ * trap_violation.c reports wrong keys (traps 256 to 259). trap_forward.c first reads the device and
+ * then passes the notice to the listener of sm_on_notice, which is subnet administration.
  */
 #include <stdio.h>
 
@@ -50,8 +52,9 @@ static struct sm_trap trap_of(const struct sm *s, const struct transport_mad *ma
     return t;
 }
 
-/* Trap 256 counts as well, because the wrong M_Key has started the lease of the port: the targeted
- * sweep sends requests with the correct key, which end the lease. */
+/* Returns whether the manager reads the device because of this notice. Trap 256 is included,
+ * because the wrong M_Key has started the lease period of the port. The requests of a targeted
+ * sweep carry the correct key and stop the lease period. */
 bool sm_trap_acts(const struct sm *s, const struct fab_notice *n)
 {
     bool key = n->trap == TRAP_BAD_M_KEY && s->policy.m_key != 0;
@@ -72,10 +75,11 @@ static void take_effect(struct sm *s, const struct sm_trap *t)
     sm_trap_forward(s, t);
 }
 
-/* TrapRepress carries the M_Key of the trap, never another one, because the source LID may be
- * forged. If the port has another key by now, that would be a violation: the device repeats the
- * trap with its new key. A TrapRepress with a foreign key would also end the lease that the bad
- * M_Key began, and then the key of a lost manager would stay for ever. */
+/* Returns whether the trap may be answered. TrapRepress carries the M_Key in the trap, never
+ * another key, because the source LID may be forged. If the port has another key by now,
+ * TrapRepress would violate it; the device will repeat the trap with its new key. A TrapRepress
+ * with a foreign key would also stop the lease period that the wrong M_Key started, so that a lost
+ * key would never expire. */
 static bool may_repress(const struct sm *s, const struct transport_mad *mad,
                         const struct fab_mad *head, const struct fab_notice *notice)
 {

@@ -19,36 +19,40 @@ enum {
 struct sm_trap {
     struct fab_notice notice;
     uint16_t slid; /* source LID of the packet, which the sender can forge */
-    uint32_t port; /* port that owns this LID in the published view; FAB_NONE: none does */
-    uint64_t guid; /* GUID of the node of this port, or 0 */
+    uint32_t port; /* the port that owns this LID in the published view; FAB_NONE: unknown LID */
+    uint64_t guid; /* GUID of the node of `port`; 0: unknown LID */
 };
 
 /* trap_check.c */
 /* Returns the port that owns a LID in the published view, or FAB_NONE. */
 uint32_t sm_trap_owner(const struct sm *s, uint32_t lid);
-/* Returns why the manager neither acts on this notice nor forwards it; NULL: it is plausible. */
+/* Returns why the manager neither acts on this notice nor forwards it. NULL: the notice is
+ * plausible. */
 const char *sm_trap_doubt(const struct sm *s, const struct sm_trap *t);
-/* Writes the switch port of the sender, or the name of the switch that is the sender. */
+/* Writes the name of the switch port to which the sender is connected. If the sender is a switch,
+ * writes the name of the switch. */
 void sm_trap_place(const struct sm *s, uint32_t port, char place[SM_PLACE_LEN]);
 
 /* trap_limit.c */
-/* Counts the trap. False: its source sent too many; the trap must have no effect now. */
+/* Counts the trap. Returns false if its source sent too many traps; the trap then has no effect for
+ * now. */
 bool sm_trap_admit(struct sm *s, const struct sm_trap *t);
-/* Counts a refused trap, and emits an event unless its source had one within a minute. */
+/* Counts a refused trap. Emits an event unless an event about the same source was emitted within
+ * the last minute. */
 void sm_trap_refuse(struct sm *s, const struct sm_trap *t, const char *reason);
-/* To be called for a trap from an unknown LID, which may come from a new node. Requests a heavy
- * sweep, at most one in a minute, and less often if the sweeps find nothing new. */
+/* Call this function for a trap from an unknown LID, because a new node may have sent it. It
+ * requests a heavy sweep at most once a minute, and less often if the sweeps find nothing new. */
 void sm_trap_unknown(struct sm *s);
 
 /* trap_forward.c */
-/* Reads the device that sent the notice, and passes the notice to the listener if the device
- * answers. */
+/* Reads the device that sent the notice. If the device answers, passes the notice to the listener
+ * of sm_on_notice. */
 void sm_trap_forward(struct sm *s, const struct sm_trap *t);
-uint64_t sm_trap_unconfirmed(const struct sm *s); /* notices that were not passed on */
+uint64_t sm_trap_unconfirmed(const struct sm *s); /* notices not passed to the listener */
 
 /* trap_violation.c */
-/* Reads the counters of the device that sent a trap about a wrong key, and emits an event if they
- * confirm the trap. Other traps are ignored. */
+/* Confirms a trap about a wrong key (traps 256 to 259) by reading the violation counter of the
+ * device. If the counter rose, emits an event. Ignores other traps. */
 void sm_trap_violation(struct sm *s, const struct sm_trap *t);
 void sm_violation_counts(const struct sm *s, struct sm_trap_counts *ret);
 

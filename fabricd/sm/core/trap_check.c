@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Checks that the sender of a notice can issue it (IBA 13.4.8.2, 14.2.5.1). Only the manager issues
- * notices 64-69, so no device sends them. All other notices concern the device that sends them: the
- * issuer's LID, and the LID in the DataDetails, belong to the node with the source LID of the
- * packet. Only switches send traps 128 and 259.
+ * Checks whether the sender of a notice can issue it (IBA 13.4.8.2, 14.2.5.1). Only the manager
+ * issues notices 64 to 69, so a device cannot send them. Any other notice is about the device that
+ * sends it: the IssuerLID and the LID in the DataDetails must belong to the node with the source
+ * LID of the packet. Only switches send traps 128 and 259.
  *
- * The root user of a host can give its port any LID, and switches do not check source LIDs. These
- * checks only save work; the manager reads the device before it acts or forwards.
+ * These checks only save work, because a sender can forge its source LID: the root user of a host
+ * can give its port any LID, and switches do not check source LIDs. The manager therefore reads the
+ * device before it acts on a notice or forwards it.
  */
 #include <stdio.h>
 
@@ -20,8 +21,8 @@ uint32_t sm_trap_owner(const struct sm *s, uint32_t lid)
     return v->target->lids.owner[lid];
 }
 
-/* Returns whether the LID belongs to the sender, or is 0, which means that the notice names no
- * device. */
+/* Returns whether the LID in the notice belongs to the node that sent the notice. LID 0 means that
+ * the notice names no device, and is accepted. */
 static bool is_of_sender(const struct sm *s, const struct sm_trap *t, uint16_t lid)
 {
     return lid == 0 || sm_model_guid_of_lid(&s->model, lid) == t->guid;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Passes the notices of devices to the listener of sm_on_notice. Before that, the manager reads
- * PortInfo of the device by its directed route: a device that does not answer there, or has another
- * LID, did not send the notice. The link that failed may be part of this route, so a read without
- * an answer is repeated on the route that the manager knows by then.
+ * PortInfo of the device by its directed route. If the device does not answer, or has another LID,
+ * the manager assumes that it did not send the notice.
  *
- * At most CHECKS notices wait for such a read, and CHECKS_A_SOURCE of one source LID; further
- * notices are counted and not passed on.
+ * A link on the directed route may just have failed. A read without an answer is therefore repeated
+ * once, by the directed route that the manager knows at that time.
+ *
+ * At most CHECKS reads are pending, and at most CHECKS_A_SOURCE for one source LID. Further notices
+ * are counted and not passed on.
  */
 #include <stdlib.h>
 
@@ -15,17 +17,17 @@
 
 #define CHECKS 256
 #define CHECKS_A_SOURCE 8
-#define AGAIN_US 1000000u /* from a read without an answer to the next one */
+#define AGAIN_US 1000000u /* delay between a read without an answer and its repetition */
 #define READS_MOST 5
 
 struct check {
     struct sm *sm;
-    bool busy, again; /* again: the read is to be repeated */
+    bool busy, again; /* `again`: the read was not answered and must be repeated */
     uint8_t reads;
     uint16_t lid;
     uint8_t port_num;
     uint64_t node_guid;
-    struct fab_path path; /* of the request in flight */
+    struct fab_path path; /* directed route of the request in flight */
     struct fab_notice notice;
 };
 
@@ -33,7 +35,7 @@ struct sm_trap_forward {
     sm_notice_wanted *wanted;
     sm_notice *fn;
     void *ctx;
-    uint64_t unconfirmed; /* notices that were not passed on */
+    uint64_t unconfirmed; /* number of notices not passed to the listener */
     struct loop_timer *timer;
     struct check check[CHECKS];
 };
@@ -65,7 +67,7 @@ static void on_port_info(void *ctx, uint64_t tag, const struct fab_mads_answer *
                info.lid != 0 && c->lid >= info.lid && c->lid < info.lid + (1u << info.lmc));
 }
 
-/* Returns the directed route to the port in the current snapshot, or NULL. */
+/* Returns the directed route to the port in the present snapshot; NULL if there is none. */
 static const struct fab_path *path_of(const struct check *c)
 {
     const struct sm_model *m = &c->sm->model;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Limits the rate of traps: one token bucket for each source LID, one for all sources without an
- * owner, and one for all adapters and routers together, because a host can send under any LID.
- * The last bucket does not limit switches: a flood of hosts must not delay a trap about a failed
- * link.
+ * Limits the rate of traps with token buckets. Each source LID has a bucket, and all LIDs without
+ * an owner share one. All adapters and routers together share a further bucket, because a host can
+ * send under any LID. Switches do not use that bucket, so that a flood from hosts cannot delay a
+ * trap about a failed link.
  *
- * A trap beyond the limit is only repressed. If the manager would have read the device (traps 128,
- * 144 and 256), its source is owed one action, which follows as soon as the buckets have a token;
- * so no change is lost. As a port probe or a targeted sweep reads the whole device, one action
- * stands for all traps before it.
+ * A trap beyond the limit is only answered with TrapRepress. If the manager would have read the
+ * device (traps 128, 144 and 256), it remembers that it owes this source an action. The action
+ * follows as soon as the buckets have a token, so no change is lost. A port probe or targeted sweep
+ * reads the whole device, so one action replaces all earlier traps.
  *
- * The table has an entry for each unicast LID, so no source can displace another one. Its memory is
- * touched only for LIDs that send traps.
+ * The table has an entry for each unicast LID, so that no source can displace another. Only entries
+ * of LIDs that send traps occupy memory.
  */
 #include <stdlib.h>
 
@@ -19,11 +19,15 @@
 #include "fabricd/sm/core/trap.h"
 #include "libfabmgr/base/bucket.h"
 
-#define LIDS 0xc000u /* unicast LIDs, IBA 4.1.3; entry 0 is for all LIDs without an owner */
+#define LIDS 0xc000u /* unicast LIDs (IBA 4.1.3); entry 0 is shared by all LIDs without an owner   \
+                      */
 #define OWED_EVERY_US 125000u
-#define OWED_AT_ONCE 256u        /* most owed actions that one iteration of the loop carries out */
-#define FLOOD 64u                /* repressed traps of a source after which trap-flood is emitted */
-#define EVENT_EVERY_US 60000000u /* least time between two events of one kind about a source */
+/* Maximum number of owed actions that one iteration of the loop carries out. */
+#define OWED_AT_ONCE 256u
+/* The event trap-flood is emitted after this many repressed traps of a source. */
+#define FLOOD 64u
+/* Minimum time between two events of one kind about the same source. */
+#define EVENT_EVERY_US 60000000u
 #define UNKNOWN_AFTER_US 2000000u
 #define UNKNOWN_FIRST_US UINT64_C(60000000)
 #define UNKNOWN_MOST_US UINT64_C(600000000)
@@ -33,23 +37,29 @@ static const struct fab_bucket_rate hosts_rate = {.each_us = 2000, .burst = 2048
 static const struct fab_bucket_rate event_rate = {.each_us = 4000000, .burst = 16};
 
 struct source {
-    uint64_t full_us;                        /* the token bucket */
-    uint64_t since_us;                       /* time since which `traps` counts */
-    uint64_t flood_told_us, refused_told_us; /* times of the last events; 0: none */
-    uint32_t traps, repressed;               /* numbers of traps since since_us */
-    uint32_t refused;                        /* traps refused since refused_told_us */
-    uint16_t owed;                           /* trap number of the action that is owed, or 0 */
-    uint16_t next; /* next LID in the queue of owed actions; 0: the last */
+    /* token bucket (libfabmgr/base/bucket.h): when it is full again */
+    uint64_t full_us;
+    /* Manager's clock when the counts `traps` and `repressed` began. */
+    uint64_t since_us;
+    /* Manager's clock at the last trap-flood and trap-refused event; 0: none yet. */
+    uint64_t flood_told_us, refused_told_us;
+    uint32_t traps, repressed; /* numbers of traps since since_us */
+    /* traps refused since the last event about refused traps */
+    uint32_t refused;
+    /* Number of the trap for which an action is owed (128, 144 or 256); 0: no action is owed. */
+    uint16_t owed;
+    /* Next LID in the queue of owed actions; 0: this LID is the last. */
+    uint16_t next;
 };
 
 struct sm_trap_limit {
     struct sm *sm;
     struct source *source; /* [LIDS] */
     uint64_t hosts_full_us, events_full_us;
-    uint16_t first, last; /* the queue of LIDs that are owed an action; 0: it is empty */
+    uint16_t first, last; /* the queue of LIDs to which an action is owed; 0: the queue is empty */
     uint32_t queued;
     struct loop_timer *owed_timer;
-    /* sweeps because of unknown LIDs */
+    /* heavy sweeps because of traps from unknown LIDs */
     struct loop_timer *unknown_timer;
     uint64_t unknown_next_us, unknown_wait_us, unknown_last_us;
     struct sm_trap_counts counts;
@@ -62,9 +72,9 @@ static uint16_t index_of(const struct sm_trap *t)
 
 /* ---- events ---- */
 
-/* Returns whether an event about a source may be emitted now. Events of all sources together are
- * limited too, because a host can forge many LIDs, and its events must not displace all others from
- * the journal. */
+/* Returns whether an event about a source may be emitted now. The events about all sources together
+ * are also limited. Otherwise a host that forges many LIDs could displace all other events from the
+ * journal. */
 static bool may_tell(struct sm_trap_limit *l, uint64_t *told_us)
 {
     uint64_t now = clock_now_us();
@@ -166,7 +176,8 @@ static void make_up(struct sm *s, uint16_t lid)
         return;
     }
     x->owed = 0;
-    if (port != FAB_NONE && sm_is_master(s)) /* else a sweep has read the device meanwhile */
+    /* If the LID has no owner any more, a sweep has found the change already. */
+    if (port != FAB_NONE && sm_is_master(s))
         sm_trap_act(s, sm_model_guid_of_lid(&s->model, lid), trap);
 }
 
