@@ -2,7 +2,7 @@
 /*
  * The text of the file has one item a line, in this order:
  *
- *     fabricd M_Keys 1
+ *     fabricd M_Keys 1              (or: fabricd CC_Keys 1)
  *     generation 3
  *     since 1763841600
  *     origin generated              (or: settings)
@@ -28,14 +28,71 @@
 #include "libfabmgr/base/digits.h"
 #include "libfabmgr/base/status.h"
 
-#define HEADING "fabricd M_Keys 1"
 #define HEAD_LEN 256 /* bytes for all lines before the ports, and the last one */
 #define PORT_LEN 24  /* "port ", 0x, 16 digits, the end of the line */
+
+static const struct {
+    const char *file, *heading, *name;
+    const char *lost; /* what follows where the file is removed */
+} kinds[] = {
+    [STORE_KEY_OF_PORTS] = {STORE_M_KEY_FILE, "fabricd M_Keys 1", "M_Key",
+                            "takes each port back when the lease of the lost key ends"},
+    [STORE_KEY_OF_CONGESTION] = {STORE_CC_KEY_FILE, "fabricd CC_Keys 1", "CC_Key",
+                                 "takes each device back when the lease of the lost key ends"},
+};
 
 void store_m_key_fini(struct store_m_key *k)
 {
     free(k->port);
     *k = (struct store_m_key){0};
+}
+
+/* ---- ports that may have the previous key ---------------------------------------------------- */
+
+struct store_m_key store_m_key_next(const struct store_m_key *was, uint64_t key, bool generated,
+                                    uint64_t since_s)
+{
+    return (struct store_m_key){.of = was->of,
+                                .generation = was->generation + 1,
+                                .since_s = since_s,
+                                .generated = generated,
+                                .current = key,
+                                .previous = was->current,
+                                .rotating = was->current != 0};
+}
+
+static int compare(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+void store_m_key_set_ports(struct store_m_key *k, uint64_t *list, size_t count)
+{
+    size_t kept = 0;
+    if (count > 0)
+        qsort(list, count, sizeof(*list), compare);
+    for (size_t i = 0; i < count; i++)
+        if (list[i] != 0 && (kept == 0 || list[kept - 1] != list[i]))
+            list[kept++] = list[i];
+    free(k->port);
+    k->port = list;
+    k->count = kept;
+}
+
+const uint64_t *store_m_key_find(const struct store_m_key *k, uint64_t guid)
+{
+    return k->count > 0 ? bsearch(&guid, k->port, k->count, sizeof(guid), compare) : NULL;
+}
+
+size_t store_m_key_strike(struct store_m_key *k, const uint8_t *done)
+{
+    size_t kept = 0, count = k->count;
+    for (size_t i = 0; i < count; i++)
+        if (!done[i])
+            k->port[kept++] = k->port[i];
+    k->count = kept;
+    return count - kept;
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -77,7 +134,7 @@ static bool read_number(const struct lines *l, const char *word, unsigned base, 
 
 static bool read_head(struct lines *l, struct store_m_key *k)
 {
-    if (!next_line(l) || !is_line(l, HEADING))
+    if (!next_line(l) || !is_line(l, kinds[k->of].heading))
         return false;
     if (!next_line(l) || !read_number(l, "generation", 10, &k->generation) || k->generation == 0)
         return false;
@@ -119,22 +176,21 @@ static bool read_rest(struct lines *l, struct store_m_key *k)
     return more && is_line(l, "end") && l->at == l->end;
 }
 
-int store_m_key_parse(const char *text, size_t len, struct store_m_key *ret, char *why,
-                      size_t why_len)
+int store_m_key_parse(enum store_key_of of, const char *text, size_t len, struct store_m_key *ret,
+                      char *why, size_t why_len)
 {
     struct lines l = {.at = text, .end = text + len};
-    struct store_m_key k = {.port = calloc(len / (PORT_LEN - 17) + 1, sizeof(*k.port))};
+    struct store_m_key k = {.of = of, .port = calloc(len / (PORT_LEN - 17) + 1, sizeof(*k.port))};
     if (!k.port) {
         snprintf(why, why_len, "the key file cannot be read: out of memory");
         return FAB_E_NOMEM;
     }
     if (!read_head(&l, &k) || !read_rest(&l, &k)) {
-        snprintf(
-            why, why_len,
-            "the key file is damaged at line %u; restore it from a backup. Without one, remove "
-            "it: fabricd then makes another key, and takes each port back when the lease of "
-            "the lost key ends (\"Lost keys\" in doc/security.md)",
-            l.at == l.end || l.number == 0 ? l.number + 1 : l.number);
+        snprintf(why, why_len,
+                 "the key file is damaged at line %u; restore it from a backup. Without one, "
+                 "remove it: fabricd then makes another key, and %s (\"Lost keys\" in "
+                 "doc/security.md)",
+                 l.at == l.end || l.number == 0 ? l.number + 1 : l.number, kinds[of].lost);
         store_m_key_fini(&k);
         return FAB_E_FORMAT;
     }
@@ -142,18 +198,29 @@ int store_m_key_parse(const char *text, size_t len, struct store_m_key *ret, cha
     return FAB_OK;
 }
 
-int store_m_key_read(const char *dir, struct store_m_key *ret, char *why, size_t why_len)
+static int read_file(const char *dir, enum store_key_of of, struct store_m_key *ret, char *why,
+                     size_t why_len)
 {
     char *text, reason[384];
     size_t len;
-    int r = store_key_file_read(dir, STORE_M_KEY_FILE, &text, &len, why, why_len);
+    int r = store_key_file_read(dir, kinds[of].file, &text, &len, why, why_len);
     if (r != FAB_OK)
         return r;
-    r = store_m_key_parse(text, len, ret, reason, sizeof(reason));
+    r = store_m_key_parse(of, text, len, ret, reason, sizeof(reason));
     free(text);
     if (r != FAB_OK)
-        snprintf(why, why_len, "%s/" STORE_M_KEY_FILE ": %s", dir, reason);
+        snprintf(why, why_len, "%s/%s: %s", dir, kinds[of].file, reason);
     return r;
+}
+
+int store_m_key_read(const char *dir, struct store_m_key *ret, char *why, size_t why_len)
+{
+    return read_file(dir, STORE_KEY_OF_PORTS, ret, why, why_len);
+}
+
+int store_cc_key_read(const char *dir, struct store_m_key *ret, char *why, size_t why_len)
+{
+    return read_file(dir, STORE_KEY_OF_CONGESTION, ret, why, why_len);
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -161,10 +228,10 @@ int store_m_key_read(const char *dir, struct store_m_key *ret, char *why, size_t
 static size_t write_head(const struct store_m_key *k, char *text, size_t room)
 {
     size_t n = (size_t)snprintf(text, room,
-                                HEADING "\ngeneration %" PRIu64 "\nsince %" PRIu64 "\norigin %s\n"
-                                        "current 0x%016" PRIx64 "\n",
-                                k->generation, k->since_s, k->generated ? "generated" : "settings",
-                                k->current);
+                                "%s\ngeneration %" PRIu64 "\nsince %" PRIu64 "\norigin %s\n"
+                                "current 0x%016" PRIx64 "\n",
+                                kinds[k->of].heading, k->generation, k->since_s,
+                                k->generated ? "generated" : "settings", k->current);
     if (k->previous != 0)
         n += (size_t)snprintf(text + n, room - n, "previous 0x%016" PRIx64 "\n%s", k->previous,
                               k->rotating ? "rotating\n" : "");
@@ -176,22 +243,24 @@ int store_m_key_write(const char *dir, const struct store_m_key *k, char *why, s
     size_t room = HEAD_LEN + k->count * PORT_LEN;
     char *text = malloc(room);
     if (!text) {
-        snprintf(why, why_len, "the key file %s/" STORE_M_KEY_FILE " out of memory", dir);
+        snprintf(why, why_len, "the key file %s/%s cannot be written: out of memory", dir,
+                 kinds[k->of].file);
         return FAB_E_NOMEM;
     }
     size_t n = write_head(k, text, room);
     for (size_t i = 0; k->previous != 0 && i < k->count; i++)
         n += (size_t)snprintf(text + n, room - n, "port 0x%016" PRIx64 "\n", k->port[i]);
     n += (size_t)snprintf(text + n, room - n, "end\n");
-    int r = store_key_file_write(dir, STORE_M_KEY_FILE, text, n, why, why_len);
+    int r = store_key_file_write(dir, kinds[k->of].file, text, n, why, why_len);
     free(text);
     return r;
 }
 
-int store_m_key_generated(const char *dir, uint64_t *ret, char *why, size_t why_len)
+static int generated(const char *dir, enum store_key_of of, uint64_t *ret, char *why,
+                     size_t why_len)
 {
     struct store_m_key k = {0};
-    int r = store_m_key_read(dir, &k, why, why_len);
+    int r = read_file(dir, of, &k, why, why_len);
     bool is_new = r == FAB_E_NOT_FOUND;
     if (r != FAB_OK && !is_new)
         return r;
@@ -199,13 +268,26 @@ int store_m_key_generated(const char *dir, uint64_t *ret, char *why, size_t why_
     bool usable = k.generated;
     store_m_key_fini(&k);
     if (!usable && store_key_random(&key) != FAB_OK) {
-        snprintf(why, why_len, "no random M_Key: %s", strerror(errno));
+        snprintf(why, why_len, "no random %s: %s", kinds[of].name, strerror(errno));
         return FAB_E_IO;
     }
-    k = (struct store_m_key){
-        .generation = 1, .since_s = (uint64_t)time(NULL), .generated = true, .current = key};
+    k = (struct store_m_key){.of = of,
+                             .generation = 1,
+                             .since_s = (uint64_t)time(NULL),
+                             .generated = true,
+                             .current = key};
     r = is_new ? store_m_key_write(dir, &k, why, why_len) : FAB_OK;
     if (r == FAB_OK)
         *ret = key;
     return r;
+}
+
+int store_m_key_generated(const char *dir, uint64_t *ret, char *why, size_t why_len)
+{
+    return generated(dir, STORE_KEY_OF_PORTS, ret, why, why_len);
+}
+
+int store_cc_key_generated(const char *dir, uint64_t *ret, char *why, size_t why_len)
+{
+    return generated(dir, STORE_KEY_OF_CONGESTION, ret, why, why_len);
 }

@@ -151,6 +151,53 @@ START_TEST(the_m_key_file_is_written_and_read)
 }
 END_TEST
 
+/* A file of one kind of key is not taken for the other. */
+START_TEST(the_cc_key_has_a_file_of_its_own)
+{
+    struct store_m_key m = {.generation = 1, .current = 0xab, .generated = true}, is;
+    uint64_t key = 0, again = 0;
+    struct stat st;
+    ck_assert_int_eq(store_m_key_write(folder, &m, why, sizeof why), FAB_OK);
+    ck_assert_int_eq(store_cc_key_read(folder, &is, why, sizeof why), FAB_E_NOT_FOUND);
+    ck_assert_int_eq(store_cc_key_generated(folder, &key, why, sizeof why), FAB_OK);
+    ck_assert_int_eq(store_cc_key_generated(folder, &again, why, sizeof why), FAB_OK);
+    ck_assert(key != 0 && key != 0xab && key == again);
+    snprintf(path, sizeof path, "%s/cc_key", folder);
+    ck_assert_int_eq(stat(path, &st), 0);
+    ck_assert_uint_eq(st.st_mode & 0777, 0600);
+    ck_assert_int_eq(store_cc_key_read(folder, &is, why, sizeof why), FAB_OK);
+    ck_assert_int_eq(is.of, STORE_KEY_OF_CONGESTION);
+    ck_assert_uint_eq(is.generation, 1);
+    store_m_key_fini(&is);
+    write_file(HEAD "end\n", 0600);
+    ck_assert_int_eq(store_cc_key_read(folder, &is, why, sizeof why), FAB_E_FORMAT);
+    ck_assert_ptr_nonnull(strstr(why, "takes each device back"));
+}
+END_TEST
+
+START_TEST(a_next_key_lists_ports_until_they_are_struck)
+{
+    struct store_m_key was = {
+        .of = STORE_KEY_OF_CONGESTION, .generation = 4, .current = 0xab, .previous = 1};
+    struct store_m_key k = store_m_key_next(&was, 0xcd, true, 99);
+    ck_assert(k.of == was.of && k.generation == 5 && k.current == 0xcd && k.previous == 0xab);
+    ck_assert(k.rotating && k.generated && k.since_s == 99 && k.count == 0);
+    uint64_t *list = malloc(5 * sizeof *list);
+    memcpy(list, (uint64_t[]){9, 0, 3, 9, 7}, 5 * sizeof *list);
+    store_m_key_set_ports(&k, list, 5);
+    ck_assert_uint_eq(k.count, 3);
+    ck_assert_ptr_eq(store_m_key_find(&k, 7), k.port + 1);
+    ck_assert_ptr_null(store_m_key_find(&k, 8));
+    ck_assert_uint_eq(store_m_key_strike(&k, (uint8_t[]){0, 1, 0}), 1);
+    ck_assert_ptr_null(store_m_key_find(&k, 7));
+    ck_assert_ptr_nonnull(store_m_key_find(&k, 9));
+    ck_assert_uint_eq(k.count, 2);
+    store_m_key_fini(&k);
+    was.current = 0; /* devices without a key need no rotation */
+    ck_assert(!store_m_key_next(&was, 0xcd, true, 99).rotating);
+}
+END_TEST
+
 START_TEST(a_damaged_m_key_file_is_refused_and_stays)
 {
     static const char *const bad[] = {
@@ -193,11 +240,13 @@ START_TEST(random_damage_to_the_m_key_file_is_survived)
     for (size_t at = 0; at < sizeof good - 1; at++) {
         char text[sizeof good];
         struct store_m_key is = {0};
-        ck_assert_int_eq(store_m_key_parse(good, at, &is, why, sizeof why), FAB_E_FORMAT);
+        ck_assert_int_eq(store_m_key_parse(STORE_KEY_OF_PORTS, good, at, &is, why, sizeof why),
+                         FAB_E_FORMAT);
         for (unsigned byte = 0; byte < 256; byte++) {
             memcpy(text, good, sizeof text);
             text[at] = (char)byte;
-            int r = store_m_key_parse(text, sizeof text - 1, &is, why, sizeof why);
+            int r =
+                store_m_key_parse(STORE_KEY_OF_PORTS, text, sizeof text - 1, &is, why, sizeof why);
             ck_assert(r == FAB_OK || r == FAB_E_FORMAT);
             if (r == FAB_OK)
                 store_m_key_fini(&is);
@@ -217,6 +266,8 @@ int main(void)
     tcase_add_test(t, a_file_that_others_can_read_is_refused);
     tcase_add_test(t, without_a_folder_there_is_an_error);
     tcase_add_test(t, the_m_key_file_is_written_and_read);
+    tcase_add_test(t, the_cc_key_has_a_file_of_its_own);
+    tcase_add_test(t, a_next_key_lists_ports_until_they_are_struck);
     tcase_add_test(t, a_damaged_m_key_file_is_refused_and_stays);
     tcase_add_test(t, random_damage_to_the_m_key_file_is_survived);
     suite_add_tcase(s, t);

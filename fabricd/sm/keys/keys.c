@@ -27,25 +27,9 @@
 
 /* ---- ports that may have the previous key ---------------------------------------------------- */
 
-static int compare(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
-static size_t unique(uint64_t *list, size_t count)
-{
-    size_t kept = 0;
-    qsort(list, count, sizeof(*list), compare);
-    for (size_t i = 0; i < count; i++)
-        if (list[i] != 0 && (kept == 0 || list[kept - 1] != list[i]))
-            list[kept++] = list[i];
-    return kept;
-}
-
 /* Lists the GUIDs of all ports that may have an M_Key: ports of the fabric with a known or hidden
  * key, and ports that have a LID lease, which may be absent. Returns NOMEM. */
-static int list_ports(const struct sm *s, uint64_t **ret, size_t *ret_count)
+static int list_ports(const struct sm *s, struct store_m_key *ret)
 {
     const struct fab_fabric *f = s->model.fabric;
     size_t count = 0, room = (f ? f->port_count : 0) + s->model.lease_count + 1;
@@ -60,15 +44,8 @@ static int list_ports(const struct sm *s, uint64_t **ret, size_t *ret_count)
     }
     for (size_t i = 0; i < s->model.lease_count; i++)
         list[count++] = s->model.leases[i].port_guid;
-    *ret_count = unique(list, count);
-    *ret = list;
+    store_m_key_set_ports(ret, list, count);
     return FAB_OK;
-}
-
-static uint64_t *find_listed(const struct sm_keys *k, uint64_t guid)
-{
-    return k->file.count > 0 ? bsearch(&guid, k->file.port, k->file.count, sizeof(guid), compare)
-                             : NULL;
 }
 
 enum key_state { KEY_NONE, KEY_CURRENT, KEY_OTHER, KEY_UNKNOWN };
@@ -90,26 +67,23 @@ static size_t strike_out(struct sm *s, size_t *ret_behind)
 {
     const struct fab_fabric *f = s->model.fabric;
     struct sm_keys *k = s->keys;
-    size_t kept = 0, behind = 0, count = k->file.count;
-    uint64_t *list = k->file.port;
-    uint8_t *done = calloc(count + 1, 1);
+    size_t behind = 0, struck = 0;
+    uint8_t *done = calloc(k->file.count + 1, 1);
     for (uint32_t port = 0; done && port < f->port_count; port++) {
         if (!f->ports[port].present || !sm_m_key_has_own(f, port))
             continue;
-        const uint64_t *listed = find_listed(k, f->ports[port].guid);
+        const uint64_t *listed = store_m_key_find(&k->file, f->ports[port].guid);
         enum key_state state = state_of(s, port);
         bool is_behind = sm_keys_must_change(s, port) || (listed && state == KEY_UNKNOWN);
         behind += is_behind;
         if (listed && !is_behind)
-            done[listed - list] = 1;
+            done[listed - k->file.port] = 1;
     }
-    for (size_t i = 0; done && i < count; i++)
-        if (!done[i])
-            list[kept++] = list[i];
+    if (done)
+        struck = store_m_key_strike(&k->file, done);
     *ret_behind = done ? behind : 1;
-    k->file.count = done ? kept : count;
     free(done);
-    return count - k->file.count;
+    return struck;
 }
 
 /* ---- the file -------------------------------------------------------------------------------- */
@@ -148,13 +122,10 @@ static bool has_ports_to_change(const struct sm *s)
  * sentence in why[]. */
 static int change_to(struct sm *s, uint64_t key, uint64_t former, char *why, size_t why_len)
 {
-    struct store_m_key file = {.generation = s->keys->file.generation + 1,
-                               .since_s = (uint64_t)clock_unix_us() / 1000000,
-                               .generated = s->in.config->m_key_generated,
-                               .current = key,
-                               .previous = former,
-                               .rotating = former != 0};
-    int r = former != 0 ? list_ports(s, &file.port, &file.count) : FAB_OK;
+    struct store_m_key was = {.generation = s->keys->file.generation, .current = former};
+    struct store_m_key file = store_m_key_next(&was, key, s->in.config->m_key_generated,
+                                               (uint64_t)clock_unix_us() / 1000000);
+    int r = former != 0 ? list_ports(s, &file) : FAB_OK;
     if (r != FAB_OK)
         snprintf(why, why_len, "out of memory");
     else
@@ -301,7 +272,7 @@ void sm_get_key_status(const struct sm *s, struct sm_key_status *ret)
     for (uint32_t port = 0; f && port < f->port_count; port++)
         if (f->ports[port].present && sm_m_key_has_own(f, port)) {
             count_port(s, port, ret);
-            present += find_listed(s->keys, f->ports[port].guid) != NULL;
+            present += store_m_key_find(file, f->ports[port].guid) != NULL;
         }
     ret->absent = (uint32_t)file->count - present;
 }
