@@ -29,8 +29,8 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/plan/lft_order_internal.h"
 
-#define HOPS_MOST                                                                                  \
-    64u /* greatest number of switches on a path; a longer path counts as not arriving */
+/* greatest number of switches on a path; a longer path counts as not arriving */
+#define HOPS_MOST 64u
 
 /* ---- paths ----------------------------------------------------------------------------------- */
 

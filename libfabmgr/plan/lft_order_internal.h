@@ -6,9 +6,9 @@
 
 #include "libfabmgr/plan/lft_order.h"
 
-#define FAB_LFT_ORDERING_STEPS                                                                     \
-    4000000u /* the analysis stops after it has read this number of entries, which takes about 40  \
+/* the analysis stops after it has read this number of entries, which takes about 40  \
                 ms */
+#define FAB_LFT_ORDERING_STEPS 4000000u
 /* Values of hop[] that are not switch ids. DROPS: the port leads nowhere. ENDPORT: the port leads
  * to an endport. */
 #define FAB_LFT_ORDERING_DROPS (FAB_NONE - 1)

@@ -22,8 +22,8 @@
 #include "libfabmgr/target/arb.h"
 
 #define CAP_SL_MAPPING (1u << 6)
-#define VLARB_BLOCK                                                                                \
-    16 /* position of the block number in the attribute modifier of VLArbitrationTable, in bits */
+/* position of the block number in the attribute modifier of VLArbitrationTable, in bits */
+#define VLARB_BLOCK 16
 
 /* ---- single items ---------------------------------------------------------------------------- */
 
