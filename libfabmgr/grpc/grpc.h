@@ -51,36 +51,38 @@ struct fab_grpc_reader {
     uint32_t need; /* announced length */
     uint8_t *body; /* [len] */
     size_t len, cap;
-    bool complete; /* body holds a message that feed has returned */
+    bool complete; /* body[] holds a complete message, which fab_grpc_reader_feed has returned */
 };
 void fab_grpc_reader_init(struct fab_grpc_reader *r, uint32_t max);
 void fab_grpc_reader_fini(struct fab_grpc_reader *r);
-/* Consumes bytes: advances *data and reduces *len. Returns 1 when body[len] holds a complete
- * message, which is valid until the next call; 0 when all bytes are consumed and no message is
+/* Consumes bytes: advances *data and reduces *len. Returns 1 if body[len] holds a complete message,
+ * which is valid until the next call. Returns 0 if all bytes are consumed and no message is
  * complete. UNSUPPORTED: the message is compressed. LIMIT: it is longer than max. NOMEM. */
 int fab_grpc_reader_feed(struct fab_grpc_reader *r, const uint8_t **data, size_t *len);
-/* Returns whether the stream may end here, which is between two messages. */
+/* Returns true if the stream may end now, which it may between two messages. */
 bool fab_grpc_reader_idle(const struct fab_grpc_reader *r);
 
 /* ---- header values -------------------------------------------------------------------------- */
 
-/* Parses the value of grpc-timeout: "100m" is 100000 us. More than a year counts as a year. FORMAT:
- * not a gRPC time-out. */
+/* Parses the value of the header grpc-timeout, such as "100m", which is 100000 us. A value above
+ * one year is returned as one year. FORMAT: the text is no gRPC time-out. */
 int fab_grpc_timeout_parse(const char *text, uint64_t *ret_us);
-/* Writes the time-out as at most 8 digits and a unit, rounded up. */
+/* Writes the value of the header grpc-timeout: at most 8 digits and a unit. Rounds the time up. */
 void fab_grpc_timeout_format(uint64_t us, char text[16]);
 
-/* Encodes a grpc-message: '%' and everything but printable ASCII becomes %XX. Always
- * NUL-terminated; cut after a whole character if ret is too small. Returns the length. */
+/* Encodes the value of the header grpc-message. '%' and everything but printable ASCII becomes %XX.
+ * The result is always NUL-terminated; if ret is too small, the result ends after a whole
+ * character. Returns its length. */
 size_t fab_grpc_percent_encode(const char *text, char *ret, size_t ret_len);
-/* Decodes a grpc-message. A '%' that does not begin a valid %XX is kept as it is. */
+/* Decodes the value of the header grpc-message. A '%' that does not begin a valid %XX is kept as it
+ * is. */
 size_t fab_grpc_percent_decode(const char *text, size_t len, char *ret, size_t ret_len);
 
 /* ---- text from devices and clients ----------------------------------------------------------- */
 
-/* Copies text as valid UTF-8: invalid bytes and control characters become U+FFFD. Always
- * NUL-terminated; cut after a whole character if ret is too small. Returns the length. The copy is
- * at most three times as long as the text. */
+/* Copies text as valid UTF-8: invalid bytes and control characters become U+FFFD. The copy is
+ * always NUL-terminated; if ret is too small, the copy ends after a whole character. Returns its
+ * length, which is at most three times that of the text. */
 size_t fab_grpc_utf8_clean(const char *text, size_t len, char *ret, size_t ret_len);
 
 #endif

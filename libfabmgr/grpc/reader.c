@@ -2,9 +2,9 @@
 /*
  * The length-prefixed framing of gRPC: finds the messages in a stream of bytes.
  *
- * A piece is the content of an HTTP/2 DATA frame, which may begin and end anywhere in a message.
- * The announced length is checked against the limit only; the buffer grows with the bytes that
- * arrive.
+ * The bytes arrive in pieces, which are the contents of HTTP/2 DATA frames. A piece may begin and
+ * end anywhere in a message. The length that a message announces is only checked against the limit.
+ * The buffer grows with the bytes that arrive, so a false length costs no memory.
  */
 #include "libfabmgr/grpc/grpc.h"
 

@@ -18,7 +18,7 @@ struct unit {
     char letter;
     uint64_t ns;
 };
-/* In ascending order. */
+/* The units of grpc-timeout in ns, in ascending order. */
 static const struct unit units[] = {
     {'n', 1},          {'u', 1000},        {'m', 1000000},
     {'S', 1000000000}, {'M', 60000000000}, {'H', 3600000000000},
@@ -57,8 +57,8 @@ void fab_grpc_timeout_format(uint64_t us, char text[16])
     }
 }
 
-/* Returns the length of the valid UTF-8 character at t (Unicode Standard, table 3-7); 0: it is
- * invalid. */
+/* Returns the length in bytes of the valid UTF-8 character at t (Unicode Standard, table 3-7); 0:
+ * no valid character begins at t. */
 static size_t utf8_char(const unsigned char *t, size_t len)
 {
     if (t[0] < 0x80)
@@ -78,7 +78,7 @@ static size_t utf8_char(const unsigned char *t, size_t len)
     return overlong || surrogate || beyond ? 0 : n;
 }
 
-/* Returns whether the character is one of the control characters C0, DEL and C1. */
+/* Returns true if the character is a control character of the sets C0 and C1, or DEL. */
 static bool is_control(const unsigned char *t, size_t n)
 {
     return (n == 1 && (t[0] < 0x20 || t[0] == 0x7f)) || (n == 2 && t[0] == 0xc2 && t[1] < 0xa0);

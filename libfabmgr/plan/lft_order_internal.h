@@ -6,8 +6,7 @@
 
 #include "libfabmgr/plan/lft_order.h"
 
-/* the analysis stops after it has read this number of entries, which takes about 40  \
-                ms */
+/* the analysis stops after it has read this number of entries, which takes about 40 ms */
 #define FAB_LFT_ORDERING_STEPS 4000000u
 /* Values of hop[] that are not switch ids. DROPS: the port leads nowhere. ENDPORT: the port leads
  * to an endport. */

@@ -3,7 +3,9 @@
  * The congestion control agent of every simulated device (IBA annex A10). It handles the congestion
  * control key, the settings of switches, switch ports and adapters, the control table, the log and
  * the time stamp. The agent checks the form of a Set and stores its values; a later Get returns
- * them. The simulator marks no packets, because it carries no data; the log holds the events that
+ * them.
+ *
+ * The simulator marks no packets, because it carries no data. The log holds the events that
  * fab_sim_congest adds.
  *
  * A device that has a key does not answer a Set without this key. It answers a Get without the key,
@@ -15,7 +17,7 @@
 #include "libfabmgr/wire/gs.h"
 
 #define TABLE_BLOCKS 2   /* value of ControlTableCap, in blocks of 64 entries */
-#define PORTS_A_BLOCK 32 /* ports in one block of SwitchPortCongestionSetting */
+#define PORTS_A_BLOCK 32 /* number of ports in one block of SwitchPortCongestionSetting */
 #define LOG_SWITCH 1
 #define LOG_ADAPTER 2
 #define LOG_ENTRIES 15
@@ -67,8 +69,8 @@ bool fab_sim_congestion_key_fits(struct gs_request *r)
     return false;
 }
 
-/* Handles CongestionKeyInfo. A Set with a violation counter of 0 resets the counter; with any other
- * value the counter stays unchanged. */
+/* Handles CongestionKeyInfo. A Set with a violation counter of 0 resets the counter. A Set with any
+ * other value leaves the counter unchanged. */
 static uint16_t handle_key(struct gs_request *r)
 {
     struct fab_cc_key_info now = key_of(r), want;
@@ -97,7 +99,7 @@ static uint16_t handle_info(struct gs_request *r)
     return 0;
 }
 
-/* Bits 0-4 of Control_Map select the fields that a Set changes. */
+/* Handles SwitchCongestionSetting. Bits 0-4 of Control_Map select the fields that a Set changes. */
 static uint16_t handle_switch_setting(struct gs_request *r)
 {
     struct fab_cc_switch_setting now, want;
@@ -151,7 +153,8 @@ static uint16_t handle_switch_port_setting(struct gs_request *r)
     return read_or_store(r, &fab_wire_attr_cc_switch_port_setting, r->mod);
 }
 
-/* Bit n of Control_Map makes a Set change the setting of service level n. */
+/* Handles CACongestionSetting. Bit n of Control_Map selects service level n: a Set changes only the
+ * settings of the selected service levels. */
 static uint16_t handle_ca_setting(struct gs_request *r)
 {
     struct fab_cc_ca_setting now, want;
@@ -172,7 +175,8 @@ static uint16_t handle_ca_setting(struct gs_request *r)
     return r->set ? store(r, FAB_CC_CA_SETTING, 0) : 0;
 }
 
-/* All blocks of the control table share one CCTI_Limit, which is stored with block 0. */
+/* Handles CongestionControlTable. All blocks of the table share one CCTI_Limit, which is stored
+ * with block 0. */
 static uint16_t handle_table(struct gs_request *r)
 {
     uint8_t first[FAB_GS_DATA];

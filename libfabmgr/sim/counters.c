@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The values of port counters; their width on the wire is in perf.c. A port gets a row for the
- * counters of PortCounters when the first of them rises. The detailed counters are stored one by
- * one, because most ports never use any of them. A counter that rises with time (fab_sim_increment)
- * is brought up to date before each read. A node that loses power loses its counters.
+ * Stores the values of port counters. perf.c knows their width on the wire.
+ *
+ * A port gets a row for the counters of PortCounters when the first of them rises. The detailed
+ * counters are stored one by one, because most ports never use any of them. If a counter rises with
+ * time (fab_sim_increment), its value is computed before each read. A node that loses power loses
+ * its counters.
  */
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
@@ -51,8 +53,8 @@ static struct sim_detail *add_detail(struct fab_sim *s, uint32_t port, uint32_t 
     return d;
 }
 
-/* Finds the storage of a counter. If `add` is set, creates missing storage. NULL: the counter was
- * never above 0 (without `add`), or memory is short (with `add`). */
+/* Finds the storage of a counter. With `add`, creates the storage if it is missing; NULL then means
+ * that memory is short. Without `add`, NULL means that the counter was never above 0. */
 static uint64_t *place(struct fab_sim *s, uint32_t port, uint32_t counter, bool add)
 {
     if (counter < FAB_SIM_COUNTERS) {

@@ -42,33 +42,37 @@ struct sim_items {
 
 struct sim_port {
     struct fab_port_info info;
-    bool unplugged;     /* the cable is pulled */
-    bool attached;      /* a manager is attached to this port */
-    uint8_t phy_errors; /* level of the leaky bucket of IBA 7.12.2, which corrupted packets fill and
-                           good packets drain */
-    uint8_t max_lanes, max_speed; /* limits of the cable: lanes, and index in the speed table + 1;
-                                     0: as in the snapshot */
-    float noise_share;            /* share of packets to this port that the cable corrupts */
+    bool unplugged; /* the cable is pulled */
+    bool attached;  /* a manager is attached to this port */
+    /* level of the leaky bucket of IBA 7.12.2: each corrupted packet raises the level, and each
+     * good packet lowers it */
+    uint8_t phy_errors;
+    /* limits of the cable; max_lanes: greatest number of lanes; max_speed: index of the greatest
+     * speed in the speed table of rate.c, plus 1; 0: as in the snapshot */
+    uint8_t max_lanes, max_speed;
+    float noise_share;   /* share (0..1) of packets to this port that the cable corrupts */
     uint64_t trained_at; /* time at which link training ends, in us; 0: the port is not training */
     uint64_t lease_ends; /* time at which the M_Key lease expires, in us; 0: no lease is running */
 };
 struct sim_switch {
     struct fab_switch_info info;
-    uint8_t *lft; /* [lft_room] entries, a multiple of LFT_BLOCK; NULL: no block was ever written */
+    /* [lft_room] entries; lft_room is a multiple of LFT_BLOCK; NULL: no block was ever written */
+    uint8_t *lft;
     uint32_t lft_room;
 };
 struct sim_node {
     bool silent, powered_off;
-    bool impersonates; /* NodeInfo has the values in `as` */
+    bool impersonates; /* NodeInfo shows the values in `as` instead of the node's own */
     struct fab_node_info as;
-    bool abnormal;      /* `corruption`, `late_us` or `spread_us` is set */
+    bool abnormal;      /* corruption, late_us or spread_us is not 0 */
     uint8_t corruption; /* enum fab_sim_corruption */
     double corrupt_rate;
     uint32_t late_us, spread_us;
-    uint64_t busy_until;         /* time, in us, until which the agent is busy with earlier MADs */
-    uint32_t power_cycles;       /* number of times that the node has lost power */
-    uint64_t boot_at, boot_step; /* us; boot_at: end of the boot, 0: not booting; boot_step: time
-                                    between the training of two ports */
+    uint64_t busy_until;   /* time, in us, until which the agent is busy with earlier MADs */
+    uint32_t power_cycles; /* number of times that the node has lost power */
+    /* boot_at: time in us at which the node has booted, 0: the node is not booting; boot_step: us
+     * between the training of two ports */
+    uint64_t boot_at, boot_step;
 };
 /* A trap that a device has raised. It is active until the manager represses it. */
 struct sim_notice {
@@ -77,10 +81,12 @@ struct sim_notice {
     bool repeat_queued; /* the queue holds an EVENT_NOTICE that repeats the trap */
     struct fab_notice notice;
 };
-/* A block of 64 bytes of any table other than the LFT. It is created by the first write. */
+/* A stored block of 64 bytes of a table other than the LFT. A block that was never written is not
+ * stored. */
 struct sim_block {
-    uint32_t power_cycle; /* power_cycles of the node when the block was written; the block is
-                             invalid if the node has lost power since */
+    /* the node's power_cycles when the block was written; if the node has lost power since, the
+     * block is invalid */
+    uint32_t power_cycle;
     uint8_t bytes[FAB_SMP_DATA];
 };
 struct sim_outbox {
@@ -93,8 +99,9 @@ struct sim_counters {
 /* A counter of the attributes that detail errors and traffic. Each counter is stored separately,
  * because most ports never use any of them. */
 struct sim_detail {
-    uint32_t power_cycle; /* power_cycles of the node when the counter last rose; the counter is
-                             invalid if the node has lost power since */
+    /* the node's power_cycles when the counter last rose; if the node has lost power since, the
+     * counter is invalid */
+    uint32_t power_cycle;
     uint64_t value;
 };
 /* The sampling mechanism of PortSamplesControl. A switch has one mechanism for all its ports; an
@@ -102,8 +109,8 @@ struct sim_detail {
 struct sim_sampler {
     uint32_t port, power_cycle;
     struct fab_samples_control control;
-    uint64_t starts, ends; /* times in us; the sampling is over once `ends` has passed */
-    /* number of times that the counters were read: 1 after the start, 2 after the end */
+    uint64_t starts, ends; /* times in us at which the sampling starts and ends */
+    /* how often the counters were read: 0, then 1 after the start, 2 after the end */
     uint8_t read;
     uint64_t counted[FAB_SAMPLES];
 };
@@ -112,8 +119,9 @@ struct sim_rate {
     uint32_t port;
     uint16_t counter;
     double per_second;
-    uint64_t since, given; /* since: when the rise started, in us; given: how much of the rise is
-                              already in the counter */
+    /* since: time in us at which the rise started; given: how much of the rise was already added to
+     * the counter */
+    uint64_t since, given;
 };
 struct sim_cc_log {
     uint16_t count;
@@ -126,13 +134,14 @@ enum sim_event_kind {
     EVENT_ARRIVE, /* pending MAD a arrives at its port */
     EVENT_SEND,   /* pending MAD a, a delayed request, enters the fabric */
     EVENT_TRAIN,  /* training of port a ends */
-    EVENT_FLAP,   /* the cable of port a is plugged in or pulled; b more changes follow, arg us
-                     apart */
+    /* the cable of port a is plugged in or pulled; b more changes follow, arg us apart */
+    EVENT_FLAP,
     EVENT_BOOT,   /* node a has booted */
     EVENT_NOTICE, /* notice a is sent again */
     EVENT_TRAP,   /* port a raises trap b */
     EVENT_SAMPLE, /* sampler a starts or ends */
-    EVENT_STORM,  /* node a sends trap b >> 16; (b & 0xffff) more follow, arg us apart */
+    /* node a sends trap number b >> 16; (b & 0xffff) more traps follow, arg us apart */
+    EVENT_STORM,
 };
 
 struct fab_sim {
@@ -176,7 +185,7 @@ struct request {
     uint16_t slid; /* LID of the requester */
     bool set;
     uint32_t mod;
-    uint8_t data[FAB_SMP_DATA]; /* attribute of the request, then of the answer */
+    uint8_t data[FAB_SMP_DATA]; /* the attribute: first of the request, then of the answer */
 };
 typedef uint16_t sim_handler(struct request *r); /* returns the Status of the SMP */
 
@@ -187,7 +196,7 @@ struct gs_request {
     bool set;
     uint32_t mod;
     uint8_t *mad;              /* the whole MAD; it becomes the answer */
-    uint8_t data[FAB_GS_DATA]; /* attribute of the request, then of the answer */
+    uint8_t data[FAB_GS_DATA]; /* the attribute: first of the request, then of the answer */
 };
 
 static inline uint32_t port_id(const struct fab_sim *s, uint32_t node, uint8_t port)
@@ -224,8 +233,8 @@ void *fab_sim_items_find(const struct sim_items *t, size_t size, uint64_t key);
 int fab_sim_items_add(struct sim_items *t, size_t size, uint64_t key, uint32_t *ret_index);
 void fab_sim_items_fini(struct sim_items *t);
 
-/* forward.c moves MADs from port to port. These functions return false if the MAD is lost. A link
- * carries the MAD only if its state is least_state or higher. */
+/* forward.c moves MADs from port to port. These functions return false if the MAD is lost. A MAD
+ * can cross a link only if the link is in state least_state or higher. */
 bool fab_sim_cross_link(struct fab_sim *s, struct position *at, uint8_t out, uint8_t least_state);
 bool fab_sim_forward_lid(struct fab_sim *s, uint32_t lid, uint8_t least_state, struct position *at);
 /* Follows a directed route (IBA 14.2.2) from DrSLID to DrDLID. dlid is the DLID of the SMP; it
@@ -234,8 +243,8 @@ bool fab_sim_forward_lid(struct fab_sim *s, uint32_t lid, uint8_t least_state, s
  * the sender. Otherwise *ret_slid is unchanged. */
 bool fab_sim_forward_directed(struct fab_sim *s, const struct fab_mad *mad, uint16_t dlid,
                               uint8_t *bytes, struct position *at, uint16_t *ret_slid);
-/* Sends the answer back along the directed route. lid is the DLID of the answer; it leads to the
- * switch where the directed part of the route ended. */
+/* Sends the answer back along the directed route. lid is the DLID of the answer. It leads to the
+ * switch at which the directed part of the request's route ended. */
 bool fab_sim_return_directed(struct fab_sim *s, const struct fab_mad *mad, uint16_t lid,
                              uint8_t *bytes, struct position *at);
 
@@ -244,8 +253,8 @@ void fab_sim_links_start(struct fab_sim *s); /* sets all ports to the state afte
 void fab_sim_link_train(struct fab_sim *s, uint32_t port);
 void fab_sim_link_trained(struct fab_sim *s, uint32_t port); /* training has ended */
 void fab_sim_link_down(struct fab_sim *s, uint32_t port, uint8_t phys);
-/* rate.c: sets the width and speed of both ends of a link. False: no width or speed is common to
- * both. */
+/* rate.c: sets the width and speed at both ends of a link. Returns false if the two ends have no
+ * width or no speed in common. */
 bool fab_sim_link_negotiate(struct fab_sim *s, uint32_t near, uint32_t far);
 /* Returns the PortPhysicalState of a port while its link is down. */
 uint8_t fab_sim_link_down_state(const struct fab_sim *s, uint32_t port);
@@ -256,7 +265,7 @@ int fab_sim_link_find(const struct fab_sim *s, uint32_t node, uint8_t port, uint
 /* Functions of node.c. */
 void fab_sim_node_booted(struct fab_sim *s, uint32_t node);
 void fab_sim_node_storm(struct fab_sim *s, const struct sim_event *e);
-/* Corrupts an answer to an SMP if fab_sim_corrupt has set this fault for the node. */
+/* Corrupts an answer to an SMP if fab_sim_corrupt has asked for this at the node. */
 void fab_sim_node_corrupt(struct fab_sim *s, uint32_t node, uint16_t attr_id,
                           uint8_t bytes[FAB_MAD_SIZE]);
 
@@ -268,11 +277,11 @@ void fab_sim_trap_bad_key(struct fab_sim *s, struct position at, uint16_t slid,
 void fab_sim_trap_repressed(struct fab_sim *s, struct position at, const uint8_t *mad);
 void fab_sim_trap_resend(struct fab_sim *s, uint32_t notice); /* sends the notice again */
 void fab_sim_trap_forget(struct fab_sim *s, uint32_t node);   /* the node has lost power */
-/* Raises trap 129 or 130 if this counter causes one of these traps (IBA 14.2.5.1). */
+/* Raises trap 129 or 130 if a rise of this counter causes one of them (IBA 14.2.5.1). */
 void fab_sim_trap_errors(struct fab_sim *s, uint32_t port, uint32_t counter);
 bool fab_sim_trap_pending(const struct fab_sim *s, uint32_t node, struct fab_notice *ret);
 
-/* smp.c has the subnet management agent. False: the agent does not answer. */
+/* smp.c: the subnet management agent. Returns false if the agent does not answer. */
 bool fab_sim_sma_answer(struct fab_sim *s, struct position at, uint16_t slid,
                         const struct fab_mad *mad, uint8_t bytes[FAB_MAD_SIZE]);
 bool fab_sim_sma_key_fits(struct fab_sim *s, struct position at, uint16_t slid,
@@ -300,8 +309,8 @@ bool fab_sim_gsi_answer(struct fab_sim *s, struct position at, const struct fab_
 uint16_t fab_sim_perf_handle(struct gs_request *r, uint16_t attr_id);
 uint16_t fab_sim_congestion_handle(struct gs_request *r, uint16_t attr_id);
 bool fab_sim_congestion_key_fits(struct gs_request *r);
-/* Finds the ports that PortSelect names: one port, or all external ports of a switch (0xff). False:
- * there is no such port. */
+/* Finds the ports that PortSelect names: one port, or with 0xff all external ports of a switch.
+ * Returns false if there is no such port. */
 bool fab_sim_perf_ports(const struct gs_request *r, uint8_t select, uint32_t *ret_first,
                         uint32_t *ret_last);
 uint16_t fab_sim_samples_control(struct gs_request *r);
@@ -310,16 +319,16 @@ void fab_sim_samples_due(struct fab_sim *s, uint32_t sampler);
 
 /* Functions of counters.c. */
 void fab_sim_count(struct fab_sim *s, uint32_t port, uint32_t counter, uint64_t add);
-/* Adds the rise that fab_sim_increment has caused since the last call to the counters of a port.
- * Call it before a counter is read or set. */
+/* Adds to the counters of a port what the fault fab_sim_increment has let them rise since the last
+ * call. The caller does this before it reads or sets a counter. */
 void fab_sim_counters_update(struct fab_sim *s, uint32_t port);
 uint64_t fab_sim_counter_read(struct fab_sim *s, uint32_t port, uint32_t counter);
 void fab_sim_counter_write(struct fab_sim *s, uint32_t port, uint32_t counter, uint64_t value);
 void fab_sim_counters_forget(struct fab_sim *s, uint32_t node); /* the node has lost power */
 
 /* outbox.c. fab_sim_deliver_to_manager delivers a MAD to the manager attached at the position; if
- * none is attached, it drops the MAD. fab_sim_outbox_put does not look for a manager: it delivers
- * answers to the position that sent the request. */
+ * no manager is attached, the MAD is lost. fab_sim_outbox_put delivers an answer to the position
+ * that sent the request, whether or not a manager is attached there. */
 void fab_sim_deliver_to_manager(struct fab_sim *s, struct position at, uint16_t slid, uint16_t dlid,
                                 const uint8_t *mad);
 void fab_sim_outbox_put(struct fab_sim *s, struct position at, uint16_t slid, uint16_t dlid,
@@ -337,7 +346,7 @@ void fab_sim_queue_mad(struct fab_sim *s, uint64_t delay_us, enum sim_event_kind
 void fab_sim_multicast(struct fab_sim *s, struct position at, uint16_t slid, uint16_t mlid,
                        const uint8_t *mad);
 
-/* sim.c: sends a delayed request into the fabric. */
+/* sim.c: sends a request whose delay is over into the fabric. */
 void fab_sim_send_delayed(struct fab_sim *s, const struct fab_sim_delivery *pending_mad);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Faults of a simulated fabric. A fault begins at the current time of the simulation; a lasting
+ * Faults of a simulated fabric. A fault begins at the current time of the simulation. A lasting
  * fault continues as time advances (fab_sim_advance). A link fault applies to both ends of the
  * link; the caller may name either port.
  *
@@ -15,7 +15,7 @@
 
 /* ---- links (fab_sim_unlink and fab_sim_relink are in sim.h) ---------------------------------- */
 
-/* Pulls the cable and plugs it in again, `count` times, once a period. */
+/* Pulls the cable and plugs it in again, `count` times. Each time takes period_us. */
 int fab_sim_flap(struct fab_sim *s, uint32_t node, uint8_t port, uint64_t period_us,
                  uint32_t count);
 /* Limits the link to `lanes` (1, 2, 4, 8 or 12; 0: as in the snapshot) and to `speed` ("SDR" to
@@ -24,11 +24,11 @@ int fab_sim_degrade(struct fab_sim *s, uint32_t node, uint8_t port, unsigned lan
                     const char *speed);
 
 /* Corrupts a share (0..1) of the packets in both directions. The receiving port drops and counts
- * them. */
+ * the corrupted packets. */
 int fab_sim_noise(struct fab_sim *s, uint32_t node, uint8_t port, double share);
-/* Sets the bit error rate of the link to `rate` (0..1). Packets with a wrong bit are lost, and
- * SymbolErrorCounter of both ends rises at the link's rate even without traffic. A good cable has
- * 1e-12 or less. */
+/* Sets the bit error rate of the link to `rate` (0..1). Packets with a wrong bit are lost.
+ * SymbolErrorCounter of both ends counts the bit errors at the full data rate of the link, even
+ * without traffic. A good cable has a bit error rate of 1e-12 or less. */
 int fab_sim_bit_errors(struct fab_sim *s, uint32_t node, uint8_t port, double rate);
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
@@ -38,8 +38,8 @@ int fab_sim_bit_errors(struct fab_sim *s, uint32_t node, uint8_t port, double ra
  * the other, step_us apart. */
 int fab_sim_power_off(struct fab_sim *s, uint32_t node);
 int fab_sim_power_on(struct fab_sim *s, uint32_t node, uint64_t boot_us, uint64_t step_us);
-/* Delays the answers of the node's agents by late_us plus a random time of up to spread_us. If both
- * are 0, the fault ends. */
+/* Delays each answer of the node's agents by late_us plus a random time from 0 to spread_us. If
+ * both are 0, the fault ends. */
 int fab_sim_delay(struct fab_sim *s, uint32_t node, uint32_t late_us, uint32_t spread_us);
 
 enum fab_sim_corruption {
@@ -56,29 +56,32 @@ enum fab_sim_corruption {
 int fab_sim_corrupt(struct fab_sim *s, uint32_t node, enum fab_sim_corruption corruption,
                     double rate);
 
-/* Lets the node answer NodeInfo with the type, number of ports and GUIDs of `as`; local_port is
- * that of `as` if it is not 0. NULL: with its own again. INVAL: `as` has more than 254 ports. */
+/* Lets the node answer NodeInfo with the type, number of ports and GUIDs of `as`, and with its
+ * local_port unless that is 0. NULL: the node answers with its own values again. INVAL: `as` has
+ * more than 254 ports. */
 int fab_sim_impersonate(struct fab_sim *s, uint32_t node, const struct fab_node_info *as);
 
-/* Sets an M_Key on all ports of the node, as another manager would (IBA 14.2.4); m_key 0 removes
- * the key. protect: 0-3. */
+/* Sets an M_Key, its protection level (0-3) and its lease period on all ports of the node, as
+ * another manager would (IBA 14.2.4). m_key 0 removes the key. */
 int fab_sim_set_m_key(struct fab_sim *s, uint32_t node, uint64_t m_key, uint8_t protect,
                       uint16_t lease_s);
-/* Sends trap 128-131, 144, 145 or 256-259 with its DataDetails (INVAL: any other number), and
- * repeats it until it is repressed (IBA 14.2.5.1). port: the port where the condition occurred. */
+/* Sends a trap with its DataDetails, and repeats it until a manager represses it (IBA 14.2.5.1).
+ * trap: 128-131, 144, 145 or 256-259; INVAL: any other number. port: the port where the condition
+ * occurred. */
 int fab_sim_trap(struct fab_sim *s, uint32_t node, uint8_t port, uint16_t trap);
-/* Sends the trap `count` times, once a period, whether or not the manager represses it. */
+/* Sends the trap `count` times, once per period_us, whether or not the manager represses it. */
 int fab_sim_trap_storm(struct fab_sim *s, uint32_t node, uint16_t trap, uint64_t period_us,
                        uint32_t count);
 
 /* ---- impairments of MADs anywhere in the fabric, at random by the seed ----------------------- */
 
 struct fab_sim_impairments {
-    double loss;        /* share of MADs that are lost in each direction; fab_sim_loss sets it */
-    double duplicate;   /* share of requests that arrive twice */
-    double delay;       /* share of MADs that are delayed in each direction */
-    uint32_t delay_us;  /* fixed part of the delay */
-    uint32_t spread_us; /* largest random part; a later MAD can overtake an earlier one */
+    double loss;       /* share of MADs that are lost in each direction; fab_sim_loss sets it */
+    double duplicate;  /* share of requests that arrive twice */
+    double delay;      /* share of MADs that are delayed in each direction */
+    uint32_t delay_us; /* fixed part of the delay */
+    /* upper limit of the random part of the delay; a later MAD can overtake an earlier one */
+    uint32_t spread_us;
 };
 void fab_sim_set_impairments(struct fab_sim *s, const struct fab_sim_impairments *impairments);
 struct fab_sim_impairments fab_sim_impairments(const struct fab_sim *s);
@@ -110,7 +113,8 @@ enum fab_sim_counter {
     FAB_SIM_MULTICAST_RCV_PKTS,
     FAB_SIM_COUNTERS,
     /* The counters of fab_wire_attr_perf_details, in the order of the attributes and their fields.
-     * If there is one counter for each VL or SL, its enumerator is the counter of VL or SL 0. */
+     * If the specification has one counter for each VL or SL, the enumerator is the counter of VL
+     * or SL 0; the others follow. */
     FAB_SIM_LOCAL_PHYSICAL_ERRORS = FAB_SIM_COUNTERS,
     FAB_SIM_MALFORMED_PACKET_ERRORS,
     FAB_SIM_BUFFER_OVERRUN_ERRORS,
@@ -144,7 +148,8 @@ enum fab_sim_counter {
 };
 int fab_sim_counter_add(struct fab_sim *s, uint32_t node, uint8_t port,
                         enum fab_sim_counter counter, uint64_t add);
-/* Makes the counter rise by per_second counts a second from now on; 0 stops the rise. */
+/* Makes the counter rise from now on by per_second (a number) each second. With 0, the counter
+ * stops rising. */
 int fab_sim_increment(struct fab_sim *s, uint32_t node, uint8_t port, enum fab_sim_counter counter,
                       double per_second);
 uint64_t fab_sim_counter(struct fab_sim *s, uint32_t node, uint8_t port,
@@ -158,8 +163,8 @@ struct fab_sim_congestion {
     uint8_t sl;
     uint32_t local_qp, remote_qp; /* 24 bits each; only for adapters */
 };
-/* Adds an event to the congestion log of the node and raises a counter of the port: at a switch,
- * the VL's congestion counter; at an adapter, the counter of packets with BECN. */
+/* Adds an event to the congestion log of the node, and raises a counter of the port. At a switch,
+ * this is the congestion counter of the VL; at an adapter, the counter of packets with BECN. */
 int fab_sim_congest(struct fab_sim *s, uint32_t node, uint8_t port,
                     const struct fab_sim_congestion *what);
 

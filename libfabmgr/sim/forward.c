@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Moves MADs from port to port. A MAD follows a directed route (IBA 14.2.2), which may begin and
- * end with a part that is routed by LID, or the linear forwarding tables of the switches
- * (IBA 18.2.4). A MAD is lost where a real device would discard it. SMPs use VL15, which works in
- * the states Init, Armed and Active of a link; all other MADs need the state Active (IBA 7.2.7).
- */
+/* Moves MADs from port to port. A MAD follows either a directed route (IBA 14.2.2) or the linear
+ * forwarding tables of the switches (IBA 18.2.4). A directed route may begin and end with a part
+ * that is routed by LID. A MAD is lost where a real device would discard it. SMPs use VL15, which
+ * works in the link states Init, Armed and Active; all other MADs need the state Active (IBA
+ * 7.2.7). */
 #include "libfabmgr/sim/device.h"
 
-#define LID_HOP_LIMIT 64 /* links that a MAD may cross; more mean a forwarding loop */
+/* greatest number of links that a MAD may cross; a MAD that exceeds it is in a forwarding loop */
+#define LID_HOP_LIMIT 64
 
-/* Returns whether the cable corrupts a packet that arrives at this port. Each corrupted packet
- * raises the level of the leaky bucket of IBA 7.12.2, and each good one lowers it. When the level
- * exceeds LocalPhyErrors, the port counts a local link integrity error. */
+/* Returns true if the cable corrupts a packet that arrives at this port. Each corrupted packet
+ * raises the level of the leaky bucket of IBA 7.12.2, and each good packet lowers it. When the
+ * level exceeds LocalPhyErrors, the port counts a local link integrity error. */
 static bool is_corrupted(struct fab_sim *s, uint32_t port)
 {
     struct sim_port *p = &s->ports[port];
@@ -30,7 +30,8 @@ static bool is_corrupted(struct fab_sim *s, uint32_t port)
     return true;
 }
 
-/* An Armed port becomes Active with the first data packet (IBA 7.2.7.4). */
+/* Returns true if the port accepts a packet that needs the link state least_state. An Armed port
+ * becomes Active with the first data packet (IBA 7.2.7.4). */
 static bool accepts_data(struct fab_port_info *far, uint8_t least_state)
 {
     if (least_state == FAB_STATE_ACTIVE && far->port_state == FAB_STATE_ARMED)
@@ -56,7 +57,8 @@ bool fab_sim_cross_link(struct fab_sim *s, struct position *at, uint8_t out, uin
     return true;
 }
 
-/* Adapters do not forward: a MAD leaves an adapter only by the port at which the MAD originated. */
+/* Returns true if the MAD may leave the node by port `out`. Adapters do not forward, so a MAD
+ * leaves an adapter only by the port at which it originated. */
 static bool may_leave(const struct fab_sim *s, const struct position *at, uint8_t out, bool origin)
 {
     return is_switch(s, at->node) || (origin && out == at->port);
@@ -100,7 +102,7 @@ bool fab_sim_forward_lid(struct fab_sim *s, uint32_t lid, uint8_t least_state, s
     if (lid == FAB_LID_PERMISSIVE || owns(s, *at, lid))
         return true;
     if (is_switch(s, at->node))
-        at->port = 0; /* the switch itself sends */
+        at->port = 0; /* port 0 stands for the switch itself, which sends the MAD */
     else if (!fab_sim_cross_link(s, at, at->port, least_state))
         return false;
     for (unsigned hop = 0; hop < LID_HOP_LIMIT; hop++) {
@@ -119,7 +121,7 @@ static bool by_lid(uint16_t lid)
     return lid != FAB_LID_PERMISSIVE;
 }
 
-/* Follows the directed part and records the return path. */
+/* Moves the MAD along the directed part of its route, and records the return path in the MAD. */
 static bool follow(struct fab_sim *s, const struct fab_mad *mad, uint8_t *bytes,
                    struct position *at)
 {

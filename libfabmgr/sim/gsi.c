@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The general services that a device itself provides (IBA 13.4): performance management, congestion
- * control, and ClassPortInfo for these and for two more classes that real firmware implements.
- * Other MADs for QP1 go to the program attached to the port. If none is attached, the simulator
- * refuses a Get or Set of any other class (device management, communication management, subnet
- * administration ...), as hosts do.
+ * control, and ClassPortInfo. ClassPortInfo is provided for these two classes and for two more that
+ * real firmware implements.
+ *
+ * Other MADs for QP1 go to the program attached to the port. If no program is attached, the
+ * simulator refuses a Get or Set of any other class (device management, communication management,
+ * subnet administration ...), as hosts do.
  */
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/base/status.h"
@@ -44,8 +46,8 @@ bool fab_sim_gsi_serves(const struct fab_sim *s, struct position at, const struc
            (find(mad->mgmt_class) != NULL || !s->ports[lid_port(s, at)].attached);
 }
 
-/* Stores the trap destination of a Set, or fills in the stored one (IBA 13.4.8.1). All other
- * members of ClassPortInfo are constants of the device. */
+/* Handles the trap destination in ClassPortInfo (IBA 13.4.8.1): a Set stores it, and a Get returns
+ * the stored one. All other members of ClassPortInfo are constants of the device. */
 static void keep_trap_address(struct gs_request *r, uint8_t mgmt_class,
                               struct fab_class_port_info *info)
 {

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Link states (IBA 7.2.7, 14.2.5.6). A link trains when its cable is plugged in, both nodes have
- * power and neither port is disabled. Both ports then come up in Init, at once or after the
- * training time. The link goes down when the cable is pulled, a node loses power or a port is
- * disabled; the other port then enters its LinkDownDefaultState. If one port is in Polling and the
- * other in Sleep, the link trains; if both are in Sleep, it stays down. A switch records each
- * change in PortStateChange and sends trap 128. Width and speed are in rate.c.
+ * Link states (IBA 7.2.7, 14.2.5.6).
+ *
+ * A link trains when its cable is plugged in, both nodes have power and neither port is disabled.
+ * Both ports then come up in Init, at once or after the training time. The link goes down when the
+ * cable is pulled, a node loses power or a port is disabled. The other port then enters its
+ * LinkDownDefaultState. If one port is in Polling and the other in Sleep, the link trains; if both
+ * are in Sleep, it stays down. A switch records each change in PortStateChange and sends trap 128.
+ * Width and speed are in rate.c.
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/device.h"
 
-/* Bits of a packet with a MAD, including LRH, BTH, DETH and CRCs. */
+/* length in bits of a packet with a MAD, including LRH, BTH, DETH and CRCs */
 #define MAD_BITS (8 * (FAB_MAD_SIZE + 30))
 
 static bool disabled(const struct sim_port *p)
@@ -55,8 +57,8 @@ void fab_sim_links_start(struct fab_sim *s)
     }
 }
 
-/* Sets the state of a port. Returns true if the port belongs to a switch that has to report the
- * change. */
+/* Sets the state of a port. Returns true if the port belongs to a switch that must send a trap
+ * about the change. */
 static bool set_state(struct fab_sim *s, uint32_t port, uint8_t state, uint8_t phys)
 {
     struct fab_port_info *info = &s->ports[port].info;
@@ -117,8 +119,8 @@ void fab_sim_link_train(struct fab_sim *s, uint32_t port)
     fab_sim_schedule(s, s->timing.train_us, EVENT_TRAIN, port, 0, 0);
 }
 
-/* An EVENT_TRAIN of an earlier training has no effect: the link may have gone down and begun to
- * train again since the event was queued. */
+/* Handles EVENT_TRAIN. The event has no effect if it belongs to an earlier training: since the
+ * event was queued, the link may have gone down and begun to train again. */
 void fab_sim_link_trained(struct fab_sim *s, uint32_t port)
 {
     if (s->ports[port].trained_at == s->now && can_train(s, port))
@@ -238,8 +240,8 @@ int fab_sim_noise(struct fab_sim *s, uint32_t node, uint8_t port, double share)
     return FAB_OK;
 }
 
-/* Returns good^n: the probability that n bits are all correct if each is correct with probability
- * `good`. */
+/* Returns the probability that n bits are all correct, if each bit is correct with probability
+ * `good`: good to the power of n. */
 static double power_of(double good, unsigned n)
 {
     double all = 1;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MADs to multicast LIDs. Each switch sends a copy to every port in its MFT entry except the input
- * port (IBA 18.2.4.3.3). A switch with an empty entry uses its default multicast ports. The manager
- * at each port that the MAD reaches receives a copy. Wrong tables can contain forwarding loops. The
- * simulator therefore makes at most as many copies as the fabric has ports, and no copy crosses
- * more than 64 links.
+ * Moves MADs to multicast LIDs. Each switch sends a copy to every port in its MFT entry except the
+ * input port (IBA 18.2.4.3.3). A switch with an empty entry uses its default multicast ports. The
+ * manager at each port that the MAD reaches receives a copy.
+ *
+ * Wrong tables can contain forwarding loops. The simulator therefore makes at most as many copies
+ * as the fabric has ports, and no copy crosses more than 64 links.
  */
 #include "libfabmgr/sim/device.h"
 
 #define HOP_LIMIT 64
-#define POSITIONS 16 /* port masks of 16 ports in an MFT entry */
+#define POSITIONS 16 /* number of port masks in an MFT entry; each mask has 16 ports */
 
 struct copies {
     struct fab_sim *sim;

@@ -6,13 +6,14 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/device.h"
 
-#define OUTBOX_MAX 65536 /* limit of MADs in an outbox; further MADs are lost */
+#define OUTBOX_MAX 65536 /* greatest number of MADs in an outbox; further MADs are lost */
 
 static int outbox_room(struct sim_outbox *o)
 {
     if (o->tail < o->capacity)
         return FAB_OK;
-    /* At least half of the array is free, so that each MAD is moved about once on average. */
+    /* MADs are moved only when at least half of the array is free, so each MAD is moved about once
+     * on average. */
     if (o->head > o->tail / 2) {
         memmove(o->mails, o->mails + o->head, (o->tail - o->head) * sizeof *o->mails);
         o->tail -= o->head;

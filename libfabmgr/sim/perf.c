@@ -2,10 +2,12 @@
 /*
  * The performance management agent of every simulated device (IBA 16.1). Its attributes show the
  * counters of counters.c in fields of limited width. If a value does not fit, the field shows its
- * maximum. PortCounters and PortCountersExtended show the same counters; the table below has the
- * offset of each counter in both attributes. Each attribute with detailed
- * counters has a field table; every field after CounterSelect is a counter, and the counters are
- * numbered in the order of this table. Samples are in samples.c.
+ * maximum.
+ *
+ * PortCounters and PortCountersExtended show the same counters; the table places[] has the offset
+ * of each counter in both attributes. Each attribute with detailed counters has a field table.
+ * Every field after CounterSelect is a counter, and the counters are numbered in the order of the
+ * field table. Samples are in samples.c.
  */
 #include <stddef.h>
 
@@ -20,15 +22,17 @@
 #define NOWHERE 0xffff
 #define NARROW(m) offsetof(struct fab_port_counters, m), sizeof(((struct fab_port_counters *)0)->m)
 #define WIDE(m) offsetof(struct fab_port_counters_ext, m)
-/* The place of each counter: its offset in bytes in the structs of both attributes (NOWHERE: the
- * attribute lacks the counter), and the bits of CounterSelect that select the counter in a Set. */
+/* Describes where the attributes have a counter: its byte offset in the structs of both attributes
+ * (NOWHERE: the attribute lacks the counter), and the bits of CounterSelect that select it in a
+ * Set. */
 static const struct place {
     const char *name;
     uint16_t narrow, size; /* offset in fab_port_counters, and size of the member in bytes */
     uint16_t wide;         /* offset in fab_port_counters_ext */
     uint8_t bits;          /* width of the counter in PortCounters on the wire, in bits */
-    int8_t select, select_wide, select_wide2; /* bit numbers in CounterSelect; -1: none; 16 and
-                                                 above: bit 0 and above of CounterSelect2 */
+    /* number of the bit in CounterSelect of PortCounters, in that of PortCountersExtended, and of a
+     * second bit there; from 16 on: bit n - 16 of CounterSelect2; -1: no bit */
+    int8_t select, select_wide, select_wide2;
 } places[] = {
     {"SymbolErrorCounter", NARROW(symbol_errors), WIDE(symbol_errors), 16, 0, -1, 0},
     {"LinkErrorRecoveryCounter", NARROW(link_error_recovery), WIDE(link_error_recovery), 8, 1, -1,
@@ -69,7 +73,8 @@ static uint64_t member_get(const void *from, size_t offset, size_t size)
     return fab_wire_load_member((const uint8_t *)from + offset, size);
 }
 
-/* Writes a member; a value that exceeds `bits` bits becomes their maximum. */
+/* Writes a member of `size` bytes. If the value needs more than `bits` bits, writes the greatest
+ * value of that width. */
 static void member_put(void *to, size_t offset, size_t size, unsigned bits, uint64_t value)
 {
     uint64_t most = UINT64_MAX >> (64 - bits);
@@ -100,9 +105,9 @@ static bool selected(const struct fab_port_counters *narrow, const struct fab_po
            (p->select_wide2 >= 0 && (w->counter_select2 >> p->select_wide2 & 1));
 }
 
-/* If the request is a Set, writes the selected counters from `narrow` or `wide` (one of them is
- * NULL). Then adds up the counters of all ports that port_select names. False: port_select names no
- * port. */
+/* If the request is a Set, writes the selected counters from `narrow` or `wide`, one of which is
+ * NULL. In any case adds up the counters of all ports that port_select names. Returns false if
+ * port_select names no port. */
 static bool access_counters(struct gs_request *r, uint8_t port_select,
                             const struct fab_port_counters *narrow,
                             const struct fab_port_counters_ext *wide,
@@ -180,8 +185,8 @@ static uint32_t counters_of(const struct fab_attr *a)
     return sum;
 }
 
-/* If `put` is set, writes `value` to a counter of each of the ports ports[0] to ports[1]. Returns
- * the sum of the counter over these ports. */
+/* With `put`, writes `value` to the counter at the ports ports[0] to ports[1]. Returns the sum of
+ * the counter over these ports. */
 static uint64_t access_detail(struct gs_request *r, const uint32_t ports[2], uint32_t counter,
                               bool put, uint64_t value)
 {
@@ -245,8 +250,8 @@ uint16_t fab_sim_perf_handle(struct gs_request *r, uint16_t attr_id)
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-/* Returns whether `name` is the name of the field, followed by an index if the field is an array.
- */
+/* Returns true if `name` is the name of the field, or, for an array, its name followed by an index.
+ * *ret_index receives the index. */
 static bool is_named(const struct fab_field *f, const char *name, uint32_t *ret_index)
 {
     size_t len = strlen(f->name);

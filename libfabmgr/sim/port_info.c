@@ -8,13 +8,14 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/device.h"
 
-#define SM_EXTENDED_SPEEDS 0x80000000u /* a flag in the attribute modifier */
+/* bit in the attribute modifier: the sender supports the extended link speeds */
+#define SM_EXTENDED_SPEEDS 0x80000000u
 #define LID_UNICAST_MAX 0xBFFF
 #define ALL_SUPPORTED_WIDTHS 0xff
 #define ALL_SUPPORTED_SPEEDS 0xf
 
 /* Finds the port that the attribute modifier names. At an adapter, 0 means the port by which the
- * request came. False: there is no such port. */
+ * request arrived. Returns false if there is no such port. */
 static bool find_port(const struct request *r, uint32_t *ret_port)
 {
     uint32_t num = r->mod & ~SM_EXTENDED_SPEEDS;
@@ -40,8 +41,8 @@ static bool is_subset(uint8_t want, uint8_t supported, uint8_t all)
     return want == 0 || want == all || (want & ~supported) == 0;
 }
 
-/* Returns whether a Set may request the PortState `want`. A port may go from Init to Armed and from
- * Armed to Active; a Set may also repeat the current state. */
+/* Returns true if a Set may request the PortState `want`. A Set may take a port from Init to Armed
+ * and from Armed to Active, and may also repeat the current state. */
 static bool state_allowed(const struct fab_port_info *now, uint8_t want)
 {
     switch (want) {
@@ -57,7 +58,7 @@ static bool state_allowed(const struct fab_port_info *now, uint8_t want)
     }
 }
 
-/* Returns whether the PortPhysicalState of a Set is allowed. Sleep, Polling and Disabled are,
+/* Returns true if a Set may have this PortPhysicalState. Sleep, Polling and Disabled are allowed,
  * unless the same Set requests Armed or Active. */
 static bool phys_allowed(const struct fab_port_info *want)
 {
@@ -145,7 +146,8 @@ static void move_link(struct fab_sim *s, uint32_t port, const struct fab_port_in
     if (want->phys_state == FAB_PHYS_DISABLED) {
         fab_sim_link_down(s, port, FAB_PHYS_DISABLED);
     } else if (want->phys_state != FAB_PHYS_NOP || want->port_state == FAB_STATE_DOWN) {
-        bool ordered = want->phys_state != FAB_PHYS_NOP; /* Polling or Sleep was requested */
+        /* true if the Set requests Polling or Sleep */
+        bool ordered = want->phys_state != FAB_PHYS_NOP;
         if (now->phys_state == FAB_PHYS_DISABLED && !ordered)
             return;
         fab_sim_link_down(s, port, ordered ? want->phys_state : fab_sim_link_down_state(s, port));

@@ -22,7 +22,8 @@ struct sim_queue {
     uint64_t seq;
     struct sim_pending_mad *pending_mads;
     size_t pending_mad_count, pending_mad_capacity;
-    uint32_t first_free; /* index of the first free entry of pending_mads; FAB_NONE: none is free */
+    /* index of the first free entry of pending_mads[]; FAB_NONE: all entries are in use */
+    uint32_t first_free;
 };
 void fab_sim_queue_fini(struct sim_queue *q);
 int fab_sim_queue_put(struct sim_queue *q,

@@ -30,7 +30,7 @@ static uint8_t lanes_of(uint8_t code)
     return 0;
 }
 
-/* Returns the index of a port's active speed in speeds[]. SPEEDS: the specification has no such
+/* Returns the index in speeds[] of a port's active speed; SPEEDS: the specification has no such
  * speed. */
 static size_t speed_of(const struct fab_port_info *info)
 {
@@ -42,10 +42,10 @@ static size_t speed_of(const struct fab_port_info *info)
     return i;
 }
 
-/* Returns whether a port enables the width or speed with the bit `code`. The snapshot shows the
- * port's enabled bits as usual_enabled and its active bit as `usual`. A snapshot may show a value
- * as active but not as enabled; such a value counts as enabled until a Set changes the enabled
- * bits. */
+/* Returns true if a port enables the width or speed whose bit is `code`. usual_enabled and `usual`
+ * are the enabled bits and the active bit that the snapshot shows. A snapshot may show a value as
+ * active but not as enabled. Such a value counts as enabled until a Set changes the enabled bits.
+ */
 static bool enables(uint8_t enabled, uint8_t code, uint8_t usual_enabled, uint8_t usual)
 {
     return enabled == 0 || (enabled & code) != 0 || (enabled == usual_enabled && code == usual);

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Sampling of counters (IBA 16.1.3.2-4). A Set of PortSamplesControl names a port and up to 15
- * counters, and gives the time until the sampling starts and its duration, in ticks.
- * PortSamplesResult shows the status and the counts. A switch has one sampling mechanism for all
- * its ports, an adapter has one for each port. A Set while a sampling is in progress changes
- * nothing; its answer shows the sampling in progress.
+ * counters. It also gives the time until the sampling starts, and the duration of the sampling,
+ * both in ticks. PortSamplesResult shows the status and the counts. A switch has one sampling
+ * mechanism for all its ports; an adapter has one for each port. A Set while a sampling is in
+ * progress changes nothing; its answer shows the sampling in progress.
  *
- * The table below maps values of CounterSelect, mandatory and optional, to counters. Bits 8-11 of a
- * value name the VL or SL.
+ * The table selections[] maps values of CounterSelect, mandatory and optional, to counters. Bits
+ * 8-11 of a value of CounterSelect name the VL or SL.
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/device.h"
 
-#define TICK 249   /* field Tick: n means n + 1 units of 4 ns, here 1 us */
-#define WIDTH_32 4 /* value of a field that announces 32-bit counters */
+#define TICK 249   /* value of the field Tick: n means n + 1 units of 4 ns; 249 is 1 us */
+#define WIDTH_32 4 /* value of the field that announces 32-bit counters */
 #define WIDTH_64 2 /* value of ExtendedWidth for 64-bit counters */
 #define ALL_MECHANISMS 0xffffffffu
 #define COUNTS_MANDATORY 1
 #define COUNTS_OPTIONAL 2
 #define NONE FAB_SIM_ALL_COUNTERS
 
-/* Ranges of consecutive CounterSelect values that select consecutive counters. */
+/* A range of consecutive CounterSelect values that select consecutive counters. */
 static const struct selection {
     uint16_t first, count;
     /* counter: the first counter of the range. each: number of VLs or SLs with a counter of their
@@ -45,7 +45,7 @@ static const struct selection {
 };
 #define SELECTIONS (sizeof selections / sizeof selections[0])
 
-/* Returns the counter that a value of CounterSelect selects. NONE: the value is unknown. */
+/* Returns the counter that a value of CounterSelect selects; NONE: no counter has this value. */
 static uint32_t counter_of(uint16_t select)
 {
     uint16_t kind = select & 0xf0ff, lane = select >> 8 & 15;
@@ -74,8 +74,8 @@ static uint32_t power_cycle_of(const struct fab_sim *s, uint32_t port)
     return s->nodes[s->fabric->ports[port].node].power_cycles;
 }
 
-/* Finds the sampling mechanism that the request addresses. NULL: it was never used since the node's
- * last power-on. */
+/* Finds the sampling mechanism that the request addresses. NULL: the mechanism was not used since
+ * the node's last power-on. */
 static struct sim_sampler *find(const struct gs_request *r)
 {
     uint32_t port = lid_port(r->sim, r->at);
@@ -91,7 +91,7 @@ static uint8_t status_of(const struct fab_sim *s, const struct sim_sampler *p)
 }
 
 /* Reads the selected counters. The first call, at the start of the sampling, stores their values.
- * The second call, at the end, replaces each value by its increase since the first. */
+ * The second call, at the end, replaces each stored value by the increase since the first call. */
 static void read_counters(struct fab_sim *s, struct sim_sampler *p)
 {
     const struct fab_node *node = &s->fabric->nodes[s->fabric->ports[p->port].node];

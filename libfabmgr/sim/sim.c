@@ -4,7 +4,7 @@
  * back. A request takes effect when it is sent. The answer comes at once, or later through the
  * outbox if delays are configured.
  *
- * The topology is the caller's snapshot, to which the simulation holds a reference; everything that
+ * The topology is the caller's snapshot, to which the simulation holds a reference. Everything that
  * changes (port states, tables) is in the simulation. The contents of MADs are untrusted.
  * libfabmgr/wire checks the fields when it unpacks a MAD. The simulator accepts an index only if
  * the device has that port or block, and a table grows only up to the capacity of the device.
@@ -29,7 +29,8 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/sim/device.h"
 
-#define TRAP_US 1000000 /* us; devices repeat a trap about once a second */
+/* initial value of trap_us, in us: devices repeat a trap about once a second */
+#define TRAP_US 1000000
 
 int fab_sim_new(const struct fab_fabric *fabric, uint64_t seed, struct fab_sim **ret)
 {
@@ -84,7 +85,7 @@ static bool is_smp(const struct fab_mad *mad)
     return mad->mgmt_class == FAB_CLASS_SMP_LID || mad->mgmt_class == FAB_CLASS_SMP_DIRECTED;
 }
 
-/* Returns the lowest link state in which a link carries the MAD. */
+/* Returns the lowest link state in which a link carries this MAD. */
 static uint8_t least_state(const struct fab_mad *mad)
 {
     return is_smp(mad) ? FAB_STATE_INIT : FAB_STATE_ACTIVE;
@@ -100,8 +101,8 @@ static bool forward(struct fab_sim *s, const struct fab_mad *mad, uint16_t dlid,
     return fab_sim_forward_directed(s, mad, dlid, bytes, at, slid);
 }
 
-/* Returns whether the agents of the device handle the MAD, instead of a manager attached to the
- * device. */
+/* Returns true if the agents of the device handle the MAD; false: a manager attached to the device
+ * gets it. */
 static bool for_agent(const struct fab_sim *s, struct position at, const struct fab_mad *mad)
 {
     if (!is_smp(mad))
@@ -110,7 +111,7 @@ static bool for_agent(const struct fab_sim *s, struct position at, const struct 
            mad->method != FAB_METHOD_TRAP;
 }
 
-/* Sends the answer back. Returns whether it arrives at the port that sent the request. */
+/* Sends the answer back. Returns true if it arrives at the port that sent the request. */
 static bool move_answer(struct fab_sim *s, const struct fab_mad *mad, uint16_t slid, uint8_t *bytes,
                         struct position *at, struct position origin)
 {
@@ -130,8 +131,8 @@ static uint64_t impairment_delay(struct fab_sim *s)
            fab_base_prng_below(&s->prng, (uint64_t)s->impairments.spread_us + 1);
 }
 
-/* Returns the time from now until the answer is ready, in us. The agent of a node handles one MAD
- * after the other. */
+/* Returns the time from now until the answer is ready, in us. `arrives`: time at which the request
+ * arrives. The agent of a node handles one MAD after the other, so a busy agent answers later. */
 static uint64_t answer_time(struct fab_sim *s, uint32_t node, uint64_t arrives)
 {
     struct sim_node *n = &s->nodes[node];
@@ -189,8 +190,8 @@ static int travel(struct fab_sim *s, struct position origin, uint16_t dlid,
     return 0;
 }
 
-/* Applies the impairments to a MAD that a port sends. False: the MAD is lost, or queued to travel
- * later. */
+/* Applies the impairments (loss, duplicates, delays) to a MAD that a port sends. Returns false if
+ * the MAD is lost, or queued so that it travels later. */
 static bool impair_request(struct fab_sim *s, struct position origin, uint16_t dlid,
                            const uint8_t *mad)
 {

@@ -21,14 +21,15 @@ struct fab_sim;
 int fab_sim_new(const struct fab_fabric *fabric, uint64_t seed, struct fab_sim **ret);
 void fab_sim_free(struct fab_sim *s);
 
-/* Sends a MAD into the fabric from a port (node id and port number of the snapshot). A
- * directed-route SMP contains its path; any other MAD goes to dlid. Returns 1: *reply holds the
- * answer. 0: the MAD was lost, needs no answer, went to an attached manager, or its answer comes
- * later by fab_sim_receive. TRUNCATED, FORMAT: not a MAD. INVAL: no such port. */
+/* Sends a MAD into the fabric from a port, given by node id and port number of the snapshot. A
+ * directed-route SMP contains its path; any other MAD goes to the LID dlid. Returns 1 if *reply
+ * holds the answer. Returns 0 if the MAD was lost, needs no answer, or went to an attached manager,
+ * or if its answer comes later by fab_sim_receive. TRUNCATED, FORMAT: not a MAD. INVAL: no such
+ * port. */
 int fab_sim_send(struct fab_sim *s, uint32_t node, uint8_t port, uint16_t dlid,
                  const uint8_t mad[FAB_MAD_SIZE], uint8_t reply[FAB_MAD_SIZE]);
-/* The caller calls this function after fab_sim_send returned 0. It returns whether the MAD, its
- * answer or a copy is still in flight, so that an answer may come later. */
+/* Returns true if a MAD for which fab_sim_send returned 0, its answer or a copy is still in flight,
+ * so that an answer may come later. */
 bool fab_sim_in_flight(const struct fab_sim *s);
 
 /* A MAD that arrives at a port: a trap, a MAD for an attached manager, or a late answer. */
@@ -39,12 +40,12 @@ struct fab_sim_delivery {
     uint8_t mad[FAB_MAD_SIZE];
 };
 bool fab_sim_receive(struct fab_sim *s, struct fab_sim_delivery *ret);
-/* Repeats now all traps that no manager has repressed, and returns their number. As time advances,
- * devices also repeat traps by themselves (trap_us below). */
+/* Repeats all traps that no manager has repressed, and returns their number. Devices also repeat
+ * traps by themselves when time advances (trap_us in struct fab_sim_timing). */
 uint32_t fab_sim_repeat_traps(struct fab_sim *s);
 /* Attaches a manager to a port. The manager receives the SMInfo requests, SA requests and answers
- * that are addressed to the port. is_sm: the manager is a subnet manager, which PortInfo then shows
- * (IsSM). */
+ * that are addressed to the port. is_sm: the manager is a subnet manager, and PortInfo of the port
+ * shows IsSM. */
 int fab_sim_attach(struct fab_sim *s, uint32_t node, uint8_t port, bool is_sm); /* INVAL */
 void fab_sim_detach(struct fab_sim *s, uint32_t node, uint8_t port);
 
@@ -71,19 +72,20 @@ void fab_sim_set_timing(struct fab_sim *s, const struct fab_sim_timing *timing);
  * no such node, or no link at this port. */
 int fab_sim_unlink(struct fab_sim *s, uint32_t node, uint8_t port);
 int fab_sim_relink(struct fab_sim *s, uint32_t node, uint8_t port);
-int fab_sim_silence(struct fab_sim *s, uint32_t node, bool silent); /* the node answers nothing, but
-                                                                       still forwards */
-void fab_sim_loss(struct fab_sim *s, double rate); /* share of MADs that are lost at random, 0..1 */
+/* the node answers no MAD, but still forwards */
+int fab_sim_silence(struct fab_sim *s, uint32_t node, bool silent);
+/* rate: share (0..1) of MADs that are lost at random */
+void fab_sim_loss(struct fab_sim *s, double rate);
 
 /* Finds the node with this GUID ("0x...") or description. NOT_FOUND. */
 int fab_sim_find(const struct fab_sim *s, const char *what, uint32_t *ret_node);
 /* Returns the snapshot given to fab_sim_new. */
 const struct fab_fabric *fab_sim_fabric(const struct fab_sim *s);
-/* Returns the LFT of a switch, with entries 0 to *ret_top (LinearFDBTop). NULL: no entry was ever
- * written. */
+/* Returns the LFT of a switch, which has entries 0 to *ret_top (LinearFDBTop). NULL: no entry was
+ * ever written. */
 const uint8_t *fab_sim_lft(const struct fab_sim *s, uint32_t sw, uint32_t *ret_top);
-/* Returns a part of an MFT entry: the port mask of ports 16 * position to 16 * position + 15. 0 if
- * it was never written. */
+/* Returns a part of an MFT entry: the port mask of ports 16 * position to 16 * position + 15. The
+ * result is 0 if this part was never written. */
 uint16_t fab_sim_mft(const struct fab_sim *s, uint32_t sw, uint16_t mlid, unsigned position);
 /* Returns an SLtoVLMappingTable (IBA 14.2.5.8), with SL 0 in the highest four bits. For a switch,
  * it is the table from port `in` to port `out`; for any other node, the table of port `out`. */

@@ -141,9 +141,9 @@ static uint16_t handle(struct request *r, uint16_t attr_id)
     return FAB_SMP_BAD_ATTR;
 }
 
-/* Ends the M_Key protection if its lease has expired (14.2.4.4). The lease starts when a request
- * without the key fails. If no request with the key arrives within the lease period, the port
- * clears its protection bits. */
+/* Ends the M_Key protection of a port if its lease has expired (IBA 14.2.4.4). The lease starts
+ * when a request without the key fails. If no request with the key arrives within the lease period,
+ * the port clears its protection bits. */
 static void expire_key_lease(const struct fab_sim *s, struct sim_port *p)
 {
     if (p->lease_ends == 0 || s->now < p->lease_ends)
@@ -152,9 +152,9 @@ static void expire_key_lease(const struct fab_sim *s, struct sim_port *p)
     p->lease_ends = 0;
 }
 
-/* Returns whether the M_Key of a request permits the request (IBA 14.2.4). Without the port's key,
- * a Set gets no answer and a TrapRepress has no effect; from protection level 2 on, a Get gets no
- * answer either. */
+/* Returns true if the M_Key of a request permits the request (IBA 14.2.4). Without the port's key,
+ * a Set gets no answer, and a TrapRepress has no effect. At protection levels 2 and 3, a Get
+ * without the key gets no answer either. */
 bool fab_sim_sma_key_fits(struct fab_sim *s, struct position at, uint16_t slid,
                           const struct fab_mad *mad, const uint8_t *bytes)
 {
@@ -174,7 +174,8 @@ bool fab_sim_sma_key_fits(struct fab_sim *s, struct position at, uint16_t slid,
     return false;
 }
 
-/* From protection level 1 on, PortInfo shows an M_Key of 0 to requests without the key. */
+/* Sets the M_Key in an answer to PortInfo to 0 if the port has protection level 1 or higher and the
+ * request does not have the key. */
 static void hide_key(const struct fab_sim *s, struct position at, const struct fab_mad *mad,
                      uint8_t *data)
 {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The tables of a device: linear and multicast forwarding, P_Keys, SL to VL, VL arbitration, GUIDs
- * (IBA 14.2.5.5, 7-11). An LFT is an array that grows when a manager writes higher LIDs. The blocks
- * of all other tables, 64 bytes each, are in one map, by table, port and block number. A block that
- * was never written is not in the map; a Get then returns its value after power-on.
+ * (IBA 14.2.5.5, 7-11).
+ *
+ * An LFT is an array that grows when a manager writes higher LIDs. The blocks of all other tables,
+ * 64 bytes each, are in one map; the key consists of table, port and block number. A block that was
+ * never written is not in the map; a Get then returns the value that the block has after power-on.
  */
 #include <stdlib.h>
 
@@ -12,8 +14,10 @@
 #include "libfabmgr/sim/device.h"
 
 enum table { TABLE_MFT, TABLE_PKEYS, TABLE_SL2VL, TABLE_VLARB, TABLE_GUIDS, TABLE_GS, TABLE_LED };
-#define BLOCKS_MAX (1u << 22) /* limit of blocks of all devices together: 256 MB */
-#define ENTRIES_PER_BLOCK 32  /* in an MFT, P_Key table or VL arbitration table */
+/* limit of the number of blocks of all devices together, which take 256 MB */
+#define BLOCKS_MAX (1u << 22)
+#define ENTRIES_PER_BLOCK 32 /* entries per block of an MFT, P_Key table or VL arbitration table   \
+                              */
 #define GUIDS_PER_BLOCK 8
 #define MFT_POSITIONS 16
 #define DEFAULT_PKEY 0xffff
@@ -93,8 +97,8 @@ static bool block_get(const struct fab_sim *s, uint32_t node, uint64_t key, uint
     return true;
 }
 
-/* Returns the key of a piece of a general service's block. Such a block has 192 bytes and is stored
- * as three pieces of 64. */
+/* Returns the key of a piece of a block of a general service. The block has 192 bytes and is stored
+ * as three pieces of 64 bytes. */
 static uint64_t piece_key(uint32_t port, uint16_t attr_id, uint32_t block, uint32_t piece)
 {
     return block_key(TABLE_GS, port,
@@ -123,7 +127,7 @@ bool fab_sim_table_write(struct fab_sim *s, uint32_t port, uint16_t attr_id, uin
 
 /* Writes the block of a Set, or reads the block for a Get. Returns false if a Get reads a block
  * that was never written; the data is then zeros. used: number of bytes that the device implements;
- * the device ignores the rest of a Set. */
+ * the device ignores the other bytes of a Set. */
 static bool access_block(struct request *r, uint64_t key, size_t used, uint16_t *ret_status)
 {
     *ret_status = 0;
@@ -139,8 +143,9 @@ static bool access_block(struct request *r, uint64_t key, size_t used, uint16_t 
     return written;
 }
 
-/* Finds the port of a table: at a switch, the port `num` of the attribute modifier; at an adapter,
- * the port by which the request came. False: there is no such port. */
+/* Finds the port of a table. At a switch, this is port `num`, which the attribute modifier gives.
+ * At an adapter, it is the port by which the request arrived. Returns false if there is no such
+ * port. */
 static bool find_port(const struct request *r, uint32_t num, uint32_t *ret_port)
 {
     if (!is_switch(r->sim, r->at.node))
@@ -151,7 +156,8 @@ static bool find_port(const struct request *r, uint32_t num, uint32_t *ret_port)
     return true;
 }
 
-/* The attribute modifier has the block in bits 0-8 and the port mask position in bits 28-31. */
+/* Handles MulticastForwardingTable. The attribute modifier has the block in bits 0-8 and the port
+ * mask position in bits 28-31. */
 uint16_t fab_sim_handle_mft(struct request *r)
 {
     uint32_t block = r->mod & 0x1ff, position = r->mod >> 28;
@@ -177,7 +183,8 @@ uint16_t fab_sim_mft(const struct fab_sim *s, uint32_t sw, uint16_t mlid, unsign
                                        : 0;
 }
 
-/* The attribute modifier has the block in bits 0-15 and the port in bits 16-31. */
+/* Handles P_KeyTable. The attribute modifier has the block in bits 0-15 and the port in bits 16-31.
+ */
 uint16_t fab_sim_handle_pkeys(struct request *r)
 {
     uint32_t block = r->mod & 0xffff, num = r->mod >> 16, port;
@@ -204,9 +211,9 @@ static void default_sl2vl(const struct fab_sim *s, uint32_t port, uint8_t *data)
     (void)fab_wire_attr_pack(&fab_wire_attr_sl2vl, &map, data, FAB_SMP_DATA);
 }
 
-/* One write of an SLtoVLMappingTable may apply to many pairs of input and output port. The
- * simulator stores each write as one block with a sequence number; for each pair, the latest block
- * that covers the pair applies. */
+/* ALL_OUT and ALL_IN are part of the key of a stored write of SLtoVLMappingTable. One write may
+ * apply to many pairs of input and output port. The simulator stores each write as one block with a
+ * sequence number. For a pair, the latest block that covers the pair applies. */
 enum { ALL_OUT = 0x100, ALL_IN = 0x200, SL2VL_SIZE = 8 };
 
 static uint64_t sl2vl_key(const struct fab_sim *s, uint32_t node, uint32_t wide, uint32_t in,
@@ -248,9 +255,9 @@ static uint16_t sl2vl_set(struct request *r, uint64_t key)
     return block_put(r->sim, r->at.node, key, block) ? 0 : FAB_SMP_BUSY;
 }
 
-/* At a switch, the attribute modifier has the output port in bits 0-7 and the input port in bits
- * 8-15. A Set may also use bit 16 (all output ports) and bit 17 (all input ports) if SwitchInfo
- * announces these options. */
+/* Handles SLtoVLMappingTable. At a switch, the attribute modifier has the output port in bits 0-7
+ * and the input port in bits 8-15. A Set may also use bit 16 (all output ports) and bit 17 (all
+ * input ports) if SwitchInfo announces these options. */
 uint16_t fab_sim_handle_sl2vl(struct request *r)
 {
     bool sw = is_switch(r->sim, r->at.node);
@@ -268,8 +275,8 @@ uint16_t fab_sim_handle_sl2vl(struct request *r)
     return 0;
 }
 
-/* The attribute modifier has the port in bits 0-15 and the part of the tables in bits 16-31: 1 and
- * 2 for the low-priority table, 3 and 4 for the high-priority table. */
+/* Handles VLArbitrationTable. The attribute modifier has the port in bits 0-15 and the part in bits
+ * 16-31: parts 1 and 2 form the low-priority table, parts 3 and 4 the high-priority table. */
 uint16_t fab_sim_handle_vlarb(struct request *r)
 {
     uint32_t num = r->mod & 0xffff, quarter = r->mod >> 16, port;
@@ -316,8 +323,8 @@ uint16_t fab_sim_handle_led(struct request *r)
     return status;
 }
 
-/* Makes all blocks of the node invalid: a block is valid only if its power_cycle equals that of the
- * node. */
+/* Makes all blocks of the node invalid, because the node has lost power. A block is valid only if
+ * its power_cycle equals that of the node. */
 void fab_sim_tables_forget(struct fab_sim *s, uint32_t node)
 {
     s->nodes[node].power_cycles++;

@@ -6,8 +6,8 @@
  * 257-259 (P_Key and Q_Key violations). Traps are routed by LID to the master SM that PortInfo
  * names, and can be lost like any MAD.
  *
- * A device repeats a notice every trap_us until the SM represses it. A sending port keeps one
- * notice for each trap number; a newer notice replaces it.
+ * A device repeats a trap every trap_us until the SM represses it. A sending port keeps one notice
+ * for each trap number; a newer notice replaces it.
  */
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/base/status.h"
@@ -38,8 +38,8 @@ static void send_notice(struct fab_sim *s, uint32_t port, const struct fab_notic
         fab_sim_deliver_to_manager(s, at, lid, sm_lid, bytes);
 }
 
-/* A port needs a LID and the SM's LID to send traps. Unresponsive nodes and nodes without power
- * send none. */
+/* Returns true if the port can send traps. It needs a LID and the SM's LID. Unresponsive nodes and
+ * nodes without power send no traps. */
 static bool can_send_traps(const struct fab_sim *s, uint32_t port)
 {
     const struct fab_port_info *info = &s->ports[port].info;
@@ -214,7 +214,7 @@ static void describe_key_violation(struct fab_sim *s, uint32_t port, uint16_t tr
         d[50] = s->fabric->ports[port].num;
     } else {
         fab_base_put_be32(d + 6, trap == 257 ? 0x7ffe : 0x80010000);
-        fab_base_put_be32(d + 10, 1); /* the queue pairs */
+        fab_base_put_be32(d + 10, 1); /* numbers of the two queue pairs */
         fab_base_put_be32(d + 14, 1);
     }
 }
@@ -250,8 +250,8 @@ static int describe(struct fab_sim *s, uint32_t port, struct fab_notice *n)
     }
 }
 
-/* Queues the trap instead of sending it at once, because the error may occur while another MAD, or
- * this trap itself, is in transit. */
+/* Raises the trap that a rise of this error counter causes. The trap is queued and sent later,
+ * because the error may occur while another MAD, or this trap itself, is in transit. */
 void fab_sim_trap_errors(struct fab_sim *s, uint32_t port, uint32_t counter)
 {
     if (counter == FAB_SIM_LOCAL_LINK_INTEGRITY_ERRORS)

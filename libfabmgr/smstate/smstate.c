@@ -44,7 +44,8 @@ static bool is_passed_over(const struct fab_smstate *s, uint64_t guid)
     return false;
 }
 
-/* Adds a manager to passed_over[]. If the list is full, first removes the oldest entry. */
+/* Adds a manager to passed_over[], so that the election ignores it. If the list is full, first
+ * removes the oldest entry. */
 static void pass_over(struct fab_smstate *s, uint64_t guid)
 {
     if (s->passed_count == FAB_SMSTATE_PASSED)
@@ -52,8 +53,8 @@ static void pass_over(struct fab_smstate *s, uint64_t guid)
     s->passed_over[s->passed_count++] = guid;
 }
 
-/* Removes a manager from passed_over[], because this manager is master now. If it is standby later,
- * the election considers it again. */
+/* Removes a manager that has become master from passed_over[]. So the election considers it again
+ * when it is in standby later. */
 static void respect(struct fab_smstate *s, uint64_t guid)
 {
     uint32_t kept = 0;
@@ -63,8 +64,8 @@ static void respect(struct fab_smstate *s, uint64_t guid)
     s->passed_count = kept;
 }
 
-/* Returns the best of the other managers in state MASTER (masters), or in state DISCOVERING or
- * STANDBY (!masters). NULL: there is none. */
+/* Returns the best of the other managers. masters: considers those in state MASTER; otherwise those
+ * in state DISCOVERING or STANDBY. NULL: there is no such manager. */
 static const struct fab_sm_info *
 best_of(const struct fab_smstate *s, const struct fab_sm_info *others, uint32_t count, bool masters)
 {
@@ -124,14 +125,14 @@ void fab_smstate_discovered(struct fab_smstate *s, const struct fab_sm_info *oth
     }
 }
 
-/* Returns whether the response shows that a manager better than ours is master or will become
+/* Returns true if the response shows that a manager better than ours is master or will become
  * master. */
 static bool is_alive(const struct fab_smstate *s, const struct fab_sm_info *answer)
 {
     switch (answer->state) {
     case FAB_SM_MASTER:
         return answer->guid != s->guid;
-    case FAB_SM_STANDBY: /* this manager beat us and is about to become master */
+    case FAB_SM_STANDBY: /* the responding manager beat ours and is about to become master */
     case FAB_SM_DISCOVERING:
         return answer->guid == s->master_guid && beats_us(s, answer);
     default:
@@ -160,8 +161,8 @@ enum fab_smstate_poll fab_smstate_poll(struct fab_smstate *s, const struct fab_s
     return FAB_SMSTATE_STAYS;
 }
 
-/* The control packets that the specification allows: control, the sender's state, our state, and
- * our state afterwards. */
+/* A control packet that the specification allows: the packet, the state of its sender, the state of
+ * our manager, and the state of our manager afterwards. */
 static const struct transition {
     uint8_t control, sender, ours, then;
     bool rediscover;

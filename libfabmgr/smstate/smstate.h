@@ -19,11 +19,11 @@ struct fab_smstate {
     uint64_t master_guid; /* GUID of the manager that is polled in standby; 0: none */
     uint32_t missed;      /* polls in a row without a response */
     uint32_t polls_allowed;
-    /* Polls in a row to which the polled manager responded that it is not master yet. */
+    /* number of polls in a row to which the polled manager responded, but not as master */
     uint32_t waited;
     uint32_t waits_allowed;
-    /* Managers that beat us but did not become master in time. Until one of them is master, the
-     * election ignores it. */
+    /* GUIDs of managers that beat ours but did not become master in time; the election ignores each
+     * until it is master */
     uint64_t passed_over[FAB_SMSTATE_PASSED];
     uint32_t passed_count;
 };
@@ -33,27 +33,28 @@ struct fab_smstate {
  * afterwards. */
 void fab_smstate_init(struct fab_smstate *s, uint64_t guid, uint8_t priority);
 
-/* Returns whether manager a beats manager b: the higher priority wins, and for equal priorities the
- * lower GUID (IBA 14.4.1.2). */
+/* Returns true if manager a beats manager b: the higher priority wins, and with equal priorities
+ * the lower GUID (IBA 14.4.1.2). */
 bool fab_smstate_beats(uint8_t prio_a, uint64_t guid_a, uint8_t prio_b, uint64_t guid_b);
 
-/* The caller calls this function at the end of each heavy sweep with the SMInfo of the other
- * managers, in any order; entries with our own GUID are skipped. In state DISCOVERING our manager
- * becomes master, or standby of another manager. As master it becomes standby if another master
- * beats it. */
+/* Decides the role of our manager after a heavy sweep. others: the SMInfo of all managers that the
+ * sweep found, in any order; an entry with our own GUID is skipped. In state DISCOVERING our
+ * manager becomes master, or standby of another manager. As master it becomes standby if another
+ * master beats it. */
 void fab_smstate_discovered(struct fab_smstate *s, const struct fab_sm_info *others,
                             uint32_t count);
 enum fab_smstate_poll {
-    FAB_SMSTATE_STAYS,       /* we stay in standby */
+    FAB_SMSTATE_STAYS,       /* our manager stays in standby */
     FAB_SMSTATE_GONE,        /* the polled manager is gone */
     FAB_SMSTATE_PASSED_OVER, /* the polled manager did not become master in time */
 };
-/* The caller calls this function in state STANDBY after each poll, with the SMInfo of the polled
- * manager or, if there was no response, NULL. Unless our manager stays in standby, its state is
- * DISCOVERING afterwards, and the caller begins a heavy sweep. */
+/* Handles the result of a poll in state STANDBY. answer: SMInfo of the polled manager; NULL: it did
+ * not respond. Unless FAB_SMSTATE_STAYS is returned, the state is DISCOVERING afterwards, and the
+ * caller begins a heavy sweep. */
 enum fab_smstate_poll fab_smstate_poll(struct fab_smstate *s, const struct fab_sm_info *answer);
 /* Handles a control packet, SubnSet(SMInfo). `from`: the sender's SMInfo. Returns the SMP status of
- * the response; 0: the packet was accepted. *ret_rediscover: the caller begins a heavy sweep. */
+ * the response; 0: the packet was accepted. If *ret_rediscover is true afterwards, the caller
+ * begins a heavy sweep. */
 enum fab_sm_control { /* attribute modifiers, IBA 14.4.1 */
                       FAB_SM_HANDOVER = 1,
                       FAB_SM_ACKNOWLEDGE = 2,

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Simulates endports. VL arbitration chooses the VL that sends, the SLs of this VL send in turn,
- * and so do the flows of an SL. BECNs are sent before data. A flow that must wait, because of its
- * configured rate or of congestion control, leaves the queue until it may send again. If congestion
- * control works by SL, it delays the whole SL.
+ * Simulates endports. VL arbitration chooses the VL that sends. The SLs of this VL take turns, and
+ * so do the flows of each SL. BECNs are sent before data.
+ *
+ * A flow may have to wait because of its configured rate or of congestion control. Then it leaves
+ * the queue until it may send again. If congestion control works by SL, it delays the whole SL.
  */
 #include "libfabmgr/traffic/model.h"
 
@@ -86,7 +87,7 @@ static bool inject(struct fab_traffic *t, uint32_t flow, uint32_t channel, uint3
     return true;
 }
 
-/* Sends the first queued BECN. False: the channel has no credits. */
+/* Sends the first queued BECN. Returns false if its channel has no credits. */
 static bool send_becn(struct fab_traffic *t, struct traffic_endport *e)
 {
     uint32_t flow = e->becns.head, channel = channel_of_sl(t, e->port, t->flows[flow].back_sl);
@@ -98,7 +99,7 @@ static bool send_becn(struct fab_traffic *t, struct traffic_endport *e)
     return true;
 }
 
-/* Removes flows whose end time has come from the head of the SL's queue. */
+/* Removes flows whose end time has passed from the head of the SL's queue. */
 static void drop_expired(struct fab_traffic *t, struct traffic_endport *e, uint8_t sl)
 {
     while ((e->waiting >> sl & 1) != 0 && t->now >= t->flows[e->sl[sl].head].stop) {
@@ -137,8 +138,8 @@ static uint8_t next_sl(const struct fab_traffic *t, const struct traffic_endport
     return sl;
 }
 
-/* Schedules the flow's next packet after a packet of that size, which occupies the port for `ps`
- * picoseconds. */
+/* Schedules the flow's next packet. The flow has just sent a packet of `bytes` bytes, which
+ * occupies the port for `ps` picoseconds. */
 static void schedule_next_packet(struct fab_traffic *t, struct traffic_endport *e, uint32_t flow,
                                  uint32_t bytes, uint64_t ps)
 {

@@ -3,7 +3,7 @@
  * table is served first, up to its limit. */
 #include "libfabmgr/traffic/model.h"
 
-#define LIMIT_UNIT 4096 /* bytes */
+#define LIMIT_UNIT 4096 /* unit of the limit of the high-priority table, in bytes */
 #define UNLIMITED 255
 
 struct table {
@@ -11,8 +11,8 @@ struct table {
     uint16_t count;
 };
 
-/* Returns the VL in the mask that sends next, and moves `turn` to its entry. -1: the table has no
- * entry for a VL in the mask. */
+/* Returns the VL of the mask that sends next, and moves `turn` to the entry of this VL. Returns -1
+ * if the table has no entry for a VL of the mask. */
 static int find(const struct table *table, struct traffic_arbiter *turn, uint32_t mask)
 {
     for (uint32_t tried = 0; tried <= table->count && table->count > 0; tried++) {
@@ -65,9 +65,9 @@ uint8_t fab_traffic_arbitrate(struct fab_traffic *t, struct traffic_port *p, uin
     return (uint8_t)__builtin_ctz(after != 0 ? after : mask);
 }
 
-/* The weight of the table's current entry decreases only if the entry is that of `vl`. It may be
- * that of another VL, because fab_traffic_arbitrate does not use the tables if only one VL can
- * send. */
+/* Subtracts the bytes that `vl` sends from the weight of the table's current entry, if this is an
+ * entry of `vl`. It may be an entry of another VL, because fab_traffic_arbitrate does not use the
+ * tables if only one VL can send. */
 void fab_traffic_arbitration_charge(struct fab_traffic *t, struct traffic_port *p, uint8_t vl,
                                     uint32_t bytes)
 {

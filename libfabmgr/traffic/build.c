@@ -5,8 +5,8 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/traffic/model.h"
 
-#define RATE_UNKNOWN 100000 /* Mb/s: 4x EDR */
-#define PACKETS_LEAST 4     /* every channel has buffer space for at least that many packets */
+#define RATE_UNKNOWN 100000 /* in Mb/s, the rate of 4x EDR */
+#define PACKETS_LEAST 4     /* every channel has buffer space for at least this number of packets */
 #define METRE_PS 5000       /* delay of one metre of cable in ps */
 
 /* Returns the time in ps that 64 KiB take at a rate in Mb/s. */

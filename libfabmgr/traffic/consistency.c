@@ -4,11 +4,11 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/traffic/model.h"
 
-/* The recounted numbers. By channel: the blocks of its buffer in use (taken), and the bytes that
- * wait for it (queued). */
+/* The recounted numbers. taken[] and queued[] have an element for each channel: the blocks of its
+ * buffer that are in use, and the bytes that wait for the channel. */
 struct recount {
     uint32_t *taken, *queued;
-    uint64_t *in_flight; /* by flow */
+    uint64_t *in_flight; /* for each flow, the number of its packets in flight */
     uint64_t packets;
 };
 

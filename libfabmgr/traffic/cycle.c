@@ -4,10 +4,10 @@
  * its next packet is blocked: it waits until a packet leaves the buffer that it sends to. It is
  * deadlocked if all packets in that buffer wait for deadlocked channels.
  *
- * The search marks all blocked channels. Then it repeatedly clears marked channels whose buffer has
- * a packet that leaves by a channel without a mark. The channels that remain marked form a knot in
- * the wait-for graph (Dally & Towles, "Principles and Practices of Interconnection Networks",
- * ch. 14).
+ * The search marks all blocked channels. Then it repeatedly clears the mark of each channel whose
+ * buffer has a packet that leaves by a channel without a mark. The channels that remain marked form
+ * a knot in the wait-for graph (Dally & Towles, "Principles and Practices of Interconnection
+ * Networks", ch. 14).
  */
 #include "libfabmgr/base/bitset.h"
 #include "libfabmgr/base/size.h"
@@ -51,8 +51,8 @@ static void clear_with_credits_due(const struct fab_traffic *t, uint64_t *stuck)
             fab_base_bits_clear(stuck, e.arg);
 }
 
-/* Clears each marked channel whose buffer has a packet that leaves by a channel without a mark.
- * Returns true if it cleared any. */
+/* Clears the mark of each channel whose buffer has a packet that leaves by a channel without a
+ * mark. Returns true if it cleared any. */
 static bool clear_movable(const struct fab_traffic *t, uint64_t *stuck)
 {
     bool more = false;
@@ -77,9 +77,8 @@ static uint32_t waits_for(const struct fab_traffic *t, uint32_t channel)
     return TRAFFIC_NONE;
 }
 
-/* Follows the wait-for graph from channel `at` until it repeats, and stores the ports of this
- * cycle.
- */
+/* Follows the wait-for graph from channel `at` until a channel repeats, and stores the ports of the
+ * cycle that it has found. */
 static int store_cycle(struct fab_traffic *t, uint32_t at)
 {
     uint32_t channels = t->in.fabric->port_count * t->vl_count, steps = 0, count = 0;

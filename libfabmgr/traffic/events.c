@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The event queue consists of a timing wheel for the next two microseconds, in which nearly all
- * events fall, and a heap for later events. It is a calendar queue (Brown, CACM 1988) with a heap
- * in place of later years.
+ * events fall, and a heap for later events. It is a calendar queue (Brown, CACM 1988), except that
+ * the heap takes the place of the calendar's later years.
  *
  * A slot of the wheel covers 64 ps and holds a list of events, the latest insertion first. When the
  * time reaches a slot, the slot is opened: its list is sorted by time, and for the same time by the
@@ -16,9 +16,9 @@
 #include "libfabmgr/base/status.h"
 
 #define SLOTS (1u << 15)
-#define SLOT_SHIFT 6 /* 64 ps */
+#define SLOT_SHIFT 6 /* a slot covers 2^6 = 64 ps */
 #define NONE UINT32_MAX
-#define USED UINT32_MAX /* marks events in the free list */
+#define USED UINT32_MAX /* value of `kind` of the events in the free list */
 
 int fab_traffic_events_init(struct traffic_events *q)
 {
@@ -98,8 +98,8 @@ static void near_put(struct traffic_events *q, uint32_t event)
     fab_base_bits_set(q->bits, at);
 }
 
-/* Inserts an event into the open slot. after: the event comes after those of the same time, else
- * before them. */
+/* Inserts an event into the sorted list of the open slot. after: inserts it after the events of the
+ * same time; otherwise before them. */
 static void open_put(struct traffic_events *q, uint32_t event, bool after)
 {
     uint64_t time = q->pool[event].time;
@@ -110,7 +110,8 @@ static void open_put(struct traffic_events *q, uint32_t event, bool after)
     *at = event;
 }
 
-/* Returns the number of the next slot that is not empty, counted from time 0; UINT64_MAX: none. */
+/* Returns the number of the next slot that is not empty, counted from time 0; UINT64_MAX: all slots
+ * are empty. */
 static uint64_t next_slot(const struct traffic_events *q)
 {
     size_t here = q->now % SLOTS;
@@ -121,7 +122,8 @@ static uint64_t next_slot(const struct traffic_events *q)
     return at <= here ? q->now + (SLOTS - here + at) : UINT64_MAX;
 }
 
-/* Opens the next slot that is not empty. False: there is none up to the time `until`. */
+/* Opens the next slot that is not empty. Returns false if all slots up to the time `until` are
+ * empty. */
 static bool advance(struct traffic_events *q, uint64_t until)
 {
     uint64_t now = next_slot(q);

@@ -36,10 +36,11 @@ int fab_traffic_events_init(struct traffic_events *q); /* NOMEM */
 void fab_traffic_events_fini(struct traffic_events *q);
 /* Queues an event, which must not be earlier than the event taken last. Returns NOMEM. */
 int fab_traffic_events_put(struct traffic_events *q, const struct traffic_event *e);
-/* Removes the first event from the queue. False: there is none up to the time `until`. */
+/* Removes the first event from the queue. Returns false if no event is due up to the time `until`.
+ */
 bool fab_traffic_events_take(struct traffic_events *q, uint64_t until, struct traffic_event *ret);
-/* Returns the queued events one after the other, in any order. The caller sets *cursor = 0 first.
- * False: there are no more. */
+/* Returns the queued events one after the other, in any order. The caller sets *cursor = 0 before
+ * the first call. Returns false if there are no more events. */
 bool fab_traffic_events_next(const struct traffic_events *q, size_t *cursor,
                              struct traffic_event *ret);
 

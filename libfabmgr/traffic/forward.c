@@ -33,7 +33,7 @@ uint32_t fab_traffic_next_input(const struct traffic_channel *channel, uint32_t 
     return (uint32_t)(at < inputs ? at : fab_base_bits_next(channel->waiting, inputs, 0));
 }
 
-/* Takes the first packet from the channel's next input. */
+/* Takes a packet from the queue of the input that the channel serves next. */
 static uint32_t dequeue(struct fab_traffic *t, struct traffic_port *p,
                         struct traffic_channel *channel)
 {
@@ -49,8 +49,8 @@ static uint32_t dequeue(struct fab_traffic *t, struct traffic_port *p,
     return packet;
 }
 
-/* Returns the mask of the VLs that have a packet and credits for it. Marks channels without credits
- * as starved. */
+/* Returns the mask of the VLs that have a packet, and credits for this packet. Marks channels whose
+ * packet has no credits as starved. */
 static uint32_t sendable(struct fab_traffic *t, uint32_t port)
 {
     const struct traffic_port *p = &t->ports[port];

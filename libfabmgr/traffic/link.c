@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Moves packets over links. Tables do not change during a run. So when a port sends a packet, the
- * output port at the next switch is looked up at once, and forwarding needs no event of its own. A
- * hop takes two events, the arrival of the packet and the return of its credits, and a third one if
- * more packets wait at the port.
+ * Moves packets over links.
+ *
+ * Tables do not change during a run. So when a port sends a packet, the output port at the next
+ * switch is looked up at once, and forwarding needs no event of its own. A hop takes two events:
+ * the arrival of the packet and the return of its credits. If more packets wait at the port, it
+ * takes a third event, at which the port can send again.
  */
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
@@ -37,7 +39,8 @@ void fab_traffic_packet_free(struct fab_traffic *t, uint32_t packet)
     t->packet_free = packet;
 }
 
-/* Frees, at time `when`, the space of a packet in the buffer of the switch that it leaves. */
+/* The packet leaves the buffer of its input port at time `when`. Schedules the return of the
+ * credits for its space there. */
 static void free_buffer(struct fab_traffic *t, const struct traffic_packet *packet, uint64_t when)
 {
     if (packet->from == TRAFFIC_NONE)
@@ -73,8 +76,8 @@ static void drop(struct fab_traffic *t, uint32_t packet, uint64_t tail)
     fab_traffic_packet_free(t, packet);
 }
 
-/* Sends a packet to a switch. The packet can leave that switch once its header was processed, but
- * not so early that a faster output link would have to wait for its bytes. */
+/* Sends a packet to a switch. That switch may send the packet on once it has processed the header,
+ * but not so early that a faster output link would have to wait for bytes of the packet. */
 static void forward_packet(struct fab_traffic *t, uint32_t packet, const struct traffic_port *p,
                            uint64_t ps)
 {

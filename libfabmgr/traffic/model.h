@@ -9,9 +9,9 @@
  * came, whichever queue it waits in. A channel serves its queues in turn, and VL arbitration
  * chooses among the channels of a port.
  *
- * Forwarding is cut-through: a switch can send a packet as soon as its header was processed. If the
- * output link is faster than the input link, the switch starts later, so that the last byte has
- * arrived when it is to be sent. The buffer space of a packet is free when its last byte has left,
+ * Forwarding is cut-through: a switch can send a packet as soon as it has processed the header. If
+ * the output link is faster than the input link, the switch starts later, so that each byte has
+ * arrived when its turn comes. The buffer space of a packet is free when its last byte has left,
  * and the credits reach the sender one cable delay later.
  *
  * Not modelled: buffers shared among the ports of a switch, limits of the crossbar (an input may
@@ -47,44 +47,49 @@ struct traffic_packet {
     /* flow: TRAFFIC_NONE in a free element of packets[]; next: the next packet in the queue, or in
      * the list of free elements */
     uint32_t flow, next;
-    uint32_t from;  /* the channel whose credits the packet uses, or TRAFFIC_NONE */
+    uint32_t from;  /* the channel whose credits the packet uses; TRAFFIC_NONE: it uses none */
     uint32_t to;    /* the channel by which the packet leaves, or for which it waits */
-    uint64_t born;  /* time in ps at which an endport sent the packet */
+    uint64_t born;  /* time in ps at which the sending endport sent the packet */
     uint16_t bytes; /* including headers */
     uint8_t in;     /* the input port at the switch where the packet waits */
     uint8_t hops;
-    bool marked, becn; /* the packet has FECN; the packet is a BECN */
+    bool marked, becn; /* marked: the packet has FECN; becn: the packet is a BECN */
 };
 struct traffic_fifo {
     uint32_t head, tail;
 };
 struct traffic_channel {
-    uint32_t credits, capacity;            /* blocks of 64 bytes: now, and with an empty buffer */
-    uint32_t queued;                       /* bytes that wait for the channel */
-    uint32_t last;                         /* the input (port number - 1) that was served last */
-    uint32_t gap;                          /* packets that are not marked before the next mark */
-    uint32_t fifos;                        /* index in fifos[] of the queue of input 0 */
-    bool starved;                          /* the channel's next packet had to wait for credits */
-    uint64_t waiting[TRAFFIC_INPUT_WORDS]; /* bitset of inputs with packets for the channel */
+    /* blocks of 64 bytes; credits: free now; capacity: free when the buffer is empty */
+    uint32_t credits, capacity;
+    uint32_t queued; /* bytes that wait for the channel */
+    uint32_t last;   /* the input (port number - 1) that was served last */
+    /* number of packets to send without a mark before the next packet is marked */
+    uint32_t gap;
+    uint32_t fifos; /* index in fifos[] of the queue of input 0 */
+    /* the channel had no credits for its next packet, which therefore had to wait */
+    bool starved;
+    /* bitset of the inputs that have packets for the channel */
+    uint64_t waiting[TRAFFIC_INPUT_WORDS];
 };
 struct traffic_arbiter { /* state of one VL arbitration table of a port */
     uint16_t at;         /* the current entry */
-    int32_t left;        /* remaining weight, in blocks of 64 bytes */
+    int32_t left;        /* remaining weight of the current entry, in blocks of 64 bytes */
 };
 struct traffic_port {
     uint32_t peer;                /* port id of the other end; TRAFFIC_NONE: the link is not up */
     uint32_t endport;             /* index of the endport, or TRAFFIC_NONE at a switch */
     uint64_t ps;                  /* time in ps that 64 KiB take on the link */
     uint64_t cable, switch_delay; /* ps: delay of the cable, and of the switch at its other end */
-    uint64_t free_at;             /* ps: when the port has sent its current packet */
+    uint64_t free_at;             /* time in ps at which the port has sent its current packet */
     uint32_t pending;             /* packets that wait at this port of a switch */
-    uint32_t limit;   /* the port marks if more bytes wait for a channel; UINT32_MAX: never */
+    /* in bytes; if more wait for a channel, the port marks packets; UINT32_MAX: it never marks */
+    uint32_t limit;
     uint16_t rate;    /* Marking_Rate */
-    uint16_t least;   /* bytes; shorter packets are not marked */
+    uint16_t least;   /* length in bytes; shorter packets are not marked */
     uint8_t inputs;   /* number of ports of the port's switch; 0: not a switch port */
     bool to_endport;  /* the link leads to an endport */
     bool wake_queued; /* a TRAFFIC_WAKE event is queued */
-    bool victim;      /* Victim_Mask: marks also packets that had to wait for credits */
+    bool victim;      /* Victim_Mask: the port also marks packets that had to wait for credits */
     struct traffic_arbiter high, low;
     int64_t high_left; /* bytes that the high table may still send before the low table is served */
 };
@@ -93,20 +98,22 @@ struct traffic_throttle { /* congestion control state of a flow, or of an SL at 
     uint16_t index;       /* CCTI: index of the congestion control table */
 };
 struct traffic_flow {
-    uint32_t endport, to_endport, dlid, slid; /* endports are indexes of endports[] */
-    uint32_t throttle;                        /* index of throttles[] */
+    /* endport, to_endport: sender and receiver, as indexes of endports[] */
+    uint32_t endport, to_endport, dlid, slid;
+    uint32_t throttle;   /* index of throttles[] */
     uint32_t next;       /* next flow in the sender's queue for the flow's SL */
     uint32_t next_becn;  /* next flow in the receiver's queue of BECNs */
     uint8_t sl, back_sl; /* SL of the flow's packets, and of its BECNs */
     bool becn;           /* a BECN is due or queued at the receiver */
     bool open;           /* the flow may send more */
-    uint64_t left, stop; /* bytes left to send; time in ps from which on the flow does not send */
-    uint64_t pace;       /* time in ps for 64 KiB at the flow's configured rate; 0: no limit */
-    uint64_t in_flight;  /* data packets sent and not yet delivered or dropped */
+    /* left: bytes of data left to send; stop: time in ps from which on the flow does not send */
+    uint64_t left, stop;
+    uint64_t pace;      /* time in ps for 64 KiB at the flow's configured rate; 0: no limit */
+    uint64_t in_flight; /* data packets sent and not yet delivered or dropped */
     struct fab_traffic_flow_stats stats;
 };
 struct traffic_endport {
-    uint32_t port;                                   /* port id */
+    uint32_t port;                                   /* id of the port */
     const struct fab_congestion_adapter *congestion; /* NULL: no congestion control */
     uint64_t phase;             /* random phase of the congestion control timers, in ps */
     struct traffic_fifo sl[16]; /* queues of the flows that may send, by SL */
@@ -139,7 +146,7 @@ struct fab_traffic {
     struct traffic_throttle *throttles;
     struct traffic_flow *flows;
     uint32_t flow_count;
-    uint32_t *cycle, cycle_count; /* the ports of a deadlock, as fab_traffic_cycle returns them */
+    uint32_t *cycle, cycle_count; /* the ports of a deadlock, which fab_traffic_cycle returns */
     uint64_t now, checked;        /* ps: present time, and time of the last search for deadlocks */
     struct fab_traffic_totals totals;
     int status; /* the first error; it ends the run */
@@ -182,7 +189,8 @@ static inline bool traffic_endport_has_work(const struct traffic_endport *e)
 void fab_traffic_schedule(struct fab_traffic *t, uint64_t time, enum traffic_kind kind,
                           uint32_t arg, uint32_t blocks);
 void fab_traffic_wake_port(struct fab_traffic *t,
-                           uint32_t port); /* serves the port now, or as soon as it is free */
+                           /* the port sends now if it is free, otherwise as soon as it is free */
+                           uint32_t port);
 
 /* build.c: makes the initial state and the flows. Both functions return NOMEM, and the second one
  * also the other errors of fab_traffic_new. */
@@ -190,7 +198,7 @@ int fab_traffic_build(struct fab_traffic *t);
 int fab_traffic_build_flows(struct fab_traffic *t, const struct fab_traffic_flow *flows,
                             uint32_t count);
 
-/* link.c: allocates packets and moves them over links */
+/* link.c: allocates packets and moves them over links. */
 uint32_t fab_traffic_packet_new(struct fab_traffic *t); /* TRAFFIC_NONE: no memory */
 void fab_traffic_packet_free(struct fab_traffic *t, uint32_t packet);
 /* Sends a packet now over its channel `to`, which has credits for it. */
@@ -201,7 +209,9 @@ void fab_traffic_return_credits(struct fab_traffic *t, uint32_t channel, uint32_
 void fab_traffic_arrive(struct fab_traffic *t, uint32_t packet);
 void fab_traffic_serve_switch(struct fab_traffic *t, uint32_t port);
 uint32_t fab_traffic_next_input(const struct traffic_channel *channel,
-                                uint32_t inputs); /* the input with packets that is served next */
+                                /* returns the input that the channel serves next; inputs: number of
+                                 * inputs */
+                                uint32_t inputs);
 
 /* adapter.c: endports */
 void fab_traffic_flow_ready(struct fab_traffic *t, uint32_t flow);
@@ -214,18 +224,20 @@ void fab_traffic_queue_becn(struct fab_traffic *t, uint32_t flow);
 bool fab_traffic_marks(struct fab_traffic *t, const struct traffic_port *p,
                        struct traffic_channel *channel, const struct traffic_packet *packet);
 void fab_traffic_receive_becn(struct fab_traffic *t, struct traffic_flow *f);
-/* Returns the delay in ps that congestion control adds after a packet that takes `ps`. */
+/* Returns the time in ps that the flow must wait, because of congestion control, after it has sent
+ * a packet that takes `ps`. */
 uint64_t fab_traffic_injection_delay(struct fab_traffic *t, const struct traffic_flow *f,
                                      uint64_t ps);
 
-/* arbitration.c: the first function chooses the VL that sends now. mask: the VLs that can send, at
- * least one. The second function subtracts the bytes that a VL sends from its weight. */
+/* arbitration.c: fab_traffic_arbitrate chooses the VL that sends now. mask: the VLs that can send,
+ * at least one. fab_traffic_arbitration_charge subtracts the bytes that a VL sends from its weight.
+ */
 uint8_t fab_traffic_arbitrate(struct fab_traffic *t, struct traffic_port *p, uint32_t mask);
 void fab_traffic_arbitration_charge(struct fab_traffic *t, struct traffic_port *p, uint8_t vl,
                                     uint32_t bytes);
 
-/* cycle.c: looks for a deadlock. Returns NOMEM, or CYCLE: t->cycle has the ports of the deadlock.
- */
+/* cycle.c: looks for a deadlock. Returns OK, NOMEM, or CYCLE. After CYCLE, t->cycle has the ports
+ * of the deadlock. */
 int fab_traffic_find_cycle(struct fab_traffic *t);
 
 #endif

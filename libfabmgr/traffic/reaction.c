@@ -4,15 +4,18 @@
  *
  * A10 does not define the queue length to which a threshold corresponds. In this model the queue
  * length is the number of bytes from all inputs that wait for the channel behind the packet being
- * sent. Threshold w (1..15) means (16 - w) / 16 of the buffer that one port has for the VL. A
- * channel whose packet had to wait for credits is a victim of congestion elsewhere, and marks only
- * if Victim_Mask is set. The number of packets between two marks is random, from 0 to twice
- * Marking_Rate. The CCTI timers of SLs cause no events: when the index (CCTI) is needed, the number
- * of timer periods since its last update is computed.
+ * sent. Threshold w (1..15) means (16 - w) / 16 of the buffer that one port has for the VL.
+ *
+ * A channel whose packet had to wait for credits is a victim of congestion elsewhere, and marks
+ * only if Victim_Mask is set. The number of packets between two marks is random, from 0 to twice
+ * Marking_Rate.
+ *
+ * The CCTI timers of SLs cause no events. When the index (CCTI) is needed, the number of timer
+ * periods since its last update is computed.
  */
 #include "libfabmgr/traffic/model.h"
 
-#define TIMER_UNIT UINT64_C(1024000) /* ps */
+#define TIMER_UNIT UINT64_C(1024000) /* unit of CCTI_Timer in ps */
 
 bool fab_traffic_marks(struct fab_traffic *t, const struct traffic_port *p,
                        struct traffic_channel *channel, const struct traffic_packet *packet)
@@ -37,8 +40,8 @@ static const struct fab_congestion_sl *setting(const struct fab_traffic *t,
     return c != NULL && (c->sls >> f->sl & 1) != 0 ? &c->sl[f->sl] : NULL;
 }
 
-/* Lowers CCTI by one for each timer period since its last update, but not below CCTI_Min. Returns
- * the address of CCTI. */
+/* Lowers the CCTI of a flow by one for each timer period since its last update, but not below
+ * CCTI_Min. Returns the address of the CCTI. */
 static uint16_t *index_now(struct fab_traffic *t, const struct traffic_flow *f,
                            const struct fab_congestion_sl *sl)
 {

@@ -20,13 +20,15 @@
 
 #define FAB_TRAFFIC_US UINT64_C(1000000) /* ps */
 #define FAB_TRAFFIC_FOREVER UINT64_MAX
-#define FAB_TRAFFIC_PATH_SL 0xff /* use the SL that the VL assignment gives the path */
+/* value of `sl` of a flow: the SL that the VL assignment gives the path */
+#define FAB_TRAFFIC_PATH_SL 0xff
 #define FAB_TRAFFIC_HEADER_BYTES                                                                   \
     26 /* bytes on the wire in addition to the data of each packet: LRH, BTH, CRCs */
 
 /* VL arbitration (IBA 7.6.9), the same at every port. Weights are in units of 64 bytes. The high
- * table is served first. After `high_limit` * 4,096 bytes from it (0: one packet; 255: no limit),
- * the low table sends a packet if it has one. */
+ * table is served first. When it has sent high_limit * 4,096 bytes, the low table may send a
+ * packet. high_limit 0: after each packet of the high table; 255: the low table sends only if the
+ * high table has no packet. */
 struct fab_traffic_arbitration {
     struct {
         uint8_t vl, weight;
@@ -52,26 +54,30 @@ struct fab_traffic_input {
     uint64_t seed;           /* seed of the random numbers for marks and timer phases */
 };
 
-/* A flow from one endport to another; both have LIDs. Each flow has a send queue of its own; the
- * flows of an adapter send in turn, packet by packet. */
+/* A flow from one endport to another; both have LIDs. Each flow has a send queue of its own. The
+ * flows of an adapter take turns, packet by packet. */
 struct fab_traffic_flow {
     uint32_t from, to;   /* port ids */
-    uint32_t offset;     /* below 2^LMC; DLID minus the destination's base LID */
+    uint32_t offset;     /* DLID minus the destination's base LID; below 2^LMC */
     uint8_t sl;          /* 0..15, or FAB_TRAFFIC_PATH_SL */
-    uint64_t start, end; /* ps: packets are sent from `start` on and before `end` */
+    uint64_t start, end; /* ps: the flow sends packets from time `start` on and before time `end` */
     uint64_t bytes;      /* amount of data; FAB_TRAFFIC_FOREVER: no limit */
-    uint32_t rate;       /* Mb/s at most; 0: the rate of the link */
+    uint32_t rate;       /* greatest rate in Mb/s; 0: the rate of the link */
 };
 struct fab_traffic_flow_stats {
     uint64_t sent, delivered; /* bytes of data */
     uint64_t packets;         /* data packets delivered */
-    uint64_t done;            /* ps: when all data was delivered; FAB_TRAFFIC_FOREVER: not yet */
-    uint64_t latency, latency_max; /* ps from the first byte sent to the last byte received: sum and
-                                      maximum over the delivered packets */
+    /* time in ps at which all data was delivered; FAB_TRAFFIC_FOREVER: not yet */
+    uint64_t done;
+    /* time in ps from the first byte sent to the last byte received; latency: sum over the
+     * delivered packets; latency_max: maximum */
+    uint64_t latency, latency_max;
 };
 struct fab_traffic_totals {
-    uint64_t events, injected, delivered; /* packets, including BECNs */
-    uint64_t dropped;                     /* packets without a route, or after 64 hops */
+    /* numbers of events, of packets sent by endports, and of packets delivered, including BECNs */
+    uint64_t events, injected, delivered;
+    /* number of packets that had no route, or were dropped after 64 hops */
+    uint64_t dropped;
 };
 
 struct fab_traffic;
@@ -83,22 +89,23 @@ int fab_traffic_new(const struct fab_traffic_input *in, const struct fab_traffic
                     uint32_t count, struct fab_traffic **ret);
 void fab_traffic_free(struct fab_traffic *t);
 
-/* Runs until the time `until`, or until no event is left. CYCLE: there is a deadlock, in which
- * channels wait for each other for ever; the model cannot run further. This is checked every 50 us
- * of simulated time, and when no event is left. Also returns NOMEM. */
+/* Runs until the time `until`, or until no event is left. Returns CYCLE if there is a deadlock, in
+ * which channels wait for each other for ever; the model cannot run further. The search for
+ * deadlocks runs every 50 us of simulated time, and when no event is left. Also returns NOMEM. */
 int fab_traffic_run(struct fab_traffic *t, uint64_t until);
-uint64_t fab_traffic_now(const struct fab_traffic *t); /* time of the last event or run's end */
-bool fab_traffic_idle(const struct fab_traffic *t);    /* no event is left */
-/* Returns the ports of the deadlock after fab_traffic_run returned CYCLE. Each port waits for the
- * next one, and the last port for the first. */
+/* time in ps: of the last event, or the end of the last run */
+uint64_t fab_traffic_now(const struct fab_traffic *t);
+bool fab_traffic_idle(const struct fab_traffic *t); /* no event is left */
+/* Returns the ports of the deadlock after fab_traffic_run has returned CYCLE. Each port waits for
+ * the next one, and the last port waits for the first. */
 const uint32_t *fab_traffic_cycle(const struct fab_traffic *t, uint32_t *ret_count);
 
 void fab_traffic_flow_stats(const struct fab_traffic *t, uint32_t flow,
                             struct fab_traffic_flow_stats *ret);
 struct fab_traffic_totals fab_traffic_totals(const struct fab_traffic *t);
 
-/* Recounts credits, packets and bytes and compares them with the state. False: the state is wrong
- * because of a bug in the model. The function is slow, and meant for tests. */
+/* Recounts credits, packets and bytes, and compares them with the state. Returns false if the state
+ * is wrong because of a bug in the model. The function is slow, and meant for tests. */
 bool fab_traffic_is_consistent(const struct fab_traffic *t);
 
 #endif

@@ -86,7 +86,8 @@ static uint32_t port_of_lid(const struct fab_view *v, uint64_t lid)
 /* ---- names ----------------------------------------------------------------------------------- */
 
 struct names {
-    uint32_t exact, begins; /* number of matches */
+    /* exact, begins: numbers of nodes whose name equals the text, and whose name begins with it */
+    uint32_t exact, begins;
     uint32_t first_exact[SHOWN], first_begins[SHOWN];
 };
 
@@ -112,8 +113,8 @@ static void collect(const struct search *s, struct names *ret)
     }
 }
 
-/* Writes a message such as '"leaf" is ambiguous (6 matches): leaf-001, leaf-002, ...'. If the names
- * are equal, it shows GUIDs, too. */
+/* Writes a message such as '"leaf" is ambiguous (6 matches): leaf-001, leaf-002, ...'. equal: the
+ * matching names are equal, so the message shows their GUIDs, too. */
 static int ambiguous(const struct search *s, uint32_t count, const uint32_t *first, bool equal)
 {
     int used = say(s, "\"%.*s\" is ambiguous (%" PRIu32 " matches):", (int)s->len, s->what, count);
@@ -135,8 +136,8 @@ static char lower(char c)
     return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
 }
 
-/* Returns the edit distance (Levenshtein) of two names, without regard to case. Distances above
- * EDITS are returned as EDITS + 1. */
+/* Returns the edit distance (Levenshtein) of two names, without regard to case. If the distance is
+ * greater than EDITS, returns EDITS + 1. */
 static unsigned distance(const char *a, size_t a_len, const char *b, size_t b_len)
 {
     unsigned row[DESC_MAX + 1], least = 0;
@@ -197,7 +198,8 @@ static int node_by_name(const struct search *s, uint32_t *ret_node)
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-/* Returns the port that the text names by LID or port GUID; FAB_NONE: there is none. */
+/* Returns the port that the text names by LID or port GUID; FAB_NONE: no port has this LID or GUID.
+ */
 static uint32_t port_by_number(const struct search *s, const struct number *n)
 {
     return n->guid ? fab_fabric_port_by_guid(s->v->fabric, n->value) : port_of_lid(s->v, n->value);
@@ -240,7 +242,7 @@ static bool has_lid(const struct fab_view *v, uint32_t port)
            v->target->lids.base[port] != 0;
 }
 
-/* Finds the node's port with a LID, if there is exactly one. */
+/* Finds the node's only port with a LID. Fails if the node has no such port, or several. */
 static int end_of_node(const struct search *s, uint32_t node, uint32_t *ret_port)
 {
     const struct fab_node *n = &s->v->fabric->nodes[node];

@@ -28,7 +28,8 @@ struct fab_view *fab_view_new(uint64_t generation, struct fab_fabric *fabric,
 
 struct fab_view *fab_view_ref(const struct fab_view *v)
 {
-    struct fab_view *held = (struct fab_view *)(uintptr_t)v; /* only the reference count changes */
+    /* casts away const, because only the reference count changes */
+    struct fab_view *held = (struct fab_view *)(uintptr_t)v;
     __atomic_add_fetch(&held->refs, 1, __ATOMIC_RELAXED);
     return held;
 }
