@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Phase "addressing" assigns LIDs on a worker. The store gets the leases before the first LID is
- * written, so that a restart at any later moment finds them.
+ * Phase "addressing" assigns LIDs on a worker thread. Before the first LID is written to a port,
+ * the store gets the LID leases, so that a restarted manager knows them.
  *
  * If the sweep found exactly the fabric for which the active tables were proved, the manager keeps
  * the LIDs and tables and computes nothing.
@@ -32,8 +32,8 @@ static void save_leases(struct sm *s)
         store_put_leases(s->in.store, s->model.leases, s->model.lease_count);
 }
 
-struct assignment {        /* only the task uses it while it runs */
-    struct sm_model model; /* lent by sm_model_lend, and given back when the task ends */
+struct assignment {        /* only the worker task uses this struct while the task runs */
+    struct sm_model model; /* lent by sm_model_lend, and returned when the task ends */
     struct fab_policy policy;
     struct fab_target *target;
     struct fab_address_note *notes;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Emits events about what changed between two snapshots. The name of a removed node or link is
- * taken from the old snapshot.
+ * Emits events about the changes between two snapshots. The names of removed nodes and links come
+ * from the old snapshot.
  *
- * Up to SINGLY changes of one kind get one event each. If there are more, for example because a row
- * of racks lost power, one summary event counts the changes and names some of the nodes, switches
- * first. If all the links end at one node, the summary names that node.
+ * Up to SINGLY changes of one kind get one event each. If there are more, for example because
+ * several racks lost power, one summary event gives their number and names some of the nodes,
+ * switches first. If all changed links end at one node, the summary event names this node.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,8 +15,8 @@
 #include "fabricd/sm/apply/state.h"
 #include "libfabmgr/base/plural.h"
 
-#define SINGLY 8      /* up to this many changes of one kind get one event each */
-#define NAMES_LEN 160 /* bytes for the names in a summary */
+#define SINGLY 8      /* maximum number of single events for changes of one kind */
+#define NAMES_LEN 160 /* bytes for the list of names in a summary event */
 
 static bool is_of_link(enum fab_change_kind kind)
 {
@@ -56,12 +56,12 @@ static void emit_node(struct sm *s, const struct fab_fabric *f, const struct fab
 /* ---- summary events -------------------------------------------------------------------------- */
 
 struct many {
-    const struct fab_fabric *f;      /* the snapshot that has the names */
+    const struct fab_fabric *f;      /* the snapshot from which the names are taken */
     const struct fab_change *change; /* [count], all of one kind */
     size_t count;
 };
 
-/* Adds a name, or "..." if it does not fit. */
+/* Appends a name to the list, or "..." if the name does not fit. */
 static void add_name(char names[NAMES_LEN + 8], size_t *used, const char *name)
 {
     if (*used >= NAMES_LEN)
@@ -114,7 +114,7 @@ static void emit_nodes(struct sm *s, const struct many *m)
         event_emit(s->in.bus, nodes_renamed, NODES(m, names));
 }
 
-/* Returns the GUID of the node at which all the links end; 0: there is no such node. */
+/* Returns the GUID of the node at which all the links end; 0 if there is no such node. */
 static uint64_t common_end(const struct many *m)
 {
     uint64_t a = m->change[0].guid_a, b = m->change[0].guid_b;
@@ -165,7 +165,7 @@ static void emit_many(struct sm *s, const struct many *m)
         emit_nodes(s, m);
 }
 
-/* Emits the events for changes that are all of one kind. */
+/* Emits the events for a list of changes of the same kind. */
 static void emit_all(struct sm *s, const struct fab_fabric *old, const struct fab_fabric *now,
                      const struct fab_change *changes, size_t count)
 {
@@ -211,8 +211,8 @@ void sm_report_lost_links(struct sm *s, const struct sm_link *link, uint32_t cou
     free(changes);
 }
 
-/* Emits fabric-partitioned if switches disappeared together with other nodes. The manager manages
- * only the part of the fabric to which it is connected. */
+/* Emits fabric-partitioned if switches disappeared together with other nodes. The manager can then
+ * reach only its own part of the fabric. */
 static void emit_partitioned(struct sm *s, const struct fab_fabric *old,
                              const struct fab_change *changes, size_t count)
 {
@@ -224,13 +224,14 @@ static void emit_partitioned(struct sm *s, const struct fab_fabric *old,
         nodes += node != FAB_NONE;
         switches += node != FAB_NONE && fab_fabric_node_is_switch(old, node);
     }
-    if (switches > 0 && nodes > 1 && nodes <= SINGLY) /* else the summary event counts them */
+    /* Otherwise the summary event counts these nodes. */
+    if (switches > 0 && nodes > 1 && nodes <= SINGLY)
         event_emit(s->in.bus, fabric_partitioned, .subject = "fabric", .nodes = nodes,
                    .switches = switches);
 }
 
-/* Drops the removal of isolated links, for which link-isolated was emitted. Returns how many
- * changes are left. */
+/* Removes the changes from the list that are removals of isolated links, because link-isolated was
+ * already emitted for these links. Returns the number of remaining changes. */
 static size_t drop_isolated(const struct sm *s, struct fab_change *changes, size_t count)
 {
     size_t kept = 0;
@@ -257,7 +258,8 @@ int sm_report_changes(struct sm *s, const struct fab_fabric *old, const struct f
     sm_flap_arm(s);
     *ret_count = count;
     count = drop_isolated(s, changes, count);
-    for (size_t from = 0, to = 0; from < count; from = to) { /* the changes are sorted by kind */
+    /* The changes are sorted by kind; each iteration handles one kind. */
+    for (size_t from = 0, to = 0; from < count; from = to) {
         while (to < count && changes[to].kind == changes[from].kind)
             to++;
         emit_all(s, old, now, &changes[from], to - from);

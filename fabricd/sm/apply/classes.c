@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * After routing, the VLs of the engine are assigned to the traffic classes (libfabmgr/qos). Events
- * report classes that must share VLs, and classes that are guaranteed less of a link than their
- * configured share.
+ * Assigns the VLs of the engine to the traffic classes after routing (libfabmgr/qos). Emits events
+ * about classes that must share VLs, and about classes that are guaranteed less of a link than
+ * their configured share.
  */
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +17,8 @@ bool sm_classes_fit(const struct fab_policy *p, const struct fab_vls *v)
     return fab_target_vls_levels(v) == fab_policy_classes_count(p->classes);
 }
 
-/* Finds, for each class, the lowest share that any of the links examined guarantees, per mille. */
+/* Finds, for each class, the lowest share of a link that the VLArbitration tables guarantee, per
+ * mille. The minimum is taken over all links examined. */
 static void find_guarantees(const struct sm_sealed *of, struct sm_classes *ret)
 {
     const struct fab_fabric *f = of->fabric;
@@ -28,7 +29,7 @@ static void find_guarantees(const struct sm_sealed *of, struct sm_classes *ret)
     for (uint32_t port = 0; port < f->port_count && looked < PORTS_LOOKED_AT; port++) {
         if (f->ports[port].num == 0 || !fab_fabric_port_is_up(f, port) ||
             fab_target_port_vls(f, &of->policy, port) < v->count)
-            continue; /* ports with fewer VLs are not counted */
+            continue; /* ports with fewer VLs are left out */
         looked++;
         for (uint8_t i = 0; i < v->levels; i++) {
             uint32_t has = fab_qos_guarantee(f, &of->policy, v, port, i);
@@ -59,8 +60,9 @@ static void emit_guarantees(struct sm *s, const struct sm_classes *now)
     for (uint8_t i = 0; i < c->count; i++) {
         uint32_t due = fab_target_class_share(c, i) / 100;
         if (c->class[i].share == 0 || now->guaranteed[i] + 10u >= due)
-            continue; /* 1 percentage point less is tolerated, because VLArbitration weights are
-                         coarse */
+            /* A deficit of 1 percentage point is tolerated, because the weights of VLArbitration
+             * are coarse. */
+            continue;
         event_emit(s->in.bus, class_share_missed, .subject = c->class[i].name,
                    .guaranteed = now->guaranteed[i], .share = c->class[i].share);
     }
@@ -77,8 +79,8 @@ void sm_classes_report(struct sm *s, const struct sm_classes *now)
 {
     const struct fab_classes *c = s->policy.classes;
     char text[400];
-    /* memcmp also compares padding: if only that differs, the same report is emitted twice, which
-     * does no harm. */
+    /* memcmp also compares padding bytes. If only these differ, the same report is emitted a second
+     * time, which is harmless. */
     /* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison) */
     bool same = memcmp(now, &s->apply->classes, sizeof(*now)) == 0;
     s->apply->classes = *now;

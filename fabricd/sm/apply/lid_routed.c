@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * LID-routed writes. A switch forwards a LID-routed SMP in hardware, while a directed-route SMP
- * passes the management processor of every switch on its path. So a write is LID routed if every
- * LFT entry on the path to the switch and back is known and stays the same in the new tables. If no
- * answer comes, retries use the directed route (libfabmgr/mads).
+ * Decides which LFT writes are sent as LID-routed SMPs. A switch forwards a LID-routed SMP in
+ * hardware, while a directed-route SMP passes the management processor of every switch on its path.
+ *
+ * A write to a switch is LID routed if every LFT entry on the path to this switch and back is known
+ * and does not change in the new tables. If no answer comes, the retries use the directed route
+ * (libfabmgr/mads).
  */
 #include "fabricd/sm/apply/state.h"
 
@@ -18,8 +20,8 @@ static bool stays(const struct sm *s, uint32_t sw, uint32_t lid)
                fab_target_lft_row(&s->model.target->lft, sw)[lid];
 }
 
-/* Returns the port by which a node sends to a LID, or FAB_NONE. A node that is not a switch is the
- * manager's own adapter. */
+/* Returns the port through which a node sends packets to a LID, or FAB_NONE. If the node is not a
+ * switch, it is the manager's own adapter. */
 static uint32_t port_towards(const struct sm *s, uint32_t node, uint32_t lid)
 {
     const struct fab_fabric *f = s->model.fabric;

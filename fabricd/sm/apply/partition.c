@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Phase "reading P_Keys" reads the P_Key table of each port once, block by block. After that the
- * manager knows the table's contents from the writes that the port acknowledged. The table of an
- * endport that was reset (its port is in Init again) is read anew.
+ * Phase "reading P_Keys" reads the P_Key table of each port once, block by block. Later the manager
+ * knows the contents from the writes that the port acknowledged. If an endport was reset (its port
+ * is in Init again), its table is read again.
  *
- * Phase "partitioning" computes on a worker which P_Keys each port is to have, and stores them in
- * the new tables. If the active tables are kept, it computes nothing.
+ * Phase "partitioning" computes on a worker thread which P_Keys each port must have, and adds them
+ * to the new tables. If the active tables are kept, this phase computes nothing.
  *
- * If no partitions are configured, the manager neither reads nor writes P_Keys: devices start as
- * full members of the default partition. If partitions were configured before, ports whose tables
- * are known get the default partition back.
+ * If no partitions are configured, the manager neither reads nor writes P_Keys, because devices
+ * start as full members of the default partition. If partitions were configured before, ports with
+ * known tables get the default partition back.
  */
 #include "libfabmgr/partition/partition.h"
 
@@ -28,7 +28,7 @@ static uint8_t enforce_of(const struct sm *s)
     return s->policy.partitions ? s->policy.enforce : 0;
 }
 
-/* Returns how many blocks of this port's P_Key table the manager writes. */
+/* Returns the number of blocks of this port's P_Key table that the manager writes. */
 static uint32_t blocks_of(const struct sm *s, uint32_t port)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -47,7 +47,8 @@ static int enter_reading(struct sm *s)
     return FAB_OK;
 }
 
-/* Finds the next block that is not known; false: there is none. */
+/* Moves the position to the next P_Key block that is not known. Returns false if no such block is
+ * left. */
 static bool find_block(struct sm *s)
 {
     struct sm_scan *at = &s->apply->scan;
@@ -74,7 +75,8 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
     return true;
 }
 
-/* Records the block. If the read failed, the block stays unknown, and the plan writes all of it. */
+/* Records the contents of the P_Key block that was read. If the read failed, the block stays
+ * unknown, and the plan writes the whole block. */
 static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
 {
     struct fab_pkey_block held;
@@ -124,9 +126,9 @@ static void emit_changed(struct sm *s, uint32_t port, uint8_t does, uint8_t set)
                .found = found, .written = written, .differences = 1, .author = "author unknown");
 }
 
-/* Emits settings-changed for ports that enforced partitions and no longer do, because another
- * program changed them. A sweep may find such a port before the scrub does. The plan of this round
- * writes the setting again. */
+/* Emits settings-changed for ports that enforced partitions in the last sweep and no longer do,
+ * because another program changed the setting. A sweep may find such a port before the scrub does.
+ * The plan of this round writes the setting again. */
 static void find_changed(struct sm *s)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -141,9 +143,8 @@ static void find_changed(struct sm *s)
     }
 }
 
-/* Returns true if a switch acknowledged a write of partition enforcement but still reports another
- * value.
- */
+/* Returns whether a switch acknowledged a write of partition enforcement but still reports another
+ * value. */
 static bool refuses(const struct sm *s, uint32_t node)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -172,8 +173,8 @@ static void emit_not_enforced(struct sm *s)
     s->apply->unchecked = count;
 }
 
-struct members {           /* the task owns all of this */
-    struct sm_model model; /* lent by sm_model_lend */
+struct members {           /* the worker task owns all members, except where noted */
+    struct sm_model model; /* lent by sm_model_lend, and returned when the task ends */
     struct fab_partition_input in;
     struct fab_partitions *partitions;
     struct fab_pins *pins;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Phase "planning" computes on a worker the writes that lead from the tables that the switches hold
- * to the new ones, and the order of these writes. Phase "programming" sends them.
+ * Phase "planning" computes on a worker thread which writes change the tables that the switches
+ * hold into the new tables, and in which order. Phase "programming" sends these writes.
  *
- * Acknowledged writes change the snapshot, so the worker copies it first if readers use it.
+ * Each acknowledged write changes the snapshot. If readers use the snapshot, the worker therefore
+ * copies it first.
  */
 #include <stdlib.h>
 
 #include "fabricd/sm/apply/state.h"
 
-struct planning { /* the task owns all of this */
+struct planning { /* the worker task owns all members */
     struct sm_model model;
     struct fab_target *target;
     struct fab_policy policy;

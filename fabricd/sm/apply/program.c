@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Phase "programming" sends the writes of the plan stage by stage; LFT writes also wait at the
- * plan's barriers. A payload is encoded when its write is sent, so that half a million payloads
- * need not be stored.
+ * Phase "programming" sends the writes of the plan stage by stage. LFT writes also wait at the
+ * barriers of the plan. A payload is encoded when its write is sent, because storing half a million
+ * payloads would take too much memory.
  *
- * Each acknowledged write updates the model, as the response to a Set contains the new attribute. A
- * node that refuses or does not answer a write becomes a suspect of a later sweep; if it was an LFT
- * write, the LFT of that switch counts as unknown. SL2VL and VLArbitration tables count as unknown
- * while they are written, so that an interrupted round leaves no false knowledge behind.
+ * The response to a Set contains the attribute as it now is, so each acknowledged write updates the
+ * model. A node that refuses or does not answer a write becomes a suspect of a later sweep. After a
+ * failed LFT write, the LFT of the switch counts as unknown. SL2VL and VLArbitration tables count
+ * as unknown while they are written, because an interrupted round may leave them partly written.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -26,8 +26,8 @@ void sm_program_fini(struct sm_programming *p)
     *p = (struct sm_programming){0};
 }
 
-/* Returns whether LFT writes must wait for the SwitchInfo writes. They wait only if LinearFDBTop
- * changes; otherwise a switch that hangs would delay the routes around it. */
+/* Returns whether LFT writes must wait for the SwitchInfo writes. They wait only if a LinearFDBTop
+ * changes. If they always waited, a switch that hangs would delay the routes around it. */
 static bool tables_wait(const struct sm *s)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -37,8 +37,9 @@ static bool tables_wait(const struct sm *s)
     return false;
 }
 
-/* Marks switches that had PortStateChange set and another MasterSMLID than ours when the sweep read
- * them. Such a switch sent this manager no traps, so the readback checks its ports. */
+/* Marks the switches that had PortStateChange set and a foreign MasterSMLID when the sweep read
+ * them. Such a switch sent its traps to another manager, so phase "reading back" checks its
+ * ports. */
 static void note_unsure(struct sm *s)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -102,7 +103,8 @@ int sm_program_begin(struct sm *s, struct fab_plan *plan)
     return FAB_OK;
 }
 
-/* Stops a rebalance if a trap came while the plan was computed. */
+/* Stops a rebalance if a trap came while the plan was computed. sm_rebalance_yield affects no other
+ * round. */
 static int enter(struct sm *s)
 {
     if (sm_fault_waits(s))
@@ -115,8 +117,8 @@ static bool all_sent(const struct sm_programming *p)
     return p->next == p->plan.stage_start[FAB_STAGE_COUNT];
 }
 
-/* Returns the directed route for a write. NULL: none is known, or the node did not answer a write
- * of this round, so that more writes to it would only cost time. */
+/* Returns the directed route for a write. Returns NULL if no route is known, or if the node did not
+ * answer an earlier write of this round and further writes would only cost time. */
 static const struct fab_path *path_of(const struct sm *s, const struct fab_plan_op *op)
 {
     return s->apply->program.touched[op->node] & SM_UNRESPONSIVE
@@ -124,8 +126,8 @@ static const struct fab_path *path_of(const struct sm *s, const struct fab_plan_
                : sm_model_path(&s->model, op->port);
 }
 
-/* Returns true if the next stage must wait until the writes of this one are answered. A stage
- * without writes delays nothing. */
+/* Returns whether the next stage must wait until all writes of the present stage are answered. A
+ * stage without writes delays nothing. */
 static bool stage_is_awaited(const struct sm_programming *p)
 {
     if (p->plan.stage_start[p->stage] == p->plan.stage_start[p->stage + 1])
@@ -133,8 +135,8 @@ static bool stage_is_awaited(const struct sm_programming *p)
     return p->stage != FAB_STAGE_SWITCH || p->tables_wait;
 }
 
-/* Enters the next stage when all writes of this one are answered. False: no write may be sent yet,
- * or none is left. */
+/* Enters the next stage if all writes of the present stage are answered. Returns false if no write
+ * may be sent now or none is left. */
 static bool may_go_on(struct sm *s)
 {
     struct sm_programming *p = &s->apply->program;
@@ -151,9 +153,9 @@ static bool is_torn(const struct sm_programming *p, const struct fab_plan_op *op
     return op->waits && (p->torn[op->block / 64 % 16] >> op->block % 64 & 1) != 0;
 }
 
-/* Notes that a write of the block failed. A later write that depends on the failed write could
- * close a forwarding loop. So this round does not send the writes of the block that wait for other
- * writes; the next round writes the block. */
+/* Notes that a write of an LFT block failed. A later write that depends on it could close a
+ * forwarding loop. In this round the manager therefore sends no more writes of this block that wait
+ * for other writes. The next round writes the block. */
 static void tear(struct sm *s, const struct fab_plan_op *op)
 {
     if (op->awaited)
@@ -167,7 +169,8 @@ static void note_lanes(struct sm_programming *p, const struct fab_plan_op *op)
         p->touched[op->node] |= SM_LANES_FAILED;
 }
 
-/* Makes an LFT write LID routed if possible. This is decided once per switch and round. */
+/* Makes an LFT write LID routed if this is safe. The decision is made once for each switch and
+ * round. */
 static void go_by_lid(struct sm *s, uint32_t sw, struct fab_mads_request *ret)
 {
     uint8_t *touched = &s->apply->program.touched[sw];
@@ -266,8 +269,8 @@ static bool is_of_an_end(const struct sm *s, uint32_t lid)
            !fab_fabric_node_is_switch(f, f->ports[lids->owner[lid]].node);
 }
 
-/* Counts the entries that change. If the former contents of the block are not known, all entries
- * with a route count. */
+/* Counts the LFT entries that this write changed. If the former contents of the block are not
+ * known, counts all entries that have a route. */
 static void count_changed(struct sm *s, const struct fab_plan_op *op, const uint8_t *data)
 {
     const struct fab_observed *o = &s->model.observed;
@@ -328,7 +331,7 @@ static void answer(struct sm *s, uint64_t tag, const struct fab_mads_answer *a)
 }
 
 /* If another fault waits for this round, gives up writes that were not answered within the time of
- * one try. Otherwise all writes are retried as usual. */
+ * one try. Otherwise the MAD session retries all writes. */
 static void stalled(struct sm *s, uint64_t stalled_us)
 {
     struct sm_programming *p = &s->apply->program;
@@ -340,7 +343,7 @@ static void stalled(struct sm *s, uint64_t stalled_us)
     sm_run_give_up(s);
 }
 
-/* Lets the SL2VL and VLArbitration tables count as known after the writes, except at nodes where a
+/* After the writes, marks the SL2VL and VLArbitration tables as known, except at nodes where a
  * write failed. */
 static int keep_lanes(struct sm *s)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Phase "publishing" makes a view of the fabric and of the tables that the switches now hold.
- * Readers get this view, and the store writes it later. The phase also emits events about changes.
- * A round that found and changed nothing publishes nothing.
+ * Readers get this view, and the store saves it later. The phase also emits events about changes.
+ * If a round found and changed nothing, it publishes nothing.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -31,8 +31,8 @@ int sm_publish(struct sm *s)
     int r = fab_policy_copy(&s->policy, &policy);
     if (r != FAB_OK)
         return r;
-    struct fab_verdict verdict = s->apply->verdict; /* tables that failed their proof are not
-                                                       published, so there is no witness to copy */
+    /* There is no witness to copy, because tables that failed their proof are not published. */
+    struct fab_verdict verdict = s->apply->verdict;
     verdict.witness = (struct fab_witness){.kind = FAB_OK};
     struct fab_view *view =
         fab_view_new(s->apply->generation + 1, fab_fabric_ref(s->model.fabric),
@@ -55,7 +55,7 @@ static int publish_to_listener(struct sm *s)
 }
 
 /* Publishes a view without tables. If no engine supports the fabric at the first start, the
- * operator thus sees the nodes and links that were found. */
+ * operator can still see the nodes and links that were found. */
 int sm_publish_fabric(struct sm *s)
 {
     const struct fab_view *old = s->model.view;
@@ -75,8 +75,8 @@ static int publish(struct sm *s)
     return r;
 }
 
-/* Emits the event for a reroute that changed no table: the operator who requested it sees how long
- * it took. */
+/* Emits the event for a reroute that changed no table. An operator who requested the reroute learns
+ * from it how long the reroute took. */
 static void report_unchanged_reroute(struct sm *s)
 {
     s->apply->last_reroute_us = clock_now_us() - s->run.started_us;
@@ -85,7 +85,7 @@ static void report_unchanged_reroute(struct sm *s)
 }
 
 /* Emits the event for a reroute in which an engine refined the tables of a local repair. The local
- * repair restored traffic, so the status continues to show the duration of the local repair. */
+ * repair had restored traffic, so the status keeps showing the duration of the local repair. */
 static void report_refinement(struct sm *s)
 {
     const struct sm_programming *p = &s->apply->program;
@@ -140,7 +140,7 @@ static void emit_tables_published(struct sm *s)
 }
 
 /* Notes in the store that all ports were asked to register again (ClientReregister). Ports that
- * were not reached are asked when they come up. */
+ * could not be reached are asked when they come up. */
 static void note_asked(struct sm *s)
 {
     if (s->apply->asking && s->in.store)
@@ -163,8 +163,8 @@ static int enter(struct sm *s)
     bool old_tables = has_tables(old); /* noted now, because publishing may free the old view */
     int r = old ? sm_report_changes(s, old->fabric, s->model.fabric, &changes) : FAB_OK;
     sm_report_reroute(s);
-    bool others = old && old->target != s->model.target; /* true: a fault interrupted the last round
-                                                            before it published its tables */
+    /* True if a fault interrupted the last round before it published its tables. */
+    bool others = old && old->target != s->model.target;
     if (r == FAB_OK && (!old || others || changes || s->run.computed || s->apply->program.writes))
         r = publish(s);
     if (r != FAB_OK)

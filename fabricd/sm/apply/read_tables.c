@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Phase "reading tables" reads the LFT blocks that are not known, up to LinearFDBTop of each
- * switch. After a restart these are all blocks of all switches; once they are read, the plan writes
- * only the blocks that change. A switch that was just powered on has LinearFDBTop 0 and is not
- * read. A block that could not be read stays unknown and is written.
+ * Phase "reading tables" reads all unknown LFT blocks, up to LinearFDBTop of each switch. After a
+ * restart of the manager, all blocks of all switches are unknown. Because they are read, the plan
+ * has to write only blocks that change.
+ *
+ * A switch that was just powered on has LinearFDBTop 0 and is not read. A block that could not be
+ * read stays unknown, and the plan writes it.
  */
 #include "fabricd/sm/apply/state.h"
 
@@ -25,7 +27,8 @@ static int enter(struct sm *s)
     return top ? sm_model_reserve(&s->model, top) : FAB_OK;
 }
 
-/* Finds the next block that is not known; false: there is none. */
+/* Moves the position to the next LFT block that is not known. Returns false if no such block is
+ * left. */
 static bool find_block(struct sm *s)
 {
     struct sm_scan *at = &s->apply->scan;

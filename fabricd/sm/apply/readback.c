@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Phase "reading back" finds port changes that no trap reported. A switch that did not know this
- * manager during the sweep sent it no traps. Programming the switch then cleared PortStateChange,
- * which would have shown the changes. Ports whose state was just written need no check: a port that
- * went down refuses the write. The other ports of these switches, most of them without a cable, are
- * read once more. If the state of a port has changed, a targeted sweep reads its switch again.
+ * manager during the sweep sent it no traps. PortStateChange would have shown the changes, but
+ * programming the switch cleared it.
+ *
+ * The phase reads the ports of these switches once more, except ports whose state was just written,
+ * because a port that went down refuses such a write. If the state of a port has changed, a
+ * targeted sweep reads its switch again.
  */
 #include "fabricd/sm/apply/state.h"
 

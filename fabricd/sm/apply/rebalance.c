@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Local repairs restore traffic quickly, but their tables spread load worse than an engine's. When
- * nothing has changed for routing.rebalance_after seconds (the quiet time), an engine computes
- * tables for the present fabric. They replace the active tables only if they spread load better, by
- * the measure with which "auto" compares engines: the worst link load of all-to-all traffic times
- * the worst link load of the worst shift must be less. Like all tables, they are proved, and their
- * writes are ordered.
+ * Rebalances: an engine computes new tables because local repairs restore traffic quickly, but
+ * spread load worse than an engine.
  *
- * A trap ends a rebalance while it computes routes or writes tables, so that the answer to a fault
- * does not wait for it. Partly written tables are safe, because the plan orders the writes so that
- * every mixture of old and new entries is free of deadlock; the sweep that follows the trap
- * completes or replaces them. Two rebalances are at least RATE times the quiet time apart. If the
- * engine's tables were no better, the engine is not run again until the active tables change.
+ * A rebalance starts when nothing has changed for routing.rebalance_after seconds, the quiet time.
+ * The new tables replace the active tables only if their congestion product is lower. The
+ * congestion product is the maximum link load of all-to-all traffic, times the maximum link load of
+ * the worst shift permutation; "auto" compares engines by it, too. As always, the tables are proved
+ * and their writes are ordered.
+ *
+ * A trap ends a rebalance that computes routes or writes tables, so that it does not delay the
+ * answer to a fault. Partly written tables are safe, because in the order of the plan every mixture
+ * of old and new entries is free of deadlock. The sweep after the trap completes or replaces the
+ * tables.
+ *
+ * Two rebalances are at least RATE times the quiet time apart. If the new tables were no better,
+ * the engine does not run again until the active tables change.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -58,7 +62,7 @@ static void on_time(void *ctx)
     struct sm *s = ctx;
     uint64_t at = 0;
     if (sm_run_busy(s) || !sm_rebalance_due(s, &at))
-        return; /* the timer is set again when the round ends */
+        return; /* the timer is set when the running round ends */
     if (clock_now_us() >= at)
         sm_request(s, SM_REQUEST_REBALANCE);
     else
@@ -79,8 +83,8 @@ void sm_rebalance_begun(struct sm *s)
     b->outcome[0] = 0;
 }
 
-/* Handles a rebalance that was postponed: if a caller waits for it, requests it again at once;
- * otherwise the timer requests it after the next quiet time. */
+/* Handles a postponed rebalance. If a caller waits for it, the rebalance is requested again at
+ * once. Otherwise the timer requests it after the next quiet time. */
 void sm_rebalance_postponed(struct sm *s, bool awaited)
 {
     s->apply->rebalance.asked = awaited;
@@ -106,8 +110,8 @@ int sm_rebalance(struct sm *s, sm_done *done, void *ctx)
     return FAB_OK;
 }
 
-/* Called after a trap or a fault. The quiet time starts again. A rebalance that computes routes is
- * postponed; one that writes tables stops. */
+/* Call this function after a trap or a fault. The quiet time starts again. A rebalance that
+ * computes routes is postponed; a rebalance that writes tables stops. */
 void sm_rebalance_yield(struct sm *s)
 {
     s->apply->rebalance.stirred_us = clock_now_us();

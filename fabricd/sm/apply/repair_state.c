@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The repair state (libfabmgr/repair) of the active tables, which the worker prepares when no round
- * runs. With it, the time of a local repair depends on the routes over the failed links and not on
- * the size of the fabric.
+ * Keeps the repair session (libfabmgr/repair) of the active tables. A worker task makes the session
+ * while no round runs. With a session, the time of a local repair depends on the number of routes
+ * over the failed links, and not on the size of the fabric.
  *
- * The state belongs to one set of tables (model.tables). The routing task that replaces the tables
- * borrows the state, and updates it for the new tables if it can (fab_repair_session_update).
+ * A session is valid for one set of tables (model.tables). The routing task that replaces the
+ * tables borrows the session, and updates it for the new tables if it can
+ * (fab_repair_session_update).
  */
 #include <stdlib.h>
 
@@ -13,7 +14,7 @@
 #include "fabricd/sm/apply/state.h"
 #include "libfabmgr/repair/repair.h"
 
-struct making { /* the task owns all of this */
+struct making { /* the worker task owns all members */
     struct sm_sealed of;
     uint64_t tables;
     struct fab_repair_session session;
@@ -72,7 +73,7 @@ static void done(void *owner, void *ctx)
     go_on(s);
 }
 
-/* Called instead of done() if the tables are not active any more or memory ran out. */
+/* Called instead of done() if the tables are no longer active or memory ran out. */
 static void drop(void *owner, void *ctx)
 {
     struct sm *s = owner;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Keeps records of reroutes, that is of rounds that replaced LFT entries or that an operator
- * requested. A ring in memory keeps the last SM_REROUTES; the store gets all of them.
+ * Keeps records of reroutes. A reroute is a round that replaced LFT entries or that an operator
+ * requested. A ring in memory keeps the last SM_REROUTES records; the store keeps all.
  *
- * Times are relative to the trap, or to the start of the round if there was no trap.
+ * Times in a record are relative to the trap that caused the reroute, or to the start of the round
+ * if no trap caused it.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -118,8 +119,9 @@ uint32_t sm_reroutes(const struct sm *s, uint64_t before, struct reroute *ret, u
     return count;
 }
 
-/* Divides the blocks that the reroutes in memory wrote by the sum of their times from first to last
- * write. Reroutes with failed writes or fewer than 8 blocks are ignored. */
+/* Returns the measured rate of LFT writes in blocks per second: all blocks written by the reroutes
+ * in memory, divided by the sum of the times between first and last write. Reroutes with failed
+ * writes or fewer than 8 blocks are ignored. */
 uint32_t sm_table_write_rate(const struct sm *s)
 {
     uint64_t blocks = 0, us = 0;

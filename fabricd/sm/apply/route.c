@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Phase "routing" computes and proves tables on the worker. Its input cannot change meanwhile: the
- * task has a reference to the snapshot, the LIDs of this round, and a copy of the policy. If the
- * round was aborted before the result reaches the loop thread, the result is dropped.
+ * Phase "routing" computes and proves tables on a worker thread. Its input cannot change during the
+ * task, because the task has a reference to the snapshot, the LIDs of this round, and a copy of the
+ * policy. If the round is aborted before the result reaches the loop thread, the result is dropped.
  *
- * Tables that fail their proof are dropped: the switches keep their tables, an alarm gives the
+ * Tables that fail their proof are dropped. The switches then keep their tables; an alarm gives the
  * reason, and an event gives the witness.
  */
 #include <inttypes.h>
@@ -20,21 +20,23 @@
 
 struct sm_route_job {
     struct loop_task *task; /* the worker task; NULL: it has ended */
-    struct sm_sealed of; /* target has the LIDs; the task adds tables, VLs and the engine's name */
-    struct fab_target *former; /* the previous tables, or NULL */
-    struct fab_target *active; /* rebalance only: the active tables, to compare with */
+    /* The LIDs are set in of.target; the task adds tables, VLs and the name of the engine. */
+    struct sm_sealed of;
+    struct fab_target *former; /* the previous tables; NULL: none */
+    struct fab_target *active; /* in a rebalance: the active tables, for comparison; else NULL */
     struct sm_gain gain;
-    struct fab_repair_session session; /* repair session of `former`, or empty */
+    struct fab_repair_session session; /* repair session of `former`; empty: none */
     const struct fab_pool *pool;
     struct fab_verdict verdict;
     char *witness;
     int status;
-    char why[300];    /* the reason given by the engine that ran last or was chosen */
-    char passed[800]; /* engines that were passed over, with the reasons */
+    char why[300];    /* reason given by the engine that ran last or that was chosen */
+    char passed[800]; /* names of the engines that were passed over, with reasons */
     uint64_t route_us, verify_us;
-    uint64_t computed_us, proved_us; /* when the last engine and its proof ended */
+    /* manager's clock when the last engine ended, and when its proof ended. */
+    uint64_t computed_us, proved_us;
     struct sm_classes classes;
-    bool composed; /* classes was set */
+    bool composed; /* true: `classes` is set */
     bool flawed;   /* the engine reports that other engines may do better */
     bool over;
 };
@@ -49,7 +51,7 @@ static const char *failure(const struct fab_verdict *v)
                                   : "the tables exceed the limits of a device";
 }
 
-/* Adds an engine to the list of those passed over, with the reason. */
+/* Adds an engine to the list of engines that were passed over, with the reason. */
 static void pass_over(struct sm_route_job *j, const char *engine, const char *why)
 {
     size_t used = strlen(j->passed);
@@ -97,8 +99,8 @@ static int run_engine(struct sm_route_job *j, const struct fab_route_engine *eng
     return r == FAB_OK ? prove(j) : r;
 }
 
-/* Replaces the first proved tables by those of a later engine if these are better. Only "auto" does
- * so, on a damaged fabric. */
+/* Replaces the first proved tables by the tables of a later engine if those are better. Only "auto"
+ * on a damaged fabric does so. */
 static int choose(struct sm_route_job *j, const struct fab_route_chain *chain, uint32_t taken)
 {
     struct fab_target *t = j->of.target;
@@ -131,8 +133,9 @@ static void give_reason(struct sm_route_job *j)
              j->passed[0] ? "; passed over " : "", j->passed);
 }
 
-/* Takes the first engine of the chain that supports this topology and whose tables are proved;
- * "auto" may replace it by a better one. If no engine does, the verdict is that of the last one. */
+/* Takes the first engine of the chain that supports this topology and whose tables are proved.
+ * "auto" may replace it by a better engine. If no engine qualifies, the verdict is that of the last
+ * engine. */
 static int route(struct sm_route_job *j)
 {
     struct fab_route_chain chain;
@@ -158,7 +161,8 @@ static int route(struct sm_route_job *j)
     return r;
 }
 
-/* Repairs the former tables for the new fabric; false: an engine has to compute new ones. */
+/* Repairs the former tables for the new fabric. Returns false if an engine must compute new
+ * tables. */
 static bool follow(struct sm_route_job *j)
 {
     if (!j->session.state || !sm_classes_fit(&j->of.policy, &j->former->vls))
@@ -176,7 +180,7 @@ static bool follow(struct sm_route_job *j)
     return false;
 }
 
-/* Assigns VLs to all classes and proves the result for all classes together. */
+/* Divides the VLs among all traffic classes, and proves the tables with the VLs of all classes. */
 static int compose(struct sm_route_job *j)
 {
     int r = sm_classes_compose(&j->of, &j->classes);
@@ -187,8 +191,8 @@ static int compose(struct sm_route_job *j)
     return prove(j);
 }
 
-/* Gives every class its own set of VLs if an engine can route with the VLs of one set. Otherwise
- * the number of sets is halved until an engine can, and classes share sets. */
+/* Gives every traffic class its own set of VLs if an engine can route with the VLs of one set.
+ * Otherwise halves the number of sets until an engine can. Classes then share sets. */
 static int route_classes(struct sm_route_job *j)
 {
     int r = FAB_OK;
@@ -245,7 +249,7 @@ static void drop(void *owner, void *ctx)
     job_free(ctx);
 }
 
-/* Drops the job. If the worker still runs it, the result is dropped when it arrives. */
+/* Drops the routing job. If a worker still runs the job, its result is dropped when it arrives. */
 static void drop_job(struct sm *s)
 {
     struct sm_route_job *j = s->apply->job;
@@ -300,7 +304,8 @@ static bool finished(const struct sm *s)
     return !s->apply->job || s->apply->job->over;
 }
 
-/* Replaces the line ends of a witness by ';', because the text of an event must be one line. */
+/* Replaces the line ends of a witness by ';', because the text of an event must be a single
+ * line. */
 static void one_line(char *text)
 {
     size_t len = strlen(text);
@@ -332,7 +337,8 @@ static void emit_refused(struct sm *s, const struct sm_route_job *j)
                .have_tables = s->model.view && s->model.view->target);
 }
 
-/* Returns true if a rebalance found no better tables, so that the active ones stay. */
+/* Returns whether this is a rebalance that found no better tables, so that the active tables
+ * stay. */
 static bool keep(struct sm *s, const struct sm_route_job *j)
 {
     bool good = j->status == FAB_OK && fab_verify_verdict_good(&j->verdict);
@@ -343,8 +349,8 @@ static bool keep(struct sm *s, const struct sm_route_job *j)
     return true;
 }
 
-/* Returns FAB_OK if the tables are proved, SM_ROUND_OVER if the active tables stay, else the error
- * of the task. */
+/* Returns FAB_OK if the new tables are proved, SM_ROUND_OVER if the active tables stay, or the
+ * error of the routing task. */
 static int judge(struct sm *s, struct sm_route_job *j)
 {
     if (keep(s, j))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The state of fabricd/sm/apply. For this folder only. */
+/* State of fabricd/sm/apply, for this folder only. */
 #ifndef FABRICD_SM_APPLY_STATE_H
 #define FABRICD_SM_APPLY_STATE_H
 
@@ -12,7 +12,7 @@
 
 #define SM_REROUTES 256 /* number of reroute records kept in memory */
 
-struct sm_scan { /* position in a walk over ports or switches and their table blocks */
+struct sm_scan { /* position in a walk over ports or switches, and over the table blocks of each */
     uint32_t index, block;
 };
 enum sm_touched {
@@ -21,97 +21,111 @@ enum sm_touched {
     SM_UNSURE = 4,
     SM_LANES_FAILED = 8,
     SM_BY_LID =
-        16, /* its LFT is written with LID-routed SMPs; SM_BY_PATH: with directed-route SMPs */
+        /* LFT writes to this node are LID routed. SM_BY_PATH: they use directed routes. */
+    16,
     SM_BY_PATH = 32
 };
 struct sm_programming {
     struct fab_plan plan;
     struct fab_plan_input in;
-    uint32_t next; /* index of the next op to send */
+    uint32_t next; /* index in the plan of the next write to send */
     int stage;
-    bool tables_wait;  /* LFT writes wait until the SwitchInfo stage is answered */
-    uint32_t awaited;  /* unanswered LFT writes that other writes wait for */
-    uint64_t *asked;   /* bitset of unanswered ops */
-    uint64_t torn[16]; /* bitset by LFT block number, for all switches together: a write of this
-                          block failed, so the later writes that were to wait for it are not sent */
-    bool stopped;      /* a later round does the remaining writes */
+    bool tables_wait; /* LFT writes wait until the SwitchInfo stage is answered */
+    uint32_t awaited; /* unanswered LFT writes that other writes wait for */
+    uint64_t *asked;  /* bitset of writes that are sent and not answered */
+    /* Bitset of LFT block numbers, for all switches together. A write of such a block failed, so
+     * later writes of this block that wait for other writes are not sent. */
+    uint64_t torn[16];
+    bool stopped; /* no further writes are sent; a later round sends them */
     uint32_t failed, reported, blocks, switches, writes;
-    uint32_t unsure;   /* number of switches whose ports may have changed without a trap; after
-                          readback: number of ports that did */
-    uint8_t *touched;  /* [node_count] enum sm_touched */
-    uint64_t *written; /* bitset of the ports whose state this round wrote; used by the readback */
-    uint32_t entries;  /* LFT entries that changed */
-    uint32_t to_ends;  /* of these, entries for LIDs of adapters and routers */
+    /* Number of switches whose ports may have changed without a trap. After the readback: number of
+     * ports that have changed. */
+    uint32_t unsure;
+    uint8_t *touched; /* [node_count] enum sm_touched */
+    /* Bitset of ports whose state this round wrote. The readback skips these ports. */
+    uint64_t *written;
+    uint32_t entries; /* number of LFT entries that this round changed */
+    uint32_t to_ends; /* number of these entries whose LIDs belong to adapters or routers */
     uint64_t first_write_us, last_write_us;
 };
-struct sm_gain { /* compares an engine's tables with the active ones; less is better */
+struct sm_gain { /* comparison of an engine's tables with the active tables; less is better */
     bool same;
-    uint64_t was, now; /* imbalance of the active tables and of the engine's: the worst link load of
-                          all-to-all traffic times that of the worst shift */
+    /* Congestion products of the active tables and of the engine's: the maximum link load of
+     * all-to-all traffic, times the maximum link load of the worst shift permutation. */
+    uint64_t was, now;
 };
 struct sm_rebalance { /* rebalance.c */
     struct loop_timer *timer;
-    uint64_t stirred_us; /* when the fabric last changed or a trap came */
-    uint64_t ended_us;   /* end of the last rebalance that replaced tables; 0: none did */
-    uint64_t judged; /* generation of the view after the last rebalance; for this view no further
-                        rebalance is tried */
-    bool asked;      /* a caller requested the next rebalance */
+    uint64_t stirred_us; /* manager's clock when the fabric last changed or a trap came */
+    /* manager's clock at the end of the last rebalance that replaced tables; 0: none. */
+    uint64_t ended_us;
+    /* Generation of the view after the last rebalance. While this view is published, no rebalance
+     * starts by itself. */
+    uint64_t judged;
+    bool asked;          /* a caller requested the next rebalance */
     struct sm_gain gain; /* the gain of the running rebalance */
-    char outcome[256];   /* outcome of the last rebalance, a sentence for operators */
+    char outcome[256];   /* outcome of the last rebalance: a sentence for operators */
 };
 struct sm_repair_state { /* repair_state.c */
     struct fab_repair_session session;
-    uint64_t tables;        /* value of model.tables for which the session is valid */
-    uint64_t asked;         /* value of model.tables for which a session was last requested */
-    struct loop_task *task; /* the task that makes a session, or NULL */
+    uint64_t tables;        /* value of model.tables to which the session belongs */
+    uint64_t asked;         /* value of model.tables when a session was last requested */
+    struct loop_task *task; /* the worker task that makes a session; NULL: none runs */
 };
-struct sm_classes { /* VLs and guarantees of the traffic classes */
+struct sm_classes { /* VLs and guaranteed shares of the traffic classes */
     struct fab_qos_report report;
-    uint16_t guaranteed[FAB_CLASSES_MAX]; /* least share of a link, per mille */
+    /* By class: lowest guaranteed share of a link, per mille. */
+    uint16_t guaranteed[FAB_CLASSES_MAX];
 };
 struct sm_pins { /* pins.c */
     struct fab_pins *set;
-    struct fab_pins_arrivals arrivals; /* empty while the worker has them */
-    struct fab_map told; /* node GUID to seconds of the clock at its last event, at most
-                            FAB_PINS_MAX */
+    struct fab_pins_arrivals arrivals; /* empty while the worker task has them */
+    /* Node GUID to the second of the manager's clock at which the last event about the node was
+     * emitted. At most FAB_PINS_MAX entries. */
+    struct fab_map told;
 };
 struct sm_route_job; /* route.c */
 struct sm_apply {
     struct loop_tasks tasks;
-    struct sm_scan scan; /* position of the running phase */
-    /* The target of this round: at first only LIDs, later also tables. NULL: the active target
-     * stays. */
+    struct sm_scan scan; /* position of the phase that runs */
+    /* Target of the running round: at first it has only LIDs, later also tables. NULL: the active
+     * target stays. */
     struct fab_target *fresh;
-    struct fab_verdict verdict; /* the verdict on `fresh` */
-    struct sm_route_job *job;   /* the routing task of the running round, or NULL */
+    struct fab_verdict verdict; /* verdict of the proof of `fresh` */
+    struct sm_route_job *job;   /* routing task of the running round, or NULL */
     struct sm_repair_state repair;
     struct sm_programming program;
     struct sm_rebalance rebalance;
     struct sm_pins pins;
-    struct sm_classes classes; /* the result that events last reported */
-    uint64_t left_out;  /* generation of the local repair that left some switches without a route to
-                           each other, so that an engine must follow; 0: none */
-    uint32_t unchecked; /* switches that did not enforce partitions as written, at the last check */
-    bool tune;   /* the policy changed, so the next plan also writes port timers and thresholds */
-    bool ask;    /* the next plan sets ClientReregister, because the store does not know the hosts'
-                    registrations */
+    struct sm_classes classes; /* the classes that the last events reported */
+    /* Generation of the local repair that left some switches without a route to each other, so that
+     * an engine must compute tables; 0: none. */
+    uint64_t left_out;
+    /* Number of switches that did not enforce partitions as written, when last checked. */
+    uint32_t unchecked;
+    /* The policy changed, so the next plan also writes port timers and error thresholds. */
+    bool tune;
+    /* The next plan sets ClientReregister, because the store has no registrations of the hosts. */
+    bool ask;
     bool asking; /* the running plan sets ClientReregister */
 
-    uint64_t generation; /* generation of the last view */
+    uint64_t generation; /* generation of the last published view */
     uint64_t sweeps, last_sweep_us, last_reroute_us;
     uint64_t links_lost, links_gained; /* numbers since the start */
-    struct reroute *reroutes; /* ring of SM_REROUTES records; NULL: there was no reroute yet */
+    struct reroute *reroutes;          /* ring of SM_REROUTES records; NULL: no reroute yet */
     uint64_t reroute_count;
     struct sm_reroute_times reroute_times;
     struct fab_census census;
-    uint64_t counted;              /* generation for which the census was counted; 0: none */
+    /* Generation of the view whose nodes, ports and links `census` has; 0: none. */
+    uint64_t counted;
     void (*on_publish)(void *ctx); /* the listener of sm_on_publish, or NULL */
     void *on_publish_ctx;
 };
 
 /* repair_state.c */
-/* The routing task borrows the repair state, updates it for the new tables and gives it back. The
- * result is empty if the state does not belong to the previous tables. */
+/* sm_repair_lend gives the routing task the repair session, which the task updates for the new
+ * tables; sm_repair_give_back returns it. The session is empty if it does not belong to the
+ * previous tables. */
 void sm_repair_lend(struct sm *s, struct fab_repair_session *ret);
 void sm_repair_give_back(struct sm *s, struct fab_repair_session *t);
 
@@ -125,10 +139,10 @@ void sm_route_fini(struct sm *s);
 /* program.c */
 void sm_program_fini(struct sm_programming *p);
 struct fab_plan_input sm_program_input(const struct sm *s);
-/* Sets the plan for phase "programming". NOMEM. */
+/* Sets the plan for phase "programming". Returns NOMEM. */
 int sm_program_begin(struct sm *s, struct fab_plan *plan);
-/* Stops sending. The round ends when all requests sent are answered. Until another round completes
- * the writes, some switches do not hold the active tables. */
+/* Stops sending writes. The round ends when all sent writes are answered. Some switches do not hold
+ * the new tables until another round completes the writes. */
 void sm_program_stop(struct sm *s);
 
 /* lid_routed.c: returns the LID for LID-routed writes to a switch. 0: only a directed route is
@@ -136,11 +150,11 @@ void sm_program_stop(struct sm *s);
 uint16_t sm_lid_route_to(const struct sm *s, uint32_t sw);
 
 /* publish.c */
-/* Publishes the fabric without tables, as long as there are none. NOMEM. */
+/* Publishes the fabric without tables, unless tables exist already. Returns NOMEM. */
 int sm_publish_fabric(struct sm *s);
 
 /* changes.c */
-/* Emits events about what changed between the published snapshot and the new one. NOMEM. */
+/* Emits events about the changes from the published snapshot to the new one. Returns NOMEM. */
 int sm_report_changes(struct sm *s, const struct fab_fabric *old, const struct fab_fabric *now,
                       size_t *ret_count);
 
@@ -150,31 +164,34 @@ void sm_reroute_changes(struct sm *s, const struct fab_change *changes, size_t c
 /* rebalance.c */
 int sm_rebalance_init(struct sm *s); /* NOMEM */
 void sm_rebalance_fini(struct sm *s);
-/* Returns the number of active LFT entries that local repairs changed since an engine computed the
- * tables. */
+/* Returns the number of active LFT entries that local repairs changed since an engine last computed
+ * the tables. */
 uint64_t sm_rebalance_entries(const struct sm *s);
 bool sm_rebalance_due(const struct sm *s, uint64_t *ret_at_us);
-void sm_rebalance_prepare(struct sm *s); /* sets the timer if a rebalance is due later */
-/* Compares the load of two sets of tables, on the worker. BUSY: the task was cancelled. */
+void sm_rebalance_prepare(struct sm *s); /* sets the timer if a rebalance will be due later */
+/* Compares the load of two sets of tables; called on a worker thread. Returns BUSY if the task was
+ * cancelled. */
 int sm_rebalance_weigh(const struct fab_fabric *f, const struct fab_target *active,
                        const struct fab_target *fresh, struct loop_task *task, struct sm_gain *ret);
 static inline bool sm_gains(const struct sm_gain *g)
 {
     return !g->same && g->now < g->was;
 }
-/* Emits rebalance-skipped. why: the reasons why no engine could compute tables, or NULL. */
+/* Emits rebalance-skipped. `why` gives the reasons why no engine could compute tables; NULL: the
+ * tables were no better. */
 void sm_rebalance_skipped(struct sm *s, const struct sm_gain *gain, const char *why);
 void sm_rebalance_report(struct sm *s);
 
-/* partition.c: notes the partition enforcement of a port that acknowledged a PortInfo write. */
+/* partition.c: notes whether a switch port enforces partitions, from its answer to a PortInfo
+ * write. */
 void sm_partition_acknowledged(struct sm *s, uint32_t port);
 
 /* classes.c */
-/* True if the VLs were made for as many traffic classes as the policy has. */
+/* Returns whether the VLs were made for the number of traffic classes that the policy has. */
 bool sm_classes_fit(const struct fab_policy *p, const struct fab_vls *v);
-/* Turns the engine's VLs in of->target into VLs of all classes. NOMEM. */
+/* Divides the VLs of the engine in of->target among all traffic classes. Returns NOMEM. */
 int sm_classes_compose(const struct sm_sealed *of, struct sm_classes *ret);
-/* Emits events if the VLs or guarantees of the classes differ from the last report. */
+/* Emits events if the VLs or guaranteed shares of the classes differ from the last report. */
 void sm_classes_report(struct sm *s, const struct sm_classes *now);
 
 #endif

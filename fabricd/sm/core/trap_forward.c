@@ -5,7 +5,8 @@
  * the manager assumes that it did not send the notice.
  *
  * A link on the directed route may just have failed. A read without an answer is therefore repeated
- * once, by the directed route that the manager knows at that time.
+ * after AGAIN_US, up to READS_MOST reads in all, each by the directed route that the manager knows
+ * at that time.
  *
  * At most CHECKS reads are pending, and at most CHECKS_A_SOURCE for one source LID. Further notices
  * are counted and not passed on.

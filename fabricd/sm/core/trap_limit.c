@@ -19,8 +19,8 @@
 #include "fabricd/sm/core/trap.h"
 #include "libfabmgr/base/bucket.h"
 
-#define LIDS 0xc000u /* unicast LIDs (IBA 4.1.3); entry 0 is shared by all LIDs without an owner   \
-                      */
+/* Number of unicast LIDs (IBA 4.1.3). Entry 0 is shared by all LIDs without an owner. */
+#define LIDS 0xc000u
 #define OWED_EVERY_US 125000u
 /* Maximum number of owed actions that one iteration of the loop carries out. */
 #define OWED_AT_ONCE 256u
