@@ -173,6 +173,14 @@ static int answer(struct fab_sim *s, const struct fab_mad *mad, struct position 
     return 0;
 }
 
+/* Returns whether a MAD goes by directed route all the way; its source LID is then permissive
+ * (IBA 14.2.2.1). */
+static bool is_pure_directed(const struct fab_mad *mad)
+{
+    return mad->directed && mad->dr_slid == FAB_LID_PERMISSIVE &&
+           mad->dr_dlid == FAB_LID_PERMISSIVE;
+}
+
 static int travel(struct fab_sim *s, struct position origin, uint16_t dlid,
                   const struct fab_mad *mad, uint8_t bytes[FAB_MAD_SIZE])
 {
@@ -186,7 +194,8 @@ static int travel(struct fab_sim *s, struct position origin, uint16_t dlid,
         return 0;
     if (for_agent(s, at, mad))
         return answer(s, mad, at, origin, slid, dlid, bytes);
-    fab_sim_deliver_to_manager(s, at, slid, dlid, bytes);
+    fab_sim_deliver_to_manager(s, at, is_pure_directed(mad) ? FAB_LID_PERMISSIVE : slid, dlid,
+                               bytes);
     return 0;
 }
 

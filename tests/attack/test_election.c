@@ -318,13 +318,91 @@ START_TEST(a_forged_return_path_reads_no_key)
             ck_assert_int_eq(fab_wire_smp_pack(&head, NULL, bytes), FAB_OK);
             memcpy(bytes + AT_RETURN_PATH, forged[i], sizeof forged[i]);
             lab.replies = 0;
-            lab_receive(&lab, bytes);
+            lab_receive_from(&lab, FAB_LID_PERMISSIVE, bytes);
             ck_assert_uint_eq(lab.replies, 1);
             ck_assert_int_eq(fab_wire_attr_unpack(&fab_wire_attr_sm_info, lab.reply + AT_DATA,
                                                   FAB_SMP_DATA, &info),
                              FAB_OK);
             ck_assert_uint_eq(info.sm_key, 0);
         }
+    lab_close(&lab);
+}
+END_TEST
+
+/* Fills in the return path that the switches would have written, had `node` sent the request. */
+static void make_up_return_path(struct lab *lab, const char *node, uint8_t bytes[FAB_MAD_SIZE])
+{
+    const struct fab_fabric *f = fab_sim_fabric(lab->sim);
+    struct fab_path path = lab_path_from(lab, node);
+    uint32_t at = lab_node(lab, node);
+    for (uint8_t hop = 1; hop <= path.hops; hop++) {
+        const struct fab_port *in =
+            &f->ports[f->ports[fab_fabric_port_id(f, at, path.port[hop])].peer];
+        bytes[AT_RETURN_PATH + hop] = in->num;
+        at = in->node;
+    }
+}
+
+/* Packs a directed-route SMP with the return path that begins at OTHER. */
+static void pack_as_other(struct lab *lab, uint8_t method, uint32_t packet,
+                          const struct fab_sm_info *from, uint8_t bytes[FAB_MAD_SIZE])
+{
+    struct fab_mad head = {.mgmt_class = FAB_CLASS_SMP_DIRECTED,
+                           .method = method,
+                           .attr_id = FAB_ATTR_SM_INFO,
+                           .attr_mod = packet,
+                           .path = lab_path_from(lab, OTHER)};
+    uint8_t data[FAB_SMP_DATA] = {0};
+    ck_assert_int_eq(fab_wire_attr_pack(&fab_wire_attr_sm_info, from, data, sizeof data), FAB_OK);
+    ck_assert_int_eq(fab_wire_smp_pack(&head, data, bytes), FAB_OK);
+    make_up_return_path(lab, OTHER, bytes);
+}
+
+static uint64_t sm_key_of_reply(const struct lab *lab)
+{
+    struct fab_sm_info info;
+    ck_assert_int_eq(
+        fab_wire_attr_unpack(&fab_wire_attr_sm_info, lab->reply + AT_DATA, FAB_SMP_DATA, &info),
+        FAB_OK);
+    return info.sm_key;
+}
+
+/* The rogue sends a directed-route request by LID, so that no switch touches the return path, which
+ * it copies from the listed manager. The source LID of the packet gives it away: that of a packet
+ * that went by directed route all the way is permissive (IBA 14.2.2.1). Before, the rogue read the
+ * SM_Key, and its HANDOVER was that of the listed manager. */
+START_TEST(a_return_path_made_up_by_a_host_proves_nothing)
+{
+    struct lab lab;
+    uint8_t bytes[FAB_MAD_SIZE];
+    open_lab(&lab, list_other);
+    const struct fab_fabric *f = fab_sim_fabric(lab.sim);
+    lab.config.policy.managers[0].guid =
+        f->ports[fab_fabric_port_id(f, lab_node(&lab, OTHER), 1)].guid;
+    lab_stop(&lab);
+    lab_begin(&lab, NULL);
+    play_other(&lab, 3, FAB_SM_STANDBY, 0);
+    lab.other.guid = lab.config.policy.managers[0].guid;
+    sm_start(lab.sm);
+    lab_run(&lab, 10, lab_is_idle, "bring-up");
+    const uint16_t lids[] = {fab_sim_port(lab.sim, lab_node(&lab, ROGUE), 1)->lid,
+                             fab_sim_port(lab.sim, lab_node(&lab, OTHER), 1)->lid, 0};
+    for (size_t i = 0; i < 3; i++) {
+        lab.replies = 0;
+        pack_as_other(&lab, FAB_METHOD_GET, 0, &lab.other, bytes);
+        lab_receive_from(&lab, lids[i], bytes);
+        ck_assert_uint_eq(lab.replies, 1);
+        ck_assert_uint_eq(sm_key_of_reply(&lab), 0);
+        lab_forget_events(&lab);
+        pack_as_other(&lab, FAB_METHOD_SET, FAB_SM_HANDOVER, &lab.other, bytes);
+        lab_receive_from(&lab, lids[i], bytes);
+        lab_run_for(&lab, 11);
+        ck_assert_uint_eq(lab.replies, 1);
+        ck_assert_str_eq(lab_event(&lab, "sm-control-refused")->subject, "an unknown port");
+    }
+    pack_as_other(&lab, FAB_METHOD_GET, 0, &lab.other, bytes);
+    lab_receive_from(&lab, FAB_LID_PERMISSIVE, bytes); /* a request that is what it says */
+    ck_assert_uint_eq(sm_key_of_reply(&lab), lab.config.policy.sm_key);
     lab_close(&lab);
 }
 END_TEST
@@ -643,6 +721,7 @@ int main(void)
     tcase_add_test(t, a_host_reads_no_key);
     tcase_add_test(t, only_the_listed_place_reads_the_key);
     tcase_add_test(t, a_forged_return_path_reads_no_key);
+    tcase_add_test(t, a_return_path_made_up_by_a_host_proves_nothing);
     tcase_add_test(t, the_m_key_is_sent_to_no_stranger);
     tcase_add_test(t, the_m_key_is_neither_read_nor_worn_out);
     tcase_add_test(t, a_flood_of_wrong_keys_does_not_end_the_protection);

@@ -26,9 +26,9 @@ static const char *packet_name(uint32_t packet)
 
 /* ---- refusal ---- */
 
-/* The return path of a request proves nothing, as a host can send it by LID with a path that it
- * made up. So the host is isolated only if the last election found a refused manager at this port.
- */
+/* The return path of a packet with a permissive source LID shows its sender, unless the firmware of
+ * an adapter is hostile. So the host is isolated only if the last election also found a refused
+ * manager at this port. */
 static void isolate_forger(struct sm *s, uint32_t port, const char *packet)
 {
     const struct sm_ha *ha = s->ha;

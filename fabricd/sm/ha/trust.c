@@ -134,13 +134,22 @@ static uint32_t across_link(const struct fab_fabric *f, uint32_t node, uint8_t n
     return f->ports[fab_fabric_port_id(f, node, num)].peer;
 }
 
+/* Returns whether the request went by directed route all the way, so that the switches wrote its
+ * return path. Its source LID is then permissive, too (IBA 14.2.2.1). Otherwise a host may have
+ * sent it by LID, with a return path that it made up. */
+static bool is_pure_directed(const struct transport_mad *mad, const struct fab_mad *head)
+{
+    return mad->addr.slid == FAB_LID_PERMISSIVE && head->dr_slid == FAB_LID_PERMISSIVE &&
+           head->dr_dlid == FAB_LID_PERMISSIVE;
+}
+
 /* Follows the return path from our port back to the sender. Adapters do not forward packets, so a
  * return path through an adapter is forged. */
 static uint32_t origin_of_directed(const struct fab_fabric *f, const struct transport_mad *mad,
                                    const struct fab_mad *head)
 {
     uint32_t port = f->self_port;
-    if (head->dr_slid != 0xffff || head->dr_dlid != 0xffff || head->path.hops == 0)
+    if (!is_pure_directed(mad, head) || head->path.hops == 0)
         return FAB_NONE;
     for (uint8_t hop = head->path.hops; hop >= 1; hop--) {
         uint32_t node = f->ports[port].node;
