@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Computes the N-1 contingencies: the local repair for the failure of each single link and each
- * single switch, before the failure happens. The worker computes them while no round runs, in
- * slices of SLICE_US with a pause of PAUSE_US after each. A local repair first searches the
- * contingencies (sm_contingency_find).
+ * single switch, before the failure happens. A local repair first searches the contingencies
+ * (sm_contingency_find).
  *
- * The worker computes from a copy of the tables, so that a local repair meanwhile can change the
- * active tables in place. The results are valid only for the repair state from which they were
- * computed. After a repair or new tables they are not used any more, and are freed when the round
- * is over.
+ * A worker task computes contingencies while no round runs. The task runs in slices of SLICE_US,
+ * with a pause of PAUSE_US after each slice. It works on a copy of the tables, so that a local
+ * repair can change the active tables in place at the same time.
+ *
+ * Contingencies are valid only for the repair session from which they were computed. After a local
+ * repair or a reroute they are no longer used; they are freed when the round has ended.
  */
 #include <sched.h>
 #include <stdlib.h>
@@ -18,19 +19,21 @@
 #include "fabricd/base/log.h"
 #include "fabricd/sm/fault/state.h"
 
-#define QUIET_US 1000000u /* from the end of a round until the computation begins */
+#define QUIET_US 1000000u /* delay from the end of a round to the start of the computation */
 #define SLICE_US 4000u
 #define PAUSE_US 4000u
 #define SLICE_CASES 64
-#define WRITE_RATE 25000 /* table blocks per second, assumed until the rate is measured */
+/* LFT blocks per second, assumed until reroutes have shown the real rate. */
+#define WRITE_RATE 25000
 
 struct sm_contingency_job {
     struct fab_repair_contingency_maker *maker;
-    struct fab_target *target; /* the task copies its tables first; NULL: already copied */
-    size_t room;               /* bytes left for plans */
+    /* The task first copies the tables of this target. NULL: the tables are copied already. */
+    struct fab_target *target;
+    size_t room; /* bytes that contingency plans may still use */
     struct fab_repair_contingency made[SLICE_CASES];
     uint32_t count;
-    int status; /* NOT_FOUND: all cases are computed */
+    int status; /* NOT_FOUND: all contingencies are computed */
 };
 
 /* ---- on the worker --------------------------------------------------------------------------- */
@@ -60,7 +63,8 @@ static void work(void *ctx, struct loop_task *task)
     for (unsigned i = 0; j->status == FAB_OK && i < SLICE_CASES && clock_now_us() < end; i++) {
         if (!fab_repair_contingency_prepare(j->maker))
             make_one(j);
-        (void)sched_yield(); /* the loop thread may need this processor to handle a fault */
+        /* Gives the processor to the loop thread, which may have to handle a fault. */
+        (void)sched_yield();
     }
 }
 
@@ -148,8 +152,9 @@ static int go_on(struct sm *s, struct fab_target *target)
     return loop_task_start(s->in.loop, &config, &a->task);
 }
 
-/* Starts the computation. If the repair state has other ids than the fabric, the loop thread owns
- * the tables of the repair state; they are then copied here and not on the worker. */
+/* Starts the computation. If the ids in the repair session differ from those of the fabric, the
+ * loop thread owns the tables of the session. The tables are then copied here and not on the worker
+ * thread. */
 static int begin(struct sm *s)
 {
     struct sm_contingency_state *a = &s->fault->contingency;
@@ -180,7 +185,7 @@ static void on_time(void *ctx)
     struct sm_contingency_state *a = &s->fault->contingency;
     loop_at(s->in.loop, "computing contingencies");
     if (sm_run_busy(s) || a->task || !sm_repair_ready(s))
-        return; /* sm_contingency_prepare sets the timer again when the round is over */
+        return; /* sm_contingency_prepare sets the timer again when the round has ended */
     bool good = fab_repair_contingencies_valid(&a->all, sm_repair_session_of(s)->state);
     if (!good)
         drop(a);
@@ -247,7 +252,7 @@ void sm_get_contingencies(const struct sm *s, struct sm_contingencies *ret)
     ret->working = a->maker ? fab_repair_contingency_memory(a->maker) : 0;
 }
 
-/* Converts a port id of the repair state to that of the fabric. */
+/* Converts a port id of the repair session to the id of the same port in the snapshot. */
 static uint32_t port_now(const struct sm *s, uint32_t port)
 {
     const struct fab_repair_session *t = sm_repair_session_of(s);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Interface of fabricd/sm/fault for the wiring: the port probe that follows a trap, the local
- * repair of routes, and N-1 contingencies.
+ * Interface of fabricd/sm/fault for fabricd/sm/wiring. This folder has the port probe that follows
+ * a trap, the local repair of routes, and the N-1 contingencies.
  */
 #ifndef FABRICD_SM_FAULT_FAULT_H
 #define FABRICD_SM_FAULT_FAULT_H
@@ -10,11 +10,11 @@
 
 int sm_fault_init(struct sm *s); /* NOMEM */
 void sm_fault_fini(struct sm *s);
-/* Call it when a round of port probe and local repair ends. */
+/* Call this function when a round of port probe and local repair ends. */
 void sm_probe_ended(struct sm *s, int status);
-/* Returns true if nodes were probed that no targeted sweep has checked yet. */
+/* Returns whether nodes were probed that no targeted sweep has read since. */
 bool sm_probe_unchecked(const struct sm *s);
-/* Drops contingencies that are not valid any more, and starts to compute new ones. */
+/* Drops contingencies that are no longer valid, and starts to compute new ones. */
 void sm_contingency_prepare(struct sm *s);
 
 extern const struct sm_phase sm_phase_probe, sm_phase_repair, sm_phase_report_repair;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A local repair replaces the routes over links that just failed. Its time depends on the number of
- * routes over these links and not on the size of the fabric.
+ * routes over these links, and not on the size of the fabric.
  *
- * Phase "repairing" takes a repair from the contingencies (contingency.c), or computes, proves and
- * orders one here on the loop thread, from the repair state of apply/repair_state.c. It changes
- * fabric and tables in place and publishes them; phase "programming" (apply/program.c) sends the
- * writes. If readers use the fabric or the tables, it copies them first.
+ * Phase "repairing" takes the repair from the contingencies (contingency.c). If no contingency
+ * fits, the phase computes and proves a repair on the loop thread, from the repair session
+ * (apply/repair_state.c). The phase then changes fabric and tables in place and publishes them; if
+ * readers use the fabric or the tables, it copies them first. Phase "programming" (apply/program.c)
+ * sends the writes.
  *
- * If no local repair is possible, a targeted sweep and an engine follow; until then the active
- * tables stay unchanged.
+ * If no local repair is possible, the active tables stay unchanged until a targeted sweep and an
+ * engine have produced new ones.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -57,11 +58,12 @@ static int plan_of(struct sm *s, const struct fab_repair_delta *d, struct fab_pl
 /* ---- the phase ------------------------------------------------------------------------------- */
 
 struct failed {
-    uint32_t *port; /* port ids of the repair state */
+    uint32_t *port; /* port ids in the repair session */
     uint32_t count;
 };
 
-/* Lists all failed links: those of earlier repairs and those that the probe found. */
+/* Lists all failed links: those that earlier local repairs of this session replaced, and those that
+ * the last port probe found. */
 static int all_failed(struct sm *s, struct failed *ret)
 {
     const struct fab_repair_session *t = sm_repair_session(s);
@@ -102,8 +104,8 @@ static int prove(struct sm *s, const struct fab_repair_delta *d)
     return r;
 }
 
-/* Returns true if the directed route to the node of port `to` ends with the link from port `from`.
- */
+/* Returns whether the last hop of the directed route to the node of port `to` is the link from port
+ * `from`. */
 static bool leads_over(const struct sm_model *m, uint32_t from, uint32_t to)
 {
     const struct fab_port *near = &m->fabric->ports[from];
@@ -141,7 +143,8 @@ static void keep_failed(struct fab_repair_idmap *c, struct failed *dead)
     *dead = (struct failed){0};
 }
 
-/* Changes fabric and tables, publishes them and sets the writes. Fails only if memory runs out. */
+/* Applies the repair: changes fabric and tables, publishes them, and sets the plan with the writes.
+ * Returns an error only if memory runs out. */
 static int carry_out(struct sm *s, struct fab_repair_delta *d, struct failed *dead)
 {
     struct fab_plan plan = {0};
@@ -165,7 +168,8 @@ static int carry_out(struct sm *s, struct fab_repair_delta *d, struct failed *de
     return r;
 }
 
-/* Finds a contingency for these links, or computes, proves and orders a repair. */
+/* Finds a contingency for these failed links. If there is none, computes and proves a repair and
+ * orders its writes. */
 static int find_repair(struct sm *s, const struct failed *dead, struct fab_repair_delta *ret,
                        char *why, size_t why_len)
 {
@@ -197,7 +201,8 @@ static int enter(struct sm *s)
     } else {
         log_info("sm", "no local repair, a targeted sweep follows: %s",
                  why[0] ? why : fab_base_status_text(r));
-        if (s->run.trap_us) /* the sweep that follows handles this trap */
+        /* The targeted sweep that follows handles this trap. */
+        if (s->run.trap_us)
             sm_cause_carry_over(s);
         s->fault->probe.more = true;
         r = SM_ROUND_OVER;
@@ -207,8 +212,8 @@ static int enter(struct sm *s)
     return r;
 }
 
-/* Emits events and keeps records after the writes. The store gets the view after the sweep that
- * checks the repair. */
+/* Emits events and makes records after the writes of a local repair. The store gets the view only
+ * after the sweep that checks the repair. */
 static int report(struct sm *s)
 {
     const struct sm_probe *p = &s->fault->probe;

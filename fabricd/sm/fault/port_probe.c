@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Phase "probing ports" reads the state of all links of the switches that traps name, with one
- * SubnGet(PortInfo) per port. That is enough to find failed ISLs, which are urgent. A link that is
- * to be isolated is treated as if it had failed.
+ * Phase "probing ports" reads the state of all links of the switches that traps named, with one
+ * SubnGet(PortInfo) per port. These reads are enough to find failed ISLs, which are urgent. A link
+ * that an operator or a threshold isolates is treated as if it had failed.
  *
- * The answers are compared with the known state. A targeted sweep handles all other changes (a new
- * link, a host, another speed) and checks the result of the probe. It follows at once if there were
- * other changes or failures, otherwise after CHECK_US.
+ * The phase compares the answers with the snapshot. A targeted sweep handles all other changes (a
+ * new link, a host, another link speed), and checks the result of the probe. The sweep follows at
+ * once if there were other changes or failures, otherwise after CHECK_US.
  */
 #include <stdlib.h>
 
 #include "fabricd/base/clock.h"
 #include "fabricd/sm/fault/state.h"
 
-#define CHECK_US 100000u /* delay from a probe to the sweep that checks it */
+/* Delay from a port probe to the targeted sweep that checks its result. */
+#define CHECK_US 100000u
 
 /* ---- the phase ------------------------------------------------------------------------------- */
 
@@ -31,8 +32,8 @@ static void next_suspect(struct sm *s)
     s->fault->next_port = 1;
 }
 
-/* Returns the directed route to the suspect that is probed now. NULL: the suspect is not a switch,
- * or no route to it is known. */
+/* Returns the directed route to the suspect that is being probed. Returns NULL if the suspect is
+ * not a switch or no route to it is known. */
 static const struct fab_path *path_to_suspect(struct sm *s, uint32_t *ret_node)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -133,9 +134,9 @@ static int leave(struct sm *s)
     return s->fault->probe.count == 0 ? SM_ROUND_OVER : FAB_OK;
 }
 
-/* Gives up requests without an answer. If a failed link was found, its repair does not wait for a
- * switch that hangs. Otherwise the probe waits for the first try only; the targeted sweep that
- * follows reads the switch again. */
+/* Gives up unanswered requests. If a failed link was found, its repair does not wait for a switch
+ * that hangs. If none was found, the probe waits for the first try of each request only, because
+ * the targeted sweep reads the switch again. */
 static void stalled(struct sm *s, uint64_t stalled_us)
 {
     struct sm_probe *p = &s->fault->probe;
@@ -144,7 +145,8 @@ static void stalled(struct sm *s, uint64_t stalled_us)
         return;
     p->more = true;
     if (!tried)
-        p->unresponsive = (struct sm_guids){0}; /* too early to call these switches unresponsive */
+        /* Too early to call the switches without an answer unresponsive. */
+        p->unresponsive = (struct sm_guids){0};
     sm_run_give_up(s);
 }
 
@@ -158,8 +160,8 @@ const struct sm_phase sm_phase_probe = {.name = "probing ports",
 
 /* ---- the check by a sweep -------------------------------------------------------------------- */
 
-/* Adds all switches on the directed route to a switch that did not answer, as one of them may hang.
- */
+/* Adds all switches on the directed route to a switch that did not answer, because any of them may
+ * hang. */
 static void add_path(const struct sm *s, uint64_t guid, struct sm_guids *to)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -180,8 +182,8 @@ static void request_check(struct sm *s)
     s->fault->unchecked = (struct sm_guids){0};
 }
 
-/* Requests the sweep that checks the probe. If only held-down links changed, no such sweep is
- * needed; a light sweep finds other changes. */
+/* Requests the targeted sweep that checks the result of the probe. If only held-down links changed,
+ * no such sweep is needed, because a light sweep finds any other change. */
 void sm_probe_ended(struct sm *s, int status)
 {
     struct sm_guids *to = &s->fault->unchecked;

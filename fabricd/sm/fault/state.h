@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The state of fabricd/sm/fault. For this folder only. */
+/* State of fabricd/sm/fault, for this folder only. */
 #ifndef FABRICD_SM_FAULT_STATE_H
 #define FABRICD_SM_FAULT_STATE_H
 
@@ -8,28 +8,29 @@
 #include "libfabmgr/repair/contingency/contingency.h"
 
 struct sm_probe {         /* result of a port probe */
-    struct sm_link *link; /* ISLs that failed or are to be isolated, each once */
+    struct sm_link *link; /* ISLs that failed or must be isolated, each listed once */
     uint32_t count;
-    uint32_t held;                /* ports of held-down links whose state changed */
-    struct sm_guids unresponsive; /* switches that did not answer, or to which no route is known */
-    bool more;                    /* there were other changes: a targeted sweep must follow */
+    uint32_t held;                /* number of ports of held-down links whose state changed */
+    struct sm_guids unresponsive; /* switches that did not answer or to which no route is known */
+    bool more;                    /* other changes were found, so a targeted sweep must follow */
 };
 struct sm_contingency_state { /* contingency.c */
     struct fab_repair_contingencies
-        all; /* the contingencies of the active tables; all.network is NULL if there are none */
-    struct fab_repair_contingency_maker *maker; /* computes the remaining contingencies; NULL: there
-                                                   are none, or the worker has the maker */
-    struct loop_task *task;                     /* the task on the worker, or NULL */
+        all; /* contingencies of the active tables; all.network is NULL if there are none */
+    /* Computes the remaining contingencies. NULL: nothing remains, or the worker task has the
+     * maker. */
+    struct fab_repair_contingency_maker *maker;
+    struct loop_task *task; /* the worker task; NULL: none runs */
     struct loop_timer *timer;
     uint32_t cases;
-    uint64_t load; /* number of endport pairs whose paths use the most loaded channel of the active
-                      tables */
+    /* Number of endport pairs whose paths use the most loaded channel of the active tables. */
+    uint64_t load;
 };
 struct sm_fault {
     struct loop_tasks tasks;
     uint32_t next_suspect, next_port; /* position of the running probe */
     struct sm_probe probe;
-    struct sm_guids unchecked; /* probed nodes that a targeted sweep must check */
+    struct sm_guids unchecked; /* probed nodes that no targeted sweep has read since */
     struct loop_timer *check_timer;
     struct sm_contingency_state contingency;
     void (*on_patch)(void *ctx); /* the listener of sm_on_patch, or NULL */
@@ -43,8 +44,8 @@ void sm_probe_fini(struct sm_probe *p);
 /* contingency.c */
 int sm_contingency_init(struct sm *s); /* NOMEM */
 void sm_contingency_fini(struct sm *s);
-/* Finds the repair for exactly these failed links (port ids of the repair state). NOT_FOUND: none
- * was computed. NOMEM. */
+/* Finds the contingency for exactly these failed links (port ids in the repair session). Returns
+ * NOT_FOUND if it was not computed, or NOMEM. */
 int sm_contingency_find(struct sm *s, const uint32_t *failed, size_t count,
                         struct fab_repair_delta *ret);
 

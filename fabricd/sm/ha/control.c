@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Control packets, SubnSet(SMInfo), of other managers (IBA 14.4.1).
+ * Handles control packets of other managers: SubnSet(SMInfo) (IBA 14.4.1).
  *
- * Such a packet changes who manages the fabric, so it must come from a manager that the last
- * election trusted, from the port where the election found it, with a key or by a listed manager.
- * Before the packet takes effect, the manager confirms it: it reads SMInfo at that port itself. The
- * packet is answered after the confirmation. A packet that is refused is not answered.
+ * A control packet can change which manager is master. It is therefore accepted only from a manager
+ * that the last election trusted, from the port where the election found this manager, and only
+ * with a valid key or from a manager in subnet.managers.
+ *
+ * Before the packet takes effect, this manager confirms it by reading SMInfo from that port. Only
+ * then it answers the packet. A refused packet is not answered.
  */
 #include <stdio.h>
 #include <string.h>
@@ -14,8 +16,10 @@
 #include "fabricd/base/log.h"
 #include "fabricd/sm/ha/state.h"
 
-#define EVENT_EVERY_US UINT64_C(10000000) /* least time between two events about refusals */
-#define SWEEP_EVERY_US UINT64_C(10000000) /* least time between two sweeps after HANDOVERs */
+/* Minimum time between two events about refused packets. */
+#define EVENT_EVERY_US UINT64_C(10000000)
+/* Minimum time between two heavy sweeps caused by HANDOVERs. */
+#define SWEEP_EVERY_US UINT64_C(10000000)
 
 static const char *packet_name(uint32_t packet)
 {
@@ -26,9 +30,9 @@ static const char *packet_name(uint32_t packet)
 
 /* ---- refusal ---- */
 
-/* The return path of a packet with a permissive source LID shows its sender, unless the firmware of
- * an adapter is hostile. So the host is isolated only if the last election also found a refused
- * manager at this port. */
+/* Isolates the host at `port`, but only if the last election also found a refused manager at this
+ * port. The return path of a packet with a permissive source LID shows its sender only if the
+ * firmware of that adapter is not hostile. */
 static void isolate_forger(struct sm *s, uint32_t port, const char *packet)
 {
     const struct sm_ha *ha = s->ha;
@@ -43,7 +47,8 @@ static void isolate_forger(struct sm *s, uint32_t port, const char *packet)
             s->wiring->offender_found(s, port, cause);
 }
 
-/* One event reports all packets since the last event, so that a flood does not fill the journal. */
+/* Refuses a packet. One event reports all packets refused since the last event, so that a flood
+ * does not fill the journal. */
 static void refuse(struct sm *s, const struct transport_mad *mad, const struct fab_mad *head,
                    uint64_t guid, const char *reason)
 {
@@ -83,7 +88,7 @@ static bool shows_key(const struct sm *s, const struct fab_mad *head,
            sm_trust_sm_key(s, from->sm_key);
 }
 
-/* Returns why the packet is not authentic. NULL: the packet looks authentic, and confirm() may ask
+/* Returns why the packet is not authentic. NULL: the packet seems authentic, and confirm() may ask
  * its sender. */
 static const char *doubt(const struct sm *s, const struct transport_mad *mad,
                          const struct fab_mad *head, const struct fab_sm_info *from,
@@ -101,7 +106,8 @@ static const char *doubt(const struct sm *s, const struct transport_mad *mad,
 
 /* ---- taking effect ---- */
 
-/* A HANDOVER to a master only causes a sweep. Repeated HANDOVERs must not cause a sweep each. */
+/* Returns whether a HANDOVER may cause a sweep now. If this manager is master, a HANDOVER only
+ * causes a sweep, and repeated HANDOVERs must not cause one sweep each. */
 static bool may_sweep(struct sm_control *c)
 {
     if (clock_now_us() < c->next_sweep_us)
@@ -139,7 +145,7 @@ static void on_confirmation(void *ctx, uint64_t tag, const struct fab_mads_answe
         fab_wire_attr_unpack(&fab_wire_attr_sm_info, a->data, a->len, &info) == FAB_OK &&
         info.guid == c->from.guid &&
         (info.state == c->from.state ||
-         /* OpenSM is in standby as soon as it has sent HANDOVER. */
+         /* OpenSM changes to standby as soon as it has sent HANDOVER. */
          (c->packet == FAB_SM_HANDOVER && info.state == FAB_SM_STANDBY)) &&
         sm_trust_answer(s, sm_trust_port_of(s, &c->sender), &info);
     if (confirmed) {
@@ -172,7 +178,7 @@ static int confirm(struct sm *s)
     return r;
 }
 
-/* Returns whether the state machine accepts the packet in our state. */
+/* Returns whether the state machine accepts the control packet in the manager's present state. */
 static bool is_legal(const struct sm *s, uint32_t packet, const struct fab_sm_info *from)
 {
     struct fab_smstate copy = s->role;
@@ -187,7 +193,7 @@ void sm_ha_control(struct sm *s, const struct transport_mad *mad, const struct f
     struct fab_sm_info from;
     uint8_t own[FAB_SMP_DATA];
     if (c->pending || fab_wire_attr_unpack(&fab_wire_attr_sm_info, data, len, &from) != FAB_OK)
-        return; /* the sender repeats its packet */
+        return; /* the sender will repeat its packet */
     const struct sm_other *sender = trusted_manager(s, from.guid);
     const char *reason = doubt(s, mad, head, &from, sender);
     if (reason) {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Phase "electing" reads SMInfo from the ports that report a subnet manager (IsSM). The managers
- * that are trusted (trust.c) enter the state machine of libfabmgr/smstate, which decides which
- * manager is master (IBA 14.4.1). An event names each manager that is not trusted, and its switch
- * port.
+ * Phase "electing" reads SMInfo from the ports that report a subnet manager (IsSM). Managers that
+ * are trusted (trust.c) enter the state machine of libfabmgr/smstate, which decides which manager
+ * is master (IBA 14.4.1). For each manager that is not trusted, an event names the manager and its
+ * switch port.
  *
- * Every host can set IsSM, so at most SM_MAX_OTHERS ports are asked in a sweep: always the listed
- * managers and those that proved themselves, the others by turns in the order of their GUIDs.
+ * Every host can set IsSM, so at most SM_MAX_OTHERS ports are asked in a sweep. Listed managers and
+ * managers that proved themselves are always asked. The others are asked in turn, in the order of
+ * their GUIDs.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,9 +16,10 @@
 #include "fabricd/base/clock.h"
 #include "fabricd/sm/ha/state.h"
 
-#define KNOWN_MOST (SM_MAX_OTHERS - 16)    /* strangers are asked in any case */
-#define MANY_EVERY_US UINT64_C(3600000000) /* between two events sm-ports-many */
-#define CAP_IS_SM 0x2u                     /* PortInfo CapabilityMask, IBA 14.2.5.6 */
+/* Maximum number of known managers asked; 16 places remain for strangers. */
+#define KNOWN_MOST (SM_MAX_OTHERS - 16)
+#define MANY_EVERY_US UINT64_C(3600000000) /* minimum time between two events sm-ports-many */
+#define CAP_IS_SM 0x2u                     /* IsSM in PortInfo CapabilityMask (IBA 14.2.5.6) */
 
 static bool is_manager_port(const struct sm *s, uint32_t p)
 {
@@ -27,8 +29,8 @@ static bool is_manager_port(const struct sm *s, uint32_t p)
            fab_fabric_port_has_lid(f, p) && sm_model_path(&s->model, p);
 }
 
-struct stranger {  /* a port with IsSM that is neither listed nor known */
-    uint64_t guid; /* of the node */
+struct stranger {  /* a port with IsSM whose manager is neither listed nor proved itself before */
+    uint64_t guid; /* GUID of the port's node */
     uint32_t port;
 };
 
@@ -40,8 +42,8 @@ static int by_guid(const void *a, const void *b)
     return x->port < y->port ? -1 : x->port > y->port;
 }
 
-/* Adds the strangers that follow the last one of the sweep before; after the highest GUID, the
- * lowest follows. */
+/* Adds strangers to the ports to be asked, beginning after the last stranger of the previous sweep,
+ * in the order of their GUIDs. The lowest GUID follows the highest. */
 static void add_in_turn(struct sm *s, struct stranger *all, size_t count)
 {
     struct sm_election *x = &s->ha->election;
@@ -175,7 +177,8 @@ static void report(struct sm *s, const struct sm_other *o)
                .reason = reason_of(s, o));
 }
 
-/* Whether this election asked the port of a manager that was refused before. */
+/* Returns whether this election asked the port of this manager, which an earlier election
+ * refused. */
 static bool is_asked(const struct sm *s, const struct sm_other *o)
 {
     const struct sm_election *x = &s->ha->election;
@@ -186,7 +189,8 @@ static bool is_asked(const struct sm *s, const struct sm_other *o)
     return port == FAB_NONE || !is_manager_port(s, port);
 }
 
-/* Drops the refused managers that this election asked again, or that are gone. */
+/* Removes from the list of refused managers those that this election asked again and those that
+ * left the fabric. */
 static void keep_refused(struct sm *s)
 {
     struct sm_ha *ha = s->ha;
@@ -197,7 +201,8 @@ static void keep_refused(struct sm *s)
     ha->refused_count = kept;
 }
 
-/* Reports a claim (same_claim) unless the previous election reported it already. */
+/* Emits an event for each refused manager. A claim that is the same as in the previous election
+ * (same_claim) is not reported again. */
 static void report_refused(struct sm *s)
 {
     struct sm_ha *ha = s->ha;
@@ -211,8 +216,8 @@ static void report_refused(struct sm *s)
             ha->refused[ha->refused_count++] = x->others[i];
 }
 
-/* The directed route of our request proves the place: only what is connected to the last switch
- * port of the route could answer. */
+/* Isolates the hosts of refused managers. The directed route of the request proves the place of a
+ * host: only a device at the last switch port of the route could answer. */
 static void isolate_refused(struct sm *s)
 {
     const struct sm_election *x = &s->ha->election;

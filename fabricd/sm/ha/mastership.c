@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This file makes the manager master or standby, and reports its SMInfo (IBA 14.4.1).
+ * Makes this manager master or standby, and answers requests for its SMInfo (IBA 14.4.1).
  * libfabmgr/smstate has the state machine; this file has the messages and timers.
  *
- * A standby manager does not sweep; it reads the master's SMInfo every POLL_US. If several polls in
- * a row fail, or the other manager is not master any more, it sweeps and elects anew.
+ * A standby manager does not sweep. It reads the master's SMInfo every POLL_US. If several polls in
+ * a row fail, or if the other manager is no longer master, this manager sweeps and elects again.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -59,7 +59,7 @@ void sm_ha_role_changed(struct sm *s, uint8_t before)
     if (before != FAB_SM_MASTER && sm_is_master(s))
         became_master(s);
     if (before == FAB_SM_NOT_ACTIVE && s->role.state == FAB_SM_STANDBY)
-        became_standby(s); /* starts polling again, which had stopped in the state not-active */
+        became_standby(s); /* starts polling, which had stopped in the state not-active */
 }
 
 /* ---- standby --------------------------------------------------------------------------------- */

@@ -3,17 +3,19 @@
  * Decides which other managers are trusted, and which requesters may see a key.
  *
  * SMInfo is answered by software that any administrator of a host can replace. A GUID, a priority
- * and a source LID are therefore claims; a key and the switch port behind which a manager answers
- * are proofs. If the operator configures an M_Key or lists managers (subnet.managers), a manager
- * counts only if it answers with our SM_Key, gave our M_Key before, or is listed with its GUID and
- * its switch port. The SM_Keys 0 and 1, which everybody knows, prove nothing then.
+ * or a source LID therefore proves nothing. A key does, and so does the switch port behind which a
+ * manager answers.
  *
- * A key is never sent to a port that could be a rogue's: our SM_Key goes to requesters that gave
- * our M_Key (IBA 14.2.5.13 requires this check) and to listed managers; our M_Key goes, in requests
- * for SMInfo, to listed managers and to nodes that already sent it to us.
+ * If the operator configures an M_Key or lists managers (subnet.managers), a manager counts only if
+ * it answers with the right SM_Key, if it sent the right M_Key before, or if it is listed with its
+ * GUID and its switch port. The SM_Keys 0 and 1 are well known and then prove nothing.
  *
- * Without M_Key and list, every port can read the SM_Key, as IBA 14.2.4 has it for an M_Key of 0. A
- * manager then counts if its SM_Key equals ours, as with OpenSM.
+ * A key is never sent to a port that an attacker could own. The SM_Key is sent to requesters that
+ * sent the M_Key (IBA 14.2.5.13 requires this check) and to listed managers. The M_Key is sent, in
+ * requests for SMInfo, to listed managers and to nodes that already sent this M_Key.
+ *
+ * Without M_Key and list, every port can read the SM_Key, as IBA 14.2.4 specifies for an M_Key of
+ * 0. A manager then counts if its SM_Key equals this manager's, as in OpenSM.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -36,8 +38,8 @@ static bool is_switch_named(const struct fab_node *node, const char *name)
     return strcmp(node->desc, name) == 0 || strcasecmp(guid, name) == 0;
 }
 
-/* Returns the entry of subnet.managers, from number `i` on, with the switch port to which `port` is
- * connected; NULL: there is none. */
+/* Returns the first entry of subnet.managers, from entry `i` on, that lists the switch port to
+ * which `port` is connected. Returns NULL if there is none. */
 static const struct fab_manager *listed_at(const struct sm *s, uint32_t port, uint32_t i)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -88,7 +90,8 @@ bool sm_trust_known(const struct sm *s, uint32_t port)
            sm_guids_have(&s->ha->trusted, node);
 }
 
-/* Without key and list everybody's SM_Key may fit, so it does not make a manager known. */
+/* Without M_Key and list, any manager's SM_Key may be the same as this manager's. A matching SM_Key
+ * then does not make a manager known. */
 void sm_trust_note(struct sm *s, const struct sm_other *o)
 {
     if (o->trusted && sm_trust_required(s))
@@ -103,8 +106,8 @@ bool sm_trust_answer(const struct sm *s, uint32_t port, const struct fab_sm_info
            sm_guids_have(&s->ha->proved, node_guid_of(s, port));
 }
 
-/* Remembers that the node sent our M_Key. Its manager may have been refused before, so the next
- * sweep reads its SMInfo again, with the key. */
+/* Remembers that the node sent the right M_Key. If its manager was refused before, the next sweep
+ * reads the SMInfo again, with the M_Key. */
 static void note_proof(struct sm *s, uint64_t node_guid)
 {
     if (node_guid == 0 || sm_guids_have(&s->ha->proved, node_guid))
@@ -121,8 +124,8 @@ bool sm_trust_requester(struct sm *s, const struct transport_mad *mad, const str
         note_proof(s, node_guid_of(s, port));
         return true;
     }
-    /* A forged source LID is harmless here: the answer goes to the owner of the LID, not to the
-     * forger. */
+    /* A forged source LID does no harm here, because the answer goes to the owner of the LID and
+     * not to the forger. */
     return !sm_trust_required(s) ||
            (port != FAB_NONE && sm_trust_listed(s, port, s->model.fabric->ports[port].guid));
 }
@@ -143,8 +146,8 @@ static bool is_pure_directed(const struct transport_mad *mad, const struct fab_m
            head->dr_dlid == FAB_LID_PERMISSIVE;
 }
 
-/* Follows the return path from our port back to the sender. Adapters do not forward packets, so a
- * return path through an adapter is forged. */
+/* Follows the return path from this manager's port back to the sender. Adapters do not forward
+ * packets, so a return path through an adapter is forged. */
 static uint32_t origin_of_directed(const struct fab_fabric *f, const struct transport_mad *mad,
                                    const struct fab_mad *head)
 {
@@ -175,8 +178,8 @@ uint32_t sm_trust_port_of(const struct sm *s, const struct sm_other *o)
     return same_port(s, o->node_guid, o->port_num);
 }
 
-/* A master knows the owner of each LID. In other states only the LIDs of other managers are known.
- */
+/* Returns the port that owns a LID. A master knows the owner of each LID. In other states, the
+ * manager knows only the LIDs of other managers. */
 static uint32_t owner_of(const struct sm *s, uint16_t lid)
 {
     const struct fab_view *v = s->model.view;

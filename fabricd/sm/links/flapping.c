@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Flapping links. This file counts how often each link goes down (libfabmgr/damping). A link that
- * flaps too often is held down: it is removed from every new snapshot even if it is up. So tables
- * and directed routes avoid it, and its ports stay in the Init state, in which they carry no data.
- * The link returns when it has been up for long enough, or when an operator releases it.
+ * Counts how often each link goes down (libfabmgr/damping), and holds down links that flap too
+ * often. A held-down link is removed from every new snapshot even if it is up. Tables and directed
+ * routes therefore avoid the link, and its ports stay in the Init state, in which they carry no
+ * data. The link returns when it has been up for long enough, or when an operator releases it.
  *
- * Only ISLs are held down, at most flapping.max_excluded_percent of the ISLs of one switch, and
- * never a link without which a part of the fabric cannot be reached (libfabmgr/isolation). A
- * flapping link of a host only leads to an event. Isolated links (isolation.c) are in the same list
- * and are removed from snapshots in the same way.
+ * Only ISLs are held down, and at most flapping.max_excluded_percent of the ISLs of one switch. A
+ * link is never held down if a part of the fabric would be unreachable without it
+ * (libfabmgr/isolation). A flapping link of a host only causes an event. Isolated links
+ * (isolation.c) are in the same list, and are removed from snapshots in the same way.
  *
- * A link that went down and came up between two sweeps is recognised because its ports are in Init
- * again. If a held-down link goes down and comes up between two port probes, the flap is not
- * noticed.
+ * If a link went down and came up between two sweeps, its ports are in Init, and the flap is
+ * counted. If a held-down link does so between two port probes, the flap is not counted.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,9 +22,8 @@
 #include "fabricd/sm/links/state.h"
 #include "libfabmgr/base/status.h"
 
-#define FLAPS_MOST 1024 /* links whose flaps are remembered */
-#define STEADY_S                                                                                   \
-    10 /* used if hold_down is 0: a link without a flap for this long counts as steady */
+#define FLAPS_MOST 1024 /* maximum number of links whose flaps are remembered */
+#define STEADY_S 10 /* if hold_down is 0: a link without a flap for this long counts as steady */
 #define TOLD_AGAIN_US 1000000u
 
 static struct fab_damping_rule rule_of(const struct sm *s)
@@ -65,7 +63,7 @@ static void drop_quiet(struct sm *s)
     s->links->count = kept;
 }
 
-/* Returns a new entry of the list, or NULL if the list is full or memory ran out. */
+/* Returns a new entry of the list; NULL if the list is full or memory ran out. */
 struct sm_flap *sm_flap_room(struct sm *s)
 {
     if (s->links->count == s->links->room)
@@ -198,8 +196,8 @@ static bool is_in_init_again(const struct fab_fabric *was, const struct fab_fabr
            now->ports[port].info.port_state == FAB_STATE_INIT;
 }
 
-/* Counts flaps of ISLs that were down between two sweeps: the link is up, but a port that was
- * Active is in Init. */
+/* Counts the flaps of ISLs that went down and came up between two sweeps: the link is up, but a
+ * port that was in state Active is in Init. */
 static void note_unseen_flaps(struct sm *s, const struct fab_fabric *now)
 {
     const struct fab_fabric *was = s->model.fabric;
@@ -216,8 +214,8 @@ static void note_unseen_flaps(struct sm *s, const struct fab_fabric *now)
     }
 }
 
-/* Returns true if one of the link's ports is now connected to another port, so that the old link
- * does not exist any more. */
+/* Returns whether a port of the link is now connected to another port, so that the link no longer
+ * exists. */
 static bool is_elsewhere(const struct fab_fabric *f, const struct sm_flap *e)
 {
     uint32_t a = end_of(f, e, 0), b = end_of(f, e, 1);
@@ -225,22 +223,22 @@ static bool is_elsewhere(const struct fab_fabric *f, const struct sm_flap *e)
            (b != FAB_NONE && f->ports[b].peer != FAB_NONE && f->ports[b].peer != a);
 }
 
-/* Returns whether a link that is down counts as excluded: it is isolated, or it is held down. Such
+/* Returns whether a link that is down counts as excluded, because it is isolated or held down. Such
  * a link may come up without a sweep. */
 static bool stays_out(const struct sm_flap *e)
 {
     return e->damping.up_us == 0 && (e->isolated || (e->out && e->damping.held));
 }
 
-/* Returns true if the port is as sm_link_exclude left it: LinkUp without a peer. */
+/* Returns whether the port is still as sm_link_exclude left it: LinkUp without a peer. */
 static bool is_as_excluded(const struct fab_fabric *f, uint32_t port)
 {
     return port != FAB_NONE && f->ports[port].peer == FAB_NONE &&
            f->ports[port].info.phys_state == FAB_PHYS_LINKUP;
 }
 
-/* Returns true if the link is excluded, was up when a sweep or probe last saw it, and was not seen
- * by this sweep, which covered other nodes. (One of its nodes may be gone.) */
+/* Returns whether this sweep did not see an excluded link that was up when it was last seen. The
+ * sweep may have covered other nodes, or a node of the link may be gone. */
 static bool unseen(const struct fab_fabric *f, const struct sm_flap *e)
 {
     uint32_t a = end_of(f, e, 0), b = end_of(f, e, 1);
@@ -248,8 +246,8 @@ static bool unseen(const struct fab_fabric *f, const struct sm_flap *e)
            (is_as_excluded(f, b) || b == FAB_NONE);
 }
 
-/* Updates each entry of the list from the new snapshot. at[]: for each entry, one of the link's
- * ports if the link is up and to be excluded, else FAB_NONE. */
+/* Updates each entry of the list from the new snapshot. at[] gets, for each entry, a port of the
+ * link if the link is up and must be excluded, else FAB_NONE. */
 static void note_all(struct sm *s, const struct fab_fabric *f, uint32_t *at)
 {
     for (uint32_t i = 0; i < s->links->count; i++) {
@@ -259,7 +257,7 @@ static void note_all(struct sm *s, const struct fab_fabric *f, uint32_t *at)
         if (unseen(f, e))
             continue;
         if (e->offence)
-            continue; /* no route depends on the link of a host, and its port is disabled */
+            continue; /* no route uses the link of a host, and its port is disabled */
         if (is_elsewhere(f, e)) {
             fab_health_damping_reset(&e->damping);
             sm_isolate_moved(s, e);
@@ -291,7 +289,7 @@ void sm_flap_candidates(const struct sm *s, const struct fab_fabric *f, const ui
     *ret_count = n;
 }
 
-/* Sets at[] to FAB_NONE for links that must not be excluded. */
+/* Sets at[] to FAB_NONE for the links that may not be excluded. */
 static int choose(struct sm *s, const struct fab_fabric *f, uint32_t *at)
 {
     size_t count = 0, room = s->links->count + 1u;
@@ -328,8 +326,8 @@ static void suspect_ends(struct sm *s, const struct sm_flap *e)
     sm_request_target(s, e->guid[1]);
 }
 
-/* Lets the next targeted sweep read both ends of the excluded links if nodes are missing, because
- * these links may still lead to the nodes. */
+/* If nodes are missing, lets the next targeted sweep read both ends of the excluded links, because
+ * the missing nodes may be reachable over these links. */
 static void suspect_excluded(struct sm *s, const struct fab_fabric *now)
 {
     const struct fab_fabric *was = s->model.fabric;
@@ -468,7 +466,7 @@ uint32_t sm_flapping(const struct sm *s, struct sm_flapping *ret, uint32_t max)
     uint32_t n = 0;
     for (uint32_t i = 0; i < s->links->count; i++) {
         if (s->links->list[i].damping.flaps == 0)
-            continue; /* the link has no flaps; it is listed because it is isolated */
+            continue; /* this link is in the list because it is isolated; it has not flapped */
         if (n < max)
             ret[n] = describe(&s->links->list[i]);
         n++;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Isolated links are excluded from the routes until an operator releases them, also over restarts.
- * They are in the list of flapping.c and are removed from snapshots in the same way. The manager
- * first changes the routes so that they avoid the links. Only then it disables one port of each
- * link, if counters.on_errors is "disable".
+ * Isolates links: routes avoid an isolated link until an operator releases it, even after a
+ * restart. Isolated links are in the list of flapping.c, and are removed from snapshots as
+ * held-down links are.
  *
- * The links of offenders (offenders.c) are in the same list, but only their ports are disabled.
+ * The manager first changes the routes so that they avoid the link. Only then it disables one port
+ * of the link, if counters.on_errors is "disable". The links of misbehaving hosts (offenders.c) are
+ * in the same list, but only their ports are disabled.
  *
- * libfabmgr/isolation decides whether a link may be isolated, first when it is requested and again
- * with each sweep. If a part of the fabric can be reached only over an isolated link, the link is
- * used again as long as it is needed.
+ * libfabmgr/isolation decides whether a link may be isolated, at first when the isolation is
+ * requested and again in each sweep. If a part of the fabric would be unreachable without an
+ * isolated link, the link is reinstated: routes use it as long as it is needed.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,14 +74,14 @@ int sm_isolate_load(struct sm *s)
 
 /* ---- whether a link may be isolated ---------------------------------------------------------- */
 
-/* Returns the model's snapshot, or that of the view if the model has none. */
+/* Returns the snapshot of the model; if the model has none, the snapshot of the published view. */
 static const struct fab_fabric *known(const struct sm *s)
 {
     return s->model.fabric ? s->model.fabric : s->model.view->fabric;
 }
 
-/* Asks libfabmgr/isolation whether the link of this port may be excluded too, besides those that
- * are excluded or due to be excluded. NOMEM. */
+/* Asks libfabmgr/isolation whether the link of this port may be excluded, in addition to the links
+ * that are excluded or will be. Returns NOMEM. */
 static int ask(const struct sm *s, uint32_t port, struct fab_isolation *ret)
 {
     const struct fab_fabric *f = known(s);
@@ -106,7 +107,7 @@ static int ask(const struct sm *s, uint32_t port, struct fab_isolation *ret)
     return r;
 }
 
-/* Writes to why[] which nodes would be cut off without this link. */
+/* Writes to why[] how many nodes would be cut off without the link of this port. */
 static void say_needed(const struct fab_fabric *f, uint32_t port, char *why, size_t len)
 {
     uint32_t switches = 0, others = 0, first = FAB_NONE;
@@ -151,7 +152,7 @@ static int refusal(const struct sm *s, uint32_t port, const struct fab_isolation
     }
 }
 
-/* Returns the port's id if its link is up in the snapshot, else FAB_NONE. */
+/* Returns the id of the port if its link is up in the snapshot, else FAB_NONE. */
 static uint32_t find_link(const struct sm *s, uint64_t guid, uint8_t num)
 {
     const struct fab_fabric *f = known(s);
@@ -290,8 +291,8 @@ void sm_isolate_end(struct sm *s, struct sm_flap *e)
             log_error("sm", "out of memory: %s stays disabled", e->place[i]);
 }
 
-/* The port of an offender is disabled whenever it is found enabled, for example after the switch
- * restarted. */
+/* Returns whether a port of the link must be disabled now. The port of a misbehaving host is
+ * disabled whenever it is enabled, for example after the switch restarted. */
 static bool is_to_be_disabled(const struct sm *s, const struct sm_flap *e)
 {
     if (e->offence)

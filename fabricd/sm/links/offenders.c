@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Hosts that misbehave are taken out of service: the manager disables their switch port, until an
- * operator releases the link (fabricctl link release), also over restarts. The list of isolated
- * links (isolation.c) has the reason and the time, and disables the port again if it is found
- * enabled.
+ * Takes misbehaving hosts out of service. The manager disables the switch port of such a host until
+ * an operator releases the link (fabricctl link release), even after a restart. The list of
+ * isolated links (isolation.c) keeps the reason and the time. If the port is found enabled, it is
+ * disabled again.
  *
- * The caller must have proof of the host's switch port, because otherwise a host could cause the
- * isolation of another host. The manager never isolates itself, a switch, or the port of a listed
- * manager, and at most offenders.max_isolated hosts, so that a mistake does not remove many hosts
- * from the fabric.
+ * The caller must have proof of the host's switch port. Otherwise a host could cause the isolation
+ * of another host. The manager never isolates itself, a switch, or the port of a manager in
+ * subnet.managers. It isolates at most offenders.max_isolated hosts, so that a mistake does not
+ * remove many hosts from the fabric.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,7 +18,8 @@
 #include "fabricd/base/clock.h"
 #include "fabricd/sm/links/state.h"
 
-#define EVENT_EVERY_US UINT64_C(600000000) /* least time between two events */
+/* Minimum time between two events offender-not-isolated. */
+#define EVENT_EVERY_US UINT64_C(600000000)
 
 static bool is_switch_port(const struct fab_fabric *f, uint32_t port)
 {
@@ -49,7 +50,7 @@ static uint32_t isolated_hosts(const struct sm *s)
     return n;
 }
 
-/* NULL: the host may be isolated. */
+/* Returns why the host at this port must not be isolated. NULL: the host may be isolated. */
 static const char *objection(const struct sm *s, uint32_t port)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -84,7 +85,8 @@ static void tell_spared(struct sm *s, const struct sm_link *link, const char *ca
     event_emit(s->in.bus, offender_not_isolated, EVENT_LINK(&x), .reason = cause, .why = why);
 }
 
-/* An entry of the list may exist because the link flapped. Its end 0 becomes the switch port. */
+/* Returns the list entry of the link, or adds one. The entry may exist because the link flapped.
+ * End 0 of the entry becomes the switch port. */
 static struct sm_flap *entry_of(struct sm *s, const struct sm_link *link)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -119,7 +121,7 @@ void sm_offender_found(struct sm *s, uint32_t port, const char *cause)
     }
     e = entry_of(s, &link);
     if (!e)
-        return; /* the next election finds the offender again */
+        return; /* the next election finds the misbehaving host again */
     e->damping = (struct fab_damping){0};
     e->offence = e->out = true;
     sm_isolate_begin(s, e, cause);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Phase "setting a port" disables or enables a port for an operator or the manager itself, one port
- * per round.
+ * Phase "setting a port" disables or enables one port, for an operator or for the manager itself.
+ * Each round sets one port.
  *
- * The manager refuses to disable a port of the link by which it is connected itself, a port of the
- * last link to a switch, and a port that it could not reach any more to enable it again. The store
- * keeps the ports that operators disabled; the manager disables them again when it finds them
- * enabled.
+ * The manager refuses to disable a port of the link that connects the manager itself, a port of the
+ * last link to a switch, and a port that the manager could not reach any more to enable it again.
+ * The store keeps the list of ports that operators disabled. If the manager finds such a port
+ * enabled, it disables the port again.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,9 +27,10 @@ static bool is_disabled(const struct fab_fabric *f, uint32_t port)
     return f->ports[port].info.phys_state == FAB_PHYS_DISABLED;
 }
 
-/* Adds the neighbours of one node to a breadth-first search from the manager's node over all links
- * but that of port `without`. came[]: for each node, the port of the previous node from which the
- * search reached it; FAB_NONE: not reached, or the manager's node. */
+/* Adds the neighbours of a node to a breadth-first search. The search starts at the manager's node
+ * and uses all links except that of port `without`. came[] has, for each node, the port of the
+ * previous node from which the search reached it; FAB_NONE for the manager's node and for nodes not
+ * reached. */
 static void spread(const struct fab_fabric *f, uint32_t node, uint32_t without, uint32_t *came,
                    uint32_t *queue, uint32_t *tail)
 {
@@ -66,8 +67,8 @@ static bool spread_all(const struct fab_fabric *f, uint32_t without, uint32_t *c
     return true;
 }
 
-/* Makes the directed route to a node that the search reached. Returns false if it has too many
- * hops. */
+/* Makes the directed route to a node that the search reached. Returns false if the route has too
+ * many hops. */
 static bool follow_back(const struct fab_fabric *f, uint32_t node, const uint32_t *came,
                         struct fab_path *ret)
 {
@@ -84,8 +85,8 @@ static bool follow_back(const struct fab_fabric *f, uint32_t node, const uint32_
     return true;
 }
 
-/* Finds a directed route to the node that does not use the link of port `without`; false: there is
- * none. */
+/* Finds a directed route to the node that avoids the link of port `without`. Returns false if there
+ * is none. */
 static bool path_around(const struct fab_fabric *f, uint32_t node, uint32_t without,
                         struct fab_path *ret)
 {
@@ -105,7 +106,8 @@ static bool stays_reachable(const struct fab_fabric *f, uint32_t node, uint32_t 
     return path_around(f, node, without_port, &path);
 }
 
-/* Returns a sentence that says why the port must not be disabled. NULL: it may be disabled. */
+/* Returns a sentence that says why the port must not be disabled. NULL: the port may be
+ * disabled. */
 static const char *objection(const struct fab_fabric *f, uint32_t node, uint32_t port)
 {
     uint32_t peer = f->ports[port].peer;
@@ -255,8 +257,8 @@ static int enter(struct sm *s)
     return r;
 }
 
-/* Finds the directed route for the request. An answer over the disabled link would be lost, so the
- * route uses other links if possible. */
+/* Finds the directed route for the request. The answer would be lost on the link that is being
+ * disabled, so the route avoids this link if possible. */
 static bool find_path(struct sm *s)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -269,7 +271,7 @@ static bool find_path(struct sm *s)
     return usual != NULL;
 }
 
-/* Writes the port's intended PortInfo with the new PortPhysicalState. */
+/* Fills in a write of PortInfo: the port's intended settings with the new PortPhysicalState. */
 static bool next(struct sm *s, struct fab_mads_request *ret)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -310,7 +312,8 @@ static bool finished(const struct sm *s)
     return s->links->op_sent;
 }
 
-/* Updates the snapshot, as the next request may come before the next sweep. */
+/* Updates the port's state in the snapshot, because another request may come before the next
+ * sweep. */
 static int note_state(struct sm *s, bool enabled)
 {
     int r = sm_model_writable(&s->model, loop_tasks_any(&s->model.readers));

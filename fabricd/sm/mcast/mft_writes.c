@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Writes the MFTs (multicast forwarding tables). The tables that the trees need are compared with
- * those that switches are known to hold, and the differences are written in two steps
- * (libfabmgr/plan/mft_writes.h). This happens outside the rounds, so that a join does not wait for
- * a sweep. If few requests are left, they precede those of a round, otherwise they follow them.
- * Unknown blocks are read first; after a restart these are all blocks of switches that are in a
- * tree.
+ * Writes the MFTs (multicast forwarding tables). The tables that the multicast trees need are
+ * compared with those that the switches hold. The differences are written in two steps
+ * (libfabmgr/plan/mft_writes.h). Unknown blocks are read first; after a restart of the manager, all
+ * blocks of the switches in a tree are unknown.
  *
- * If a request to a switch fails, an event is emitted and the switch gets no further requests until
- * a retry. All switch ids are those of the trees' net. Directed routes are looked up by GUID, so
- * that writes continue while a sweep replaces the model's fabric.
+ * MFTs are written outside of rounds, so that a join does not wait for a sweep. If few MFT requests
+ * are left, they precede the requests of a round; otherwise they follow them.
+ *
+ * If a request to a switch fails, the manager emits an event and sends this switch no further MFT
+ * requests until a retry. Switch ids in this file are those of the trees' net
+ * (fab_mcast_trees_net). Directed routes are looked up by GUID, so that writes continue while a
+ * sweep replaces the snapshot.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +21,7 @@
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/base/size.h"
 
-#define FEW 64 /* up to this many requests precede those of a round */
+#define FEW 64 /* if at most this many MFT requests are left, they precede those of a round */
 #define RETRY_US 1000000u
 
 static struct fab_plan_mft_ops *stage_ops(struct sm_multicast *m)
@@ -43,7 +45,7 @@ static void plan_fini(struct sm_multicast *m)
     m->next = m->outstanding = 0;
 }
 
-/* Cancels the requests under way. Blocks whose write was not answered count as unknown. */
+/* Cancels the unanswered requests. MFT blocks whose write was not answered count as unknown. */
 void sm_mfts_drop(struct sm *s)
 {
     struct sm_multicast *m = s->mcast;
@@ -174,7 +176,8 @@ static void answer(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
     note_over(m);
 }
 
-/* Returns the directed route to a switch. NULL: no route is known, or the switch did not answer. */
+/* Returns the directed route to a switch. Returns NULL if no route is known or the switch did not
+ * answer before. */
 static const struct fab_path *path_to(const struct sm_multicast *m, uint32_t sw)
 {
     const struct sm_model *model = &m->s->model;
@@ -262,7 +265,8 @@ bool sm_mfts_held_next(const struct sm *s, uint32_t *at, uint64_t *ret_guid, uin
     return false;
 }
 
-/* Returns the entries that a switch is known to hold, or NULL; *ret_sw: its id. */
+/* Returns the MFT block that a switch is known to hold, or NULL. *ret_sw is the switch's id in the
+ * trees' net. */
 static const uint16_t *held_of(const struct sm_multicast *m, uint64_t guid, uint32_t number,
                                uint32_t *ret_sw)
 {
@@ -303,7 +307,7 @@ void sm_mfts_record(struct sm *s, uint64_t guid, uint32_t number, const uint8_t 
 
 /* ---- switches -------------------------------------------------------------------------------- */
 
-/* Lets the manager send requests again to the switches that did not answer. */
+/* Permits requests to the switches that did not answer before. */
 static void on_retry(void *ctx)
 {
     struct sm *s = ctx;

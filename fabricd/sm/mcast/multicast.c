@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Joins, leaves, the configuration and the fabric determine the multicast groups and their trees
- * (libfabmgr/mcast); mft_writes.c writes the MFTs.
+ * Keeps the multicast groups and their trees (libfabmgr/mcast), which follow from joins, leaves,
+ * the configuration and the fabric. mft_writes.c writes the MFTs.
  *
- * Trees are computed for the published fabric. They are updated when a round publishes a view, or
- * shortly after a local repair; writes under way are then cancelled and planned anew. Trees never
- * use a sweep's snapshot before it is published, so that no tree uses a link that is not up yet.
+ * Trees are computed for the published fabric, so that no tree uses a link before it is up. They
+ * are updated when a round publishes a view, and shortly after a local repair. Writes under way are
+ * then cancelled and planned again.
  *
  * An absent port keeps its memberships for `multicast.absent` seconds, so that a link flap does not
- * change all groups of the port. After that time the port leaves its groups.
+ * change all groups of the port. After that time, the port leaves its groups.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,10 +19,10 @@
 #include "libfabmgr/base/size.h"
 
 #define RETRY_US 1000000u
-#define SLICE_US 2000u /* longest time for which removing absent members blocks the event loop */
+#define SLICE_US 2000u /* maximum time for which removing absent members blocks the loop */
 #define MENDED_US                                                                                  \
-    20000u /* delay from a local repair to the update of trees, as one fault may cause several     \
-              repairs */
+    20000u /* delay from a local repair to the update of trees; a fault may cause several repairs  \
+            */
 
 static bool is_there(const struct fab_fabric *f, uint64_t guid)
 {
@@ -70,8 +70,8 @@ static void emit_full(struct sm *s, size_t left_out)
                    .groups = s->mcast->groups->groups, .refused = left_out);
 }
 
-/* Makes the groups of the configured partitions; without partitions, the IPoIB broadcast group of
- * the default partition. */
+/* Makes the multicast groups of the configured partitions. If no partitions are configured, makes
+ * the IPoIB broadcast group of the default partition. */
 static int configure(struct sm *s)
 {
     struct fab_partitions *open = NULL;
@@ -92,8 +92,8 @@ static int configure(struct sm *s)
 
 /* ---- absent ports ---------------------------------------------------------------------------- */
 
-/* Adds an absent member to m->absent. noted: GUIDs of the members in that list. If memory runs out,
- * the next sweep adds the rest. */
+/* Adds an absent member to m->absent. `noted` has the GUIDs of the members in this list. If memory
+ * runs out, the next sweep adds the member. */
 static int note_absent(struct sm_multicast *m, struct fab_map *noted,
                        const struct fab_mcast_member *member)
 {
@@ -133,7 +133,7 @@ static void note_absents(struct sm *s)
     fab_base_map_fini(&noted);
 }
 
-/* Removes members whose ports were absent for too long; stops after SLICE_US. Sets the timer for
+/* Removes members whose ports were absent for too long. Stops after SLICE_US and sets the timer for
  * the next removal. */
 static void drop_absents(struct sm *s)
 {
@@ -178,7 +178,7 @@ static int note_tops(struct sm_multicast *m, const struct fab_fabric *f)
     return FAB_OK;
 }
 
-/* Marks the MFT of each switch whose LinearFDBTop changed as unknown, because the switch may have
+/* Marks the MFT of a switch as unknown if its LinearFDBTop changed, because the switch may have
  * been reset. */
 void sm_multicast_swept(struct sm *s)
 {
@@ -208,7 +208,8 @@ static int follow(struct sm *s)
 {
     struct sm_multicast *m = s->mcast;
     const struct fab_fabric *f = s->model.fabric;
-    bool follows = m->groups; /* false: make_groups makes the groups for this fabric */
+    /* false: there are no groups yet, so make_groups makes them for this fabric. */
+    bool follows = m->groups;
     sm_mfts_drop(s);
     int r = follows ? FAB_OK : make_groups(s);
     if (r == FAB_OK)
@@ -217,8 +218,9 @@ static int follow(struct sm *s)
         r = note_tops(m, f);
     if (r == FAB_OK && follows)
         r = fab_mcast_groups_update(m->groups, f);
-    if (r != FAB_OK) { /* m->held may have the new switch ids and the trees the old ones, so all
-                          MFTs are read again */
+    /* m->held may have the new switch ids while the trees have the old ones. All MFTs are therefore
+     * read again. */
+    if (r != FAB_OK) {
         free(m->top);
         m->top = NULL;
         sm_mfts_reset(s);

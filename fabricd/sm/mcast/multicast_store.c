@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Keeps multicast groups over restarts and crashes: each change of a group or a member goes to the
- * store. A restarted manager loads the groups with their MLIDs, so that the MFTs of the switches
- * stay valid and hosts need not join again. Groups of the configuration are stored too, because of
- * their MLIDs. A member with an alias GUID belongs to the port that the store has for the alias.
+ * Keeps multicast groups over restarts and crashes. Each change of a group or a member is stored. A
+ * restarted manager loads the groups with their MLIDs, so that the MFTs of the switches stay valid
+ * and hosts need not join again.
+ *
+ * Groups of the configuration are stored as well, because their MLIDs must not change. A member
+ * with an alias GUID belongs to the port that the store has for this alias.
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The model holds the known fabric and the tables that its switches hold.
+ * The model holds the snapshot of the fabric and the tables that the switches hold.
  *
- * The snapshot belongs to the model alone until it is published. Then readers share it, and the
- * next change clones it first (sm_model_writable). The observed tables are indexed by switch id;
- * when a new snapshot is adopted, they are moved to its ids. A lease reserves the LIDs of an absent
- * port until another port gets them.
+ * Until the snapshot is published, only the model uses it. After that, readers share the snapshot,
+ * and a change first clones it (sm_model_writable). The observed tables are indexed by switch id;
+ * when the model adopts a new snapshot, they are moved to the new ids. A LID lease reserves the
+ * LIDs of an absent port until another port needs them.
  */
 #include <stdlib.h>
 
@@ -22,8 +22,8 @@ static bool same_ids(const struct fab_fabric *a, const struct fab_fabric *b)
     return true;
 }
 
-/* Returns true if two snapshots with the same ids have the same links, so that proved tables stay
- * valid. */
+/* Returns whether two snapshots with the same ids also have the same links, so that tables proved
+ * for one are valid for the other. */
 static bool same_links(const struct fab_fabric *a, const struct fab_fabric *b)
 {
     if (a->self_port != b->self_port)
@@ -42,8 +42,8 @@ static void forget_pkeys(struct fab_observed *o, const struct fab_fabric *f, uin
         fab_target_held_pkeys_forget(&o->pkeys, n->first_port + num);
 }
 
-/* Marks the tables of each switch whose LinearFDBTop differs from its last report as unknown,
- * because the switch was reset. */
+/* Marks the tables of a switch as unknown if its LinearFDBTop changed since the last sweep, because
+ * the switch was reset. */
 static void forget_rebooted(struct fab_observed *o, const struct fab_fabric *old,
                             const struct fab_fabric *now)
 {
@@ -58,8 +58,8 @@ static void forget_rebooted(struct fab_observed *o, const struct fab_fabric *old
     }
 }
 
-/* Marks the P_Key table of each endport in state Init as unknown, because the endport may have been
- * reset and lost its P_Keys. */
+/* Marks the P_Key table of each endport in state Init as unknown. The endport may have been reset
+ * and have lost its P_Keys. */
 static void forget_reset_endports(struct fab_observed *o, const struct fab_fabric *now)
 {
     for (uint32_t port = 0; o->pkeys.count && port < now->port_count; port++)
@@ -68,7 +68,7 @@ static void forget_reset_endports(struct fab_observed *o, const struct fab_fabri
             fab_target_held_pkeys_forget(&o->pkeys, port);
 }
 
-/* Moves the observed tables to the ids of the new snapshot. */
+/* Moves the tables that switches hold to the ids of the new snapshot. */
 static int move_observed(struct sm_model *m, const struct fab_fabric *now)
 {
     struct fab_observed observed;
@@ -91,7 +91,8 @@ static bool same_port_guids(const struct fab_fabric *a, const struct fab_fabric 
     return p == a->port_count;
 }
 
-/* Makes the places of a new snapshot, unless they are those of the last one. */
+/* Makes struct fab_places for a new snapshot, unless ports and GUIDs are the same as in the
+ * previous snapshot. */
 static int find_places(const struct sm_model *m, const struct fab_fabric *fabric, bool same,
                        struct fab_places **ret)
 {
@@ -267,7 +268,7 @@ static int by_guid(const void *a, const void *b)
     return x->port_guid < y->port_guid ? -1 : x->port_guid > y->port_guid;
 }
 
-/* Returns true if no port of the fabric has a LID in the range of the lease. */
+/* Returns whether no port of the fabric has a LID in the LID range of the lease. */
 static bool range_is_free(const struct fab_lease *lease, const struct fab_lids *lids)
 {
     uint32_t end = lease->lid + (1u << lease->lmc);

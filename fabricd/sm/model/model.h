@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The state of the subnet: the fabric, the tables that its switches hold, and the active tables.
- * Every folder of fabricd/sm may read it. The functions are for the loop thread, except on a lent
- * model (sm_model_lend), which belongs to the worker.
+ * The state of the subnet: the snapshot of the fabric, the tables that its switches hold, and the
+ * active tables. Every folder of fabricd/sm may read this state. The functions must be called on
+ * the loop thread, except for a lent model (sm_model_lend), which belongs to the worker task.
  */
 #ifndef FABRICD_SM_MODEL_MODEL_H
 #define FABRICD_SM_MODEL_MODEL_H
@@ -18,79 +18,87 @@
 #include "libfabmgr/plan/plan.h"
 #include "libfabmgr/view/view.h"
 
-#define SM_PLACE_LEN 128 /* bytes for the name of a port: "leaf-3/12" */
+#define SM_PLACE_LEN 128 /* bytes for the name of a port, such as "leaf-3/12" */
 
 struct sm_port_path {
     uint32_t port;
     struct fab_path path;
 };
 struct sm_model {
-    /* the fabric as the last sweep found it, updated by acknowledged writes; NULL: not known yet */
+    /* The snapshot from the last sweep, updated by acknowledged writes. NULL: no sweep has ended
+     * yet. */
     struct fab_fabric *fabric;
-    /* where ports were last seen: in `fabric`, or before its first sweep in the store; or NULL */
+    /* The place where each port was last seen: in `fabric` or, before the first sweep, according to
+     * the store. NULL: not known. */
     struct fab_places *places;
-    struct fab_path *paths; /* [fabric->node_count] */
-    /* directed routes to the ports of adapters with several linked ports, sorted by port id */
+    struct fab_path *paths; /* directed route to each node: [fabric->node_count] */
+    /* Directed routes to the ports of adapters that have several linked ports, sorted by port
+     * id. */
     struct sm_port_path *port_paths;
     uint32_t port_path_count;
-    /* tables that switches hold, by switch id; empty if fabric is NULL */
+    /* The tables that switches hold, indexed by switch id. Empty if fabric is NULL. */
     struct fab_observed observed;
-    struct fab_target *target; /* the active tables, for the ids of fabric, or NULL */
-    struct fab_target *former; /* the previous tables, while target is NULL */
+    struct fab_target *target; /* the active tables, with the ids of `fabric`; NULL: none */
+    struct fab_target *former; /* the previous tables while target is NULL; else NULL */
     uint64_t tables;           /* number of times that new tables became active */
-    struct fab_lease *leases;  /* sorted by port GUID, ascending */
+    struct fab_lease *leases;  /* LID leases, sorted by port GUID, ascending */
     size_t lease_count;
-    struct fab_unresponsive *unresponsive; /* ports whose peer does not answer */
+    struct fab_unresponsive *unresponsive; /* list of ports whose peer does not answer */
     uint32_t unresponsive_count;
-    struct fab_view *view;     /* the published view, or NULL */
-    struct loop_tasks readers; /* tasks of the route phase that read the snapshot */
-    bool lent;                 /* a worker has `observed` and the leases */
+    struct fab_view *view;     /* the published view; NULL: none yet */
+    struct loop_tasks readers; /* tasks of phase "routing" that read the snapshot */
+    bool lent;                 /* a worker task has `observed` and the leases */
     bool forgotten;            /* sm_model_forget was called while `lent` was set */
 };
 
-/* Takes over a new snapshot (also on failure) and keeps what is known of the tables that switches
- * hold. ret_same: its ids and links are those of the previous snapshot. NOMEM. */
+/* Takes over a new snapshot, even if it returns an error. Keeps the known tables of switches that
+ * are in both snapshots. *ret_same says whether ids and links are those of the previous snapshot.
+ * Returns NOMEM. */
 int sm_model_adopt(struct sm_model *m, struct fab_fabric *fabric, bool *ret_same);
-/* Takes over these tables as the active ones. NULL: no tables are active any more. */
+/* Makes these tables the active ones and takes them over. NULL: there are no active tables any
+ * more. */
 void sm_model_take_target(struct sm_model *m, struct fab_target *target);
-/* Releases the view, then copies the snapshot and the tables if readers still have them, so that
- * both can be changed in place. NOMEM. */
+/* Prepares the snapshot and the tables for changes in place: releases the view, and copies what
+ * readers still use. Returns NOMEM. */
 int sm_model_own(struct sm_model *m);
-/* Extends the observed LFTs to LID `top`. NOMEM. */
+/* Extends the observed LFTs up to LID `top`. Returns NOMEM. */
 int sm_model_reserve(struct sm_model *m, uint32_t top);
-/* Call it before a change of the snapshot. It clones the snapshot if the view uses it too, or if
- * in_use says that a reader does. NOMEM. */
+/* Call this function before a change of the snapshot. It clones the snapshot if the view uses it,
+ * or if in_use says that another reader does. Returns NOMEM. */
 int sm_model_writable(struct sm_model *m, bool in_use);
-/* Sets the leases: one for each port that has LIDs, and the earlier ones of absent ports whose LIDs
- * are still free. NOMEM. */
+/* Sets the LID leases: one for each port that has LIDs, and the earlier leases of absent ports if
+ * their LIDs are still free. Returns NOMEM. */
 int sm_model_keep_leases(struct sm_model *m, const struct fab_lids *lids);
-/* Loads the places of ports from the store. NOMEM, IO, FORMAT. */
+/* Loads from the store where each port was last seen. Returns NOMEM, IO or FORMAT. */
 int sm_model_load_places(struct sm_model *m, struct store *store);
-/* Lends a model to a phase's worker task, which may call sm_model_adopt, sm_model_reserve and
- * sm_model_keep_leases on it. The task gets a reference to the snapshot, and the observed tables
- * and the leases themselves. Until sm_model_take_back, the model has no observed tables and no
- * leases. */
+/* Lends a model to the worker task of a phase. The task may call sm_model_adopt,
+ * sm_model_reserve and sm_model_keep_leases on it.
+ *
+ * The task gets a reference to the snapshot, and takes over the observed tables and the leases.
+ * Until sm_model_take_back is called, the model itself has neither observed tables nor leases. */
 void sm_model_lend(struct sm_model *m, struct sm_model *ret);
 void sm_model_take_back(struct sm_model *m, struct sm_model *lent);
-/* Call it when another manager may have written tables: the observed tables then count as unknown.
- */
+/* Call this function when another manager may have written tables. All observed tables then count
+ * as unknown. */
 void sm_model_forget(struct sm_model *m);
 void sm_model_fini(struct sm_model *m);
-/* Fills port_paths; call it after `paths` changed. NOMEM. */
+/* Fills port_paths. Call this function after `paths` changed. Returns NOMEM. */
 int sm_model_find_port_paths(struct sm_model *m);
-/* Returns the directed route to a port. For an adapter it ends at this port; for a switch it ends
- * at the switch. NULL: no route is known. Valid until the next snapshot is adopted. */
+/* Returns the directed route to a port. The route to a port of an adapter arrives at this port; the
+ * route to a port of a switch arrives at any port of this switch. Returns NULL if no route is
+ * known. The route is valid until the next snapshot is adopted. */
 const struct fab_path *sm_model_path(const struct sm_model *m, uint32_t port);
-/* Returns the GUID of the node that owns a LID in the published view; 0: no node owns the LID. */
+/* Returns the GUID of the node that owns a LID in the published view; 0 if no node owns this
+ * LID. */
 uint64_t sm_model_guid_of_lid(const struct sm_model *m, uint32_t lid);
 
-/* Input of a worker task: references and copies that the task owns. */
+/* Input of a worker task: references and copies owned by the task. */
 struct sm_sealed {
     struct fab_fabric *fabric;
     struct fab_target *target;
     struct fab_policy policy;
 };
-/* Takes the references and copies for a worker task. NOMEM. */
+/* Takes references and copies as the input of a worker task. Returns NOMEM. */
 int sm_seal(const struct sm_model *m, const struct fab_policy *policy,
             const struct fab_target *target, struct sm_sealed *ret);
 void sm_sealed_fini(struct sm_sealed *x);
@@ -98,10 +106,12 @@ void sm_sealed_fini(struct sm_sealed *x);
 /* ---- names (names.c) ------------------------------------------------------------------------- */
 
 const char *sm_attr_name(uint16_t attr_id); /* for example "PortInfo" */
-/* Writes for example "leaf-3" or, if the node has no description, "0x0002c90200000010". */
+/* Writes the name of a node, for example "leaf-3". If the node has no description, writes its GUID,
+ * for example "0x0002c90200000010". */
 void sm_node_name(const struct fab_fabric *f, uint32_t node, char name[SM_PLACE_LEN]);
 void sm_port_name(const struct fab_fabric *f, uint32_t port, char name[SM_PLACE_LEN]);
-/* Writes the name of a port that may not be in the fabric. GUID 0: the manager's own port. */
+/* Writes the name of a port of a node that may have left the fabric. GUID 0: the manager's own
+ * port. */
 void sm_place_name(const struct fab_fabric *f, uint64_t guid, uint8_t port,
                    char name[SM_PLACE_LEN]);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Names of nodes and ports for messages. A NodeDescription comes from the device, so control
- * characters in it are replaced by '?'.
+ * Writes the names of nodes and ports for messages. A NodeDescription comes from the device, so
+ * control characters in it are replaced by '?'.
  */
 #include <inttypes.h>
 #include <stdio.h>

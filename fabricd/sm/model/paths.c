@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Directed routes to ports. A switch answers requests about all its ports, at whichever port they
- * arrive. A port of an adapter answers only requests about itself, so each port of an adapter needs
- * a route over its own link.
+ * Finds directed routes to ports. A switch answers requests about all its ports, whichever port
+ * they arrive at. A port of an adapter answers only requests about itself, so each port of an
+ * adapter needs a directed route over its own link.
  */
 #include <stdlib.h>
 
 #include "fabricd/sm/model/model.h"
 
-/* Finds the directed route to `port` over its own link; false: there is none. */
+/* Finds the directed route to `port` over the port's own link. Returns false if there is none. */
 static bool over_its_link(const struct sm_model *m, uint32_t port, struct fab_path *ret)
 {
     const struct fab_fabric *f = m->fabric;

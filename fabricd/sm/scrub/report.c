@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The events of the scrub: one for each difference, up to SM_EVENTS_A_ROUND in a turn. */
+/* Emits the events of the scrub: one event for each setting that differs, up to SM_EVENTS_A_ROUND
+ * events in a turn. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "fabricd/sm/scrub/state.h"
 
-/* Writes a value for a message. Port numbers, levels and LIDs are decimal; P_Keys, port masks and
- * prefixes are hexadecimal. No message shows an M_Key. */
+/* Writes a value for a message. Port numbers, levels and LIDs are written in decimal; P_Keys, port
+ * masks and prefixes in hexadecimal. An M_Key is never written. */
 static void write_value(uint16_t attr_id, const char *field, uint64_t value, char text[24])
 {
     bool hex = attr_id == FAB_ATTR_PKEY_TABLE || attr_id == FAB_ATTR_MFT ||

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The scrub reads back, slowly and all the time, what the manager wrote to the devices, and
- * compares it (libfabmgr/plan/scrub.h). Without it a table that another program overwrote, or that
- * a device lost, would count as sound until a restart of the manager, since sweeps read no tables.
+ * The scrub slowly and continuously reads back what the manager wrote to the devices, and compares
+ * it with the values that should be there (libfabmgr/plan/scrub.h). It finds tables that another
+ * program overwrote or that a device lost; sweeps do not read tables.
  *
- * A turn over SwitchInfo, LFTs, PortInfo, P_Key tables and MFTs takes sweep.scrub_interval, one
- * over SL2VL and VL arbitration tables six times as long. RATE_MOST limits both; in a large fabric
- * the turns then take longer. A device has one request of the scrub in flight. The scrub rests
- * while a round runs or a fault waits; a read that overlaps with a round is repeated, because the
- * round may have written the attribute.
+ * A turn over SwitchInfo, LFTs, PortInfo, P_Key tables and MFTs takes sweep.scrub_interval. A turn
+ * over SL2VL and VLArbitration tables takes six times as long. Both turns together send at most
+ * RATE_MOST requests a second, so in a large fabric they take longer. The scrub has at most one
+ * request to a device in flight. It pauses while a round runs or a fault waits. A read during which
+ * a round wrote is repeated, because the round may have changed the attribute.
  *
- * If an attribute differs, the scrub reads the M_Key violations of the port, which may name the
- * reason, emits an event, records what was read as the device's state, and requests a targeted
- * sweep of the node. The plan of that sweep then has exactly the writes that differ.
+ * If an attribute differs, the scrub reads the M_Key violation counter of the port, which may
+ * explain the difference. It then emits an event, records the value that was read as the device's
+ * state, and requests a targeted sweep of the node. The plan of that sweep restores the attribute.
  *
- * There is no scrub while a recording is made or replayed: the order of its requests would depend
- * on timers.
+ * While a recording is made or replayed the scrub is off, because the order of its requests would
+ * depend on timers.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -26,17 +26,22 @@
 #include "fabricd/sm/mcast/mcast.h"
 #include "fabricd/sm/scrub/state.h"
 
-#define RATE_MOST 1500.0        /* requests a second */
-#define RATE_MOST_TABLES 1000.0 /* most for the turn over tables; VL tables get the rest */
-#define LANES_TIMES 6           /* how much longer a turn over VL tables takes */
-#define SHARE 0.97              /* share of a turn's time in which it sends its requests */
-#define BURST 16.0              /* requests sent at once */
+/* Maximum number of requests a second, of both turns together. */
+#define RATE_MOST 1500.0
+/* Maximum for the turn over LFTs and other settings, in requests a second. The turn over SL2VL and
+ * VLArbitration tables gets the rest. */
+#define RATE_MOST_TABLES 1000.0
+/* A turn over SL2VL and VLArbitration tables takes this many times sweep.scrub_interval. */
+#define LANES_TIMES 6
+/* The part of a turn's time in which the scrub sends the requests. */
+#define SHARE 0.97
+#define BURST 16.0 /* maximum number of requests sent at once */
 #define TICK_LEAST_US 10000u
 #define TICK_MOST_US 1000000u
-#define STEPS 4096 /* most steps of one call of fab_plan_scrub_next */
+#define STEPS 4096 /* maximum number of steps in one call of fab_plan_scrub_next */
 #define RESTORE_DELAY_US                                                                           \
-    200000u          /* delay from the first difference to the sweep that restores all */
-#define TRIES_MOST 8 /* how often a read is repeated because of rounds */
+    200000u          /* delay from the first difference to the sweep that restores the settings */
+#define TRIES_MOST 8 /* maximum number of times that a read is repeated because of rounds */
 
 static bool is_quiet(const struct sm *s)
 {
@@ -62,8 +67,9 @@ static uint64_t interval_us(const struct sm *s, enum fab_scrub_turn turn)
 
 /* ---- turns ----------------------------------------------------------------------------------- */
 
-/* Records the M_Key violations that each port has counted so far. The counts at the begin of the
- * previous turn are kept as well, because an attribute may have changed after that turn read it. */
+/* Records the number of M_Key violations that each port has counted. The counts from the start of
+ * the previous turn are kept too, because an attribute may have changed after the previous turn
+ * read it. */
 static void keep_violations(struct sm *s)
 {
     struct sm_scrub *c = s->scrub;
@@ -126,7 +132,7 @@ static bool next_mft(struct sm *s, struct sm_scrub_turn *t, struct sm_scrub_slot
     return false;
 }
 
-/* Puts the next item of a turn into a slot. False: there is none now. */
+/* Puts the next item of a turn into a slot. Returns false if there is no item now. */
 static bool next_item(struct sm *s, enum fab_scrub_turn which, struct sm_scrub_slot *ret)
 {
     struct sm_scrub_turn *t = &s->scrub->turn[which];
@@ -164,8 +170,8 @@ static bool is_asked(const struct sm_scrub *c, uint64_t guid)
     return false;
 }
 
-/* Finds the node and port ids by GUID and port number, because a new snapshot may have other ids.
- * False: the port is gone. */
+/* Finds the node id and port id by GUID and port number, because a new snapshot may have other ids.
+ * Returns false if the port is gone. */
 static bool look_up(const struct sm *s, struct sm_scrub_slot *x)
 {
     const struct fab_fabric *f = s->model.fabric;
@@ -177,7 +183,7 @@ static bool look_up(const struct sm *s, struct sm_scrub_slot *x)
     return f->ports[x->item.port].present && sm_model_path(&s->model, x->item.port) != NULL;
 }
 
-/* Returns a slot whose request can be sent now, or NULL. */
+/* Returns a slot whose request can be sent now; NULL if there is none. */
 static struct sm_scrub_slot *find_ready(struct sm *s)
 {
     struct sm_scrub *c = s->scrub;
@@ -192,7 +198,7 @@ static struct sm_scrub_slot *find_ready(struct sm *s)
     return NULL;
 }
 
-/* Fills the free slots. Returns whether it filled one. */
+/* Fills the free slots. Returns whether at least one slot was filled. */
 static bool fill_slots(struct sm *s)
 {
     bool filled = false;
@@ -236,7 +242,7 @@ bool sm_scrub_next(struct sm *s, struct fab_mads_request *ret)
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-/* Returns true if no round and no MFT write can have changed the attribute since the request was
+/* Returns whether no round and no MFT write can have changed the attribute since the read was
  * sent. */
 static bool is_undisturbed(const struct sm *s, const struct sm_scrub_slot *x)
 {
@@ -265,7 +271,7 @@ static void compare(struct sm *s, struct sm_scrub_slot *x)
     const struct fab_plan_input in = input_of(s);
     struct fab_scrub_difference d;
     if (fab_plan_scrub_is_stale(&in, &x->item, x->data))
-        request_restore(s, x->guid); /* a port changed its state, and no trap arrived */
+        request_restore(s, x->guid); /* the port changed its state, and no trap arrived */
     else if (differs(s, x, &d))
         x->state = SM_SCRUB_DIFFERS;
 }

@@ -1,39 +1,45 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The state of fabricd/sm/scrub. For this folder only. */
+/* State of fabricd/sm/scrub, for this folder only. */
 #ifndef FABRICD_SM_SCRUB_STATE_H
 #define FABRICD_SM_SCRUB_STATE_H
 
 #include "fabricd/sm/scrub/scrub.h"
 #include "libfabmgr/plan/scrub.h"
 
-#define SM_SCRUB_SLOTS 8 /* most requests in flight; few, so that they do not delay a repair */
+/* Maximum number of requests in flight. The number is small, so that the scrub does not delay a
+ * repair. */
+#define SM_SCRUB_SLOTS 8
 
 enum sm_scrub_state {
     SM_SCRUB_FREE,
-    SM_SCRUB_WAITS,   /* to be read, when its device has no other request in flight */
-    SM_SCRUB_ASKED,   /* its read is in flight */
-    SM_SCRUB_DIFFERS, /* it differs; the violations of keys at its port are to be read */
-    SM_SCRUB_TRACED   /* the read of the violations is in flight */
+    /* The attribute will be read when its device has no other request of the scrub in flight. */
+    SM_SCRUB_WAITS,
+    SM_SCRUB_ASKED, /* the attribute is being read */
+    /* The attribute differs. The M_Key violation counter of its port will be read. */
+    SM_SCRUB_DIFFERS,
+    SM_SCRUB_TRACED /* the M_Key violation counter is being read */
 };
 struct sm_scrub_slot {
     enum sm_scrub_state state;
-    struct fab_scrub_item item; /* the ids of `node` and `port` are looked up again before use */
-    uint64_t guid;              /* node GUID */
-    uint8_t num;                /* port number */
+    /* The attribute to read. The ids in `node` and `port` are looked up again before each use. */
+    struct fab_scrub_item item;
+    uint64_t guid; /* node GUID */
+    uint8_t num;   /* port number */
     uint8_t tries;
     enum fab_scrub_turn turn;
-    uint64_t round_us, mft_epoch; /* when the read was sent: the last round, the last MFT write */
+    /* When the read was sent: start time of the last round, and sm_mfts_epoch. */
+    uint64_t round_us, mft_epoch;
     struct fab_path path;
-    uint8_t data[FAB_SMP_DATA]; /* the attribute that differs */
+    uint8_t data[FAB_SMP_DATA]; /* the attribute as it was read, if it differs */
 };
 struct sm_scrub_turn {
     struct fab_scrub_at at;
-    uint32_t mft;         /* the next known MFT block */
+    uint32_t mft;         /* position of the next known MFT block */
     bool runs;            /* false: the next turn begins at due_us */
     uint64_t due_us;      /* when the next turn begins */
-    double rate, credit;  /* requests a second; requests that may be sent now */
-    uint64_t reads;       /* of this turn */
-    uint32_t differences; /* of this turn */
+    double rate, credit;  /* requests per second; number of requests that may be sent now */
+    uint64_t reads;       /* number of reads in this turn */
+    uint32_t differences; /* number of differences in this turn */
 };
 struct sm_scrub {
     struct sm *s;
@@ -41,20 +47,22 @@ struct sm_scrub {
     uint64_t ticked_us;
     struct sm_scrub_turn turn[FAB_SCRUB_TURNS];
     struct sm_scrub_slot slot[SM_SCRUB_SLOTS];
-    struct sm_guids found;     /* nodes to be swept and written, once `restore` fires */
-    struct sm_guids differing; /* nodes whose settings still differ */
-    /* [violation_ports] M_Key violations by port id when this turn and the previous one began */
+    /* Nodes that will be swept and restored when timer `restore` fires. */
+    struct sm_guids found;
+    struct sm_guids differing; /* nodes whose settings are not restored yet */
+    /* [violation_ports] M_Key violation counters by port id, at the start of this turn and of the
+     * previous turn. */
     uint16_t *violations[2];
     uint32_t violation_ports;
-    bool mft_differs; /* an MFT still differs */
+    bool mft_differs; /* an MFT is not restored yet */
     uint64_t turns, last_reads, differences;
 };
 
-/* report.c: emits the event. violations: how many M_Key violations the port counted since the turn
- * before this one began. */
+/* report.c: emits the event about a difference. `violations` is the number of M_Key violations that
+ * the port counted since the previous turn began. */
 void sm_scrub_report(struct sm *s, const struct sm_scrub_slot *x,
                      const struct fab_scrub_difference *d, uint32_t violations);
-/* Emits the summary of a turn, if it found more differences than events name. */
+/* Emits the summary event of a turn, if the turn found more differences than it emitted events. */
 void sm_scrub_summarize(struct sm *s, const struct sm_scrub_turn *t);
 
 #endif

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The background heavy sweep reads the whole fabric while rounds go on. It keeps few requests in
- * flight, and fewer still while a round runs. Each node that a round touches meanwhile is noted,
- * since this sweep may have read it before or after the change.
+ * The background heavy sweep reads the whole fabric while rounds continue. It keeps few requests in
+ * flight, and still fewer while a round runs. It notes each node that a round touches, because it
+ * may have read the node before the change.
  *
- * When the first pass is complete, a second pass reads the touched nodes again, a third pass those
- * touched during the second, and so on until no node was touched. Then a round adopts the result
- * and continues as a heavy sweep (heavy_sweep.c). So the sweep completes even in a fabric that
- * changes all the time, because only the last, short pass must be undisturbed. After PASSES_MOST
- * passes, or when the round must not wait, the last pass is a part of the round.
+ * After the first pass, a second pass reads the touched nodes again. A third pass reads the nodes
+ * touched during the second pass, and so on until no node was touched. Then a round adopts the
+ * result and continues as a heavy sweep (heavy_sweep.c). Only the last, short pass must be
+ * undisturbed, so the sweep completes even in a fabric that changes all the time. After PASSES_MOST
+ * passes, or if the round must not wait, the round itself reads the touched nodes.
  *
- * The first heavy sweep, and a heavy sweep that a fault causes, run as rounds from the start.
+ * The first heavy sweep and heavy sweeps caused by a fault run as rounds from the start.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +19,8 @@
 #include "fabricd/base/log.h"
 #include "fabricd/sm/sweep/state.h"
 
-#define ALONE_MOST 16 /* requests in flight while no round runs */
-#define BESIDE_MOST 4 /* requests in flight while a round runs */
+#define ALONE_MOST 16 /* maximum number of requests in flight while no round runs */
+#define BESIDE_MOST 4 /* maximum number of requests in flight while a round runs */
 #define TOUCHED_MOST 1024
 #define PASSES_MOST 16
 
@@ -50,21 +50,21 @@ void sm_background_touch(struct sm *s, uint64_t guid)
         v->touched[v->touched_count++] = guid;
         return;
     }
-    sm_background_drop(s); /* too many nodes were touched, so the sweep starts again */
+    sm_background_drop(s); /* too many nodes were touched, so the background sweep starts again */
     sm_request(s, SM_REQUEST_BACKGROUND);
 }
 
 /* ---- unresponsive ports ---------------------------------------------------------------------- */
 
-/* Returns true if the pass that just ended read both ends of that port's link again. */
+/* Returns whether the pass that just ended read both ends of the link at this unresponsive port. */
 static bool was_asked(const struct sm_background *v, const struct fab_unresponsive *p)
 {
     return is_among(v->asked, v->asked_count, p->near_guid) &&
            (!p->guid || is_among(v->asked, v->asked_count, p->guid));
 }
 
-/* Lists the unresponsive ports that the pass found, and the earlier ones that it did not read
- * again. */
+/* Lists the unresponsive ports that the last pass found, and those found by earlier passes that the
+ * last pass did not read again. */
 static int keep_unresponsive(struct sm_background *v)
 {
     uint32_t count, kept;
@@ -87,10 +87,10 @@ static int keep_unresponsive(struct sm_background *v)
 /* ---- the step between two passes, on the worker ---------------------------------------------- */
 
 struct job {
-    /* in: the pass that ended, or NULL; out: the next pass, or NULL */
+    /* On input: the pass that ended, or NULL. On output: the next pass, or NULL. */
     struct fab_discover *discover;
-    struct fab_fabric *fabric; /* the result so far */
-    uint64_t *suspects;        /* nodes of the next pass, or NULL */
+    struct fab_fabric *fabric; /* the snapshot made so far */
+    uint64_t *suspects;        /* GUIDs of the nodes that the next pass reads; NULL: no next pass */
     uint32_t suspect_count;
     struct fab_places *places;
     uint64_t m_key;
@@ -169,8 +169,8 @@ static void drop_job(void *owner, void *ctx)
     job_free(ctx);
 }
 
-/* Lets the next pass read the nodes that were touched since the last one began, if there are any.
- */
+/* Makes the nodes touched since the last pass began the suspects of the next pass. Without touched
+ * nodes there is no next pass. */
 static void set_suspects(struct sm_background *v, struct job *j)
 {
     if (v->touched_count == 0 || v->passes >= PASSES_MOST)
@@ -229,7 +229,7 @@ bool sm_background_next(struct sm *s, struct fab_mads_request *ret)
         return false;
     if (!fab_discover_next(v->discover, &ask)) {
         if (v->outstanding == 0 && fab_discover_done(v->discover))
-            loop_timer_set(v->timer, 0); /* the pass has nothing to read */
+            loop_timer_set(v->timer, 0); /* this pass has nothing to read */
         return false;
     }
     *ret = (struct fab_mads_request){.mgmt_class = FAB_CLASS_SMP_DIRECTED,

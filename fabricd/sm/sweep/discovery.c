@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Phase "discovering" sends the requests of libfabmgr/discover, for the whole fabric or for the
- * suspects. snapshot.c has the phases before and after it.
+ * suspects of a targeted sweep. snapshot.c has the phases before and after this phase.
  *
- * If the result of a targeted sweep is implausible (the manager's own node or more than half of the
- * fabric is missing), it is discarded and a heavy sweep follows.
+ * If the result of a targeted sweep is implausible, it is discarded and a heavy sweep follows. It
+ * is implausible if the manager's own node or more than half of the fabric is missing.
  */
 #include "fabricd/base/log.h"
 #include "fabricd/sm/links/links.h"
@@ -43,7 +43,7 @@ static bool is_implausible(const struct sm *s, const struct fab_fabric *now)
     return now->self_port == FAB_NONE || (was && now->node_count < was->node_count / 2);
 }
 
-/* Returns true if the known node at this unresponsive port is still in the new snapshot although it
+/* Returns whether the node behind this unresponsive port is still in the new snapshot although it
  * did not answer. */
 static bool is_kept_unresponsive(const struct sm *s, const struct fab_fabric *now,
                                  const struct fab_unresponsive *place)
@@ -57,9 +57,9 @@ static bool is_kept_unresponsive(const struct sm *s, const struct fab_fabric *no
     return node != FAB_NONE && fab_fabric_node_by_guid(now, was->nodes[node].guid) != FAB_NONE;
 }
 
-/* Returns whether a heavy sweep must follow. If a known node does not answer a targeted sweep
- * although its neighbours report the links to it as up, the node hangs, and only a heavy sweep
- * finds the fabric without it. */
+/* Returns whether a heavy sweep must follow. A known node hangs if it does not answer a targeted
+ * sweep although its neighbours report the links to it as up. Only a heavy sweep can find the
+ * fabric without this node. */
 static bool needs_heavy_sweep(struct sm *s, const struct fab_fabric *now)
 {
     uint32_t count, i = 0;
@@ -73,7 +73,7 @@ static bool needs_heavy_sweep(struct sm *s, const struct fab_fabric *now)
     return true;
 }
 
-/* Returns true if the result of a targeted sweep must be discarded. */
+/* Returns whether the result of a targeted sweep must be discarded. */
 static bool dismiss(struct sm *s, const struct fab_fabric *now)
 {
     if (!s->run.round->scoped)
@@ -85,8 +85,8 @@ static bool dismiss(struct sm *s, const struct fab_fabric *now)
     return true;
 }
 
-/* Checks the snapshot before the model adopts it, and removes links from it that are held down or
- * isolated. */
+/* Checks the new snapshot before the model adopts it, and removes held-down and isolated links from
+ * it. */
 int sm_sweep_judge(struct sm *s)
 {
     if (dismiss(s, s->sweep->found))

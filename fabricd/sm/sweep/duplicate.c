@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reports devices with the GUID of another device, and devices that have moved.
+ * Reports devices that have the GUID of another device, and devices that have moved.
  *
- * A rogue host can plug itself in with a victim's GUID for ever. A port that is reported again and
- * again therefore makes an event after 1, 2, 4, ... minutes, at most once an hour for the same
- * GUID and once a minute for others. The event counts what was not reported meanwhile.
+ * A rogue host can use the GUID of a victim for ever. If the same port is found again and again,
+ * its events are therefore 1, 2, 4, ... minutes apart, up to an hour for the same GUID. If its GUID
+ * changes, they are a minute apart. Each event counts the findings since the last event.
  */
 #include "fabricd/base/clock.h"
 #include "fabricd/sm/sweep/state.h"
@@ -12,7 +12,8 @@
 #define FIRST_WAIT_US UINT64_C(60000000)
 #define LONGEST_WAIT_US UINT64_C(3600000000)
 
-/* The entry of a port; if it has none, the one that was reported longest ago. */
+/* Returns the entry of a port. If the port has none, returns the entry whose last event is the
+ * oldest. */
 static struct sm_duplicate *entry_of(struct sm *s, const struct fab_unresponsive *place)
 {
     struct sm_duplicate *list = s->sweep->duplicates, *oldest = &list[0];

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The heavy sweep runs as a round. It either sweeps the whole fabric itself, or adopts the result
- * of a background heavy sweep and reads again the nodes that were touched meanwhile.
+ * The heavy sweep as a round. The round either sweeps the whole fabric itself, or adopts the result
+ * of a background heavy sweep and reads again the nodes that were touched during it.
  */
 #include <stdlib.h>
 
 #include "fabricd/sm/sweep/state.h"
 #include "libfabmgr/base/status.h"
 
-/* If the round adopts a background sweep, other requests stay pending, as that sweep may have read
- * a node before the change that caused the request. */
+/* Called when a heavy sweep begins as a round. If the round adopts a background heavy sweep,
+ * requests for targeted sweeps stay pending, because the background sweep may have read a node
+ * before the change that caused the request. */
 void sm_heavy_begun(struct sm *s)
 {
     const struct sm_guids *targets = sm_requested_targets(s);
@@ -34,8 +35,8 @@ void sm_heavy_ended(struct sm *s, int status)
         sm_background_drop(s);
 }
 
-/* Handles a postponed round. It keeps the result of the background sweep, which another round can
- * then adopt. */
+/* Handles the postponement of this round. The result of the background heavy sweep is kept, so that
+ * a later round can adopt it. */
 void sm_heavy_postponed(struct sm *s, bool awaited)
 {
     (void)awaited;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Phase "light sweep" sends one SubnGet(SwitchInfo) per switch. A targeted sweep follows for
- * switches that report a changed port (PortStateChange, IBA 14.2.5.4), have another LinearFDBTop
- * than before or do not answer, and for nodes that were unresponsive before. If no switch answers,
- * the fault is near the manager, and a heavy sweep follows.
+ * Phase "light sweep" sends one SubnGet(SwitchInfo) to each switch.
+ *
+ * A targeted sweep follows for switches that report a changed port (PortStateChange, IBA 14.2.5.4),
+ * whose LinearFDBTop changed, or that do not answer, and for nodes that were unresponsive before.
+ * If no switch answers, the fault is near the manager, and a heavy sweep follows.
  */
 #include "fabricd/sm/sweep/state.h"
 
@@ -31,7 +32,8 @@ static bool next(struct sm *s, struct fab_mads_request *ret)
     return true;
 }
 
-/* Requests a targeted sweep of the neighbours, which shows whether the switch is gone. */
+/* Requests a targeted sweep of the neighbours of a switch that did not answer. The neighbours show
+ * whether the switch is gone. */
 static void suspect_neighbours(struct sm *s, uint32_t node)
 {
     const struct fab_fabric *f = s->model.fabric;

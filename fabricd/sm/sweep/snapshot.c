@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The parts of a sweep whose time grows with the fabric run on a worker. Phase "preparing" sets up
- * the discovery; "sealing" makes a snapshot of its result; "adopting" computes directed routes to
- * all nodes, compares the snapshot with the previous one, and gives it to the model.
+ * Runs those parts of a sweep on a worker thread whose time grows with the size of the fabric.
+ * Phase "preparing" sets up the discovery. Phase "sealing" makes a snapshot of its result. Phase
+ * "adopting" computes directed routes to all nodes, compares the snapshot with the previous one,
+ * and gives the snapshot to the model.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 #include "fabricd/sm/mcast/mcast.h"
 #include "fabricd/sm/sweep/state.h"
 
-struct step { /* the task owns all of this */
+struct step { /* the worker task owns all members, except where noted */
     struct fab_discover *discover;
     struct fab_fabric *base;
     struct fab_places *places;
@@ -19,7 +20,7 @@ struct step { /* the task owns all of this */
     uint32_t suspect_count;
     uint64_t m_key;
     struct fab_fabric *fabric;
-    struct sm_model model; /* lent by sm_model_lend */
+    struct sm_model model; /* lent by sm_model_lend, and returned when the task ends */
     bool lent, same;
     struct sm_move moves[SM_MOVES];
     uint32_t move_count;
@@ -67,8 +68,8 @@ static void prepare(void *ctx)
 }
 
 /* Sets the input of the discovery. A targeted sweep starts from the known fabric and the suspects.
- * A round that adopts a background sweep starts from that sweep's result and the nodes touched
- * meanwhile. Other heavy sweeps start from nothing. */
+ * A round that adopts a background heavy sweep starts from the result of that sweep, and reads the
+ * nodes touched during it. Any other heavy sweep starts from nothing. */
 static int set_out(const struct sm *s, struct step *l)
 {
     const uint64_t *suspects = s->run.suspects.guid;
@@ -90,8 +91,8 @@ static int set_out(const struct sm *s, struct step *l)
     return FAB_OK;
 }
 
-/* Returns true if the result of a background sweep can be adopted as it is, since no node was
- * touched. */
+/* Returns whether the result of a background heavy sweep can be adopted without further reads,
+ * because no node was touched. */
 static bool is_found(const struct sm *s)
 {
     return s->run.from_background && sm_background_ready(s) &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The state of fabricd/sm/sweep. For this folder only. */
+/* State of fabricd/sm/sweep, for this folder only. */
 #ifndef FABRICD_SM_SWEEP_STATE_H
 #define FABRICD_SM_SWEEP_STATE_H
 
@@ -7,12 +7,14 @@
 
 struct sm_background { /* background_sweep.c */
     struct sm *s;
-    struct fab_discover *discover; /* the running pass, or NULL */
-    struct loop_task *task;        /* the worker task between two passes, or NULL */
-    struct fab_fabric *fabric;     /* the result so far, from which a running pass starts */
+    struct fab_discover *discover; /* the running pass; NULL: none */
+    struct loop_task *task;        /* the worker task between two passes; NULL: none */
+    struct fab_fabric *fabric;     /* the snapshot made so far; a running pass starts from it */
     uint32_t outstanding, passes;
-    uint64_t *touched; /* GUIDs of the nodes that changed, or were in doubt, since the pass began */
-    uint64_t *asked;   /* GUIDs of the nodes that this pass reads; NULL: all */
+    /* GUIDs of the nodes that changed, or may have changed, since the running pass began. */
+    uint64_t *touched;
+    /* GUIDs of the nodes that the running pass reads; NULL: it reads all nodes. */
+    uint64_t *asked;
     uint32_t touched_count, asked_count;
     struct fab_unresponsive *unresponsive;
     uint32_t unresponsive_count;
@@ -20,22 +22,27 @@ struct sm_background { /* background_sweep.c */
     struct loop_timer *timer;
 };
 #define SM_DUPLICATES 256
-struct sm_duplicate { /* duplicate.c: a switch port with a device that has a GUID of another one */
+/* duplicate.c: a switch port with a device that has the GUID of another device. */
+struct sm_duplicate {
     uint64_t near_guid, claimed;
     uint8_t near_port;
-    uint32_t unreported;       /* times that it was found since the last event */
-    uint64_t told_us, wait_us; /* time of the last event, and the shortest time to the next one */
+    uint32_t unreported; /* number of sweeps that found it since the last event */
+    /* Manager's clock at the last event, and the minimum time until the next event, in
+     * microseconds. */
+    uint64_t told_us, wait_us;
 };
 #define SM_MOVES 16
-struct sm_move { /* an adapter's port that was found at another switch port */
+struct sm_move { /* a port of an adapter that is now connected to another switch port than before */
     struct fab_place from, to;
 };
 struct sm_sweep {
     struct loop_tasks tasks;
-    uint32_t next_switch, unanswered; /* light sweep: id of the next switch to ask, and number of
-                                         switches that did not answer */
-    struct fab_discover *discover; /* discovery of the running targeted or heavy sweep, or NULL */
-    struct fab_fabric *found;      /* its result, not yet adopted by the model; or NULL */
+    /* Light sweep: id of the next switch to ask, and number of switches that did not answer. */
+    uint32_t next_switch, unanswered;
+    /* Discovery of the running targeted or heavy sweep; NULL: none runs. */
+    struct fab_discover *discover;
+    /* Snapshot that the discovery has found and the model has not adopted yet; NULL: none. */
+    struct fab_fabric *found;
     struct sm_background background;
     struct sm_duplicate duplicates[SM_DUPLICATES];
 };
@@ -44,24 +51,25 @@ int sm_background_init(struct sm *s); /* NOMEM */
 void sm_background_fini(struct sm *s);
 bool sm_background_touched(const struct sm *s, uint64_t guid);
 
-/* discovery.c: checks the found snapshot. Returns FAB_OK, SM_ROUND_OVER (the snapshot was
- * discarded), UNREACHABLE (the manager's own port is not in it) or NOMEM. */
+/* discovery.c: checks the new snapshot. Returns FAB_OK, SM_ROUND_OVER (the snapshot was discarded),
+ * UNREACHABLE (the snapshot does not have the manager's own port) or NOMEM. */
 int sm_sweep_judge(struct sm *s);
 
 /* duplicate.c */
-/* Call it when a sweep found a duplicate GUID that the sweep before did not find. */
+/* Call this function when a sweep found a duplicate GUID that the previous sweep did not find. */
 void sm_duplicate_found(struct sm *s, const struct fab_unresponsive *place);
-/* Compares two sets of places and returns the number of moves; `ret` has the first SM_MOVES. */
+/* Compares where ports were and where they are now. Returns how many ports moved; ret gets the
+ * first SM_MOVES of them. */
 uint32_t sm_moves_find(const struct fab_places *was, const struct fab_places *now,
                        struct sm_move ret[SM_MOVES]);
 void sm_moves_report(struct sm *s, const struct sm_move *moves, uint32_t count);
 
 /* unresponsive.c */
-/* Replaces the model's list of unresponsive ports by those that a sweep found. scoped: keeps the
- * entries of ports that the sweep did not read. NOMEM. */
+/* Replaces the model's list of unresponsive ports by the ports that a sweep found. If `scoped` is
+ * true, keeps the entries of ports that the sweep did not read. Returns NOMEM. */
 int sm_unresponsive_update(struct sm *s, const struct fab_unresponsive *found, uint32_t count,
                            bool scoped);
-/* Requests a targeted sweep of the nodes at unresponsive ports. */
+/* Requests a targeted sweep of the nodes at both ends of each unresponsive port's link. */
 void sm_unresponsive_suspect(struct sm *s);
 
 #endif

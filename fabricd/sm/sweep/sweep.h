@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Interface of fabricd/sm/sweep for the other folders of fabricd/sm: the phases of light, targeted
- * and heavy sweeps, the background heavy sweep, and unresponsive ports.
+ * and heavy sweeps, the background heavy sweep, and the list of unresponsive ports.
  */
 #ifndef FABRICD_SM_SWEEP_SWEEP_H
 #define FABRICD_SM_SWEEP_SWEEP_H
@@ -20,13 +20,16 @@ void sm_heavy_postponed(struct sm *s, bool awaited);
 /* ---- the background heavy sweep (background_sweep.c) ----------------------------------------- */
 
 void sm_background_drop(struct sm *s);
-/* Starts a requested background sweep, or the next pass of the running one. */
+/* Starts a requested background heavy sweep, or the next pass of the running one. */
 void sm_background_schedule(struct sm *s);
 bool sm_background_active(const struct sm *s);
-bool sm_background_ready(const struct sm *s);  /* a round can adopt its result */
-bool sm_background_behind(const struct sm *s); /* nodes changed since the last pass began */
+/* A round can adopt the result of the background heavy sweep. */
+bool sm_background_ready(const struct sm *s);
+/* Nodes changed since the last pass of the background heavy sweep began. */
+bool sm_background_behind(const struct sm *s);
 bool sm_background_next(struct sm *s, struct fab_mads_request *ret);
-void sm_background_touch(struct sm *s, uint64_t guid); /* node_touched of struct sm_wiring */
+/* Struct sm_wiring calls this function as node_touched. */
+void sm_background_touch(struct sm *s, uint64_t guid);
 
 extern const struct sm_phase sm_phase_light, sm_phase_prepare, sm_phase_discover, sm_phase_seal,
     sm_phase_adopt;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The list of unresponsive ports. The link of such a port is up, but its peer does not answer. An
- * event is emitted when the port is first found. Each light sweep requests a targeted sweep of the
- * nodes at both ends. A targeted sweep updates the entries of its suspects and leaves the others
- * unchanged.
+ * The list of unresponsive ports. The link of an unresponsive port is up, but its peer does not
+ * answer. The manager emits an event when it first finds such a port. Each light sweep requests a
+ * targeted sweep of the nodes at both ends of the link. A targeted sweep updates the entries of its
+ * suspects and leaves other entries unchanged.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ static bool was_suspect(const struct sm *s, uint64_t guid)
                                   : sm_guids_have(&s->run.suspects, guid);
 }
 
-/* Returns true if the running sweep read both ends of this port's link again. */
+/* Returns whether the running sweep read both ends of the link at this unresponsive port. */
 static bool was_asked(const struct sm *s, const struct fab_unresponsive *place)
 {
     return was_suspect(s, place->near_guid) && (!place->guid || was_suspect(s, place->guid));
@@ -83,7 +83,7 @@ void sm_unresponsive_suspect(struct sm *s)
         sm_request_target(s, s->model.unresponsive[i].near_guid);
         sm_request_target(
             s, s->model.unresponsive[i]
-                   .guid); /* the unresponsive node; 0 (ignored) if it did not answer NodeInfo */
+                   .guid); /* GUID of the unresponsive node; 0 is ignored (no answer to NodeInfo) */
     }
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The table of rounds: the phases and properties of each kind. */
+/* The table of rounds: the phases and the properties of each kind of round. */
 #include "fabricd/sm/apply/apply.h"
 #include "fabricd/sm/fault/fault.h"
 #include "fabricd/sm/ha/ha.h"

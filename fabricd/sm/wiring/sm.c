@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Creates, starts and frees the subnet manager, and reports its status. The other folders do its
- * work; fabricd/sm/README.md describes them.
+ * Creates, starts and frees the subnet manager, and reports its status. The work is done in the
+ * other folders, which fabricd/sm/README.md describes.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,7 +54,8 @@ static int new_agent(struct sm *s)
     return r;
 }
 
-/* Initializes the folders in the order of their ranks, as a folder may call those of lower rank. */
+/* Initializes the folders in the order of their ranks, because a folder may call only folders of
+ * lower rank. */
 static int init_folders(struct sm *s)
 {
     static int (*const inits[])(struct sm * s) = {sm_core_init,  sm_multicast_init, sm_ha_init,
@@ -116,7 +117,8 @@ int sm_reload(struct sm *s)
     s->role.priority = policy.sm_priority;
     sm_repair_forget(s);
     sm_model_take_target(&s->model, NULL);
-    if (sm_run_busy(s)) { /* its plan may follow the old policy */
+    /* The plan of the running round may be based on the old policy. */
+    if (sm_run_busy(s)) {
         sm_run_abort(s);
         sm_request_heavy(s);
     }
@@ -157,7 +159,7 @@ static const char *state_name(const struct sm *s)
     if (master &&
         (sm_requested_targets(s)->count ||
          sm_is_requested(s, SM_REQUEST_HEAVY | SM_REQUEST_BACKGROUND) || sm_probe_unchecked(s)))
-        return "settling"; /* more traps may come before the next sweep */
+        return "settling"; /* more traps may arrive before the next sweep */
     if (master)
         return sm_background_active(s) ? "background sweep" : "idle";
     return fab_smstate_name(s->role.state);

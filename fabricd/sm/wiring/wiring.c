@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sets struct sm_wiring, by which the core calls folders of higher rank. */
+/* Sets the functions in struct sm_wiring, through which the core calls folders of higher rank. */
 #include "fabricd/sm/wiring/wiring.h"
 
 #include "fabricd/sm/apply/apply.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tables that the files of fabricd/sm/wiring share. */
+/* The table of rounds and struct sm_wiring, for the files of fabricd/sm/wiring. */
 #ifndef FABRICD_SM_WIRING_WIRING_H
 #define FABRICD_SM_WIRING_WIRING_H
 
