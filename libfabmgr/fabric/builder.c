@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The builder is a fabric that can be changed.
+ * The builder is a fabric that can be changed; a sealed snapshot is made from it (seal.c).
  *
  * Nodes and ports are in two growing arrays, in the order of their insertion. The ports of a node
- * are contiguous, beginning with port 0, so that sealing is mostly copying (see seal.c). References
- * do not change until the builder is freed: the index of a removed node is not reused.
+ * are contiguous, beginning with port 0, so that sealing is mostly copying. A reference to a node
+ * is its index. References do not change until the builder is freed: the index of a removed node is
+ * not reused.
  */
 #include "libfabmgr/fabric/builder.h"
 
@@ -89,7 +90,7 @@ static struct builder_node *node_at(const struct fab_builder *b, uint32_t ref)
     return ref < b->node_count && !b->nodes[ref].removed ? &b->nodes[ref] : NULL;
 }
 
-/* Returns a port of the node; NULL: there is none. Only switches have a port 0. */
+/* Returns a port of the node; NULL: the node has no such port. Only switches have a port 0. */
 static struct fab_port *port_at(const struct fab_builder *b, uint32_t ref, uint8_t num)
 {
     const struct builder_node *n = node_at(b, ref);
@@ -100,8 +101,8 @@ static struct fab_port *port_at(const struct fab_builder *b, uint32_t ref, uint8
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-/* Stores the port GUID that NodeInfo contains. It is that of port 0 of a switch, or of the adapter
- * port that answered. */
+/* Stores the port GUID that NodeInfo contains. At a switch, this is the GUID of port 0; at an
+ * adapter, of the port that answered. */
 static void learn_port_guid(struct fab_builder *b, uint32_t ref, const struct fab_node_info *info)
 {
     uint8_t num = info->node_type == FAB_NODE_SWITCH ? 0 : info->local_port;

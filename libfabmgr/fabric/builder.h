@@ -13,25 +13,26 @@ struct builder_node {
     bool removed;
 };
 
-/* References are indexes of nodes[]. In a port of the builder, `node` is a reference and `peer` an
- * index of ports[]. */
+/* A reference to a node is its index in nodes[]. In a port of the builder, the member `node` is a
+ * reference, and `peer` an index of ports[]. */
 struct fab_builder {
     struct builder_node *nodes;
     struct fab_port *ports;
     size_t node_room, port_room;
     uint32_t node_count, port_count; /* including removed nodes and their ports */
     uint32_t live_count;             /* nodes that are not removed */
-    uint32_t self;                   /* index of ports, or FAB_NONE */
-    struct fab_map by_guid;          /* node GUID -> reference */
+    /* index in ports[] of the manager's port; FAB_NONE: not known */
+    uint32_t self;
+    struct fab_map by_guid; /* node GUID -> reference */
 };
 
-/* The GUID index of a snapshot. Nodes are sorted by GUID and need no index. */
+/* The GUID index of a snapshot. It has only ports, because nodes are sorted by GUID. */
 struct fab_fabric_index {
     struct fab_map ports; /* port GUID -> port id */
 };
 
-/* Allocates the arrays of f by its counts. On NOMEM some arrays may be allocated; the caller frees
- * them by fab_fabric_free. */
+/* Allocates the arrays of f, whose counts are set. After NOMEM some arrays may be allocated; the
+ * caller frees them by fab_fabric_free. */
 int fab_fabric_alloc(struct fab_fabric *f);
 /* Frees a snapshot regardless of its number of references. f may be NULL. */
 void fab_fabric_free(struct fab_fabric *f);

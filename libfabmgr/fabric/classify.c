@@ -2,13 +2,13 @@
 /*
  * Recognises aggregation nodes (NVIDIA SHARP). A switch ASIC that can aggregate contains an
  * adapter, connected to the port after the last external one (port 41 of a 40-port switch, port 65
- * of a 64-port switch). The rules were derived from ibnetdiscover output of Switch-IB 2 and Quantum
- * fabrics:
+ * of a 64-port switch). A node is an aggregation node by one of two rules, which were derived from
+ * ibnetdiscover output of Switch-IB 2 and Quantum fabrics:
  *
- *   - The node has VendorID 0x0002c9 and DeviceID 0xcf09, which infiniband-diags and OpenSM list
+ *   - The node has VendorID 0x0002c9 and DeviceID 0xcf09. infiniband-diags and OpenSM list this ID
  *     among the devices with Mellanox' extended PortInfo.
- *   - Or its description ends with "Aggregation Node", as in "Quantum Aggregation Node". This rule
- *     recognises other device IDs as well, but no node that was renamed.
+ *   - Its description ends with "Aggregation Node", as in "Quantum Aggregation Node". This rule
+ * also recognises other device IDs, but no node that was renamed.
  */
 #include "libfabmgr/fabric/classify.h"
 

@@ -5,8 +5,9 @@
 
 #include "libfabmgr/fabric/fabric.h"
 
-/* Returns true for an adapter inside a switch that aggregates data in the network. Any switch may
- * have one, spines included, so routing must not take a switch for a leaf because of it. */
+/* Returns true if the node is an aggregation node: an adapter inside a switch, which aggregates
+ * data in the network. Any switch may contain one, also a spine. So routing must not take a switch
+ * for a leaf because of an aggregation node. */
 bool fab_fabric_is_aggregation_node(const struct fab_node *n);
 
 #endif

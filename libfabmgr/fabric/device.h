@@ -11,21 +11,22 @@
 struct fab_device {
     uint8_t type, num_ports;    /* enum fab_node_type */
     uint64_t guid, system_guid; /* system_guid 0: the system GUID equals the node GUID */
-    uint64_t port_guid;         /* switches: GUID of port 0; 0: the node GUID. Ports of other
-                                   nodes have guid + port number */
+    /* switches: GUID of port 0; 0: it equals the node GUID. For other nodes, each port's GUID is
+     * guid + port number. */
+    uint64_t port_guid;
     uint32_t vendor_id;
     uint16_t device_id;
     bool enhanced_port0;
     const char *desc; /* need not be NUL-terminated */
     size_t desc_len;
 };
-/* Adds the node with all its ports, which are Down and Polling (port 0 of a switch: Active).
- * Returns EXISTS if a node has that GUID, and otherwise the errors of fab_fabric_builder_add_node.
- */
+/* Adds the node with all its ports, which are in state Down and polling (port 0 of a switch:
+ * Active). Returns EXISTS if a node has that GUID, and otherwise the errors of
+ * fab_fabric_builder_add_node. */
 int fab_fabric_device_add(struct fab_builder *b, const struct fab_device *d, uint32_t *ret_ref);
 
-/* Brings the port to LinkUp and Init, with the width and speed fields of *rate; port_guid 0 keeps
- * its GUID. RANGE: no such port. */
+/* Brings a port to LinkUp and Init, with the width and speed fields of *rate. port_guid: the port's
+ * new GUID; 0: the port keeps its GUID. RANGE: no such port. */
 int fab_fabric_device_plug(struct fab_builder *b, uint32_t ref, uint8_t port, uint64_t port_guid,
                            const struct fab_port_info *rate);
 

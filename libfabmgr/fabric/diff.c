@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Computes the difference of two snapshots. GUIDs identify nodes across snapshots, and the two
- * ports identify a link. A node with the same GUID, but another type or number of ports, counts as
- * one removed and one added node.
- */
+/* Computes the difference of two snapshots. Nodes with the same GUID in both snapshots are the same
+ * node. Links are the same if they connect the same two ports. A node with the same GUID, but
+ * another type or number of ports, counts as one removed and one added node. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,8 +44,8 @@ static uint32_t counterpart(const struct fab_fabric *f, uint32_t node,
     return o;
 }
 
-/* Returns true if the link of q, a port of the other snapshot, leads to the same port as that of
- * p. */
+/* Returns true if two ports have the same link: the link of q, a port of the snapshot `other`,
+ * leads to the same port as the link of p, a port of f. */
 static bool same_link(const struct fab_fabric *f, const struct fab_port *p,
                       const struct fab_fabric *other, const struct fab_port *q)
 {
@@ -70,8 +68,9 @@ static struct fab_change link_change(const struct fab_fabric *f, const struct fa
                                .port_b = turn ? p->num : x->num};
 }
 
-/* Adds a change for each link of `node` that the other snapshot does not have. `o` is the same node
- * there, or FAB_NONE. Each link is considered at its lower port id. */
+/* Adds a change of this kind for each link of `node` that the snapshot `other` does not have. `o`
+ * is the node's id in `other`, or FAB_NONE. Each link is considered only at its lower port id, so
+ * that it is added once. */
 static void compare_links(struct changes *c, const struct fab_fabric *f, uint32_t node,
                           const struct fab_fabric *other, uint32_t o, enum fab_change_kind kind)
 {

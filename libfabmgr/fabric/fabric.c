@@ -16,7 +16,8 @@
 struct fab_fabric *fab_fabric_ref(const struct fab_fabric *f)
 {
     struct fab_fabric *held =
-        (struct fab_fabric *)(uintptr_t)f; /* only the count changes, which readers do not see */
+        (struct fab_fabric *)(uintptr_t)f; /* casts away const, because only the reference count
+                                              changes, which readers do not see */
     __atomic_add_fetch(&held->refs, 1, __ATOMIC_RELAXED);
     return held;
 }
@@ -97,7 +98,8 @@ bool fab_fabric_is_shared(const struct fab_fabric *f)
     return __atomic_load_n(&f->refs, __ATOMIC_ACQUIRE) > 1;
 }
 
-/* Finds a GUID among the nodes [from, to), which are sorted by GUID. */
+/* Finds a GUID among the nodes `from` to `to` - 1, which are sorted by GUID. Returns the node's id,
+ * or FAB_NONE. */
 static uint32_t search(const struct fab_fabric *f, uint32_t from, uint32_t to, uint64_t guid)
 {
     while (from < to) {

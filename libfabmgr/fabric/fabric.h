@@ -24,9 +24,9 @@ struct fab_port {
     uint32_t node; /* id of the node that the port belongs to */
     uint32_t peer; /* id of the port at the other end of the link, or FAB_NONE */
     uint8_t num;   /* port number at the node */
-    bool
-        present; /* PortInfo was read (false for index 0 of adapters, and for unresponsive ports) */
-    uint64_t guid; /* adapters: PortGUID; switches: the node's port GUID on port 0, else 0 */
+    bool present;  /* PortInfo was read; false for index 0 of adapters and for unresponsive ports */
+    /* adapters and routers: PortGUID; switches: at port 0 the node's port GUID, at other ports 0 */
+    uint64_t guid;
     /* PortInfo as last read from the device; sealing sets local_port to num */
     struct fab_port_info info;
 };
@@ -35,11 +35,12 @@ struct fab_node {
     uint32_t first_port; /* index of the node's port 0 in fabric->ports */
     uint8_t num_ports;   /* external ports, 1..254 */
     uint8_t type;        /* enum fab_node_type */
-    /* the node is an in-network aggregation node, such as SHARP; see classify.h */
+    /* the node aggregates data in the network, as with SHARP (classify.h) */
     bool aggregation;
     uint64_t guid;
-    struct fab_node_info info; /* After sealing, local_port is the first port with a known GUID
-                                  (switches: 0), and port_guid is the GUID of this port. */
+    /* After sealing, local_port is the first port with a known GUID (0 for a switch), and port_guid
+     * is the GUID of this port. */
+    struct fab_node_info info;
     char desc[FAB_NODE_DESC_LEN + 1]; /* NodeDescription as read, NUL-terminated; it may contain
                                          any bytes */
 };
@@ -51,7 +52,7 @@ struct fab_fabric {
     struct fab_node *nodes;           /* [node_count] */
     struct fab_port *ports;           /* [port_count] */
     struct fab_switch_info *switches; /* [switch_count] SwitchInfo as last read from the device */
-    struct fab_fabric_index *index;   /* port GUID -> port id, private */
+    struct fab_fabric_index *index;   /* private: finds port ids by port GUID */
     int refs;                         /* private, atomic */
 };
 
@@ -65,10 +66,11 @@ struct fab_builder *fab_fabric_builder_new(void); /* NULL: no memory */
 struct fab_builder *fab_fabric_builder_from(const struct fab_fabric *fabric);
 void fab_fabric_builder_free(struct fab_builder *b);
 
-/* Adds a node, or updates the node with the same GUID. *ret_ref: its reference, valid until the
- * node is removed or the builder is freed. INVAL: an unknown type, a zero GUID, or 0 or 255 ports.
- * EXISTS: a node has that GUID, but another type or number of ports, so the GUID is a duplicate.
- * LIMIT: the builder would have 2^32 ports. Also returns NOMEM.
+/*
+ * Adds a node, or updates the node with the same GUID. *ret_ref receives its reference, which is
+ * valid until the node is removed or the builder is freed. INVAL: an unknown type, a zero GUID, or
+ * 0 or 255 ports. EXISTS: a node has that GUID, but another type or number of ports, so the GUID is
+ * a duplicate. LIMIT: the builder would have 2^32 ports. Also returns NOMEM.
  *
  * The functions below return INVAL for an invalid reference, or RANGE if they have a port argument.
  */
@@ -89,14 +91,15 @@ int fab_fabric_builder_forget_port(struct fab_builder *b, uint32_t ref, uint8_t 
  * node is added. */
 const struct fab_port_info *fab_fabric_builder_get_port_info(const struct fab_builder *b,
                                                              uint32_t ref, uint8_t port);
-/* Adds a link between two ports, unless it exists. EXISTS: one of the ports has another link.
- * INVAL: port 0, or twice the same port. RANGE: no such port. */
+/* Adds a link between two ports; OK if this link exists already. EXISTS: one of the ports has
+ * another link. INVAL: a port is port 0, or both are the same port. RANGE: no such port. */
 int fab_fabric_builder_link(struct fab_builder *b, uint32_t ref_a, uint8_t port_a, uint32_t ref_b,
                             uint8_t port_b);
 int fab_fabric_builder_unlink(struct fab_builder *b, uint32_t ref, uint8_t port); /* RANGE */
 int fab_fabric_builder_peer(const struct fab_builder *b, uint32_t ref, uint8_t port,
                             uint32_t *ret_ref,
-                            uint8_t *ret_port); /* NOT_FOUND: the port has no link */
+                            /* NOT_FOUND: the port has no link; RANGE: no such port */
+                            uint8_t *ret_port);
 /* Removes the node and its links. Returns INVAL. */
 int fab_fabric_builder_remove_node(struct fab_builder *b, uint32_t ref);
 void fab_fabric_builder_set_self(struct fab_builder *b, uint32_t ref, uint8_t port);
@@ -114,21 +117,23 @@ void fab_fabric_unref(struct fab_fabric *f); /* NULL is fine */
  * switches in the copy before it gives the copy to readers. Returns NOMEM. */
 int fab_fabric_clone(const struct fab_fabric *f, struct fab_fabric **ret_clone);
 
-/* Removes the link of `port`, if there is one. f must be a copy that no reader has yet. Nodes that
- * become unreachable stay, with their ids. */
+/* Removes the link of `port`, if it has one. f must be a copy that no reader has yet. Nodes that
+ * become unreachable stay in f and keep their ids. */
 void fab_fabric_remove_link(struct fab_fabric *f, uint32_t port);
 bool fab_fabric_is_shared(const struct fab_fabric *f); /* true: f has several references */
 
-/* Makes a snapshot of the nodes that links connect to the node of self_port, or of all nodes if
- * self_port is FAB_NONE. If no node is left out, *ret_reachable is another reference to f.
- * *ret_dropped: the number of nodes left out. Returns NOMEM. */
+/* Makes a snapshot of the reachable nodes: those that links connect to the node of self_port. All
+ * nodes count as reachable if self_port is FAB_NONE. If no node is left out, *ret_reachable is
+ * another reference to f. *ret_dropped: the number of nodes left out. Returns NOMEM. */
 int fab_fabric_reachable(const struct fab_fabric *f, struct fab_fabric **ret_reachable,
                          uint32_t *ret_dropped);
 
 struct fab_census {
-    uint32_t hosts, aggregation_nodes, routers; /* nodes */
-    uint32_t endports;                          /* ports of adapters and routers that are up */
-    uint32_t active_links;                      /* links with both ports in state Active */
+    uint32_t hosts, aggregation_nodes, routers; /* numbers of nodes */
+    /* number of ports of adapters and routers that are up */
+    uint32_t endports;
+    /* number of links with both ports in state Active */
+    uint32_t active_links;
 };
 /* Counts the nodes, endports and links. Takes time proportional to the size of the fabric. */
 void fab_fabric_count(const struct fab_fabric *f, struct fab_census *ret);
@@ -172,12 +177,11 @@ enum fab_change_kind {
 };
 struct fab_change {
     enum fab_change_kind kind;
-    uint64_t guid_a, guid_b; /* node GUIDs; b only for links */
+    uint64_t guid_a, guid_b; /* node GUIDs; guid_b is used only for links */
     uint8_t port_a, port_b;
 };
-/* Computes the changes from `old` to `now`. *ret_changes is a malloc'd array, sorted by kind, then
- * GUIDs; the caller frees it. Returns NOMEM.
- */
+/* Computes the changes from the snapshot `old` to the snapshot `now`. *ret_changes receives an
+ * array, sorted by kind, then by GUIDs; the caller frees it. Returns NOMEM. */
 int fab_fabric_diff(const struct fab_fabric *old, const struct fab_fabric *now,
                     struct fab_change **ret_changes, size_t *ret_count);
 

@@ -7,25 +7,28 @@
 
 struct fab_leaf_spine_spec {
     uint32_t leaves, spines, hosts_per_leaf;
-    uint32_t parallel; /* links between each leaf and each spine, 1.. */
-    uint32_t radix;    /* ports of every switch; 0: as many as are used */
+    uint32_t parallel; /* number of links between each leaf and each spine, at least 1 */
+    uint32_t radix;    /* number of ports of every switch; 0: as many as are used */
 };
 /* Generates a leaf-spine fabric. RANGE: a switch needs more than 254 (or radix) ports, there is no
  * leaf, parallel is 0, or there are several leaves without a spine. */
 int fab_fabric_generate_leaf_spine(const struct fab_leaf_spine_spec *spec,
                                    struct fab_builder **ret);
 
-/* Parallel ports generalised fat trees PGFT(h; m; w; p) (Zahavi, "Fat-trees routing and node
- * ordering", 2012); if all p are 1, they are extended generalised fat trees, XGFT (Ohring et al.,
+/*
+ * Parallel ports generalised fat trees PGFT(h; m; w; p) (Zahavi, "Fat-trees routing and node
+ * ordering", 2012). If all p are 1, they are extended generalised fat trees, XGFT (Ohring et al.,
  * IPPS 1995). Element i of each vector belongs to level i + 1. A switch of level l has m[l-1]
  * children. A node of level l-1 has w[l-1] parents, and p[l-1] links to each of them. The hosts are
  * the nodes of level 0.
  *
  * Let W(l) = w[0] * .. * w[l-1] and M(l) = m[l] * .. * m[h-1]. Level l has W(l) * M(l) nodes, each
  * with w[l] * p[l] uplinks. Paths between hosts have at most 2h - 1 switches. With w[0] > 1, there
- * are w[0] separate trees, and each host has ports in all of them. RANGE: levels not 1..6, an
- * element 0, a host with more than 3 ports, a switch with more than 254 (or radix) ports, or more
- * than 2^20 nodes. */
+ * are w[0] separate trees, and each host has ports in all of them.
+ *
+ * RANGE: levels not 1..6, an element 0, a host with more than 3 ports, a switch with more than 254
+ * (or radix) ports, or more than 2^20 nodes.
+ */
 #define FAB_GENERATE_LEVELS 6
 struct fab_pgft_spec {
     uint32_t levels, m[FAB_GENERATE_LEVELS], w[FAB_GENERATE_LEVELS], p[FAB_GENERATE_LEVELS];
@@ -33,53 +36,73 @@ struct fab_pgft_spec {
 };
 int fab_fabric_generate_pgft(const struct fab_pgft_spec *spec, struct fab_builder **ret);
 
-/* A fat tree of switches with `radix` ports and full bisection (XGFT with half-radix arities):
- * levels 3 and radix 36 give 11,664 hosts and 1,620 switches. taper: number of hosts of a leaf for
- * each uplink (0 and 1: as many hosts as uplinks). parallel: number of links to each parent (0 and
- * 1: one). With k links to each, a switch has only a k-th of the parents. RANGE: radix not 2..254,
- * levels not 1..6, no uplink left, half of radix not a multiple of parallel, or more than 2^20
- * nodes. */
+/*
+ * A fat tree of switches with `radix` ports each. Without a taper it has full bisection: every
+ * switch below the highest level has as many uplinks as downlinks. For example, levels 3 and radix
+ * 36 give 11,664 hosts and 1,620 switches.
+ *
+ * taper: hosts of a leaf per uplink; 0 and 1: as many hosts as uplinks. parallel: links from a
+ * switch to each of its parents; 0 and 1: one link. With k parallel links, a switch has only a k-th
+ * of the parents.
+ *
+ * RANGE: radix not 2..254, levels not 1..6, no uplink left, half of radix not a multiple of
+ * parallel, or more than 2^20 nodes.
+ */
 struct fab_fat_tree_spec {
     uint32_t radix, levels, taper, parallel;
 };
 int fab_fabric_generate_fat_tree(const struct fab_fat_tree_spec *spec, struct fab_builder **ret);
 
-/* A rail-optimised cluster of servers with several adapters: adapter r of each of the `group_size`
- * servers of a group is connected to leaf r of that group. Server i (from 0) is in group i /
- * group_size, at port i % group_size + 1 of each leaf. With G groups, the last of which may have
- * fewer servers:
+/*
+ * A rail-optimised cluster of servers with several adapters. Each group of `group_size` servers has
+ * one leaf for each rail: adapter r of each of its servers is connected to leaf r of the group.
+ * Server i (from 0) is in group i / group_size, at port i % group_size + 1 of each leaf. With G
+ * groups, the last of which may have fewer servers:
+ *
  *   - without cores, there are G * adapters leaves, each with `parallel` links to each of the
  *     `spines` spines;
  *   - with cores, each rail has `spines` spines above its leaves. Spine j of each rail has
  *     `core_parallel` links to each of the `cores` cores of position j. There are adapters * spines
  *     spines and spines * cores cores.
  *
- * A path between adapters of one rail has at most 3 switches. A path between rails has at most 3,
- * or 5 with cores. Names are like node-0001/mlx5_0, su01-leaf-1, spine-001 or rail1-spine-01, and
- * core-001. RANGE: a value except cores is 0 (spines may be 0 with one leaf, core_parallel without
- * cores), a switch has more than 254 ports, or there are more than 2^20 nodes. */
+ * A path between adapters of one rail has at most 3 switches. A path between rails has at most 3
+ * switches without cores, and at most 5 with cores. Names are like node-0001/mlx5_0, su01-leaf-1,
+ * spine-001 or rail1-spine-01, and core-001.
+ *
+ * RANGE: a value is 0 (except cores, spines with one leaf, and core_parallel without cores), a
+ * switch has more than 254 ports, or there are more than 2^20 nodes.
+ */
 struct fab_rail_spec {
     uint32_t servers, adapters, group_size, spines, parallel, cores, core_parallel;
 };
 int fab_fabric_generate_rail(const struct fab_rail_spec *spec, struct fab_builder **ret);
 
-/* Dragonfly (Kim et al., ISCA 2008): `groups` groups of group_size switches. All switches of a
- * group are connected with each other by `parallel` links; each switch has `global` ports to other
- * groups and `hosts` hosts. Any two groups have group_size * global / (groups - 1) links, rounded
- * down; the remaining ports are not used. groups 0: as many as possible, group_size * global + 1. A
- * switch has hosts + (group_size - 1) * parallel + global ports; shortest paths have at most 3
- * ISLs. RANGE: no switch, too many groups to connect them all, a switch with 0 or more than 254
- * ports, or more than 2^20 nodes. */
+/*
+ * A dragonfly (Kim et al., ISCA 2008) of `groups` groups with group_size switches each. All
+ * switches of a group are connected with each other by `parallel` links. Each switch has `global`
+ * ports to other groups and `hosts` hosts. groups 0: as many groups as possible, group_size *
+ * global + 1.
+ *
+ * Any two groups have group_size * global / (groups - 1) links, rounded down; the remaining ports
+ * are not used. A switch has hosts + (group_size - 1) * parallel + global ports. Shortest paths
+ * have at most 3 ISLs.
+ *
+ * RANGE: no switch, too many groups to connect them all, a switch with 0 or more than 254 ports, or
+ * more than 2^20 nodes.
+ */
 struct fab_dragonfly_spec {
     uint32_t groups, group_size, global, hosts, parallel;
 };
 int fab_fabric_generate_dragonfly(const struct fab_dragonfly_spec *spec, struct fab_builder **ret);
 
-/* Dragonfly+ (Shpiner et al., HiPINEB 2017): a group has leaves with `hosts` hosts each, and
- * spines; all its leaves are connected with all its spines by `parallel` links. Each spine has
- * `global` ports to other groups, which are connected like those of a dragonfly, with spines *
- * global links of each group. Shortest paths between leaves have at most 3 ISLs. RANGE as for the
- * dragonfly. */
+/*
+ * A Dragonfly+ (Shpiner et al., HiPINEB 2017). A group has leaves with `hosts` hosts each, and
+ * spines. All leaves of a group are connected with all its spines by `parallel` links. Each spine
+ * has `global` ports to other groups. The groups are connected like those of a dragonfly, with
+ * spines * global links of each group. Shortest paths between leaves have at most 3 ISLs.
+ *
+ * RANGE is returned as for the dragonfly.
+ */
 struct fab_dragonfly_plus_spec {
     uint32_t groups, leaves, spines, global, hosts, parallel;
 };
@@ -88,58 +111,65 @@ int fab_fabric_generate_dragonfly_plus(const struct fab_dragonfly_plus_spec *spe
 
 #define FAB_GENERATE_DIMENSIONS 6
 
-/* A torus of size[0] x size[1] x .. switches. Each switch has `hosts` hosts and `parallel` links to
- * the next switch in each dimension. The last switch is connected with the first, except in a
- * dimension of size 2. In a mesh, the last switch has no next switch. With N switches, dimension d
- * has parallel * N links (torus, size > 2), or parallel * N * (size - 1) / size (mesh, or size 2).
- * The diameter is the sum of size / 2, rounded down (torus), or of size - 1 (mesh). RANGE:
- * dimensions not 1..6, a size 0, parallel 0, a switch with 0 or more than 254 ports, or more than
- * 2^20 nodes. */
+/*
+ * A torus or mesh of size[0] x size[1] x .. switches. Each switch has `hosts` hosts and `parallel`
+ * links to the next switch in each dimension. In a torus, the last switch is connected with the
+ * first, except in a dimension of size 2. In a mesh, the last switch has no next switch.
+ *
+ * With N switches, a dimension has parallel * N links (torus, size > 2), or parallel * N * (size -
+ * 1) / size links (mesh, or size 2). The diameter is the sum of size / 2, rounded down (torus), or
+ * of size - 1 (mesh), over all dimensions.
+ *
+ * RANGE: dimensions not 1..6, a size 0, parallel 0, a switch with 0 or more than 254 ports, or more
+ * than 2^20 nodes.
+ */
 struct fab_torus_spec {
     uint32_t dimensions, size[FAB_GENERATE_DIMENSIONS], hosts, parallel;
     bool mesh;
 };
 int fab_fabric_generate_torus(const struct fab_torus_spec *spec, struct fab_builder **ret);
 
-/* A hypercube of 2^dimensions switches, each with `hosts` hosts and `parallel` links to each switch
+/* A hypercube of 2^dimensions switches. Each has `hosts` hosts and `parallel` links to each switch
  * whose number differs in one bit. There are 2^(dimensions - 1) * dimensions * parallel ISLs, and
- * the diameter is `dimensions`. RANGE: more than 16 dimensions, and as for the torus. */
+ * the diameter is `dimensions`. RANGE is returned for more than 16 dimensions, and as for the
+ * torus. */
 struct fab_hypercube_spec {
     uint32_t dimensions, hosts, parallel;
 };
 int fab_fabric_generate_hypercube(const struct fab_hypercube_spec *spec, struct fab_builder **ret);
 
 /* HyperX (Ahn et al., SC 2009): a lattice like the torus, in which each switch has `parallel` links
- * to all switches that differ in one coordinate. With N switches, dimension d has parallel * N *
- * (size[d] - 1) / 2 links. The diameter is the number of dimensions of size > 1. A HyperX of one
- * dimension is a full mesh. RANGE as for the torus. */
+ * to all switches that differ from it in one coordinate. With N switches, dimension d has parallel
+ * * N * (size[d] - 1) / 2 links. The diameter is the number of dimensions of size > 1. A HyperX of
+ * one dimension is a full mesh. RANGE is returned as for the torus. */
 struct fab_hyperx_spec {
     uint32_t dimensions, size[FAB_GENERATE_DIMENSIONS], hosts, parallel;
 };
 int fab_fabric_generate_hyperx(const struct fab_hyperx_spec *spec, struct fab_builder **ret);
 
-/* A connected random fabric for property tests: `switches` switches with about `degree` links each,
- * some of them parallel, and adapters with one or two ports. Some fabrics have an aggregation node
- * at every switch, some a router. The same seed gives the same fabric. RANGE: no switch, a switch
- * with more than 254 ports, or more than about 2^20 links. */
+/* A connected random fabric for property tests. It has `switches` switches with about `degree`
+ * links each, some of them parallel, and adapters with one or two ports. Some of these fabrics have
+ * an aggregation node at every switch, some a router. The same seed gives the same fabric. RANGE:
+ * no switch, a switch with more than 254 ports, or more than about 2^20 links. */
 struct fab_random_spec {
     uint32_t switches, degree, hosts_per_switch;
     uint64_t seed;
 };
 int fab_fabric_generate_random(const struct fab_random_spec *spec, struct fab_builder **ret);
 
-/* Changes to a generated fabric; no change if all members are 0. */
+/* Changes to a generated fabric. If all members are 0, nothing is changed. */
 struct fab_variation {
-    uint32_t radix;   /* ports of each switch; 0: unchanged. RANGE: a switch has more */
-    bool aggregation; /* add an aggregation node to each switch without one, at a port after all
-                         others */
+    /* number of ports of each switch; 0: unchanged; RANGE is returned if a switch has more */
+    uint32_t radix;
+    /* adds an aggregation node to each switch without one, at a port after all others */
+    bool aggregation;
     /* Random ISLs are removed: `missing` of them, and in addition `missing_ppm` parts per million
-     * of all ISLs. The fabric stays connected unless allow_partitioned is set. LIMIT: not that many
-     * links can be removed. */
+     * of all ISLs. The fabric stays connected unless allow_partitioned is set. LIMIT is returned if
+     * so many links cannot be removed. */
     uint32_t missing, missing_ppm;
     bool allow_partitioned;
-    bool shuffle_guids; /* permute the GUIDs of the switches among the switches, and those of the
-                           other nodes among those nodes */
+    /* permutes the GUIDs among the switches, and those of the other nodes among these nodes */
+    bool shuffle_guids;
     uint64_t seed;
     /* 1..255: the number of this fabric among several parallel ones (planes). It changes the GUIDs,
      * the choice of missing links, and the names, as "p2-leaf-001" of a switch and "host-0001/p2"

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Generates dragonflies. The builder numbers nodes by reference: switch i of group g has the
- * reference g * group_size + i. The ports of a switch lead to its hosts, then by `parallel` links
- * to each other switch of its group in ascending order, then to other groups (groups.c).
- */
+/* Generates dragonflies. Switch i of group g has the reference g * group_size + i in the builder.
+ * The ports of a switch lead to its hosts, then by `parallel` links to each other switch of its
+ * group in ascending order, then to other groups (groups.c). */
 #include <stdio.h>
 
 #include "libfabmgr/base/status.h"
@@ -13,7 +11,7 @@ struct dragonfly {
     struct maker m;
     const struct fab_dragonfly_spec *spec;
     struct groups groups;
-    uint32_t count, ports; /* switches, and ports of each */
+    uint32_t count, ports; /* number of switches, and number of ports of each */
 };
 
 static int check(struct dragonfly *t)

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Generates Dragonfly+ fabrics. The builder numbers nodes by reference: first the leaves, group by
- * group, then the spines. The ports of a leaf lead to its hosts, then by `parallel` links to each
+/* Generates Dragonfly+ fabrics. The leaves have the first references in the builder, group by
+ * group; the spines follow. The ports of a leaf lead to its hosts, then by `parallel` links to each
  * spine of its group. The ports of a spine lead to the leaves of its group, then to other groups
- * (groups.c).
- */
+ * (groups.c). */
 #include <stdio.h>
 
 #include "libfabmgr/base/status.h"
@@ -14,7 +12,7 @@ struct plus {
     struct maker m;
     const struct fab_dragonfly_plus_spec *spec;
     struct groups groups;
-    uint32_t leaves, spines; /* of all groups */
+    uint32_t leaves, spines; /* numbers of leaves and spines of all groups together */
 };
 
 static int check(struct plus *t)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Generates fat trees of switches with the same radix, as PGFTs (see generate.h): m children, w
- * parents and k parallel links to each. With half = radix / 2 and `up` uplinks of a leaf (leaf_up):
+ * Generates fat trees of switches with the same radix, as PGFTs (see generate.h). The table gives m
+ * (children) and w (parents) of each level; k is the number of parallel links to each parent. Let
+ * half be radix / 2, and `up` the number of uplinks of a leaf (leaf_up):
  *
  *    leaves        m1 = half, or taper * up if taper > 1       w2 = up / k
  *    other levels  m2.. = half / k                             w3.. = half / k
@@ -12,7 +13,7 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/fabric/generate.h"
 
-/* Uplinks of a leaf: half of the ports, or fewer with a taper. */
+/* Returns the number of uplinks of a leaf: half of the ports, or fewer with a taper. */
 static uint32_t leaf_up(const struct fab_fat_tree_spec *s, uint32_t parallel)
 {
     uint32_t up = s->taper > 1 ? s->radix / (s->taper + 1) : s->radix / 2;

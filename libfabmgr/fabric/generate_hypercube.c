@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Generates hypercubes. Switch i is named by the bits of i ("cube-0110"). After the ports of its
- * hosts it has, for each bit, `parallel` ports to the switch whose number differs in this bit; the
- * lowest bit comes first.
- */
+/* Generates hypercubes. The name of switch i has the bits of i ("cube-0110"). After the ports of
+ * its hosts, a switch has `parallel` ports for each bit, which lead to the switch whose number
+ * differs in this bit. The ports for the lowest bit come first. */
 #include <stdio.h>
 
 #include "libfabmgr/base/status.h"

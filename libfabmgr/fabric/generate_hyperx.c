@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Generates HyperX fabrics. After the ports of its hosts, a switch has `parallel` ports to each
- * other switch in its row of the first dimension, in the order of coordinates. The ports to its row
- * of the second dimension follow, and so on.
- */
+/* Generates HyperX fabrics. After the ports of its hosts, a switch has `parallel` ports to each
+ * other switch in its row of the first dimension, in the order of their coordinates. The ports to
+ * its row of the second dimension follow, and so on. */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/fabric/lattice.h"
 
@@ -11,7 +9,7 @@ struct hyperx {
     struct maker m;
     const struct fab_hyperx_spec *spec;
     struct lattice l;
-    uint32_t base[FAB_GENERATE_DIMENSIONS]; /* the first port of the dimension */
+    uint32_t base[FAB_GENERATE_DIMENSIONS]; /* number of the first port of each dimension */
     uint32_t ports;
 };
 
@@ -33,8 +31,8 @@ static int check(struct hyperx *x)
     return x->ports > 0 && x->ports <= 254 ? FAB_OK : FAB_E_RANGE;
 }
 
-/* Adds the links to the switches with a higher coordinate in one dimension. The port number at such
- * a switch follows from the coordinate of `sw`. */
+/* Adds the links from `sw` to the switches with a higher coordinate in dimension d. The port number
+ * at the other switch follows from the coordinate of `sw`. */
 static void connect(struct hyperx *x, uint32_t sw, uint32_t d)
 {
     uint32_t at = fab_fabric_lattice_at(&x->l, sw, d), parallel = x->spec->parallel;

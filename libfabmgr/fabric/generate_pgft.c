@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Generates PGFT(h; m1..mh; w1..wh; p1..ph); see generate.h. A node of level l is a pair (A, B). A
- * is the number of its subtree among the subtrees of that level. B < W(l) = w1 * .. * wl is its
- * number among the roots of that subtree. Let m = m(l+1). The node is child number A % m of its
- * parents (A / m, b * W(l) + B), for all b < w(l+1). Its number in the level is A * W(l) + B, so
- * that the nodes of a subtree have consecutive numbers.
+ * Generates PGFT(h; m1..mh; w1..wh; p1..ph); see generate.h.
  *
- * The p links of child c are at the ports c * p + 1 .. c * p + p. The links to the parents are at
- * the ports after those of all children, in the same way. With one level there is a single switch,
- * with hosts at all its ports.
+ * A node of level l is a pair (A, B). A is the number of its subtree among the subtrees of level l.
+ * B is its number among the roots of that subtree; there are W(l) = w1 * .. * wl roots. Let m =
+ * m(l+1). The node is child number A % m of its parents (A / m, b * W(l) + B), for all b < w(l+1).
+ * Its number in the level is A * W(l) + B, so that the nodes of a subtree have consecutive numbers.
+ *
+ * The p links to child c are at the ports c * p + 1 to c * p + p. The ports after those of all
+ * children lead to the parents, in the same way. With one level there is a single switch, with
+ * hosts at all its ports.
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/fabric/make.h"
@@ -18,8 +19,8 @@
 struct pgft {
     struct maker m;
     const struct fab_pgft_spec *spec;
-    uint64_t twins[MAX_LEVELS + 1]; /* W(l): roots of a subtree of level l */
-    uint64_t count[MAX_LEVELS + 1]; /* nodes of level l; level 0: hosts */
+    uint64_t twins[MAX_LEVELS + 1]; /* W(l): number of roots of a subtree of level l */
+    uint64_t count[MAX_LEVELS + 1]; /* number of nodes of level l; level 0: number of hosts */
     uint32_t first[MAX_LEVELS + 1]; /* reference of the first node of level l */
 };
 

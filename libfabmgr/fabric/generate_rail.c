@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Generates rail-optimised clusters, as built for machine learning. All adapters r of a group of
- * servers (a "scalable unit") share one leaf, so that traffic within a group and a rail crosses one
- * switch.
+ * Generates rail-optimised clusters, as built for machine learning. Adapter r of each server in a
+ * group (a "scalable unit") is connected to the same leaf, leaf r of the group. So traffic within a
+ * group and a rail crosses one switch.
  *
- * References are given first to the leaves (group by group, and rail by rail within a group), then
- * to the spines (rail by rail), then to the cores. The ports of a leaf lead to its servers, then to
- * spines. The ports of a spine lead to its leaves, then to cores; its leaves are all leaves or,
- * with cores, one leaf of each group. The ports of a core lead to the spines of its position, by
- * rail.
+ * References in the builder are given first to the leaves (group by group, and rail by rail within
+ * a group), then to the spines (rail by rail), then to the cores. The ports of a leaf lead to its
+ * servers, then to spines. The ports of a spine lead to its leaves, then to cores. Its leaves are
+ * all leaves or, with cores, the leaf of its rail in each group. The ports of a core lead to the
+ * spines of its position, by rail.
  */
 #include <stdio.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Generates random fabrics for property tests, which are connected, but irregular. A random tree
+ * Generates random fabrics for property tests. They are connected, but irregular. A random tree
  * connects the switches; further links join random pairs of switches, some of them in parallel.
+ *
  * Some hosts have two ports, at one switch or at two; some have a port without a link. In a quarter
  * of the fabrics each switch has an aggregation node, and a quarter has a router. The links are
  * shuffled before they get their ports, so that port numbers are random.
@@ -17,8 +18,9 @@
 #define SPARE_PORTS 3
 
 struct pair {
-    uint32_t a, b;     /* a: a switch; b: a switch, or an index of random_fabric.ends */
-    uint32_t end_port; /* 0: b is a switch; else the port of b */
+    /* a: reference of a switch; b: reference of a switch, or index in random_fabric.ends */
+    uint32_t a, b;
+    uint32_t end_port; /* port number of the link at b; 0: b is a switch */
 };
 /* The kinds of nodes other than switches. */
 enum end_kind { HOST, HOST_TWO_PORTS, ROUTER, AGGREGATION };
@@ -32,7 +34,7 @@ struct random_fabric {
     size_t cable_count, cable_room;
     enum end_kind *ends;
     size_t end_count, end_room;
-    uint32_t *used; /* [switches] ports used so far */
+    uint32_t *used; /* [switches] number of ports used so far */
 };
 
 static uint32_t any(struct random_fabric *f, uint32_t below)

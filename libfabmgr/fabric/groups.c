@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Connects `count` groups of `members` switches with global links. A group numbers its global links
- * j = 0, 1, 2, and so on. They form rounds of count - 1 links, with one link to each other group.
- * Within a round, links are numbered o = 1 to count - 1. Link o of group g leads to group
- * h = (g + o) modulo count, where the same link has the number count - o.
+ * Connects `count` groups of `members` switches with global links.
+ *
+ * A group numbers its global links j = 0, 1, 2, and so on. Each count - 1 consecutive links form a
+ * round, with one link to each other group. Within a round, links are numbered o = 1 to count - 1.
+ * Link o of group g leads to group h = (g + o) modulo count, where the same link has the number
+ * count - o.
  *
  * Link j of a group belongs to its member j % members, so that the members' numbers of links differ
  * by at most one. If count - 1 is a multiple of members, all links between two groups would connect

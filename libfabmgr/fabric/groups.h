@@ -6,17 +6,17 @@
 #include "libfabmgr/fabric/make.h"
 
 struct groups {
-    uint32_t count;   /* groups; 0: as many as possible */
-    uint32_t members; /* switches of a group with links to other groups */
-    uint32_t global;  /* ports of each such switch for links to other groups */
-    uint32_t rounds;  /* links between any two groups */
+    uint32_t count;   /* number of groups; 0: as many as possible */
+    uint32_t members; /* number of switches of a group that have links to other groups */
+    uint32_t global;  /* number of ports of each of these switches for links to other groups */
+    uint32_t rounds;  /* number of links between any two groups */
 };
-/* Computes count and rounds. RANGE: members is not 1..254, global is above 254, or a group has
- * fewer global links than there are other groups. */
+/* Sets count (if it is 0) and rounds. RANGE: members is not 1..254, global is above 254, or a group
+ * has fewer global links than there are other groups. */
 int fab_fabric_groups_init(struct groups *g);
 
-/* Adds all links between groups. Member i of group g has the reference first + g * stride + i; its
- * ports for these links begin at first_port. */
+/* Adds all links between groups. Member i of group g has the reference first + g * stride + i in
+ * the builder. Its ports for links to other groups begin at first_port. */
 void fab_fabric_groups_connect(const struct groups *g, struct maker *m, uint32_t first,
                                uint32_t stride, uint32_t first_port);
 

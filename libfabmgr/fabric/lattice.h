@@ -10,9 +10,9 @@
 
 struct lattice {
     uint32_t dimensions, size[FAB_GENERATE_DIMENSIONS];
-    uint32_t step[FAB_GENERATE_DIMENSIONS]; /* by dimension: the difference between the numbers of
-                                               adjacent switches */
-    uint32_t count;                         /* switches */
+    /* for each dimension, the difference between the numbers of adjacent switches */
+    uint32_t step[FAB_GENERATE_DIMENSIONS];
+    uint32_t count; /* number of switches */
 };
 /* Fills *l. RANGE: the number of dimensions is not 1..6, a size is 0, a switch would have more than
  * 254 hosts, or the fabric more than 2^20 nodes (switches and hosts together). */
@@ -25,8 +25,8 @@ static inline uint32_t fab_fabric_lattice_at(const struct lattice *l, uint32_t s
     return sw / l->step[dimension] % l->size[dimension];
 }
 
-/* Adds the switches, named by their coordinates ("torus-0-12"), and their hosts. The builder
- * numbers the switches 0.. by reference. */
+/* Adds the switches, named by their coordinates ("torus-0-12"), and their hosts. The references of
+ * the switches in the builder begin at 0. */
 void fab_fabric_lattice_switches(const struct lattice *l, struct maker *m, const char *stem,
                                  uint32_t ports, uint32_t hosts);
 

@@ -8,20 +8,21 @@
 #include "libfabmgr/fabric/device.h"
 #include "libfabmgr/fabric/generate.h"
 
-#define MAKE_NODE_LIMIT (1u << 20) /* nodes of one fabric */
-#define MAKE_END_PORTS 3           /* most ports of an adapter; their GUIDs follow the node's */
-#define MAKE_END_STEP 4            /* difference between the GUIDs of successive adapters */
+#define MAKE_NODE_LIMIT (1u << 20) /* greatest number of nodes of a fabric */
+/* greatest number of ports of an adapter; the GUIDs of its ports follow that of the node */
+#define MAKE_END_PORTS 3
+#define MAKE_END_STEP 4 /* difference between the GUIDs of successive adapters */
 
 struct maker {
     struct fab_builder *b;
     uint32_t switches, ends;   /* numbers of switches and of other nodes added so far */
-    struct fab_port_info rate; /* of all links; 4x EDR at first */
-    int status;                /* the first failure; after it, calls do nothing */
+    struct fab_port_info rate; /* width and speed of all links; initially those of 4x EDR */
+    int status;                /* the first failure; after a failure, all calls do nothing */
 };
 void fab_fabric_make_init(struct maker *m);
 
-/* A name like "leaf-007". width: the number of digits; leading zeros make names sort like
- * numbers. */
+/* A name like "leaf-007". width: the number of digits; with leading zeros, the names sort like
+ * their numbers. */
 struct make_name {
     const char *stem;
     uint32_t number, width;
@@ -45,10 +46,12 @@ void fab_fabric_make_link(struct maker *m, uint32_t ref_a, uint32_t port_a, uint
 /* These functions add a switch or host with any name, such as "torus-0-3". */
 uint32_t fab_fabric_make_switch_named(struct maker *m, uint32_t ports, const char *desc);
 uint32_t fab_fabric_make_host_named(struct maker *m, uint32_t ports, const char *desc);
-/* Adds `count` hosts at the ports from 1 on of the switch. Hosts are numbered consecutively over
- * all switches. total: number of hosts of the fabric, for the width of their numbers. */
+/* Adds `count` hosts, at the ports of the switch from port 1 on. Hosts are numbered consecutively
+ * over all switches. total: number of hosts of the whole fabric; it determines the number of digits
+ * in their names. */
 void fab_fabric_make_hosts(struct maker *m, uint32_t sw, uint32_t count, uint64_t total);
-/* Adds `count` parallel links, at ports from port_a and from port_b on. */
+/* Adds `count` parallel links between two nodes, at consecutive ports that begin with port_a and
+ * port_b. */
 void fab_fabric_make_links(struct maker *m, uint32_t ref_a, uint32_t port_a, uint32_t ref_b,
                            uint32_t port_b, uint32_t count);
 

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Converts "4x EDR" to and from bits of PortInfo (IBA 14.2.5.6: LinkWidth*, LinkSpeed*,
+/* Converts "4x EDR" to and from bits of PortInfo (IBA 14.2.5.6: LinkWidth*, LinkSpeed*,
  * LinkSpeedExt*). A port with a rate is assumed to support and enable that rate and all lower ones.
  * With an extended speed, LinkSpeedActive is QDR, as in real devices. FDR10, a vendor's speed that
- * PortInfo cannot represent, becomes QDR.
- */
+ * PortInfo cannot represent, becomes QDR. */
 #include "libfabmgr/fabric/rate.h"
 
 #include <stdbool.h>
@@ -16,7 +14,7 @@
 static const struct width {
     const char *name;
     uint8_t bit,
-        upto; /* upto: mask of this width and of all lower ones that a port then supports */
+        upto; /* mask of this width and of all lower widths that a port with this width supports */
 } widths[] = {/* widest first */
               {"12x", 8, 1 | 2 | 8},
               {"8x", 4, 1 | 2 | 4},

@@ -8,12 +8,14 @@
 
 #include "libfabmgr/wire/wire.h"
 
-/* Both functions apply a mask of ibsim's options w=, s= and e=. All bits of the mask become
- * enabled, and the highest becomes active. RANGE: a bit has no meaning, or no bit is set. */
+/* Both functions apply a mask that an option of ibsim gives: w= for the width, s= for the speed.
+ * All bits of the mask become enabled, and the highest becomes active. RANGE: a bit has no meaning,
+ * or no bit is set. */
 int fab_fabric_rate_width_mask(struct fab_port_info *info, uint64_t mask);
 int fab_fabric_rate_speed_mask(struct fab_port_info *info, uint64_t mask);
 int fab_fabric_rate_extended_mask(struct fab_port_info *info,
-                                  uint64_t mask); /* 0: no extended speed */
+                                  /* applies the option e=; mask 0: no extended speed */
+                                  uint64_t mask);
 
 /* Return the names of the active width and speed, such as "4x" and "EDR"; "" if unknown. */
 const char *fab_fabric_rate_width_name(const struct fab_port_info *info);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Finds the part of the fabric that links connect to the manager's port. A breadth-first search
- * marks the nodes of this part; a builder drops the others, if there are any.
- */
+/* Finds the part of the fabric that links connect to the manager's port. A breadth-first search
+ * marks the nodes of this part. If there are other nodes, a builder removes them. */
 #include <stdlib.h>
 
 #include "libfabmgr/base/bitset.h"

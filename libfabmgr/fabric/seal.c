@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sealing makes a snapshot from a builder. Its ids and bytes do not depend on the order of
- * discovery.
+ * Sealing makes a snapshot from a builder. The ids and bytes of the snapshot do not depend on the
+ * order of discovery.
  *
- * Nodes are sorted (switches first, then by GUID) and copied with their ports; a table from the
- * builder's port indexes to port ids translates the links. Two values depend on the port by which a
- * device was asked, and are made uniform: LocalPortNum and PortGUID of NodeInfo become those of
- * port 0 (switches) or of the first port with a known GUID (others), and LocalPortNum of PortInfo
- * becomes the port's number.
+ * Nodes are sorted (switches first, then by GUID) and copied with their ports. A table from the
+ * builder's port indexes to port ids translates the links.
+ *
+ * Two values depend on the port by which a device was asked, and are made uniform. LocalPortNum and
+ * PortGUID of NodeInfo become those of port 0 (switches) or of the first port with a known GUID
+ * (others). LocalPortNum of PortInfo becomes the port's number.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,14 +21,14 @@
 struct place {
     uint64_t guid;
     uint32_t ref;
-    bool end; /* not a switch */
+    bool end; /* true for nodes that are not switches */
 };
 
 struct sealing {
     const struct fab_builder *b;
     struct fab_fabric *f;
-    struct place *order; /* [f->node_count] */
-    uint32_t *port_id;   /* [b->port_count] */
+    struct place *order; /* [f->node_count] the nodes in the order of their ids */
+    uint32_t *port_id;   /* [b->port_count] the port id of each port of the builder */
 };
 
 static int compare_places(const void *x, const void *y)

@@ -13,25 +13,25 @@ struct fab_text_error {
     char message[200];     /* what was found, and what was expected */
 };
 
-/* Reads `len` bytes, which need not be NUL-terminated. Accepts the variants found in practice: tabs
- * or blanks, Ca/Hca/Rt/Switch, `[ext n]`, LID 65535, quotes and colons in names, comments, 65th
- * ports, a shell prompt at the end. Speeds and widths are taken from the comments (default 4x EDR).
- * Ports with a link are LinkUp and Init, and have LID 0, as after power-on. FORMAT: *ret_error has
- * the place and the reason. Also returns NOMEM. */
+/* Reads `len` bytes of a topology file, which need not be NUL-terminated. Accepts the variants
+ * found in practice: tabs or blanks, Ca/Hca/Rt/Switch, `[ext n]`, LID 65535, quotes and colons in
+ * names, comments, 65th ports, a shell prompt at the end. Speeds and widths are taken from the
+ * comments (default 4x EDR). Ports with a link are LinkUp and Init, and have LID 0, as after
+ * power-on. FORMAT: *ret_error has the position and the reason. Also returns NOMEM. */
 int fab_fabric_text_read(const char *text, size_t len, struct fab_builder **ret_builder,
                          struct fab_text_error *ret_error);
 
 /* Writes the fabric so that fab_fabric_text_read and ibsim can load it. *ret_text is malloc'd and
  * NUL-terminated. Returns NOMEM. */
 int fab_fabric_text_write(const struct fab_fabric *f, char **ret_text, size_t *ret_len);
-/* Writes the same text in parts: the caller requests parts 0 to fab_fabric_text_parts() - 1 in
- * order, and each is appended to t. A part has at most one node with its links. */
+/* Writes the same text in parts. The caller requests parts 0 to fab_fabric_text_parts() - 1 in
+ * order, and each part is appended to t. A part has at most one node with its links. */
 struct fab_text;
 uint32_t fab_fabric_text_parts(const struct fab_fabric *f);
 void fab_fabric_text_write_part(const struct fab_fabric *f, uint32_t part, struct fab_text *t);
 
-/* Sets the width and speed fields of PortInfo for a rate like "4x EDR". FORMAT: the rate is not
- * known. fab_wire_link_width and fab_wire_link_speed convert the fields back to text. */
+/* Sets the width and speed fields of PortInfo for a rate like "4x EDR". FORMAT: the text is no
+ * known rate. fab_wire_link_width and fab_wire_link_speed convert the fields back to text. */
 int fab_fabric_text_parse_rate(const char *s, size_t len, struct fab_port_info *info);
 
 #endif

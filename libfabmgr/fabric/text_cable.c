@@ -30,7 +30,7 @@ static int read_port_number(struct text_reader *r, uint64_t max, uint8_t *ret)
     return status;
 }
 
-/* Skips "[ext 5]", the port number printed on the chassis. */
+/* Skips a text like "[ext 5]", which gives the port number printed on the chassis. */
 static int skip_ext(struct text_reader *r)
 {
     if (!fab_fabric_scan_is(&r->scan, "[ext"))
@@ -62,8 +62,8 @@ static int read_peer(struct text_reader *r, struct text_cable *c)
     return status != FAB_OK ? status : read_port_guid(r, &c->peer_guid);
 }
 
-/* The rate of a port line. named: the line gives it by name, which takes precedence. masked: an
- * option s= or e= has set the speed. */
+/* The rate of a port line. named: a word of the comment names the rate, which takes precedence over
+ * options. masked: an option s= or e= has set the speed. */
 struct rate_words {
     struct fab_port_info *rate;
     bool named, masked;
@@ -82,7 +82,8 @@ static int apply_option(struct rate_words *w, char option, uint64_t mask)
     return fab_fabric_rate_speed_mask(w->rate, mask);
 }
 
-/* Applies an option like "w=2". False: the token is no option, or its mask is not valid. */
+/* Applies an option like "w=2". Returns false if the token is no option, or if its mask is not
+ * valid. */
 static bool read_option(struct rate_words *w, struct span token)
 {
     struct fab_text_error ignored;
@@ -121,8 +122,8 @@ static struct span next_token(struct text_scan *s)
     return token;
 }
 
-/* Reads the rest of the line: options, then a comment. In the comment, one of the words after the
- * last quote may be the rate. */
+/* Reads the rest of a port line: options, then a comment. In the comment, a word after the last
+ * quote may be the rate. */
 static int read_rate(struct text_reader *r, struct fab_port_info *rate, bool *ret_rated)
 {
     struct text_scan *s = &r->scan;

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Adds the links of a topology file. The file has two lines for each cable, one for each end. Both
- * must agree; otherwise the file is truncated or has a mistake, and is rejected. If only one line
- * has a rate, it applies to both ports.
- */
+/* Adds the links of a topology file. The file has two lines for each link, one for each end. If
+ * they do not agree, the file is truncated or has a mistake, and is rejected. If only one line has
+ * a rate, it applies to both ports. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -15,13 +13,14 @@
 
 #define NO_CABLE UINT32_MAX
 
-/* of_port[i]: the index in r->cables of the line for port i of the builder, or NO_CABLE. */
+/* The lines of the file by port: of_port[i] is the index in r->cables of the line for port i of the
+ * builder, or NO_CABLE. */
 struct lines {
     struct text_reader *r;
     uint32_t *of_port;
 };
 
-/* Sets the error at the port number in the cable's line. */
+/* Sets the error, at the position of the port number in line c. Returns FORMAT. */
 #define fail(r, c, ...)                                                                            \
     ((r)->scan.error->line = (c)->line, (r)->scan.error->column = (c)->column,                     \
      snprintf((r)->scan.error->message, sizeof(r)->scan.error->message, __VA_ARGS__),              \
@@ -73,7 +72,8 @@ static int find_other(struct lines *l, const struct text_cable *c, const struct 
     return FAB_OK;
 }
 
-/* If only the line of the other end has this port's rate or GUID, applies it to this port. */
+/* Completes this port from the line of the other end, if only that line gives this port's rate or
+ * GUID. */
 static int complete(struct text_reader *r, const struct text_cable *c,
                     const struct text_cable *other)
 {
@@ -104,7 +104,7 @@ static int join(struct lines *l)
     return FAB_OK;
 }
 
-/* Sets the manager's port from "Initiated from", if the file has it. */
+/* Sets the manager's port from the comment "Initiated from", if the file has this comment. */
 static void set_self(struct text_reader *r)
 {
     uint32_t ref;

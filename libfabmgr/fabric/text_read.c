@@ -8,12 +8,13 @@
  *     switchguid=0x..(portguid)  caguid=..  rtguid=..    for the next block of that type
  *     width=MASK  speed=MASK  extspeed=MASK              for ports without a rate (ibsim)
  *     Switch|Ca|Hca|Rt N "id"  # "description" ...       begins a block
- *     [port](guid) "id"[port](guid)  # ... 4xEDR         a cable, in a block (text_cable.c)
+ *     [port](guid) "id"[port](guid)  # ... 4xEDR         a link, in a block (text_cable.c)
  *
- * or a comment, or blank, or text from a terminal (headings, prompts), which is ignored. A node
- * without a GUID line gets the GUID that ibsim would assign: the next one after the last of its
- * type. A truncated file is an error where it can be recognised: by a line of the above forms
- * without a newline, a GUID line without a block, or a cable whose two lines disagree.
+ * or a comment, or blank, or text from a terminal (headings, prompts), which is ignored.
+ *
+ * A node without a GUID line gets the GUID that ibsim would assign: the next one after the last of
+ * its type. A truncated file is an error where it can be recognised: by a line of the above forms
+ * without a newline, a GUID line without a block, or a link whose two lines disagree.
  *
  * ibsim's include, module and do, and its port aliases (@), are not supported and cause an error.
  */
@@ -29,8 +30,9 @@
 #include "libfabmgr/fabric/rate.h"
 #include "libfabmgr/fabric/text.h"
 
-/* A header line of a dozen bytes allocates up to 255 ports, so without a limit a small file could
- * use up the memory. Four million ports suffice for 110,000 nodes. */
+/* limit of the ports of all nodes. A header line of a dozen bytes allocates up to 255 ports, so
+ * without a limit a small file could use up the memory. Four million ports suffice for 110,000
+ * nodes. */
 #define PORT_LIMIT (4u << 20)
 
 /* ---- ids ------------------------------------------------------------------------------------- */
@@ -160,7 +162,7 @@ static const char *find(struct span in, const char *what)
     return memmem(in.s, in.len, what, strlen(what));
 }
 
-/* Cuts a description without quotes where the next field begins. */
+/* Ends a description without quotes where the next field begins. */
 static void cut_at_marks(struct span *desc)
 {
     static const char *const marks[] = {" enhanced port ", " base port ", " lid ", " lmc "};
@@ -173,8 +175,8 @@ static void cut_at_marks(struct span *desc)
         desc->len--;
 }
 
-/* Reads the description in the comment of a header; without a comment *desc is not changed. The
- * description ends at the last quote of the line, since it may contain quotes. */
+/* Reads the description in the comment of a header line. Without a comment, *desc is not changed.
+ * The description ends at the last quote of the line, since it may contain quotes. */
 static int read_desc(struct text_reader *r, struct span *desc)
 {
     struct text_scan *s = &r->scan;
@@ -253,7 +255,8 @@ static const struct word {
     const char *name;
     int (*read)(struct text_reader *r, uint8_t type);
     uint8_t type;
-    bool value; /* the line has the form name=value, and read_word checks its end */
+    /* the line has the form name=value, and the function that reads it checks its end */
+    bool value;
 } words[] = {
     {"Switch", read_block, FAB_NODE_SWITCH, false},
     {"Ca", read_block, FAB_NODE_CA, false},
@@ -275,7 +278,7 @@ static const struct word {
 };
 #define WORD_COUNT (sizeof words / sizeof *words)
 
-/* Returns the letters at the cursor, up to the first other character. */
+/* Returns the letters from the cursor on, up to the first other character. */
 static struct span letters(struct text_scan *s)
 {
     fab_fabric_scan_at_end(s);
@@ -285,8 +288,8 @@ static struct span letters(struct text_scan *s)
     return w;
 }
 
-/* Returns the key word at the beginning of the line; NULL: there is none, or the character after
- * the word shows that it belongs to text from a terminal. */
+/* Returns the key word at the beginning of the line. NULL: the line begins with no key word, or the
+ * character after the word shows that the line is text from a terminal. */
 static const struct word *find_word(struct text_scan *s)
 {
     struct span w = letters(s);
@@ -349,7 +352,8 @@ static void read_comment(struct text_reader *r)
     r->self_port_guid = port_guid;
 }
 
-/* Returns true if the line begins like "[12]", and not like the prompt "[root@host ~]#". */
+/* Returns true if the line begins like the line of a port, such as "[12]", and not like the prompt
+ * "[root@host ~]#". */
 static bool begins_cable(const struct text_scan *at)
 {
     struct text_scan s = *at;
@@ -385,7 +389,7 @@ static int check_end(struct text_reader *r)
             r->scan.number = r->guid_line[type];
             return fab_fabric_scan_fail(&r->scan, r->scan.line, "no node follows this GUID");
         }
-    r->scan.number += r->scan.number == 0; /* an empty file */
+    r->scan.number += r->scan.number == 0; /* in an empty file, the error is reported in line 1 */
     if (r->node_count == 0)
         return fab_fabric_scan_fail(&r->scan, r->scan.line,
                                     "expected a Switch, Ca or Rt line, found none");

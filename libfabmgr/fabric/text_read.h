@@ -14,10 +14,11 @@ struct text_node {
     struct span id;
     uint32_t ref, line;
 };
-/* A port line: the port at one end of a cable, and the fields of the line about the other end. */
+/* A port line: the port at one end of a link, and what the line says about the other end. */
 struct text_cable {
     struct span peer;
-    uint64_t guid, peer_guid; /* port GUIDs of both ends, or 0 */
+    /* port GUIDs of this end and of the other end; 0: the line does not give it */
+    uint64_t guid, peer_guid;
     uint32_t ref, line, column;
     uint8_t port, peer_port;
     bool rated; /* the line gives the rate */
@@ -27,34 +28,35 @@ struct text_reader {
     struct text_scan scan;
     struct fab_builder *b;
 
-    /* values of lines before the next block */
+    /* Values of lines that apply to the next block. */
     uint64_t vendor_id, device_id, system_guid, port_guid;
-    uint64_t guid[FAB_NODE_ROUTER + 1];      /* [type] GUID of the next node of that type */
-    uint32_t guid_line[FAB_NODE_ROUTER + 1]; /* [type] line of a GUID that no block has used yet,
-                                                or 0 */
-    struct fab_port_info rate;               /* width and speed of ports whose line has no rate */
+    uint64_t guid[FAB_NODE_ROUTER + 1]; /* [type] GUID of the next node of that type */
+    /* [type] line of a GUID that no block has used yet; 0: no such line */
+    uint32_t guid_line[FAB_NODE_ROUTER + 1];
+    struct fab_port_info rate; /* width and speed of ports whose line has no rate */
 
-    /* the current block */
+    /* The current block. */
     bool in_block;
     uint32_t ref;
     uint8_t num_ports;
 
-    /* the results */
+    /* The results. */
     struct text_node *nodes;
     struct text_cable *cables;
     size_t node_count, node_room, cable_count, cable_room;
-    struct fab_map ids;                 /* hash of a node's id in the text -> index of nodes */
-    uint64_t self_guid, self_port_guid; /* GUIDs of the line "Initiated from", or 0 */
+    struct fab_map ids;                 /* hash of a node's id in the text -> index in nodes[] */
+    uint64_t self_guid, self_port_guid; /* GUIDs of the comment "Initiated from"; 0: not given */
 };
 
-/* Finds the node with that id. False: there is none; *ret_key is the key for adding it to ids. */
+/* Finds the node with that id. Returns false if there is no such node; *ret_key is then the key for
+ * adding it to ids. */
 bool fab_fabric_text_find_node(const struct text_reader *r, struct span id, uint64_t *ret_key,
                                const struct text_node **ret);
 
 /* Reads the current line, which is a port line. Returns FORMAT or NOMEM. */
 int fab_fabric_text_read_port(struct text_reader *r);
 
-/* Adds the links. FORMAT: the line for one end of a cable is missing, or the lines for both ends
+/* Adds the links. FORMAT: the line for one end of a link is missing, or the lines for both ends
  * disagree. Also returns NOMEM. */
 int fab_fabric_text_join(struct text_reader *r);
 

@@ -118,7 +118,8 @@ int fab_fabric_scan_quoted(struct text_scan *s, const char *what, struct span *r
     return FAB_OK;
 }
 
-/* Reads the digits of a number that began at `number`; at least one is required. */
+/* Reads the digits of a number. `number`: where the number begins, for the error message. At least
+ * one digit is required. */
 static int digits(struct text_scan *s, const char *number, const char *what, unsigned base,
                   uint64_t max, uint64_t *ret)
 {
@@ -132,7 +133,8 @@ static int digits(struct text_scan *s, const char *number, const char *what, uns
     return FAB_OK;
 }
 
-/* Skips blanks and "0x"; *ret_start is where the number begins. */
+/* Skips blanks and, if it follows, "0x". *ret_start receives the position where the number begins.
+ */
 static bool hex_prefix(struct text_scan *s, const char **ret_start)
 {
     bool there = fab_fabric_scan_is(s, "0x") || fab_fabric_scan_is(s, "0X");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A bounded cursor over the lines of a text, and errors with their place. For this folder only. */
+/* A bounded cursor over the lines of a text, and errors with their position in the text. For this
+ * folder only. */
 #ifndef LIBFABMGR_FABRIC_TEXT_SCAN_H
 #define LIBFABMGR_FABRIC_TEXT_SCAN_H
 
@@ -9,37 +10,43 @@
 
 #include "libfabmgr/fabric/text.h"
 
-/* A piece of the text, which is not copied. */
+/* A piece of a text, which is not copied. */
 struct span {
     const char *s;
     size_t len;
 };
 struct text_scan {
-    const char *next, *end;      /* start of the next line, and end of the text */
+    const char *next, *end;      /* start of the next line, and end of the whole text */
     const char *line, *at, *eol; /* the current line: its start, the cursor, its end */
     uint32_t number;             /* number of the current line, from 1 */
-    bool ended;                  /* the current line ends with a newline, not with the text */
+    /* the current line ends with a newline, not with the end of the text */
+    bool ended;
     struct fab_text_error *error;
 };
 
 void fab_fabric_scan_init(struct text_scan *s, const char *text, size_t len,
                           struct fab_text_error *error);
-bool fab_fabric_scan_line(struct text_scan *s); /* moves to the next line; false: there is none */
+/* moves to the next line; returns false at the end of the text */
+bool fab_fabric_scan_line(struct text_scan *s);
 
-/* All functions below skip blanks first. */
-bool fab_fabric_scan_is(struct text_scan *s, const char *word); /* true: the rest of the line begins
-                                                                   with `word`; the cursor stays */
-bool fab_fabric_scan_take(struct text_scan *s, char c);         /* consumes c if it comes next */
-bool fab_fabric_scan_at_end(struct text_scan *s); /* true: only a comment or nothing is left */
-bool fab_fabric_scan_digit(struct text_scan *s);  /* true: a decimal digit comes next */
+/* All functions below begin by skipping blanks. */
+/* returns true if the rest of the line begins with `word`; the cursor stays */
+bool fab_fabric_scan_is(struct text_scan *s, const char *word);
+/* returns true if c comes next, and moves after it */
+bool fab_fabric_scan_take(struct text_scan *s, char c);
+/* returns true if the rest of the line is empty or a comment */
+bool fab_fabric_scan_at_end(struct text_scan *s);
+bool fab_fabric_scan_digit(struct text_scan *s); /* returns true if a decimal digit comes next */
 
-/* Each of these functions consumes one token. If another token comes next, it sets the error and
- * returns FORMAT. */
+/* Each of these functions consumes one token of a certain kind. If another token comes next, it
+ * sets the error and returns FORMAT. */
 int fab_fabric_scan_expect(struct text_scan *s, char c);
 int fab_fabric_scan_quoted(struct text_scan *s, const char *what, struct span *ret);
 int fab_fabric_scan_number(struct text_scan *s, const char *what, uint64_t max,
-                           uint64_t *ret);                                     /* 12, 0x1f */
-int fab_fabric_scan_hex(struct text_scan *s, const char *what, uint64_t *ret); /* 1f, 0x1f */
+                           /* a number like 12 or 0x1f */
+                           uint64_t *ret);
+/* a number like 1f or 0x1f */
+int fab_fabric_scan_hex(struct text_scan *s, const char *what, uint64_t *ret);
 int fab_fabric_scan_end(struct text_scan *s); /* a comment or the end of the line */
 
 /* Sets the error at the character `at` of the current line, and returns FORMAT. */

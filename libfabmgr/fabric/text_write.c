@@ -4,9 +4,9 @@
  * load them.
  *
  * ibsim attaches a manager to the first node of the file. So the manager's own node is written
- * first, or else the first adapter. ibsim takes rates from the comments. It gives adapter ports the
- * node GUID plus the port number and ignores the GUIDs in parentheses. Control characters of
- * descriptions become blanks.
+ * first; if it is not known, the first adapter. ibsim takes rates from the comments. It gives
+ * adapter ports the node GUID plus the port number and ignores the GUIDs in parentheses. Control
+ * characters of descriptions become blanks.
  */
 #include <inttypes.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Makes a variation of a generated fabric: the same devices and links again, with the requested
- * changes.
+ * Makes a variation of a generated fabric: a fabric with the same devices and links, except for the
+ * requested changes.
  *
- * Links are removed in a random order, except those that keep the fabric connected. The latter are
+ * Links are removed in a random order. Some links must stay to keep the fabric connected. They are
  * determined first: they are the spanning forest that Kruskal's algorithm finds in the reverse of
  * this order.
  *
@@ -68,8 +68,8 @@ static void assign_guids(struct varying *d)
 
 /* ---- missing links --------------------------------------------------------------------------- */
 
-/* Returns true if the port has the lower of the two port ids of an ISL. Port ids of switches are
- * below all others. */
+/* Returns true if the port belongs to an ISL and has the lower of its two port ids. The port ids of
+ * switches are below those of all other nodes. */
 static bool is_lower_isl_port(const struct fab_fabric *f, uint32_t port)
 {
     uint32_t peer = f->ports[port].peer;
@@ -92,8 +92,8 @@ static int list_links(struct varying *d)
     return FAB_OK;
 }
 
-/* Keeps in d->links only the links that can be removed, in their order. *ret_free: their number.
- * sets: scratch memory for all switches. */
+/* Removes from d->links those links that must stay. The others keep their order. *ret_free: their
+ * number. sets: scratch memory for all switches. */
 static void keep_removable(struct varying *d, uint32_t *sets, uint32_t *ret_free)
 {
     const struct fab_fabric *f = d->plain;
@@ -102,7 +102,8 @@ static void keep_removable(struct varying *d, uint32_t *sets, uint32_t *ret_free
     for (uint32_t i = d->link_count; i-- > 0;) {
         uint32_t p = d->links[i];
         if (fab_base_sets_join(sets, f->ports[p].node, fab_fabric_peer_node(f, p)))
-            fab_base_bits_set(d->missing, p); /* here, a set bit means that the link must stay */
+            fab_base_bits_set(d->missing,
+                              p); /* in this function, a set bit means that the link must stay */
     }
     for (uint32_t i = d->link_count; i-- > 0;)
         if (!fab_base_bits_get(d->missing, d->links[i]))
@@ -148,7 +149,7 @@ static bool needs_aggregation(const struct varying *d, uint32_t sw)
     return d->variation->aggregation && !has_aggregation(d->plain, sw);
 }
 
-/* Returns the number of ports of a node, without the port for a new aggregation node. */
+/* Returns the number of ports of a node, not counting the port for a new aggregation node. */
 static uint32_t ports_of(struct varying *d, uint32_t node)
 {
     const struct fab_node *n = &d->plain->nodes[node];
@@ -195,7 +196,8 @@ static void vary_link(struct varying *d, uint32_t port)
     fab_fabric_make_link(&d->m, p->node, p->num, q->node, q->num);
 }
 
-/* Adds the new aggregation nodes. The references of all other nodes equal their ids in `plain`. */
+/* Adds the new aggregation nodes. All other nodes were added before, so that their references equal
+ * their ids in `plain`. */
 static void add_aggregation(struct varying *d)
 {
     const struct fab_fabric *f = d->plain;
@@ -226,7 +228,7 @@ static void varying_fini(struct varying *d)
     free(d->links);
 }
 
-/* Makes all random choices. */
+/* Makes all random choices: the GUIDs and the missing links. Returns RANGE, LIMIT or NOMEM. */
 static int draw(struct varying *d)
 {
     const struct fab_fabric *f = d->plain;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The array is reallocated only when its length is 0 or a power of two, so that n appends copy O(n)
- * items in total.
- */
+/* Appends items to an array. The array is reallocated only when its length is 0 or a power of two,
+ * so that n appends copy O(n) items in total. */
 #include "libfabmgr/policy/append.h"
 
 #include <stdlib.h>
@@ -14,7 +12,8 @@
 int fab_policy_append(void *items, size_t item, size_t *count, const void *value)
 {
     char *array;
-    memcpy(&array, items, sizeof(array)); /* items points to a pointer of any type */
+    /* `items` is the address of a pointer to any type, so the pointer is copied by bytes */
+    memcpy(&array, items, sizeof(array));
     if ((*count & (*count - 1)) == 0) {
         size_t size;
         if (!fab_base_size_mul(*count > 0 ? *count * 2 : 1, item, &size) ||

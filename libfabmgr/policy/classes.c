@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Builds traffic classes while the texts are read. After that, they are shared and do not change.
- * This file also parses numbers, ranges, and the tables of OpenSM's options.
- */
+/* Builds traffic classes while the texts are read. Afterwards the classes are shared and do not
+ * change. This file also parses numbers, ranges, and the tables of OpenSM's options. */
 #include "libfabmgr/policy/classes.h"
 
 #include <assert.h>

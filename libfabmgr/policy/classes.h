@@ -26,15 +26,17 @@
 
 struct fab_class {
     const char *name;
-    uint8_t share;      /* guaranteed percentage of a link, 1..100; 0: an equal part of what the
-                           other classes leave */
-    bool high;          /* packets of the class have high priority (IBA 7.6.9) */
-    uint8_t sl;         /* wanted SL; FAB_CLASS_NO_SL: any. Classes with the same SL share VLs */
+    /* guaranteed percentage of a link's bandwidth, 1..100; 0: classes without a percentage divide
+     * evenly what the others leave */
+    uint8_t share;
+    bool high; /* packets of the class have high priority (IBA 7.6.9) */
+    /* SL that the class must have; FAB_CLASS_NO_SL: any SL. Classes with the same SL share VLs. */
+    uint8_t sl;
     uint8_t mtu;        /* the highest MTU, as a code of PathRecord; 0: not limited */
     uint8_t rate;       /* the highest rate, as a code of PathRecord; 0: not limited */
-    uint32_t rate_mbps; /* the highest rate in Mb/s; 0: `rate` applies */
+    uint32_t rate_mbps; /* the highest rate in Mb/s; 0: `rate` is the limit */
     bool has_life;
-    uint8_t life;  /* PacketLifeTime of the class's paths, if has_life */
+    uint8_t life;  /* PacketLifeTime of the class's paths; valid if has_life is set */
     uint16_t pkey; /* P_Key of the class's paths, 1..0x7fff; 0: any */
 };
 enum fab_class_member_kind {
@@ -48,9 +50,12 @@ enum fab_class_member_kind {
 };
 struct fab_class_member {
     enum fab_class_member_kind kind;
-    uint64_t first, last; /* GUIDS, PKEYS: the range; TYPES: first has bits 1 << fab_node_type */
-    const char *name;     /* PARTITION, NODES, OF_OTHERS */
-    uint8_t port;         /* NODES: port number of the adapter; 0: any */
+    /* GUIDS and PKEYS: first and last value of the range. TYPES: `first` is a bitset with bit 1 <<
+     * fab_node_type for each type. */
+    uint64_t first, last;
+    /* PARTITION: name of the partition; NODES: the pattern; OF_OTHERS: name of the group */
+    const char *name;
+    uint8_t port; /* NODES: port number of the adapter; 0: any */
 };
 struct fab_class_group {
     const char *name;
@@ -62,14 +67,14 @@ struct fab_range {
 };
 struct fab_ranges {
     struct fab_range *range;
-    size_t count; /* 0: matches everything */
+    size_t count; /* number of ranges; 0: every value matches */
 };
-/* A rule matches a path when all its conditions match. A rule with a condition on the service ID,
- * QoS class or P_Key does not match a path that was requested without this value. */
+/* A rule matches a path if all its conditions match. A rule with a condition on the service ID, QoS
+ * class or P_Key does not match a path that was requested without this value. */
 struct fab_class_rule {
     uint8_t class;
-    /* Bitsets of groups that the source (from), the destination (to), or at least one of both
-     * (either) must be in; 0: any port. */
+    /* Bitsets of groups. The source must be in a group of `from`, the destination in a group of
+     * `to`, and at least one of both in a group of `either`. 0: no condition. */
     uint64_t from, to, either;
     struct fab_ranges service, qos_class, pkey;
 };
@@ -82,14 +87,14 @@ struct fab_arb_entry {
 };
 struct fab_classes {
     struct fab_class class[FAB_CLASSES_MAX];
-    uint8_t count; /* 1.. */
+    uint8_t count; /* number of classes, at least 1 */
     struct fab_class_group group[FAB_CLASS_GROUPS_MAX];
     size_t groups;
     struct fab_class_rule *rule; /* the first rule that matches applies */
     size_t rules;
-    /* tables that the operator sets in place of computed ones, as with OpenSM's options */
+    /* Tables that the operator sets in place of computed ones, as with OpenSM's options. */
     bool has_map;
-    uint8_t map[16]; /* VL by SL; 15: packets are dropped */
+    uint8_t map[16]; /* the VL of each SL; 15: packets are dropped */
     struct fab_arb_entry high[FAB_ARB_ENTRIES], low[FAB_ARB_ENTRIES];
     uint8_t highs, lows; /* numbers of entries; both 0: the tables are computed */
     bool has_limit;
@@ -104,12 +109,12 @@ struct fab_classes_error {
     char message[200]; /* what was found, and what was expected */
 };
 
-/* Makes classes (refs == 1) with only class 0, named "default". The functions below may change them
- * until they are shared. Returns NOMEM. */
+/* Makes classes (refs == 1) with only class 0, named "default". The functions below change the
+ * classes, which is allowed until they are shared. Returns NOMEM. */
 int fab_policy_classes_new(struct fab_classes **ret);
-/* Adds a class, whose name is copied; "default" replaces class 0. Returns EXISTS (the name is
- * used), LIMIT (too many classes) or RANGE (a value is out of its domain) with a text in
- * *ret_error, or NOMEM without a text. */
+/* Adds a class, and copies its name. A class named "default" replaces class 0. Returns EXISTS
+ * (another class has the name), LIMIT (too many classes) or RANGE (a value is out of its domain),
+ * with a text in *ret_error. Returns NOMEM without a text. */
 int fab_policy_classes_add(struct fab_classes *c, const struct fab_class *class,
                            uint8_t *ret_number, struct fab_classes_error *ret_error);
 /* Adds a rule for a class. The text consists of KEY=VALUE, separated by blanks. The keys from and
@@ -122,21 +127,21 @@ int fab_policy_classes_add_rule(struct fab_classes *c, uint8_t class, const char
  * the existing rules. Returns FORMAT or LIMIT with a text in *ret_error, or NOMEM. */
 int fab_policy_classes_read(struct fab_classes *c, const char *text, size_t len,
                             struct fab_classes_error *ret_error);
-/* These functions set tables from the values of OpenSM's options qos_sl2vl ("0,1,2,.."),
- * qos_vlarb_high and qos_vlarb_low ("0:64,1:192"). They return FORMAT. */
+/* These functions set tables from the values of OpenSM's options: qos_sl2vl ("0,1,2,.."), and
+ * qos_vlarb_high or qos_vlarb_low ("0:64,1:192"). They return FORMAT. */
 int fab_policy_classes_set_map(struct fab_classes *c, const char *text);
 int fab_policy_classes_set_arb(struct fab_classes *c, bool high, const char *text);
 /* Checks all classes together. Returns RANGE, with a text in *ret_error, if the shares exceed 100
  * percent, or leave nothing for a class without a share. */
 int fab_policy_classes_check(const struct fab_classes *c, struct fab_classes_error *ret_error);
-struct fab_classes *fab_policy_classes_ref(struct fab_classes *c); /* NULL is fine */
+struct fab_classes *fab_policy_classes_ref(struct fab_classes *c); /* c may be NULL */
 void fab_policy_classes_unref(struct fab_classes *c);
-/* Returns true if both give ports the same LimitOfHighPriority. Each may be NULL. */
+/* Returns true if both classes give ports the same LimitOfHighPriority. a and b may be NULL. */
 bool fab_policy_classes_same_limit(const struct fab_classes *a, const struct fab_classes *b);
-/* Returns the number of the class with that name; -1: none. */
+/* Returns the number of the class with that name; -1: there is no such class. */
 int fab_policy_classes_find(const struct fab_classes *c, const char *name);
 
-static inline uint8_t fab_policy_classes_count(const struct fab_classes *c) /* NULL: 1 */
+static inline uint8_t fab_policy_classes_count(const struct fab_classes *c) /* c NULL: returns 1 */
 {
     return c != NULL ? c->count : 1;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Reads OpenSM's qos-policy.conf. A section begins with a key word and ends with "end-" and the
- * same word; it has lines "key: value"; # begins a comment.
+ * same word. Its lines have the form "key: value". # begins a comment.
  *
  *     port-groups        groups of ports: port-guid, port-name, pkey, partition, node-type
  *     qos-setup          ignored, as OpenSM does
@@ -10,10 +10,11 @@
  *     qos-ulps           "ULP [, what numbers] : SL", which become rules after those above
  *
  * A level named DEFAULT with SL 0 is our class "default"; with another SL it becomes a class of its
- * own for the paths that no rule matches. Rules may refer to groups and levels that are defined
- * later in the text. So the text is read twice: first for groups and levels, then for rules. The
- * service IDs of upper layer protocols (ULPs) are those of OpenSM's documentation
- * (doc/QoS_management_in_OpenSM.txt).
+ * own for the paths that no rule matches.
+ *
+ * Rules may refer to groups and levels that are defined later in the text. So the text is read
+ * twice: first for groups and levels, then for rules. The service IDs of upper layer protocols
+ * (ULPs) are those of OpenSM's documentation (doc/QoS_management_in_OpenSM.txt).
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -25,8 +26,9 @@
 
 #define WORD_MOST 255
 #define SERVICE_SDP UINT64_C(0x10000)
-#define SERVICE_TCP UINT64_C(0x1060000) /* RDS and iSER: a TCP port is added */
-#define TYPES_ALL 0xe                   /* bits 1 to 3: all values of enum fab_node_type */
+/* first service ID of protocols over TCP, such as RDS and iSER; the TCP port is added */
+#define SERVICE_TCP UINT64_C(0x1060000)
+#define TYPES_ALL 0xe /* bits 1 to 3: all values of enum fab_node_type */
 
 enum place { TOP, GROUPS, GROUP, SETUP, LEVELS, LEVEL, RULES, RULE, ULPS, PLACES };
 static const struct {
@@ -49,7 +51,7 @@ struct reader {
     uint32_t group; /* number of the current group */
     struct fab_class_rule rule;
     bool has_level; /* the rule has a qos-level-name */
-    int other;      /* the class of paths that no rule matches, or -1 */
+    int other;      /* the class of paths that no rule matches; -1: class 0 */
 };
 
 __attribute__((format(printf, 2, 3))) static int wrong(struct reader *r, const char *fmt, ...)
@@ -111,7 +113,8 @@ static int add_spans(struct reader *r, const char *value, enum fab_class_member_
     return status;
 }
 
-/* Adds a port given as "description/P1", or all ports of a node given as "description". */
+/* Adds a member to the group: a port given as "description/P1", or all ports of a node given as
+ * "description". */
 static int add_node(struct reader *r, char *word)
 {
     char *slash = strrchr(word, '/');
@@ -151,7 +154,7 @@ static int add_type(struct reader *r, char *word)
     return wrong(r, "node-type '%.60s', expected CA, SWITCH, ROUTER, ALL or SELF", word);
 }
 
-/* Calls add for each word of a list separated by commas. */
+/* Calls the function `add` for each word of a list separated by commas. */
 static int each(struct reader *r, char *value, int (*add)(struct reader *r, char *word))
 {
     int status = FAB_OK;
@@ -435,8 +438,8 @@ static int end(struct reader *r)
     return was == RULE && r->rules ? end_rule(r) : FAB_OK;
 }
 
-/* Returns true if the line begins or ends a section; *ret_status is then the status of this
- * step. */
+/* Returns true if the line begins or ends a section; *ret_status then receives the status of
+ * beginning or ending it. */
 static bool is_section(struct reader *r, const char *line, int *ret_status)
 {
     for (enum place p = GROUPS; p < PLACES; p++) {
@@ -490,7 +493,8 @@ static int take_line(struct reader *r, char *line)
     return take_pair(r, trimmed(line), trimmed(colon + 1));
 }
 
-/* Reads the text once: groups and levels or, with `rules`, the rules. */
+/* Reads the whole text once. With `rules`, takes only the rules; otherwise only groups and levels.
+ */
 static int pass(struct reader *r, const char *text, size_t len, bool rules)
 {
     const char *end_of_text = text + len;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The defaults of the congestion control policy, and the domains of its values (IBA A10.4.3). The
- * default latencies are those of current hardware: 0.25 us for a switch, 0.6 us for an adapter.
- */
+/* The defaults of the congestion control policy, and the ranges of its values (IBA A10.4.3). The
+ * default latencies are those of current hardware: 0.25 us for a switch, 0.6 us for an adapter. */
 #include "libfabmgr/policy/congestion.h"
 
 #include <stdio.h>
@@ -42,8 +40,8 @@ void fab_policy_congestion_defaults(struct fab_policy_congestion *p)
         p->value[i] = FAB_CONGESTION_AUTO;
 }
 
-/* Checks fan_in and the table. The delays in the table must not decrease with the index, because
- * congestion would then make a sender faster. */
+/* Checks fan_in and the table. The delays in the table must not decrease with the index; otherwise
+ * more congestion would make a sender faster. */
 static int check_rest(const struct fab_policy_congestion *p, char *why, size_t why_len)
 {
     uint32_t last = 0;

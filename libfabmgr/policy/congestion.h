@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The policy of congestion control. It consists of a profile, properties of the fabric that devices
- * do not report, and values that the operator sets in place of computed ones.
- */
+/* The policy of congestion control. It consists of a profile, of properties of the fabric that
+ * devices do not report, and of values that the operator sets in place of computed ones. */
 #ifndef LIBFABMGR_POLICY_CONGESTION_H
 #define LIBFABMGR_POLICY_CONGESTION_H
 
@@ -22,40 +20,46 @@ const char *fab_policy_congestion_profile_name(uint8_t profile);
 
 /* The values that an operator can set (IBA A10.4.3). */
 enum fab_congestion_value {
-    FAB_CONGESTION_THRESHOLD,         /* 0..15, of switch ports to adapters */
-    FAB_CONGESTION_SWITCH_THRESHOLD,  /* 0..15, of switch ports to switches */
-    FAB_CONGESTION_MARKING_RATE,      /* 0..65535 packets between two marked packets */
-    FAB_CONGESTION_PACKET_SIZE,       /* 0..255, in units of 64 bytes */
-    FAB_CONGESTION_VICTIM_MASK,       /* 1: ports to adapters also mark packets while they have no
-                                         credits, as victims of congestion elsewhere */
+    FAB_CONGESTION_THRESHOLD,        /* Threshold 0..15 of switch ports that lead to adapters */
+    FAB_CONGESTION_SWITCH_THRESHOLD, /* Threshold 0..15 of switch ports that lead to switches */
+    /* Marking_Rate: 0..65535 packets between two marked packets */
+    FAB_CONGESTION_MARKING_RATE,
+    FAB_CONGESTION_PACKET_SIZE, /* Packet_Size: 0..255, in units of 64 bytes */
+    /* 1: switch ports that lead to adapters also mark packets while they have no credits, as
+     * victims of congestion elsewhere */
+    FAB_CONGESTION_VICTIM_MASK,
     FAB_CONGESTION_TIMER,             /* CCTI_Timer: 1..65535, in units of 1.024 us */
     FAB_CONGESTION_INCREASE,          /* CCTI_Increase: 1..255 */
     FAB_CONGESTION_TRIGGER_THRESHOLD, /* Trigger_Threshold: 0..255 */
     FAB_CONGESTION_MIN,               /* CCTI_Min: 0..255 */
-    FAB_CONGESTION_LIMIT,             /* 1..255: the last index of the control table */
+    FAB_CONGESTION_LIMIT,             /* CCTI_Limit: 1..255, the last index of the control table */
     FAB_CONGESTION_VALUES
 };
 struct fab_congestion_domain {
-    const char *name; /* "marking_rate" */
+    const char *name; /* name of the value, such as "marking_rate" */
     uint16_t least, most;
 };
 extern const struct fab_congestion_domain fab_policy_congestion_domains[FAB_CONGESTION_VALUES];
 
 #define FAB_CONGESTION_AUTO (-1)
-/* The greatest value of fan_in. More senders would need longer delays than a table can hold. */
+/* The greatest value of fan_in. More senders would need longer delays than a control table can
+ * hold. */
 #define FAB_CONGESTION_FAN_IN_MOST 16384u
 #define FAB_CONGESTION_TABLE_MOST 256
 struct fab_policy_congestion {
-    bool apply;          /* write the settings to devices; else only compute and show them */
-    uint8_t profile;     /* enum fab_congestion_profile */
-    uint64_t key;        /* CC_Key of every Set; 0: none */
-    uint32_t fan_in;     /* the most senders to one endport at the same time; 0: estimated */
-    uint32_t hop_ns;     /* latency of a switch */
-    uint32_t adapter_ns; /* latency of an adapter */
+    bool apply;      /* write the settings to devices; false: only compute and show them */
+    uint8_t profile; /* enum fab_congestion_profile */
+    uint64_t key;    /* CC_Key that every Set carries; 0: no key */
+    /* greatest number of senders to one endport at the same time; 0: the manager estimates it */
+    uint32_t fan_in;
+    uint32_t hop_ns;     /* latency of a switch in ns */
+    uint32_t adapter_ns; /* latency of an adapter in ns */
     uint32_t cable_m;    /* length of cables, in metres */
     uint32_t queue_kb;   /* buffer of a switch port for one VL, in KiB */
-    int32_t value[FAB_CONGESTION_VALUES]; /* FAB_CONGESTION_AUTO: the value is computed */
-    uint16_t table_count; /* entries of the control table, in wire format; 0: computed */
+    /* values that the operator sets; FAB_CONGESTION_AUTO: the manager computes the value */
+    int32_t value[FAB_CONGESTION_VALUES];
+    /* number of entries of table[], which are in wire format; 0: the manager computes the table */
+    uint16_t table_count;
     uint16_t table[FAB_CONGESTION_TABLE_MOST];
 };
 void fab_policy_congestion_defaults(struct fab_policy_congestion *p);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * A GID has up to eight groups of up to four hexadecimal digits, separated by colons; "::" can
- * replace groups of zeros once.
- */
+/* Reads GIDs. A GID has eight groups of up to four hexadecimal digits, separated by colons; "::"
+ * can replace groups of zeros once. */
 #include "libfabmgr/policy/gid.h"
 
 #include <stddef.h>
@@ -13,7 +11,7 @@
 
 #define GROUPS 8
 
-/* Reads the group at s. Returns its number of characters; 0: there is no group. */
+/* Reads the group at s. Returns its number of characters; 0: no group begins at s. */
 static size_t read_group(const char *s, uint16_t *ret)
 {
     uint64_t value = 0;

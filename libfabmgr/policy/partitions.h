@@ -17,9 +17,10 @@
 #include "libfabmgr/base/arena.h"
 
 #define FAB_PARTITIONS_TEXT_MAX (UINT32_C(1) << 20) /* bytes */
-#define FAB_PARTITION_MGROUPS_MAX 16384             /* the number of multicast LIDs */
-#define FAB_PKEY_DEFAULT 0x7fff                     /* the default partition */
-#define FAB_PKEY_FULL 0x8000                        /* the bit for full membership, IBA 10.9.1 */
+/* limit of multicast groups: the number of multicast LIDs */
+#define FAB_PARTITION_MGROUPS_MAX 16384
+#define FAB_PKEY_DEFAULT 0x7fff /* P_Key of the default partition */
+#define FAB_PKEY_FULL 0x8000    /* the bit for full membership, IBA 10.9.1 */
 #define FAB_PARTITION_NOTES 32
 
 enum fab_membership { FAB_MEMBER_LIMITED = 1, FAB_MEMBER_FULL = 2, FAB_MEMBER_BOTH = 3 };
@@ -49,7 +50,9 @@ struct fab_partition {
     const char *name; /* name of the partition; "" if it has none */
     uint16_t pkey;    /* 1..0x7fff */
     bool ipoib;
-    uint8_t rate, mtu, sl; /* codes as in PathRecord, for IP over InfiniBand; sl also for paths */
+    /* codes as in PathRecord; rate and mtu: of IP over InfiniBand; sl: also of all paths in the
+     * partition */
+    uint8_t rate, mtu, sl;
     uint32_t line; /* line of the partition's first definition; 0: the text does not define the
                       partition */
 };
@@ -57,7 +60,8 @@ struct fab_partition {
 struct fab_partition_rule {
     uint32_t partition; /* index of fab_partitions.partition */
     enum fab_membership membership;
-    bool index0; /* put this P_Key at index 0, instead of that of the default partition */
+    /* this P_Key gets index 0 of the P_Key table, instead of that of the default partition */
+    bool index0;
     struct fab_port_selector who;
 };
 /* A multicast group that exists even if no port has joined it. */
@@ -72,35 +76,38 @@ struct fab_partitions_note {
     char message[160];
 };
 struct fab_partitions {
-    /* the partitions in the order of the text; the first is the default partition */
+    /* The partitions in the order of the text; the first one is the default partition. */
     struct fab_partition *partition;
     struct fab_partition_rule *rule;
     struct fab_partition_mgroup *mgroup;
     struct fab_port_group *group;
     size_t partitions, rules, mgroups, groups;
-    struct fab_partitions_note
-        note[FAB_PARTITION_NOTES];   /* the first notes, on text that was ignored */
-    size_t notes;                    /* number of all notes, also those beyond note[] */
-    struct fab_arena arena;          /* holds the names */
-    uint16_t by_pkey[FAB_PKEY_FULL]; /* number of the partition + 1; 0: none */
-    int refs;                        /* private, atomic */
+    struct fab_partitions_note note[FAB_PARTITION_NOTES]; /* notes on text that was ignored: the
+                                                             first FAB_PARTITION_NOTES of them */
+    /* number of all notes, including those for which note[] has no room */
+    size_t notes;
+    struct fab_arena arena; /* holds the names */
+    /* by P_Key: index of the partition + 1; 0: no partition has this P_Key */
+    uint16_t by_pkey[FAB_PKEY_FULL];
+    int refs; /* private, atomic */
 };
 struct fab_partitions_error {
     uint32_t line, column; /* from 1 */
     char message[200];     /* what was found, and what was expected */
 };
-/* Reads partitions (refs == 1). The first two rules are those of the default partition: all ports
- * are limited members, and the manager is a full member. Returns FORMAT, LIMIT (the text is longer
- * than FAB_PARTITIONS_TEXT_MAX, or has too many partitions or multicast groups) or NOMEM. After
- * FORMAT and LIMIT, *ret_error has the place and the reason. */
+/* Reads partitions (refs == 1). The first two rules of the result are those of the default
+ * partition: all ports are limited members, and the manager is a full member. Returns FORMAT, LIMIT
+ * (the text is longer than FAB_PARTITIONS_TEXT_MAX, or has too many partitions or multicast groups)
+ * or NOMEM. After FORMAT and LIMIT, *ret_error has the position and the reason. */
 int fab_policy_partitions_read(const char *text, size_t len, struct fab_partitions **ret,
                                struct fab_partitions_error *ret_error);
 /* Makes the partitions that apply without a configuration: all ports are full members of the
  * default partition, which has IP over InfiniBand. Returns NOMEM. */
 int fab_policy_partitions_unrestricted(struct fab_partitions **ret);
-struct fab_partitions *fab_policy_partitions_ref(struct fab_partitions *p); /* NULL is fine */
+struct fab_partitions *fab_policy_partitions_ref(struct fab_partitions *p); /* p may be NULL */
 void fab_policy_partitions_unref(struct fab_partitions *p);
-/* Returns the partition with that P_Key, ignoring the membership bit; NULL: there is none. */
+/* Returns the partition with that P_Key, ignoring the membership bit; NULL: no partition has this
+ * P_Key. */
 const struct fab_partition *fab_policy_partitions_find(const struct fab_partitions *p,
                                                        uint16_t pkey);
 

@@ -17,10 +17,11 @@
 int fab_policy_partitions_new(enum fab_membership all, struct fab_partitions **ret);
 int fab_policy_partitions_add(struct fab_partitions *p, const struct fab_partition *partition);
 int fab_policy_partitions_add_rule(struct fab_partitions *p, const struct fab_partition_rule *rule);
-/* Adds the group unless its MGID exists. Returns LIMIT if there are too many. */
+/* Adds the multicast group unless its MGID exists. Returns LIMIT if there are too many groups. */
 int fab_policy_partitions_add_mgroup(struct fab_partitions *p,
                                      const struct fab_partition_mgroup *mgroup);
-/* Adds the broadcast group of a partition, with the properties of `like` except for the MGID. */
+/* Adds the broadcast group for IP of a partition. It has the properties of `like` except for the
+ * MGID. */
 int fab_policy_partitions_add_broadcast(struct fab_partitions *p,
                                         const struct fab_partition_mgroup *like);
 int fab_policy_partitions_add_group(struct fab_partitions *p, const struct fab_port_group *group);

@@ -99,7 +99,7 @@ static char peek(const struct reader *r)
     return r->at < r->end ? *r->at : '\0';
 }
 
-/* Skips blanks and a comment, but no line end. */
+/* Skips blanks and a comment, but stays on the line. */
 static void skip_blanks(struct reader *r)
 {
     while (r->at < r->end && is_blank(*r->at))
@@ -174,7 +174,7 @@ static int read_word(struct reader *r, const char *until, struct word *w)
 }
 
 /* Reads NAME or NAME=VALUE. Without a value, *ret_valued is false, and `value` is empty and has the
- * name's position in the text. */
+ * position of the name in the text, for error messages. */
 static int read_pair(struct reader *r, const char *until, struct word *name, struct word *value,
                      bool *ret_valued)
 {
@@ -191,7 +191,8 @@ static int read_pair(struct reader *r, const char *until, struct word *name, str
     return read_word(r, until, value);
 }
 
-/* Reads a number as in C: 12, 0x1f, 017; nothing else may follow. */
+/* Reads a number as in C, such as 12, 0x1f or 017. Returns false if other characters follow, or if
+ * the number exceeds `most`. */
 static bool number(const char *s, uint64_t most, uint64_t *ret)
 {
     unsigned base = s[0] != '0' ? 10 : s[1] == 'x' || s[1] == 'X' ? 16 : 8;
@@ -199,7 +200,7 @@ static bool number(const char *s, uint64_t most, uint64_t *ret)
     return fab_base_digits_parse(s, strlen(s), base, most, ret);
 }
 
-/* Returns true if s is the key word or an abbreviation of it. */
+/* Returns true if s is the key word `word` or an abbreviation of it. */
 static bool is_short_for(const char *s, const char *word)
 {
     return s[0] != '\0' && strncmp(s, word, strlen(s)) == 0;
@@ -242,8 +243,8 @@ static void set_group_flag(struct flags *f, size_t which, uint32_t value)
     }
 }
 
-/* Stores a flag of multicast groups in *f, or ignores an invalid value with a note. False: the name
- * is not that of such a flag. */
+/* Stores a flag of multicast groups in *f. Ignores an invalid value, with a note. Returns false if
+ * `name` is not the name of a flag of multicast groups. */
 static bool take_group_flag(struct reader *r, struct flags *f, const struct word *name,
                             const struct word *value)
 {
@@ -262,7 +263,7 @@ static bool take_group_flag(struct reader *r, struct flags *f, const struct word
     return true;
 }
 
-/* Reads a membership. An unknown one means limited, as in OpenSM, and is noted. */
+/* Reads a membership. As in OpenSM, an unknown membership means limited; a note reports it. */
 static enum fab_membership membership(struct reader *r, const struct word *value)
 {
     if (is_short_for(value->s, "full"))
@@ -293,7 +294,8 @@ static void take_flag(struct reader *r, struct definition *d, const struct word 
 
 /* ---- the part before the colon --------------------------------------------------------------- */
 
-/* Returns the P_Key of the partition with that name, else the lowest free one; 0: none is free. */
+/* Returns the P_Key of the partition with that name. If there is no such partition, returns the
+ * lowest P_Key not in use; 0: all are in use. */
 static uint16_t find_pkey(struct reader *r, const char *name)
 {
     for (size_t i = 0; name[0] != '\0' && i < r->p->partitions; i++)
@@ -341,8 +343,8 @@ static int open_partition(struct reader *r, struct definition *d)
     return one.name != NULL ? fab_policy_partitions_add(r->p, &one) : FAB_E_NOMEM;
 }
 
-/* Adds a multicast group for each scope in the flags. Its MGID is `mgid` with this scope; NULL:
- * that of the broadcast group. */
+/* Adds a multicast group for each scope in the flags. mgid: the MGID, in which the scope is set;
+ * NULL: the MGID is that of the broadcast group. */
 static int add_groups(struct reader *r, const struct definition *d, const struct flags *f,
                       const uint8_t *mgid)
 {
@@ -517,8 +519,8 @@ static bool is_ip(const uint8_t *mgid)
 }
 
 /* Checks a multicast group of IP, and sets the P_Key in its MGID. The group must have the rate and
- * MTU of the broadcast group (RFC 4391, 5), and the P_Key of its partition. Returns false, with a
- * note, if it has not. */
+ * MTU of the broadcast group (RFC 4391, 5), and the P_Key of its partition. Otherwise it returns
+ * false, with a note. */
 static bool fit_ip(struct reader *r, const struct definition *d, const struct word *w,
                    struct flags *f, uint8_t *mgid)
 {

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * A set has one allocation for its pins and one for the nodes that wait. Host names are found by
- * their 64-bit hash: if two host names had the same hash, the second one would wait for an approval
- * and would get nothing that it should not have.
- */
+/* Sets of pins. A set has one allocation for its pins and one for the nodes that wait. Host names
+ * are found by their 64-bit hash. If two host names had the same hash, the second host would wait
+ * for an approval, but would get nothing that it should not have. */
 #include "libfabmgr/policy/pins.h"
 
 #include <stdlib.h>
@@ -38,7 +36,8 @@ static int compare_pins(const void *x, const void *y)
     return (a->guid > b->guid) - (a->guid < b->guid);
 }
 
-/* Drops pins whose GUID occurs before, and sorts the others by GUID. */
+/* Copies the pins into the set. Of pins with the same GUID, takes only the first. Sorts them by
+ * GUID. */
 static void take_pins(struct fab_pins *p, const struct fab_pin *from, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -48,7 +47,8 @@ static void take_pins(struct fab_pins *p, const struct fab_pin *from, size_t cou
         qsort(p->pin, p->count, sizeof *p->pin, compare_pins);
 }
 
-/* The maps have room for all entries, so that put and add cannot fail but for duplicates. */
+/* Fills the maps of the set. They have room for all entries, so that put and add can fail only for
+ * duplicates. */
 static void index_all(struct fab_pins *p)
 {
     for (size_t i = 0; i < p->count; i++) {
@@ -113,8 +113,8 @@ void fab_policy_pins_unref(struct fab_pins *p)
     free(p);
 }
 
-/* Makes a set without the pin of `guid` (0: with all), with *more if it is not NULL, and in which
- * `guid` does not wait. */
+/* Makes a changed copy of a set: without the pin of `guid`, with the pin *more (unless it is NULL),
+ * and without `guid` among the nodes that wait. */
 static int changed(const struct fab_pins *p, uint64_t guid, const struct fab_pin *more,
                    struct fab_pins **ret)
 {

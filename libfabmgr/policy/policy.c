@@ -126,7 +126,7 @@ static bool is_chain(const char *text, size_t len)
     }
 }
 
-/* Checks only the form of the names; libfabmgr/route knows which engines exist. */
+/* Checks the form of the engine names. Which engines exist is known only to libfabmgr/route. */
 static int check_engine(const struct fab_policy *p, char *why, size_t why_len)
 {
     size_t len = strnlen(p->engine, sizeof p->engine);
@@ -174,8 +174,8 @@ static int check_roots(const struct fab_policy *p, char *why, size_t why_len)
     return status;
 }
 
-/* Checks subnet_prefix and max_hops. A prefix that begins with 0xff would make every GID a
- * multicast GID (IBA 4.1.1). */
+/* Checks subnet_prefix and max_hops. A prefix that begins with 0xff is refused, because it would
+ * make every GID a multicast GID (IBA 4.1.1). */
 static int check_rest(const struct fab_policy *p, char *why, size_t why_len)
 {
     if (p->subnet_prefix == 0 || p->subnet_prefix >> 56 == 0xff) {

@@ -29,8 +29,8 @@ struct fab_manager {
 };
 #define FAB_MANAGERS_MAX 16
 
-/* The objects of subnet administration whose number is limited for each port and in all. Requests
- * with sa_key have no limit. */
+/* Objects of subnet administration. Their number is limited for each port and for all ports
+ * together. Requests with sa_key have no limit. */
 enum fab_quota {
     FAB_QUOTA_GROUPS,      /* multicast groups that the port created */
     FAB_QUOTA_MEMBERSHIPS, /* multicast memberships that the port requested */
@@ -42,48 +42,56 @@ enum fab_quota {
 struct fab_policy_quotas {
     /* limits for one port, and for all ports together; 0: no limit */
     uint32_t each[FAB_QUOTAS], all[FAB_QUOTAS];
-    uint32_t transfers;     /* responses of several MADs (RMPP) that a port may have in progress, at
-                               least 1 */
-    uint32_t requests;      /* requests in a second; 0: no limit */
-    uint32_t request_burst; /* requests that may arrive at once, at least 1 */
+    /* greatest number of responses of several MADs (RMPP) that a port may have in progress, at
+     * least 1 */
+    uint32_t transfers;
+    uint32_t requests; /* greatest number of requests of a port in a second; 0: no limit */
+    /* greatest number of requests of a port that may arrive at once, at least 1 */
+    uint32_t request_burst;
 };
 
 struct fab_policy {
     uint8_t sm_priority; /* 0..15 */
     uint64_t sm_key;
-    uint64_t sa_key; /* SM_Key that marks an SA request as trusted; 0: no request is trusted */
-    uint64_t m_key;  /* 0: none */
+    uint64_t sa_key; /* SM_Key that marks an SA request as trusted; 0: no SA request is trusted */
+    uint64_t m_key;  /* M_Key that the manager writes to all ports; 0: no M_Key */
     uint8_t m_key_protect;  /* M_KeyProtectBits, 0..3 (IBA 14.2.4.1) */
     uint16_t m_key_lease_s; /* M_KeyLeasePeriod, seconds; 0: the protection never ends */
-    struct fab_manager managers[FAB_MANAGERS_MAX]; /* the trusted ones */
+    /* other subnet managers that the operator trusts */
+    struct fab_manager managers[FAB_MANAGERS_MAX];
     uint32_t manager_count;
     uint64_t subnet_prefix;   /* default 0xfe80000000000000 */
     uint8_t lmc;              /* 0..7, the LMC of adapter and router ports */
-    uint8_t max_op_vls;       /* enum of PortInfo: 1 VL0, 2 VL0-1, 3 VL0-3, 4 VL0-7, 5 VL0-14 */
-    uint8_t max_mtu;          /* enum of PortInfo: 1=256 .. 5=4096 */
+    uint8_t max_op_vls;       /* code of PortInfo: 1 VL0, 2 VL0-1, 3 VL0-3, 4 VL0-7, 5 VL0-14 */
+    uint8_t max_mtu;          /* code of PortInfo: 1 = 256 bytes .. 5 = 4096 bytes */
     uint8_t packet_life_time; /* SwitchInfo LifeTimeValue */
-    /* HOQLife and VLStallCount of PortInfo; leaf_*: of switch ports to adapters and routers */
+    /* HOQLife and VLStallCount of PortInfo. leaf_hoq_life and leaf_vl_stall_count apply to switch
+     * ports that lead to adapters and routers. */
     uint8_t hoq_life, leaf_hoq_life;
     uint8_t vl_stall_count, leaf_vl_stall_count;
     uint8_t subnet_timeout;             /* SubnetTimeOut n means 4.096 us * 2^n */
     uint8_t phy_errors, overrun_errors; /* error thresholds of PortInfo */
     char engine[128]; /* routing engines in order of preference, as "fattree, updn"; or "auto" */
-    uint64_t *roots;  /* [root_count] node GUIDs of root switches; none: the engines find root
-                         switches from the topology */
+    /* [root_count] node GUIDs of root switches; if there are none, the engines find root switches
+     * from the topology */
+    uint64_t *roots;
     size_t root_count;
     struct fab_tables *tables;         /* tables for the engine "file"; shared; NULL: none */
     struct fab_partitions *partitions; /* shared; NULL: P_Keys are not managed */
     struct fab_routers *routers;       /* shared; NULL: there are no other subnets */
     uint8_t pin_names;                 /* enum fab_pin_mode */
     struct fab_pins *pins;             /* shared; NULL: patterns match the names that nodes show */
-    bool both_pkeys;                   /* a port can be full and limited member of a partition */
-    uint8_t enforce;   /* switches enforce P_Keys: 1 inbound, 2 outbound, 3 both, 0 not at all */
-    uint16_t max_hops; /* verification: the longest accepted path, in switches; default 64 */
+    /* a port may be a full and a limited member of the same partition */
+    bool both_pkeys;
+    uint8_t enforce; /* switches enforce P_Keys: 1 inbound, 2 outbound, 3 both, 0 not at all */
+    /* verification accepts paths of at most this number of switches; default 64 */
+    uint16_t max_hops;
     struct fab_policy_congestion congestion;
     struct fab_policy_quotas quotas;
     struct fab_classes *classes; /* shared; NULL: all traffic is one class */
-    uint8_t lane_sets; /* an engine may use only 1 / lane_sets of the VLs, so that lane_sets classes
-                          get VLs of their own; 0 means 1 */
+    /* An engine may use only 1 / lane_sets of the VLs, so that lane_sets traffic classes get VLs of
+     * their own. 0 means 1. */
+    uint8_t lane_sets;
 };
 
 void fab_policy_defaults(struct fab_policy *p);

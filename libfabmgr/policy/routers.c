@@ -34,7 +34,8 @@ static struct word next_word(const char **at, const char *end)
     return w;
 }
 
-/* Reads 1 to 16 hexadecimal digits, with or without 0x; or an asterisk, which is 0. */
+/* Reads 1 to 16 hexadecimal digits, with or without 0x, or an asterisk, for which *ret is 0.
+ * Returns false for any other word. */
 static bool read_number(struct word w, uint64_t *ret)
 {
     *ret = 0;
@@ -45,7 +46,8 @@ static bool read_number(struct word w, uint64_t *ret)
     return w.len <= 16 && fab_base_digits_parse(w.at, w.len, 16, UINT64_MAX, ret);
 }
 
-/* Reads a line. *any: true if the line has a route. Returns an error text, or NULL. */
+/* Reads a line. *any: the line has a route. Returns an error text, or NULL if the line is correct.
+ */
 static const char *read_line(const char *at, const char *end, struct fab_prefix_route *route,
                              bool *any)
 {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The routers to other subnets, from OpenSM's prefix-routes.conf. A line of this file has the
+/* The routers to other subnets, from OpenSM's prefix-routes.conf. A line of this file has the
  * prefix of a subnet and the GUID of a router's port, both hexadecimal. An asterisk instead of the
- * prefix or the GUID means any value. The first line that matches applies; # begins a comment.
- */
+ * prefix or the GUID means any value. Of several matching lines, the first applies. # begins a
+ * comment. */
 #ifndef LIBFABMGR_POLICY_ROUTERS_H
 #define LIBFABMGR_POLICY_ROUTERS_H
 
@@ -29,9 +28,9 @@ struct fab_routers_error {
  * text is longer than FAB_ROUTERS_TEXT_MAX) or NOMEM. */
 int fab_policy_routers_read(const char *text, size_t len, struct fab_routers **ret,
                             struct fab_routers_error *ret_error);
-struct fab_routers *fab_policy_routers_ref(struct fab_routers *r); /* NULL is fine */
+struct fab_routers *fab_policy_routers_ref(struct fab_routers *r); /* r may be NULL */
 void fab_policy_routers_unref(struct fab_routers *r);
-/* Returns the route for a prefix; NULL: there is none, or r is NULL. */
+/* Returns the route for a prefix; NULL: no route matches, or r is NULL. */
 const struct fab_prefix_route *fab_policy_routers_find(const struct fab_routers *r,
                                                        uint64_t prefix);
 

@@ -7,9 +7,10 @@
  *
  * Each switch has a paragraph, and each LID a line in it. The line has the LID, the output port,
  * and the destination, of which only the port GUID is read. Headings, the count at the end of a
- * paragraph and lines that begin with # are ignored; any other line is an error. A switch that
- * occurs twice, a LID that occurs twice for a switch, and a LID with different owners are errors,
- * too. The memory used is proportional to the text.
+ * paragraph and lines that begin with # are ignored; any other line is an error.
+ *
+ * Three more cases are errors: a switch that occurs twice, a LID that occurs twice for a switch,
+ * and a LID with different owners. The memory used is proportional to the text.
  */
 #include "libfabmgr/policy/tables.h"
 
@@ -60,7 +61,8 @@ static bool skip(struct reader *r, const char *word)
     return true;
 }
 
-/* Moves after the next `word` of the line; false: there is none, and the cursor stays. */
+/* Moves the cursor after the next occurrence of `word` in the line. Returns false if the word does
+ * not occur; the cursor then stays. */
 static bool seek(struct reader *r, const char *word)
 {
     const char *found = memmem(r->at, (size_t)(r->end - r->at), word, strlen(word));
@@ -70,7 +72,8 @@ static bool seek(struct reader *r, const char *word)
     return true;
 }
 
-/* Reads a number of at most `most`; false: there is none, and the cursor stays. */
+/* Reads a number of at most `most`. Returns false if no such number follows; the cursor then stays.
+ */
 static bool number(struct reader *r, unsigned base, uint64_t most, uint64_t *ret)
 {
     const char *stop = fab_base_digits_read(r->at, r->end, base, most, ret);

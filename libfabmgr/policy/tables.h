@@ -16,35 +16,38 @@
 #define FAB_TABLES_LID_MAX 0xfffffu             /* the highest LID accepted */
 
 struct fab_tables_entry {
-    uint32_t lid; /* as in the text */
-    uint8_t port; /* 255: packets are dropped */
+    uint32_t lid; /* the LID in the text, which need not be that in the fabric */
+    uint8_t port; /* output port; 255: packets are dropped */
 };
 struct fab_policy_tables_switch {
-    uint64_t guid;       /* node GUID */
-    uint32_t line;       /* line of the text where the switch's table begins, from 1 */
-    size_t first, count; /* the switch's entries are entry[first..first + count), sorted by LID */
+    uint64_t guid; /* node GUID */
+    uint32_t line; /* line of the text where the switch's table begins, from 1 */
+    /* the switch's entries are entry[first] to entry[first + count - 1], sorted by LID */
+    size_t first, count;
 };
 struct fab_tables {
     size_t switches, entries;
     struct fab_policy_tables_switch *sw; /* sorted by GUID */
     struct fab_tables_entry *entry;
-    uint32_t top;    /* highest LID */
-    uint64_t *guid;  /* [top + 1] GUID of the port that owns the LID in the text; 0: not given */
-    uint32_t *first; /* [top + 1] the lowest LID of the port that owns the LID; if that port is not
-                        known, the LID itself */
-    int refs;        /* private, atomic */
+    uint32_t top;   /* highest LID in the text */
+    uint64_t *guid; /* [top + 1] GUID of the port that owns the LID in the text; 0: not given */
+    /* [top + 1] the lowest LID of the port that owns this LID; if that port is not known, this LID
+     * itself */
+    uint32_t *first;
+    int refs; /* private, atomic */
 };
 struct fab_tables_error {
     uint32_t line, column; /* from 1 */
     char message[200];     /* what was found, and what was expected */
 };
-/* Reads the text (refs == 1). Returns FORMAT or LIMIT (the text is longer than
- * FAB_TABLES_TEXT_MAX), both with the place and the reason in *ret_error, or NOMEM. */
+/* Reads the text (refs == 1). Returns FORMAT, LIMIT (the text is longer than FAB_TABLES_TEXT_MAX)
+ * or NOMEM. After FORMAT and LIMIT, *ret_error has the position and the reason. */
 int fab_policy_tables_read(const char *text, size_t len, struct fab_tables **ret,
                            struct fab_tables_error *ret_error);
-struct fab_tables *fab_policy_tables_ref(struct fab_tables *t); /* NULL is fine */
+struct fab_tables *fab_policy_tables_ref(struct fab_tables *t); /* t may be NULL */
 void fab_policy_tables_unref(struct fab_tables *t);
-/* Returns the table of the switch with that node GUID; NULL: the text has none. */
+/* Returns the table of the switch with that node GUID; NULL: the text has no table of this switch.
+ */
 const struct fab_policy_tables_switch *fab_policy_tables_switch(const struct fab_tables *t,
                                                                 uint64_t guid);
 

@@ -16,8 +16,8 @@
 enum table { TABLE_MFT, TABLE_PKEYS, TABLE_SL2VL, TABLE_VLARB, TABLE_GUIDS, TABLE_GS, TABLE_LED };
 /* limit of the number of blocks of all devices together, which take 256 MB */
 #define BLOCKS_MAX (1u << 22)
-#define ENTRIES_PER_BLOCK 32 /* entries per block of an MFT, P_Key table or VL arbitration table   \
-                              */
+/* entries per block of an MFT, P_Key table or VL arbitration table */
+#define ENTRIES_PER_BLOCK 32
 #define GUIDS_PER_BLOCK 8
 #define MFT_POSITIONS 16
 #define DEFAULT_PKEY 0xffff

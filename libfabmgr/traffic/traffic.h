@@ -22,8 +22,8 @@
 #define FAB_TRAFFIC_FOREVER UINT64_MAX
 /* value of `sl` of a flow: the SL that the VL assignment gives the path */
 #define FAB_TRAFFIC_PATH_SL 0xff
-#define FAB_TRAFFIC_HEADER_BYTES                                                                   \
-    26 /* bytes on the wire in addition to the data of each packet: LRH, BTH, CRCs */
+/* bytes on the wire in addition to the data of each packet: LRH, BTH, CRCs */
+#define FAB_TRAFFIC_HEADER_BYTES 26
 
 /* VL arbitration (IBA 7.6.9), the same at every port. Weights are in units of 64 bytes. The high
  * table is served first. When it has sent high_limit * 4,096 bytes, the low table may send a
