@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Alias GUIDs (IBA 15.2.5.18). A host asks for alias GUIDs of its virtual functions by a Set of one
- * block of GUIDInfoRecord. The ComponentMask selects the entries; the value 0 in an entry asks the
- * manager to choose a GUID. The answer holds the resulting block; a requested GUID that is in use
- * already is not assigned.
+ * Alias GUIDs (IBA 15.2.5.18). A host requests alias GUIDs for its virtual functions by a Set of
+ * one block of GUIDInfoRecord. The ComponentMask selects entries of the block. If the value of an
+ * entry is 0, the manager chooses a GUID. The answer has the block after the change; a requested
+ * GUID that is in use already is not assigned.
  *
- * The manager keeps alias GUIDs in the store, and writes them to the port at once. It repeats a
- * failed write. It also writes them when a port comes back to the fabric, because the port may have
- * lost them.
+ * The manager keeps alias GUIDs in the store, writes them to the port at once, and repeats a failed
+ * write. It writes them again when a port returns to the fabric, because the port may have lost
+ * them.
  *
- * Only the port's own node, or a host that gives the sa_key, may change alias GUIDs.
+ * Only the port's own node, or a requester that gives the sa_key, may change alias GUIDs.
  */
 #include <stddef.h>
 #include <stdlib.h>
@@ -21,13 +21,15 @@
 #include "fabricd/store/store.h"
 #include "libfabmgr/base/status.h"
 
-#define LOOK_US 1000000 /* interval of retries, and of checks whether ports came back */
-#define UNDER_WAY 32    /* maximum number of writes in flight */
+/* Interval of retries, and of checks whether ports returned, in microseconds. */
+#define LOOK_US 1000000
+#define UNDER_WAY 32 /* maximum number of writes in flight */
 
 enum {
     FIRST_GUID = 4
-}; /* bit of the first GUID in the ComponentMask: LID, BlockNum and two reserved fields come first
-    */
+    /* Bit number of the first GUID in the ComponentMask. Bits 0 to 3 are for LID, BlockNum and two
+     * reserved fields. */
+};
 
 /* ---- writing ----------------------------------------------------------------------------------
  */
@@ -51,7 +53,8 @@ static void write_block(struct sa *s, const struct fab_view *v, uint32_t row)
     uint32_t port = fab_fabric_port_by_guid(v->fabric, b->port_guid);
     struct fab_guid_block block;
     if (port == FAB_NONE || v->target->lids.base[port] == 0) {
-        b->dirty = true; /* the port may lose the block: write it when the port is back */
+        /* The port may lose the block; the block is written when the port returns. */
+        b->dirty = true;
         return;
     }
     if (!b->dirty || s->aliases_written >= UNDER_WAY)
@@ -112,9 +115,9 @@ struct change {
     struct sa *s;
     const struct fab_view *v;
     struct fab_wire_guid_info_record record;
-    uint32_t port, first, end; /* entries of the block: first to end - 1 */
+    uint32_t port, first, end; /* entries of the block are port GUID indexes first to end - 1 */
     uint64_t own;              /* the port's GUID */
-    uint8_t places;            /* bit i: entry first + i is selected */
+    uint8_t places;            /* bitset: bit i says that the request selects entry first + i */
 };
 
 static bool is_owner(const struct fab_view *v, uint32_t from, uint32_t port)
@@ -162,8 +165,8 @@ static uint64_t guid_at(const struct change *c, uint32_t place)
     return b != NULL ? b->guid[place % FAB_SA_ALIAS_BLOCK] : 0;
 }
 
-/* Sets an entry; guid 0 clears it. If the GUID is in use already, the entry does not change.
- * NOMEM. */
+/* Sets an entry of the block; guid 0 clears it. If another port uses the GUID, the entry does not
+ * change. Returns NOMEM. */
 static int put(const struct change *c, uint32_t place, uint64_t guid)
 {
     uint64_t old = guid_at(c, place);
@@ -180,7 +183,7 @@ static int put(const struct change *c, uint32_t place, uint64_t guid)
 }
 
 /* Refuses to change an alias GUID by which the port is a member of a multicast group. Returns a MAD
- * status; 0: the change is permitted. */
+ * status; 0 means that the change is permitted. */
 static uint16_t may_rename(const struct change *c, bool set)
 {
     const struct fab_mcast_groups *groups = sm_mgroups(c->s->in.sm);
@@ -207,7 +210,8 @@ static bool is_within_quota(const struct change *c, const struct fab_sa_request 
     return use.more == 0 || sa_quota_permits(c->s, req, FAB_QUOTA_ALIAS_GUIDS, &use);
 }
 
-/* Returns the GUID for an entry: the requested one, else the present one, else a new one. */
+/* Returns the GUID that an entry gets: the requested GUID, else the GUID that the entry has, else a
+ * new GUID. */
 static uint64_t wanted_at(const struct change *c, uint32_t place)
 {
     uint64_t guid = c->record.table.guid[place % FAB_SA_ALIAS_BLOCK];

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Detects the events that subscribers receive as reports (IBA 14.4.10-12, 14.2.5.1): endports that
- * came into service (notice 64) or went out of service (65), multicast groups that were created
- * (66) or deleted (67), and traps of devices.
+ * came into service (notice 64) or went out of service (notice 65), multicast groups that were
+ * created (notice 66) or deleted (notice 67), and traps of devices.
  *
  * A list of the endports in service, sorted by GUID, is compared with the list of the next view.
- * The view itself is not kept: a local repair would have to copy its fabric and tables instead of
- * changing them in place.
+ * The view itself is not kept, because a local repair would then have to copy its fabric and tables
+ * instead of changing them in place.
  *
- * The subscription of a port that has been out of the fabric for five minutes is dropped. It is not
- * dropped at once, because a port that was only unresponsive for a while would not be asked to
- * subscribe again: ClientReregister is set only for a port whose link came up.
+ * The subscriptions of a port that has been out of the fabric for five minutes are dropped. They
+ * are not dropped earlier: a port that was unresponsive for a short time is not asked to subscribe
+ * again, because ClientReregister is set only for a port whose link came up.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,9 +23,11 @@
 
 #define AWAY_US 300000000
 #define LOOK_EVERY_US 60000000
-#define LOOK_A_TURN 4096 /* most subscriptions checked in one iteration of the loop */
+/* Maximum number of subscriptions checked in one iteration of the loop. */
+#define LOOK_A_TURN 4096
 #define FULL_MEMBER 0x8000
-#define REPEAT_US 200000 /* an equal notice within this time is a repetition of the trap */
+/* An equal notice within this time (200 ms) is a repetition of the same trap. */
+#define REPEAT_US 200000
 
 enum { GID_IN_SERVICE = 64, GID_OUT_OF_SERVICE = 65, GROUP_MADE = 66, GROUP_GONE = 67 };
 
@@ -165,7 +167,8 @@ void sa_arrivals_group(void *ctx, const struct fab_wire_mc_member_record *group,
     struct fab_view *v = sm_view(s->in.sm);
     if (v != NULL && v->target != NULL && sa_is_master(s)) {
         struct fab_event_notice n = notice_of(v, made ? GROUP_MADE : GROUP_GONE, group->mgid);
-        /* With the bit of full membership, the P_Key matches full and limited members. */
+        /* The bit of full membership lets the P_Key match the keys of full and of limited
+         * members. */
         n.key[n.keys++] = group->pkey | FULL_MEMBER;
         sa_report(s, &n);
     }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * InformInfo (IBA 13.4.8.3): hosts subscribe to reports, and unsubscribe. InformInfoRecord
- * (15.2.5.12) lists the subscriptions.
+ * InformInfo (IBA 13.4.8.3), by which hosts subscribe to reports and unsubscribe, and
+ * InformInfoRecord (IBA 15.2.5.12), which lists the subscriptions.
  *
  * The subscriber is the port and queue pair that sent the request; the QPN field of a subscription
- * is ignored. In an unsubscribe request, QPN names the queue pair; 0 means the sender's. The
- * subscriber must share a partition with the ports that it subscribes to (o13-14.1.1). Notices
- * 256-259 disclose keys: a host must give the sa_key to subscribe to one of them (C15-0.2-1.16),
- * and a subscription to all notices does not include them. In an answer with an error, Subscribe is
- * 0 (o13-13.1.1). Records show QPNs only to requesters that gave the sa_key.
+ * is ignored. In an unsubscribe request, QPN names the queue pair; 0 means the sender's queue pair.
+ *
+ * The subscriber must share a partition with the ports to which it subscribes (o13-14.1.1). Notices
+ * 256 to 259 disclose keys. Only a host that gives the sa_key may subscribe to one of them
+ * (C15-0.2-1.16), and a subscription to all notices does not include them. In an answer with an
+ * error, Subscribe is 0 (o13-13.1.1). Records show QPNs only to requesters that gave the sa_key.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,9 +22,10 @@
 
 #define ALL_LIDS 0xffff
 #define LIDS_MOST                                                                                  \
-    4096 /* most LIDs of a range if there are partitions, because then each LID is checked */
+    4096 /* maximum number of LIDs in a LID range if there are partitions, as each LID is checked  \
+          */
 
-enum { AT_SUBSCRIBE = 23 }; /* offset in InformInfo */
+enum { AT_SUBSCRIBE = 23 }; /* byte offset in InformInfo */
 
 /* ---- permission to subscribe -------------------------------------------------------------------
  */

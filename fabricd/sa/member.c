@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * MCMemberRecord (IBA 15.2.5.17): hosts join multicast groups (Set), leave them (Delete) and query
- * them.
+ * them. libfabmgr/mcast interprets the components; this file decides which requests are permitted.
  *
- * This file decides which requests are permitted. A port may join itself, or another port with
- * which it shares a partition (a proxy join); the port that joins must be in the partition of the
- * group. A port may change its own membership; any port in the partition of the group may change a
- * proxy membership (o15-0.1.2, o15-0.2.1). A requester that gives the sa_key may change any
- * membership. A port may also join by each of its alias GUIDs. libfabmgr/mcast interprets the
- * components.
+ * A port may join itself, or another port with which it shares a partition (a proxy join). The port
+ * that joins must be in the partition of the group. A port may also join by each of its alias
+ * GUIDs.
  *
- * Only requesters that gave the sa_key see ports and join states in queries; other requesters see
- * the groups of their partitions, without members (15.2.5.17).
+ * A port may change its own membership. Any port in the partition of the group may change a proxy
+ * membership (o15-0.1.2, o15-0.2.1). A requester that gives the sa_key may change any membership.
+ *
+ * In queries, only requesters that gave the sa_key see ports and join states. Other requesters see
+ * the groups of their partitions without members (15.2.5.17).
  */
 #include <string.h>
 
@@ -30,11 +30,11 @@ struct change {
     const struct fab_view *view;
     const struct fab_sa_request *req;
     struct fab_wire_mc_member_record
-        record;      /* the record of the request, with the prefix of the subnet in PortGID */
-    uint64_t prefix; /* GID prefix of PortGID in the request */
-    uint32_t port;   /* the port that joins or leaves; FAB_NONE: it is not in the fabric */
+        record;      /* the record in the request; PortGID has the GID prefix of the subnet */
+    uint64_t prefix; /* GID prefix of PortGID as the request has it */
+    uint32_t port;   /* port that joins or leaves; FAB_NONE: the port is not in the fabric */
     const struct fab_mcast_group *group;   /* NULL: no such group */
-    const struct fab_mcast_member *member; /* the existing member, or NULL */
+    const struct fab_mcast_member *member; /* the member before the change; NULL: not a member */
 };
 
 static uint64_t component(const char *name)
@@ -70,9 +70,9 @@ static bool is_end(const struct fab_view *v, uint32_t port)
     return port != FAB_NONE && fab_fabric_port_has_lid(v->fabric, port);
 }
 
-/* Returns whether the requester may change the membership. A port may change its own membership;
- * any port in the partition of the group may change a proxy membership; a requester that gave the
- * sa_key may change both. */
+/* Returns whether the requester may change the membership. A port may change its own membership.
+ * Any port in the partition of the group may change a proxy membership. A requester that gave the
+ * sa_key may change any membership. */
 static bool may_modify(const struct change *c)
 {
     if (c->req->trusted || c->member == NULL)
@@ -97,14 +97,14 @@ static bool may_join(const struct change *c)
     return may_modify(c);
 }
 
-/* Returns whether the join stays within the quotas. Also a proxy join counts for the port that sent
- * the request; otherwise this port could use up the quota of another port. */
+/* Returns whether the join stays within the quotas. A proxy join counts for the port that sent the
+ * request. Otherwise this port could use up the quota of another port. */
 static bool is_within_quota(struct sa *s, const struct change *c)
 {
     const struct fab_mcast_groups *g = sm_mgroups(s->in.sm);
     uint64_t from = c->view->fabric->ports[c->req->from].guid;
     if (g == NULL)
-        return true; /* no fabric is known yet: sm_mgroup_join returns BUSY */
+        return true; /* no fabric is known yet; sm_mgroup_join will return BUSY */
     const struct sa_quota_use groups = {
         .own = fab_mcast_groups_created_by(g, from), .all = g->groups, .more = 1};
     const struct sa_quota_use members = {
@@ -167,10 +167,11 @@ uint16_t sa_member_delete(struct sa *s, const struct fab_sa_request *req,
 /* ---- queries -----------------------------------------------------------------------------------
  */
 
-struct place { /* position of a query: the last record that was returned */
+struct place { /* position of a query: the last record returned */
     uint64_t mgid[2], guid;
-    uint64_t in_group; /* the last record of this group that was returned. 0: no record yet; 1: the
-                          record of member `guid`; 2: the record of the group itself */
+    /* Says which record of this group was returned last. 0: none yet; 1: that of member `guid`; 2:
+     * that of the group itself. */
+    uint64_t in_group;
 };
 
 static bool sees(const struct fab_sa_query *q, const struct fab_mcast_group *group)
@@ -188,8 +189,8 @@ static bool is_wanted(const struct fab_sa_query *q, const struct fab_wire_mc_mem
     return (q->comp_mask & component("JoinState")) == 0 || m->join_state == want->join_state;
 }
 
-/* Fills in the record of the first member from index `i` on that the query selects. False: there is
- * none. */
+/* Fills in the record of the first member, from index `i` on, that the query selects. Returns false
+ * if there is none. */
 static bool next_member(const struct fab_sa_query *q, const struct fab_wire_mc_member_record *want,
                         const struct fab_mcast_group *group, size_t i, struct place *at,
                         struct fab_wire_mc_member_record *ret)
@@ -207,8 +208,8 @@ static bool next_member(const struct fab_sa_query *q, const struct fab_wire_mc_m
     return true;
 }
 
-/* Fills in the record of the group, without its members, for a requester that did not give the
- * SM_Key. False: the query selects by PortGID, and no member has that GID. */
+/* Fills in the record of the group without its members, for a requester that did not give the
+ * sa_key. Returns false if the query selects by PortGID and no member has this GID. */
 static bool group_alone(const struct fab_sa_query *q, const struct fab_wire_mc_member_record *want,
                         const struct fab_mcast_group *group, struct fab_wire_mc_member_record *ret)
 {

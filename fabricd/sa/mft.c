@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MulticastForwardingTableRecord (IBA 15.2.5.8): the MFT blocks that the switches have
- * acknowledged. The records of a switch end with its last block that names a port at any position;
- * up to this block, there is a record for each block and position.
+ * MulticastForwardingTableRecord (IBA 15.2.5.8) shows the MFT blocks that switches have
+ * acknowledged. For each switch, there is a record for each block and position, up to the last
+ * block that contains a port at any position.
  */
 #include <string.h>
 
@@ -14,7 +14,7 @@ static uint32_t positions(const struct fab_mcast_net *n, uint32_t sw)
     return fab_mcast_net_port_count(n, sw) / 16 + 1;
 }
 
-/* Returns the number of blocks of the switch's MFT up to the last one that names a port. */
+/* Returns the number of blocks in the switch's MFT, up to the last block that contains a port. */
 static uint32_t blocks(const struct sa *s, const struct fab_mcast_groups *g, uint32_t sw)
 {
     const struct fab_mcast_net *n = fab_mcast_trees_net(g->trees);
@@ -28,8 +28,8 @@ static uint32_t blocks(const struct sa *s, const struct fab_mcast_groups *g, uin
     return 0;
 }
 
-/* Returns the LID of a switch. 0: the switch is not in the view, or the requester shares no
- * partition with it. */
+/* Returns the LID of a switch; 0 if the switch is not in the view or shares no partition with the
+ * requester. */
 static uint16_t lid_of(const struct fab_sa_query *q, uint64_t guid)
 {
     const struct fab_view *v = fab_sa_view(q->sa);
@@ -40,8 +40,8 @@ static uint16_t lid_of(const struct fab_sa_query *q, uint64_t guid)
     return fab_sa_may_see(q, port) ? (uint16_t)v->target->lids.base[port] : 0;
 }
 
-/* Fills in the next record. at[0]: the switch, by its id in fab_mcast_trees_net; at[1]: how many of
- * its records were returned. */
+/* Fills in the next record of a query. at[0] is the switch's id in fab_mcast_trees_net. at[1] is
+ * the number of records of this switch that were already returned. */
 bool sa_mft_next(void *ctx, const struct fab_sa_query *q, uint64_t at[4], void *ret_struct)
 {
     const struct sa *s = ctx;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Internals of the SA agent. For this folder only. */
+/* Internals of the subnet administration (SA) agent, for this folder only. */
 #ifndef FABRICD_SA_PRIVATE_H
 #define FABRICD_SA_PRIVATE_H
 
@@ -8,38 +8,38 @@
 #include "libfabmgr/mads/rmpp.h"
 #include "libfabmgr/sa/sa.h"
 
-/* Limits of the responses in progress: their number, their bytes, and their bytes for one port
- * whose requests do not carry the sa_key. */
+/* Limits of the responses in progress: their number, their bytes, and the bytes of all responses to
+ * one port. Requests that carry the sa_key are exempt from the last limit. */
 #define SA_JOBS 256
 #define SA_TABLE_MOST (256u << 20)
 #define SA_TABLE_EACH (64u << 20)
-#define SA_OUT 512 /* the maximum number of answers that wait for the transport */
+#define SA_OUT 512 /* maximum number of answers that wait for the transport */
 
 /* A published view, prepared for queries. A response that is being collected keeps its view when a
- * new one is published. */
+ * new view is published. */
 struct sa_view {
     struct fab_sa *sa;
     unsigned refs;
 };
 
-/* A response of many records: first it is collected, then it is sent. */
+/* A response of many records, which is first collected and then sent. */
 struct sa_job {
     struct sa_job *next;
     struct transport_mad request;
     struct sa_view *view;
     struct fab_sa_query query;
-    uint32_t host;  /* base LID of the requesting port; 0: no port has its LID */
-    uint8_t *bytes; /* FAB_SA_DATA bytes of headers, then the records */
+    uint32_t host;  /* base LID of the requesting port; 0: no port has the requester's LID */
+    uint8_t *bytes; /* FAB_SA_DATA bytes of headers, followed by the records */
     size_t len, room;
     uint32_t records;
     bool sending;
     struct fab_rmpp_sender rmpp;
 };
-struct sa_jobs { /* a queue */
+struct sa_jobs { /* a queue of responses */
     struct sa_job *head, **tail;
 };
 
-#define SA_LISTS 5 /* rows of the table of attributes in registered.c */
+#define SA_LISTS 5 /* number of rows in the table of attributes in registered.c */
 
 struct sa {
     struct sa_input in;
@@ -47,25 +47,25 @@ struct sa {
     struct sa_registry *registry;  /* see registry.h */
     struct sa_quota *quota;        /* see quota.c */
     struct fab_sa_aliases aliases; /* see alias.c */
-    uint32_t aliases_written;      /* writes of GUIDInfo blocks in flight */
+    uint32_t aliases_written;      /* number of GUIDInfo writes in flight */
     struct loop_timer *alias_timer;
-    struct sa_view *view; /* current view; NULL: none yet, or released for a local repair */
+    struct sa_view *view; /* the current view; NULL: none yet, or released for a local repair */
     uint64_t generation;
     bool master;
     struct sa_jobs making, sending;
     uint32_t job_count;
     size_t table_bytes;
-    uint32_t last_host; /* host of the response of which a slice was collected last */
+    uint32_t last_host; /* base LID of the host whose response was last worked on */
     struct loop_timer *work, *patience, *retry;
     struct transport_mad out[SA_OUT]; /* ring buffer */
     uint32_t out_first, out_count;
     struct sa_stats stats;
 };
 
-bool sa_is_master(const struct sa *s); /* whether this manager is master now */
+bool sa_is_master(const struct sa *s); /* returns whether this manager is master now */
 
 /* reply.c */
-/* Sends a MAD unchanged; queues it while the transport is busy */
+/* Sends a MAD unchanged. While the transport is busy, the MAD is queued. */
 void sa_put(struct sa *s, const struct transport_mad *out);
 void sa_send(struct sa *s, const struct transport_mad *to, const uint8_t mad[FAB_MAD_SIZE]);
 void sa_send_len(struct sa *s, const struct transport_mad *to, const uint8_t *mad, size_t len);
@@ -86,9 +86,10 @@ void sa_transfer_input(struct sa *s, const struct transport_mad *mad);
 void sa_transfer_tick(void *ctx);
 
 /* alias.c */
-int sa_alias_start(struct sa *s); /* loads the alias GUIDs from the store; NOMEM, IO, FORMAT */
+/* Loads the alias GUIDs from the store. Returns NOMEM, IO or FORMAT. */
+int sa_alias_start(struct sa *s);
 void sa_alias_stop(struct sa *s);
 
-void sa_view_unref(struct sa_view *v); /* NULL is fine */
+void sa_view_unref(struct sa_view *v); /* NULL is permitted */
 
 #endif

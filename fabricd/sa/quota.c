@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Quotas of subnet administration limit the multicast groups, memberships, services, subscriptions
- * and alias GUIDs of each port and of all ports together, and the requests a second of each port.
- * Without quotas, one host can use up all multicast LIDs in some seconds. A request with the key of
- * subnet administration (subnet.sa_key) has no quota.
+ * Quotas of subnet administration. They limit the multicast groups, memberships, services,
+ * subscriptions and alias GUIDs of each port and of all ports together, and the requests per second
+ * of each port. Without quotas, one host can use up all multicast LIDs in a few seconds. A request
+ * that carries the key of subnet administration (subnet.sa_key) has no quota.
  *
- * A registration counts for the port that sent the request, which is recognized by its source LID.
- * All requesters whose LID no port has share one limit of requests, because a host can give itself
- * any LID.
+ * A registration counts for the port that sent the request, which is identified by its source LID.
+ * A host can use any source LID, so all requesters whose LID belongs to no port share one rate
+ * limit.
  *
  * Refusals are counted. The event quota-exceeded reports them at most once in 10 minutes for each
- * port and kind. The table of these reports has ROWS rows; when it is full, the refusals to further
+ * port and kind. The table of these reports has ROWS rows; when it is full, refusals to further
  * ports are counted but not reported.
  */
 #include "fabricd/sa/quota.h"
@@ -28,10 +28,10 @@
 #define ROWS 256
 #define NAME_LEN 128
 
-/* The kernel keeps a response until the requester has acknowledged it, or for 2.2 s (the timeouts
- * of umad.c), and does not report when it frees the response. So the rate at which responses are
- * passed to the kernel is limited, which bounds their memory there: 1 KiB each 32 us for a port,
- * and 1 KiB each 2 us for all ports. */
+/* Rates at which responses are passed to the kernel: 1 KiB each 32 us for a port, and 1 KiB each 2
+ * us for all ports. The kernel keeps a response until the requester has acknowledged it, but at
+ * most 2.2 s (the timeouts of umad.c), and does not report when it frees the response. The rates
+ * therefore bound the memory of responses in the kernel. */
 static const struct fab_bucket_rate kernel_each = {.burst = SA_TABLE_EACH >> 10, .each_us = 32};
 static const struct fab_bucket_rate kernel_all = {.burst = 1u << 20, .each_us = 2};
 
@@ -43,20 +43,22 @@ static const char *const names[KINDS] = {
     [REQUESTS] = "requests a second",
 };
 
-/* The refusals of one kind to one port. */
+/* Refusals of one kind to one port. */
 struct row {
-    uint64_t guid, told_us; /* told_us: time of the last event; 0: the row is free */
-    uint32_t refused;       /* requests refused since told_us */
+    uint64_t guid, told_us; /* port GUID; manager's clock at the last event, 0: the row is free */
+    uint32_t refused;       /* requests refused since the last event */
     uint8_t kind;           /* index of names[] */
-    bool in_all;            /* true: the limit for all ports together was reached */
+    /* The limit of all ports together was reached; false: that of the port. */
+    bool in_all;
 };
 
 struct sa_quota {
     struct row row[ROWS];
-    /* Token buckets (bucket.h) by base LID: one for requests, and one for the KiB passed to the
-     * kernel. Entry 0 is for all requesters whose LID no port has. */
+    /* Token buckets (libfabmgr/base/bucket.h) by base LID: one for requests, and one for the KiB
+     * passed to the kernel. Entry 0 is shared by all requesters whose LID belongs to no port. */
     uint64_t requests_us[FAB_LID_UNICAST_MAX + 1], kernel_us[FAB_LID_UNICAST_MAX + 1];
-    uint64_t kernel_all_us; /* token bucket for the KiB passed to the kernel for all ports */
+    /* Token bucket of all ports together, for the KiB passed to the kernel. */
+    uint64_t kernel_all_us;
 };
 
 int sa_quota_start(struct sa *s)
@@ -73,8 +75,8 @@ void sa_quota_stop(struct sa *s)
 /* ---- events ------------------------------------------------------------------------------------
  */
 
-/* Writes the name of the switch port to which a port is connected. A NodeDescription comes from the
- * device, so control characters in it are replaced. */
+/* Writes the name of the switch port to which a port is connected. Control characters in the name
+ * are replaced, because a NodeDescription comes from the device. */
 static void name_place(const struct fab_fabric *f, uint32_t port, char name[NAME_LEN])
 {
     uint32_t peer = port != FAB_NONE ? f->ports[port].peer : FAB_NONE;
@@ -87,8 +89,9 @@ static void name_place(const struct fab_fabric *f, uint32_t port, char name[NAME
     log_clean(text, name, NAME_LEN);
 }
 
-/* Returns the row of the port and kind in *like. If there is none, *like replaces a free row, or a
- * row whose last event is older than TELL_AGAIN_US. NULL: all rows are in use. */
+/* Returns the row of the port and kind in *like. If there is none, stores *like in a free row, or
+ * in a row whose last event is older than TELL_AGAIN_US. Returns NULL if there is no such row
+ * either. */
 static struct row *find_row(struct sa_quota *q, const struct row *like, uint64_t now)
 {
     struct row *usable = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The table of attributes that hosts may change or list, with the functions that change or list
- * them. Sets and Deletes of other attributes are refused with the status for an unsupported
+ * The table of attributes that hosts may register or list, with the functions for Set, Delete and
+ * queries. A Set or Delete of any other attribute is refused with the MAD status for an unsupported
  * attribute.
  */
 #include "fabricd/sa/registry.h"

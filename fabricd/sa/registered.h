@@ -1,35 +1,36 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The attributes that hosts register: the functions that carry out SubnAdmSet and SubnAdmDelete,
- * and the sources of the records that queries return. For this folder only.
+ * The attributes that hosts register. For this folder only. It declares the functions that carry
+ * out SubnAdmSet and SubnAdmDelete, and the sources of the records that queries return.
  */
 #ifndef FABRICD_SA_REGISTERED_H
 #define FABRICD_SA_REGISTERED_H
 
 #include "fabricd/sa/private.h"
 
-/* Carries out a Set or Delete. Returns the MAD status of the answer; if it is 0, ret_data is the
- * attribute of the answer. */
+/* Carries out a Set or Delete. Returns the MAD status of the answer. If the status is 0, ret_data
+ * has the attribute of the answer. */
 typedef uint16_t sa_change(struct sa *s, const struct fab_sa_request *req,
                            uint8_t ret_data[FAB_SA_DATA_LEN]);
 /* Alias GUIDs (alias.c). */
 sa_change sa_alias_set, sa_alias_delete;
-/* Services (service.c) and subscriptions (inform.c). sa_inform_set fills in ret_data also if it
- * returns an error; it takes the queue pair of the subscriber from `mad`. */
+/* Services (service.c) and subscriptions (inform.c). sa_inform_set takes the queue pair of the
+ * subscriber from `mad`. It fills in ret_data even if it returns an error status. */
 sa_change sa_service_set, sa_service_delete;
 bool sa_service_next(void *ctx, const struct fab_sa_query *q, uint64_t at[4], void *ret_struct);
 uint16_t sa_inform_set(struct sa *s, const struct transport_mad *mad,
                        const struct fab_sa_request *req, uint8_t ret_data[FAB_SA_DATA_LEN]);
 bool sa_inform_next(void *ctx, const struct fab_sa_query *q, uint64_t at[4], void *ret_struct);
-/* Multicast members (member.c) and multicast forwarding tables (mft.c); ctx is the struct sa. */
+/* Multicast members (member.c) and multicast forwarding tables (mft.c). `ctx` is the struct sa. */
 sa_change sa_member_set, sa_member_delete;
 bool sa_member_next(void *ctx, const struct fab_sa_query *q, uint64_t at[4], void *ret_struct);
 bool sa_mft_next(void *ctx, const struct fab_sa_query *q, uint64_t at[4], void *ret_struct);
 
-/* registered.c: carries out and answers a Set or Delete. */
+/* registered.c: carries out a Set or Delete, and answers it. */
 void sa_registered_change(struct sa *s, const struct transport_mad *mad,
                           const struct fab_sa_request *req);
-/* Returns the source of an attribute's records; NULL: libfabmgr/sa derives them from the view. */
+/* Returns the source of an attribute's records. NULL: libfabmgr/sa derives the records from the
+ * view. */
 const struct fab_sa_source *sa_registered_list(const struct sa *s, uint16_t attr_id);
 void sa_registered_init(struct sa *s);
 

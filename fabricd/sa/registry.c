@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Starts and stops the registry. The manager loads the registry from the store at start, and keeps
- * it while another manager is master. An answer to a registration is sent only after the
- * registration is committed to the database, so that a crash loses no registration that was
- * confirmed. Until then, some tenths of a millisecond, answers wait in a queue.
+ * Starts and stops the registry, and holds answers back until the registration is stored.
+ *
+ * The manager loads the registry from the store at start, and keeps it while another manager is
+ * master. An answer to a registration is sent only when the registration is committed to the
+ * database, so that a crash loses no confirmed registration. Until then, for some tenths of a
+ * millisecond, answers wait in a queue.
  */
 #include "fabricd/sa/registry.h"
 
@@ -15,7 +17,7 @@
 #include "libfabmgr/base/plural.h"
 #include "libfabmgr/base/status.h"
 
-#define LOOK_US 200 /* how often to check whether records are committed */
+#define LOOK_US 200 /* interval of checks whether records are committed, in microseconds */
 #define ABSENT_FIRST_US 60000000
 
 /* ---- answers that wait for the database --------------------------------------------------------
@@ -37,7 +39,8 @@ static void send_held(void *ctx)
         loop_timer_set(r->kept, LOOK_US);
 }
 
-/* Returns whether so many answers to this LID wait that other hosts might find no room. */
+/* Returns whether so many answers to this LID are waiting that other hosts might find no room in
+ * the queue. */
 static bool holds_too_many(const struct sa_registry *r, uint16_t lid)
 {
     uint32_t own = 0;

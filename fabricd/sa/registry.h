@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Services, subscriptions, and reports to subscribers. For this folder only.
+ * The registry: services, subscriptions, and reports to subscribers. For this folder only.
  */
 #ifndef FABRICD_SA_REGISTRY_H
 #define FABRICD_SA_REGISTRY_H
@@ -14,28 +14,30 @@
 /* An endport in service. */
 struct sa_end {
     uint64_t guid;
-    uint16_t key[FAB_NOTICE_KEYS]; /* the first P_Keys of the port; 0 ends the list */
+    uint16_t key[FAB_NOTICE_KEYS]; /* the port's first P_Keys; 0 ends the list if it is not full */
 };
 struct sa_ends {
     struct sa_end *end; /* sorted by GUID */
     size_t count;
 };
 struct sa_held {
-    struct transport_mad to; /* the request */
+    struct transport_mad to; /* the request to which `answer` belongs */
     uint8_t answer[FAB_MAD_SIZE];
-    uint64_t mark; /* store_mark after the registration was put; see store_is_written */
+    uint64_t mark; /* the registration is stored when store_is_written(mark) is true */
 };
 
 struct sa_registry {
     struct fab_services services;
     struct fab_subscriptions *subscriptions;
-    struct sa_ends ends; /* endports in service in the last view */
-    bool knows_ends;     /* `ends` is valid */
-    uint32_t absent_at;  /* next subscription to check for a port that left the fabric */
-    uint32_t told, gone; /* events emitted, and subscriptions ended, since told_us */
+    /* Endports in service in the last view, to be compared with the next view. */
+    struct sa_ends ends;
+    bool knows_ends;     /* `ends` is valid; false: no view was compared yet */
+    uint32_t absent_at;  /* index of the next subscription whose port is checked for absence */
+    uint32_t told, gone; /* since told_us: events emitted, and subscriptions ended */
     uint64_t told_us;
-    struct fab_notice last; /* the last notice, to recognize repetitions: a device repeats a trap
-                               until it gets TrapRepress */
+    /* The last notice. A device repeats a trap until it gets TrapRepress; the repetition is
+     * recognized by comparison. */
+    struct fab_notice last;
     uint64_t last_us;
     struct sa_held *held; /* [SA_HELD] ring buffer of answers that wait */
     uint32_t held_first, held_count;
@@ -43,24 +45,25 @@ struct sa_registry {
 };
 
 /* registry.c */
-/* Loads services and subscriptions from the store. NOMEM, LIMIT, IO, FORMAT. */
+/* Loads services and subscriptions from the store. Returns NOMEM, LIMIT, IO or FORMAT. */
 int sa_registry_start(struct sa *s);
 void sa_registry_stop(struct sa *s);
-/* Call this function before carrying out a registration. BUSY: too many answers wait for the
- * database, in all or to the sender of this request, or the writer is behind. */
+/* Call this function before carrying out a registration. Returns BUSY if too many answers wait for
+ * the database, in all or to the sender of this request, or if the store's writer is behind. */
 int sa_keep_ready(struct sa *s, const struct transport_mad *mad);
-/* Sends the answer once the registration is committed to the database. */
+/* Sends the answer when the registration is committed to the database. */
 void sa_keep_answer(struct sa *s, const struct transport_mad *mad,
                     const uint8_t answer[FAB_MAD_SIZE]);
 
 /* service.c */
-int sa_services_load(struct sa *s); /* loads the services; NOMEM, LIMIT, IO, FORMAT */
+int sa_services_load(struct sa *s); /* loads the services. Returns NOMEM, LIMIT, IO or FORMAT */
 void sa_services_expire(void *ctx);
-void sa_services_arm(struct sa *s); /* sets the timer for the lease that ends first */
+void sa_services_arm(struct sa *s); /* sets the timer for the service lease that ends first */
 
 /* inform.c */
-int sa_subscriptions_load(struct sa *s); /* loads the subscriptions; NOMEM, LIMIT, IO, FORMAT */
-/* Drops a subscription. why: the reason for the event; NULL: no event is emitted. */
+/* Loads the subscriptions. Returns NOMEM, LIMIT, IO or FORMAT. */
+int sa_subscriptions_load(struct sa *s);
+/* Drops a subscription. `why` is the reason in the event; NULL: no event is emitted. */
 void sa_subscription_drop(struct sa *s, uint32_t slot, const char *why);
 
 /* report.c */
@@ -74,7 +77,7 @@ void sa_report_gone(struct sa *s, const struct fab_subscription *x, const char *
 void sa_arrivals_published(void *ctx);
 void sa_arrivals_work(void *ctx);
 void sa_arrivals_absent(void *ctx);
-bool sa_arrivals_wanted(void *ctx); /* whether any host subscribed to notices */
+bool sa_arrivals_wanted(void *ctx); /* returns whether any host has subscribed to notices */
 void sa_arrivals_notice(void *ctx, const struct fab_notice *notice);
 void sa_arrivals_group(void *ctx, const struct fab_wire_mc_member_record *group, bool made);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Outgoing answers. While the transport is busy, answers are queued in a ring, in order. If the
- * ring is full, an answer is dropped, and the requester repeats the request after its timeout.
+ * Sends answers. While the transport is busy, answers wait in a ring, in order. If the ring is
+ * full, the answer is dropped; the requester repeats its request after its timeout.
  */
 #include <string.h>
 

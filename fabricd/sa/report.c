@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reports to subscribers (IBA 13.4.11, 15.4.3). libfabmgr/registry decides which report is sent
- * next; this file sends some in each iteration of the loop, to the subscriber's LID in the current
- * view.
+ * Sends reports to subscribers (IBA 13.4.11, 15.4.3). libfabmgr/registry decides which report is
+ * sent next. This file sends a few reports in each iteration of the loop, to the subscriber's LID
+ * in the current view.
  *
- * A subscriber gets no report about a port with which it shares no partition (o13-17.1.1). If such
- * a report belongs to a subscription that selects ports by LID range or GID, the subscription ends
- * (o13-17.1.2).
+ * A subscriber gets no report about a port with which it shares no partition (o13-17.1.1). If its
+ * subscription selects ports by LID range or GID, such a report ends the subscription (o13-17.1.2).
  *
  * On real adapters a report carries a timeout, because the kernel matches responses to reports. On
- * a simulated port it carries none: otherwise reports to unresponsive subscribers would use up the
+ * a simulated port it carries none. Otherwise reports to unresponsive subscribers would use up the
  * transport's limit of requests in flight.
  */
 #include <inttypes.h>
@@ -23,11 +22,13 @@
 #include "libfabmgr/base/status.h"
 
 #define QP1_QKEY 0x80010000u
-#define LOOK_A_TURN 4096 /* most subscriptions and notices examined in one iteration */
-#define SEND_A_TURN 64   /* most reports sent in one iteration */
+/* Maximum number of subscriptions and notices examined in one iteration. */
+#define LOOK_A_TURN 4096
+#define SEND_A_TURN 64 /* maximum number of reports sent in one iteration */
 #define TICK_US 50000
 #define ALL_LIDS 0xffff
-#define TELL_SINGLY 8 /* most events for ended subscriptions within TELL_AGAIN_US */
+/* Maximum number of single events about ended subscriptions within TELL_AGAIN_US. */
+#define TELL_SINGLY 8
 #define TELL_AGAIN_US 60000000
 
 /* ---- permission to receive a notice ------------------------------------------------------------
@@ -52,8 +53,8 @@ static bool shares(const struct fab_view *v, uint32_t port, const struct fab_eve
     return false;
 }
 
-/* Returns whether the subscription selects ports by GID or LID range. Its subscriber must share a
- * partition with each of them. */
+/* Returns whether the subscription selects ports by GID or LID range. The subscriber must then
+ * share a partition with each of these ports. */
 static bool names_ports(const struct fab_inform_info *info)
 {
     return info->gid[0] != 0 || info->gid[1] != 0 || info->lid_begin != ALL_LIDS;
@@ -97,7 +98,7 @@ static void send_report(struct sa *s, const struct fab_view *v, const struct fab
 {
     uint32_t port = port_of(v, x);
     if (port == FAB_NONE)
-        return; /* the port left between two tries; the next try may find it */
+        return; /* the port left the fabric; it may be back at the next try */
     struct transport_mad out = {.addr = {.dlid = (uint16_t)v->target->lids.base[port],
                                          .sl = sl_to(v, port),
                                          .qpn = x->record.info.qpn,
@@ -110,8 +111,8 @@ static void send_report(struct sa *s, const struct fab_view *v, const struct fab
     sa_put(s, &out);
 }
 
-/* Sends up to SEND_A_TURN reports. BUSY: more reports are waiting. NOT_FOUND: no report is
- * waiting. */
+/* Sends up to SEND_A_TURN reports. Returns BUSY if more reports are waiting, or NOT_FOUND if none
+ * is waiting. */
 static int send_some(struct sa *s, const struct fab_view *v)
 {
     struct fab_subscriptions *all = s->registry->subscriptions;
@@ -160,8 +161,8 @@ void sa_report(struct sa *s, const struct fab_event_notice *notice)
 /* ---- answers and timeouts ----------------------------------------------------------------------
  */
 
-/* Handles a response to a report. The response counts only if it comes from the port that got the
- * report. */
+/* Handles a response to a report. The response is ignored unless it comes from the port to which
+ * the report was sent. */
 void sa_report_answer(struct sa *s, const struct transport_mad *mad)
 {
     struct fab_subscriptions *all = s->registry->subscriptions;
@@ -195,7 +196,7 @@ void sa_report_tick(void *ctx)
 }
 
 /* Emits an event for a subscription that ended. If many subscriptions end at once, the first
- * TELL_SINGLY get an event each, and one later event has the number of the others. */
+ * TELL_SINGLY get an event each, and one later event gives the number of the others. */
 void sa_report_gone(struct sa *s, const struct fab_subscription *x, const char *why)
 {
     struct sa_registry *r = s->registry;

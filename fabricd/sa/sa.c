@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Requests of hosts to the subnet administrator (IBA chapter 15). A Get is answered at once from
- * the published view (libfabmgr/sa). Responses of many records are collected in slices, the hosts
- * taking turns (table.c), and then sent by RMPP (transfer.c). Sets and Deletes change what hosts
- * register (registered.c).
+ * Handles requests of hosts to the subnet administrator (IBA chapter 15).
  *
- * A sweep does not delay answers: they come from the latest published view, which does not change.
- * Before the first view the status is BUSY. A manager that is not master does not answer. A request
- * is not answered either if its SM_Key is neither 0 nor the sa_key (15.2.1.1, C15-0.1.5),
- * or if its port sends more requests a second than the quota permits (quota.c).
+ * A Get is answered at once from the published view (libfabmgr/sa). Responses of many records are
+ * collected in slices, in turn for each host (table.c), and then sent by RMPP (transfer.c). Sets
+ * and Deletes change what hosts register (registered.c).
+ *
+ * A sweep does not delay answers, because a published view does not change during a sweep. Before
+ * the first view is published, the status of answers is BUSY.
+ *
+ * A request gets no answer if this manager is not master, if the SM_Key in the request is neither 0
+ * nor the sa_key (15.2.1.1, C15-0.1.5), or if its port sends more requests per second than the
+ * quota permits (quota.c).
  */
 #include "fabricd/sa/sa.h"
 
@@ -19,7 +22,7 @@
 #include "fabricd/sa/registry.h"
 #include "libfabmgr/base/status.h"
 
-/* Most records that a Get examines at once. A longer search is queued (table.c). */
+/* Maximum number of records that a Get examines at once. A longer search is queued (table.c). */
 #define GET_BUDGET 64
 
 enum { AT_METHOD = 3, AT_RMPP_TYPE = FAB_RMPP_AT + 1, AT_RMPP_FLAGS = FAB_RMPP_AT + 2 };
@@ -39,7 +42,7 @@ static void tell_managers(const struct sa *s, struct fab_sa *sa)
     (void)fab_sa_set_managers(sa, others, count < FAB_SA_MANAGERS ? count : FAB_SA_MANAGERS);
 }
 
-/* Prepares the published view for queries if it is a new one. */
+/* Prepares the published view for queries, unless it is the current view already. */
 static void take_view(struct sa *s)
 {
     struct fab_view *published = sm_view(s->in.sm);
@@ -62,8 +65,8 @@ out:
     fab_view_unref(published);
 }
 
-/* Called before a local repair: releases the view, so that the repair need not copy it. The next
- * request takes the view again. */
+/* Releases the view before a local repair, so that the repair can change the tables in place. The
+ * next request takes the view again. */
 static void let_go(void *ctx)
 {
     struct sa *s = ctx;
@@ -78,8 +81,8 @@ bool sa_is_master(const struct sa *s)
     return status.role == FAB_SM_MASTER;
 }
 
-/* Finds out, once for each batch of MADs, whether this manager is master, and takes the current
- * view. */
+/* Finds out whether this manager is master, and takes the current view. Called once for each batch
+ * of received MADs. */
 static void look_around(struct sa *s)
 {
     s->master = sa_is_master(s);
@@ -102,7 +105,7 @@ static void get(struct sa *s, const struct transport_mad *mad, const struct fab_
     sa_send(s, mad, answer);
 }
 
-/* Returns the port with that LID in the published view; FAB_NONE: there is none. */
+/* Returns the port that has this LID in the published view, or FAB_NONE. */
 static uint32_t port_of(const struct sa *s, uint16_t lid)
 {
     const struct fab_lids *lids = &fab_sa_view(s->view->sa)->target->lids;
@@ -144,8 +147,8 @@ static void take_request(struct sa *s, const struct transport_mad *mad)
         sa_refuse(s, mad, FAB_SMP_BAD_METHOD);
 }
 
-/* Returns whether the MAD belongs to a transfer: a requester's RMPP MADs (ACK, STOP, ABORT) carry
- * the response method. */
+/* Returns whether the MAD belongs to a transfer in progress. The RMPP MADs of a requester (ACK,
+ * STOP, ABORT) carry the response method. */
 static bool is_response(const struct transport_mad *mad)
 {
     return (mad->bytes[AT_METHOD] & FAB_METHOD_RESPONSE) != 0;

@@ -3,16 +3,17 @@
  * ServiceRecord (IBA 15.2.5.14): hosts register services with a lease (Set), withdraw them
  * (Delete), and query them.
  *
- * A host registers services of its own ports only: the ServiceGID must be that of the requesting
- * node. The requester and the port of the ServiceGID must be in the partition of the service. Only
- * a request with the same ServiceKey may change or withdraw a service that has one. A service
- * without a ServiceKey may be changed or withdrawn by the port that registered it, and by the port
- * of its ServiceGID. A requester that gives the sa_key may change any service. (OpenSM lets every
- * host change any service.) Requesters see the services of their partitions; only those that gave
- * the sa_key see ServiceKeys.
+ * A host may register only services of its own ports: the ServiceGID must belong to the requesting
+ * node. The requester and the port of the ServiceGID must be in the partition of the service.
  *
- * A service without ServiceP_Key belongs to the default partition; a service without ServiceLease
- * does not expire. Other components missing from the ComponentMask are 0.
+ * If a service has a ServiceKey, only a request with the same ServiceKey may change or withdraw it.
+ * Otherwise the port that registered the service, and the port of its ServiceGID, may do so. A
+ * requester that gives the sa_key may change any service. (OpenSM lets every host change any
+ * service.)
+ *
+ * Requesters see the services of their partitions. Only requesters that gave the sa_key see
+ * ServiceKeys. A service without ServiceP_Key belongs to the default partition; a service without
+ * ServiceLease does not expire. All other components missing from the ComponentMask are 0.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -27,11 +28,11 @@
 
 #define FOR_EVER UINT32_MAX
 #define DEFAULT_KEY 0xffff
-#define MULTICAST 0xff /* first byte of a multicast GID */
+#define MULTICAST 0xff /* value of the first byte of a multicast GID */
 #define SECOND_US 1000000
 #define ARM_MOST_US (3600ull * SECOND_US)
 
-/* Offsets in ServiceRecord. */
+/* Byte offsets and lengths in ServiceRecord. */
 enum { AT_PKEY = 24, AT_LEASE = 28, AT_KEY = 32, KEY_LEN = 16 };
 
 static uint64_t component(const char *name)
@@ -53,7 +54,7 @@ struct change {
     const struct fab_sa_request *req;
     struct fab_service service;
     struct fab_wire_service_record record;
-    const struct fab_service *old; /* the registered service with the same key, or NULL */
+    const struct fab_service *old; /* the registered service with the same key; NULL: none */
     uint64_t from;                 /* GUID of the requesting port */
 };
 
@@ -75,7 +76,7 @@ static void read_service(const struct fab_sa_request *req, struct fab_service *x
 }
 
 /* Returns whether the requester and the port of the ServiceGID are in the partition of the service.
- * Without ServiceP_Key, nothing is checked. If the ServiceGID is a multicast GID, only the
+ * Returns true if the request has no ServiceP_Key. If the ServiceGID is a multicast GID, only the
  * requester is checked. */
 static bool is_served(const struct change *c)
 {
@@ -134,8 +135,8 @@ static void tell(const struct fab_sa_request *req, const struct fab_service *x,
         memset(ret_data + AT_KEY, 0, KEY_LEN);
 }
 
-/* Returns whether the registration stays within the quota. A port that registers the service of
- * another port again becomes the owner of the service, which then counts for this port. */
+/* Returns whether the registration stays within the quota. If a port registers the service of
+ * another port again, it becomes the owner of the service, and the service counts for this port. */
 static bool is_within_quota(struct sa *s, const struct change *c)
 {
     const struct fab_services *all = &s->registry->services;
@@ -146,9 +147,9 @@ static bool is_within_quota(struct sa *s, const struct change *c)
            sa_quota_permits(s, c->req, FAB_QUOTA_SERVICES, &use);
 }
 
-/* Returns whether the ServiceGID names the node of the requester, by a port or an alias GUID, or is
- * a multicast GID. A host could otherwise lead the clients of another host's service to that host
- * at will, or fill the directory in its name. */
+/* Returns whether the ServiceGID is a multicast GID or belongs to the requesting node, as a port
+ * GUID or an alias GUID. Without this check, a host could direct the clients of another host's
+ * service to any port, or fill the directory in the name of another host. */
 static bool is_own_gid(const struct change *c)
 {
     const struct fab_fabric *f = c->view->fabric;
@@ -249,8 +250,8 @@ static bool agrees(const struct fab_sa_query *q, const struct fab_service *x)
     return differ == 0;
 }
 
-/* Fills in the record as the requester may see it: with the remaining time of the lease, and
- * without the ServiceKey unless the requester gave the sa_key. */
+/* Fills in the record as the requester may see it: with the remaining time of the lease, and with
+ * the ServiceKey only if the requester gave the sa_key. */
 static void show(const struct fab_sa_query *q, const struct fab_service *x,
                  struct fab_wire_service_record *ret)
 {
@@ -276,7 +277,7 @@ bool sa_service_next(void *ctx, const struct fab_sa_query *q, uint64_t at[4], vo
     at[0] = x->key.id;
     at[1] = x->key.gid[0];
     at[2] = x->key.gid[1];
-    /* Never 0: at[3] == 0 means that no record was returned yet. */
+    /* This value is never 0, because at[3] == 0 means that no record was returned yet. */
     at[3] = x->key.pkey | UINT64_C(1) << 32;
     show(q, x, ret_struct);
     return true;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Responses of many records. A response is collected in slices, so that a long one does not delay
- * other work of the loop. The hosts take turns, in the order of their LIDs. The number of responses
- * in progress and their memory are bounded, in all and for each host; further requests are answered
- * with BUSY. A Get that needs a long search is handled here too.
+ * Collects responses of many records. A response is collected in slices, so that a long response
+ * does not delay other work of the loop. The hosts take turns in the order of their LIDs.
  *
- * A request that is repeated while its response is being collected or sent is ignored.
+ * The number of responses in progress and their memory are limited, in all and for each host.
+ * Further requests are answered with BUSY. A request is ignored if it repeats a request whose
+ * response is being collected or sent. A Get that needs a long search is handled here too.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
-#define SLICE 4096 /* most records examined in one slice, which takes up to a millisecond */
+#define SLICE 4096 /* maximum number of records examined in a slice, which takes up to 1 ms */
 
 enum { AT_TID = 8 };
 
@@ -67,7 +67,7 @@ static bool is_known(const struct sa *s, const struct transport_mad *request)
     return false;
 }
 
-/* Counts the responses in progress to a host, and their bytes. */
+/* Returns the number of responses in progress to a host; *ret_bytes is their size. */
 static uint32_t jobs_of(const struct sa *s, uint32_t host, size_t *ret_bytes)
 {
     const struct sa_job *lists[] = {s->making.head, s->sending.head};
@@ -123,7 +123,7 @@ void sa_table_begin(struct sa *s, const struct transport_mad *request,
 /* ---- collecting -------------------------------------------------------------------------------
  */
 
-/* Returns whether the response may grow to twice `need` bytes. */
+/* Returns whether the limits permit the response to grow to twice `need` bytes. */
 static bool may_grow(const struct sa *s, const struct sa_job *job, size_t need)
 {
     size_t own;
@@ -132,8 +132,8 @@ static bool may_grow(const struct sa *s, const struct sa_job *job, size_t need)
            (job->query.trusted || own - job->room + 2 * need <= SA_TABLE_EACH);
 }
 
-/* Makes room for one more record. BUSY: all responses together would exceed SA_TABLE_MOST, or those
- * to the host SA_TABLE_EACH. NOMEM. */
+/* Makes room for one more record. Returns BUSY if all responses would exceed SA_TABLE_MOST
+ * together, or the responses to the host SA_TABLE_EACH; NOMEM. */
 static int make_room(struct sa *s, struct sa_job *job, size_t need)
 {
     size_t room = job->room;
@@ -150,8 +150,8 @@ static int make_room(struct sa *s, struct sa_job *job, size_t need)
     return FAB_OK;
 }
 
-/* Returns whether the answer needs no more records. A Get fails if there are two; without RMPP only
- * the first MAD of a response is sent. */
+/* Returns whether the response needs no further records. A Get fails if it selects two records, so
+ * two are enough. Without RMPP, only the first MAD of a response is sent. */
 static bool is_enough(const struct sa *s, const struct sa_job *job)
 {
     return job->query.method == FAB_METHOD_GET
@@ -159,8 +159,8 @@ static bool is_enough(const struct sa *s, const struct sa_job *job)
                : s->in.transport->rmpp == TRANSPORT_RMPP_NONE && job->len >= FAB_MAD_SIZE;
 }
 
-/* Collects one slice. OK: the response is complete. BUSY: more records follow, call it again.
- * LIMIT: the responses in progress use too much memory. NOMEM. */
+/* Collects one slice. Returns OK if the response is complete, BUSY if more slices must follow,
+ * LIMIT if the responses in progress use too much memory, or NOMEM. */
 static int go_on(struct sa *s, struct sa_job *job)
 {
     uint32_t budget = SLICE;
@@ -177,7 +177,7 @@ static int go_on(struct sa *s, struct sa_job *job)
     return r == FAB_E_BUSY ? FAB_E_LIMIT : r;
 }
 
-/* Finishes a Get that needed a long search. */
+/* Answers a Get that needed a long search. */
 static void finish_get(struct sa *s, struct sa_job *job)
 {
     uint8_t answer[FAB_MAD_SIZE];
@@ -214,8 +214,8 @@ static void finish(struct sa *s, struct sa_job *job, int result)
     sa_transfer_begin(s, job);
 }
 
-/* Returns the response to collect next: the oldest one of the host that follows last_host in the
- * order of LIDs, cyclically. */
+/* Returns the response to be collected next: the oldest response to the host whose LID follows
+ * last_host. The lowest LID follows the highest. */
 static struct sa_job *next_turn(struct sa *s)
 {
     struct sa_job *best = NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sends a complete response of many records. On real adapters the kernel implements RMPP (IBA
- * 13.6); for the simulated fabric in this process, libfabmgr/mads does. A port of ibsim has no
- * RMPP, so only the first MAD is sent.
+ * Sends a complete response of many records by RMPP (IBA 13.6). On real adapters the kernel
+ * implements RMPP; for the simulated fabric in this process, libfabmgr/mads does. A port of ibsim
+ * has no RMPP, so only the first MAD is sent.
  */
 #include <string.h>
 
@@ -51,7 +51,7 @@ static void send_by_kernel(struct sa *s, struct sa_job *job)
     sa_job_free(s, job);
 }
 
-/* Sends all segments that the window allows, and frees a transfer that has ended. */
+/* Sends all RMPP segments that the window permits. Frees a transfer that has ended. */
 static void pump(struct sa *s, struct sa_job *job, uint64_t now)
 {
     uint8_t mad[FAB_MAD_SIZE];

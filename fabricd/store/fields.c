@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Stores the fields of an event as a JSON object, {"peer": "spine-1/3", "errors": 812}, which
- * operators can query with SQLite's JSON functions. GUIDs are text; numbers have the units of
- * events.def.
+ * Stores the fields of an event as a JSON object, for example {"peer": "spine-1/3", "errors": 812}.
+ * Operators can query it with the JSON functions of SQLite. GUIDs are stored as text. Numbers have
+ * the units given in events.def.
  */
 #include "fabricd/store/fields.h"
 

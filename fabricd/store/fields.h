@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* For this folder only: the fields of an event, as the column event.fields holds them. */
+/* The fields of an event, as the column event.fields stores them. For this folder only. */
 #ifndef FABRICD_STORE_FIELDS_H
 #define FABRICD_STORE_FIELDS_H
 
@@ -9,20 +9,20 @@
 #include "fabricd/base/bus.h"
 #include "libfabmgr/base/text.h"
 
-/* Appends the fields as a JSON object. */
+/* Appends the fields of an event to the text, as a JSON object. */
 void fields_write(const struct event *e, struct fab_text *to);
 
 #define FIELDS_MAX 24
 struct fields {
     struct event_field field[FIELDS_MAX];
-    char text[8192]; /* texts that the fields point to */
+    char text[8192]; /* memory for the texts to which `field` points */
     size_t used;
 };
-/* Prepares the statement that fields_read uses; the caller finalizes it. Returns a result code of
- * SQLite. */
+/* Prepares the statement that fields_read uses. The caller finalizes the statement. Returns a
+ * result code of SQLite. */
 int fields_reader_new(sqlite3 *db, sqlite3_stmt **ret);
-/* Reads a JSON object. Returns the number of fields: 0 if somebody damaged the object by hand.
- * Fields that do not fit are left out. */
+/* Reads the fields from a JSON object and returns their number. Fields that do not fit are left
+ * out. Returns 0 if the object is damaged, for example edited by hand. */
 uint32_t fields_read(sqlite3_stmt *reader, const char *json, struct fields *to);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Tables of what hosts registered at the subnet administrator (IBA chapter 15): services,
- * subscriptions, multicast groups, their members, and alias GUIDs. The fields of the primary key
- * have columns of their own, which people can read. Services, subscriptions and groups also have a
- * column with the whole record in wire format.
+ * subscriptions, multicast groups, members of groups, and alias GUIDs. The fields of the primary
+ * key have their own columns, so that people can read them. Services, subscriptions and groups also
+ * have a column with the whole record in wire format.
  *
- * The tables have no foreign keys: a row that violates one would make the whole transaction fail.
- * Besides, members may belong to groups that only the configuration defines, and these groups have
- * no row.
+ * The tables have no foreign keys, because a row that violates a foreign key would make the whole
+ * transaction fail. Besides, members may belong to a group that only the configuration defines, and
+ * such a group has no row.
  */
 #include "fabricd/store/hosts.h"
 
@@ -147,7 +147,7 @@ static int read_alias(sqlite3_stmt *stmt, void *ret)
 struct table {
     const char *sql;
     size_t size; /* bytes of the struct for one row */
-    /* Reads a row. FORMAT: the row is not valid, because somebody edited it by hand. */
+    /* Reads a row. Returns FORMAT if the row is not valid because somebody edited it by hand. */
     int (*read)(sqlite3_stmt *stmt, void *ret);
 };
 static const struct table tables[] = {
@@ -169,7 +169,7 @@ struct rows {
     size_t count, room;
 };
 
-/* Appends a zeroed row. */
+/* Appends a row of zeros to the result and returns it. NULL: memory ran out. */
 static void *next_row(struct rows *r, size_t size)
 {
     if (r->count == r->room) {

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* For this folder only: writes and loads the tables of what hosts registered. */
+/* Writes and loads the tables of what hosts registered. For this folder only. */
 #ifndef FABRICD_STORE_HOSTS_H
 #define FABRICD_STORE_HOSTS_H
 
 #include "fabricd/store/record.h"
 #include "fabricd/store/sql.h"
 
-/* Writes or deletes a row in the open transaction. Errors as sql_run, and those of packing a
- * record. */
+/* Writes or deletes a row in the open transaction. Returns the errors of sql_run, or an error of
+ * packing the record. */
 int hosts_write(struct sql *q, const struct record_hosts *r);
 
-/* Loads all rows of a kind, in the order of their keys, as a malloc'd array of the kind's struct (a
- * member of the union in struct record_hosts); NULL if there are none. Rows that were edited by
- * hand and are not valid are left out. NOMEM, and errors of sql_status. `ret` points to the pointer
- * that gets the array. */
+/* Loads all rows of a kind, in the order of their keys. `ret` points to a pointer, which gets a
+ * malloc'd array of the kind's struct (see the union in struct record_hosts), or NULL if there are
+ * no rows. Rows that are not valid because somebody edited them by hand are left out. Returns NOMEM
+ * or the errors of sql_status. */
 int hosts_load(sqlite3 *db, enum hosts_kind kind, void *ret, size_t *ret_count);
 
 #endif

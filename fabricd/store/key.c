@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A key file has one line, such as 0x0123456789abcdef. It is written under another name, synced and
- * renamed, so that it is complete whenever the manager is killed.
+ * Reads and writes key files. A key file has one line, such as 0x0123456789abcdef. It is written
+ * under another name, synced and renamed, so that the file is complete even if the manager is
+ * killed at any moment.
  */
 #include "fabricd/store/key.h"
 
@@ -20,7 +21,7 @@
 
 #define PATH_LEN 1024
 #define FILE_MOST (64 << 20)
-#define LINE_LEN 19 /* 0x, 16 digits and the end of the line */
+#define LINE_LEN 19 /* bytes: "0x", 16 digits and the line end */
 
 static int fail(int status, char *why, size_t why_len, const char *path, const char *reason)
 {
@@ -102,7 +103,8 @@ int store_key_file_write(const char *dir, const char *name, const char *text, si
         return status;
     snprintf(temporary, sizeof(temporary), "%s.new", path);
     status = FAB_E_IO;
-    if (unlink(temporary) == 0 || errno == ENOENT) { /* its mode may be another */
+    /* A file left from a killed process may have another mode, so it is removed first. */
+    if (unlink(temporary) == 0 || errno == ENOENT) {
         int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
         if (fd >= 0) {
             status = write_all(fd, text, len);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The table of leases: which LID each port has, or had before it left the fabric. The writer
- * compares a new set of leases with the rows in the database, and writes only the differences.
+ * The table of LID leases: the LID of each port, and the last LID of each port that left the
+ * fabric. The writer compares a new set of leases with the rows in the database, and writes only
+ * the differences.
  *
  * A port that is not in the new set has left the fabric, but its lease stays reserved. Its row is
- * deleted only if the manager gave the LIDs to another port, because no LIDs were left.
+ * deleted only if the manager gave the LIDs to another port because no free LIDs were left.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +30,8 @@ static int append(struct lease_table *t, size_t *room, const struct lease_row *r
     return FAB_OK;
 }
 
-/* Reads a row of the table. False: the row is not valid, because somebody edited it by hand. */
+/* Reads a row of the table. Returns false if the row is not valid because somebody edited it by
+ * hand. */
 static bool read_row(sqlite3_stmt *stmt, struct lease_row *row)
 {
     const char *guid = (const char *)sqlite3_column_text(stmt, 0);
@@ -59,8 +61,8 @@ static int read_rows(sqlite3_stmt *stmt, struct lease_table *t)
     return status != FAB_OK ? status : sql_status(code);
 }
 
-/* GUIDs are stored as texts of equal length, which sort like the numbers. So ORDER BY returns the
- * rows sorted by GUID. */
+/* Loads the table, sorted by GUID. GUIDs are stored as text of equal length, which ORDER BY sorts
+ * like the numbers. */
 int lease_table_load(sqlite3 *db, struct lease_table *ret)
 {
     struct lease_table t = {0};
@@ -85,7 +87,7 @@ void lease_table_fini(struct lease_table *t)
 
 /* ---- LIDs of the new set ---- */
 
-struct taken { /* bitset of the LIDs that the new set uses */
+struct taken { /* bitset of the LIDs in the new set of leases */
     uint8_t *bits;
     uint32_t top;
 };
@@ -125,7 +127,8 @@ static int put(struct sql *q, const struct fab_lease *l, int64_t now)
     return sql_run(q, SQL_LEASE_PUT, "giii", l->port_guid, (int64_t)l->lid, (int64_t)l->lmc, now);
 }
 
-/* Handles a row whose port is not in the new set. *ret_keep: whether the row stays in the table. */
+/* Handles a row whose port is not in the new set. *ret_keep says whether the row stays in the
+ * table. */
 static int put_absent(struct sql *q, struct lease_row *row, const struct taken *taken, int64_t now,
                       bool *ret_keep)
 {
@@ -142,7 +145,8 @@ static bool same(const struct lease_row *row, const struct fab_lease *l)
     return row->current && row->lease.lid == l->lid && row->lease.lmc == l->lmc;
 }
 
-/* Writes the differences. Both lists are sorted by GUID, so one pass compares them. */
+/* Writes the differences between the table and the new leases. Both lists are sorted by GUID, so a
+ * single pass compares them. */
 static int merge(const struct lease_table *t, struct sql *q, const struct fab_lease *leases,
                  size_t count, const struct taken *taken, int64_t now, struct lease_table *out)
 {

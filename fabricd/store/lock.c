@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The lock of the state directory: flock(2) on DIR/lock, which the kernel releases when the process
- * ends. The file holds the process id, for people and for the error message. fabricd never removes
- * the file: otherwise one process could hold the lock of the removed file while another one locks a
- * new file.
+ * The lock of the state directory, so that only one manager uses it: flock(2) on the file DIR/lock.
+ * The kernel releases the lock when the process ends. The file contains the process id, for people
+ * and for the error message.
+ *
+ * fabricd never removes the file. Otherwise one process could hold the lock of the removed file
+ * while another process locks a new file.
  */
 #include "fabricd/store/lock.h"
 
@@ -94,7 +96,7 @@ void lock_release(int fd)
     if (fd < 0)
         return;
     if (ftruncate(fd, 0) != 0) {
-        /* the process id stays in the file; close() releases the lock nevertheless */
+        /* The process id stays in the file. close() releases the lock nevertheless. */
     }
     close(fd);
 }

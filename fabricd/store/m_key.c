@@ -28,12 +28,13 @@
 #include "libfabmgr/base/digits.h"
 #include "libfabmgr/base/status.h"
 
-#define HEAD_LEN 256 /* bytes for all lines before the ports, and the last one */
-#define PORT_LEN 24  /* "port ", 0x, 16 digits, the end of the line */
+#define HEAD_LEN 256 /* bytes for all lines except the ports */
+#define PORT_LEN 24  /* bytes: "port ", "0x", 16 digits and the line end */
 
 static const struct {
     const char *file, *heading, *name;
-    const char *lost; /* what follows where the file is removed */
+    /* How ports or devices are regained after the file is removed, for the error message. */
+    const char *lost;
 } kinds[] = {
     [STORE_KEY_OF_PORTS] = {STORE_M_KEY_FILE, "fabricd M_Keys 1", "M_Key",
                             "takes each port back when the lease of the lost key ends"},
@@ -99,9 +100,9 @@ size_t store_m_key_strike(struct store_m_key *k, const uint8_t *done)
 
 struct lines {
     const char *at, *end;
-    unsigned number; /* of the line at `at` */
+    unsigned number; /* number of the current line, from 1 */
     const char *line;
-    size_t len; /* of the current line */
+    size_t len; /* bytes of the current line, without the line end */
 };
 
 static bool next_line(struct lines *l)
@@ -121,7 +122,7 @@ static bool is_line(const struct lines *l, const char *text)
     return l->len == strlen(text) && memcmp(l->line, text, l->len) == 0;
 }
 
-/* Reads the value of "WORD VALUE". */
+/* Reads the value from a line of the form "WORD VALUE". */
 static bool read_number(const struct lines *l, const char *word, unsigned base, uint64_t *ret)
 {
     size_t n = strlen(word);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The file m_key of the state directory: the M_Key of this manager and, so that a rotation survives
- * a kill at any moment, the one before it and the ports that may still have that one. The file is
- * outside the database, so that copies of the database disclose no key. The file cc_key has the
- * CC_Key in the same form.
+ * The files m_key and cc_key of the state directory. m_key has the M_Key of this manager. During
+ * and after a rotation it also has the previous M_Key and the ports that may still have that key,
+ * so that a rotation survives a kill at any moment. cc_key has the CC_Key in the same form.
+ *
+ * The keys are not in the database, so that copies of the database disclose no key.
  */
 #ifndef FABRICD_STORE_M_KEY_H
 #define FABRICD_STORE_M_KEY_H
@@ -20,39 +21,43 @@ enum store_key_of { STORE_KEY_OF_PORTS, STORE_KEY_OF_CONGESTION }; /* M_Key, CC_
 struct store_m_key {
     enum store_key_of of;
     uint64_t generation; /* 1 for the first key; each further key has the next number */
-    uint64_t since_s;    /* when the current key was made or first used: Unix time, seconds */
-    bool generated;      /* fabricd made the current key. False: it came from the settings */
-    uint64_t current;    /* 0: ports are to have no key */
-    uint64_t previous;   /* the key before it; 0: none */
+    uint64_t since_s;    /* Unix time in seconds at which the current key was made or first used */
+    bool generated;      /* fabricd made the current key; false: the key came from the settings */
+    uint64_t current;    /* the key that all ports must have; 0: ports must have no key */
+    uint64_t previous;   /* the key before the current one; 0: none */
     bool rotating;       /* the change from `previous` to `current` is not complete */
-    uint64_t *port;      /* GUIDs of ports that may still have `previous`, ascending */
+    uint64_t *port;      /* GUIDs of ports that may still have the previous key, ascending */
     size_t count;
 };
 void store_m_key_fini(struct store_m_key *k);
 
-/* Returns the key that follows `was`, with the next number, and without ports. */
+/* Returns the struct for `key`, which follows the key in `was`: its generation is the next number,
+ * and its list of ports is empty. */
 struct store_m_key store_m_key_next(const struct store_m_key *was, uint64_t key, bool generated,
                                     uint64_t since_s);
-/* Takes over a malloc'd list of GUIDs in any order; zeros and repetitions are dropped. */
+/* Sets the list of ports. Takes over a malloc'd list of GUIDs in any order; drops zeros and
+ * repetitions. */
 void store_m_key_set_ports(struct store_m_key *k, uint64_t *list, size_t count);
-/* Finds a GUID in the list; NULL: the port is not listed. */
+/* Finds a port GUID in the list of ports. Returns NULL if the port is not listed. */
 const uint64_t *store_m_key_find(const struct store_m_key *k, uint64_t guid);
-/* Removes port[i] for each done[i] that is not 0. Returns how many were removed. */
+/* Removes each port[i] for which done[i] is not 0. Returns how many ports were removed. */
 size_t store_m_key_strike(struct store_m_key *k, const uint8_t *done);
 
-/* Parses the text of a file. FORMAT, with a sentence in why[]; NOMEM. */
+/* Parses the text of a key file. Returns NOMEM, or FORMAT with a sentence in why[]. */
 int store_m_key_parse(enum store_key_of of, const char *text, size_t len, struct store_m_key *ret,
                       char *why, size_t why_len);
-/* Reads the file m_key. NOT_FOUND: there is none. Other errors have a sentence in why[]: IO;
- * DENIED: other users can read the file; FORMAT; NOMEM. */
+/* Read the file m_key or cc_key. Return NOT_FOUND if there is no such file. The other errors have a
+ * sentence in why[]: IO; DENIED: other users can read the file; FORMAT; NOMEM. */
 int store_m_key_read(const char *dir, struct store_m_key *ret, char *why, size_t why_len);
 int store_cc_key_read(const char *dir, struct store_m_key *ret, char *why, size_t why_len);
-/* Replaces the file at once, with mode 0600. IO, NOMEM, with a sentence in why[]. */
+/* Replaces the file in one step, with mode 0600. Returns IO or NOMEM, with a sentence in why[]. */
 int store_m_key_write(const char *dir, const struct store_m_key *k, char *why, size_t why_len);
-/* Returns the key to use with `subnet.m_key: generated`: that of the file if fabricd made it, else
- * a new random key, which is written if there is no file. The errors of read and write. */
+/* Returns the key for the setting `subnet.m_key: generated`. If fabricd made the key in the file,
+ * returns that key. Otherwise makes a random key, and writes the file if there is none. Returns the
+ * errors of reading and writing the file. */
 int store_m_key_generated(const char *dir, uint64_t *ret, char *why, size_t why_len);
-/* The same for `congestion.cc_key: generated`. */
+/* Returns the key for the setting `congestion.cc_key: generated`, as store_m_key_generated does for
+ * the M_Key. */
 int store_cc_key_generated(const char *dir, uint64_t *ret, char *why, size_t why_len);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * For this folder only: records in the queue of the writer thread.
+ * Records in the queue of the writer thread. For the folder fabricd/store only.
  */
 #ifndef FABRICD_STORE_RECORD_H
 #define FABRICD_STORE_RECORD_H
@@ -27,7 +27,7 @@ enum record_kind {
     RECORD_HOSTS
 };
 
-/* A set of forwarding tables that was published. */
+/* A set of forwarding tables that was published as a view. */
 struct record_set {
     uint64_t generation, duration_us, unreachable_pairs;
     int64_t time_us;
@@ -53,8 +53,8 @@ struct record_pin {
     bool there;
 };
 
-/* Kinds of registrations of hosts. HOSTS_ASKED is none: it notes that the manager has asked all
- * hosts to register again. */
+/* Kinds of registrations of hosts. HOSTS_ASKED is not a registration: it notes that the manager has
+ * asked all hosts to register again. */
 enum hosts_kind {
     HOSTS_SERVICE,
     HOSTS_SUBSCRIPTION,
@@ -87,11 +87,11 @@ struct record {
         struct reroute reroute;
         struct record_hosts hosts;
     };
-    char texts[]; /* the texts that the pointers above point to */
+    char texts[]; /* memory for the texts to which the pointers of this record point */
 };
 STAILQ_HEAD(record_queue, record);
 
-/* These functions return NULL if memory runs out. */
+/* These functions make a record. They return NULL if memory runs out. */
 struct record *record_of_event(const struct event *e);
 struct record *record_of_view(const struct fab_view *v, const char *reason, uint64_t duration_us);
 struct record *record_of_port(enum record_kind kind, uint64_t node_guid, uint8_t port, bool there);
@@ -100,13 +100,13 @@ struct record *record_of_pin(const struct fab_pin *pin, bool there);
 struct record *record_of_reroute(const struct reroute *reroute);
 struct record *record_of_hosts(const struct record_hosts *hosts);
 
-/* The content of one transaction. Each new set of leases replaces the previous one, and so does
- * each view. */
+/* The content of one transaction. A new set of leases replaces the set in the batch, and a new view
+ * replaces the view in the batch. */
 struct batch {
-    struct fab_lease *leases; /* owned; batch_tidy_leases sorts them by GUID */
+    struct fab_lease *leases; /* owned by the batch; batch_tidy_leases sorts them by GUID */
     size_t lease_count;
     bool has_leases;
-    struct fab_view *view; /* a reference that the batch owns, or NULL */
+    struct fab_view *view; /* a reference owned by the batch; NULL: no view */
     struct record_queue records;
     size_t record_count;
 };
@@ -115,11 +115,11 @@ void batch_init(struct batch *b);
 void batch_clear(struct batch *b);
 bool batch_is_empty(const struct batch *b);
 void batch_put_leases(struct batch *b, struct fab_lease *leases,
-                      size_t count);                      /* takes ownership of leases */
-void batch_put_record(struct batch *b, struct record *r); /* takes ownership */
-/* Moves everything of `from` to the end of `to`. */
+                      size_t count);                      /* takes over `leases` */
+void batch_put_record(struct batch *b, struct record *r); /* takes over the record */
+/* Appends the whole content of `from` to `to`, and empties `from`. */
 void batch_move(struct batch *to, struct batch *from);
-/* Sorts the leases by GUID, keeps the last one of each GUID, and drops invalid ones. */
+/* Sorts the leases by GUID. Keeps only the last lease of each GUID, and drops invalid leases. */
 void batch_tidy_leases(struct batch *b);
 
 #endif

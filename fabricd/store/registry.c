@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The registry: nodes, ports with a LID, and links, each with the times when it was first and last
- * seen.
+ * Writes the registry of the fabric: nodes, ports with a LID, and links, each with the times when
+ * it was first and last seen.
  *
- * Most views show the same fabric as the view before. If a hash over everything in the tables has
- * not changed, nothing is written. The hash is stored too (meta, registry_hash), so that a restart
- * on an unchanged fabric writes nothing. If the hash has changed, the writer compares the view with
- * the snapshot of the last one and writes the differences. After a start there is no snapshot, and
- * the writer writes all rows.
+ * Most views show the same fabric as the view before. The writer computes a hash over everything
+ * that is in these tables, and writes nothing if the hash has not changed. The hash is stored too
+ * (meta, registry_hash), so that a restart on an unchanged fabric writes nothing.
+ *
+ * If the hash has changed, the writer compares the view with a copy of the last view and writes the
+ * differences. After a start there is no copy, and the writer writes all rows.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -106,7 +107,7 @@ struct cable_ends {
     uint8_t port_a, port_b;
 };
 
-/* Orders the ends of a link: end a gets the lower pair (GUID, port). */
+/* Orders the two ends of a link: end a is the end with the lower pair (node GUID, port). */
 static struct cable_ends order(uint64_t guid, uint8_t port, uint64_t guid_2, uint8_t port_2)
 {
     if (guid < guid_2 || (guid == guid_2 && port < port_2))
@@ -196,7 +197,7 @@ static uint32_t old_lid(const struct registry *r, const struct fab_fabric *f, ui
     return r->lids[fab_fabric_port_id(r->fabric, node, p->num)];
 }
 
-/* Writes the ports that are new or have another LID. */
+/* Writes the ports that are new or have a new LID. */
 static int put_changed_ports(const struct registry *r, struct sql *q, const struct fab_view *v,
                              int64_t now)
 {
@@ -238,8 +239,8 @@ static int put_hash(struct sql *q, uint64_t hash)
     return sql_run(q, SQL_META_PUT, "tt", "registry_hash", text);
 }
 
-/* Copies fabric and LIDs. If the store held a reference to the active fabric instead, a local
- * repair could not change that fabric in place. */
+/* Copies the fabric and the LIDs of a view. The store must not keep a reference instead, because a
+ * local repair could then not change the fabric in place. */
 static int take_snapshot(struct registry *r, const struct fab_view *v)
 {
     size_t size = v->fabric->port_count * sizeof(*r->lids);

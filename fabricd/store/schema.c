@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The database file.
+ * Creates, checks, migrates and opens the database file.
  *
- * A new file is created under another name, gets its whole schema, and is then renamed, so that
- * DIR/fabricd.db is complete or missing even if the process is killed. fabricd therefore never
- * leaves an empty or truncated file, and refuses an existing file that is empty, truncated or of
- * another program. fabricd reads the header directly first, because SQLite may write to the file
- * when it opens it (recovery, checkpoint).
+ * A new file is created under another name, gets its whole schema, and is then renamed.
+ * DIR/fabricd.db is therefore complete or missing, even if the process is killed. So fabricd
+ * refuses an existing file that is empty, truncated or of another program. It reads the header
+ * directly before it opens the file, because SQLite may write to the file when it opens it
+ * (recovery, checkpoint).
  *
  * The schema version (PRAGMA user_version) is the number of migration steps that were applied. Each
- * step runs in a transaction of its own. Before the first step, fabricd makes a backup of an
- * existing file.
+ * step runs in its own transaction. Before the first step, fabricd makes a backup of an existing
+ * file.
  */
 #include "fabricd/store/schema.h"
 
@@ -29,15 +29,17 @@
 #include "fabricd/store/sql.h"
 #include "libfabmgr/base/status.h"
 
-/* Times are Unix seconds unless the name ends in _us. GUIDs are text, 0x and 16 hex digits, as
- * other tools print them. current: the row is part of the fabric now. last_seen is renewed when
- * tables are published (at most every five minutes) and when fabricd stops. */
+/* Times are Unix seconds; if the name of a column ends in _us, microseconds. GUIDs are text: 0x and
+ * 16 hexadecimal digits. The column `current` says whether the row is part of the fabric now.
+ * last_seen is renewed when tables are published (at most every five minutes) and when fabricd
+ * stops. */
 static const char step_1[] =
     "CREATE TABLE meta ("
     "  key TEXT PRIMARY KEY,"
     "  value TEXT NOT NULL"
     ") WITHOUT ROWID;"
-    /* The LID of each port, kept while the port is away so that it gets the same LID again. */
+    /* The LID of each port. The row stays while the port is absent, so that the port gets the same
+     * LID again. */
     "CREATE TABLE lease ("
     "  port_guid TEXT PRIMARY KEY,"
     "  lid INTEGER NOT NULL CHECK (lid > 0)," /* base LID */
@@ -58,7 +60,7 @@ static const char step_1[] =
     "  last_seen INTEGER NOT NULL,"
     "  current INTEGER NOT NULL DEFAULT 1"
     ") WITHOUT ROWID;"
-    /* Ports that own a LID: those of adapters and routers, and port 0 of switches. */
+    /* Ports that own a LID: ports of adapters and routers, and port 0 of each switch. */
     "CREATE TABLE port ("
     "  node_guid TEXT NOT NULL REFERENCES node(guid),"
     "  port INTEGER NOT NULL,"
@@ -70,7 +72,7 @@ static const char step_1[] =
     "  current INTEGER NOT NULL DEFAULT 1,"
     "  PRIMARY KEY (node_guid, port)"
     ") WITHOUT ROWID;"
-    /* Links. Of the two ends, a has the lower pair (node GUID, port). */
+    /* Links. End a is the end with the lower pair (node GUID, port). */
     "CREATE TABLE link ("
     "  node_a TEXT NOT NULL REFERENCES node(guid),"
     "  port_a INTEGER NOT NULL,"
@@ -83,7 +85,7 @@ static const char step_1[] =
     "  current INTEGER NOT NULL DEFAULT 1,"
     "  PRIMARY KEY (node_a, port_a, node_b, port_b)"
     ") WITHOUT ROWID;"
-    /* Every set of tables that was published. */
+    /* One row for each set of tables that was published. */
     "CREATE TABLE table_set ("
     "  generation INTEGER PRIMARY KEY,"
     "  time_us INTEGER NOT NULL,"
@@ -113,7 +115,7 @@ static const char step_1[] =
     "  since INTEGER NOT NULL,"
     "  PRIMARY KEY (node_guid, port)"
     ") WITHOUT ROWID;"
-    /* Views for people who open the database with sqlite3. */
+    /* SQL views for people who open the database with sqlite3. */
     "CREATE VIEW journal AS SELECT seq,"
     "  strftime('%Y-%m-%dT%H:%M:%f', time_us / 1e6, 'unixepoch') || 'Z' AS time,"
     "  severity, type, subject, message FROM event;"
@@ -122,8 +124,9 @@ static const char step_1[] =
     "  datetime(link.last_seen, 'unixepoch') AS last_seen, link.current AS current"
     "  FROM link JOIN node a ON a.guid = node_a JOIN node b ON b.guid = node_b;";
 
-/* Why tables were changed, and how long each step took. The columns after time_us whose names end
- * in _us are times since time_us; 0: there was no such step. */
+/* Reroutes: why the tables changed, and how long each step took. time_us is Unix time. The later
+ * columns whose names end in _us are microseconds after time_us; 0: the reroute did not have this
+ * step. */
 static const char step_2[] = "CREATE TABLE reroute ("
                              "  generation INTEGER PRIMARY KEY,"
                              "  time_us INTEGER NOT NULL,"
@@ -144,7 +147,7 @@ static const char step_2[] = "CREATE TABLE reroute ("
                              "  nodes_gained INTEGER NOT NULL"
                              ");";
 
-/* Isolated links, until they are released. */
+/* Isolated links that are not released yet. */
 static const char step_3[] = "CREATE TABLE isolated_link ("
                              "  node_a TEXT NOT NULL,"
                              "  port_a INTEGER NOT NULL,"
@@ -153,19 +156,20 @@ static const char step_3[] = "CREATE TABLE isolated_link ("
                              "  name_a TEXT NOT NULL," /* "leaf-1/12" */
                              "  name_b TEXT NOT NULL,"
                              "  since_us INTEGER NOT NULL,"
-                             "  operated INTEGER NOT NULL," /* 1: an operator isolated the link; 2:
-                                                               because of an offence of its host */
+                             /* 1: an operator isolated the link. 2: the manager isolated it,
+                              * because its host misbehaved. */
+                             "  operated INTEGER NOT NULL,"
                              "  cause TEXT NOT NULL,"
                              "  PRIMARY KEY (node_a, port_a)"
                              ") WITHOUT ROWID;";
 
 /* What hosts registered at the subnet administrator. The columns `record` have the wire format.
- * GIDs are text, eight groups of four hex digits. */
+ * GIDs are text: eight groups of four hexadecimal digits. */
 static const char step_4[] = "CREATE TABLE service ("
                              "  id TEXT NOT NULL,"
                              "  gid TEXT NOT NULL,"
                              "  pkey INTEGER NOT NULL,"
-                             "  ends_us INTEGER NOT NULL," /* 0: never */
+                             "  ends_us INTEGER NOT NULL," /* Unix time; 0: no end */
                              "  owner TEXT NOT NULL,"      /* GUID of the port that registered it */
                              "  record BLOB NOT NULL,"     /* ServiceRecord */
                              "  PRIMARY KEY (id, gid, pkey)"
@@ -173,7 +177,7 @@ static const char step_4[] = "CREATE TABLE service ("
                              "CREATE TABLE subscription ("
                              "  gid TEXT NOT NULL,"
                              "  number INTEGER NOT NULL,"
-                             "  trusted INTEGER NOT NULL," /* the subscriber gave the sa_key */
+                             "  trusted INTEGER NOT NULL," /* 1: the subscriber gave the sa_key */
                              "  record BLOB NOT NULL,"     /* InformInfoRecord */
                              "  PRIMARY KEY (gid, number)"
                              ") WITHOUT ROWID;"
@@ -182,8 +186,8 @@ static const char step_4[] = "CREATE TABLE service ("
                              "  mlid INTEGER NOT NULL,"
                              "  record BLOB NOT NULL" /* MCMemberRecord without a member */
                              ") WITHOUT ROWID;"
-                             /* Members of all groups. Groups that only the configuration defines
-                              * have no row in multicast_group. */
+                             /* Members of all multicast groups. A group that only the configuration
+                              * defines has no row in multicast_group. */
                              "CREATE TABLE multicast_member ("
                              "  mgid TEXT NOT NULL,"
                              "  gid TEXT NOT NULL,"
@@ -198,12 +202,12 @@ static const char step_4[] = "CREATE TABLE service ("
                              "  PRIMARY KEY (port_guid, place)"
                              ") WITHOUT ROWID;";
 
-/* Links that are exempt from isolation because an operator released them. node_guid and port
- * identify one end of the link. */
+/* Links that must not be isolated automatically, because an operator released them. node_guid and
+ * port identify one end of the link. */
 static const char step_5[] = "CREATE TABLE spared_link ("
                              "  node_guid TEXT NOT NULL,"
                              "  port INTEGER NOT NULL,"
-                             "  since INTEGER NOT NULL," /* Unix, seconds */
+                             "  since INTEGER NOT NULL," /* Unix time in seconds */
                              "  PRIMARY KEY (node_guid, port)"
                              ") WITHOUT ROWID;";
 
@@ -214,12 +218,13 @@ static const char step_6[] = "ALTER TABLE event ADD COLUMN fields TEXT NOT NULL 
                              "  strftime('%Y-%m-%dT%H:%M:%f', time_us / 1e6, 'unixepoch') || 'Z'"
                              "  AS time, severity, type, subject, message, fields FROM event;";
 
-/* Names of nodes that a policy matched, and the node GUIDs to which they are bound. */
+/* Pins: node names that matched a policy, and the node GUIDs to which these names are bound. */
 static const char step_7[] = "CREATE TABLE name_pin ("
                              "  node_guid TEXT PRIMARY KEY,"
                              "  name TEXT NOT NULL,"        /* NodeDescription */
-                             "  since_us INTEGER NOT NULL," /* Unix */
-                             "  approved_by TEXT NOT NULL"  /* "": the first to show the name */
+                             "  since_us INTEGER NOT NULL," /* Unix time */
+                             /* The operator; "": first node that showed the name. */
+                             "  approved_by TEXT NOT NULL"
                              ") WITHOUT ROWID;";
 
 static const char *const steps_sql[] = {step_1, step_2, step_3, step_4, step_5, step_6, step_7};
@@ -239,8 +244,8 @@ static int run_number(sqlite3 *db, const char *format, int number)
     return run(db, sql);
 }
 
-/* Reads the first column of the first row into *ret_number and *ret_text, if they are not NULL. The
- * text is malloc'd. */
+/* Reads the first column of the first row. Writes it to *ret_number and, as a malloc'd text, to
+ * *ret_text; both pointers may be NULL. */
 static int query(sqlite3 *db, const char *sql, int64_t *ret_number, char **ret_text)
 {
     sqlite3_stmt *stmt = NULL;
@@ -273,7 +278,7 @@ static int open_connection(const char *path, int flags, sqlite3 **ret)
 
 /* ---- refusals ---- */
 
-/* Joins the lines of a message of SQLite. */
+/* Replaces the line ends in a message of SQLite, so that the message is a single line. */
 static char *one_line(char *text)
 {
     for (char *at = strchr(text, '\n'); at != NULL; at = strchr(at, '\n'))
@@ -309,7 +314,7 @@ static int refuse_foreign(const char *path, int64_t id, char *why, size_t why_le
     return FAB_E_FORMAT;
 }
 
-/* Writes why[] for errors without a message of their own, and returns the status. */
+/* Writes why[] for errors that have no message yet, and returns the status. */
 static int refuse(int status, sqlite3 *db, const char *path, char *why, size_t why_len)
 {
     if (status == FAB_E_FORMAT)
@@ -326,8 +331,8 @@ static uint32_t big_endian(const unsigned char *b)
     return (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
 }
 
-/* Checks the header: the schema version is at offset 60, the application id at 68
- * (https://www.sqlite.org/fileformat2.html, section 1.3). */
+/* Checks the header of the database file: the schema version at byte 60 and the application id at
+ * byte 68 (https://www.sqlite.org/fileformat2.html, section 1.3). */
 static int check_header(const char *path, int known, char *why, size_t why_len)
 {
     unsigned char header[100];
@@ -375,7 +380,7 @@ static int apply_steps(sqlite3 *db, const struct schema_steps *steps, int from)
     return status;
 }
 
-/* Makes a backup beside the database, such as fabricd.db.v1-20261120T110709Z. */
+/* Makes a backup in the folder of the database, such as fabricd.db.v1-20261120T110709Z. */
 static int back_up(sqlite3 *db, const char *path, int version)
 {
     char stamp[32], copy[PATH_MAX];
@@ -415,7 +420,7 @@ static int upgrade(sqlite3 *db, const char *path, const struct schema_steps *ste
 /* ---- creating and opening ---- */
 
 /* Renames a WAL, index or journal file that has no database. If somebody moved the database away
- * without its WAL, SQLite would apply the WAL to the new database. */
+ * without its WAL, SQLite would otherwise apply this WAL to the new database. */
 static int put_orphan_aside(const char *path, const char *suffix)
 {
     char from[PATH_MAX], to[PATH_MAX];
@@ -439,8 +444,8 @@ static int put_orphans_aside(const char *path)
     return status;
 }
 
-/* Creates an empty file that its owner may write and its group may read, unless the umask forbids
- * it. */
+/* Creates an empty file that the owner may read and write and the group may read, unless the umask
+ * forbids it. */
 static int make_file(const char *path)
 {
     char journal[PATH_MAX];
@@ -461,8 +466,7 @@ static int make_schema(sqlite3 *db, const struct schema_steps *steps)
     return status == FAB_OK ? apply_steps(db, steps, 0) : status;
 }
 
-/* Renames the finished file, and syncs the directory so that the rename survives a power
- * failure. */
+/* Renames the finished file, and syncs its folder so that the rename survives a power failure. */
 static int publish_file(const char *fresh, const char *path)
 {
     char dir[PATH_MAX];
@@ -511,8 +515,8 @@ static int check_integrity(sqlite3 *db, const char *path, char *why, size_t why_
     return status;
 }
 
-/* Checks at start that the file can be written, because SQLite opens a read-only file without an
- * error and fails only at the first write. */
+/* Checks at start that the file can be written. SQLite opens a read-only file without an error, and
+ * fails only at the first write. */
 static int check_writable(sqlite3 *db, const char *path, char *why, size_t why_len)
 {
     if (sqlite3_db_readonly(db, "main") == 0)
@@ -541,8 +545,8 @@ static int open_existing(const char *path, const struct schema_steps *steps, sql
     status = open_connection(path, SQLITE_OPEN_READWRITE, &db);
     if (status != FAB_OK)
         return refuse(status, NULL, path, why, why_len);
-    /* A file that is refused below must not be changed at all, not even by a checkpoint of its
-     * WAL. */
+    /* If a check below refuses the file, the file must stay unchanged; not even its WAL may be
+     * checkpointed. */
     sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     status = check_integrity(db, path, why, why_len);
     if (status == FAB_OK)

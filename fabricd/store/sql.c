@@ -108,7 +108,7 @@ static const char *const texts[SQL_COUNT] = {
 
 int sql_status(int code)
 {
-    switch (code & 0xff) { /* the primary code, without the extended bits */
+    switch (code & 0xff) { /* the primary result code, without the extended bits */
     case SQLITE_OK:
     case SQLITE_DONE:
     case SQLITE_ROW:
@@ -163,7 +163,7 @@ static int bind_text(sqlite3_stmt *stmt, int at, const char *text)
                         : sqlite3_bind_text(stmt, at, text, -1, SQLITE_STATIC);
 }
 
-struct words { /* GUIDs and GIDs as text, which SQLite reads until the statement has run */
+struct words { /* text of GUIDs and GIDs, which must stay valid until the statement has run */
     char text[4][SQL_GID_SIZE];
     unsigned used;
 };
@@ -202,7 +202,8 @@ static void bind_gid(sqlite3_stmt *stmt, int at, const uint64_t *gid, struct wor
     sqlite3_bind_text(stmt, at, w->text[w->used++], SQL_GID_SIZE - 1, SQLITE_STATIC);
 }
 
-/* Binds one parameter. Type b takes two arguments: the second one, the length, is read here. */
+/* Binds one parameter of a statement. For type b, this function also reads the second argument,
+ * which is the length. */
 static void bind_next(sqlite3_stmt *stmt, int at, char type, va_list *args, struct words *w)
 {
     uint64_t guid;

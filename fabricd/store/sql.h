@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * For this folder only: the writer's prepared statements.
+ * The prepared SQL statements of the writer thread. For the folder fabricd/store only.
  */
 #ifndef FABRICD_STORE_SQL_H
 #define FABRICD_STORE_SQL_H
@@ -63,27 +63,30 @@ struct sql {
     sqlite3_stmt *statements[SQL_COUNT];
 };
 
-int sql_init(struct sql *q, sqlite3 *db); /* prepares all statements; errors as sql_status */
-void sql_fini(struct sql *q); /* finalizes the statements; the caller closes the connection */
+/* Prepares all statements. Returns the errors of sql_status. */
+int sql_init(struct sql *q, sqlite3 *db);
+void sql_fini(struct sql *q); /* finalizes all statements; the caller closes the connection */
 
-/* Runs a statement that returns no rows. types has one letter per parameter: i int64_t; t text
- * (NULL is stored as NULL); g uint64_t as a GUID (0 is stored as NULL); x uint64_t as a GUID, with
- * 0 stored as 0; G const uint64_t[2] as a GID; b const void * and int, that many bytes. Errors as
- * sql_status. */
+/* Runs a statement that returns no rows. `types` has one letter for each parameter: i int64_t; t
+ * text (NULL is stored as NULL); g uint64_t as a GUID (0 is stored as NULL); x uint64_t as a
+ * GUID (0 is stored as 0); G const uint64_t[2] as a GID; b const void * and int, that many
+ * bytes.
+ *
+ * Returns the errors of sql_status. */
 int sql_run(struct sql *q, enum sql_id id, const char *types, ...);
-/* Runs a statement without parameters that returns one number. Errors as sql_status. */
+/* Runs a statement without parameters that returns one number. Returns the errors of sql_status. */
 int sql_number(struct sql *q, enum sql_id id, uint64_t *ret);
 
-/* Converts a result code of SQLite. BUSY, IO, NOMEM, DENIED: the caller may try again. FORMAT: the
- * file is damaged or not a database. INVAL: the statement violates the schema, a fault of
- * fabricd. */
+/* Converts a result code of SQLite to a status. After BUSY, IO, NOMEM and DENIED the caller may try
+ * again. FORMAT: the file is damaged or not a database. INVAL: the statement violates the schema,
+ * which is a bug in fabricd. */
 int sql_status(int sqlite_code);
 
-/* GUIDs are text in the database: "0x" and 16 hex digits. */
+/* Bytes of a GUID as text: "0x", 16 hexadecimal digits and the NUL. */
 #define SQL_GUID_SIZE 19
-int sql_guid_parse(const char *text, uint64_t *ret); /* FORMAT */
-/* GIDs are eight groups of four hex digits, with colons. */
+int sql_guid_parse(const char *text, uint64_t *ret); /* parses a GUID. Returns FORMAT */
+/* Bytes of a GID as text: eight groups of four hexadecimal digits, seven colons and the NUL. */
 #define SQL_GID_SIZE 40
-int sql_gid_parse(const char *text, uint64_t ret[2]); /* FORMAT */
+int sql_gid_parse(const char *text, uint64_t ret[2]); /* parses a GID. Returns FORMAT */
 
 #endif

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The store: opening, closing, writing and reading.
+ * Opens and closes the store, and reads from it. The functions that write pass records to the
+ * writer thread.
  *
- * It has three parts: the lock of the directory (lock.c), the writer thread with its read-write
- * connection (writer.c), and, in this file, a read-only connection for the loop thread. In WAL mode
- * both connections work concurrently; a reader sees all committed records, which usually lack only
- * the last 50 ms.
+ * The store has three parts: the lock of the directory (lock.c), the writer thread with a
+ * read-write connection (writer.c), and a read-only connection for the loop thread (this file). In
+ * WAL mode both connections work at the same time. A reader sees all committed records; records of
+ * the last 50 ms are usually not committed yet.
  */
 #include "fabricd/store/store.h"
 
@@ -68,8 +69,8 @@ int store_open(const char *dir, struct store **ret, char *why, size_t why_len)
     return status;
 }
 
-/* Closes the reader first: the last connection that closes checkpoints the WAL, and a read-only
- * connection cannot do that. Releases the lock last. */
+/* Closes the store. The reader is closed first, because the last connection that closes checkpoints
+ * the WAL, which a read-only connection cannot do. The lock is released last. */
 void store_close(struct store *s)
 {
     if (s == NULL)
@@ -253,8 +254,8 @@ int store_load_leases(struct store *s, struct fab_lease **ret, size_t *ret_count
     return leases != NULL ? FAB_OK : FAB_E_NOMEM;
 }
 
-/* Reads the end of a link as the place of that end; end: 0 or 1. False: the row was edited by hand.
- */
+/* Reads one end (0 or 1) of a link as a struct fab_place. Returns false if the row is not valid
+ * because somebody edited it by hand. */
 static bool read_place(sqlite3_stmt *stmt, int end, struct fab_place *ret)
 {
     const char *guid = (const char *)sqlite3_column_text(stmt, 4 * end);
@@ -345,7 +346,7 @@ static int read_ports(sqlite3_stmt *stmt, struct store_port **ret, size_t *ret_c
         int64_t port = sqlite3_column_int64(stmt, 1);
         const char *guid = (const char *)sqlite3_column_text(stmt, 0);
         if (sql_guid_parse(guid, &row.node_guid) != FAB_OK || port < 1 || port > 254)
-            continue; /* the row was edited by hand */
+            continue; /* the row is not valid; somebody edited it by hand */
         struct store_port *more = reallocarray(*ret, *ret_count + 1, sizeof(*more));
         if (more == NULL)
             return FAB_E_NOMEM;
@@ -392,7 +393,8 @@ static void read_text(sqlite3_stmt *stmt, int column, char *to, size_t len)
     snprintf(to, len, "%s", text != NULL ? text : "");
 }
 
-/* Reads a row of isolated_link. False: the row is not valid, because somebody edited it by hand. */
+/* Reads a row of table isolated_link. Returns false if the row is not valid because somebody edited
+ * it by hand. */
 static bool read_isolated_row(sqlite3_stmt *stmt, struct store_isolated *ret)
 {
     *ret = (struct store_isolated){.since_us = sqlite3_column_int64(stmt, 6),
@@ -455,7 +457,7 @@ static int read_pins(sqlite3_stmt *stmt, struct fab_pin **ret, size_t *ret_count
         struct fab_pin row = {.since_us = sqlite3_column_int64(stmt, 2)};
         const char *guid = (const char *)sqlite3_column_text(stmt, 0);
         if (sql_guid_parse(guid, &row.guid) != FAB_OK)
-            continue; /* the row was edited by hand */
+            continue; /* the row is not valid; somebody edited it by hand */
         read_text(stmt, 1, row.name, sizeof(row.name));
         read_text(stmt, 3, row.by, sizeof(row.by));
         struct fab_pin *more = reallocarray(*ret, *ret_count + 1, sizeof(*more));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The store: a SQLite database (WAL, migrations) and a writer thread. The functions that write
- * queue a copy and never block. The functions that read, for start-up and the RPC, use a connection
- * of their own. No sweep and no repair waits for the database.
+ * The store: a SQLite database (WAL, migrations) and a writer thread. Functions that write put a
+ * copy into a queue and never block, so no sweep and no repair waits for the database. Functions
+ * that read use their own connection; they serve the start of the manager and the RPC.
  */
 #ifndef FABRICD_STORE_STORE_H
 #define FABRICD_STORE_STORE_H
@@ -20,76 +20,81 @@
 #include "libfabmgr/wire/sa.h"
 
 struct store;
-/* Opens or creates DIR/fabricd.db and locks the directory. BUSY: another manager uses it. FORMAT:
- * the database is damaged, or belongs to another program. UNSUPPORTED: its schema is newer. DENIED,
- * NOT_FOUND, IO: directory or file cannot be used. LIMIT: the path is too long. NOMEM. No error
- * changes the database. why[] says what to do. */
+/* Opens or creates DIR/fabricd.db and locks the directory. Errors: BUSY (another manager uses the
+ * directory), FORMAT (the database is damaged or belongs to another program), UNSUPPORTED (its
+ * schema is newer than this fabricd), DENIED, NOT_FOUND, IO (directory or file cannot be used),
+ * LIMIT (the path is too long), NOMEM. The database is not changed if an error is returned. why[]
+ * says what to do. */
 int store_open(const char *dir, struct store **ret, char *why, size_t why_len);
-void store_close(struct store *s); /* writes what is queued, then closes; NULL is fine */
+void store_close(struct store *s); /* writes all queued records, then closes; NULL is permitted */
 
-/* Loads the leases. *ret is malloc'd. NOMEM; IO; FORMAT: the database is damaged. */
+/* Loads the LID leases. *ret is malloc'd. Returns NOMEM, IO, or FORMAT if the database is
+ * damaged. */
 int store_load_leases(struct store *s, struct fab_lease **ret, size_t *ret_count);
-/* Where ports were last seen: first those of the last published fabric, then those of ports that
- * were absent from it, the latest first. *ret is malloc'd, or NULL if there are none. NOMEM, IO,
+/* Loads where each port was last seen: first the ports of the last published fabric, then absent
+ * ports, those last seen first. *ret is malloc'd, or NULL if there are none. Returns NOMEM, IO or
  * FORMAT. */
 int store_load_places(struct store *s, struct fab_place **ret, size_t *ret_count);
 uint64_t store_last_event_seq(struct store *s);
 uint64_t store_last_generation(struct store *s);
 
-/* The functions below queue a copy or a reference. If memory runs out, they drop the record and
- * write this to the log. A set of leases replaces the earlier set. The leases of ports that are not
- * in the new set stay reserved until other ports get their LIDs. For a view of an unchanged fabric
- * the writer only computes one hash (1-2 ms at 13,000 nodes). */
+/* The following functions put a copy or a reference into the queue of the writer. If memory runs
+ * out, they drop the record and log this. A set of leases replaces the earlier set. Leases of ports
+ * that are not in the new set stay reserved until other ports get these LIDs. A view of an
+ * unchanged fabric costs the writer only one hash (1-2 ms at 13,000 nodes). */
 void store_put_leases(struct store *s, const struct fab_lease *leases, size_t count);
 void store_put_view(struct store *s, const struct fab_view *view, const char *reason,
                     uint64_t duration_us); /* updates the registry and adds a row to table_set */
 void store_put_event(struct store *s, const struct event *e);
-void store_put_reroute(struct store *s, const struct reroute *r); /* the last 10,000 are kept */
+/* The last 10,000 reroutes are kept. */
+void store_put_reroute(struct store *s, const struct reroute *r);
 void store_journal_keep(struct store *s, uint32_t events);
-/* Ports that an operator disabled; they stay disabled over restarts. The load functions below
- * return malloc'd arrays, or NULL if there are no rows. NOMEM, IO, FORMAT. */
+/* Ports that an operator disabled. They stay disabled after a restart. The load functions below
+ * return malloc'd arrays, or NULL if there are no rows. They return NOMEM, IO or FORMAT. */
 void store_put_disabled(struct store *s, uint64_t node_guid, uint8_t port, bool disabled);
 struct store_port {
     uint64_t node_guid;
     uint8_t port;
 };
 int store_load_disabled(struct store *s, struct store_port **ret, size_t *ret_count);
-/* Links that are exempt from isolation because an operator released them. node_guid and port
- * identify one end of the link; the exemption lasts over restarts. */
+/* Links that must not be isolated automatically, because an operator released them. node_guid and
+ * port identify one end of the link. The exemption survives a restart. */
 void store_put_exempt(struct store *s, uint64_t node_guid, uint8_t port, bool spared);
 int store_load_exempt(struct store *s, struct store_port **ret, size_t *ret_count);
-/* Isolated links; they stay isolated over restarts. guid[0] and port[0] identify the link. */
+/* Isolated links. They stay isolated after a restart. guid[0] and port[0] identify the link. */
 struct store_isolated {
-    uint64_t guid[2]; /* node GUIDs of both ends */
+    uint64_t guid[2]; /* node GUIDs of the two ends */
     uint8_t port[2];
     bool operated; /* an operator isolated it */
-    bool offence;  /* a host's link, isolated because of what the host did */
+    bool offence;  /* the link of a host that misbehaved */
     int64_t since_us;
     char name[2][128], cause[160];
 };
 void store_put_isolated(struct store *s, const struct store_isolated *link, bool isolated);
 int store_load_isolated(struct store *s, struct store_isolated **ret, size_t *ret_count);
 /* Pins of node descriptions (libfabmgr/policy/pins.h), by node GUID. If `there` is false, the row
- * of pin->guid is deleted. made_us is not stored. */
+ * of pin->guid is deleted. The member made_us is not stored. */
 void store_put_pin(struct store *s, const struct fab_pin *pin, bool there);
 int store_load_pins(struct store *s, struct fab_pin **ret, size_t *ret_count);
 
 /* ---- what hosts registered at the subnet administrator ---------------------------------------
  */
 
-/* Registrations survive restarts and crashes: the writer commits them at once, not in batches (see
- * store_is_written). Each put function replaces the row with the same key; if `there` is false, it
- * deletes that row and ignores all fields but the key. The load functions return malloc'd arrays in
- * the order of keys, without rows that somebody damaged by hand. NOMEM, IO, FORMAT. */
-struct store_service { /* key: record.id, gid, pkey */
+/* Registrations of hosts. They survive restarts and crashes, because the writer commits them at
+ * once and not in batches (see store_is_written).
+ *
+ * A put function replaces the row with the same key. If `there` is false, it deletes this row
+ * and ignores all members except the key. A load function returns a malloc'd array in the order
+ * of keys, without rows that somebody damaged by hand. It returns NOMEM, IO or FORMAT. */
+struct store_service { /* key of the row: record.id, gid and pkey */
     struct fab_wire_service_record record;
-    int64_t ends_us; /* Unix time; 0: the lease does not end */
-    uint64_t owner;  /* GUID of the port that registered it */
+    int64_t ends_us; /* Unix time in microseconds; 0: the lease does not end */
+    uint64_t owner;  /* GUID of the port that registered the service */
 };
 void store_put_service(struct store *s, const struct store_service *service, bool there);
 int store_load_services(struct store *s, struct store_service **ret, size_t *ret_count);
 
-struct store_subscription { /* key: record.subscriber_gid, number */
+struct store_subscription { /* key of the row: record.subscriber_gid and number */
     struct fab_wire_inform_info_record record;
     bool trusted; /* the subscriber gave the sa_key */
 };
@@ -97,50 +102,52 @@ void store_put_subscription(struct store *s, const struct store_subscription *su
                             bool there);
 int store_load_subscriptions(struct store *s, struct store_subscription **ret, size_t *ret_count);
 
-/* A multicast group that a join created; key: mgid. Deleting a group deletes its members too. */
+/* A multicast group that a host created by a join. The key of the row is mgid. If a group is
+ * deleted, its members are deleted too. */
 void store_put_group(struct store *s, const struct fab_wire_mc_member_record *group, bool there);
 int store_load_groups(struct store *s, struct fab_wire_mc_member_record **ret, size_t *ret_count);
-struct store_member { /* key: mgid, port_gid */
+struct store_member { /* key of the row: mgid and port_gid */
     uint64_t mgid[2], port_gid[2];
     uint8_t join_state, proxy_join;
 };
 void store_put_member(struct store *s, const struct store_member *member, bool there);
 int store_load_members(struct store *s, struct store_member **ret, size_t *ret_count);
 
-struct store_alias { /* key: port_guid, place */
+struct store_alias { /* key of the row: port_guid and place */
     uint64_t port_guid, guid;
-    uint16_t place; /* index in the port's GUIDInfo, 1.. */
+    uint16_t place; /* index in the port's GUIDInfo, from 1 */
 };
 void store_put_alias(struct store *s, const struct store_alias *alias, bool there);
 int store_load_aliases(struct store *s, struct store_alias **ret, size_t *ret_count);
 
 /* store_put_asked notes that the manager has asked all hosts to register again (ClientReregister).
- * store_was_asked tells whether it has done so since this database was created. If not, the
- * database lacks earlier registrations. */
+ * store_was_asked says whether this was noted since the database was created. If not, the database
+ * may lack registrations of hosts. */
 void store_put_asked(struct store *s);
 bool store_was_asked(struct store *s);
 
-/* store_mark returns the number of records put so far. store_is_written tells whether the first
- * `mark` of them are committed, so that a crash does not lose them. The SA agent delays its answer
- * to a registration until then. While the database cannot be written, store_is_written returns
- * true, so that hosts get their answers nevertheless. */
+/* store_mark returns the number of records put so far. store_is_written says whether the first
+ * `mark` records are committed, so that a crash does not lose them; the SA agent then answers the
+ * registration. While the database cannot be written, store_is_written returns true, so that hosts
+ * nevertheless get answers. */
 uint64_t store_mark(struct store *s);
 bool store_is_written(struct store *s, uint64_t mark);
-/* Returns whether the writer is so far behind that the caller should refuse new registrations. */
+/* Returns whether the writer is so far behind that the caller must refuse new registrations. */
 bool store_is_behind(struct store *s);
 
-/* Returns the number of records (events, table sets) that were dropped because the writer was
+/* Returns the number of records (events and table sets) that were dropped because the writer was
  * behind. */
 uint64_t store_dropped(struct store *s);
 void store_flush(
     struct store *s); /* waits until all is written or a write fails; for tests and shutdown */
 
-/* Calls fn for at most `limit` events with after < seq < before (0: no bound), oldest or newest
- * first. fn must not call the store. Events of the last 50 ms may be missing. NOMEM, IO, FORMAT. */
+/* Calls fn for at most `limit` events with after < seq < before, oldest or newest first. `before`
+ * 0: no upper bound. fn must not call the store. Events of the last 50 ms may be missing. Returns
+ * NOMEM, IO or FORMAT. */
 int store_events(struct store *s, uint64_t after, uint64_t before, bool newest_first,
                  uint32_t limit, bus_handler *fn, void *ctx);
-/* Calls fn for at most `limit` reroutes of generations below `before` (0: no bound), newest first.
- * NOMEM, IO, FORMAT. */
+/* Calls fn for at most `limit` reroutes with generations below `before`, newest first. `before` 0:
+ * no bound. Returns NOMEM, IO or FORMAT. */
 int store_reroutes(struct store *s, uint64_t before, uint32_t limit, reroute_handler *fn,
                    void *ctx);
 

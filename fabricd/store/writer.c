@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The writer thread. Callers put values into `pending` under a mutex that is held for a few
- * instructions. The thread waits GATHER_US for more values, moves all of them into `work`, and
- * writes `work` in one transaction. Only store_flush and store_close wait for the thread.
+ * The writer thread. Callers add records to the batch `pending` under a mutex, which is held for
+ * only a few instructions. The thread waits GATHER_US for more records, moves all of them to the
+ * batch `work`, and writes `work` in one transaction. Only store_flush and store_close wait for the
+ * thread.
  *
- * If a transaction fails (the disk is full, another program locks the database), the thread keeps
- * `work` and writes it again at growing intervals. Meanwhile the queue grows. When QUEUE_MAX
- * records are queued, further events and table sets are dropped and counted. Three kinds of values
- * are never dropped: leases and views, because only the latest of them is queued; decisions of
- * operators (disabled, isolated and exempt ports, pinned names), because there are few; and
- * registrations of hosts, because the caller checks store_is_behind first.
+ * If a transaction fails (the disk is full, or another program locks the database), the thread
+ * keeps `work` and writes it again at growing intervals. The queue grows during this time. When it
+ * has QUEUE_MAX records, further events and table sets are dropped and counted.
  *
- * A registration is committed at once, because a host waits for its answer; records that arrive
- * during a transaction are part of the next one.
+ * Three kinds of records are never dropped: leases and views, because only the last of each stays
+ * in the queue; decisions of operators (disabled, isolated and exempt ports, pinned names), because
+ * there are few; and registrations of hosts, because the caller checks store_is_behind first.
+ *
+ * A registration is committed at once, because a host waits for the answer. Records that arrive
+ * during a transaction are part of the next transaction.
  */
 #include "fabricd/store/writer.h"
 
@@ -32,14 +34,14 @@
 #include "fabricd/store/tables.h"
 #include "libfabmgr/base/status.h"
 
-#define QUEUE_MAX 8192   /* from this many queued records on, events are dropped */
-#define QUEUE_HURRY 1024 /* from this many records on, the thread writes at once */
+#define QUEUE_MAX 8192   /* if the queue has this many records, further events are dropped */
+#define QUEUE_HURRY 1024 /* if the queue has this many records, the thread writes at once */
 #define GATHER_US 50000
 #define RETRY_MIN_US 500000
 #define RETRY_MAX_US 30000000
-#define SEEN_EVERY_S 300 /* time between two renewals of last_seen */
+#define SEEN_EVERY_S 300 /* seconds between two renewals of last_seen */
 #define SETS_KEPT 10000
-#define TRIM_EVERY 256      /* events beyond the limit that are deleted together */
+#define TRIM_EVERY 256      /* number of old events that are deleted together */
 #define KEEP_DEFAULT 100000 /* number of newest events that stay in the database */
 
 struct writer {
@@ -47,29 +49,29 @@ struct writer {
     pthread_mutex_t mutex;
     pthread_cond_t wake, idle;
 
-    /* guarded by the mutex */
+    /* The members below are guarded by the mutex. */
     struct batch pending;
-    size_t queued; /* records in pending and work */
+    size_t queued; /* number of records in `pending` and `work` */
     uint64_t dropped, dropped_told;
-    uint64_t failures; /* transactions that failed */
+    uint64_t failures; /* number of transactions that failed */
     uint32_t keep;     /* number of newest events that stay in the database */
     unsigned flushing;
     bool stop;
-    bool unwritten;        /* work is not empty */
+    bool unwritten;        /* `work` is not empty */
     bool failing;          /* the last transaction failed */
     bool urgent;           /* a host waits for the commit of a record in `pending` */
-    uint64_t put, written; /* records put so far; records committed or given up so far */
+    uint64_t put, written; /* number of records put so far; number committed or given up so far */
 
-    /* used by the writer thread only */
+    /* The members below are used by the writer thread only. */
     struct sql sql;
     char *path;
     struct batch work;
     struct lease_table leases;
     struct registry registry;
     uint64_t retry_us;
-    bool counted;      /* `events` is valid */
+    bool counted;      /* the member `events` is valid */
     uint64_t events;   /* number of events in the database */
-    char failure[200]; /* SQLite's message of the last failure */
+    char failure[200]; /* message of SQLite about the last failure */
 };
 
 /* ---- one transaction ---- */
@@ -166,8 +168,8 @@ static int put_record(struct writer *w, const struct record *r)
     return FAB_E_INVAL;
 }
 
-/* Deletes the oldest events. Sequence numbers do not say how many events there are, because debug
- * events have numbers and are not stored. */
+/* Deletes the oldest events. The number of events must be counted: sequence numbers do not give it,
+ * because debug events have numbers but are not stored. */
 static int trim_events(struct writer *w, uint32_t keep)
 {
     int status = FAB_OK;
@@ -193,7 +195,8 @@ static int put_records(struct writer *w, uint32_t keep)
     return status == FAB_OK ? trim_events(w, keep) : status;
 }
 
-/* Copies of the tables that replace those of the writer when the transaction is committed. */
+/* Copies of the rows as they will be after the commit. They then replace the copies in struct
+ * writer. */
 struct outcome {
     struct lease_table leases;
     struct registry registry;
@@ -290,14 +293,16 @@ static void note_success(struct writer *w)
     w->retry_us = 0;
 }
 
-/* Logs that a batch is dropped: it violates the schema, so every further try would fail. */
+/* Logs that a batch is dropped because it violates the schema. A repetition would fail in the same
+ * way. */
 static void give_up_batch(struct writer *w)
 {
     log_error(
         "store",
         "dropped %zu records that violate the schema; please report this fault of fabricd: %s",
         w->work.record_count, w->failure);
-    registry_fini(&w->registry); /* so that the next view is written as a whole */
+    /* Without its copy of the rows, the writer writes the next view completely. */
+    registry_fini(&w->registry);
 }
 
 static void write_and_settle(struct writer *w, uint32_t keep)
@@ -333,14 +338,14 @@ static struct timespec in(uint64_t us)
     return t;
 }
 
-/* Returns whether the thread must write at once instead of collecting more records. */
+/* Returns whether the thread must write at once and not wait for more records. */
 static bool is_hurried(const struct writer *w)
 {
     return w->stop || w->flushing > 0 || (!w->failing && (w->urgent || w->queued >= QUEUE_HURRY));
 }
 
-/* Waits until there are records to write. False: the thread must end. The caller holds the
- * mutex. */
+/* Waits until there are records to write. Returns false if the thread must end. The caller holds
+ * the mutex. */
 static bool wait_for_work(struct writer *w)
 {
     while (batch_is_empty(&w->pending) && !w->unwritten) {
@@ -356,7 +361,7 @@ static bool wait_for_work(struct writer *w)
     return true;
 }
 
-/* Renews last_seen when the manager stops. */
+/* Renews last_seen of all rows in the fabric. Called when the manager stops. */
 static void write_last_seen(struct writer *w)
 {
     if (w->registry.fabric == NULL || sql_run(&w->sql, SQL_BEGIN, "") != FAB_OK)
@@ -374,7 +379,8 @@ static void *writer_main(void *arg)
     pthread_mutex_lock(&w->mutex);
     while (!last && wait_for_work(w)) {
         uint32_t keep = w->keep;
-        last = w->stop && w->failing; /* the last try: if it fails, the records are lost */
+        /* The manager stops, so this is the last try. If it fails, the records are lost. */
+        last = w->stop && w->failing;
         batch_move(&w->work, &w->pending);
         w->unwritten = true;
         w->urgent = false;
@@ -406,7 +412,7 @@ static void init_threading(struct writer *w)
     pthread_condattr_destroy(&monotonic);
 }
 
-/* Starts the thread with all signals blocked, because the loop thread handles them. */
+/* Starts the writer thread with all signals blocked, because the loop thread handles signals. */
 static int start_thread(struct writer *w)
 {
     sigset_t all, before;
@@ -486,8 +492,8 @@ void writer_flush(struct writer *w)
 
 /* ---- the queue ---- */
 
-/* Locks the mutex. end_put unlocks it, and wakes the thread for the first record and for the record
- * that makes the queue QUEUE_HURRY long. */
+/* Locks the mutex; end_put unlocks it. end_put also wakes the thread for the first record in the
+ * queue, and when the queue has QUEUE_HURRY records. */
 static void begin_put(struct writer *w, bool *ret_was_empty)
 {
     pthread_mutex_lock(&w->mutex);
@@ -509,7 +515,7 @@ static void put_in(struct writer *w, struct record *r)
     w->put++;
 }
 
-/* Takes ownership of r, and drops it if the queue is full. The caller holds the mutex. */
+/* Takes over the record `r`, and drops it if the queue is full. The caller holds the mutex. */
 static void put_bounded(struct writer *w, struct record *r)
 {
     if (w->queued < QUEUE_MAX) {
@@ -540,7 +546,7 @@ void writer_put_view(struct writer *w, struct fab_view *view, struct record *set
     if (set != NULL)
         put_bounded(w, set);
     end_put(w, was_empty);
-    fab_view_unref(replaced); /* freed without the mutex, because a view may be large */
+    fab_view_unref(replaced); /* freed without the mutex, because freeing a large view takes long */
 }
 
 void writer_put_event(struct writer *w, struct record *r)
