@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Computes advice once in each counter interval, by comparing what counters, congestion logs and
- * devices report with what the settings assume. Each kind of advice is emitted as an event at most
- * once an hour.
+ * Computes advice for operators once in each counter interval. Advice results from a comparison of
+ * what counters, congestion logs and devices report with what the settings assume. For each kind of
+ * advice, at most one event is emitted in an hour.
  */
 #include <stdlib.h>
 
@@ -50,7 +50,7 @@ unsigned cc_advise(const struct cc *cc, char ret[][FAB_CONGESTION_ADVICE_LEN])
     return advise(cc, ret, NULL);
 }
 
-/* Emits the advice. text[n] belongs to the n-th bit that is set in `kinds`. */
+/* Emits the advice as events. text[n] belongs to the n-th bit that is set in `kinds`. */
 void cc_report_advice(struct cc *cc, uint64_t now)
 {
     char text[FAB_CONGESTION_ADVICES][FAB_CONGESTION_ADVICE_LEN];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Computes each congestion control attribute of a device (IBA A10.4.3.6 - A10.4.3.9).
+ * Computes the congestion control attributes of a device (IBA A10.4.3.6 - A10.4.3.9).
  *
- * The manager changes the attribute that it read from the device. Fields that the manager does not
- * set (credit starvation, ports without a link, table entries beyond the table's end) keep their
- * values. Fields that only select what a Set addresses are not compared.
+ * The manager changes the attribute that it has read from the device. Fields that the manager does
+ * not set keep their values: credit starvation, ports without a link, table entries beyond the
+ * table's end. Fields that only select what a Set addresses are not compared.
  */
 #include <string.h>
 
@@ -28,9 +28,9 @@ static const struct fab_congestion_adapter *adapter_of(const struct cc *cc,
     return &cc->settings.adapter[cc->settings.of_port[d->port]];
 }
 
-/* Returns the settings to write as the values of the whole switch, which apply to ports without
- * values of their own. They are the settings of a port that leads to a host, or else of any port.
- */
+/* Returns the settings to be written as switch-wide values, which apply to all ports without values
+ * of their own. These are the settings of a port that leads to a host or, if there is no such port,
+ * of any port. */
 static const struct fab_congestion_port *switch_wide(const struct cc *cc, const struct cc_device *d)
 {
     const struct fab_congestion_port *any = NULL;
@@ -109,15 +109,15 @@ static bool merge_table(const struct cc *cc, const struct cc_device *d, uint8_t 
     return fab_wire_attr_diff(&fab_wire_attr_cc_table, &was, &now) != NULL;
 }
 
-/* Sets the wanted values of an adapter. An SL without congestion control gets an increase of 0, so
- * that its CCT index stays 0. */
+/* Sets the computed values of an adapter. An SL without congestion control gets a CCTI_Increase of
+ * 0, so that its CCT index stays 0. */
 static bool merge_ca(const struct cc *cc, const struct cc_device *d, uint8_t *data)
 {
     const struct fab_congestion_adapter *a = adapter_of(cc, d);
     struct fab_cc_ca_setting was, now;
     (void)fab_wire_attr_unpack(&fab_wire_attr_cc_ca_setting, data, FAB_GS_DATA, &was);
     now = was;
-    now.port_control = 0; /* control each queue pair, not each SL */
+    now.port_control = 0; /* 0: control each queue pair, not each SL */
     for (int sl = 0; sl < FAB_CONGESTION_SLS; sl++) {
         bool on = a->sls >> sl & 1;
         now.sl[sl].timer = on ? a->sl[sl].timer : 0;

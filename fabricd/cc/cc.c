@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The public functions of congestion control, and its timer. compute.c computes the settings,
- * devices.c compares them with the known devices, and program.c writes them.
+ * devices.c compares them with the known devices, and program.c writes them to the devices.
  *
- * The timer never holds a view between two ticks, because a repair must copy tables that readers
- * hold. It computes settings for a new view only while the subnet manager is idle, and at the
+ * The timer never holds a view between two ticks, because a local repair must copy tables that
+ * readers hold. It computes settings for a new view only while the subnet manager is idle, at the
  * earliest SETTLE_US after the view was published.
  */
 #include "fabricd/cc/cc.h"
@@ -18,10 +18,11 @@
 
 #define TICK_BUSY_US 10000u
 #define TICK_IDLE_US 250000u
-#define COMPUTE_LEAST_US 1000000u /* least time between computations if the settings are stale */
+/* Minimum time between two computations if the settings are stale. */
+#define COMPUTE_LEAST_US 1000000u
 #define RECENT_US UINT64_C(3600000000)
-/* Least age of a view before settings are computed for it, because links may still go up and down.
- */
+/* Minimum age of a view before settings are computed for it. Links may still go up and down shortly
+ * after a view was published. */
 #define SETTLE_US 3000000u
 
 static const char *const state_names[CC_STATES] = {"pending", "programmed", "unsupported",
@@ -103,8 +104,9 @@ bool cc_applies(const struct cc *cc)
     .unsupported = count[CC_UNSUPPORTED], .foreign_key = count[CC_FOREIGN_KEY],                    \
     .failed = count[CC_FAILED]
 
-/* Emits an event with the number of devices in each state when no device is pending, if the manager
- * has programmed devices or the number of devices without settings has changed. */
+/* Emits an event with the number of devices in each state. This happens when no device is
+ * pending, if the manager has programmed devices or if the number of devices without settings has
+ * changed. */
 static void tell_outcome(struct cc *cc)
 {
     uint32_t count[CC_STATES] = {0}, troubled;
@@ -123,9 +125,9 @@ static void tell_outcome(struct cc *cc)
     cc->troubled = troubled;
 }
 
-/* Returns true if a computation is to start: for the first view at once, for stale settings
- * COMPUTE_LEAST_US after the last computation, for a later view SETTLE_US after the timer first saw
- * it. */
+/* Returns whether a computation must start now. It starts for the first view at once, for stale
+ * settings COMPUTE_LEAST_US after the last computation, and for a later view SETTLE_US after the
+ * timer first saw the view. */
 static bool is_due(struct cc *cc, const struct fab_view *v, uint64_t now)
 {
     if (cc->seen != v->generation) {

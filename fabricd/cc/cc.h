@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Congestion control (IBA annex A10). A worker task computes settings for each new view. If
- * congestion.apply is set, the manager programs the switches and adapters that support them: it
- * reads each device first, and writes only what differs. It handles a few devices at a time, and
- * only while the subnet manager is idle. All functions are for the loop thread.
+ * Congestion control (IBA annex A10). A worker task computes congestion control settings for each
+ * new view.
+ *
+ * If congestion.apply is set, the manager programs the switches and adapters that support
+ * congestion control. It first reads a device, and then writes only what differs. It programs a few
+ * devices at a time, and only while the subnet manager is idle. All functions must be called on the
+ * loop thread.
  */
 #ifndef FABRICD_CC_CC_H
 #define FABRICD_CC_CC_H
@@ -24,22 +27,22 @@ struct cc_input {
     struct sm *sm;
     struct bus *bus;
     const struct config *config; /* must outlive the cc */
-    /* Fills in what the port counters show about congestion, as input of the advice; may be NULL.
-     */
+    /* Fills in what the port counters show about congestion; this is used for advice. May be
+     * NULL. */
     void (*seen)(void *ctx, struct fab_congestion_observed *ret);
     void *seen_ctx;
 };
-/* Creates congestion control. NOMEM, LIMIT (too many agents). */
+/* Creates congestion control. Returns NOMEM, or LIMIT if there are too many agents. */
 int cc_new(const struct cc_input *in, struct cc **ret);
 void cc_free(struct cc *cc);
 void cc_reload(struct cc *cc); /* call after the configuration changed */
 
 enum cc_state {
-    CC_PENDING,     /* not read yet */
-    CC_PROGRAMMED,  /* has the computed settings */
-    CC_UNSUPPORTED, /* does not support congestion control, or does not answer */
-    CC_FOREIGN_KEY, /* has a CC_Key other than the configured one */
-    CC_FAILED,      /* did not accept the settings, or stopped answering */
+    CC_PENDING,     /* the device was not read yet */
+    CC_PROGRAMMED,  /* the device has the computed settings */
+    CC_UNSUPPORTED, /* the device does not support congestion control or does not answer */
+    CC_FOREIGN_KEY, /* the device has a CC_Key other than the configured one */
+    CC_FAILED,      /* the device did not accept the settings, or stopped answering */
     CC_STATES
 };
 /* Returns "pending", "programmed", "unsupported", "foreign-key" or "failed". */
@@ -48,66 +51,75 @@ const char *cc_state_name(enum cc_state state);
 struct cc_status {
     bool apply;
     uint8_t profile; /* enum fab_congestion_profile */
-    /* generation of the view that the settings belong to; 0: no settings yet */
+    /* generation of the view for which the settings were computed; 0: no settings yet */
     uint64_t generation;
-    uint32_t settings;           /* number of distinct settings */
+    uint32_t settings;           /* number of different settings */
     uint32_t devices[CC_STATES]; /* number of switches and adapter ports in each state */
-    uint32_t fan_in;     /* the largest number of senders to one endport that the settings assume */
-    uint64_t compute_us; /* duration of the last computation */
-    uint64_t reads, writes;         /* answered Gets and Sets since the start */
-    uint64_t log_reads, log_events; /* congestion logs read, and congestion events in them */
-    uint32_t without_log; /* devices without a congestion log, UNSUPPORTED ones not counted */
-    /* how often a device was found with other settings than the manager had written */
+    /* The largest number of senders to one endport that the settings assume. */
+    uint32_t fan_in;
+    uint64_t compute_us;    /* duration of the last computation */
+    uint64_t reads, writes; /* answered Gets and Sets since the start */
+    /* Congestion logs read since the start, and congestion events in them. */
+    uint64_t log_reads, log_events;
+    /* Number of devices without a congestion log; devices of state UNSUPPORTED are not counted. */
+    uint32_t without_log;
+    /* how often, since the start, a device was found with other settings than the manager had
+     * written */
     uint64_t changed;
-    /* number of devices found with other settings within the last hour */
+    /* number of devices found within the last hour with other settings than the manager had
+     * written */
     uint32_t changed_recently;
 };
 void cc_get_status(const struct cc *cc, struct cc_status *ret);
 
-/* cc_not_programmed lists the devices without the computed settings: states UNSUPPORTED,
- * FOREIGN_KEY and FAILED. It returns how many there are and fills in at most `max` of them. */
+/* cc_not_programmed lists the devices without the computed settings, which are those of the states
+ * UNSUPPORTED, FOREIGN_KEY and FAILED. It returns the number of these devices; ret gets at most
+ * `max` of them. */
 struct cc_device_status {
     uint64_t guid; /* GUID of the node */
     uint8_t port;  /* 0: a switch */
     enum cc_state state;
     bool unresponsive; /* the device did not answer; false: it refused a request */
     uint8_t tries;
-    bool gives_up; /* the manager does not retry until the device has left the fabric and come back;
-                      unless it is UNSUPPORTED, a change of its computed settings also leads to a
-                      retry */
+    /* The manager does not try again until the device has left the fabric and come back. If the
+     * state is not UNSUPPORTED, it also tries again when the computed settings of the device
+     * change. */
+    bool gives_up;
 };
 uint32_t cc_not_programmed(const struct cc *cc, struct cc_device_status *ret, uint32_t max);
-/* Fills in the state of the device that owns a port; returns false if the device is not known. */
+/* Fills in the state of the device to which a port belongs. Returns false if the device is not
+ * known. */
 bool cc_device_of(const struct cc *cc, const struct fab_fabric *f, uint32_t port,
                   struct cc_device_status *ret);
 
-/* cc_logs lists the congestion logs of the devices of one node or, with node_guid 0, of all devices
- * that logged anything or have no log. It returns how many there are and fills in at most `max`.
- * The manager reads logs only if congestion.apply is set and counters.interval is not 0. */
+/* cc_logs lists the congestion logs of the devices of one node. With node_guid 0, it lists all
+ * devices that logged anything or have no log. It returns the number of these devices; ret gets at
+ * most `max` of them. The manager reads logs only if congestion.apply is set and counters.interval
+ * is not 0. */
 struct cc_log_status {
-    uint64_t guid;                        /* GUID of the node */
-    uint8_t port;                         /* 0: a switch */
-    bool none;                            /* the device has no log */
-    int64_t read_us;                      /* Unix time of the last read; 0: not read yet */
-    const struct fab_congestion_log *log; /* valid until the caller returns to the loop; NULL: the
-                                             log is empty */
+    uint64_t guid;   /* GUID of the node */
+    uint8_t port;    /* 0: a switch */
+    bool none;       /* the device has no log */
+    int64_t read_us; /* Unix time of the last read; 0: not read yet */
+    /* Valid until the caller returns to the loop. NULL: the log is empty. */
+    const struct fab_congestion_log *log;
 };
 uint32_t cc_logs(const struct cc *cc, uint64_t node_guid, struct cc_log_status *ret, uint32_t max);
-/* Adds to senders[], for each LID below `lids`, the number of adapters that were throttled on
- * paths to that LID, according to log entries of the last two counter intervals or of the last
+/* Adds to senders[], for each LID below `lids`, the number of adapters that were throttled on paths
+ * to that LID. This is counted from log entries of the last two counter intervals or of the last
  * minute, whichever is longer. */
 void cc_count_senders(const struct cc *cc, uint16_t *senders, uint32_t lids);
 
-/* Writes the present advice as at most FAB_CONGESTION_ADVICES sentences. Returns how many there
- * are. */
+/* Writes the present advice as sentences, and returns their number, at most
+ * FAB_CONGESTION_ADVICES. */
 unsigned cc_advise(const struct cc *cc, char ret[][FAB_CONGESTION_ADVICE_LEN]);
 
-/* Sets *ret to the settings for a view, which are valid until the caller returns to the loop. BUSY:
- * the current settings belong to another view or configuration; see cc_await. */
+/* Sets *ret to the settings for a view. They are valid until the caller returns to the loop.
+ * Returns BUSY if the present settings belong to another view or configuration; see cc_await. */
 int cc_settings(struct cc *cc, const struct fab_view *v, const struct fab_congestion **ret);
-/* Starts a computation for this view unless one is running, and calls fn once when the
- * computation ends. cc_settings may still return BUSY then, because the computation was for
- * another view or failed. NOMEM: fn will not be called. */
+/* Starts a computation for this view unless a computation is running. fn is called once when the
+ * computation ends. cc_settings may still return BUSY then, if the computation was for another view
+ * or failed. Returns NOMEM; fn is then not called. */
 int cc_await(struct cc *cc, const struct fab_view *v, loop_fn *fn, void *ctx);
 
 #endif

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Computes the largest incast that each traffic class allows: the number of endports that may send
- * in the class. All endports may send in a class if the class has no rule, or a rule that does not
- * restrict the sender. All endports may send in the default class, because it takes every path
- * that no rule matches.
+ * Computes the largest incast that each traffic class permits, which is the number of endports that
+ * may send in the class. All endports may send in a class without rules, in a class with a rule
+ * that does not restrict the sender, and in the default class, which takes every path that no rule
+ * matches.
  */
 #include "fabricd/cc/compute.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/qos/qos.h"
 
-/* Returns the bitset of the groups whose members may send in a class; 0: any endport may. */
+/* Returns the bitset of the groups whose members may send in a class; 0: all endports may send. */
 static uint64_t sending_groups(const struct fab_classes *c, uint8_t class)
 {
     uint64_t groups = 0;
@@ -23,7 +23,7 @@ static uint64_t sending_groups(const struct fab_classes *c, uint8_t class)
     return groups;
 }
 
-/* Returns the number of endports that may send in a class; 0: all. */
+/* Returns the number of endports that may send in a class; 0: all endports may send. */
 static uint32_t senders(const struct fab_fabric *f, const struct fab_qos_matcher *m, uint8_t class)
 {
     uint64_t groups = sending_groups(m->classes, class);
@@ -46,7 +46,7 @@ void cc_note_classes(const struct fab_vls *vls, struct cc_work *w)
 int cc_class_fan_in(const struct cc_work *w, uint32_t ret[FAB_CONGESTION_SLS])
 {
     const struct fab_classes *c = w->policy.classes;
-    uint16_t open = 0; /* SLs of classes that any endport may use */
+    uint16_t open = 0; /* bitset of the SLs of classes in which all endports may send */
     struct fab_qos_matcher m;
     for (int sl = 0; sl < FAB_CONGESTION_SLS; sl++)
         ret[sl] = 0;

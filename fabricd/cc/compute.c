@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Computes the settings of all devices for a view, as a worker task. The task refers to the fabric
- * of the view and copies the LIDs, P_Keys and policy. It does not hold the view, so that a repair
- * need not copy the tables. The result is the list of distinct settings, and for each device a
- * digest of its wanted settings.
+ * Computes the congestion control settings of all devices for a view, in a worker task. The result
+ * is the list of different settings and, for each device, a digest of its computed settings.
+ *
+ * The task has a reference to the fabric of the view, and copies of LIDs, P_Keys and policy. It
+ * does not hold the view itself, so that a local repair can change the tables in place.
  */
 #include "fabricd/cc/compute.h"
 
@@ -54,7 +55,8 @@ static int digest_all(struct cc_work *w)
     return FAB_OK;
 }
 
-/* Returns a digest of all wanted settings of a device and of the CC_Key; never 0. */
+/* Returns a digest of all computed settings of a device and of the CC_Key. The digest is never
+ * 0. */
 static uint64_t digest_device(const struct cc_work *w, const struct cc_wanted *d)
 {
     const uint16_t *of_port = w->settings.of_port + d->port;
@@ -69,8 +71,8 @@ static uint64_t digest_device(const struct cc_work *w, const struct cc_wanted *d
 
 /* ---- settings -------------------------------------------------------------------------------- */
 
-/* Returns the size of each node's congestion control table in blocks; 0: unknown. The caller frees
- * the array; NULL: out of memory. */
+/* Returns an array with the size of each node's congestion control table in blocks; 0: unknown. The
+ * caller frees the array. NULL: out of memory. */
 static uint8_t *table_blocks(const struct cc_work *w)
 {
     const struct fab_fabric *f = w->fabric;

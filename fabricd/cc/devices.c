@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Starts computations, takes over their results, and keeps the list of devices. A device is
- * identified by the GUID of the port that owns its LID. The list keeps a digest of each device's
- * wanted settings, so that after a new view the manager sends requests only to devices whose
- * settings change.
+ * Starts computations, takes their results, and keeps the list of devices. A device is identified
+ * by the GUID of the port that owns its LID. The list has a digest of each device's computed
+ * settings. After a new view, the manager therefore sends requests only to devices whose settings
+ * change.
  *
  * At most one computation runs at a time. If a device reports a table size that changes the
  * settings, the settings become stale and the timer starts another computation. Callers that wait
- * for settings are called when the computation ends, and must check whether the settings belong to
+ * for settings are called when the computation ends. They must check whether the settings belong to
  * their view.
  */
 #include <stdlib.h>
@@ -39,8 +39,9 @@ static struct cc_device *device_of(struct cc *cc, uint64_t port_guid)
     return d;
 }
 
-/* Records the wanted settings. If they changed, the manager reads the device again, also after
- * failures, unless the device does not support congestion control. */
+/* Records the computed settings of a device. If they changed, the manager reads the device again,
+ * even if programming it had failed. A device that does not support congestion control is not read
+ * again. */
 static void want(struct cc_device *d, uint64_t digest)
 {
     if (d->want == digest)
@@ -69,8 +70,8 @@ static int see_device(struct cc *cc, const struct cc_wanted *w)
     return FAB_OK;
 }
 
-/* Removes devices that left the fabric. When they come back, they are read again, because they may
- * have lost their settings in a restart. */
+/* Removes the devices that left the fabric. If such a device comes back, it is read again, because
+ * it may have lost its settings in a restart. */
 static void forget_devices(struct cc *cc)
 {
     for (uint32_t i = 0; i < cc->device_count;) {
@@ -84,7 +85,7 @@ static void forget_devices(struct cc *cc)
         *d = cc->devices[--cc->device_count];
         if (i < cc->device_count)
             (void)fab_base_map_put(&cc->index, d->port_guid,
-                                   i); /* the key exists, so this cannot fail */
+                                   i); /* cannot fail, because the key exists */
     }
 }
 
@@ -117,7 +118,7 @@ static int take(struct cc *cc, struct cc_work *w)
     return FAB_OK;
 }
 
-/* Calls back the callers that wait for settings. A callback may call cc_await again. */
+/* Calls the callers that wait for settings. A callback may call cc_await again. */
 static void tell_waiters(struct cc *cc)
 {
     struct cc_waiter *waiters = cc->waiters;
@@ -145,7 +146,8 @@ static void done(void *ctx)
             log_error("congestion", "the congestion settings could not be computed: %s",
                       fab_base_status_text(w->status));
             cc->generation =
-                0; /* some devices may already have the wanted settings of the new view */
+                /* Some devices may already have the settings for the new view. */
+                0;
             cc->stale = true;
         }
     }

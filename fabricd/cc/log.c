@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Reads the congestion logs of devices (IBA annex A10). In each counter interval the manager reads
- * the log of every device that is neither pending nor unsupported. It spreads the requests evenly
- * over the interval, and sends them only while the subnet manager is idle.
+ * the log of every device whose state is neither pending nor unsupported. The requests are spread
+ * evenly over the interval, and are sent only while the subnet manager is idle.
  *
- * If a device does not support logs, or CC_TRIES reads in sequence fail, the manager does not read
- * its log again until the device leaves the fabric and comes back.
+ * If a device does not support logs, or if CC_TRIES successive reads fail, the manager does not
+ * read this log again until the device has left the fabric and come back.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,15 +15,16 @@
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/base/status.h"
 
-#define AT_LOG (FAB_CC_LOG_DATA - 24) /* offset in the data after the common MAD header */
+#define AT_LOG (FAB_CC_LOG_DATA - 24) /* byte offset in the data after the common MAD header */
 #define AT_KEY (FAB_CC_KEY - 24)
-#define TICK_DEVICES 4 /* devices read in a tick if the pass is on time */
-#define TICK_MOST 8    /* maximum number of requests in a tick, while the pass catches up */
+#define TICK_DEVICES 4 /* devices read in a tick, unless the pass is late */
+#define TICK_MOST 8    /* maximum number of requests in a tick while a late pass catches up */
 #define WAITING_MOST 16
 #define TICK_LEAST_US 5000u
 #define TICK_MOST_US 1000000u
 #define RECENT_US                                                                                  \
-    UINT64_C(60000000) /* log entries count this long, or two counter intervals if longer */
+/* Log entries count for one minute, or for two counter intervals if these are longer. */
+UINT64_C(60000000)
 
 static uint64_t interval_us(const struct cc *cc)
 {
@@ -32,7 +33,8 @@ static uint64_t interval_us(const struct cc *cc)
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-/* Keeps a log that was read. The device's log is allocated at the first read with entries. */
+/* Keeps a log that was read. Memory for the log of a device is allocated when the log first has
+ * entries. */
 static void keep(struct cc_device *d, const struct fab_congestion_log *log)
 {
     if (d->log == NULL && log->count == 0 && log->counter == 0)

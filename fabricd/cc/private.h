@@ -11,40 +11,42 @@
 #include "libfabmgr/congestion/log.h"
 #include "libfabmgr/wire/gs.h"
 
-#define CC_JOBS 32 /* devices handled at a time, each with one request in flight */
+#define CC_JOBS 32 /* devices programmed at the same time, each with one request in flight */
 #define CC_TRIES 3
 
 struct cc_device { /* a switch, or a port of an adapter */
     uint64_t port_guid, node_guid;
-    uint64_t want;   /* digest of the wanted settings; 0: none */
-    uint64_t stands; /* digest of the settings that the device has; 0: unknown; 1: being written */
-    uint64_t pass;   /* number of the last computation that included the device */
-    uint64_t due_us; /* when the manager may read the device next; UINT64_MAX: never */
-    uint64_t changed_us; /* when the manager last read settings that differed from those it had
-                            written; 0: never */
-    uint32_t port; /* id of the port that owns the LID, in the fabric of the settings; for a switch,
-                      port 0 */
+    uint64_t want; /* digest of the computed settings; 0: no settings */
+    /* Digest of the settings that the device has; 0: unknown; 1: the settings are being written. */
+    uint64_t stands;
+    uint64_t pass;   /* number of the last computation in which the device was present */
+    uint64_t due_us; /* when the manager may next read the device; UINT64_MAX: never */
+    /* When the manager last read settings that differed from those it had written; 0: never. */
+    uint64_t changed_us;
+    /* Id of the port that owns the device's LID, in the fabric of the settings. For a switch: port
+     * 0. */
+    uint32_t port;
     uint8_t ports; /* number of ports of the node */
     uint16_t lid;
-    uint8_t num; /* number of an adapter's port; 0: a switch */
+    uint8_t num; /* port number on an adapter; 0: the device is a switch */
     uint8_t table_blocks;
     uint8_t state; /* enum cc_state */
     uint8_t tries;
     bool unresponsive, busy;
-    bool no_log; /* the manager does not read the device's log any more */
+    bool no_log; /* the manager no longer reads the device's log */
     uint8_t log_tries;
-    uint64_t logged_us;             /* when the log was read last; 0: not yet */
-    struct fab_congestion_log *log; /* owned; NULL: nothing was logged */
+    uint64_t logged_us;             /* when the log was last read; 0: not yet */
+    struct fab_congestion_log *log; /* owned by this struct; NULL: the device has logged nothing */
 };
 struct cc_logs {
     struct loop_timer *timer;
-    uint64_t began_us;      /* when the running pass began */
-    uint32_t cursor;        /* the device that the pass reads next */
+    uint64_t began_us;      /* when the running pass over the devices began */
+    uint32_t cursor;        /* index of the device whose log the pass reads next */
     uint32_t waiting;       /* requests in flight */
-    uint64_t reads, events; /* logs read, and congestion events in them */
+    uint64_t reads, events; /* logs read since the start, and congestion events in them */
 };
 
-/* The attributes that a job handles, in this order. */
+/* The attributes that a job reads and writes, in this order. */
 enum cc_step {
     CC_STEP_KEY,
     CC_STEP_INFO,
@@ -57,7 +59,7 @@ struct cc_job {
     struct cc *cc;
     uint32_t device;
     uint8_t step;  /* enum cc_step */
-    uint8_t block; /* block of the attribute that the step handles */
+    uint8_t block; /* number of the block of this attribute */
     bool set;      /* the request in flight is a Set */
     bool active;
     bool parked; /* the job waits until the subnet manager is idle */
@@ -73,29 +75,31 @@ struct cc {
     struct agent *agent;
     struct fab_mads *mads;
     struct loop_timer *timer;
-    struct fab_map index; /* maps the GUID of the port that owns the LID to an index in devices */
+    struct fab_map index; /* GUID of the port that owns a device's LID -> index in `devices` */
     struct cc_device *devices;
     uint32_t device_count;
     size_t device_room;
-    uint32_t cursor;  /* index of the next device to check */
-    uint32_t waiting; /* devices of state CC_PENDING */
+    uint32_t cursor;  /* index of the device to be checked next */
+    uint32_t waiting; /* number of devices of state CC_PENDING */
     struct cc_job jobs[CC_JOBS];
     struct cc_logs logs;
     struct fab_congestion settings;
-    struct cc_work *work;      /* the running computation, or NULL */
-    struct cc_waiter *waiters; /* callers that wait for the end of a computation */
+    struct cc_work *work;      /* the running computation; NULL: none */
+    struct cc_waiter *waiters; /* callers that wait for the end of the computation */
     size_t waiter_count, waiter_room;
     uint64_t generation, pass, computed_us, compute_us;
-    uint64_t seen, seen_us; /* generation of the last view, and when the timer first saw it */
-    bool stale;             /* the settings must be computed again, even for the same view */
+    /* Generation of the last view, and the time at which the timer first saw this view. */
+    uint64_t seen, seen_us;
+    bool stale; /* the settings must be computed again, even for the same view */
     uint64_t reads, writes;
-    uint32_t written;  /* devices programmed since the last event */
-    uint32_t troubled; /* devices without the computed settings at the last event */
+    uint32_t written;  /* devices programmed since the last event about programming */
+    uint32_t troubled; /* devices without the computed settings when the last event was emitted */
     /* how often a device was found with other settings than the manager had written */
     uint64_t changed;
     uint64_t advised_us,
-        told_us[FAB_CONGESTION_ADVICES]; /* when advice was last computed, and when an event last
-                                            gave each kind of advice */
+        /* When advice was last computed, and when each kind of advice was last emitted as an
+         * event. */
+        told_us[FAB_CONGESTION_ADVICES];
 };
 
 /* ---- cc.c ---- */
@@ -107,16 +111,18 @@ bool cc_applies(const struct cc *cc); /* congestion.apply is set */
 void cc_report_advice(struct cc *cc, uint64_t now);
 
 /* ---- devices.c ---- */
-/* Starts a computation of settings for this view unless one is running. NOMEM. */
+/* Starts a computation of settings for this view, unless a computation is running. Returns
+ * NOMEM. */
 int cc_begin(struct cc *cc, const struct fab_view *v);
 void cc_devices_fini(struct cc *cc);
 
 /* ---- program.c ---- */
-/* Starts jobs for some devices that are due, and continues parked jobs. */
+/* Starts jobs for a few devices that are due, and continues jobs that waited for the subnet
+ * manager. */
 void cc_program(struct cc *cc, uint64_t now);
-/* Cancels all requests and jobs, and the reading of logs. */
+/* Cancels all requests and jobs, and stops reading logs. */
 void cc_program_stop(struct cc *cc);
-/* Returns true if a MAD status means that the device does not support the class, method or
+/* Returns whether a MAD status means that the device does not support the class, method or
  * attribute (IBA 13.4.7). */
 bool cc_says_unknown(uint16_t status);
 
@@ -125,11 +131,11 @@ void cc_log_tick(void *ctx);
 void cc_log_stop(struct cc *cc); /* call after the requests were cancelled */
 
 /* ---- attrs.c: the wanted value of each attribute of a device ---- */
-/* Changes the attribute in `data` (FAB_GS_DATA bytes, as read) to the wanted value. Returns true if
- * the value differed. */
+/* Changes the attribute in `data` (FAB_GS_DATA bytes, as read from the device) to the computed
+ * value. Returns whether the value was different. */
 bool cc_merge(const struct cc *cc, const struct cc_device *d, enum cc_step step, uint8_t block,
               uint8_t *data);
-/* Returns the number of blocks of the attribute of this step. */
+/* Returns the number of blocks of the attribute that this step handles. */
 uint8_t cc_blocks(const struct cc *cc, const struct cc_device *d, enum cc_step step);
 
 #endif

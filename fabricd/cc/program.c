@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Programs devices (management class 0x21, version 2, IBA A10.4). A job handles the attributes
- * of one device in sequence, with one request in flight: it reads each attribute, and writes it
- * if it differs. The job writes a congestion control table before the values that refer to it. It
- * sends no request while the subnet manager is busy.
+ * Programs devices (management class 0x21, version 2, IBA A10.4). A job programs one device, with
+ * one request in flight: it reads each attribute, and writes the attribute if it differs. It writes
+ * the congestion control table before the values that refer to the table. It sends no request while
+ * the subnet manager is busy.
  *
- * Each request carries the configured CC_Key. The job sets this key in a device without a key,
- * which then accepts only requests with the key. A device with another key does not answer a Set,
- * and the manager does not program it. A device that does not support the class or does not answer
- * is listed as unsupported. The manager retries unresponsive devices up to CC_TRIES times in all,
- * at growing intervals.
+ * Each request carries the configured CC_Key. If a device has no key, the job sets this key; the
+ * device then accepts only requests with it. A device with another key does not answer a Set, and
+ * is not programmed. A device that does not support the class or does not answer is listed as
+ * unsupported. The manager asks unresponsive devices up to CC_TRIES times, at growing intervals.
  *
- * The manager reads programmed devices again every LOOK_INTERVALS counter intervals, because
- * another program may have changed their settings or the devices may have restarted. If the
- * settings differ, it programs the device again and counts it as changed.
+ * The manager reads a programmed device again every LOOK_INTERVALS counter intervals. Another
+ * program may have changed the settings, or the device may have restarted. If the settings differ,
+ * the manager programs the device again and counts the device as changed.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -24,12 +23,13 @@
 #include "libfabmgr/base/buf.h"
 #include "libfabmgr/base/status.h"
 
-#define AT_KEY (FAB_CC_KEY - 24) /* offset in the data after the common MAD header */
+#define AT_KEY (FAB_CC_KEY - 24) /* byte offset in the data after the common MAD header */
 #define AT_ATTR (FAB_CC_DATA - 24)
 #define BEGIN_MOST 4    /* maximum number of jobs started in a tick */
 #define SCAN_MOST 4096u /* maximum number of devices examined in a tick */
 #define RETRY_US 60000000u
-#define LOOK_INTERVALS 5 /* counter intervals until a programmed device is read again */
+/* A programmed device is read again after this number of counter intervals. */
+#define LOOK_INTERVALS 5
 
 static const uint16_t attr_of_step[] = {
     [CC_STEP_KEY] = FAB_CC_KEY_INFO,          [CC_STEP_INFO] = FAB_CC_CONGESTION_INFO,
@@ -137,7 +137,8 @@ static void go_on(struct cc_job *j)
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-/* Compares the device's CC_Key with the configured one, and sets it in a device without a key. */
+/* Compares the device's CC_Key with the configured key. If the device has no key, sets the
+ * configured key. */
 static void learn_key(struct cc_job *j, uint8_t *attr)
 {
     struct fab_cc_key_info info;
@@ -153,8 +154,8 @@ static void learn_key(struct cc_job *j, uint8_t *attr)
     }
 }
 
-/* Notes the size of the device's congestion control table. If it is shorter than the settings
- * assume, the settings must be computed again. */
+/* Notes the size of the device's congestion control table. If the table is shorter than the
+ * settings assume, the settings must be computed again. */
 static void learn_ability(struct cc_job *j, const uint8_t *attr)
 {
     struct cc *cc = j->cc;
@@ -174,7 +175,7 @@ static void learn_ability(struct cc_job *j, const uint8_t *attr)
     }
 }
 
-/* Handles the answer to a Get or a Set. attr: the values that the device reports. */
+/* Handles the answer to a Get or a Set. `attr` has the values that the device reports. */
 static void learn_values(struct cc_job *j, uint8_t *attr)
 {
     struct cc_device *d = device_of(j);
@@ -200,9 +201,9 @@ bool cc_says_unknown(uint16_t status)
     return (status >> 2 & 7) >= 1 && (status >> 2 & 7) <= 3;
 }
 
-/* Handles a request that failed. A switch that refuses a Get of the settings of single ports counts
- * as programmed, because its settings for the whole switch are written. A device that answered Gets
- * but does not answer a Set has another CC_Key. */
+/* Handles a request that failed. If a switch refuses a Get of the settings of single ports, it
+ * counts as programmed, because its switch-wide settings are written. If a device answered Gets but
+ * does not answer a Set, it has another CC_Key. */
 static void fail(struct cc_job *j, const struct fab_mads_answer *a)
 {
     bool unresponsive = a->status == FAB_E_TIMEOUT;
@@ -225,7 +226,7 @@ static void on_answer(void *ctx, uint64_t tag, const struct fab_mads_answer *a)
         return;
     }
     if (j->set && device_of(j)->stands != 1) {
-        device_of(j)->stands = 1; /* being written; so one change is not counted twice */
+        device_of(j)->stands = 1; /* being written; a change is then not counted twice */
         cc->written++;
     }
     cc->writes += j->set;

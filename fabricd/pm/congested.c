@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds congested ports. The manager reads PortXmitWait along with the error counters. If
- * congestion control is in use, it also reads how many packets with FECN and BECN each endport
- * received (PortRcvConCtrl, IBA A10.4.4), and how often VLs of each switch port became congested
- * (SwPortVLCongestion). An endport that receives FECN is the target of an incast. An endport that
- * receives BECN is throttled. A port that waits, but has no FECN, BECN or congestion events,
- * is probably a victim of congestion elsewhere.
+ * Finds congested ports. The manager reads PortXmitWait together with the error counters. If the
+ * manager programs congestion control, it also reads the number of packets with FECN and BECN that
+ * each endport received (PortRcvConCtrl, IBA A10.4.4), and how often VLs of each switch port became
+ * congested (SwPortVLCongestion).
  *
- * A tick of PortXmitWait is taken to be the time to send one word of PortXmitData. A port with data
- * to send therefore waits for about w / (w + d) of the time, where w and d are the increases of
- * PortXmitWait and PortXmitData.
+ * An endport that receives FECN is the target of an incast. An endport that receives BECN is
+ * throttled. A port that waits, but has no FECN, BECN or congestion events, is probably a victim of
+ * congestion elsewhere.
+ *
+ * A tick of PortXmitWait is taken to be the time in which one word of PortXmitData is sent. A port
+ * with data to send therefore waits for about w / (w + d) of the time, where w and d are the
+ * increases of PortXmitWait and PortXmitData.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,11 +19,11 @@
 #include "fabricd/pm/private.h"
 #include "libfabmgr/congestion/advise.h"
 
-/* A port without FECN, BECN or congestion events is listed if it waits for at least this share of
- * the time. */
+/* A port without FECN, BECN or congestion events is listed as waiting if it waits for at least 1 %
+ * of the time. */
 #define WAITS_PERMILLE 10
-/* Congestion is persistent after this number of consecutive reads with FECN or congestion events.
- */
+/* Congestion is persistent if FECN or congestion events rose in this number of consecutive
+ * reads. */
 #define LASTS 3
 
 static void note(struct pm_congestion_counters *s, enum pm_congestion_counter which, uint64_t now)

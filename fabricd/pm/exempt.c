@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Keeps the links that are exempt from isolation because an operator released them while they were
- * unhealthy. The manager still reports their errors, but does not isolate them again until they
- * have recovered. Exemptions survive restarts. If an operator releases a link whose counters the
- * manager does not watch, for example after a restart, the link is taken to be unhealthy.
+ * Keeps the links that are exempt from isolation. A link becomes exempt if an operator releases it
+ * while it is unhealthy. The manager still reports its errors, but does not isolate it again until
+ * it has recovered. Exemptions survive restarts.
  *
- * A link is identified by the port that its isolation names first.
+ * If an operator releases a link whose counters the manager does not watch, for example after a
+ * restart, the link is assumed to be unhealthy. A link is identified by the port that its isolation
+ * names first.
  */
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The public functions of the performance manager: creating it and querying it. poll.c reads the
- * counters, unhealthy.c acts on them.
+ * Creates the performance manager and answers queries. poll.c reads the counters, and unhealthy.c
+ * acts on them.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -2,12 +2,14 @@
 /*
  * Reads counters (IBA 16.1). A pass reads all ports of the view, a few in each timer tick, spread
  * evenly over one interval. While the subnet manager is busy, the pass sends no requests;
- * afterwards it catches up at a bounded rate. The pass never holds a view between two ticks,
- * because a repair must copy tables that readers hold. The position of the pass is a port id. If
- * the fabric changes during a pass, the pass may read a few ports twice or not at all.
+ * afterwards it catches up at a limited rate.
+ *
+ * The pass never holds a view between two ticks, because a local repair must copy tables that
+ * readers hold. The position of the pass is a port id. If the fabric changes during a pass, the
+ * pass may read a few ports twice or not at all.
  *
  * The pass first requests ClassPortInfo from each node. If the node has error counters in
- * PortCountersExtended (64 bits), the pass reads these, otherwise PortCounters.
+ * PortCountersExtended (64 bits), the pass reads these; otherwise it reads PortCounters.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,10 +21,12 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
-#define TICK_PORTS 16    /* ports read in a tick if the pass is on time */
-#define TICK_MOST 32     /* most ports read in a tick, while the pass catches up */
-#define TICK_SCAN 4096u  /* most ports examined in a tick */
-#define WAITING_MOST 256 /* most requests in flight, so that unresponsive devices slow the pass */
+#define TICK_PORTS 16 /* number of ports read in a tick, unless the pass is late */
+/* Maximum number of ports read in a tick while a late pass catches up. */
+#define TICK_MOST 32
+#define TICK_SCAN 4096u /* maximum number of ports examined in a tick */
+/* Maximum number of requests in flight. Unresponsive devices therefore slow the pass down. */
+#define WAITING_MOST 256
 #define TICK_LEAST_US 2000u
 #define TICK_MOST_US 1000000u
 #define AT_ATTR                                                                                    \
@@ -48,7 +52,7 @@ static struct pm_node *free_place(struct pm *pm)
     return &pm->nodes[pm->node_count++];
 }
 
-/* Finds or adds the entry of a node. NULL: out of memory. */
+/* Returns the entry of a node, and adds the entry if there is none. NULL: out of memory. */
 static struct pm_node *node_of(struct pm *pm, const struct fab_node *from)
 {
     uint32_t i;
@@ -151,7 +155,7 @@ static void ask_marks(struct pm *pm, const struct pm_node *n, uint8_t port)
     submit(pm, n, port, ASK_MARKS, &r);
 }
 
-/* Clears only the counters that have reached their maximum. */
+/* Clears only those counters that have reached their maximum. */
 static void clear_full(struct pm *pm, const struct pm_node *n, uint8_t port)
 {
     struct fab_mads_request r = {.method = FAB_METHOD_SET, .attr_id = FAB_PERF_PORT_COUNTERS};
@@ -184,7 +188,7 @@ static void learn_ability(struct pm *pm, struct pm_node *n, const uint8_t *attr,
     struct fab_class_port_info info;
     n->asked = false;
     if (!attr || fab_wire_attr_unpack(&fab_wire_attr_class_port_info, attr, len, &info) != FAB_OK) {
-        pm->failed++; /* the next pass requests ClassPortInfo again */
+        pm->failed++; /* the next pass will request ClassPortInfo again */
         return;
     }
     n->known = true;
@@ -195,8 +199,8 @@ static void learn_ability(struct pm *pm, struct pm_node *n, const uint8_t *attr,
     memset(n->wanted, 0, sizeof(n->wanted));
 }
 
-/* Copies counters from an answer. Returns false if the node did not answer, or answered for another
- * port. */
+/* Unpacks the counters in an answer. Returns false if the node did not answer, or answered for
+ * another port. */
 static bool unpack(const struct pm_node *n, uint8_t port, const uint8_t *attr, size_t len,
                    struct pm_port *ret)
 {
@@ -226,7 +230,7 @@ static void take_counters(struct pm *pm, struct pm_node *n, uint8_t port, const 
     struct pm_port was = n->port[port],
                    now = {.at_us = clock_now_us(), .congestion = was.congestion};
     if (!unpack(n, port, attr, len, &now)) {
-        n->known = false; /* request ClassPortInfo again, since the firmware may have changed */
+        n->known = false; /* request ClassPortInfo again, because the firmware may have changed */
         pm->failed++;
         return;
     }
@@ -291,9 +295,9 @@ static uint64_t interval_us(const struct pm *pm)
     return pm->in.config->counters.interval_s * UINT64_C(1000000);
 }
 
-/* Returns the LID to which requests for the counters of a port are sent. 0: the port is not read,
- * because it is down or is port 0. Ports of isolated links have no peer in the view, but are read.
- */
+/* Returns the LID to which requests for the counters of a port are sent; 0: the port is not read,
+ * because it is down or is port 0. Ports of isolated links are read although they have no peer in
+ * the view. */
 static uint32_t lid_for(const struct fab_view *v, uint32_t port)
 {
     const struct fab_fabric *f = v->fabric;
@@ -317,7 +321,7 @@ static bool poll_port(struct pm *pm, const struct fab_view *v, uint32_t port)
     return true;
 }
 
-/* Reads ports up to the position that the pass should have reached by now, within the limits of a
+/* Reads ports up to the position that the pass should have reached by now, within the limits of one
  * tick. */
 static void poll_some(struct pm *pm, const struct fab_view *v)
 {

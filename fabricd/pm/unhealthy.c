@@ -2,13 +2,14 @@
 /*
  * Finds unhealthy links. The manager watches a link, at both ends, from the first increase of an
  * error counter. If a counter rises by its threshold within counters.within (the window), the link
- * becomes unhealthy, and the manager emits an event. The link has recovered when no counter crossed
- * its threshold for RECOVERED_AFTER windows. A counter at its maximum cannot rise: if it had
- * crossed its threshold, the link stays unhealthy.
+ * becomes unhealthy, and the manager emits an event. The link has recovered when no counter has
+ * crossed its threshold for RECOVERED_AFTER windows. If a counter crossed its threshold and then
+ * reached its maximum, it cannot rise further, and the link stays unhealthy.
  *
- * Depending on counters.on_errors, the manager isolates links with errors of their own (not those
- * that congestion or distant ports cause), the worst first. It skips exempt links (exempt.c) and
- * links that the subnet manager refuses to isolate.
+ * Depending on counters.on_errors, the manager isolates unhealthy links, the worst first. It
+ * isolates only links with errors of their own, and not with errors that congestion or distant
+ * ports cause. It skips exempt links (exempt.c) and links that the subnet manager refuses to
+ * isolate.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,7 +22,7 @@
 #include "libfabmgr/base/status.h"
 
 #define WATCH_MOST 1024
-/* A link has recovered after this many successive windows in which no counter crossed its
+/* A link has recovered after this number of successive windows in which no counter crossed its
  * threshold. */
 #define RECOVERED_AFTER 5
 #define ACTS 8 /* maximum number of isolations requested in one tick */
@@ -98,8 +99,8 @@ static void name_place(const struct fab_fabric *f, uint32_t port, char place[PM_
         snprintf(place, PM_PLACE_LEN, "0x%016" PRIx64 "/%u", n->guid, (unsigned)p->num);
 }
 
-/* Starts to watch the link of a port. NULL: the port has no link in the view, too many links are
- * watched, or out of memory. */
+/* Begins to watch the link of a port. Returns NULL if the port has no link in the view, if too many
+ * links are watched, or if memory ran out. */
 static struct pm_watch *add(struct pm *pm, uint64_t guid, uint8_t port)
 {
     struct fab_view *v = sm_view(pm->in.sm);
@@ -225,7 +226,7 @@ static void isolate(struct pm *pm, struct pm_watch *w)
              fab_health_counter_kinds[w->counter].name, w->place[w->at], w->rise,
              (double)w->span_us / 1e6);
     int r = sm_link_isolate(pm->in.sm, w->guid[0], w->port[0], false, cause, why, sizeof(why));
-    w->wanted = false; /* no further attempt until the link's counters are read again */
+    w->wanted = false; /* no further attempt until the counters of this link are read again */
     if (r == FAB_OK || r == FAB_E_EXISTS) {
         w->isolated = true;
         w->skipped[0] = '\0';
@@ -252,8 +253,8 @@ static void mark_isolated(struct pm *pm)
     }
 }
 
-/* Returns the increase of the counter that crossed its threshold, as a multiple of the threshold.
- */
+/* Returns the increase of the counter that crossed its threshold, as a multiple of this
+ * threshold. */
 static uint64_t severity(const struct pm *pm, const struct pm_watch *w)
 {
     uint32_t most = pm->in.config->counters.most[w->counter];

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Interprets responses of devices. A response may be hostile. The code therefore checks each number
- * against the range that the specification allows before it uses the number as an index, and limits
- * the numbers of hops, nodes and ports. LocalPortNum depends on the port by which a node was
- * reached; when the snapshot is sealed, it gets the same value for every run.
+ * Interprets the responses of devices. A response may be hostile, so each number is checked against
+ * the range that the specification permits before it is used as an index. The numbers of hops,
+ * nodes and ports are limited.
+ *
+ * LocalPortNum in NodeInfo depends on the port by which a node was reached. When the snapshot is
+ * sealed, LocalPortNum gets the same value in every run.
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/discover/machine.h"
@@ -59,8 +61,8 @@ static int queue_walk(struct fab_discover *d, struct known_node *p)
     return fab_discover_queue_push(&d->walks, (struct item){.ref = p->ref});
 }
 
-/* Handles the NodeInfo of a new node. near: the neighbour through which the node was reached; NULL:
- * the node is the manager's own. */
+/* Handles the NodeInfo of a new node. `near` is the neighbour through which the node was reached;
+ * NULL: the node is the manager's own node. */
 static int node_found(struct fab_discover *d, const struct query *q, const struct known_node *near,
                       const struct fab_node_info *info, struct known_node **ret)
 {
@@ -79,8 +81,8 @@ static int node_found(struct fab_discover *d, const struct query *q, const struc
     return queue_walk(d, p);
 }
 
-/* Handles the NodeInfo of a known node that was reached over another link. EXISTS: its type or
- * number of ports differs, so two nodes have the same GUID. */
+/* Handles the NodeInfo of a known node that was reached over another link. Returns EXISTS if its
+ * type or number of ports differs from what is known, because two nodes then have the same GUID. */
 static int node_again(struct fab_discover *d, const struct query *q,
                       const struct fab_node_info *info, struct known_node *p)
 {
@@ -88,7 +90,8 @@ static int node_again(struct fab_discover *d, const struct query *q,
     if (p->type != info->node_type || p->num_ports != info->num_ports)
         return FAB_E_EXISTS;
     if (!p->walked)
-        p->path = q->path; /* the node's route from base may use a link that no longer exists */
+        /* The route to this node in the base snapshot may use a link that no longer exists. */
+        p->path = q->path;
     return p->type == FAB_NODE_SWITCH ? FAB_OK
                                       : fab_fabric_builder_add_node(d->builder, info, &ref);
 }
@@ -179,8 +182,8 @@ static int take_switch_info(struct fab_discover *d, const struct known_node *p, 
                             : status;
 }
 
-/* Returns whether a directed route can leave the node by this port. Adapters other than the
- * manager's own do not forward. */
+/* Returns whether a directed route can leave the node through this port. An adapter, except the
+ * manager's own, does not forward packets. */
 static bool leads_on(const struct fab_discover *d, const struct known_node *p, uint8_t port)
 {
     if (p->type == FAB_NODE_SWITCH)
@@ -188,9 +191,9 @@ static bool leads_on(const struct fab_discover *d, const struct known_node *p, u
     return p->ref == d->self && port == d->self_port;
 }
 
-/* Handles the PortInfo of a port. Probes the far end of its link in two cases: the far end is
- * unknown; or it is known only from base and the link is in state Init. In the second case the link
- * was trained again and may lead to another node. */
+/* Handles the PortInfo of a port. Probes the far end of the port's link in two cases: the far end
+ * is unknown; or it is known only from the base snapshot and the link is in state Init. In the
+ * second case the link was trained again and may lead to another node. */
 static int port_seen(struct fab_discover *d, struct known_node *p, uint8_t port,
                      const struct fab_port_info *info)
 {

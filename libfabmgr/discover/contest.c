@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Two devices with the same GUID. Whoever is root on a host can answer NodeInfo with any GUID, so
- * the order in which discovery finds two devices must not decide which of them counts.
+ * Decides which of two devices with the same GUID is accepted. The root user of a host can answer
+ * NodeInfo with any GUID, so the order in which discovery finds the two devices must not decide.
  *
- * A NodeInfo that claims a node GUID or port GUID of another place (places.h) is set aside as a
- * claim. When discovery has nothing else to do, it reads the last place of each claimed GUID. (A
- * heavy sweep has read it before, unless it cannot be reached.) If the GUID still answers there,
- * the newcomer is a duplicate: it is reported and left out, and nothing of its NodeInfo is kept.
- * Otherwise the device has moved, and the claim is taken like any other NodeInfo.
+ * If a NodeInfo contains a node GUID or port GUID that was last seen at another place (places.h),
+ * it is set aside as a claim. When discovery has nothing else to do, it queries the last place of
+ * each claimed GUID. (A heavy sweep has queried this place already, if it can be reached.) If the
+ * GUID still answers there, the new device is a duplicate: it is reported and left out, and its
+ * NodeInfo is discarded. Otherwise the device has moved, and its NodeInfo is accepted.
  *
- * The last place of an adapter is the switch port to which it was connected. Since a switch may get
- * new links at any time, its last place is its known route: if it answers there, a new link of its
- * port L is accepted only if the switch itself says that port L is up.
+ * The last place of an adapter is the switch port to which it was connected. The last place of a
+ * switch is its known route, because a switch may get new links at any time. If the switch answers
+ * there, a new link of its port L is accepted only if the switch itself reports that port L is up.
  *
- * Claims of switches are decided before those of adapters, because the last place of an adapter can
- * be behind a switch that has moved.
- *
- * A device that answers as an unused port of an adapter with several ports cannot be told from that
- * adapter.
+ * Claims of switches are decided before claims of adapters, because the last place of an adapter
+ * can be behind a switch that has moved. A device that answers as an unused port of an adapter with
+ * several ports cannot be distinguished from this adapter.
  */
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
@@ -31,7 +29,8 @@ static bool is_at(const struct fab_place *place, const struct known_node *near, 
     return place->near_guid == near->guid && place->near_port == near_port;
 }
 
-/* Finds the place that a NodeInfo contradicts; NULL: none. */
+/* Finds the last place of a GUID in this NodeInfo, if the GUID was last seen at another place.
+ * NULL: the NodeInfo contradicts no place. */
 static const struct fab_place *contradicted(const struct fab_discover *d,
                                             const struct known_node *near, uint8_t near_port,
                                             const struct fab_node_info *info)
@@ -111,7 +110,8 @@ bool fab_discover_port_guid_taken(const struct fab_discover *d, const struct kno
 /* ---- duplicates -------------------------------------------------------------------------------
  */
 
-/* Names the place of a port: the far end of its link, or the port by which its node was found. */
+/* Fills in the place of a port: the far end of its link, or the port by which its node was
+ * found. */
 static void name_place(const struct fab_discover *d, const struct known_node *p, uint8_t port,
                        struct fab_unresponsive *ret)
 {
@@ -166,8 +166,8 @@ static struct known_node *find(const struct fab_discover *d, uint64_t guid)
                : NULL;
 }
 
-/* Reads a switch port and, if that says that its link is up, the NodeInfo behind it, unless this
- * discovery did so before. */
+/* Reads the PortInfo of a switch port. If the link of the port is up, reads the NodeInfo behind the
+ * port. Does neither if this discovery has done so before. */
 static int ask_behind(struct fab_discover *d, struct known_node *near, uint8_t port)
 {
     const struct item item = {.ref = near->ref, .port = port};
@@ -182,8 +182,9 @@ static int ask_behind(struct fab_discover *d, struct known_node *near, uint8_t p
                                                        : FAB_OK;
 }
 
-/* Queues queries of the last place of a claimed GUID, if there are any more. The claimed port of a
- * switch is asked too, because another device may be connected to it. */
+/* Queues queries of the last place of a claimed GUID, unless all were queued. If a switch is
+ * claimed, the port behind which it was found is queried too, because another device may be
+ * connected there. */
 static int verify(struct fab_discover *d, struct claim *c)
 {
     struct known_node *near = find(d, c->first_guid), *p = find(d, c->info.node_guid);
@@ -208,8 +209,8 @@ static bool has_work(const struct fab_discover *d)
 /* ---- decisions --------------------------------------------------------------------------------
  */
 
-/* True if the claimed device answered at its last place, so that the claim is false. Discovery
- * itself finds the other contradictions (fab_discover_neighbour_take). */
+/* Returns whether the claimed device answered at its last place, so that the claim is false. Other
+ * contradictions are found by fab_discover_neighbour_take. */
 static bool is_refuted(const struct fab_discover *d, const struct claim *c)
 {
     const struct known_node *p = find(d, c->info.node_guid);
@@ -243,7 +244,7 @@ static bool is_due(const struct fab_discover *d, const struct claim *c, enum whi
     return which == ALL || (is_switch && (which == ONE_SWITCH || find(d, c->info.node_guid)));
 }
 
-/* Decides the claims that are due. *ret_decided: their number. */
+/* Decides the claims that are ready to be decided. *ret_decided is their number. */
 static int decide_due(struct fab_discover *d, enum which which, size_t *ret_decided)
 {
     size_t kept = 0;

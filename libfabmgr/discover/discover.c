@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Decides which query is next.
+ * Decides which query discovery sends next.
  *
- * The work is in three queues. A *probe* asks for the NodeInfo of the node behind a port. It finds
- * a new node, or the far end of a link between known nodes. A *walk* is the sequence of queries
- * that read one node: SwitchInfo, PortInfo of ports 0..N and NodeDescription for a switch, only
- * NodeDescription for an adapter. A *read* asks for one PortInfo, for example of the adapter port
- * by which the adapter was reached.
+ * There are three queues. A *probe* requests NodeInfo of the node behind a port. It finds a new
+ * node, or the far end of a link between known nodes. A *walk* is the sequence of queries that
+ * reads a node: SwitchInfo, PortInfo of all ports and NodeDescription for a switch, only
+ * NodeDescription for an adapter. A *read* requests one PortInfo, for example that of the adapter
+ * port by which an adapter was reached.
  *
  * Probes have priority over walks. All probes from the switches at one distance are therefore in
- * flight before the walks of the switches that they find begin. A link between two such switches is
+ * flight before the walks of the switches found by them begin. A link between two such switches is
  * probed from one side before the walk of the other side finds it, and the second probe is dropped.
  * tests/bench/bench_discover confirms that discovery sends one NodeInfo for each link.
  *
  * A query owns its directed route until it is answered. The route to a node is that of the first
- * probe that found the node. answer.c checks the responses; model.c has the nodes, the links and
- * the list of unresponsive ports and nodes; targeted.c has the targeted sweep, result.c the result.
+ * probe that found the node. answer.c checks responses, contest.c decides between devices with the
+ * same GUID, model.c keeps the nodes and links, targeted.c has the targeted sweep, and result.c
+ * makes the result.
  *
- * contest.c decides which of two devices with the same GUID counts.
- *
- * See IBA 14.2.2 for directed routes and 14.2.5 for attributes. If no earlier places of ports are
- * known, two switches with the same GUID are detected only if their links contradict each other.
+ * See IBA 14.2.2 for directed routes and IBA 14.2.5 for attributes. If no earlier places of ports
+ * are known, two switches with the same GUID are detected only if their links contradict each
+ * other.
  */
 #include "libfabmgr/discover/discover.h"
 
@@ -92,7 +92,7 @@ static struct query *query_create(struct fab_discover *d)
     struct query *q = fab_base_arena_alloc(&d->arena, 1, sizeof *q);
     if (q == NULL)
         return NULL;
-    q->next_free = d->query_count; /* the index of the query itself while it is in flight */
+    q->next_free = d->query_count; /* while the query is in flight: its own index */
     d->queries[d->query_count++] = q;
     return q;
 }
@@ -131,8 +131,8 @@ static void query_free(struct fab_discover *d, uint32_t tag)
 /* ---- the next query ---------------------------------------------------------------------------
  */
 
-/* Returns whether a query is still useful. False: the link was seen from its other end, the node is
- * unresponsive, or there is no longer a route to the node. */
+/* Returns whether a query is still useful. It is useless if the link was already seen from the
+ * other end, if the node is unresponsive, or if there is no longer a route to the node. */
 static bool worth_asking(const struct fab_discover *d, uint8_t kind, const struct item *item)
 {
     const struct known_node *p = fab_discover_node_get(d, item->ref);
@@ -142,8 +142,8 @@ static bool worth_asking(const struct fab_discover *d, uint8_t kind, const struc
            !fab_base_bits_get(p->fresh, item->port);
 }
 
-/* Finds the next query of a walk: SwitchInfo, PortInfo 0..N and NodeDescription for a switch,
- * NodeDescription for other nodes. False: the walk has ended. */
+/* Finds the next query of a walk: SwitchInfo, PortInfo of all ports and NodeDescription for a
+ * switch, only NodeDescription for other nodes. Returns false if the walk has ended. */
 static bool walk_step(struct known_node *p, struct item *item, uint8_t *ret_kind)
 {
     bool is_switch = p->type == FAB_NODE_SWITCH;
@@ -204,7 +204,7 @@ static bool take_work(struct fab_discover *d, struct item *ret_item, uint8_t *re
 }
 
 /* Takes the next useful query. If the queues are empty, first begins the next wave of suspects
- * (targeted.c), or decides about claimed GUIDs (contest.c). */
+ * (targeted.c) or decides about claimed GUIDs (contest.c). Returns false if there is no query. */
 static bool take_query(struct fab_discover *d, struct item *ret_item, uint8_t *ret_kind)
 {
     if (d->status != FAB_OK)
@@ -218,16 +218,16 @@ static bool take_query(struct fab_discover *d, struct item *ret_item, uint8_t *r
     return false;
 }
 
-/* Finds and keeps the next useful query when no query is in flight, so that fab_discover_done need
- * not search for one. */
+/* If no query is in flight, finds the next useful query and keeps it in d->staged.
+ * fab_discover_done then need not search. */
 static void settle(struct fab_discover *d)
 {
     if (d->in_flight == 0 && !d->root_pending)
         d->is_staged = take_query(d, &d->staged, &d->staged_kind);
 }
 
-/* Returns the directed route for a PortInfo. An adapter does not forward, so the route to an
- * adapter's port ends with the link of this port. */
+/* Returns the directed route for a PortInfo query. Adapters do not forward packets, so the route to
+ * a port of an adapter must end with the link of this port. */
 static const struct fab_path *port_path(const struct fab_discover *d, const struct known_node *p,
                                         uint8_t port, struct fab_path *scratch)
 {
@@ -299,7 +299,7 @@ bool fab_discover_next(struct fab_discover *d, struct fab_discover_ask *ret_ask)
 int fab_discover_answer(struct fab_discover *d, uint64_t tag, int status, const uint8_t *data)
 {
     if (tag >= d->query_count || !d->queries[tag]->live)
-        return d->status; /* this query was answered before */
+        return d->status; /* this query was answered before; ignore the response */
     const struct query *q = d->queries[tag];
     int result = status == FAB_OK && data != NULL ? fab_discover_query_answered(d, q, data)
                                                   : fab_discover_query_failed(d, q, status);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Discovery of the fabric. It chooses the next query from the responses so far, and explores the
- * fabric breadth first over directed routes (IBA 14.2.2). It sends one NodeInfo for each link
- * instead of one for each port. A heavy sweep (base == NULL) explores the whole fabric. A targeted
- * sweep starts from a snapshot and queries only the suspects, and new nodes behind them.
+ * Discovery of the fabric. It explores the fabric breadth first over directed routes (IBA 14.2.2),
+ * and chooses each query from the responses so far. It sends one NodeInfo for each link instead of
+ * one for each port.
+ *
+ * A heavy sweep (base == NULL) explores the whole fabric. A targeted sweep starts from a snapshot
+ * and queries only the suspects and new nodes behind them.
  *
  * Discovery is a source of requests for a session of libfabmgr/mads. fab_discover_next returns
- * SubnGet requests; the caller passes each response to fab_discover_answer with the tag of its
+ * SubnGet requests. The caller passes each response to fab_discover_answer, with the tag of the
  * request.
  */
 #ifndef LIBFABMGR_DISCOVER_DISCOVER_H
@@ -23,58 +25,64 @@ struct fab_discover;
 
 struct fab_discover_config {
     const struct fab_fabric *base; /* NULL: a heavy sweep from the manager's port */
-    const uint64_t *suspects; /* only for a targeted sweep: GUIDs of the nodes to query again */
+    const uint64_t *suspects;      /* for a targeted sweep: GUIDs of the nodes to query again */
     uint32_t suspect_count;
-    /* Where ports were last seen, or NULL. A GUID that appears at another place is accepted there
-     * only if it does not answer at its last place in this discovery (contest.c). */
+    /* The places where ports were last seen, or NULL. If a GUID appears at another place, it is
+     * accepted there only if it does not answer at its last place (contest.c). */
     struct fab_places *places;
     uint64_t m_key;
-    uint32_t node_limit, port_limit; /* limits against a hostile fabric; 0: the defaults */
+    uint32_t node_limit, port_limit; /* limits against a hostile fabric; 0: default limits */
 };
 #define FAB_DISCOVER_NODE_LIMIT (1u << 18)
 #define FAB_DISCOVER_PORT_LIMIT (1u << 22)
-/* A query: SubnGet(attr_id, attr_mod) along path. The path is valid until the query is answered. */
+/* A query: SubnGet(attr_id, attr_mod) along `path`, which is valid until the query is answered. */
 struct fab_discover_ask {
     const struct fab_path *path;
     uint16_t attr_id;
     uint32_t attr_mod;
     uint64_t tag;
 };
-/* A port or node that did not respond, or whose response was not valid. */
+/* A port or node that did not respond, or whose response was invalid. */
 struct fab_unresponsive {
-    uint64_t near_guid; /* the neighbour from which the port or node was reached; 0: it is the
-                           manager's own node */
+    /* GUID of the neighbour from which the port or node was reached; 0: it is the manager's own
+     * node. */
+    uint64_t near_guid;
     uint8_t near_port;
-    uint64_t guid;    /* GUID of the node; 0: it did not respond to NodeInfo */
-    uint16_t attr_id; /* the attribute of the query */
-    int status;       /* TIMEOUT, REFUSED, FORMAT, EXISTS (duplicate GUID or contradicting links),
-                         LIMIT (too many hops, nodes or ports) */
-    /* EXISTS: the node GUID or port GUID that another device has, and the place of that device */
+    uint64_t guid;    /* GUID of the node; 0: the node did not respond to NodeInfo */
+    uint16_t attr_id; /* the attribute that was queried */
+    /* TIMEOUT, REFUSED, FORMAT, EXISTS (duplicate GUID, or links contradict each other) or LIMIT
+     * (too many hops, nodes or ports). */
+    int status;
+    /* Only for EXISTS: the claimed node GUID or port GUID, which another device has, and the place
+     * of this other device. */
     uint64_t claimed, first_guid;
     uint8_t first_port;
 };
 
-/* Creates a discovery. INVAL: base has no self_port. NOMEM. */
+/* Creates a discovery. Returns NOMEM, or INVAL if `base` has no self_port. */
 int fab_discover_new(const struct fab_discover_config *config, struct fab_discover **ret);
 void fab_discover_free(struct fab_discover *d);
-/* Returns the next query. False: there is none before another response arrives. */
+/* Returns the next query in *ret_ask. Returns false if there is none until another response
+ * arrives. */
 bool fab_discover_next(struct fab_discover *d, struct fab_discover_ask *ret_ask);
-/* Passes the result of a query: a status as in fab_mads_answer and, if it is OK, 64 bytes of data.
- * If the data are malformed, the node counts as unresponsive; this is no error here. NOMEM. */
+/* Passes the result of a query to discovery: a status as in fab_mads_answer and, if the status is
+ * OK, 64 bytes of data. If the data are malformed, the node counts as unresponsive; this is not an
+ * error of the function. Returns NOMEM. */
 int fab_discover_answer(struct fab_discover *d, uint64_t tag, int status, const uint8_t *data);
-/* Returns whether discovery has ended: all queries are answered, and there is no further query. */
+/* Returns whether discovery has ended: all queries are answered and there are no further
+ * queries. */
 bool fab_discover_done(const struct fab_discover *d);
-/* Makes a snapshot of all nodes that links connect to the manager's port. The caller calls this
- * function when fab_discover_done is true, and owns the reference. NOT_FOUND: the manager's own
- * node did not respond. NOMEM. */
+/* Makes a snapshot of all nodes that links connect to the manager's port. Call this function only
+ * if fab_discover_done is true. The caller owns the reference. Returns NOT_FOUND if the manager's
+ * own node did not respond, or NOMEM. */
 int fab_discover_result(struct fab_discover *d, struct fab_fabric **ret_fabric);
 /* Returns the ports and nodes that have not responded so far, in a fixed order. The array is valid
- * until the next call of a function of this header. */
+ * until the next call of a function in this header. */
 const struct fab_unresponsive *fab_discover_unresponsive(const struct fab_discover *d,
                                                          uint32_t *ret_count);
 /* Computes the shortest directed routes from self_port to all nodes of a snapshot, over links that
- * are up. The caller frees *ret_paths. INVAL: no self_port. NOMEM. */
+ * are up. The caller frees *ret_paths. Returns INVAL if there is no self_port, or NOMEM. */
 int fab_discover_paths(const struct fab_fabric *f, struct fab_path **ret_paths /* [node_count] */);
-#define FAB_PATH_UNKNOWN 0xff /* value of hops for a node that is not reached */
+#define FAB_PATH_UNKNOWN 0xff /* value of fab_path.hops for a node without a route */
 
 #endif

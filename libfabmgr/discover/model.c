@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The state of a discovery: nodes, links, and unresponsive ports and nodes. The fabric itself is in
- * the builder; this file keeps only the data that discovery needs in addition.
+ * Keeps the nodes, links, and unresponsive ports and nodes of a discovery. The snapshot itself is
+ * in the builder; this file keeps only what discovery needs in addition.
  *
  * A link is *fresh* if this discovery has seen it. If two fresh links contradict each other,
- * discovery reports them, because two nodes have the same GUID or a cable was moved during the
- * sweep. A fresh link that contradicts a link of base replaces it.
+ * discovery reports both: two nodes have the same GUID, or a cable was moved during the sweep. If a
+ * fresh link contradicts a link of the base snapshot, the fresh link replaces it.
  */
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Computes directed routes to all nodes of a snapshot, by a breadth-first search from the manager's
- * port over links that are up. Only switches forward SMPs with a directed route; at an adapter, a
- * route begins or ends (IBA 14.2.2).
+ * port over links that are up. Only switches forward directed-route SMPs, so at an adapter a route
+ * can only begin or end (IBA 14.2.2).
  */
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
@@ -11,7 +11,7 @@
 struct search {
     const struct fab_fabric *f;
     struct fab_path *paths;
-    uint32_t *queue; /* [node_count] node ids; the search reaches each node once */
+    uint32_t *queue; /* [node_count] node ids; the search reaches each node at most once */
     uint32_t tail;
 };
 

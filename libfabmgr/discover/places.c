@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Places of ports: an array sorted by node GUID and port, and a map from port GUIDs to it. */
+/* The set of places where ports were last seen: an array sorted by node GUID and port number, and a
+ * map from port GUIDs to indexes of this array. */
 #include "libfabmgr/discover/places.h"
 
 #include <stdlib.h>
@@ -10,10 +11,10 @@
 #include "libfabmgr/base/status.h"
 
 struct fab_places {
-    struct fab_place *list; /* sorted by GUID and port */
+    struct fab_place *list; /* sorted by node GUID and port number */
     size_t count;
-    struct fab_map by_port_guid; /* port GUID -> index of the first place */
-    int refs;                    /* atomic */
+    struct fab_map by_port_guid; /* port GUID -> index of the first place with this port GUID */
+    int refs;                    /* reference count, atomic */
 };
 
 static int compare(const struct fab_place *a, uint64_t guid, uint8_t port)
@@ -23,8 +24,8 @@ static int compare(const struct fab_place *a, uint64_t guid, uint8_t port)
     return a->port - port;
 }
 
-/* Sorts the earlier of two equal places first, as its address in the list that is sorted by
- * reference is lower. */
+/* Compares two references to places by node GUID and port number. Equal places are ordered by their
+ * position in the list, which is their address. */
 static int compare_refs(const void *x, const void *y)
 {
     const struct fab_place *a = *(const struct fab_place *const *)x;
@@ -78,7 +79,7 @@ static uint64_t port_guid(const struct fab_fabric *f, uint32_t port)
                                               : f->ports[port].guid;
 }
 
-/* The place of a port of the fabric; false: it has none. */
+/* Finds the place of a port of the fabric. Returns false if the port has none. */
 static bool place_of(const struct fab_fabric *f, uint32_t port, const struct fab_places *old,
                      struct fab_place *ret)
 {
@@ -130,7 +131,7 @@ void fab_discover_places_unref(struct fab_places *p)
     free(p);
 }
 
-/* Index of the first place that is not before (guid, port). */
+/* Returns the index of the first place that is not less than (guid, port). */
 static size_t lower(const struct fab_places *p, uint64_t guid, uint8_t port)
 {
     size_t low = 0, high = p->count;

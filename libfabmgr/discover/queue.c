@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A FIFO queue in one array. When the queue is empty, the array is used from its beginning
- * again. */
+/* A first-in first-out queue in one array. When the queue becomes empty, the array is used again
+ * from its start. */
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/discover/machine.h"

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The targeted sweep. It starts from a snapshot and queries only the suspects, the nodes or ports
- * that may have changed, and new nodes behind them.
+ * The targeted sweep. It starts from a snapshot and queries only the suspects (nodes or ports that
+ * may have changed) and new nodes behind them.
  *
  * The route to a suspect may use the very link that failed. The sweep therefore queries the
- * suspects in waves, the nearest first. The routes of a wave take into account the lost links, new
- * links and unresponsive nodes of the earlier waves. The sweep ends when there are no suspects, or
- * no route to any of them. The result leaves out nodes to which links no longer lead. It keeps
- * nodes that only an unresponsive node separates from the manager.
+ * suspects in waves, the nearest first. The routes of a wave take into account which links and
+ * nodes the earlier waves found lost, new or unresponsive. The sweep ends when there are no
+ * suspects left, or no route to any of them. The result leaves out nodes that no link connects any
+ * more. It keeps nodes behind an unresponsive node.
  *
- * When a link is lost and its far end is a switch, the sweep also reads the port at the far end,
- * because its trap may have been lost. If the far end is an adapter, the sweep removes the port,
- * because a heavy sweep would not find it. If a link was trained again, the sweep reads all data of
- * the switch behind it, because this switch may have restarted and lost its tables.
- *
- * When a node is unresponsive, the sweep reads the ports of its neighbours that are linked to it:
- * their state shows whether the node is off.
+ * If a link was lost and its far end is a switch, the sweep also reads the port at the far end,
+ * because its trap may have been lost. If the far end is an adapter, the sweep removes the
+ * adapter's port, as a heavy sweep would not find it. If a link was trained again, the sweep reads
+ * all data of the switch behind the link, because this switch may have restarted and lost its
+ * tables. If a node is unresponsive, the sweep reads the ports of its neighbours that are linked to
+ * the node; their state shows whether the node is off.
  */
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/discover/machine.h"
 
-/* Adds all nodes of base as known nodes; the builder's references are the node ids in base. */
+/* Adds all nodes of the base snapshot as known nodes. The builder's references are their node ids
+ * in this snapshot. */
 static int add_base_nodes(struct fab_discover *d)
 {
     for (uint32_t n = 0; n < d->base->node_count; n++) {
@@ -61,7 +61,7 @@ int fab_discover_targeted_start(struct fab_discover *d, const struct fab_discove
     d->self = d->base->ports[d->base->self_port].node;
     d->self_port = d->base->ports[d->base->self_port].num;
     d->paths_stale = true;
-    d->cut = true; /* links may have been removed from base after base was sealed */
+    d->cut = true; /* links may have been removed from `base` after it was sealed */
     (void)fab_discover_targeted_wave(d);
     return d->status;
 }
@@ -77,15 +77,15 @@ static void forget_paths(struct fab_discover *d)
     }
 }
 
-/* Returns whether a link carries SMPs: it does unless PortInfo shows that it is not up. */
+/* Returns whether a link carries SMPs. It does, unless PortInfo shows that the link is not up. */
 static bool usable(const struct fab_discover *d, const struct known_node *p, uint8_t port)
 {
     const struct fab_port_info *info = fab_fabric_builder_get_port_info(d->builder, p->ref, port);
     return info == NULL || info->phys_state == FAB_PHYS_LINKUP;
 }
 
-/* Sets the route to the node behind a port and returns the node. NULL: there is no node, or it
- * already has a route. */
+/* Sets the directed route to the node behind a port, and returns the node. NULL: there is no node
+ * behind the port, or the node has a route already. */
 static struct known_node *step(const struct fab_discover *d, const struct known_node *p,
                                uint8_t port)
 {
@@ -106,16 +106,16 @@ static struct known_node *step(const struct fab_discover *d, const struct known_
     return far;
 }
 
-/* Returns whether routes may continue behind the node. Adapters do not forward; with `around`,
- * routes avoid unresponsive switches. */
+/* Returns whether routes may continue behind this node. Adapters do not forward packets. If
+ * `around` is true, routes avoid unresponsive switches. */
 static bool leads_on(const struct fab_discover *d, const struct known_node *p, bool around)
 {
     return p->ref == d->self ||
            (p->type == FAB_NODE_SWITCH && !(around && fab_discover_node_is_unresponsive(p)));
 }
 
-/* Computes routes to all nodes by a breadth-first search over the links known now. around: the
- * routes avoid unresponsive nodes. */
+/* Computes directed routes to all nodes by a breadth-first search over the known links. If `around`
+ * is true, the routes avoid unresponsive nodes. */
 static int find_paths(struct fab_discover *d, bool around)
 {
     struct queue queue = {0};
@@ -140,8 +140,8 @@ static int find_paths(struct fab_discover *d, bool around)
     return status;
 }
 
-/* Removes the node. If an adapter is at the far end of a link, also removes the adapter's port,
- * because the snapshot has only those ports of an adapter that have a link. */
+/* Removes the node. If an adapter is at the far end of one of its links, also removes the adapter's
+ * port, because the snapshot has only those ports of an adapter that have a link. */
 static void remove_node(struct fab_discover *d, const struct known_node *p)
 {
     uint32_t ref;
