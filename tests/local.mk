@@ -340,6 +340,12 @@ tests_sim_test_multicast_SOURCES = tests/sim/test_multicast.c tests/sim/lab.c te
 tests_sim_test_multicast_CFLAGS = $(TEST_CFLAGS)
 tests_sim_test_multicast_LDADD = $(DAEMON_TEST_LIBS)
 
+# ---- pm
+UNIT_TESTS += tests/sim/test_pm
+tests_sim_test_pm_SOURCES = tests/sim/test_pm.c tests/sim/lab.c tests/sim/lab.h
+tests_sim_test_pm_CFLAGS = $(TEST_CFLAGS)
+tests_sim_test_pm_LDADD = $(DAEMON_TEST_LIBS)
+
 # ---- sm: other managers, requests
 UNIT_TESTS += tests/sim/test_sm_others
 tests_sim_test_sm_others_SOURCES = tests/sim/test_sm_others.c tests/sim/lab.c tests/sim/lab.h

@@ -99,6 +99,8 @@ static int tap_send(struct transport *base, const struct transport_mad *mad)
             answer_as_other(t, mad);
         return FAB_OK;
     }
+    if (t->lab->lost != 0 && head.attr_id == t->lab->lost)
+        return FAB_OK;
     return transport_send(t->lab->sim_transport, mad);
 }
 

@@ -56,6 +56,7 @@ struct lab {
     uint8_t unenforcing; /* switch ports of this number accept and ignore partition enforcement; 0:
                             none */
     const char *silent;  /* node that answers nothing, or NULL */
+    uint16_t lost;       /* the manager's requests for this attribute are lost; 0: none */
 };
 
 /* A fabric with a manager on its first adapter; sm_start is left to the caller. state: the folder

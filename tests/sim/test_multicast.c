@@ -442,14 +442,20 @@ static uint32_t host_port(struct lab *lab, const char *name)
     return fab_sim_fabric(lab->sim)->nodes[lab_node(lab, name)].first_port + 1;
 }
 
-static void join_in_lab(struct lab *lab, const char *name, uint32_t group)
+static void join_as(struct lab *lab, const char *name, uint32_t group, uint8_t state)
 {
     const struct world w = {.f = fab_sim_fabric(lab->sim)};
-    const struct fab_wire_mc_member_record record = record_of(&w, host_port(lab, name), group, 1);
+    const struct fab_wire_mc_member_record record =
+        record_of(&w, host_port(lab, name), group, state);
     struct fab_wire_mc_member_record is;
     const struct fab_mcast_request ask = {
         .record = &record, .comp_mask = JOIN_MASK, .mtu = 4, .rate = 3, .life = 18};
     ck_assert_uint_eq(sm_mgroup_join(lab->sm, &ask, &is), 0);
+}
+
+static void join_in_lab(struct lab *lab, const char *name, uint32_t group)
+{
+    join_as(lab, name, group, 1);
 }
 
 /* A join writes the switches of its branch, and those only; a restart writes nothing. */
@@ -490,6 +496,127 @@ START_TEST(groups_and_tables_survive_a_restart)
 }
 END_TEST
 
+/* ---- time ---------------------------------------------------------------------------------------
+ */
+
+/* A manager in virtual time; state: the folder of its store, or NULL. */
+static void bring_up_virtual(struct lab *lab, const char *state)
+{
+    lab_open_virtual(lab, lab_leaf_spine(4, 2, 2), state);
+    lab->config.sweep.light_interval_s = lab->config.sweep.heavy_interval_s = 0;
+    lab->config.multicast.absent_s = 5;
+    sm_start(lab->sm);
+    lab_run(lab, 60, is_written, "bring-up");
+}
+
+static unsigned entries(struct lab *lab)
+{
+    const struct fab_fabric *f = fab_sim_fabric(lab->sim);
+    unsigned count = 0;
+    for (uint32_t sw = 0; sw < f->switch_count; sw++)
+        for (unsigned mlid = 0; mlid < 64; mlid++)
+            for (unsigned p = 0; p <= f->nodes[sw].num_ports / 16u; p++)
+                count += fab_sim_mft(lab->sim, sw, (uint16_t)(0xc000 + mlid), p) != 0;
+    return count;
+}
+
+static unsigned count_events(const struct lab *lab, const char *type)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < lab->event_count; i++)
+        count += strcmp(lab->events[i].type, type) == 0;
+    return count;
+}
+
+/* A group ends with its last full member, even if other members remain; if the full member's port
+ * is absent, that is after `multicast.absent`, and the tables are then cleared at once. */
+START_TEST(tables_are_cleared_when_the_last_full_member_was_absent_for_long)
+{
+    struct lab lab;
+    bring_up_virtual(&lab, NULL);
+    join_in_lab(&lab, "host-0003", 0);
+    join_as(&lab, "host-0005", 0, 2);
+    join_as(&lab, "host-0007", 0, 2);
+    lab_run(&lab, 3, is_written, "the joins");
+    ck_assert_uint_eq(entries(&lab), 4); /* three leaves, a spine */
+    lab_unlink(&lab, "host-0003", 1);
+    lab_run_for(&lab, 4);
+    ck_assert(is_written(&lab));
+    ck_assert_uint_eq(entries(&lab), 3); /* the two that remain still reach each other */
+    lab_run_for(&lab, 2);
+    ck_assert(is_written(&lab));
+    ck_assert_uint_eq(entries(&lab), 0);
+    lab_close(&lab);
+}
+END_TEST
+
+/* A switch that does not answer is asked again after 1, 2, 4, 8 and 16 s, also if the manager has
+ * just started. When the switch answers again, nothing needs to be written. */
+START_TEST(switches_that_do_not_answer_are_asked_less_and_less)
+{
+    struct lab lab;
+    char dir[] = "/tmp/test-multicast-XXXXXX", command[64];
+    ck_assert_ptr_nonnull(mkdtemp(dir));
+    snprintf(command, sizeof(command), "rm -r %s", dir);
+    bring_up_virtual(&lab, dir);
+    join_in_lab(&lab, "host-0001", 0);
+    join_in_lab(&lab, "host-0002", 0);
+    lab_run(&lab, 3, is_written, "the joins");
+    ck_assert_uint_eq(entries(&lab), 1);
+    lab_stop(&lab);
+    lab_forget_events(&lab);
+    lab_forget_writes(&lab);
+    lab.lost = FAB_ATTR_MFT;
+    lab_begin(&lab, dir);
+    sm_start(lab.sm);
+    lab_run_for(&lab, 40);
+    ck_assert_uint_eq(count_events(&lab, "multicast-unresponsive"), 6);
+    lab.lost = 0;
+    lab_run_for(&lab, 40);
+    ck_assert(is_written(&lab));
+    ck_assert_uint_eq(lab.sets_mft, 0);
+    ck_assert_uint_eq(entries(&lab), 1);
+    ck_assert_uint_eq(count_events(&lab, "multicast-unresponsive"), 6);
+    lab_close(&lab);
+    ck_assert_int_eq(system(command), 0);
+}
+END_TEST
+
+/* The scrub reads the tables that switches are known to hold. It leaves a switch alone whose
+ * table could not be written, until the manager asks that switch again. */
+START_TEST(the_scrub_waits_for_switches_that_do_not_answer)
+{
+    struct lab lab;
+    struct sm_multicast_status status;
+    bring_up_virtual(&lab, NULL);
+    lab_stop(&lab);
+    lab.config.sweep.scrub_interval_s = 5;
+    lab_begin(&lab, NULL);
+    sm_start(lab.sm);
+    lab_run(&lab, 60, is_written, "the next life");
+    join_in_lab(&lab, "host-0001", 0);
+    join_in_lab(&lab, "host-0002", 0);
+    lab_run(&lab, 3, is_written, "the joins");
+    lab_forget_writes(&lab);
+    lab_run_for(&lab, 50);
+    ck_assert_uint_ge(lab.gets_mft, 9);
+    lab.lost = FAB_ATTR_MFT;
+    join_in_lab(&lab, "host-0002", 1);
+    lab_run_for(&lab, 35); /* asked in vain after 0, 1, 3, 7, 15 and 31 s */
+    sm_get_multicast(lab.sm, &status);
+    ck_assert_uint_eq(status.unresponsive, 1);
+    lab_forget_writes(&lab);
+    lab_run_for(&lab, 25);
+    ck_assert_uint_eq(lab.gets_mft, 0);
+    ck_assert_uint_eq(lab.sets_mft, 0);
+    lab.lost = 0;
+    lab_run_for(&lab, 30);
+    ck_assert(is_written(&lab));
+    ck_assert_uint_eq(entries(&lab), 2);
+    lab_close(&lab);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("multicast");
@@ -500,6 +627,11 @@ int main(void)
     tcase_add_test(tree, each_reaches_each_once_on_a_fat_tree);
     tcase_add_test(random, each_reaches_each_once_on_a_random_fabric);
     tcase_add_test(restart, groups_and_tables_survive_a_restart);
+    TCase *time = tcase_create("time");
+    tcase_add_test(time, tables_are_cleared_when_the_last_full_member_was_absent_for_long);
+    tcase_add_test(time, switches_that_do_not_answer_are_asked_less_and_less);
+    tcase_add_test(time, the_scrub_waits_for_switches_that_do_not_answer);
+    suite_add_tcase(s, time);
     suite_add_tcase(s, tree);
     suite_add_tcase(s, random);
     suite_add_tcase(s, restart);

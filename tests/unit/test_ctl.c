@@ -88,6 +88,27 @@ START_TEST(text_is_aligned)
 }
 END_TEST
 
+/* Each byte that is not UTF-8 becomes U+FFFD, whose UTF-8 has three bytes: no name is cut. */
+START_TEST(texts_of_bad_bytes_are_complete)
+{
+    char *text = NULL, want[3 * 64 + 16] = "Name:         ", bad[65] = "";
+    size_t len = 0;
+    memset(bad, 0xff, sizeof bad - 1);
+    for (unsigned i = 0; i < 64; i++)
+        strcat(want, "\xef\xbf\xbd");
+    strcat(want, "\n");
+    FILE *to = open_memstream(&text, &len);
+    struct out *o = out_new(OUT_TEXT, to, false);
+    out_record(o, NULL);
+    out_text(o, "name", "Name", OUT_PLAIN, bad);
+    out_record_end(o);
+    ck_assert_int_eq(out_close(o), FAB_OK);
+    fclose(to);
+    ck_assert_str_eq(text, want);
+    free(text);
+}
+END_TEST
+
 START_TEST(colours_are_for_tones)
 {
     check(OUT_TEXT, true,
@@ -195,6 +216,7 @@ int main(void)
     Suite *suite = suite_create("fabricctl");
     TCase *tcase = tcase_create("fabricctl");
     tcase_add_test(tcase, text_is_aligned);
+    tcase_add_test(tcase, texts_of_bad_bytes_are_complete);
     tcase_add_test(tcase, colours_are_for_tones);
     tcase_add_test(tcase, json_is_escaped);
     tcase_add_test(tcase, live_rows_are_lines);

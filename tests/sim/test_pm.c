@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The performance manager beside the whole manager, in virtual time: which requests it sends when,
+ * and every figure that it tells, computed a second time from the simulated devices.
+ */
+#include <string.h>
+
+#include "fabricd/base/clock.h"
+#include "fabricd/pm/pm.h"
+#include "libfabmgr/base/status.h"
+#include "libfabmgr/sim/fault.h"
+#include "libfabmgr/sim/sim.h"
+#include "tests/sim/lab.h"
+
+#define SENT_MOST 8192
+#define EARLY 16 /* ports that are read before their time */
+
+struct sent {
+    uint64_t us;
+    uint16_t attr_id, dlid;
+    uint8_t port;
+};
+static struct {
+    struct lab lab;
+    struct transport wire; /* the transport that the pm gets */
+    struct pm *pm;
+    bool narrow; /* devices have PortCounters only */
+    struct sent sent[SENT_MOST];
+    unsigned count;
+} t;
+
+/* ---- the manager between the test and its devices -------------------------------------------- */
+
+static int on_send(struct transport *base, const struct transport_mad *mad)
+{
+    enum { AT_ATTR_ID = 16, AT_PORT = FAB_PERF_DATA + 1 };
+    (void)base;
+    ck_assert_uint_lt(t.count, SENT_MOST);
+    t.sent[t.count++] = (struct sent){
+        .us = clock_now_us(),
+        .attr_id = (uint16_t)(mad->bytes[AT_ATTR_ID] << 8 | mad->bytes[AT_ATTR_ID + 1]),
+        .dlid = mad->addr.dlid,
+        .port = mad->bytes[AT_PORT]};
+    return transport_send(t.lab.sim_transport, mad);
+}
+
+static void on_receive(void *ctx, const struct transport_mad *mads, size_t count)
+{
+    (void)ctx;
+    for (size_t i = 0; i < count; i++) {
+        struct transport_mad mad = mads[i];
+        if (t.narrow && mad.bytes[16] == 0 && mad.bytes[17] == FAB_ATTR_CLASS_PORT_INFO)
+            memset(mad.bytes + FAB_PERF_DATA + 2, 0, 5); /* both capability masks */
+        transport_hand_up(&t.wire, &mad, 1);
+    }
+}
+
+static void begin(struct fab_builder *b, uint32_t interval_s, bool narrow)
+{
+    static const struct transport_ops ops = {.send = on_send};
+    struct lab *lab = &t.lab;
+    lab_open_virtual(lab, b, NULL);
+    t.count = 0;
+    t.narrow = narrow;
+    lab->config.sweep.light_interval_s = lab->config.sweep.heavy_interval_s = 0;
+    lab->config.sweep.scrub_interval_s = 0;
+    lab->config.counters.interval_s = interval_s;
+    lab->config.counters.within_s = 3 * interval_s;
+    lab->config.counters.on_errors = CONFIG_ON_ERRORS_REPORT;
+    lab->config.policy.congestion.apply = true; /* the pm then reads FECN and BECN, too */
+    sm_start(lab->sm);
+    lab_run(lab, 60, lab_is_ready, "bring-up");
+    t.wire = *lab->sim_transport;
+    t.wire.ops = &ops;
+    t.wire.receive = NULL;
+    memset(t.wire.taker, 0, sizeof(t.wire.taker));
+    ck_assert_int_eq(transport_on_class(lab->sim_transport, FAB_CLASS_PERF, on_receive, NULL),
+                     FAB_OK);
+    const struct pm_input in = {.loop = lab->loop,
+                                .transport = &t.wire,
+                                .sm = lab->sm,
+                                .bus = lab->bus,
+                                .config = &lab->config};
+    ck_assert_int_eq(pm_new(&in, &t.pm), FAB_OK);
+}
+
+static void end(void)
+{
+    pm_free(t.pm);
+    lab_close(&t.lab);
+}
+
+static const struct fab_fabric *fabric(void)
+{
+    return fab_sim_fabric(t.lab.sim);
+}
+
+/* Ports are ids of the manager's view, which has the nodes in another order than the cabling. */
+static uint32_t in_sim(const struct fab_fabric *view, uint32_t port)
+{
+    const struct fab_fabric *f = fabric();
+    uint32_t node = fab_fabric_node_by_guid(f, view->nodes[view->ports[port].node].guid);
+    ck_assert_uint_ne(node, FAB_NONE);
+    return fab_fabric_port_id(f, node, view->ports[port].num);
+}
+
+static uint16_t lid_of(uint32_t port)
+{
+    const struct fab_port *p = &fabric()->ports[port];
+    bool is_switch = fab_fabric_node_is_switch(fabric(), p->node);
+    return fab_sim_port(t.lab.sim, p->node, is_switch ? 0 : p->num)->lid;
+}
+
+/* ---- when ports are read --------------------------------------------------------------------- */
+
+static uint32_t find(uint64_t from_us, uint64_t to_us, uint16_t attr_id, uint16_t lid, uint8_t port,
+                     uint64_t *ret_us)
+{
+    uint32_t found = 0;
+    for (unsigned i = 0; i < t.count; i++) {
+        const struct sent *s = &t.sent[i];
+        if (s->us < from_us || s->us >= to_us || s->attr_id != attr_id || s->dlid != lid ||
+            s->port != port)
+            continue;
+        *ret_us = s->us;
+        found++;
+    }
+    return found;
+}
+
+/* A pass takes one interval, and reads each port with a cable once, by its LID. The time of a port
+ * is the share of the interval that its id is of all ids; 16 ports are read before their time,
+ * because the pm wakes only when that many are due (but at least once a second). */
+static void assert_schedule(struct fab_builder *b, uint32_t interval_s, bool narrow)
+{
+    const uint64_t interval = interval_s * UINT64_C(1000000);
+    const uint16_t attr = narrow ? FAB_PERF_PORT_COUNTERS : FAB_PERF_PORT_COUNTERS_EXT;
+    begin(b, interval_s, narrow);
+    uint64_t began = clock_now_us();
+    lab_run_for(&t.lab, 3.5 * interval_s);
+    struct fab_view *v = sm_view(t.lab.sm);
+    const uint64_t all = v->fabric->port_count;
+    uint64_t tick = interval / all * EARLY, expected = 0, us;
+    tick = tick > 1000000 ? 1000000 : tick;
+    uint64_t pass_us = (interval + tick - 1) / tick * tick;
+    for (uint64_t pass = 0; pass < 3; pass++) {
+        uint64_t from = began + pass * pass_us;
+        for (uint32_t id = 0; id < all; id++) {
+            uint32_t port = in_sim(v->fabric, id);
+            const struct fab_port *p = &fabric()->ports[port];
+            uint64_t n = 0;
+            if (p->num == 0 || p->peer == FAB_NONE)
+                continue;
+            while (all * n * tick / interval + EARLY <= id)
+                n++;
+            uint16_t marks = fab_fabric_node_is_switch(fabric(), p->node)
+                                 ? FAB_PERF_SW_VL_CONGESTION
+                                 : FAB_PERF_RCV_CON_CTRL;
+            const uint16_t both[] = {attr, marks};
+            for (int i = 0; i < 2; i++) {
+                uint32_t times = find(from, from + pass_us, both[i], lid_of(port), p->num, &us);
+                ck_assert_msg(times == 1, "pass %u reads 0x%x of port %u %u times", (unsigned)pass,
+                              both[i], port, times);
+                ck_assert_uint_eq(us - from, n * tick);
+            }
+            expected += 2;
+        }
+    }
+    /* each node is once asked for what it can, when its first port is read */
+    for (uint32_t node = 0; node < fabric()->node_count; node++) {
+        const struct fab_node *n = &fabric()->nodes[node];
+        bool is_switch = fab_fabric_node_is_switch(fabric(), node);
+        uint16_t lid = lid_of(n->first_port + !is_switch);
+        ck_assert_uint_eq(find(began, UINT64_MAX, FAB_ATTR_CLASS_PORT_INFO, lid, 0, &us), 1);
+        ck_assert_uint_lt(us, began + pass_us);
+        expected++;
+    }
+    uint64_t seen = 0;
+    for (unsigned i = 0; i < t.count; i++)
+        seen += t.sent[i].us < began + 3 * pass_us;
+    ck_assert_uint_eq(seen, expected); /* and nothing else is asked */
+    fab_view_unref(v);
+    end();
+}
+
+START_TEST(each_port_is_read_at_its_time)
+{
+    assert_schedule(lab_leaf_spine(4, 2, 3), 60, false); /* wakes once a second */
+    assert_schedule(lab_leaf_spine(6, 4, 9), 5, true);
+}
+END_TEST
+
+/* ---- what was read --------------------------------------------------------------------------- */
+
+/* Different numbers, four of which fit into the narrowest counters: those of 4 and 8 bits. */
+static uint64_t errors_of(uint32_t port, int counter)
+{
+    uint32_t number = (port * 5 + (uint32_t)counter * 3) % 4;
+    return number * (fab_health_counter_kinds[counter].most > 15 ? 4 + (uint32_t)counter : 1);
+}
+
+static void add_errors(void)
+{
+    for (uint32_t port = 0; port < fabric()->port_count; port++)
+        for (int c = 0; c < FAB_COUNTERS; c++)
+            if (fabric()->ports[port].peer != FAB_NONE)
+                ck_assert_int_eq(fab_sim_counter_add(t.lab.sim, fabric()->ports[port].node,
+                                                     fabric()->ports[port].num,
+                                                     (enum fab_sim_counter)c, errors_of(port, c)),
+                                 FAB_OK);
+}
+
+static void assert_end(const struct pm_link_end *e, uint64_t recent, uint64_t seconds)
+{
+    uint32_t node = fab_fabric_node_by_guid(fabric(), e->guid);
+    uint32_t port = fab_fabric_port_id(fabric(), node, e->port);
+    char place[128];
+    snprintf(place, sizeof place, "%s/%u", fabric()->nodes[node].desc, e->port);
+    ck_assert_str_eq(e->place, place);
+    ck_assert_uint_eq(e->history_count, 4);
+    for (int c = 0; c < FAB_COUNTERS; c++) {
+        uint64_t once = errors_of(port, c);
+        ck_assert_uint_eq(e->total[c], 4 * once);
+        ck_assert_uint_eq(e->recent[c], recent * once);
+        ck_assert_uint_eq(e->per_hour[c], recent * once * 3600 / seconds);
+        for (int i = 0; i < 4; i++)
+            ck_assert_uint_eq(e->history[i].rise[c], once);
+    }
+    for (int i = 0; i < 3; i++)
+        ck_assert_int_eq(e->history[i].time_us - e->history[i + 1].time_us, 10000000);
+}
+
+/* Errors rise at all ports in each of four intervals. Of the last three, which are within
+ * counters.within, the rates are computed. */
+START_TEST(every_counter_of_every_port_is_told)
+{
+    struct pm_link link[64];
+    struct pm_counters is;
+    begin(lab_leaf_spine(3, 2, 2), 10, true);
+    memset(t.lab.config.counters.most, 0,
+           sizeof t.lab.config.counters.most); /* none is unhealthy */
+    lab_run_for(&t.lab, 9.5);
+    for (int i = 0; i < 4; i++) {
+        add_errors();
+        lab_run_for(&t.lab, 10);
+    }
+    ck_assert_uint_eq(pm_links(t.pm, NULL, 0), 12);
+    ck_assert_uint_eq(pm_links(t.pm, link, 64), 12);
+    for (uint32_t i = 0; i < 12; i++) {
+        ck_assert(!link[i].unhealthy);
+        for (int e = 0; e < 2; e++)
+            assert_end(&link[i].end[e], 3, 30);
+    }
+    for (uint32_t port = 0; port < fabric()->port_count; port++) {
+        const struct fab_port *p = &fabric()->ports[port];
+        bool has = p->peer != FAB_NONE;
+        ck_assert_int_eq(pm_counters(t.pm, fabric()->nodes[p->node].guid, p->num, &is), has);
+        for (int c = 0; c < FAB_COUNTERS && has; c++)
+            ck_assert_uint_eq(is.counters.value[c],
+                              fab_sim_counter(t.lab.sim, p->node, p->num, (enum fab_sim_counter)c));
+    }
+    end();
+}
+END_TEST
+
+/* ---- congestion ------------------------------------------------------------------------------ */
+
+struct rise {
+    const char *node;
+    uint8_t port;
+    uint64_t data, wait, fecn, becn, events; /* in one interval */
+};
+
+static void add_rise(const struct rise *r)
+{
+    uint32_t node = lab_node(&t.lab, r->node);
+    const struct {
+        enum fab_sim_counter which;
+        uint64_t add;
+    } rows[] = {{FAB_SIM_XMIT_DATA, r->data},
+                {FAB_SIM_XMIT_WAIT, r->wait},
+                {FAB_SIM_PKT_RCV_FECN, r->fecn},
+                {FAB_SIM_PKT_RCV_BECN, r->becn},
+                {FAB_SIM_SW_VL_CONGESTION, r->events - r->events / 3},
+                {(enum fab_sim_counter)(FAB_SIM_SW_VL_CONGESTION + 2), r->events / 3}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].add > 0)
+            ck_assert_int_eq(
+                fab_sim_counter_add(t.lab.sim, node, r->port, rows[i].which, rows[i].add), FAB_OK);
+}
+
+/* Ports with marks come first, the most marks first; then ports that are throttled; then those
+ * that only wait, the longest first. A port that waits for less than 1 % is not listed. */
+START_TEST(congested_ports_are_listed_with_their_figures)
+{
+    static const struct rise rise[] = {
+        {"host-0005", 1, 1000000, 500, 70, 0, 0},    {"leaf-002", 3, 4000000000, 0, 0, 0, 60},
+        {"host-0002", 1, 900000, 100000, 0, 900, 0}, {"host-0003", 1, 0, 0, 3, 40, 0},
+        {"host-0006", 1, 1000, 3000, 0, 0, 0},       {"leaf-001", 4, 900, 100, 0, 0, 0},
+        {"spine-001", 2, 9901, 99, 0, 0, 0}, /* 9 per mille: not listed */
+    };
+    static const struct pm_congested want[] = {
+        {.port = 1, .kind = PM_CONGESTED, .fecn = 70, .mbps = 3},
+        {.port = 3, .kind = PM_CONGESTED, .events = 60, .mbps = 12800},
+        {.port = 1, .kind = PM_CONGESTED, .fecn = 3, .becn = 40},
+        {.port = 1, .kind = PM_THROTTLED, .becn = 900, .waits_permille = 100, .mbps = 2},
+        {.port = 1, .kind = PM_WAITING, .waits_permille = 750},
+        {.port = 4, .kind = PM_WAITING, .waits_permille = 100},
+    };
+    static const char *const node[] = {"host-0005", "leaf-002",  "host-0003",
+                                       "host-0002", "host-0006", "leaf-001"};
+    struct pm_congested is[16];
+    struct fab_congestion_observed seen;
+    begin(lab_leaf_spine(3, 2, 2), 10, false);
+    lab_run_for(&t.lab, 9.5);
+    for (int turn = 1; turn <= 4; turn++) {
+        for (size_t i = 0; i < sizeof rise / sizeof *rise; i++)
+            add_rise(&rise[i]);
+        lab_run_for(&t.lab, 10);
+        ck_assert_uint_eq(pm_congested_ports(t.pm, NULL, 0), 6);
+        ck_assert_uint_eq(pm_congested_ports(t.pm, is, 16), 6);
+        for (int i = 0; i < 6; i++) {
+            bool marked = want[i].fecn > 0 || want[i].events > 0;
+            ck_assert_uint_eq(is[i].guid, lab_node_guid(&t.lab, node[i]));
+            ck_assert_uint_eq(is[i].port, want[i].port);
+            ck_assert_int_eq(is[i].kind, want[i].kind);
+            ck_assert_uint_eq(is[i].fecn, want[i].fecn);
+            ck_assert_uint_eq(is[i].becn, want[i].becn);
+            ck_assert_uint_eq(is[i].events, want[i].events);
+            ck_assert_uint_eq(is[i].waits_permille, want[i].waits_permille);
+            ck_assert_uint_eq(is[i].mbps, want[i].mbps);
+            ck_assert_uint_eq(is[i].span_ms, 10000);
+            ck_assert_uint_eq(is[i].senders, 0);
+            ck_assert(is[i].persistent == (marked && turn >= 3));
+        }
+        pm_congestion_seen(t.pm, &seen);
+        ck_assert_uint_eq(seen.congested_endports, 2);
+        ck_assert_uint_eq(seen.persistent_endports, turn >= 3 ? 2 : 0);
+        ck_assert_uint_eq(seen.slowed, 2);
+        ck_assert_uint_eq(seen.congested_ports, 1);
+        ck_assert_uint_eq(seen.waiting, 3);
+        ck_assert_uint_eq(seen.max_wait_permille, 750);
+    }
+    lab_run_for(&t.lab, 10); /* an interval without traffic */
+    ck_assert_uint_eq(pm_congested_ports(t.pm, is, 16), 0);
+    end();
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("performance manager");
+    TCase *tcase = tcase_create("performance manager");
+    tcase_add_test(tcase, each_port_is_read_at_its_time);
+    tcase_add_test(tcase, every_counter_of_every_port_is_told);
+    tcase_add_test(tcase, congested_ports_are_listed_with_their_figures);
+    tcase_set_timeout(tcase, 60);
+    suite_add_tcase(suite, tcase);
+    return test_run(suite);
+}
