@@ -96,10 +96,10 @@ const struct fab_port_info *fab_fabric_builder_get_port_info(const struct fab_bu
 int fab_fabric_builder_link(struct fab_builder *b, uint32_t ref_a, uint8_t port_a, uint32_t ref_b,
                             uint8_t port_b);
 int fab_fabric_builder_unlink(struct fab_builder *b, uint32_t ref, uint8_t port); /* RANGE */
+/* Finds the port at the other end of the link. NOT_FOUND: the port has no link. RANGE: no such
+ * port. */
 int fab_fabric_builder_peer(const struct fab_builder *b, uint32_t ref, uint8_t port,
-                            uint32_t *ret_ref,
-                            /* NOT_FOUND: the port has no link; RANGE: no such port */
-                            uint8_t *ret_port);
+                            uint32_t *ret_ref, uint8_t *ret_port);
 /* Removes the node and its links. Returns INVAL. */
 int fab_fabric_builder_remove_node(struct fab_builder *b, uint32_t ref);
 void fab_fabric_builder_set_self(struct fab_builder *b, uint32_t ref, uint8_t port);

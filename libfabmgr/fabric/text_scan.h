@@ -42,9 +42,8 @@ bool fab_fabric_scan_digit(struct text_scan *s); /* returns true if a decimal di
  * sets the error and returns FORMAT. */
 int fab_fabric_scan_expect(struct text_scan *s, char c);
 int fab_fabric_scan_quoted(struct text_scan *s, const char *what, struct span *ret);
-int fab_fabric_scan_number(struct text_scan *s, const char *what, uint64_t max,
-                           /* a number like 12 or 0x1f */
-                           uint64_t *ret);
+/* a number like 12 or 0x1f */
+int fab_fabric_scan_number(struct text_scan *s, const char *what, uint64_t max, uint64_t *ret);
 /* a number like 1f or 0x1f */
 int fab_fabric_scan_hex(struct text_scan *s, const char *what, uint64_t *ret);
 int fab_fabric_scan_end(struct text_scan *s); /* a comment or the end of the line */

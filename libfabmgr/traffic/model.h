@@ -188,9 +188,8 @@ static inline bool traffic_endport_has_work(const struct traffic_endport *e)
 /* Queues an event. `blocks` is used by TRAFFIC_CREDIT only. An error is stored in t->status. */
 void fab_traffic_schedule(struct fab_traffic *t, uint64_t time, enum traffic_kind kind,
                           uint32_t arg, uint32_t blocks);
-void fab_traffic_wake_port(struct fab_traffic *t,
-                           /* the port sends now if it is free, otherwise as soon as it is free */
-                           uint32_t port);
+/* Lets the port send now if it is free, otherwise as soon as it is free. */
+void fab_traffic_wake_port(struct fab_traffic *t, uint32_t port);
 
 /* build.c: makes the initial state and the flows. Both functions return NOMEM, and the second one
  * also the other errors of fab_traffic_new. */
