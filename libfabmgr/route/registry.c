@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The registry of engines, and chains of engines. The chain "auto" tries engines in this order:
+ *
  *   - engines that recognise a topology, because they make the best tables and report what they
  *     recognised;
- *   - updn, if the topology has ranks, however irregular: it needs one VL, and a fault changes few
+ *   - updn, if the topology has ranks, however irregular. It needs one VL, and a fault changes few
  *     entries;
  *   - dfsssp, if the ports have the VLs that it needs;
  *   - nue, which accepts every topology.

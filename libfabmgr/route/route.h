@@ -18,8 +18,8 @@ struct fab_route_input {
     const struct fab_policy *policy;
     const struct fab_lids *lids;
     const struct fab_pool *pool; /* thread pool, or NULL: compute on the caller's thread */
-    /* Output, may be NULL. The engine sets it to true if the topology is incomplete, irregular or
-     * unevenly loaded, so that another engine may make better tables. Otherwise it stays
+    /* Output; may be NULL. The engine sets *flawed to true if the topology is incomplete, irregular
+     * or unevenly loaded, so that another engine may make better tables. Otherwise *flawed stays
      * unchanged. */
     bool *flawed;
 };
@@ -35,8 +35,8 @@ struct fab_route_engine {
                char *why, size_t why_len);
 };
 const struct fab_route_engine *const *fab_route_engines(void); /* a NULL-terminated array */
-/* Returns the engine of this name, or NULL if there is none. For "auto" it returns the engine that
- * accepts every topology. */
+/* Returns the engine of this name; NULL: there is no such engine. For "auto", returns the engine
+ * that accepts every topology. */
 const struct fab_route_engine *fab_route_engine_by_name(const char *name);
 
 /* A chain of engines that are tried in order. The next engine runs when an engine refuses the
@@ -46,19 +46,20 @@ const struct fab_route_engine *fab_route_engine_by_name(const char *name);
 struct fab_route_chain {
     const struct fab_route_engine *engine[FAB_ROUTE_CHAIN_MAX];
     uint32_t count;
-    bool automatic; /* the text was "auto", so engines may be compared
-                       (libfabmgr/study/choose_engine.h) */
+    /* the text was "auto"; the manager may then compare the engines' tables
+     * (libfabmgr/study/choose_engine.h) */
+    bool automatic;
 };
 /* Parses the text of a chain. Returns NOT_FOUND if a name is unknown or missing (why[] then
  * contains that name), or LIMIT if there are more than FAB_ROUTE_CHAIN_MAX names. */
 int fab_route_chain_parse(const char *text, struct fab_route_chain *ret, char *why, size_t why_len);
 
-/* Returns the number of data VLs, 1..FAB_VLS_MAX, that an engine may use. This is the number that
- * every working ISL has under the policy, divided by the number of VL sets that the traffic classes
- * need. *ret_port is a port of the first ISL (lowest port id) that has no more VLs, or FAB_NONE if
- * there are no ISLs. Links to endports do not limit the number: no channel depends on them, since
- * packets leave the fabric there, and their SLtoVLMappingTables map the engine's VLs to those that
- * the link has. */
+/* Returns the number of data VLs, 1..FAB_VLS_MAX, that an engine may use: the number that every
+ * working ISL has under the policy, divided by the number of VL sets that the traffic classes need.
+ * *ret_port is a port of the first ISL (lowest port id) that has no more VLs; FAB_NONE: there are
+ * no ISLs. Links to endports do not limit the number. Packets leave the fabric there, so no channel
+ * depends on these links, and their SLtoVLMappingTables map the engine's VLs to those that the link
+ * has. */
 uint8_t fab_route_vls_available(const struct fab_fabric *f, const struct fab_policy *p,
                                 uint32_t *ret_port);
 
@@ -68,7 +69,7 @@ uint8_t fab_route_vls_available(const struct fab_fabric *f, const struct fab_pol
 struct fab_ranks {
     struct fab_arena arena; /* of the arrays */
     uint32_t switch_count;
-    uint8_t *rank;   /* [switch_count] */
+    uint8_t *rank;   /* [switch_count] 0 for leaves */
     uint32_t *order; /* [switch_count] position in the total order */
     bool *leaf;      /* [switch_count] whether the switch has hosts, not only aggregation nodes */
 };

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * For one LID after another, each switch takes a port on a shortest path. The cost of a port is the
- * sum of the loads along the rest of the path, or the load of the next link alone. The switch takes
- * the port with the least cost. It takes the D-mod-k port instead if the cost of that port is not
- * greater by more than a slack.
+ * Balances the link loads over the shortest paths, for the engines sssp, minhop and nue.
+ *
+ * One LID after another is routed. For each LID, each switch takes a port on a shortest path. The
+ * cost of a port is the sum of the loads along the rest of the path, or the load of the next link
+ * alone. The switch takes the D-mod-k port if the cost of this port exceeds the least cost by at
+ * most a slack. Otherwise it takes the port with the least cost.
  *
  * The number of hops has priority over the cost. So switches are visited by ascending distance, and
  * Dijkstra's algorithm needs no heap. Then the flows of the sending hosts are added up from the
  * farthest switch to the nearest, so that no path is followed twice. The work is O(ports) for each
  * LID.
  *
- * As with D-mod-k, the packets of all hosts to a LID mostly share their last links. If the D-mod-k
- * link has failed and all others are fully loaded, these packets must be spread. Then each switch
- * with hosts adds its flow to the loads at once, so that the next switch takes this flow into
- * account (FAB_BALANCE_SPREAD).
+ * As with D-mod-k, the packets of all hosts to a LID mostly share their last links. This fails if
+ * the D-mod-k link is missing and all others are fully loaded: then these packets must be spread.
+ * In this case each switch with hosts adds its flow to the loads at once, so that the next switch
+ * takes this flow into account (FAB_BALANCE_SPREAD).
  *
  * Some switches are on no shortest path of a host, for example a spine that lost its link to the
  * destination leaf. They send only packets of their own. Their paths need not be short, but must
@@ -72,8 +74,8 @@ static uint64_t cost_of(const struct fab_balancer *b, uint32_t port)
     return b->load[port] + (b->whole ? b->cost[b->g->port_peer[port]] : 0);
 }
 
-/* Returns the preferred candidate, or the candidate with the least cost if the cost of the
- * preferred one is greater by more than the slack. */
+/* Returns the preferred candidate. If its cost exceeds the least cost by more than the slack,
+ * returns the candidate with the least cost instead. */
 static uint32_t choose(const struct fab_balancer *b, const uint32_t *candidate, uint32_t count,
                        uint32_t preferred, uint64_t *ret_cost)
 {
@@ -124,7 +126,8 @@ static void carry_flows(struct fab_balancer *b)
  * the switches on this path. */
 static void carry_own(struct fab_balancer *b, uint32_t sw)
 {
-    uint32_t *path = b->aside, count = 0; /* settle_aside() uses aside[] only later */
+    /* aside[] is free as scratch memory here, because settle_aside() fills it only later */
+    uint32_t *path = b->aside, count = 0;
     for (; sw != b->shortest->at[0]; sw = b->g->port_peer[b->pick[sw]])
         path[count++] = sw;
     for (uint64_t hosts = b->g->hosts[path[0]]; count-- > 0;) {
@@ -160,8 +163,8 @@ static uint32_t collect_aside(struct fab_balancer *b)
     return count;
 }
 
-/* Returns the number of hops of the shortest path of this kind over settled switches, or FAB_NONE
- * if there is none. */
+/* Returns the number of hops of the shortest path of this kind (down, up or any direction) over
+ * settled switches; FAB_NONE: there is no such path. */
 static uint32_t length_of(const struct fab_balancer *b, uint32_t sw, enum kind kind)
 {
     uint32_t least = FAB_NONE;
@@ -187,8 +190,8 @@ static void settle(struct fab_balancer *b, const struct fab_dlid *dlid, uint32_t
     b->length[sw] = length;
 }
 
-/* Of the first `count` switches of aside[], settles those that have the shortest path of this kind.
- * Returns the number of switches left in aside[]. */
+/* Considers the first `count` switches of aside[], which have no path yet. Settles those whose path
+ * of this kind is shortest. Returns the number of switches left in aside[]. */
 static uint32_t settle_level(struct fab_balancer *b, const struct fab_dlid *dlid, enum kind kind,
                              uint32_t count)
 {
@@ -286,7 +289,7 @@ void fab_route_balance_remove(struct fab_balancer *b, const struct fab_dlid *dli
     follow(b, dlid, lft, false);
 }
 
-/* Returns whether a path of any host to the LID uses a link with more load than `limit`. */
+/* Returns true if a path of any host to the LID uses a link with more load than `limit`. */
 static bool exceeds(const struct fab_balancer *b, const struct fab_dlid *dlid,
                     const struct fab_lft *lft, uint64_t limit)
 {

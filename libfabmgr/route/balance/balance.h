@@ -9,30 +9,32 @@
 #include "libfabmgr/route/updown/destinations.h"
 #include "libfabmgr/route/updown/switch_order.h"
 
-/* State of the balancer. cost[] and the arrays below it, except number[], refer to the LID that was
- * routed last. */
+/* State of the balancer. cost[] and the arrays below it, except number[], belong to the LID that
+ * was routed last. */
 struct fab_balancer {
     struct fab_arena arena; /* of the arrays */
     const struct fab_fabric *f;
     const struct fab_graph *g;
     const struct fab_order *o;
-    const struct fab_shortest *shortest; /* shortest paths to the LID's switch; the caller fills
-                                            it */
-    bool whole;       /* true: the cost of a port is the load along the whole path; false: the load
-                         of the next link only */
-    uint64_t slack;   /* the D-mod-k port is taken if its cost exceeds the least cost by at most
-                         this, in units of load[] */
-    uint64_t *load;   /* [ports] host pairs routed over the port so far, summed over all LIDs and
-                         multiplied by g->port_slow (rate of the fastest ISL / rate of this ISL) */
-    uint64_t *cost;   /* [n] cost of the path from the switch */
-    uint32_t *pick;   /* [n] the port (of the graph) that the switch uses */
-    bool *climbs;     /* [n] whether pick[] leads up */
-    uint64_t *flow;   /* [n] number of hosts whose packets pass through the switch; 0 between
-                         LIDs */
-    uint32_t *length; /* [n] number of hops of the path */
+    /* shortest paths to the LID's switch, which the caller has found */
+    const struct fab_shortest *shortest;
+    bool whole; /* true: the cost of a port is the load along the whole path; false: the load
+                   of the next link only */
+    /* in units of load[]: the D-mod-k port is taken if its cost exceeds the least cost by at most
+     * this slack */
+    uint64_t slack;
+    /* [ports] load of each port: number of pairs of hosts routed over it so far, over all LIDs,
+     * multiplied by g->port_slow (rate of the fastest ISL / rate of this ISL) */
+    uint64_t *load;
+    uint64_t *cost; /* [n] cost of each switch's path to the destination */
+    uint32_t *pick; /* [n] the port that the switch uses, as index of the graph's ports */
+    bool *climbs;   /* [n] whether the port pick[] leads up */
+    /* [n] number of hosts whose packets pass through the switch; all 0 between LIDs */
+    uint64_t *flow;
+    uint32_t *length; /* [n] number of hops of each switch's path to the destination */
     bool *settled;    /* [n] whether the switch has a path */
-    uint32_t *aside;  /* list of switches that are on no shortest path of a host */
-    uint32_t *number; /* [port ids of switches] index of this port among the ports of the graph */
+    uint32_t *aside;  /* list of the switches that are on no shortest path of a host */
+    uint32_t *number; /* [port ids of switches] index of each port among the ports of the graph */
 };
 /* Initialises the balancer. The caller keeps g, o and shortest, which must outlive b. Returns NOMEM
  * if there is no memory. */
@@ -42,10 +44,11 @@ int fab_route_balance_init(struct fab_balancer *b, const struct fab_fabric *f,
 void fab_route_balance_fini(struct fab_balancer *b);
 
 enum fab_balance {
-    FAB_BALANCE_TOGETHER, /* the flows of all hosts are added to the loads after all ports are
-                             chosen */
-    FAB_BALANCE_SPREAD,   /* the flow of each switch's hosts is added at once, so that later
-                             switches avoid these links */
+    /* all ports are chosen first; then the flows of all hosts are added to the loads */
+    FAB_BALANCE_TOGETHER,
+    /* the flow of each switch's hosts is added at once, so that switches that choose later avoid
+     * these links */
+    FAB_BALANCE_SPREAD,
 };
 /* Chooses the ports of all switches for a LID of a host, adds the loads that its entries cause, and
  * writes the entries. */
@@ -57,12 +60,12 @@ void fab_route_balance_count(struct fab_balancer *b, const struct fab_dlid *dlid
                              const struct fab_lft *lft);
 void fab_route_balance_remove(struct fab_balancer *b, const struct fab_dlid *dlid,
                               const struct fab_lft *lft);
-/* Sets *ret_limit to `percent` percent of the mean load of all ports. Returns whether any port has
+/* Sets *ret_limit to `percent` percent of the mean load of all ports. Returns true if any port has
  * a higher load. */
 bool fab_route_balance_limit(const struct fab_balancer *b, uint32_t percent, uint64_t *ret_limit);
-/* Reroutes those LIDs of hosts at destination switch `index` whose paths use a link with more load
- * than `limit`. Each LID is removed and added again, now that the loads of all other LIDs are
- * known. */
+/* Reroutes LIDs of hosts at the destination switch `index`, if their paths use a link with more
+ * load than `limit`. Each of these LIDs is removed and added again, because the loads of all other
+ * LIDs are known by now. */
 void fab_route_balance_reroute(struct fab_balancer *b, const struct fab_destinations *destinations,
                                uint32_t index, uint64_t limit, enum fab_balance how,
                                struct fab_lft *lft);

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Chooses least-loaded ports. The legal paths to a destination switch leave most switches a choice
- * among the ports whose peers are one hop nearer (the candidates). The choice is made for each DLID
- * (destination LID).
+ * Chooses least-loaded ports for the engine updn. The legal paths to a destination switch leave
+ * most switches a choice among the ports whose peers are one hop nearer (the candidates). The
+ * choice is made for each DLID (destination LID).
  *
  * Switches are visited from the farthest to the nearest, so that all traffic that arrives at a
- * switch is known before its turn: flow[] counts the hosts whose packets to the DLID arrive. A DLID
- * with flow takes the port with the least load, counted in pairs of hosts over the port (times
- * port_slow). Among equals it takes the D-mod-k port (candidate number / divider mod candidates),
- * or else the next one after it.
+ * switch is known before the switch is visited: flow[] counts the hosts whose packets to the DLID
+ * arrive. A DLID with flow takes the port with the least load. The load is the number of pairs of
+ * hosts routed over the port, times port_slow. Among equal loads the DLID takes the D-mod-k port
+ * (candidate number / divider mod candidates), or else the next port after it.
  *
  * In a complete fat tree the loads become equal again and again. There the result is D-mod-k, which
- * balances all links. In other topologies the loads keep the balance. The loads must count flows:
- * the middle switches of a tree carry one DLID of each leaf, and a count of table entries would let
- * all of these use one link.
+ * balances all links. In other topologies the loads keep the balance. The loads must count flows,
+ * not table entries: the middle switches of a tree carry one DLID of each leaf, and a count of
+ * entries would let all of these use one link.
  *
  * Some DLIDs have no flow at a switch: no host sends through it, or the DLID belongs to a switch or
- * an aggregation node. These take the D-mod-k port and add no load.
+ * an aggregation node. These DLIDs take the D-mod-k port and add no load.
  */
 #include "libfabmgr/route/balance/least_loaded.h"
 
@@ -96,7 +96,8 @@ void fab_route_least_loaded_fini(struct fab_least_loaded *s)
 
 /* ---- one destination ------------------------------------------------------------------------ */
 
-/* Sorts the switches that have a path into far[] (counting sort), and returns their number. */
+/* Sorts the switches that have a path into far[], the farthest first (counting sort). Returns their
+ * number. */
 static uint32_t sort_by_hops(struct fab_least_loaded *s)
 {
     uint32_t start[FAB_LEGAL_HOPS + 2] = {0}, total = 0;
@@ -114,9 +115,9 @@ static uint32_t sort_by_hops(struct fab_least_loaded *s)
     return total;
 }
 
-/* Finds the candidate ports of `sw`. They lead one hop nearer to the destination: down to switches
- * whose paths only descend, or up if the path of `sw` may ascend. ret[] gets indices into the
- * arrays of ports. Returns their number. */
+/* Finds the candidate ports of `sw`, whose peers are one hop nearer to the destination. If the path
+ * of `sw` may ascend, they lead up; otherwise they lead down, to switches whose paths only descend.
+ * ret[] receives indices into the arrays of ports. Returns the number of candidates. */
 static uint32_t find_candidates(const struct fab_least_loaded *s, uint32_t sw, uint32_t ret[256])
 {
     const struct fab_updown_ports *p = &s->ports;
@@ -137,7 +138,8 @@ static uint32_t find_candidates(const struct fab_least_loaded *s, uint32_t sw, u
 }
 
 /* Computes the D-mod-k candidate, number / divider mod count, for one number after another. The
- * numbers are mostly consecutive, so that few divisions are needed. */
+ * numbers are mostly consecutive, so that few divisions are needed. divider: how many consecutive
+ * numbers have the same candidate. count: number of candidates. */
 struct cyclic {
     uint32_t divider, count; /* divider: how many consecutive numbers have the same candidate;
                                 count: number of candidates */
@@ -166,16 +168,16 @@ static uint32_t cyclic_at(struct cyclic *w, uint32_t number)
 }
 
 /* Slots are fixed positions over which the DLIDs are distributed. candidate[i] is the index of the
- * candidate in slot i, or -1 if the port of that slot is no candidate for this destination. */
+ * candidate in slot i; -1: the port of that slot is no candidate for this destination. */
 struct slots {
     uint32_t count;
     bool plain; /* slot i is candidate i */
     int16_t candidate[256];
 };
 
-/* Makes the slots of a switch. If its paths lead up, each port that leads up is a slot, so that
- * DLIDs do not move when another port is no candidate for this destination. If its paths lead down,
- * few of the ports are candidates, and each candidate is a slot. */
+/* Makes the slots of a switch. If its paths lead up, each port that leads up is a slot. So DLIDs
+ * keep their ports when another port is no candidate for this destination. If its paths lead down,
+ * few of the ports are candidates, and only candidates are slots. */
 static void make_slots(const struct fab_least_loaded *s, uint32_t sw, const uint32_t *candidate,
                        uint32_t count, struct slots *ret)
 {
@@ -190,16 +192,16 @@ static void make_slots(const struct fab_least_loaded *s, uint32_t sw, const uint
         ret->candidate[candidate[i] - first] = (int16_t)i;
 }
 
-/* Returns by how much the load of a preferred port may exceed the least load. This slack keeps
- * DLIDs on their ports when a fault moves a few other DLIDs. Without it, each moved DLID would
- * displace another one. */
+/* Returns the slack: by how much the load of a preferred port may exceed the least load. The slack
+ * keeps DLIDs on their ports when a fault moves a few other DLIDs. Without it, each moved DLID
+ * would displace another one. */
 static uint64_t slack(uint64_t least, uint64_t arriving)
 {
     return 2 * arriving + least / 8;
 }
 
-/* Returns the index of the least-loaded candidate; among equals the first from `preferred` on,
- * cyclically. */
+/* Returns the index of the least-loaded candidate. Among candidates with equal load, takes the
+ * first one from `preferred` on, cyclically. */
 static uint32_t least_loaded(const uint64_t *load, const uint32_t *candidate, uint32_t count,
                              uint32_t preferred)
 {
@@ -212,8 +214,8 @@ static uint32_t least_loaded(const uint64_t *load, const uint32_t *candidate, ui
     return best;
 }
 
-/* Returns the preferred candidate, or the least-loaded one if the load of the preferred one exceeds
- * the least load by more than the slack. *least is a lower bound of the candidates' loads; the
+/* Returns the preferred candidate. If its load exceeds the least load by more than the slack,
+ * returns the least-loaded candidate instead. *least is a lower bound of the candidates' loads; the
  * function raises it when it finds a better bound. */
 static uint32_t preferred_or_least(const uint64_t *load, const uint32_t *candidate, uint32_t count,
                                    uint32_t preferred, uint64_t arriving, uint64_t *least)
@@ -226,7 +228,7 @@ static uint32_t preferred_or_least(const uint64_t *load, const uint32_t *candida
     return have > *least + slack(*least, arriving) ? best : preferred;
 }
 
-/* Routes all DLIDs over the only candidate. */
+/* Routes all DLIDs over the only candidate of a switch. */
 static void route_by_one(struct fab_least_loaded *s, uint32_t sw, uint32_t port,
                          const struct fab_dlid *dlids, uint32_t dlid_count, uint8_t *row)
 {
@@ -298,7 +300,7 @@ void fab_route_least_loaded_fill(struct fab_least_loaded *s, const struct fab_dl
         return;
     for (uint32_t i = 0; i + 1 < reached; i++)
         route_at(s, s->far[i], dlids, count, fab_target_lft_row(lft, s->far[i]));
-    uint32_t here = s->far[reached - 1]; /* the switch of the destination */
+    uint32_t here = s->far[reached - 1]; /* the destination switch itself */
     memset(&s->flow[(size_t)here * count], 0, count * sizeof(*s->flow));
     for (uint32_t i = 0; i < count; i++)
         fab_target_lft_row(lft, here)[dlids[i].lid] = dlids[i].port;

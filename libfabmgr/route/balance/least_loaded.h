@@ -12,25 +12,28 @@
  * ports that lead up. */
 struct fab_updown_ports {
     struct fab_arena arena; /* of the arrays */
-    uint32_t *at, *mid;  /* [n + 1] and [n]; ports at[s] to mid[s] - 1 of switch s lead down, ports
-                            mid[s] to at[s + 1] - 1 lead up */
+    /* [n + 1] and [n]: ports at[s] to mid[s] - 1 of switch s lead down, ports mid[s] to at[s + 1] -
+     * 1 lead up */
+    uint32_t *at, *mid;
     uint32_t *peer;      /* [ports] */
     uint8_t *num, *slow; /* [ports] */
     uint64_t *load;      /* [ports] pairs of hosts routed over the port so far, multiplied by
                             slow[] */
 };
 
-/* The caller writes column[] before each destination, and may read all members. */
+/* State of the choice among legal paths. The caller fills column[] before each destination, and may
+ * read all members. */
 struct fab_least_loaded {
     struct fab_arena arena; /* of the arrays */
     const struct fab_graph *g;
     const struct fab_order *o;
     struct fab_updown_ports ports;
-    uint32_t *flow;  /* [n][DLIDs at once] number of hosts whose packets to the DLID arrive at the
-                        switch; 0 between destinations */
+    /* [n][DLIDs at once] number of hosts whose packets to the DLID arrive at the switch; all 0
+     * between destinations */
+    uint32_t *flow;
     uint8_t *column; /* [n] lengths of the legal paths to the destination (legal_paths.h) */
-    uint32_t *far;   /* switches, farthest from the destination first */
-    uint64_t *least; /* [n] lower bound of the loads of the switch's ports that lead up */
+    uint32_t *far;   /* [n] switches, the farthest from the destination first */
+    uint64_t *least; /* [n] lower bound of the loads of the ports that lead up from the switch */
 };
 /* Initialises *s with loads of 0. The caller keeps g and o, which must outlive s. Returns NOMEM if
  * there is no memory. */
@@ -38,8 +41,8 @@ int fab_route_least_loaded_init(struct fab_least_loaded *s, const struct fab_gra
                                 const struct fab_order *o);
 void fab_route_least_loaded_fini(struct fab_least_loaded *s);
 
-/* Routes the DLIDs of one destination switch, whose path lengths are in column[]. Writes the
- * entries of all switches that have a path. */
+/* Routes the DLIDs of one destination switch. The caller has filled column[] with the path lengths
+ * to this switch. Writes the entries of all switches that have a path. */
 void fab_route_least_loaded_fill(struct fab_least_loaded *s, const struct fab_dlid *dlids,
                                  uint32_t count, struct fab_lft *lft);
 

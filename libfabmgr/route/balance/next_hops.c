@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Some engines (dor, torus, dragonfly, dragonfly_plus) choose only the next switch. This file
- * chooses among the parallel links to that switch. Each LID takes the link with the least load so
- * far, counted in pairs of hosts that use it.
- */
+/* Chooses among parallel links. Some engines (dor, torus, dragonfly, dragonfly_plus) choose only
+ * the next switch. If several parallel links lead there, each LID takes the link with the least
+ * load so far, counted in pairs of hosts that use the link. */
 #include "libfabmgr/route/balance/next_hops.h"
 
 #include <string.h>
@@ -36,8 +34,8 @@ void fab_route_next_hops_fini(struct fab_next_hops *o)
 
 /* ---- following the next switches ------------------------------------------------------------- */
 
-/* Sets hops[] of `s` and of all switches on its path. Returns false if the path does not reach the
- * destination. far[] is scratch memory here. */
+/* Sets hops[] of switch `s` and of all switches on its path. Returns false if the path does not
+ * reach the destination. far[] is used as scratch memory. */
 static bool follow(struct fab_next_hops *o, uint32_t s)
 {
     uint32_t count = 0;

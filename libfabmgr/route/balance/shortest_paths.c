@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds the switches by ascending distance, then the ports that lead nearer to the destination,
- * then the switches on shortest paths of hosts. */
+/* Finds shortest paths in three steps: the switches by ascending distance, the ports that lead
+ * nearer to the destination, and the switches on shortest paths of hosts. */
 #include "libfabmgr/route/balance/shortest_paths.h"
 
 #include <string.h>
@@ -58,7 +58,8 @@ static void find_ports(struct fab_shortest *shortest)
     for (uint32_t i = 1; i < shortest->reached; i++) {
         uint32_t s = shortest->at[i], nearer = shortest->hops[s] - 1, end = g->port_at[s + 1];
         for (uint32_t port = g->port_at[s]; port < end; port++) {
-            shortest->port[count] = port; /* kept only if the port leads nearer */
+            /* overwritten by the next port unless this port leads nearer */
+            shortest->port[count] = port;
             count += shortest->hops[g->port_peer[port]] == nearer;
         }
         shortest->first[i + 1] = count;
@@ -95,7 +96,8 @@ static uint8_t length_at(const uint8_t *paths, uint32_t sw, uint32_t column)
     return paths[(size_t)sw * FAB_LEGAL_BATCH + column];
 }
 
-/* Sorts the switches by path length (counting sort). */
+/* Sorts the switches by the length of their paths to the destination of this column (counting
+ * sort). */
 static void sort_by_hops(struct fab_shortest *shortest, const uint8_t *paths, uint32_t column)
 {
     uint32_t start[FAB_LEGAL_HOPS + 2] = {0}, n = shortest->g->n;
@@ -134,6 +136,7 @@ void fab_route_shortest_find_legal(struct fab_shortest *shortest, const struct f
         shortest->first[i + 1] = count;
     }
     fab_route_shortest_mark_used(shortest);
-    shortest->unused = 0; /* legal paths close no cycle, so settle_aside() of balance.c need not
-                             find other paths */
+    /* all switches may use these legal paths, which close no cycle; so settle_aside() in balance.c
+     * has nothing to do */
+    shortest->unused = 0;
 }

@@ -10,15 +10,17 @@ struct fab_shortest {
     struct fab_arena arena; /* of the arrays */
     const struct fab_graph *g;
     uint32_t reached; /* number of switches that have a path, the destination included */
-    uint32_t *at;     /* [reached] the switches that have a path, nearest first; at[0] is the
-                         destination */
-    uint32_t *hops;   /* [n] number of hops from the switch; FAB_NONE: no path */
+    /* [reached] the switches that have a path, nearest first; at[0] is the destination */
+    uint32_t *at;
+    /* [n] number of hops from each switch to the destination; FAB_NONE: no path */
+    uint32_t *hops;
     /* Ports first[i] to first[i + 1] - 1 of port[] are those ports of switch at[i] that lead one
      * hop nearer. They are indices into the ports of the graph, ascending. */
     uint32_t *first; /* [n + 1] */
     uint32_t *port;  /* [ports] */
     bool *used;      /* [n] whether the switch has hosts, or is on a shortest path from a host */
-    uint32_t unused; /* number of reached switches with used[] false, without the destination */
+    /* number of switches that have a path and used[] false, not counting the destination */
+    uint32_t unused;
 };
 /* Allocates the arrays. The caller keeps g, which must outlive shortest. Returns NOMEM if there is
  * no memory. */
@@ -26,9 +28,9 @@ int fab_route_shortest_init(struct fab_shortest *shortest, const struct fab_grap
 void fab_route_shortest_fini(struct fab_shortest *shortest);
 /* Finds all shortest paths to the switch `destination`. O(ports). */
 void fab_route_shortest_find(struct fab_shortest *shortest, uint32_t destination);
-/* Finds all shortest legal paths to the destination in column `column` of `paths`, which
- * fab_route_legal_paths() wrote. Sets `unused` to 0: legal paths close no cycle, so the balancer
- * need not find other paths for switches that are on no path of a host. */
+/* Finds all shortest legal paths to a destination. `paths` was filled by fab_route_legal_paths(),
+ * and `column` is the destination's column in it. Sets `unused` to 0: legal paths close no cycle,
+ * so the balancer need not find other paths for switches that are on no path of a host. */
 void fab_route_shortest_find_legal(struct fab_shortest *shortest, const struct fab_order *o,
                                    const uint8_t *paths, uint32_t column);
 /* Computes used[] and `unused` from the other members, as the two functions above do. */

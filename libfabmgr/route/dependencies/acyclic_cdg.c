@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The complete CDG of Nue (Domke, Hoefler, Matsuoka, HPDC 2016). The engine puts dependencies into
- * use one after another, and only those in use must be acyclic.
+ * The complete channel dependency graph (CDG) of Nue (Domke, Hoefler, Matsuoka, HPDC 2016). The
+ * engine puts dependencies into use one after another, and only dependencies in use must be
+ * acyclic.
  *
  * Instead of searching for a cycle at each addition, this file maintains a topological order of the
  * arcs (Pearce, Kelly, "A dynamic topological sort algorithm for directed acyclic graphs", JEA
  * 2007). A dependency on an arc that is later in the order closes no cycle and needs no search. The
- * initial order is that of paths that ascend and then descend, so that in trees nearly all
- * dependencies are of this kind.
+ * initial order is that of paths that ascend and then descend. So in trees nearly all dependencies
+ * need no search.
  *
  * For any other dependency, from a source arc to a target arc, search_forward() starts at the
  * target and visits the arcs that are before the source in the order. If it meets the source, the
- * dependency would close a cycle. Otherwise reorder() moves the arcs that it found behind those
- * that lead to the source.
+ * dependency would close a cycle. Otherwise reorder() moves the visited arcs behind the arcs that
+ * lead to the source.
  */
 #include "libfabmgr/route/dependencies/acyclic_cdg.h"
 
@@ -116,7 +117,8 @@ static void next_stamp(struct fab_cdg *t)
 }
 
 /* Collects in forward[] the arcs that `to` leads to and that are before `from` in the order.
- * Returns false if `from` is among them (then *ret_cycle is true), or if the budget is used up. */
+ * Returns false if `from` is one of them, because the dependency would close a cycle (*ret_cycle is
+ * then true). Also returns false if the budget is used up. */
 static bool search_forward(struct fab_cdg *t, uint32_t from, uint32_t to, uint32_t *ret_count,
                            bool *ret_cycle)
 {
@@ -172,8 +174,9 @@ static int by_position(const void *a, const void *b)
     return (x->pos > y->pos) - (x->pos < y->pos);
 }
 
-/* Redistributes the positions of both sets: first the arcs that lead to the source (backward[]),
- * then those that the target leads to (forward[]). Each set keeps its order. */
+/* Gives the positions of both sets of arcs to the same arcs in a new sequence: first the arcs that
+ * lead to the source (backward[]), then the arcs that the target leads to (forward[]). Each set
+ * keeps its own order. */
 static void reorder(struct fab_cdg *t, uint32_t forward, uint32_t backward)
 {
     uint32_t i = 0, j = 0, count = 0;

@@ -23,19 +23,20 @@ struct fab_cdg {
     uint32_t arcs, words;
     uint32_t *reverse; /* [arcs] the arc in the opposite direction */
     uint32_t *tail;    /* [arcs] the switch that the arc leaves */
-    /* [arcs][words] bits by the slot of the next arc. used: dependencies in use; forbidden:
-     * dependencies that are known to close a cycle */
+    /* [arcs][words] Each arc has a bitset, in which a bit stands for the next arc, by its slot.
+     * used: dependencies in use. forbidden: dependencies that are known to close a cycle. */
     uint64_t *used, *forbidden;
-    uint32_t *pos;   /* [arcs] position in the topological order */
-    uint64_t budget; /* number of dependencies that searches may still follow; at 0 no search is
-                        made */
-    /* The dependencies that were added or forbidden while `logging` was true, newest last, for
-     * fab_route_cdg_undo(). */
+    uint32_t *pos; /* [arcs] position in the topological order */
+    /* number of dependencies that searches for cycles may still follow; at 0, dependencies that
+     * need a search are refused */
+    uint64_t budget;
+    /* The dependencies that were added or forbidden while `logging` was true, newest last.
+     * fab_route_cdg_undo() uses them. */
     struct fab_cdg_dependency *log;
     size_t logged, log_room;
     bool logging;
     bool no_memory; /* the log could not grow */
-    /* Scratch memory of the searches */
+    /* Scratch memory of the searches. */
     uint32_t stamp, *seen, *stack;
     struct fab_cdg_position *forward, *backward;
     uint32_t *pool;
@@ -53,7 +54,7 @@ static inline uint32_t fab_route_cdg_slot(const struct fab_cdg *t, uint32_t arc)
 {
     return arc - t->g->nbr_at[t->tail[arc]];
 }
-/* Returns the dependencies of `arc` that are in use, as bits by the slot of the next arc. */
+/* Returns the dependencies of `arc` that are in use, as a bitset by the slot of the next arc. */
 static inline const uint64_t *fab_route_cdg_used_from(const struct fab_cdg *t, uint32_t arc)
 {
     return t->used + (size_t)arc * t->words;
@@ -63,8 +64,8 @@ static inline bool fab_route_cdg_used(const struct fab_cdg *t, uint32_t from, ui
     uint32_t slot = fab_route_cdg_slot(t, to);
     return (fab_route_cdg_used_from(t, from)[slot / 64] >> slot % 64 & 1) != 0;
 }
-/* Returns whether the order contains `from` before `to`. Then the dependency is in use, or can be
- * added without a search. */
+/* Returns true if `from` is before `to` in the topological order. The dependency is then in use
+ * already, or can be added without a search. */
 static inline bool fab_route_cdg_in_order(const struct fab_cdg *t, uint32_t from, uint32_t to)
 {
     return t->pos[from] < t->pos[to];
@@ -73,7 +74,7 @@ static inline bool fab_route_cdg_in_order(const struct fab_cdg *t, uint32_t from
  * cycle, if the budget is used up, or if the log could not grow (no_memory). Takes O(1) if `from`
  * is before `to` in the order, else O(arcs and dependencies between the two positions). */
 bool fab_route_cdg_add(struct fab_cdg *t, uint32_t from, uint32_t to);
-/* Undoes all changes that were logged since `logged` had the value `mark`. */
+/* Undoes all changes that were logged since the number `logged` had the value `mark`. */
 void fab_route_cdg_undo(struct fab_cdg *t, size_t mark);
 
 #endif

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * A depth-first search finds the cycles. After a cycle is broken, the search continues with the
- * lower part of its stack, up to the first removed dependency. A channel that is DONE cannot become
- * part of a cycle later, since dependencies are only removed.
- */
+/* Finds and breaks cycles of channel dependencies by a depth-first search. After a cycle is broken,
+ * the search continues with the lower part of its stack, up to the first removed dependency. A
+ * channel that is DONE cannot become part of a cycle later, since dependencies are only removed. */
 #include "libfabmgr/route/dependencies/cycle_breaking.h"
 
 #include <string.h>
@@ -65,8 +63,8 @@ void fab_route_cdg_counts_clear(struct fab_cdg_counts *w)
 
 /* ---- cycles ---------------------------------------------------------------------------------- */
 
-/* Finds the dependency with the least count in the cycle that the channels from stack[start] to the
- * top of the stack form. */
+/* Finds the weakest dependency of a cycle: the one with the least count. The channels from
+ * stack[start] to the top of the stack form the cycle. */
 static void find_weakest(const struct fab_cdg_counts *w, uint32_t start, uint32_t *ret_from,
                          uint32_t *ret_to)
 {
@@ -82,8 +80,8 @@ static void find_weakest(const struct fab_cdg_counts *w, uint32_t start, uint32_
     }
 }
 
-/* Shortens the stack to its longest lower part in which each channel still depends on the next
- * one. */
+/* Shortens the stack to its longest lower part in which each channel still depends on the next one.
+ * The removal of paths may have ended other dependencies. */
 static void shorten_stack(struct fab_cdg_counts *w)
 {
     uint32_t depth = 1, *stack = w->stack;

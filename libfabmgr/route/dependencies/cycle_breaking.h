@@ -7,9 +7,8 @@
 #include "libfabmgr/base/arena.h"
 #include "libfabmgr/route/graph/graph.h"
 
-/* The number of a channel is that of its out port among the ports of the graph. A channel depends
- * on a channel of the next switch if packets that arrive by the first one continue by the second
- * one. */
+/* A channel has the number of its out port among the ports of the graph. It depends on a channel of
+ * the next switch if packets that arrive on the first channel continue on the second. */
 struct fab_cdg_counts {
     struct fab_arena arena; /* of the arrays */
     const struct fab_fabric *f;
@@ -20,8 +19,10 @@ struct fab_cdg_counts {
                           channel has one dependency for each port of its peer */
     uint32_t *count;   /* [dependencies] number of paths that cause the dependency */
     uint8_t *state;    /* [channels] enum state of the search: NEW, OPEN or DONE */
-    uint32_t *next;    /* [channels] the channel of the next switch that the search visits next */
-    uint32_t *stack;   /* [channels] the path of the search: each channel depends on the next one */
+    /* [channels] the dependency at which the search continues: the channel of the next switch that
+     * it visits next */
+    uint32_t *next;
+    uint32_t *stack; /* [channels] the path of the search: each channel depends on the next one */
     uint32_t depth;
 };
 /* Creates the graph. The caller keeps f and g, which must outlive w. The counts are undefined until
@@ -45,8 +46,8 @@ static inline uint32_t fab_route_cdg_counts_channel(const struct fab_cdg_counts 
                                             : FAB_NONE;
 }
 
-/* Breaks all cycles. In each cycle it chooses the dependency with the least count and calls
- * remove(), which must bring that count to 0 by removing paths. remove() may lower other counts,
+/* Breaks all cycles. In each cycle, chooses the dependency with the least count and calls remove().
+ * remove() must bring this count to 0 by removing paths from the layer. It may lower other counts,
  * but must raise none. */
 void fab_route_cdg_counts_break_cycles(struct fab_cdg_counts *w,
                                        void (*remove)(void *ctx, uint32_t from, uint32_t to),

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Virtual layers with acyclic channel dependencies (Domke, Hoefler, Nagel, "Deadlock-free oblivious
- * routing for arbitrary topologies", IPDPS 2011). All paths begin in the first layer. For each
- * cycle there, the paths that cause its weakest dependency move to the next layer
- * (cycle_breaking.c). Then the next layer is treated in the same way.
+ * Distributes paths over virtual layers with acyclic channel dependencies (Domke, Hoefler, Nagel,
+ * "Deadlock-free oblivious routing for arbitrary topologies", IPDPS 2011).
+ *
+ * All paths begin in the first layer. For each cycle there, the paths that cause its weakest
+ * dependency move to the next layer (cycle_breaking.c). Then the next layer is treated in the same
+ * way.
  *
  * By default a LID moves together with all paths to it, because there are a thousand times fewer
  * LIDs than pairs of endports. But the tree of paths to a LID has dependencies in the whole fabric,
- * so that few trees fit into one layer. If this needs too many layers, all paths from one switch to
+ * so that few trees fit into one layer. If too many layers are needed, all paths from one switch to
  * another move together instead.
  */
 #include "libfabmgr/route/dependencies/virtual_layers.h"
@@ -41,7 +43,8 @@ static void fini(struct layers *l)
     fab_base_arena_fini(&l->arena);
 }
 
-/* Returns the last switch on the paths to the LID, or FAB_NONE. */
+/* Returns the switch to which the LID is attached, the last one on the paths to it; FAB_NONE: no
+ * switch. */
 static uint32_t switch_of(const struct fab_layers_input *in, uint32_t lid)
 {
     uint32_t owner = lid <= in->lids->top ? in->lids->owner[lid] : FAB_NONE;
@@ -157,8 +160,8 @@ static uint8_t *layer_of(const struct layers *l, uint32_t lid, uint32_t from)
     return &l->layer[(size_t)l->home[lid] * l->in->graph->n + from];
 }
 
-/* Adds `change` (1, or UINT32_MAX for -1) to the counts of the dependencies that the path from one
- * switch to the LID causes. */
+/* Adds `change` (1, or UINT32_MAX for -1) to the counts of the dependencies that the path from
+ * switch `sw` to the LID causes. */
 static void add_path(struct layers *l, struct column c, uint32_t sw, uint32_t change)
 {
     uint32_t from = channel_of(l, c, sw);
@@ -188,7 +191,7 @@ static void move_pair(struct layers *l, uint32_t to, uint32_t from)
         add_path(l, column_of(l, l->lid[i]), from, UINT32_MAX);
 }
 
-/* Moves the pairs of switches whose path to the LID leads through `sw`. */
+/* Moves to the next layer those pairs of switches whose path to the LID leads through `sw`. */
 static void move_upstream(struct layers *l, uint32_t lid, uint32_t sw)
 {
     const struct fab_graph *g = l->in->graph;

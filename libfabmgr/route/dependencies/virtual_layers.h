@@ -14,13 +14,13 @@ struct fab_layers_input {
     const struct fab_lft *lft; /* must be free of loops */
 };
 /* Both functions below return LIMIT if more than FAB_VLS_MAX layers are needed, or NOMEM. The
- * dependencies of a layer form no cycle, whichever switches send. */
+ * dependencies of a layer form no cycle, even if all switches send to all of its LIDs. */
 
 /* Assigns all paths to a LID to one layer, ret_layer[lid]; ret_layer has lft->top + 1 elements. */
 int fab_route_layers_by_lid(const struct fab_layers_input *in, uint8_t *ret_layer,
                             uint32_t *ret_count);
-/* Assigns all paths from one switch to the LIDs of another switch to one layer, ret_layer[to *
- * switches + from]. This needs fewer layers than assigning by LID, but takes longer. */
+/* Assigns all paths from one switch to the LIDs of another switch to one layer: ret_layer[to *
+ * switches + from]. Fewer layers are needed than by LID, but the computation takes longer. */
 int fab_route_layers_by_pair(const struct fab_layers_input *in, uint8_t *ret_layer,
                              uint32_t *ret_count);
 

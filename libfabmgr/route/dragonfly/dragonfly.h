@@ -14,7 +14,7 @@ struct dragonfly {
     struct fab_next_hops next_hops;
     struct fab_lft lft;
     struct fab_vls vls;
-    bool detours; /* some path makes two local hops in a group to go around a missing link */
+    bool detours; /* some path makes two local hops in a group, to go around a missing link */
     char *why;
     size_t why_len;
 };
@@ -37,14 +37,14 @@ struct fab_dragonfly_kind {
     /* Sets the elements of vls.vl that are not 0. Returns the number of VLs in use. */
     unsigned (*map)(struct dragonfly *d);
 };
-/* Runs one of the two engines. Returns the errors of fab_route_engine.run. */
+/* Runs the engine `kind`, dragonfly or dragonfly+. Returns the errors of fab_route_engine.run. */
 int fab_route_dragonfly_run(const struct fab_dragonfly_kind *kind, const struct fab_route_input *in,
                             struct fab_lft *ret_lft, struct fab_vls *ret_vls, char *why,
                             size_t why_len);
 
-/* fab_route_dragonfly_link returns a link that passes the test suits() and leads from the group of
- * `at` towards the group of `dest` (to that group or to a hub). The search is cyclic and begins at
- * link `number` modulo the number of these links. It returns NULL if no link passes. */
+/* fab_route_dragonfly_link returns a link that leads from the group of `at` towards the group of
+ * `dest` (to that group or to a hub) and that passes the test suits(). The search is cyclic and
+ * begins at link `number` modulo the number of links. NULL: no link passes the test. */
 typedef bool fab_global_link_test(const struct dragonfly *d, const struct fab_global_link *link,
                                   uint32_t at, uint32_t dest);
 const struct fab_global_link *fab_route_dragonfly_link(const struct dragonfly *d, uint32_t at,

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds the switches that form a group.
+ * Finds the groups of a dragonfly or dragonfly+ from the links.
  *
  * Dragonfly: two switches of one group have nearly all other switches of the group as common
  * neighbours; two switches of different groups have few. So a threshold for the number of common
  * neighbours separates local links from global links. find_cliques() tries all thresholds, from the
- * greatest down, until each component of local links is nearly a clique and the hubs (below)
- * suffice.
+ * greatest down, until each component of local links is nearly a clique and there are enough hubs.
  *
  * Dragonfly+: switches with hosts are leaves. Leaves and spines that links connect with each other
- * form a group. A switch with neither hosts nor links to leaves, and with links to spines of one
- * group only, is a leaf that lost its hosts.
+ * form a group. A switch without hosts may be a leaf that lost its hosts: it has no links to
+ * leaves, and its links to spines lead to one group only.
  *
  * Groups without a link between them communicate through a hub, a group that is linked to all
  * others.
@@ -31,10 +30,11 @@ struct search {
     struct fab_arena arena; /* of the arrays */
     const struct fab_fabric *f;
     const struct fab_graph *g;
-    uint32_t *set;    /* [n] disjoint sets (sets.h) */
-    uint32_t *stamp;  /* [n] scratch */
-    uint32_t *common; /* [neighbours] number of neighbours that a switch shares with this one */
-    bool spines;      /* dragonfly+: groups consist of leaves and spines */
+    uint32_t *set;   /* [n] disjoint sets (sets.h) */
+    uint32_t *stamp; /* [n] scratch */
+    /* [neighbours] number of neighbours that a switch has in common with each of its neighbours */
+    uint32_t *common;
+    bool spines; /* dragonfly+: groups consist of leaves and spines */
     struct fab_groups s;
     char *why;
     size_t why_len;
@@ -64,8 +64,8 @@ static int init(struct search *x)
 
 /* ---- members --------------------------------------------------------------------------------- */
 
-/* Numbers the sets as groups; the root of a set is its lowest switch id. Returns false if there are
- * too many groups, or only one. */
+/* Numbers the disjoint sets of switches as groups, by the lowest switch id of each set, which is
+ * its root. Returns false if there are too many groups, or only one. */
 static bool number_groups(struct search *x)
 {
     x->s.count = 0;
@@ -93,7 +93,8 @@ static int list_members(struct search *x)
 
 /* ---- global links ---------------------------------------------------------------------------- */
 
-/* Sets stamp[u] to the position of u in its group, among its spines or among its other switches. */
+/* Sets stamp[u] to the position of switch u in its group. Spines and other switches are counted
+ * separately. */
 static void rank_members(struct search *x)
 {
     const struct fab_groups *s = &x->s;
@@ -150,8 +151,8 @@ static int list_links(struct search *x)
     return FAB_OK;
 }
 
-/* Returns whether switch u has all its links inside its group: to all other switches of the group,
- * or in a dragonfly+ to all its spines. */
+/* Returns true if switch u has all its links inside its group. In a dragonfly, it has a link to
+ * each other switch of the group; in a dragonfly+, to each spine of the group. */
 static bool has_all_local_links(const struct search *x, uint32_t u)
 {
     const struct fab_groups *s = &x->s;
@@ -193,8 +194,8 @@ static uint32_t first_unlinked(const struct search *x, uint32_t a)
     return FAB_NONE;
 }
 
-/* Lists the hubs. Returns UNSUPPORTED if fewer than half of the groups are hubs: the topology is
- * then not meant as a dragonfly. */
+/* Lists the hubs. Returns UNSUPPORTED if fewer than half of the groups are hubs, because the
+ * topology is then no dragonfly. */
 static int list_hubs(struct search *x)
 {
     struct fab_groups *s = &x->s;
@@ -258,8 +259,8 @@ static void join_local(struct search *x, uint32_t least)
     }
 }
 
-/* Returns whether each switch is linked to at least half of the other switches of its group, and no
- * group is a single switch. */
+/* Returns true if each switch is linked to at least half of the other switches of its group, and
+ * each group has several switches. */
 static bool are_cliques(struct search *x)
 {
     const struct fab_graph *g = x->g;
@@ -304,8 +305,8 @@ static void join_leaves(struct search *x)
     }
 }
 
-/* Returns the set that contains all neighbours of u, if they are spines of one set and u is alone
- * in its own set; else FAB_NONE. */
+/* Switch u may be a leaf that lost its hosts. Returns the set that contains all neighbours of u, if
+ * they are spines of one set and u is alone in its own set; FAB_NONE: this is not so. */
 static uint32_t only_set(struct search *x, uint32_t u)
 {
     const struct fab_graph *g = x->g;

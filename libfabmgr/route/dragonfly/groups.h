@@ -6,7 +6,7 @@
 #include "libfabmgr/base/arena.h"
 #include "libfabmgr/route/graph/graph.h"
 
-/* A link to another group; parallel links count as one. */
+/* A link between switches of two groups. Parallel links count as one. */
 struct fab_global_link {
     uint32_t from, to; /* switches */
 };
@@ -17,23 +17,24 @@ struct fab_groups {
                         switch ids */
     bool *spine;     /* [n] dragonfly+: whether the switch is a spine, which is linked to other
                         groups */
-    uint32_t *first; /* [count + 1] */
+    uint32_t *first; /* [count + 1] where each group begins in all[] */
     uint32_t *all;   /* [n] the switches of group i, by id: all[first[i]] to all[first[i + 1] -
                         1] */
-    uint32_t *at;    /* [count * count + 1] */
+    /* [count * count + 1] where the links of each pair of groups begin in link[] */
+    uint32_t *at;
     struct fab_global_link *link; /* the links from group a to b begin at link[at[a * count + b]] */
-    /* Pivots are switches (dragonfly+: leaves) that have all their links inside their group; paths
-     * go around missing links by them. With p = pivot_at and k = 2 * i, group i has pivots
-     * pivot[p[k]] to pivot[p[k + 1] - 1] for packets that enter it or stay in it, and pivot[p[k +
-     * 1]] to pivot[p[k + 2] - 1] for packets that leave it. */
+    /* Pivots are switches (dragonfly+: leaves) that have all their links inside their group. Paths
+     * go around missing links by way of them. Group i has two lists of pivots, numbered k = 2 * i
+     * (for packets that enter the group or stay in it) and k = 2 * i + 1 (for packets that leave
+     * it). List k is pivot[pivot_at[k]] to pivot[pivot_at[k + 1] - 1]. */
     uint32_t *pivot_at; /* [2 * count + 1] */
     uint32_t *pivot;    /* [n] */
     uint32_t *hub;      /* [hubs] groups that are linked to all other groups */
     uint32_t hubs;
-    bool *is_hub; /* [count] */
+    bool *is_hub; /* [count] whether each group is a hub */
 };
-/* Both functions below also recognise topologies that lack some links. They return UNSUPPORTED if
- * the topology is of another kind (why[] then names a switch or link), or NOMEM. */
+/* Both functions below also recognise topologies that lack some links. They return NOMEM, or
+ * UNSUPPORTED if the topology is of another kind; why[] then names a switch or link. */
 
 /* Finds groups in which all switches are linked to each other, with links between all groups (Kim
  * et al., ISCA 2008). */
@@ -54,17 +55,17 @@ static inline uint32_t fab_route_groups_links(const struct fab_groups *s, uint32
     return at[1] - at[0];
 }
 
-/* Returns the next group on the path from group a to b. That is b, or a hub chosen by `number` if
- * no link joins the two groups. */
+/* Returns the next group on the path from group a to group b. This is b, if a link joins the two
+ * groups; otherwise a hub, which `number` chooses. */
 static inline uint32_t fab_route_groups_via(const struct fab_groups *s, uint32_t a, uint32_t b,
                                             uint32_t number)
 {
     const struct fab_global_link *link;
     return fab_route_groups_links(s, a, b, &link) > 0 ? b : s->hub[number % s->hubs];
 }
-/* Sets *ret to the pivots of group i for packets that leave it (out), or for packets that enter it
- * or stay in it, and returns their number. If there are no pivots for packets that leave, it
- * returns the other ones. */
+/* Sets *ret to the pivots of group i and returns their number. out: pivots for packets that leave
+ * the group; otherwise for packets that enter it or stay in it. If there are no pivots for packets
+ * that leave, the function returns the others. */
 static inline uint32_t fab_route_groups_pivots(const struct fab_groups *s, uint32_t i, bool out,
                                                const uint32_t **ret)
 {

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The engine "dfsssp" uses the paths of sssp and makes them deadlock-free by virtual lanes (Domke,
- * Hoefler, Nagel, IPDPS 2011). If the channel dependencies of these paths form no cycle, one VL is
- * enough and the tables are those of sssp. Otherwise LIDs of switches use the same paths as LIDs of
- * hosts, and virtual_layers.c distributes all paths over several layers. A layer is one SL and one
- * VL from end to end.
+ * Hoefler, Nagel, IPDPS 2011).
+ *
+ * If the channel dependencies of these paths form no cycle, one VL is enough and the tables are
+ * those of sssp. Otherwise LIDs of switches use the same paths as LIDs of hosts, and
+ * virtual_layers.c distributes all paths over several layers. A layer is one SL and one VL from end
+ * to end.
  *
  * First the layer of a path depends on the destination LID alone. If the ports have too few VLs for
- * that, the layer depends on the pair of source and destination switch. If that needs too many VLs,
- * too, more and more LIDs of a switch use the same paths, whose dependencies form fewer cycles.
+ * this, the layer depends on the pair of source and destination switch. If this also needs too many
+ * VLs, more and more LIDs of a switch use the same paths, so that the dependencies form fewer
+ * cycles.
  *
  * The engine uses no more VLs than needed, because the SLs are then less likely to change when the
  * fabric changes.
@@ -32,7 +35,8 @@ struct dfsssp {
     const char *by;  /* property that the layer of a path depends on, as text for the operator */
 };
 
-/* If more layers are needed than the limit allows, sets their number to the limit plus one. */
+/* Handles the result `status` of assigning layers. If more layers are needed than the limit allows,
+ * sets *count to the limit plus one. */
 static int bounded(int status, uint32_t *count)
 {
     if (status == FAB_E_LIMIT)
@@ -82,8 +86,8 @@ static int route_by(struct dfsssp *d, uint32_t paths)
     return fab_route_sssp_route(d->in, &d->graph, FAB_SSSP_WHOLE_PATH, paths, &d->lft);
 }
 
-/* Tries combinations of paths and layers until the available VLs suffice. The first one is balanced
- * best, the last one needs the fewest VLs. */
+/* Tries combinations of paths and layers until the available VLs suffice. The first combination
+ * gives the best balance; the last one needs the fewest VLs. */
 static int route(struct dfsssp *d, uint32_t available)
 {
     static const struct {
@@ -145,7 +149,7 @@ static int run(const struct fab_route_input *in, struct fab_lft *ret_lft, struct
         ret = conclude(&d, available, port, why, why_len);
     if (ret == FAB_OK) {
         if (in->flawed != NULL)
-            *in->flawed = true; /* regular topologies have better engines */
+            *in->flawed = true; /* other engines suit regular topologies better */
         *ret_lft = d.lft;
         *ret_vls = d.vls;
     } else {

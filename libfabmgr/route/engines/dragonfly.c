@@ -7,19 +7,19 @@
  * end at the destination's switch are preferred.
  *
  * Packets take local links on VL 0 in the group where they start, and on VL 1 if they come from
- * another group. So local channels on VL 0 depend on global channels, these depend on local
- * channels on VL 1, and those depend on nothing. Hence there is no cycle. All paths have SL 0
+ * another group. So local channels on VL 0 depend on global channels, which depend on local
+ * channels on VL 1. The latter depend on nothing. Hence there is no cycle. All paths have SL 0
  * (Maglione-Mathey et al., "DLA", 2025).
  *
- * A path goes around a missing local link by a pivot, a switch with all its local links; the hop
- * after the pivot is on VL 2. Pivots for packets that leave a group and pivots for packets to a
+ * A path goes around a missing local link through a pivot, a switch with all its local links. The
+ * hop after the pivot is on VL 2. Pivots for packets that leave a group and pivots for packets to a
  * switch of the group are different switches. So channels from pivots on VL 2 are either between
  * local and global channels, or the last channels of their paths.
  *
- * Two groups that have lost all links between them send through a hub, a group that has links to
- * all others. Only in hubs do local channels on VL 1 depend on global channels, and only for
- * packets to a group that is no hub. In such a group local channels on VL 1 depend on nothing, so
- * that there is no cycle either.
+ * Two groups without a link between them send through a hub, a group that has links to all others.
+ * Local channels on VL 1 depend on global channels only in hubs, and only for packets to a group
+ * that is no hub. In a group that is no hub, local channels on VL 1 depend on nothing. So there is
+ * no cycle either.
  */
 #include "libfabmgr/route/dragonfly/dragonfly.h"
 
@@ -98,8 +98,8 @@ static bool linked(const struct dragonfly *d, const struct fab_global_link *link
     return fab_route_graph_linked(&d->graph, at, link->from);
 }
 
-/* Chooses a pivot in the group of `at`. The packets go to a switch of the group that `at` has no
- * link to: the destination or, if `out` is true, a switch with a link to the next group. */
+/* Chooses a pivot in the group of `at`, for packets to a switch of the group that `at` has no link
+ * to. That switch is the destination or, with `out`, a switch with a link to the next group. */
 static uint32_t pivot(struct dragonfly *d, uint32_t at, bool out, uint32_t number)
 {
     const uint32_t *pivots;
@@ -211,7 +211,7 @@ static int prepare(struct dragonfly *d, const struct fab_dragonfly_kind *kind)
     return ret == FAB_OK ? fab_target_lft_init(&d->lft, f->switch_count, d->in->lids->top) : ret;
 }
 
-/* Returns whether switches of the same kind (spines, or all others) differ in their numbers of
+/* Returns true if switches of the same kind (spines, or all others) differ in their numbers of
  * links. */
 static bool is_flawed(const struct dragonfly *d)
 {

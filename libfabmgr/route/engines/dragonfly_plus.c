@@ -6,12 +6,14 @@
  * group, so that all links have equal loads. It also chooses the spine between two leaves of a
  * group.
  *
- * Paths between hosts are free of cycles on one VL: up channels depend on global channels, and
- * these depend on down channels. But spines send and receive packets, too (management,
- * aggregation). A spine without a link to the next group first sends down to a leaf; the same
- * happens in the group of the destination. The leaves that send these packets up again are pivots.
+ * Paths between hosts are free of cycles on one VL: up channels depend on global channels, which
+ * depend on down channels. But spines send and receive packets, too (management, aggregation). A
+ * spine without a link to the next group first sends down to a leaf, which sends the packets up to
+ * another spine. The same happens in the group of the destination. These leaves are called pivots.
  * A pivot has all its links, and serves either packets that leave the group or packets that stay in
- * it. Packets that leave a pivot are on VL 1, and so are packets that turn down at a spine or start
+ * it.
+ *
+ * Packets that leave a pivot are on VL 1, and so are packets that turn down at a spine or start
  * there. The order of the channels is
  *
  *   up VL 0, down VL 1, up VL 1 (leaving), global, down VL 0, up VL 1 (staying), down VL 1
@@ -19,8 +21,9 @@
  * where the last channels lead to a leaf that lacks a link and so is no pivot. Paths go around
  * missing links inside a group in the same way.
  *
- * Groups without a link between them communicate through a hub (dragonfly.c). There the pivots for
- * staying packets send these packets up. The group in which the packets then come down is no hub.
+ * Groups without a link between them communicate through a hub (dragonfly.c). In the hub, the
+ * pivots for staying packets send these packets up. The group in which the packets then come down
+ * is no hub.
  */
 #include "libfabmgr/route/dragonfly/dragonfly.h"
 
@@ -31,8 +34,8 @@ static bool linked(const struct dragonfly *d, uint32_t a, uint32_t b)
     return fab_route_graph_linked(&d->graph, a, b);
 }
 
-/* Returns a spine that both leaves are linked to, chosen by `number`, or FAB_NONE if there is
- * none. */
+/* Returns a spine to which both leaves are linked, chosen by `number`; FAB_NONE: there is no such
+ * spine. */
 static uint32_t spine_between(const struct dragonfly *d, uint32_t at, uint32_t other,
                               uint32_t number)
 {
@@ -83,8 +86,8 @@ static bool linked_spine(const struct dragonfly *d, const struct fab_global_link
 
 /* ---- paths ----------------------------------------------------------------------------------- */
 
-/* Returns the next switch from spine `at` down to a pivot, a leaf that sends the packet up
- * again. */
+/* Returns the next switch from spine `at` down to a pivot: a leaf that sends the packet up again.
+ */
 static uint32_t pivot(const struct dragonfly *d, uint32_t at, bool out, uint32_t number)
 {
     const uint32_t *leaf;
@@ -92,8 +95,8 @@ static uint32_t pivot(const struct dragonfly *d, uint32_t at, bool out, uint32_t
     return count > 0 ? leaf[number % count] : FAB_NONE;
 }
 
-/* Returns the next switch from leaf `at` up to any spine. The caller uses it if no spine leads to
- * the destination directly. */
+/* Returns a spine to which leaf `at` is linked, for packets to a destination that no spine reaches
+ * directly. */
 static uint32_t any_spine(const struct dragonfly *d, uint32_t at, uint32_t number)
 {
     const struct fab_graph *g = &d->graph;

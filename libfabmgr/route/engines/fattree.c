@@ -9,18 +9,18 @@
  *   switch_order.c  ranks, and which direction is up; single_root.c gives spines legal paths to
  *                   each other
  *   tree.c          the position of a switch among its siblings, from the ports of its links
- *   slots.c         which port is the i-th one up, even if its link is missing
+ *   slots.c         which port is the i-th port up, even if its link is missing
  *   dmodk.c         the number of each destination, and its slot at every switch
  *   legal_paths.c   the lengths of the legal paths
  *   fill.c          the LFT entries
  *
  * All paths ascend and then descend by one order, so that one VL is free of deadlock. In a complete
- * tree every shift permutation is free of conflicts, and with all-to-all all links of a level have
- * equal loads. A fault moves only the entries that used the failed link, and those that must avoid
- * switches that lost their path down. After the repair the tables are the same as before, since the
- * engine keeps no state.
+ * tree every shift permutation is free of conflicts, and all-to-all loads all links of a level
+ * equally.
  *
- * The engine refuses fabrics without ranks (fab_route_order_is_flat()).
+ * A fault moves only the entries that used the failed link, and those that must avoid switches that
+ * lost their path down. After the repair the tables are the same as before, since the engine keeps
+ * no state. The engine refuses fabrics without ranks (fab_route_order_is_flat()).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,7 +105,7 @@ static void describe(const struct fattree *t, char *why, size_t why_len)
              rails, gaps);
 }
 
-/* Returns whether most leaves have more hosts than links up, and the number of their hosts is no
+/* Returns true if most leaves have more hosts than links up, and their number of hosts is no
  * multiple of the number of links up. Then no closed form balances the loads. */
 static bool uneven(const struct fattree *t)
 {

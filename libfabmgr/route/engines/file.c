@@ -4,10 +4,11 @@
  * The proof judges them like the tables of other engines.
  *
  * The file names switches and destinations by GUID, so that LIDs may have changed since the tables
- * were dumped. A LID whose port GUID the file does not give keeps its value. The engine refuses an
- * incomplete file only if packets need the missing information: if the path from a switch with
- * endports, or from the manager, to a LID in use reaches a switch without an entry or a port
- * without a link.
+ * were dumped. If the file does not give the port GUID of a LID, the LID keeps its value.
+ *
+ * The engine refuses an incomplete file only if packets need the missing information. It follows
+ * the paths from each switch with endports, and from the manager, to each LID in use. It refuses
+ * the file if such a path reaches a switch without an entry or a port without a link.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -23,9 +24,10 @@ struct given {
     const struct fab_tables *tables;
     struct fab_graph graph;
     struct fab_lft lft;
-    uint32_t *lid; /* [tables->top + 1] the present LID for each LID of the file; 0: none */
+    /* [tables->top + 1] the present LID for each LID of the file; 0: the LID is not in use */
+    uint32_t *lid;
     const struct fab_policy_tables_switch **sw; /* [n] */
-    uint32_t *seen;   /* [n] the last LID to which a followed path passed this switch */
+    uint32_t *seen;   /* [n] the last LID whose path, when followed, passed this switch */
     uint32_t unknown; /* number of switches of the file that are not in the fabric */
     char *why;
     size_t why_len;
@@ -106,8 +108,8 @@ static uint32_t switch_of(const struct fab_fabric *f, uint32_t owner)
                : FAB_NONE;
 }
 
-/* Follows the path from s to the LID until the LID's owner or a switch that another path to the LID
- * has passed. Returns UNSUPPORTED if an entry or a link is missing. */
+/* Follows the path from switch s to the LID. Stops at the LID's owner, or at a switch that another
+ * path to the LID has passed. Returns UNSUPPORTED if an entry or a link is missing. */
 static int follow(struct given *g, uint32_t s, uint32_t home, uint32_t lid)
 {
     const struct fab_fabric *f = g->in->fabric;
@@ -123,7 +125,7 @@ static int follow(struct given *g, uint32_t s, uint32_t home, uint32_t lid)
         if (num > f->nodes[s].num_ports)
             return refuse(g, s, lid, what);
         if (s == home || num == 0)
-            return FAB_OK; /* if this is not the LID's owner, the proof finds it */
+            return FAB_OK; /* if this node is not the LID's owner, the proof will fail */
         uint32_t port = fab_fabric_port_id(f, s, num), next = fab_fabric_peer_node(f, port);
         if (next == FAB_NONE || !fab_fabric_port_is_up(f, port))
             return refuse(g, s, lid, what);
@@ -155,7 +157,8 @@ static int check(struct given *g)
     int status = FAB_OK;
     for (uint32_t s = 0; s < g->graph.n && status == FAB_OK; s++) {
         if (has_endports(f, s))
-            g->graph.hosts[s] |= 1; /* from here on, hosts[s] > 0 marks all switches that send */
+            g->graph.hosts[s] |=
+                1; /* from here on, hosts[s] > 0 marks all switches from which packets start */
     }
     for (uint32_t lid = 1; lid <= lids->top && status == FAB_OK; lid++) {
         uint32_t home = lids->owner[lid] != FAB_NONE ? switch_of(f, lids->owner[lid]) : FAB_NONE;

@@ -3,7 +3,8 @@
  * The engine "nue" routes any topology on any number of virtual lanes, always deadlock-free (after
  * Domke, Hoefler, Matsuoka, "Routing on the dependency graph", HPDC 2016). The parts are:
  *
- *   switch_order.c  the order of the switches, as for updn: the initial order of the CDG
+ *   switch_order.c  the order of the switches, as for updn: the initial order of the channel
+ *                   dependency graph (CDG)
  *   acyclic_cdg.c   which dependencies are in use, and whether one more closes a cycle
  *   search.c        paths to one destination switch over permitted dependencies; the escape tree
  *   alternatives.c  further arcs that packets to this switch may take
@@ -28,15 +29,16 @@
 #include "libfabmgr/route/engines/engines.h"
 #include "libfabmgr/route/nue/search.h"
 
-/* A link is congested if its load exceeds CONGESTED_PERCENT of the mean load, and overloaded if it
- * exceeds OVERLOADED_PERCENT. There are at most ROUNDS rounds of rerouting for congested links, and
- * at most ROUNDS_WORK work (LIDs x ports) in all rounds. */
+/* A link is congested if its load exceeds CONGESTED_PERCENT percent of the mean load, and
+ * overloaded if it exceeds OVERLOADED_PERCENT percent. There are at most ROUNDS rounds of rerouting
+ * for congested links. All rounds together take at most ROUNDS_WORK steps (LIDs x ports). */
 #define CONGESTED_PERCENT 110
 #define OVERLOADED_PERCENT 150
 #define ROUNDS 4
 #define ROUNDS_WORK (UINT64_C(1) << 28)
-/* Budget of the searches for cycles: how many dependencies they may follow for each arc of the CDG,
- * for paths to switches with hosts and for paths to switches without hosts. */
+/* Budget of the searches for cycles: the number of dependencies that they may follow, per arc of
+ * the CDG. The first value is for paths to switches with hosts, the second for paths to switches
+ * without hosts. */
 #define STEPS_EACH_ARC 4096
 #define STEPS_WITHOUT_HOSTS 64
 /* The engine uses more VLs if more than 1 of 100 pairs of hosts would have a detour. */
@@ -53,16 +55,18 @@ struct nue {
     struct fab_shortest shortest;
     struct fab_balancer balance;
     uint32_t lanes, lanes_most;
-    uint8_t *lane;         /* [n] VL of the paths to switch sequence[i]; NO_LANE: no paths yet */
-    uint8_t *slot;         /* [n][n] by i and switch: slot of the first arc of the switch's path to
-                              sequence[i] */
+    uint8_t *lane; /* [n] VL of the paths to switch sequence[i]; NO_LANE: no paths yet */
+    /* [n][n] slot[i * n + s] is the slot of the first arc on the path from switch s to sequence[i]
+     * */
+    uint8_t *slot;
     uint64_t detour_pairs; /* number of pairs of hosts whose path is longer than the shortest
                               path */
     struct fab_lft lft;
 };
 #define NO_LANE 0xff
 
-/* Adds a VL with a CDG. The first VL and the last possible one have the escape tree. */
+/* Adds a VL with a CDG of its own. Only the first VL and the last possible one contain the escape
+ * tree. */
 static int add_lane(struct nue *u)
 {
     struct fab_cdg *t = &u->cdg[u->lanes];
@@ -93,8 +97,8 @@ static void find(struct nue *u, uint32_t i, bool strict)
     u->detour_pairs += u->search.detour_hosts * u->graph.hosts[home];
 }
 
-/* Finds the paths to those switches with hosts that have no paths yet. With `strict` only shortest
- * paths are accepted. Returns the number of switches that still have none. */
+/* Finds the paths to those switches with hosts that have no paths yet. With `strict`, accepts only
+ * shortest paths. Returns the number of switches that still have no paths. */
 static uint32_t find_loaded(struct nue *u, bool strict)
 {
     uint32_t left = 0;
@@ -167,8 +171,8 @@ static void find_alternatives(struct nue *u)
 }
 
 /* Finds paths that ascend and then descend, with all their alternatives, before any other paths.
- * This suits topologies with levels, in which some switches have no hosts. The budget is 0
- * meanwhile, so that no other paths are found. */
+ * This suits topologies with levels, in which some switches have no hosts. Meanwhile the budget for
+ * searches is 0, so that no other paths are found. */
 static void find_updown_first(struct nue *u)
 {
     uint64_t budget = u->cdg[0].budget;
@@ -245,8 +249,8 @@ static void balance_all(struct nue *u)
     }
 }
 
-/* Reroutes the LIDs that take a link with more than `percent` of the mean load, now that the loads
- * of all other LIDs are known. Returns false if no link has a higher load. */
+/* Reroutes the LIDs that take a link with more than `percent` percent of the mean load. The loads
+ * of all other LIDs are known by now. Returns false if no link has a higher load. */
 static bool reroute_overloaded(struct nue *u, uint32_t percent, enum fab_balance how)
 {
     uint64_t limit;

@@ -9,16 +9,18 @@
  *   destinations.c    in which order the LIDs are routed
  *
  * The LIDs are routed one after another. If the loads are uneven then, the engine makes a few more
- * rounds: it removes each LID that takes a congested link and routes it again, now that the loads
- * of all other LIDs are known. As far as possible, all traffic to a LID shares the same links. This
- * suits permutations: the more links carry traffic to one destination alone, the fewer flows share
- * a link. At the end, the traffic that is left on overloaded links is spread over several links,
- * which makes permutations somewhat worse.
+ * rounds: it removes each LID that takes a congested link and routes it again, because the loads of
+ * all other LIDs are known by now.
  *
- * The paths of hosts may have cyclic channel dependencies; the proof decides. Paths that no host
- * uses, to switches and aggregation nodes, are those of updn and close no cycle. In complete trees
- * and in trees with a few failed links, with or without aggregation nodes, the tables mostly pass
- * the proof.
+ * As far as possible, all traffic to a LID shares the same links. This suits permutations: the more
+ * links carry traffic to one destination alone, the fewer flows share a link. At the end, the
+ * traffic that is left on overloaded links is spread over several links, which makes permutations
+ * somewhat worse.
+ *
+ * The paths of hosts may have cyclic channel dependencies; the proof decides whether the tables are
+ * used. Paths that no host uses, to switches and aggregation nodes, are those of updn and close no
+ * cycle. In complete trees and in trees with a few failed links, with or without aggregation nodes,
+ * the tables mostly pass the proof.
  *
  * The work is one step for each LID and each port of the graph, 0.3 x 10^9 steps for 11,664 hosts,
  * and the same for each further round.
@@ -34,9 +36,9 @@
 #include "libfabmgr/route/balance/least_loaded.h"
 #include "libfabmgr/route/engines/engines.h"
 
-/* A link is congested if its load exceeds CONGESTED_PERCENT of the mean load, and overloaded if it
- * exceeds OVERLOADED_PERCENT. There are at most ROUNDS rounds of rerouting for congested links, and
- * at most WORK work (LIDs x ports) in all rounds. */
+/* A link is congested if its load exceeds CONGESTED_PERCENT percent of the mean load, and
+ * overloaded if it exceeds OVERLOADED_PERCENT percent. There are at most ROUNDS rounds of rerouting
+ * for congested links. All rounds together take at most WORK steps (LIDs x ports). */
 #define CONGESTED_PERCENT 110
 #define OVERLOADED_PERCENT 150
 #define ROUNDS 3
@@ -50,12 +52,14 @@ struct sssp {
     struct fab_destinations destinations;
     struct fab_shortest shortest;
     struct fab_balancer balance;
-    struct fab_least_loaded spread; /* routes LIDs that no host sends to, without load */
-    uint8_t *paths;                 /* lengths of the legal paths to the 64 switches from
-                                       sequence[batch] on */
+    /* routes the LIDs that no host sends to, and adds no load for them */
+    struct fab_least_loaded spread;
+    uint8_t *paths; /* lengths of the legal paths to the 64 switches from
+                       sequence[batch] on */
     uint32_t batch;
-    bool legal;      /* LIDs of hosts also take only legal paths of updn */
-    uint32_t shared; /* number of paths to each switch, or FAB_SSSP_PER_LID */
+    bool legal; /* LIDs of hosts, too, may take only legal paths of updn */
+    /* number of different sets of paths to each switch, or FAB_SSSP_PER_LID (sssp.h) */
+    uint32_t shared;
     struct fab_lft lft;
 };
 
@@ -69,7 +73,7 @@ static uint32_t count_loaded(const struct fab_dlid *dlids, uint32_t count)
     return loaded;
 }
 
-/* Returns the column of paths[] with the legal paths to sequence[index]. */
+/* Returns the column of paths[] that has the legal paths to switch sequence[index]. */
 static uint32_t find_column(struct sssp *s, uint32_t index)
 {
     uint32_t batch = index / FAB_LEGAL_BATCH * FAB_LEGAL_BATCH, left = s->g->n - batch;
@@ -88,7 +92,7 @@ static void find_paths(struct sssp *s, uint32_t index)
         fab_route_shortest_find(&s->shortest, s->destinations.sequence[index]);
 }
 
-/* Routes the LIDs at a switch without hosts over paths that hosts could take, too, and adds no
+/* Routes the LIDs at a switch without hosts. They take paths that hosts could take, too, and add no
  * load. */
 static void route_unloaded(struct sssp *s, const struct fab_dlid *dlids, uint32_t count)
 {
@@ -126,8 +130,8 @@ static void route_all(struct sssp *s)
 
 /* ---- rerouting where links are congested ----------------------------------------------------- */
 
-/* Reroutes the LIDs that take a link with more than `percent` of the mean load. Returns false if no
- * link has a higher load. */
+/* Reroutes the LIDs that take a link with more than `percent` percent of the mean load. Returns
+ * false if no link has a higher load. */
 static bool reroute_overloaded(struct sssp *s, uint32_t percent, enum fab_balance how)
 {
     uint64_t limit;
@@ -255,7 +259,7 @@ int fab_route_sssp_reroute_overloaded(const struct fab_route_input *in, const st
     int ret = prepare(&s);
     if (ret == FAB_OK) {
         fab_target_lft_fini(&s.lft);
-        s.lft = *lft; /* the tables of the caller */
+        s.lft = *lft; /* these are the tables of the caller, which are changed in place */
         s.balance.whole = true;
         for (uint32_t index = 0; index < s.destinations.edges; index++)
             count_switch(&s, index);

@@ -14,10 +14,10 @@ enum fab_sssp_weight {
     FAB_SSSP_LEGAL_PATH, /* as FAB_SSSP_WHOLE_PATH, but only among the shortest legal paths of
                             updn */
 };
-/* The number of different sets of paths to each switch: so many of its hosts have paths of their
- * own, which its other LIDs share. FAB_SSSP_OF_HOSTS: each host has paths of its own.
- * FAB_SSSP_PER_LID: each LID has paths of its own; LIDs that do not belong to hosts take the paths
- * of updn, which together close no cycle. */
+/* The number of different sets of paths to each switch. With k sets, k of its hosts have paths of
+ * their own, and its other LIDs share these paths. FAB_SSSP_OF_HOSTS: each host has paths of its
+ * own. FAB_SSSP_PER_LID: each LID has paths of its own; LIDs that do not belong to hosts take the
+ * paths of updn, which together close no cycle. */
 #define FAB_SSSP_PER_LID 0
 #define FAB_SSSP_OF_HOSTS UINT32_MAX
 /* Computes tables by shortest paths. g is the graph of in->fabric. The tables use one VL and are
@@ -25,8 +25,8 @@ enum fab_sssp_weight {
  * if there is no memory. */
 int fab_route_sssp_route(const struct fab_route_input *in, const struct fab_graph *g,
                          enum fab_sssp_weight weight, uint32_t paths, struct fab_lft *ret_lft);
-/* Reroutes the LIDs that take overloaded links in tables that updn made; other entries do not
- * change. Returns NOMEM, and then changes nothing, if there is no memory. */
+/* Reroutes the LIDs that take overloaded links, in tables that updn made. Entries of other LIDs do
+ * not change. Returns NOMEM if there is no memory; the tables are then unchanged. */
 int fab_route_sssp_reroute_overloaded(const struct fab_route_input *in, const struct fab_graph *g,
                                       struct fab_lft *lft);
 

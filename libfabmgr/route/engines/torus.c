@@ -11,14 +11,14 @@
  * "torus" accepts rings, too. Each ring has a dateline between its last switch and its first. The
  * SL of a path has a bit for each dimension with rings. The bit says whether the path would cross
  * the dateline if no link were missing, and selects VL 0 or VL 1 in that dimension. On VL 0 no path
- * crosses the dateline. On VL 1 all paths cross it, and none goes farther than half the ring. So
+ * crosses the dateline. On VL 1 all paths cross it, and no path goes farther than half the ring. So
  * neither VL has a cycle. A ring that lacks a link has no cycle on any VL, so that faults need not
  * change SLs (Dally and Seitz 1987; OpenSM's Torus-2QoS).
  *
- * If a switch is missing or a row has several parts, some packets turn to a later dimension early
- * and back to an earlier dimension later. The hop after such a turn back has a VL of its own, so
- * that it cannot be part of a cycle around the gap. With several gaps close together there may be a
- * cycle; the proof decides.
+ * A switch may be missing, or a row may have several parts. Some packets then turn to a later
+ * dimension early, and back to an earlier dimension afterwards. The hop after such a turn back has
+ * a VL of its own, so that it cannot be part of a cycle around the gap. With several gaps close
+ * together there may be a cycle; then the tables fail the proof.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +30,8 @@
 #include "libfabmgr/route/engines/engines.h"
 #include "libfabmgr/route/grid/dimension_order.h"
 
-#define RINGS_MAX 4 /* dimensions with rings; the SL has a bit for each, which gives 16 SLs */
+/* greatest number of dimensions with rings; each has a bit of the SL, which gives 16 SLs */
+#define RINGS_MAX 4
 
 struct torus {
     const struct fab_route_input *in;
@@ -137,8 +138,8 @@ static int set_sls(struct torus *t)
     return status;
 }
 
-/* Sets the class of each port: 0 for ports to endports, 1 + the rank of the dimension for other
- * ports. */
+/* Sets the class of each port: 0 for ports to endports; for other ports, 1 + the rank of the link's
+ * dimension in the order of travel. */
 static int set_classes(struct torus *t)
 {
     const struct fab_fabric *f = t->in->fabric;
@@ -221,8 +222,7 @@ static int check_torus(struct torus *t)
 
 /* ---- a run ----------------------------------------------------------------------------------- */
 
-/* Returns the destination switches in the order of their positions in the grid, or NULL if there is
- * no memory. */
+/* Returns the destination switches in the order of their positions in the grid. NULL: no memory. */
 static uint32_t *sequence_of(const struct fab_grid *grid)
 {
     uint32_t *sequence = calloc((size_t)grid->n + 1, sizeof(*sequence)), count = 0;
@@ -268,7 +268,7 @@ static uint32_t usual_neighbours(const struct fab_grid *grid, uint32_t sw)
     return count;
 }
 
-/* Returns whether a link is missing, or switches differ in the number of parallel links to a
+/* Returns true if a link is missing, or if switches differ in the number of parallel links to a
  * neighbour. */
 static bool is_flawed(const struct torus *t)
 {

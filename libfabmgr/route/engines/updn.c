@@ -9,10 +9,10 @@
  *   least_loaded.c   which port on a shortest legal path each LID takes
  *   sssp.c           other ports, if the loads are uneven
  *
- * A legal path never ascends after it has descended, and ascending follows a total order. So
- * channel dependencies form no cycle on one VL, on any topology. The engine computes the tables
- * from the fabric, the LIDs and the policy alone: when a failed link comes back, the same tables
- * come back.
+ * A legal path never ascends after it has descended, and a total order defines what ascending
+ * means. So channel dependencies form no cycle on one VL, on any topology. The engine computes the
+ * tables from the fabric, the LIDs and the policy alone: when a failed link comes back, the same
+ * tables come back.
  *
  * The work is switches^2 * degree / 64 steps for the path lengths, and one step for each LFT entry.
  * For 11,664 hosts this takes tens of milliseconds. The memory is 1.3 kB for each switch, besides
@@ -42,10 +42,10 @@ struct updn {
     enum balancing balancing;
 };
 
-/* Links with more than UNEVEN_PERCENT of the mean load are overloaded. If the fabric is not too
- * large (LIDs x ports up to BALANCING_WORK), the engine reroutes the LIDs on such links. If more
- * than 1 of UNEVEN_SHARE links is overloaded, sssp.c routes all LIDs anew. Hence a tree in which a
- * fault doubles the load of a few links keeps most of its entries. */
+/* A link is overloaded if its load exceeds UNEVEN_PERCENT percent of the mean load. If the fabric
+ * is not too large (LIDs x ports up to BALANCING_WORK), the engine reroutes the LIDs on overloaded
+ * links. If more than 1 of UNEVEN_SHARE links is overloaded, sssp.c routes all LIDs anew. So a tree
+ * in which a fault doubles the load of a few links keeps most of its entries. */
 #define UNEVEN_PERCENT 150
 #define UNEVEN_SHARE 64
 #define BALANCING_WORK (UINT64_C(1) << 29)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A batch of 64 destination switches, with the paths to them and their LIDs. If LIDs were assigned
- * switch by switch, the LIDs of a batch are a few ranges, so that rows are copied in few pieces.
- * The LIDs of adjacent columns are then adjacent, too, so that columns with the same next hop are
- * written in one piece.
+ * Prepares a batch of 64 destination switches: the paths to them, and their LIDs.
+ *
+ * If LIDs were assigned switch by switch, the LIDs of a batch are a few ranges, so that rows are
+ * copied in few pieces. The LIDs of adjacent columns are then adjacent, too, so that columns with
+ * the same next hop are written in one piece.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -33,8 +34,8 @@ void fab_route_batch_fini(struct fab_batch *b)
     memset(b, 0, sizeof(*b));
 }
 
-/* Adds the `len` LIDs from `from` on to the ranges, as part of the range that ends before `from` if
- * there is one. Returns false if there are too many ranges. */
+/* Adds the `len` LIDs from `from` on to the ranges. If a range ends just before `from`, the LIDs
+ * become part of it. Returns false if there are too many ranges. */
 static bool add_range(struct fab_batch *b, uint32_t from, uint32_t len)
 {
     uint32_t i = 0;
@@ -64,8 +65,8 @@ static void find_ranges(struct fab_batch *b)
         b->ranges = 0;
 }
 
-/* Finds columns whose LIDs are adjacent to those of the column before: both the runs of consecutive
- * LIDs and the single further LIDs that columns may have must be adjacent. */
+/* Finds columns whose LIDs are adjacent to those of the column before. A column has a run of
+ * consecutive LIDs, and may have one further LID. Both must be adjacent. */
 static void join_columns(struct fab_batch *b)
 {
     const struct fab_dmodk_dest *dest = b->dmodk->dest + b->first;

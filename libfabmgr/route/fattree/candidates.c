@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Computes the entries of one switch for one destination if there are several candidates
- * (neighbours on a permitted path), but not all slots lead to candidates.
+ * Computes the entries of one switch for one destination in the general case: there are several
+ * candidates (neighbours on a permitted path), but not all slots lead to candidates.
  *
  * The port is chosen for each DLID separately. A DLID keeps its slot if the slot leads to a
  * candidate, so that a fault moves no DLID that it does not affect. A displaced DLID probes further
@@ -32,11 +32,12 @@ struct choice {
     uint32_t lower_pos, slots, nbrs, ports; /* nbrs, ports: number of candidates, and of links to
                                                them */
     const uint8_t *slot_num, *slot_nbr;
-    const uint8_t *home; /* ports of the destination switch's slots, if parallel links of it are
-                            missing; else NULL */
-    uint32_t nbr[256];   /* the candidates, as indices into updown.nbr */
-    bool is[256];        /* whether neighbour updown.at[s] + i is a candidate */
-    bool upward;         /* some candidates have a higher rank than the switch */
+    /* ports of the destination switch's slots, if some of its parallel links are missing; NULL:
+     * none is missing */
+    const uint8_t *home;
+    uint32_t nbr[256]; /* the candidates, as indices into updown.nbr */
+    bool is[256];      /* whether neighbour updown.at[s] + i is a candidate */
+    bool upward;       /* some candidates have a higher rank than the switch */
 };
 
 static void collect(const struct fab_entry_choice *c, struct choice *ret)
@@ -108,9 +109,9 @@ static uint8_t probe_slots(const struct choice *x, uint32_t slot, uint32_t quoti
     return any_link(x, quotient);
 }
 
-/* Chooses among several candidates for packets that descend. Packets to this destination from its
- * own part of the tree ascend to a certain switch; the function chooses that switch, so that all
- * packets to the destination descend by the same switch. */
+/* Chooses among several candidates for packets that descend. Packets that start in the
+ * destination's own part of the tree ascend to a certain switch. The function chooses this switch,
+ * so that all packets to the destination descend by the same switch. */
 static uint8_t descend(const struct choice *x, uint32_t number, uint32_t offset)
 {
     const struct fab_tree *t = x->c->b->t;

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Writes the entries of one switch for the destinations of a batch. Adjacent columns with the same
- * decision are written in one piece: a range of bytes is set, or copied from the pattern of the
- * slots.
- */
+/* Writes the entries of one switch for the destinations of a batch. A column is the entry for one
+ * destination. Adjacent columns with the same decision are written in one piece: a range of bytes
+ * is set, or copied from the pattern of the slots. */
 #include <string.h>
 
 #include "libfabmgr/route/fattree/entries.h"
@@ -82,7 +80,7 @@ static void take_slots(const struct fab_entry_choice *c)
         c->row[c->dlid[i].lid] = num[slot[i]];
 }
 
-/* Returns the port of parallel link k (of `usual` links) to a neighbour. If some links are missing,
+/* Returns the port of parallel link k to a neighbour, of `usual` links. If some links are missing,
  * the port numbers tell which ones, because parallel links are on adjacent ports of the upper
  * switch. */
 static uint8_t parallel_port(const struct fab_tree *t, uint32_t s, uint32_t nbr, uint32_t usual,
@@ -117,7 +115,7 @@ static void take_parallel(const struct fab_entry_choice *c, uint32_t nbr)
 }
 
 /* Writes the entries of one column. Returns false if fab_route_entry_choose() had to choose among
- * several candidates. */
+ * several candidates for it. */
 static bool fill_column(const struct fab_batch *b, uint32_t s,
                         const struct fab_decisions *decisions, uint32_t column)
 {
@@ -146,8 +144,8 @@ static bool fill_column(const struct fab_batch *b, uint32_t s,
 /* ---- all columns ----------------------------------------------------------------------------- */
 
 /* Fills a batch in which each column has one LID. The decision for a column is then the entry
- * itself, except for columns that take their slots, and columns that have several candidates or no
- * path. */
+ * itself. Exceptions are columns that take their slots, columns with several candidates, and
+ * columns without a path. */
 static bool fill_single(const struct fab_batch *b, uint32_t s,
                         const struct fab_decisions *decisions, const uint8_t *pattern)
 {

@@ -2,9 +2,10 @@
 /*
  * Decides how one switch chooses the output port for each destination of a batch of 64.
  *
- * A candidate is a neighbour on a permitted path. If all neighbours in slots (the ports that
- * D-mod-k selects from for packets that ascend, tree.h) are candidates, the switch takes the
+ * A candidate is a neighbour on a permitted path. Slots are the ports that D-mod-k selects from for
+ * packets that ascend (tree.h). If all neighbours in slots are candidates, the switch takes the
  * D-mod-k slot. Otherwise it takes the only candidate; if there are several, candidates.c chooses.
+ *
  * So each destination needs three values: the number of candidates, how many of them are in slots,
  * and the last candidate. Vector registers hold 16 destinations (columns) at a time, and
  * consecutive neighbours with equal path lengths are added at once.
@@ -27,9 +28,9 @@ static bytes16 all(uint8_t x)
 
 /* A run of consecutive neighbours with equal rows of path lengths. Either all neighbours of the run
  * have a higher rank than the switch, or none has. (An upper neighbour may have a lower rank, since
- * single_root.c reverses links.) Each vector holds one value in all elements: the number of
- * neighbours, how many of them have a higher rank, the last one, and its port if it has a single
- * link. */
+ * single_root.c reverses links.) Each vector holds one value in all its elements: the number of
+ * neighbours, the number of those with a higher rank, the last neighbour, and the port to it if it
+ * has a single link. */
 struct nbr_run {
     const struct row *paths;
     bytes16 count, higher, last, single_port;
@@ -39,7 +40,7 @@ struct nbr_run {
 struct nbr_runs {
     struct nbr_run nbr_run[256];
     uint32_t lower, count;
-    uint8_t full; /* number of neighbours in slots, if all slots have a port */
+    uint8_t full; /* number of distinct neighbours in slots; UINT8_MAX: some slot has no port */
 };
 
 /* Adds the runs of the neighbours nbr[from] to nbr[to - 1]. */
@@ -74,10 +75,10 @@ static inline void add(struct sums *sums, const struct nbr_run *k, bytes16 is)
     sums->single_port |= is & k->single_port;
 }
 
-/* Decides for 16 destinations at once how a switch forwards to each of them. Sets in *ret the
- * number of neighbours on shortest legal paths (count), the last of these neighbours (last), and,
- * if the D-mod-k slots or a single port decide, the key. last, and a single port as key, are valid
- * only where count is 1. Returns a mask of the destinations for which the slots decide. */
+/* Decides for 16 destinations at once how a switch forwards to each of them. For each, *ret
+ * receives the number of neighbours on shortest legal paths (count), the last of them (last), and
+ * the key, if the D-mod-k slots or a single port decide. Where count is not 1, `last` is not valid,
+ * nor is a port as key. Returns a mask of the destinations for which the slots decide. */
 static bytes16 find_sixteen(const struct nbr_runs *x, bytes16 own, unsigned i,
                             struct fab_decisions *ret)
 {
@@ -98,8 +99,8 @@ static bytes16 find_sixteen(const struct nbr_runs *x, bytes16 own, unsigned i,
     return slots;
 }
 
-/* Corrects the decisions of columns whose slots lead to a switch that lacks one of its parallel
- * links. Returns whether all columns still take their slots. */
+/* Corrects the decisions of columns whose slots lead to a switch with a missing parallel link.
+ * Returns true if all columns still take their slots. */
 static bool correct_missing_parallel(const struct fab_batch *b, uint32_t s,
                                      struct fab_decisions *decisions)
 {
@@ -120,7 +121,7 @@ bool fab_route_decisions_find(const struct fab_batch *b, uint32_t s, struct fab_
     const struct fab_tree *t = b->t;
     const struct fab_updown *sl = t->updown;
     const struct row *own = (const struct row *)(const void *)b->paths + b->row_of[s];
-    struct nbr_runs x; /* not cleared, because it is large */
+    struct nbr_runs x; /* the arrays are not cleared, because they are large */
     x.count = 0;
     x.full = t->whole[s] ? t->slot_nbrs[s] : UINT8_MAX;
     if (b->descends[s])

@@ -21,8 +21,8 @@
 
 /* ---- DLIDs ----------------------------------------------------------------------------------- */
 
-/* Finds the switch and its port number that the owner of a LID is attached to. Returns false if the
- * owner is not connected to a switch. */
+/* Finds the switch, and its port number, to which the owner of a LID is attached. Returns false if
+ * the owner is not connected to a switch. */
 static bool attachment(const struct fab_fabric *f, uint32_t owner, uint32_t *ret_sw,
                        uint8_t *ret_num)
 {
@@ -75,7 +75,8 @@ static void count_dlids(const struct fab_tree *t, const struct fab_lids *lids, u
     qsort(first, l->dests, sizeof(*first), by_lid);
 }
 
-/* Lists the DLIDs of adapters and routers (`ends`), or those of port 0 of switches. */
+/* Lists the DLIDs of adapters and routers if `ends` is true, otherwise those of port 0 of switches.
+ */
 static void list_dlids(const struct fab_tree *t, const struct fab_lids *lids, bool ends,
                        uint32_t *next, struct fab_dmodk *l)
 {
@@ -154,8 +155,8 @@ static int compute_slots(const struct fab_dmodk *l, struct fab_dmodk_slots *g)
     return FAB_OK;
 }
 
-/* Sets *ret to the index in slots_of[] for this divider and number of slots, and computes the slots
- * if they are new. */
+/* Sets *ret to the index in slots_of[] for this divider and number of slots. Computes the slots if
+ * this pair is new. */
 static int find_slots(struct fab_dmodk *l, size_t *room, uint32_t divider, uint32_t slots,
                       uint16_t *ret)
 {

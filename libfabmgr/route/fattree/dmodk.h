@@ -9,8 +9,8 @@
 
 struct fab_dmodk_dlid {
     uint32_t lid;
-    uint32_t number; /* D-mod-k number of the LID's owner */
-    uint8_t offset;  /* offset of the LID in the owner's LMC range */
+    uint32_t number; /* D-mod-k number of the endport that owns the LID */
+    uint8_t offset;  /* the LID minus the owner's base LID */
     uint8_t port;    /* port of the destination switch that leads to the owner */
 };
 /* The slot of each DLID, for one pair of divider and number of slots. The slots are computed once
@@ -22,20 +22,25 @@ struct fab_dmodk_slots {
 /* The DLIDs of one destination switch. */
 struct fab_dmodk_dest {
     uint32_t at, count; /* first element in fab_dmodk.dlid[], and number of DLIDs */
-    uint32_t run, lid;  /* the first `run` DLIDs have consecutive LIDs, from `lid` on */
+    uint32_t run, lid;  /* the first `run` DLIDs have consecutive LIDs, which begin with `lid` */
 };
 struct fab_dmodk {
-    uint32_t count, dests;       /* number of DLIDs; number of switches that have any */
-    struct fab_dmodk_dlid *dlid; /* [count] all DLIDs, sorted by switch; DLIDs of port 0 come after
-                                    the others; then by LID */
-    struct fab_dmodk_dest *dest; /* [dests] sorted by lowest LID */
+    /* count: number of DLIDs; dests: number of switches that have DLIDs */
+    uint32_t count, dests;
+    /* [count] all DLIDs, sorted by switch. At each switch, the DLIDs of port 0 come last, and the
+     * others are in the order of LIDs. */
+    struct fab_dmodk_dlid *dlid;
+    struct fab_dmodk_dest *dest; /* [dests] the destination switches, sorted by their lowest LID */
     uint32_t *sw;                /* [dests] node ids of the destination switches */
     uint32_t slots_count;
-    struct fab_dmodk_slots *slots_of; /* [slots_count] all pairs of divider and number of slots;
-                                         element 0 has no slots */
-    uint16_t *up;                     /* [switches] index in slots_of[] for packets that ascend */
-    uint16_t *down;                   /* [switches] index in slots_of[] for parallel links down; 0:
-                                         no slots */
+    /* [slots_count] the slots of all pairs of divider and number of slots; element 0 has no slots
+     * */
+    struct fab_dmodk_slots *slots_of;
+    /* [switches] index in slots_of[] of each switch, for packets that ascend */
+    uint16_t *up;
+    /* [switches] index in slots_of[] of each switch, for parallel links that lead down; 0: no slots
+     * */
+    uint16_t *down;
 };
 /* Numbers all DLIDs and computes their slots. The caller has found the slots of the switches
  * (slots.c). Returns LIMIT if there are more than 65,534 different pairs of divider and number of

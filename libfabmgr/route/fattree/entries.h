@@ -18,9 +18,10 @@
 
 struct fab_slot_patterns {
     uint32_t count;
-    uint8_t **pattern;  /* [count][top LID + 1 + 64] */
-    const uint8_t **of; /* [switches] pattern of the switch: the ports by LID if all DLIDs take
-                           their slots; or NULL */
+    uint8_t **pattern; /* [count][top LID + 1 + 64] */
+    /* [switches] pattern of each switch: the ports by LID, if all DLIDs take their slots; NULL: the
+     * switch has no pattern */
+    const uint8_t **of;
 };
 /* Makes the patterns. Returns NOMEM if there is no memory. */
 int fab_route_slot_patterns_make(const struct fab_tree *t, const struct fab_dmodk *dmodk,
@@ -30,10 +31,10 @@ void fab_route_slot_patterns_fini(struct fab_slot_patterns *p);
 /* ---- a batch of 64 destinations -------------------------------------------------------------- */
 
 enum fab_span {
-    FAB_SPAN_NONE,   /* the LIDs of the column are in several ranges */
-    FAB_SPAN_BEGINS, /* the LIDs of the column are one range and at most one further LID */
-    FAB_SPAN_FOLLOWS /* as FAB_SPAN_BEGINS; range and further LID follow those of the column
-                        before */
+    FAB_SPAN_NONE,   /* the LIDs of the column form several ranges */
+    FAB_SPAN_BEGINS, /* the LIDs of the column form one range, and possibly one further LID */
+    FAB_SPAN_FOLLOWS /* as FAB_SPAN_BEGINS; in addition, the range and the further LID follow those
+                        of the column before */
 };
 #define FAB_BATCH_RANGES 8
 #define FAB_BATCH_CACHE 256
@@ -44,21 +45,23 @@ struct fab_batch {
     const struct fab_lft *lft;
     uint32_t first, count; /* the destinations are dmodk->sw[first] to dmodk->sw[first + count -
                               1] */
-    uint8_t *paths;        /* [n][64] path lengths by fab_route_legal_rows(); switch s has row
-                              row_of[s] */
+    /* [n][64] path lengths, which fab_route_legal_rows() wrote; those of switch s are in row
+     * row_of[s] */
+    uint8_t *paths;
     const uint32_t *row_of;
     const bool *descends;
-    /* The LIDs of the batch as ranges: from[i] to to[i] - 1. ranges is 0 if there are too many. */
+    /* The LIDs of the batch form the ranges from[i] to to[i] - 1. ranges is 0 if there are too many
+     * ranges. */
     uint32_t ranges, from[FAB_BATCH_RANGES], to[FAB_BATCH_RANGES];
     bool single;                   /* there is one range, with one LID for each column */
-    uint8_t span[FAB_LEGAL_BATCH]; /* enum fab_span, by column */
+    uint8_t span[FAB_LEGAL_BATCH]; /* by column: enum fab_span */
     /* [2 n] For each full class (tree.h), one member whose entries needed no choice among several
-     * candidates. class_row_of: row_of[] of this member; FAB_NONE: there is none yet. class_row: an
-     * LFT row with the member's entries. */
+     * candidates. class_row_of: row_of[] of this member; FAB_NONE: no member yet. class_row: an LFT
+     * row with the member's entries. */
     uint32_t *class_row_of;
     const uint8_t **class_row;
-    /* Cache by a hash of port class and row_of[]. cached: the last switch with that hash, or
-     * FAB_NONE. cached_row: an LFT row with its entries. */
+    /* Cache of entries, by a hash of port class and row_of[]. cached: the last switch with that
+     * hash; FAB_NONE: no switch. cached_row: an LFT row with the entries of this switch. */
     uint32_t cached[FAB_BATCH_CACHE];
     const uint8_t *cached_row[FAB_BATCH_CACHE];
 };
@@ -67,25 +70,27 @@ struct fab_batch {
 int fab_route_batch_init(struct fab_batch *b);
 void fab_route_batch_fini(struct fab_batch *b);
 void fab_route_batch_begin(struct fab_batch *b, uint32_t first);
-/* Returns whether each range of `b` follows the same range of `before`. */
+/* Returns true if each range of batch `b` follows the same range of batch `before`. */
 bool fab_route_batch_follows(const struct fab_batch *b, const struct fab_batch *before);
 
 /* ---- one switch ------------------------------------------------------------------------------ */
 
-/* Values of fab_decisions.key[] that are not ports: all DLIDs take their slots, or each DLID
- * chooses. No output port of a decision has these numbers. */
+/* Values of fab_decisions.key[] that are not ports. SLOTS: all DLIDs take their slots. CHOOSE: the
+ * port is chosen for each DLID. No output port of a decision has these numbers. */
 #define FAB_DECISION_SLOTS 0xff
 #define FAB_DECISION_CHOOSE 0
 struct fab_decisions {
-    uint8_t key[FAB_LEGAL_BATCH];   /* the port that all DLIDs take, or one of the values above */
+    /* the port that all DLIDs take, or FAB_DECISION_SLOTS or FAB_DECISION_CHOOSE */
+    uint8_t key[FAB_LEGAL_BATCH];
     uint8_t count[FAB_LEGAL_BATCH]; /* number of candidates */
-    uint8_t last[FAB_LEGAL_BATCH];  /* if count is 1: the candidate, as an index from updown.at[s]
-                                       on */
+    /* if count is 1: the candidate, counted from updown.at[s]; otherwise not valid */
+    uint8_t last[FAB_LEGAL_BATCH];
 };
-/* Decides for all columns of the batch. Returns whether all columns take their slots. */
+/* Decides for all columns of the batch how switch s forwards. Returns true if all columns take
+ * their slots. */
 bool fab_route_decisions_find(const struct fab_batch *b, uint32_t s, struct fab_decisions *ret);
 /* Writes the entries of switch s for the batch. Returns false if fab_route_entry_choose() had to
- * choose some of them. */
+ * choose some of the entries. */
 bool fab_route_columns_fill(const struct fab_batch *b, uint32_t s,
                             const struct fab_decisions *keys);
 
@@ -100,12 +105,11 @@ struct fab_entry_choice {
     struct fab_dmodk_dest dlids;
 };
 
-/* Returns whether one of several parallel links from an upper switch s down to the destination
- * switch is missing. All leaves send the packets for this link up by the same slot. These packets
- * must take another upper switch; otherwise the remaining parallel links would carry twice as
- * much. */
+/* Returns true if a parallel link from an upper switch s down to the destination switch is missing.
+ * All leaves send the packets for this link up by the same slot. These packets must take another
+ * upper switch; otherwise the remaining parallel links would carry twice as much. */
 bool fab_route_parallel_missing(const struct fab_batch *b, uint32_t s, uint32_t dest);
-/* Writes the entries of all DLIDs of the destination for any number of candidates. */
+/* Writes the entries of all DLIDs of one destination, for any number of candidates. */
 void fab_route_entry_choose(const struct fab_entry_choice *c);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Computes the D-mod-k entries, with candidates that do not move when others fail.
+ * Computes the LFT entries by D-mod-k. When a candidate fails, the other candidates keep their
+ * DLIDs.
  *
  * A neighbour is a candidate for a destination if it is one hop nearer on a legal path
  * (legal_paths.h). For 64 destinations at a time, decisions.c finds how a switch chooses. In a
@@ -26,14 +27,15 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/route/fattree/entries.h"
 
-/* Number of batches that are filled together, so that an LFT row is visited once for all of
- * them. */
+/* Number of batches that are filled together, so that each LFT row is visited once for all of them.
+ */
 #define BATCHES 8
 
 struct worker {
     struct fab_batch batch[BATCHES];
     uint32_t batches;
-    bool follows[BATCHES]; /* the LIDs of the batch are adjacent to those of the batch before */
+    /* for each batch, whether its LIDs are adjacent to those of the batch before */
+    bool follows[BATCHES];
 };
 
 /* ---- switches with equal entries ------------------------------------------------------------- */
@@ -43,8 +45,8 @@ static uint32_t hash_class(uint32_t kind, uint32_t row_of)
     return (kind * 0x9e3779b1u + row_of * 0x85ebca6bu) >> 24;
 }
 
-/* Returns whether the neighbours of both switches, compared one by one, have equal rows of path
- * lengths. */
+/* Compares the neighbours of two switches one by one. Returns true if each pair has equal rows of
+ * path lengths. */
 static bool equal_neighbour_rows(const struct fab_batch *b, uint32_t s, uint32_t port_class,
                                  bool descends)
 {
@@ -69,8 +71,9 @@ static const uint8_t *find_equal_entries(const struct fab_batch *b, uint32_t s, 
     return same ? b->cached_row[at] : NULL;
 }
 
-/* Finds or writes the entries of switch s if its full class has none yet. Returns the same as
- * fill_or_find(). */
+/* Finds entries that switch s can share, or writes its entries. Called if no entries of its full
+ * class are known. Returns the LFT row that the caller must copy; NULL: the entries have been
+ * written. */
 static __attribute__((noinline)) const uint8_t *fill_first(struct fab_batch *b, uint32_t s)
 {
     uint32_t class_id = 2 * s + b->descends[s],
@@ -91,8 +94,8 @@ static __attribute__((noinline)) const uint8_t *fill_first(struct fab_batch *b, 
     return row;
 }
 
-/* Returns an LFT row with the entries of switch s for this batch, which the caller must copy, or
- * NULL if the entries have been written. */
+/* Returns an LFT row with the entries of switch s for this batch, which the caller must copy. NULL:
+ * the entries of s have been written already. */
 static inline const uint8_t *fill_or_find(struct fab_batch *b, uint32_t s)
 {
     uint32_t full_class = b->t->full_class[2 * s + b->descends[s]];
@@ -102,7 +105,7 @@ static inline const uint8_t *fill_or_find(struct fab_batch *b, uint32_t s)
 
 /* ---- one switch ------------------------------------------------------------------------------ */
 
-/* Copies the entries for the LIDs of batches first to end - 1, which are adjacent. */
+/* Copies the entries of switch s for batches `first` to `end` - 1, whose LIDs are adjacent. */
 static void copy(const struct worker *h, uint32_t first, uint32_t end, uint32_t s,
                  const uint8_t *from)
 {

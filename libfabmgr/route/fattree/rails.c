@@ -2,9 +2,11 @@
 /*
  * Finds rails. In clusters for machine learning, the adapters "mlx5_3" of many servers are attached
  * to leaves of their own, and collective traffic stays among adapters of the same name. Such a set
- * of leaves is a rail. The last word of a NodeDescription names the adapter of the server
- * ("node-0001 mlx5_0", "node-0001/mlx5_0", "n1 HCA-1"). The fabric has rails if three quarters of
- * the hosts of each leaf have the same last word, and there are at least two such words.
+ * of leaves is a rail.
+ *
+ * The last word of a NodeDescription names the adapter of the server ("node-0001 mlx5_0",
+ * "node-0001/mlx5_0", "n1 HCA-1"). The fabric has rails if three quarters of the hosts of each leaf
+ * have the same last word, and there are at least two different words of this kind.
  *
  * Leaves are then numbered rail by rail (tree.c), so that the members of a rail have consecutive
  * numbers. This makes rings and shifts among them free of conflicts.
@@ -34,8 +36,8 @@ static uint32_t host_on(const struct fab_fabric *f, uint32_t port)
     return is_host ? node : FAB_NONE;
 }
 
-/* Returns the last word that three quarters of the hosts of the leaf have (found by the majority
- * algorithm of Boyer and Moore), or NULL. */
+/* Returns the word that is the last word of at least three quarters of the leaf's hosts; NULL:
+ * there is no such word. Finds the word by the majority algorithm of Boyer and Moore. */
 static const char *word_of(const struct fab_fabric *f, uint32_t sw)
 {
     const char *word = NULL;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Makes patterns of entries. Switches of one level mostly have the same slots on the same ports
- * (the same port class for upper neighbours, switch_classes.c). If all DLIDs take their slots,
- * these switches have equal entries, which are computed once, as a pattern, and copied. Classes
- * with few switches get no pattern, so that patterns need only a fraction of the memory of the
- * LFTs.
+ * Makes patterns of entries. A pattern is the LFT row of a switch at which all DLIDs take their
+ * slots.
+ *
+ * Switches of one level mostly have the same slots on the same ports (the same port class for upper
+ * neighbours, switch_classes.c). Then they have the same pattern, which is computed once and
+ * copied. Classes with few switches get no pattern, so that patterns need only a fraction of the
+ * memory of the LFTs.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -5,9 +5,9 @@
  * `slots` the number of slots. A slot whose link is missing stays empty, and the other slots do not
  * change.
  *
- * A switch is regular if its number of up links is close to the usual number on its level. It has a
+ * A switch is regular if its number of links up is close to the usual number on its level. It has a
  * slot for each position among the upper switches (tree.c), occupied or not, times the number of
- * parallel links that is usual on its level: slot p * positions + o is the p-th link to position o.
+ * parallel links that is usual on its level. Slot p * positions + o is the p-th link to position o.
  * So all switches of a group reach the same upper switch by the same slot, which makes shifts free
  * of conflicts.
  *
@@ -22,10 +22,10 @@
 #include "libfabmgr/route/fattree/tree.h"
 
 #define DIVIDER_MAX (1u << 20)
-#define FASTER 4 /* most slots that a link has if it is faster than others of its switch */
+#define FASTER 4 /* greatest number of slots of a link that is faster than others of its switch */
 
-/* Returns the number of links of switch s to the neighbour at updown.nbr[i], or 0 if this neighbour
- * is not one rank above s. */
+/* Returns the number of links from switch s to the neighbour updown.nbr[i]; 0 if this neighbour is
+ * not one rank above s. */
 static uint32_t cables_up(const struct fab_tree *t, uint32_t s, uint32_t i)
 {
     bool up = t->o->rank[t->updown->nbr[i]] == t->o->rank[s] + 1;
@@ -72,8 +72,8 @@ static void find_first_ports(struct fab_tree *t)
 /* The links from a switch to the rank above it. */
 struct above {
     uint32_t neighbours, ports, positions, parallel;
-    uint32_t usable;          /* number of links, of which at most `parallel` to one neighbour
-                                 count */
+    /* number of links, where each neighbour counts with at most `parallel` links */
+    uint32_t usable;
     uint8_t slowest, fastest; /* port_slow of the slowest and of the fastest link */
 };
 
@@ -98,8 +98,8 @@ static struct above links_above(const struct fab_tree *t, uint32_t s)
     return a;
 }
 
-/* Returns whether the switch is regular. All its links up must be equally fast. At most a quarter
- * of the slots, or as many as the usual parallel links to one neighbour, may be without a link. The
+/* Returns true if the switch is regular. All its links up must be equally fast. Few slots may be
+ * without a link: at most a quarter, or as many as the usual parallel links to one neighbour. The
  * links without a slot must not be more than a quarter of the slots. */
 static bool is_regular(const struct above *a)
 {
@@ -129,9 +129,9 @@ static uint32_t count_slots(const struct fab_tree *t, uint32_t s, const struct a
 
 /* ---- regular switches ------------------------------------------------------------------------ */
 
-/* Finds which parallel links to a neighbour are present if some are missing, from their port
- * numbers. Parallel links are on adjacent ports of the lower switch (side_by_side), or are
- * distributed in rounds over all neighbours. */
+/* Finds which parallel links to a neighbour are present if some are missing. The port numbers show
+ * this: parallel links are on adjacent ports of the lower switch (side_by_side), or are distributed
+ * in rounds over all neighbours. */
 static void identify_parallel(const struct above *a, const uint8_t *num, uint32_t count,
                               bool side_by_side, uint32_t first, uint32_t ret_parallel[256])
 {
@@ -233,7 +233,8 @@ static void find_dividers(struct fab_tree *t)
     }
 }
 
-/* Finds how many numbers each leaf gets: as many as the leaf with the most host positions needs. */
+/* Finds how many numbers each leaf gets. All leaves get as many as the leaf with the most host
+ * positions needs. */
 static void size_leaves(struct fab_tree *t)
 {
     const struct fab_fabric *f = t->f;

@@ -22,9 +22,9 @@
 #include "libfabmgr/route/fattree/tree.h"
 #include "libfabmgr/route/graph/equivalence.h"
 
-/* Returns whether switches a and b have links at the same port numbers to their i-th neighbours,
- * for all i >= from. Both switches have the same number of neighbours; i is an index into their
- * neighbours in updown.nbr. The neighbours of a and b may be different switches. */
+/* Compares switches a and b, which have the same number of neighbours, though these may be
+ * different switches. Returns true if for all i >= from, both have links at the same port numbers
+ * to their i-th neighbours (in updown.nbr). */
 static bool same_ports(const struct fab_tree *t, uint32_t a, uint32_t b, uint32_t from)
 {
     const struct fab_updown *sl = t->updown;
@@ -55,8 +55,8 @@ static bool same_ranks(const struct fab_tree *t, uint32_t a, uint32_t b, uint32_
                   sl->at[a + 1] - sl->at[a] - from) == 0;
 }
 
-/* Returns whether two switches have the same port numbers, ranks of neighbours, and slots. If
- * `upper` is true, the function compares only the upper neighbours and the number of lower ones. */
+/* Returns true if two switches have the same port numbers, ranks of neighbours, and slots. With
+ * `upper`, compares only the upper neighbours and the number of lower neighbours. */
 static bool same_shape(const struct fab_tree *t, uint32_t a, uint32_t b, bool upper)
 {
     const struct fab_updown *sl = t->updown;
@@ -85,7 +85,7 @@ static uint64_t hash_slots(const void *ctx, uint32_t s)
 
 struct full_class {
     const struct fab_tree *t;
-    const uint32_t *port_class; /* [n] representative of the port class */
+    const uint32_t *port_class; /* [n] representative of each switch's port class */
     bool upper;
 };
 static uint32_t row_class_of(const struct full_class *w, uint32_t s)
@@ -103,7 +103,8 @@ static uint64_t hash_full_class(const void *ctx, uint32_t s)
     return ((uint64_t)w->port_class[s] << 32) + row_class_of(w, s);
 }
 
-/* Finds the classes of one version. port_class and full_class are scratch memory, [n] each. */
+/* Finds the classes of one version: with `upper`, by upper neighbours only. port_class[n] and
+ * full_class[n] are scratch memory. */
 static int find_classes(struct fab_tree *t, bool upper, uint32_t *port_class, uint32_t *full_class)
 {
     uint32_t n = t->g->n;

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds the positions in a tree. D-mod-k (Zahavi) needs to know which leaf of its pod a leaf is,
- * which pod of the fabric a pod is, and which switch of its group an upper switch is. GUIDs do not
- * contain this information. Counting the switches that are present would move all later ones when
- * one fails. Port numbers contain it: the third leaf of a pod is connected to the third port of
- * each switch above it, and stays there when the second leaf fails.
+ * Finds the positions of switches in a tree. D-mod-k (Zahavi) needs to know which leaf of its pod a
+ * leaf is, which pod of the fabric a pod is, and which switch of its group an upper switch is.
  *
- * Switches of ranks r and r + 1 that links connect form a group. In a group the position of a lower
- * switch follows from the least port number by which upper switches reach it, that of an upper
- * switch from the least port number by which lower switches reach it. Positions start at the least
- * port number of the level, in steps of the least difference (parallel links). Port numbers are
- * used if all positions differ and at most a fifth of them is empty. Otherwise (irregular cabling,
- * different switch models) the switches of the group are counted in the order of (port number,
- * GUID).
+ * GUIDs do not contain this information. If the present switches were counted, one failure would
+ * move all later ones. Port numbers contain the information: the third leaf of a pod is connected
+ * to the third port of each switch above it, and stays there when the second leaf fails.
  *
- * The number of a switch is composed of the number of the group above it, which is the number of
- * most of its upper switches, and its position in that group. So the leaves of a pod have
- * consecutive numbers, and so have pods.
+ * Switches of ranks r and r + 1 that links connect form a group. The position of a lower switch in
+ * its group follows from the least port number by which upper switches reach it. The position of an
+ * upper switch follows from the least port number by which lower switches reach it. Positions start
+ * at the least port number of the level, in steps of the least difference (parallel links). Port
+ * numbers are used if all positions differ and at most a fifth of them is empty. Otherwise
+ * (irregular cabling, different switch models) the switches of the group are counted in the order
+ * of (port number, GUID).
+ *
+ * The number of a switch is composed of the number of the group above it and its position in that
+ * group. The number of a group is the number that most of its upper switches have. So the leaves of
+ * a pod have consecutive numbers, and so have pods.
  *
  * This file keeps no state: the same fabric always has the same positions, and when a link comes
  * back, the switches have their previous positions again.
@@ -95,12 +96,15 @@ struct member {
 struct positions {
     struct fab_arena arena; /* of the arrays */
     struct fab_tree *t;
-    uint32_t *group;        /* [2n] */
-    uint32_t *least_port;   /* [2n] least port number by which the group's other switches reach the
-                               switch; FAB_NONE: none */
-    uint32_t *rail;         /* [n] */
-    uint32_t *vote, *votes; /* [2n] for each group, the majority candidate for its number, and the
-                               candidate's lead in votes */
+    /* [2n] group of each switch as lower switch (index s) and as upper switch (index n + s) */
+    uint32_t *group;
+    /* [2n] least port number by which the other switches of the group reach the switch; FAB_NONE:
+     * no links */
+    uint32_t *least_port;
+    uint32_t *rail; /* [n] rail of each leaf */
+    /* [2n] for each group: vote is the candidate for its number that leads, and votes its lead
+     * (majority algorithm of Boyer and Moore) */
+    uint32_t *vote, *votes;
     struct member *members; /* [n] */
 };
 
@@ -159,8 +163,8 @@ static bool same_group(const struct member *x, const struct member *y)
     return x->group == y->group && x->rail == y->rail;
 }
 
-/* Finds the positions of members[from] to members[to - 1], which are of one group. Returns the
- * number of positions. */
+/* Finds the positions of members[from] to members[to - 1], which form one group. Returns the number
+ * of positions. */
 static uint32_t position(const struct member *m, uint32_t from, uint32_t to, uint32_t origin,
                          uint32_t step, uint32_t *ret_position)
 {
@@ -174,8 +178,8 @@ static uint32_t position(const struct member *m, uint32_t from, uint32_t to, uin
     return distinct ? span : count;
 }
 
-/* Finds the positions of all switches of a rank as lower, or as upper, switches of their groups.
- * Returns the number of positions in the largest group. */
+/* Finds the positions in their groups of all switches of a rank: with `upper` as upper switches,
+ * otherwise as lower switches. Returns the number of positions in the largest group. */
 static uint32_t position_rank(struct positions *p, uint32_t rank, bool upper,
                               uint32_t *ret_position)
 {
@@ -203,9 +207,8 @@ static uint32_t position_rank(struct positions *p, uint32_t rank, bool upper,
     return most;
 }
 
-/* Sets upper_positions[] to the number of positions in the largest group of the level. If the
- * switch's own group has less than three quarters of that, sets it to the number of its own
- * group. */
+/* Sets upper_positions[] to the number of positions in the largest group of the level, or in the
+ * switch's own group if that has less than three quarters as many. */
 static void count_siblings(struct positions *p, uint32_t rank, uint32_t most)
 {
     const struct fab_tree *t = p->t;
@@ -226,7 +229,8 @@ static void count_siblings(struct positions *p, uint32_t rank, uint32_t most)
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-/* Finds the number that the majority of the upper switches of each group have (Boyer and Moore). */
+/* Finds the number that most upper switches of each group have, by the majority algorithm of Boyer
+ * and Moore. */
 static void vote(struct positions *p, uint32_t rank)
 {
     const struct fab_tree *t = p->t;

@@ -9,8 +9,8 @@
 
 #define FAB_TREE_SLOTS 254
 
-/* The ports to each neighbour: num[at[i]] to num[at[i + 1] - 1], ascending, lead to
- * updown.nbr[i]. */
+/* The ports of a switch to each of its neighbours. The ports to neighbour updown.nbr[i] are
+ * num[at[i]] to num[at[i + 1] - 1], in ascending order. */
 struct fab_nbr_ports {
     uint32_t *at; /* [neighbours + 1] */
     uint8_t *num; /* [ports] */
@@ -24,7 +24,7 @@ struct fab_tree {
     const struct fab_updown *updown;
     struct fab_nbr_ports ports;
     uint32_t levels;       /* number of levels of switches */
-    uint32_t pods;         /* number of groups of leaves that share upper switches */
+    uint32_t pods;         /* number of pods: groups of leaves that share upper switches */
     uint32_t rails;        /* number of rails (rails.c); 1: no rails */
     uint8_t parallel[256]; /* by rank: usual number of parallel links from a switch to a switch one
                               rank above */
@@ -33,30 +33,38 @@ struct fab_tree {
     uint32_t irregular;                     /* number of irregular switches (slots.c) */
     uint32_t empty_slots;                   /* number of slots without a port in all switches */
     uint32_t first_host;                    /* lowest port number with a host at any leaf */
-    uint32_t leaf_size;                     /* count of numbers reserved for the hosts of a leaf */
-    uint32_t *number;    /* [n] number among the switches of its rank; siblings are consecutive */
+    /* number of D-mod-k numbers reserved for the hosts of each leaf */
+    uint32_t leaf_size;
+    /* [n] number of each switch among the switches of its rank; siblings have consecutive numbers
+     * */
+    uint32_t *number;
     uint32_t *lower_pos; /* [n] position among the switches with the same upper switches */
     uint32_t *upper_pos; /* [n] position among the switches with the same lower switches */
-    uint32_t *upper_positions; /* [n] number of positions for upper_pos, occupied or not */
-    uint32_t *divider; /* [n] Zahavi's W(l) for D-mod-k: product of the numbers of upper switches of
-                          the levels below */
-    /* The slots are the ports that D-mod-k chooses from for packets that ascend. Slot i of switch s
-     * has index slot_at[s] + i. */
-    uint32_t *slot_at;    /* [n + 1] */
-    uint8_t *slot_num;    /* [slots] port, or 0: the link is missing */
-    uint8_t *slot_nbr;    /* [slots] the neighbour of s, as an index from updown.at[s] on */
-    uint8_t *higher;      /* [neighbours] 0xff: neighbour updown.nbr[i] has a higher rank than the
-                             switch; else 0 */
-    uint8_t *single_port; /* [neighbours] the port if there is a single link, else 0 */
-    uint8_t *slot_nbrs;   /* [n] number of distinct neighbours in slots */
-    /* [n][2] class ids, 0..2n-1 (switch_classes.c). Switches have the same port_class [1] if their
-     * ports to all neighbours are equal. They have the same port_class [0] if their ports to upper
-     * neighbours are equal and they have the same number of lower neighbours. */
+    /* [n] number of positions that upper_pos[] can have, whether occupied or not */
+    uint32_t *upper_positions;
+    /* [n] divider of D-mod-k, W(l) of Zahavi: product of the numbers of upper switches of the
+     * levels below */
+    uint32_t *divider;
+    /* The slots are the ports from which D-mod-k chooses for packets that ascend. Slot i of switch
+     * s has the index slot_at[s] + i in the arrays. */
+    uint32_t *slot_at; /* [n + 1] */
+    uint8_t *slot_num; /* [slots] port, or 0: the link is missing */
+    /* [slots] the neighbour to which the slot leads, counted from updown.at[s] */
+    uint8_t *slot_nbr;
+    /* [neighbours] 0xff: neighbour updown.nbr[i] has a higher rank than the switch; 0: it has not
+     * */
+    uint8_t *higher;
+    /* [neighbours] the port to the neighbour if there is a single link; 0: several links */
+    uint8_t *single_port;
+    uint8_t *slot_nbrs; /* [n] number of distinct neighbours in slots */
+    /* [n][2] class ids, 0..2n-1 (switch_classes.c). Element [1] is equal for switches with equal
+     * ports to all neighbours. Element [0] is equal for switches with equal ports to the upper
+     * neighbours and the same number of lower neighbours. */
     uint32_t *port_class;
     uint32_t *full_class;   /* [n][2] like port_class, but members have the same neighbours on the
                                same ports */
     bool *whole;            /* [n] whether all slots of the switch have a port */
-    bool *irregular_switch; /* [n] */
+    bool *irregular_switch; /* [n] whether the switch is irregular (slots.c) */
 };
 /* Finds the positions, numbers, slots and classes of a tree. The caller keeps f, g, o and updown,
  * which must outlive *ret. Returns NOMEM if there is no memory. */
@@ -73,14 +81,14 @@ int fab_route_tree_slots(struct fab_tree *t);
  * if there is no memory. */
 int fab_route_tree_classes(struct fab_tree *t);
 
-/* rails.c: sets ret_rail[n] to the rail of each leaf, 0 for other switches. Returns the number of
- * rails, or 1 if the fabric has none. */
+/* rails.c: sets ret_rail[n] to the rail of each leaf, and to 0 for other switches. Returns the
+ * number of rails, which is 1 if the fabric has no rails. */
 uint32_t fab_route_tree_rails(const struct fab_fabric *f, const struct fab_order *o,
                               uint32_t *ret_rail);
 
-/* Sets ret[num] to the position of the host at port `num` of leaf `sw`; consecutive hosts have
- * consecutive positions. `first` is the lowest port number with a host at any leaf. Returns the
- * number of positions. */
+/* Sets ret[num] to the position of the host at port `num` of leaf `sw`. Consecutive hosts have
+ * consecutive positions. first: lowest port number with a host at any leaf. Returns the number of
+ * positions. */
 uint32_t fab_route_tree_host_positions(const struct fab_fabric *f, uint32_t sw, uint32_t first,
                                        uint8_t ret[256]);
 

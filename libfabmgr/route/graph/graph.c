@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Packs the switches of a fabric into arrays. Links that are down, lead to endports or lead back to
- * the same switch are left out. The order of ports and neighbours depends on ids and port numbers
- * only, so that tables do not depend on the order of discovery.
- */
+/* Packs the switches of a fabric into arrays. Links that are down, lead to endports or lead back to
+ * the same switch are left out. The order of ports and neighbours depends only on ids and port
+ * numbers, so that tables do not depend on the order of discovery. */
 #include "libfabmgr/route/graph/graph.h"
 
 #include <stdlib.h>
@@ -15,8 +13,8 @@
 #define SLOWEST 64 /* greatest value of port_slow */
 
 struct isl {
-    uint32_t peer;     /* switch */
-    uint32_t parallel; /* index among the links to this peer */
+    uint32_t peer;     /* id of the switch at the other end */
+    uint32_t parallel; /* index of the link among the links to this switch */
     uint32_t rate;
     uint8_t num;
 };
@@ -108,8 +106,8 @@ static void rate_ports(struct fab_graph *g, const uint32_t *rates)
         g->port_slow[i] = slowness(rates[i], fastest);
 }
 
-/* Labels the components by a breadth-first search from each switch that has no label yet. `queue`
- * has room for all switches. */
+/* Labels the components by a breadth-first search from each switch that has no label yet. queue:
+ * scratch memory for all switches. */
 static void label_components(struct fab_graph *g, uint32_t *queue)
 {
     memset(g->component, 0xff, g->n * sizeof(*g->component));

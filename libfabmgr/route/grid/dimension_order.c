@@ -11,9 +11,9 @@
  *     Channels into pivots depend on channels out of pivots, but channels out of pivots never
  *     depend on channels into pivots.
  *   - If a switch on the path is missing, or a row has several parts, the packet goes as near to
- *     the gap as possible. There it turns early into the next dimension that it has to travel, or,
- *     if there is none, into any later dimension. It passes the gap there and turns back. The turn
- *     back violates dimension order, so the hop after it has a VL of its own (torus.c).
+ *     the gap as possible. There it turns early into the next dimension that it has to travel. If
+ *     there is none, it turns into any later dimension. It passes the gap there and turns back. The
+ *     turn back violates dimension order, so the hop after it has a VL of its own (torus.c).
  *
  * The next hop depends on the switch and the destination only, as forwarding tables require. This
  * is the behaviour of Torus-2QoS (OpenSM, doc/current-routing.txt), for more kinds of rows.
@@ -25,8 +25,8 @@
 
 #include "libfabmgr/base/status.h"
 
-/* Returns the switch at coordinate `to` of a's row in dimension d if a link joins it to switch a,
- * else FAB_NONE. */
+/* Returns the switch at coordinate `to` in the row of switch a in dimension d; FAB_NONE: no link
+ * joins it to a. */
 static uint32_t linked_at(const struct fab_dor *s, uint32_t a, uint32_t d, uint32_t to)
 {
     uint32_t sw = s->grid->at[fab_route_grid_moved(s->grid, a, d, to)];
@@ -69,7 +69,7 @@ static bool can_go(const struct fab_dor *s, uint32_t a, uint32_t d, bool forward
     return steps <= (forward ? s->forward : s->backward)[(size_t)a * s->grid->dims + d];
 }
 
-/* Returns whether the path from switch a to the coordinate of b in dimension d goes forward if no
+/* Returns true if the path from switch a to the coordinate of b in dimension d goes forward when no
  * link is missing. */
 static bool goes_forward(const struct fab_dor *s, uint32_t a, uint32_t b, uint32_t d)
 {
@@ -116,8 +116,9 @@ static bool is_pivot(const struct fab_dor *s, uint32_t a, uint32_t d)
     return true;
 }
 
-/* Returns the first pivot of the row, counted from a position that depends on the number of the
- * destination LID, or FAB_NONE if there is none. */
+/* Returns the next pivot for a packet at switch a: the first one of its row in dimension d, counted
+ * from a position that depends on the number of the destination LID. FAB_NONE: the row has no
+ * pivot. */
 static uint32_t by_pivot(const struct fab_dor *s, uint32_t a, uint32_t d)
 {
     uint32_t size = s->grid->dim[d].size;
@@ -130,8 +131,8 @@ static uint32_t by_pivot(const struct fab_dor *s, uint32_t a, uint32_t d)
     return FAB_NONE;
 }
 
-/* Returns the next switch on the path from switch a, within its row, to the coordinate of b, or
- * FAB_NONE if the row has no such path. */
+/* Returns the next switch on the path from switch a, within its row, to the coordinate of b in
+ * dimension d; FAB_NONE: the row has no such path. */
 static uint32_t in_row(const struct fab_dor *s, uint32_t a, uint32_t b, uint32_t d)
 {
     if (s->grid->dim[d].kind != FAB_GRID_CLIQUE)
@@ -145,7 +146,8 @@ static uint32_t in_row(const struct fab_dor *s, uint32_t a, uint32_t b, uint32_t
 
 /* ---- paths around a gap ---------------------------------------------------------------------- */
 
-/* Returns the next switch of the row towards a gap, or FAB_NONE if switch a is next to the gap. */
+/* Returns the next switch towards a gap in the row of switch a in dimension d; FAB_NONE: a is next
+ * to the gap. */
 static uint32_t approach(const struct fab_dor *s, uint32_t a, uint32_t b, uint32_t d)
 {
     uint32_t from = fab_route_grid_coordinate(s->grid, a, d),
@@ -161,8 +163,8 @@ static uint32_t approach(const struct fab_dor *s, uint32_t a, uint32_t b, uint32
     return step_from(s, a, d, goes_forward(s, a, b, d));
 }
 
-/* Returns the next switch in a later dimension that the packet must travel anyway, or FAB_NONE. A
- * switch from which dimension d has a path is preferred. */
+/* Returns the next switch from a in a later dimension that the packet must travel anyway; FAB_NONE:
+ * there is no such switch. Prefers a switch from which dimension d has a path to b. */
 static uint32_t turn_early(const struct fab_dor *s, uint32_t a, uint32_t b, uint32_t d)
 {
     uint32_t second = FAB_NONE;
@@ -178,7 +180,8 @@ static uint32_t turn_early(const struct fab_dor *s, uint32_t a, uint32_t b, uint
     return second;
 }
 
-/* Returns a neighbour in any later dimension from which dimension d has a path, or FAB_NONE. */
+/* Returns a neighbour of a, in any later dimension, from which dimension d has a path to b;
+ * FAB_NONE: there is no such neighbour. */
 static uint32_t detour(const struct fab_dor *s, uint32_t a, uint32_t b, uint32_t d)
 {
     for (uint32_t r = s->grid->dims; r-- > s->rank[d] + 1;) {
@@ -209,8 +212,8 @@ uint32_t fab_route_dor_next(const struct fab_dor *s, uint32_t a, uint32_t b)
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
-/* Returns whether some switch has no path within its row in dimension d to another switch of the
- * row. */
+/* Returns true if dimension d has a broken row: some switch has no path within the row to another
+ * switch of the row. */
 static bool is_broken(const struct fab_dor *s, uint32_t d)
 {
     for (uint32_t a = 0; a < s->grid->n; a++) {

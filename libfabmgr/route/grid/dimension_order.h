@@ -11,8 +11,8 @@ struct fab_dor {
     const struct fab_grid *grid;
     uint32_t order[FAB_GRID_DIMS]; /* dimensions in the order of travel */
     uint32_t rank[FAB_GRID_DIMS];  /* position of each dimension in order[] */
-    /* [n][dims] number of hops that packets can go forward and backward from a switch in its row,
-     * for rings and paths. */
+    /* [n][dims] for rings and paths: number of hops that packets can go forward, and backward, from
+     * each switch in its row. */
     uint16_t *forward, *backward;
     bool pivots;     /* a clique lacks a link, so that paths depend on the destination LID */
     uint32_t number; /* number of the destination LID, set by the caller */
@@ -26,8 +26,8 @@ void fab_route_dor_fini(struct fab_dor *s);
 /* Returns the next switch on the path from switch a to switch b != a, or FAB_NONE if there is no
  * path. */
 uint32_t fab_route_dor_next(const struct fab_dor *s, uint32_t a, uint32_t b);
-/* Returns whether the path from a to b would cross the dateline of ring dimension d (between the
- * last switch and the first) if no link were missing. */
+/* Returns true if the path from a to b would cross the dateline of ring dimension d if no link were
+ * missing. The dateline is between the last switch of the ring and the first. */
 bool fab_route_dor_crosses_dateline(const struct fab_dor *s, uint32_t a, uint32_t b, uint32_t d);
 
 #endif

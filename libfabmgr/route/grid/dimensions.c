@@ -9,11 +9,13 @@
  *     sides have different ones (Sabidussi 1960; Feder, "Product graph representations", 1992).
  *
  * So triangles first join links to rows. Then opposite sides of squares join links to classes of
- * parallel links. In a clique such a class is the whole dimension; in rings and paths it is the
- * links between two adjacent slices. Classes that cross (adjacent sides of a square) have different
- * dimensions. Classes that meet at a switch, do not cross, and mostly cross the same other classes
- * have the same dimension. Missing links remove squares but never add any, so that other squares of
- * a class make up for them.
+ * parallel links. In a clique a class is the whole dimension; in rings and paths a class is the
+ * links between two adjacent slices.
+ *
+ * Two classes cross if links of them are adjacent sides of a square. Classes that cross have
+ * different dimensions. Classes that meet at a switch, do not cross, and mostly cross the same
+ * other classes have the same dimension. Missing links remove squares but never add any, so other
+ * squares of a class make up for them.
  *
  * The dimension of a link without any square stays unknown. If no link has a square, all links have
  * the same dimension.
@@ -35,20 +37,24 @@ struct classes {
     struct fab_arena arena; /* of the arrays */
     const struct fab_graph *g;
     uint32_t edges;
-    uint32_t *edge;     /* [neighbours] number of the link, equal for both directions */
-    uint32_t *set;      /* [edges] disjoint sets (sets.h) */
-    uint32_t *row;      /* [edges] row of the link: the root of its set after triangles have joined
-                           links, before squares join more links */
-    bool *square;       /* [edges] whether the link is a side of a square */
-    uint32_t *seen;     /* [n] 1 + the corner from which the switch was last reached in two hops */
-    uint32_t *first;    /* [n] the first of these two hops, as index of g->nbr */
-    uint32_t *then;     /* [n] the second of these two hops, as index of g->nbr */
-    uint32_t *adjacent; /* [n] 1 + the corner that the switch was last seen to be a neighbour of */
+    uint32_t *edge; /* [neighbours] number of the link, equal for both directions */
+    uint32_t *set;  /* [edges] disjoint sets (sets.h) */
+    /* [edges] row of each link: the root of its set when triangles have joined links, but squares
+     * have not yet */
+    uint32_t *row;
+    bool *square; /* [edges] whether the link is a side of a square */
+    /* [n] 1 + id of the corner from which the switch was last reached in two hops; 0: never */
+    uint32_t *seen;
+    uint32_t *first; /* [n] the first of these two hops, as index of g->nbr */
+    uint32_t *then;  /* [n] the second of these two hops, as index of g->nbr */
+    /* [n] 1 + id of the corner whose neighbour the switch was last found to be; 0: never */
+    uint32_t *adjacent;
     uint32_t count;     /* number of classes of parallel links */
     uint32_t *class_of; /* [edges] class of the link, or FAB_NONE */
     size_t words;
-    uint64_t *cross; /* [count][words] bitset of the classes that cross the class */
-    uint32_t *dim;   /* [count] disjoint sets (sets.h) of classes that have the same dimension */
+    uint64_t *cross; /* [count][words] for each class, the bitset of the classes that cross it */
+    /* [count] disjoint sets (sets.h) of the classes that have the same dimension */
+    uint32_t *dim;
 };
 
 static void fini(struct classes *w)
@@ -129,8 +135,8 @@ static void join_triangles(struct classes *w)
 
 /* ---- squares --------------------------------------------------------------------------------- */
 
-/* A function that is called for a square. Sides 0 and 1 are one path from a corner to the opposite
- * one, sides 2 and 3 the other path. */
+/* A function that is called for each square. side[0] and side[1] form a path from a corner to the
+ * opposite corner, side[2] and side[3] the other path. */
 typedef void square_fn(struct classes *w, const uint32_t side[4]);
 
 static void test_square(struct classes *w, uint32_t i, uint32_t k, square_fn *fn)
@@ -191,8 +197,8 @@ static void mark_crossing(struct classes *w, const uint32_t side[4])
 
 /* ---- classes of parallel links --------------------------------------------------------------- */
 
-/* Numbers those sets of links that contain a side of a square. Returns false if there are more than
- * CLASSES_MAX. */
+/* Numbers the sets of links that contain a side of a square, as classes. Returns false if there are
+ * more than CLASSES_MAX. */
 static bool number_classes(struct classes *w)
 {
     for (uint32_t e = 0; e < w->edges; e++) {
@@ -307,7 +313,7 @@ static uint32_t busiest_switch(const struct fab_graph *g)
 }
 
 /* Groups the neighbours of switch u into rows: neighbours that are linked to each other are in one
- * row. set[] becomes disjoint sets (sets.h) of their indices. */
+ * row. set[] receives disjoint sets (sets.h) of the neighbours' indices. */
 static void rows_at(const struct fab_graph *g, uint32_t u, uint32_t set[256])
 {
     const uint32_t *nbr = g->nbr + g->nbr_at[u];
@@ -321,9 +327,10 @@ static void rows_at(const struct fab_graph *g, uint32_t u, uint32_t set[256])
     }
 }
 
-/* Returns whether a grid in which a switch has as many neighbours as u would need more than twice
- * the switches of the fabric. A clique has one switch more than u has neighbours in it. Any other
- * row with two neighbours of u has at least 3 switches. */
+/* Returns true if switch u has too many neighbours for a grid. A grid in which a switch has so many
+ * would then need more than twice the switches of the fabric. To estimate this: a clique has one
+ * switch more than u has neighbours in it; any other row with two neighbours of u has at least 3
+ * switches. */
 static bool too_many_neighbours(const struct fab_graph *g, uint32_t u)
 {
     uint32_t set[256], size[256] = {0}, singles = 0;

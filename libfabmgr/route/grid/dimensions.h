@@ -10,8 +10,9 @@
 
 struct fab_dimensions {
     uint32_t dims;
-    uint8_t *dim; /* [neighbours] dimension of the link to g->nbr[i], 0..dims - 1;
-                     FAB_DIMENSION_NONE: unknown */
+    /* [neighbours] dimension of the link to neighbour g->nbr[i], 0 to dims - 1; FAB_DIMENSION_NONE:
+     * unknown */
+    uint8_t *dim;
 };
 /* Finds the dimensions from the links in g; f provides the names of switches for why[]. Returns
  * UNSUPPORTED if the topology is no grid (why[] names a switch or says why), or NOMEM. */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds coordinates from dimensions (dimensions.c). The slices of a dimension are the components
- * that remain connected by links of all other dimensions. If each slice is regarded as one node,
- * the slices of a dimension form a ring, a path or a clique, which gives them their coordinates.
- * Then no two switches may have the same position, and each link must join neighbours: this proves
- * that the topology was recognised correctly, even if links were missing. A position may lack its
- * switch.
+ * Finds the coordinates of switches from the dimensions of links (dimensions.c).
+ *
+ * The slices of a dimension are the components that remain connected by links of all other
+ * dimensions. If each slice is regarded as one node, the slices of a dimension form a ring, a path
+ * or a clique, which gives them their coordinates. Then no two switches may have the same position,
+ * and each link must join neighbours. This check proves that the topology was recognised correctly,
+ * even if links were missing. A position may lack its switch.
  *
  * The switch with the lowest GUID, the anchor, has coordinates 0 (in a path: a coordinate in the
  * lower half). The lowest GUIDs on its rows determine the order and the direction of the
@@ -27,14 +28,16 @@
 
 struct slices {
     uint32_t size;
-    uint32_t *of;     /* [n] slice of each switch */
-    uint64_t *linked; /* [size][words] bitset of the slices that links join to the slice */
+    uint32_t *of; /* [n] slice of each switch */
+    /* [size][words] for each slice, the bitset of the slices to which links join it */
+    uint64_t *linked;
     size_t words;
-    uint32_t links;     /* number of pairs of slices that links join */
+    uint32_t links;     /* number of pairs of slices that are joined by links */
     uint32_t *number;   /* [size] coordinate of each slice */
-    uint32_t *sequence; /* [size] slices by coordinate */
+    uint32_t *sequence; /* [size] the slices in the order of their coordinates */
     enum fab_grid_kind kind;
-    uint32_t lowest; /* the lowest switch id on the anchor's row, without the anchor */
+    /* the lowest switch id on the anchor's row in this dimension, not counting the anchor */
+    uint32_t lowest;
 };
 struct recognition {
     struct fab_arena arena; /* of the arrays of slices */
@@ -70,8 +73,8 @@ static void join_slices(const struct recognition *v, uint32_t d, uint32_t *set)
     }
 }
 
-/* Numbers the slices. The root of a set is its switch with the lowest id, so that the loop numbers
- * the slice of a set before it reaches the other switches of the set. */
+/* Numbers the slices in the order of their lowest switch ids. That switch is the root of the
+ * slice's set, so the loop numbers a slice before it reaches the other switches of the set. */
 static void number_slices(const struct recognition *v, struct slices *s, uint32_t *set)
 {
     for (uint32_t u = 0; u < v->g->n; u++) {
@@ -130,12 +133,12 @@ static uint32_t degree(const struct slices *s, uint32_t i)
     return (uint32_t)fab_base_bits_count(s->linked + i * s->words, s->size);
 }
 
-/* Follows a ring or path from slice `first`. If there are two next slices, takes the lower one.
- * Returns whether all slices were visited. */
+/* Follows the ring or path of slices from slice `first`. If there are two next slices, takes the
+ * lower one. Returns true if it has visited all slices. */
 static bool walk(struct slices *s, uint32_t first)
 {
-    uint64_t *visited = s->linked; /* a slice's bit for itself marks it as visited, as no slice is
-                                      linked to itself */
+    /* as no slice is linked to itself, the bit of a slice for itself can mark it as visited */
+    uint64_t *visited = s->linked;
     uint32_t at = first, count = 0;
     for (;;) {
         size_t next = 0;
@@ -200,8 +203,8 @@ static int classify_dim(struct recognition *v, uint32_t d)
 
 /* ---- coordinates that do not depend on faults elsewhere -------------------------------------- */
 
-/* Returns the dimension in which `sw` differs from the anchor if it differs in only one, else
- * FAB_NONE. */
+/* Returns the dimension in which `sw` differs from the anchor; FAB_NONE: it differs in several
+ * dimensions, or in none. */
 static uint32_t row_of(const struct recognition *v, uint32_t sw)
 {
     uint32_t row = FAB_NONE;
@@ -233,9 +236,9 @@ static uint32_t position(const struct slices *s, uint32_t slice)
 }
 
 /* Chooses the direction of a dimension, so that its coordinates do not depend on faults elsewhere.
- * In a ring, `other` gets into the half after the anchor. If `other` is exactly opposite the
- * anchor, both directions are equal, and the function returns false. In a path, the anchor gets
- * into the lower half; if the anchor is in the middle, `other` does. */
+ * In a ring, `other` comes to lie in the half after the anchor. If `other` is exactly opposite the
+ * anchor, both directions are equal, and the function returns false. In a path, the anchor comes to
+ * lie in the lower half; if the anchor is in the middle, `other` does. */
 static bool choose_direction(struct slices *s, uint32_t anchor, uint32_t other)
 {
     uint32_t from = position(s, anchor), to = position(s, other);

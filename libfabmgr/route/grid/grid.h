@@ -21,13 +21,13 @@ struct fab_grid_dim {
 struct fab_grid {
     uint32_t n, dims, places;
     struct fab_grid_dim dim[FAB_GRID_DIMS];
-    uint32_t *place; /* [n] position of each switch: the sum of coordinate * step over all
-                        dimensions */
-    uint32_t *at;    /* [places] the switch at each position, or FAB_NONE if it is missing */
+    /* [n] position of each switch: the sum of coordinate * step over all dimensions */
+    uint32_t *place;
+    uint32_t *at; /* [places] the switch at each position; FAB_NONE: it is missing */
 };
-/* Finds the coordinates. They depend on the links and on the lowest GUIDs, so that a fault
- * elsewhere does not change them. Returns UNSUPPORTED if the topology is no grid (why[] then names
- * the reason), or NOMEM. */
+/* Finds the coordinates. They depend only on the links and on the lowest GUIDs, so that a fault
+ * elsewhere does not change them. Returns NOMEM, or UNSUPPORTED if the topology is no grid; why[]
+ * then names the reason. */
 int fab_route_grid_find(const struct fab_fabric *f, const struct fab_graph *g, struct fab_grid *ret,
                         char *why, size_t why_len);
 void fab_route_grid_fini(struct fab_grid *grid);
@@ -37,16 +37,16 @@ static inline uint32_t fab_route_grid_coordinate(const struct fab_grid *grid, ui
 {
     return grid->place[sw] / grid->dim[d].step % grid->dim[d].size;
 }
-/* Returns the position that has coordinate `to` in dimension d, and otherwise the coordinates of
- * `sw`. */
+/* Returns the position that differs from that of switch `sw` only in dimension d, where it has the
+ * coordinate `to`. */
 static inline uint32_t fab_route_grid_moved(const struct fab_grid *grid, uint32_t sw, uint32_t d,
                                             uint32_t to)
 {
     uint32_t step = grid->dim[d].step;
     return grid->place[sw] - fab_route_grid_coordinate(grid, sw, d) * step + to * step;
 }
-/* Returns the first dimension in which the coordinates of a and b differ, or `dims` if all are
- * equal. */
+/* Returns the first dimension in which the coordinates of a and b differ, or `dims` if all
+ * coordinates are equal. */
 uint32_t fab_route_grid_differ(const struct fab_grid *grid, uint32_t a, uint32_t b);
 /* Writes a description such as "5x6 torus", truncated to `len` bytes. */
 void fab_route_grid_text(const struct fab_grid *grid, char *text, size_t len);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Numbers the channels. If paths ascend and then descend by an order of the switches, the number of
- * a channel that leads up is the position of its switch. A channel that leads down has a number
- * above all of these, greater for lower switches. If the tables use one VL, this file tries the
+ * Numbers the channels so that the numbers ascend along all paths of the tables.
+ *
+ * If paths ascend and then descend by an order of the switches, the number of a channel that leads
+ * up is the position of the switch that it leaves. A channel that leads down has a number above all
+ * of these, which is greater for lower switches. If the tables use one VL, this file tries the
  * orders that the engines and repairs use.
  *
  * If no order fits, the number of a channel on a VL is the length of the longest chain of
  * dependencies that ends in the channel. In regular topologies this gives equal numbers to
- * equivalent channels, and lower numbers to the first dimension than to the second, and to the
- * source's group than to the destination's.
+ * equivalent channels. It also gives lower numbers to the first dimension than to the second, and
+ * to the source's group than to the destination's.
  */
 #include "libfabmgr/route/local_search/channel_numbering.h"
 
@@ -42,7 +44,8 @@ static uint32_t channel_of(const struct fab_channel_numbering *l, const struct r
                                             : FAB_NONE;
 }
 
-/* Returns the last switch on the paths to the LID, or FAB_NONE. */
+/* Returns the switch to which the LID is attached, the last one on the paths to it; FAB_NONE: no
+ * switch. */
 static uint32_t switch_of(const struct reading *r, uint32_t lid)
 {
     uint32_t port = lid <= r->lids->top ? r->lids->owner[lid] : FAB_NONE;
@@ -94,15 +97,19 @@ static int try_order(struct fab_channel_numbering *l, const struct fab_local_sea
 
 /* ---- numbers from chains of dependencies ----------------------------------------------------- */
 
-/* A step is a pair of a channel and a VL: channel * lanes + VL. */
+/* A step stands for a channel on a VL. Its number is channel * lanes + VL, where `lanes` is the
+ * number of VLs. */
 struct chains {
     struct fab_channel_numbering *l;
-    struct fab_prng *prng; /* NULL: the order of steps is not random */
+    /* chooses the order of independent steps at random; NULL: their order is fixed */
+    struct fab_prng *prng;
     uint32_t steps, words;
-    uint64_t *after; /* [steps][words] bitset of the dependencies of the step, by port and VL of the
-                        next switch */
-    uint32_t *predecessors; /* [steps] number of predecessors that have no number yet */
-    uint32_t *queue;        /* [steps] */
+    /* [steps][words] for each step, the bitset of the channels that depend on it, by port and VL of
+     * the next switch */
+    uint64_t *after;
+    /* [steps] number of predecessors of each step that have no number yet */
+    uint32_t *predecessors;
+    uint32_t *queue; /* [steps] */
 };
 
 static uint32_t lane_of(const struct fab_channel_numbering *l, uint8_t in_class, uint32_t channel,
@@ -147,8 +154,8 @@ static void collect(struct chains *c, const struct reading *r)
     }
 }
 
-/* Returns the next step without predecessors. That is the first one in the queue, or a random one
- * if prng is not NULL. */
+/* Returns the next step without predecessors: the first one in the queue, or a random one if prng
+ * is not NULL. */
 static uint32_t take_next(struct chains *c, uint32_t head, uint32_t tail)
 {
     if (c->prng == NULL)
@@ -267,9 +274,8 @@ int fab_route_channel_numbering_make(struct fab_channel_numbering *l, const stru
 
 /* ---- testing moves --------------------------------------------------------------------------- */
 
-/* Returns whether packets from switch `from` still meet ascending numbers if `sw` sends by
- * `channel`.
- */
+/* Returns true if packets from switch `from` to `lid` still meet ascending numbers when `sw` sends
+ * by `channel`. */
 static bool ascends(const struct fab_channel_numbering *l, const uint32_t *next, uint32_t from,
                     uint32_t home, uint32_t lid, uint32_t sw, uint32_t channel)
 {
@@ -289,8 +295,8 @@ static bool ascends(const struct fab_channel_numbering *l, const uint32_t *next,
     return true;
 }
 
-/* Returns whether ascends() holds for the packets of all switches that send through `sw`; their SLs
- * may differ. */
+/* Returns true if ascends() holds for all switches that send through `sw`. They are tested one by
+ * one, because their SLs may differ. */
 static bool all_paths_ascend(const struct fab_channel_numbering *l, const uint32_t *next,
                              uint32_t home, uint32_t lid, uint32_t sw, uint32_t channel)
 {

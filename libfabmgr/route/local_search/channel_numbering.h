@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * A numbering of the channels for each VL, in which all packets pass channels with ascending
- * numbers. The numbers show at once whether a changed entry keeps the tables deadlock-free.
- * Internal to libfabmgr/route.
- */
+/* A numbering of the channels on each VL: all packets pass channels with ascending numbers. So the
+ * numbers show at once whether a changed entry keeps the tables deadlock-free. Internal to
+ * libfabmgr/route. */
 #ifndef LIBFABMGR_ROUTE_LOCAL_SEARCH_CHANNEL_NUMBERING_H
 #define LIBFABMGR_ROUTE_LOCAL_SEARCH_CHANNEL_NUMBERING_H
 
@@ -16,26 +14,27 @@ struct fab_channel_numbering {
     struct fab_arena arena;    /* memory of the arrays */
     const struct fab_graph *g; /* a channel is a port of this graph */
     const struct fab_vls *vls; /* NULL: one VL */
-    bool by_order;             /* the numbers follow an order of the switches, so that they ascend
-                                  on every legal path */
-    uint32_t lanes;            /* number of VLs */
-    uint32_t *number;          /* [channels][lanes] */
-    uint8_t *in, *out; /* [channels] class (vls.h) of the port at the far end, and of the sending
-                          port */
+    /* the numbers follow from an order of the switches, so that they ascend on every path that is
+     * legal by this order */
+    bool by_order;
+    uint32_t lanes;   /* number of VLs */
+    uint32_t *number; /* [channels][lanes] the number of each channel on each VL */
+    /* [channels] class (vls.h) of the port at the far end (in), and of the sending port (out) */
+    uint8_t *in, *out;
     uint32_t *by_port; /* [port ids of switches] the channel, or FAB_NONE */
     uint32_t *stack;   /* [n] scratch */
 };
-/* Makes a numbering that ascends on all paths of the tables. If prng is NULL, the function makes
- * the preferred numbering, otherwise a random one of those that the dependencies permit. Returns
- * UNSUPPORTED if the dependencies form a cycle, or NOMEM. */
+/* Makes a numbering that ascends on all paths of the tables. If prng is NULL, makes the preferred
+ * numbering; otherwise a random one of those that the dependencies permit. Returns UNSUPPORTED if
+ * the dependencies form a cycle, or NOMEM. */
 int fab_route_channel_numbering_make(struct fab_channel_numbering *l, const struct fab_graph *g,
                                      const struct fab_local_search_input *in,
                                      const struct fab_lft *lft, struct fab_prng *prng);
 void fab_route_channel_numbering_fini(struct fab_channel_numbering *l);
 
-/* Returns whether the channel numbers still ascend on all paths to `lid` if switch `sw` sends
- * packets to `lid` by `channel`. `home` is the switch of the LID. next[n] is the channel by which
- * each switch sends these packets now, or FAB_NONE. Precondition: the channel numbers ascend on all
+/* Returns true if the channel numbers still ascend on all paths to `lid` when switch `sw` sends
+ * packets to `lid` by `channel`. home: the switch of the LID. next[n]: the channel by which each
+ * switch sends these packets now, or FAB_NONE. Precondition: the channel numbers ascend on all
  * paths by next[]. */
 bool fab_route_channel_numbering_ascends(const struct fab_channel_numbering *l,
                                          const uint32_t *next, uint32_t home, uint32_t lid,

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Counts the link loads of all-to-all and of all shifts, for local_search.c. The paths to an
- * endport form a tree, given by next[]. A move changes the next hop of one switch towards one
- * endport. flow[] is the number of flows that a move takes from the old path and puts on the new
- * one, up to the switch where both paths join.
+ * Counts the link loads of all-to-all and of all shifts, for local_search.c.
+ *
+ * The paths to an endport form a tree, given by next[]. A move changes the next hop of one switch
+ * towards one endport. flow[] is the number of flows that a move takes from the old path and puts
+ * on the new path, up to the switch where both paths join.
  *
  * For shifts there is a counter for each channel and shift. In the shift by k, endport i sends to
- * endport i + k. The endports of a switch have consecutive numbers. Therefore the flows of each
- * source switch whose path leads through the switch of the move belong to consecutive shifts, and
- * the move changes a contiguous range of counters for each such source switch.
+ * endport i + k. The endports of a switch have consecutive numbers. So the flows of one source
+ * switch to one endport belong to consecutive shifts. For each source switch whose path leads
+ * through the switch of the move, the move therefore changes a contiguous range of counters.
  */
 #include "libfabmgr/route/local_search/link_load.h"
 
@@ -34,7 +35,7 @@ static struct fab_link_load_range range_of(const struct fab_link_load *b,
     return (struct fab_link_load_range){from, before, run->count - before};
 }
 
-/* Returns whether the path from switch `from` leads through switch `sw`. */
+/* Returns true if the path from switch `from` by next[] leads through switch `sw`. */
 static bool passes(const struct fab_link_load *b, const uint32_t *next, uint32_t from, uint32_t sw)
 {
     while (from != sw && next[from] != FAB_NONE)
@@ -194,7 +195,7 @@ void fab_route_link_load_set_bounds(struct fab_link_load *b, uint32_t load, uint
 
 /* ---- moves ----------------------------------------------------------------------------------- */
 
-/* Appends the channels from switch sw to the destination switch `home` to path[]. Returns false if
+/* Appends to path[] the channels from switch sw to the destination switch `home`. Returns false if
  * the path is too long, does not reach `home`, or leads through switch `without`. */
 static bool follow(const struct fab_link_load *b, const uint32_t *next, uint32_t home, uint32_t sw,
                    uint32_t without, uint32_t *path, uint32_t *count)
@@ -301,8 +302,8 @@ int64_t fab_route_move_flows_delta(struct fab_link_load *b, const struct fab_loc
     return change;
 }
 
-/* Returns the part of a channel's load that flows to other endports cause. `own` is the number of
- * flows to this endport on the channel. */
+/* Returns the part of a channel's load that is caused by flows to other endports. own: the number
+ * of flows to this endport on the channel. */
 static int64_t load_of_others(const struct fab_link_load *b, uint32_t channel, uint32_t own)
 {
     return (int64_t)b->load[channel] - (int64_t)own * b->g->port_slow[channel];

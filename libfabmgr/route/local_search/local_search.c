@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Local search over the entries for endports, with a tabu list (Glover, "Tabu search", ORSA J.
- * Computing 1989).
+ * Local search over the table entries for endports, with a tabu list (Glover, "Tabu search", ORSA
+ * J. Computing 1989).
  *
  * The goal is a bound a little below the present value of one figure: the greatest load of
  * all-to-all, or the greatest number of flows of a shift on one channel. The other figure must not
- * grow. Some channels exceed the bound. A step draws one of them at random. It considers all
- * entries that bring packets to this channel, at its switch or upstream. It makes the one change
- * that gives the least sum of all excesses, even if this sum is greater than before. The changed
- * entry must then stay for some steps.
+ * grow. At first some channels exceed the bound. A step draws one of them at random. It considers
+ * all entries that bring packets to this channel, at its switch or upstream. It makes the one
+ * change that gives the least sum of all excesses, even if this sum is greater than before. The
+ * changed entry must then stay for some steps.
  *
- * When nothing exceeds the bound, the next goal is set. If that does not happen within STEPS steps,
- * all steps since the last goal was reached are undone, and the other figure is tried.
+ * When nothing exceeds the bound, the next goal is set. If the goal is not reached within STEPS
+ * steps, all steps since the last goal was reached are undone, and the other figure is tried.
  *
  * The search keeps tables deadlock-free. At first channels are numbered so that all packets pass
  * ascending numbers (channel_numbering.c), and every changed entry must agree with the numbers. So
@@ -31,20 +31,20 @@
 #include "libfabmgr/route/local_search/channel_numbering.h"
 #include "libfabmgr/route/local_search/link_load.h"
 
-/* The greatest number of shift counters (endports x channels), and of entries (endports x
- * switches). More would need too much memory and time. */
+/* Limit of the number of shift counters (endports x channels), and of the number of entries
+ * (endports x switches). Larger fabrics would need too much memory and time. */
 #define ROOM (UINT64_C(1) << 24)
 /* Greatest number of steps for one goal. */
 #define STEPS 100
-/* The budget for the whole search, in visits of a counter. This takes about half a second. */
+/* The budget for the whole search, in visits of a counter. The search takes about half a second. */
 #define BUDGET (UINT64_C(1) << 28)
-/* The cost of weighing a move, in visits of a counter. */
+/* What it costs to weigh a move, in visits of a counter. */
 #define WEIGHING_COST 16
-/* Number of numberings that are tried if no order of the switches fits. */
+/* Number of random numberings that are tried if no order of the switches fits. */
 #define NUMBERINGS 32
 /* Number of passes over all entries to reduce conflicts. */
 #define PASSES 4
-/* A changed entry stays for TABU steps at least, and for less than twice as many. */
+/* A changed entry stays for TABU steps at least, and for less than 2 * TABU steps. */
 #define TABU 10
 
 struct step {
@@ -56,7 +56,7 @@ struct search {
     struct fab_link_load burden;
     struct fab_prng prng;
     uint32_t *tail;  /* [channels] the switch that sends on the channel */
-    uint32_t *until; /* [ends][n] the number of the step until which the entry must stay */
+    uint32_t *until; /* [ends][n] number of the step until which each entry must stay */
     uint32_t *stack; /* [n] */
     uint32_t now;    /* number of steps so far */
     uint64_t budget;
@@ -70,8 +70,8 @@ struct search {
 
 /* ---- one step -------------------------------------------------------------------------------- */
 
-/* Returns whether `sw` may send to the endport by this channel: the numbers must still ascend, and
- * the path must not get longer. s->trial is then the move. */
+/* Returns true if `sw` may send to endport `end` by this channel: the numbers must still ascend,
+ * and the path must not get longer. s->trial is then the move. */
 static bool may_take(struct search *s, uint32_t end, uint32_t sw, uint32_t channel)
 {
     const struct fab_link_load_endport *to = &s->burden.end[end];
@@ -91,7 +91,7 @@ static void weigh(struct search *s)
 {
     struct fab_local_move *d = &s->trial;
     int64_t cost = fab_route_move_load_delta(&s->burden, d);
-    /* upper bound for the decrease of over_flows */
+    /* upper bound for the amount by which the move can lower over_flows */
     uint64_t most = s->burden.over_flows > 0 ? (uint64_t)d->flow * d->left_count : 0;
     spend(s, WEIGHING_COST);
     if (cost - (int64_t)(most * s->weight) > s->best_cost)
@@ -152,8 +152,8 @@ static void reduce_load(struct search *s, uint32_t channel)
     }
 }
 
-/* If the path of a flow takes the channel, considers the entries of the switches on the path up to
- * it. */
+/* Considers the entries on the path of a flow, up to the switch that sends on the channel. Does
+ * nothing if the path does not take the channel. */
 static void consider_path(struct search *s, uint32_t from, uint32_t end, uint32_t channel)
 {
     const uint32_t *next = fab_route_link_load_next(&s->burden, end);
@@ -168,7 +168,7 @@ static void consider_path(struct search *s, uint32_t from, uint32_t end, uint32_
     }
 }
 
-/* Draws at random one of the shifts that have more flows on the channel than the bound allows, and
+/* Draws at random one of the shifts with more flows on the channel than the bound allows, and
  * considers the flows of this shift. */
 static void reduce_flows(struct search *s, uint32_t channel)
 {
@@ -187,8 +187,8 @@ static void reduce_flows(struct search *s, uint32_t channel)
     }
 }
 
-/* Draws at random one of the channels that exceed a bound. *ret_load: whether it is the bound of
- * the load. */
+/* Draws at random one of the channels that exceed a bound. *ret_load: true if the channel exceeds
+ * the bound of the load, false if that of the flows. */
 static uint32_t draw(struct search *s, bool *ret_load)
 {
     const struct fab_link_load *b = &s->burden;
@@ -266,8 +266,8 @@ static int try_goal(struct search *s, uint32_t load, uint32_t flows, bool *ret_r
     return status;
 }
 
-/* Lowers the load as long as it can, and the flows of shifts when that fails. Ends when neither can
- * be lowered. */
+/* Lowers the greatest load as long as this is possible. When it is not, lowers the greatest number
+ * of flows of shifts, and tries the load again. Ends when neither can be lowered. */
 static int search(struct search *s)
 {
     int status = FAB_OK;
@@ -286,8 +286,8 @@ static int search(struct search *s)
 
 /* ---- conflicts ------------------------------------------------------------------------------- */
 
-/* Moves an entry to the channel on which packets to the endport share links with the fewest flows
- * to other endports. Returns whether the entry has changed. */
+/* Moves the entry of `sw` for endport `end` to the channel on which packets to the endport share
+ * links with the fewest flows to other endports. Returns true if the entry has changed. */
 static bool reduce_conflicts_at(struct search *s, uint32_t end, uint32_t sw)
 {
     const struct fab_graph *g = &s->graph;
@@ -321,8 +321,8 @@ static bool reduce_conflicts_of(struct search *s, uint32_t end)
     return changed;
 }
 
-/* Reduces conflicts in passes over all entries. Neither the greatest load nor the greatest number
- * of flows may grow. */
+/* Reduces conflicts in PASSES passes over all entries. Neither the greatest load nor the greatest
+ * number of flows may grow. */
 static void reduce_conflicts(struct search *s)
 {
     fab_route_link_load_set_bounds(&s->burden, fab_route_link_load_max(&s->burden),
@@ -390,7 +390,8 @@ static void write_back(const struct search *s, struct fab_lft *lft)
     }
 }
 
-/* Makes another, random, numbering for the present tables, which permits other moves. */
+/* Makes a random numbering for the present tables. It permits other moves than the numbering
+ * before. */
 static int renumber(struct search *s, const struct fab_local_search_input *in,
                     const struct fab_lft *lft)
 {

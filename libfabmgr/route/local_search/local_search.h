@@ -15,18 +15,20 @@ struct fab_local_search_input {
     const struct fab_lids *lids;
     const struct fab_vls *vls; /* NULL: one VL */
     /* Port ids of the endports. In the shift by k, endport i sends to endport i + k of this array.
-     * Each endport owns a LID and is attached to a switch. */
+     * Each endport must own a LID and be attached to a switch. */
     const uint32_t *ends;
     uint32_t end_count;
 };
-/* Improves *lft. Tables that pass the proof still pass it afterwards: packets still pass channels
+/*
+ * Improves *lft. Tables that pass the proof still pass it afterwards: packets still pass channels
  * in ascending order of one numbering on each VL, and no path gets longer. Neither the greatest
  * load of all-to-all (times port_slow) nor the greatest number of flows of a shift on one channel
  * grows. Equal input gives equal tables.
  *
  * The function leaves tables unchanged, and returns FAB_OK, if they are too large, do not connect
- * all endports, or have no such numbering. Returns NOMEM, with the tables unchanged, if there is no
- * memory. */
+ * all endports, or have no numbering with ascending channels. Returns NOMEM, with the tables
+ * unchanged, if there is no memory.
+ */
 int fab_route_local_search(const struct fab_local_search_input *in, struct fab_lft *lft);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Finds alternatives to the arcs that search.c has chosen, so that the destination LIDs of a switch
- * can be spread over several paths. An arc c of switch s is an alternative if two kinds of
- * dependencies are in use: the dependencies on c of all arcs by which paths enter s, and the
- * dependencies of c on all arcs by which paths leave its head. So no combination of alternatives
- * closes a cycle.
+ * can be spread over several paths.
+ *
+ * An arc c of switch s is an alternative if two kinds of dependencies are in use: the dependencies
+ * on c of all arcs by which paths enter s, and the dependencies of c on all arcs by which paths
+ * leave the switch that c leads to. So no combination of alternatives closes a cycle.
  */
 #include <string.h>
 
@@ -30,8 +31,8 @@ void fab_route_nue_restore(struct fab_nue *d, uint32_t home)
     }
 }
 
-/* Collects in deferred[] the arcs by which paths enter switch s. ret_common is a bitset of the
- * slots of s by which packets from all these arcs may continue. */
+/* Collects in deferred[] the arcs by which paths enter switch s. *ret_common receives a bitset of
+ * slots of s: those by which packets from each of these arcs may continue. */
 static void find_entering_arcs(struct fab_nue *d, uint32_t s, uint64_t ret_common[4])
 {
     const struct fab_cdg *t = d->cdg;
@@ -120,5 +121,6 @@ void fab_route_nue_candidates(const struct fab_nue *d, struct fab_shortest *ret)
         ret->first[i + 1] = count;
     }
     fab_route_shortest_mark_used(ret);
-    ret->unused = 0; /* unused switches have paths, too, so balance.c need not find others */
+    /* unused switches have paths as well, so balance.c need not find paths for them */
+    ret->unused = 0;
 }

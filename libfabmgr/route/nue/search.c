@@ -11,9 +11,9 @@
  * paper). A switch that still has no path may get a longer one in a later level.
  *
  * Switches without a path at the end take the escape tree. All dependencies along the tree are in
- * use from the start, so that it closes no cycle. Since LFTs consider the destination only, all
- * switches between such a switch and the destination on the tree must take the tree, too. The
- * search is repeated with these switches fixed.
+ * use from the start, so that it closes no cycle. LFTs consider the destination only. So all
+ * switches on the tree between a switch that takes the tree and the destination must take it, too.
+ * The search is repeated with these switches fixed.
  */
 #include "libfabmgr/route/nue/search.h"
 
@@ -22,17 +22,19 @@
 
 #include "libfabmgr/base/status.h"
 
-/* Number of repeated searches with more and more switches on the escape tree. After these, all
- * switches take it. */
+/* Greatest number of repeated searches, in which more and more switches take the escape tree. After
+ * these, all switches take it. */
 #define RETRIES 8
-/* An arc with NORMAL_LOADS times the mean load spans one more level, an arc with twice that load
- * two more levels, and so on. So loaded arcs are used later, as if they were longer. */
+/* An arc with a load of NORMAL_LOADS times the mean load spans one level more than usual, an arc
+ * with twice this load two levels more, and so on. So loaded arcs are used later, as if they were
+ * longer. */
 #define NORMAL_LOADS 2
 #define SPAN_MAX (FAB_NUE_LEVELS - 2)
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
-/* Finds the first arc of each switch on a shortest ascending path to the root switch. */
+/* Finds the escape tree: the first arc of each switch on a shortest ascending path to the root
+ * switch. */
 static void find_escape_tree(const struct fab_graph *g, const struct fab_order *o,
                              uint32_t *escape_arc, uint16_t *climb)
 {
@@ -145,7 +147,7 @@ static uint32_t tree_arc(const struct fab_nue *d, uint32_t s)
     return d->down[s] != FAB_NUE_SLOT_NONE ? d->g->nbr_at[s] + d->down[s] : d->escape_arc[s];
 }
 
-/* Makes switch s, and all switches after it on its path along the escape tree, take the tree. */
+/* Makes switch s take the escape tree, and all switches after it on its path along the tree. */
 static void forced_list(struct fab_nue *d, uint32_t s)
 {
     uint16_t far = 0;
@@ -169,7 +171,8 @@ static void settle(struct fab_nue *d, uint32_t s, uint32_t arc, uint16_t hops)
     d->by_distance[d->count++] = s;
 }
 
-/* Makes arc `in` a candidate for the path of its tail at the current level. */
+/* Makes arc `in` a candidate, at the current level, for the path of the switch that the arc leaves.
+ */
 static void consider(struct fab_nue *d, uint32_t in)
 {
     uint32_t r = d->cdg->tail[in], s = d->g->nbr[in];
@@ -185,8 +188,8 @@ static void consider(struct fab_nue *d, uint32_t in)
     d->best[r] = in;
 }
 
-/* Returns the number of levels that the arc spans. It is more than one if the load of the arc is
- * above normal_load. */
+/* Returns the number of levels that the arc spans, which is more than one if its load is above
+ * normal_load. */
 static uint32_t span(const struct fab_nue *d, uint32_t arc)
 {
     if (d->normal_load == 0)
@@ -195,7 +198,7 @@ static uint32_t span(const struct fab_nue *d, uint32_t arc)
     return 1 + (uint32_t)(more < SPAN_MAX ? more : SPAN_MAX);
 }
 
-/* Considers the arcs from neighbours of switch s that have no path yet. */
+/* Considers the arcs that lead to switch s from neighbours that have no path yet. */
 static void consider_neighbours(struct fab_nue *d, uint32_t s)
 {
     for (uint32_t out = d->g->nbr_at[s]; out < d->g->nbr_at[s + 1]; out++) {
@@ -224,8 +227,8 @@ static void consider_delayed(struct fab_nue *d, uint16_t hops)
     }
 }
 
-/* Changes the first arc of switch s to `arc`. The arcs by which switches send through s now, and
- * the new arc `in`, then depend on `arc`. Returns false, and changes nothing, if one of these
+/* Changes the first arc of switch s to `arc`. Then the arcs by which switches send through s, and
+ * the new arc `in`, depend on `arc`. Returns false, and changes nothing, if one of these
  * dependencies would close a cycle. */
 static bool change_path(struct fab_nue *d, uint32_t s, uint32_t arc, uint32_t in)
 {
@@ -254,8 +257,8 @@ static bool change_path(struct fab_nue *d, uint32_t s, uint32_t arc, uint32_t in
     return good;
 }
 
-/* Gives the head of arc `in` another path of the same length, so that `in` can be used. Returns
- * false if there is none. */
+/* Gives the switch that arc `in` leads to another path of the same length, so that `in` can be
+ * used. Returns false if there is no such path. */
 static bool backtrack(struct fab_nue *d, uint32_t in)
 {
     uint32_t s = d->g->nbr[in];
@@ -278,7 +281,7 @@ static int by_cost(const void *a, const void *b)
     return (x->arc > y->arc) - (x->arc < y->arc);
 }
 
-/* Gives the candidates of this level their paths. Returns false if one of them gets no path. */
+/* Gives the candidates of this level their paths. Returns false if a candidate gets no path. */
 static bool settle_level(struct fab_nue *d, uint16_t hops)
 {
     bool all = true;
@@ -319,8 +322,8 @@ static void begin(struct fab_nue *d)
     d->cost[d->home] = 0;
 }
 
-/* Searches until no further switch can be reached. Returns false if `strict` is true and some
- * switch has no path at its level. */
+/* Searches level by level until no further switch can be reached. With `strict`, returns false if
+ * some switch gets no path at its level. */
 static bool expand_levels(struct fab_nue *d, bool strict)
 {
     uint32_t at = 0, forced = 0;
@@ -345,8 +348,8 @@ static bool expand_levels(struct fab_nue *d, bool strict)
     return true;
 }
 
-/* Puts the switches without a path on the escape tree, or, with `all`, all switches. Returns how
- * many had no path. */
+/* Puts the switches without a path on the escape tree; with `all`, puts all switches on it. Returns
+ * the number of switches that had no path. */
 static uint32_t put_rest_on_tree(struct fab_nue *d, bool all)
 {
     uint32_t rest = 0, component = d->g->component[d->home];

@@ -12,9 +12,10 @@ struct fab_dlid {
     uint32_t lid;
     uint32_t number; /* number for D-mod-k: position of the endport in the topology */
     uint8_t port;    /* port of the destination switch that leads to the endport */
-    bool loaded;     /* hosts send to the LID, so that it counts for the link loads */
+    bool loaded;     /* hosts send to the LID, so its paths count for the link loads */
 };
-#define FAB_DLIDS_MAX 256 /* most DLIDs at one switch and one offset: one for each port */
+/* greatest number of DLIDs at one switch with the same offset: one for each port */
+#define FAB_DLIDS_MAX 256
 
 struct fab_destinations {
     const struct fab_route_input *in; /* borrowed */
@@ -24,19 +25,21 @@ struct fab_destinations {
     uint32_t leaf_size;               /* greatest number of hosts at one switch */
     uint32_t lids_each;               /* number of LIDs in the largest LMC range */
 };
-/* Uses the order of leaf_sequence.h. Returns NOMEM if there is no memory. */
+/* Lists the destination switches in the order of leaf_sequence.h. Returns NOMEM if there is no
+ * memory. */
 int fab_route_destinations_make(const struct fab_route_input *in, const struct fab_graph *g,
                                 const struct fab_updown *updown, struct fab_destinations *ret);
-/* Uses the order of the caller. `sequence` (g->n switch ids, from malloc) becomes the property of
- * *ret. All switches count as edges. Returns NOMEM if `sequence` is NULL. */
+/* Takes the destination switches in the order of the caller. `sequence` (g->n switch ids, from
+ * malloc) becomes the property of *ret. All switches count as switches with hosts. Returns NOMEM if
+ * `sequence` is NULL. */
 int fab_route_destinations_in_sequence(const struct fab_route_input *in, const struct fab_graph *g,
                                        uint32_t *sequence, struct fab_destinations *ret);
 void fab_route_destinations_fini(struct fab_destinations *r);
 
-/* Lists the DLIDs at switch sequence[index] and returns their number. For each endport the list has
- * the LID at `offset` in its LMC range, hosts first. With offset 0, the LID of the switch's port 0
- * comes last. The number of a DLID is greater by its offset, so that the LIDs of one host take
- * different paths if there is a choice. */
+/* Lists the DLIDs at switch sequence[index] and returns their number. The list has one LID for each
+ * endport, the one at `offset` in its LMC range; hosts come first. With offset 0, the LID of the
+ * switch's port 0 comes last. `offset` is added to the number of each DLID, so that the LIDs of one
+ * host take different paths if there is a choice. */
 uint32_t fab_route_destinations_dlids(const struct fab_destinations *r, uint32_t index,
                                       uint32_t offset, struct fab_dlid lanes[FAB_DLIDS_MAX]);
 

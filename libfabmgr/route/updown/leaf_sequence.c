@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * D-mod-k spreads destinations by a number whose digits tell their position in the tree: which host
- * of the leaf, which leaf of the pod, which pod. GUIDs do not follow that order. So this file puts
- * the leaves into a sequence in which leaves at the least distance from each other are adjacent.
+ * Puts the leaves into a sequence in which leaves at the least distance from each other are
+ * adjacent. D-mod-k spreads destinations by a number whose digits tell their position in the tree:
+ * which host of the leaf, which leaf of the pod, which pod. GUIDs do not follow that order.
  *
- * It splits groups of leaves level by level, from the greatest distance down. To split a group,
+ * Groups of leaves are split level by level, from the greatest distance down. To split a group,
  * take the next smaller distance. The leaves within this distance of the leaf with the lowest id
  * form the first part. Of the remaining leaves, those within this distance of the leaf with the
  * lowest id form the second part, and so on.
@@ -24,7 +24,7 @@ struct numbering {
     uint32_t *edge;         /* [count] ids of the switches with hosts, ascending */
     uint8_t *distance;      /* [count][count] number of hops between two of these switches */
     uint32_t *order;        /* [count] indices into edge[], in the new order */
-    uint32_t *scratch;      /* [count] */
+    uint32_t *scratch;      /* [count] scratch memory */
 };
 
 static int measure(const struct fab_graph *g, const struct fab_updown *updown, struct numbering *n)
@@ -56,8 +56,8 @@ static uint8_t diameter(const struct numbering *n)
     return greatest;
 }
 
-/* Splits order[from] to order[to - 1], which is ascending, into groups within `radius` of their
- * first members, and each group by smaller radii. */
+/* Splits order[from] to order[to - 1], which is ascending, into groups. The members of a group are
+ * within `radius` hops of its first member. Splits each group again by smaller radii. */
 static void group(struct numbering *n, uint32_t from, uint32_t to, int radius)
 {
     while (radius > 0 && from < to) {

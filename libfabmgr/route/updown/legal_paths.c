@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Two sweeps over the order of the switches find the paths to 64 destinations at once.
+ * Finds the legal paths to 64 destinations at once, by two sweeps over the order of the switches.
  *
  * The sweep from the bottom up computes the length of the path that only descends. The sweep from
  * the top down computes the length of the path that first ascends to a neighbour, and chooses
@@ -26,7 +26,8 @@ struct row {
 
 #define UNKNOWN FAB_LEGAL_HOPS
 
-/* Sets *to to min(*to, *from + 1). Lengths are at most 0x7f, so that the sum fits into a byte. */
+/* For each of the 64 lengths, sets *to to min(*to, *from + 1). Lengths are at most 0x7f, so that
+ * the sum fits into a byte. */
 static void relax(struct row *restrict to, const struct row *restrict from)
 {
     for (unsigned i = 0; i < FAB_LEGAL_BATCH; i++) {
@@ -35,16 +36,17 @@ static void relax(struct row *restrict to, const struct row *restrict from)
     }
 }
 
-/* Sets *to to min(*to, *from). */
+/* For each of the 64 lengths, sets *to to min(*to, *from). */
 static void take_minimum(struct row *restrict to, const struct row *restrict from)
 {
     for (unsigned i = 0; i < FAB_LEGAL_BATCH; i++)
         to->hops[i] = from->hops[i] < to->hops[i] ? from->hops[i] : to->hops[i];
 }
 
-/* Sets *needed to 0xff for the destinations to which the upper neighbour with row *above has to
- * descend through this switch, whose descending path has length *down. An upper neighbour with the
- * flag FAB_LEGAL_CLIMBS has another path. */
+/* Finds the destinations to which an upper neighbour has to descend through this switch, and sets
+ * *needed to 0xff for them. above: row of the upper neighbour. down: lengths of this switch's
+ * descending paths. An upper neighbour whose length has the flag FAB_LEGAL_CLIMBS has another path.
+ */
 static void find_need(struct row *restrict needed, const struct row *above, const struct row *down)
 {
     for (unsigned i = 0; i < FAB_LEGAL_BATCH; i++)
@@ -64,7 +66,7 @@ static void choose(struct row *restrict row, const struct row *climb, const stru
 
 /* ---- equal rows ------------------------------------------------------------------------------ */
 
-#define MEMORY 1024 /* number of hash values; the last row with each value is remembered */
+#define MEMORY 1024 /* number of hash values; the last row with each hash value is remembered */
 
 static uint32_t hash_row(const struct row *row)
 {
@@ -77,8 +79,8 @@ static uint32_t hash_row(const struct row *row)
     return (uint32_t)(sum % MEMORY);
 }
 
-/* Returns a switch whose row equals that of `sw`: the last one with the same hash, or `sw` itself.
- */
+/* Returns a switch whose row equals that of `sw`: the last switch with the same hash, or `sw`
+ * itself. */
 static uint32_t find_equal_row(uint32_t memory[MEMORY], const struct row *row, uint32_t n,
                                uint32_t sw)
 {
@@ -96,15 +98,17 @@ struct sweep {
     struct row *row;
     uint32_t *row_of;
     bool *descends, *here;
-    bool *over; /* [n] for each lower class, whether a path that descends from its switches reaches
-                   some destination */
-    struct row *down; /* [n] for each lower class, the lengths of the paths that descend from its
-                         switches */
-    uint32_t *first; /* [2n] for each row class, a switch whose row all members have, except members
-                        that are destinations; or FAB_NONE */
+    /* [n] for each lower class, whether descending paths from its switches reach any destination */
+    bool *over;
+    /* [n] for each lower class, the lengths of the descending paths from its switches */
+    struct row *down;
+    /* [2n] for each row class, a switch whose row all members share, except members that are
+     * destinations; FAB_NONE: not known yet */
+    uint32_t *first;
 };
 
-/* Divides the memory: rows, then row_of[], then the flags; then again rows (down[]) and first[]. */
+/* Divides the memory into its parts. First come the rows, row_of[] and the flags, which the caller
+ * may read; then the rows down[] and the array first[]. */
 static struct sweep lay_out(const struct fab_updown *s, uint8_t *row)
 {
     size_t rows = (size_t)s->n + 1, n = s->n;
@@ -152,7 +156,7 @@ static void sweep_up(const struct sweep *w)
         descend(w, w->s->lower_class_rep[i]);
 }
 
-/* Computes the row of a switch that descends to no destination. */
+/* Computes the row of a switch from which no path descends to any of the destinations. */
 static void climb(const struct sweep *w, uint32_t sw)
 {
     uint32_t before = FAB_NONE;
@@ -168,8 +172,8 @@ static void climb(const struct sweep *w, uint32_t sw)
         w->row[sw].hops[i] = up.hops[i] | FAB_LEGAL_CLIMBS;
 }
 
-/* Chooses the paths of a switch. On entry the row of sw holds its descending paths, on return the
- * chosen paths. */
+/* Chooses between the descending and the ascending paths of a switch. On entry its row holds the
+ * descending paths, on return the chosen ones. */
 static void climb_or_descend(const struct sweep *w, uint32_t sw)
 {
     uint32_t before = FAB_NONE;
@@ -200,9 +204,9 @@ static void compute_row(const struct sweep *w, uint32_t sw)
     climb_or_descend(w, sw);
 }
 
-/* Computes the rows of all switches from the top down. Switches that descend to no destination have
- * equal rows if they have the same upper neighbours. Other switches have equal rows if they have
- * the same upper and lower neighbours. */
+/* Computes the rows of all switches from the top of the order down. Switches that descend to no
+ * destination have equal rows if they have the same upper neighbours. Other switches have equal
+ * rows if they have the same upper and lower neighbours. */
 static void sweep_down(const struct sweep *w)
 {
     uint32_t memory[MEMORY];
@@ -228,8 +232,8 @@ void fab_route_legal_rows(const struct fab_updown *s, const uint32_t *destinatio
 {
     struct sweep w = lay_out(s, ret_paths);
     memset(w.first, 0xff, 2 * (size_t)s->n * sizeof(*w.first)); /* FAB_NONE */
-    memset(w.here, false, 2 * (size_t)s->n * sizeof(bool));     /* here[] and over[], which are
-                                                                   adjacent */
+    /* clears here[] and over[], which are adjacent in memory */
+    memset(w.here, false, 2 * (size_t)s->n * sizeof(bool));
     for (uint32_t i = 0; i < count; i++) {
         uint32_t sw = destinations[i];
         if (!w.here[sw])

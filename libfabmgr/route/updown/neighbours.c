@@ -66,8 +66,8 @@ static uint64_t hash_both(const void *ctx, uint32_t sw)
     return ((uint64_t)p->upper_class[sw] << 32) + p->lower_class[sw];
 }
 
-/* Changes the representatives in lower_class[] from the switch with the lowest id to the switch
- * that is lowest in the order. first[n] is scratch memory. */
+/* Changes lower_class[] so that the switch that is lowest in the order represents each class,
+ * instead of the switch with the lowest id. first[n] is scratch memory. */
 static void list_lower_classes(struct fab_updown *s, uint32_t *first)
 {
     memset(first, 0xff, s->n * sizeof(*first)); /* FAB_NONE */

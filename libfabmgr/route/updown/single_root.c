@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Changes any total order into one with a single root, in which every pair of switches has a legal
- * path.
+ * Changes any total order into an order with a single root, in which every pair of switches has a
+ * legal path.
  *
  * Up*|down* routing joins two switches if they have a common ancestor. In a fat tree ordered by
  * ranks any two leaves have one, but two spines have none: a path from spine to spine descends and
@@ -15,14 +15,15 @@
  * the other leaves stay legal: such a path enters and leaves the reversed part in the same switch.
  *
  * Proof that the directions stay acyclic. Let G be the switches that reach the root by ascending,
- * and U the other switches. If a link joins G and U, its upper end is in U, since otherwise both
- * ends could ascend to the root. Let g be the highest switch of G with a neighbour in U, and B the
- * ancestors of g within U. To reverse the links among g and B means to take B out of the order and
- * to put it back, in reverse, just below g. The switches of U that are above g in the order but
- * descendants of B move along, to just below B. All moved switches are in U. Their neighbours in G
- * are below them and not above g (g is the highest), so that no other link changes direction. Now B
- * reaches g by ascending and belongs to G. This step is repeated until U is empty. The first step
- * has G = {root}.
+ * and U the other switches. At first G = {root}. If a link joins G and U, its upper end is in U,
+ * since otherwise both ends could ascend to the root. Let g be the highest switch of G with a
+ * neighbour in U, and B the ancestors of g within U.
+ *
+ * A step reverses the links among g and B: it takes B out of the order and puts it back, in
+ * reverse, just below g. The switches of U that are above g in the order but descendants of B move
+ * along, to just below B. All moved switches are in U. Their neighbours in G are below them and not
+ * above g (g is the highest), so that no other link changes direction. Now B reaches g by ascending
+ * and belongs to G. The step is repeated until U is empty.
  */
 #include <string.h>
 
@@ -30,7 +31,7 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/route/updown/switch_order.h"
 
-#define TRIALS 64 /* maximum number of leaves that are tried as roots */
+#define TRIALS 64 /* greatest number of leaves that are tried as roots */
 
 /* BESIDE: the switch is in U, above g, and a descendant of B */
 enum mark { PLAIN = 0, ABOVE = 1 /* the switch is in B */, BESIDE = 2 };
@@ -54,9 +55,9 @@ static bool is_maximum(const struct rooting *c, uint32_t s)
     return true;
 }
 
-/* Marks with `as` the switches that the `count` switches on the stack reach by only ascending (or
- * only descending) over unmarked switches outside G. Returns how many of the marked switches are
- * maxima, which have no upper neighbour; 0 when descending. */
+/* Starts at the `count` switches on the stack and follows links up (or down, if `up` is false) over
+ * unmarked switches outside G. Marks the switches that it reaches with `as`. Returns how many of
+ * the marked switches are maxima, which have no upper neighbour; 0 when it follows links down. */
 static uint32_t flood(struct rooting *c, uint32_t count, bool up, enum mark as)
 {
     uint32_t maxima = 0;
@@ -81,10 +82,10 @@ static uint32_t maxima_above(struct rooting *c, uint32_t s)
     return flood(c, 1, true, ABOVE);
 }
 
-/* Returns the root for a component: the first leaf (any switch, if the component has no leaf) that
- * reaches at least three quarters of the maxima of its component by ascending. If there is none,
- * returns the first of the leaves that reach most maxima. Not all maxima are required, so that a
- * failed link does not move the root. */
+/* Chooses the root of a component: the first leaf that reaches at least three quarters of the
+ * maxima of the component by ascending. If there is no such leaf, the first of the leaves that
+ * reach most maxima. If the component has no leaf, any switch may be chosen. Not all maxima are
+ * required, so that a failed link does not move the root. */
 static uint32_t choose_root(struct rooting *c, uint32_t component, uint32_t maxima, bool has_leaf)
 {
     uint32_t best = FAB_NONE, best_maxima = 0;
@@ -104,7 +105,7 @@ static uint32_t choose_root(struct rooting *c, uint32_t component, uint32_t maxi
     return best;
 }
 
-/* Does one step of the proof above: puts B and its descendants just below `g`. */
+/* Does one step of the proof at the top of this file: puts B and its descendants just below `g`. */
 static void reverse_below(struct rooting *c, uint32_t g)
 {
     struct fab_order *o = c->o;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds the order for up*|down* routing. It makes several candidate orders, which suit different
+ * Finds the order for up*|down* routing. Several candidate orders are made, which suit different
  * topologies. Each gets a single root (single_root.c). The order with the shortest legal paths
  * between hosts is used; among equals, the first.
  *
@@ -56,8 +56,8 @@ void fab_route_order_fini(struct fab_order *o)
 
 /* ---- ranks ---------------------------------------------------------------------------------- */
 
-/* Ranks switches by a breadth-first search from all switches whose rank is 0; the others must have
- * RANK_NONE on entry. Returns the greatest rank. */
+/* Sets the rank of each switch to its distance from the switches whose rank is 0 on entry, by a
+ * breadth-first search. The other ranks must be RANK_NONE on entry. Returns the greatest rank. */
 static uint8_t search_ranks(const struct fab_graph *g, uint8_t *rank, uint32_t *queue)
 {
     uint32_t head = 0, tail = 0;
@@ -101,7 +101,7 @@ static void rank_from_leaves(const struct fab_graph *g, struct fab_order *o, uin
     search_ranks(g, o->rank, o->at);
     for (uint32_t s = 0; s < g->n; s++) {
         if (o->rank[s] == RANK_NONE)
-            o->rank[s] = 0; /* a component without hosts */
+            o->rank[s] = 0; /* all switches of a component without hosts get rank 0 */
     }
 }
 
@@ -116,8 +116,8 @@ static void rank_from_roots(const struct fab_graph *g, struct fab_order *o)
     }
 }
 
-/* Returns the sum of the distances from switch s to all others. rank[] and at[] are scratch
- * memory. */
+/* Returns the sum of the distances from switch s to all other switches. o->rank[] and o->at[] are
+ * used as scratch memory. */
 static uint64_t sum_distances(const struct fab_graph *g, struct fab_order *o, uint32_t s)
 {
     uint64_t sum = 0;
@@ -129,8 +129,8 @@ static uint64_t sum_distances(const struct fab_graph *g, struct fab_order *o, ui
     return sum;
 }
 
-/* Returns the central switch of a component: among the switches with the most neighbours, the one
- * with the least sum of distances to all others. Tries at most CENTRES of them. */
+/* Returns the central switch of a component. Among the switches with the most neighbours, this is
+ * the one with the least sum of distances to all others. At most CENTRES switches are tried. */
 static uint32_t central_switch(const struct fab_graph *g, struct fab_order *o, uint32_t component)
 {
     uint32_t most = 0, best = component;
@@ -158,8 +158,8 @@ static void rank_from_centre(const struct fab_graph *g, struct fab_order *o)
 {
     for (uint32_t s = 0; s < g->n; s++) {
         if (g->component[s] == s)
-            o->divider[s] = central_switch(g, o, s); /* used as scratch memory until find_dividers()
-                                                        overwrites it */
+            o->divider[s] = central_switch(
+                g, o, s); /* divider[] is scratch memory until find_dividers() overwrites it */
     }
     memset(o->rank, RANK_NONE, g->n);
     for (uint32_t s = 0; s < g->n; s++) {
@@ -246,8 +246,8 @@ static int finish_into(const struct fab_graph *g, struct fab_order *o, struct fa
 
 /* ---- comparing candidates ------------------------------------------------------------------- */
 
-/* Sums up the hops on the legal paths between all pairs of hosts, or between all pairs of switches
- * if there are no hosts. */
+/* Returns in *ret_total the number of hops of the legal paths between all pairs of hosts. If there
+ * are no hosts, counts all pairs of switches instead. */
 static int sum_hops(const struct fab_graph *g, const struct fab_order *o, uint64_t *ret_total)
 {
     struct fab_updown updown = {0};
@@ -359,8 +359,9 @@ int fab_route_order_ranked(const struct fab_graph *g, const struct fab_fabric *f
 /* ---- is it a tree? --------------------------------------------------------------------------- */
 
 struct within {
-    uint32_t links, within, a, b; /* within: number of links within a rank; a, b: the switches of
-                                     the first such link */
+    /* within: number of links that join switches of one rank; a, b: the switches of the first such
+     * link */
+    uint32_t links, within, a, b;
     uint8_t num_a, num_b;
 };
 

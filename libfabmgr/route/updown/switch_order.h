@@ -11,13 +11,13 @@
 struct fab_order {
     struct fab_arena arena; /* of the arrays */
     uint32_t n;
-    uint8_t *rank; /* [n] 0 for leaves */
-    bool *leaf;    /* [n] */
+    uint8_t *rank; /* [n] rank of each switch; 0 for leaves */
+    bool *leaf;    /* [n] whether the switch is a leaf */
     uint32_t *at;  /* [n] switch ids, lowest first */
     uint32_t *pos; /* [n] position of each switch in at[] */
-    /* [n] the divider of D-mod-k. For a path of ascending ranks from a leaf to the switch, take the
-     * product of the numbers of upper neighbours of the switches passed. The divider is the
-     * greatest such product. */
+    /* [n] the divider of D-mod-k. For each path of ascending ranks from a leaf to the switch, take
+     * the product of the numbers of upper neighbours of the switches that it passes. The divider is
+     * the greatest of these products. */
     uint32_t *divider;
     const char *origin; /* text for the operator: how the order was found */
     uint32_t root;      /* root switch of the component of switch 0, or FAB_NONE */
@@ -29,22 +29,22 @@ static inline bool fab_route_order_is_up(const struct fab_order *o, uint32_t fro
     return o->pos[to] > o->pos[from];
 }
 
-/* Computes the order with the shortest legal paths of several candidates. Returns NOMEM if there is
- * no memory. */
+/* Makes several candidate orders, and returns the one with the shortest legal paths. Returns NOMEM
+ * if there is no memory. */
 int fab_route_order_find(const struct fab_graph *g, const struct fab_fabric *f,
                          const struct fab_policy *p, struct fab_order *ret);
 
-/* Computes an order with ranks from the root switches of the policy, if any, else from the leaves.
- * Returns NOMEM if there is no memory. */
+/* Computes an order with ranks. It starts from the root switches that the policy names; if there
+ * are none, from the leaves. Returns NOMEM if there is no memory. */
 int fab_route_order_ranked(const struct fab_graph *g, const struct fab_fabric *f,
                            const struct fab_policy *p, struct fab_order *ret);
 
-/* Returns whether the ranks do not form a tree, because too many links join switches of the same
- * rank or no switch has a host. why[] then contains the reason. */
+/* Returns true if the ranks do not form a tree, because too many links join switches of the same
+ * rank, or because no switch has a host. why[] then contains the reason. */
 bool fab_route_order_is_flat(const struct fab_graph *g, const struct fab_order *o,
                              const struct fab_fabric *f, char *why, size_t why_len);
 
-/* Changes the order so that each component has a single root switch, which every switch reaches by
+/* Changes the order so that each component has a single root switch, and every switch reaches it by
  * ascending (single_root.c). Returns NOMEM if there is no memory. */
 int fab_route_order_single_root(const struct fab_graph *g, struct fab_order *o);
 
