@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The main program: it reads the arguments, starts all parts in the order below, runs the loop, and
- * stops the parts in reverse order. It also notifies systemd and reloads the settings.
+ * The main program. It reads the arguments, starts all parts of fabricd in the order below, runs
+ * the loop, and stops the parts in reverse order. It also notifies systemd and reloads the
+ * settings.
  *
  * config -> store -> bus -> transport (umad or the simulated fabric) -> sm -> pm -> cc -> sa -> rpc
  * -> metrics
@@ -9,8 +10,8 @@
  * With --replay the transport is a recording, the loop runs in virtual time, and cc, sa, rpc and
  * metrics are not started.
  *
- * struct daemon owns all parts. If a part fails to start, fabricd prints one line that says why,
- * and stops the others.
+ * struct daemon owns all parts. If a part does not start, fabricd prints one line with the reason,
+ * and stops the other parts.
  */
 #include <errno.h>
 #include <signal.h>
@@ -46,7 +47,7 @@
 #define WHY_LEN 512
 #define SIM_FILE_MOST (512u << 20)
 #define SIM_SEED 1
-#define LETS_GO_S 5 /* most seconds that closing the port may take, as a driver may hang */
+#define LETS_GO_S 5 /* maximum seconds to close the port, because a driver may hang */
 
 struct daemon {
     struct options options;
@@ -57,8 +58,8 @@ struct daemon {
     struct bus *bus;
     struct fab_sim *sim;
     struct transport *transport;
-    struct transport *recorder; /* records the MADs of sm and pm; or NULL */
-    struct recording recording; /* the recording that --replay names */
+    struct transport *recorder; /* records the MADs of sm and pm; NULL: no recording is made */
+    struct recording recording; /* the recording that --replay plays */
     struct sm *sm;
     struct pm *pm;
     struct cc *cc;
@@ -165,7 +166,7 @@ static void store_event(void *ctx, const struct event *e)
         store_put_event(ctx, e);
 }
 
-/* Shows the last important event in `systemctl status`. */
+/* Shows the last important event in the output of `systemctl status`. */
 static void notify_event(void *ctx, const struct event *e)
 {
     static const enum event_id shown[] = {EVENT_sweep_done, EVENT_sm_standby, EVENT_sweep_failed,
@@ -231,7 +232,7 @@ static void note_restarts(const struct config *old, const struct config *now)
     note_restart(memcmp(&old->smp, &now->smp, sizeof(old->smp)) != 0, "smp");
 }
 
-/* Takes over the settings that can change at run time. `now` receives the old policy, which the
+/* Adopts the settings that can change while fabricd runs. `now` gets the old policy, which the
  * caller frees. */
 static void apply(struct daemon *d, struct config *now)
 {
@@ -249,8 +250,8 @@ static void apply(struct daemon *d, struct config *now)
     store_journal_keep(d->store, now->journal_keep);
 }
 
-/* Warns of keys that everybody knows. Reads or makes the keys that the settings leave to fabricd.
- */
+/* Reads or makes the keys for which the settings say "generated". Logs a warning for keys that are
+ * publicly known. */
 static int take_keys(struct daemon *d, struct config *c, char *why)
 {
     struct store_m_key file = {0};
@@ -273,8 +274,8 @@ static int take_keys(struct daemon *d, struct config *c, char *why)
                : store_key(d->config.state_dir, "sa_key", &c->policy.sa_key, why, WHY_LEN);
 }
 
-/* True if the M_Key changes while a rotation is under way: the ports that still have the key before
- * would be lost. */
+/* Returns whether the settings change the M_Key while a rotation is not complete. Ports that still
+ * have the previous key would then be lost. */
 static bool is_third_key(const struct daemon *d, const struct config *now)
 {
     struct sm_key_status status;
@@ -368,8 +369,8 @@ static int start_recorder(struct daemon *d, char *why)
     return r == FAB_OK ? recording_tell_state(d->recorder, d->store, o->config_file) : r;
 }
 
-/* Opens the recording. A replay uses the settings of the recording unless the command line names a
- * settings file. */
+/* Opens the recording of --replay. A replay uses the settings in the recording, unless the command
+ * line names a settings file. */
 static int read_recording(struct daemon *d, char *why)
 {
     int r = recording_open(&d->recording, d->options.replay, why, WHY_LEN);
@@ -503,8 +504,9 @@ static void give_up(int signo)
     _exit(EXIT_FAILURE);
 }
 
-/* Stops all parts. The store is flushed before the port is closed, because closing may hang until
- * give_up ends the process. The second alarm limits the exit handlers of libraries. */
+/* Stops all parts. The store is flushed before the port is closed, because closing the port may
+ * hang until give_up ends the process. The second alarm limits the time of exit handlers of
+ * libraries. */
 static void stop(struct daemon *d)
 {
     sd_notify(0, "STOPPING=1");
@@ -556,8 +558,9 @@ int main(int argc, char **argv)
     int status = options_read(&d.options, argc, argv);
     if (status >= 0)
         return status;
-    umask(077); /* only this user may read files in the state directory; rpc sets the group of its
-                   sockets itself */
+    /* Only the user of fabricd may read files in the state directory. The RPC sets the group of its
+     * sockets itself. */
+    umask(077);
     if ((d.options.replay && read_recording(&d, why) != FAB_OK) ||
         options_config(&d.options, &d.config, why, sizeof(why)) != FAB_OK) {
         fprintf(stderr, "fabricd: %s\n", why);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The command line, as a table of options. Options override the settings file, and the file
- * overrides the defaults, also after a reload.
+ * Reads the command line, by a table of options. Options override the settings file, and the file
+ * overrides the defaults. The same holds after a reload of the file.
  */
 #include "fabricd/options.h"
 
@@ -114,8 +114,8 @@ static int read_limit(struct options *o, const char *text)
     return -1;
 }
 
-/* Accepts "--umad CA:PORT" as well as "--umad=CA:PORT": for an optional argument getopt_long
- * accepts only the second form. */
+/* Returns the argument of --umad in the form "--umad CA:PORT". For an optional argument,
+ * getopt_long itself accepts only the form "--umad=CA:PORT". */
 static const char *umad_argument(int argc, char **argv)
 {
     if (optarg)

@@ -12,13 +12,14 @@
 
 struct options {
     const char *config_file; /* settings file; NULL: defaults only */
-    const char *sim_file;    /* file of the simulated fabric; NULL: a real port */
-    const char *sim_at;      /* adapter of the simulated fabric; NULL: the first */
-    const char *umad;      /* adapter port; "": the first active one; NULL: that of the settings */
-    const char *record;    /* file of --record, or NULL */
-    uint64_t record_limit; /* bytes; 0: no limit */
-    const char *replay;    /* file of --replay, or NULL */
-    /* text of the settings in a recording, used if config_file is NULL; or NULL */
+    const char *sim_file;    /* file of the simulated fabric; NULL: a real adapter port is used */
+    const char *sim_at;      /* adapter of the simulated fabric to use; NULL: the first adapter */
+    /* Adapter port; "": the first active port; NULL: the port in the settings. */
+    const char *umad;
+    const char *record;    /* file of --record; NULL: no recording is made */
+    uint64_t record_limit; /* maximum size of the recording in bytes; 0: no limit */
+    const char *replay;    /* file of --replay; NULL: no replay */
+    /* Settings text in the recording, which is used if config_file is NULL; NULL: none. */
     const char *settings;
     size_t settings_len;
     const char *state_dir;
@@ -28,11 +29,12 @@ struct options {
     bool has_log_level;
     enum log_level log_level;
 };
-/* Reads the arguments. Returns -1 if fabricd must start, otherwise the exit status: after --help,
- * after --version, and after an error, which is printed on stderr. Strings point into argv. */
+/* Reads the arguments. Returns -1 if fabricd must start, otherwise the exit status (after --help,
+ * --version or an error, which is printed on stderr). Strings in *o point into argv. */
 int options_read(struct options *o, int argc, char **argv);
-/* Makes the configuration from the defaults, the settings file and the options; the later override
- * the earlier. Returns the errors of config_load; why[] then holds a sentence. */
+/* Makes the configuration from the defaults, the settings file and the options. The options
+ * override the file, and the file overrides the defaults. Returns the errors of config_load; why[]
+ * then has a sentence. */
 int options_config(const struct options *o, struct config *ret, char *why, size_t why_len);
 
 #endif

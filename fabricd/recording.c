@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A run depends not only on incoming MADs but also on address leases, on ports that an operator
- * disabled, on pinned names, and on the settings. fabricd records them at the beginning, and a
- * replay writes them to a store in a temporary directory, so that it needs nothing but the
- * recording. Commands over the RPC and reloads of the settings are not recorded; a replay reports
- * their effects as differences.
+ * Records and restores what a run depends on besides incoming MADs: LID leases, ports that an
+ * operator disabled, pinned names, and the settings. fabricd records them at the start. A replay
+ * writes them to a store in a temporary directory, so that it needs only the recording.
+ *
+ * Commands over the RPC and reloads of the settings are not recorded. A replay reports their
+ * effects as differences.
  */
 #include "fabricd/recording.h"
 
@@ -66,7 +67,7 @@ int recording_tell_state(struct transport *recorder, struct store *store, const 
 
 /* ---- reading ---- */
 
-/* A reader of the entries before the first MAD. */
+/* A reader of the entries that come before the first MAD in the recording. */
 struct state {
     struct fab_base_reader at;
     uint8_t mad[FAB_MAD_SIZE];
@@ -193,8 +194,9 @@ int recording_restore(const struct recording *r, struct store *store)
         if (e->kind == FAB_RECORDING_PIN)
             restore_pin(e, store);
     }
-    if (count) { /* the store already had leases when the recorded run began, so its hosts had been
-                    asked to register */
+    /* When the recorded run began, its store already had leases. So its hosts had already been
+     * asked to register. */
+    if (count) {
         store_put_leases(store, leases, count);
         store_put_asked(store);
     }

@@ -7,24 +7,25 @@
 #include "fabricd/transport/replay.h"
 
 /* Records the leases and disabled ports of the store, and the settings file if there is one. Call
- * it after the recorder was opened. Returns the errors of store_load_leases. */
+ * this function after the recorder was opened. Returns the errors of store_load_leases. */
 int recording_tell_state(struct transport *recorder, struct store *store,
                          const char *settings_file);
 
 struct recording {
-    const uint8_t *bytes; /* the file, mapped */
+    const uint8_t *bytes; /* the mapped file */
     size_t len;
-    const char *settings; /* points into `bytes`, not NUL-terminated; or NULL */
+    /* Points into `bytes`, without a NUL; NULL: the recording has no settings. */
+    const char *settings;
     size_t settings_len;
-    char state_dir[64]; /* a temporary directory for the replay; recording_close removes it */
+    char state_dir[64]; /* temporary state directory of the replay; recording_close removes it */
 };
-/* Maps the file and makes the temporary directory. IO: why[] holds a sentence. */
+/* Maps the file and makes the temporary directory. Returns IO; why[] then has a sentence. */
 int recording_open(struct recording *r, const char *path, char *why, size_t why_len);
 void recording_close(struct recording *r); /* r may be all zeros */
-/* Writes the recorded leases and disabled ports to the store. NOMEM. */
+/* Writes the recorded leases and disabled ports to the store. Returns NOMEM. */
 int recording_restore(const struct recording *r, struct store *store);
-/* Prints a summary of the replay on stdout. Returns whether it sent the same MADs as the recorded
- * run. */
+/* Prints a summary of the replay on stdout. Returns whether the replay sent the same MADs as the
+ * recorded run. */
 bool recording_report(struct transport *replay);
 
 #endif

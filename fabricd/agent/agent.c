@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The agent moves MADs between a session (libfabmgr/mads: requests, windows, retries) and a
- * transport. It owns the session, one timer, and at most one MAD that the transport could not take
- * yet (`held`). It allocates no memory while it runs.
+ * The agent passes MADs between a MAD session (libfabmgr/mads: requests, windows, retries) and a
+ * transport. It owns the session, one timer, and at most one MAD that waits because the transport
+ * was busy (`held`). It allocates no memory while it runs.
  *
- * The agent passes all MADs of an incoming batch to the session before it takes the next requests
- * from it. The timer is moved only if it would fire too late; if it fires too early it is set to
- * the current deadline.
+ * The agent passes all MADs of an incoming batch to the session before it takes further requests
+ * from the session. It moves the timer only if the timer would fire too late. If the timer fires
+ * too early, the agent sets it to the present deadline.
  */
 #include "fabricd/agent/agent.h"
 
@@ -16,7 +16,7 @@
 #include "fabricd/base/log.h"
 #include "libfabmgr/base/status.h"
 
-/* The agent tries a busy transport again after this time, unless a MAD arrives earlier. */
+/* If the transport is busy, the agent tries again after this time, or earlier if a MAD arrives. */
 #define BUSY_RETRY_US 1000
 
 struct agent {
@@ -24,14 +24,14 @@ struct agent {
     struct transport *transport;
     struct fab_mads *mads;
     struct loop_timer *timer;
-    uint64_t timer_at; /* when the timer fires, if it is pending */
+    uint64_t timer_at; /* manager's clock at which the timer fires, if it is set */
     agent_unsolicited *unsolicited;
     void *ctx;
-    uint8_t mgmt_class;       /* class of general services; 0: the agent is for SMPs */
-    struct transport_mad out; /* the next MAD for the transport */
-    bool held;                /* `out` is waiting because the transport was busy */
+    uint8_t mgmt_class;       /* management class of general services; 0: this agent is for SMPs */
+    struct transport_mad out; /* the next MAD to be sent */
+    bool held;                /* `out` waits because the transport was busy */
     bool pumping;
-    bool io_failed; /* the last send failed, and this was logged */
+    bool io_failed; /* the last send failed, and the failure was logged */
 };
 
 static void arm_at(struct agent *a, uint64_t now, uint64_t at)
@@ -42,7 +42,8 @@ static void arm_at(struct agent *a, uint64_t now, uint64_t at)
     loop_timer_set(a->timer, at > now ? at - now : 0);
 }
 
-/* Passes a->out to the transport. False: the transport is busy or failed; send no more now. */
+/* Passes a->out to the transport. Returns false if the transport is busy or failed, so that no
+ * further MAD can be sent now. */
 static bool send_out(struct agent *a)
 {
     int r = transport_send(a->transport, &a->out);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An agent is a MAD session (libfabmgr/mads) bound to a transport, a queue pair and the loop's
- * timers. SMPs (directed route and LID routed, IBA 14.2) use QP0; general services (IBA chapter 16)
- * use QP1. The timeouts and retries of requests follow IBA 13.4.6. */
+/* An agent connects a MAD session (libfabmgr/mads) with a transport, a queue pair and the timers of
+ * the loop. SMPs (directed-route and LID-routed, IBA 14.2) use QP0. General services (IBA chapter
+ * 16) use QP1. The timeouts and retries of requests follow IBA 13.4.6. */
 #ifndef FABRICD_AGENT_AGENT_H
 #define FABRICD_AGENT_AGENT_H
 
@@ -10,22 +10,24 @@
 #include "libfabmgr/mads/mads.h"
 
 struct agent;
-/* Receives the MADs that answer no request of this agent: requests, traps and reports. */
+/* Receives MADs that are not answers to requests of this agent: requests, traps and reports. */
 typedef void agent_unsolicited(void *ctx, const struct transport_mad *mad);
 
-/* Creates an agent for SMPs, at QP0. NOMEM. */
+/* Creates an agent for SMPs, at QP0. Returns NOMEM. */
 int agent_new(struct loop *l, struct transport *t, const struct fab_mads_config *config,
               agent_unsolicited *fn, void *ctx, struct agent **ret);
-/* Creates an agent for one class of general services, at QP1. NOMEM, LIMIT (too many classes). */
+/* Creates an agent for one class of general services, at QP1. Returns NOMEM, or LIMIT if there are
+ * too many classes. */
 int agent_new_class(struct loop *l, struct transport *t, uint8_t mgmt_class,
                     const struct fab_mads_config *config, agent_unsolicited *fn, void *ctx,
                     struct agent **ret);
 void agent_free(struct agent *a);
 struct fab_mads *agent_mads(struct agent *a);
-/* Sends what the session allows; call it after submitting requests to the session. */
+/* Sends the MADs that the session permits now. Call this function after submitting requests to the
+ * session. */
 void agent_pump(struct agent *a);
-/* Sends an answer to the sender of `to`; the bytes are sent unchanged. BUSY (the transport cannot
- * send it now), IO. */
+/* Sends an answer to the sender of `to`. The bytes are sent unchanged. Returns BUSY if the
+ * transport cannot send it now, or IO. */
 int agent_reply(struct agent *a, const struct transport_mad *to, const uint8_t mad[FAB_MAD_SIZE]);
 
 #endif

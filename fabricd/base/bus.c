@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The bus hands every event to all subscribers, in the order in which they subscribed.
+ * The bus passes every event to all subscribers, in the order in which they subscribed.
  *
- * A subscriber may publish an event itself. The bus numbers that event at once, and hands it out
- * after all subscribers have received the current one, so that each of them sees events in
- * ascending order.
+ * A subscriber may publish an event itself. The bus gives that event a number at once, but passes
+ * it on only after all subscribers have received the event before it. Every subscriber therefore
+ * receives events in ascending order.
  */
 #include "fabricd/base/bus.h"
 
@@ -22,7 +22,7 @@ struct subscriber {
     void *ctx;
 };
 
-/* An event in the queue, followed by everything it points to, in one allocation. */
+/* An event in the queue. One allocation has the event and everything to which the event points. */
 struct waiting {
     STAILQ_ENTRY(waiting) next;
     struct event event;
@@ -31,7 +31,7 @@ struct waiting {
 
 struct bus {
     uint64_t last_seq;
-    uint64_t counted[EVENT_IDS]; /* how often each event was emitted */
+    uint64_t counted[EVENT_IDS]; /* by event id: how often the event was emitted */
     struct subscriber *subscribers;
     size_t count;
     bool handing_out;
@@ -76,8 +76,8 @@ static void ignore(void *ctx, const struct event *e)
     (void)ctx, (void)e;
 }
 
-/* Marks the entry as unused, but leaves it in the list, because hand_out may be walking the list.
- */
+/* Marks the entry of a subscriber as unused. The entry stays in the list, because hand_out may be
+ * walking the list. */
 void bus_unsubscribe(struct bus *b, bus_handler *handler, void *ctx)
 {
     for (size_t i = 0; i < b->count; i++)
@@ -85,8 +85,8 @@ void bus_unsubscribe(struct bus *b, bus_handler *handler, void *ctx)
             b->subscribers[i] = (struct subscriber){ignore, NULL};
 }
 
-/* Queues an event that was published while another one is being handed out. False: out of memory;
- * the caller then hands the event out at once. */
+/* Queues an event that was published while another event is passed to the subscribers. Returns
+ * false if memory ran out; the caller then passes the event on at once. */
 static bool put_aside(struct bus *b, const struct event *e)
 {
     struct waiting *w = malloc(sizeof(*w) + event_room(e));
@@ -99,7 +99,7 @@ static bool put_aside(struct bus *b, const struct event *e)
 
 static void hand_out(struct bus *b, const struct event *e)
 {
-    size_t count = b->count; /* subscribers that a handler adds start with the next event */
+    size_t count = b->count; /* a subscriber added by a handler gets only later events */
     for (size_t i = 0; i < count; i++)
         b->subscribers[i].handler(b->subscribers[i].ctx, e);
 }

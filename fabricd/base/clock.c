@@ -10,7 +10,7 @@
 
 #define VIRTUAL_EPOCH_US INT64_C(1767225600000000) /* 2026-01-01T00:00:00Z */
 
-static _Thread_local uint64_t virtual_now; /* 0: real time */
+static _Thread_local uint64_t virtual_now; /* virtual time of this thread; 0: real time */
 
 static int64_t microseconds(clockid_t clock)
 {

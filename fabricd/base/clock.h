@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The clocks of the daemon. */
+/* The clocks of the daemon, in real or virtual time. */
 #ifndef FABRICD_BASE_CLOCK_H
 #define FABRICD_BASE_CLOCK_H
 
 #include <stdint.h>
 
-uint64_t clock_now_us(void); /* monotonic */
-int64_t clock_unix_us(void); /* Unix time */
-uint64_t clock_cpu_ns(void); /* processor time of this thread; never virtual */
+uint64_t clock_now_us(void); /* monotonic clock in microseconds */
+int64_t clock_unix_us(void); /* Unix time in microseconds */
+uint64_t clock_cpu_ns(void); /* processor time of this thread in ns; never virtual */
 
 /* Sets the virtual time of this thread. Until the next call, clock_now_us returns now_us, and
  * clock_unix_us returns the Unix time at the beginning of 2026 plus now_us. 0: both return real

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The table of events, and the functions that emit them. Each function puts the values of its
- * struct into a list of named fields; the message is formatted from that list, and the journal, the
- * RPC and the metrics get the same list.
+ * The table of events, and the functions that emit events. Each function stores the values of its
+ * struct in a list of named fields, and formats the message from this list. The journal, the RPC
+ * and the metrics get the same list.
  */
 #include "fabricd/base/events.h"
 
@@ -76,7 +76,8 @@ static void format_value(const struct event_field *f, char ret[VALUE_LEN])
     }
 }
 
-/* Finds a field by name. Every event has the fields subject, guid and port besides its own. */
+/* Finds a field of an event by name. Besides its own fields, every event has the fields subject,
+ * guid and port. */
 static bool find_field(const struct event *e, const char *name, size_t len, struct event_field *ret)
 {
     const struct event_field common[] = {
@@ -98,8 +99,8 @@ static bool is_set(const struct event_field *f)
     return f->kind == EVENT_TEXT ? f->text && f->text[0] : f->number != 0;
 }
 
-/* Writes the value of a placeholder {name}, {name:one|many} or {name?text}. `at` points to the byte
- * after the opening brace; len is the number of bytes before the closing one. */
+/* Writes the value of a placeholder {name}, {name:one|many} or {name?text} to ret[]. `at` points to
+ * the byte after the opening brace. `len` is the number of bytes before the closing brace. */
 static void expand(const struct event *e, const char *at, size_t len, char ret[VALUE_LEN])
 {
     struct event_field f;

@@ -14,7 +14,7 @@
 
 #include "fabricd/base/bus.h"
 
-/* An enumerator for each row, FORM rows included, for example EVENT_link_up. */
+/* One enumerator for each row of events.def, for example EVENT_link_up. */
 #define EVENT(id, ...) EVENT_##id,
 #define FORM(id, ...) EVENT_##id,
 enum event_id {
@@ -24,7 +24,8 @@ enum event_id {
 #undef EVENT
 #undef FORM
 
-/* The values of an event. A subject of NULL means ""; guid and port are 0 if the event has none. */
+/* One struct for each event, with the values of its fields. subject NULL means "". guid and port
+ * are 0 if the event has none. */
 #define TEXT(name) const char *name;
 #define GUID(name) uint64_t name;
 #define COUNT(name) uint64_t name;
@@ -56,32 +57,34 @@ enum event_id {
 /* Publishes the event `id` with the values that follow: .name = value, ... */
 #define event_emit(bus, id, ...) event_##id(bus, &(struct event_##id){__VA_ARGS__})
 
-/* The values that every link event has. x has place[2] (names), guid[2] and port[2] of both ends of
- * the link; end `i` is the subject. */
+/* The values that every link event has. `x` points to a struct with place[2] (names), guid[2] and
+ * port[2] of both ends of a link. End `i` is the subject of the event. */
 #define EVENT_LINK_FROM(x, i)                                                                      \
     .subject = (x)->place[i], .guid = (x)->guid[i], .port = (x)->port[i],                          \
     .peer = (x)->place[!(i)], .peer_guid = (x)->guid[!(i)], .peer_port = (x)->port[!(i)]
 #define EVENT_LINK(x) EVENT_LINK_FROM(x, 0)
 
-/* A row of the table. A FORM row is another message of the event `of`: its type, meaning, cause and
- * remedy are NULL. */
+/* A row of the table of events. A FORM row has another message for the event `of`; its type,
+ * meaning, cause and remedy are NULL. */
 struct event_row {
     const char *type;
-    enum event_id of; /* the EVENT row of the event; an EVENT row names itself */
+    enum event_id of; /* the EVENT row of this event; for an EVENT row, the row itself */
     enum event_severity severity;
     const char *about;
-    const struct event_field *fields; /* the fields, without values; the last entry has no name */
-    const char *message;              /* the format of the message (event_format) */
+    /* The fields, without values; the last entry has the name NULL. */
+    const struct event_field *fields;
+    const char *message; /* format of the message, for event_format */
     const char *meaning, *cause, *remedy;
 };
 extern const struct event_row event_rows[EVENT_IDS];
 
-/* bus_count counts an event as emitted; bus_counted returns how often it was emitted. */
+/* bus_count counts that an event was emitted. bus_counted returns how often an event was
+ * emitted. */
 void bus_count(struct bus *b, enum event_id id);
 uint64_t bus_counted(const struct bus *b, enum event_id id);
 
-/* Writes the message of an event by the format of a row, cut off after len - 1 bytes. A placeholder
- * with an unknown name becomes "{?}". */
+/* Writes the message of an event by the format of a row. At most len - 1 bytes are written. A
+ * placeholder with an unknown name becomes "{?}". */
 void event_format(const char *format, const struct event *e, char *ret, size_t len);
 
 #endif

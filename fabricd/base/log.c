@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The log: each call writes one line with a single write(2), so that lines of different threads do
+ * The log. Each call writes one line with a single write(2), so that lines of different threads do
  * not mix.
  *
- * If stderr is the journal (see JOURNAL_STREAM below), a line starts with the priority "<N>", which
- * journald removes (sd-daemon(3)); otherwise it starts with the time in UTC. "subject: message"
- * follows.
+ * If stderr is the journal of systemd, a line begins with its priority as "<N>", which journald
+ * removes (sd-daemon(3)). Otherwise it begins with the time in UTC. Then follows "subject:
+ * message".
  *
- * Names come from the fabric: a NodeDescription is any 64 bytes. To make them harmless, control
- * characters, bytes that are not UTF-8, and characters that reorder or break lines are written as
- * \xNN.
+ * Names come from the fabric: a NodeDescription can be any 64 bytes. Control characters, bytes that
+ * are not UTF-8, and characters that reorder or break lines are therefore written as \xNN.
  *
- * `state` below is mutable static data because every file may log, and a log parameter of every
- * function would make the code harder to read. Only the loop thread sets it: at start and on
- * reload.
+ * `state` is mutable static data, because every file may log and a log parameter in every function
+ * would make the code harder to read. Only the loop thread sets `state`, at start and on reload.
  */
 #include "fabricd/base/log.h"
 
@@ -27,16 +25,16 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LINE_MAX_BYTES 4096 /* maximum number of bytes of a line, prefix and newline included */
+#define LINE_MAX_BYTES 4096 /* maximum length of a line in bytes, with prefix and newline */
 
 static struct {
     enum log_level max;
     bool journal;
 } state = {LOG_LEVEL_INFO, false};
 
-/* Returns whether stderr is the journal. JOURNAL_STREAM is "DEVICE:INODE" of the stream that
- * journald reads. fabricd inherits the variable even if a shell has redirected stderr to a file, so
- * the numbers must be compared with those of stderr. */
+/* Returns whether stderr is the journal of systemd. JOURNAL_STREAM is "DEVICE:INODE" of the stream
+ * that journald reads. If a shell has redirected stderr to a file, fabricd still inherits the
+ * variable. So these numbers are compared with those of stderr. */
 static bool stderr_is_journal(void)
 {
     const char *stream = getenv("JOURNAL_STREAM");
@@ -60,8 +58,8 @@ enum log_level log_level(void)
 
 /* ---- escaping text from the fabric ---- */
 
-/* Returns the length of the UTF-8 sequence at s and sets its code point. 0: the bytes are not valid
- * UTF-8. */
+/* Returns the length of the UTF-8 sequence at `s`, and its code point in *ret_code. Returns 0 if
+ * the bytes are not valid UTF-8. */
 static size_t utf8_sequence(const unsigned char *s, uint32_t *ret_code)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -80,8 +78,8 @@ static size_t utf8_sequence(const unsigned char *s, uint32_t *ret_code)
     return len;
 }
 
-/* Returns true if a terminal may act on the character: C1 controls, zero-width and direction marks,
- * line and paragraph separators, byte order mark. */
+/* Returns whether a terminal may act on this character: C1 controls, zero-width and direction
+ * marks, line and paragraph separators, byte order mark. */
 static bool acts_on_terminals(uint32_t code)
 {
     return code < 0xa0 || (code >= 0x200b && code <= 0x200f) ||
@@ -89,7 +87,8 @@ static bool acts_on_terminals(uint32_t code)
            code == 0xfeff;
 }
 
-/* Returns the length of the printable character at s; 0: its first byte must be escaped. */
+/* Returns the length of the printable character at `s`. Returns 0 if its first byte must be
+ * escaped. */
 static size_t printable(const unsigned char *s)
 {
     uint32_t code = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Logging to stderr, which under systemd is the journal. A line has a subject and a message. */
+/* Writes the log to stderr, which under systemd is the journal. A line has a subject and a
+ * message. */
 #ifndef FABRICD_BASE_LOG_H
 #define FABRICD_BASE_LOG_H
 
@@ -13,17 +14,17 @@ enum log_level {
     LOG_LEVEL_DEBUG = 7
 }; /* the priorities of syslog */
 
-/* Sets the level for the whole process, at start and on reload. If stderr is the journal
- * (JOURNAL_STREAM), lines start with a "<N>" priority, otherwise with a time stamp. */
+/* Sets the log level of the process, at start and on reload. If stderr is the journal
+ * (JOURNAL_STREAM), lines begin with a priority "<N>", otherwise with a time stamp. */
 void log_init(enum log_level max);
 enum log_level log_level(void);
-/* Writes one line; any thread may call it. subject: what the line is about ("sm", "port
- * leaf-1/12"). */
+/* Writes one line. Any thread may call this function. `subject` is what the line is about, for
+ * example "sm" or "port leaf-1/12". */
 void log_line(enum log_level level, const char *subject, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* Copies text with every byte that could control a terminal or end a line replaced by \xNN.
- * log_line does this itself; other code that shows names from the fabric calls this function.
- * Returns the number of bytes in ret, which is NUL-terminated; longer text is cut between
+/* Copies a text and replaces every byte that could control a terminal or end a line by \xNN.
+ * log_line does this itself; code that shows names from the fabric elsewhere calls this function.
+ * Returns the number of bytes in ret, which is NUL-terminated. Longer text is cut between two
  * characters. */
 size_t log_clean(const char *text, char *ret, size_t len);
 #define log_error(...) log_line(LOG_LEVEL_ERROR, __VA_ARGS__)

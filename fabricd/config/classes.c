@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reads traffic classes from the configuration: first the list qos.classes with its rules, in the
- * order of the file, then OpenSM's qos-policy.conf (qos.file), then the operator's own SL-to-VL and
- * VL arbitration tables.
+ * Reads traffic classes from the configuration: first the list qos.classes with its rules, then
+ * OpenSM's qos-policy.conf (qos.file), then the SL-to-VL and VL arbitration tables that the
+ * operator configured.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,8 +19,9 @@
 struct taking {
     struct report *report;
     struct fab_classes *to;
-    const struct fab_partitions *partitions; /* NULL: none are configured */
-    char path[PATH_LEN];                     /* "qos.classes[1]" */
+    const struct fab_partitions *partitions; /* the configured partitions; NULL: none */
+    /* Path of the class in the configuration: "qos.classes[1]". */
+    char path[PATH_LEN];
 };
 
 static int value_wrong(struct taking *t, const char *key, const char *expected)
@@ -82,7 +83,7 @@ static bool is_known(const struct fab_partitions *all, const struct fab_class_me
     return known;
 }
 
-/* Checks the names in the groups that a rule added, which are those from index `first` on. */
+/* Checks the names in the groups from index `first` on, which a rule has just added. */
 static int check_names(struct taking *t, const char *path, size_t first)
 {
     for (size_t i = first; i < t->to->groups; i++) {

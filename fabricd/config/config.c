@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Converts the configuration file from text to struct config in these steps:
+ * Converts the text of the configuration file to struct config, in four steps:
  *
- *     place.c     parses the YAML, to find the line and column of every value
- *     schema.c    checks keys and types with libcyaml, and makes a struct raw
- *     settings.c  checks the range of every single value, and sets it in struct config
- *     this file   reads the lists, and checks what involves several keys
+ * place.c parses the YAML, to find the line and column of every value.
  *
- * The functions fill a new config. The caller gets it only if all of it is valid.
+ * schema.c checks keys and types with libcyaml, and makes a struct raw.
+ *
+ * settings.c checks the range of every single value, and stores it in struct config.
+ *
+ * This file reads the lists, and checks what concerns several keys.
+ *
+ * The functions fill a new config. The caller gets this config only if all of it is valid.
  */
 #include "fabricd/config/config.h"
 
@@ -20,12 +23,12 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/route/route.h"
 
-#define FILE_MAX (1u << 20) /* largest configuration file, in bytes */
+#define FILE_MAX (1u << 20) /* maximum size of a configuration file in bytes */
 
 /* ---- defaults ---- */
 
-/* Returns the first directory that systemd's environment variable lists, or `otherwise` if it is
- * not set, with `rest` appended. */
+/* Returns a directory with `rest` appended: the first directory in systemd's environment variable
+ * or, if the variable is not set, the directory `otherwise`. */
 static char *folder(const char *variable, const char *otherwise, const char *rest)
 {
     const char *given = getenv(variable);
@@ -72,7 +75,8 @@ int config_defaults(struct config *ret)
         listen = NULL;
     if (listen != NULL && c.state_dir != NULL && c.port != NULL && c.socket_group != NULL)
         rc = config_listen_add(&c, listen, true, why, sizeof(why));
-    if (rc == FAB_E_INVAL) /* path too long for a socket: the operator must configure an address */
+    /* The path is too long for a socket, so the operator must configure an address. */
+    if (rc == FAB_E_INVAL)
         rc = FAB_OK;
     free(listen);
     free(address);
@@ -118,7 +122,7 @@ static int append_listen(struct config *c, const struct config_listen *l)
     return FAB_OK;
 }
 
-/* Adds an address. INVAL: expected[] says what is expected; NOMEM. */
+/* Adds a listen address. Returns NOMEM or INVAL; for INVAL, expected[] says what is expected. */
 static int add_listen(struct config *c, const char *address, char *expected, size_t len)
 {
     struct config_listen l;
@@ -153,8 +157,8 @@ int config_listen_add(struct config *c, const char *address, bool replace, char 
 static int take_listen(const struct raw *raw, struct report *report, struct config *c)
 {
     char expected[200], path[32];
-    if (!place_has(report, "listen")) /* the raw list is NULL both if the file lacks the key and if
-                                         its list is empty */
+    /* The raw list is NULL both if the file does not have the key and if its list is empty. */
+    if (!place_has(report, "listen"))
         return FAB_OK;
     drop_listen(c);
     for (unsigned i = 0; i < raw->listen_count; i++) {
@@ -205,7 +209,7 @@ static int take_roots(const struct raw *raw, struct report *report, struct confi
     return FAB_OK;
 }
 
-/* Parses "GUID SWITCH/PORT". INVAL. */
+/* Parses "GUID SWITCH/PORT". Returns INVAL if the text has another form. */
 static int parse_manager(const char *text, struct fab_manager *ret)
 {
     char guid[24];
@@ -261,7 +265,7 @@ static int take_control_table(const struct raw *raw, struct report *report, stru
     return FAB_OK;
 }
 
-/* Reads the tables for the engine "file". */
+/* Reads the forwarding tables for the engine "file". */
 static int take_tables(const struct raw *raw, struct report *report, struct config *c)
 {
     const char *file = raw->routing != NULL ? raw->routing->file : NULL;
@@ -285,8 +289,8 @@ static int take_tables(const struct raw *raw, struct report *report, struct conf
 
 /* ---- partitions ---- */
 
-/* Sets *ret to the index of a word in a NULL-terminated list. A word that is NULL changes nothing.
- * RANGE: the list does not have the word. */
+/* Sets *ret to the index of a word in a NULL-terminated list. If `word` is NULL, *ret stays
+ * unchanged. Returns RANGE if the list does not have the word. */
 static int take_word(struct report *report, const char *path, const char *word,
                      const char *const *words, uint8_t *ret)
 {
@@ -388,8 +392,8 @@ static const char *missing_tls(const struct config_tls *tls)
     return tls->cert == NULL ? "cert" : tls->key == NULL ? "key" : tls->ca == NULL ? "ca" : NULL;
 }
 
-/* Returns whether a TLS file is missing. path[] then has the key that needs the file; *ret_missing
- * is "cert", "key" or "ca". */
+/* Returns whether a TLS file is not configured. path[] then has the key that needs the file, and
+ * *ret_missing is "cert", "key" or "ca". */
 static bool tls_incomplete(const struct config *c, char *path, size_t len, const char **ret_missing)
 {
     *ret_missing = missing_tls(&c->tls);
@@ -449,9 +453,8 @@ int config_check(const struct config *c, char *why, size_t why_len)
     return FAB_E_INVAL;
 }
 
-/* Calls config_check, and reports its error with the place of the key in the file. The key of a
- * message about the policy is found by the name of the policy's field, with which the message
- * begins. */
+/* Calls config_check, and reports its error with the place of the key in the file. A message about
+ * the policy begins with the name of a field of the policy; the key is found by this name. */
 static int check_whole(const struct config *c, struct report *report)
 {
     char path[32], why[300];

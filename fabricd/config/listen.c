@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Parses listen addresses: "unix:PATH" and "tls:HOST:PORT". Plain TCP is not supported. The error
- * message says so, because users often try it first.
+ * message for an address says so, because users often try plain TCP first.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,7 +71,8 @@ static int parse_tls(const char *where, struct config_listen *l, char *expected,
                       l, expected, len);
 }
 
-/* Adds the text to the address that was parsed with the result rc. */
+/* If parsing the address succeeded (rc is FAB_OK), adds a copy of its text and stores the address
+ * in *ret. Returns rc or NOMEM. */
 static int conclude(int rc, const char *text, struct config_listen *l, struct config_listen *ret)
 {
     if (rc == FAB_OK && (l->text = strdup(text)) == NULL)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Finds the line and column of keys and values. libcyaml reports the place of a value of the wrong
- * type, but not of a key, and reports no places after it has loaded the file. Therefore this file
- * parses the text a second time, with libyaml, into a tree whose nodes have a line and column. A
- * path such as "listen[1]" identifies a node.
+ * type, but not of a key, and it reports no places after it has loaded the file. This file
+ * therefore parses the text a second time, with libyaml, into a tree whose nodes have a line and a
+ * column. A path such as "listen[1]" identifies a node.
  *
  * This file also rejects what the schema cannot exclude: duplicate keys and a second document. The
- * size of the tree is bounded because config.c limits the size of the file.
+ * size of the tree is limited because config.c limits the size of the file.
  */
 #include "fabricd/config/place.h"
 
@@ -20,8 +20,8 @@
 #include "fabricd/base/log.h"
 #include "libfabmgr/base/status.h"
 
-/* Most keys in one mapping; every mapping of the schema has fewer. The limit bounds the time of the
- * search for duplicates. */
+/* Maximum number of keys in one mapping; no mapping of the schema has as many. The limit bounds the
+ * time of the search for duplicate keys. */
 #define KEYS_MAX 64
 
 struct place_document {
@@ -95,8 +95,8 @@ static yaml_node_t *find_entry(const struct report *r, yaml_node_t *list, unsign
     return index < count ? node_get(r, list->data.sequence.items.start[index]) : NULL;
 }
 
-/* Returns the value at a path such as "a.b[2]", and in *ret_key the node of the last key or entry.
- * NULL: not found. */
+/* Returns the value at a path such as "a.b[2]". *ret_key is the node of the last key or list entry
+ * of the path. Returns NULL if the path is not in the file. */
 static yaml_node_t *find_node(const struct report *r, const char *path, yaml_node_t **ret_key)
 {
     yaml_node_t *node = yaml_document_get_root_node(&r->document->yaml);
@@ -186,8 +186,8 @@ static void step(const char *text, yaml_mark_t *mark)
     }
 }
 
-/* Returns the line and column of the byte at `offset`. libyaml gives only the offset of encoding
- * errors. */
+/* Returns the line and column of the byte at `offset`. For encoding errors, libyaml reports only
+ * this offset. */
 static yaml_mark_t mark_of_offset(const char *text, size_t len, size_t offset)
 {
     yaml_mark_t mark = {0};
@@ -196,8 +196,8 @@ static yaml_mark_t mark_of_offset(const char *text, size_t len, size_t offset)
     return mark;
 }
 
-/* Returns the byte at a mark. The index in libyaml's marks counts characters, not bytes, so this
- * function finds the byte by line and column. */
+/* Returns the byte at a mark. The index in a mark of libyaml counts characters and not bytes, so
+ * this function finds the byte by line and column. */
 static char byte_at(const char *text, size_t len, const yaml_mark_t *at)
 {
     yaml_mark_t mark = {0};
@@ -250,7 +250,8 @@ static int check_mapping(struct report *r, yaml_node_t *map)
     return rc;
 }
 
-/* Rejects values with an escaped NUL character ("\0"), which would end the C string early. */
+/* Rejects a value with an escaped NUL character ("\0"), because a C string would end at this
+ * character. */
 static int check_scalar(struct report *r, const yaml_node_t *node)
 {
     if (memchr(node->data.scalar.value, '\0', node->data.scalar.length) == NULL)
@@ -271,7 +272,7 @@ static int check_nodes(struct report *r)
     return rc;
 }
 
-/* Rejects a second document. */
+/* Rejects a second YAML document in the text. */
 static int check_end(struct report *r, yaml_parser_t *parser, const char *text, size_t len)
 {
     yaml_document_t next;

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * For this folder only: finds the line and column of a value in the file, and writes error
- * messages with this place.
- *
- * A path names a value: "subnet.lmc", "listen[1]".
+ * Finds the line and column of a value in the configuration file, and writes error messages with
+ * this place. A path such as "subnet.lmc" or "listen[1]" names a value. For this folder only.
  */
 #ifndef FABRICD_CONFIG_PLACE_H
 #define FABRICD_CONFIG_PLACE_H
@@ -13,7 +11,7 @@
 
 struct place_document;
 
-/* The destination of error messages: "NAME:LINE:COLUMN: ..." in why[]. */
+/* Where error messages are written: why[] gets "NAME:LINE:COLUMN: ...". */
 struct report {
     const char *name;
     struct place_document *document;
@@ -21,24 +19,27 @@ struct report {
     size_t why_len;
 };
 
-/* Parses the text, so that the functions below can find lines and columns. FORMAT: the text is not
- * YAML, or has a duplicate key or a second document; the report then has the message. NOMEM. */
+/* Parses the text, so that the functions below can find lines and columns. Returns NOMEM or FORMAT;
+ * for FORMAT (the text is not YAML, or has a duplicate key or a second document), the report has
+ * the message. */
 int place_open(const char *text, size_t len, struct report *report);
 void place_close(struct report *report);
-/* Returns whether the document is empty or has only comments. */
+/* Returns whether the configuration file is empty or has only comments. */
 bool place_is_empty(const struct report *report);
 bool place_has(const struct report *report, const char *path);
 
-/* Each function writes one message and returns FAB_E_FORMAT. If the place is not known, the message
- * has only the file name. */
+/* The report_ functions write one error message and return FAB_E_FORMAT. If the place is not known,
+ * the message has only the file name. */
 int report_at(struct report *report, size_t line, size_t column, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
-/* Writes the message with the place of the key, not of its value. */
+/* Writes a message with the place of the key; the other report_ functions give the place of the
+ * value. */
 int report_key(struct report *report, const char *path, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* Writes "PATH is 'VALUE', expected EXPECTED" with the place of the value. */
 int report_value(struct report *report, const char *path, const char *expected);
-/* Writes the same message as report_value, for the value at a line and column, both from 1. */
+/* Writes the same message as report_value, for the value at this line and column. Both are counted
+ * from 1. */
 int report_node_at(struct report *report, size_t line, size_t column, const char *path,
                    const char *expected);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * For this folder only: the values of the file as texts, as libcyaml reads them. A member is
- * NULL if the file does not have the key.
+ * The values of the configuration file as text, as libcyaml reads them. A member is NULL if the
+ * file does not have the key. For this folder only.
  */
 #ifndef FABRICD_CONFIG_RAW_H
 #define FABRICD_CONFIG_RAW_H
@@ -119,43 +119,46 @@ struct raw {
     struct raw_journal *journal;
 };
 
-/* Checks the text against the schema and returns its values. *ret is NULL if the file sets nothing.
- * FORMAT: the report has the message; NOMEM. */
+/* Checks the text of the file against the schema and returns its values. *ret is NULL if the file
+ * sets nothing. Returns NOMEM or FORMAT; for FORMAT, the report has the message. */
 int raw_load(const char *text, size_t len, struct report *report, struct raw **ret);
 void raw_free(struct raw *raw);
 
 /* ---- settings.c ---- */
 
 struct config;
-/* Writes what a key ("subnet.lmc") accepts, such as "a number from 0 to 7", into buffer[], unless
- * it is a constant text. Returns the text. */
+/* Returns a text that says what a key such as "subnet.lmc" accepts, for example "a number from 0 to
+ * 7". The text is either constant or in buffer[]. */
 const char *setting_expected(const char *path, char *buffer, size_t len);
-/* Sets the members of *c from all keys except those whose values are lists. RANGE, INVAL: the
- * report has the message; NOMEM. */
+/* Sets the members of *c from all keys except those whose values are lists. Returns NOMEM, RANGE or
+ * INVAL; for RANGE and INVAL, the report has the message. */
 int settings_apply(const struct raw *raw, struct report *report, struct config *c);
-/* Finds the key that a message of fab_policy_validate begins with, and returns its path:
- * "subnet.lmc" for "lmc is ...". NULL: the message does not begin with a key. */
+/* Returns the path of the key with which a message of fab_policy_validate begins: "subnet.lmc" for
+ * "lmc is ...". Returns NULL if the message does not begin with a key. */
 const char *setting_path(const char *sentence);
-/* Parses a GUID or prefix: "0x0002c90300000001", "0002:c903:0000:0001". INVAL. */
+/* Parses a GUID or a GID prefix: "0x0002c90300000001" or "0002:c903:0000:0001". Returns INVAL if
+ * the text has another form. */
 int setting_parse_guid(const char *text, uint64_t *ret);
 
 /* ---- classes.c ---- */
 
-/* Reads traffic classes into c->policy. FORMAT, RANGE; EXISTS: two classes have the same name;
- * LIMIT: too many classes or rules; NOT_FOUND: a rule names an unknown group or partition; NOMEM;
- * and the errors of slurp(). */
+/* Reads the traffic classes into c->policy. Errors: FORMAT, RANGE, EXISTS (two classes have the
+ * same name), LIMIT (too many classes or rules), NOT_FOUND (a rule names an unknown group or
+ * partition), NOMEM, and the errors of slurp(). */
 int classes_take(const struct raw_qos *raw, struct report *report, struct config *c);
 
-/* Parses a decimal number, or a hexadecimal one after 0x. INVAL: the text is no number, or is
- * decimal with a leading zero, which other programs read as octal. RANGE: too large. */
+/* Parses a decimal number, or a hexadecimal number after 0x. Returns RANGE if the number is too
+ * large, or INVAL if the text is not a number. A decimal number with a leading zero is INVAL too,
+ * because other programs read it as octal. */
 int setting_parse_number(const char *text, uint64_t *ret);
 
 /* ---- listen.c ---- */
 
 struct config_listen;
-/* Parses an address. INVAL: expected[] says what is expected; NOMEM. */
+/* Parses a listen address. Returns NOMEM or INVAL; for INVAL, expected[] says what is expected. */
 int listen_parse(const char *text, struct config_listen *ret, char *expected, size_t len);
-/* Parses HOST:PORT in the form that follows "tls:". Errors as in listen_parse. */
+/* Parses an address of the form HOST:PORT, as it follows "tls:". Returns the errors of
+ * listen_parse. */
 int listen_parse_metrics(const char *text, struct config_listen *ret, char *expected, size_t len);
 void listen_fini(struct config_listen *l);
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The schema for libcyaml (keys and types), and the conversion of libcyaml's errors to messages.
- * libcyaml 1.3 reports an error through its log: one line with the error, then a backtrace,
- * innermost first, with lines such as "in mapping field 'lmc' (line: 2, column: 8)". The names in
- * the backtrace form a path ("subnet.lmc"). For each path, the table in settings.c has the expected
- * value.
  *
- * Every key is optional, so all values are pointers. The schema declares numbers as texts, and
+ * libcyaml 1.3 reports an error through its log. The first line has the error. Then follows a
+ * backtrace, innermost first, with lines such as "in mapping field 'lmc' (line: 2, column: 8)". The
+ * names in the backtrace form a path ("subnet.lmc"). The table in settings.c says which value each
+ * path expects.
+ *
+ * Every key is optional, so all values are pointers. The schema declares numbers as text, and
  * settings.c parses them, because libcyaml 1.3 accepts "7abc" and "1.5" as numbers and reads 010 as
  * eight.
  */
@@ -23,9 +24,9 @@
 
 #define LISTEN_MAX 16
 #define ROOTS_MAX 4096
-#define CLASSES_MAX 16 /* including the default class */
+#define CLASSES_MAX 16 /* maximum number of traffic classes, with the default class */
 #define MATCH_MAX 1024
-#define TEXT_MAX 4096 /* longest value, in bytes */
+#define TEXT_MAX 4096 /* maximum length of a value in bytes */
 
 /* ---- the schema ---- */
 
@@ -35,7 +36,7 @@
 #define WORD(group, key) TEXT(group, key, 1, TEXT_MAX)
 #define LIST(group, key, most)                                                                     \
     CYAML_FIELD_SEQUENCE(#key, MAYBE, struct group, key, &entry_schema, 0, most)
-/* A group may be null, which is its value in YAML if all its keys are commented out. */
+/* A group of keys may be null. In YAML a group is null if all its keys are commented out. */
 #define GROUP(key)                                                                                 \
     CYAML_FIELD_MAPPING_PTR(#key, CYAML_FLAG_POINTER_NULL_STR | CYAML_FLAG_OPTIONAL, struct raw,   \
                             key, key##_fields)
@@ -250,12 +251,12 @@ static const cyaml_schema_value_t top_schema = {
 /* ---- errors ---- */
 
 struct complaint {
-    char unknown_key[64]; /* key that the schema does not have; "": another error */
-    char path[128];       /* names of keys, the outermost first: "subnet.lmc" */
-    size_t line, column;  /* place of the innermost value; 0: unknown */
+    char unknown_key[64]; /* a key that is not in the schema; "": the error is another */
+    char path[128];       /* names of the keys, outermost first, for example "subnet.lmc" */
+    size_t line, column;  /* place of the innermost value, from 1; 0: not known */
 };
 
-/* Prepends a name to the path, since the backtrace is innermost first. */
+/* Prepends a name to the path. The backtrace lists the innermost name first. */
 static void prepend(struct complaint *c, const char *name)
 {
     char path[sizeof(c->path)];
@@ -292,8 +293,8 @@ static void listen_to_cyaml(cyaml_log_t level, void *ctx, const char *fmt, va_li
     }
 }
 
-/* Returns the fields of the mapping that a key has as its value, or of the mappings in its list.
- * NULL: the value is neither a mapping nor a list of mappings. */
+/* Returns the fields of a key whose value is a mapping or a list of mappings. Returns NULL if the
+ * value is neither. */
 static const cyaml_schema_field_t *fields_below(const cyaml_schema_field_t *f)
 {
     if (f->value.type == CYAML_MAPPING)
@@ -329,7 +330,8 @@ static int report_unknown_key(struct report *r, const struct complaint *c)
             used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s",
                                      used > 0 ? ", " : "", f->key);
     const char *in = c->path[0] != '\0' ? " in " : "";
-    if (!place_has(r, path)) /* the key is in a list, whose index is not in the path */
+    /* The key is in a list, and the path does not have the index in this list. */
+    if (!place_has(r, path))
         return report_at(r, c->line, c->column, "unknown key '%s'%s%s, expected one of: %s", key,
                          in, c->path, known);
     return report_key(r, path, "unknown key '%s'%s%s, expected one of: %s", key, in, c->path,

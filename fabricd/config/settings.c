@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The table of settings. Each row has a key, the values that the key accepts, and its member of
- * struct config. config.c reads the lists (listen, routing.roots); their rows only have the
- * expected values for error messages.
+ * The table of settings. Each row has a key, the values that the key accepts, and the member of
+ * struct config in which the value is stored. config.c reads the lists (listen, routing.roots); the
+ * rows of lists only have the expected values for error messages.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -15,31 +15,35 @@
 #include "libfabmgr/base/status.h"
 
 enum kind {
-    KIND_NUMBER,    /* unsigned integer of `size` bytes, from least to most */
+    KIND_NUMBER,    /* unsigned integer of `size` bytes; values from `least` to `most` */
     KIND_LEVEL,     /* enum log_level */
-    KIND_MTU,       /* MTU in bytes, stored as PortInfo encodes it */
-    KIND_VLS,       /* number of VLs, stored as PortInfo encodes it */
+    KIND_MTU,       /* MTU in bytes, stored in the encoding of PortInfo */
+    KIND_VLS,       /* number of VLs, stored in the encoding of PortInfo */
     KIND_GUID,      /* uint64_t */
-    KIND_M_KEY,     /* uint64_t; 0 for the word generated */
-    KIND_GENERATED, /* bool: the value is the word generated */
+    KIND_M_KEY,     /* uint64_t; 0 if the value is the word "generated" */
+    KIND_GENERATED, /* bool: the value is the word "generated" */
     KIND_TEXT,      /* char *, a copy */
-    KIND_NAME,      /* char[size] */
-    KIND_AUTO,      /* int32_t: a number, or -1 for the word auto */
-    KIND_CHOICE,    /* the index of the word among those in `expected` */
-    KIND_ELSEWHERE  /* a list or a group that another file reads; the row has only `expected` */
+    KIND_NAME,      /* char[size]: a copy */
+    KIND_AUTO,      /* int32_t: a number, or -1 if the value is the word "auto" */
+    KIND_CHOICE,    /* index of the word in the list `expected` */
+    /* A list or group that another file reads. The row only has `expected`. */
+    KIND_ELSEWHERE
 };
 
-#define GENERATED "generated" /* subnet.m_key: fabricd makes the key */
+#define GENERATED "generated" /* value of subnet.m_key if fabricd must make the key */
 #define AT_TOP SIZE_MAX
 
 struct setting {
     const char *path;
     enum kind kind;
     size_t group,
-        from;        /* offset of the group's pointer in struct raw, and of the key in the group */
-    size_t to, size; /* offset of the member in struct config, and its size */
+        /* Byte offset of the group's pointer in struct raw, and byte offset of the key's pointer in
+         * the group. */
+        from;
+    size_t to, size; /* byte offset of the member in struct config, and its size in bytes */
     uint64_t least, most;
-    /* The accepted values, for messages. For numbers: NULL, or a note that follows the range. */
+    /* The accepted values, for error messages. For a number: NULL, or a note that follows the
+     * range. */
     const char *expected;
 };
 
@@ -291,7 +295,7 @@ int setting_parse_number(const char *text, uint64_t *ret)
     return FAB_OK;
 }
 
-/* Returns the PortInfo code from 1 to 5 whose meaning is `value`; 0: no code means it. */
+/* Returns the PortInfo code, from 1 to 5, that stands for `value`. Returns 0 if no code does. */
 static uint64_t find_enum(unsigned (*meaning)(uint8_t), uint64_t value)
 {
     for (uint8_t i = 1; i <= 5; i++)
@@ -381,7 +385,8 @@ static int apply_name(const struct setting *s, const char *text, char *to)
     return FAB_OK;
 }
 
-/* Finds the word in `expected`, which lists the words as "one, another or a third". */
+/* Finds the word of a KIND_CHOICE setting in `expected`, which lists the accepted words as "one,
+ * another or a third". */
 static int apply_choice(const struct setting *s, const char *text, void *to)
 {
     const char *at = s->expected;
@@ -436,8 +441,8 @@ static int apply_value(const struct setting *s, const char *text, void *to)
     }
 }
 
-/* Returns the text of the key in struct raw. NULL: the file does not have the key, or another file
- * reads it. */
+/* Returns the text of the key in struct raw. Returns NULL if the configuration file does not have
+ * the key, or if another source file reads it. */
 static const char *find_value(const struct setting *s, const struct raw *raw)
 {
     const char *group = (const char *)raw;

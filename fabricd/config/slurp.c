@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads files piece by piece, so that memory is allocated for the actual size, not the limit. */
+/* Reads files piece by piece, so that memory is allocated for the real size and not for the maximum
+ * size. */
 #include "fabricd/config/slurp.h"
 
 #include <errno.h>
@@ -19,8 +20,8 @@ static int status_of_errno(int error)
                                                : FAB_E_IO;
 }
 
-/* Reads the stream until it ends or *len exceeds `most`. The caller must free *text, also after an
- * error. IO, NOMEM. */
+/* Reads the stream until it ends or *len exceeds `most`. The caller must free *text, even after an
+ * error. Returns IO or NOMEM. */
 static int read_all(FILE *stream, size_t most, char **text, size_t *len)
 {
     size_t room = 0, got;

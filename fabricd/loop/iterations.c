@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Statistics of the loop's iterations. An iteration is the work between two waits for events; all
- * other events wait until it ends. Its duration is measured in CPU time of the loop thread, so that
- * other processes do not count.
+ * other events wait until it ends. The duration of an iteration is measured in CPU time of the loop
+ * thread, so that other processes do not count.
  *
- * Within an iteration, loop_at names the work that begins; the longest time is kept for each name.
+ * Within an iteration, loop_at names the work that begins. The longest time is kept for each name.
  * When the table is full, further names are counted as "other".
  */
 #include "fabricd/loop/iterations.h"
 
 #include <string.h>
 
-#define LONG_US 2000 /* longer iterations are logged */
+#define LONG_US 2000 /* iterations longer than this are logged */
 
 const uint32_t loop_iteration_bounds_us[LOOP_ITERATION_BOUNDS] = {
     100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000, 100000, 200000};

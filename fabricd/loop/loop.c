@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The event loop runs on libevent, or in virtual time on the timers of timeline.c alone.
+ * The event loop. It runs on libevent or, in virtual time, only on the timers of timeline.c.
  *
  * One thread owns the loop and all mutable state of the daemon. Other threads send it messages
- * through one mailbox (loop_post, and the results of workers): a locked list, and an eventfd that
- * wakes the loop once for all pending messages.
+ * through one mailbox (loop_post, and the results of workers). The mailbox is a locked list, with
+ * an eventfd that wakes the loop once for all pending messages.
  */
 #include "fabricd/loop/loop.h"
 
@@ -24,12 +24,12 @@
 #include "fabricd/loop/worker.h"
 #include "libfabmgr/base/status.h"
 
-#define VIRTUAL_START_US 1000000 /* not 0, since several modules use the time 0 for "none" */
+#define VIRTUAL_START_US 1000000 /* not 0, because several modules use the time 0 for "none" */
 
 struct letter {
     loop_fn *fn;
     void *ctx;
-    bool owed; /* fn must be called, in loop_free at the latest */
+    bool owed; /* fn must be called, at the latest in loop_free */
     struct letter *next;
 };
 
@@ -44,22 +44,23 @@ struct loop {
     struct event_base *base;
     struct event *mailbox_event;
     int mailbox_fd;
-    pthread_mutex_t lock; /* guards first and last */
+    pthread_mutex_t lock; /* guards the members first and last */
     struct letter *first, *last;
     struct signal_watch *signals;
     struct worker *worker, *soon;
     cpu_set_t processors;      /* CPU affinity of the process before a thread was pinned */
-    struct pool *pool;         /* thread pool for parallel computations; NULL: not used yet */
-    struct timeline *timeline; /* NULL: real time */
+    struct pool *pool;         /* thread pool for parallel computations; NULL: not created yet */
+    struct timeline *timeline; /* timers in virtual time; NULL: the loop runs in real time */
     struct iterations iterations;
     bool stopped;
-    bool running; /* loop_run runs in real time: iterations are measured */
+    bool running; /* loop_run runs in real time, so iterations are measured */
 };
 
 struct loop_timer {
-    struct timeline_entry entry; /* first member: timeline_next returns a pointer to it */
+    /* Must be the first member, because timeline_next returns a pointer to it. */
+    struct timeline_entry entry;
     struct loop *loop;
-    struct event *event; /* NULL in virtual time */
+    struct event *event; /* timer of libevent; NULL in virtual time */
     loop_fn *fn;
     void *ctx;
 };
@@ -177,7 +178,7 @@ void loop_free(struct loop *l)
     if (l->mailbox_event)
         event_free(l->mailbox_event);
     if (l->base) {
-        /* libevent frees closed connections in an iteration of its loop */
+        /* libevent frees closed connections only in an iteration of its loop. */
         event_base_loop(l->base, EVLOOP_NONBLOCK);
         event_base_free(l->base);
     }
@@ -408,8 +409,8 @@ int loop_post_done(struct loop *l, loop_fn *done, void *ctx)
     return post(l, done, ctx, true);
 }
 
-/* Resets the thread's CPU affinity before a worker thread is created, as new threads inherit the
- * pinning of this one (transport/thread_pinning.h). */
+/* Resets the thread's CPU affinity before a worker thread is created. Otherwise the new thread
+ * would be pinned to the same processor (transport/thread_pinning.h). */
 static void unbind(const struct loop *l, cpu_set_t *ret_was)
 {
     CPU_ZERO(ret_was);

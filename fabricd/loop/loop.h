@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The event loop. Only this folder, fabricd/rpc and fabricd/metrics include <event2/...>. One
- * thread owns the loop; other threads may only call loop_post.
+ * The event loop. One thread owns the loop; other threads may only call loop_post. Only this
+ * folder, fabricd/rpc and fabricd/metrics may include headers of libevent.
  */
 #ifndef FABRICD_LOOP_LOOP_H
 #define FABRICD_LOOP_LOOP_H
@@ -13,20 +13,23 @@ struct event_base;
 struct loop;
 struct loop *loop_new(void);
 /* Creates a loop in virtual time, for simulations. Time advances only when there is no work, and
- * then jumps to the next timer. clock_now_us() returns virtual time on this thread until loop_free.
- * Work runs at once on this thread. Sockets and signals are not available (loop_watch_read: NULL,
- * loop_signal: UNSUPPORTED, loop_base: NULL). loop_run also returns when no timer is set. */
+ * then jumps to the next timer. clock_now_us() returns virtual time on this thread until
+ * loop_free. Work runs at once on this thread.
+ *
+ * Sockets and signals are not available: loop_watch_read and loop_base return NULL, and
+ * loop_signal returns UNSUPPORTED. loop_run also returns if no timer is set. */
 struct loop *loop_new_virtual(void);
 void loop_free(struct loop *l);
-int loop_run(struct loop *l); /* runs until loop_stop. IO */
+int loop_run(struct loop *l); /* runs until loop_stop. Returns IO */
 void loop_stop(struct loop *l);
 struct event_base *loop_base(struct loop *l); /* for the sockets of rpc and metrics */
 
 typedef void loop_fn(void *ctx);
 
-struct loop_timer; /* a timer that fires once and can be set again */
+struct loop_timer; /* a timer that fires once; it can be set again */
 struct loop_timer *loop_timer_new(struct loop *l, loop_fn *fn, void *ctx);
-void loop_timer_set(struct loop_timer *t, uint64_t delay_us); /* replaces an earlier setting */
+/* Replaces an earlier time of the timer. */
+void loop_timer_set(struct loop_timer *t, uint64_t delay_us);
 void loop_timer_cancel(struct loop_timer *t);
 bool loop_timer_pending(const struct loop_timer *t);
 void loop_timer_free(struct loop_timer *t);
@@ -35,17 +38,18 @@ struct loop_watch; /* calls fn while fd is readable */
 struct loop_watch *loop_watch_read(struct loop *l, int fd, loop_fn *fn, void *ctx);
 void loop_watch_free(struct loop_watch *w);
 
-int loop_signal(struct loop *l, int signo, loop_fn *fn, void *ctx); /* UNSUPPORTED, NOMEM, IO */
+/* Calls fn when the signal arrives. Returns UNSUPPORTED, NOMEM or IO. */
+int loop_signal(struct loop *l, int signo, loop_fn *fn, void *ctx);
 
-/* Calls fn soon on the loop thread. Any thread may call loop_post. NOMEM, IO. */
+/* Calls fn soon on the loop thread. Any thread may call loop_post. Returns NOMEM or IO. */
 int loop_post(struct loop *l, loop_fn *fn, void *ctx);
 
-/* Runs work(ctx) on a worker thread, then done(ctx) on the loop thread; task.h adds cancelling.
- * work() may access only ctx and immutable values. loop_free calls the remaining done(), even if
- * work() was not started. NOMEM (also if no thread can be created). */
+/* Runs work(ctx) on a worker thread, then done(ctx) on the loop thread. work() may access only ctx
+ * and immutable values. loop_free calls each done() that was not called yet, even if work() was not
+ * started. task.h adds cancelling. Returns NOMEM, also if no thread can be created. */
 int loop_work(struct loop *l, loop_fn *work, loop_fn *done, void *ctx);
-/* Like loop_work, but on a second worker thread, for work of a few milliseconds that must not wait
- * for long work. */
+/* Like loop_work, but on a second worker thread. This thread is for work of a few milliseconds that
+ * must not wait for long work. */
 int loop_work_short(struct loop *l, loop_fn *work, loop_fn *done, void *ctx);
 
 /* ---- statistics of iterations: the work between two waits for events ---- */
@@ -53,24 +57,24 @@ int loop_work_short(struct loop *l, loop_fn *work, loop_fn *done, void *ctx);
 #define LOOP_ITERATION_BOUNDS 11
 #define LOOP_ITERATION_NAMES 64
 extern const uint32_t loop_iteration_bounds_us[LOOP_ITERATION_BOUNDS]; /* ascending */
-struct loop_iterations { /* in CPU time of the loop thread, since loop_run */
+struct loop_iterations { /* iterations since loop_run, in CPU time of the loop thread */
     uint64_t count, sum_us, longest_us;
-    uint64_t within[LOOP_ITERATION_BOUNDS]; /* [i]: number of iterations longer than the bound
-                                               before i and at most as long as bound i */
+    /* within[i] is the number of iterations that took longer than bound i-1 and at most bound i. */
+    uint64_t within[LOOP_ITERATION_BOUNDS];
     struct loop_held {
         const char *what;
         uint64_t times, longest_us;
-    } held[LOOP_ITERATION_NAMES]; /* one for each name given to loop_at */
+    } held[LOOP_ITERATION_NAMES]; /* one entry for each name given to loop_at */
     uint32_t names;
 };
-/* Names the work from now until the next call or the end of the iteration. The string is not
- * copied. */
+/* Names the work that begins now and lasts until the next call or the end of the iteration. The
+ * string is not copied. */
 void loop_at(struct loop *l, const char *what);
 void loop_get_iterations(const struct loop *l, struct loop_iterations *ret);
 
-/* Returns the thread pool for parallel computations, with one thread per CPU. Call it on the loop
- * thread. The pool is valid until loop_free. NULL: there is no pool, for example in virtual time.
- */
+/* Returns the thread pool for parallel computations, with one thread per CPU. Call this function on
+ * the loop thread. The pool is valid until loop_free. NULL: there is no pool, for example in
+ * virtual time. */
 struct fab_pool;
 const struct fab_pool *loop_thread_pool(struct loop *l);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Background tasks on the workers of the loop (task.h).
+ * Background tasks on the worker threads of the loop (task.h).
  *
- * A task is in the list of its owner from its start until its result arrives, so that an owner that
- * is freed can detach all its tasks. The loop calls `done` or `drop` for each task, in loop_free at
- * the latest, so that no ctx leaks.
+ * A task is in the list of its owner from its start until its result arrives. When an owner is
+ * freed, it detaches all its tasks. The loop calls `done` or `drop` for each task, at the latest in
+ * loop_free, so that each ctx is freed.
  */
 #include "fabricd/loop/task.h"
 
@@ -16,9 +16,9 @@
 
 struct loop_task {
     struct loop *loop;
-    struct loop_task_config config; /* tasks and owner are NULL when the owner was freed */
-    struct loop_task *next;         /* in config.tasks */
-    uint64_t started_at;            /* value of *config.generation at the start */
+    struct loop_task_config config; /* tasks and owner are NULL after the owner was freed */
+    struct loop_task *next;         /* next task in config.tasks */
+    uint64_t started_at;            /* value of *config.generation when the task started */
     atomic_bool cancelled;
 };
 
@@ -30,7 +30,7 @@ static void unlist(struct loop_task *t)
     *at = t->next;
 }
 
-/* Returns whether the owner still wants the result. The counter *generation belongs to the owner,
+/* Returns whether the owner still needs the result. The counter *generation belongs to the owner,
  * so it is read only while the owner exists. */
 static bool is_wanted(const struct loop_task *t)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Creates threads other than the loop's. For this folder only. */
+/* Creates threads. For this folder only. */
 #ifndef FABRICD_LOOP_THREAD_H
 #define FABRICD_LOOP_THREAD_H
 
 #include <pthread.h>
 #include <signal.h>
 
-/* Like pthread_create, but with all signals blocked, since the loop thread handles them. */
+/* Like pthread_create, but blocks all signals in the new thread, because the loop thread handles
+ * signals. */
 static inline int thread_start(pthread_t *ret, void *(*fn)(void *ctx), void *ctx)
 {
     sigset_t all, old;

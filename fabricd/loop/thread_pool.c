@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A thread pool. The threads sleep until there is parallel work; each takes the next piece from a
- * shared counter until none is left. The caller works too, and returns when the last piece is done.
- * A thread that wakes up too late finds no piece left, or already works for the next call.
+ * A thread pool for parallel computations. Its threads sleep until there is work. Each thread takes
+ * the next piece of work from a shared counter until no piece is left. The caller works too, and
+ * returns when the last piece is done. A thread that wakes up too late finds no piece left, or a
+ * piece of the next computation.
  */
 #include "fabricd/loop/thread_pool.h"
 
@@ -24,14 +25,14 @@ struct helper {
 
 struct pool {
     struct fab_pool lent;
-    struct helper helper[WORKERS_MAX]; /* [lent.workers]; the first is the caller */
+    struct helper helper[WORKERS_MAX]; /* [lent.workers]; helper[0] is the caller */
     pthread_mutex_t taken;             /* held by the caller that uses the pool */
-    pthread_mutex_t lock;              /* guards the fields below */
+    pthread_mutex_t lock;              /* guards the members below */
     pthread_cond_t wake, idle;
     uint64_t round;
-    uint32_t busy; /* helpers at work */
+    uint32_t busy; /* number of helpers at work */
     bool stop;
-    fab_pool_task *body; /* function for each piece of the running call */
+    fab_pool_task *body; /* function that is called for each piece of work */
     void *arg;
     uint32_t count;
     atomic_uint next;
@@ -69,7 +70,8 @@ static void *help(void *ctx)
 static void run_together(struct pool *c, uint32_t count, fab_pool_task *body, void *arg)
 {
     pthread_mutex_lock(&c->lock);
-    while (c->busy > 0) /* a thread that woke up late may not know yet that no piece is left */
+    /* A thread that woke up late may not know yet that no piece is left. */
+    while (c->busy > 0)
         pthread_cond_wait(&c->idle, &c->lock);
     c->body = body;
     c->arg = arg;

@@ -6,12 +6,13 @@
 #include "libfabmgr/base/pool.h"
 
 struct pool;
-/* Creates a pool of `workers` threads, the caller's included, or of fewer if threads cannot be
- * created. NULL: out of memory. */
+/* Creates a pool of `workers` threads, which include the caller's thread. The pool is smaller if
+ * threads cannot be created. Returns NULL if memory ran out. */
 struct pool *thread_pool_new(uint32_t workers);
-void thread_pool_free(struct pool *c); /* only while no work runs; c may be NULL */
-/* Returns the interface for libfabmgr, or NULL if c is NULL. Any thread may use it. While one
- * caller uses the pool, another caller computes on its own thread alone. */
+/* Call this function only while no work runs; c may be NULL. */
+void thread_pool_free(struct pool *c);
+/* Returns the interface of the pool for libfabmgr, or NULL if c is NULL. Any thread may use it.
+ * While one caller uses the pool, another caller computes alone on its own thread. */
 const struct fab_pool *thread_pool_lend(const struct pool *c);
 /* Returns the number of CPUs, at most 16. */
 uint32_t thread_pool_size(void);

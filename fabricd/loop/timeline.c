@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Virtual time, which only advances from timer to timer. Timers due at the same time fire in the
- * order in which they were set, so that a run depends on its input only.
+ * Virtual time, which advances only from timer to timer. Timers that are due at the same time fire
+ * in the order in which they were set. A run in virtual time therefore depends only on its input.
  */
 #include "fabricd/loop/timeline.h"
 

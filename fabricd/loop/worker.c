@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A worker: one thread and a queue of jobs. It runs a job's work() and posts its done() to the
- * loop. Jobs are whole computations (routing, proof); an engine that needs several threads uses the
- * thread pool.
+ * A worker: one thread with a queue of jobs. The thread runs work() of a job, and then posts its
+ * done() to the loop. A job is a whole computation, such as routing or a proof. An engine that
+ * needs several threads uses the thread pool.
  */
 #include "fabricd/loop/worker.h"
 
@@ -21,11 +21,11 @@ struct job {
 struct worker {
     struct loop *loop;
     pthread_t thread;
-    pthread_mutex_t lock; /* guards the fields below except `owes` */
+    pthread_mutex_t lock; /* guards the members below, except `owes` */
     pthread_cond_t wake;
     struct job *first, *last;
     bool stop;
-    bool owes; /* constant: done() must be called for every job */
+    bool owes; /* done() must be called for every job; never changes */
 };
 
 static struct job *next_job(struct worker *w)

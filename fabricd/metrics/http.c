@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Serves the metrics with libevent's HTTP server on the loop. The server accepts GET and HEAD
- * requests with at most HEADERS_MOST bytes of headers and no body. It closes connections of clients
- * that send or receive nothing for TIMEOUT_S. Each request computes the page (a few KiB) anew, in
- * time proportional to the number of ports of the fabric.
+ * requests with at most HEADERS_MOST bytes of headers and no body. It closes a connection if the
+ * client sends or receives nothing for TIMEOUT_S.
+ *
+ * Each request makes a new page (a few KiB), in time proportional to the number of ports in the
+ * fabric.
  */
 #include <event2/buffer.h>
 #include <event2/event.h>

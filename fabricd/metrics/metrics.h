@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Serves GET /metrics over plain HTTP, in the OpenMetrics text format, which Prometheus and others
- * read. Clients can only read the state of the manager, not change it.
+ * Serves GET /metrics over plain HTTP, in the OpenMetrics text format, which Prometheus and other
+ * programs read. A client can only read the state of the manager and cannot change it.
  */
 #ifndef FABRICD_METRICS_METRICS_H
 #define FABRICD_METRICS_METRICS_H
@@ -20,12 +20,12 @@ struct metrics_input {
     struct sm *sm;
     const struct pm *pm;
     const struct cc *cc;
-    const struct sa *sa; /* NULL while replaying */
+    const struct sa *sa; /* NULL in a replay */
     const struct config *config;
 };
 struct metrics;
 /* Listens at the address `metrics` of the configuration. *ret is NULL if no address is configured.
- * Errors: IO (the address is in use, or is not an address of this host), NOMEM; why[] then holds a
+ * Returns NOMEM, or IO if the address is in use or does not belong to this host. why[] then has a
  * sentence. */
 int metrics_start(const struct metrics_input *in, struct metrics **ret, char *why, size_t why_len);
 void metrics_stop(struct metrics *m); /* accepts NULL */

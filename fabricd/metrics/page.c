@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Writes the metrics as text according to OpenMetrics 1.0: each family has a TYPE and a HELP line,
- * names of counters end in _total, times are in seconds, the last line is "# EOF". Released names
- * of metrics never change.
+ * Writes the metrics as text, as OpenMetrics 1.0 specifies. Each family of metrics has a TYPE and a
+ * HELP line. Names of counters end in _total, times are in seconds, and the last line is "# EOF".
+ * The name of a released metric never changes.
  */
 #include "fabricd/metrics/page.h"
 
@@ -38,8 +38,8 @@ static void seconds(struct fab_text *to, const char *name, uint64_t us, const ch
     fab_base_text_addf(to, "fabricd_%s %.6f\n", name, (double)us / 1e6);
 }
 
-/* A histogram of durations. within[i] counts the durations of at most bounds_us[i] that are longer
- * than the bound before it. */
+/* A histogram of durations. within[i] is the number of durations that are longer than bounds_us[i -
+ * 1] and at most bounds_us[i]. */
 struct times {
     const uint32_t *bounds_us;
     const uint64_t *within;
@@ -157,7 +157,7 @@ static void fabric(struct fab_text *to, const struct sm_status *s, const struct 
     counter(to, "links_gained", s->links_gained, "Links that came up or could be reached again.");
 }
 
-/* Adds a label, with quotes and backslashes in its value escaped. */
+/* Adds a label. Quotes and backslashes in its value are escaped. */
 static void add_label(struct fab_text *to, const char *name, const char *value)
 {
     fab_base_text_addf(to, "%s=\"", name);
@@ -184,7 +184,8 @@ static void port_errors(struct fab_text *to, const struct pm_link_end *e)
     }
 }
 
-/* Writes rows only for links with recent errors, so that the number of rows stays bounded. */
+/* Writes rows only for links with recent errors. The number of rows is then limited even in a large
+ * fabric. */
 static void errors(struct fab_text *to, const struct pm *pm)
 {
     struct pm_status s;
@@ -266,8 +267,8 @@ static void administration(struct fab_text *to, const struct sa *sa)
             "Subscriptions that the manager ended.");
 }
 
-/* Returns true if an earlier row of the event table has the type and severity of row i. The sample
- * of the earlier row then includes the events of row i. */
+/* Returns whether an earlier row of the event table has the same type and severity as row i. The
+ * sample of this earlier row then includes the events of row i. */
 static bool is_counted_before(unsigned i)
 {
     const struct event_row *row = event_rows;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The recorder. libfabmgr/recording defines the format of the file; this file decides when entries
- * are written.
+ * The recorder. This file decides when entries are written to a recording; libfabmgr/recording
+ * defines the format of the file.
  *
- * A MAD for which the transport has no room yet (BUSY) is recorded only when a later try succeeds.
- * A MAD that the transport refuses is recorded as failed. Incoming MADs are recorded before they
- * are handed to the receivers; all MADs of a batch get the same time stamp. The last entry says how
- * the recording ended; space for it is reserved below the limit.
+ * If the transport has no room for a MAD (BUSY), the MAD is recorded only when a later try
+ * succeeds. If the transport refuses a MAD, it is recorded as failed. Incoming MADs are recorded
+ * before the receivers get them; all MADs of a batch get the same time stamp. The last entry says
+ * how the recording ended; space for this entry is reserved below the size limit.
  */
 #include "fabricd/transport/record.h"
 
@@ -29,7 +29,7 @@ struct recorder {
     struct transport *to;
     struct bus *bus;
     struct loop_timer *flush_timer;
-    struct tape *tape; /* NULL: the recording has stopped */
+    struct tape *tape; /* the file being written; NULL: the recording has stopped */
     char *path;
     uint64_t began_us, written, limit;
     bool flush_set;
@@ -46,7 +46,7 @@ static void emit_stopped(struct recorder *r, const char *reason)
                .bytes = r->written, .reason = reason);
 }
 
-/* Ends the recording and closes the file, which can be replayed up to here. */
+/* Ends the recording and closes the file. The file can be replayed up to this point. */
 static void stop(struct recorder *r, enum fab_recording_end end, const char *reason)
 {
     struct tape *tape = r->tape;
@@ -61,8 +61,8 @@ static void stop(struct recorder *r, enum fab_recording_end end, const char *rea
         emit_stopped(r, error ? strerror(error) : reason);
 }
 
-/* Returns room for an entry of `size` bytes. NULL: the recording has stopped, possibly in this
- * call. */
+/* Returns memory for an entry of `size` bytes. Returns NULL if the recording has stopped, which may
+ * happen in this call. */
 static uint8_t *room_for(struct recorder *r, size_t size)
 {
     uint8_t *room = NULL;
@@ -121,7 +121,7 @@ static void append_mad(struct recorder *r, uint8_t kind, uint64_t now,
 }
 
 /* Returns the time stamp of a sent MAD. While the receivers handle a batch, the clock is read only
- * for one sent MAD in CLOCK_EVERY, because reading it is the largest cost of recording. */
+ * for one of CLOCK_EVERY sent MADs, because reading the clock is the largest cost of recording. */
 static uint64_t sent_at(struct recorder *r)
 {
     if (!r->in_batch || r->batch_out++ % CLOCK_EVERY == 0)

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A recorder: a transport that wraps another one and records every MAD in both directions. */
+/* A recorder: a transport that passes every MAD to and from another transport, and records it. */
 #ifndef FABRICD_TRANSPORT_RECORD_H
 #define FABRICD_TRANSPORT_RECORD_H
 
 #include "fabricd/base/bus.h"
 #include "fabricd/transport/transport.h"
 
-/* The recorder takes over the receive callback of `to`, which the caller closes after the recorder.
- * limit: most bytes of the file; 0: no limit. When the file is full, or the disk fails or is too
- * slow, recording stops with the event recording-stopped; MADs are not affected. NOMEM, IO, DENIED,
- * NOT_FOUND. why[]: one sentence. */
+/* Opens a recorder. It takes over the receive callback of the transport `to`, which the caller
+ * must close after the recorder. `limit` is the maximum size of the file in bytes; 0: no limit.
+ *
+ * When the file is full, or the disk fails or is too slow, recording stops with the event
+ * recording-stopped; MADs are still passed on. Returns NOMEM, IO, DENIED or NOT_FOUND, with a
+ * sentence in why[]. */
 int transport_record_open(struct loop *l, struct transport *to, struct bus *bus, const char *path,
                           uint64_t limit, struct transport **ret, char *why, size_t why_len);
-/* These functions record what else a run depends on: a LID lease, a disabled port, the name that is
- * pinned to a node, and the text of the settings file, unless it is longer than 64 KiB. Call them
+/* Record what a run depends on besides MADs: a LID lease, a disabled port, a name that is pinned to
+ * a node, and the text of the settings file (unless it is longer than 64 KiB). Call these functions
  * before the first MAD. */
 void transport_record_lease(struct transport *t, uint64_t guid, uint16_t lid, uint8_t lmc);
 void transport_record_disabled(struct transport *t, uint64_t node_guid, uint8_t port);

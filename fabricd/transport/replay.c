@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The replay transport. libfabmgr/recording/player.h decides which MAD arrives when; this file
- * gives it the loop's time and a timer. The receivers get MADs in the recorded batches, and the
- * loop runs once between two batches.
+ * The replay transport. libfabmgr/recording/player.h decides which MAD arrives at which time; this
+ * file provides the loop's time and a timer. The receivers get MADs in the recorded batches.
+ * Between two batches the loop runs once.
  */
 #include "fabricd/transport/replay.h"
 
@@ -16,14 +16,14 @@
 
 #define SHOWN 10 /* maximum number of differences of each kind that are logged */
 #define WINDOW 64
-#define BATCH 2048 /* MADs; larger batches are handed up in parts */
+#define BATCH 2048 /* maximum number of MADs; a larger batch is passed on in parts */
 
 struct replay {
     struct transport base;
     struct loop_timer *timer;
     uint64_t timer_at;
     struct fab_recording_player *player;
-    loop_fn *done; /* NULL: it was called already */
+    loop_fn *done; /* called at the end of the recording; NULL: was called already */
     void *done_ctx;
     uint32_t shown;
     struct transport_mad *batch; /* [BATCH] */
@@ -33,7 +33,7 @@ static void arm(struct replay *r)
 {
     uint64_t now = clock_now_us(), at = fab_recording_player_deadline(r->player, now);
     if (at == UINT64_MAX)
-        at = now; /* the recording has ended; the timer calls `done` */
+        at = now; /* the recording has ended; the timer will call `done` */
     if (loop_timer_pending(r->timer) && r->timer_at <= at)
         return;
     r->timer_at = at;
@@ -49,7 +49,7 @@ static void keep(struct transport_mad *to, const struct fab_recording_entry *e)
     memcpy(to->bytes, e->bytes, FAB_MAD_SIZE);
 }
 
-/* Collects the MADs that are due and belong to one batch. */
+/* Collects the MADs that are due now and belong to the same batch. */
 static size_t receive(struct replay *r)
 {
     uint8_t bytes[FAB_MAD_SIZE];

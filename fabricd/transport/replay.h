@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A transport that plays a recording: it gives the answers that the recorded fabric gave. */
+/* A transport that plays a recording. It returns the answers that the recorded fabric gave. */
 #ifndef FABRICD_TRANSPORT_REPLAY_H
 #define FABRICD_TRANSPORT_REPLAY_H
 
 #include "fabricd/transport/transport.h"
 #include "libfabmgr/recording/player.h"
 
-/* Opens a transport that plays a recording, on a loop in virtual time (loop_new_virtual). done:
- * called once, on the loop thread, when the recording ends. The caller keeps `bytes` until the
- * transport is closed. FORMAT, UNSUPPORTED, NOMEM; why[] says what is wrong. */
+/* Opens a transport that plays a recording, on a loop in virtual time (loop_new_virtual). `done` is
+ * called once on the loop thread, when the recording ends. The caller must keep `bytes` until the
+ * transport is closed. Returns FORMAT, UNSUPPORTED or NOMEM; why[] says what is wrong. */
 int transport_replay_open(struct loop *l, const uint8_t *bytes, size_t len, loop_fn *done,
                           void *ctx, struct transport **ret, char *why, size_t why_len);
 void transport_replay_stats(struct transport *t, struct fab_recording_player_stats *ret);
-/* Logs the first few MADs that were sent in the recorded run but not in this one. MADs sent only
- * in this run were logged when they were sent. */
+/* Logs the first few MADs that the recorded run sent and this run did not. MADs that only this run
+ * sent were logged when they were sent. */
 void transport_replay_log_missing(struct transport *t);
 
 #endif

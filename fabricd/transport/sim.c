@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The simulated fabric as a transport. The simulator answers at once; the transport delivers the
- * answer in the next iteration of the loop, as a device would, so that send never calls back.
+ * The simulated fabric as a transport. The simulator answers at once, but the transport delivers
+ * the answer in the next iteration of the loop, as a device would. So `send` never calls a
+ * receiver.
  *
- * There are two batches. The transport collects answers and traps in one of them. A timer without
- * delay swaps the batches and hands the collected one up in a single call, while the other one
- * collects new answers. If the simulated fabric loses a MAD, the sender's timeout expires.
+ * There are two batches. The transport collects answers and traps in one batch. A timer without
+ * delay swaps the batches and passes the collected batch on, while the other batch collects new
+ * answers. If the simulated fabric loses a MAD, the sender's timeout expires.
  *
- * The simulator's time is the loop's, real or virtual. It is set before each MAD, and a timer runs
- * when the simulator has something due (delayed answers, links in training, traps to repeat).
+ * The simulator's time is the loop's time, real or virtual. It is set before each MAD. A timer runs
+ * when the simulator has work that is due (delayed answers, links in training, repeated traps).
  *
- * A simulator has one outbox; therefore only one transport at a time may be open on it.
+ * A simulator has one outbox, so only one transport at a time may be open on it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,8 +34,8 @@ struct sim_transport {
     struct transport base;
     struct fab_sim *sim;
     struct loop_timer *timer;
-    uint64_t timer_at; /* when the timer expires, in loop time (us), if it is pending */
-    uint64_t epoch;    /* the loop's time at the simulator's time 0 */
+    uint64_t timer_at; /* loop's time in microseconds at which the timer fires, if it is set */
+    uint64_t epoch;    /* loop's time at which the simulator's time was 0 */
     uint32_t node;
     uint8_t port;
     struct batch gathering, leaving;
@@ -80,8 +81,8 @@ static struct transport_mad *gather(struct sim_transport *t)
     return m;
 }
 
-/* Takes MADs for our port from the outbox while the batch has room, and discards MADs for other
- * ports. */
+/* Takes MADs for this transport's port from the outbox while the batch has room. Discards MADs for
+ * other ports. */
 static void take_mail(struct sim_transport *t)
 {
     struct fab_sim_delivery mail;
@@ -109,7 +110,7 @@ static void deliver(void *ctx)
     transport_hand_up(&t->base, full.mads, full.count);
     t->leaving.count = 0;
     if (full.count == BATCH)
-        ring_at(t, 0); /* the batch was full: the outbox may have more MADs */
+        ring_at(t, 0); /* the batch was full, so the outbox may have more MADs */
     ring_when_due(t);
 }
 
@@ -137,7 +138,7 @@ static int sim_set_is_sm(struct transport *base, bool is_sm)
 {
     struct sim_transport *t = (struct sim_transport *)base;
     int status = fab_sim_attach(t->sim, t->node, t->port, is_sm);
-    ring_at(t, 0); /* the change may have caused a trap */
+    ring_at(t, 0); /* setting IsSM may have caused a trap */
     return status;
 }
 
@@ -170,8 +171,8 @@ void transport_sim_kick(struct transport *base)
 /* ---- opening ----------------------------------------------------------------------------------
  */
 
-/* Finds the port by which a manager attaches to a node: port 0 of a switch, otherwise the first
- * port with a link. False: there is none. */
+/* Finds the port at which a manager is attached to a node: port 0 of a switch, or the first port
+ * with a link of another node. Returns false if there is none. */
 static bool find_port(const struct fab_fabric *f, uint32_t node, uint8_t *ret_port)
 {
     if (fab_fabric_node_is_switch(f, node)) {
@@ -187,7 +188,8 @@ static bool find_port(const struct fab_fabric *f, uint32_t node, uint8_t *ret_po
     return false;
 }
 
-/* Finds the first adapter with a link or, without one, the first switch. */
+/* Finds the first adapter with a link. If there is none, finds the first switch. Returns false if
+ * there is neither. */
 static bool find_first(const struct fab_fabric *f, uint32_t *ret_node, uint8_t *ret_port)
 {
     for (uint32_t node = f->switch_count; node < f->node_count; node++) {
@@ -230,7 +232,7 @@ static void describe(struct sim_transport *t)
              (unsigned)t->port);
 }
 
-/* Returns the number of nodes that a manager at node `self` reaches; only switches forward
+/* Returns the number of nodes that a manager at node `self` can reach. Only switches forward
  * packets. */
 static uint32_t count_reached(const struct fab_fabric *f, uint32_t self, bool *seen,
                               uint32_t *queue)
@@ -252,7 +254,7 @@ static uint32_t count_reached(const struct fab_fabric *f, uint32_t self, bool *s
     return tail;
 }
 
-/* Logs how many nodes of the simulated fabric the manager cannot reach and therefore does not
+/* Logs how many nodes of the simulated fabric the manager cannot reach, and therefore cannot
  * manage. */
 static void tell_islands(const struct sim_transport *t)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Buffers circulate: the caller fills one, passes it to the writer thread, and gets it back empty.
- * If the thread falls behind, more buffers are allocated, up to a limit. After a failed write the
- * thread discards the buffers in its queue.
+ * A tape: a file that a separate thread writes (tape.h). The caller fills a buffer, passes it to
+ * the thread, and gets it back empty. If the thread falls behind, more buffers are allocated, up to
+ * MOST_PIECES. After a failed write, the thread discards the buffers in its queue.
  */
 #include "fabricd/transport/tape.h"
 
@@ -18,7 +18,7 @@
 
 #include "libfabmgr/base/status.h"
 
-#define MOST_PIECES 256 /* 64 MiB in all */
+#define MOST_PIECES 256 /* maximum number of buffers; 64 MiB in all */
 
 struct piece {
     struct piece *next;
@@ -27,7 +27,7 @@ struct piece {
 };
 struct tape {
     int fd;
-    struct piece *filling; /* the buffer that the caller fills, or NULL */
+    struct piece *filling; /* the buffer that the caller is filling; NULL: none */
     unsigned made;
     pthread_t thread;
     pthread_mutex_t lock; /* guards the members below */
@@ -49,8 +49,8 @@ static int write_all(int fd, const uint8_t *bytes, size_t len)
     return 0;
 }
 
-/* Waits for the next buffer to write, and returns it. NULL: the queue is empty and the thread must
- * end. The caller holds the lock. */
+/* Waits for the next full buffer and returns it. Returns NULL if the queue is empty and the thread
+ * must end. The caller holds the lock. */
 static struct piece *await_piece(struct tape *t)
 {
     while (!t->first && !t->end)
@@ -124,8 +124,8 @@ int tape_open(const char *path, struct tape **ret, char *why, size_t why_len)
     return FAB_OK;
 }
 
-/* Returns an empty buffer: one that the thread gave back, or a new one. NULL: a write failed, there
- * are MOST_PIECES buffers, or memory ran out. */
+/* Returns an empty buffer, which the thread gave back or which is new. Returns NULL if a write
+ * failed, if there are MOST_PIECES buffers, or if memory ran out. */
 static struct piece *take_empty(struct tape *t)
 {
     pthread_mutex_lock(&t->lock);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A tape: a file to which a thread of its own appends, so that the caller never waits for the disk.
- * The thread writes full buffers. tape_flush also passes it a partial one; the caller calls
- * tape_flush regularly.
+ * A tape: a file to which a separate thread appends, so that the caller never waits for the disk.
+ * The thread writes full buffers. tape_flush also passes a partly filled buffer to the thread; the
+ * caller must call tape_flush regularly.
  */
 #ifndef FABRICD_TRANSPORT_TAPE_H
 #define FABRICD_TRANSPORT_TAPE_H
@@ -10,19 +10,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TAPE_PIECE (256u << 10) /* maximum number of bytes of one call of tape_room */
+#define TAPE_PIECE (256u << 10) /* maximum number of bytes in one call of tape_room */
 
 struct tape;
-/* Creates the file, or replaces it. NOMEM, IO, DENIED, NOT_FOUND; why[]: one sentence. */
+/* Creates or replaces the file. Returns NOMEM, IO, DENIED or NOT_FOUND, with a sentence in
+ * why[]. */
 int tape_open(const char *path, struct tape **ret, char *why, size_t why_len);
-/* Returns room for the next n bytes, at most TAPE_PIECE. The caller fills in the bytes, and
- * tape_advance appends them. NULL: the disk is far behind, a write failed (see tape_error), or
- * memory ran out. */
+/* Returns memory for the next n bytes, at most TAPE_PIECE. The caller fills in the bytes, and
+ * tape_advance appends them. Returns NULL if the disk is far behind, if a write failed (see
+ * tape_error), or if memory ran out. */
 uint8_t *tape_room(struct tape *t, size_t n);
 void tape_advance(struct tape *t, size_t n);
-void tape_flush(struct tape *t); /* passes everything so far to the thread */
-int tape_error(struct tape *t);  /* errno of the first write that failed, or 0 */
-/* Writes the rest and closes the file. Returns tape_error. NULL is fine. */
+void tape_flush(struct tape *t); /* passes all bytes so far to the thread */
+int tape_error(struct tape *t);  /* returns errno of the first failed write; 0: none failed */
+/* Writes the remaining bytes and closes the file. Returns tape_error(t). t may be NULL. */
 int tape_close(struct tape *t);
 
 #endif

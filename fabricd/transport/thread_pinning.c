@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See thread_pinning.h. */
+/* Pins the threads of the process to one processor; thread_pinning.h says why. */
 #include "fabricd/transport/thread_pinning.h"
 
 #include <dirent.h>
@@ -11,7 +11,7 @@ static void bind_thread(pid_t tid, const cpu_set_t *one)
 {
     const struct sched_param none = {0};
     if (sched_setaffinity(tid, sizeof(*one), one) == 0)
-        /* With this policy, a thread that wakes does not preempt the running one. */
+        /* With SCHED_BATCH, a thread that wakes up does not preempt the running thread. */
         (void)sched_setscheduler(tid, SCHED_BATCH, &none);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Receivers of MADs: functions that all transports share. */
+/* Functions that all transports share: they register the receivers of MADs and pass MADs to
+ * them. */
 #include "fabricd/transport/transport.h"
 
 #include "libfabmgr/base/status.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Transports send and receive MADs. The transport `umad` uses libibumad, for real adapters and for
- * ibsim's preload library. The transport `sim` is the simulated fabric inside this process.
- * Transports are used on the loop thread only, but may have threads of their own.
+ * ibsim's preload library. The transport `sim` is the simulated fabric in this process. A transport
+ * may have its own threads, but its functions must be called on the loop thread.
  */
 #ifndef FABRICD_TRANSPORT_TRANSPORT_H
 #define FABRICD_TRANSPORT_TRANSPORT_H
@@ -17,41 +17,43 @@
 
 struct transport_mad {
     struct fab_mad_addr addr;
-    uint8_t qp;  /* 0 or 1 */
-    bool failed; /* our own request came back: it could not be delivered, or was not answered */
+    uint8_t qp; /* number of the queue pair: 0 or 1 */
+    /* A request of this manager came back, because it could not be delivered or was not
+     * answered. */
+    bool failed;
     uint16_t len;
     uint8_t bytes[FAB_MAD_SIZE];
 };
-/* Receives a batch of MADs, which the transport reuses after the call. */
+/* Receives a batch of MADs. The transport reuses the memory of the MADs after the call. */
 typedef void transport_receive(void *ctx, const struct transport_mad *mads, size_t count);
 
 struct transport;
-/* The receiver of one class of general services. */
+/* The receiver of one class of general services. A transport has at most TRANSPORT_TAKERS. */
 #define TRANSPORT_TAKERS 4
 struct transport_taker {
     uint8_t mgmt_class;
-    transport_receive *receive; /* NULL: unused */
+    transport_receive *receive; /* NULL: this entry is unused */
     void *ctx;
 };
-/* Where RMPP for long answers of general services is implemented. OURS: in this process, by its own
- * sender (libfabmgr/mads). KERNEL: in the kernel, which gets the answer by send_long. NONE:
- * nowhere, so that only the first MAD is sent. */
+/* What implements RMPP for long answers of general services. OURS: the RMPP sender in this process
+ * (libfabmgr/mads). KERNEL: the kernel, to which send_long passes the whole answer. NONE: nothing,
+ * so that only the first MAD is sent. */
 enum transport_rmpp { TRANSPORT_RMPP_OURS, TRANSPORT_RMPP_KERNEL, TRANSPORT_RMPP_NONE };
 struct transport_ops {
-    /* Sends one MAD. BUSY: try again after the next receive, or in a millisecond. IO: the transport
-     * failed. */
+    /* Sends one MAD. Returns BUSY if the caller must try again (after the next receive, or in a
+     * millisecond), or IO if the transport failed. */
     int (*send)(struct transport *t, const struct transport_mad *mad);
-    /* Sets or clears IsSM in the CapabilityMask of the port. DENIED, IO, INVAL. */
+    /* Sets or clears IsSM in the CapabilityMask of the port. Returns DENIED, IO or INVAL. */
     int (*set_is_sm)(struct transport *t, bool is_sm);
     void (*close)(struct transport *t);
-    /* Sends, at QP1, a MAD header with all data behind it. Errors as send, or NOMEM. NULL unless
-     * the kernel implements RMPP. */
+    /* Sends a MAD header, followed by all data of a long answer, at QP1. Returns the errors of
+     * `send`, or NOMEM. The pointer is NULL unless the kernel implements RMPP. */
     int (*send_long)(struct transport *t, const struct fab_mad_addr *to, const uint8_t *bytes,
                      size_t len);
 };
 struct transport {
     const struct transport_ops *ops;
-    char name[64]; /* "mlx5_0:1", "sim:demo.net" */
+    char name[64]; /* for example "mlx5_0:1" or "sim:demo.net" */
     uint64_t port_guid;
     uint32_t window_max; /* maximum number of MADs in flight */
     uint8_t rmpp;        /* enum transport_rmpp */
@@ -63,30 +65,30 @@ static inline int transport_send(struct transport *t, const struct transport_mad
 {
     return t->ops->send(t, m);
 }
-/* Sets the receiver of all MADs except those of classes with a receiver of their own. fn NULL:
+/* Sets the receiver of all MADs, except MADs of classes that have their own receiver. fn NULL:
  * these MADs are dropped. */
 void transport_on_receive(struct transport *t, transport_receive *fn, void *ctx);
-/* Sets the receiver of all MADs, requests and answers, of one class of general services. fn NULL
- * removes the receiver. LIMIT: more than TRANSPORT_TAKERS classes. */
+/* Sets the receiver of all MADs (requests and answers) of one class of general services. fn NULL
+ * removes the receiver. Returns LIMIT if there are more than TRANSPORT_TAKERS classes. */
 int transport_on_class(struct transport *t, uint8_t mgmt_class, transport_receive *fn, void *ctx);
-/* Passes the MADs of a batch to their receivers, in order. Implementations of transports call it.
- */
+/* Passes the MADs of a batch to their receivers, in order. Each transport calls this function with
+ * the MADs that it received. */
 void transport_hand_up(struct transport *t, const struct transport_mad *mads, size_t count);
-void transport_close(struct transport *t); /* NULL is fine */
+void transport_close(struct transport *t); /* t may be NULL */
 
-/* Opens a port of an adapter. where: NULL or "" (the first InfiniBand port that is active or has
- * its link up), "CA" or "CA:PORT". BUSY: another subnet manager is registered at the port.
- * NOT_FOUND, DENIED, INVAL, IO, NOMEM. why[]: one sentence for the operator. */
+/* Opens a port of an adapter. `where` is "CA", "CA:PORT", or NULL or "" for the first InfiniBand
+ * port that is active or whose link is up. Returns BUSY if another subnet manager is registered at
+ * the port, NOT_FOUND, DENIED, INVAL, IO or NOMEM, with a sentence for the operator in why[]. */
 int transport_umad_open(struct loop *l, const char *where, struct transport **ret, char *why,
                         size_t why_len);
-/* Opens a port of the simulated fabric inside this process. `at`: GUID or description of the node
- * whose port is used; NULL: the first adapter. The sim stays the caller's. NOT_FOUND, NOMEM; why[]
- * says which. */
+/* Opens a port of the simulated fabric in this process. `at` is the GUID or description of the node
+ * whose port is used; NULL: the first adapter. The caller still owns `sim`. Returns NOT_FOUND or
+ * NOMEM, with a sentence in why[]. */
 int transport_sim_open(struct loop *l, struct fab_sim *sim, const char *at, struct transport **ret,
                        char *why, size_t why_len);
-/* Sets the simulator's time. Call it before a fault is injected. */
+/* Sets the simulator's time to the loop's time. Call this function before causing a fault. */
 void transport_sim_tell_time(struct transport *t);
-/* Delivers the traps in the simulator's outbox. Call it after a fault was injected. */
+/* Delivers the traps in the simulator's outbox. Call this function after causing a fault. */
 void transport_sim_kick(struct transport *t);
 
 #endif

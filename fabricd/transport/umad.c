@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The umad transport: libibumad, for real adapters and, with its preload library, for ibsim.
+ * The umad transport: libibumad, for real adapters and, with a preload library, for ibsim.
  *
  * MADs are sent and received on the loop thread. The preload library returns descriptor numbers
- * that the kernel does not know, so epoll cannot watch them; for these a waiter (waiter.h) wakes
- * the loop. Requests carry a timeout, because the kernel passes on only answers to requests that it
- * knows; a request without an answer comes back with status ETIMEDOUT and is handed up as failed.
- * The kernel overwrites the high 32 bits of the transaction ID.
+ * that the kernel does not know, so epoll cannot watch them; a waiter (waiter.h) wakes the loop
+ * instead. A request carries a timeout, because the kernel passes on only answers to requests that
+ * it knows. A request without an answer comes back with status ETIMEDOUT and is passed on as
+ * failed. The kernel overwrites the high 32 bits of the transaction ID.
  *
- * With too many MADs in flight, the preload library and ibsim block each other: the library blocks
+ * With too many MADs in flight, the preload library and ibsim block each other. The library blocks
  * on a full socket while it holds a lock that its reader needs, and ibsim blocks on the socket of
- * the other direction. That happens at about 330 MADs, because the socket buffer of each direction
- * holds 166. Requests that are repeated while the first copy waits in a socket count, too.
- * Therefore, on a simulated port, the transport counts requests in flight, and limits them so far
- * below that number that neither side blocks.
+ * the other direction. This happens at about 330 MADs, because the socket buffer of each direction
+ * holds 166. A repeated request counts again while its first copy waits in a socket. On a simulated
+ * port the transport therefore counts the requests in flight, and limits their number so that
+ * neither side blocks.
  *
  * On a simulated port, a MAD of a class that is not registered crashes fabricd in the preload
- * library. There the transport also registers the classes that diagnostic tools use, and drops
+ * library. The transport therefore also registers the classes that diagnostic tools use, and drops
  * their MADs.
  */
 #include <errno.h>
@@ -36,16 +36,20 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/wire/sa.h"
 
-#define WINDOW_HARDWARE 128    /* the kernel's default depth of a MAD send queue */
-#define WINDOW_SIM_SMALL 64    /* most requests in flight if the sockets queue few datagrams */
-#define WINDOW_SIM 160         /* most requests in flight otherwise; a socket buffer holds 166 */
-#define SWALLOWED_US 10000000u /* after so long without any MAD, requests in flight are lost */
-#define BATCH 64               /* most MADs handed up at a time */
+#define WINDOW_HARDWARE 128 /* default depth of a MAD send queue in the kernel */
+/* Maximum number of requests in flight if the sockets queue few datagrams. */
+#define WINDOW_SIM_SMALL 64
+/* Maximum number of requests in flight otherwise; a socket buffer holds 166. */
+#define WINDOW_SIM 160
+/* After this time without any MAD, the requests in flight are taken to be lost. */
+#define SWALLOWED_US 10000000u
+#define BATCH 64 /* maximum number of MADs passed on at a time */
 #define QP1_QKEY 0x80010000u
 #define LONG_RETRIES 10
-#define UMAD_BYTES 512 /* umad header and a MAD, with room to spare */
+#define UMAD_BYTES 512 /* maximum size of a umad header and a MAD */
 
-/* The classes that the manager uses. Requests of other nodes also arrive as SMPs and SA MADs. */
+/* The classes that the manager uses. Requests of other nodes arrive as SMPs and as MADs of subnet
+ * administration. */
 enum { AGENT_LID, AGENT_DIRECTED, AGENT_PERF, AGENT_CC, AGENT_SA, AGENTS };
 static const uint8_t agent_classes[AGENTS] = {
     [AGENT_LID] = FAB_CLASS_SMP_LID, [AGENT_DIRECTED] = FAB_CLASS_SMP_DIRECTED,
@@ -57,14 +61,15 @@ struct umad_transport {
     struct transport base;
     struct loop *loop;
     int port_id;
-    int agent[AGENTS]; /* umad's agent id for each class */
+    int agent[AGENTS]; /* libibumad's agent id for each class */
     bool simulated;
     char issm_path[256];
     int issm_fd;
     struct loop_watch *watch;
     struct waiter *waiter; /* simulated ports only */
-    uint32_t owed;         /* requests in flight; used on simulated ports */
-    uint64_t heard_us;     /* when the last MAD arrived, or the first request in flight was sent */
+    uint32_t owed;         /* requests in flight; counted on simulated ports only */
+    /* When the last MAD arrived, or when the first of the requests in flight was sent. */
+    uint64_t heard_us;
     struct transport_mad batch[BATCH];
 };
 
@@ -84,7 +89,7 @@ static bool try_again(void)
     return errno == EAGAIN || errno == ENOMEM || errno == ENOBUFS;
 }
 
-/* Returns whether the limit of requests in flight to the simulator is reached. */
+/* Returns whether the maximum number of requests to the simulator is in flight. */
 static bool is_full(struct umad_transport *t)
 {
     if (!t->simulated || t->owed < t->base.window_max)
@@ -97,7 +102,7 @@ static bool is_full(struct umad_transport *t)
 static void note_sent(struct umad_transport *t, const struct transport_mad *mad)
 {
     if (mad->addr.timeout_us == 0)
-        return; /* not a request */
+        return; /* the MAD is not a request */
     if (t->owed++ == 0)
         t->heard_us = clock_now_us();
 }
@@ -113,7 +118,7 @@ static int umad_transport_send(struct transport *base, const struct transport_ma
 {
     struct umad_transport *t = (struct umad_transport *)base;
     bool answer_due = mad->addr.timeout_us != 0;
-    /* The limit does not delay answers to other nodes. */
+    /* Answers to other nodes are not delayed by the limit of requests in flight. */
     if (answer_due && is_full(t))
         return FAB_E_BUSY;
     _Alignas(16) uint8_t umad[UMAD_BYTES];
@@ -129,7 +134,7 @@ static int umad_transport_send(struct transport *base, const struct transport_ma
     return try_again() ? FAB_E_BUSY : FAB_E_IO;
 }
 
-/* Passes the MAD to the kernel, which sends it in RMPP segments and repeats lost segments. */
+/* Passes a long answer to the kernel, which sends it in RMPP segments and repeats lost segments. */
 static int umad_transport_send_long(struct transport *base, const struct fab_mad_addr *to,
                                     const uint8_t *bytes, size_t len)
 {
@@ -146,8 +151,8 @@ static int umad_transport_send_long(struct transport *base, const struct fab_mad
     return r;
 }
 
-/* Opens or closes the issm device. The kernel sets IsSM in the port's CapabilityMask while the
- * device is open. */
+/* Opens or closes the issm device. While it is open, the kernel sets IsSM in the port's
+ * CapabilityMask. */
 static int umad_transport_set_is_sm(struct transport *base, bool is_sm)
 {
     struct umad_transport *t = (struct umad_transport *)base;
@@ -171,7 +176,8 @@ static bool nothing_came(const struct umad_transport *t)
            errno == ENOSPC;
 }
 
-/* Returns whether the manager uses the agent. False: register_to_drop registered it. */
+/* Returns whether the manager uses this agent. Returns false for agents that register_to_drop
+ * registered. */
 static bool is_ours(const struct umad_transport *t, int agent)
 {
     for (int i = 0; i < AGENTS; i++)
@@ -180,8 +186,8 @@ static bool is_ours(const struct umad_transport *t, int agent)
     return false;
 }
 
-/* Reads and drops a request of several MADs that the kernel has reassembled. fabricd supports no
- * such requests. */
+/* Reads and drops a request that consists of several MADs, which the kernel has reassembled.
+ * fabricd does not support such requests. */
 static void drop_long(struct umad_transport *t, int len)
 {
     void *umad = len > 0 ? calloc(1, umad_size() + (size_t)len) : NULL;
@@ -190,8 +196,8 @@ static void drop_long(struct umad_transport *t, int len)
     free(umad);
 }
 
-/* Reads one MAD into the slot, without waiting. 1: a MAD was read; 0: none is waiting; -1: the
- * device failed. */
+/* Reads one MAD into the slot without waiting. Returns 1 if a MAD was read, 0 if none is waiting,
+ * or -1 if the device failed. */
 static int read_mad(struct umad_transport *t, struct transport_mad *slot)
 {
     _Alignas(16) uint8_t umad[UMAD_BYTES];
@@ -215,8 +221,8 @@ static int read_mad(struct umad_transport *t, struct transport_mad *slot)
     return 1;
 }
 
-/* Hands up at most one batch of waiting MADs. The loop calls this again for the others, after other
- * work. */
+/* Passes on at most one batch of waiting MADs. The loop calls this function again for the remaining
+ * MADs, after other work. */
 static void on_readable(void *ctx)
 {
     struct umad_transport *t = ctx;
@@ -273,8 +279,8 @@ static const struct transport_ops umad_ops = {
     .send_long = umad_transport_send_long,
 };
 
-/* Returns the number of datagrams that a Unix socket queues. If it queues few, fewer MADs in flight
- * suffice to block ibsim and its preload library. */
+/* Returns the number of datagrams that a Unix socket queues. If it is small, ibsim and its preload
+ * library block each other with fewer MADs in flight. */
 static unsigned datagram_queue_len(void)
 {
     unsigned len = 0;
@@ -312,7 +318,7 @@ static void register_to_drop(struct umad_transport *t)
         umad_register_oui(t->port_id, vendor_classes[i], 0, oui, any);
 }
 
-/* Registers for SA requests, with RMPP, which the kernel then implements. */
+/* Registers for SA requests with RMPP. The kernel then implements RMPP for the answers. */
 static void register_sa(struct umad_transport *t)
 {
     static const uint8_t methods[] = {FAB_METHOD_GET,       FAB_METHOD_SET,
@@ -351,7 +357,7 @@ static int register_agents(struct umad_transport *t, char *why, size_t why_len)
     return FAB_OK;
 }
 
-/* Parses "CA", "CA:PORT" or nothing. *ret_port is 0 if libibumad is to choose the port. INVAL:
+/* Parses "CA", "CA:PORT" or "". *ret_port is 0 if libibumad must choose the port. Returns INVAL if
  * `where` has another form. */
 static int parse_where(const char *where, char ca[UMAD_CA_NAME_LEN], int *ret_port)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See waiter.h. The thread wakes the loop by the eventfd; the loop wakes the thread by the
+/* A waiter (waiter.h). Its thread wakes the loop with an eventfd; the loop wakes the thread with a
  * semaphore. */
 #include "fabricd/transport/waiter.h"
 

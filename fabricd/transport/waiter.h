@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A waiter lets the loop wait for MADs on a descriptor of ibsim's preload library, which the kernel
- * does not know. A thread waits for the first MAD, makes an eventfd readable, and then sleeps until
- * the loop has read all MADs. The thread reads no MADs itself, so that a burst of MADs costs one
- * thread switch.
+ * does not know. The waiter's thread waits for the first MAD, makes an eventfd readable, and then
+ * sleeps until the loop has read all MADs. The thread itself reads no MADs, so a burst of MADs
+ * costs one thread switch.
  */
 #ifndef FABRICD_TRANSPORT_WAITER_H
 #define FABRICD_TRANSPORT_WAITER_H
 
 struct waiter;
-/* Creates a waiter. Its thread waits for a MAD at once. NULL: out of memory, descriptors or
- * threads. */
+/* Creates a waiter, whose thread waits for a MAD at once. Returns NULL if memory, descriptors or
+ * threads ran out. */
 struct waiter *waiter_new(int umad_port);
-void waiter_free(struct waiter *w);    /* NULL is fine */
-int waiter_fd(const struct waiter *w); /* readable from the first MAD until waiter_rearm */
-/* Lets the thread wait for the next MAD; call it after all MADs were read. */
+void waiter_free(struct waiter *w); /* w may be NULL */
+/* Readable from the first MAD until waiter_rearm is called. */
+int waiter_fd(const struct waiter *w);
+/* Makes the thread wait for the next MAD. Call this function after all MADs were read. */
 void waiter_rearm(struct waiter *w);
 
 #endif

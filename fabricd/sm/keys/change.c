@@ -22,8 +22,9 @@
 #include "libfabmgr/target/target.h"
 
 #define SETS_MOST 4
-#define ASKS_MOST 12 /* SubnGets to a port that does not answer, with the new and old key in turn  \
-                      */
+/* Maximum number of SubnGets to a port that does not answer, with the new and the old key in
+ * turn. */
+#define ASKS_MOST 12
 #define RETRY_US 30000000u
 
 static int enter(struct sm *s)

@@ -19,10 +19,8 @@
 #include "libfabmgr/base/size.h"
 
 #define RETRY_US 1000000u
-#define SLICE_US 2000u /* maximum time for which removing absent members blocks the loop */
-#define MENDED_US                                                                                  \
-    20000u /* delay from a local repair to the update of trees; a fault may cause several repairs  \
-            */
+#define SLICE_US 2000u   /* maximum time for which removing absent members blocks the loop */
+#define MENDED_US 20000u /* delay from a local repair to the update of trees */
 
 static bool is_there(const struct fab_fabric *f, uint64_t guid)
 {
