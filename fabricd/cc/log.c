@@ -22,9 +22,8 @@
 #define WAITING_MOST 16
 #define TICK_LEAST_US 5000u
 #define TICK_MOST_US 1000000u
-#define RECENT_US                                                                                  \
 /* Log entries count for one minute, or for two counter intervals if these are longer. */
-UINT64_C(60000000)
+#define RECENT_US UINT64_C(60000000)
 
 static uint64_t interval_us(const struct cc *cc)
 {
