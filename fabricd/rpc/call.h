@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Calls, as the services see them. Each service lists its methods in a table. The gRPC layer finds
- * the method of a call, decodes the request and passes both to the service, which answers with
- * messages.
+ * An RPC call as the services see it. Each service lists its methods in a table. The gRPC layer
+ * finds the method of a call, decodes the request and passes both to the service. The service
+ * answers with messages.
  */
 #ifndef FABRICD_RPC_CALL_H
 #define FABRICD_RPC_CALL_H
@@ -19,10 +19,11 @@ struct method {
     const char *name; /* "GetStatus" */
     const ProtobufCMessageDescriptor *request;
     /* Answers the request, and finishes the call now or later. The gRPC layer frees the request
-     * when the function returns. */
+     * when this function returns. */
     void (*handle)(struct call *c, const void *request);
-    bool many; /* client streaming: `handle` is called for each message and must not finish the
-                  call */
+    /* Client streaming: `handle` is called for each message of the client, and must not finish the
+     * call. */
+    bool many;
 };
 struct service {
     const char *name; /* "fabric.v1.FabricService" */
@@ -30,29 +31,32 @@ struct service {
     size_t method_count;
 };
 
-void *call_context(const struct call *c);    /* `context` of the server's struct grpc_input */
-const char *call_peer(const struct call *c); /* name of the client, for the log */
+void *call_context(const struct call *c);    /* returns `context` of struct grpc_input */
+const char *call_peer(const struct call *c); /* returns the name of the client, for the log */
 
-/* Sends one message. LIMIT (longer than RPC_MAX_REPLY), NOMEM: the function has finished the call
- * with an error. INVAL: the call was already finished. */
+/* Sends one message. Returns LIMIT (the message is longer than RPC_MAX_REPLY) or NOMEM; the call is
+ * then finished with an error. Returns INVAL if the call was already finished. */
 int call_send(struct call *c, const ProtobufCMessage *message);
-/* Finishes the call, unless it is finished already. fmt NULL: no message. */
+/* Finishes the call with this status code and message, unless the call is finished already. fmt
+ * NULL: no message. */
 void call_finish(struct call *c, enum fab_grpc_code code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* Sends the message, and finishes the call with OK. */
+/* Sends the message and finishes the call with status OK. */
 void call_reply(struct call *c, const ProtobufCMessage *message);
 
-/* Hooks of calls that the service finishes later. The gRPC layer calls `gone` if the call ends
- * before call_finish (the client cancelled it, its deadline passed, the connection broke); the
- * service must then not use the call any more. It calls `drain` (may be NULL) when the client has
- * taken everything sent so far. If `drain` is set, the response headers are sent at once. */
+/* Hooks of a call that the service finishes later. The gRPC layer calls `gone` if the call ends
+ * before call_finish: the client cancelled it, its deadline passed, or the connection broke. The
+ * service must then no longer use the call.
+ *
+ * The gRPC layer calls `drain` when the client has taken all messages sent so far; `drain` may
+ * be NULL. If `drain` is set, the response headers are sent at once. */
 struct call_hooks {
     void (*gone)(struct call *c, void *data);
     void (*drain)(struct call *c, void *data);
 };
 void call_later(struct call *c, const struct call_hooks *hooks, void *data);
-/* Tells the gRPC layer that the service has more to send, so that it calls `drain` as soon as more
- * can be sent. */
+/* Tells the gRPC layer that the service has more messages to send. The gRPC layer calls `drain` as
+ * soon as messages can be sent. */
 void call_kick(struct call *c);
 
 #endif

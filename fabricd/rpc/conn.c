@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A connection joins a bufferevent (the socket) and a gRPC connection, and enforces the time limits
- * and memory limits between them.
+ * A connection joins a bufferevent (the socket) and a gRPC connection, and enforces their time and
+ * memory limits. All code in this file runs on the loop thread.
  *
- * The connection takes bytes from gRPC, and reads bytes from the socket, only while the socket's
- * buffer holds less than RPC_MAX_SOCKET_QUEUE. Therefore a client that does not read is not served
- * further, and needs no more memory than its calls have queued. Each connection has one timer. It
- * is set to the earliest time at which the handshake takes too long, a call reaches its deadline,
- * or the client counts as stalled or idle. When a service finishes a call outside of this file
- * (on_wake), the timer is set to expire at once. The connection is not handled directly then,
- * because it could be freed while the service still uses it.
+ * The connection takes bytes from gRPC and reads bytes from the socket only while the socket's
+ * buffer holds less than RPC_MAX_SOCKET_QUEUE. So a client that does not read is not served
+ * further, and needs no more memory than its calls have queued.
  *
- * Everything here runs on the loop thread.
+ * Each connection has one timer. It fires when the handshake takes too long, when a call reaches
+ * its deadline, or when the client counts as stalled or idle, whichever is first. If a service
+ * finishes a call outside of this file (on_wake), the timer is set to fire at once. The connection
+ * is not handled directly in this case, because it could be freed while the service still uses it.
  */
 #include "fabricd/rpc/conn.h"
 
@@ -40,11 +39,11 @@ struct conn {
     LIST_ENTRY(conn) entry;
     struct conn_set *set;
     struct bufferevent *bev;
-    SSL *ssl;          /* TLS state of bev; NULL: a Unix socket */
+    SSL *ssl;          /* TLS state of the socket; NULL: a Unix socket */
     struct grpc *grpc; /* NULL: the TLS handshake is not complete */
     struct loop_timer *timer;
     uint64_t accepted, last_in, last_out;
-    bool more;    /* received bytes that take_in handles in the next turn of the loop */
+    bool more;    /* received bytes are left for take_in in the next iteration of the loop */
     bool closing; /* close the connection after the pending bytes are sent */
 };
 
@@ -63,7 +62,7 @@ static void conn_close(struct conn *c)
     grpc_free(c->grpc);
     loop_timer_free(c->timer);
     if (c->ssl != NULL) {
-        /* Send close_notify without waiting for the client's close_notify. */
+        /* Send close_notify, but do not wait for the client's close_notify. */
         SSL_set_shutdown(c->ssl, SSL_RECEIVED_SHUTDOWN);
         SSL_shutdown(c->ssl);
         ERR_clear_error();
@@ -83,8 +82,8 @@ static uint64_t lesser(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* Returns the time at which the connection must be closed if no byte is received or sent before
- * it. */
+/* Returns the time at which the connection must be closed unless a byte is received or sent
+ * before. */
 static uint64_t patience(const struct conn *c)
 {
     if (c->grpc == NULL || !grpc_ready(c->grpc))
@@ -106,7 +105,7 @@ static void set_timer(struct conn *c, uint64_t now)
         loop_timer_set(c->timer, due > now ? due - now : 0);
 }
 
-/* Moves bytes from gRPC to the socket's buffer. False: the connection must be closed. */
+/* Moves bytes from gRPC to the socket's buffer. Returns false if the connection must be closed. */
 static bool pump(struct conn *c)
 {
     while (unsent(c) < RPC_MAX_SOCKET_QUEUE) {
@@ -120,8 +119,8 @@ static bool pump(struct conn *c)
     return true;
 }
 
-/* Ends each handler of the socket and of the timer: sends pending bytes, then closes the
- * connection if it is done, or sets its timer. */
+/* Called at the end of each handler of the socket and of the timer. Sends pending bytes. Then
+ * closes the connection if it is done, or sets its timer. */
 static void go_on(struct conn *c)
 {
     uint64_t now = clock_now_us();
@@ -139,7 +138,8 @@ static void go_on(struct conn *c)
     set_timer(c, now);
 }
 
-/* Handles received bytes, for at most about RPC_TURN_US. */
+/* Handles received bytes, for about RPC_TURN_US at most. The rest is handled in the next iteration
+ * of the loop. */
 static void take_in(struct conn *c)
 {
     struct evbuffer *in = bufferevent_get_input(c->bev);
@@ -310,8 +310,8 @@ static bool is_idle(const struct conn *c)
     return c->grpc != NULL && grpc_ready(c->grpc) && grpc_calls(c->grpc) == 0 && unsent(c) == 0;
 }
 
-/* Closes the connection that has been idle longest if RPC_MAX_CONNECTIONS are open, so that idle
- * clients do not lock out others. */
+/* If RPC_MAX_CONNECTIONS are open, closes the connection that has been idle longest. Otherwise idle
+ * clients could lock out others. */
 static void make_way(struct conn_set *set)
 {
     struct conn *c, *idlest = NULL;

@@ -9,15 +9,16 @@
 #include "fabricd/loop/loop.h"
 #include "fabricd/rpc/call.h"
 
-/* All connections of a server. */
+/* The set of all connections of a server. */
 struct conn_set;
-/* Creates an empty set. NOMEM. */
+/* Creates an empty set of connections. Returns NOMEM. */
 int conn_set_new(struct loop *loop, const struct service *const *services, void *context,
                  struct conn_set **ret);
-void conn_set_free(struct conn_set *set); /* closes all connections; accepts NULL */
+void conn_set_free(struct conn_set *set); /* closes all connections; set may be NULL */
 
 /* Takes over the nonblocking socket fd. If RPC_MAX_CONNECTIONS are open, the connection that has
- * been idle longest is closed; if none is idle, fd is closed. ssl_ctx NULL: fd is a Unix socket. */
+ * been idle longest is closed; if no connection is idle, fd is closed instead. ssl_ctx NULL: fd is
+ * a Unix socket. */
 void conn_accept(struct conn_set *set, int fd, SSL_CTX *ssl_ctx);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Converts values of the manager to messages of fabric.v1. Numbers that are the same in the
- * specification and the API (port states, node types) are copied; static assertions check that they
- * are the same.
+ * Converts values of the manager to messages of fabric.v1. Some numbers (port states, node types)
+ * are the same in the IBA specification and in the API. They are copied, and static assertions
+ * check that they are the same.
  *
- * Names are made valid UTF-8. GUIDs are written as text, times as the well-known protobuf types.
+ * Names are made valid UTF-8. GUIDs are converted to text, and times to the well-known protobuf
+ * types.
  */
 #include "fabricd/rpc/convert.h"
 
@@ -43,7 +44,7 @@ static uint32_t lid_of(const struct fab_view *v, uint32_t port)
     return p->present ? p->info.lid : 0;
 }
 
-/* Returns port 0 of a switch, or the first discovered port of another node. */
+/* Returns port 0 of a switch, or the first discovered port of an adapter or router. */
 static uint32_t main_port(const struct fab_fabric *f, uint32_t node)
 {
     const struct fab_node *n = &f->nodes[node];
@@ -98,7 +99,8 @@ Fabric__V1__PortRef *convert_port_ref(struct answer *a, const struct fab_view *v
     return m;
 }
 
-/* Converts width and speed, which are valid only while the link is up. */
+/* Converts the width and speed of a link. They are valid only while the link is up; otherwise the
+ * result is NULL. */
 Fabric__V1__LinkRate *convert_rate(struct answer *a, const struct fab_port_info *info)
 {
     if (info->port_state < FAB_STATE_INIT)

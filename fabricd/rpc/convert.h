@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Converts values of the manager to messages of the API. */
+/* Converts values of the manager to messages of the gRPC API. */
 #ifndef FABRICD_RPC_CONVERT_H
 #define FABRICD_RPC_CONVERT_H
 
@@ -16,20 +16,20 @@
 #include "fabricd/sm/sm.h"
 #include "libfabmgr/view/view.h"
 
-/* Node and port ids are those of the view's fabric. If out of memory, each function returns NULL
- * and marks the answer as failed. */
+/* These functions make messages. Node and port ids are those of the view's fabric. If memory ran
+ * out, each function returns NULL and marks the answer as failed. */
 Fabric__V1__Node *convert_node(struct answer *a, const struct fab_view *v, uint32_t node);
 Fabric__V1__Port *convert_port(struct answer *a, const struct fab_view *v, uint32_t port);
 Fabric__V1__PortRef *convert_port_ref(struct answer *a, const struct fab_view *v, uint32_t port);
 Fabric__V1__LinkRate *convert_rate(struct answer *a, const struct fab_port_info *info);
 Fabric__V1__Link *convert_link(struct answer *a, const struct fab_view *v, uint32_t port);
-/* Converts an LFT entry, and adds the port that owns the LID. */
+/* Converts an LFT entry to a message that also names the port that owns the LID. */
 Fabric__V1__ForwardingEntry *convert_entry(struct answer *a, const struct fab_view *v, uint32_t lid,
                                            uint8_t out_port);
 Fabric__V1__Verdict *convert_verdict(struct answer *a, const struct fab_view *v,
                                      const struct fab_verdict *verdict);
-/* Converts the state of the manager. v NULL: no view is published yet. `census` is that of the
- * view's fabric. */
+/* Converts the state of the manager. `v` NULL: no view is published yet. `census` has the numbers
+ * of nodes and ports of the view's fabric. */
 Fabric__V1__Status *convert_status(struct answer *a, const struct sm_status *s,
                                    const struct sm_unresponsive *unresponsive,
                                    uint32_t unresponsive_count, const struct fab_view *v,
@@ -38,8 +38,8 @@ Google__Protobuf__Duration *convert_duration(struct answer *a, uint64_t us);
 Fabric__V1__Event *convert_event(struct answer *a, const struct event *e);
 Google__Protobuf__Timestamp *convert_time(struct answer *a, int64_t unix_us);
 Fabric__V1__FlappingLink *convert_flapping(struct answer *a, const struct sm_flapping *f);
-/* Converts a port that may not be in the view. `place` is the name of the port, such as
- * "leaf-1/12"; the name of the node is taken from it. */
+/* Converts a port that may be missing from the view. `place` is the name of the port, such as
+ * "leaf-1/12"; the part before the slash is the name of the node. */
 Fabric__V1__PortRef *convert_place(struct answer *a, uint64_t guid, uint8_t port,
                                    const char *place);
 Fabric__V1__Reroute *convert_reroute(struct answer *a, const struct reroute *r);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Functions that the services of congestion control share. */
+/* Functions that several services of congestion control use. */
 #ifndef FABRICD_RPC_CONVERT_CONGESTION_H
 #define FABRICD_RPC_CONVERT_CONGESTION_H
 
 #include "fabricd/cc/cc.h"
 #include "fabricd/rpc/answer.h"
 
-/* Returns whether this manager has congestion control. If not, the function has finished the call
+/* Returns whether this manager has congestion control. If not, this function has finished the call
  * with an error. */
 bool need_congestion(struct call *c);
-/* Returns sentences about settings that do not fit what counters and logs show. */
+/* Returns the advice of congestion control: sentences about settings that do not fit what counters
+ * and logs show. */
 char **convert_advice(struct answer *a, const struct cc *cc, size_t *ret_count);
 
 #endif

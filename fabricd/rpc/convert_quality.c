@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Converts quality figures and engine reports to messages.
+ * Converts quality figures of tables, and the reports of engines, to messages of fabric.v1.
  */
 #include "fabricd/rpc/convert.h"
 #include "fabricd/rpc/report.h"

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reads serialized descriptors (google/protobuf/descriptor.proto) with a cursor over the wire
- * format. It uses these field numbers: FileDescriptorSet.file 1; FileDescriptorProto.name 1,
- * package 2, message_type 4, enum_type 5, service 6; the name of a message, enumeration or service
- * is field 1.
+ * Reads serialized descriptors (google/protobuf/descriptor.proto) directly in the wire format of
+ * protobuf.
+ *
+ * The field numbers used here are: FileDescriptorSet.file 1; FileDescriptorProto.name 1, package 2,
+ * message_type 4, enum_type 5, service 6. The name of a message, enumeration or service is field 1.
  */
 #include "fabricd/rpc/descriptor.h"
 
@@ -16,7 +17,7 @@ struct cursor {
     const uint8_t *at, *end;
     bool bad;
 };
-/* A field of a message. bytes NULL: the field is not length-delimited. */
+/* A field of a serialized message. bytes NULL: the field is not length-delimited. */
 struct field {
     uint64_t number;
     const uint8_t *bytes;
@@ -44,7 +45,8 @@ static void skip(struct cursor *c, uint64_t n)
         c->at += n;
 }
 
-/* Reads the next field. False: the cursor is at the end, or the encoding is wrong (c->bad). */
+/* Reads the next field. Returns false at the end, or if the encoding is wrong (c->bad is then
+ * true). */
 static bool next_field(struct cursor *c, struct field *ret)
 {
     if (c->at == c->end || c->bad)
@@ -77,7 +79,8 @@ static struct cursor cursor(const uint8_t *bytes, size_t len)
     return (struct cursor){bytes, bytes + len, false};
 }
 
-/* Returns the first length-delimited field with this number in a message; bytes NULL: not found. */
+/* Returns the first length-delimited field with this number. If the message has none, `bytes` of
+ * the result is NULL. */
 static struct field find_field(const uint8_t *bytes, size_t len, uint64_t number)
 {
     struct cursor c = cursor(bytes, len);
@@ -98,8 +101,9 @@ static bool has_name(const struct descriptor_file *file, const char *name)
     return is_text(find_field(file->bytes, file->len, 1), name, strlen(name));
 }
 
-/* Returns whether the file defines the symbol, or the message, enumeration or service whose member
- * the symbol is. The member itself is not looked up. */
+/* Returns whether the file defines the symbol. If the symbol is a member of a message,
+ * enumeration or service, the function only checks that the file defines this message,
+ * enumeration or service. */
 static bool has_symbol(const struct descriptor_file *file, const char *symbol)
 {
     struct field package = find_field(file->bytes, file->len, 2);

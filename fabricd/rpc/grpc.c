@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * gRPC over HTTP/2, server side (grpc/doc/PROTOCOL-HTTP2.md).
+ * The server side of gRPC over HTTP/2 (grpc/doc/PROTOCOL-HTTP2.md).
  *
- * A call exists as long as its HTTP/2 stream. After the request headers, the server opens or
- * refuses the call. It then reads one message and passes it to the method, which finishes the call
- * at once, or later after call_later. If the call ends before the method has finished it (the
- * client resets it, the deadline passes, the connection breaks), the server calls the hook `gone`
- * once.
+ * A call exists as long as its HTTP/2 stream. After the request headers, the server accepts or
+ * refuses the call. It then reads one message and passes this message to the method. The method
+ * finishes the call at once or, after call_later, at any later time. If the call ends before the
+ * method has finished it (the client resets it, its deadline passes, or the connection breaks), the
+ * server calls the hook `gone` once.
  *
- * Messages are never compressed: answers are small, and every client must accept "identity".
+ * Messages are never compressed, because answers are small and every client must accept the
+ * encoding "identity".
  */
 #include "fabricd/rpc/grpc.h"
 
@@ -28,8 +29,9 @@ struct call {
     struct h2_stream *stream;
     const struct method *method; /* NULL: the server refused the call */
     struct fab_grpc_reader reader;
-    uint64_t deadline;      /* set by the client; UINT64_MAX: none */
-    uint64_t request_until; /* when the request must be complete; UINT64_MAX: it is complete */
+    uint64_t deadline; /* deadline set by the client; UINT64_MAX: none */
+    /* When the request must be complete at the latest; UINT64_MAX: the request is complete. */
+    uint64_t request_until;
     const struct call_hooks *hooks;
     void *data;
     bool handled, finished;
@@ -40,8 +42,8 @@ struct grpc {
     struct grpc_input in;
     char peer[64];
     uint64_t now;
-    /* grpc_receive, grpc_tick or grpc_produce is running. They need no `wake`, because the caller
-     * fetches the bytes afterwards. */
+    /* True while grpc_receive, grpc_tick or grpc_produce runs. `wake` need not be called then,
+     * because the caller of these functions fetches the bytes afterwards. */
     bool busy;
     TAILQ_HEAD(, call) calls;
 };
@@ -83,7 +85,7 @@ void call_finish(struct call *c, enum fab_grpc_code code, const char *fmt, ...)
     if (fmt != NULL)
         vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    /* The text may contain node names, which need not be valid UTF-8. */
+    /* The text may contain node names, which may be invalid UTF-8. */
     fab_grpc_utf8_clean(text, strlen(text), clean, sizeof clean);
     finish(c, code, clean);
 }
@@ -264,7 +266,8 @@ static void on_message(struct call *c)
         abandon(c, FAB_GRPC_INVALID_ARGUMENT, "this method takes one message, more came");
         return;
     }
-    /* Handle a unary call at the end of the stream, because it must have exactly one message. */
+    /* A unary call is handled only at the end of the stream, because it must have exactly one
+     * message. */
     c->handled = true;
     if (c->method->many)
         handle(c);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * gRPC over one HTTP/2 connection, server side. It has no socket and no clock: the caller passes
- * received bytes and the time, and fetches the bytes to send. It dispatches calls to the services
- * in a table.
+ * The server side of gRPC over one HTTP/2 connection. It has neither a socket nor a clock: the
+ * caller passes received bytes and the time, and fetches the bytes to be sent. Calls are passed to
+ * the services in a table.
  */
 #ifndef FABRICD_RPC_GRPC_H
 #define FABRICD_RPC_GRPC_H
@@ -17,19 +17,19 @@
 struct grpc;
 struct grpc_input {
     const struct service *const *services; /* NULL-terminated */
-    void *context;                         /* for call_context */
-    const char *peer;                      /* copied */
-    /* Called when a service has produced bytes to send outside of grpc_receive, grpc_produce and
-     * grpc_tick. */
+    void *context;                         /* what call_context returns */
+    const char *peer;                      /* name of the client; the string is copied */
+    /* Called if a service has produced bytes to be sent while none of grpc_receive, grpc_produce
+     * and grpc_tick runs. */
     void (*wake)(void *ctx);
     void *wake_ctx;
 };
-/* Creates the server side of a connection. NOMEM. */
+/* Creates the server side of a connection. Returns NOMEM. */
 int grpc_new(const struct grpc_input *in, struct grpc **ret);
-void grpc_free(struct grpc *g); /* ends running calls and calls their `gone` hooks; accepts NULL */
+void grpc_free(struct grpc *g); /* ends all calls and calls their `gone` hooks; g may be NULL */
 
-/* These functions do the same as h2_receive, h2_produce, h2_done, h2_shut, h2_ready and h2_streams,
- * with the same errors. */
+/* Do the same as h2_receive, h2_produce, h2_done, h2_shut, h2_ready and h2_streams in h2.h, with
+ * the same errors. */
 int grpc_receive(struct grpc *g, const uint8_t *data, size_t len, uint64_t now_us);
 ssize_t grpc_produce(struct grpc *g, const uint8_t **ret_data);
 bool grpc_done(const struct grpc *g);
@@ -37,7 +37,7 @@ void grpc_shut(struct grpc *g);
 bool grpc_ready(const struct grpc *g);
 size_t grpc_calls(const struct grpc *g);
 
-/* Returns the time at which grpc_tick is next due; UINT64_MAX: no call has a deadline. */
+/* Returns the time at which grpc_tick must be called; UINT64_MAX: no call has a deadline. */
 uint64_t grpc_deadline(const struct grpc *g);
 void grpc_tick(struct grpc *g, uint64_t now_us); /* ends calls whose deadline has passed */
 

@@ -2,13 +2,13 @@
 /*
  * The server side of an HTTP/2 connection (RFC 9113), with nghttp2.
  *
- * nghttp2 handles frames, header compression and flow control. This file keeps, for each stream,
- * the request headers and a queue of chunks. nghttp2 takes bytes from the queue when the client's
- * window and the socket allow it. Therefore a client that never reads needs only the memory of its
+ * nghttp2 handles frames, header compression and flow control. For each stream, this file keeps the
+ * request headers and a queue of chunks. nghttp2 takes bytes from the queue when the client's
+ * window and the socket permit it. So a client that never reads needs only the memory of its
  * queues.
  *
- * This file creates an h2_stream at the first HEADERS frame of a stream, and frees it when nghttp2
- * closes the stream. The layer above may keep a pointer to it from `open` to `close`.
+ * An h2_stream is created at the first HEADERS frame of a stream, and freed when nghttp2 closes the
+ * stream. The layer above may keep a pointer to it from `open` to `close`.
  */
 #include "fabricd/rpc/h2.h"
 
@@ -239,7 +239,8 @@ static ssize_t read_data(nghttp2_session *session, int32_t id, uint8_t *buf, siz
     return n == 0 ? NGHTTP2_ERR_DEFERRED : (ssize_t)n;
 }
 
-/* When the answer is complete, tells a client that is still sending to stop (RFC 9113, 8.1). */
+/* After a frame was sent: if the answer is complete and the client is still sending, tells the
+ * client to stop (RFC 9113, 8.1). */
 static int on_frame_send(nghttp2_session *session, const nghttp2_frame *frame, void *user)
 {
     (void)user;
@@ -266,7 +267,7 @@ static int respond(struct h2_stream *s)
                : FAB_E_NOMEM;
 }
 
-/* Sends headers and trailers in one HEADERS frame ("Trailers-Only" in gRPC). */
+/* Sends headers and trailers in a single HEADERS frame, which gRPC calls "Trailers-Only". */
 static int respond_trailers_only(struct h2_stream *s)
 {
     nghttp2_nv nv[5] = {RESPONSE_HEADERS};
@@ -344,7 +345,7 @@ static int session_new(struct h2 *h)
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(cb, on_data);
     nghttp2_session_callbacks_set_on_stream_close_callback(cb, on_close);
     nghttp2_session_callbacks_set_on_frame_send_callback(cb, on_frame_send);
-    /* Do not keep closed streams for the priority tree. */
+    /* Closed streams need not be kept for the priority tree. */
     nghttp2_option_set_no_closed_streams(option, 1);
     rc = nghttp2_session_server_new2(&h->session, cb, h, option) == 0 ? FAB_OK : FAB_E_NOMEM;
 out:
@@ -379,7 +380,8 @@ void h2_free(struct h2 *h)
 {
     if (h == NULL)
         return;
-    /* nghttp2_session_del does not report the streams that it frees. */
+    /* nghttp2_session_del frees the remaining streams without a callback, so they are freed
+     * here. */
     while (!LIST_EMPTY(&h->list))
         stream_free(LIST_FIRST(&h->list));
     nghttp2_session_del(h->session);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One HTTP/2 connection, server side, with its streams. It has no socket and no clock: the caller
- * passes received bytes, and fetches the bytes to send. Of gRPC it only knows the request headers
- * to keep and the trailers to send.
+ * The server side of one HTTP/2 connection, with its streams. It has neither a socket nor a clock:
+ * the caller passes received bytes and fetches the bytes to be sent. It is not specific to gRPC,
+ * except for the request headers that it keeps and the trailers that it sends.
  */
 #ifndef FABRICD_RPC_H2_H
 #define FABRICD_RPC_H2_H
@@ -27,58 +27,62 @@ struct h2_stream {
     struct h2_request request;
     size_t header_bytes;
     void *user; /* data of the layer above (grpc.c) */
-    /* private */
+    /* Only h2.c uses the members below. */
     LIST_ENTRY(h2_stream) entry;
-    struct h2_chunk *first, **last; /* queue of chunks that were written and not sent yet */
+    struct h2_chunk *first, **last; /* queue of chunks that were written and are not sent yet */
     bool responded, finished, ended, deferred, told;
     int code;
-    char *message; /* grpc-message, percent-encoded for the trailers */
+    char *message; /* text of grpc-message, percent-encoded */
 };
 
-/* Callbacks of the layer above; ctx is that of h2_new. None may free the h2. */
+/* Callbacks to the layer above. `ctx` is that of h2_new. A callback must not free the h2. */
 struct h2_ops {
     void (*open)(void *ctx, struct h2_stream *s); /* the request headers arrived */
     void (*data)(void *ctx, struct h2_stream *s, const uint8_t *data, size_t len);
-    void (*end)(void *ctx, struct h2_stream *s); /* the client has sent everything */
+    void (*end)(void *ctx, struct h2_stream *s); /* the client has sent all its data */
     void (*drain)(void *ctx,
-                  struct h2_stream *s); /* all written bytes were sent; more may be written */
-    /* Called only after `open`. h2.c frees the stream when this function has returned. */
+                  struct h2_stream *s); /* all written bytes were sent, and more may be written */
+    /* Called only after `open`. When this function has returned, h2.c frees the stream. */
     void (*close)(void *ctx, struct h2_stream *s);
 };
 
-/* Creates the server side of a connection. NOMEM. */
+/* Creates the server side of a connection. Returns NOMEM. */
 int h2_new(const struct h2_ops *ops, void *ctx, struct h2 **ret);
-void h2_free(struct h2 *h); /* closes every stream first; accepts NULL */
+void h2_free(struct h2 *h); /* first closes every stream; h may be NULL */
 
-/* Handles received bytes. FORMAT: protocol error; the caller must send the bytes that h2_produce
- * still returns, then close the connection. */
+/* Handles received bytes. Returns FORMAT after a protocol error; the caller must then send the
+ * bytes that h2_produce still returns, and close the connection. */
 int h2_receive(struct h2 *h, const uint8_t *data, size_t len);
-/* Returns the number of the next bytes to send, which are valid until the next call; 0: none now.
- * NOMEM: the caller must close the connection. */
+/* Returns the number of bytes to be sent next; *ret_data points to them until the next call.
+ * Returns 0 if there are none now, or NOMEM; after NOMEM the caller must close the connection. */
 ssize_t h2_produce(struct h2 *h, const uint8_t **ret_data);
-bool h2_done(const struct h2 *h); /* no more bytes will follow; the connection can be closed */
-/* Refuses new streams. h2_done returns true once the open streams have ended. */
+/* Returns whether no more bytes will follow, so that the caller can close the connection. */
+bool h2_done(const struct h2 *h);
+/* Refuses new streams. When the open streams have ended, h2_done returns true. */
 void h2_shut(struct h2 *h);
 
-bool h2_ready(const struct h2 *h);     /* the client's preface and settings have arrived */
-size_t h2_streams(const struct h2 *h); /* number of open streams */
-size_t h2_queued(const struct h2 *h);  /* bytes written to streams and not yet produced */
+/* Returns whether the client's preface and settings have arrived. */
+bool h2_ready(const struct h2 *h);
+size_t h2_streams(const struct h2 *h); /* returns the number of open streams */
+/* Returns the number of bytes written to streams and not yet fetched by h2_produce. */
+size_t h2_queued(const struct h2 *h);
 
 /* ---- answers ---- */
 
-/* Writes data. The response headers are sent with the first write, or with the trailers if nothing
- * is written. */
+/* Writes data to a stream. The response headers are sent with the first write. If nothing is
+ * written, they are sent with the trailers. */
 int h2_write(struct h2_stream *s, uint8_t *data,
-             size_t len); /* takes over data (malloc'd); NOMEM, INVAL (after h2_finish) */
-/* Sends the headers now, before there is anything to write. NOMEM. */
+             /* Takes over `data` (malloc'd). Returns NOMEM, or INVAL after h2_finish. */
+             size_t len);
+/* Sends the response headers now, before any data is written. Returns NOMEM. */
 int h2_start(struct h2_stream *s);
-/* Tells the connection that the layer above has more to write. The connection then calls `drain`.
- */
+/* Tells the connection that the layer above has more to write. The connection then calls
+ * `drain`. */
 void h2_resume(struct h2_stream *s);
-/* Ends the stream, after all written data, with grpc-status and grpc-message (NULL: none). NOMEM.
- */
+/* Ends the stream after all written data, with the trailers grpc-status and grpc-message (message
+ * NULL: no grpc-message). Returns NOMEM. */
 int h2_finish(struct h2_stream *s, int code, const char *message);
-/* Answers with an HTTP status only, without gRPC trailers. NOMEM. */
+/* Answers with an HTTP status and without gRPC trailers. Returns NOMEM. */
 int h2_refuse(struct h2_stream *s, int http_status);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A ring buffer of events. The bus numbers events consecutively, so the slot of an event is its
- * number modulo the size of the ring.
+ * Keeps the newest events in a ring buffer. The bus numbers events consecutively, so an event is in
+ * the slot whose index is its number modulo the size of the ring.
  */
 #include "fabricd/rpc/journal.h"
 
@@ -12,8 +12,9 @@
 
 struct kept {
     struct event event;
-    uint64_t after;            /* severity debug: number of the event before it */
-    struct event_field room[]; /* the fields that the event points to, followed by its texts */
+    /* For an event of severity debug: number of the last event before it. */
+    uint64_t after;
+    struct event_field room[]; /* the fields to which the event points, followed by their texts */
 };
 
 struct journal {
@@ -22,7 +23,7 @@ struct journal {
     void *ctx;
     uint64_t newest, oldest;
     struct kept *ring[RPC_EVENTS_KEPT];
-    uint64_t debug_count; /* events of severity debug so far */
+    uint64_t debug_count; /* number of events of severity debug so far */
     struct kept *debug[RPC_DEBUG_KEPT];
 };
 
@@ -34,8 +35,8 @@ static struct kept *copy_event(const struct event *e)
     return k;
 }
 
-/* Events of severity debug have a ring of their own, so that a flood of them displaces no others.
- */
+/* Keeps an event of severity debug. These events have their own ring, so that a flood of them
+ * cannot displace other events. */
 static void keep_debug(struct journal *j, const struct event *e)
 {
     struct kept **place = &j->debug[++j->debug_count % RPC_DEBUG_KEPT];
@@ -46,7 +47,7 @@ static void keep_debug(struct journal *j, const struct event *e)
     j->told(j->ctx);
 }
 
-/* Adds an event. If out of memory, the slot of the event stays empty, and readers skip it. */
+/* Adds an event to its ring. If memory runs out, the slot stays empty, and readers skip it. */
 static void on_event(void *ctx, const struct event *e)
 {
     struct journal *j = ctx;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Listening sockets.
+ * Opens listening sockets.
  *
- * A Unix socket has mode 0660 from the moment it exists, and belongs to the configured group if
- * that group exists. At the start, the manager removes a socket file on which no process answers,
- * which a killed manager may have left. At the end, it removes its own file, unless another process
- * has replaced the file.
+ * A Unix socket has mode 0660 from the moment it exists. It belongs to the configured group, if
+ * that group exists. At start, the manager removes a socket file if no process answers on it; a
+ * killed manager may have left the file. At the end, it removes its own file, unless another
+ * process has replaced the file.
  *
- * If the manager runs out of file descriptors, it accepts no connections for a second.
+ * If the process runs out of file descriptors, the manager accepts no connections for one second.
  */
 #include "fabricd/rpc/listen.h"
 
@@ -32,8 +32,8 @@ struct listener {
     struct evconnlistener *ev;
     struct loop_timer *rest;
     struct conn_set *conns;
-    SSL_CTX *ssl_ctx; /* NULL: a Unix socket */
-    char *path;       /* of a Unix socket */
+    SSL_CTX *ssl_ctx; /* NULL: this listener is a Unix socket */
+    char *path;       /* path of a Unix socket; NULL: a TLS address */
     dev_t dev;
     ino_t ino;
 };
@@ -110,7 +110,7 @@ static int bind_unix(const struct sockaddr_un *at, const char *group, int *ret_f
                      size_t why_len)
 {
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    /* bind() creates the file with the mode of the unbound socket, less the umask. */
+    /* bind() creates the file with the mode of the unbound socket, reduced by the umask. */
     if (fd < 0 || fchmod(fd, 0660) < 0 || bind(fd, (const struct sockaddr *)at, sizeof *at) < 0 ||
         chmod(at->sun_path, 0660) < 0) {
         snprintf(why, why_len, "unix:%s: %s%s", at->sun_path, strerror(errno),
@@ -124,8 +124,8 @@ static int bind_unix(const struct sockaddr_un *at, const char *group, int *ret_f
     return FAB_OK;
 }
 
-/* Creates the directory of a socket. The directory of the default address does not exist on hosts
- * where fabricd never ran as a service. */
+/* Creates the directory of a socket. On a host where fabricd never ran as a service, the directory
+ * of the default socket does not exist. */
 static void make_folder(const char *path)
 {
     char folder[sizeof((struct sockaddr_un *)NULL)->sun_path];

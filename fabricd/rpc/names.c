@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Expands lists of numbers and ranges in brackets: "[7,10-12]". Numbers of a range get as many
- * digits as its first number. Brackets with anything else in them are part of the name.
+ * Expands lists of numbers and ranges in brackets, such as "[7,10-12]". The numbers of a range get
+ * as many digits as the first number of the range. If brackets have other text in them, they are
+ * part of the name.
  */
 #include "fabricd/rpc/names.h"
 
@@ -22,8 +23,8 @@ struct range {
     int width;
 };
 
-/* Reads "7" or "01-16" and the ',' or ']' after it; returns the text that follows. NULL: the text
- * is not of this form. */
+/* Reads a number or range, such as "7" or "01-16", and the ',' or ']' after it. Returns the text
+ * that follows. Returns NULL if the text has another form. */
 static const char *read_range(const char *s, struct range *ret)
 {
     size_t digits = strspn(s, "0123456789");
@@ -42,7 +43,8 @@ static const char *read_range(const char *s, struct range *ret)
     return (*s == ',' || *s == ']') && ret->first <= ret->last ? s + 1 : NULL;
 }
 
-/* Returns the end of the list that begins at s; NULL: no list begins there. */
+/* Returns the end of the list in brackets that begins at `s`. Returns NULL if no list begins
+ * there. */
 static const char *end_of_list(const char *s)
 {
     struct range r;

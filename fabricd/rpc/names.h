@@ -3,10 +3,10 @@
 #ifndef FABRICD_RPC_NAMES_H
 #define FABRICD_RPC_NAMES_H
 
-/* Receives each name. If the function returns an error, names_each stops and returns that error. */
+/* Gets each name. If this function returns an error, names_each stops and returns that error. */
 typedef int names_fn(void *ctx, const char *name);
-/* Calls `each` for every name in the text, which may have up to four lists in brackets. Brackets
- * with anything else are part of the name. Errors are those of `each`. */
+/* Calls `each` for every name in the text. The text may have up to four lists in brackets. Brackets
+ * with other text in them are part of the name. Returns the errors of `each`. */
 int names_each(const char *text, names_fn *each, void *ctx);
 
 #endif

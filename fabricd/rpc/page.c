@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Writes and parses page tokens, and finds the node or port that follows the row of a token.
+ * Writes and parses page tokens. Finds the first node or port of a page from the page token.
  */
 #include "fabricd/rpc/page.h"
 

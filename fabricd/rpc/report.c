@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds the endports that studies measure, and makes the reports of engines. The worker thread runs
- * everything except measure_init, on values that no other thread changes. It also finds the
- * endports, because finding thousands of endports by name takes long.
+ * Finds the endports that studies measure, and makes the reports of engines. Except measure_init,
+ * all functions run on the worker thread, on values that no other thread changes. The endports are
+ * also found there, because finding thousands of endports by name takes long.
  */
 #include "fabricd/rpc/report.h"
 
@@ -65,7 +65,7 @@ struct resolving {
     struct measure *m;
     struct study *s;
     size_t room;
-    uint64_t *seen; /* bitset of the port ids that were added */
+    uint64_t *seen; /* bitset of the port ids that were already added */
 };
 
 static int refuse(struct study *s, enum fab_grpc_code code, const char *name, const char *what)
@@ -110,8 +110,8 @@ static int resolve_name(void *ctx, const char *name)
     return rc;
 }
 
-/* Adds the endports that a text names. Brackets are not expanded if a node has exactly this name.
- */
+/* Adds the endports named by a text. If a node has exactly this name, brackets in the text are not
+ * expanded. */
 static int resolve_text(struct resolving *r, const char *text)
 {
     char why[512];
@@ -160,7 +160,7 @@ bool measure_quality(const struct measure *m, struct study *s, const struct fab_
 static int route(struct report *r, const struct study *s, const struct fab_fabric *fabric,
                  const struct fab_lids *lids)
 {
-    struct fab_policy policy = s->view->policy; /* a shallow copy: nothing in it is freed */
+    struct fab_policy policy = s->view->policy; /* a shallow copy; its members are not freed */
     const struct fab_route_input in = {
         .fabric = fabric, .policy = &policy, .lids = lids, .flawed = &r->flawed};
     policy.lane_sets = r->lane_sets;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Functions for calls that the manager answers when it has done the work. */
+/* Functions for calls that are answered only when the manager has done the requested work. */
 #include "fabricd/rpc/request.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The RPC server: gRPC over HTTP/2 on Unix sockets and TLS. It reads views and passes requests to
- * the subnet manager. It sends no MADs itself.
+ * the subnet manager. It does not send MADs.
  */
 #ifndef FABRICD_RPC_RPC_H
 #define FABRICD_RPC_RPC_H
@@ -20,18 +20,19 @@ struct rpc_input {
     struct loop *loop;
     struct sm *sm;
     const struct pm *pm;
-    struct cc *cc;       /* may be NULL */
-    const struct sa *sa; /* may be NULL */
+    struct cc *cc;       /* congestion control; NULL: not available */
+    const struct sa *sa; /* subnet administration; NULL: not available */
     struct bus *bus;
-    struct store *store; /* may be NULL */
+    struct store *store; /* NULL: nothing is stored */
     const struct config *config;
-    /* The embedded simulated fabric, for SimService; NULL: the server does not offer SimService. */
+    /* The simulated fabric in this process, for SimService. NULL: the server does not offer
+     * SimService. */
     struct fab_sim *sim;
     struct transport *sim_transport;
 };
-/* Listens on all addresses of the config. INVAL; EXISTS: another process serves an address; IO;
- * NOMEM. why[] says which address failed and what to do. */
+/* Listens at all addresses of the configuration. Returns INVAL, EXISTS (another process serves an
+ * address), IO or NOMEM. why[] says which address failed and what to do. */
 int rpc_start(const struct rpc_input *in, struct rpc **ret, char *why, size_t why_len);
-void rpc_stop(struct rpc *r); /* accepts NULL */
+void rpc_stop(struct rpc *r); /* r may be NULL */
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* For this folder only: what the services share. */
+/* What the services share. For this folder only. */
 #ifndef FABRICD_RPC_SERVER_H
 #define FABRICD_RPC_SERVER_H
 
@@ -19,8 +19,8 @@ struct rpc {
     struct rpc_input in;
     struct journal *journal;
     LIST_HEAD(, follower) followers; /* calls of WatchEvents */
-    LIST_HEAD(, study) studies;      /* running and queued studies */
-    struct worker *student;          /* the worker thread of studies; created for the first one */
+    LIST_HEAD(, study) studies;      /* studies that are running or queued */
+    struct worker *student;          /* worker thread of the studies; created for the first study */
     struct loop_timer *turn; /* calls followers_turn when followers may have events to send */
     struct conn_set *conns;
     struct listener **listeners; /* [listener_count] */
@@ -37,33 +37,35 @@ extern const struct service service_fabric, service_sim, service_health, service
     service_reflection_alpha;
 
 /* Returns the published view. It is valid until the method returns or calls a function that can
- * begin a round, or longer if the method takes a reference. NULL: no view is published yet; the
- * function has finished the call with an error. */
+ * begin a round. If the method takes a reference, the view is valid as long as this reference.
+ * Returns NULL if no view is published yet; this function has then finished the call with an
+ * error. */
 struct fab_view *need_view(struct call *c);
-/* Like need_view, but also finishes the call with an error if the view has no tables. */
+/* Like need_view. Also finishes the call with an error if the view has no tables, and then returns
+ * NULL. */
 struct fab_view *need_target(struct call *c);
-/* These functions find the node, endport or port that the client named. NOT_FOUND, EXISTS
- * (ambiguous), INVAL: the function has finished the call with an error. */
+/* Find the node, endport or port that the client named. Return NOT_FOUND, EXISTS (the name is
+ * ambiguous) or INVAL; the call is then finished with an error. */
 int find_node(struct call *c, const struct fab_view *v, const char *what, uint32_t *ret_node);
 int find_end(struct call *c, const struct fab_view *v, const char *what, uint32_t *ret_port);
 int find_port(struct call *c, const struct fab_view *v, const char *node, uint32_t number,
               uint32_t *ret_port);
-/* Returns whether the text is "NODE/PORT" and NODE names a node. If so, node[] has the name of the
- * node, and *ret_number the port number. */
+/* Returns whether the text is "NODE/PORT" and NODE is the name of a node. If so, node[] gets this
+ * name, and *ret_number the port number. */
 bool is_port_name(const struct fab_view *v, const char *text, char node[FAB_NODE_DESC_LEN + 1],
                   uint32_t *ret_number); /* service_whatif.c */
 /* The requested page of a list. */
 struct page {
-    bool given;          /* the page is not the first one */
-    struct page_key key; /* if given: the last row of the previous page */
+    bool given;          /* the client gave a page token, so this is not the first page */
+    struct page_key key; /* key of the last row of the previous page, if `given` */
     uint32_t want;       /* maximum number of rows of the page */
 };
-/* Reads the page token and page size of a request. False: the token is not from this list; the
- * function has finished the call with an error. */
+/* Reads the page token and the page size of a request. Returns false if the token is not from this
+ * list; this function has then finished the call with an error. */
 bool read_page(struct call *c, char list, const char *token, uint32_t size, struct page *ret);
 void refuse_token(struct call *c, const char *token);
 
-/* Methods of FabricService, by file. */
+/* Methods of FabricService, with the file that defines each. */
 typedef void call_handler(struct call *c, const void *request);
 call_handler get_status, get_version, sweep, reroute, rebalance;     /* service_status.c */
 call_handler list_nodes, get_node;                                   /* service_node.c */
@@ -87,13 +89,13 @@ call_handler list_congested_ports, list_congestion_logs;             /* service_
 call_handler list_reroutes, get_reroute;                             /* service_reroute.c */
 call_handler list_events, watch_events;                              /* service_event.c */
 
-/* The port ids from `first` to `end` - 1. */
+/* A range of port ids, from `first` to `end` - 1. */
 struct port_range {
     uint32_t first, end;
 };
-/* Finds the ports that follow a page token in a list of the ports of one node or, if `node` is "",
- * of all nodes. kind: the list, as in page_parse. FORMAT (of the token), INVAL, NOT_FOUND, EXISTS:
- * the function has finished the call with an error. */
+/* Finds the ports that follow a page token, in a list of the ports of one node or, if `node` is "",
+ * of all nodes. `kind` is the kind of list, as for page_parse. Returns FORMAT (wrong token), INVAL,
+ * NOT_FOUND or EXISTS; the call is then finished with an error. */
 int read_port_range(struct call *c, const struct fab_view *v, char kind, const char *page_token,
                     const char *node, struct port_range *ret);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Implements ListClasses and ListClassRules. They list the traffic classes of the view's policy,
- * with the service levels and virtual lanes that the classes have in the view's tables.
+ * Implements ListClasses and ListClassRules. They list the traffic classes in the policy of the
+ * view, with the service levels and virtual lanes that the classes have in the tables of the view.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -19,9 +19,9 @@
 
 /* ---- virtual lanes --------------------------------------------------------------------------- */
 
-/* Returns the set of virtual lanes (one bit each) that a class uses on ISLs. *ret_least: the
- * smallest share, in thousandths, that the VL arbitration tables guarantee the class on these
- * links. Looks at no more than PORTS_LOOKED_AT ports, to limit the time in large fabrics. */
+/* Returns the bitset of virtual lanes that a class uses on ISLs. *ret_least is the smallest share,
+ * per mille, that the VLArbitration tables guarantee the class on these links. Only PORTS_LOOKED_AT
+ * ports are examined, to limit the time in large fabrics. */
 static uint16_t check_isls(const struct fab_view *v, uint8_t class, uint32_t *ret_least)
 {
     uint16_t lanes = 0;
@@ -102,7 +102,7 @@ void list_classes(struct call *c, const void *request)
     (void)request;
     if (v == NULL)
         return;
-    /* If the policy is newer than the tables, show what the tables have. */
+    /* If the policy has more classes than the tables, only the classes in the tables are shown. */
     uint8_t count = fab_policy_classes_count(v->policy.classes);
     if (count > fab_target_vls_levels(&v->target->vls))
         count = fab_target_vls_levels(&v->target->vls);
@@ -179,7 +179,7 @@ static void fill_rules(struct answer *a, const struct fab_classes *all, int clas
     }
 }
 
-/* Returns the number of the class, or -1 if there is no such class. */
+/* Returns the number of the class with this name; -1 if there is none. */
 static int find_class(const struct fab_classes *all, const char *name)
 {
     if (all != NULL)

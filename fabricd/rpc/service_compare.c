@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Implements CompareEngines, which reports the tables that each engine computes for the known
- * fabric. The worker thread runs one engine at a time, and its report is sent before the next
- * engine starts.
+ * Implements CompareEngines. It reports the tables that each engine computes for the known fabric.
+ * The worker thread runs one engine at a time, and sends its report before it starts the next
+ * engine.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -31,8 +31,8 @@ static void work(struct study *s)
     r->lane_sets = fab_policy_classes_count(s->view->policy.classes);
     if (!measure_resolve(&c->measure, s))
         return;
-    /* First request virtual lanes for every class. If the engine fails, request them for half as
-     * many classes, and so on. */
+    /* First demand a set of virtual lanes for every traffic class. If the engine fails, halve the
+     * number of sets and try again. */
     while (report_make(r, s, &c->measure, f, lids) && r->status != FAB_OK && r->lane_sets > 1)
         r->lane_sets /= 2;
     if (report_good(r))

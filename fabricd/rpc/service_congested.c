@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Implements ListCongestedPorts and ListCongestionLogs. They show congestion according to port
- * counters and the congestion logs of devices.
+ * Implements ListCongestedPorts and ListCongestionLogs. They show where the port counters and the
+ * congestion logs of devices report congestion.
  */
 #include <stdlib.h>
 
@@ -39,8 +39,8 @@ static Fabric__V1__CongestedPort *convert_congested(struct answer *a, const stru
     return m;
 }
 
-/* Counts, for each LID, the adapters that were throttled when they sent to the LID, according to
- * the congestion logs. NULL: out of memory. */
+/* Returns an array with, for each LID, the number of adapters that were throttled when they sent to
+ * this LID, according to the congestion logs. Returns NULL if memory ran out. */
 static uint16_t *count_senders(struct answer *a, const struct cc *cc, const struct fab_view *v)
 {
     uint16_t *senders = answer_alloc(a, v->target->lids.top + 1u, sizeof *senders);
@@ -58,8 +58,8 @@ static uint32_t lid_of_congested(const struct fab_view *v, const struct pm_conge
     return lid <= v->target->lids.top ? lid : 0;
 }
 
-/* Marks endports as congested if the congestion logs name them as destinations, even if their
- * counters show nothing. `all` has room for one more row for each LID with senders. Returns the new
+/* Marks endports as congested if congestion logs name them as destinations, even if their counters
+ * show nothing. `all` must have room for one more row for each LID with senders. Returns the new
  * number of rows. */
 static uint32_t add_named(const struct fab_view *v, uint16_t *senders, struct pm_congested *all,
                           uint32_t count)
@@ -84,7 +84,7 @@ static uint32_t add_named(const struct fab_view *v, uint16_t *senders, struct pm
     return count;
 }
 
-/* Returns all congested ports in the order of pm_congested_sort; NULL: out of memory. */
+/* Returns all congested ports in the order of pm_congested_sort. Returns NULL if memory ran out. */
 static struct pm_congested *find_congested(struct answer *a, const struct rpc *r,
                                            const struct fab_view *v, uint32_t *ret_count)
 {
@@ -157,8 +157,8 @@ static Fabric__V1__CongestionLogEntry *convert_event_of(struct answer *a, const 
     return m;
 }
 
-/* Lists the numbers of the set bits in the log's map of ports (256 bits), or, if `ports` is false,
- * in its map of service levels (16 bits). */
+/* Lists the numbers of the set bits in a bitset of a congestion log. If `ports` is true, it is the
+ * log's bitset of ports (256 bits), otherwise the log's bitset of service levels (16 bits). */
 static uint32_t *convert_bits(struct answer *a, const struct fab_congestion_log *log, bool ports,
                               size_t *ret_count)
 {

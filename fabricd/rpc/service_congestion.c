@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Implements GetCongestion, GetPortCongestion and GetRoce. They show the settings that congestion
- * control computed for the view, the reason of each value, and the state of the devices.
+ * control computed for the view, the reason for each value, and the state of the devices.
  */
 #include <stdlib.h>
 
@@ -34,7 +34,8 @@ char **convert_advice(struct answer *a, const struct cc *cc, size_t *ret_count)
 
 /* ---- waiting for settings -------------------------------------------------------------------- */
 
-#define TRIES 5 /* how many times a call waits for new settings while the fabric changes */
+/* Maximum number of times that a call waits for new settings while the fabric changes. */
+#define TRIES 5
 
 struct inquiry;
 typedef void answer_with(struct inquiry *q, const struct fab_congestion *s);
@@ -58,7 +59,7 @@ static void forget_inquiry(struct call *c, void *data)
     ((struct inquiry *)data)->call = NULL;
 }
 
-/* Answers if the settings for the view have been computed, otherwise waits for them. */
+/* Answers if the settings for the view are computed. Otherwise waits until they are. */
 static void go_on(void *ctx)
 {
     struct inquiry *q = ctx;
@@ -77,7 +78,7 @@ static void go_on(void *ctx)
     inquiry_free(q);
 }
 
-/* Calls what->answer with the settings for the view, now or later. */
+/* Calls what->answer with the settings for the view, now or when they are computed. */
 static void inquire(struct call *c, struct fab_view *v, const struct inquiry *what)
 {
     static const struct call_hooks hooks = {.gone = forget_inquiry};

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Implements ListContingencies and GetContingency. The list of contingencies is not sorted. To make
- * a page, a heap collects the worst rows after the page token. The least bad of these rows is at
- * the top of the heap, and is replaced when a worse row is found.
+ * Implements ListContingencies and GetContingency.
+ *
+ * A page lists contingencies in the order of severity, but the manager does not sort them. To make
+ * a page, a heap collects the most severe contingencies after the page token. The least severe of
+ * them is at the top of the heap, and is replaced if a more severe one is found.
  */
 #include <stdlib.h>
 
@@ -150,8 +152,8 @@ static Fabric__V1__Contingency *convert(struct answer *a, const struct fab_view 
     return m;
 }
 
-/* Gets the computed contingencies. False: there are none; the function has finished the call with
- * an error. */
+/* Gets the computed contingencies. Returns false if there are none; this function has then finished
+ * the call with an error. */
 static bool need_contingencies(struct call *c, struct sm_contingencies *ret)
 {
     sm_get_contingencies(call_rpc(c)->in.sm, ret);
@@ -205,8 +207,8 @@ void list_contingencies(struct call *c, const void *request)
     }
 }
 
-/* Returns the contingency that the client named. NULL: the function has finished the call with an
- * error. */
+/* Returns the contingency that the client named. Returns NULL if there is none; this function has
+ * then finished the call with an error. */
 static const struct fab_repair_contingency *
 find(struct call *c, const struct fab_view *v, const char *what, const struct sm_contingencies *all)
 {

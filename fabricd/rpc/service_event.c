@@ -5,10 +5,10 @@
  * A follower is a call of WatchEvents, with the sequence number of the last event that it sent. It
  * has no queue. When the client can take more (drain), the follower reads the next events: from the
  * store if they are older than the journal in memory, otherwise from the journal. Once a follower
- * has caught up with the newest event, it must not fall behind the journal. If its next event has
- * left the journal, the manager ends the call, and the message says where to resume.
+ * has reached the newest event, its next event must stay in the journal. If this event has left the
+ * journal, the manager ends the call, with a message that says where to resume.
  *
- * The bus does not call the followers itself: an event starts a timer, and the timer wakes the
+ * The bus does not call the followers itself. An event starts a timer, and the timer wakes the
  * followers once for all events that have arrived.
  */
 #include "fabricd/rpc/follower.h"
@@ -30,12 +30,13 @@
 struct follower {
     LIST_ENTRY(follower) entry;
     struct rpc *rpc;
-    struct call *call;   /* NULL: sending an event failed, which finished the call */
-    uint64_t sent;       /* sequence number of the last event that was sent or skipped */
-    uint64_t debug_sent; /* events of severity debug that were sent or skipped (journal.h) */
-    int min_severity;    /* enum EventSeverity of the API */
-    bool live;           /* the follower has caught up with the newest event once */
-    unsigned written;    /* events written since `drain` was called */
+    struct call *call; /* NULL: an event could not be sent, which finished the call */
+    uint64_t sent;     /* sequence number of the last event that was sent or skipped */
+    /* Number of events of severity debug that were sent or skipped (journal.h). */
+    uint64_t debug_sent;
+    int min_severity; /* enum EventSeverity of the API */
+    bool live;        /* the follower has reached the newest event at least once */
+    unsigned written; /* number of events written since `drain` was called */
 };
 
 static bool is_severe(const struct event *e, int min_severity)
@@ -77,8 +78,8 @@ static void send_event(void *ctx, const struct event *e)
         write_event(f, e);
 }
 
-/* Sends the next event of severity debug if it is the follower's turn: after the event with a
- * sequence number that came before it. A follower that is too slow misses such events. */
+/* Sends the next event of severity debug, unless an earlier event with a sequence number was not
+ * sent yet. A follower that is too slow misses events of severity debug. */
 static bool send_debug(struct follower *f)
 {
     const struct journal *j = f->rpc->journal;
@@ -117,11 +118,12 @@ static void send_old(struct follower *f)
         if (f->rpc->in.store != NULL)
             store_events(f->rpc->in.store, f->sent, oldest, false, STORE_CHUNK, send_event, f);
         if (f->sent == before)
-            f->sent = oldest - 1; /* the store has no events before the journal's oldest */
+            f->sent = oldest - 1; /* the store has no events older than the journal */
     }
 }
 
-/* Returns whether a follower that had caught up once has fallen behind the journal. */
+/* Returns whether the next event of the follower has left the journal, although the follower had
+ * reached the newest event before. */
 static bool is_behind(const struct follower *f)
 {
     return f->live && f->sent + 1 < journal_oldest(f->rpc->journal);
@@ -139,7 +141,7 @@ static void drain(struct call *c, void *data)
     (void)c;
     struct follower *f = data;
     const struct journal *j = f->rpc->journal;
-    if (is_behind(f)) { /* events may have left the journal since the last turn */
+    if (is_behind(f)) { /* events may have left the journal since the last call */
         leave_behind(f);
         return;
     }
@@ -152,7 +154,8 @@ static void drain(struct call *c, void *data)
     if (f->call == NULL)
         follower_free(f);
     else if (f->written == 0 && !f->live)
-        loop_timer_set(f->rpc->turn, 0); /* many events were skipped: continue in the next turn */
+        /* Many events were skipped, so continue in the next iteration of the loop. */
+        loop_timer_set(f->rpc->turn, 0);
 }
 
 void followers_turn(void *ctx)
@@ -201,8 +204,8 @@ struct listing {
     Fabric__V1__ListEventsResponse m;
     int min_severity;
     uint32_t want;
-    uint64_t before; /* events with this sequence number or a later one have been examined */
-    uint32_t seen;   /* events examined in this chunk */
+    uint64_t before; /* all events with this sequence number or a later one have been examined */
+    uint32_t seen;   /* number of events examined in this chunk */
 };
 
 static void list_event(void *ctx, const struct event *e)
@@ -230,7 +233,7 @@ static void list_new(struct listing *l, const struct journal *j)
         l->before = journal_oldest(j);
 }
 
-/* Lists events from the store. True: the store may have more events. */
+/* Lists events from the store. Returns true if the store may have more events. */
 static bool list_old(struct listing *l, struct store *store)
 {
     for (unsigned i = 0; i < STORE_CHUNKS_AT_ONCE; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Implements Export, which writes a file from the view that was published when the call arrived. It
- * writes the next piece when the client has taken the previous one, so that a slow client needs no
- * memory but a reference to the view and a position in the file.
+ * Implements Export, which sends a file that is made from the view published when the call arrived.
+ * The next piece of the file is made when the client has taken the previous piece. So a slow client
+ * needs only the memory of a reference to the view and a position in the file.
  */
 #include <stdlib.h>
 
@@ -79,7 +79,7 @@ void export_file(struct call *c, const void *request)
     struct fab_view *v = need_target(c);
     if (v == NULL)
         return;
-    int format = (int)q->format - 1; /* formats of the API begin at 1 */
+    int format = (int)q->format - 1; /* the formats of the API begin at 1 */
     int rc = format < 0 ? FAB_E_INVAL : start(v, (enum fab_export_format)format, &x);
     if (rc == FAB_OK)
         call_later(c, &hooks, x);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The table of methods of FabricService, and functions that several methods use.
+ * The table of methods of FabricService, and functions that several of these methods use.
  */
 #include "fabricd/rpc/server.h"
 
@@ -148,7 +148,7 @@ const struct service service_fabric = {
 struct fab_view *need_view(struct call *c)
 {
     struct fab_view *v = sm_view(call_rpc(c)->in.sm);
-    fab_view_unref(v); /* the controller keeps its own reference, at least to the end of the call */
+    fab_view_unref(v); /* the manager keeps its own reference, at least until the method returns */
     if (v != NULL)
         return v;
     struct sm_status s;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Implements grpc.health.v1.Health. For a known service the answer is always SERVING, because a
- * daemon that answers also serves the other calls. GetStatus gives the state of the fabric.
+ * daemon that answers this call also serves other calls. GetStatus shows the state of the fabric.
  */
 #include "fabricd/rpc/server.h"
 
@@ -38,7 +38,7 @@ static void nothing_to_forget(struct call *c, void *data)
     (void)c, (void)data;
 }
 
-/* Sends one message and keeps the call open. No other message follows, because the state does not
+/* Sends one message and keeps the call open. No further message follows, because the state does not
  * change while the daemon runs. */
 static void watch(struct call *c, const void *request)
 {

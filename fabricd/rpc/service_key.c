@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Implements GetKey and RotateKey. No answer contains a key. */
+/* Implements GetKey and RotateKey. Their answers never contain a key. */
 #include "fabricd/rpc/server.h"
 
 #include <inttypes.h>

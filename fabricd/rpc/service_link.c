@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Implements ListLinks, ListFlappingLinks, and ReleaseLink (for links that are held down or
- * isolated). ListLinks lists each link once, at the position of its port with the lower id.
+ * Implements ListLinks, ListFlappingLinks and ReleaseLink. ListLinks lists each link once, at the
+ * position of the port with the lower id. ReleaseLink releases a link that is held down or
+ * isolated.
  */
 #include "fabricd/rpc/server.h"
 
@@ -14,8 +15,8 @@
 #include "fabricd/rpc/request.h"
 #include "libfabmgr/base/status.h"
 
-/* What to list: links from port id `first` on, at most `want` rows, of one node (FAB_NONE: of all
- * nodes). */
+/* Which links to list: those of one node (FAB_NONE: of all nodes), from port id `first` on, at most
+ * `want`. */
 struct query {
     uint32_t first, want, node;
 };
@@ -106,7 +107,8 @@ void release_link(struct call *c, const void *request)
     struct fab_view *v = need_view(c);
     if (v == NULL || find_port(c, v, q->node, q->port_number, &port) < 0)
         return;
-    fab_view_ref(v); /* the request can begin a round, which replaces the view */
+    /* Keep a reference, because the request can begin a round, which replaces the view. */
+    fab_view_ref(v);
     const struct fab_node *n = &v->fabric->nodes[v->fabric->ports[port].node];
     int rc = sm_link_release(call_rpc(c)->in.sm, n->guid, (uint8_t)q->port_number);
     if (rc == FAB_OK)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Implements ListMulticastGroups and ListMulticastMembers. They show the groups, and which members
- * the trees of the groups reach.
+ * Implements ListMulticastGroups and ListMulticastMembers. They show the multicast groups, and
+ * which members the tree of a group reaches.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,7 +46,7 @@ static Fabric__V1__MulticastGroup *convert_group(struct answer *a, const struct 
     return m;
 }
 
-/* Returns the index of the first group after the page key. */
+/* Returns the index of the first multicast group after the page key. */
 static size_t group_after(const struct fab_mcast_groups *g, const struct page_key *key)
 {
     const uint64_t mgid[2] = {key->high, key->number};
@@ -104,7 +104,8 @@ static const struct fab_mcast_group *find_by_mlid(const struct fab_mcast_groups 
     return found;
 }
 
-/* Finds a group by its MGID, or by an MLID that only one group has. NULL: not found. */
+/* Finds a multicast group by its MGID, or by its MLID if no other group has this MLID. Returns NULL
+ * if there is none. */
 static const struct fab_mcast_group *find_group(const struct fab_mcast_groups *g, const char *what)
 {
     uint8_t bytes[16];

@@ -15,7 +15,7 @@ struct counts {
     uint32_t full, limited;
 };
 
-/* Counts the members of each partition. */
+/* Counts the members of each partition in the P_Key tables. */
 static void count_members(const struct fab_view *v, struct counts by_pkey[FAB_PKEY_FULL])
 {
     const struct fab_pkeys *pkeys = &v->target->pkeys;
@@ -91,7 +91,8 @@ void list_partitions(struct call *c, const void *request)
 
 /* ---- members --------------------------------------------------------------------------------- */
 
-/* Finds a partition by its name, or else by its P_Key. NULL: not found. */
+/* Finds a partition by its name or, if no partition has this name, by its P_Key. Returns NULL if
+ * there is none. */
 static const struct fab_partition *find_partition(const struct fab_partitions *all,
                                                   const char *what)
 {
@@ -133,7 +134,9 @@ static void fill_members(struct answer *a, const struct fab_view *v, const struc
         if (!fab_fabric_port_has_lid(v->fabric, port))
             continue;
         if (m->n_members >=
-            page->want) { /* a port with both memberships can exceed the page by one row */
+            /* A port with both memberships has two rows, so the page can exceed its size by one
+             * row. */
+            page->want) {
             struct page_key last = page_key_of_port(v->fabric, port - 1, 'm');
             m->next_page_token = page_token(a, &last);
             return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Implements ListNodePins, ApproveNode and ForgetNodePin: the names of nodes that are pinned to
- * GUIDs, and the nodes that wait for an approval.
+ * Implements ListNodePins, ApproveNode and ForgetNodePin. They show and change the pins (names of
+ * nodes that are bound to GUIDs) and the nodes that wait for an approval.
  */
 #include "fabricd/rpc/server.h"
 
@@ -20,7 +20,7 @@
 
 /* ---- the list -------------------------------------------------------------------------------- */
 
-/* The switch port to which the node is connected; NULL: there is none. */
+/* Returns the switch port to which the node is connected; NULL: none. */
 static Fabric__V1__PortRef *place_of(struct answer *a, const struct fab_view *v, uint32_t node)
 {
     const struct fab_node *n = &v->fabric->nodes[node];
@@ -64,7 +64,7 @@ static Fabric__V1__NodePin *convert_pin(struct answer *a, const struct fab_view 
     return m;
 }
 
-/* Lists pins and waiting nodes with GUIDs above `after`, merged by GUID. */
+/* Lists the pins and the waiting nodes with GUIDs above `after`, in the order of GUIDs. */
 static void fill_pins(struct answer *a, const struct fab_view *v, const struct fab_pins *pins,
                       bool waiting_only, const struct page *page,
                       Fabric__V1__ListNodePinsResponse *m)
@@ -152,7 +152,8 @@ void approve_node(struct call *c, const void *request)
     }
     if (find_node(c, v, q->node, &node) < 0)
         return;
-    fab_view_ref(v); /* the request can begin a round, which replaces the view */
+    /* Keep a reference, because the request can begin a round, which replaces the view. */
+    fab_view_ref(v);
     const struct fab_node *n = &v->fabric->nodes[node];
     log_notice("rpc", "%s approves the name %s of 0x%016" PRIx64, call_peer(c), n->desc, n->guid);
     request_begin(c);
@@ -169,7 +170,8 @@ void approve_node(struct call *c, const void *request)
 
 /* ---- dropping a pin -------------------------------------------------------------------------- */
 
-/* Finds the pin that `what` names by GUID, name or host name. Returns how many there are. */
+/* Finds the pins that `what` names by GUID, node name or host name. Returns their number; *ret_guid
+ * is the GUID of the last one found. */
 static size_t find_pins(const struct fab_pins *pins, const char *what, uint64_t *ret_guid)
 {
     char *end;

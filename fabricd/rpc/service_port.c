@@ -113,7 +113,8 @@ static void set_port(struct call *c, const char *node, uint32_t number, bool ena
                     "name one of its external ports");
         return;
     }
-    fab_view_ref(v); /* the request can begin a round, which replaces the view */
+    /* Keep a reference, because the request can begin a round, which replaces the view. */
+    fab_view_ref(v);
     const struct fab_node *n = &v->fabric->nodes[v->fabric->ports[port].node];
     log_notice("rpc", "%s asks to %s port %s/%u", call_peer(c), enable ? "enable" : "disable",
                n->desc, number);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * grpc.reflection sends the protobuf definitions of all services to generic clients. v1 and v1alpha
- * have the same messages on the wire, so one handler serves both.
+ * Implements grpc.reflection, which sends the protobuf definitions of all services to generic
+ * clients. The versions v1 and v1alpha have the same messages on the wire, so one handler serves
+ * both.
  */
 #include "fabricd/rpc/server.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Implements ListServices and ListSubscriptions, which list what hosts registered at the subnet
+ * Implements ListServices and ListSubscriptions. They list what hosts registered at the subnet
  * administrator.
  */
 #include <inttypes.h>
@@ -15,8 +15,8 @@
 
 #define NAME_LEN 64
 
-/* Returns the subnet administrator. NULL: this manager has none, because it runs a replay; the
- * function has finished the call with an error. */
+/* Returns the subnet administrator. Returns NULL in a replay, which has none; this function has
+ * then finished the call with an error. */
 static const struct sa *need_sa(struct call *c)
 {
     const struct sa *sa = call_rpc(c)->in.sa;
@@ -57,7 +57,7 @@ static Fabric__V1__Service *convert_service(struct answer *a, const struct fab_v
     return m;
 }
 
-/* Finds the first service of a page. The page token has a service ID and a position among the
+/* Finds the first service of a page. The page token contains a service ID, and a position among the
  * services with this ID. */
 static const struct fab_service *first_service(const struct fab_services *all,
                                                const struct page_key *key)
@@ -126,9 +126,9 @@ static Fabric__V1__Subscription *convert_subscription(struct answer *a, const st
     return m;
 }
 
-/* Fills in a page of subscriptions. The page token has the subscriber's port GUID and the number of
- * the subscription. It needs no GID prefix, because all subscribers have the prefix of the subnet.
- */
+/* Fills in a page of subscriptions. The page token contains the subscriber's port GUID and the
+ * number of the subscription. It needs no GID prefix, because all subscribers have the GID prefix
+ * of the subnet. */
 static void fill_subscriptions(struct answer *a, const struct fab_view *v,
                                const struct fab_subscriptions *all, const struct page *page,
                                Fabric__V1__ListSubscriptionsResponse *m)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Implements ListReroutes and GetReroute. The newest reroutes are in the manager's memory, older
- * ones in the store.
+ * Implements ListReroutes and GetReroute. The newest reroutes are in the manager's memory, and
+ * older reroutes in the store.
  */
 #include <inttypes.h>
 
@@ -22,7 +22,7 @@ static void take(void *ctx, const struct reroute *r)
         rows->row[rows->count++] = *r;
 }
 
-/* Collects reroutes before a generation (0: all), newest first. */
+/* Collects reroutes with generations below `before`, newest first. `before` 0: no bound. */
 static void collect(struct rpc *r, uint64_t before, struct rows *rows)
 {
     rows->count = sm_reroutes(r->in.sm, before, rows->row, rows->want);

@@ -2,9 +2,9 @@
 /*
  * Implements TracePath, GetForwardingTable and GetVerdict, from the active tables.
  *
- * If GetVerdict requests it, a worker task verifies the tables again. In a large fabric this takes
- * too long for the loop thread. The task holds a reference to the view. If the call ends before the
- * task, the result is dropped.
+ * If the request of GetVerdict demands it, a worker task verifies the tables again, which would
+ * take too long on the loop thread in a large fabric. The task has a reference to the view. If the
+ * call ends before the task, the result is dropped.
  */
 #include "fabricd/rpc/server.h"
 
@@ -28,8 +28,9 @@ static struct fab_verify_input verify_input(const struct fab_view *v)
 
 /* ---- paths ----------------------------------------------------------------------------------- */
 
-/* Returns the LID to trace to. If the client named the destination by a LID, this is that LID,
- * because with LMC a port has several LIDs; otherwise it is the base LID. */
+/* Returns the destination LID of the trace. If the client named the destination by a LID,
+ * returns this LID, because with LMC a port has several LIDs. Otherwise returns the base LID of
+ * the port. */
 static uint32_t destination_lid(const struct fab_lids *lids, const char *what, uint32_t port)
 {
     char *end;
@@ -39,14 +40,14 @@ static uint32_t destination_lid(const struct fab_lids *lids, const char *what, u
     return lids->base[port];
 }
 
-/* Returns the virtual lane on hop i. `in` is the input port of the node: the peer of the previous
- * hop's output port. */
+/* Returns the virtual lane on hop i. The packet enters the node of this hop through port `in`,
+ * which is the peer of the output port of the hop before. */
 static uint8_t lane(const struct fab_view *v, const struct fab_verify_trace *t, uint32_t i,
                     uint32_t sl)
 {
     uint32_t out = t->ports[i], in = i > 0 ? v->fabric->ports[t->ports[i - 1]].peer : out;
     if (i == 1 && fab_fabric_node_is_switch(v->fabric, v->fabric->ports[t->ports[0]].node))
-        in = t->ports[0]; /* the switch itself is the source */
+        in = t->ports[0]; /* the switch itself is the source, so the packet enters through port 0 */
     return fab_target_vl(v->fabric, &v->policy, &v->target->vls, in, out, (uint8_t)sl);
 }
 
@@ -76,8 +77,8 @@ static const char *path_problem(int rc)
     return "the tables lead no further";
 }
 
-/* Returns the traffic class that the rules assign to a path of which only source, destination and
- * P_Key are known. Rules on service ID or QoS class do not match. */
+/* Returns the traffic class that the rules assign to a path if only source, destination and P_Key
+ * are known. Rules about service ID or QoS class do not match. */
 static uint8_t find_class(struct answer *a, const struct fab_view *v, uint32_t from, uint32_t to,
                           uint16_t pkey)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * SimService causes faults in the embedded simulated fabric. It is the only service that changes
- * the fabric without the subnet manager. The server offers it only if the fabric is simulated.
+ * Implements SimService, which causes faults in the simulated fabric of this process. No other
+ * service changes the fabric without the subnet manager. The server offers it only if the fabric is
+ * simulated.
  */
 #include "fabricd/rpc/server.h"
 
@@ -13,7 +14,7 @@
 
 typedef int fault(struct fab_sim *s, uint32_t node, uint8_t port);
 
-/* Finds the port and causes the fault. On an error, the function has finished the call. */
+/* Finds the port and causes the fault. On an error, this function has finished the call. */
 static int do_fault(struct call *c, fault *fn, const char *name, uint32_t number)
 {
     const struct rpc_input *in = &call_rpc(c)->in;

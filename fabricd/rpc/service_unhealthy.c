@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Implements ListUnhealthyLinks, IsolateLink and ListPortCounters. ListUnhealthyLinks lists the
- * links with an error counter that recently crossed its threshold, and all isolated links.
- * ListPortCounters lists the latest reads of port counters.
+ * Implements ListUnhealthyLinks, IsolateLink and ListPortCounters. ListUnhealthyLinks lists all
+ * isolated links, and the links with an error counter that recently crossed its threshold.
+ * ListPortCounters lists the last reads of port counters.
  */
 #include "fabricd/rpc/server.h"
 
@@ -139,7 +139,7 @@ struct unhealthy {
     struct pm_link *links;
     struct sm_isolation *isolated;
     uint32_t count, isolated_count;
-    bool *listed; /* [isolated_count] whether the isolated link is listed already */
+    bool *listed; /* [isolated_count] true: this isolated link is listed already */
 };
 
 static bool get_unhealthy(struct call *c, struct answer *a, struct unhealthy *ret)
@@ -208,7 +208,8 @@ void isolate_link(struct call *c, const void *request)
     struct fab_view *v = need_view(c);
     if (v == NULL || find_node(c, v, q->node, &port) < 0)
         return;
-    fab_view_ref(v); /* the request can begin a round, which replaces the view */
+    /* Keep a reference, because the request can begin a round, which replaces the view. */
+    fab_view_ref(v);
     const struct fab_node *n = &v->fabric->nodes[port];
     snprintf(cause, sizeof cause, "by %.100s", call_peer(c));
     int rc = q->port_number > n->num_ports

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * WhatIf computes what would happen if links or whole nodes failed: the endports that would be cut
- * off, the tables that the manager would program, and their quality.
+ * Implements WhatIf, which computes what would happen if links or whole nodes failed: the endports
+ * that would be cut off, the tables that the manager would program, and the quality of these
+ * tables.
  *
- * Like the manager, the study first repairs the active tables locally (libfabmgr/repair). If that
- * is not possible, or if the request names engines, it tries engines in order.
+ * Like the manager, the study first tries a local repair of the active tables (libfabmgr/repair).
+ * If no local repair is possible, or if the request names engines, it tries the engines in order.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,10 +24,10 @@
 struct whatif_study {
     struct study study;
     struct measure measure;
-    bool repair;                  /* try local repair before engines */
-    struct fab_route_chain chain; /* engines to try in order */
-    char passed[800];             /* engines that failed, and their reasons */
-    uint32_t *ports;              /* [port_count] ports of the links that fail */
+    bool repair;                  /* try a local repair before the engines */
+    struct fab_route_chain chain; /* the engines to try, in order */
+    char passed[800];             /* names of the engines that failed, with the reasons */
+    uint32_t *ports;              /* [port_count] a port of each link that fails */
     size_t port_count, port_room;
     struct fab_whatif whatif;
     struct fab_whatif_change change;
@@ -52,7 +53,7 @@ static bool damage(struct whatif_study *w)
     return rc == FAB_OK;
 }
 
-/* Collects the endports to measure that would not be cut off. False: out of memory. */
+/* Lists the endports to be measured that would not be cut off. Returns false if memory ran out. */
 static bool left_over(const struct whatif_study *w, struct measure *ret)
 {
     *ret = (struct measure){.samples = w->measure.samples, .seed = w->measure.seed};
@@ -85,13 +86,14 @@ static void pass_over(struct whatif_study *w)
              w->report.status == FAB_OK ? "failed its proof" : w->report.why);
 }
 
-/* If the engine is "auto" and the fabric is damaged, compares engine chain[taken], which made the
- * report, with the later engines, and puts the best tables into the report. False: the study has
- * failed or was stopped. */
+/* If the engine is "auto" and the fabric is damaged, compares the report of engine chain[taken]
+ * with those of the later engines, and keeps the report of the best engine. Returns false if the
+ * study has failed or was stopped. */
 static bool choose_best(struct whatif_study *w, const struct measure *m, uint32_t taken)
 {
     struct report *r = &w->report;
-    struct fab_policy policy = w->study.view->policy; /* a shallow copy: nothing in it is freed */
+    /* A shallow copy; its members are not freed. */
+    struct fab_policy policy = w->study.view->policy;
     const struct fab_route_input in = {.fabric = w->whatif.fabric,
                                        .policy = &policy,
                                        .lids = &w->whatif.lids,
@@ -130,8 +132,9 @@ static bool try_chain(struct whatif_study *w, const struct measure *m, uint8_t l
     return true;
 }
 
-/* Chooses tables as the manager does: with separate virtual lanes for every traffic class if an
- * engine leaves enough, otherwise for half as many classes, and so on. */
+/* Chooses tables as the manager does. Every traffic class gets its own set of virtual lanes if an
+ * engine can route with the lanes of one set. Otherwise the number of sets is halved until an
+ * engine can. */
 static bool choose(struct whatif_study *w, const struct measure *m)
 {
     uint8_t lane_sets = fab_policy_classes_count(w->study.view->policy.classes);
@@ -145,7 +148,8 @@ static bool choose(struct whatif_study *w, const struct measure *m)
     return false;
 }
 
-/* Repairs the active tables for the remaining fabric. False: local repair is not possible. */
+/* Repairs the active tables for the remaining fabric. Returns false if a local repair is not
+ * possible. */
 static bool repaired(struct whatif_study *w, struct fab_target *target)
 {
     const struct fab_view *v = w->study.view;
@@ -161,8 +165,8 @@ static bool repaired(struct whatif_study *w, struct fab_target *target)
     return rc == FAB_OK;
 }
 
-/* Puts the repaired tables into the report. False: local repair is not possible. The target borrows
- * the LIDs of w->whatif during the call. */
+/* Puts the repaired tables into the report. Returns false if a local repair is not possible. During
+ * the call, the target uses the LIDs of w->whatif. */
 static bool try_repair(struct whatif_study *w)
 {
     struct report *r = &w->report;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Studies are calls that need a long computation. A separate worker thread runs them one after the
- * other, so that they do not delay the manager's own worker tasks, such as repairs.
+ * Studies are calls that need a long computation. A separate worker thread runs studies one after
+ * the other, so that they do not delay the manager's own worker tasks, such as repairs.
  */
 #ifndef FABRICD_RPC_STUDY_H
 #define FABRICD_RPC_STUDY_H
@@ -12,34 +12,35 @@
 #include "fabricd/rpc/server.h"
 
 struct study_kind {
-    /* Runs on the worker thread. Computes from the view and the study's own data, and calls
-     * study_stopped often. If it sets s->code to an error and s->why to a sentence, the call is
-     * finished with them. */
+    /* Runs on the worker thread. It computes from the view and the study's own data, and often
+     * calls study_stopped. If it fails, it sets s->code to an error and s->why to a sentence, which
+     * finish the call. */
     void (*work)(struct study *s);
-    /* Runs on the loop thread after `work`, unless the call has ended. Sends the result. True:
-     * `work` must run again. */
+    /* Runs on the loop thread after `work`, unless the call has ended. Sends the result. Returns
+     * true if `work` must run again. */
     bool (*tell)(struct study *s);
-    void (*free)(struct study *s); /* frees the kind's own data, and the study */
+    void (*free)(struct study *s); /* frees the data of this kind of study, and the study */
 };
-struct study { /* each kind's struct begins with this one */
+struct study { /* base of all studies: the struct of each kind begins with this struct */
     LIST_ENTRY(study) entry;
     const struct study_kind *kind;
-    struct call *call; /* loop thread only; NULL: the call has ended */
+    struct call *call; /* used on the loop thread only; NULL: the call has ended */
     struct fab_view *view;
     atomic_bool stop;
     enum fab_grpc_code code;
     char why[600];
 };
-/* Takes over the study, which the caller allocated with calloc and in which it set only the kind's
- * own data. If the study cannot be queued, this function finishes the call with an error and frees
- * the study. */
+/* Takes over a study that the caller allocated with calloc. The caller has set only the data of
+ * this kind of study. If the study cannot be queued, this function finishes the call with an error
+ * and frees the study. */
 void study_start(struct call *c, const struct fab_view *v, const struct study_kind *kind,
                  struct study *s);
-/* Returns whether the study must stop, because its call or the server has ended. The type is that
- * of fab_quality_input.stopped. */
+/* Returns whether the study must stop because its call or the server has ended. The function can be
+ * used as fab_quality_input.stopped. */
 bool study_stopped(void *study);
-/* Sets s->code and s->why for a status. `what` is the first part of the sentence. */
+/* Sets s->code and s->why for an error status. `what` is the first part of the sentence. */
 void study_fail(struct study *s, int status, const char *what);
-void studies_end(struct rpc *r); /* frees all studies; call it after all calls have ended */
+/* Frees all studies; call this function after all calls have ended. */
+void studies_end(struct rpc *r);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * TLS 1.3 with HTTP/2, negotiated by ALPN. Every client needs a certificate signed by the
- * configured authority. Sessions cannot be resumed, so that the server checks the certificate on
- * every connection.
+ * TLS 1.3 for HTTP/2, negotiated by ALPN. Every client needs a certificate signed by the configured
+ * authority. TLS sessions cannot be resumed, so that the server checks the certificate on every
+ * connection.
  */
 #include "fabricd/rpc/tls.h"
 
@@ -28,7 +28,7 @@ static int choose_h2(SSL *ssl, const unsigned char **out, unsigned char *out_len
 
 static int complain(char *why, size_t why_len, const char *setting, const char *file)
 {
-    unsigned long e = ERR_peek_error(); /* the first error is the cause */
+    unsigned long e = ERR_peek_error(); /* the first error in the queue is the cause */
     const char *reason =
         ERR_SYSTEM_ERROR(e) ? strerror(ERR_GET_REASON(e)) : ERR_reason_error_string(e);
     snprintf(why, why_len, "%s %s: %s; a PEM file is expected that fabricd may read", setting, file,

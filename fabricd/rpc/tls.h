@@ -7,9 +7,11 @@
 #include <stddef.h>
 
 struct tls_files {
-    const char *cert, *key, *ca; /* PEM */
+    /* Paths of PEM files: certificate, private key, and authority of client certificates. */
+    const char *cert, *key, *ca;
 };
-/* Creates the server's context from the files. IO, INVAL: why[] names the file and the error. */
+/* Creates the server's TLS context from the files. Returns IO or INVAL; why[] names the file and
+ * the error. */
 int tls_context_new(const struct tls_files *files, SSL_CTX **ret, char *why, size_t why_len);
 
 #endif

@@ -21,9 +21,7 @@
 #include "libfabmgr/base/status.h"
 
 #define ALL_LIDS 0xffff
-#define LIDS_MOST                                                                                  \
-    4096 /* maximum number of LIDs in a LID range if there are partitions, as each LID is checked  \
-          */
+#define LIDS_MOST 4096 /* maximum number of LIDs in a LID range if there are partitions */
 
 enum { AT_SUBSCRIBE = 23 }; /* byte offset in InformInfo */
 
