@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Advice on congestion control, from what counters and congestion logs show. No counter shows the
- * fan-in of an incast, so it is estimated in two ways. First, the number of throttled senders is
- * divided by the number of congested endports. If each sender takes part in one incast, at least
- * one endport has this many senders or more, so the quotient is a lower bound. Second, a congestion
- * log names the endport for which a sender was throttled. The number of logs that name the same
- * endport is a lower bound as well, because only senders that reached the threshold of their table
+ * Gives advice on congestion control, from what counters and congestion logs show.
+ *
+ * No counter shows the fan-in of an incast, so it is estimated in two ways, each of which gives a
+ * lower bound. First, the number of throttled senders is divided by the number of congested
+ * endports. If each sender takes part in one incast, at least one endport has this many senders or
+ * more. Second, a congestion log names the endport for which a sender was throttled, so the logs
+ * that name the same endport are counted. Only senders that reached the threshold of their table
  * write to their logs. The observed fan-in is the greater of the two bounds.
  *
  * Marked packets alone are no reason for advice, because the marks throttle the senders as long as
@@ -17,7 +18,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#define WAITS_MUCH 200 /* permille of the time; ports that wait for credits longer need advice */
+/* in permille of the interval; a port that waits for credits longer is a reason for advice */
+#define WAITS_MUCH 200
 
 enum kind { FAN_IN, NOBODY_SLOWED, NOT_HELD, UNSUPPORTED, CHANGED, NOT_APPLIED };
 struct advice {

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Computes the settings of all ports. It first collects the basis of each port, the facts that
- * decide its setting. Ports with the same basis share one setting, which derive.c derives once.
- * summary.c finds the facts about the whole fabric.
- */
+/* Computes the congestion control settings of all ports. It first collects the basis of each port:
+ * the facts that decide its setting. Ports with the same basis share one setting, which derive.c
+ * derives once. summary.c finds the facts about the whole fabric. */
 #include "libfabmgr/congestion/congestion.h"
 
 #include <stdlib.h>
@@ -15,7 +13,7 @@
 #include "libfabmgr/congestion/summary.h"
 
 #define NS_A_METRE 5
-#define FAN_IN_MAX 512 /* largest fan-in assumed from the number of endports alone */
+#define FAN_IN_MAX 512 /* greatest fan-in assumed from the number of endports alone */
 #define ENTRIES 128    /* assumed number of table entries if ControlTableCap is unknown */
 
 struct bases { /* the distinct bases, in the order of their first ports */
@@ -26,7 +24,7 @@ struct work {
     const struct fab_congestion_input *in;
     const struct fab_policy_congestion *policy;
     struct fab_congestion_summary summary;
-    uint32_t all; /* fan-in from the number of endports, rounded, at most FAN_IN_MAX */
+    uint32_t all; /* fan-in that follows from the number of endports, rounded, at most FAN_IN_MAX */
     uint32_t by_class[FAB_CONGESTION_SLS]; /* fan-in of each class, rounded, at most `all` */
     struct fab_congestion_basis common;
     struct bases ports, adapters;
@@ -44,8 +42,8 @@ static uint32_t rounded(uint32_t n)
     return power >= 4 && power / 4 * 3 >= n ? power / 4 * 3 : power;
 }
 
-/* Sets the assumed fan-in of each SL. port_fan_in: how many senders the partitions allow to send to
- * one endport; 0: unlimited. */
+/* Sets the assumed fan-in of each SL. port_fan_in: number of senders that the partitions allow to
+ * send to one endport; 0: unlimited. */
 static void set_fan_in(const struct work *w, uint32_t port_fan_in, struct fab_congestion_basis *b)
 {
     uint32_t by_hand = w->policy->fan_in,

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Congestion control settings (IBA annex A10) computed from the fabric. A switch port whose queue
- * exceeds its threshold marks packets (FECN). The receiver of a marked packet notifies its sender
- * (BECN). The sender raises its index into a table of delays (CCTI) by `increase`, up to `limit`,
- * and lowers it by one in each `timer` period. A table entry has a multiplier and a shift. After a
- * packet that takes time t, the sender waits t * multiplier / 2^shift, so its rate is the link's
- * rate divided by (1 + multiplier / 2^shift).
+ * Congestion control settings (IBA annex A10), computed from the fabric.
+ *
+ * A switch port whose queue exceeds its threshold marks packets (FECN). The receiver of a marked
+ * packet notifies its sender (BECN). The sender raises its index into a table of delays (CCTI) by
+ * `increase`, up to `limit`, and lowers it by one in each `timer` period. A table entry has a
+ * multiplier and a shift. After a packet that takes time t, the sender waits t * multiplier /
+ * 2^shift. So its rate is the link's rate divided by (1 + multiplier / 2^shift).
  *
  * Many ports have the same setting, so each different setting is stored once, together with its
  * `basis`: the facts from which it was derived. explain.h explains a setting from its basis.
@@ -22,17 +23,18 @@
 #include "libfabmgr/wire/gs.h"
 
 #define FAB_CONGESTION_SLS 16
-#define FAB_CONGESTION_BLOCK 64 /* table entries in one MAD */
+#define FAB_CONGESTION_BLOCK 64 /* number of table entries in one MAD */
 #define FAB_CONGESTION_NONE UINT16_MAX
 
 /* Settings of a switch port (A10.4.3.6, A10.4.3.7). */
 struct fab_congestion_port {
-    /* The higher this value (1 to 15), the shorter the queue at which the port begins to mark
-     * packets; 0: the port marks none. */
+    /* From 1 to 15: the higher the value, the shorter the queue at which the port begins to mark
+     * packets. 0: the port marks no packets. */
     uint8_t threshold;
-    uint8_t packet_size;   /* smallest packet that the port marks, in units of 64 bytes */
-    bool victim;           /* Victim_Mask: the port marks even if it waits for credits */
-    uint16_t marking_rate; /* mean number of packets between two marks; 0: all are marked */
+    uint8_t packet_size; /* smallest packet that the port marks, in units of 64 bytes */
+    bool victim;         /* Victim_Mask: the port also marks packets while it waits for credits */
+    /* mean number of packets between two marked packets; 0: all packets are marked */
+    uint16_t marking_rate;
 };
 
 /* Settings of an adapter port (A10.4.3.8, A10.4.3.9). */
@@ -42,28 +44,28 @@ struct fab_congestion_sl {
 };
 struct fab_congestion_table {
     uint16_t limit; /* highest index that a sender may reach (CCTI_Limit) */
-    uint16_t entry[FAB_CONGESTION_TABLE_MOST]; /* shift << 14 | multiplier, in ascending order;
-                                                  [0] is 0 */
+    /* each entry is shift << 14 | multiplier; delays ascend; entry[0] is 0 */
+    uint16_t entry[FAB_CONGESTION_TABLE_MOST];
 };
 struct fab_congestion_adapter {
-    uint16_t sls; /* bit map of the SLs that congestion control throttles */
+    uint16_t sls; /* bitset of the SLs that congestion control throttles */
     struct fab_congestion_sl sl[FAB_CONGESTION_SLS];
     struct fab_congestion_table table;
 };
 
-/* Returns the delay after a packet, in eighths of the time that the packet takes. The result is
- * exact, because shift is 0..3. */
+/* Returns the delay that a table entry means, in eighths of the time that the packet takes. The
+ * result is exact, because shift is 0..3. */
 static inline uint32_t fab_congestion_delay(uint16_t entry)
 {
     return (uint32_t)(entry & 0x3fff) << (3 - (entry >> 14));
 }
-/* Returns the table entry with the shortest delay of at least `eighths`. If no entry is that long,
- * returns the entry with the longest delay, 16383. */
+/* Returns the table entry with the shortest delay of at least `eighths` (eighths of a packet time).
+ * If no entry has such a long delay, returns 16383, the entry with the longest delay. */
 uint16_t fab_congestion_entry(uint64_t eighths);
 
 /* ---- input and basis ------------------------------------------------------------------------- */
 
-enum fab_congestion_fan_in { /* the source of the fan-in */
+enum fab_congestion_fan_in { /* where the assumed fan-in comes from */
                              FAB_CONGESTION_FROM_POLICY,
                              FAB_CONGESTION_FROM_CLASS, /* class of service */
                              FAB_CONGESTION_FROM_JOBS,  /* partitions */
@@ -71,53 +73,57 @@ enum fab_congestion_fan_in { /* the source of the fan-in */
 };
 struct fab_congestion_basis {
     uint8_t profile;
-    bool edge;     /* a switch port that leads to an endport */
-    bool up, down; /* direction of other switch ports: up is away from endports, down is towards
-                      them; both false: neither */
+    bool edge; /* a switch port that leads to an endport */
+    /* direction of a port between switches: up is away from endports, down is towards them; both
+     * false: neither direction */
+    bool up, down;
     uint8_t fan_in_from;    /* enum fab_congestion_fan_in */
-    uint8_t hops;           /* switches on the longest path */
+    uint8_t hops;           /* number of switches on the longest path */
     uint16_t mtu;           /* in bytes */
-    uint16_t entries;       /* entries of the device's congestion control table */
+    uint16_t entries;       /* number of entries of the device's congestion control table */
     uint32_t rate, slowest; /* rate of the link, and of the slowest link to an endport, in Mb/s */
     uint32_t endports;      /* number of endports in the fabric, rounded */
     uint32_t fan_in;        /* assumed number of senders to one endport, the maximum of all SLs */
-    uint32_t sl_fan_in[FAB_CONGESTION_SLS]; /* fan_in of each SL; only for adapters */
+    uint32_t sl_fan_in[FAB_CONGESTION_SLS]; /* only for adapters: fan_in of each SL */
     uint32_t taper;    /* total rate of a leaf's endports in percent of the total rate of its ISLs;
                           100: no taper */
     uint32_t rtt_ns;   /* round-trip time without queues */
-    uint32_t queue_ns; /* time in which the slowest link empties a full queue */
+    uint32_t queue_ns; /* time in ns in which the slowest link empties a full queue */
 };
 
 struct fab_congestion_input {
     const struct fab_fabric *fabric;
     const struct fab_policy *policy; /* only its congestion settings and max_mtu are used */
-    uint32_t hops; /* switches on the longest path of the active tables; 0: it is computed from
-                      shortest paths */
+    /* number of switches on the longest path of the active tables; 0: computed from shortest paths
+     * */
+    uint32_t hops;
     const uint8_t *table_blocks; /* [node_count] ControlTableCap; 0 or NULL: unknown */
-    /* [FAB_CONGESTION_SLS] number of senders to one endport, by class; 0 or NULL: unknown. */
+    /* [FAB_CONGESTION_SLS] number of senders to one endport, for each class; 0 or NULL: unknown. */
     const uint32_t *fan_in;
-    /* [port_count] For each endport that an adapter port can send to, partitions limit the number
-     * of senders. This is the largest of these numbers, for adapter ports only; 0 or NULL: unknown.
-     * The lower of this and fan_in applies. */
+    /* [port_count] Only for adapter ports: how many senders an endport can have. Partitions limit
+     * this number for each endport that the adapter port can send to; the element is the greatest
+     * of these numbers. The lower of it and fan_in applies. 0 or NULL: unknown. */
     const uint32_t *port_fan_in;
 };
 struct fab_congestion {
-    uint32_t ports;    /* number of ports in the fabric */
-    uint16_t *of_port; /* [ports] index into `port` (switches) or `adapter`; FAB_CONGESTION_NONE:
-                          no setting (no link, port 0, aggregation node) */
+    uint32_t ports; /* number of ports in the fabric */
+    /* [ports] index in port[] (for switches) or adapter[]; FAB_CONGESTION_NONE: the port has no
+     * setting (no link, port 0, or aggregation node) */
+    uint16_t *of_port;
     uint16_t port_count, adapter_count;
     struct fab_congestion_port *port;
     struct fab_congestion_adapter *adapter;
-    struct fab_congestion_basis *port_basis, *adapter_basis; /* one for each setting */
+    /* the basis of each setting, with the same indexes */
+    struct fab_congestion_basis *port_basis, *adapter_basis;
 };
-/* Computes the settings of all ports. NOMEM; LIMIT: more than 65,534 different settings. With the
- * profile "off", thresholds are 0 and no SL is throttled. A slower endport never makes a delay
- * shorter. Taper, endport counts and fan-in are rounded, so that a small change of the fabric
- * changes few settings. */
+/* Computes the settings of all ports. With the profile "off", thresholds are 0 and no SL is
+ * throttled. A slower endport never makes a delay shorter. Taper, endport counts and fan-in are
+ * rounded, so that a small change of the fabric changes few settings. Returns NOMEM, or LIMIT if
+ * there are more than 65,534 different settings. */
 int fab_congestion_compute(const struct fab_congestion_input *in, struct fab_congestion *ret);
 void fab_congestion_fini(struct fab_congestion *c);
-/* Returns the setting of a switch port, or of an adapter or router port. NULL: the port has no
- * setting. */
+/* Both functions return the setting of a port: fab_congestion_of_switch of a switch port,
+ * fab_congestion_of_adapter of an adapter or router port. NULL: the port has no setting. */
 const struct fab_congestion_port *
 fab_congestion_of_switch(const struct fab_congestion *c, const struct fab_fabric *f, uint32_t port);
 const struct fab_congestion_adapter *fab_congestion_of_adapter(const struct fab_congestion *c,

@@ -2,36 +2,36 @@
 /*
  * Derives the settings from the basis. Let n senders send to one endport, and let a packet take
  * time t on the link of the endport. n is twice the assumed fan-in, or the number of endports if
- * that is less. With n equal to the assumed fan-in, an incast would be throttled only if every
+ * that is less. If n were only the assumed fan-in, an incast would be throttled only if every
  * packet were marked, and would delay other traffic many times longer (doc/congestion.md).
  *
- * - Each sender has to slow down to 1/n of the endport's rate, and to less until the queue is
- *   empty. The last delay of the table therefore leaves a sender two thirds of 1/n.
- * - The endport's switch port can mark at most all its packets, 1/t in a second, so each sender is
- *   notified once in n * t. Meanwhile its timer raises its rate by one step each `timer`. With an
- *   increase of k steps a mark, the sender stays throttled only if timer > n * t / k. The timer is
- *   an eighth longer than n * t / k. It is no longer, because with a longer timer a sender that
- *   was throttled too much would recover more slowly. If endports have different rates, t is
- *   between the packet time on the sender's own link and that on the slowest endport's link,
- *   nearer to the former. The table ends half way between the two rates (geometric mean). Slow
- *   endports have smaller incasts, and a sender that is throttled as if all senders sent to a slow
- *   endport would leave that endport idle for milliseconds. Incasts of the assumed fan-in are
- *   still throttled at endports that are three times slower.
- * - The timer is also longer than the control loop. Otherwise a sender would speed up again before
- *   it could be notified, and its rate would never settle. (The queueing delay is not counted,
- *   because the queue exceeds the threshold early.)
- * - The larger the increase, the sooner an incast is throttled, and the more rates oscillate
- *   afterwards. Slow throttling costs time in proportion to n / k, and oscillation costs rate in
- *   proportion to k, so the sum is least if k grows as the square root of n. In experiments with
- *   64 to 2,000 endports, k = sqrt(n) / 4 cost least (doc/congestion.md). An increase of more than
- *   an eighth of the table was not tried.
- * - The packets of an incast queue at switch ports to endports. These ports mark early, and also
- *   when they have no credits, since a slow endport returns few credits. They do not mark as soon
- *   as a single packet waits, since the link would then become idle while senders are delayed. In
- *   a tree, ports down to a leaf also mark early, because all traffic to an endport comes down one
- *   link or few. Upward ports can carry all that the endports send, so packets that wait there are
- *   victims and must not be marked. In a tapered tree, upward ports cannot carry all this traffic,
- *   so congestion can begin there, and they mark, too.
+ * - Table: each sender has to slow down to 1/n of the endport's rate, and to less until the queue
+ * is empty. The last delay of the table therefore leaves a sender two thirds of 1/n.
+ * - Timer: the endport's switch port can mark at most all its packets, 1/t in a second, so each
+ *   sender is notified once in n * t. Meanwhile its timer raises its rate by one step each `timer`.
+ *   With an increase of k steps a mark, the sender stays throttled only if timer > n * t / k. The
+ *   timer is an eighth longer than n * t / k. It is no longer, because with a longer timer a sender
+ *   that was throttled too much would recover more slowly.
+ * - Different rates of endports: t is between the packet time on the sender's own link and that on
+ *   the slowest endport's link, nearer to the former. The table ends half way between the two rates
+ *   (geometric mean). Slow endports have smaller incasts, and a sender that is throttled as if all
+ *   senders sent to a slow endport would leave that endport idle for milliseconds. Incasts of the
+ *   assumed fan-in are still throttled at endports that are three times slower.
+ * - Control loop: the timer is also longer than the control loop. Otherwise a sender would speed up
+ *   again before it could be notified, and its rate would never settle. (The queueing delay is not
+ *   counted, because the queue exceeds the threshold early.)
+ * - Increase: the larger the increase, the sooner an incast is throttled, and the more rates
+ *   oscillate afterwards. Slow throttling costs time in proportion to n / k, and oscillation costs
+ *   rate in proportion to k, so the sum is least if k grows as the square root of n. In experiments
+ *   with 64 to 2,000 endports, k = sqrt(n) / 4 cost least (doc/congestion.md). An increase of more
+ *   than an eighth of the table was not tried.
+ * - Thresholds: the packets of an incast queue at switch ports to endports. These ports mark early,
+ *   and also when they have no credits, since a slow endport returns few credits. They do not mark
+ *   as soon as a single packet waits, since the link would then become idle while senders are
+ *   delayed. In a tree, ports down to a leaf also mark early, because all traffic to an endport
+ * comes down one link or few. Upward ports can carry all that the endports send, so packets that
+ * wait there are victims and must not be marked. In a tapered tree, upward ports cannot carry all
+ * this traffic, so congestion can begin there, and they mark, too.
  */
 #include "libfabmgr/congestion/derive.h"
 
@@ -43,13 +43,13 @@
 
 /* The constants of the profiles. */
 static const struct tuning {
-    /* Thresholds of switch ports. edge: ports to endports. down, across, up: ports to other
+    /* Thresholds of switch ports (0..15). edge: ports to endports. down, across, up: ports to other
      * switches, by direction. tapered: upward ports of a tapered switch. */
     uint8_t edge, down, across, up, tapered;
     uint8_t marking_rate;
     uint8_t packet_size;
     uint8_t gain;   /* the increase in eighths of the square root of the number of senders */
-    uint8_t loops;  /* lower bound of a timer period, in control loops */
+    uint8_t loops;  /* lower bound of a timer period, in round-trip times */
     uint16_t limit; /* the highest index, unless the device's table is shorter */
 } tunings[FAB_CONGESTION_PROFILES] = {
     [FAB_CONGESTION_BALANCED] = {13, 13, 8, 0, 8, 0, 8, 2, 2, 127},
@@ -97,8 +97,8 @@ static uint32_t integer_root(uint64_t x)
     return (uint32_t)root;
 }
 
-/* Returns the increase: the operator's value if it is set. Otherwise gain * sqrt(senders) / 8,
- * rounded and limited to 1..INCREASE_MOST. */
+/* Returns the increase of CCTI at a mark. This is the operator's value if it is set, otherwise gain
+ * * sqrt(senders) / 8, rounded and limited to 1..INCREASE_MOST. */
 static uint8_t increase_of(const struct fab_congestion_basis *b,
                            const struct fab_policy_congestion *p, uint32_t senders)
 {
@@ -109,8 +109,8 @@ static uint8_t increase_of(const struct fab_congestion_basis *b,
                            computed < INCREASE_MOST ? computed : INCREASE_MOST);
 }
 
-/* Returns the geometric mean of two packet times in ns, with weights 3 to 1: on the sender's own
- * link and on the slowest endport's link. */
+/* Returns the packet time from which the timer is computed, in ns: the geometric mean of the packet
+ * times on the sender's own link (weight 3) and on the slowest endport's link (weight 1). */
 static uint32_t typical_packet_ns(const struct fab_congestion_basis *b)
 {
     uint64_t fast = b->rate > 0 ? b->mtu * 8000u / b->rate : 0;

@@ -14,20 +14,21 @@ void fab_congestion_derive_adapter(const struct fab_congestion_basis *b,
 /* Returns the number of senders that the settings must be able to throttle: twice the assumed
  * fan_in, but at most the number of endports and at least fan_in. */
 uint32_t fab_congestion_derive_senders(const struct fab_congestion_basis *b, uint32_t fan_in);
-/* The times from which a timer is derived. */
+/* The times from which the timer (CCTI_Timer) is derived. */
 struct fab_congestion_derive_times {
-    uint32_t packet_ns; /* time of the longest packet on the link of a typical endport */
-    uint32_t senders;   /* number of senders that share the marks (fab_congestion_derive_senders) */
-    uint32_t loops;     /* lower bound of the timer, in round-trip times (control loops) */
-    /* Two lower bounds of the timer. notify_ns: the time in which each sender is notified once;
-     * loop_ns: `loops` round-trip times without queues. */
+    uint32_t packet_ns; /* time in ns of the longest packet on the link of a typical endport */
+    /* number of senders that share the marked packets (fab_congestion_derive_senders) */
+    uint32_t senders;
+    uint32_t loops; /* lower bound of the timer, in round-trip times */
+    /* Two lower bounds of the timer, in ns. notify_ns: the time in which each sender is notified
+     * once. loop_ns: `loops` round-trip times without queues. */
     uint64_t notify_ns, loop_ns;
 };
 void fab_congestion_derive_times(const struct fab_congestion_basis *b,
                                  const struct fab_policy_congestion *p, uint32_t fan_in,
                                  struct fab_congestion_derive_times *ret);
-/* Fills a table whose steps of delay grow towards its end. The last entry divides the rate by
- * `ratio` (1 or more). */
+/* Fills a table with the indexes 0 to `limit`, whose steps of delay grow towards its end. The last
+ * entry divides the rate by `ratio` (1 or more). */
 void fab_congestion_derive_table(double ratio, uint16_t limit, struct fab_congestion_table *ret);
 
 #endif

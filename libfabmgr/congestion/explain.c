@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Explains the values that derive.c computed, from the same basis. If the operator set a value in
- * the settings file, the explanation says so.
- */
+/* Explains to operators the values that derive.c computed, from the same basis. If the operator set
+ * a value in the settings file, the explanation says so. */
 #include "libfabmgr/congestion/explain.h"
 
 #include <stdarg.h>

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Evaluates readings of a congestion log. A log holds the latest congestion events in an order that
- * depends on the device, so this code sorts them by time stamp. A time stamp counts ticks of 1.024
- * us of the device's own clock, which wraps after 73 minutes. The age of an entry is the device's
- * time in the same reading minus the time stamp. An entry that was already in the previous reading
- * keeps the time computed then, because its age would be wrong after the clock has wrapped.
+ * depends on the device, so this code sorts them by time stamp.
+ *
+ * A time stamp counts ticks of 1.024 us of the device's own clock, which wraps after 73 minutes.
+ * The age of an entry is the device's time in the same reading minus the time stamp. An entry that
+ * was already in the previous reading keeps the time computed then, because its age would be wrong
+ * after the clock has wrapped.
  *
  * The log has a counter of congestion events. By A10.4.3.5, each reading of the log by any program
  * resets the counter, but some devices do not reset it. If the counter rose by at least the number
@@ -21,7 +23,8 @@
 
 #define OF_SWITCH 1 /* values of LogType */
 #define OF_ADAPTER 2
-/* Tolerance between the time stamp of the answer and our receipt of the answer, in us. */
+/* Tolerance in us: the manager may receive an answer this much later than the answer's time stamp.
+ */
 #define SLACK_US 1000000u
 
 static bool same_event(const struct fab_congestion_event *a, const struct fab_congestion_event *b)
@@ -30,7 +33,7 @@ static bool same_event(const struct fab_congestion_event *a, const struct fab_co
            a->local_qp == b->local_qp && a->remote_qp == b->remote_qp;
 }
 
-/* Adds an entry of the device's log. Unused entries have LIDs of 0 and are left out. */
+/* Adds an entry of the device's log. Leaves out unused entries, whose LIDs are 0. */
 static void add_entry(struct fab_congestion_log *log, const struct fab_congestion_event *e)
 {
     if (e->slid != 0 && e->dlid != 0)
@@ -85,8 +88,8 @@ static const struct fab_congestion_event *find(const struct fab_congestion_log *
     return NULL;
 }
 
-/* Computes the times of all entries and returns how many are new. An entry that was not in the
- * previous reading, yet is older than that reading, is an error of the device and does not count as
+/* Computes the times of all entries and returns the number of new entries. An entry that is older
+ * than the previous reading, but was not in it, is an error of the device and does not count as
  * new. */
 static uint32_t set_times(const struct fab_congestion_log *was, struct fab_congestion_log *now)
 {

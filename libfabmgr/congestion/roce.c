@@ -39,10 +39,13 @@
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/congestion/roce_parts.h"
 
-#define KMIN_MOST (1u << 28) /* bytes; multiples of Kmin then fit into 32 bits */
+/* limit of Kmin in bytes, so that multiples of Kmin fit into 32 bits */
+#define KMIN_MOST (1u << 28)
 #define PMAX_LEAST 1
 #define PMAX_MOST 20
-#define FRAME_EXTRA 122 /* gap and preamble 20, tagged Ethernet 22, IPv6 40, UDP to ICRC 40 */
+/* bytes of a RoCE packet on the wire in addition to its data: gap and preamble 20, tagged Ethernet
+ * 22, IPv6 40, UDP to ICRC 40 */
+#define FRAME_EXTRA 122
 
 static const struct ethernet {
     uint32_t speed;
@@ -116,9 +119,9 @@ static struct fab_congestion_roce roce_of(const struct fab_congestion_basis *b,
     return r;
 }
 
-/* Adds r to all[], which is sorted by speed, slowest first. If all[] already has an entry for the
- * same speed and kind of port, r is not added, since different bases can have the same RoCE
- * settings. Returns the index of the entry. */
+/* Adds r to all[], which is sorted by speed, slowest first. Does not add r if all[] has an entry
+ * for the same speed and kind of port, since different bases can have the same RoCE settings.
+ * Returns the index of the entry. */
 static size_t insert(struct fab_congestion_roce *all, size_t *count,
                      const struct fab_congestion_roce *r)
 {

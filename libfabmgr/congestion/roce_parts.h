@@ -5,10 +5,12 @@
 
 #include "libfabmgr/congestion/roce.h"
 
-#define ROCE_NS_A_METRE 5   /* delay of fibre; SONiC assumes 198,000 km/s */
-#define ROCE_QUANTUM 64u    /* bytes: 512 bits (802.3 31B.2) */
-#define ROCE_PAUSE_FRAME 84 /* bytes: 64, and 20 for gap and preamble */
-#define ROCE_JUMBO 9236     /* bytes: the common 9216, and 20 for gap and preamble */
+#define ROCE_NS_A_METRE 5 /* delay of fibre in ns per metre; SONiC assumes 198,000 km/s */
+#define ROCE_QUANTUM 64u  /* a pause quantum in bytes: 512 bits (802.3 31B.2) */
+/* bytes of a pause frame on the wire: 64, and 20 for gap and preamble */
+#define ROCE_PAUSE_FRAME 84
+/* bytes of a jumbo frame on the wire: the common 9216, and 20 for gap and preamble */
+#define ROCE_JUMBO 9236
 
 /* Returns the number of bytes in flight on the cable, in both directions together. */
 uint32_t fab_congestion_roce_cable_bytes(const struct fab_congestion_roce *r);

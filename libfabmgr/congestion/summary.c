@@ -4,10 +4,10 @@
  * their number, their slowest link and their longest distance. For each switch, these are its
  * distance from endports and the ratio of its endport bandwidth to its ISL bandwidth.
  *
- * The longest distance comes from two breadth-first searches, the first from any switch with
- * endports, the second from the farthest one found. The result is exact on trees and on
- * vertex-symmetric graphs. On other graphs it may be too short, but never too long. This suffices,
- * because only times are computed from it.
+ * The longest distance comes from two breadth-first searches: the first from any switch with
+ * endports, the second from the farthest switch that the first has found. The result is exact on
+ * trees and on vertex-symmetric graphs. On other graphs it may be too short, but never too long.
+ * This suffices, because only times are computed from it.
  */
 #include "libfabmgr/congestion/summary.h"
 
@@ -76,7 +76,7 @@ static bool has_endports(const struct fab_fabric *f, uint32_t sw)
 }
 
 /* Searches breadth-first from switch `from`. Returns the last switch with endports that the search
- * reaches, and in *ret_distance its distance. room: [2 * switch_count], scratch. */
+ * reaches. *ret_distance: its distance in hops. room: scratch memory, [2 * switch_count]. */
 static uint32_t farthest(const struct fab_fabric *f, uint32_t from, uint32_t *room,
                          uint32_t *ret_distance)
 {
@@ -118,8 +118,8 @@ static int add_distance(const struct fab_fabric *f, struct fab_congestion_summar
     return FAB_OK;
 }
 
-/* Does one step of a breadth-first search: each switch that has no rank and is next to a switch of
- * rank r gets rank r + 1. Returns whether any switch got a rank. */
+/* Does one step of a breadth-first search: each switch without a rank that is next to a switch of
+ * rank r gets rank r + 1. Returns true if any switch got a rank. */
 static bool rank_next(const struct fab_fabric *f, uint8_t *rank, uint8_t r)
 {
     bool any = false;

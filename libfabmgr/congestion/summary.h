@@ -6,18 +6,21 @@
 #include "libfabmgr/fabric/fabric.h"
 
 struct fab_congestion_summary {
-    uint32_t endports; /* adapter ports that can send and receive */
-    uint32_t slowest;  /* Mb/s of the slowest link of an endport; 0: no endport */
-    uint16_t mtu;      /* largest MTU of the endports, in bytes */
-    uint8_t hops;      /* switches on the longest of the shortest paths between endports */
-    uint8_t *rank;     /* [switch_count] links to the nearest switch with endports */
-    uint16_t *taper;   /* [switch_count] total rate of the switch's endports in percent of the total
-                          rate of its ISLs, in steps of 50, at least 100 */
+    uint32_t endports; /* number of adapter ports that can send and receive */
+    /* rate of the slowest link of an endport in Mb/s; 0: there are no endports */
+    uint32_t slowest;
+    uint16_t mtu; /* largest MTU of the endports, in bytes */
+    /* number of switches on the longest of the shortest paths between endports */
+    uint8_t hops;
+    uint8_t *rank;   /* [switch_count] number of links to the nearest switch with endports */
+    uint16_t *taper; /* [switch_count] total rate of the switch's endports in percent of the total
+                        rate of its ISLs, in steps of 50, at least 100 */
 };
 int fab_congestion_summary_init(const struct fab_fabric *f,
                                 struct fab_congestion_summary *ret); /* NOMEM */
 void fab_congestion_summary_fini(struct fab_congestion_summary *s);
-/* Returns whether `port` is an endport in use. For a port of a switch, pass its peer. */
+/* Returns true if `port` is an endport in use. To test a port of a switch, the caller passes the
+ * port at the other end of its link. */
 bool fab_congestion_is_edge(const struct fab_fabric *f, uint32_t port);
 
 #endif

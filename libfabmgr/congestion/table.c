@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Congestion control tables (A10.4.3.9). With n senders on equal links, each sender has a share of
- * 1/n of the rate, and one of n marked packets is its own. The number of marks that the senders get
- * before the first mark takes effect does not depend on n. If every step lowered the rate by the
- * same factor, an incast of few senders would be throttled too much. Steps of equal delay, which
- * are common, would throttle such an incast even more, because the first step halves the rate. If
- * every step lowered the rate by the same amount, the last steps would be too coarse. Steps that
- * grow with the square root of n are a compromise: index i is right for n = 1 / (1 - c * i)^2
- * senders, where the constant c follows from the table's length and last entry. (Measured with
+ * Makes congestion control tables (A10.4.3.9).
+ *
+ * With n senders on equal links, each sender has a share of 1/n of the rate, and one of n marked
+ * packets is its own. The number of marks that the senders get before the first mark takes effect
+ * does not depend on n. How much should a mark lower the rate? Three simple choices are not good:
+ *
+ * - If every step lowered the rate by the same factor, an incast of few senders would be throttled
+ *   too much.
+ * - Steps of equal delay, which are common, would throttle such an incast even more, because the
+ *   first step halves the rate.
+ * - If every step lowered the rate by the same amount, the last steps would be too coarse.
+ *
+ * Steps that grow with the square root of n are a compromise: index i is right for n = 1 / (1 - c *
+ * i)^2 senders, where the constant c follows from the table's length and last entry. (Measured with
  * libfabmgr/traffic: doc/congestion.md.)
  */
 #include "libfabmgr/congestion/derive.h"

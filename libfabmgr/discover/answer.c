@@ -5,7 +5,7 @@
  * nodes and ports are limited.
  *
  * LocalPortNum in NodeInfo depends on the port by which a node was reached. When the snapshot is
- * sealed, LocalPortNum gets the same value in every run.
+ * sealed, LocalPortNum gets a value that does not depend on this.
  */
 #include "libfabmgr/base/status.h"
 #include "libfabmgr/discover/machine.h"
@@ -82,7 +82,7 @@ static int node_found(struct fab_discover *d, const struct query *q, const struc
 }
 
 /* Handles the NodeInfo of a known node that was reached over another link. Returns EXISTS if its
- * type or number of ports differs from what is known, because two nodes then have the same GUID. */
+ * type or number of ports differs from what is known: then two nodes have the same GUID. */
 static int node_again(struct fab_discover *d, const struct query *q,
                       const struct fab_node_info *info, struct known_node *p)
 {
@@ -182,8 +182,8 @@ static int take_switch_info(struct fab_discover *d, const struct known_node *p, 
                             : status;
 }
 
-/* Returns whether a directed route can leave the node through this port. An adapter, except the
- * manager's own, does not forward packets. */
+/* Returns true if a directed route can leave the node through this port. Adapters, except the
+ * manager's own, do not forward packets. */
 static bool leads_on(const struct fab_discover *d, const struct known_node *p, uint8_t port)
 {
     if (p->type == FAB_NODE_SWITCH)

@@ -3,8 +3,8 @@
  * Decides which of two devices with the same GUID is accepted. The root user of a host can answer
  * NodeInfo with any GUID, so the order in which discovery finds the two devices must not decide.
  *
- * If a NodeInfo contains a node GUID or port GUID that was last seen at another place (places.h),
- * it is set aside as a claim. When discovery has nothing else to do, it queries the last place of
+ * A NodeInfo is set aside as a claim if it contains a node GUID or port GUID that was last seen at
+ * another place (places.h). When discovery has nothing else to do, it queries the last place of
  * each claimed GUID. (A heavy sweep has queried this place already, if it can be reached.) If the
  * GUID still answers there, the new device is a duplicate: it is reported and left out, and its
  * NodeInfo is discarded. Otherwise the device has moved, and its NodeInfo is accepted.
@@ -29,8 +29,8 @@ static bool is_at(const struct fab_place *place, const struct known_node *near, 
     return place->near_guid == near->guid && place->near_port == near_port;
 }
 
-/* Finds the last place of a GUID in this NodeInfo, if the GUID was last seen at another place.
- * NULL: the NodeInfo contradicts no place. */
+/* Returns the last place of a GUID in this NodeInfo, if that GUID was last seen at another place
+ * than behind port near_port of `near`. NULL: the NodeInfo contradicts no last place. */
 static const struct fab_place *contradicted(const struct fab_discover *d,
                                             const struct known_node *near, uint8_t near_port,
                                             const struct fab_node_info *info)
@@ -110,7 +110,7 @@ bool fab_discover_port_guid_taken(const struct fab_discover *d, const struct kno
 /* ---- duplicates -------------------------------------------------------------------------------
  */
 
-/* Fills in the place of a port: the far end of its link, or the port by which its node was
+/* Fills in where a port is: the port at the far end of its link, or the port by which its node was
  * found. */
 static void name_place(const struct fab_discover *d, const struct known_node *p, uint8_t port,
                        struct fab_unresponsive *ret)
@@ -166,8 +166,8 @@ static struct known_node *find(const struct fab_discover *d, uint64_t guid)
                : NULL;
 }
 
-/* Reads the PortInfo of a switch port. If the link of the port is up, reads the NodeInfo behind the
- * port. Does neither if this discovery has done so before. */
+/* Reads the PortInfo of a switch port and, if the link of the port is up, the NodeInfo behind the
+ * port. Skips queries that this discovery has sent before. */
 static int ask_behind(struct fab_discover *d, struct known_node *near, uint8_t port)
 {
     const struct item item = {.ref = near->ref, .port = port};
@@ -182,9 +182,9 @@ static int ask_behind(struct fab_discover *d, struct known_node *near, uint8_t p
                                                        : FAB_OK;
 }
 
-/* Queues queries of the last place of a claimed GUID, unless all were queued. If a switch is
- * claimed, the port behind which it was found is queried too, because another device may be
- * connected there. */
+/* Queues queries of the last place of a claimed GUID, unless they were queued already. If a switch
+ * is claimed, also queries the port behind which the switch was found, because another device may
+ * be connected there. */
 static int verify(struct fab_discover *d, struct claim *c)
 {
     struct known_node *near = find(d, c->first_guid), *p = find(d, c->info.node_guid);
@@ -209,8 +209,8 @@ static bool has_work(const struct fab_discover *d)
 /* ---- decisions --------------------------------------------------------------------------------
  */
 
-/* Returns whether the claimed device answered at its last place, so that the claim is false. Other
- * contradictions are found by fab_discover_neighbour_take. */
+/* Returns true if the device whose GUID is claimed has answered at its last place, so that the
+ * claim is false. fab_discover_neighbour_take finds other contradictions. */
 static bool is_refuted(const struct fab_discover *d, const struct claim *c)
 {
     const struct known_node *p = find(d, c->info.node_guid);

@@ -92,7 +92,7 @@ static struct query *query_create(struct fab_discover *d)
     struct query *q = fab_base_arena_alloc(&d->arena, 1, sizeof *q);
     if (q == NULL)
         return NULL;
-    q->next_free = d->query_count; /* while the query is in flight: its own index */
+    q->next_free = d->query_count; /* while a query is in flight, this member holds its own index */
     d->queries[d->query_count++] = q;
     return q;
 }
@@ -131,8 +131,8 @@ static void query_free(struct fab_discover *d, uint32_t tag)
 /* ---- the next query ---------------------------------------------------------------------------
  */
 
-/* Returns whether a query is still useful. It is useless if the link was already seen from the
- * other end, if the node is unresponsive, or if there is no longer a route to the node. */
+/* Returns true if a query is still useful. It is useless if the link was already seen from the
+ * other end, if the node is unresponsive, or if no route leads to the node any more. */
 static bool worth_asking(const struct fab_discover *d, uint8_t kind, const struct item *item)
 {
     const struct known_node *p = fab_discover_node_get(d, item->ref);
@@ -204,7 +204,8 @@ static bool take_work(struct fab_discover *d, struct item *ret_item, uint8_t *re
 }
 
 /* Takes the next useful query. If the queues are empty, first begins the next wave of suspects
- * (targeted.c) or decides about claimed GUIDs (contest.c). Returns false if there is no query. */
+ * (targeted.c) or decides about claimed GUIDs (contest.c). Returns false if there are no more
+ * queries. */
 static bool take_query(struct fab_discover *d, struct item *ret_item, uint8_t *ret_kind)
 {
     if (d->status != FAB_OK)
@@ -218,8 +219,8 @@ static bool take_query(struct fab_discover *d, struct item *ret_item, uint8_t *r
     return false;
 }
 
-/* If no query is in flight, finds the next useful query and keeps it in d->staged.
- * fab_discover_done then need not search. */
+/* If no query is in flight, finds the next useful query and keeps it in d->staged. So
+ * fab_discover_done need not search. */
 static void settle(struct fab_discover *d)
 {
     if (d->in_flight == 0 && !d->root_pending)
@@ -299,7 +300,7 @@ bool fab_discover_next(struct fab_discover *d, struct fab_discover_ask *ret_ask)
 int fab_discover_answer(struct fab_discover *d, uint64_t tag, int status, const uint8_t *data)
 {
     if (tag >= d->query_count || !d->queries[tag]->live)
-        return d->status; /* this query was answered before; ignore the response */
+        return d->status; /* this query was answered before, so the response is ignored */
     const struct query *q = d->queries[tag];
     int result = status == FAB_OK && data != NULL ? fab_discover_query_answered(d, q, data)
                                                   : fab_discover_query_failed(d, q, status);

@@ -27,11 +27,12 @@ struct fab_discover_config {
     const struct fab_fabric *base; /* NULL: a heavy sweep from the manager's port */
     const uint64_t *suspects;      /* for a targeted sweep: GUIDs of the nodes to query again */
     uint32_t suspect_count;
-    /* The places where ports were last seen, or NULL. If a GUID appears at another place, it is
-     * accepted there only if it does not answer at its last place (contest.c). */
+    /* The places where ports were last seen; NULL: not known. A GUID that appears at another place
+     * is accepted there only if it does not answer at its last place (contest.c). */
     struct fab_places *places;
     uint64_t m_key;
-    uint32_t node_limit, port_limit; /* limits against a hostile fabric; 0: default limits */
+    /* limits of the numbers of nodes and ports, against a hostile fabric; 0: default limits */
+    uint32_t node_limit, port_limit;
 };
 #define FAB_DISCOVER_NODE_LIMIT (1u << 18)
 #define FAB_DISCOVER_PORT_LIMIT (1u << 22)
@@ -44,8 +45,8 @@ struct fab_discover_ask {
 };
 /* A port or node that did not respond, or whose response was invalid. */
 struct fab_unresponsive {
-    /* GUID of the neighbour from which the port or node was reached; 0: it is the manager's own
-     * node. */
+    /* The neighbour from which the port or node was reached: its node GUID. 0: the entry is about
+     * the manager's own node. */
     uint64_t near_guid;
     uint8_t near_port;
     uint64_t guid;    /* GUID of the node; 0: the node did not respond to NodeInfo */
@@ -53,8 +54,8 @@ struct fab_unresponsive {
     /* TIMEOUT, REFUSED, FORMAT, EXISTS (duplicate GUID, or links contradict each other) or LIMIT
      * (too many hops, nodes or ports). */
     int status;
-    /* Only for EXISTS: the claimed node GUID or port GUID, which another device has, and the place
-     * of this other device. */
+    /* Only for EXISTS: the node GUID or port GUID that another device has, too, and the place of
+     * this other device (a node GUID and port number). */
     uint64_t claimed, first_guid;
     uint8_t first_port;
 };
@@ -62,19 +63,18 @@ struct fab_unresponsive {
 /* Creates a discovery. Returns NOMEM, or INVAL if `base` has no self_port. */
 int fab_discover_new(const struct fab_discover_config *config, struct fab_discover **ret);
 void fab_discover_free(struct fab_discover *d);
-/* Returns the next query in *ret_ask. Returns false if there is none until another response
- * arrives. */
+/* Stores the next query in *ret_ask. Returns false if there is no query now; another one may follow
+ * when a response has arrived. */
 bool fab_discover_next(struct fab_discover *d, struct fab_discover_ask *ret_ask);
 /* Passes the result of a query to discovery: a status as in fab_mads_answer and, if the status is
  * OK, 64 bytes of data. If the data are malformed, the node counts as unresponsive; this is not an
  * error of the function. Returns NOMEM. */
 int fab_discover_answer(struct fab_discover *d, uint64_t tag, int status, const uint8_t *data);
-/* Returns whether discovery has ended: all queries are answered and there are no further
- * queries. */
+/* Returns true if discovery has ended: all queries are answered, and no further queries follow. */
 bool fab_discover_done(const struct fab_discover *d);
-/* Makes a snapshot of all nodes that links connect to the manager's port. Call this function only
- * if fab_discover_done is true. The caller owns the reference. Returns NOT_FOUND if the manager's
- * own node did not respond, or NOMEM. */
+/* Makes a snapshot of all nodes that links connect to the manager's port. The caller may call this
+ * function only if fab_discover_done returns true, and owns the reference. Returns NOT_FOUND if the
+ * manager's own node did not respond, or NOMEM. */
 int fab_discover_result(struct fab_discover *d, struct fab_fabric **ret_fabric);
 /* Returns the ports and nodes that have not responded so far, in a fixed order. The array is valid
  * until the next call of a function in this header. */

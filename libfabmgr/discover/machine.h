@@ -10,29 +10,31 @@
 
 #define ALL_PORTS 0xff /* port number of a suspect: read all its ports */
 #define NO_REF UINT32_MAX
-/* Node references must fit into the values of fab_discover.port_guids. */
+/* Limit of the number of nodes. Node references must fit into the values of
+ * fab_discover.port_guids. */
 #define FAB_DISCOVER_NODES_MOST (1u << 23)
 
 /* What discovery knows about a node in addition to the snapshot builder. fab_discover.known is
  * indexed by the builder's reference of the node. */
 struct known_node {
-    /* Directed route to the node; hops is FAB_PATH_UNKNOWN if there is none. */
+    /* Directed route to the node; path.hops is FAB_PATH_UNKNOWN if there is no route. */
     struct fab_path path;
     uint32_t ref;
     uint8_t type, num_ports;
-    uint8_t near_port; /* port of node near_guid through which this node was first reached */
+    uint8_t near_port; /* port of the node near_guid by which this node was first reached */
     uint8_t failures;  /* number of queries that timed out */
     bool answered;     /* at least one query was answered */
     /* This discovery has read the node's GUID at an accepted place (contest.c). */
     bool identified;
-    /* The walk of the node was queued; its data from `base` are no longer used. */
+    /* the walk of the node was queued; what `base` says about the node is no longer used */
     bool walked;
-    uint8_t reported; /* bitset of query kinds for which `unresponsive` lists the node */
-    uint16_t cursor;  /* next step of the node's walk */
+    /* bitset of the kinds of queries for which `unresponsive` already lists the node */
+    uint8_t reported;
+    uint16_t cursor; /* next step of the node's walk */
     uint64_t guid, near_guid;
-    uint64_t asked[4];  /* bitset of ports whose PortInfo was queried */
-    uint64_t fresh[4];  /* bitset of ports whose link this discovery has seen */
-    uint64_t probed[4]; /* bitset of ports behind which NodeInfo was queried */
+    uint64_t asked[4];  /* bitset of the ports whose PortInfo was queried */
+    uint64_t fresh[4];  /* bitset of the ports whose link this discovery has seen */
+    uint64_t probed[4]; /* bitset of the ports behind which NodeInfo was queried */
 };
 
 #define FAILURES_UNRESPONSIVE 2
@@ -68,27 +70,28 @@ bool fab_discover_queue_pop(struct queue *q, struct item *ret);
 
 /* A query in flight. Its tag is its index in `queries`. */
 struct query {
-    struct fab_path path; /* the route of the query, unless it is the route to a known node */
+    struct fab_path path; /* the query's own route; not used if the route to a known node is used */
     struct item item;
     uint8_t kind;
     bool live;
     uint32_t next_free;
 };
 
-/* A NodeInfo with a GUID that was last seen at another place. It is accepted or rejected when
- * discovery has nothing else to do. */
+/* A claim: a NodeInfo with a GUID that was last seen at another place. It is accepted or rejected
+ * when discovery has nothing else to do. */
 struct claim {
     struct query query; /* a copy of the query that returned this NodeInfo */
     struct fab_node_info info;
-    uint64_t first_guid; /* node of the last place of the GUID */
+    uint64_t first_guid; /* node GUID of the last place at which the GUID was seen */
     uint8_t first_port;
-    bool verified; /* queries of the last place were queued */
+    bool verified; /* the queries of the last place were queued */
 };
 
 struct fab_discover {
     struct fab_builder *builder;
     struct fab_arena arena; /* memory of nodes and queries, whose addresses must not change */
-    /* [known_capacity] known nodes, indexed by the builder's reference; NULL: not known. */
+    /* [known_capacity] known nodes, indexed by the builder's reference; NULL: the node is not
+     * known. */
     struct known_node **known;
     size_t known_capacity;
     struct query **queries;
@@ -104,40 +107,40 @@ struct fab_discover {
     uint32_t node_limit, port_limit, node_count, port_count;
     uint32_t self; /* reference of the manager's node; NO_REF: not known */
     uint8_t self_port;
-    bool root_pending; /* the first query was not returned by fab_discover_next yet */
+    bool root_pending; /* fab_discover_next has not returned the first query yet */
 
     const struct fab_fabric *base;
     struct queue suspects; /* targeted sweep: suspects to be queried in later waves */
     bool paths_stale;
-    bool cut; /* a link was lost, so some nodes may be unreachable now */
+    bool cut; /* a link was lost or removed, so some nodes may be unreachable now */
 
     struct fab_places *places;
     struct claim *claims;
     size_t claim_count, claim_capacity;
     struct fab_map
-        port_guids; /* port GUID -> node reference << 8 | port number; from the last PortInfo */
+        port_guids; /* port GUID -> node reference << 8 | port number, as in the last PortInfo */
 
     struct fab_unresponsive *unresponsive;
     size_t unresponsive_count, unresponsive_capacity;
 };
 
-/* The functions of model.c return NOMEM. Only fab_discover_link_seen returns other errors as
- * well. */
+/* The functions of model.c return NOMEM. fab_discover_link_seen also returns other errors. */
 struct known_node *fab_discover_node_get(const struct fab_discover *d,
                                          uint32_t ref); /* NULL: not known */
 int fab_discover_node_add(struct fab_discover *d, uint32_t ref, const struct fab_node_info *info,
                           struct known_node **ret);
 int fab_discover_unresponsive_add(struct fab_discover *d, struct fab_unresponsive entry);
-/* Notes that a query of a node failed. A node gets at most one entry in `unresponsive` for each
- * kind of query. */
+/* Notes that a query of a node failed. For each kind of query, `unresponsive` gets at most one
+ * entry for the node. */
 int fab_discover_node_unresponsive(struct fab_discover *d, struct known_node *p, uint8_t kind,
                                    int status);
 bool fab_discover_port_has_link(const struct fab_discover *d, const struct known_node *p,
                                 uint8_t port);
-/* Removes the link of the port, if there is one. The port at the far end becomes a suspect. */
+/* Removes the link of the port, if it has one. The port at the far end becomes a suspect, which the
+ * sweep reads. */
 int fab_discover_link_lost(struct fab_discover *d, struct known_node *p, uint8_t port);
-/* Returns whether a link contradicts a link that this discovery has seen. `b` NULL: the node at the
- * far end is new. */
+/* Returns true if a link contradicts a link that this discovery has seen. b: the node at the far
+ * end; NULL: that node is new. */
 bool fab_discover_link_contradicts(const struct fab_discover *d, const struct known_node *a,
                                    uint8_t port_a, const struct known_node *b, uint8_t port_b);
 /* Adds a link or confirms a known link. Returns EXISTS if the link contradicts a link that this
@@ -151,24 +154,23 @@ int fab_discover_query_failed(struct fab_discover *d, const struct query *q, int
 int fab_discover_query_answered(struct fab_discover *d, const struct query *q, const uint8_t *data);
 
 /* Accepts the NodeInfo of the neighbour behind a port. Returns EXISTS if the NodeInfo contradicts
- * what this discovery has seen; LIMIT, INVAL or NOMEM. */
+ * what this discovery has seen. Also returns LIMIT, INVAL or NOMEM. */
 int fab_discover_neighbour_take(struct fab_discover *d, const struct query *q,
                                 struct known_node *near, const struct fab_node_info *info);
 
 /* The functions of contest.c return NOMEM and no other error. */
-/* Returns whether the NodeInfo of the device behind a port has a GUID that was last seen at another
- * place. If so, *ret is the claim, which must be decided later. */
+/* Returns true if the NodeInfo of the device behind a port has a GUID that was last seen at another
+ * place. Then *ret is the claim, which must be decided later. */
 bool fab_discover_contested(const struct fab_discover *d, const struct known_node *near,
                             uint8_t near_port, const struct fab_node_info *info, struct claim *ret);
 int fab_discover_claim_add(struct fab_discover *d, const struct query *q, struct claim *claim);
-/* Call this function when discovery has nothing else to do. It queries the last places of claimed
- * GUIDs, and then decides the claims. Returns false if there is no claim. */
+/* The caller calls this function when discovery has nothing else to do. It queries the last places
+ * of claimed GUIDs, and then decides the claims. Returns false if there are no claims. */
 bool fab_discover_claims_step(struct fab_discover *d);
 int fab_discover_identity_answered(const struct fab_discover *d, const struct query *q,
                                    const uint8_t *data);
-/* Returns whether this discovery has seen another port with the port GUID in the NodeInfo. `p` is
- * the node with the node GUID in the NodeInfo, or NULL. *ret_ref and *ret_port name the other
- * port. */
+/* Returns true if this discovery has seen another port with the port GUID in the NodeInfo. p: the
+ * node with the node GUID in the NodeInfo, or NULL. *ret_ref and *ret_port name the other port. */
 bool fab_discover_port_guid_taken(const struct fab_discover *d, const struct known_node *p,
                                   const struct fab_node_info *info, uint32_t *ret_ref,
                                   uint8_t *ret_port);
@@ -182,15 +184,15 @@ int fab_discover_duplicate(struct fab_discover *d, const struct query *q,
 int fab_discover_targeted_start(struct fab_discover *d, const struct fab_discover_config *config);
 /* Queues the queries of the next wave of suspects. Returns false if there is no further wave. */
 bool fab_discover_targeted_wave(struct fab_discover *d);
-/* Removes the nodes without a directed route. Links may connect such a node to the fabric, but only
- * through an adapter, which does not forward packets. */
+/* Removes the nodes without a directed route. Such a node may still have links to the fabric, but
+ * only through an adapter, which does not forward packets. */
 int fab_discover_targeted_prune(struct fab_discover *d);
-/* Call this function when a link was lost. Routes are computed again, and the port at the far end
- * becomes a suspect. */
+/* The caller calls this function when a link was lost. Routes are computed again, and the port
+ * far_port of `far` at the other end becomes a suspect, which the sweep reads. */
 int fab_discover_targeted_link_lost(struct fab_discover *d, const struct known_node *far,
                                     uint8_t far_port);
-/* Call this function when a node is unresponsive. Routes then avoid the node, and its neighbours
- * become suspects. */
+/* The caller calls this function when a node is unresponsive. Routes then avoid the node, and its
+ * neighbours become suspects, which the sweep reads. */
 int fab_discover_targeted_node_lost(struct fab_discover *d, const struct known_node *p);
 
 #endif

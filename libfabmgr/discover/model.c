@@ -120,7 +120,8 @@ bool fab_discover_link_contradicts(const struct fab_discover *d, const struct kn
                                    uint8_t port_a, const struct known_node *b, uint8_t port_b)
 {
     if (a == b && port_a == port_b)
-        return true; /* a loopback plug connects the port to itself */
+        return true; /* a loopback plug connects the port to itself; this is not accepted as a link
+                      */
     if (b != NULL && same_link(d, a, port_a, b, port_b))
         return false;
     return fab_base_bits_get(a->fresh, port_a) ||

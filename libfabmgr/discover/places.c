@@ -13,8 +13,9 @@
 struct fab_places {
     struct fab_place *list; /* sorted by node GUID and port number */
     size_t count;
-    struct fab_map by_port_guid; /* port GUID -> index of the first place with this port GUID */
-    int refs;                    /* reference count, atomic */
+    /* port GUID -> index in list[] of the first place with this port GUID */
+    struct fab_map by_port_guid;
+    int refs; /* reference count, atomic */
 };
 
 static int compare(const struct fab_place *a, uint64_t guid, uint8_t port)
@@ -24,8 +25,8 @@ static int compare(const struct fab_place *a, uint64_t guid, uint8_t port)
     return a->port - port;
 }
 
-/* Compares two references to places by node GUID and port number. Equal places are ordered by their
- * position in the list, which is their address. */
+/* Compares two references to places by node GUID and port number. References to equal places are
+ * ordered by the positions of these places in the list, which are their addresses. */
 static int compare_refs(const void *x, const void *y)
 {
     const struct fab_place *a = *(const struct fab_place *const *)x;
@@ -79,7 +80,7 @@ static uint64_t port_guid(const struct fab_fabric *f, uint32_t port)
                                               : f->ports[port].guid;
 }
 
-/* Finds the place of a port of the fabric. Returns false if the port has none. */
+/* Finds the place of a port of the fabric. Returns false if the port has no known place. */
 static bool place_of(const struct fab_fabric *f, uint32_t port, const struct fab_places *old,
                      struct fab_place *ret)
 {

@@ -13,7 +13,8 @@
 #include "libfabmgr/fabric/fabric.h"
 
 struct fab_place {
-    /* Node GUID and port GUID. All ports of a switch have the port GUID of its port 0. */
+    /* Node GUID and port GUID of the port. All ports of a switch have the port GUID of its port 0.
+     */
     uint64_t guid, port_guid;
     uint64_t near_guid; /* GUID of the node at the other end of the link */
     uint8_t port, near_port;
@@ -21,21 +22,23 @@ struct fab_place {
 };
 struct fab_places; /* a sealed set of places; any thread may read it */
 
-/* Makes a sealed set from a list of places. If several places have the same node GUID and port, the
- * first of them counts. Returns NOMEM. */
+/* Makes a sealed set from a list of places. Of several places with the same node GUID and port,
+ * takes only the first. Returns NOMEM. */
 int fab_discover_places_new(const struct fab_place *list, size_t count, struct fab_places **ret);
 /* Makes the set of places of a fabric. A port without a link, for example because the link is held
  * down, keeps its place in `old`; `old` may be NULL. Returns NOMEM. */
 int fab_discover_places_of(const struct fab_fabric *f, const struct fab_places *old,
                            struct fab_places **ret);
-/* P may be NULL, also in the functions below. */
+/* p may be NULL; this also holds for the functions below. */
 struct fab_places *fab_discover_places_ref(struct fab_places *p);
 void fab_discover_places_unref(struct fab_places *p);
 
-/* Returns the place of a port; NULL: not known. */
+/* Returns the place of the port with this node GUID and port number; NULL: its place is not known.
+ */
 const struct fab_place *fab_discover_place(const struct fab_places *p, uint64_t guid, uint8_t port);
-/* Return the place of a node's first port that has a place, and the place of the port with this
- * port GUID. NULL: not known. */
+/* fab_discover_place_of_node returns the place of the node's first port that has a place.
+ * fab_discover_place_of_port_guid returns the place of the port with this port GUID. NULL: no place
+ * is known. */
 const struct fab_place *fab_discover_place_of_node(const struct fab_places *p, uint64_t guid);
 const struct fab_place *fab_discover_place_of_port_guid(const struct fab_places *p,
                                                         uint64_t port_guid);

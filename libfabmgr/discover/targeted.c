@@ -61,7 +61,9 @@ int fab_discover_targeted_start(struct fab_discover *d, const struct fab_discove
     d->self = d->base->ports[d->base->self_port].node;
     d->self_port = d->base->ports[d->base->self_port].num;
     d->paths_stale = true;
-    d->cut = true; /* links may have been removed from `base` after it was sealed */
+    /* after `base` was sealed, links may have been removed from it, so some nodes may be
+     * unreachable */
+    d->cut = true;
     (void)fab_discover_targeted_wave(d);
     return d->status;
 }
@@ -77,15 +79,16 @@ static void forget_paths(struct fab_discover *d)
     }
 }
 
-/* Returns whether a link carries SMPs. It does, unless PortInfo shows that the link is not up. */
+/* Returns true if a link carries SMPs. A link carries them unless PortInfo shows that it is not up.
+ */
 static bool usable(const struct fab_discover *d, const struct known_node *p, uint8_t port)
 {
     const struct fab_port_info *info = fab_fabric_builder_get_port_info(d->builder, p->ref, port);
     return info == NULL || info->phys_state == FAB_PHYS_LINKUP;
 }
 
-/* Sets the directed route to the node behind a port, and returns the node. NULL: there is no node
- * behind the port, or the node has a route already. */
+/* Sets the directed route to the node behind a port, and returns that node. NULL: no node is behind
+ * the port, or the node has a route already. */
 static struct known_node *step(const struct fab_discover *d, const struct known_node *p,
                                uint8_t port)
 {
@@ -106,16 +109,16 @@ static struct known_node *step(const struct fab_discover *d, const struct known_
     return far;
 }
 
-/* Returns whether routes may continue behind this node. Adapters do not forward packets. If
- * `around` is true, routes avoid unresponsive switches. */
+/* Returns true if routes may continue behind this node. Adapters do not forward packets. With
+ * `around`, routes avoid unresponsive switches. */
 static bool leads_on(const struct fab_discover *d, const struct known_node *p, bool around)
 {
     return p->ref == d->self ||
            (p->type == FAB_NODE_SWITCH && !(around && fab_discover_node_is_unresponsive(p)));
 }
 
-/* Computes directed routes to all nodes by a breadth-first search over the known links. If `around`
- * is true, the routes avoid unresponsive nodes. */
+/* Computes directed routes to all nodes by a breadth-first search over the known links. With
+ * `around`, the routes avoid unresponsive nodes. */
 static int find_paths(struct fab_discover *d, bool around)
 {
     struct queue queue = {0};
@@ -205,7 +208,7 @@ static uint8_t nearest(const struct fab_discover *d)
     return hops;
 }
 
-/* Queues the queries of all suspects that are `hops` hops away. */
+/* Queues the queries of all suspects at a distance of `hops` hops. */
 static int queue_wave(struct fab_discover *d, uint8_t hops)
 {
     struct queue waiting = d->suspects;

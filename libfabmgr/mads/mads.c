@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
+ * A session of MAD transactions: sends requests, matches responses, and retries.
+ *
  * Each request is in a slot (slots.h). The slot moves through these lists:
  *
  *     free -> ready (submitted) -> outstanding[try] -> free (response, or last time-out)
@@ -17,9 +19,9 @@
  * arrives, and the session ignores it. The session chooses only the low 32 bits of a TID; the
  * kernel and simulators use the high bits (allowed by IBA 13.4.6.4).
  *
- * If a request has no response after a few round trips, long before its deadline, it is most likely
- * lost: it is late. A late request still waits for its response, but does not count against the
- * window, so that loss and unresponsive devices do not delay other requests. At most window_max
+ * A request without a response after a few round trips, long before its deadline, is called late:
+ * it is most likely lost. A late request still waits for its response, but does not count against
+ * the window, so that loss and unresponsive devices do not delay other requests. At most window_max
  * requests are in flight, including the late ones.
  *
  * A response with status BUSY (IBA 13.4.7) asks the requester to repeat the request. This uses up a
@@ -43,8 +45,9 @@ struct fab_mads {
     struct fab_slots slots;
     struct fab_slot_list ready, retry, backoff, outstanding[TIMEOUT_CLASSES], late[TIMEOUT_CLASSES];
     struct fab_window window;
-    uint32_t in_flight, late_count; /* in_flight includes the late requests */
-    uint64_t round_trip;            /* smoothed round-trip time in us; 0: not known yet */
+    /* numbers of requests in flight, and of the late ones among them */
+    uint32_t in_flight, late_count;
+    uint64_t round_trip; /* smoothed round-trip time in us; 0: not known yet */
     fab_mads_next *next;
     void *next_ctx;
     bool source_dry; /* the source had no request when it was last called */
@@ -103,8 +106,8 @@ void fab_mads_source(struct fab_mads *m, fab_mads_next *next, void *ctx)
     m->source_dry = false;
 }
 
-/* Ends the request of a slot that is in no list, and calls the request's done, which may call any
- * function but fab_mads_free. */
+/* Ends the request of a slot that is in no list. Calls the function `done` of the request, which
+ * may call any function but fab_mads_free. */
 static void finish(struct fab_mads *m, struct fab_slot *s, const struct fab_mads_answer *answer)
 {
     fab_mads_done *done = s->req.done;
@@ -154,7 +157,7 @@ static uint32_t retries_of(const struct fab_mads *m, const struct fab_slot *s)
     return m->config.retries == 0 && s->req.m_key_last != 0 ? 1 : m->config.retries;
 }
 
-/* Returns the M_Key of the current try. `tries` counts the tries before it. */
+/* Returns the M_Key of the current try. tries: number of tries before it. */
 static uint64_t m_key_of(const struct fab_mads *m, const struct fab_slot *s, uint32_t tries)
 {
     bool is_last = tries > 0 && tries >= retries_of(m, s);
@@ -192,7 +195,8 @@ static struct fab_mad_addr address(const struct fab_mads_request *req)
     };
 }
 
-/* Makes the next try of a lost LID-routed SMP use the directed route, if the request has one. */
+/* The last try of a LID-routed SMP was lost. Makes the next try use the directed route, if the
+ * request has one. */
 static void use_directed_route(struct fab_slot *s)
 {
     if (s->req.mgmt_class == FAB_CLASS_SMP_LID && s->req.path != NULL)
@@ -215,16 +219,17 @@ static uint64_t try_timeout(const struct fab_mads *m, const struct fab_slot *s)
     return m->config.timeout_us << timeout_class(s);
 }
 
-/* Returns the time-out for the transport, three quarters of that of the try. The kernel refuses a
- * retry as long as it waits for the response to the previous try, which has the same TID. */
+/* Returns the time-out for the transport, which is three quarters of that of the try, in us. The
+ * kernel refuses a retry as long as it waits for the response to the previous try, which has the
+ * same TID. */
 static uint32_t transport_timeout(const struct fab_mads *m, const struct fab_slot *s)
 {
     uint64_t us = try_timeout(m, s) - try_timeout(m, s) / 4;
     return us > UINT32_MAX ? UINT32_MAX : (uint32_t)us;
 }
 
-/* Returns the number of requests that count against the window: the requests in flight without the
- * late ones. Once the ceiling of the window is reached, late requests count, too. */
+/* Returns the number of requests that count against the window: those in flight without the late
+ * ones. When window_max requests are in flight, late requests count, too. */
 static uint32_t counted(const struct fab_mads *m)
 {
     return m->in_flight < m->window.ceiling ? m->in_flight - m->late_count : m->in_flight;
@@ -330,8 +335,8 @@ static void answered(struct fab_mads *m, struct fab_slot *s, uint64_t now,
     finish(m, s, answer);
 }
 
-/* Returns the request that this MAD answers or, if `failed`, the request that the transport
- * returned; NULL: there is no such request. */
+/* Returns the request that this MAD answers. failed: the MAD is a request that the transport
+ * returned; returns this request. NULL: there is no such request. */
 static struct fab_slot *match(const struct fab_mads *m, const struct fab_mad *mad, bool failed)
 {
     struct fab_slot *s = fab_mads_slots_find(&m->slots, (uint32_t)mad->tid);
@@ -444,7 +449,7 @@ void fab_mads_cancel_all(struct fab_mads *m)
     m->in_flight = m->late_count = 0;
 }
 
-/* Drops all requests in the list that have this ctx, and returns their number. */
+/* Drops all requests in the list that have this ctx. Returns their number. */
 static uint32_t drop_matching(struct fab_mads *m, struct fab_slot_list *l, const void *ctx)
 {
     uint32_t count = 0;

@@ -2,12 +2,15 @@
 /*
  * A session of MAD transactions. The caller submits requests and passes in received MADs; the
  * session does no I/O and reads no clock. It matches responses to requests by their transaction ID
- * (IBA 13.4.6.4), detects time-outs and retries. It keeps a window of requests in flight, which
- * grows while responses arrive and halves on loss. A request that is most likely lost stops
- * counting against the window long before its time-out, so that an unresponsive device does not
- * delay other requests. The session takes each request from a source when it can send it, so that
- * half a million writes need no queue. There is one session for each queue pair (QP0, QP1). Times
- * are microseconds of any monotonic clock.
+ * (IBA 13.4.6.4), detects time-outs and retries.
+ *
+ * The session keeps a window of requests in flight, which grows while responses arrive and halves
+ * on loss. A request that is most likely lost stops counting against the window long before its
+ * time-out, so that an unresponsive device does not delay other requests. The session takes each
+ * request from a source when it can send it, so that half a million writes need no queue.
+ *
+ * There is one session for each queue pair (QP0, QP1). Times are microseconds of any monotonic
+ * clock.
  */
 #ifndef LIBFABMGR_MADS_MADS_H
 #define LIBFABMGR_MADS_MADS_H
@@ -30,13 +33,15 @@ struct fab_mad_addr {
 };
 
 struct fab_mads_answer {
-    int status;          /* OK, TIMEOUT (no response to any try), REFUSED (see smp_status), INVAL */
+    /* OK, TIMEOUT (no response to any try), REFUSED (smp_status has the reason) or INVAL */
+    int status;
     uint16_t smp_status; /* Status of the response, without the direction bit (IBA 13.4.7) */
-    const uint8_t *data; /* SMPs: the 64 bytes of the attribute; GMPs: all bytes after the common
-                            header. Valid during the call; NULL without a response */
+    /* SMPs: the 64 bytes of the attribute; GMPs: all bytes after the common header. Valid only
+     * during the call of done(); NULL: there was no response */
+    const uint8_t *data;
     size_t len;
     uint64_t m_key;              /* M_Key of the last try that was sent; 0 without a response */
-    const struct fab_path *path; /* of the request; NULL without a response */
+    const struct fab_path *path; /* path of the request; NULL: there was no response */
     uint64_t rtt_us;             /* time in us since the most recent try was sent */
 };
 typedef void fab_mads_done(void *ctx, uint64_t tag, const struct fab_mads_answer *answer);
@@ -46,27 +51,32 @@ struct fab_mads_request {
     uint16_t attr_id;
     uint32_t attr_mod;
     uint64_t m_key;
-    /* 0, or the M_Key that the device may have instead: the last try takes it (at least two tries
-     * are then made) */
+    /* M_Key that the device may have instead of the other one; the last try uses it, and at least
+     * two tries are then made. 0: there is no other key. */
     uint64_t m_key_last;
     bool once;     /* the request is not sent again if it gets no response */
     uint16_t dlid; /* destination LID; only for LID-routed MADs (class 0x01 and GMPs) */
-    const struct fab_path *path; /* path of a directed-route SMP; must live until done is called.
-                                    With class 0x01: the path that retries take, or NULL */
-    uint8_t data[FAB_SMP_DATA];  /* SMPs: the attribute; GMPs: the bytes after the common header */
-    const uint8_t *gmp;  /* GMPs: FAB_GMP_DATA bytes to send instead of data, or NULL; must live
-                            until done is called */
-    fab_mads_done *done; /* called exactly once, unless the request is cancelled; may submit
-                            requests; may be NULL */
+    /* Directed-route SMPs: the path. LID-routed SMPs (class 0x01): the path that retries take, or
+     * NULL. It must stay valid until done() is called. */
+    const struct fab_path *path;
+    uint8_t data[FAB_SMP_DATA]; /* SMPs: the attribute; GMPs: the bytes after the common header */
+    /* GMPs: FAB_GMP_DATA bytes to send instead of data[], which must stay valid until done() is
+     * called; NULL: data[] is sent */
+    const uint8_t *gmp;
+    /* called exactly once, unless the request is cancelled; it may submit requests. NULL: not
+     * called. */
+    fab_mads_done *done;
     void *ctx;
     uint64_t tag; /* passed to done */
 };
 
 struct fab_mads_config {
-    uint32_t window_start, window_max; /* limit of requests in flight, at least 1 */
-    uint64_t timeout_us; /* time-out of the first try; it doubles with each try, at most 7 times */
-    uint32_t retries;    /* number of tries after the first */
-    uint32_t tid_seed;   /* start of the transaction IDs, so that two runs use different IDs */
+    /* size of the window at the start, and its greatest size, in requests in flight; at least 1 */
+    uint32_t window_start, window_max;
+    /* time-out of the first try in us; it doubles with each try, at most 7 times */
+    uint64_t timeout_us;
+    uint32_t retries;  /* number of tries after the first */
+    uint32_t tid_seed; /* start of the transaction IDs, so that two runs use different IDs */
 };
 struct fab_mads_stats {
     uint64_t sent;      /* MADs sent, retries included */
@@ -83,36 +93,39 @@ struct fab_mads;
 struct fab_mads *fab_mads_new(const struct fab_mads_config *config); /* NULL: no memory */
 void fab_mads_free(struct fab_mads *m);
 
-/* Queues a copy of the request. Queued requests are sent before those of the source. NOMEM. INVAL:
- * a directed route is missing, or longer than 63 hops. LIMIT: about a million requests are queued
- * or in flight. */
+/* Queues a copy of the request. Queued requests are sent before those of the source. INVAL: a
+ * directed route is missing, or longer than 63 hops. LIMIT: about a million requests are queued or
+ * in flight. NOMEM. */
 int fab_mads_submit(struct fab_mads *m, const struct fab_mads_request *req);
-/* Sets the source of requests, or NULL. next() returns true and fills *ret, which is zeroed before
- * the call, or returns false if there is no request now. After false, the next call of
- * fab_mads_output calls next() again. next() must not call functions of the session. If
- * fab_mads_submit would refuse the request, the session calls its done at once with INVAL. */
+/* Sets the source of requests, or removes it (NULL). next() fills *ret, which is zeroed before the
+ * call, and returns true; or it returns false if there is no request now. After false, the next
+ * call of fab_mads_output calls next() again. next() must not call functions of the session. If
+ * fab_mads_submit would refuse the request, the session calls its done() at once with INVAL. */
 typedef bool fab_mads_next(void *ctx, struct fab_mads_request *ret);
 void fab_mads_source(struct fab_mads *m, fab_mads_next *next, void *ctx);
 /* Drops all requests, queued or in flight, without calling done. Their responses are ignored. The
  * session keeps its source. */
 void fab_mads_cancel_all(struct fab_mads *m);
-/* Drops the requests with this ctx, as fab_mads_cancel_all drops all. */
+/* Drops the requests with this ctx, queued or in flight, without calling done(). Their responses
+ * are ignored. */
 void fab_mads_cancel(struct fab_mads *m, const void *ctx);
 
-/* Returns the next MAD to send; from then on it is in flight. Retries come first, then submitted
- * requests, then those of the source. False: the window is full, or there is no request. */
+/* Returns true and the next MAD to send, which is in flight from then on. Retries come first, then
+ * submitted requests, then those of the source. Returns false if the window is full, or if there
+ * are no requests. */
 bool fab_mads_output(struct fab_mads *m, uint64_t now, uint8_t mad[FAB_MAD_SIZE],
                      struct fab_mad_addr *ret_to);
-/* Handles a received MAD. True: it is a response, whether or not it matched a request. False: it is
- * a request, trap or report, which the caller handles. failed: the MAD is a request of this session
- * that the transport returned as undelivered; the session retries it as after a time-out. */
+/* Handles a received MAD. Returns true if it is a response, whether or not it matches a request.
+ * Returns false if it is a request, trap or report, which the caller handles. failed: the MAD is a
+ * request of this session that the transport returned as undelivered; the session retries it as
+ * after a time-out. */
 bool fab_mads_input(struct fab_mads *m, uint64_t now, const uint8_t *mad, size_t len, bool failed);
 void fab_mads_expire(struct fab_mads *m, uint64_t now); /* handles requests that timed out */
 /* Returns the latest time at which the caller must call fab_mads_expire; UINT64_MAX: nothing is in
  * flight. */
 uint64_t fab_mads_deadline(const struct fab_mads *m);
-/* Returns whether the session has nothing to do: no request is in flight or queued, and the source
- * had no request when it was last called, after the last request ended. */
+/* Returns true if the session has nothing to do: no request is in flight or queued, and the source
+ * had no request when it was called last. This call was made after the last request ended. */
 bool fab_mads_idle(const struct fab_mads *m);
 void fab_mads_stats(const struct fab_mads *m, struct fab_mads_stats *ret);
 

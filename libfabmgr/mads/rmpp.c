@@ -25,7 +25,7 @@
 
 #include "libfabmgr/base/status.h"
 
-/* Bytes of the class header, which PayloadLength counts in each segment. */
+/* Number of bytes of the class header, which PayloadLength counts in each segment. */
 #define CLASS_HEADER (FAB_SA_DATA - FAB_RMPP_DATA)
 #define MAX_SEGMENTS (UINT32_C(1) << 31)
 #define NO_RESP_TIME 31
@@ -48,7 +48,7 @@ int fab_mads_rmpp_sender_init(struct fab_rmpp_sender *s, const uint8_t *head, co
                               size_t len, const struct fab_rmpp_config *config, uint64_t now)
 {
     size_t segments = len > 0 ? (len - 1) / FAB_SA_DATA_LEN + 1 : 1;
-    if (segments > MAX_SEGMENTS / 128) /* PayloadLength has 32 bits */
+    if (segments > MAX_SEGMENTS / 128) /* so that PayloadLength fits into 32 bits */
         return FAB_E_LIMIT;
     *s = (struct fab_rmpp_sender){.data = data,
                                   .len = len,
@@ -123,8 +123,8 @@ static void sender_abort(struct fab_rmpp_sender *s, uint8_t status)
     s->abort_status = status;
 }
 
-/* Handles an ACK. An ACK of a segment before the last acknowledged one was delayed and is
- * ignored. */
+/* Handles an ACK. Ignores a delayed ACK, which acknowledges a segment before the last acknowledged
+ * one. */
 static void acknowledged(struct fab_rmpp_sender *s, uint64_t now, const struct fab_rmpp *h)
 {
     if (h->segment > s->sent) {

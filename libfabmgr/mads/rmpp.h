@@ -16,8 +16,9 @@
 #include "libfabmgr/wire/sa.h"
 
 struct fab_rmpp_config {
-    uint64_t timeout_us; /* after this time without an ACK, the sender repeats the unacknowledged
-                            segments */
+    /* in us: after this time without an ACK, the sender repeats the segments that are not
+     * acknowledged */
+    uint64_t timeout_us;
     /* number of retries in a row without progress after which the transfer fails */
     uint32_t retries;
 };
@@ -27,19 +28,21 @@ struct fab_rmpp_sender {
     uint8_t head[FAB_SA_DATA]; /* headers of every segment: common header and class header */
     const uint8_t *data;       /* owned by the caller, valid until the transfer ends */
     size_t len;
-    uint32_t segments;                /* number of segments, at least 1 */
-    uint32_t acked, next, sent, last; /* segment numbers: last acknowledged, next to send, highest
-                                         sent, end of the window */
+    uint32_t segments; /* total number of segments, at least 1 */
+    /* segment numbers: the last acknowledged one, the next to send, the highest sent, and the end
+     * of the receiver's window */
+    uint32_t acked, next, sent, last;
     uint64_t timeout_us, deadline;
     uint32_t retries, left;
-    uint8_t abort_status; /* status of an ABORT that is to be sent; 0: none */
+    uint8_t abort_status; /* status of an ABORT that the sender has to send; 0: none */
     enum fab_rmpp_state state;
 };
 /* Begins a transfer. head: FAB_SA_DATA bytes, the headers of all segments; the sender overwrites
  * the RMPP header. LIMIT: more than 2^24 segments. */
 int fab_mads_rmpp_sender_init(struct fab_rmpp_sender *s, const uint8_t *head, const uint8_t *data,
                               size_t len, const struct fab_rmpp_config *config, uint64_t now);
-/* Returns the next MAD to send, a segment or an ABORT. False: there is none now. */
+/* Returns true and the next MAD to send, a segment or an ABORT. Returns false if there is nothing
+ * to send now. */
 bool fab_mads_rmpp_sender_output(struct fab_rmpp_sender *s, uint64_t now,
                                  uint8_t mad[FAB_MAD_SIZE]);
 /* Handles a received ACK, STOP or ABORT; any other type aborts the transfer. */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Slots are allocated in chunks when needed and freed with the session. A steady stream of requests
- * therefore allocates no memory, and pointers to slots stay valid. The low 20 bits of a TID are the
- * index of the slot, so finding the request of a response is an array access. The next 12 bits are
- * a serial number, which changes with each use of the slot, so that a response to an earlier
- * request does not match. The slot that was released first is reused first, so that a TID repeats
- * as late as possible.
+ * Allocates slots in chunks when they are needed, and frees them with the session. So a steady
+ * stream of requests allocates no memory, and pointers to slots stay valid.
+ *
+ * The low 20 bits of a TID are the index of the slot, so finding the request of a response is an
+ * array access. The next 12 bits are a serial number, which changes with each use of the slot, so
+ * that a response to an earlier request does not match. The slot that was released first is reused
+ * first, so that a TID repeats as late as possible.
  */
 #include "libfabmgr/mads/slots.h"
 
@@ -16,7 +17,7 @@
 #include "libfabmgr/base/size.h"
 #include "libfabmgr/base/status.h"
 
-#define CHUNK 64 /* number of slots */
+#define CHUNK 64 /* number of slots that are allocated at once */
 
 void fab_mads_slot_list_append(struct fab_slot_list *l, struct fab_slot *s)
 {

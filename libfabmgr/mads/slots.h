@@ -12,8 +12,8 @@
 
 #include "libfabmgr/mads/mads.h"
 
-/* The low FAB_SLOT_BITS bits of a TID are the index of the slot; the bits above are the serial
- * number. */
+/* The low FAB_SLOT_BITS bits of a TID are the index of the slot; the bits above them are the serial
+ * number of the request in this slot. */
 #define FAB_SLOT_BITS 20
 #define FAB_SLOT_LIMIT (UINT32_C(1) << FAB_SLOT_BITS)
 
@@ -27,7 +27,7 @@ enum fab_slot_state {
 struct fab_slot {
     struct fab_slot *prev, *next;
     uint64_t sent_at, deadline;
-    uint32_t tid; /* TID of the request; in a free slot, that of the next request */
+    uint32_t tid; /* TID of the request; in a free slot, the TID of the slot's next request */
     uint32_t tries;
     uint8_t state; /* enum fab_slot_state */
     bool late;     /* outstanding for so long that it is most likely lost */
@@ -52,11 +52,11 @@ void fab_mads_slots_fini(struct fab_slots *t);
 int fab_mads_slots_reserve(struct fab_slots *t, uint32_t count); /* NOMEM, LIMIT */
 /* Takes a slot out of the free list and zeroes its request. NOMEM, LIMIT. */
 int fab_mads_slots_take(struct fab_slots *t, struct fab_slot **ret);
-/* Both functions put a slot into the free list. After release, the slot has a new TID;
- * return_unused keeps the TID, because it was never sent. */
+/* Both functions put a slot into the free list. fab_mads_slots_release gives the slot a new TID.
+ * fab_mads_slots_return_unused keeps its TID, because no MAD with this TID was sent. */
 void fab_mads_slots_release(struct fab_slots *t, struct fab_slot *s);
 void fab_mads_slots_return_unused(struct fab_slots *t, struct fab_slot *s);
-/* Returns the slot of the request with this TID; NULL: there is none. */
+/* Returns the slot of the request with this TID; NULL: no request has this TID. */
 struct fab_slot *fab_mads_slots_find(const struct fab_slots *t, uint32_t tid);
 
 #endif

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The window works as TCP's congestion window. It doubles every round trip until the first loss
- * (slow start); then it grows by one request in each round trip. A loss halves the window, but at
+ * (slow start). Then it grows by one request in each round trip. A loss halves the window, but at
  * most once in a round trip: the loss of a request that was sent before the last halving has no
- * effect. The window grows only if it was full when the last request was to be sent, because
- * otherwise it is not the limit.
+ * effect.
+ *
+ * The window grows only if it was full when the last request was to be sent. If it was not full,
+ * the window does not limit the session.
  */
 #include "libfabmgr/mads/window.h"
 

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Computes the exact channel loads of all-to-all traffic. The paths to one destination form a tree
- * of switches, in which each leaf sends as many units as it has endports. A walk from each leaf,
- * which stops at the first switch that an earlier walk visited, lists the switches of the tree,
- * parents first. In reverse order each switch adds the units that it sends and forwards to its
- * parent. The work is proportional to switches x destinations, not to pairs of endports.
+ * Computes the exact channel loads of all-to-all traffic.
+ *
+ * The paths to one destination form a tree of switches, in which each leaf sends as many units as
+ * it has endports. A walk from each leaf, which stops at the first switch that an earlier walk
+ * visited, lists the switches of the tree, parents first. In reverse order each switch adds the
+ * units that it sends and forwards to its parent. The work is proportional to switches x
+ * destinations, not to pairs of endports.
  *
  * The LFTs are read in transposed tiles of 64 LIDs, so that the entries of all switches for one LID
- * are adjacent. The LFTs may contain anything: if a walk ends in a loop, at a port without a link
+ * are adjacent. The LFTs may contain anything. If a walk ends in a loop, at a port without a link
  * or at a wrong endport, the leaf is marked as broken for the destination, and none of its units
  * are counted.
  *
@@ -30,19 +32,23 @@ struct counting {
     struct fab_arena arena; /* of the arrays */
     struct fab_measurement *f;
     struct fab_quality *q;
-    uint8_t *tile;       /* [TILE][switches] output port */
-    uint64_t *by_lid;    /* [end_count] LID << 32 | index in ends[]: the order in which destinations
-                            are counted */
-    uint32_t *depth;     /* [switches] number of switches on the path to the destination, BROKEN or
-                            ON_STACK; 0: not visited */
-    uint32_t *order;     /* [switches] the visited switches, parents first */
-    uint32_t *stack;     /* [switches] */
-    uint32_t *out;       /* [switches] port id towards the destination */
-    uint32_t *sources;   /* [switches] units that the switch forwards for others */
-    size_t words;        /* 64-bit words of a set of leaves */
-    uint64_t *gathered;  /* [switches][words] leaves that the units in sources[] come from; valid if
-                            sources[] > 0 */
-    uint64_t *senders;   /* [ports][words] leaves that send over the channel of the port */
+    uint8_t *tile;    /* [TILE][switches] LFT entries (output ports) for TILE LIDs */
+    uint64_t *by_lid; /* [end_count] LID << 32 | index in ends[]: the order in which destinations
+                         are counted */
+    /* [switches] number of switches on the path to the destination; BROKEN; ON_STACK; 0: not
+     * visited */
+    uint32_t *depth;
+    uint32_t *order; /* [switches] the visited switches, parents first */
+    uint32_t *stack; /* [switches] the switches of the current walk */
+    uint32_t *out;   /* [switches] id of the port towards the destination */
+    /* [switches] number of units that the switch forwards for other switches */
+    uint32_t *sources;
+    size_t words; /* number of 64-bit words of a set of leaves */
+    /* [switches][words] set of the leaves from which the units in sources[] come; valid if
+     * sources[] > 0 */
+    uint64_t *gathered;
+    /* [ports][words] set of the leaves that send over the channel of the port */
+    uint64_t *senders;
     uint64_t *load;      /* [ports] units that the channel carries */
     uint32_t *receivers; /* [ports] number of destinations that receive over the channel */
 };
@@ -57,7 +63,7 @@ static void fill_tile(struct counting *t, uint32_t block)
     }
 }
 
-/* Returns the next switch after `sw` on the path, or FAB_NONE if there is none. */
+/* Returns the switch after `sw` on the path; FAB_NONE: the path ends at `sw`. */
 static uint32_t step(struct counting *t, const uint8_t *column, uint32_t sw)
 {
     const struct fab_measurement *f = t->f;
@@ -102,7 +108,8 @@ static void count_leaf(struct counting *t, uint32_t leaf, uint32_t dst)
     t->q->hops[depth < FAB_QUALITY_HOPS ? depth : FAB_QUALITY_HOPS - 1] += pairs;
 }
 
-/* Adds the units that a switch sends and forwards to its channel and to the next switch. */
+/* Adds the units that switch `sw` sends and forwards to the load of its channel, and to the units
+ * of the next switch. */
 static void add_to_parent(struct counting *t, uint32_t sw)
 {
     uint32_t channel = t->out[sw], next = t->f->to[channel], leaf = t->f->leaf_at[sw];

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
+ * Chooses the engine with the best tables, if the first engine reports that the topology is flawed.
+ *
  * Engines that recognise a topology are best where it is complete. If links are missing, local
  * search (libfabmgr/route/local_search/local_search.h) can improve their tables, or another engine
  * may be better. Which tables are best is not known beforehand. So this file measures the tables of
@@ -28,9 +30,11 @@
 struct comparison {
     struct fab_route_input in;
     struct fab_engine_choice *first; /* the caller's tables, made by the first engine */
-    struct fab_engine_choice best;   /* the best other tables so far; engine == NULL: none is better
-                                        than `first` */
-    uint64_t best_score;             /* all-to-all maximum x worst shift; less is better */
+    /* the best other tables so far; engine is NULL if none are better than `first` */
+    struct fab_engine_choice best;
+    /* score of the best tables: greatest channel load of all-to-all x greatest number of flows of
+     * the worst shift; the lower score is better */
+    uint64_t best_score;
     char figures[200];
     uint32_t compared;
 };
@@ -80,15 +84,15 @@ static int prove(const struct comparison *c, struct fab_engine_choice *t)
     return status == FAB_OK && !fab_verify_verdict_good(&t->verdict) ? FAB_E_UNSUPPORTED : status;
 }
 
-/* Returns whether paths have different SLs. Hosts learn the SL of a path only from path records of
+/* Returns true if paths have different SLs. Hosts learn the SL of a path only from path records of
  * subnet administration. */
 static bool needs_sls(const struct fab_engine_choice *c)
 {
     return fab_target_vls_multiple(&c->vls) && c->vls.sls > 1;
 }
 
-/* Computes and proves the tables of an engine. Returns UNSUPPORTED also if the tables need more VLs
- * than those of the first engine, or other SLs than 0. */
+/* Computes and proves the tables of an engine. Also returns UNSUPPORTED if the tables need more VLs
+ * than those of the first engine, or SLs other than 0. */
 static int compute(const struct comparison *c, struct fab_engine_choice *t)
 {
     int status = t->engine->run(&c->in, &t->lft, &t->vls, t->why, sizeof(t->why));
@@ -98,9 +102,9 @@ static int compute(const struct comparison *c, struct fab_engine_choice *t)
     return status == FAB_OK ? prove(c, t) : status;
 }
 
-/* Takes ownership of t. Keeps the tables as the best ones if their score is at most `limit`, and
- * frees them otherwise. status is the result of computing t; UNSUPPORTED only excludes the
- * tables. */
+/* Takes ownership of t. Keeps its tables as the best ones if their score is at most `limit`;
+ * otherwise frees them. status: the result of computing t. With UNSUPPORTED, only these tables are
+ * excluded; other errors are returned. */
 static int enter(struct comparison *c, struct fab_engine_choice *t, int status, const char *name,
                  uint64_t limit)
 {

@@ -23,11 +23,11 @@
 struct sorting {
     struct fab_arena arena; /* of the arrays */
     const struct fab_measurement *f;
-    uint64_t *key;          /* [leaf_count] lowest LID << 32 | index in leaves[] */
-    uint8_t *leaf_distance; /* [leaf_count][leaf_count] hops between two leaves */
+    uint64_t *key;          /* [leaf_count] lowest LID of the leaf << 32 | index in leaves[] */
+    uint8_t *leaf_distance; /* [leaf_count][leaf_count] number of hops between two leaves */
     uint32_t *sequence;     /* [leaf_count] indices in leaves[], in the new order */
     uint32_t *scratch;      /* [switches] queue of switches, or leaves put aside */
-    uint8_t *distance;      /* [switches] hops from one leaf */
+    uint8_t *distance;      /* [switches] number of hops from one leaf to each switch */
 };
 
 static void measure(struct sorting *s, uint32_t leaf)
@@ -74,8 +74,8 @@ static void sort_leaves(struct sorting *s)
         s->sequence[i] = (uint32_t)s->key[i];
 }
 
-/* Splits sequence[from] to sequence[to - 1] into groups within `radius` hops of their first
- * members, and each group by smaller radii. */
+/* Splits sequence[from] to sequence[to - 1] into groups. The members of a group are within `radius`
+ * hops of its first member. Splits each group again by smaller radii. */
 static void group(struct sorting *s, uint32_t from, uint32_t to, int radius)
 {
     while (radius > 0 && from < to) {

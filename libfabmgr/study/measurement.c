@@ -27,8 +27,8 @@ static void find_channels(struct fab_measurement *f)
     }
 }
 
-/* Finds the switch of an endport and the port there. Returns false if the endport can neither send
- * nor receive. */
+/* Finds the switch to which an endport is attached, and the port of that switch. Returns false if
+ * the endport can neither send nor receive. */
 static bool attachment(const struct fab_measurement *f, uint32_t port, uint32_t *ret_sw,
                        uint8_t *ret_num)
 {

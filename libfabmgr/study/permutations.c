@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Measures permutations: shifts, random permutations and random bisections. Each flow is followed
- * through the LFTs. The walk cannot loop, because the all-to-all measurement has marked the leaves
- * whose paths do not reach a destination, and their flows are left out.
+ * through the LFTs. The walk cannot loop: the all-to-all measurement has marked the leaves whose
+ * paths do not reach a destination, and their flows are left out.
  *
  * All shifts are tried if they have at most SHIFT_FLOWS flows together, that is, for up to 3,000
  * endports. Otherwise a random sample of shifts with that many flows is tried.
@@ -50,7 +50,8 @@ static void clear(struct traffic *t)
     memset(t->load, 0, t->f->ports * sizeof *t->load);
 }
 
-/* Adds one flow to the loads of the channels on its path. Returns the greatest of these loads. */
+/* Adds one flow to the loads of the channels on its path. Returns the greatest load among these
+ * channels. */
 static uint32_t flow(struct traffic *t, uint32_t src, uint32_t dst)
 {
     const struct fab_measurement *f = t->f;
@@ -67,8 +68,8 @@ static uint32_t flow(struct traffic *t, uint32_t src, uint32_t dst)
     return most;
 }
 
-/* Returns the share (0..1) of an endport's bandwidth that a flow gets on its path, when the loads
- * of all flows are known. Returns 0 if the path does not reach the destination. */
+/* Returns the share (0..1) of an endport's bandwidth that a flow gets on its path; 0: the path does
+ * not reach the destination. The loads of all flows have been counted before. */
 static double share(const struct traffic *t, uint32_t src, uint32_t dst)
 {
     const struct fab_measurement *f = t->f;
@@ -106,7 +107,7 @@ int fab_study_measure_shifts(const struct fab_measurement *f, struct fab_quality
     uint32_t some = f->end_count > 0 ? SHIFT_FLOWS / f->end_count : 0;
     int rc = traffic_init(&t, f, 1, 0);
     s.every = all <= some;
-    if (rc == FAB_OK && !s.every) /* ends[1..all] then lists all shifts in random order */
+    if (rc == FAB_OK && !s.every) /* then ends[1] to ends[all] list all shifts in random order */
         fab_base_prng_shuffle(&t.prng, t.ends + 1, all);
     while (rc == FAB_OK && s.tried < (s.every ? all : some)) {
         uint32_t k = t.ends[++s.tried], most = shift(&t, k);

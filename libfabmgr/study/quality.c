@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Computes all figures and their lower bounds. A leaf has h endports and u channels to other
+ * Computes all figures and their lower bounds.
+ *
+ * A lower bound follows from the links of each leaf. A leaf has h endports and u channels to other
  * switches, and h' endports are attached to other leaves. With all-to-all, the u channels must
  * carry h * h' units. There is also a permutation in which min(h, h') endports of the leaf send
  * over these channels at the same time. Dividing by u, rounded up, gives the lower bounds.

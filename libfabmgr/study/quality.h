@@ -30,8 +30,8 @@ struct fab_quality_input {
     uint32_t end_count;
     uint32_t samples; /* number of random permutations, and of random bisections; 0: none */
     uint64_t seed;
-    bool (*stopped)(void *ctx); /* called often; when it returns true, the measurement ends with
-                                   BUSY. May be NULL */
+    /* called often; when it returns true, the measurement ends with BUSY; may be NULL */
+    bool (*stopped)(void *ctx);
     void *stopped_ctx;
 };
 
@@ -39,11 +39,13 @@ struct fab_quality_input {
 struct fab_quality_all {
     uint64_t max;   /* greatest load of a channel, in units: the edge forwarding index */
     uint64_t bound; /* lower bound of max for any routing, from the links of the leaves */
-    /* mean and standard deviation of the load over all channels. For a job, only the channels that
-     * it uses are considered. */
+    /* mean and standard deviation of the channel loads; for a job, over the channels that it uses,
+     * otherwise over all channels */
     double mean, sigma;
-    uint32_t unused;   /* channels without load */
-    uint32_t min_ends; /* greatest min(sending endports, receiving endports) of a channel */
+    uint32_t unused; /* number of channels without load */
+    /* For a channel, take the lesser of the number of endports that send over it and the number
+     * that receive over it. This is the greatest such value of all channels. */
+    uint32_t min_ends;
     uint32_t worst_count;
     uint32_t worst[FAB_QUALITY_WORST]; /* port ids of the most loaded channels, by descending
                                           load */
@@ -51,35 +53,40 @@ struct fab_quality_all {
 };
 /* Permutations: each endport sends one flow and receives one flow. */
 struct fab_quality_shift { /* endport i sends to endport i + k, modulo the number of endports */
-    uint32_t max;          /* greatest number of flows on a channel */
+    uint32_t max;          /* greatest number of flows of a shift on a channel */
     uint32_t worst;        /* the least k whose shift has this maximum */
-    uint32_t tried;        /* number of shifts; 0: there are fewer than two endports */
-    bool every;            /* all k were tried */
+    /* number of shifts that were tried; 0: there are fewer than two endports */
+    uint32_t tried;
+    bool every; /* all k were tried */
 };
 struct fab_quality_random {
-    uint32_t median, max; /* over all permutations: flows on the most loaded channel */
+    /* number of flows on the most loaded channel: median and maximum over all permutations */
+    uint32_t median, max;
     uint32_t tried;
 };
-/* Half of the endports, chosen at random, send to the other half. A flow gets an equal share of the
- * bandwidth of that channel on its path which carries the most flows (Hoefler, Schneider, Lumsdaine
- * 2008). */
+/* Half of the endports, chosen at random, send to the other half. The most loaded channel on the
+ * path of a flow limits the flow: it gets an equal share of that channel's bandwidth (Hoefler,
+ * Schneider, Lumsdaine 2008). */
 struct fab_quality_bisection {
-    double mean;  /* mean share of a flow: 0..1 of the bandwidth of an endport */
+    /* mean share of a flow over all bisections, as part of an endport's bandwidth (0..1) */
+    double mean;
     double least; /* the mean share of a flow in the worst bisection, 0..1 */
     uint32_t tried;
 };
 struct fab_quality {
-    uint32_t ends, leaves; /* leaves: number of switches that the endports are attached to */
-    uint32_t channels;     /* of the fabric */
-    uint64_t pairs;        /* ordered pairs of endports that the tables connect */
-    uint64_t lost;         /* ordered pairs not connected; no other figure includes them */
+    uint32_t ends, leaves; /* leaves: number of switches to which the endports are attached */
+    uint32_t channels;     /* number of channels of the fabric */
+    uint64_t pairs;        /* number of ordered pairs of endports that the tables connect */
+    /* number of ordered pairs that the tables do not connect; no other figure includes them */
+    uint64_t lost;
     struct fab_quality_all all;
-    uint32_t permutation_bound; /* lower bound of the worst permutation's max, for any routing */
+    /* lower bound, for any routing, of the number of flows on a channel in the worst permutation */
+    uint32_t permutation_bound;
     struct fab_quality_shift shift;
     struct fab_quality_random random;
     struct fab_quality_bisection bisection;
-    /* hops[i]: number of pairs with i switches on their path; the last element counts all longer
-     * paths, too */
+    /* hops[i]: number of pairs with i switches on their path; the last element also counts all
+     * pairs with longer paths */
     uint64_t hops[FAB_QUALITY_HOPS];
 };
 
@@ -90,7 +97,8 @@ int fab_study_quality_measure(const struct fab_quality_input *in, struct fab_qua
  * Returns the errors of fab_study_quality_measure(). */
 int fab_study_quality_endports(const struct fab_quality_input *in, uint32_t **ret_ports,
                                uint32_t *ret_count);
-/* Returns max / mean of all-to-all; 0 if no channel has load. */
+/* Returns the greatest channel load of all-to-all divided by the mean load; 0: no channel has load.
+ */
 double fab_study_quality_imbalance(const struct fab_quality *q);
 
 #endif

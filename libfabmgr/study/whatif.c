@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Copies the fabric into a builder and removes the links there. The part that the manager's own
- * port then reaches is the fabric that discovery would find. Its nodes are matched with the old
- * ones by GUID; port numbers stay the same.
- */
+/* Computes the fabric after links have failed. The fabric is copied into a builder, and the links
+ * are removed there. The part that the manager's own port then reaches is the fabric that discovery
+ * would find. Its nodes are matched with the old ones by GUID; port numbers stay the same. */
 #include "libfabmgr/study/whatif.h"
 
 #include <stdlib.h>
@@ -64,8 +62,8 @@ static int map_ports(const struct fab_whatif_input *in, struct fab_whatif *w)
     return FAB_OK;
 }
 
-/* Returns whether an endport is lost; `now` is its new id. Either its whole adapter is unreachable,
- * or only its own link is down while another port of the adapter is still connected. */
+/* Returns true if an endport with new id `now` is lost. Either its whole adapter is unreachable, or
+ * only its own link is down while another port of the adapter is still connected. */
 static bool is_lost(const struct fab_whatif *w, uint32_t now)
 {
     return now == FAB_NONE || !fab_fabric_port_is_up(w->fabric, now);

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Computes the fabric as it would be after links have failed: the part that the manager would still
- * reach, with the LIDs and the active tables under the new ids. Engines can then compute tables for
- * it.
- */
+/* Computes the fabric as it would be after links have failed: the part that the manager would still
+ * reach. The result has the LIDs and the active tables, under the ids of this smaller fabric.
+ * Engines can then compute tables for it. */
 #ifndef LIBFABMGR_STUDY_WHATIF_H
 #define LIBFABMGR_STUDY_WHATIF_H
 
@@ -23,23 +21,26 @@ struct fab_whatif {
     struct fab_lft kept;       /* the active LFTs of the remaining switches */
     uint32_t cables;           /* number of links that fail */
     uint32_t lost_switches;
-    uint32_t *lost; /* [lost_count] ids, in the old fabric, of endports with LIDs that become
-                       unreachable; ascending */
+    /* [lost_count] endports with LIDs that become unreachable, by their ids in the old fabric,
+     * ascending */
+    uint32_t *lost;
     uint32_t lost_count;
-    uint32_t *port_now; /* [port_count of the old fabric] new id of each port, or FAB_NONE if the
-                           port is gone */
+    /* [port_count of the old fabric] id of each port in the new fabric; FAB_NONE: the port is gone
+     * */
+    uint32_t *port_now;
 };
 /* Computes the fabric after the links have failed. Returns NOT_FOUND if a port has no link,
  * UNREACHABLE if the manager's own port would be cut off from all switches, or NOMEM. */
 int fab_study_whatif_make(const struct fab_whatif_input *in, struct fab_whatif *ret);
 void fab_study_whatif_fini(struct fab_whatif *w);
 
-/* The numbers of writes that would replace the tables `before` by `now` in the same switches. */
+/* The numbers of writes that would replace the tables `before` by the tables `now` in the same
+ * switches. */
 struct fab_whatif_change {
-    uint64_t entries, blocks; /* number of LFT entries and LFT blocks that differ, up to the top of
-                                 `now` */
-    uint32_t switches;        /* number of switches with any difference */
-    uint64_t all_blocks;      /* number of LFT blocks of all compared switches */
+    /* numbers of LFT entries and of LFT blocks that differ, up to the top LID of `now` */
+    uint64_t entries, blocks;
+    uint32_t switches;   /* number of switches whose tables differ */
+    uint64_t all_blocks; /* number of LFT blocks of all compared switches */
 };
 void fab_study_whatif_compare(const struct fab_lft *before, const struct fab_lft *now,
                               struct fab_whatif_change *ret);

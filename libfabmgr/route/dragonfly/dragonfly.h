@@ -34,7 +34,7 @@ struct fab_dragonfly_kind {
     /* Returns the next switch from `at` on the path to the DLID with number `number` at switch
      * `dest`, or FAB_NONE if there is no path. */
     uint32_t (*next)(struct dragonfly *d, uint32_t at, uint32_t dest, uint32_t number);
-    /* Sets the elements of vls.vl that are not 0. Returns the number of VLs in use. */
+    /* Fills vls.vl, whose elements are 0 on entry. Returns the number of VLs in use. */
     unsigned (*map)(struct dragonfly *d);
 };
 /* Runs the engine `kind`, dragonfly or dragonfly+. Returns the errors of fab_route_engine.run. */

@@ -58,8 +58,8 @@ static uint32_t first_short(const struct fab_tree *t, bool irregular)
     return 0;
 }
 
-/* Returns whether many slots (slots.c) are empty, or many switches have other slots than their
- * level. In such a tree slots do not balance the loads. */
+/* Returns true if many slots (slots.c) are empty, or if many switches have other slots than is
+ * usual on their level. In such a tree, slots do not balance the loads. */
 static bool irregular(const struct fattree *t, char *why, size_t why_len)
 {
     const struct fab_tree *tree = &t->tree;

@@ -45,8 +45,8 @@ struct torus {
     struct fab_lft lft;
     struct fab_vls vls;
     uint32_t rings;
-    uint32_t
-        ring[RINGS_MAX]; /* [rings] dimensions with rings; bit r of the SL belongs to ring[r] */
+    /* [rings] dimensions with rings; bit r of the SL belongs to ring[r] */
+    uint32_t ring[RINGS_MAX];
     bool turns_back;     /* some path turns back to an earlier dimension */
 };
 

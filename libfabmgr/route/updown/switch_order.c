@@ -158,8 +158,7 @@ static void rank_from_centre(const struct fab_graph *g, struct fab_order *o)
 {
     for (uint32_t s = 0; s < g->n; s++) {
         if (g->component[s] == s)
-            o->divider[s] = central_switch(
-                g, o, s); /* divider[] is scratch memory until find_dividers() overwrites it */
+            o->divider[s] = central_switch(g, o, s); /* scratch memory until find_dividers() */
     }
     memset(o->rank, RANK_NONE, g->n);
     for (uint32_t s = 0; s < g->n; s++) {
