@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Functions for all commands: they send requests to the manager and print error messages.
+ * Functions that all commands use: they send requests to the manager and print error messages.
  */
 #include "cli/ctl/cmd.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The commands of fabricctl. Each command is a const struct cmd in the file of its noun, such as
- * cmd_link.c; main.c has a table of all commands. A command sends a request to the manager and
- * prints the answer. main.c parses the command line and connects.
+ * cmd_link.c. main.c has a table of all commands, parses the command line and connects to the
+ * manager. A command sends requests to the manager and prints the answers.
  */
 #ifndef CLI_CTL_CMD_H
 #define CLI_CTL_CMD_H
@@ -16,45 +16,49 @@
 /* Exit codes, as documented in fabricctl(1). */
 enum exit_code {
     EXIT_OK = 0,
-    EXIT_FAILED = 1,      /* the manager refused, or an error occurred */
+    EXIT_FAILED = 1,      /* the manager refused the request, or an error occurred */
     EXIT_USAGE = 2,       /* the command line is invalid */
     EXIT_UNAVAILABLE = 3, /* no manager answered in time */
     EXIT_NOT_FOUND = 4,   /* the named object does not exist */
-    EXIT_UNSOUND = 5,     /* the routes are not sound */
+    EXIT_UNSOUND = 5,     /* the routes did not pass the verification */
 };
 
 struct session {
     struct fab_client *client;
     struct out *out;
     enum out_format out_format;
-    int argc; /* arguments after the noun and the verb */
+    int argc; /* number of arguments after the noun and the verb */
     char **argv;
-    char *node;                       /* the node that parse_port has parsed; owned */
-    uint32_t count;                   /* -n: number of items */
-    uint64_t after;                   /* --after: sequence number of an event */
-    int severity;                     /* --severity, as a number of the API */
-    const char *hosts, *job, *engine; /* NULL: not given */
-    uint32_t samples;                 /* 0: not given */
+    /* The node name that parse_port found; owned by the session. */
+    char *node;
+    uint32_t count; /* option -n: maximum number of items */
+    /* Option --after: sequence number of an event; 0: not given. */
+    uint64_t after;
+    int severity;                     /* option --severity, as the number that the API uses */
+    const char *hosts, *job, *engine; /* options --hosts, --job and --engine; NULL: not given */
+    uint32_t samples;                 /* option --samples; 0: not given */
     uint64_t seed;
-    char **fails; /* [fail_count] arguments of --fail */
+    char **fails; /* [fail_count] arguments of the options --fail */
     size_t fail_count;
     bool give_up_absent;       /* the option --give-up-absent was given */
     bool explain, roce;        /* the options --explain and --roce were given */
-    bool waiting, all, forget; /* --waiting, --all and --forget */
-    uint32_t sl;               /* --sl: service level */
-    const char *format;        /* --format; NULL: not given */
-    const char *file;          /* -o, for commands that write files; NULL: not given */
+    bool waiting, all, forget; /* the options --waiting, --all and --forget were given */
+    uint32_t sl;               /* option --sl: service level */
+    const char *format;        /* option --format; NULL: not given */
+    /* Option -o of commands that write files: name of the file; NULL: not given. */
+    const char *file;
 };
 
 struct cmd {
-    const char *noun, *verb; /* verb is NULL: the command is the noun alone */
-    const char *args;        /* arguments in the help, such as "NODE/PORT" */
+    const char *noun, *verb; /* verb is NULL if the command consists of the noun alone */
+    const char *args;        /* arguments as the help shows them, such as "NODE/PORT" */
     const char *summary;
     int min_args, max_args;
-    const char *options; /* letters of the options that only some commands take; own_options in
-                            main.c lists them */
-    bool slow;           /* may take minutes on a large fabric */
-    bool writes_file;    /* -o names a file instead of text or json */
+    /* Letters of the options that this command takes besides the common ones. own_options in main.c
+     * lists these options. */
+    const char *options;
+    bool slow;        /* the command may take minutes on a large fabric */
+    bool writes_file; /* the option -o names a file and not an output format */
     int (*run)(struct session *s);
 };
 
@@ -71,20 +75,21 @@ extern const struct cmd cmd_status, cmd_version, cmd_sweep, cmd_reroute, cmd_rer
 
 /* ---- requests to the manager ----------------------------------------------------------------- */
 
-/* Calls a method of FabricService and returns the exit code. On success the caller owns *ret; if
- * ret is NULL, the reply is freed. On failure prints the error. */
+/* Calls a method of FabricService and returns the exit code. On success the caller owns the reply
+ * in *ret; if ret is NULL, the reply is freed. On failure prints the error. */
 int ask(struct session *s, const char *method, const ProtobufCMessage *request,
         const ProtobufCMessageDescriptor *reply, void *ret);
-/* Does the same as ask, for a method of another service, such as "fabric.v1.SimService/Unlink". */
+/* Like ask, but calls a method of another service, such as "fabric.v1.SimService/Unlink". */
 int ask_service(struct session *s, const char *method, const ProtobufCMessage *request,
                 const ProtobufCMessageDescriptor *reply, void *ret);
-void free_reply(void *message); /* accepts NULL */
-/* These two functions print a message on standard error and return the exit code. */
+void free_reply(void *message); /* message may be NULL */
+/* These two functions print a message on standard error. They return the exit code for the
+ * error. */
 int say_error(const struct fab_client_error *e);
 int complain(int exit_code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Parses the first argument, "NODE/PORT". *ret_node stays valid until the session ends. On error
- * prints the reason. Returns the exit code. */
+/* Parses the first argument of the command, "NODE/PORT". *ret_node is valid until the session ends.
+ * On an error prints the reason. Returns the exit code. */
 int parse_port(struct session *s, char **ret_node, uint32_t *ret_number);
 
 #endif

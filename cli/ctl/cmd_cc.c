@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The commands `fabricctl cc status` and `cc show` print the state and the settings of congestion
- * control. cmd_congested.c has `cc congested` and `cc log`, cmd_cc_export.c has `cc export`.
+ * The commands `fabricctl cc status` and `cc show`, which print the state and the settings of
+ * congestion control. cmd_congested.c has the commands `cc congested` and `cc log`, and
+ * cmd_cc_export.c has `cc export`.
  */
 #include <stdio.h>
 
@@ -100,8 +101,8 @@ static void say_values(struct out *o, const char *key, Fabric__V1__CongestionVal
     out_table_end(o);
 }
 
-/* Prints the congestion control table of an adapter: the rate of a sender at each index, in percent
- * of the rate of its link. */
+/* Prints the congestion control table of an adapter: for each index, the rate of a sender in
+ * percent of the rate of its link. */
 static void say_table(struct out *o, const Fabric__V1__GetPortCongestionResponse *r)
 {
     static const struct out_column columns[] = {

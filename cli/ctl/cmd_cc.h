@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Functions that the commands of congestion control share. */
+/* Functions that several commands of congestion control use. */
 #ifndef CLI_CTL_CMD_CC_H
 #define CLI_CTL_CMD_CC_H
 
 #include <stddef.h>
 
 struct out;
-/* Prints advice as a table; in text, prints nothing if there is none. */
+/* Prints the advice of the manager as a table. If there is no advice, text output prints
+ * nothing. */
 void say_advice(struct out *o, char **advice, size_t count);
 
 #endif

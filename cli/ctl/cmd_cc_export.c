@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The command `fabricctl cc export --roce` prints the congestion settings for Ethernet, as tables
- * or in the format of another program. The formats follow two open-source projects: the table
- * WRED_PROFILE of SONiC (Configuration.md of sonic-buildimage), and the debugfs files of Linux's
- * mlx5_ib (drivers/infiniband/hw/mlx5/cong.c), with the units that mstflint documents.
+ * The command `fabricctl cc export --roce`, which prints the congestion settings for Ethernet, as
+ * tables or in the format of another program.
+ *
+ * The formats follow two open-source projects: the table WRED_PROFILE of SONiC (Configuration.md of
+ * sonic-buildimage), and the debugfs files of Linux's mlx5_ib (drivers/infiniband/hw/mlx5/cong.c)
+ * with the units that mstflint documents.
  */
 #include <stdio.h>
 #include <string.h>
@@ -34,7 +36,7 @@ static const char *to(const Fabric__V1__RoceSetting *r)
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-#define PORT_KEYS 3 /* the first PORT_KEYS columns are keys; all others are values */
+#define PORT_KEYS 3 /* number of key columns, which come first; all other columns are values */
 static const struct out_column port_columns[] = {
     {"mbps", "SPEED", true},
     {"ports", "PORTS", true},
@@ -170,9 +172,9 @@ static void say_sonic(struct session *s, const Fabric__V1__GetRoceResponse *r)
     out_note(s->out, OUT_PLAIN, "}");
 }
 
-/* Turns off the driver's byte counter, because it has only 15 bits and the timer expires first
- * anyway. The driver expects the gain as 1024 * (1 - g), where g is the gain with which DCQCN
- * updates alpha. */
+/* Prints the settings of an adapter for mlx5_ib. The driver's byte counter is turned off, because
+ * it has only 15 bits and the timer expires first anyway. The driver expects the gain as 1024 * (1
+ * - g), where g is the gain with which DCQCN updates alpha. */
 static void say_mlx5_adapter(struct out *o, const Fabric__V1__RoceSetting *r)
 {
     unsigned gain = number_of(r, "inverse_gain");

@@ -81,7 +81,7 @@ const struct cmd cmd_cc_congested = {
 
 /* ---- logs ------------------------------------------------------------------------------------ */
 
-/* Writes numbers separated by blanks, such as "1 3 12", as many as fit into the text. */
+/* Writes numbers separated by spaces, such as "1 3 12". Numbers that do not fit are left out. */
 static void show_numbers(const uint32_t *numbers, size_t count, char *text, size_t len)
 {
     size_t at = 0;

@@ -42,7 +42,7 @@ static void show_time_of(const Fabric__V1__Contingency *c, char text[SHOW_LEN])
         show_duration(microseconds_of(c->estimated_time), text);
 }
 
-/* Writes the values of a contingency that only JSON output has. */
+/* Writes those values of a contingency that appear only in JSON output. */
 static void say_keys(struct out *o, const Fabric__V1__Contingency *c)
 {
     out_text(o, "kind", NULL, OUT_PLAIN, c->from != NULL ? "link" : "switch");

@@ -15,7 +15,8 @@ static const struct out_column columns[] = {
     {"sequence", "SEQ", true}, {"time", "TIME", false},       {"severity", "SEVERITY", false},
     {"type", "TYPE", false},   {"subject", "SUBJECT", false}, {"message", "MESSAGE", false},
 };
-/* A live table prints each row at once, so its labels must be as wide as the columns. */
+/* The columns of a live table, which prints each row at once. The labels must be as wide as the
+ * columns. */
 static const struct out_column live_columns[] = {
     {"sequence", "  SEQ", true},        {"time", "TIME               ", false},
     {"severity", "SEVERITY", false},    {"type", "TYPE          ", false},
@@ -50,8 +51,8 @@ static void say_row(struct out *o, const Fabric__V1__Event *e)
     out_row_end(o);
 }
 
-/* Pages of events. The manager sends the newest page first; fabricctl stores all pages and prints
- * the oldest first. */
+/* Pages of events. The manager sends the page with the newest events first. fabricctl stores all
+ * pages, and prints the oldest events first. */
 struct pages {
     Fabric__V1__ListEventsResponse **page;
     size_t count;

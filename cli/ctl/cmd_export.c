@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The commands `fabricctl topo export` and `route export`. The manager sends the contents, and
- * fabricctl writes the file. It writes a regular file under a temporary name and renames it when it
+ * fabricctl writes the file. A regular file is written under a temporary name and renamed when it
  * is complete, so that no other program reads an incomplete file.
  */
 #include <errno.h>
@@ -34,8 +34,8 @@ static const struct format route_formats[] = {
     {NULL, 0},
 };
 
-/* Finds a format by name, or the first one if `name` is NULL. NULL: the format is unknown, and an
- * error was printed. */
+/* Returns the format with this name, or the first format if `name` is NULL. If the format is
+ * unknown, prints an error and returns NULL. */
 static const struct format *find_format(const struct format *formats, const char *name)
 {
     char all[100] = "";
@@ -53,8 +53,8 @@ static const struct format *find_format(const struct format *formats, const char
 
 struct sink {
     FILE *to;
-    char part[PATH_MAX]; /* temporary name of the file; "": the file has none */
-    int error;           /* errno of the first write that failed */
+    char part[PATH_MAX]; /* temporary name of the file; "": the output is not a regular file */
+    int error;           /* errno of the first write that failed; 0: none failed */
 };
 
 static int sink_open(struct sink *s, const char *file)
@@ -70,8 +70,8 @@ static int sink_open(struct sink *s, const char *file)
     return s->to != NULL ? EXIT_OK : complain(EXIT_FAILED, "%s: %s", name, strerror(errno));
 }
 
-/* Closes the file. If rc, the exit code so far, is EXIT_OK, renames the file to its final name.
- * Returns the exit code. */
+/* Closes the file. `rc` is the exit code so far; if it is EXIT_OK, renames the file to its final
+ * name. Returns the exit code. */
 static int sink_close(struct sink *s, const char *file, int rc)
 {
     if (s->to == stdout)
@@ -79,7 +79,7 @@ static int sink_close(struct sink *s, const char *file, int rc)
     else if (fclose(s->to) != 0 && s->error == 0)
         s->error = errno;
     if (s->to == stdout && s->error == EPIPE)
-        return EXIT_OK; /* the program that reads the pipe, such as head, has closed it */
+        return EXIT_OK; /* the program that reads the pipe, such as head, has ended */
     if (rc == EXIT_OK && s->error == 0 && s->part[0] != '\0' && rename(s->part, file) < 0)
         s->error = errno;
     if (rc == EXIT_OK && s->error != 0)

@@ -7,9 +7,12 @@
 #include "fabric/v1/route.pb-c.h"
 
 static const struct out_column columns[] = {
-    {"hop", "HOP", true},    {"from", "OUT OF", false},    {"to", "INTO", false},
-    {"rate", "RATE", false}, {"virtual_lane", "VL", true}, /* this column is shown only if the
-                                                              routes use several VLs */
+    {"hop", "HOP", true},
+    {"from", "OUT OF", false},
+    {"to", "INTO", false},
+    /* The column VL is shown only if the routes use several VLs. */
+    {"rate", "RATE", false},
+    {"virtual_lane", "VL", true},
 };
 
 static bool many_lanes(const Fabric__V1__Path *p)

@@ -13,7 +13,8 @@ static const struct out_column columns[] = {
     {"rate", "RATE", false}, {"lid", "LID", true},      {"peer", "PEER", false},
 };
 
-/* Writes the JSON values of a port, for the list and for a single port. */
+/* Writes the values of a port that appear in JSON output, for the list of ports and for a single
+ * port. */
 static void say_keys(struct out *o, const Fabric__V1__Port *p)
 {
     out_port_keys(o, "", p->port);

@@ -65,8 +65,8 @@ static const struct out_column columns[] = {
 struct comparing {
     struct out *out;
     bool any_passed;
-    char lines[16384]; /* notes below the table: why engines failed, and which traffic classes would
-                          share VLs */
+    /* Notes below the table: why engines failed, and which traffic classes would share VLs. */
+    char lines[16384];
 };
 
 static void say_figures(struct out *o, const Fabric__V1__Quality *q)

@@ -53,7 +53,7 @@ static void say_millis(struct out *o, const char *key, const Google__Protobuf__D
         out_none(o, key, NULL);
 }
 
-/* Writes the values of a reroute that only JSON output has. */
+/* Writes those values of a reroute that appear only in JSON output. */
 static void say_keys(struct out *o, const Fabric__V1__Reroute *r)
 {
     out_time_utc(o, "time", r->time);

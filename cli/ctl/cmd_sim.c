@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The commands `fabricctl sim unlink` and `sim relink`, which pull and plug cables of the embedded
- * simulated fabric.
+ * The commands `fabricctl sim unlink` and `sim relink`, which pull and plug cables of the simulated
+ * fabric in the manager's process.
  */
 #include "cli/ctl/cmd.h"
 #include "fabric/v1/sim_service.pb-c.h"

@@ -23,8 +23,9 @@ static void say_manager(struct out *o, const Fabric__V1__Status *s)
     bool master = s->role == FABRIC__V1__MANAGER_ROLE__MANAGER_ROLE_MASTER;
     show_duration(microseconds_of(s->uptime), up);
     const char *role = role_word(s->role);
-    bool same = strcmp(role, s->state) == 0; /* a standby manager has "standby" as role and as
-                                                state; text output shows the word once */
+    /* A standby manager has "standby" as role and as state. Text output prints the word only
+     * once. */
+    bool same = strcmp(role, s->state) == 0;
     out_textf(o, "Manager", master ? OUT_GOOD : OUT_WARN, "%s%s%s; fabricd %s, up %s", role,
               same ? "" : ", ", same ? "" : s->state, s->version, up);
     if (!master && s->master_guid[0] != '\0')
@@ -64,8 +65,8 @@ static void say_fabric(struct out *o, const Fabric__V1__FabricCounts *f)
     out_keys(o, &f->base, "switches adapters aggregation_nodes routers links active_links");
 }
 
-/* Prints a reason such as "5x5 torus; passed over fattree: ...; dor: ...": why the manager chose
- * the engine and why it rejected others. */
+/* Prints why the manager chose the engine and rejected others. The reason has the form "5x5 torus;
+ * passed over fattree: ...; dor: ...". */
 static void say_reason(struct out *o, const char *reason)
 {
     static const char passed[] = "passed over ";
@@ -99,7 +100,7 @@ static void say_routing_text(struct out *o, const Fabric__V1__Status *s)
                   r->pairs);
 }
 
-/* Prints how many table entries local repairs have changed, and when a rebalance is due. */
+/* Prints how many LFT entries local repairs have changed, and when a rebalance is due. */
 static void say_repaired(struct out *o, const Fabric__V1__RoutingStatus *r)
 {
     char when[SHOW_LEN], then[SHOW_LEN + 40] = "no rebalance is due";

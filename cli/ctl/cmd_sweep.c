@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The command `fabricctl sweep` requests a heavy sweep and waits until the sweep ends. It prints
- * only errors.
+ * The command `fabricctl sweep`, which requests a heavy sweep and waits until the sweep ends. It
+ * prints only errors.
  */
 #include "cli/ctl/cmd.h"
 #include "fabric/v1/status.pb-c.h"

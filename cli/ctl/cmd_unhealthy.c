@@ -37,7 +37,8 @@ static uint64_t seconds_of(const Google__Protobuf__Duration *d)
     return microseconds_of(d) / 1000000;
 }
 
-/* Writes the JSON values of a link, for the list and for a single link. */
+/* Writes the values of a link that appear in JSON output, for the list of links and for a single
+ * link. */
 static void say_keys(struct out *o, const Fabric__V1__UnhealthyLink *l)
 {
     out_port_keys(o, "a_", l->a);
@@ -139,7 +140,7 @@ static void say(struct out *o, const Fabric__V1__UnhealthyLink *l)
     out_record_end(o);
 }
 
-/* Returns whether the port has this number and its node has this name or GUID. */
+/* Returns whether the port has this number, and its node has this name or GUID. */
 static bool is_end(const Fabric__V1__PortRef *p, const char *node, uint32_t number)
 {
     return p != NULL && p->port_number == number &&
@@ -155,8 +156,9 @@ static const Fabric__V1__UnhealthyLink *find(const Fabric__V1__ListUnhealthyLink
     return NULL;
 }
 
-/* Finds the link of a port if the user named the node by LID or by the beginning of its name; the
- * manager resolves these names. On error prints the reason and returns the exit code. */
+/* Finds the link of a port in `links` if the user named the node by a LID or by the beginning of
+ * its name. The manager resolves such names. On an error prints the reason. Returns the exit
+ * code. */
 static int look_up(struct session *s, char *node, uint32_t number,
                    const Fabric__V1__ListUnhealthyLinksResponse *links,
                    const Fabric__V1__UnhealthyLink **ret)
@@ -244,8 +246,8 @@ const struct cmd cmd_link_isolate = {
 
 /* ---- port counters --------------------------------------------------------------------------- */
 
-/* JSON output has all counters of the port, each under its name; text output lists those above
- * 0. */
+/* Prints the counters of a port. JSON output has all counters; text output has only the counters
+ * above 0. */
 static void say_port(struct out *o, const void *item)
 {
     const Fabric__V1__PortCounters *p = item;

@@ -13,7 +13,7 @@
 #include "fabric/v1/quality.pb-c.h"
 #include "libfabmgr/base/plural.h"
 
-#define NAMED 6 /* text output names at most this many lost endports */
+#define NAMED 6 /* maximum number of lost endports that text output names */
 
 static void say_lost(struct out *o, const Fabric__V1__WhatIfResponse *r)
 {
@@ -138,7 +138,7 @@ static int say(struct out *o, enum out_format format, const Fabric__V1__WhatIfRe
     return e->verdict != NULL && e->verdict->passed ? EXIT_OK : EXIT_UNSOUND;
 }
 
-/* Adds the command's arguments to the failures given with --fail. */
+/* Adds the arguments of the command to the failures given with --fail. */
 static int add_arguments(struct session *s)
 {
     char **all = reallocarray(s->fails, s->fail_count + (size_t)s->argc + 1, sizeof *all);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lists of hosts. The manager accepts ranges such as "node[01-16]". If a file lists all hosts one
+ * Lists of hosts. The manager accepts ranges such as "node[01-16]". If a file lists the hosts one
  * by one, fabricctl joins hosts with consecutive numbers to ranges, because the size of a request
  * is limited.
  */

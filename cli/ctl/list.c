@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Prints any list of the API, page by page. The functions find the fields of a message by name in
- * its descriptor. A page is freed only after the next page was requested, because the request
- * points to the token in the old page.
+ * Prints any list of the API, page by page. The fields of a message are found by name in its
+ * protobuf descriptor. A page is freed only after the next page was requested, because the request
+ * points to the page token in this page.
  */
 #include "cli/ctl/list.h"
 

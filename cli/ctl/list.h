@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Prints a list of the API, which comes in pages, as one table. */
+/* Prints a list of the API as one table. The manager sends the list in pages. */
 #ifndef CLI_CTL_LIST_H
 #define CLI_CTL_LIST_H
 
 #include "cli/ctl/cmd.h"
 
 struct list {
-    const char *method;                      /* such as "ListNodes" */
-    const ProtobufCMessageDescriptor *reply; /* has a field `items` and next_page_token */
-    const char *items; /* name of the field, also the key in JSON, such as "nodes" */
+    const char *method; /* such as "ListNodes" */
+    /* Descriptor of the reply, which must have the fields `items` and next_page_token. */
+    const ProtobufCMessageDescriptor *reply;
+    /* Name of the field with the rows, such as "nodes". It is also the key in JSON. */
+    const char *items;
     const struct out_column *columns;
     size_t column_count;
     void (*say_row)(struct out *o, const void *item);
-    const char *none; /* the text if the list is empty; NULL: none */
-    size_t count;     /* the most rows to print without -n; 0: print all rows */
-    /* Prints the text after the table; NULL: there is none. */
+    const char *none; /* text to print if the list is empty; NULL: nothing */
+    size_t count;     /* maximum number of rows to print without the option -n; 0: all */
+    /* Prints the text after the table. NULL: there is no text. */
     void (*say_end)(struct out *o, const void *last_page);
 };
-/* Requests and prints page after page. query: the request, which must have a page_token and a
+/* Requests and prints all pages. `query` is the request, which must have the fields page_token and
  * page_size. Returns the exit code. */
 int say_list(struct session *s, const struct list *list, ProtobufCMessage *query);
 

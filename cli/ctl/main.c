@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabricctl: parses the command line, finds the command in the table, connects to the manager, and
- * runs the command.
+ * The main program of fabricctl. It parses the command line, finds the command in the table,
+ * connects to the manager, and runs the command.
  */
 #include <getopt.h>
 #include <poll.h>
@@ -19,8 +19,8 @@
 #define TIMEOUT_MS 10000
 #define TIMEOUT_SLOW_MS 600000
 
-/* All commands, in the order of the help. A command without a verb comes after all commands with
- * the same noun and a verb. */
+/* All commands, in the order in which the help shows them. A command without a verb must follow all
+ * commands with the same noun and a verb. */
 static const struct cmd *const cmds[] = {
     &cmd_status,          &cmd_version,
     &cmd_node_list,       &cmd_node_show,
@@ -56,8 +56,9 @@ struct options {
     struct fab_client_options client;
     enum out_format format;
     bool timeout_given, help, version;
-    const char *output; /* -o: a format, or a file if the command writes one */
-    char given[16];     /* letters of the options of own_options that the user gave */
+    /* Argument of -o: an output format, or a file if the command writes a file. */
+    const char *output;
+    char given[16]; /* letters of the options of own_options that the user gave */
     struct session session;
 };
 
@@ -81,7 +82,8 @@ static void print_command(const struct cmd *c)
         printf("  %-*s  %s\n", HELP_COLUMN, line, c->summary);
 }
 
-/* Prints the commands that begin with the words in argv. False: no command does. */
+/* Prints the usage of all commands that begin with the words in argv. Returns false if there is no
+ * such command. */
 static bool print_some(int argc, char **argv)
 {
     bool any = false;
@@ -145,10 +147,10 @@ enum {
     OPT_CERT,
     OPT_KEY,
     OPT_NAME,
-    OPT_OWN, /* OPT_OWN + letter: an option of own_options */
+    OPT_OWN, /* OPT_OWN + letter stands for an option of own_options */
 };
 
-/* Options that only some commands take. The member `options` of struct cmd lists the letters that a
+/* Options that only some commands take. `options` in struct cmd has the letters of those that a
  * command takes. */
 static const struct {
     char letter;
@@ -412,8 +414,8 @@ static bool wants_colour(void)
     return isatty(STDOUT_FILENO) && term != NULL && strcmp(term, "dumb") != 0;
 }
 
-/* Returns whether standard output is a pipe that its reader (such as head) has closed. This is no
- * error, but a full disk is. */
+/* Returns whether standard output is a pipe whose reader (such as head) has ended. This is not an
+ * error, but other failures to write, such as a full disk, are. */
 static bool reader_left(void)
 {
     struct pollfd p = {.fd = STDOUT_FILENO, .events = POLLOUT};
@@ -484,10 +486,10 @@ int main(int argc, char **argv)
                    .ca = getenv("FABRICCTL_TLS_CA"),
                    .cert = getenv("FABRICCTL_TLS_CERT"),
                    .key = getenv("FABRICCTL_TLS_KEY")},
-        .session.severity = 2, /* info */
+        .session.severity = 2, /* severity info */
     };
     signal(SIGPIPE, SIG_IGN);
-    argv[0] = (char *)(uintptr_t) "fabricctl"; /* getopt begins its messages with this */
+    argv[0] = (char *)(uintptr_t) "fabricctl"; /* getopt begins its error messages with this name */
     int rc = obey(&o, argc, argv);
     free(o.session.fails);
     free(o.session.node);

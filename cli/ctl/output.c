@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Converts values to text and passes the text to the output format, which prints it.
+ * Converts values to text. Passes the text to the output format (text or JSON), which prints it.
  */
 #include "cli/ctl/output_format.h"
 
@@ -44,8 +44,8 @@ void out_record_end(struct out *o)
     o->ops->record_end(o);
 }
 
-/* Prints a text after making it safe for terminals and JSON: names come from devices and can
- * contain any bytes. */
+/* Prints a text. First makes the text safe for terminals and JSON, because names come from devices
+ * and can contain any bytes. */
 void out_text(struct out *o, const char *key, const char *label, enum out_tone tone,
               const char *value)
 {
@@ -60,7 +60,8 @@ void out_text(struct out *o, const char *key, const char *label, enum out_tone t
     free(clean);
 }
 
-/* Makes each line safe as out_text does, and keeps the line ends. */
+/* Prints a text that may have several lines. Each line is made safe for terminals, as in out_text;
+ * line ends are kept. */
 void out_lines(struct out *o, const char *key, const char *text)
 {
     size_t room = 3 * strlen(text) + 1, used = 0;
@@ -104,7 +105,7 @@ void out_millis(struct out *o, const char *key, const char *label, enum out_tone
 void out_real(struct out *o, const char *key, const char *label, enum out_tone tone, double value,
               unsigned decimals)
 {
-    char text[340]; /* long enough for any double */
+    char text[340]; /* long enough for the text of any double */
     snprintf(text, sizeof text, "%.*f", (int)decimals, value);
     o->ops->value(o, &(struct value){key, label, text, VALUE_BARE, tone});
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The interface between output.c and the output formats. For the files output*.c only. */
+/* The interface between output.c and the output formats. Only the files output*.c use it. */
 #ifndef CLI_CTL_OUTPUT_FORMAT_H
 #define CLI_CTL_OUTPUT_FORMAT_H
 
 #include "cli/ctl/output.h"
 
 struct value {
-    const char *key, *label, *text;                   /* text: the value as printed */
-    enum { VALUE_TEXT, VALUE_BARE, VALUE_NONE } kind; /* BARE: without quotes; NONE: null */
+    const char *key, *label, *text; /* text: the value as it is printed */
+    /* How JSON prints the value: with quotes, without quotes, as null. */
+    enum { VALUE_TEXT, VALUE_BARE, VALUE_NONE } kind;
     enum out_tone tone;
 };
 
@@ -32,15 +33,15 @@ struct out {
     const struct out_ops *ops;
     FILE *to;
     bool colour, live;
-    const struct out_column *columns; /* columns of the current table */
+    const struct out_column *columns; /* columns of the table that is being printed */
     size_t column_count;
     bool in_row, failed;
-    /* The text format uses these members: */
-    struct cell *cells; /* [cell_count], row by row */
+    /* Only the text format uses the members below. */
+    struct cell *cells; /* [cell_count] cells of the table, row by row */
     size_t cell_count, cell_room, row_cell;
-    /* The JSON format uses these members: */
+    /* Only the JSON format uses the members below. */
     unsigned depth;
-    bool first; /* nothing has been written at this depth of nesting yet */
+    bool first; /* nothing was written yet at this depth of nesting */
 };
 
 /* Returns the number of columns that `text` takes on a terminal. */

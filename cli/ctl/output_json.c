@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * JSON output (RFC 8259): one object for each command, indented by two blanks for each level. Each
- * row of a table is one line, so that grep and sed can process the output. A live table prints one
- * object a line, without an enclosing object.
+ * JSON output (RFC 8259). Each command prints one object, indented by two spaces for each level.
+ * Each row of a table is one line, so that grep and sed can process the output. A live table prints
+ * one object on each line, without an enclosing object.
  */
 #include "cli/ctl/output_format.h"
 

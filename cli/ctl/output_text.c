@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Text output: "Label: value" lines, and tables with aligned columns.
+ * Text output: lines of the form "Label: value", and tables with aligned columns.
  *
- * The cells of a table are stored until the table ends, because the widest cell decides the width
- * of a column. A live table prints each row at once, in columns as wide as their labels.
+ * The cells of a table are stored until the table ends, because the widest cell determines the
+ * width of a column. A live table prints each row at once; its columns are as wide as their labels.
  */
 #include "cli/ctl/output_format.h"
 
@@ -130,7 +130,7 @@ static void row(struct out *o)
     o->row_cell = o->cell_count;
 }
 
-/* Ends a row. If memory was short, drops the incomplete row. */
+/* Ends a row. If memory ran out, drops the incomplete row. */
 static void row_end(struct out *o)
 {
     while (o->failed && o->cell_count > o->row_cell)

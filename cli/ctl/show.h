@@ -12,16 +12,17 @@
 
 #define SHOW_LEN 96
 
-const char *show_port_state(Fabric__V1__PortState state); /* "Active"; "?": unknown */
+/* For example "Active"; "?" if the state is unknown. */
+const char *show_port_state(Fabric__V1__PortState state);
 enum out_tone tone_port_state(Fabric__V1__PortState state);
 const char *show_physical_state(Fabric__V1__PhysicalState state);
 const char *show_node_type(const Fabric__V1__Node *node);
 const char *show_severity(Fabric__V1__EventSeverity severity);
 enum out_tone tone_severity(Fabric__V1__EventSeverity severity);
 
-/* Writes a rate such as "4x EDR (100 Gb/s)"; "" for NULL. */
+/* Writes a rate such as "4x EDR (100 Gb/s)". Writes "" if `rate` is NULL. */
 void show_rate(const Fabric__V1__LinkRate *rate, char text[SHOW_LEN]);
-/* Writes a port such as "leaf-1/12"; "" for NULL. A name that is too long is cut. */
+/* Writes a port such as "leaf-1/12". Writes "" if `port` is NULL. A long name is cut. */
 void show_port(const Fabric__V1__PortRef *port, char text[SHOW_LEN]);
 /* show_time writes local time, such as "2026-11-20 11:32:50"; show_time_utc writes UTC, such as
  * "2026-11-20T11:32:50.123456Z". Both write "" for NULL. */
@@ -29,28 +30,30 @@ void show_time(const Google__Protobuf__Timestamp *t, char text[SHOW_LEN]);
 void show_time_utc(const Google__Protobuf__Timestamp *t, char text[SHOW_LEN]);
 /* Writes a duration such as "3 d 4 h" or "12.3 ms". */
 void show_duration(uint64_t microseconds, char text[SHOW_LEN]);
-uint64_t microseconds_of(const Google__Protobuf__Duration *d); /* 0 for NULL */
+uint64_t microseconds_of(const Google__Protobuf__Duration *d); /* 0 if d is NULL */
 
-/* Write fields of a message of the API as they are, with the field names as keys. out_keys: only in
- * JSON; `names` are separated by spaces. out_fields: pairs of a name and a label, ended by NULL. */
+/* Write fields of an API message unchanged, with the field names as keys. out_keys writes to JSON
+ * only; `names` has the field names, separated by spaces. The arguments of out_fields are pairs of
+ * a field name and a label, followed by NULL. */
 void out_keys(struct out *o, const ProtobufCMessage *m, const char *names);
 void out_fields(struct out *o, const ProtobufCMessage *m, ...) __attribute__((sentinel));
 
-/* Write a port or a rate to a row or record. The keys of the port begin with prefix, such as
+/* Write a port or a rate to a row or record. The keys of the port begin with `prefix`, such as
  * "from_". */
 void out_port_keys(struct out *o, const char *prefix, const Fabric__V1__PortRef *port);
 void out_rate_keys(struct out *o, const Fabric__V1__LinkRate *rate);
-/* Write a value with the text of show_port, show_rate or show_time, only in text. */
+/* Write a port, a rate or a time, as show_port, show_rate and show_time format it. In text output
+ * only. */
 void out_port(struct out *o, const char *label, const Fabric__V1__PortRef *port);
 void out_rate(struct out *o, const char *label, const Fabric__V1__LinkRate *rate);
 void out_time(struct out *o, const char *label, const Google__Protobuf__Timestamp *t);
-/* Writes a value with the text of show_time_utc, only in JSON. */
+/* Writes a time as show_time_utc formats it, in JSON output only. */
 void out_time_utc(struct out *o, const char *key, const Google__Protobuf__Timestamp *t);
 
-/* Prints each line of a text, only in text output. */
+/* Prints each line of a text, in text output only. */
 void show_lines(struct out *o, const char *text);
-/* Prints the rejected engines of a text such as "dor: no grid: ...; nue: ...", one on each line,
- * only in text output. */
+/* Prints the rejected engines, one on each line, in text output only. The text has the form "dor:
+ * no grid: ...; nue: ...". */
 void show_rejected_engines(struct out *o, const char *text);
 
 #endif

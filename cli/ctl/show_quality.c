@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Quality figures. If a figure has a theoretical lower bound, the output marks it as good when it
- * equals the bound, and as a warning when it exceeds twice the bound.
+ * Prints quality figures. If a figure has a theoretical lower bound, the output marks the figure as
+ * good if it equals the bound, and as a warning if it is more than twice the bound.
  */
 #include "cli/ctl/show_quality.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Commands of fabsim. Each command is in a file of its own, which defines one struct cmd. */
+/* Commands of fabsim. Each command has its own file, which defines one struct cmd. */
 #ifndef CLI_SIM_CMD_H
 #define CLI_SIM_CMD_H
 
@@ -13,22 +13,23 @@ enum cmd_exit { CMD_OK = 0, CMD_FAILED = 1, CMD_USAGE = 2 };
 
 struct cmd {
     const char *name;
-    const char *usage;   /* the arguments, which the usage message prints after "fabsim NAME "; may
-                            have several lines */
-    const char *summary; /* description in one line */
-    void (*help)(FILE *file); /* prints more help; NULL: there is none */
+    /* The arguments, which the usage message prints after "fabsim NAME ". May have several
+     * lines. */
+    const char *usage;
+    const char *summary;      /* description in one line */
+    void (*help)(FILE *file); /* prints further help; NULL: there is none */
     int (*run)(const struct cmd *cmd, int argc, char **argv); /* returns enum cmd_exit */
 };
 extern const struct cmd cmd_generate, cmd_check, cmd_serve, cmd_ctl, cmd_mads;
 
-/* Prints the usage of a command to stderr. Returns CMD_USAGE. */
+/* Prints the usage of a command on stderr. Returns CMD_USAGE. */
 int cmd_usage(const struct cmd *cmd);
 
-/* Reads a whole file ("-": standard input) and appends a NUL. The caller frees *ret_text. On error
- * prints the reason and returns -1. */
+/* Reads a whole file ("-": standard input) and appends a NUL. The caller frees *ret_text. Returns
+ * 0; on an error prints the reason and returns -1. */
 int file_read(const char *path, char **ret_text, size_t *ret_len);
-/* Writes a file atomically: readers see the old file or the new one ("-": standard output). On
- * error prints the reason and returns -1. */
+/* Writes a file ("-": standard output) so that readers see either the old or the complete new file.
+ * Returns 0; on an error prints the reason and returns -1. */
 int file_write(const char *path, const char *text, size_t len);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabsim check FILE: reads a topology file as fabricd would. Prints the numbers of nodes and links,
- * or the line and column of a mistake.
+ * The command fabsim check FILE. It reads a topology file as fabricd would, and prints the numbers
+ * of nodes and links, or the line and column of a mistake.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 struct counts {
     uint32_t hosts, aggregation, routers, isls, components;
-    uint32_t radix[256]; /* [n]: number of switches with n ports */
+    uint32_t radix[256]; /* [n]: number of switches that have n ports */
 };
 
 static void count_nodes(const struct fab_fabric *f, struct counts *c)
@@ -31,7 +31,7 @@ static void count_nodes(const struct fab_fabric *f, struct counts *c)
     }
 }
 
-/* Counts links between switches. */
+/* Counts the ISLs. */
 static void count_isls(const struct fab_fabric *f, struct counts *c)
 {
     for (uint32_t p = 0; p < f->port_count; p++) {
@@ -41,7 +41,8 @@ static void count_isls(const struct fab_fabric *f, struct counts *c)
     }
 }
 
-/* Finds the representative of a node's connected component, with path compression. */
+/* Returns the representative of the connected component to which node n belongs (union-find with
+ * path compression). */
 static uint32_t component_of(uint32_t *of, uint32_t n)
 {
     while (of[n] != n) {

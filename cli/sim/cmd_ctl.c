@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabsim ctl COMMAND: sends a command to `fabsim serve`, such as a fault. The command is sent
- * unchanged; console.c interprets and answers it. Without a command, fabsim sends all lines of
- * standard input in one packet, so that all their faults happen at the same time.
+ * The command fabsim ctl COMMAND. It sends a command, such as a fault, to `fabsim serve`. console.c
+ * in the server interprets and answers the command.
+ *
+ * Without a command, fabsim sends all lines of standard input in one packet, so that all their
+ * faults happen at the same time.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -18,9 +20,9 @@
 #include "cli/sim/socket.h"
 #include "libfabmgr/base/text.h"
 
-#define PATIENCE_S 30 /* time limit for an answer, in seconds */
+#define PATIENCE_S 30 /* maximum time to wait for an answer, in seconds */
 
-/* Connects to the server and returns the socket. On error prints the reason and returns -1. */
+/* Connects to the server and returns the socket. On an error prints the reason and returns -1. */
 static int reach(const char *base)
 {
     struct socket_name name = socket_name(base, SOCKET_COMMANDS);
@@ -44,7 +46,7 @@ static int reach(const char *base)
     return -1;
 }
 
-/* Prints the answer and returns the exit code, which is the answer's first character. */
+/* Prints the answer and returns the exit code, which is the first character of the answer. */
 static int print_answer(const char *answer, size_t len)
 {
     int code = answer[0] - '0';
@@ -67,7 +69,7 @@ static int ask(int fd, const char *text, size_t len, char *answer)
     ssize_t got = -1;
     if (send(fd, text, len, MSG_NOSIGNAL) >= 0 || errno == EPIPE)
         got = recv(fd, answer, COMMANDS_PACKET_MAX, 0);
-    if (got < 0 && errno == ECONNRESET) /* the server's refusal can still be read */
+    if (got < 0 && errno == ECONNRESET) /* the answer with the server's refusal can still be read */
         got = recv(fd, answer, COMMANDS_PACKET_MAX, 0);
     if (got > 0)
         return print_answer(answer, (size_t)got);

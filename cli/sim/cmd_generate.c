@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabsim generate FAMILY OPTIONS: generates a fabric of a topology family and writes it to a file,
- * or several planes of the fabric to a file each. families.c has the table of families, options.c
- * the table of their options.
+ * The command fabsim generate FAMILY OPTIONS. It generates a fabric of a topology family and writes
+ * it to a file. If the fabric has several planes, each plane gets its own file. families.c has the
+ * table of families, and options.c the table of their options.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +50,7 @@ static int complain(int status)
     return CMD_FAILED;
 }
 
-/* Seals the builder and frees it, also on error. */
+/* Seals the builder into a fabric. Frees the builder, even on an error. */
 static int seal(struct fab_builder *b, struct fab_fabric **ret)
 {
     int status = fab_fabric_builder_seal(b, ret);
@@ -90,8 +90,8 @@ static int dress_and_write(const struct fab_fabric *plain, const struct fab_vari
     return result;
 }
 
-/* Makes the file name of a plane, such as "fabric-plane2.net" from "fabric.net". The caller frees
- * it. NULL: no memory. */
+/* Returns the file name of a plane, such as "fabric-plane2.net" for "fabric.net". The caller frees
+ * it. Returns NULL if memory ran out. */
 static char *plane_path(const char *path, uint32_t plane)
 {
     char *made = NULL;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabsim mads FILE: prints a recording of fabricd, one line for each MAD: seconds since the start,
- * ">" for sent and "<" for received, and a description. With -v the fields of the attribute follow.
+ * The command fabsim mads FILE. It prints a recording of fabricd, one line for each MAD: seconds
+ * since the start, ">" for sent or "<" for received, and a description. With -v the fields of the
+ * attribute follow.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,8 +16,8 @@
 #define AT_SMP_DATA 64
 #define LONGEST_STRUCT 512 /* bytes of the largest struct of an attribute */
 
-/* Prints a name with all unprintable bytes as "?", because the file is untrusted and unprintable
- * bytes can control a terminal. */
+/* Prints a name. Unprintable bytes are printed as "?", because they can control a terminal and the
+ * file is not trusted. */
 static void print_name(const char *label, const char *name)
 {
     printf("# %s ", label);
@@ -57,7 +58,7 @@ static void print_mad(const struct fab_recording_entry *e, bool verbose)
            !e->failed ? ""
            : out      ? " (not sent)"
                       : " (undelivered)");
-    if (verbose && e->bytes[3] != FAB_METHOD_GET) /* the attribute of a Get is empty */
+    if (verbose && e->bytes[3] != FAB_METHOD_GET) /* the attribute of a Get has no data */
         print_fields(e->bytes);
 }
 
@@ -100,7 +101,7 @@ static void print_entry(const struct fab_recording_entry *e, bool verbose)
     }
 }
 
-/* Prints a recording. If it is incomplete, prints on stderr how it ends. */
+/* Prints a recording. If the recording is incomplete, prints on stderr how it ends. */
 static int print(const char *path, const uint8_t *bytes, size_t len, bool verbose)
 {
     struct fab_base_reader r = fab_base_reader(bytes, len);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabsim serve FILE: simulates a fabric, as ibsim does, for programs that use libumad2sim.
+ * The command fabsim serve FILE. It simulates a fabric, as ibsim does, for programs that use
+ * libumad2sim.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -55,8 +56,8 @@ static bool begins_node(const char *line)
     return false;
 }
 
-/* Returns the first node in the file. A client that names no node is attached to this node, as with
- * ibsim. */
+/* Returns the node that is first in the topology file. As in ibsim, a client that names no node is
+ * attached to this node. */
 static uint32_t first_node(const struct fab_sim *sim, const char *text)
 {
     char id[PLACE_NAME_MAX];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Receives commands from other processes and from standard input. Any user of the machine can
- * connect to an abstract socket, so the server checks the peer's credentials (SO_PEERCRED). No
- * function here blocks: if a peer does not read its answer, the server closes the session.
+ * connect to an abstract socket, so the server checks the credentials of the peer (SO_PEERCRED). No
+ * function blocks: if a peer does not read its answer, the server closes the session.
  */
 #include "cli/sim/commands.h"
 
@@ -117,8 +117,8 @@ static void end_of_line(struct commands *d)
     d->line_len = 0;
 }
 
-/* Adds bytes to the current line of standard input. A line that is too long is cut, but stays
- * longer than console_run accepts. */
+/* Adds bytes to the current line of standard input. A line that is too long is cut, to a length
+ * that console_run still refuses. */
 static void add_input(struct commands *d, const char *bytes, size_t len)
 {
     for (size_t i = 0; i < len; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Receives commands on the socket "@BASE:fabsim@", from `fabsim ctl`, and on standard input. A
- * packet has one or more lines for console_run. The answer is one packet with the exit code as a
- * digit, then text.
+ * Receives commands on standard input, and from `fabsim ctl` on the socket "@BASE:fabsim@". A
+ * packet has one or more lines for console_run. The answer is one packet: the exit code as a digit,
+ * then text.
  */
 #ifndef CLI_SIM_COMMANDS_H
 #define CLI_SIM_COMMANDS_H
@@ -13,27 +13,27 @@
 #include "cli/sim/console.h"
 
 #define COMMANDS_SESSIONS 16
-#define COMMANDS_PACKET_MAX 65536 /* bytes of a command or an answer */
+#define COMMANDS_PACKET_MAX 65536 /* maximum bytes of a command or an answer */
 
 struct commands {
-    struct console *console;         /* borrowed */
+    struct console *console;         /* owned by the caller */
     int listening;                   /* the socket that accepts connections; -1: closed */
-    int sessions[COMMANDS_SESSIONS]; /* sockets of the open sessions; -1: this session is free */
+    int sessions[COMMANDS_SESSIONS]; /* sockets of the open sessions; -1: this entry is free */
     bool at_terminal;                /* standard input is a terminal and needs a prompt */
     char line[CONSOLE_LINE_MAX];     /* the current line of standard input */
     size_t line_len;
     char *packet; /* [COMMANDS_PACKET_MAX] */
 };
 
-/* Opens the socket. On error prints the reason and returns -1. */
+/* Opens the socket for commands. Returns 0; on an error prints the reason and returns -1. */
 int commands_open(struct commands *d, const char *base, struct console *console);
 void commands_close(struct commands *d);
-/* Accepts a connection if it comes from our own user or root. Returns the index of the session, or
- * -1. */
+/* Accepts a connection, if the peer belongs to the same user or to root. Returns the index of the
+ * session, or -1. */
 int commands_accept(struct commands *d);
-/* Reads from a session that is readable. False: the session is closed. */
+/* Reads commands from a session that is readable. Returns false if the session was closed. */
 bool commands_serve(struct commands *d, unsigned session);
-/* Reads standard input. False: end of file. */
+/* Reads commands from standard input. Returns false at the end of the file. */
 bool commands_read_input(struct commands *d);
 void commands_prompt(const struct commands *d);
 

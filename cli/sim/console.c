@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The console. This file has the commands for clients and for the server itself; faults are in
- * faults.c. The console also accepts ibsim's spelling of commands, Unlink "id"[port], so that a
- * script can run with ibsim and with fabsim. Empty lines and lines that begin with # are ignored.
+ * Runs commands of `fabsim ctl` and of the console. This file has the commands for clients and for
+ * the server itself; faults.c has the faults. Empty lines and lines that begin with # are ignored.
+ *
+ * ibsim's spelling of commands, Unlink "id"[port], is accepted too, so that a script can run with
+ * ibsim and with fabsim.
  */
 #include "cli/sim/console.h"
 
@@ -33,7 +35,8 @@ static void describe_client(const struct hub *h, unsigned id, struct fab_text *o
                        c->sent, c->received, c->lost, c->unread);
 }
 
-/* Counts the links that are down, for example because a cable is pulled or a node has no power. */
+/* Counts the links that are down, for example because a cable is pulled or a node is switched
+ * off. */
 static uint32_t count_down(const struct fab_sim *sim)
 {
     const struct fab_fabric *f = fab_sim_fabric(sim);
@@ -93,9 +96,10 @@ static int do_help(struct console *c, const char *argument, struct fab_text *out
 /* ---- the table ------------------------------------------------------------------------------- */
 
 static const struct command {
-    const char *name, *argument; /* argument: NULL if there is none */
+    /* argument: its name in the help; NULL if the command takes none. */
+    const char *name, *argument;
     command_function *run;
-    const char *summary; /* NULL: this is another name of the previous command */
+    const char *summary; /* text of the help; NULL: this is another name of the command before */
 } commands[] = {
     {"status", NULL, do_status, "shows the fabric and the attached programs"},
     {"attached", NULL, do_status, NULL},
@@ -128,7 +132,7 @@ static const struct command *find_command(const char *name)
     return NULL;
 }
 
-/* Runs one command. line: without blanks at either end; the function modifies it. */
+/* Runs one command. `line` has no spaces at either end. The function modifies it. */
 static int run_line(struct console *c, char *line, struct fab_text *out)
 {
     char *argument = line + strcspn(line, " \t");

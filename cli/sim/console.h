@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Runs console commands on a fabric that `fabsim serve` simulates, including faults. It does no
- * I/O: the caller passes lines and gets the answers as text. */
+/* Runs console commands, such as faults, on a fabric that `fabsim serve` simulates. The functions
+ * do no I/O: the caller passes lines and gets the answers as text. */
 #ifndef CLI_SIM_CONSOLE_H
 #define CLI_SIM_CONSOLE_H
 
@@ -13,14 +13,15 @@
 #define CONSOLE_LINE_MAX 256
 
 struct console {
-    struct hub *hub;  /* borrowed */
-    const char *name; /* name of the fabric, which `status` shows; borrowed */
-    bool stop;        /* a command asked the server to stop */
+    struct hub *hub; /* owned by the caller */
+    /* Name of the fabric, which the command `status` prints; owned by the caller. */
+    const char *name;
+    bool stop; /* a command asked the server to stop */
 };
-/* Runs the lines of a text one after the other, until a line fails. The fabric handles no MADs in
- * between. Appends answers and the reason of a failure to `out`. Returns enum cmd_exit. */
+/* Runs the lines of a text one after the other, until a line fails. No MADs are handled between two
+ * lines. Appends answers and the reason of a failure to `out`. Returns enum cmd_exit. */
 int console_run(struct console *c, const char *text, size_t len, struct fab_text *out);
-/* Appends one line for each command, for usage messages. */
+/* Appends one line for each console command, for usage messages. */
 void console_help(struct fab_text *out);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The topology families that fabsim can generate. To add a family, write its function and its row
- * in the table. The functions only copy values into the specs of libfabmgr/fabric/generate.h, which
- * checks them.
+ * in the table. The functions only copy option values into the specs of
+ * libfabmgr/fabric/generate.h, which checks the values.
  */
 #include <string.h>
 
 #include "cli/sim/generate.h"
 
-/* Returns the number of an option. A number of more than 32 bits becomes UINT32_MAX, which the
+/* Returns the number of an option as 32 bits. A larger number becomes UINT32_MAX, which the
  * generators refuse. */
 static uint32_t u32(const struct value *v)
 {
@@ -33,15 +33,15 @@ static int make_fat_tree(const struct value *v, struct fab_builder **ret)
     return fab_fabric_generate_fat_tree(&spec, ret);
 }
 
-/* Copies a list; if the user gave none, all its entries are 1. */
+/* Copies a list. If the user gave no list, all entries are 1. */
 static void copy_list(const struct value *v, uint32_t *ret)
 {
     for (uint32_t i = 0; i < LIST_MAX; i++)
         ret[i] = v->number > 0 ? v->list[i] : 1;
 }
 
-/* Makes a fat tree from the lists. If they differ in length, the shorter list has a 0 at some
- * level, and the generator refuses the fabric. */
+/* Makes a fat tree from the lists of the options. If the lists have different lengths, the shorter
+ * list has 0 at some level, and the generator refuses the fabric. */
 static int make_pgft(const struct value *v, struct fab_builder **ret)
 {
     struct fab_pgft_spec spec = {.levels = u32(&v[OPT_M])};

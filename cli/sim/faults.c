@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Commands for faults. A line holds a verb, a subject, for some verbs another word, and options
- * ("lanes=1"). The parser reads the line from its end: first the options, then the word. What
- * remains is the subject, so names may contain blanks. A subject is the name of a node or port
- * (place.h). If no node has this name, the subject is a pattern of node descriptions, such as
- * "leaf-00*", followed by "/PORT" where the verb needs a port. With a pattern, one line can switch
- * off a whole row of nodes. The table at the end lists the arguments of each verb.
+ * Commands for faults. A line has a verb, a subject, for some verbs another word, and options
+ * ("lanes=1"). The table at the end lists the arguments of each verb.
+ *
+ * The parser reads a line from its end: first the options, then the word. The rest is the subject,
+ * so that names may contain spaces. A subject is the name of a node or port (place.h). If no node
+ * has this name, the subject is a pattern of node descriptions, such as "leaf-00*", followed by
+ * "/PORT" if the verb needs a port. With a pattern, one line can switch off many nodes.
  */
 #include "cli/sim/faults.h"
 
@@ -24,7 +25,7 @@
 #define OPTIONS_MAX 5
 #define HELP_COLUMN 42
 
-/* Kinds of subjects. CABLE is one cable; CABLES is one cable, or all cables of a node. PORT is a
+/* Kinds of subjects: CABLE is one cable. CABLES is one cable, or all cables of a node. PORT is a
  * port and may be port 0 of a switch. */
 enum subject { NOTHING, NODES, CABLE, CABLES, PORT };
 
@@ -36,19 +37,20 @@ struct fault_call {
     const struct fault *fault;
     struct fab_sim *sim;
     const char *subject;
-    const char *word; /* "" if the verb takes none */
+    const char *word; /* the extra word; "" if the verb takes none */
     struct option_value options[OPTIONS_MAX];
     unsigned option_count;
     struct fab_text *out;
 };
-/* Applies the fault to one node or port. Returns an enum fab_status. */
+/* A function that causes a fault at one node or port. Returns an enum fab_status. */
 typedef int fault_function(const struct fault_call *o, struct place at);
 
 struct fault {
-    const char *name, *alias; /* alias: ibsim's name for the fault; NULL: ibsim has none */
+    const char *name, *alias; /* alias: ibsim's name of the fault; NULL: ibsim does not have it */
     enum subject subject;
-    const char *word, *options; /* word: the name of the extra word in messages; NULL: the verb
-                                   takes none. options: names, each followed by a blank */
+    /* word: how messages name the extra word; NULL: the verb takes none. options: the names of the
+     * options, each followed by a space. */
+    const char *word, *options;
     fault_function *run;
     const char *usage, *summary;
 };
@@ -87,7 +89,7 @@ static double number(const struct fault_call *o, const char *name, double otherw
     return value != NULL ? value->number : otherwise;
 }
 
-/* Returns the value of an option as a 32-bit number; larger values become UINT32_MAX. */
+/* Returns the value of an option as a 32-bit number. A larger value becomes UINT32_MAX. */
 static uint32_t number_u32(const struct fault_call *o, const char *name, double otherwise)
 {
     double value = number(o, name, otherwise);
@@ -384,7 +386,7 @@ static char *last_word(char *line)
     return word;
 }
 
-/* Removes the last word from a line and returns it; "" if the line is empty. */
+/* Removes the last word from a line and returns this word; "" if the line is empty. */
 static char *cut_word(char **line)
 {
     char *word = last_word(*line), *blank = word;
@@ -405,7 +407,7 @@ static bool takes(const struct fault *f, const char *name, size_t len)
     return false;
 }
 
-/* Returns whether a word begins with letters followed by "=". */
+/* Returns whether a word is an option: letters followed by "=". */
 static bool is_option(const char *word)
 {
     size_t len = strspn(word, "abcdefghijklmnopqrstuvwxyz");
@@ -468,7 +470,7 @@ static int report(const struct fault_call *o, int status, const char *where)
     return CMD_FAILED;
 }
 
-/* Applies the fault to all cables of a node. Returns FAB_OK even if the node has no cable. */
+/* Causes the fault at all cables of a node. Returns FAB_OK even if the node has no cable. */
 static int at_all_ports(const struct fault_call *o, struct place at)
 {
     unsigned last = fab_sim_fabric(o->sim)->nodes[at.node].num_ports;
@@ -492,8 +494,8 @@ static int at_place(const struct fault_call *o, struct place at, const char *whe
                   where);
 }
 
-/* Splits "PATTERN/PORT"; without "/PORT", ret->port becomes 0. Returns whether the text contains a
- * pattern at all. */
+/* Splits "PATTERN/PORT". Without "/PORT", ret->port becomes 0. Returns whether the text is a
+ * pattern. */
 static bool read_pattern(char *pattern, struct place *ret)
 {
     uint64_t port = 0;
@@ -506,8 +508,8 @@ static bool read_pattern(char *pattern, struct place *ret)
     return strpbrk(pattern, "*?[") != NULL;
 }
 
-/* Applies the fault to every node whose description matches the pattern; at least one must
- * match. */
+/* Causes the fault at every node whose description matches the pattern. Returns an error if no node
+ * matches. */
 static int at_pattern(const struct fault_call *o)
 {
     const struct fab_fabric *f = fab_sim_fabric(o->sim);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Runs faults given as lines of text, for the console, `fabsim ctl` and scenarios (tests/sim). The
- * functions do no I/O; they append their answers to a text.
+ * Causes faults in a simulated fabric. The faults are given as lines of text, by the console,
+ * `fabsim ctl` and scenarios (tests/sim). The functions do no I/O; they append their answers to a
+ * text.
  */
 #ifndef CLI_SIM_FAULTS_H
 #define CLI_SIM_FAULTS_H
@@ -12,19 +13,20 @@
 #include "libfabmgr/sim/sim.h"
 
 struct fault;
-const struct fault *fault_find(const char *verb); /* not case-sensitive; NULL: no such fault */
-/* Runs a fault. argument: the rest of the line after the verb, without blanks at either end; the
- * function modifies it. Appends the reason of a failure to `out`. Returns enum cmd_exit; if the
- * fault was for several nodes and fails, some of them may already have it. */
+/* Returns NULL if there is no such fault; upper and lower case are equal. */
+const struct fault *fault_find(const char *verb);
+/* Causes a fault. `argument` is the rest of the line after the verb, without spaces at either end;
+ * the function modifies it. Appends the reason of a failure to `out`. Returns enum cmd_exit. If a
+ * fault at several nodes fails, it may already have happened at some of them. */
 int fault_run(const struct fault *f, struct fab_sim *sim, char *argument, struct fab_text *out);
 /* fault_help appends one line for each verb, for usage messages. fault_help_line appends one line
- * in the same format. */
+ * in the same layout. */
 void fault_help(struct fab_text *out);
 void fault_help_line(struct fab_text *out, const char *verb, const char *usage,
                      const char *summary);
 
-/* Reads a number ("3"), a time ("150ms", "2s", "5min"; *ret is in microseconds) or a share ("1%":
- * 0.01). False: the text is none of these. */
+/* Reads a number ("3"), a time ("150ms", "2s", "5min"; *ret is in microseconds) or a share ("1%";
+ * *ret is 0.01). Returns false if the text is none of these. */
 bool fault_number(const char *text, double *ret);
 
 #endif

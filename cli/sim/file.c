@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reads whole files, and writes files atomically (to a temporary file in the same folder, which is
- * then renamed).
+ * Reads and writes whole files. A file is written to a temporary file in the same folder, which is
+ * then renamed, so that readers see either the old or the complete new file.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ static int complain(const char *path, const char *what)
     return -1;
 }
 
-/* Reads the whole stream. On error errno is set. */
+/* Reads the whole stream. Returns 0, or -1 with errno. */
 static int slurp(FILE *file, char **ret_text, size_t *ret_len)
 {
     char *text = NULL;
@@ -41,7 +41,7 @@ static int slurp(FILE *file, char **ret_text, size_t *ret_len)
         free(text);
         return -1;
     }
-    text[len] = '\0'; /* the last read did not fill the buffer, so there is room for the NUL */
+    text[len] = '\0'; /* the last read did not fill the buffer, so the NUL fits */
     *ret_text = text;
     *ret_len = len;
     return 0;
@@ -80,8 +80,8 @@ static int write_all(int fd, const char *text, size_t len)
     return 0;
 }
 
-/* Gives the file the permissions that the umask allows. mkstemp creates files that only their owner
- * can read, but a topology is not secret. */
+/* Gives the file the permissions that the umask permits. mkstemp creates files that only their
+ * owner can read, but a topology is not secret. */
 static int open_up(int fd)
 {
     mode_t mask = umask(0);
@@ -89,7 +89,7 @@ static int open_up(int fd)
     return fchmod(fd, 0666 & ~mask);
 }
 
-/* Writes the text and closes fd. */
+/* Writes the text to fd, and closes fd. */
 static int fill(int fd, const char *text, size_t len)
 {
     int status = write_all(fd, text, len);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The topology families of `fabsim generate` and their options. Each family and each option is an
- * entry of a table. */
+/* The topology families of `fabsim generate`, and the options of the families. Each family and each
+ * option is an entry in a table. */
 #ifndef CLI_SIM_GENERATE_H
 #define CLI_SIM_GENERATE_H
 
@@ -31,7 +31,7 @@ enum option_id {
     OPT_DIMENSIONS,
     OPT_SWITCHES,
     OPT_DEGREE,
-    OPT_RADIX, /* the options from here on apply to all families */
+    OPT_RADIX, /* this option and the following ones apply to all families */
     OPT_SPEED,
     OPT_WIDTH,
     OPT_AGGREGATION,
@@ -47,34 +47,36 @@ enum option_id {
 #define LIST_MAX FAB_GENERATE_DIMENSIONS
 _Static_assert(FAB_GENERATE_LEVELS == LIST_MAX, "one length for all lists");
 
-/* The value of an option, or the default if the user gave none. For a list, `number` is its
- * length. */
+/* The value of an option; the default if the user did not give the option. For a list, `number` is
+ * the length of the list. */
 struct value {
     uint64_t number;
     uint32_t list[LIST_MAX];
-    uint32_t ppm; /* parts per million, for a share such as "5%"; `number` is then 0 */
+    uint32_t ppm; /* for a share such as "5%": parts per million; `number` is then 0 */
     const char *text;
     bool given;
 };
 
 struct family {
     const char *name, *summary;
-    uint64_t needs, takes; /* bits of enum option_id: the required options, and all options that the
-                              family takes */
-    /* Returns the status of the family's fab_generate function; for RANGE, the text in `limits`
-     * explains the reason. */
+    /* Bits of enum option_id: options that the user must give, and all options that the family
+     * takes. */
+    uint64_t needs, takes;
+    /* Makes the fabric. Returns the status of the family's fab_generate function. For RANGE,
+     * `limits` explains the reason. */
     int (*make)(const struct value *values, struct fab_builder **ret);
     const char *limits;
 };
 extern const struct family families[];
 extern const unsigned family_count;
-const struct family *family_find(const char *name); /* NULL: there is no such family */
+const struct family *family_find(const char *name); /* returns NULL if there is no such family */
 
-/* Reads all options of argv (argv[0] is the family) into values[OPTION_COUNT] and the output file
- * into *ret_out. On error prints the reason and returns -1; returns 1 if help was requested. */
+/* Reads the options of a family; argv[0] is the family. The values go to values[OPTION_COUNT], and
+ * the output file to *ret_out. Returns 0, or 1 if help was requested. On an error prints the reason
+ * and returns -1. */
 int options_parse(const struct family *family, int argc, char **argv, struct value *values,
                   const char **ret_out);
-/* Prints one line for each option, the family's own first, then those of all families. */
+/* Prints one line for each option: first the options of the family, then those of all families. */
 void options_print(const struct family *family, FILE *file);
 
 #endif

@@ -41,7 +41,7 @@
 
 #define MAGIC 0xdeadbeefu
 #define NODE_NAME_MAX 32
-#define STATUS_LOST 110 /* the value of ETIMEDOUT, which libibumad reports for a lost request */
+#define STATUS_LOST 110 /* errno ETIMEDOUT, which libibumad reports for a lost request */
 #define PKEYS_MEMBER 0xffff
 
 enum control_offset { MAGIC_AT = 0, CLIENT_AT = 4, TYPE_AT = 8, LENGTH_AT = 12, DATA_AT = 16 };
@@ -121,8 +121,8 @@ static bool accepts_class(const struct hub_client *c, uint8_t mgmt_class)
            (c->classes[mgmt_class / 64] >> (mgmt_class % 64) & 1) != 0;
 }
 
-/* Returns the client to which the hub delivers a MAD that arrives at this port; HUB_CLIENTS: there
- * is no such client. */
+/* Returns the client to which the hub delivers a MAD that arrives at this port; HUB_CLIENTS if
+ * there is none. */
 static unsigned addressee(const struct hub *h, const struct place *at, const uint8_t *mad)
 {
     unsigned id = fab_base_get_be16(mad + TID_AT);
@@ -189,7 +189,8 @@ static void expire(struct hub *h, unsigned i)
     return_lost(h, w.client, w.packet);
 }
 
-/* Returns the requests that a disconnecting client has not answered to their senders, as lost. */
+/* Returns the requests that a disconnecting client has not answered to the clients that sent them,
+ * with the status "lost". */
 static void expire_at(struct hub *h, unsigned client)
 {
     for (unsigned i = h->wait_count; i-- > 0;)
@@ -207,8 +208,8 @@ void hub_tick(struct hub *h, uint64_t now_ms)
 
 /* ---- MADs from the fabric -------------------------------------------------------------------- */
 
-/* Copies the MAD into the packet without changing the packet's header, and delivers the packet.
- * Returns the client that received it; HUB_CLIENTS: none. */
+/* Copies the MAD into the packet and delivers the packet. The header of the packet stays unchanged.
+ * Returns the client that received the packet; HUB_CLIENTS: none. */
 static unsigned deliver_mad(struct hub *h, const struct fab_sim_delivery *m, uint8_t *packet)
 {
     struct place at = {.node = m->node, .port = m->port};
@@ -219,7 +220,7 @@ static unsigned deliver_mad(struct hub *h, const struct fab_sim_delivery *m, uin
     return deliver(h, id, packet) ? id : HUB_CLIENTS;
 }
 
-/* Delivers a MAD that no packet of a client has caused: a trap or a late answer. */
+/* Delivers a MAD that the simulated fabric sent by itself: a trap or a delayed answer. */
 static void deliver_alone(struct hub *h, const struct fab_sim_delivery *m)
 {
     uint8_t packet[HUB_PACKET_SIZE] = {0};
@@ -247,8 +248,8 @@ static bool same_mad(const uint8_t *a, const uint8_t *b)
            memcmp(a + TID_AT, b + TID_AT, 8) == 0;
 }
 
-/* Delivers all MADs that the MAD in `packet` has caused in the simulated fabric. Returns the other
- * client that received this MAD itself; HUB_CLIENTS: none. */
+/* Delivers all MADs that the simulated fabric sent because of the MAD in `packet`. Returns the
+ * other client that received the MAD itself; HUB_CLIENTS: none. */
 static unsigned deliver_all(struct hub *h, const uint8_t *packet)
 {
     unsigned reached = HUB_CLIENTS;
@@ -289,8 +290,8 @@ static void swap_addresses(uint8_t *packet)
     memcpy(packet + SQPN_AT, was, 4);
 }
 
-/* Returns the length of a MAD. An RMPP answer may be shorter than FAB_MAD_SIZE, and the client's
- * value shows the number of its records. All other MADs have FAB_MAD_SIZE bytes. */
+/* Returns the length of a MAD. Only an RMPP answer may be shorter than FAB_MAD_SIZE: the length
+ * given by the client shows the number of records. All other MADs have FAB_MAD_SIZE bytes. */
 static uint64_t length_of(const uint8_t *packet)
 {
     const uint8_t *mad = packet + MAD_AT;
@@ -299,8 +300,8 @@ static uint64_t length_of(const uint8_t *packet)
     return rmpp && said >= FAB_SA_DATA && said < FAB_MAD_SIZE ? said : FAB_MAD_SIZE;
 }
 
-/* Overwrites the fields that the hub does not accept from clients: LIDs, status, the length (except
- * that of RMPP answers) and, in requests, the client id. */
+/* Overwrites the fields of a packet that the hub does not accept from clients: LIDs, status, length
+ * (except that of RMPP answers) and, in requests, the client id. */
 static void set_trusted_fields(const struct hub *h, unsigned id, uint8_t *packet, uint16_t dlid)
 {
     uint8_t *mad = packet + MAD_AT;
@@ -312,9 +313,9 @@ static void set_trusted_fields(const struct hub *h, unsigned id, uint8_t *packet
         fab_base_put_be16(mad + TID_AT, (uint16_t)id);
 }
 
-/* Clears the bit of ClassPortInfo that announces the error counters of PortCountersExtended.
- * libumad2sim keeps only 224 bytes of a MAD, and the last of these counters are in the bytes after
- * that, which a client would read as uninitialised memory. */
+/* Clears the bit in ClassPortInfo that announces error counters in PortCountersExtended.
+ * libumad2sim keeps only 224 bytes of a MAD, and the last of these counters come after them. A
+ * client would read uninitialised memory. */
 static void hide_wide_errors(uint8_t *mad)
 {
     enum { ATTR_AT = 16, CAP_MASK2_AT = 64 + 4, RESP_TIME_BITS = 5 };
@@ -354,8 +355,8 @@ void hub_packet(struct hub *h, unsigned client, uint8_t *packet, size_t len)
 
 /* ---- connecting and disconnecting ------------------------------------------------------------ */
 
-/* Attaches a manager to the port in the simulated fabric if any client is attached to it, otherwise
- * detaches it. */
+/* Attaches a manager to the port in the simulated fabric if at least one client is attached to the
+ * port. Otherwise detaches it. */
 static void update_port(struct hub *h, const struct place *at)
 {
     bool any = false, is_sm = false;
@@ -380,8 +381,8 @@ static bool has_sm(const struct hub *h, const struct place *at)
     return false;
 }
 
-/* Finds the port to which a connecting client is attached: port 0 of a switch; at an adapter, the
- * port in the name, otherwise port 1. */
+/* Finds the port to which a connecting client is attached. At a switch, this is port 0. At an
+ * adapter, it is the port in the name that the client gave, or else port 1. */
 static bool find_port(const struct hub *h, const uint8_t *name_at, struct place *ret)
 {
     char name[NODE_NAME_MAX + 1] = {0};
@@ -500,8 +501,8 @@ static bool get_node_info(struct hub *h, struct hub_client *c, uint8_t data[DATA
     return fab_wire_attr_pack(&fab_wire_attr_node_info, &info, data, DATA_SIZE) == FAB_OK;
 }
 
-/* Answers with data from PortInfo. The first byte of the request is the port; 0 means the client's
- * own port. */
+/* Answers with data from PortInfo. The first byte of the request is the port number; 0 means the
+ * client's own port. */
 static bool get_port_info(struct hub *h, struct hub_client *c, uint8_t data[DATA_SIZE])
 {
     uint8_t wanted = data[0];
@@ -518,8 +519,8 @@ static bool set_is_sm(struct hub *h, struct hub_client *c, uint8_t data[DATA_SIZ
     return true;
 }
 
-/* Answers with the first block of the device's P_Key table, or with the default table if the device
- * does not answer. */
+/* Answers with the first block of the device's P_Key table. If the device does not answer, the
+ * answer is the default table. */
 static bool get_pkeys(struct hub *h, struct hub_client *c, uint8_t data[DATA_SIZE])
 {
     struct fab_mad mad = {.mgmt_class = FAB_CLASS_SMP_DIRECTED,
@@ -545,15 +546,16 @@ static answer_function *const answers[] = {
     [7] = get_node_info, [8] = get_port_info, [9] = set_is_sm, [10] = get_pkeys,
 };
 
-/* Performs a control request and writes its result into the datagram. False: refused. */
+/* Performs a control request and writes the result into the datagram. Returns false if the request
+ * is refused. */
 static bool perform(struct hub *h, uint32_t pid, uint8_t *datagram)
 {
     uint32_t type = get32(datagram + TYPE_AT), id = get32(datagram + CLIENT_AT);
     if (type == CONNECT)
         return do_connect(h, pid, datagram);
     if (id >= h->top || h->clients[id].pid == 0 || h->clients[id].pid != pid)
-        return type == DISCONNECT; /* the hub has already removed this client, so a disconnect
-                                      request succeeds */
+        /* The hub has already removed this client, so a disconnect request succeeds. */
+        return type == DISCONNECT;
     if (type == DISCONNECT) {
         hub_detach(h, id);
         return true;

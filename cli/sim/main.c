@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fabsim: makes, checks and simulates fabrics. Each command has a file cmd_NAME.c and an entry in
- * the table below. libfabmgr does the work; the commands only handle arguments, files and messages.
+ * The main program of fabsim, which makes, checks and simulates fabrics. Each command has a file
+ * cmd_NAME.c and an entry in the table below. libfabmgr does the work; the commands only handle
+ * arguments, files and messages.
  */
 #include <stdio.h>
 #include <string.h>
@@ -48,7 +49,7 @@ static bool wants_help(const char *arg)
 
 static int run(const struct cmd *cmd, int argc, char **argv)
 {
-    argv[0] = (char *)(uintptr_t) "fabsim"; /* getopt begins its messages with this name */
+    argv[0] = (char *)(uintptr_t) "fabsim"; /* getopt begins its error messages with this name */
     if (argc < 2 || !wants_help(argv[1]))
         return cmd->run(cmd, argc, argv);
     printf("usage:\n");

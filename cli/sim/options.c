@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The options of fabsim generate: a table of all options with their arguments, and a parser that
- * uses this table. A family takes the options that it lists, and all options from FIRST_COMMON on.
+ * uses this table. A family takes the options that its entry lists, and all options from
+ * FIRST_COMMON on.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -14,7 +15,7 @@
 enum kind { NUMBER, LIST, FLAG, TEXT, SHARE };
 
 static const struct option_entry {
-    const char *name, *argument; /* argument: NULL if the option takes none */
+    const char *name, *argument; /* argument: its name in the help; NULL if the option takes none */
     enum kind kind;
     uint64_t value; /* default value */
     const char *text, *help;
@@ -94,7 +95,7 @@ static bool parse_list(const char *text, struct value *ret)
     return false;
 }
 
-/* Parses "12" as a count and "1.5%" as a share. */
+/* Parses a number such as "12" as a count, or a number such as "1.5%" as a share. */
 static bool parse_share(const char *text, struct value *ret)
 {
     char *end;
@@ -139,7 +140,7 @@ static const char *expected(enum kind kind)
 
 #define FIRST_LONG 256
 
-/* Makes the table of getopt_long for one family. For an option with this id, getopt_long returns
+/* Makes the table that getopt_long needs for one family. For the option `id`, getopt_long returns
  * FIRST_LONG + id. */
 static void make_table(const struct family *family, struct option table[OPTION_COUNT + 3])
 {
@@ -187,7 +188,7 @@ int options_parse(const struct family *family, int argc, char **argv, struct val
     make_table(family, table);
     defaults(values);
     *ret_out = "-";
-    argv[0] = (char *)(uintptr_t) "fabsim"; /* getopt begins its messages with this name */
+    argv[0] = (char *)(uintptr_t) "fabsim"; /* getopt begins its error messages with this name */
     for (int c; (c = getopt_long(argc, argv, "o:h", table, NULL)) != -1;) {
         if (c == 'h')
             return 1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Names of nodes and ports. A description may be any text, even one like NODE/PORT. The functions
- * therefore first try the whole name as a node, and then the part after the last slash as a port
- * number.
+ * Finds nodes and ports by name. A node description may be any text, even a text of the form
+ * NODE/PORT. So the functions first try the whole name as a node. Then they try the part after the
+ * last slash as a port number.
  */
 #include "cli/sim/place.h"
 
@@ -15,7 +15,8 @@
 
 #define ID_LEN 18 /* length of a node id such as S-0008f10400410015 */
 
-/* Returns the hexadecimal digits of a node id of a topology file; NULL: the name is no node id. */
+/* Returns the hexadecimal digits in the id of a node of a topology file, such as
+ * S-0008f10400410015. Returns NULL if the name is not such an id. */
 static const char *digits_of_id(const char *name)
 {
     if (strlen(name) != ID_LEN || strchr("SHR", name[0]) == NULL || name[1] != '-')
@@ -47,8 +48,8 @@ static int find_port(const struct fab_sim *sim, uint32_t node, const char *numbe
     return FAB_OK;
 }
 
-/* Finds a node and, unless `number` is NULL, its port. number: the digits of the port number; the
- * text `after` must follow them. */
+/* Finds a node and, unless `number` is NULL, a port of it. `number` points to the digits of the
+ * port number, which must be followed by the text `after`. */
 static int find_parts(const struct fab_sim *sim, const char *node, const char *number,
                       const char *after, struct place *ret)
 {
@@ -61,8 +62,8 @@ static int find_parts(const struct fab_sim *sim, const char *node, const char *n
     return status;
 }
 
-/* Finds a node or port named in the spelling of ibsim's console. name: the text after the opening
- * quote. */
+/* Finds a node or port whose name is written as in ibsim's console. `name` is the text after the
+ * opening quote. */
 static int find_quoted(const struct fab_sim *sim, char *name, struct place *ret)
 {
     char *quote = strrchr(name, '"');

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds nodes and ports of a simulated fabric by name. The names come from users and from the
- * variable SIM_HOST of clients. */
+/* Finds nodes and ports of a simulated fabric by name. The names come from users, and from the
+ * environment variable SIM_HOST of clients. */
 #ifndef CLI_SIM_PLACE_H
 #define CLI_SIM_PLACE_H
 
@@ -12,12 +12,12 @@
 
 struct place {
     uint32_t node;
-    uint8_t port; /* 0: no port was named */
+    uint8_t port; /* 0: the name has no port */
 };
-/* Finds the node or port with this name: NODE or NODE/PORT, or, in the spelling of ibsim's console,
- * "NODE" or "NODE"[PORT]. A node is named by its id ("S-..." and "H-..." in the topology file), by
- * a GUID (0x..., also that of a port), or by its description. NOT_FOUND: no such node; RANGE: it
- * has no such port. */
+/* Finds the node or port with this name. The name is NODE or NODE/PORT, or in the spelling of
+ * ibsim's console "NODE" or "NODE"[PORT]. NODE is the id of a node ("S-..." or "H-..." in the
+ * topology file), the GUID of a node or port (0x...), or a node description. Returns NOT_FOUND if
+ * there is no such node, or RANGE if the node has no such port. */
 int place_find(const struct fab_sim *sim, const char *name, struct place *ret);
 
 #endif

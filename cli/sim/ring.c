@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A ring doubles its memory when it is full. A client with little traffic thus needs a few
- * kilobytes, and a busy client soon needs no further malloc. */
+/* A ring of datagrams that doubles its memory when it is full. A client with little traffic needs
+ * only a few kilobytes, and the ring of a busy client soon needs no further malloc. */
 #include "cli/sim/ring.h"
 
 #include <errno.h>
@@ -40,14 +40,14 @@ bool ring_put(struct ring *r, const uint8_t packet[HUB_PACKET_SIZE])
     return true;
 }
 
-/* Sends a single datagram with send(), because sendmmsg() takes about 10 % more time for one
+/* Sends one datagram with send(), because sendmmsg() takes about 10 % longer for a single
  * datagram. */
 static int send_one(const struct ring *r, int fd)
 {
     return send(fd, r->slots[r->head], HUB_PACKET_SIZE, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -1 : 1;
 }
 
-/* Sends a batch. Returns the number of datagrams sent, or -1 with errno. */
+/* Sends a batch of datagrams. Returns the number of datagrams sent, or -1 with errno. */
 static int send_batch(const struct ring *r, int fd)
 {
     struct mmsghdr messages[BATCH];

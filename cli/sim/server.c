@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The event loop of `fabsim serve`: it handles the sockets, batches of datagrams, and the clock of
+ * The event loop of `fabsim serve`. It handles the sockets, batches of datagrams, and the clock of
  * the simulation. The hub interprets the datagrams.
  *
- * Each client has a socket of its own, "@BASE:outN@", which is created and connected to the
- * client's "@BASE:inPID@" when the client connects. One epoll instance watches all sockets. One
- * pass of the loop reads at most one batch from each socket, so that a busy client does not starve
- * the others. Answers go into the client's ring and are sent in batches at the end of the pass. A
- * client that does not read fills its ring and then loses MADs; the server never waits for it.
+ * When a client connects, the server creates a socket "@BASE:outN@" for this client, and connects
+ * it to the client's "@BASE:inPID@". One epoll instance watches all sockets. In one pass, the loop
+ * reads at most one batch from each socket, so that a busy client does not starve the others.
+ * Answers go into the client's ring, and are sent in batches at the end of the pass. If a client
+ * does not read, its ring fills up and the client loses MADs; the server never waits for a client.
  *
  * The server notices that a client's process has ended when it sends to the client. Otherwise it
- * notices in the regular tick, because the kernel then refuses to connect a spare socket to the
- * client's name.
+ * notices in the regular tick: the kernel then refuses to connect a spare socket to the client's
+ * name.
  */
 #include "cli/sim/server.h"
 
@@ -40,15 +40,16 @@ enum what { CONTROL, PEER, SIGNALS, TICK, ALARM, CONNECTION, SESSION, INPUT };
 
 struct peer {
     int fd;
-    bool dirty;   /* the client has unsent datagrams and is listed in server.dirty */
-    bool blocked; /* the client's socket is full; epoll reports when it accepts more */
+    bool dirty;   /* the client has unsent datagrams, so server.dirty lists it */
+    bool blocked; /* the client's socket is full; epoll reports when it has room */
     struct ring ring;
 };
 struct server {
     const struct server_settings *settings;
     struct fab_sim *sim;
     int epoll, control, signals, timer, alarm;
-    /* began_us: clock at the start. alarm_us: time of the alarm in the simulation. */
+    /* began_us: clock at the start of the server. alarm_us: simulated time at which the alarm
+     * fires. */
     uint64_t began_us, alarm_us;
     struct hub hub;
     struct console console;
@@ -75,7 +76,7 @@ static int print_error(const char *what)
 
 /* ---- callbacks of the hub -------------------------------------------------------------------- */
 
-/* Returns a non-blocking socket bound to the name. -1: failed, see errno. */
+/* Returns a non-blocking socket that is bound to the name. Returns -1 with errno on an error. */
 static int bound_socket(const struct socket_name *name)
 {
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -152,7 +153,7 @@ static void send_to(struct server *s, unsigned client)
     p->blocked = blocked;
 }
 
-/* Sends until no client has unsent datagrams. This needs a loop, because the removal of a client
+/* Sends until no client has unsent datagrams. A loop is needed, because the removal of a client
  * whose process has ended may cause traps for other clients. */
 static void send_all(struct server *s)
 {
@@ -183,7 +184,7 @@ static void read_peer(struct server *s, unsigned client)
     }
 }
 
-/* Reads at most BATCH control datagrams, so that they do not starve MADs. */
+/* Reads at most BATCH control datagrams, so that a flood of them does not delay MADs. */
 static void read_control(struct server *s)
 {
     for (unsigned i = 0; i < BATCH; i++) {
@@ -235,14 +236,15 @@ static uint64_t clock_us(void)
     return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000u;
 }
 
-/* Advances the simulation to the current time and delivers the MADs that this causes. */
+/* Advances the simulation to the present time, and delivers the MADs that devices send because of
+ * it. */
 static void advance(struct server *s)
 {
     fab_sim_advance(s->sim, clock_us() - s->began_us);
     hub_collect(&s->hub);
 }
 
-/* Sets the timer s->alarm to the time of the simulation's next event. */
+/* Sets the timer s->alarm to the time of the next event in the simulation. */
 static void set_alarm(struct server *s)
 {
     uint64_t due = fab_sim_deadline(s->sim), at = due + s->began_us;
@@ -375,8 +377,8 @@ static int open_timer(struct server *s)
     return 0;
 }
 
-/* Opens standard input. If standard input is a file, reads the whole file before the loop starts,
- * because epoll cannot watch files. */
+/* Opens standard input for commands. If standard input is a file, the whole file is read before the
+ * loop starts, because epoll cannot watch files. */
 static int open_input(struct server *s)
 {
     if (!s->settings->console)

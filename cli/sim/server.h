@@ -11,11 +11,12 @@
 struct server_settings {
     const char *base;    /* base of the socket names */
     const char *name;    /* name of the fabric */
-    uint32_t first_node; /* node to which clients that name no node are attached */
-    bool console;        /* take commands from standard input */
-    bool verbose;        /* report clients that connect and disconnect */
+    uint32_t first_node; /* node to which a client is attached that names no node */
+    bool console;        /* read commands from standard input */
+    bool verbose;        /* print a line when a client connects or disconnects */
 };
-/* Runs until a command or signal stops it. On failure prints the reason. Returns enum cmd_exit. */
+/* Serves the fabric until a command or a signal stops the server. On an error prints the reason.
+ * Returns enum cmd_exit. */
 int server_run(struct fab_sim *sim, const struct server_settings *settings);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Makes and reads the names of sockets, and checks the credentials of peers. */
+/* Makes and parses the names of abstract sockets, and checks the credentials of peers. */
 #include "cli/sim/socket.h"
 
 #include <stdio.h>
